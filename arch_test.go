@@ -76,7 +76,10 @@ var importRules = []rule{
 	{pkg: "ptyx", ours: []string{"term"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 
 	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
-	{pkg: "policy", ours: []string{"term", "quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it judges actions and performs none"},
+	{pkg: "policy/grammar", ours: []string{"quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it reads and prints lines, and knows no rule"},
+	{pkg: "policy/unwrap", ours: []string{"policy/grammar", "quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it finds commands and judges none"},
+	{pkg: "policy/preset", ours: []string{"policy/grammar"}, why: "it is lists of commands and knows no other rule"},
+	{pkg: "policy", ours: []string{"term", "quote", "policy/grammar", "policy/preset", "policy/unwrap"}, why: "it judges actions and performs none"},
 	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
 	{pkg: "audit", ours: []string{"term"}, why: "it observes events and touches no session"},
 	{pkg: "metrics", ours: []string{"term"}, theirs: []string{"github.com/prometheus/client_golang"}, why: "it observes events and touches no session"},

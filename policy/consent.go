@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strings"
 
 	"ptyctl/term"
@@ -33,7 +32,7 @@ func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) (term.Rul
 	}
 	ruling, err := p.consented().check(ctx, a)
 	if err != nil { // another rule denies it as well
-		if other, ok := errors.AsType[*denial](err); ok {
+		if other, ok := asDenial(err); ok {
 			refusal = other.refusal(a)
 		}
 		return term.Ruling{}, refusal

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ptyctl/policy/grammar"
 	"ptyctl/term"
 )
 
@@ -83,6 +84,17 @@ func (d *denial) texts() []string {
 	return out
 }
 
+// ByRule returns the name and the text of the rule, as [unwrap.Ruled] has it.
+func (d *denial) ByRule() (name, text string) { return d.rule.Name, d.rule.Text }
+
+// asDenial returns the denial that err is. A refusal becomes one without a rule.
+func asDenial(err error) (*denial, bool) {
+	if r, ok := errors.AsType[*grammar.Refusal](err); ok {
+		return &denial{part: r.Part, why: r.Why, instead: r.Instead}, true
+	}
+	return errors.AsType[*denial](err)
+}
+
 // refusal returns the error for the caller.
 func (d *denial) refusal(a term.Action) *term.Error {
 	return &term.Error{
@@ -90,20 +102,4 @@ func (d *denial) refusal(a term.Action) *term.Error {
 		Reason: d.reason, Advice: advice[d.reason],
 		Facts: term.Facts{term.Denial{Rule: d.rule.String(), Allowed: d.texts()}},
 	}
-}
-
-// unreadable returns the denial of a command that cannot be judged.
-func unreadable(why string) error {
-	return &denial{why: "the command cannot be judged, because " + why, instead: "write each command and its options out"}
-}
-
-// ambiguous returns the denial of a command that shells read differently, or
-// that hides another.
-func ambiguous(why, instead string) error { return &denial{why: why, instead: instead} }
-
-// byRule reports whether a rule matched. It is false if the command merely
-// could not be judged.
-func byRule(err error) bool {
-	d, ok := errors.AsType[*denial](err)
-	return ok && d.rule.Name != ""
 }

@@ -13,19 +13,19 @@
 // sent. If there are only deny rules, the text is parsed as a POSIX shell
 // would, each command in it is judged, and the line runs unchanged.
 //
-//	grammar.go, token.go, tree.go  parse a line into a tree  print.go    print the tree as a line
-//	closed.go    judge a tree                        strict.go   safe forms of programs that run others
-//	builtins.go  words that shells evaluate          preset.go   built-in lists
-//	hosts.go     hosts of a connection               grant.go    credentials of a login
+// The packages below it read and find; this one decides:
 //
-//	shell.go    split a line into commands       words.go    words with unknown parts
-//	programs.go programs that run others         runoptions.go, git.go programs that do so with some options
-//	carriers.go programs that do so anywhere in their arguments
-//	search.go   find commands in arguments       variables.go variables that make programs run others
-//	presetoptions.go, presetparse.go  options of the built-in lists, and their file format
-//	wrap.go     a command that runs another      wildcard.go patterns against unknown text
-//	judge.go    rules for one command            permissions.go PTY_PERMISSIONS
-//	open.go     protocols, folders, programs     gate.go     the rules for each verb
+//   - grammar: reads a line into a tree and prints it; words with unknown parts.
+//   - unwrap: finds the commands of a line, and those that they run in turn.
+//   - preset: the built-in lists of commands.
+//
+// What decides:
+//
+//	judge.go    rules for one command            closed.go   lines that need permission
+//	gate.go     the rules for each verb          typing.go   typed input
+//	open.go     protocols, folders, programs     startvars.go variables and programs of a line
+//	hosts.go    hosts of a connection            grant.go    credentials of a login
+//	permissions.go PTY_PERMISSIONS               consent.go  consent of a person
 //	credential.go entries about credentials      report.go   trial of rules
 //
 // A list of denied commands is only advice, because there is always another

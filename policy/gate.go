@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/policy/grammar"
+	"ptyctl/policy/preset"
 	"ptyctl/quote"
 	"ptyctl/term"
 )
@@ -68,7 +69,7 @@ func New(r Rules) (*Policy, error) {
 	}
 	if r.Preset != "" {
 		p.commands.presetRule = Rule{Text: r.Preset, Name: rulePreset, Where: r.PresetWhere}
-		if p.commands.preset, err = presetNamed(r.Preset); err != nil {
+		if p.commands.preset, err = preset.Named(r.Preset); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.commands.presetRule, err)
 		}
 	}
@@ -110,7 +111,7 @@ func (p *Policy) planned(ctx context.Context, a term.Action) term.Action {
 // rule judges an action and then considers a person's consent.
 func (p *Policy) rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	ruling, err := p.check(ctx, a)
-	if d, ok := errors.AsType[*denial](err); ok {
+	if d, ok := asDenial(err); ok {
 		ruling, err = p.agreed(ctx, a, d)
 	}
 	if err != nil {
@@ -119,7 +120,7 @@ func (p *Policy) rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	// The path of the program is judged last, because it needs the file system,
 	// and the session starts exactly this file.
 	ruling.Program, err = p.started(a)
-	if d, ok := errors.AsType[*denial](err); ok {
+	if d, ok := asDenial(err); ok {
 		return term.Ruling{}, d.refusal(a)
 	}
 	if err == nil && a.Plan != nil && !a.Plan.Unresolved {
@@ -216,7 +217,7 @@ func (p *Policy) file(a term.Action, write bool) error {
 		slices.Contains(strings.Split(filepath.ToSlash(a.Path), "/"), "..") {
 		return &denial{
 			rule:    p.commands.first(),
-			part:    cut(a.Path),
+			part:    grammar.Shorten(a.Path),
 			why:     "where commands are judged, so are files, by their whole path",
 			instead: "give an absolute path without ..",
 		}
@@ -266,8 +267,8 @@ func (p *Policy) closedRun(ctx context.Context, a term.Action, c closedLine) (te
 		}
 		return term.Ruling{Argv: argv, Command: quote.Show(argv)}, nil
 	}
-	c.d = dialect{class: farSide(ctx, a)}
-	if err := c.d.folder(a.Dir); err != nil {
+	c.d = grammar.Dialect{Class: farSide(ctx, a)}
+	if err := c.d.CheckFolder(a.Dir); err != nil {
 		return allowed, c.named(err, a.Dir)
 	}
 	if a.Argv != nil {

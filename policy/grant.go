@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/policy/grammar"
 	"ptyctl/term"
 )
 
 // covers reports whether the entry applies to logins at h.
 func (c Credential) covers(h *term.PlannedHop) bool {
 	return (len(c.Hosts) == 0 || slices.ContainsFunc(h.Vouched, c.names)) &&
-		(len(c.Users) == 0 || slices.ContainsFunc(c.Users, func(u string) bool { return newPart(u).must(h.User) }))
+		(len(c.Users) == 0 || slices.ContainsFunc(c.Users, func(u string) bool { return grammar.NewPart(u).Must(h.User) }))
 }
 
 // names reports whether one of the entry's patterns matches the host.

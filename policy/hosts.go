@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/policy/grammar"
 	"ptyctl/term"
 )
 
@@ -61,7 +62,7 @@ func called(h *term.PlannedHop) string {
 	if len(h.Addresses) > 0 && h.Addresses[0].String() != h.Host {
 		s += fmt.Sprintf(" at %s", h.Addresses[0])
 	}
-	return cut(s)
+	return grammar.Shorten(s)
 }
 
 // known returns all names and addresses under which a rule may know a hop.
@@ -129,7 +130,7 @@ func newHostRules(list []Rule) []hostRule {
 // A hostPattern is the pattern of a rule for hosts: a name or an address, with
 // * and ?.
 type hostPattern struct {
-	text      wildcard
+	text      grammar.Wildcard
 	addresses bool // matches only addresses, never names: 10.* does not match 10.example.net
 }
 
@@ -138,10 +139,10 @@ func newHostPattern(text string) hostPattern {
 	text = allowedForm(text)
 	digits := strings.ContainsAny(text, "0123456789") && strings.Trim(text, "0123456789.*?") == "" &&
 		strings.Contains(text, ".")
-	return hostPattern{text: newPart(text), addresses: digits || strings.Contains(text, ":")}
+	return hostPattern{text: grammar.NewPart(text), addresses: digits || strings.Contains(text, ":")}
 }
 
 // matches reports whether a name or address has the pattern.
 func (h hostPattern) matches(form string) bool {
-	return (!h.addresses || isAddress(form)) && h.text.must(form)
+	return (!h.addresses || isAddress(form)) && h.text.Must(form)
 }

@@ -29,7 +29,7 @@ func (r Rules) restricted() []string {
 	var names []string
 	for _, rule := range slices.Concat(r.DenyHosts, r.ReadOnlyHosts, r.ExecOnlyHosts) {
 		pattern := newHostPattern(rule.Text)
-		if name, literal := pattern.text.literal(); literal && !isAddress(name) {
+		if name, literal := pattern.text.Literal(); literal && !isAddress(name) {
 			names = append(names, name)
 		}
 	}

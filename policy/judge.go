@@ -2,22 +2,25 @@ package policy
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
+
+	"ptyctl/policy/grammar"
+	"ptyctl/policy/preset"
+	"ptyctl/policy/unwrap"
 )
 
 // A pattern is a parsed rule for commands.
 type pattern struct {
 	Rule
-	wildcard
+	grammar.Wildcard
 }
 
 // patterns parses the texts of rules for commands.
 func patterns(rules []Rule) []pattern {
 	out := make([]pattern, len(rules))
 	for i, r := range rules {
-		out[i] = pattern{r, newWildcard(r.Text)}
+		out[i] = pattern{r, grammar.NewWildcard(r.Text)}
 	}
 	return out
 }
@@ -26,7 +29,7 @@ func patterns(rules []Rule) []pattern {
 type commands struct {
 	allow, deny, ask []pattern
 	permissions      *permissions
-	preset           *preset // allowed in addition to allow; nil: none
+	preset           *preset.List // allowed in addition to allow; nil: none
 	presetRule       Rule
 	consented        bool // a person has consented: ask denies nothing
 }
@@ -72,33 +75,35 @@ func (k *commands) first() Rule {
 func (k *commands) line(
 	text string,
 	screen bool,
-	program func(words []word) error,
+	program func(words []grammar.Word) error,
 	variable func(text string) error,
 ) error {
-	r := reader{
-		screen: screen,
-		judge: func(c command) error {
+	r := unwrap.Reader{
+		Screen: screen,
+		Judge: func(c unwrap.Command) error {
 			if err := k.command(c); err != nil {
 				return err
 			}
 			// Only a command with a known name can be looked up as a file.
-			if program == nil || c.hidden || !c.words[0].literal() {
+			if program == nil || c.Hidden || !c.Words[0].Literal() {
 				return nil
 			}
-			return program(c.words)
+			return program(c.Words)
 		},
-		env:  variable,
-		file: k.file,
+		Env:  variable,
+		File: k.file,
 	}
-	return k.named(r.script(text), text)
+	return k.named(r.Script(text), text)
 }
 
 // named adds the rule to a denial that does not name one.
 func (k *commands) named(err error, text string) error {
-	if d, ok := errors.AsType[*denial](err); ok && d.rule.Name == "" {
-		d.rule, d.part, d.allowed = k.first(), cmp.Or(d.part, cut(text)), k.allowed()
+	d, ok := asDenial(err)
+	if !ok || d.rule.Name != "" {
+		return err
 	}
-	return err
+	d.rule, d.part, d.allowed = k.first(), cmp.Or(d.part, grammar.Shorten(text)), k.allowed()
+	return d
 }
 
 // allowed returns the rules that a denial should list as alternatives.
@@ -111,27 +116,27 @@ func (k *commands) allowed() []Rule {
 }
 
 // command judges one command.
-func (k *commands) command(c command) error {
+func (k *commands) command(c unwrap.Command) error {
 	if !k.any() {
 		return nil
 	}
-	callable := callable(c.words)
+	callable := callable(c.Words)
 	// Deny and ask match if any expansion of the words could match. Deny comes
 	// first, because no consent can lift it.
 	for _, p := range k.deny {
 		if p.denies(callable) {
-			return &denial{rule: p.Rule, part: shown(c.words), why: maybe(c.words), allowed: k.allowed()}
+			return &denial{rule: p.Rule, part: grammar.Shown(c.Words), why: maybe(c.Words), allowed: k.allowed()}
 		}
 	}
 	for _, p := range k.ask {
 		if !k.consented && p.denies(callable) {
-			return &denial{rule: p.Rule, part: shown(c.words), why: ask.why(), allowed: k.allowed(), asks: true}
+			return &denial{rule: p.Rule, part: grammar.Shown(c.Words), why: ask.why(), allowed: k.allowed(), asks: true}
 		}
 	}
 	// PTY_PERMISSIONS cannot allow what Deny denies.
-	rule, named, v := k.permissions.command(c.words)
+	rule, named, v := k.permissions.command(c.Words)
 	if why := v.why(); why != "" {
-		return &denial{rule: rule, part: shown(c.words), why: why, asks: v == ask}
+		return &denial{rule: rule, part: grammar.Shown(c.Words), why: why, asks: v == ask}
 	}
 	match, why := false, "no entry allows it"
 	if k.preset != nil {
@@ -142,11 +147,11 @@ func (k *commands) command(c command) error {
 	// word matches the program's name alone: otherwise "git *" could allow a
 	// program with a space in its name.
 	if len(k.allow) > 0 {
-		text := exact(c.words)
+		text := grammar.Exact(c.Words)
 		for _, p := range k.allow {
-			if p.must(text) && p.parts[0].must(c.words[0].text) {
+			if p.Must(text) && p.Parts[0].Must(c.Words[0].Text) {
 				match = true
-				_, literal := p.parts[0].literal()
+				_, literal := p.Parts[0].Literal()
 				named = named || literal
 			}
 		}
@@ -154,40 +159,40 @@ func (k *commands) command(c command) error {
 	switch {
 	// The effects of the command cannot be judged. An entry with the literal name
 	// shows that the operator accepts this.
-	case c.opaque != "" && !named && (!c.hidden || !k.lists()):
+	case c.Opaque != "" && !named && (!c.Hidden || !k.lists()):
 		return &denial{
-			rule: k.first(), part: shown(c.words), why: c.opaque, allowed: k.allowed(),
+			rule: k.first(), part: grammar.Shown(c.Words), why: c.Opaque, allowed: k.allowed(),
 			instead: "it takes an entry of the allowed commands that begins with its name to run it",
 		}
-	case k.lists() && !match && !c.hidden:
+	case k.lists() && !match && !c.Hidden:
 		instead := ""
-		if c.words[0].text == "cd" {
+		if c.Words[0].Text == "cd" {
 			instead = "give the folder as the working directory of the call"
 		}
-		return &denial{rule: k.needed(), part: shown(c.words), why: why, instead: instead, allowed: k.allowed()}
+		return &denial{rule: k.needed(), part: grammar.Shown(c.Words), why: why, instead: instead, allowed: k.allowed()}
 	}
 	return nil
 }
 
 // presets reports whether the preset allows the command, and if not, why.
-func (k *commands) presets(c command) (ok bool, why string) {
-	texts := make([]string, len(c.words))
-	for i, w := range c.words {
-		if texts[i] = w.text; w.tildeHome() { // a path, independent of the home folder
-			texts[i] = "/home/~" + w.text[1:]
+func (k *commands) presets(c unwrap.Command) (ok bool, why string) {
+	texts := make([]string, len(c.Words))
+	for i, w := range c.Words {
+		if texts[i] = w.Text; w.TildeHome() { // a path, independent of the home folder
+			texts[i] = "/home/~" + w.Text[1:]
 		}
 	}
 	if texts[0] == ">" {
 		return false, "a preset writes no file; read the output instead"
 	}
-	return k.preset.allows(texts)
+	return k.preset.Allows(texts)
 }
 
 // maybe returns the words as text for a message, with unknown parts shown as
 // such.
-func maybe(words []word) string {
+func maybe(words []grammar.Word) string {
 	for _, w := range words {
-		if !w.literal() {
+		if !w.Literal() {
 			return "after expansion it may match"
 		}
 	}
@@ -196,18 +201,18 @@ func maybe(words []word) string {
 
 // A calling is one of the ways to call a command's program, with the arguments.
 type calling struct {
-	name     word
-	args     []word
+	name     grammar.Word
+	args     []grammar.Word
 	possible string // the whole command
 }
 
 // callable returns the ways to call the command: for example, /bin/rm is also
 // rm.
-func callable(words []word) []calling {
+func callable(words []grammar.Word) []calling {
 	variants := names(words[0])
 	out := make([]calling, len(variants))
 	for i, name := range variants {
-		out[i] = calling{name, words[1:], possible(append([]word{name}, words[1:]...))}
+		out[i] = calling{name, words[1:], possible(append([]grammar.Word{name}, words[1:]...))}
 	}
 	return out
 }
@@ -217,10 +222,10 @@ func callable(words []word) []calling {
 // word -rf also matches -r and -f.
 func (p pattern) denies(command []calling) bool {
 	for _, c := range command {
-		if p.may(c.possible) {
+		if p.May(c.possible) {
 			return true
 		}
-		if len(p.parts) > 0 && p.parts[0].may(c.name.text) && among(p.parts[1:], c.args, c.args) {
+		if len(p.Parts) > 0 && p.Parts[0].May(c.name.Text) && among(p.Parts[1:], c.args, c.args) {
 			return true
 		}
 	}
@@ -228,12 +233,12 @@ func (p pattern) denies(command []calling) bool {
 }
 
 // names returns the names under which the same program can be called.
-func names(w word) []word {
-	out := []word{w}
+func names(w grammar.Word) []grammar.Word {
+	out := []grammar.Word{w}
 	// Some file systems ignore case, so RM is also rm.
-	for _, n := range []string{program(w.text), strings.ToLower(w.text), w.text[strings.LastIndexByte(w.text, '/')+1:]} {
-		if !slices.ContainsFunc(out, func(o word) bool { return o.text == n }) {
-			out = append(out, word{text: n, multi: w.multi})
+	for _, n := range []string{unwrap.Program(w.Text), strings.ToLower(w.Text), w.Text[strings.LastIndexByte(w.Text, '/')+1:]} {
+		if !slices.ContainsFunc(out, func(o grammar.Word) bool { return o.Text == n }) {
+			out = append(out, grammar.Word{Text: n, Multi: w.Multi})
 		}
 	}
 	return out
@@ -241,26 +246,26 @@ func names(w word) []word {
 
 // among reports whether the words of the pattern occur in order in args. all
 // holds the arguments from the first one on.
-func among(parts []wildcard, args, all []word) bool {
+func among(parts []grammar.Wildcard, args, all []grammar.Word) bool {
 	for len(parts) > 0 {
 		p := parts[0]
-		text, literal := p.literal()
+		text, literal := p.Literal()
 		switch {
 		// A * matches any number of words.
 		case text == "*":
 			parts = parts[1:]
 			continue
 		// rm -rf also means rm -r -f and rm -fr.
-		case literal && isCluster(text) && hasFlags(text, all):
+		case literal && grammar.IsCluster(text) && hasFlags(text, all):
 			parts = parts[1:]
 			continue
 		}
 		found := false
 		for i, a := range args {
-			if a.multi && strings.HasPrefix(a.text, string(hole)) {
+			if a.Multi && strings.HasPrefix(a.Text, string(grammar.Hole)) {
 				return true // it may expand to all missing words
 			}
-			if p.may(a.text) || a.tilde && p.may(string(hole)+strings.TrimPrefix(a.text, "~")) {
+			if p.May(a.Text) || a.Tilde && p.May(string(grammar.Hole)+strings.TrimPrefix(a.Text, "~")) {
 				args, found = args[i+1:], true
 				break
 			}
@@ -273,19 +278,12 @@ func among(parts []wildcard, args, all []word) bool {
 	return true
 }
 
-// isCluster reports whether a word is several short options in one.
-func isCluster(text string) bool {
-	return len(text) >= 3 && len(text) <= 4 && text[0] == '-' && strings.IndexFunc(text[1:], func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
-	}) < 0
-}
-
 // hasFlags reports whether each letter of a cluster is an option in args, alone
 // or in another cluster.
-func hasFlags(cluster string, args []word) bool {
+func hasFlags(cluster string, args []grammar.Word) bool {
 	for _, letter := range cluster[1:] {
-		if !slices.ContainsFunc(args, func(a word) bool {
-			return len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.ContainsRune(a.text, letter)
+		if !slices.ContainsFunc(args, func(a grammar.Word) bool {
+			return len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.ContainsRune(a.Text, letter)
 		}) {
 			return false
 		}
@@ -295,14 +293,14 @@ func hasFlags(cluster string, args []word) bool {
 
 // possible returns the text that words may become. A word that may disappear
 // takes its space with it.
-func possible(words []word) string {
+func possible(words []grammar.Word) string {
 	var b strings.Builder
 	for i, w := range words {
-		text := w.text
-		if w.tilde {
-			text = string(hole) + strings.TrimPrefix(text, "~")
+		text := w.Text
+		if w.Tilde {
+			text = string(grammar.Hole) + strings.TrimPrefix(text, "~")
 		}
-		if i > 0 && (!w.multi || !strings.HasPrefix(text, string(hole))) {
+		if i > 0 && (!w.Multi || !strings.HasPrefix(text, string(grammar.Hole))) {
 			b.WriteByte(' ')
 		}
 		b.WriteString(text)
@@ -310,36 +308,18 @@ func possible(words []word) string {
 	return b.String()
 }
 
-// exact returns the text that a pattern must match to allow words.
-func exact(words []word) string {
-	parts := make([]string, len(words))
-	for i, w := range words {
-		parts[i] = w.text
-	}
-	return strings.Join(parts, " ")
-}
-
 // harmlessVars do not change which program runs, or its effects.
-var harmlessVars = set("LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR CLICOLOR COLORTERM IFS DEBIAN_FRONTEND")
+var harmlessVars = grammar.SetOf("LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR CLICOLOR COLORTERM IFS DEBIAN_FRONTEND")
 
 // integerVars have an attribute in some shell (zsh, ksh) that makes it evaluate
 // their values, even those from its environment. An expression can run a
 // command.
-var integerVars = set(
+var integerVars = grammar.SetOf(
 	`
 	BASHPID BAUD COLUMNS DIRSTACKSIZE EGID EPOCHREALTIME EPOCHSECONDS ERRNO EUID FUNCNEST GID HISTCMD HISTFILESIZE
 	HISTSIZE KEYTIMEOUT LINENO LINES LISTMAX LOGCHECK MAILCHECK OPTIND PGRP PPID RANDOM REPORTMEMORY REPORTTIME
 	SAVEHIST SECONDS SHLVL SRANDOM TIMEOUT TMOUT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE UID USER_ID
 	ZSH_SUBSHELL`,
-)
-
-// loadedVars make a shell or a program run their values.
-var loadedVars = set(
-	"PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH " +
-		"SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP " +
-		"PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS " +
-		"MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO " +
-		"TERMCAP FCEDIT HISTFILE TMPDIR GOFLAGS GOPROXY LUA_INIT path fpath PHPRC INPUTRC",
 )
 
 // assignment judges NAME=value, before a command or for the rest of the line.
@@ -348,7 +328,7 @@ func (k *commands) assignment(text string) error {
 		return nil
 	}
 	name, value, _ := strings.Cut(text, "=")
-	if integerVars[name] && !numeral.MatchString(value) {
+	if integerVars[name] && !unwrap.Numeral.MatchString(value) {
 		return &denial{
 			rule:    k.needed(),
 			part:    name + "=…",
@@ -359,17 +339,17 @@ func (k *commands) assignment(text string) error {
 	}
 	for i, list := range [][]pattern{k.deny, k.ask} {
 		for _, p := range list {
-			if asks := i == 1; p.may(text) && (!asks || !k.consented) {
-				return &denial{rule: p.Rule, part: cut(name + "=…"), allowed: k.allowed(), asks: asks}
+			if asks := i == 1; p.May(text) && (!asks || !k.consented) {
+				return &denial{rule: p.Rule, part: grammar.Shorten(name + "=…"), allowed: k.allowed(), asks: asks}
 			}
 		}
 	}
 	for _, p := range k.allow {
-		if first, literal := p.parts[0].literal(); p.must(text) && (literal || strings.HasPrefix(first, name+"=")) {
+		if first, literal := p.Parts[0].Literal(); p.Must(text) && (literal || strings.HasPrefix(first, name+"=")) {
 			return nil
 		}
 	}
-	loaded := loads(name)
+	loaded := unwrap.Loads(name)
 	switch {
 	case harmlessVars[name], strings.HasPrefix(name, "LC_"), !loaded && !k.lists():
 		return nil
@@ -391,17 +371,6 @@ func (k *commands) assignment(text string) error {
 	}
 }
 
-// loads reports whether a variable makes a program run its value.
-func loads(name string) bool {
-	return loadedVars[name] || steering[name] ||
-		slices.ContainsFunc(
-			[]string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_"},
-			func(prefix string) bool {
-				return strings.HasPrefix(name, prefix)
-			},
-		)
-}
-
 // file judges a redirection: writing is the command "> FILE", reading is "<
 // FILE".
 func (k *commands) file(name string, write bool) error {
@@ -415,12 +384,12 @@ func (k *commands) file(name string, write bool) error {
 	if write && k.lists() && strings.Contains("/"+name+"/", "/../") {
 		return &denial{
 			rule:    k.needed(),
-			part:    cut("> " + name),
+			part:    grammar.Shorten("> " + name),
 			why:     "a path with .. leads elsewhere",
 			instead: "write the path without it",
 			allowed: k.allowed(),
 		}
 	}
-	c := command{words: []word{plainWord(sign), {text: name}}, hidden: !write}
+	c := unwrap.Command{Words: []grammar.Word{grammar.PlainWord(sign), {Text: name}}, Hidden: !write}
 	return k.command(c)
 }

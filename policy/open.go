@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/policy/grammar"
 	"ptyctl/term"
 )
 
@@ -181,7 +182,7 @@ func (p *Policy) programRule() Rule {
 
 // builtins are words that shells run themselves and that start no other
 // program.
-var builtins = set(
+var builtins = grammar.SetOf(
 	": alias bg break cd continue declare dirs disown exit export false fg getopts jobs local popd pushd read readonly " +
 		"return set shift shopt times trap true type typeset ulimit umask unalias unset wait",
 )

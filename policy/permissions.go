@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ptyctl/policy/grammar"
 )
 
 // permissionsName is the environment variable with rules in the form of other
@@ -67,8 +69,8 @@ func parsePermissions(text string) (*permissions, error) {
 			return nil, fmt.Errorf(`"bash" is neither an action nor an object of patterns with actions: %w`, err)
 		}
 		for text, v := range rules {
-			w := newWildcard(text)
-			if len(w.parts) == 0 {
+			w := grammar.NewWildcard(text)
+			if len(w.Parts) == 0 {
 				return nil, fmt.Errorf(`"bash" has an empty pattern; give the words of a command`)
 			}
 			p.rules = append(p.rules, permission{pattern{Rule{Text: text, Name: permissionsName, Where: permissionsName}, w}, v})
@@ -104,20 +106,20 @@ func (p *permissions) bounds() bool {
 
 // command returns the rule that decides about a command and its verdict, or ""
 // if none does. named reports whether a rule with the program's name allows it.
-func (p *permissions) command(words []word) (rule Rule, named bool, v verdict) {
+func (p *permissions) command(words []grammar.Word) (rule Rule, named bool, v verdict) {
 	if !p.judgesCommands() {
 		return Rule{}, false, ""
 	}
 	if p.all != "" {
 		return Rule{Text: "bash", Name: permissionsName}, false, p.unasked(p.all)
 	}
-	if words[0].text == "<" { // only deny rules apply to files that are read
+	if words[0].Text == "<" { // only deny rules apply to files that are read
 		return Rule{}, false, ""
 	}
 	for _, r := range p.rules { // later rules count more
 		switch {
 		case r.must(words):
-			_, named = r.parts[0].literal()
+			_, named = r.Parts[0].Literal()
 			named = named && r.verdict == allow
 			rule, v = r.Rule, p.unasked(r.verdict)
 		case p.consented && r.verdict == ask: // may not apply to this command, so it cannot override a rule that denies
@@ -149,9 +151,9 @@ func (v verdict) why() string {
 
 // may reports whether the pattern may match, depending on the unknown parts of
 // words.
-func (r permission) may(words []word) bool {
+func (r permission) may(words []grammar.Word) bool {
 	for _, n := range names(words[0]) {
-		if r.parts[0].may(n.text) && among(r.parts[1:], words[1:], nil) {
+		if r.Parts[0].May(n.Text) && among(r.Parts[1:], words[1:], nil) {
 			return true
 		}
 	}
@@ -159,16 +161,16 @@ func (r permission) may(words []word) bool {
 }
 
 // must reports whether the pattern matches for any value of the unknown parts.
-func (r permission) must(words []word) bool {
-	if !r.parts[0].must(words[0].text) {
+func (r permission) must(words []grammar.Word) bool {
+	if !r.Parts[0].Must(words[0].Text) {
 		return false
 	}
 	args := words[1:]
-	for _, p := range r.parts[1:] {
-		if text, _ := p.literal(); text == "*" {
+	for _, p := range r.Parts[1:] {
+		if text, _ := p.Literal(); text == "*" {
 			continue
 		}
-		i := slices.IndexFunc(args, func(a word) bool { return p.must(a.text) })
+		i := slices.IndexFunc(args, func(a grammar.Word) bool { return p.Must(a.Text) })
 		if i < 0 {
 			return false
 		}

@@ -3,6 +3,8 @@ package policy
 import (
 	"context"
 	"slices"
+
+	"ptyctl/policy/preset"
 )
 
 // Rules are the operator's rules. An empty list has no effect; the zero value
@@ -97,3 +99,6 @@ func (r Rules) All() []Rule {
 	}
 	return all
 }
+
+// PresetNames returns the names of all presets.
+func PresetNames() []string { return preset.Names() }

@@ -6,16 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/policy/grammar"
+	"ptyctl/policy/unwrap"
 	"ptyctl/term"
-)
-
-// startVars make programs load or run the file that they name. They are
-// refused, in addition to loadedVars, if there are rules for programs.
-var startVars = set(
-	"HOME XDG_DATA_HOME GLIBC_TUNABLES RUBYPATH NVIM_APPNAME LESS MANPATH GROFF_COMMAND_PREFIX GIO_EXTRA_MODULES " +
-		"AWKPATH AWKLIBPATH TCL_LIBRARY R_HOME SCREENRC TMUX_TMPDIR MAILRC PYTHONPLATLIBDIR PYTHONEXECUTABLE " +
-		"GUILE_LOAD_PATH ERL_ZFLAGS DOTNET_STARTUP_HOOKS PERL_MM_OPT VISUAL_EDITOR SUDO_COMMAND ARGV0 PKG_CONFIG CC CXX " +
-		"CPP AR AS NODE_REPL_EXTERNAL_MODULE OCAMLRUNPARAM CAML_LD_LIBRARY_PATH histchars ALSA_CONFIG_PATH LV2_PATH",
 )
 
 // ruled reports whether there are rules for the programs of this machine.
@@ -29,7 +22,7 @@ func (p *Policy) variable(text string) error {
 	switch {
 	case name == "PATH" && value == os.Getenv("PATH"): // unchanged
 		return nil
-	case loads(name), startVars[name]:
+	case unwrap.Loads(name), unwrap.StartVars[name]:
 		return &denial{
 			rule:    p.programRule(),
 			part:    name + "=…",
@@ -56,13 +49,13 @@ func (p *Policy) variables(a term.Action) func(text string) error {
 
 // programsOf returns a function that judges the programs of a line, called once
 // for each command; nil if there are no rules.
-func (p *Policy) programsOf(a term.Action) func(words []word) error {
+func (p *Policy) programsOf(a term.Action) func(words []grammar.Word) error {
 	if a.Protocol != local || !p.ruled() {
 		return nil
 	}
 	seen, relative := 0, ""
-	return func(words []word) error {
-		name := words[0].text
+	return func(words []grammar.Word) error {
+		name := words[0].Text
 		if seen++; strings.ContainsAny(name, "/"+string(os.PathSeparator)) && !filepath.IsAbs(name) {
 			relative = name
 		}
@@ -77,7 +70,7 @@ func (p *Policy) programsOf(a term.Action) func(words []word) error {
 		if renames(words) {
 			return &denial{
 				rule:    p.programRule(),
-				part:    shown(words),
+				part:    grammar.Shown(words),
 				why:     "a program under another name can be another program",
 				instead: "leave the option out",
 			}
@@ -89,14 +82,14 @@ func (p *Policy) programsOf(a term.Action) func(words []word) error {
 
 // renames reports whether a command runs another under a different name: exec
 // -a, env --argv0.
-func renames(words []word) bool {
-	switch program(words[0].text) {
+func renames(words []grammar.Word) bool {
+	switch unwrap.Program(words[0].Text) {
 	case "exec":
-		return slices.ContainsFunc(words[1:], isOption('a'))
+		return slices.ContainsFunc(words[1:], unwrap.IsOption('a'))
 	case "env", "genv":
 		return slices.ContainsFunc(
 			words[1:],
-			func(w word) bool { return strings.HasPrefix(w.text, "--a") || isOption('a')(w) },
+			func(w grammar.Word) bool { return strings.HasPrefix(w.Text, "--a") || unwrap.IsOption('a')(w) },
 		)
 	}
 	return false
@@ -111,7 +104,7 @@ func (p *Policy) started(a term.Action) (path string, err error) {
 	}
 	path, err = p.program(a.Target.Local.Argv[0], a.Dir, true)
 	if path == "" && err == nil { // a builtin of shells, for which there is no file
-		return "", &denial{rule: p.programRule(), part: cut(a.Target.Local.Argv[0]), why: "there is no such program"}
+		return "", &denial{rule: p.programRule(), part: grammar.Shorten(a.Target.Local.Argv[0]), why: "there is no such program"}
 	}
 	return path, err
 }

@@ -1,9 +1,11 @@
-package policy
+package unwrap
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"ptyctl/policy/grammar"
 )
 
 // This file lists words that some shell treats as more than the name of a
@@ -13,7 +15,7 @@ import (
 
 // reserved holds the reserved words of all grammars (fish and csh recognize
 // them in quotes, too) and modifiers that precede a command.
-var reserved = set(
+var reserved = grammar.SetOf(
 	`! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function time coproc
 	end and or not begin switch foreach breaksw default endif endsw repeat nocorrect noglob builtin - -- @
 	always namespace`,
@@ -22,7 +24,7 @@ var reserved = set(
 // stateful holds builtins that run text later or again, rename commands, or set
 // variables by name. After one of them, nothing is known about the rest of the
 // line.
-var stateful = set(
+var stateful = grammar.SetOf(
 	`
 	. abbr alias argparse autoload bg bind bindkey block breakpoint caller commandline compctl compgen complete
 	compopt declare dirs disable disown emulate emit enable eval exec export fc fg fish_add_path fish_config float
@@ -35,7 +37,7 @@ var stateful = set(
 
 // counting holds builtins that take numbers, which some shells evaluate as
 // expressions.
-var counting = set("break continue exit logout return shift")
+var counting = grammar.SetOf("break continue exit logout return shift")
 
 // plainArgs holds the form of harmless arguments for other builtins. Some
 // shells evaluate anything else.
@@ -48,9 +50,8 @@ var plainArgs = map[string]*regexp.Regexp{
 }
 
 var (
-	numeral  = regexp.MustCompile(`^[+-]?[0-9]{1,18}$`)
-	decimal  = regexp.MustCompile(`^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?$`)
-	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	Numeral = regexp.MustCompile(`^[+-]?[0-9]{1,18}$`)
+	decimal = regexp.MustCompile(`^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?$`)
 
 	// textual matches a conversion of printf(1) that takes its argument as text.
 	textual = regexp.MustCompile(`%(?:%|-?[0-9]{0,6}(?:\.[0-9]{1,6})?[sbc])`)
@@ -58,54 +59,50 @@ var (
 	// programName matches a safe name of a command. Some shell gives other
 	// characters in a name a meaning.
 	programName = regexp.MustCompile(`^(?:[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*|\[|:)$`)
-
-	// expands matches the start of text that some shell expands when it evaluates
-	// an argument.
-	expands = "$`(\x00"
 )
 
 // numbers holds the operators of test(1) that take numbers.
-var numbers = set("-eq -ne -lt -le -gt -ge")
+var numbers = grammar.SetOf("-eq -ne -lt -le -gt -ge")
 
 // evaluated refuses arguments that a shell might evaluate: a number may be an
 // expression, and a[$(command)] in an expression runs a command.
-func evaluated(words []word) error {
-	name, args := words[0].text, words[1:]
-	refuse := func(a word, what string) error {
-		return &denial{
-			part:    shown([]word{words[0], a}),
-			why:     name + " is a command of the shell, and some shells evaluate its arguments",
-			instead: what,
+func evaluated(words []grammar.Word) error {
+	name, args := words[0].Text, words[1:]
+	refuse := func(a grammar.Word, what string) error {
+		return &grammar.Refusal{
+			Part:    grammar.Shown([]grammar.Word{words[0], a}),
+			Why:     name + " is a command of the shell, and some shells evaluate its arguments",
+			Instead: what,
 		}
 	}
 	switch {
 	case !programName.MatchString(name):
 		if strings.ContainsAny(name, " \t\n") {
-			return outside(
-				"the program name "+fmt.Sprintf("%q", cut(name)),
+			return grammar.Outside(
+				"the program name "+fmt.Sprintf("%q", grammar.Shorten(name)),
 				"give the program and each argument as a word of its own",
 			)
 		}
-		return outside("the program name "+fmt.Sprintf("%q", cut(name)), "call the program by a name of letters and digits")
+		return grammar.Outside("the program name "+fmt.Sprintf("%q", grammar.Shorten(name)), "call the program by a name of letters and digits")
 	case reserved[name]:
-		return outside("the word "+name, "write the command itself")
+		return grammar.Outside("the word "+name, "write the command itself")
 	case stateful[name]:
-		return outside("the shell's own command "+name, "run the intended command itself")
+		return grammar.Outside("the shell's own command "+name, "run the intended command itself")
 	case counting[name]:
 		for _, a := range args {
-			if !numeral.MatchString(a.text) {
+			if !Numeral.MatchString(a.Text) {
 				return refuse(a, "give a number")
 			}
 		}
 	case plainArgs[name] != nil:
 		for _, a := range args {
-			if !plainArgs[name].MatchString(a.text) {
+			if !plainArgs[name].MatchString(a.Text) {
 				return refuse(a, "give it numbers and options alone")
 			}
 		}
 	case name == "cd" || name == "chdir":
 		for _, a := range args {
-			if strings.ContainsAny(a.text, expands) && !a.tildeHome() {
+			if strings.ContainsAny(a.Text, grammar.Expands) && !a.TildeHome() {
 				return refuse(a, "give the folder's name without $, ` and (")
 			}
 		}
@@ -119,32 +116,32 @@ func evaluated(words []word) error {
 
 // tested judges the arguments of test(1). Operands of numeric operators must be
 // plain numbers.
-func tested(args []word, refuse func(word, string) error) error {
+func tested(args []grammar.Word, refuse func(grammar.Word, string) error) error {
 	for i, a := range args {
-		if strings.ContainsAny(a.text, expands) && !a.tildeHome() {
+		if strings.ContainsAny(a.Text, grammar.Expands) && !a.TildeHome() {
 			return refuse(a, "give text without $, `, ( and file patterns")
 		}
-		if !numbers[a.text] {
+		if !numbers[a.Text] {
 			continue
 		}
 		if i == 0 || i+1 == len(args) {
 			continue
 		}
-		for _, n := range []word{args[i-1], args[i+1]} {
-			if !numeral.MatchString(n.text) {
+		for _, n := range []grammar.Word{args[i-1], args[i+1]} {
+			if !Numeral.MatchString(n.Text) {
 				return refuse(n, "give a number")
 			}
 		}
 	}
 	for i, a := range args {
-		next := word{}
+		next := grammar.Word{}
 		if i+1 < len(args) {
 			next = args[i+1]
 		}
 		switch {
-		case a.text == "-t" && next.text != "" && !numeral.MatchString(next.text) && next.text != "]":
+		case a.Text == "-t" && next.Text != "" && !Numeral.MatchString(next.Text) && next.Text != "]":
 			return refuse(next, "give a number")
-		case (a.text == "-v" || a.text == "-R") && next.text != "" && !variable.MatchString(next.text) && next.text != "]":
+		case (a.Text == "-v" || a.Text == "-R") && next.Text != "" && !grammar.VariableName.MatchString(next.Text) && next.Text != "]":
 			return refuse(next, "give the name of a variable")
 		}
 	}
@@ -153,29 +150,23 @@ func tested(args []word, refuse func(word, string) error) error {
 
 // formatted judges the arguments of printf(1). If the format has a conversion
 // to numbers, all arguments must be numbers.
-func formatted(args []word, refuse func(word, string) error) error {
-	if len(args) > 0 && args[0].text == "--" {
+func formatted(args []grammar.Word, refuse func(grammar.Word, string) error) error {
+	if len(args) > 0 && args[0].Text == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
 		return nil
 	}
-	if !args[0].literal() || strings.HasPrefix(args[0].text, "-") {
+	if !args[0].Literal() || strings.HasPrefix(args[0].Text, "-") {
 		return refuse(args[0], "begin with the format, in quotes")
 	}
-	if !strings.Contains(textual.ReplaceAllString(args[0].text, ""), "%") {
+	if !strings.Contains(textual.ReplaceAllString(args[0].Text, ""), "%") {
 		return nil
 	}
 	for _, a := range args[1:] {
-		if !decimal.MatchString(a.text) {
+		if !decimal.MatchString(a.Text) {
 			return refuse(a, "give numbers, or use %s alone")
 		}
 	}
 	return nil
-}
-
-// tildeHome reports whether a leading home folder is the only unknown part of
-// the word.
-func (w word) tildeHome() bool {
-	return w.from != nil && w.from.home && !w.from.hasPattern() && !strings.ContainsAny(w.text[1:], expands)
 }

@@ -1,4 +1,4 @@
-package policy
+package grammar
 
 import (
 	"strings"
@@ -6,60 +6,60 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A word is one argument of a command after expansion, as far as it is known.
-type word struct {
-	text  string // with holes
-	multi bool   // it may expand to several words, or to none
-	tilde bool   // it begins with a ~ that the shell expands
+// A Word is one argument of a command after expansion, as far as it is known.
+type Word struct {
+	Text  string // with holes
+	Multi bool   // it may expand to several words, or to none
+	Tilde bool   // it begins with a ~ that the shell expands
 	cut   int    // text after this many bytes is unknown; 0: none
-	from  *token // closed grammar: its token in the line; nil: none
+	From  *Token // closed grammar: its token in the line; nil: none
 }
 
-// literal reports whether all of the word is known.
-func (w word) literal() bool { return !w.multi && !w.tilde && !strings.ContainsRune(w.text, hole) }
+// Literal reports whether all of the word is known.
+func (w Word) Literal() bool { return !w.Multi && !w.Tilde && !strings.ContainsRune(w.Text, Hole) }
 
-// plainWord returns the word for literal text.
-func plainWord(text string) word { return word{text: text} }
+// PlainWord returns the word for literal text.
+func PlainWord(text string) Word { return Word{Text: text} }
 
-// readWord returns the expansion of w by a shell. Parts that shells expand
+// ReadWord returns the expansion of w by a shell. Parts that shells expand
 // differently are holes, or were refused before.
-func readWord(w *syntax.Word) word {
+func ReadWord(w *syntax.Word) Word {
 	if w == nil {
-		return word{}
+		return Word{}
 	}
 	var b strings.Builder
-	var out word
+	var out Word
 	for i, part := range w.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
 			out.bare(&b, p.Value, i == 0)
 		case *syntax.SglQuoted:
 			if p.Dollar {
-				b.WriteRune(hole)
+				b.WriteRune(Hole)
 			} else {
 				b.WriteString(p.Value)
 			}
 		case *syntax.DblQuoted:
-			readQuoted(&b, p)
+			ReadQuoted(&b, p)
 			for _, inner := range p.Parts {
 				if x, ok := inner.(*syntax.ParamExp); ok && x.Param != nil && (x.Param.Value == "@" || x.Index != nil) {
-					out.multi = true // "$@" expands to as many words as there are arguments
+					out.Multi = true // "$@" expands to as many words as there are arguments
 				}
 			}
 		default:
-			b.WriteRune(hole)
-			out.multi = true
+			b.WriteRune(Hole)
+			out.Multi = true
 		}
 	}
-	out.text = b.String()
+	out.Text = b.String()
 	if out.cut > 0 {
-		out.text = out.text[:out.cut]
+		out.Text = out.Text[:out.cut]
 	}
 	return out
 }
 
-// opensBrace reports whether an unquoted brace is open at the end of w.
-func opensBrace(w *syntax.Word) bool {
+// OpensBrace reports whether an unquoted brace is open at the end of w.
+func OpensBrace(w *syntax.Word) bool {
 	depth := 0
 	for _, part := range w.Parts {
 		lit, ok := part.(*syntax.Lit)
@@ -81,9 +81,9 @@ func opensBrace(w *syntax.Word) bool {
 }
 
 // open marks the rest of the word as unknown.
-func (w *word) open(b *strings.Builder) {
-	b.WriteRune(hole)
-	w.multi = true
+func (w *Word) open(b *strings.Builder) {
+	b.WriteRune(Hole)
+	w.Multi = true
 	if w.cut == 0 {
 		w.cut = b.Len()
 	}
@@ -91,13 +91,13 @@ func (w *word) open(b *strings.Builder) {
 
 // bare adds unquoted text without its backslashes, and with holes for file
 // patterns.
-func (w *word) bare(b *strings.Builder, text string, first bool) {
+func (w *Word) bare(b *strings.Builder, text string, first bool) {
 	if b.Len() == 0 && strings.HasPrefix(text, "~") { // at the start, or after empty quotes
-		w.tilde = true
+		w.Tilde = true
 	}
 	if strings.Contains(strings.ReplaceAll(text, "{}", ""), "{") { // braces expand to several words in most shells
-		b.WriteRune(hole)
-		w.multi = true
+		b.WriteRune(Hole)
+		w.Multi = true
 		return
 	}
 	for i := 0; i < len(text); i++ {
@@ -106,7 +106,7 @@ func (w *word) bare(b *strings.Builder, text string, first bool) {
 			switch i++; {
 			case i == len(text) || text[i] == '\n':
 			case strings.IndexByte(fishEscapes, text[i]) >= 0:
-				b.WriteRune(hole) // including the text that may belong to it
+				b.WriteRune(Hole) // including the text that may belong to it
 				for i+1 < len(text) && isAlphanumeric(text[i+1]) {
 					i++
 				}
@@ -115,12 +115,12 @@ func (w *word) bare(b *strings.Builder, text string, first bool) {
 			}
 		case '=':
 			if b.Len() == 0 { // zsh puts the program's path there, also behind empty quotes
-				b.WriteRune(hole)
+				b.WriteRune(Hole)
 			}
 			b.WriteByte(c)
 		case '*', '?':
-			b.WriteRune(hole)
-			w.multi = true
+			b.WriteRune(Hole)
+			w.Multi = true
 		case '[':
 			if first && text == "[" {
 				b.WriteByte(c)
@@ -142,13 +142,13 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// readQuoted adds the content of double quotes, in which a backslash escapes only
+// ReadQuoted adds the content of double quotes, in which a backslash escapes only
 // few characters (POSIX Shell Command Language, 2.2.3).
-func readQuoted(b *strings.Builder, q *syntax.DblQuoted) {
+func ReadQuoted(b *strings.Builder, q *syntax.DblQuoted) {
 	for _, part := range q.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
-			b.WriteRune(hole)
+			b.WriteRune(Hole)
 			continue
 		}
 		text := lit.Value
@@ -162,38 +162,73 @@ func readQuoted(b *strings.Builder, q *syntax.DblQuoted) {
 		}
 	}
 	if q.Dollar { // shells without $"" have a dollar there
-		b.WriteRune(hole)
+		b.WriteRune(Hole)
 	}
 }
 
-// literals are words without holes.
-func literals(words []word) ([]string, bool) {
+// Literals are words without holes.
+func Literals(words []Word) ([]string, bool) {
 	out := make([]string, len(words))
 	for i, w := range words {
-		if !w.literal() {
+		if !w.Literal() {
 			return nil, false
 		}
-		out[i] = w.text
+		out[i] = w.Text
 	}
 	return out, true
 }
 
-// shown writes words for a person: holes as …, not too many.
-func shown(words []word) string {
+// Shown writes words for a person: holes as …, not too many.
+func Shown(words []Word) string {
 	parts := make([]string, len(words))
 	for i, w := range words {
-		parts[i] = w.text
+		parts[i] = w.Text
 	}
-	return cut(strings.ReplaceAll(strings.Join(parts, " "), string(hole), "…"))
+	return Shorten(strings.ReplaceAll(strings.Join(parts, " "), string(Hole), "…"))
 }
 
 // maxShown is how much of a command a denial repeats, in runes.
 const maxShown = 120
 
-// cut shortens text for a message.
-func cut(text string) string {
+// Shorten shortens text for a message.
+func Shorten(text string) string {
 	if r := []rune(text); len(r) > maxShown {
 		return string(r[:maxShown]) + "…"
 	}
 	return text
+}
+
+// Exact returns the text that a pattern must match to allow words.
+func Exact(words []Word) string {
+	parts := make([]string, len(words))
+	for i, w := range words {
+		parts[i] = w.Text
+	}
+	return strings.Join(parts, " ")
+}
+
+// IsCluster reports whether a word is several short options in one.
+func IsCluster(text string) bool {
+	return len(text) >= 3 && len(text) <= 4 && text[0] == '-' && strings.IndexFunc(text[1:], func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	}) < 0
+}
+
+// TildeHome reports whether a leading home folder is the only unknown part of
+// the word.
+func (w Word) TildeHome() bool {
+	return w.From != nil && w.From.home && !w.From.hasPattern() && !strings.ContainsAny(w.Text[1:], Expands)
+}
+
+// Expands holds the characters that begin text that some shell expands when it
+// evaluates an argument.
+const Expands = "$`(\x00"
+
+// SetOf returns the words of a list as a set.
+func SetOf(list string) map[string]bool {
+	m := make(map[string]bool)
+	for w := range strings.FieldsSeq(list) {
+		m[w] = true
+	}
+	return m
 }

@@ -1,38 +1,38 @@
-package policy
+package grammar
 
 import "strings"
 
-// hole represents unknown text: a variable, the output of a substitution, or
+// Hole represents unknown text: a variable, the output of a substitution, or
 // the result of a file pattern. It may be any string. NUL cannot be part of a
 // command, so it is free for this use.
-const hole = '\x00'
+const Hole = '\x00'
 
-// A wildcard is a pattern: * matches any text, including line ends, and ? one
+// A Wildcard is a pattern: * matches any text, including line ends, and ? one
 // character. A final " *" may be missing, so that "ls *" also matches ls alone.
-type wildcard struct {
+type Wildcard struct {
 	full   []rune
 	short  []rune // full without its final " *"; nil: it has none
-	parts  []wildcard
+	Parts  []Wildcard
 	text   string // full
 	prefix string // common start of both, up to the first * or ?
 	plain  bool   // without * and ?
 }
 
-// newWildcard parses a pattern for a whole command.
-func newWildcard(pattern string) wildcard {
-	w := newPart(pattern)
+// NewWildcard parses a pattern for a whole command.
+func NewWildcard(pattern string) Wildcard {
+	w := NewPart(pattern)
 	fields := strings.Fields(pattern)
-	w.parts = make([]wildcard, len(fields))
+	w.Parts = make([]Wildcard, len(fields))
 	for i, f := range fields {
-		w.parts[i] = newPart(f)
+		w.Parts[i] = NewPart(f)
 	}
 	return w
 }
 
-// newPart parses a pattern for one word, in which a final " *" has no special
+// NewPart parses a pattern for one word, in which a final " *" has no special
 // meaning.
-func newPart(pattern string) wildcard {
-	w := wildcard{full: []rune(pattern), text: pattern, prefix: pattern, plain: true}
+func NewPart(pattern string) Wildcard {
+	w := Wildcard{full: []rune(pattern), text: pattern, prefix: pattern, plain: true}
 	if i := strings.IndexAny(pattern, "*?"); i >= 0 {
 		w.prefix, w.plain = pattern[:i], false
 	}
@@ -45,25 +45,25 @@ func newPart(pattern string) wildcard {
 
 // begins reports whether the start of text, up to its first hole, fits the
 // pattern. It quickly excludes most patterns.
-func (w wildcard) begins(text string) bool {
-	known := strings.IndexByte(text, hole)
+func (w Wildcard) begins(text string) bool {
+	known := strings.IndexByte(text, Hole)
 	if known < 0 || known >= len(w.prefix) {
 		return strings.HasPrefix(text, w.prefix)
 	}
 	return text[:known] == w.prefix[:known]
 }
 
-// may reports whether the pattern matches the text for some value of its holes.
-func (w wildcard) may(text string) bool {
+// May reports whether the pattern matches the text for some value of its holes.
+func (w Wildcard) May(text string) bool {
 	if !w.begins(text) {
 		return false
 	}
 	return run(w.full, text, true) || w.short != nil && run(w.short, text, true)
 }
 
-// must reports whether the pattern matches the text for every value of its
+// Must reports whether the pattern matches the text for every value of its
 // holes: only * matches a hole.
-func (w wildcard) must(text string) bool {
+func (w Wildcard) Must(text string) bool {
 	if w.plain {
 		return text == w.text
 	}
@@ -73,16 +73,16 @@ func (w wildcard) must(text string) bool {
 	return run(w.full, text, false) || w.short != nil && run(w.short, text, false)
 }
 
-// literal returns the text of a pattern without wildcards, and whether it is
+// Literal returns the text of a pattern without wildcards, and whether it is
 // one.
-func (w wildcard) literal() (string, bool) {
+func (w Wildcard) Literal() (string, bool) {
 	return w.text, w.plain
 }
 
 // run follows all paths through the pattern at the same time, so its cost is at
 // most the product of the two lengths.
 func run(pattern []rune, text string, may bool) bool {
-	if !strings.ContainsRune(text, hole) && !strings.ContainsAny(string(pattern), "*?") {
+	if !strings.ContainsRune(text, Hole) && !strings.ContainsAny(string(pattern), "*?") {
 		return string(pattern) == text
 	}
 	at, next := make([]bool, len(pattern)+1), make([]bool, len(pattern)+1)
@@ -94,7 +94,7 @@ func run(pattern []rune, text string, may bool) bool {
 		for i, here := range at {
 			switch {
 			case !here:
-			case c == hole && may: // some value of the hole leads to each later position
+			case c == Hole && may: // some value of the hole leads to each later position
 				for j := i; j < len(next); j++ {
 					next[j] = true
 				}
@@ -102,7 +102,7 @@ func run(pattern []rune, text string, may bool) bool {
 			case i == len(pattern):
 			case pattern[i] == '*':
 				next[i], alive = true, true
-			case c != hole && (pattern[i] == '?' || pattern[i] == c):
+			case c != Hole && (pattern[i] == '?' || pattern[i] == c):
 				next[i+1], alive = true, true
 			}
 		}

@@ -1,14 +1,16 @@
-package policy
+package unwrap
 
 import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"ptyctl/policy/grammar"
 )
 
 // gitCommands holds the commands of git, including common additions. Any other
 // word is an alias, or a program with a name that begins with git-.
-var gitCommands = set(`
+var gitCommands = grammar.SetOf(`
 	add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore
 	check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit
 	commit-graph commit-tree config count-objects credential credential-cache credential-store daemon describe
@@ -56,22 +58,22 @@ var gitSettings = regexp.MustCompile(
 
 // gitRunsOther returns why a git command line runs another program, or "" if it
 // does not.
-func gitRunsOther(args []word) string {
+func gitRunsOther(args []grammar.Word) string {
 	const option = "with such an option it runs another program"
 	if gitConfigures(args) || gitRuns[""].in(args) {
 		return option
 	}
-	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
 		skip := 1
-		if slices.Contains([]string{"-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix"}, args[0].text) {
+		if slices.Contains([]string{"-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix"}, args[0].Text) {
 			skip = 2
 		}
 		args = args[min(skip, len(args)):]
 	}
-	if len(args) == 0 || !args[0].literal() {
+	if len(args) == 0 || !args[0].Literal() {
 		return ""
 	}
-	name, args := args[0].text, args[1:]
+	name, args := args[0].Text, args[1:]
 	switch {
 	case !gitCommands[name]:
 		return "it is no command of git that is known here, and an alias can run any program"
@@ -85,12 +87,12 @@ func gitRunsOther(args []word) string {
 
 // gitConfigures reports whether git gets a setting before its command. Aliases
 // and pagers are commands, so a setting can run any program.
-func gitConfigures(args []word) bool {
+func gitConfigures(args []grammar.Word) bool {
 	for i, a := range args {
 		switch {
-		case strings.HasPrefix(a.text, "-c"), strings.HasPrefix(a.text, "--config"):
+		case strings.HasPrefix(a.Text, "-c"), strings.HasPrefix(a.Text, "--config"):
 			return true
-		case !strings.HasPrefix(a.text, "-") && (i == 0 || args[i-1].text != "-C"):
+		case !strings.HasPrefix(a.Text, "-") && (i == 0 || args[i-1].Text != "-C"):
 			return false
 		}
 	}
@@ -98,15 +100,15 @@ func gitConfigures(args []word) bool {
 }
 
 // gitSets reports whether git config sets one of these settings.
-func gitSets(args []word) bool {
+func gitSets(args []grammar.Word) bool {
 	for i, a := range args {
-		if a.text == "-e" || a.text == "--edit" || a.text == "edit" {
+		if a.Text == "-e" || a.Text == "--edit" || a.Text == "edit" {
 			return true
 		}
-		if gitSettings.MatchString(a.text) || strings.ContainsRune(a.text, hole) {
-			reads := slices.ContainsFunc(args[:i], func(o word) bool {
-				return strings.HasPrefix(o.text, "--get") || o.text == "get" || strings.HasPrefix(o.text, "--unset") ||
-					o.text == "unset"
+		if gitSettings.MatchString(a.Text) || strings.ContainsRune(a.Text, grammar.Hole) {
+			reads := slices.ContainsFunc(args[:i], func(o grammar.Word) bool {
+				return strings.HasPrefix(o.Text, "--get") || o.Text == "get" || strings.HasPrefix(o.Text, "--unset") ||
+					o.Text == "unset"
 			})
 			return !reads && i+1 < len(args)
 		}

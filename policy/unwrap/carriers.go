@@ -1,14 +1,16 @@
-package policy
+package unwrap
 
 import (
 	"slices"
 	"strings"
+
+	"ptyctl/policy/grammar"
 )
 
 // carriers holds programs with so many ways to run others that the arguments
 // cannot be parsed: a command may be at any position, and inside any text. A
 // deny rule is therefore searched for everywhere in their arguments.
-var carriers = set(`
+var carriers = grammar.SetOf(`
 	agetty chpst choom chroot coresched cttyhack enosys flock inotifyd login newgrp nologin nsenter openvt pipesz
 	pivot_root prlimit runcon runuser script scriptlive setpriv sg sulogin switch_root telnetd getty udhcpc
 	unshare
@@ -60,7 +62,7 @@ var carriers = set(`
 // readers holds editors and pagers. Their operands are files, but a text among
 // the arguments may be a command for the program, and that may be one for a
 // shell.
-var readers = set(
+var readers = grammar.SetOf(
 	"less more most pg view rview rvim vimdiff gvim gview vimtutor nvi elvis jed joe micro kak helix hx nano pico " +
 		"emacsclient mutt neomutt mail mailx s-nail w3m lynx elinks ranger mc lf nnn fzf sk ftp",
 )
@@ -80,7 +82,7 @@ func isCarrier(name string) bool {
 }
 
 // personalities holds the names under which setarch(8) may be called.
-var personalities = set(`
+var personalities = grammar.SetOf(`
 	linux32 linux64 uname26 i386 i486 i586 i686 athlon x86_64 ppc ppcle ppc32 ppc64 ppc64le s390 s390x sparc
 	sparc32 sparc32bash sparc64 mips mips32 mips64 alpha parisc parisc64 ia64 arm armv6l armv7l armv8l armh arm64
 	aarch64 riscv32 riscv64 e2k loongarch64

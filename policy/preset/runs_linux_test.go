@@ -1,4 +1,4 @@
-package policy
+package preset
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ptyctl/policy/grammar"
 )
 
 // A folder runs the lines of a preset. It records each change of a file, and
@@ -129,7 +131,7 @@ func TestPresetRuns(t *testing.T) {
 }
 
 // remote holds programs that would contact other machines.
-var remote = set(
+var remote = grammar.SetOf(
 	"ping ping6 traceroute traceroute6 tracepath dig host nslookup arp resolvectl chronyc sleep lastb cd exit ulimit umask type command true false :",
 )
 
@@ -164,7 +166,7 @@ var candidates = []string{
 // then with random ones.
 func TestPresetOptions(t *testing.T) {
 	t.Parallel()
-	p, err := presetNamed("read-only-linux")
+	p, err := Named("read-only-linux")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +177,7 @@ func TestPresetOptions(t *testing.T) {
 	f := newFolder(t)
 	ran, programs := 0, map[string]bool{}
 	run := func(words []string) {
-		if ok, _ := p.allows(words); !ok {
+		if ok, _ := p.Allows(words); !ok {
 			return
 		}
 		path, err := exec.LookPath(words[0])

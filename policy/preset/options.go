@@ -1,9 +1,11 @@
-package policy
+package preset
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"ptyctl/policy/grammar"
 )
 
 // A presetOption is an option in a preset.
@@ -30,16 +32,16 @@ func (c *presetCommand) options(words []string) (rest []string, why string) {
 		w := words[0]
 		switch {
 		case o.kind == operandsWords, o.kind == operandsRest && len(c.operands) > 0:
-			if strings.HasPrefix(w, string(hole)) {
+			if strings.HasPrefix(w, string(grammar.Hole)) {
 				return nil, c.unknownStart(w)
 			}
 			c.operands, words = append(c.operands, w), words[1:]
 			continue
-		case strings.HasPrefix(w, string(hole)):
+		case strings.HasPrefix(w, string(grammar.Hole)):
 			return nil, c.unknownStart(w)
 		case w == "--" && c.spec.ends:
 			for _, operand := range words[1:] {
-				if strings.HasPrefix(operand, string(hole)) {
+				if strings.HasPrefix(operand, string(grammar.Hole)) {
 					return nil, c.unknownStart(operand)
 				}
 			}
@@ -58,7 +60,7 @@ func (c *presetCommand) options(words []string) (rest []string, why string) {
 		case len(c.operands) > 0 && o.most >= 0: // a program that stops at the first operand would read it as another
 			return nil, fmt.Sprintf("write the option %s of %s before its operand", shownText(w), c.name)
 		}
-		if strings.ContainsRune(w, hole) {
+		if strings.ContainsRune(w, grammar.Hole) {
 			return nil, fmt.Sprintf("the option %s of %s is not known before it runs", shownText(w), c.name)
 		}
 		taken, why := c.option(words)
@@ -149,7 +151,7 @@ var negative = regexp.MustCompile(`^-(?:[0-9][^=]*|[ugoa]+[=+][rwxstX]+)$`)
 
 // value judges the value of an option.
 func (c *presetCommand) value(name, value string, opt presetOption) string {
-	if strings.ContainsRune(value, hole) {
+	if strings.ContainsRune(value, grammar.Hole) {
 		return fmt.Sprintf("the value of %s %s is not known before it runs: write it out, or quote it", c.name, name)
 	}
 	if c.spec.operands.kind == operandsFiles && isDevice(value) {

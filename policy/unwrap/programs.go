@@ -1,6 +1,8 @@
-package policy
+package unwrap
 
-import "strings"
+import (
+	"ptyctl/policy/grammar"
+)
 
 // A runner describes how a program runs the command in its arguments.
 type runner struct {
@@ -64,13 +66,13 @@ var runners = map[string]runner{
 }
 
 // shells read a script from -c, from a file or from their input.
-var shells = set(
+var shells = grammar.SetOf(
 	"sh bash rbash dash ash zsh rzsh ksh ksh93 mksh lksh pdksh oksh rksh yash posh hush fish csh tcsh osh ysh",
 )
 
 // interpreters take a program in their arguments or input, in a language that
 // this package does not parse.
-var interpreters = set(
+var interpreters = grammar.SetOf(
 	"python python2 python3 pypy pypy3 perl ruby jruby node nodejs deno bun php lua luajit tclsh wish guile R Rscript " +
 		"osascript pwsh powershell pwsh.exe powershell.exe cmd cmd.exe irb ipython julia ghci scala groovy gnuplot octave " +
 		"sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs dc m4 expect elixir iex erl jshell " +
@@ -79,19 +81,10 @@ var interpreters = set(
 
 // clients are those interpreters that may have other arguments before the
 // program, for example a database or a file.
-var clients = set("sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs gnuplot maxima octave")
+var clients = grammar.SetOf("sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs gnuplot maxima octave")
 
 // scripted holds programs that run commands in their program text.
-var scripted = set("awk gawk mawk nawk original-awk bwk goawk")
+var scripted = grammar.SetOf("awk gawk mawk nawk original-awk bwk goawk")
 
 // evaluators are builtins that evaluate a name: a[$(command)] runs a command.
-var evaluators = set("unset read mapfile readarray getopts wait integer float zstyle zmodload autoload")
-
-// set returns the words of a list as a set.
-func set(list string) map[string]bool {
-	m := make(map[string]bool)
-	for w := range strings.FieldsSeq(list) {
-		m[w] = true
-	}
-	return m
-}
+var evaluators = grammar.SetOf("unset read mapfile readarray getopts wait integer float zstyle zmodload autoload")

@@ -1,6 +1,7 @@
-package policy
+package grammar
 
 import (
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -9,13 +10,13 @@ import (
 
 // readToken parses one word. It removes quotes and backslashes; text, file
 // patterns and a tilde remain.
-func readToken(w *syntax.Word) (*token, error) {
-	t := &token{}
+func readToken(w *syntax.Word) (*Token, error) {
+	t := &Token{}
 	for i, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
 			if i == 0 && p.Value == "~" && len(w.Parts) > 1 { // in zsh, ~[ calls a function
-				return nil, outside("~ with something other than / behind it", "write the folder's path, or put the ~ in quotes")
+				return nil, Outside("~ with something other than / behind it", "write the folder's path, or put the ~ in quotes")
 			}
 			if err := t.bare(p.Value, i == 0); err != nil {
 				return nil, err
@@ -28,7 +29,7 @@ func readToken(w *syntax.Word) (*token, error) {
 					return nil, err
 				}
 			}
-			t.add(part{text: text})
+			t.add(Part{text: text})
 		case *syntax.DblQuoted:
 			if err := t.quoted(p); err != nil {
 				return nil, err
@@ -45,7 +46,7 @@ func decoded(text string) (string, error) {
 	// Not nil: all calls without a configuration share one, and write to it.
 	text, _, err := expand.Format(&expand.Config{}, text, nil)
 	if err != nil || strings.ContainsFunc(text, isControl) {
-		return "", outside("$'...' with such characters", "use '...'")
+		return "", Outside("$'...' with such characters", "use '...'")
 	}
 	return text, nil
 }
@@ -54,7 +55,7 @@ func decoded(text string) (string, error) {
 // not contain.
 func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
 
-// expansion returns the denial of an expansion with an unknown result.
+// expansion returns the refusal of an expansion with an unknown result.
 func expansion(p syntax.WordPart) error {
 	switch p := p.(type) {
 	case *syntax.ParamExp:
@@ -68,47 +69,47 @@ func expansion(p syntax.WordPart) error {
 			instead = "read the exit code in the answer to the call before"
 		case name == "HOME":
 			instead = "write ~"
-		case variable.MatchString(name):
+		case VariableName.MatchString(name):
 			instead += "; printenv " + name + " shows it, if an entry allows that"
 		}
-		return outside("a variable ($"+name+")", instead)
+		return Outside("a variable ($"+name+")", instead)
 	case *syntax.CmdSubst:
-		return outside("a command substitution", "run the inner command first, and write out what it printed; or put the "+
+		return Outside("a command substitution", "run the inner command first, and write out what it printed; or put the "+
 			"text in single quotes if it is none")
 	case *syntax.ArithmExp:
-		return outside("$((...))", "write the number out")
+		return Outside("$((...))", "write the number out")
 	case *syntax.ProcSubst:
-		return outside("a process substitution", "run the inner command first, with > FILE")
+		return Outside("a process substitution", "run the inner command first, with > FILE")
 	case *syntax.ExtGlob:
-		return outside("this file pattern", "use *, ? and [abc], or quotes if it is none")
+		return Outside("this file pattern", "use *, ? and [abc], or quotes if it is none")
 	}
-	return outside("this expansion", "write its value in single quotes")
+	return Outside("this expansion", "write its value in single quotes")
 }
 
 // quoted adds the content of double quotes.
-func (t *token) quoted(q *syntax.DblQuoted) error {
+func (t *Token) quoted(q *syntax.DblQuoted) error {
 	if q.Dollar {
-		return outside(`$"..."`, `use "..."`)
+		return Outside(`$"..."`, `use "..."`)
 	}
-	t.add(part{})
+	t.add(Part{})
 	for _, p := range q.Parts {
 		lit, ok := p.(*syntax.Lit)
 		if !ok {
 			return expansion(p)
 		}
 		var b strings.Builder
-		readQuoted(&b, &syntax.DblQuoted{Parts: []syntax.WordPart{lit}})
-		t.add(part{text: b.String()})
+		ReadQuoted(&b, &syntax.DblQuoted{Parts: []syntax.WordPart{lit}})
+		t.add(Part{text: b.String()})
 	}
 	return nil
 }
 
 // bare adds unquoted text.
-func (t *token) bare(text string, first bool) error {
+func (t *Token) bare(text string, first bool) error {
 	if first && strings.HasPrefix(text, "~") {
 		rest := text[1:]
 		if rest != "" && rest[0] != '/' {
-			return outside("the home folder of another user ("+cut(text)+")", "write the folder's path, or quotes if it is none")
+			return Outside("the home folder of another user ("+Shorten(text)+")", "write the folder's path, or quotes if it is none")
 		}
 		t.home, text = true, rest
 	}
@@ -117,22 +118,22 @@ func (t *token) bare(text string, first bool) error {
 		case '\\':
 			if i++; i < len(text) {
 				if text[i] != '\n' {
-					t.add(part{text: text[i : i+1]})
+					t.add(Part{text: text[i : i+1]})
 				}
 				i++
 			}
 		case '*', '?':
-			t.add(part{text: text[i : i+1], pattern: true})
+			t.add(Part{text: text[i : i+1], pattern: true})
 			i++
 		case '[':
 			set, err := bracket(text[i:])
 			if err != nil {
 				return err
 			}
-			t.add(part{text: text[i : i+set], pattern: set > 1})
+			t.add(Part{text: text[i : i+set], pattern: set > 1})
 			i += set
 		default:
-			t.add(part{text: text[i : i+1]})
+			t.add(Part{text: text[i : i+1]})
 			i++
 		}
 	}
@@ -148,14 +149,17 @@ func bracket(text string) (int, error) {
 	}
 	for _, c := range text[1:end] {
 		if c > 0x7f || !isAlphanumeric(byte(c)) && c != '.' && c != '_' && c != '-' {
-			return 0, outside(
-				"the file pattern "+cut(text[:end+1]),
+			return 0, Outside(
+				"the file pattern "+Shorten(text[:end+1]),
 				"use letters and digits in the brackets, or quotes if it is none",
 			)
 		}
 	}
 	if end == 1 { // [] is an error in some shells
-		return 0, outside("an empty [] ", "put it in quotes")
+		return 0, Outside("an empty [] ", "put it in quotes")
 	}
 	return end + 1, nil
 }
+
+// VariableName matches the name of a variable.
+var VariableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -1,9 +1,11 @@
-package policy
+package unwrap
 
 import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"ptyctl/policy/grammar"
 )
 
 // If commands need permission, a program that runs others is accepted only in a
@@ -30,7 +32,7 @@ var strictRunners = map[string]runner{
 
 // strict denies a call of a program that runs others, unless it has the plain
 // form.
-func (r *reader) strict(name string, args []word) error {
+func (r *Reader) strict(name string, args []grammar.Word) error {
 	_, runs := runnerNamed(name)
 	switch {
 	case shells[name]:
@@ -40,8 +42,8 @@ func (r *reader) strict(name string, args []word) error {
 	case name == "find":
 		return strictFind(args)
 	case name == "busybox" || name == "toybox":
-		if len(args) > 0 && !programName.MatchString(args[0].text) {
-			return outside(name+" "+shown(args[:1]), "name the command")
+		if len(args) > 0 && !programName.MatchString(args[0].Text) {
+			return grammar.Outside(name+" "+grammar.Shown(args[:1]), "name the command")
 		}
 	case runs && !reserved[name] && !stateful[name]:
 		_, _, err := strictly(name, args)
@@ -53,18 +55,18 @@ func (r *reader) strict(name string, args []word) error {
 // strictly removes the options of the closed list and denies all others before
 // a runner's command. replace is the text that xargs replaces in the command;
 // empty: none.
-func strictly(name string, args []word) (rest []word, replace string, err error) {
+func strictly(name string, args []grammar.Word) (rest []grammar.Word, replace string, err error) {
 	run, ok := strictRunners[name]
 	if !ok {
-		return nil, "", outside("a command behind "+name, "run the command itself")
+		return nil, "", grammar.Outside("a command behind "+name, "run the command itself")
 	}
 	assigned := false
 	for i := 0; i < len(args); i++ {
-		text := args[i].text
+		text := args[i].Text
 		option, _, with := strings.Cut(strings.TrimPrefix(text, "--"), "=")
 		switch {
-		case !args[i].literal():
-			return nil, "", unreadable("what " + name + " is given before its command is not known before it runs")
+		case !args[i].Literal():
+			return nil, "", grammar.Unreadable("what " + name + " is given before its command is not known before it runs")
 		case run.assigns && isAssignment(text):
 			assigned = true
 		case text == "" || text[0] != '-' && text[0] != '+':
@@ -76,12 +78,12 @@ func strictly(name string, args []word) (rest []word, replace string, err error)
 		case strings.HasPrefix(text, "--") &&
 			(!with && slices.Contains(run.long, option) || with && slices.Contains(run.long, option+"=")):
 		case text == "-I" && name == "xargs" && i+1 < len(args):
-			if i++; !strictPlaceholder.MatchString(args[i].text) {
-				return nil, "", outside("xargs -I "+shown(args[i:i+1]), "use {} or a few capital letters")
+			if i++; !strictPlaceholder.MatchString(args[i].Text) {
+				return nil, "", grammar.Outside("xargs -I "+grammar.Shown(args[i:i+1]), "use {} or a few capital letters")
 			}
-			replace = args[i].text
+			replace = args[i].Text
 		case len(text) == 2 && text[0] == '-' && strings.Contains(run.valued, text[1:]):
-			if i++; i == len(args) || !args[i].literal() {
+			if i++; i == len(args) || !args[i].Literal() {
 				return nil, "", strictOption(name, text, run)
 			}
 		case len(text) > 1 && text[0] == '-' && run.flags != "" && strings.Trim(text[1:], run.flags) == "":
@@ -96,9 +98,9 @@ func strictly(name string, args []word) (rest []word, replace string, err error)
 
 // strictRest returns the words after a runner's options. ssh accepts options
 // after the host, too.
-func strictRest(name string, rest []word, replace string) ([]word, string, error) {
-	if name == "ssh" && len(rest) > 1 && strings.HasPrefix(rest[1].text, "-") {
-		return nil, "", outside("an option of ssh behind the host", "write it before the host")
+func strictRest(name string, rest []grammar.Word, replace string) ([]grammar.Word, string, error) {
+	if name == "ssh" && len(rest) > 1 && strings.HasPrefix(rest[1].Text, "-") {
+		return nil, "", grammar.Outside("an option of ssh behind the host", "write it before the host")
 	}
 	return rest, replace, nil
 }
@@ -107,7 +109,7 @@ func strictRest(name string, rest []word, replace string) ([]word, string, error
 // -oL, -k5s.
 var plainValue = regexp.MustCompile(`^[A-Z0-9][A-Za-z0-9.]{0,15}$`)
 
-// strictOption returns the denial of an option that is not in the closed list.
+// strictOption returns the refusal of an option that is not in the closed list.
 func strictOption(name, text string, run runner) error {
 	var known []string
 	for _, l := range run.flags + run.valued {
@@ -120,35 +122,35 @@ func strictOption(name, text string, run runner) error {
 	if len(known) > 0 {
 		instead = "use " + strings.Join(known, " ") + ", each by itself"
 	}
-	return outside(name+" "+cut(text), instead)
+	return grammar.Outside(name+" "+grammar.Shorten(text), instead)
 }
 
 // strictShell denies every call of a shell except: options, then -c and its
 // script, or a script file. Most shells read options as shellOptions does, but
 // not all: in zsh -c -oNAME the next word is the script, in dash -c -s the
 // input is.
-func strictShell(name string, args []word) error {
+func strictShell(name string, args []grammar.Word) error {
 	i := 0
-	for i < len(args) && (strictShellOptions.MatchString(args[i].text) ||
-		slices.Contains(harmlessLong, args[i].text) && name != "fish") {
+	for i < len(args) && (strictShellOptions.MatchString(args[i].Text) ||
+		slices.Contains(harmlessLong, args[i].Text) && name != "fish") {
 		i++
 	}
-	script := i > 0 && strings.Contains(args[i-1].text, "c") && !strings.HasPrefix(args[i-1].text, "--")
+	script := i > 0 && strings.Contains(args[i-1].Text, "c") && !strings.HasPrefix(args[i-1].Text, "--")
 	if script && i == len(args) {
-		return outside(name+" -c without a script", "give the script as one word")
+		return grammar.Outside(name+" -c without a script", "give the script as one word")
 	}
 	for k, a := range args[:i] {
-		if strings.Contains(a.text, "c") && !strings.HasPrefix(a.text, "--") && k != i-1 {
-			return outside(name+" with options behind -c", "write -c last")
+		if strings.Contains(a.Text, "c") && !strings.HasPrefix(a.Text, "--") && k != i-1 {
+			return grammar.Outside(name+" with options behind -c", "write -c last")
 		}
 	}
 	for k, a := range args[i:] {
-		if k == 0 && !a.literal() {
-			return unreadable("what " + name + " runs is not known before it runs")
+		if k == 0 && !a.Literal() {
+			return grammar.Unreadable("what " + name + " runs is not known before it runs")
 		}
-		if a.text == "" && k == 0 || strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") ||
-			strings.HasPrefix(a.text, string(hole)) {
-			return outside(name+" "+shown([]word{a}), "call it as "+name+" -c SCRIPT, with words that do not begin with - or +")
+		if a.Text == "" && k == 0 || strings.HasPrefix(a.Text, "-") || strings.HasPrefix(a.Text, "+") ||
+			strings.HasPrefix(a.Text, string(grammar.Hole)) {
+			return grammar.Outside(name+" "+grammar.Shown([]grammar.Word{a}), "call it as "+name+" -c SCRIPT, with words that do not begin with - or +")
 		}
 	}
 	return nil
@@ -159,20 +161,20 @@ func strictShell(name string, args []word) error {
 var strictShellOptions = regexp.MustCompile(`^-[euxli]{0,5}c?$`)
 
 // strictSu accepts su [-] [USER] -c LINE.
-func strictSu(args []word) error {
+func strictSu(args []grammar.Word) error {
 	rest := args
-	if len(rest) > 0 && (rest[0].text == "-" || rest[0].text == "-l" || rest[0].text == "--login") {
+	if len(rest) > 0 && (rest[0].Text == "-" || rest[0].Text == "-l" || rest[0].Text == "--login") {
 		rest = rest[1:]
 	}
-	if len(rest) > 0 && rest[0].literal() && programName.MatchString(rest[0].text) {
+	if len(rest) > 0 && rest[0].Literal() && programName.MatchString(rest[0].Text) {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 ||
-		len(rest) == 2 && rest[0].text == "-c" && rest[1].literal() && !strings.HasPrefix(rest[1].text, "-") &&
-			!strings.HasPrefix(rest[1].text, "+") {
+		len(rest) == 2 && rest[0].Text == "-c" && rest[1].Literal() && !strings.HasPrefix(rest[1].Text, "-") &&
+			!strings.HasPrefix(rest[1].Text, "+") {
 		return nil
 	}
-	return outside("su with such arguments", "write su [-] USER -c LINE")
+	return grammar.Outside("su with such arguments", "write su [-] USER -c LINE")
 }
 
 // strictPlaceholder matches the text that xargs -I may replace: it must not
@@ -181,24 +183,24 @@ var strictPlaceholder = regexp.MustCompile(`^(?:\{\}|%|@|_|[A-Z_]{2,16})$`)
 
 // strictFind denies arguments of find(1) that may become an action, and actions
 // without a clear end.
-func strictFind(args []word) error {
+func strictFind(args []grammar.Word) error {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
-		if a.tildeHome() {
+		if a.TildeHome() {
 			continue
 		}
-		if strings.HasPrefix(a.text, string(hole)) {
-			return unreadable("what begins with unknown text can become an action of find: begin it with ./ or a folder")
+		if strings.HasPrefix(a.Text, string(grammar.Hole)) {
+			return grammar.Unreadable("what begins with unknown text can become an action of find: begin it with ./ or a folder")
 		}
-		if !slices.ContainsFunc(findRuns, func(p wildcard) bool { return p.may(a.text) }) {
+		if !slices.ContainsFunc(findRuns, func(p grammar.Wildcard) bool { return p.May(a.Text) }) {
 			continue
 		}
 		end := i + 1
-		for end < len(args) && args[end].text != ";" && (args[end].text != "+" || args[end-1].text != "{}") {
+		for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {
 			end++
 		}
-		if !a.literal() || end == len(args) || end == i+1 {
-			return outside("find "+shown([]word{a})+" without an end", "end the command with \\; or with {} +")
+		if !a.Literal() || end == len(args) || end == i+1 {
+			return grammar.Outside("find "+grammar.Shown([]grammar.Word{a})+" without an end", "end the command with \\; or with {} +")
 		}
 		i = end
 	}

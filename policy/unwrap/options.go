@@ -1,8 +1,10 @@
-package policy
+package unwrap
 
 import (
 	"slices"
 	"strings"
+
+	"ptyctl/policy/grammar"
 )
 
 // An option describes the options by which a program runs another.
@@ -62,20 +64,20 @@ var running = map[string]option{
 
 // in reports whether the option occurs in args. Long options may be
 // abbreviated.
-func (o option) in(args []word) bool {
-	if o.bundle && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && strings.ContainsAny(args[0].text, o.short) &&
-		isCluster("-"+args[0].text) {
+func (o option) in(args []grammar.Word) bool {
+	if o.bundle && len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") && strings.ContainsAny(args[0].Text, o.short) &&
+		grammar.IsCluster("-"+args[0].Text) {
 		return true
 	}
-	return slices.ContainsFunc(args, func(a word) bool {
-		name, _, _ := strings.Cut(a.text, "=")
+	return slices.ContainsFunc(args, func(a grammar.Word) bool {
+		name, _, _ := strings.Cut(a.Text, "=")
 		for _, l := range o.long {
-			if strings.HasPrefix(a.text, l) || len(name) > 4 && name[0] == '-' && strings.HasPrefix(l, name) {
+			if strings.HasPrefix(a.Text, l) || len(name) > 4 && name[0] == '-' && strings.HasPrefix(l, name) {
 				return true
 			}
 		}
-		return slices.Contains(o.words, a.text) ||
-			len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && o.short != "" && strings.ContainsAny(a.text, o.short)
+		return slices.Contains(o.words, a.Text) ||
+			len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && o.short != "" && strings.ContainsAny(a.Text, o.short)
 	})
 }
 

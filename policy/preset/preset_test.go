@@ -1,4 +1,4 @@
-package policy
+package preset
 
 import (
 	"maps"
@@ -9,17 +9,18 @@ import (
 	"testing"
 
 	"mvdan.cc/sh/v3/syntax"
+	"ptyctl/policy/grammar"
 )
 
 // TestPresetsParse checks that the files of all presets can be parsed, and that
 // there is no other preset.
 func TestPresetsParse(t *testing.T) {
-	for _, name := range PresetNames() {
-		if p, err := presetNamed(name); err != nil || len(p.programs) < 10 {
+	for _, name := range Names() {
+		if p, err := Named(name); err != nil || len(p.programs) < 10 {
 			t.Errorf("presetNamed(%q) = %v, want a list of programs", name, err)
 		}
 	}
-	if _, err := presetNamed("read-write"); err == nil || !strings.Contains(err.Error(), "read-only-linux") {
+	if _, err := Named("read-write"); err == nil || !strings.Contains(err.Error(), "read-only-linux") {
 		t.Errorf("presetNamed of an unknown name = %v, want an error that lists the presets", err)
 	}
 	for _, wrong := range []string{"ls", "ls: -a", "ls: -a ; many", "ls: a ; *", "ls: -a -a ; *", "ls: ; *\nls: ; *",
@@ -43,7 +44,7 @@ func presetWords(t *testing.T, line string) [][]string {
 		if call, ok := n.(*syntax.CallExpr); ok {
 			var words []string
 			for _, a := range call.Args {
-				words = append(words, readWord(a).text)
+				words = append(words, grammar.ReadWord(a).Text)
 			}
 			out = append(out, words)
 		}
@@ -53,10 +54,10 @@ func presetWords(t *testing.T, line string) [][]string {
 }
 
 // presetVerdict returns why a line is not in a preset, or "" if it is.
-func presetVerdict(t *testing.T, p *preset, line string) string {
+func presetVerdict(t *testing.T, p *List, line string) string {
 	t.Helper()
 	for _, words := range presetWords(t, line) {
-		if ok, why := p.allows(words); !ok {
+		if ok, why := p.Allows(words); !ok {
 			if why == "" {
 				t.Errorf("%q is denied without a reason, want one", line)
 			}
@@ -69,7 +70,7 @@ func presetVerdict(t *testing.T, p *preset, line string) string {
 // checkPreset judges a table of lines: + must be in the preset, - must not.
 func checkPreset(t *testing.T, name, table string) (allowed, not int) {
 	t.Helper()
-	p, err := presetNamed(name)
+	p, err := Named(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -704,7 +705,7 @@ func TestPresetNetwork(t *testing.T) { checkPreset(t, "read-only-network", prese
 // TestPresetSays checks that a denial names the part that is not allowed, and
 // the alternatives.
 func TestPresetSays(t *testing.T) {
-	p, err := presetNamed("read-only-linux")
+	p, err := Named("read-only-linux")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -732,12 +733,12 @@ func TestPresetSays(t *testing.T) {
 
 // TestPresetDocs checks that docs/policy.md has the present lists.
 func TestPresetDocs(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "docs", "policy.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "policy.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range PresetNames() {
-		p, err := presetNamed(name)
+	for _, name := range Names() {
+		p, err := Named(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -749,7 +750,7 @@ func TestPresetDocs(t *testing.T) {
 
 // presetList returns the names of a preset's programs, with their commands in
 // brackets.
-func presetList(p *preset) string {
+func presetList(p *List) string {
 	var out, line strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.programs)) {
 		word := name

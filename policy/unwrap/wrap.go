@@ -1,13 +1,15 @@
-package policy
+package unwrap
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"ptyctl/policy/grammar"
 )
 
-// program returns the name of a command without its folder.
-func program(text string) string {
+// Program returns the name of a command without its folder.
+func Program(text string) string {
 	name := path.Base(strings.ReplaceAll(text, `\`, "/"))
 	return strings.TrimSuffix(strings.ToLower(name), ".exe")
 }
@@ -18,18 +20,18 @@ func family(name string) string { return strings.TrimRight(name, "0123456789.-")
 
 // unwrap finds the commands that a command runs. It returns nil if there are
 // none, and records in c which effects cannot be judged.
-func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
-	name, args := program(c.words[0].text), c.words[1:]
+func (r *Reader) unwrap(c *Command, in input) (inner func() error, err error) {
+	name, args := Program(c.Words[0].Text), c.Words[1:]
 	// zsh and fish differ from POSIX shells here.
-	if strings.Contains(c.words[0].text, "=") {
-		return nil, ambiguous(
+	if strings.Contains(c.Words[0].Text, "=") {
+		return nil, grammar.Ambiguous(
 			"a word with = before a command is a variable in some shells, and a program in others",
 			"leave it out",
 		)
 	}
 	// In the closed grammar a runner must have a form that all its versions read
 	// alike, or its command could begin at another word.
-	if r.closed {
+	if r.Closed {
 		if err := r.strict(name, args); err != nil {
 			return nil, err
 		}
@@ -53,23 +55,23 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 		return r.values(args)
 	// The first argument of trap is a script, unless it is an option.
 	case name == "trap":
-		if len(args) > 0 && args[0].text == "--" {
+		if len(args) > 0 && args[0].Text == "--" {
 			args = args[1:]
 		}
-		if len(args) > 0 && !strings.HasPrefix(args[0].text, "-") {
+		if len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") {
 			return r.scriptIn(name, args[0])
 		}
 	case name == "source" || name == ".":
-		c.opaque = "the content of the file is unknown"
+		c.Opaque = "the content of the file is unknown"
 	case name == "fc", name == "hist", name == "hash" && slices.ContainsFunc(args, sets), hasBuiltinOption(name, args):
-		c.opaque = "it can make another command run under a name, or an earlier one again"
+		c.Opaque = "it can make another command run under a name, or an earlier one again"
 	// These builtins evaluate a name such as a[$(command)].
 	case evaluators[name],
-		name == "printf" && slices.ContainsFunc(args, isOption('v')),
-		(name == "test" || name == "[") && slices.ContainsFunc(args, isOption('v')):
+		name == "printf" && slices.ContainsFunc(args, IsOption('v')),
+		(name == "test" || name == "[") && slices.ContainsFunc(args, IsOption('v')):
 		for _, a := range args {
-			if !a.literal() || strings.Contains(a.text, "[") {
-				return nil, ambiguous(name+" evaluates names that are not literal", "write plain names")
+			if !a.Literal() || strings.Contains(a.Text, "[") {
+				return nil, grammar.Ambiguous(name+" evaluates names that are not literal", "write plain names")
 			}
 		}
 		if err := r.sets(args); err != nil {
@@ -78,39 +80,39 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	// awk runs commands through system(), pipes, extensions and @ calls. exact
 	// shows an unknown part of the program as a hole.
 	case scripted[name]:
-		if t := strings.ReplaceAll(exact(args), string(hole), "|"); strings.Contains(t, "|") ||
+		if t := strings.ReplaceAll(grammar.Exact(args), string(grammar.Hole), "|"); strings.Contains(t, "|") ||
 			strings.Contains(t, "system") ||
 			strings.Contains(t, "-f") ||
 			strings.Contains(t, "-E") ||
 			strings.Contains(t, "-l") ||
 			strings.Contains(t, "--load") ||
 			strings.Contains(t, "@") {
-			c.opaque = "its program can run commands"
+			c.Opaque = "its program can run commands"
 		}
 	case name == "sed" || name == "gsed":
 		if sedRuns(args) {
-			c.opaque = "its program can run commands"
+			c.Opaque = "its program can run commands"
 		}
 	// An interpreter without arguments reads its program from its input. On a new
 	// terminal that is typed input, which is judged later.
 	case interpreters[name] || interpreters[family(name)]:
-		if len(args) == 0 || strings.HasPrefix(args[0].text, "-") && !harmless(args) || !args[0].literal() {
-			if !r.screen || len(args) > 0 {
-				c.opaque = "the language of its program is not supported here"
+		if len(args) == 0 || strings.HasPrefix(args[0].Text, "-") && !harmless(args) || !args[0].Literal() {
+			if !r.Screen || len(args) > 0 {
+				c.Opaque = "the language of its program is not supported here"
 			}
 		}
 		if clients[name] || clients[family(name)] {
 			return func() error { return r.searchTexts(args) }, nil
 		}
 	case name == "git":
-		c.opaque = gitRunsOther(args)
+		c.Opaque = gitRunsOther(args)
 	case running[name].in(args):
-		c.opaque = "with such an option it runs another program"
+		c.Opaque = "with such an option it runs another program"
 	case name == "set" || name == "setenv":
 		return nil, r.sets(args)
 	// The commands run later and outside the session, so no rule could see them.
-	case name == "at", name == "batch", name == "crontab" && (len(args) != 1 || args[0].text != "-l"):
-		c.opaque = "it runs its input later"
+	case name == "at", name == "batch", name == "crontab" && (len(args) != 1 || args[0].Text != "-l"):
+		c.Opaque = "it runs its input later"
 	case readers[name]:
 		return func() error { return r.searchTexts(args) }, nil
 	case isCarrier(name):
@@ -121,15 +123,15 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 
 // harmless reports whether an interpreter is only asked for its version or
 // help.
-func harmless(args []word) bool {
-	return len(args) == 1 && slices.Contains([]string{"--version", "-V", "-v", "--help", "-h", "-version"}, args[0].text)
+func harmless(args []grammar.Word) bool {
+	return len(args) == 1 && slices.Contains([]string{"--version", "-V", "-v", "--help", "-h", "-version"}, args[0].Text)
 }
 
 // hasBuiltinOption reports whether a shell's builtin has an option by which it
 // runs a command.
-func hasBuiltinOption(name string, args []word) bool {
+func hasBuiltinOption(name string, args []grammar.Word) bool {
 	for _, letter := range builtinRuns[name] {
-		if slices.ContainsFunc(args, isOption(byte(letter))) {
+		if slices.ContainsFunc(args, IsOption(byte(letter))) {
 			return true
 		}
 	}
@@ -138,27 +140,27 @@ func hasBuiltinOption(name string, args []word) bool {
 
 // sets reports whether an argument assigns a value, for example hash ls=/bin/rm
 // in zsh.
-func sets(a word) bool { return strings.Contains(a.text, "=") || !a.literal() }
+func sets(a grammar.Word) bool { return strings.Contains(a.Text, "=") || !a.Literal() }
 
-// isOption returns a test for a cluster of short options with the letter. Words
+// IsOption returns a test for a cluster of short options with the letter. Words
 // with unknown text may be such a cluster.
-func isOption(letter byte) func(word) bool {
-	return func(w word) bool {
-		return w.multi || strings.HasPrefix(w.text, string(hole)) ||
-			len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' &&
-				(strings.IndexByte(w.text, letter) > 0 || strings.ContainsRune(w.text, hole))
+func IsOption(letter byte) func(grammar.Word) bool {
+	return func(w grammar.Word) bool {
+		return w.Multi || strings.HasPrefix(w.Text, string(grammar.Hole)) ||
+			len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' &&
+				(strings.IndexByte(w.Text, letter) > 0 || strings.ContainsRune(w.Text, grammar.Hole))
 	}
 }
 
 // options removes a runner's options. It fails for an unknown option, because
 // the command could then begin at any word.
-func (run runner) options(name string, args []word) (rest []word, used string, err error) {
+func (run runner) options(name string, args []grammar.Word) (rest []grammar.Word, used string, err error) {
 	for len(args) > 0 {
 		w := args[0]
-		if !w.literal() {
-			return nil, "", unreadable("what " + name + " is given before its command is not known before it runs")
+		if !w.Literal() {
+			return nil, "", grammar.Unreadable("what " + name + " is given before its command is not known before it runs")
 		}
-		text := w.text
+		text := w.Text
 		switch {
 		case text == "--":
 			return args[1:], used, nil
@@ -174,7 +176,7 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 				continue
 			}
 			if run.assigns && strings.Contains(text, "=") { // env(1) accepts every name that is not empty
-				return nil, "", unreadable(name + " may take " + cut(text) + " for a variable, and what follows for the command")
+				return nil, "", grammar.Unreadable(name + " may take " + grammar.Shorten(text) + " for a variable, and what follows for the command")
 			}
 			return args, used, nil
 		case strings.HasPrefix(text, "--"):
@@ -215,10 +217,10 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 	return nil, used, nil
 }
 
-// unknownOption returns the denial of an option that a runner is not known to
+// unknownOption returns the refusal of an option that a runner is not known to
 // have.
 func unknownOption(name, option string) error {
-	return unreadable(name + " " + cut(option) + " is not known to the policy, so the command that it runs is unknown")
+	return grammar.Unreadable(name + " " + grammar.Shorten(option) + " is not known to the policy, so the command that it runs is unknown")
 }
 
 // isAssignment reports whether text has the form NAME=value.
@@ -230,23 +232,23 @@ func isAssignment(text string) bool {
 }
 
 // unwrapRunner judges the command of a runner, after its options and operands.
-func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, in input) (func() error, error) {
+func (r *Reader) unwrapRunner(c *Command, run runner, name string, args []grammar.Word, in input) (func() error, error) {
 	if name == "xargs" {
 		return r.unwrapXargs(run, args)
 	}
 	for _, a := range args { // options with effects that cannot be judged
-		if strings.HasPrefix(a.text, "-") && len(a.text) > 1 && a.text[1] != '-' &&
-			strings.IndexByte(run.opaque, a.text[1]) >= 0 {
-			c.opaque = name + " " + a.text[:2] + " runs a command that cannot be seen"
+		if strings.HasPrefix(a.Text, "-") && len(a.Text) > 1 && a.Text[1] != '-' &&
+			strings.IndexByte(run.opaque, a.Text[1]) >= 0 {
+			c.Opaque = name + " " + a.Text[:2] + " runs a command that cannot be seen"
 			return func() error { return r.search(args, in) }, nil
 		}
-		if !strings.HasPrefix(a.text, "-") {
+		if !strings.HasPrefix(a.Text, "-") {
 			break
 		}
 	}
-	if run.lead && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") {
-		if !args[0].literal() {
-			return nil, unreadable("what " + name + " is given before its command is not known before it runs")
+	if run.lead && len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") {
+		if !args[0].Literal() {
+			return nil, grammar.Unreadable("what " + name + " is given before its command is not known before it runs")
 		}
 		args = args[1:]
 	}
@@ -259,8 +261,8 @@ func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, 
 	}
 	if run.assigns {
 		for _, a := range args[:len(args)-len(rest)] {
-			if isAssignment(a.text) {
-				if err := r.env(a.text); err != nil {
+			if isAssignment(a.Text) {
+				if err := r.Env(a.Text); err != nil {
 					return nil, err
 				}
 			}
@@ -270,8 +272,8 @@ func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, 
 		return nil, nil
 	}
 	for _, w := range rest[:run.skip] {
-		if !w.literal() || strings.HasPrefix(w.text, "-") {
-			return nil, unreadable("what " + name + " is given before its command is not known before it runs")
+		if !w.Literal() || strings.HasPrefix(w.Text, "-") {
+			return nil, grammar.Unreadable("what " + name + " is given before its command is not known before it runs")
 		}
 	}
 	rest = rest[run.skip:]
@@ -283,21 +285,21 @@ func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, 
 	if !run.joined {
 		return func() error { return r.command(rest, in) }, nil
 	}
-	if r.closed && len(rest) == 1 {
+	if r.Closed && len(rest) == 1 {
 		return func() error { return r.inner(name, rest[0]) }, nil
 	}
-	if r.closed {
-		return nil, outside("a line for "+name+" in several words", "give it as one word, in quotes")
+	if r.Closed {
+		return nil, grammar.Outside("a line for "+name+" in several words", "give it as one word, in quotes")
 	}
-	line, ok := literals(rest)
+	line, ok := grammar.Literals(rest)
 	if !ok {
-		return nil, unreadable("the line that " + name + " runs is not known before it runs")
+		return nil, grammar.Unreadable("the line that " + name + " runs is not known before it runs")
 	}
-	return func() error { return r.script(strings.Join(line, " ")) }, nil
+	return func() error { return r.Script(strings.Join(line, " ")) }, nil
 }
 
 // unwrapShell judges the script of a shell.
-func (r *reader) unwrapShell(c *command, name string, args []word, in input) (func() error, error) {
+func (r *Reader) unwrapShell(c *Command, name string, args []grammar.Word, in input) (func() error, error) {
 	script, args, err := shellOptions(name, args)
 	switch {
 	case err != nil:
@@ -306,26 +308,26 @@ func (r *reader) unwrapShell(c *command, name string, args []word, in input) (fu
 	case script:
 		return r.scriptIn(name+" -c", args[0])
 	case len(args) > 0:
-		c.opaque = "the content of the file is unknown"
+		c.Opaque = "the content of the file is unknown"
 	case in.known:
 		return r.scriptIn(name, in.text)
-	case !r.screen:
-		c.opaque = "it runs its input, which cannot be seen"
+	case !r.Screen:
+		c.Opaque = "it runs its input, which cannot be seen"
 	}
 	return nil, nil
 }
 
 // shellOptions removes a shell's options, and reports whether -c was one of
 // them.
-func shellOptions(name string, args []word) (script bool, rest []word, err error) {
+func shellOptions(name string, args []grammar.Word) (script bool, rest []grammar.Word, err error) {
 	for ; len(args) > 0; args = args[1:] {
-		text := args[0].text
+		text := args[0].Text
 		switch {
-		case !args[0].literal():
-			if script && text != "" && text[0] != '-' && text[0] != '+' && !strings.HasPrefix(text, string(hole)) {
+		case !args[0].Literal():
+			if script && text != "" && text[0] != '-' && text[0] != '+' && !strings.HasPrefix(text, string(grammar.Hole)) {
 				return script, args, nil
 			}
-			return false, nil, unreadable("what " + name + " is given is not known before it runs")
+			return false, nil, grammar.Unreadable("what " + name + " is given is not known before it runs")
 		case text == "--" || text == "-":
 			return script, args[1:], nil
 		case slices.Contains(harmlessLong, text):
@@ -336,7 +338,7 @@ func shellOptions(name string, args []word) (script bool, rest []word, err error
 		default:
 			script = script || text[0] == '-' && strings.Contains(text, "c")
 			if strings.ContainsAny(text, "oO") {
-				if len(args) < 2 || !args[1].literal() {
+				if len(args) < 2 || !args[1].Literal() {
 					return false, nil, unknownOption(name, text)
 				}
 				args = args[1:]
@@ -353,12 +355,12 @@ var harmlessLong = strings.Fields(
 )
 
 // scriptIn judges a script that is one word of a command.
-func (r *reader) scriptIn(name string, w word) (func() error, error) {
-	if strings.ContainsRune(w.text, hole) || w.multi || w.tilde {
-		return nil, unreadable("the line that " + name + " runs is not known before it runs")
+func (r *Reader) scriptIn(name string, w grammar.Word) (func() error, error) {
+	if strings.ContainsRune(w.Text, grammar.Hole) || w.Multi || w.Tilde {
+		return nil, grammar.Unreadable("the line that " + name + " runs is not known before it runs")
 	}
-	if r.closed {
+	if r.Closed {
 		return func() error { return r.inner(strings.Fields(name)[0], w) }, nil
 	}
-	return func() error { return r.script(w.text) }, nil
+	return func() error { return r.Script(w.Text) }, nil
 }

@@ -1,4 +1,4 @@
-package policy
+package preset
 
 import (
 	"fmt"
@@ -72,7 +72,7 @@ func (n *presetNode) names() []string { return slices.Sorted(maps.Keys(n.sub)) }
 
 // parsePreset parses the file of a preset. The tests parse all of them, so its
 // errors never reach an operator.
-func parsePreset(name, text string) (*preset, error) {
+func parsePreset(name, text string) (*List, error) {
 	root := &presetNode{sub: make(map[string]*presetNode)}
 	for i, line := range strings.Split(text, "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -85,7 +85,7 @@ func parsePreset(name, text string) (*preset, error) {
 	if err := root.complete(name); err != nil {
 		return nil, err
 	}
-	return &preset{name: name, programs: root.sub}, nil
+	return &List{name: name, programs: root.sub}, nil
 }
 
 // add parses a line.

@@ -1,4 +1,4 @@
-package policy
+package preset
 
 import (
 	"embed"
@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"ptyctl/policy/grammar"
 )
 
-// A preset is a list of programs with their options and operands, for operators
+// A List is a list of programs with their options and operands, for operators
 // without a list of their own. It allows a command only if all parts of it are
 // in the list.
-type preset struct {
+type List struct {
 	name     string
 	programs map[string]*presetNode
 }
@@ -24,8 +26,8 @@ var presetNames = []string{"read-only-linux", "read-only-network"}
 var presetFiles embed.FS
 
 // presets parses the files at the first use.
-var presets = sync.OnceValues(func() (map[string]*preset, error) {
-	all := make(map[string]*preset)
+var presets = sync.OnceValues(func() (map[string]*List, error) {
+	all := make(map[string]*List)
 	for _, name := range presetNames {
 		text, err := presetFiles.ReadFile(name + ".txt")
 		if err != nil {
@@ -38,11 +40,11 @@ var presets = sync.OnceValues(func() (map[string]*preset, error) {
 	return all, nil
 })
 
-// PresetNames returns the names of all presets.
-func PresetNames() []string { return slices.Clone(presetNames) }
+// Names returns the names of all presets.
+func Names() []string { return slices.Clone(presetNames) }
 
-// presetNamed returns the preset with the given name.
-func presetNamed(name string) (*preset, error) {
+// Named returns the preset with the given name.
+func Named(name string) (*List, error) {
 	all, err := presets()
 	if err != nil {
 		return nil, err
@@ -57,10 +59,10 @@ func presetNamed(name string) (*preset, error) {
 // example timeout 5 nice ls.
 const maxPresetDepth = 8
 
-// allows reports whether a command is in the preset, and if not, why. The words
+// Allows reports whether a command is in the preset, and if not, why. The words
 // must be literal, except that an operand may contain the rune hole for unknown
 // text, which the shell may expand to several words.
-func (p *preset) allows(words []string) (ok bool, why string) {
+func (p *List) Allows(words []string) (ok bool, why string) {
 	if why = p.command(words, 0); why != "" {
 		return false, why
 	}
@@ -68,14 +70,14 @@ func (p *preset) allows(words []string) (ok bool, why string) {
 }
 
 // command returns why a command is not in the preset, or "" if it is.
-func (p *preset) command(words []string, depth int) string {
+func (p *List) command(words []string, depth int) string {
 	if len(words) == 0 || depth == maxPresetDepth {
 		return "there is no command, or too many in one another"
 	}
 	if slices.ContainsFunc(words, func(w string) bool {
 		return strings.ContainsFunc(
 			w,
-			func(c rune) bool { return c < ' ' && c != hole && c != '\n' && c != '\t' || c == 0x7f },
+			func(c rune) bool { return c < ' ' && c != grammar.Hole && c != '\n' && c != '\t' || c == 0x7f },
 		)
 	}) {
 		return "it holds control characters"
@@ -116,7 +118,7 @@ var systemFolders = []string{"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"}
 
 // split returns the words with the program's name first: the path of a system
 // program becomes its name, and a menu of RouterOS becomes several words.
-func (p *preset) split(words []string) ([]string, bool) {
+func (p *List) split(words []string) ([]string, bool) {
 	name := words[0]
 	for _, folder := range systemFolders {
 		if base, ok := strings.CutPrefix(name, folder); ok {
@@ -134,7 +136,7 @@ func (p *preset) split(words []string) ([]string, bool) {
 // A presetCommand is the state while the words of a command are consumed one by
 // one.
 type presetCommand struct {
-	preset   *preset
+	preset   *List
 	name     string
 	spec     *presetSpec
 	depth    int
@@ -153,7 +155,9 @@ func listed(names []string) string {
 
 // shownText returns a word for a message, with unknown parts shown as an
 // ellipsis.
-func shownText(text string) string { return cut(strings.ReplaceAll(text, string(hole), "…")) }
+func shownText(text string) string {
+	return grammar.Shorten(strings.ReplaceAll(text, string(grammar.Hole), "…"))
+}
 
 // judgeOperands returns why the operands do not fit, or which required option
 // is missing.
@@ -210,7 +214,7 @@ func (c *presetCommand) judgeOperands() string {
 				o.most,
 			)
 		}
-		if i := slices.IndexFunc(rest, func(w string) bool { return strings.ContainsRune(w, hole) }); i >= 0 {
+		if i := slices.IndexFunc(rest, func(w string) bool { return strings.ContainsRune(w, grammar.Hole) }); i >= 0 {
 			return fmt.Sprintf(
 				"the file pattern %s can become several operands, of which %s takes %d: write the names out",
 				shownText(rest[i]),
@@ -232,7 +236,7 @@ func (c *presetCommand) judgeOperands() string {
 
 // netVerbs are words that make a command of a network device write or change
 // something, even if it begins with show.
-var netVerbs = set("append clear copy delete erase export file redirect reset save tee write")
+var netVerbs = grammar.SetOf("append clear copy delete erase export file redirect reset save tee write")
 
 // isDevice reports whether a name may belong to a device or a kernel file that
 // a read changes: for example a watchdog, a tape, the kernel's messages, or a
@@ -241,7 +245,7 @@ var netVerbs = set("append clear copy delete erase export file redirect reset sa
 func isDevice(name string) bool {
 	clean := path.Clean(name)
 	below := strings.TrimLeft(clean, "./")
-	known, _, open := strings.Cut(below, string(hole))
+	known, _, open := strings.Cut(below, string(grammar.Hole))
 	switch {
 	case clean == "/dev/null", clean == "/dev/stdin", clean == "/dev/zero":
 		return false
@@ -260,7 +264,7 @@ func isDevice(name string) bool {
 		case "root", "cwd", "fd", "map_files":
 			return true
 		}
-		if i > 1 && strings.ContainsRune(element, hole) {
+		if i > 1 && strings.ContainsRune(element, grammar.Hole) {
 			return true
 		}
 	}
