@@ -57,7 +57,11 @@ func (s *Session) Waiting() *term.Waiting {
 	if s.screen.modes().AltScreen {
 		return &term.Waiting{Kind: prompt.Editor, Text: s.lane.LastLine()}
 	}
-	return prompt.Waits(s.lane.LastLine(), s.Expect().Pagers)
+	line := s.lane.LastLine()
+	if w := prompt.Waits(line, s.Expect().Pagers); w != nil {
+		return w
+	}
+	return prompt.Asks(line)
 }
 
 // Lines are a part of the output that is held, line by line.

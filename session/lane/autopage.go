@@ -36,9 +36,12 @@ var lastPage = regexp.MustCompile(`\(END\) *$`)
 const pageWait = 3 * time.Second
 
 // await handles a command that seems to wait. If w is a pager, it turns the page and resets still to the time of the
-// next check; every other question waits for the caller's answer.
-func (c *Command) await(w *term.Waiting, still *time.Timer) {
-	if rest := c.turnPage(w); rest > 0 {
+// next check; every other question waits for the caller's answer. If rest is not 0, the next check is after that time.
+func (c *Command) await(w *term.Waiting, rest time.Duration, still *time.Timer) {
+	if turn := c.turnPage(w); turn > 0 {
+		rest = turn
+	}
+	if rest > 0 {
 		still.Reset(rest)
 		return
 	}

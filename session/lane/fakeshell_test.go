@@ -134,7 +134,7 @@ func (f *fakeShell) line() bool {
 		f.print(f.prompt)
 		return true
 	}
-	nonce, command, end := m[1], unescape(m[2]), m[3]
+	nonce, command, end := m[1], strings.ReplaceAll(unescape(m[2]), "%%", "%"), m[3]
 	f.print("\x1eS=" + nonce + "\x1f\r\n")
 	status, goesOn := f.run(command)
 	if status >= 0 && goesOn {
@@ -183,6 +183,21 @@ func (f *fakeShell) run(command string) (status int, goesOn bool) {
 		f.prompt = "me@host:" + arg + "$ "
 	case "status":
 		status, _ = strconv.Atoi(arg)
+	case "ask":
+		f.print(arg)
+		answer, ok := f.read(true)
+		if !ok {
+			return -1, true
+		}
+		f.print("[" + answer + "]\r\n")
+	case "pieces": // PAUSE TEXT|TEXT|..., with a pause behind each
+		pause, pieces, _ := strings.Cut(arg, " ")
+		d, _ := time.ParseDuration(pause)
+		for piece := range strings.SplitSeq(pieces, "|") {
+			f.print(unescape(piece))
+			time.Sleep(d)
+		}
+		f.print("\r\n")
 	case "work": // for so many seconds, then status 3
 		n, _ := strconv.Atoi(arg)
 		f.print("begun\r\n")

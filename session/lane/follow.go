@@ -12,6 +12,9 @@ const (
 	// quietPrompt is how long a question must be unchanged before a result is returned because of it.
 	quietPrompt = 150 * time.Millisecond
 
+	// quietForm is the same for a line that only has the form of a question: a program may print it before it works.
+	quietForm = 500 * time.Millisecond
+
 	// answerWait is how long an answered question may go on standing there before it counts as asked again.
 	answerWait = 1 * time.Second
 
@@ -62,13 +65,14 @@ func (c *Command) Follow() (term.Exit, error) {
 			if c.prompted() {
 				return c.atEnd(), nil
 			}
-			c.await(c.question(), still)
+			w, rest := c.question()
+			c.await(w, rest, still)
 		case <-idle.C:
-			switch w := c.question(); {
+			switch w, _ := c.question(); {
 			case c.prompted():
 				return c.atEnd(), nil
 			case w != nil: // not silent: it waits for an answer
-				c.await(w, still)
+				c.await(w, 0, still)
 				continue
 			default:
 				c.outcome = Silent
@@ -200,18 +204,27 @@ func (c *Command) prompted() bool {
 	return c.atPrompt(line)
 }
 
-// question returns the question that the running command seems to ask, or nil.
-func (c *Command) question() *term.Waiting {
+// question returns the question that the running command seems to ask, or nil. If rest is not 0, it asks one unless
+// something comes within that time.
+func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 	line := c.l.LastLine()
 	switch {
 	case !c.alt && c.l.t.Modes().AltScreen:
-		return &term.Waiting{Kind: prompt.Editor, Text: line}
+		return &term.Waiting{Kind: prompt.Editor, Text: line}, 0
 	case c.taken && c.atPrompt(line):
-		return &term.Waiting{Kind: prompt.Command, Text: line}
+		return &term.Waiting{Kind: prompt.Command, Text: line}, 0
 	case c.scan != nil && !c.scan.Started():
-		return nil
+		return nil, 0
 	}
-	return prompt.Waits(line, c.r.Pagers)
+	if w = prompt.Waits(line, c.r.Pagers); w != nil {
+		return w, 0
+	}
+	if w = prompt.Asks(line); w != nil {
+		if rest = quietForm - c.l.t.Quiet(); rest > 0 {
+			return nil, rest
+		}
+	}
+	return w, 0
 }
 
 // closed is the outcome of a command during which the terminal ended: it may have ended it itself.

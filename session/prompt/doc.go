@@ -1,7 +1,8 @@
 // Package prompt judges the last line of a terminal: the terminal waits for the next command, for an answer, or is
 // busy.
 //
-// [Waits] recognises questions by the last line alone. A [History] also knows the earlier input and prompts, and says
+// [Waits] recognises questions by the last line alone, and [Asks] those that only have the form of one: they count
+// when nothing follows for a moment. A [History] also knows the earlier input and prompts, and says
 // whether a command may be typed now:
 //
 //	if o := history.Judge(view); o != nil {

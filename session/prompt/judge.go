@@ -60,10 +60,16 @@ func (h *History) judge(v View) *Obstacle {
 	if w := Waits(line, v.Pagers); w != nil {
 		return &Obstacle{Waiting: w, What: fmt.Sprintf("the terminal waits for something (%s: %q)", w.Kind, w.Text)}
 	}
+	asked := Asks(line)
+	if asked == nil {
+		asked = unknown
+	}
 	switch {
+	case asked != unknown && !v.Marked && strings.HasSuffix(strings.TrimRight(line, " "), "?"):
+		return &Obstacle{Waiting: asked, What: fmt.Sprintf("the terminal seems to ask %q", line)}
 	case v.Prompt != nil:
 		return &Obstacle{
-			Waiting: unknown,
+			Waiting: asked,
 			What:    fmt.Sprintf("the last line %q does not match the prompt that is expected", line),
 			Reason:  term.ReasonOtherPrompt,
 			Passing: true,
@@ -99,6 +105,9 @@ func (h *History) judgeShell(v View, unknown *term.Waiting) *Obstacle {
 			Reason:  term.ReasonDevicePrompt,
 		}
 	case !shellPrompt.MatchString(line) || percentage.MatchString(line):
+		if w := Asks(line); w != nil {
+			unknown = w
+		}
 		return &Obstacle{Waiting: unknown, What: fmt.Sprintf("the last line %q is no prompt", line), Passing: true}
 	}
 	return nil
