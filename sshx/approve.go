@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 
+	"ptyctl/sshx/auth"
 	"ptyctl/term"
 )
 
@@ -32,7 +33,7 @@ func (r *route) judge(ctx context.Context, approve term.Approve) error {
 		h.may = grant.Hop(i)
 		h.hostKeys.KeepRecord = h.may.KeepRecord && grant.Report == nil
 		if grant.Report != nil {
-			h.tried = &trial{tell: grant.Report}
+			h.tried = &auth.Trial{Tell: grant.Report}
 		}
 	}
 	return nil
@@ -67,7 +68,7 @@ func (h *hop) plan() term.PlannedHop {
 		}
 	}
 	if h.user != "" {
-		p.HostKeyPolicy, p.Pinned, p.Credentials = h.hostKeys.Policy.String(), h.hostKeys.Fingerprint != "", h.cred.sources()
+		p.HostKeyPolicy, p.Pinned, p.Credentials = h.hostKeys.Policy.String(), h.hostKeys.Fingerprint != "", h.cred.Sources()
 	}
 	return p
 }

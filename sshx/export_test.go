@@ -13,8 +13,5 @@ func (o Options) WithDial(dial func(ctx context.Context, network, address string
 	return o
 }
 
-// UnreadableKey is unreadableKey.
-var UnreadableKey = unreadableKey
-
 // Describe returns the facts about the connection.
 func (c *Client) Describe() term.Description { return c.describe() }

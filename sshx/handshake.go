@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/sshx/auth"
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/mux"
 	"ptyctl/term"
@@ -50,9 +51,9 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	}
 	keyOptions := h.hostKeys
 	person := &questions{w: w, h: h, p: p}
-	if person.canAsk() {
+	if person.CanAsk() {
 		keyOptions.Ask = func(_ context.Context, q hostkeys.Question) (string, error) {
-			return person.ask(term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
+			return person.Ask(term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
 		}
 	}
 	// The operator's record is read before the verifier may add a key to it.
@@ -66,8 +67,8 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	}
 	l.begin(stepBanner)
 	conn := &bannerConn{Conn: hs.raw, identified: func() { l.begin(stepKex) }}
-	login := newPlanner(w.ctx, h.account(), person, conn.ended)
-	defer login.close()
+	login := auth.NewPlanner(w.ctx, h.account(), person, conn.ended)
+	defer login.Close()
 	verify := keys.HostKeyCallback(w.ctx)
 	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library
 	config := &ssh.ClientConfig{
@@ -81,13 +82,13 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 			// x/crypto/ssh calls this before any authentication, so a refused
 			// host receives no credential.
 			l.begin(stepHostKey)
-			login.prove(prove(key))
+			login.Prove(prove(key))
 			if err := verify(name, remote, key); err != nil {
 				return err
 			}
 			res := keys.Result()
 			if res.Changed {
-				login.distrust()
+				login.Distrust()
 			}
 			l.end(true, res.Fingerprint)
 			l.begin(stepAuth)
@@ -98,35 +99,35 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 			return nil
 		},
 		ClientVersion: clientVersion + h.version,
-		AuthCallback:  login.next,
+		AuthCallback:  login.Next,
 	}
 	sc, chans, reqs, err := ssh.NewClientConn(conn, h.address(), config)
 	if err != nil {
 		return nil, hs.explain(w, l, conn, login, err)
 	}
 	loggedIn.Store(true)
-	seen := login.record()
-	if seen.last == "" {
-		seen.last = "none" // the server asked for nothing (RFC 4252 section 5.2)
+	seen := login.Record()
+	if seen.Last == "" {
+		seen.Last = "none" // the server asked for nothing (RFC 4252 section 5.2)
 	}
-	l.end(true, seen.last)
+	l.end(true, seen.Last)
 	res := keys.Result()
 	k := &mux.Link{
 		Name: h.String(), Raw: hs.raw, Conn: sc, Version: string(sc.ServerVersion()),
-		Banner: hs.banner, Method: seen.last, HostKey: res.Fingerprint, Agent: h.forwardAgent,
-		Warnings: append(res.Warnings, seen.notes...),
+		Banner: hs.banner, Method: seen.Last, HostKey: res.Fingerprint, Agent: h.forwardAgent,
+		Warnings: append(res.Warnings, seen.Notes...),
 	}
 	if res.Changed { // like ssh(1): no forwarding to a host that may be an impostor
 		k.Agent = ""
 	}
 	if k.Agent != "" {
-		if why := login.agentWithheld(); why != "" {
+		if why := login.AgentWithheld(); why != "" {
 			k.Agent, k.Warnings = "", append(k.Warnings, "the agent is not forwarded: "+why)
 		}
 	}
 	// From here on the end of the connection must not leave a channel waiting.
 	conn.onEnd(k.Seal)
-	login.addToAgent(func(text string) { k.Warnings = append(k.Warnings, text) })
+	login.AddToAgent(func(text string) { k.Warnings = append(k.Warnings, text) })
 	if !h.updateHostKeys {
 		keys = nil
 	}
@@ -144,8 +145,8 @@ const clientVersion = "SSH-2.0-ptyctl"
 
 // explain converts the error that ended a handshake to one that the caller can
 // act on.
-func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *planner, err error) error {
-	h, step, seen := hs.h, l.at(), login.record()
+func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *auth.Planner, err error) error {
+	h, step, seen := hs.h, l.at(), login.Record()
 	// The watchdog has closed the connection, so err is only a consequence.
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
@@ -161,16 +162,16 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *p
 		named := *own // a copy, because the error may be shared
 		if len(named.Facts) == 0 {
 			named.Facts = term.Facts{failure}
-			if rule := login.rule(); rule != "" {
+			if rule := login.Rule(); rule != "" {
 				named.Facts = named.Facts.With(term.Denial{Rule: rule})
 			}
 		}
 		if named.Kind == term.AuthFailed {
 			tried := term.FactOf[term.ConnectFailure](&named)
-			seen.describe(&tried)
+			seen.Describe(&tried)
 			named.Facts = named.Facts.With(tried)
-			if seen.lacked != "" {
-				named.Facts = named.Facts.With(term.ArgumentFault{Field: seen.lacked})
+			if seen.Lacked != "" {
+				named.Facts = named.Facts.With(term.ArgumentFault{Field: seen.Lacked})
 			}
 		}
 		return &named
@@ -215,19 +216,19 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *p
 	// The step decides the rest: the same network error has another reason in
 	// each of them.
 	case stepAuth:
-		seen.describe(&failure)
-		if len(seen.tried) == 0 {
+		seen.Describe(&failure)
+		if len(seen.Tried) == 0 {
 			return failed(term.ConnectFailed, "%s ended the connection before anything could be tried: %v; try again", h, err)
 		}
 		ended := failed(
 			term.AuthFailed,
 			"%s ended the connection during authentication (tried: %s): %v; check username and credentials",
 			h,
-			strings.Join(seen.tried, ", "),
+			strings.Join(seen.Tried, ", "),
 			err,
 		)
-		if login.refusedTooMany() {
-			return &retry{err: ended, refusedKeys: seen.keys}
+		if login.RefusedTooMany() {
+			return &retry{err: ended, refusedKeys: seen.Keys}
 		}
 		return ended
 	case stepBanner:

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/sshx/auth"
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/term"
 )
@@ -31,9 +32,9 @@ type hop struct {
 	forwardAgent                                  string // socket of the agent to forward; empty for none
 	version                                       string // VersionAddendum
 
-	cred   credentials
+	cred   auth.Credentials
 	may    term.CredentialGrant // the credentials that the policy grants
-	tried  *trial               // reports credentials that may would withhold; nil: they are withheld
+	tried  *auth.Trial          // reports credentials that may would withhold; nil: they are withheld
 	record hostkeys.Options     // the operator's recorded keys
 
 	keepalive      time.Duration // <= 0: no keepalives
@@ -91,9 +92,9 @@ func (h *hop) prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 }
 
 // account returns what a login at h needs.
-func (h *hop) account() *account {
-	return &account{
-		name: h.String(), user: h.user, host: h.host,
-		cred: h.cred, pubkeyAlgos: h.pubkeyAlgos, may: h.may, tried: h.tried,
+func (h *hop) account() *auth.Account {
+	return &auth.Account{
+		Name: h.String(), User: h.user, Host: h.host,
+		Cred: h.cred, PubkeyAlgos: h.pubkeyAlgos, May: h.may, Tried: h.tried,
 	}
 }

@@ -2,7 +2,6 @@ package sshx_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"ptyctl/internal/sshserver"
-	"ptyctl/sshx"
 	"ptyctl/term"
 )
 
@@ -167,25 +165,4 @@ func TestUserCertificate(t *testing.T) {
 			t.Errorf("offered %s first, want the certificate %s", got, want)
 		}
 	})
-}
-
-// TestUnreadableKeys checks the messages for text that is not a usable private
-// key.
-func TestUnreadableKeys(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                    "empty",
-		"  \n":                                "empty",
-		"PuTTY-User-Key-File-3: ssh-ed25519":  "puttygen",
-		"-----BEGIN ENCRYPTED PRIVATE KEY---": "PKCS#8",
-		"-----BEGIN CERTIFICATE-----":         "certificate",
-		"-----BEGIN PUBLIC KEY-----":          "public key",
-		"ssh-ed25519 AAAA":                    "public key",
-		"ecdsa-sha2-nistp256 AAAA":            "public key",
-		"AAAA":                                "not a private key",
-		"-----BEGIN DSA PRIVATE KEY-----":     "supported are",
-	} {
-		if got := sshx.UnreadableKey([]byte(text), errors.New("why")); !strings.Contains(got, want) {
-			t.Errorf("%q: %q lacks %q", text, got, want)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"ptyctl/sshx/auth"
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
@@ -31,8 +32,15 @@ type InspectedHost struct {
 	Methods       []string        // allowed authentication methods, the preferred one first
 	Agent         string          // socket; empty for none
 
-	cred *credentials // nil: not planned, because an earlier step was refused
+	cred *auth.Credentials // nil: not planned, because an earlier step was refused
 }
+
+// An Identity is a key, or a certificate for one, that a login could use. It
+// contains no secret.
+type Identity = auth.Identity
+
+// A CertificateInfo describes a user certificate.
+type CertificateInfo = auth.CertificateInfo
 
 // Planned reports whether the fields after Config are set. They are not after a
 // refusal.
@@ -45,7 +53,7 @@ func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentEr
 	if h.cred == nil {
 		return nil, nil
 	}
-	return identities(ctx, h.cred.agentSocket, h.Config.IdentityFiles, h.Config.CertificateFiles)
+	return auth.Identities(ctx, h.cred.AgentSocket, h.Config.IdentityFiles, h.Config.CertificateFiles)
 }
 
 // Inspect evaluates the plan of Dial. The error is the one with which Dial would
@@ -61,9 +69,9 @@ func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error)
 	for _, e := range p.evaluated {
 		host := InspectedHost{Name: e.name, Config: e.cfg}
 		if h := e.hop; h != nil {
-			host.HostKeyPolicy, host.Agent = h.hostKeys.Policy, h.cred.agentSocket
+			host.HostKeyPolicy, host.Agent = h.hostKeys.Policy, h.cred.AgentSocket
 			host.KnownHosts = slices.Concat(h.hostKeys.UserFiles, h.hostKeys.GlobalFiles, h.hostKeys.CallerFiles)
-			host.Methods, host.cred = h.cred.preferred, &h.cred
+			host.Methods, host.cred = h.cred.Preferred, &h.cred
 		}
 		in.Hosts = append(in.Hosts, host)
 	}

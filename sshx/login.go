@@ -42,9 +42,9 @@ func (p *pool) login(w *watchdog, via *mux.Link, h *hop, l *steps, asker term.Pr
 			return nil, err
 		// The server counts failed keys (MaxAuthTries): the next attempt starts
 		// after them.
-		case again.refusedKeys != nil && h.cred.refused == nil:
+		case again.refusedKeys != nil && h.cred.Refused == nil:
 			skipping := *h
-			skipping.cred.refused = again.refusedKeys
+			skipping.cred.Refused = again.refusedKeys
 			h = &skipping
 		case again.noRoom && try <= startupRetries:
 			select {

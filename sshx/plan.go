@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/sshx/auth"
 	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
 )
@@ -64,7 +65,7 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 		}
 	}
 	if t.Auth.Method == "private_key" { // report a bad key before a person is asked
-		s, err := callerKey(credentials{privateKey: t.Auth.PrivateKeyPEM, passphrase: t.Auth.Passphrase})
+		s, err := auth.CallerKey(auth.Credentials{PrivateKey: t.Auth.PrivateKeyPEM, Passphrase: t.Auth.Passphrase})
 		if err != nil && !errors.As(err, new(*ssh.PassphraseMissingError)) {
 			return nil, err
 		}
@@ -296,22 +297,22 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 	h.kex, h.ciphers, h.macs = cfg.KexAlgorithms, cfg.Ciphers, cfg.MACs
 	h.hostKeyAlgos, h.pubkeyAlgos = cfg.HostKeyAlgorithms, cfg.PubkeyAcceptedAlgorithms
 	h.keepalive, h.keepaliveCount = p.o.KeepaliveInterval, p.o.KeepaliveCountMax
-	h.cred = credentials{
-		preferred: preferred(cfg), identityFiles: texts(cfg.IdentityFiles), certificates: texts(cfg.CertificateFiles),
-		identitiesOnly: cfg.IdentitiesOnly, agentSocket: cfg.IdentityAgent, prompts: cfg.NumberOfPasswordPrompts,
-		batch: cfg.BatchMode || p.t.Auth.NoInteractive,
+	h.cred = auth.Credentials{
+		Preferred: preferred(cfg), IdentityFiles: texts(cfg.IdentityFiles), Certificates: texts(cfg.CertificateFiles),
+		IdentitiesOnly: cfg.IdentitiesOnly, AgentSocket: cfg.IdentityAgent, Prompts: cfg.NumberOfPasswordPrompts,
+		Batch: cfg.BatchMode || p.t.Auth.NoInteractive,
 	}
 	h.hostKeyFixed, h.updateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
 	// The agent belongs to the operator; a caller must not add keys to it.
 	if at := cfg.Origin("AddKeysToAgent"); !at.Caller() {
-		h.cred.addKeys, h.cred.addLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
+		h.cred.AddKeys, h.cred.AddLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
 	} else if cfg.AddKeysToAgent != "no" {
 		p.r.warnings = append(p.r.warnings, fmt.Sprintf("AddKeysToAgent (from %s) has no effect: "+
 			"only the operator's own ssh_config may change the agent", at))
 	}
 	for _, v := range cfg.IdentityFiles {
 		if v.Origin.Caller() && missing(v.Text) {
-			h.cred.notes = append(h.cred.notes, fmt.Sprintf("%s (from %s) does not exist", v.Text, v.Origin))
+			h.cred.Notes = append(h.cred.Notes, fmt.Sprintf("%s (from %s) does not exist", v.Text, v.Origin))
 		}
 	}
 	if cfg.VersionAddendum != "" {
@@ -323,16 +324,16 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 		h.keepalive, h.keepaliveCount = cfg.ServerAliveInterval, cfg.ServerAliveCountMax
 	}
 	if p.o.IdentityAgent != "" && cfg.Origin("IdentityAgent").Source == sshconfig.Default {
-		h.cred.agentSocket = p.o.IdentityAgent
+		h.cred.AgentSocket = p.o.IdentityAgent
 		if p.o.IdentityAgent == "none" {
-			h.cred.agentSocket = ""
+			h.cred.AgentSocket = ""
 		}
 	}
 	if target {
 		a := p.t.Auth
-		h.cred.method, h.cred.password = a.Method, a.Password
-		h.cred.privateKey, h.cred.passphrase = a.PrivateKeyPEM, a.Passphrase
-		h.cred.signer = p.signer
+		h.cred.Method, h.cred.Password = a.Method, a.Password
+		h.cred.PrivateKey, h.cred.Passphrase = a.PrivateKeyPEM, a.Passphrase
+		h.cred.Signer = p.signer
 	}
 	err = p.trust(ctx, cfg, h, target)
 	p.planned(cfg, h)
@@ -366,15 +367,15 @@ func missing(path string) bool {
 func preferred(cfg *sshconfig.Config) []string {
 	order := cfg.PreferredAuthentications
 	if len(order) == 0 {
-		order = []string{methodPublicKey, methodKeyboard, methodPassword}
+		order = []string{auth.MethodPublicKey, auth.MethodKeyboard, auth.MethodPassword}
 	}
 	return slices.DeleteFunc(slices.Clone(order), func(m string) bool {
 		switch m {
-		case methodPublicKey:
+		case auth.MethodPublicKey:
 			return !cfg.PubkeyAuthentication
-		case methodKeyboard:
+		case auth.MethodKeyboard:
 			return !cfg.KbdInteractiveAuthentication
-		case methodPassword:
+		case auth.MethodPassword:
 			return !cfg.PasswordAuthentication
 		}
 		return true

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ptyctl/sshx/auth"
 	"ptyctl/term"
 )
 
@@ -14,13 +15,13 @@ type questions struct {
 	p term.Prompter // nil: no question can be asked
 }
 
-// canAsk implements asker.
-func (a *questions) canAsk() bool { return a.p != nil && !a.h.cred.batch }
+// CanAsk implements auth.Asker.
+func (a *questions) CanAsk() bool { return a.p != nil && !a.h.cred.Batch }
 
-// ask implements asker.
-func (a *questions) ask(q term.Prompt) (string, error) {
-	if !a.canAsk() {
-		return "", errCannotAsk
+// Ask implements auth.Asker.
+func (a *questions) Ask(q term.Prompt) (string, error) {
+	if !a.CanAsk() {
+		return "", auth.ErrCannotAsk
 	}
 	defer a.w.pause()()
 	answer, err := a.p.Prompt(a.w.ctx, a.h.prompt(q))

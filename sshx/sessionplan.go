@@ -29,7 +29,7 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 	case p.o.AllowAgentForwarding:
 		h.forwardAgent = cfg.ForwardAgentSocket
 		if h.forwardAgent == "" {
-			h.forwardAgent = h.cred.agentSocket
+			h.forwardAgent = h.cred.AgentSocket
 		}
 	case at.Caller():
 		return &term.Error{

@@ -1,4 +1,4 @@
-package sshx
+package auth
 
 import (
 	"context"
@@ -36,10 +36,10 @@ type CertificateInfo struct {
 	Authority   string    // fingerprint of the key that signed it
 }
 
-// identities lists the keys that a login could use: those of the agent at a socket,
+// Identities lists the keys that a login could use: those of the agent at a socket,
 // then those in files. It omits default files that do not exist. agentErr is the
 // agent's error, and nil without an agent.
-func identities(ctx context.Context, socket string, files, certificates []sshconfig.Value) (
+func Identities(ctx context.Context, socket string, files, certificates []sshconfig.Value) (
 	ids []Identity, agentErr error,
 ) {
 	if socket != "" {

@@ -1,4 +1,4 @@
-package sshx
+package auth
 
 import (
 	"cmp"
@@ -20,13 +20,13 @@ type withholding struct {
 	may   term.CredentialGrant
 	proof term.HostKeyProof // of the host's key
 	rule  string            // the last rule that withheld a credential
-	h     *account
+	h     *Account
 }
 
-// A trial reports the credentials that a hop would withhold, instead of
+// A Trial reports the credentials that a hop would withhold, instead of
 // withholding them: each one once, for any number of logins.
-type trial struct {
-	tell func(credential string, why error)
+type Trial struct {
+	Tell func(credential string, why error)
 	told sync.Map
 }
 
@@ -48,11 +48,11 @@ func (w *withholding) refuses(credential string, c term.CredentialCondition) str
 	}
 	why = fmt.Sprintf("%s (%s)", why, c.Rule)
 	// Rules on trial are reported but not enforced.
-	if t := w.h.tried; t != nil {
+	if t := w.h.Tried; t != nil {
 		if _, again := t.told.LoadOrStore(credential, true); !again {
-			t.tell(credential+" at "+w.h.name, &term.Error{
+			t.Tell(credential+" at "+w.h.Name, &term.Error{
 				Kind: term.PolicyDenied, Msg: credential + " would be withheld: " + why,
-				Facts: term.Facts{term.ConnectFailure{Hop: w.h.name}, term.Denial{Rule: c.Rule}},
+				Facts: term.Facts{term.ConnectFailure{Hop: w.h.Name}, term.Denial{Rule: c.Rule}},
 			})
 		}
 		return ""

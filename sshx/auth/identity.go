@@ -1,4 +1,4 @@
-package sshx
+package auth
 
 import (
 	"bytes"
@@ -74,20 +74,20 @@ func decrypt(
 	return as, nil
 }
 
-// callerKey parses the key of the call. If its passphrase is missing, the error
+// CallerKey parses the key of the call. If its passphrase is missing, the error
 // is an *ssh.PassphraseMissingError.
-func callerKey(c credentials) (ssh.Signer, error) {
-	pem := []byte(c.privateKey.Reveal())
+func CallerKey(c Credentials) (ssh.Signer, error) {
+	pem := []byte(c.PrivateKey.Reveal())
 	defer clear(pem)
 	s, err := ssh.ParsePrivateKey(pem)
 	if err == nil {
 		return s, nil
 	}
 	if errors.As(err, new(*ssh.PassphraseMissingError)) {
-		if c.passphrase == "" {
+		if c.Passphrase == "" {
 			return nil, err
 		}
-		pass := []byte(c.passphrase.Reveal())
+		pass := []byte(c.Passphrase.Reveal())
 		defer clear(pass)
 		s, err := decrypt(ssh.ParsePrivateKeyWithPassphrase, callersKey, pem, pass)
 		if err != nil {
@@ -165,8 +165,8 @@ func publicHalf(path string) ssh.PublicKey {
 // certified returns a signer for each user certificate that is configured, or
 // that is beside an identity. The signer needs the private key among keys.
 func (k *keyring) certified(keys []ssh.Signer) []ssh.Signer {
-	paths := append([]string(nil), k.h.cred.certificates...)
-	for _, id := range k.h.cred.identityFiles {
+	paths := append([]string(nil), k.h.Cred.Certificates...)
+	for _, id := range k.h.Cred.IdentityFiles {
 		paths = append(paths, id+"-cert.pub")
 	}
 	var certs []ssh.Signer

@@ -1,4 +1,4 @@
-package sshx
+package auth
 
 import (
 	"bytes"
@@ -23,9 +23,9 @@ import (
 // passphrase) are done only when they are needed.
 type keyring struct {
 	ctx      context.Context
-	h        *account
-	person   asker
-	seen     *authRecord
+	h        *Account
+	person   Asker
+	seen     *Record
 	withhold *withholding
 
 	loaded bool
@@ -38,7 +38,7 @@ type keyring struct {
 }
 
 // newKeyring returns the keys of one login; nothing is read before next.
-func newKeyring(ctx context.Context, h *account, person asker, seen *authRecord, withhold *withholding) *keyring {
+func newKeyring(ctx context.Context, h *Account, person Asker, seen *Record, withhold *withholding) *keyring {
 	return &keyring{ctx: ctx, h: h, person: person, seen: seen, withhold: withhold, held: make(map[string]bool)}
 }
 
@@ -64,7 +64,7 @@ func (k *keyring) next() ssh.Signer {
 	for len(k.keys) > 0 {
 		s := k.keys[0]
 		k.keys = k.keys[1:]
-		if slices.Contains(k.h.cred.refused, ssh.FingerprintSHA256(s.PublicKey())) {
+		if slices.Contains(k.h.Cred.Refused, ssh.FingerprintSHA256(s.PublicKey())) {
 			continue
 		}
 		// Algorithms first: a key that cannot sign here needs no permission.
@@ -92,7 +92,7 @@ func (k *keyring) restrict(s ssh.Signer) []ssh.Signer {
 	}
 	var usable []string
 	for _, a := range signatureAlgorithms(s.PublicKey()) {
-		if slices.Contains(k.h.pubkeyAlgos, a) {
+		if slices.Contains(k.h.PubkeyAlgos, a) {
 			usable = append(usable, a)
 		}
 	}
@@ -133,13 +133,13 @@ func signatureAlgorithms(key ssh.PublicKey) []string {
 
 // load collects the keys, without asking for passphrases where that is possible.
 func (k *keyring) load() {
-	c := k.h.cred
-	if c.method == "private_key" {
-		if c.signer != nil {
-			k.keys = append(k.keys, c.signer)
+	c := k.h.Cred
+	if c.Method == "private_key" {
+		if c.Signer != nil {
+			k.keys = append(k.keys, c.Signer)
 			return
 		}
-		pem := []byte(c.privateKey.Reveal())
+		pem := []byte(c.PrivateKey.Reveal())
 		_, err := ssh.ParsePrivateKey(pem)
 		switch {
 		case errors.As(err, new(*ssh.PassphraseMissingError)):
@@ -150,14 +150,14 @@ func (k *keyring) load() {
 		return
 	}
 	agentKeys := k.agentKeys()
-	if c.method == "agent" {
+	if c.Method == "agent" {
 		k.keys = agentKeys
 		return
 	}
 	// A key that is both in the agent and in a file is used from the agent: it
 	// needs no passphrase there.
 	var inFiles, named []ssh.Signer
-	for _, path := range c.identityFiles {
+	for _, path := range c.IdentityFiles {
 		if k.seen.abort != nil {
 			return
 		}
@@ -173,7 +173,7 @@ func (k *keyring) load() {
 		}
 	}
 	k.keys = append(k.certified(slices.Concat(named, inFiles)), named...)
-	if !c.identitiesOnly {
+	if !c.IdentitiesOnly {
 		k.keys = append(k.keys, agentKeys...)
 	}
 	k.keys = append(k.keys, inFiles...)
@@ -182,22 +182,22 @@ func (k *keyring) load() {
 // agentKeys returns the agent's keys. It connects for every login, because a kept
 // connection would end with the agent.
 func (k *keyring) agentKeys() []ssh.Signer {
-	c := k.h.cred
-	if c.agentSocket == "" {
-		if c.method == "agent" {
+	c := k.h.Cred
+	if c.AgentSocket == "" {
+		if c.Method == "agent" {
 			k.seen.note("there is no agent: SSH_AUTH_SOCK is not set")
 		}
 		return nil
 	}
 	conn, err := k.dialAgent()
 	if err != nil {
-		k.seen.note("the agent at %s cannot be reached: %v", c.agentSocket, term.RootCause(err))
+		k.seen.note("the agent at %s cannot be reached: %v", c.AgentSocket, term.RootCause(err))
 		return nil
 	}
 	signers, err := agent.NewClient(conn).Signers()
 	if err != nil {
 		_ = conn.Close()
-		k.seen.note("the agent at %s lists no keys: %v", c.agentSocket, err)
+		k.seen.note("the agent at %s lists no keys: %v", c.AgentSocket, err)
 		return nil
 	}
 	for _, s := range signers {
@@ -214,7 +214,7 @@ const agentTimeout = 5 * time.Second
 // dialAgent connects to the agent, with a deadline of agentTimeout.
 func (k *keyring) dialAgent() (net.Conn, error) {
 	d := net.Dialer{Timeout: agentTimeout}
-	conn, err := d.DialContext(k.ctx, "unix", k.h.cred.agentSocket)
+	conn, err := d.DialContext(k.ctx, "unix", k.h.Cred.AgentSocket)
 	if err == nil {
 		_ = conn.SetDeadline(time.Now().Add(agentTimeout))
 	}
@@ -281,20 +281,20 @@ func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) 
 // unseal decrypts a key with the passphrase of the call, or asks for one, at most
 // three times.
 func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
-	if pass := k.h.cred.passphrase; pass != "" {
+	if pass := k.h.Cred.Passphrase; pass != "" {
 		text := []byte(pass.Reveal())
 		defer clear(text)
 		return decrypt(k.parseKey, name, pem, text)
 	}
 	var last error
 	for range 3 {
-		answer, err := k.person.ask(term.Prompt{
+		answer, err := k.person.Ask(term.Prompt{
 			Kind: term.PromptPassphrase,
 			Text: fmt.Sprintf("Enter passphrase for key '%s': ", name),
 		})
-		if errors.Is(err, errCannotAsk) {
+		if errors.Is(err, ErrCannotAsk) {
 			if name == callersKey {
-				k.seen.lacked = term.FieldPassphrase
+				k.seen.Lacked = term.FieldPassphrase
 			}
 			return nil, fmt.Errorf("%s is encrypted, and its passphrase was not given; pass it", name)
 		}

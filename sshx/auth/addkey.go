@@ -1,4 +1,4 @@
-package sshx
+package auth
 
 import (
 	"time"
@@ -13,16 +13,16 @@ import (
 // a file and the configuration asks for it (ssh_config(5) AddKeysToAgent). A
 // failure only gives a warning, because the login does not depend on it.
 func (k *keyring) addToAgent(warn func(string)) {
-	c := k.h.cred
-	if c.addKeys == "" || c.addKeys == "no" || c.agentSocket == "" || len(k.seen.keys) == 0 {
+	c := k.h.Cred
+	if c.AddKeys == "" || c.AddKeys == "no" || c.AgentSocket == "" || len(k.seen.Keys) == 0 {
 		return
 	}
-	key, ok := k.opened[k.seen.keys[len(k.seen.keys)-1]]
+	key, ok := k.opened[k.seen.Keys[len(k.seen.Keys)-1]]
 	if !ok {
 		return
 	}
-	if c.addKeys == "ask" {
-		answer, err := k.person.ask(term.Prompt{
+	if c.AddKeys == "ask" {
+		answer, err := k.person.Ask(term.Prompt{
 			Kind: term.PromptChallenge,
 			Text: "Add the key to the agent? (yes/no) ",
 			Echo: true,
@@ -62,11 +62,11 @@ func (k *keyring) parseKey(pem, passphrase []byte) (ssh.Signer, error) {
 	if k.opened == nil {
 		k.opened = make(map[string]agent.AddedKey)
 	}
-	c := k.h.cred
+	c := k.h.Cred
 	k.opened[ssh.FingerprintSHA256(s.PublicKey())] = agent.AddedKey{
 		PrivateKey:       raw,
-		LifetimeSecs:     uint32(c.addLifetime / time.Second),
-		ConfirmBeforeUse: c.addKeys == "confirm",
+		LifetimeSecs:     uint32(c.AddLifetime / time.Second),
+		ConfirmBeforeUse: c.AddKeys == "confirm",
 	}
 	return s, nil
 }

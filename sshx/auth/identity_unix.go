@@ -1,6 +1,6 @@
 //go:build unix
 
-package sshx
+package auth
 
 import (
 	"fmt"
