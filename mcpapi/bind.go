@@ -1,7 +1,6 @@
 package mcpapi
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"reflect"
@@ -30,9 +29,9 @@ import (
 // The results of a tool are structs too, with the tags json, doc and is: a member that is listed is in the schema.
 // after names the member that it follows there, if that is not the one before it in the struct.
 
-// Bind makes a tool from its table, the struct A of its arguments, the function that runs a call, and the structs of
-// its results. It panics if they do not fit together: the program must not start with such a tool.
-func Bind[A any](t Tool, do func(ctx context.Context, c *Call, in *A) (any, error), results ...any) *Tool {
+// Declare completes a tool's table from the struct A of its arguments and the structs of its results. It panics if they
+// do not fit together: the program must not start with such a tool.
+func Declare[A any](t Table, results ...any) *Table {
 	t.args = reflect.TypeFor[A]()
 	t.Fields = argumentsOf(t.args, nil)
 	t.defaults = reflect.New(t.args).Elem()
@@ -41,13 +40,6 @@ func Bind[A any](t Tool, do func(ctx context.Context, c *Call, in *A) (any, erro
 		t.Output = addResults(t.Output, reflect.TypeOf(r))
 	}
 	t.Output = inOrder(t.Output)
-	t.Handle = func(ctx context.Context, c *Call) (any, error) {
-		in, err := c.checker().decode(c.args)
-		if err != nil {
-			return nil, err
-		}
-		return do(ctx, c, in.(*A))
-	}
 	return &t
 }
 

@@ -36,7 +36,7 @@ type everyObject struct {
 }
 
 func bound[A any]() *Tool {
-	return Bind(Tool{Name: "t", Actions: []Action{{}}}, func(context.Context, *Call, *A) (any, error) { return nil, nil })
+	return Bind(Table{Name: "t", Actions: []Action{{}}}, func(context.Context, *Call, *A) (any, error) { return nil, nil })
 }
 
 func TestBindDecodes(t *testing.T) {
@@ -88,13 +88,13 @@ func TestBindRefuses(t *testing.T) {
 			A string `json:"a" default:"x"`
 		}],
 		"may be null": func() *Tool {
-			return Bind(Tool{Actions: []Action{{}}}, func(context.Context, *Call, *struct{}) (any, error) { return nil, nil },
+			return Bind(Table{Actions: []Action{{}}}, func(context.Context, *Call, *struct{}) (any, error) { return nil, nil },
 				struct {
 					A *int `json:"a" is:"listed"`
 				}{})
 		},
 		"to follow b": func() *Tool {
-			return Bind(Tool{Actions: []Action{{}}}, func(context.Context, *Call, *struct{}) (any, error) { return nil, nil },
+			return Bind(Table{Actions: []Action{{}}}, func(context.Context, *Call, *struct{}) (any, error) { return nil, nil },
 				struct {
 					A string `json:"a" is:"listed" after:"b"`
 				}{})

@@ -27,39 +27,42 @@ var consentForm = json.RawMessage(
 
 const allowOnce = "allow_once"
 
-// askConsent asks the person about a call that was refused with err, and makes the call again if they agree. It
-// returns a question where the client must be asked through the call's result.
-func (c *Call) askConsent(ctx context.Context, err error) (v any, question *mcp.CallToolResult, _ error) {
+// consent asks the person about a call that was refused with err, and makes the call again if they agree. It returns a
+// question where the client must be asked through the call's result.
+func (q *questions) consent(
+	ctx context.Context, c *Call, again Runner, err error,
+) (v any, question *mcp.CallToolResult, _ error) {
 	wanted := consentIn(err)
 	if wanted == nil {
 		return nil, nil, err
 	}
-	form, ok := c.consentQuestion(ctx, *wanted)
+	form, ok := consentQuestion(ctx, *wanted)
 	if !ok {
 		return nil, nil, err
 	}
 	if server.IsModernRequest(ctx) {
-		token, ok := c.asked.put(
-			pendingAnswer{consent: wanted, refusal: err, actor: term.ActorFrom(c.acting(ctx, "")), call: c.fingerprint()},
-		)
-		if !ok {
+		question := q.asked.question(c, form, pendingAnswer{
+			consent: wanted, refusal: err, actor: term.ActorFrom(c.Acting(ctx, "")),
+		})
+		if question == nil {
 			return nil, nil, err
 		}
-		return nil, server.NewInputRequestBuilder(token).Elicit(answerID, form).ToolResult(), nil
+		return nil, question, nil
 	}
-	waiting, stop := context.WithTimeout(ctx, c.left())
+	waiting, stop := context.WithTimeout(ctx, c.Left())
 	defer stop()
-	res, bad := c.srv.RequestElicitation(waiting, mcp.ElicitationRequest{Params: form})
+	res, bad := q.Client.RequestElicitation(waiting, mcp.ElicitationRequest{Params: form})
 	if bad != nil {
 		return nil, nil, unanswered(err)
 	}
-	v, err = c.decided(ctx, *wanted, err, &res.ElicitationResponse)
+	v, err = q.decided(ctx, again, *wanted, err, &res.ElicitationResponse)
 	return v, nil, err
 }
 
 // decided makes the call again if the person's answer is that it may be.
-func (c *Call) decided(
+func (q *questions) decided(
 	ctx context.Context,
+	again Runner,
 	wanted term.Consent,
 	refusal error,
 	res *mcp.ElicitationResponse,
@@ -70,8 +73,8 @@ func (c *Call) decided(
 	case res.Action != mcp.ElicitationResponseActionAccept || !agrees(res.Content):
 		return nil, noted(refusal, "the person at the client was asked, and has denied it")
 	}
-	c.log.Info("the person at the client has agreed to a call", "rule", wanted.Rule, "host", wanted.Host)
-	return c.once(term.WithConsent(ctx, wanted))
+	q.Log.Info("the person at the client has agreed to a call", "rule", wanted.Rule, "host", wanted.Host)
+	return again.Once(term.WithConsent(ctx, wanted))
 }
 
 // consentIn returns the action in err that a person may allow, or nil.
@@ -109,7 +112,7 @@ const maxConsentLines = 30
 
 // consentQuestion returns the question for the person. It reports false if the client cannot ask, or if the action
 // cannot be shown exactly: a person must see all that they allow.
-func (c *Call) consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationParams, bool) {
+func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationParams, bool) {
 	if asForm, _ := elicitation(ctx); !asForm {
 		return mcp.ElicitationParams{}, false
 	}

@@ -11,7 +11,7 @@ const maxDevice = 256
 
 // checkConsole refuses a console without a device, and a device without a console. The name is shown in logs and
 // lists, so it must not hold control characters.
-func (c *Call) checkConsole(in *sessionArgs) error {
+func checkConsole(c *Call, in *sessionArgs) error {
 	ch := c.checker()
 	switch console := in.SessionType == "console"; {
 	case console && in.DeviceID == "":
@@ -35,7 +35,7 @@ func (c *Call) checkConsole(in *sessionArgs) error {
 
 // existing reports in the result that the console was open before the call, with its lock. It warns if the session
 // leads to another host than the call asked for: the caller may have the wrong device.
-func (c *Call) existing(in *sessionArgs, i session.Info, out *sessionOut) {
+func existing(c *Call, in *sessionArgs, i session.Info, out *sessionOut) {
 	out.Existing = i.ID
 	acquired := false
 	out.LockAcquired = &acquired
@@ -43,7 +43,7 @@ func (c *Call) existing(in *sessionArgs, i session.Info, out *sessionOut) {
 		out.lease(*i.Lease)
 	}
 	if i.Host != in.Host || i.Protocol != in.Protocol {
-		c.warn(
+		c.Warn(
 			fmt.Sprintf(
 				"device %s has its session on host %s over %s, not as this call asked; the call's other arguments have no effect either",
 				i.Device,
@@ -52,12 +52,4 @@ func (c *Call) existing(in *sessionArgs, i session.Info, out *sessionOut) {
 			),
 		)
 	}
-}
-
-// sessionType returns the wire name of a session's type.
-func sessionType(i session.Info) string {
-	if i.Device != "" {
-		return "console"
-	}
-	return "normal"
 }

@@ -17,8 +17,8 @@ import (
 
 // decode checks raw arguments against the tool's table, and returns them in the tool's struct. A null member counts
 // as absent: some clients send null for members that the model left out.
-func (t *Tool) decode(raw json.RawMessage, actionName string) (any, error) {
-	c := checker{t: t, action: actionName}
+func (t *Table) decode(raw json.RawMessage, actionName string) (any, error) {
+	c := t.checker(actionName)
 	if err := c.valid(raw); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (c *checker) valid(raw json.RawMessage) error {
 	return c.invalid("", nil, "the arguments must be a JSON object")
 }
 
-// decode is Tool.decode of arguments that are split already.
+// decode is Table.decode of arguments that are split already.
 func (c *checker) decode(given []jsonrpc.Member) (any, error) {
 	in := reflect.New(c.t.args)
 	in.Elem().Set(c.t.defaults)
@@ -48,7 +48,7 @@ func (c *checker) decode(given []jsonrpc.Member) (any, error) {
 }
 
 // actionOf returns the action that a call is for.
-func (t *Tool) actionOf(raw json.RawMessage) (Action, error) {
+func (t *Table) actionOf(raw json.RawMessage) (Action, error) {
 	if err := (&checker{t: t}).valid(raw); err != nil {
 		return Action{}, err
 	}
@@ -57,7 +57,7 @@ func (t *Tool) actionOf(raw json.RawMessage) (Action, error) {
 }
 
 // split finds out which action a call is for, and what its arguments are. They are valid JSON.
-func (t *Tool) split(raw json.RawMessage) (a Action, given []jsonrpc.Member, err error) {
+func (t *Table) split(raw json.RawMessage) (a Action, given []jsonrpc.Member, err error) {
 	c := checker{t: t}
 	given, err = c.members("", raw)
 	if err == nil && t.hasActions() {
@@ -94,9 +94,15 @@ func (c *checker) actionIn(given []jsonrpc.Member) (Action, error) {
 
 // A checker compares one call with the table.
 type checker struct {
-	t      *Tool
+	t      *Table
 	action string
 }
+
+// checker returns the checker for a call of an action.
+func (t *Table) checker(action string) *checker { return &checker{t: t, action: action} }
+
+// fields returns the names of the arguments that the action takes, the needed ones first.
+func (c *checker) fields() []string { return c.t.fieldsOf(c.action) }
 
 // invalid returns an INVALID_ARGUMENT that names the field and shows a correct call, so that a model can repair its
 // call without another look at the schema.

@@ -9,12 +9,12 @@ import (
 // configure runs one action of ptyctl_session_config. The result has the values in force after it, not those of the
 // call.
 func configure(ctx context.Context, c *Call, in *configArgs) (any, error) {
-	s, err := c.Session(ctx, c.verb(), in.SessionID)
+	s, err := c.Session(ctx, c.Verb(), in.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	out := &configOut{Action: c.action, Success: true}
-	switch c.action {
+	out := &configOut{Action: c.Action(), Success: true}
+	switch c.Action() {
 	case "resize":
 		err = s.Resize(ctx, in.Cols, in.Rows)
 		out.Cols, out.Rows = in.Cols, in.Rows
@@ -34,6 +34,6 @@ func configure(ctx context.Context, c *Call, in *configArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Warnings = c.notes
+	out.Warnings = c.Warnings()
 	return out, nil
 }

@@ -17,18 +17,19 @@ func execute(ctx context.Context, c *Call, in *execArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.meter.waits("the command on "+s.ID(), s)
-	maxOutput := c.lower("max_output_bytes", in.MaxOutput, c.o.MaxReadBytes, "limits.max_read_bytes")
-	res, err := c.exec(ctx, s, in, maxOutput)
+	c.Waits("the command on "+s.ID(), s)
+	maxOutput := c.Lower("max_output_bytes", in.MaxOutput, c.Limits().MaxReadBytes, "limits.max_read_bytes")
+	res, err := exec(ctx, c, s, in, maxOutput)
 	if err != nil {
 		return nil, err
 	}
-	return c.execResult(res), nil
+	return execResult(c, res), nil
 }
 
 // exec starts, continues or cancels a command, as the arguments say.
-func (c *Call) exec(
+func exec(
 	ctx context.Context,
+	c *Call,
 	s *session.Session,
 	in *execArgs,
 	maxOutput int,
@@ -55,8 +56,8 @@ func (c *Call) exec(
 		)
 	case in.Cancel && in.ExecID == "":
 		return session.ExecResult{}, ch.invalid("exec_id", nil, "cancel needs exec_id: the command to stop")
-	case in.ExecID != "" && c.marked(in, "start") != "":
-		name := c.marked(in, "start")
+	case in.ExecID != "" && c.Marked(in, "start") != "":
+		name := c.Marked(in, "start")
 		return session.ExecResult{}, ch.invalid(
 			name,
 			[]string{"session_id", "exec_id", "cancel", "max_output_bytes", "task_id"},
@@ -67,7 +68,7 @@ func (c *Call) exec(
 	case in.Cancel:
 		return s.CancelExec(ctx, in.ExecID, maxOutput)
 	case in.ExecID != "":
-		return s.ContinueExec(ctx, in.ExecID, c.o.MaxWait, maxOutput)
+		return s.ContinueExec(ctx, in.ExecID, c.Limits().MaxWait, maxOutput)
 	case in.StopOnCancel && in.RequestID != "":
 		return session.ExecResult{}, ch.invalid(
 			"stop_on_cancel",
@@ -85,51 +86,51 @@ func (c *Call) exec(
 	if err != nil {
 		return session.ExecResult{}, err
 	}
-	env, err := ch.env(in.Env)
+	env, err := environment(ch, in.Env)
 	if err != nil {
 		return session.ExecResult{}, err
 	}
-	stdin, err := ch.bytes("stdin", in.Stdin, in.StdinEncoding)
+	stdin, err := decodeText(ch, "stdin", in.Stdin, in.StdinEncoding)
 	if err != nil {
 		return session.ExecResult{}, err
 	}
-	timeout := c.o.ExecTimeout
+	timeout := c.Limits().ExecTimeout
 	if in.TimeoutMS > 0 {
-		timeout = c.millis("timeout_ms", in.TimeoutMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms")
+		timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
 	}
-	wait := c.o.MaxWait
+	wait := c.Limits().MaxWait
 	return s.Exec(ctx, session.ExecRequest{
 		Command: in.Cmd, Argv: in.Argv, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd,
 		Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
 		Class:    session.Class(in.Class),
-		Idle:     c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms"),
+		Idle:     c.Millis("until_idle_ms", in.UntilIdleMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms"),
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
 	})
 }
 
-// env splits NAME=value.
-func (c *checker) env(list []string) ([]term.EnvVar, error) {
+// environment splits NAME=value.
+func environment(ch *checker, list []string) ([]term.EnvVar, error) {
 	env := make([]term.EnvVar, len(list))
 	for i, e := range list {
 		name, value, ok := strings.Cut(e, "=")
 		if !ok || name == "" || strings.ContainsAny(e, "\x00") {
 			path := fmt.Sprintf("env[%d]", i)
-			return nil, c.invalid(path, nil, "%s must have the form NAME=value", path)
+			return nil, ch.invalid(path, nil, "%s must have the form NAME=value", path)
 		}
 		env[i] = term.EnvVar{Name: name, Value: value}
 	}
 	return env, nil
 }
 
-// bytes decodes text in one of the encodings of the wire.
-func (c *checker) bytes(path, text, encoding string) ([]byte, error) {
+// decodeText decodes text in one of the encodings of the wire.
+func decodeText(ch *checker, path, text, encoding string) ([]byte, error) {
 	if encoding != "base64" {
 		return []byte(text), nil
 	}
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, c.invalid(
+		return nil, ch.invalid(
 			path,
 			nil,
 			"%s is not valid base64 (%v); encode it with the standard alphabet and padding, or leave encoding out",
@@ -140,23 +141,14 @@ func (c *checker) bytes(path, text, encoding string) ([]byte, error) {
 	return b, nil
 }
 
-// lower lowers a caller's size to the operator's limit, with a warning. Zero stays.
-func (c *Call) lower(field string, n int64, limit int, key string) int {
-	if n > int64(limit) {
-		c.warn(fmt.Sprintf("%s was lowered to %d (%s)", field, limit, key))
-		return limit
-	}
-	return int(n)
-}
-
 // execResult is the wire form of r.
-func (c *Call) execResult(r session.ExecResult) *execOut {
+func execResult(c *Call, r session.ExecResult) *execOut {
 	out := &execOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), ExecLane: r.Lane, ExecID: r.ID,
 		ExitSignal: r.Exit.Signal, Killed: r.Exit.Killed, BackgroundOutput: r.Exit.Background, ErrorHints: r.ErrorHints,
 		PromptDetected: r.Prompt, WaitingFor: (*Waiting)(r.WaitingFor), StderrMerged: r.Lane == session.LaneTerminal,
 		LostBytes: r.Lost, Pages: r.Pages,
-		Truncated: !r.Stdout.Complete() || !r.Stderr.Complete(), Warnings: c.notes,
+		Truncated: !r.Stdout.Complete() || !r.Stderr.Complete(), Warnings: c.Warnings(),
 	}
 	if r.Exit.Known {
 		out.ExitCode = &r.Exit.Code

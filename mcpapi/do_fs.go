@@ -24,46 +24,46 @@ const (
 // doFS runs one action of ptyctl_fs, on the files of a session's host or, without session_id, on those of this
 // machine.
 func doFS(ctx context.Context, c *Call, in *fsArgs) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.o.MaxWait)
+	ctx, cancel := context.WithTimeout(ctx, c.Limits().MaxWait)
 	defer cancel()
 	if in.TimeoutMS > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, c.millis("timeout_ms", in.TimeoutMS, c.o.MaxWait, "limits.max_wait_ms"))
+		ctx, stop = context.WithTimeout(ctx, c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms"))
 		defer stop()
 	}
 	files := c.Files()
 	if in.SessionID != "" {
-		s, err := c.Session(ctx, c.verb(), in.SessionID)
+		s, err := c.Session(ctx, c.Verb(), in.SessionID)
 		if err != nil {
 			return nil, err
 		}
 		files = s.Files()
 	}
-	switch c.action {
+	switch c.Action() {
 	case "read":
-		return c.fsRead(ctx, files, in)
+		return fsRead(ctx, c, files, in)
 	case "write":
-		return c.fsWrite(ctx, files, in)
+		return fsWrite(ctx, c, files, in)
 	case "list":
-		return c.fsList(ctx, files, in)
+		return fsList(ctx, c, files, in)
 	}
 	e, err := files.Stat(ctx, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	return &fsStatOut{Action: c.action, fsEntry: newFSEntry(e), Target: e.Target, Warnings: c.notes}, nil
+	return &fsStatOut{Action: c.Action(), fsEntry: newFSEntry(e), Target: e.Target, Warnings: c.Warnings()}, nil
 }
 
 // fsRead returns part of a file: as text if it is UTF-8, else as base64. Text never ends within a character.
-func (c *Call) fsRead(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
+func fsRead(ctx context.Context, c *Call, files *session.Files, in *fsArgs) (any, error) {
 	r := term.FileRead{
 		Path:     in.Path,
 		Offset:   in.Offset,
-		Max:      min(fsReadDefault, int64(c.o.MaxFileRead)),
-		Progress: c.meter.moves("reading " + filepath.Base(in.Path)),
+		Max:      min(fsReadDefault, int64(c.Limits().MaxFileRead)),
+		Progress: c.Moves("reading " + filepath.Base(in.Path)),
 	}
 	if in.MaxBytes > 0 {
-		r.Max = int64(c.lower("max_bytes", in.MaxBytes, c.o.MaxFileRead, "fs.max_read_bytes"))
+		r.Max = int64(c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxFileRead, "fs.max_read_bytes"))
 	}
 	d, err := files.Read(ctx, r)
 	if err != nil {
@@ -76,9 +76,9 @@ func (c *Call) fsRead(ctx context.Context, files *session.Files, in *fsArgs) (an
 		}
 	}
 	out := &fsReadOut{
-		Action: c.action, Data: string(d.Data), DataEncoding: "utf-8", Size: max(d.Size, 0), NextOffset: max(d.Next, 0),
+		Action: c.Action(), Data: string(d.Data), DataEncoding: "utf-8", Size: max(d.Size, 0), NextOffset: max(d.Next, 0),
 		Truncated: d.Truncated,
-		Mode:      modeText(d.Mode), ModifiedAt: millis(d.Modified), Warnings: c.notes,
+		Mode:      modeText(d.Mode), ModifiedAt: millis(d.Modified), Warnings: c.Warnings(),
 	}
 	if in.Encoding == "base64" || !utf8.Valid(d.Data) {
 		out.Data, out.DataEncoding = base64.StdEncoding.EncodeToString(d.Data), "base64"
@@ -101,9 +101,9 @@ func wholeRunes(p []byte) int {
 }
 
 // fsWrite replaces a file or appends to it. mode is octal; without it no permissions are requested.
-func (c *Call) fsWrite(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
+func fsWrite(ctx context.Context, c *Call, files *session.Files, in *fsArgs) (any, error) {
 	ch := c.checker()
-	data, err := ch.bytes("data", in.Data, in.Encoding)
+	data, err := decodeText(ch, "data", in.Data, in.Encoding)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (c *Call) fsWrite(ctx context.Context, files *session.Files, in *fsArgs) (a
 		Data:      data,
 		Append:    in.Append,
 		NonAtomic: in.NonAtomic,
-		Progress:  c.meter.moves("writing " + filepath.Base(in.Path)),
+		Progress:  c.Moves("writing " + filepath.Base(in.Path)),
 	}
 	if in.Mode != "" {
 		n, err := strconv.ParseUint(in.Mode, 8, 9)
@@ -127,19 +127,19 @@ func (c *Call) fsWrite(ctx context.Context, files *session.Files, in *fsArgs) (a
 		return nil, err
 	}
 	return &fsWriteOut{
-		Action:       c.action,
+		Action:       c.Action(),
 		BytesWritten: max(r.Bytes, 0),
 		Size:         max(r.Size, 0),
 		Mode:         modeText(r.Mode),
 		Created:      r.Created,
 		Atomic:       r.Atomic,
-		Warnings:     c.notes,
+		Warnings:     c.Warnings(),
 	}, nil
 }
 
 // fsList returns one page of a folder. The cursor is a name, not an index, so entries that come or go between two
 // calls shift nothing.
-func (c *Call) fsList(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
+func fsList(ctx context.Context, c *Call, files *session.Files, in *fsArgs) (any, error) {
 	after, err := nameOf(in.Cursor)
 	if err != nil {
 		return nil, c.checker().invalid(
@@ -152,7 +152,7 @@ func (c *Call) fsList(ctx context.Context, files *session.Files, in *fsArgs) (an
 	if err != nil {
 		return nil, err
 	}
-	out := &fsListOut{Action: c.action, Entries: make([]fsEntry, len(l.Entries)), Truncated: l.More, Warnings: c.notes}
+	out := &fsListOut{Action: c.Action(), Entries: make([]fsEntry, len(l.Entries)), Truncated: l.More, Warnings: c.Warnings()}
 	for i, e := range l.Entries {
 		out.Entries[i] = newFSEntry(e)
 	}

@@ -3,15 +3,14 @@ package mcpapi
 import (
 	"context"
 	"runtime"
-	"time"
 
 	"ptyctl/session"
 )
 
 // health counts the sessions that the caller may see: a restricted caller must not learn of others from a total.
 func health(ctx context.Context, c *Call, _ *struct{}) (any, error) {
-	out := &healthOut{Version: c.o.Version, GoVersion: runtime.Version(), UptimeS: int64(time.Since(c.started).Seconds())}
-	for _, i := range c.visible(ctx) {
+	out := &healthOut{Version: c.Version(), GoVersion: runtime.Version(), UptimeS: int64(c.Uptime().Seconds())}
+	for _, i := range c.Sessions(ctx) {
 		out.count(i)
 	}
 	return out, nil

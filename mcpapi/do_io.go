@@ -20,19 +20,19 @@ const defaultChunk = 16 << 10
 // doIO runs one action of ptyctl_session_io. The result of a read or write has the login's open question and any
 // state other than open: a caller must not miss them.
 func doIO(ctx context.Context, c *Call, in *ioArgs) (any, error) {
-	if c.action == "search" {
-		return c.search(ctx, in)
+	if c.Action() == "search" {
+		return search(ctx, c, in)
 	}
-	s, err := c.Session(ctx, term.Verb(c.action), in.SessionID)
+	s, err := c.Session(ctx, term.Verb(c.Action()), in.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	c.meter.waits("the "+c.action+" on "+s.ID(), s)
-	out := &ioOut{Action: c.action}
-	if c.action == "write" {
-		err = c.write(ctx, s, in, out)
+	c.Waits("the "+c.Action()+" on "+s.ID(), s)
+	out := &ioOut{Action: c.Action()}
+	if c.Action() == "write" {
+		err = write(ctx, c, s, in, out)
 	} else {
-		err = c.read(ctx, s, in, out)
+		err = read(ctx, c, s, in, out)
 	}
 	if err != nil {
 		return nil, err
@@ -43,13 +43,13 @@ func doIO(ctx context.Context, c *Call, in *ioArgs) (any, error) {
 	if st := s.State(); st != session.Open {
 		out.State = st
 	}
-	out.Warnings = c.notes
+	out.Warnings = c.Warnings()
 	return out, nil
 }
 
 // write types data or a key, and then reads if the call gives a condition to wait for. The time of the write counts
 // toward the time of the read.
-func (c *Call) write(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
+func write(ctx context.Context, c *Call, s *session.Session, in *ioArgs, out *ioOut) error {
 	ch := c.checker()
 	var data []byte
 	var err error
@@ -57,7 +57,7 @@ func (c *Call) write(ctx context.Context, s *session.Session, in *ioArgs, out *i
 	case in.Data != nil && in.Key != "":
 		return ch.invalid("key", nil, "data and key exclude each other: write the text first, then the key")
 	case in.Data != nil:
-		if data, err = ch.bytes("data", *in.Data, in.Encoding); err != nil {
+		if data, err = decodeText(ch, "data", *in.Data, in.Encoding); err != nil {
 			return err
 		}
 	case in.Key != "" && in.Paste:
@@ -69,7 +69,7 @@ func (c *Call) write(ctx context.Context, s *session.Session, in *ioArgs, out *i
 	default:
 		return ch.invalid("data", nil, "nothing to write: pass data (text) or key (a special key)")
 	}
-	read, conditions, err := c.readRequest(in)
+	read, conditions, err := readRequest(c, in)
 	if err != nil {
 		return err
 	}
@@ -79,37 +79,37 @@ func (c *Call) write(ctx context.Context, s *session.Session, in *ioArgs, out *i
 		return err
 	}
 	for _, w := range res.Warnings {
-		c.warn(w)
+		c.Warn(w)
 	}
 	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
 	out.Cursor = strconv.FormatInt(res.Cursor, 10)
 	if res.TimedOut {
-		c.warn("the far side did not take all of it in time; read what it shows, or send ctrl_c")
+		c.Warn("the far side did not take all of it in time; read what it shows, or send ctrl_c")
 	}
 	if res.Answered {
 		s.Settle(ctx, read.Timeout)
 		out.State = s.State()
 		if i := s.Info(); i.State.Ended() {
-			c.warn("the session is over: " + i.End.Reason)
+			c.Warn("the session is over: " + i.End.Reason)
 		}
 		read.Timeout -= time.Since(start)
 	}
 	if conditions && !res.TimedOut {
 		read.Cursor = res.Cursor
-		read.Timeout = max(0, min(read.Timeout, c.o.MaxWait-time.Since(start)))
+		read.Timeout = max(0, min(read.Timeout, c.Limits().MaxWait-time.Since(start)))
 		chunk := s.Read(ctx, read)
 		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
-			c.warn(said(s.TooManyReads()))
+			c.Warn(said(s.TooManyReads()))
 		}
-		c.show(s, chunk, in, out)
+		show(c, s, chunk, in, out)
 	}
 	return canceled(ctx, s)
 }
 
 // read returns output from a cursor, from the end (mode tail), or from one stream of a command.
-func (c *Call) read(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
+func read(ctx context.Context, c *Call, s *session.Session, in *ioArgs, out *ioOut) error {
 	ch := c.checker()
-	req, _, err := c.readRequest(in)
+	req, _, err := readRequest(c, in)
 	if err != nil {
 		return err
 	}
@@ -142,13 +142,13 @@ func (c *Call) read(ctx context.Context, s *session.Session, in *ioArgs, out *io
 	if chunk.Reason == session.ReasonLimit {
 		return s.TooManyReads()
 	}
-	c.show(s, chunk, in, out)
+	show(c, s, chunk, in, out)
 	return canceled(ctx, s)
 }
 
 // show puts a chunk of terminal output into the result, in the requested format. If the chunk reaches the end of the
 // output, show adds the question that the terminal seems to ask.
-func (c *Call) show(s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
+func show(c *Call, s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
 	var removed *sanitized
 	if in.Format == "clean" {
 		text, counts := s.Clean(k)
@@ -175,17 +175,17 @@ func canceled(ctx context.Context, s *session.Session) error {
 }
 
 // readRequest turns the arguments into a read, and reports whether they set a condition to wait for.
-func (c *Call) readRequest(in *ioArgs) (r session.ReadRequest, conditions bool, err error) {
+func readRequest(c *Call, in *ioArgs) (r session.ReadRequest, conditions bool, err error) {
 	ch := c.checker()
 	r = session.ReadRequest{
 		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
-		MaxBytes: c.lower("max_bytes", in.MaxBytes, c.o.MaxReadBytes, "limits.max_read_bytes"), Timeout: c.o.ReadTimeout,
+		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"), Timeout: c.Limits().ReadTimeout,
 	}
 	if r.MaxBytes == 0 {
 		r.MaxBytes = defaultChunk
 	}
 	if in.TimeoutMS != nil {
-		r.Timeout = c.millis("timeout_ms", *in.TimeoutMS, c.o.MaxWait, "limits.max_wait_ms")
+		r.Timeout = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
 	}
 	if in.Cursor != "" {
 		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {
@@ -197,7 +197,7 @@ func (c *Call) readRequest(in *ioArgs) (r session.ReadRequest, conditions bool, 
 			)
 		}
 	}
-	if r.Idle = c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxWait, "limits.max_wait_ms"); r.Idle > r.Timeout {
+	if r.Idle = c.Millis("until_idle_ms", in.UntilIdleMS, c.Limits().MaxWait, "limits.max_wait_ms"); r.Idle > r.Timeout {
 		return r, false, ch.invalid(
 			"until_idle_ms",
 			nil,

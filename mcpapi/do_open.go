@@ -12,14 +12,14 @@ import (
 
 // open connects and waits until the session is open or its login asks a question. All arguments are checked before
 // the connection starts: a wrong one must not leave a half-open session.
-func (c *Call) open(ctx context.Context, in *sessionArgs, out *sessionOut) error {
-	if err := c.checkAuth(in); err != nil {
+func open(ctx context.Context, c *Call, in *sessionArgs, out *sessionOut) error {
+	if err := checkAuth(c, in); err != nil {
 		return err
 	}
-	if err := c.checkConsole(in); err != nil {
+	if err := checkConsole(c, in); err != nil {
 		return err
 	}
-	if err := c.checkLocal(in); err != nil {
+	if err := checkLocal(c, in); err != nil {
 		return err
 	}
 	expect, err := in.Expect.compile("expect", nil)
@@ -27,39 +27,39 @@ func (c *Call) open(ctx context.Context, in *sessionArgs, out *sessionOut) error
 		return err
 	}
 	t := in.target(c)
-	if t.Local, err = c.local(in.Argv, in.Cwd, in.Env, in.Title, in.Limits); err != nil {
+	if t.Local, err = local(c, in.Argv, in.Cwd, in.Env, in.Title, in.Limits); err != nil {
 		return err
 	}
 	if p, ok := profile.Get(expect.Profile); ok && t.Protocol == "telnet" && t.Telnet.Enter == "" && p.Enter != "auto" {
 		t.Telnet.Enter = p.Enter
 	}
 	req := session.OpenRequest{
-		Target: t, Device: in.DeviceID, Expect: expect, Wait: c.o.MaxWait,
-		IdleTimeout: c.millis("timeouts.idle_timeout_ms", in.Timeouts.Idle, 0, ""),
+		Target: t, Device: in.DeviceID, Expect: expect, Wait: c.Limits().MaxWait,
+		IdleTimeout: c.Millis("timeouts.idle_timeout_ms", in.Timeouts.Idle, 0, ""),
 	}
 	if in.AcquireLock {
-		req.LockTTL = c.lockTTL(in.LockTTL)
+		req.LockTTL = lockTTL(c, in.LockTTL)
 	}
-	c.meter.waits("connecting", nil)
+	c.Waits("connecting", nil)
 	res, err := c.Open(ctx, req)
 	if err != nil {
 		return err
 	}
 	if res.Prompt != nil &&
 		in.RequestID == "" { // a retry must get the same answer, and no person a second question
-		c.asking = &opening{res, func(c *Call, res session.OpenResult) any {
-			again := &sessionOut{Action: c.action, Success: true}
-			c.opened(in, res, again)
-			again.Warnings = append(again.Warnings, c.notes...)
+		c.Ask(&Opening{res, func(c *Call, res session.OpenResult) any {
+			again := &sessionOut{Action: c.Action(), Success: true}
+			opened(c, in, res, again)
+			again.Warnings = append(again.Warnings, c.Warnings()...)
 			return again
-		}}
+		}})
 	}
-	c.opened(in, res, out)
+	opened(c, in, res, out)
 	return nil
 }
 
 // opened puts the state of the new session, or its login's question, into the result.
-func (c *Call) opened(in *sessionArgs, res session.OpenResult, out *sessionOut) {
+func opened(c *Call, in *sessionArgs, res session.OpenResult, out *sessionOut) {
 	i := res.Session.Info()
 	out.SessionID, out.Protocol, out.State, out.Cursor = i.ID, i.Protocol, res.State, "0"
 	out.Prompt, out.WaitingForInput = (*Prompt)(res.Prompt), res.Prompt != nil
@@ -77,7 +77,7 @@ func (c *Call) opened(in *sessionArgs, res session.OpenResult, out *sessionOut) 
 		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")
 	}
 	if res.Existing {
-		c.existing(in, i, out)
+		existing(c, in, i, out)
 	} else if in.AcquireLock {
 		acquired := res.Lease != nil
 		out.LockAcquired = &acquired
@@ -91,16 +91,16 @@ func (c *Call) opened(in *sessionArgs, res session.OpenResult, out *sessionOut) 
 func (in *sessionArgs) target(c *Call) term.Target {
 	t := term.Target{
 		Protocol: in.Protocol, Host: in.Host, Port: in.Port, User: in.Username,
-		ConnectTimeout: c.millis(
+		ConnectTimeout: c.Millis(
 			"timeouts.connect_timeout_ms",
 			in.Timeouts.Connect,
-			c.o.MaxConnectTimeout,
+			c.Limits().MaxConnectTimeout,
 			"limits.max_connect_timeout_ms",
 		),
 		Auth: term.Auth{
 			Method: in.Auth.Method, Password: in.Auth.Password, PrivateKeyPEM: in.Auth.PrivateKeyPEM,
 			Passphrase:    in.Auth.Passphrase,
-			NoInteractive: c.o.NoInteractive || isFalse(in.Auth.Interactive),
+			NoInteractive: c.NoInteractive() || isFalse(in.Auth.Interactive),
 		},
 		PTY: term.PTY{Disabled: isFalse(in.PTY.Enabled), Cols: in.PTY.Cols, Rows: in.PTY.Rows, Term: in.PTY.Term},
 		SSH: term.SSHOptions{
@@ -123,7 +123,7 @@ func (in *sessionArgs) target(c *Call) term.Target {
 }
 
 // checkAuth refuses credentials that do not go together.
-func (c *Call) checkAuth(in *sessionArgs) error {
+func checkAuth(c *Call, in *sessionArgs) error {
 	ch := c.checker()
 	if user, host, ok := splitHost(in.Host); ok {
 		return ch.invalid(

@@ -12,42 +12,42 @@ import (
 // that still runs goes on as a session.
 func run(ctx context.Context, c *Call, in *runArgs) (any, error) {
 	ch := c.checker()
-	local, err := c.local(in.Argv, in.Cwd, in.Env, in.Title, in.Limits)
+	local, err := local(c, in.Argv, in.Cwd, in.Env, in.Title, in.Limits)
 	if err != nil {
 		return nil, err
 	}
 	if len(in.Argv) == 0 {
 		return nil, ch.invalid("argv", nil, "argv is empty: pass the program and its arguments")
 	}
-	stdin, err := ch.bytes("stdin", in.Stdin, in.StdinEncoding)
+	stdin, err := decodeText(ch, "stdin", in.Stdin, in.StdinEncoding)
 	if err != nil {
 		return nil, err
 	}
 	r := session.RunRequest{
-		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin, Timeout: c.o.ExecTimeout, Wait: c.o.MaxWait,
+		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin, Timeout: c.Limits().ExecTimeout, Wait: c.Limits().MaxWait,
 		Grace: time.Duration(
 			in.GraceMS,
-		) * time.Millisecond, MaxOutput: c.lower("max_output_bytes", in.MaxOutput, c.o.MaxReadBytes, "limits.max_read_bytes"),
+		) * time.Millisecond, MaxOutput: c.Lower("max_output_bytes", in.MaxOutput, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
 	}
 	if in.TimeoutMS > 0 {
-		r.Timeout = c.millis("timeout_ms", in.TimeoutMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms")
+		r.Timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
 	}
 	res, err := c.Run(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return c.runResult(res, local.Limits), nil
+	return runResult(c, res, local.Limits), nil
 }
 
 // runResult is the wire form of r: that of an exec, without the members that need a terminal.
-func (c *Call) runResult(r session.RunResult, asked term.Limits) *runOut {
+func runResult(c *Call, r session.RunResult, asked term.Limits) *runOut {
 	out := &runOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir,
 		SessionID: r.Session, ExecID: r.ID,
 		RCReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: LimitName(r.Exit.Limit),
 		Suspected: limitNames(r.Exit.Suspected),
 		Truncated: !r.Stdout.Complete() ||
-			!r.Stderr.Complete(), Warnings: append(c.notes, lowered(asked, r.Process.Limits)...),
+			!r.Stderr.Complete(), Warnings: append(c.Warnings(), lowered(asked, r.Process.Limits)...),
 	}
 	out.RC, out.Signal, out.Usage = exitOf(r.Exit)
 	out.Stdout, out.StdoutEncoding, out.StdoutBytes, out.StdoutOmitted = streamOut(r.Stdout)

@@ -19,8 +19,8 @@ func newSanitized(s session.Sanitized) *sanitized {
 
 // search finds a pattern in the output that the session still holds. Text that is not UTF-8 has U+FFFD in its place,
 // because JSON cannot hold it.
-func (c *Call) search(ctx context.Context, in *ioArgs) (any, error) {
-	s, err := c.m.Get(in.SessionID)
+func search(ctx context.Context, c *Call, in *ioArgs) (any, error) {
+	s, err := c.Look(ctx, in.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (c *Call) search(ctx context.Context, in *ioArgs) (any, error) {
 	}
 	res := s.Search(ctx, r)
 	found := &searchOut{
-		Action:     c.action,
+		Action:     c.Action(),
 		Lines:      []foundLine{},
 		Matches:    res.Matches,
 		More:       res.More,

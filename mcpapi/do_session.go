@@ -10,23 +10,23 @@ import (
 
 // doSession runs one action of ptyctl_session.
 func doSession(ctx context.Context, c *Call, in *sessionArgs) (any, error) {
-	out := &sessionOut{Action: c.action, Success: true}
+	out := &sessionOut{Action: c.Action(), Success: true}
 	var err error
-	switch c.action {
+	switch c.Action() {
 	case "open":
-		err = c.open(ctx, in, out)
+		err = open(ctx, c, in, out)
 	case "list":
-		err = c.list(ctx, in, out)
+		err = listSessions(ctx, c, in, out)
 	case "status":
-		err = c.status(ctx, in, out)
+		err = status(ctx, c, in, out)
 	case "close":
-		err = c.close(ctx, in, out)
+		err = closeSession(ctx, c, in, out)
 	case "lock", "unlock", "heartbeat":
-		err = c.lock(ctx, in, out)
+		err = lock(ctx, c, in, out)
 	case "signal":
-		err = c.signal(ctx, in, out)
+		err = signal(ctx, c, in, out)
 	}
-	out.Warnings = append(out.Warnings, c.notes...)
+	out.Warnings = append(out.Warnings, c.Warnings()...)
 	return out, err
 }
 
@@ -38,12 +38,12 @@ func (out *sessionOut) lease(l session.Lease) {
 
 // list returns the sessions that the caller may see and that match the filters. The capabilities are those of ptyctl;
 // a session's own are in the result of its open.
-func (c *Call) list(ctx context.Context, in *sessionArgs, out *sessionOut) error {
+func listSessions(ctx context.Context, c *Call, in *sessionArgs, out *sessionOut) error {
 	var states []session.State
 	if in.State != "" {
 		states = []session.State{in.State}
 	}
-	out.list(c.visible(ctx, states...), listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host})
+	out.list(c.Sessions(ctx, states...), listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host})
 	out.Capabilities = &capabilities{
 		SplitStdoutStderr: term.Yes,
 		ExitCode:          term.Yes,
@@ -56,14 +56,21 @@ func (c *Call) list(ctx context.Context, in *sessionArgs, out *sessionOut) error
 
 // status describes one session. It also names the rule that would refuse the caller's input, so that a client learns
 // of it before it types.
-func (c *Call) status(ctx context.Context, in *sessionArgs, out *sessionOut) error {
-	s, err := c.m.Get(in.SessionID)
+func status(ctx context.Context, c *Call, in *sessionArgs, out *sessionOut) error {
+	s, err := c.Look(ctx, in.SessionID)
 	if err != nil {
 		return err
 	}
 	out.show(s)
 	out.Session.TypingDenied = term.FactOf[term.Denial](s.MayType(ctx)).Rule
 	return nil
+}
+
+// statusOf is the result of status for a session, as a resource shows it.
+func statusOf(s *session.Session) any {
+	out := &sessionOut{Action: "status", Success: true}
+	out.show(s)
+	return out
 }
 
 // show puts the status of s into the result.
@@ -80,12 +87,12 @@ func (out *sessionOut) show(s *session.Session) {
 
 // close ends a session. Closing an ended session is no error: already_closed says so. For a local program the result
 // also has its exit code, its usage and how long it ran.
-func (c *Call) close(ctx context.Context, in *sessionArgs, out *sessionOut) error {
+func closeSession(ctx context.Context, c *Call, in *sessionArgs, out *sessionOut) error {
 	s, err := c.Session(ctx, term.VerbClose, in.SessionID)
 	if err != nil {
 		return err
 	}
-	if err := s.MayClose(ctx, in.Force && c.o.AllowForce); err != nil {
+	if err := s.MayClose(ctx, in.Force && c.AllowForce()); err != nil {
 		return err
 	}
 	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
@@ -99,26 +106,26 @@ func (c *Call) close(ctx context.Context, in *sessionArgs, out *sessionOut) erro
 
 // lock takes, renews or gives back the session's lock, by action. A lock that is taken over also returns the previous
 // holder.
-func (c *Call) lock(ctx context.Context, in *sessionArgs, out *sessionOut) error {
-	s, err := c.Session(ctx, term.Verb(c.action), in.SessionID)
+func lock(ctx context.Context, c *Call, in *sessionArgs, out *sessionOut) error {
+	s, err := c.Session(ctx, term.Verb(c.Action()), in.SessionID)
 	if err != nil {
 		return err
 	}
 	out.SessionID = s.ID()
 	var l session.Lease
-	switch c.action {
+	switch c.Action() {
 	case "unlock":
 		return s.Unlock(ctx)
 	case "lock":
 		if in.TakeOver {
 			var previous session.Lease
-			l, previous, err = s.TakeOver(ctx, c.lockTTL(in.LockTTL))
+			l, previous, err = s.TakeOver(ctx, lockTTL(c, in.LockTTL))
 			out.PreviousHolder = previous.Holder.String()
 			break
 		}
-		l, err = s.Lock(ctx, c.lockTTL(in.LockTTL))
+		l, err = s.Lock(ctx, lockTTL(c, in.LockTTL))
 	case "heartbeat":
-		l, err = s.Heartbeat(ctx, c.lockTTL(in.LockTTL))
+		l, err = s.Heartbeat(ctx, lockTTL(c, in.LockTTL))
 	}
 	if err == nil {
 		out.lease(l)
@@ -127,15 +134,15 @@ func (c *Call) lock(ctx context.Context, in *sessionArgs, out *sessionOut) error
 }
 
 // lockTTL returns how long a lock lasts: the server's default for 0, and at most the operator's maximum.
-func (c *Call) lockTTL(ms int64) time.Duration {
+func lockTTL(c *Call, ms int64) time.Duration {
 	if ms == 0 {
-		return c.o.LockTTL
+		return c.Limits().LockTTL
 	}
-	return c.millis("lock_ttl_ms", ms, c.o.MaxLockTTL, "locks.max_ttl_ms")
+	return c.Millis("lock_ttl_ms", ms, c.Limits().MaxLockTTL, "locks.max_ttl_ms")
 }
 
 // signal sends a signal, by the name that the call gives.
-func (c *Call) signal(ctx context.Context, in *sessionArgs, out *sessionOut) error {
+func signal(ctx context.Context, c *Call, in *sessionArgs, out *sessionOut) error {
 	s, err := c.Session(ctx, term.VerbSignal, in.SessionID)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package mcpapi
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -24,54 +25,72 @@ import (
 // answerID names the one question of an input_required result.
 const answerID = "answer"
 
-// An opening is a session that waits for a login question which a person may be asked. show makes the result of the
-// call from the session's present state.
-type opening struct {
-	session.OpenResult
-	show func(*Call, session.OpenResult) any // the result of the call that opens it, as things are
+// questions are those that one server puts to the people at its clients. Make them with newQuestions.
+type questions struct {
+	Client *server.MCPServer
+	Logins bool   // questions of a login are put to the person at the client, where the client can ask
+	Pages  *Pages // for questions that no client may see the answer of; nil: they are left to the caller
+	Log    *slog.Logger
+
+	asked *asked
 }
 
-// elicit asks the person at the client the questions of the session that c opens. It returns v, the call's own
-// result, if the operator does not allow questions or the client cannot ask.
-func (c *Call) elicit(ctx context.Context, v any) (*mcp.CallToolResult, error) {
+// newQuestions returns questions as set in q, none of them asked so far.
+func newQuestions(q questions) *questions {
+	q.asked = newAsked()
+	return &q
+}
+
+// A Runner runs the call that a person was asked about, once more.
+type Runner interface {
+	Once(ctx context.Context) (any, error)
+}
+
+// A login is that of a session which a call opens.
+type login struct {
+	q       *questions
+	call    *Call
+	opening *Opening
+}
+
+// login asks the person at the client the questions of the session that c opens. It returns what the result of the
+// call is to show: v, the call's own value, if the operator does not allow questions or the client cannot ask. Where
+// the client must be asked through the call's result, it returns that.
+func (q *questions) login(ctx context.Context, c *Call, v any) (any, *mcp.CallToolResult, error) {
+	l := &login{q, c, c.Opening()}
 	switch {
-	case !c.o.Elicitation:
-		return c.result(ctx, v, false)
+	case !q.Logins:
+		return v, nil, nil
 	case server.IsModernRequest(ctx):
-		if question := c.question(ctx); question != nil {
-			return question, nil
-		}
-		return c.result(ctx, v, false)
+		return v, l.question(ctx), nil
 	}
-	return c.askNow(ctx)
+	v, err := l.askNow(ctx)
+	return v, nil, err
 }
 
 // askNow asks the client one question after the other, until the login is over or the call may wait no longer.
-func (c *Call) askNow(ctx context.Context) (*mcp.CallToolResult, error) {
-	acting := c.actor(ctx)
+func (l *login) askNow(ctx context.Context) (any, error) {
+	acting := l.call.Actor(ctx)
 	for {
-		a := c.asking.Session.Asking()
+		a := l.opening.Session.Asking()
 		if a == nil {
 			break
 		}
-		form, ok := c.form(acting, a)
-		if !ok || !c.request(acting, a, form) {
+		form, ok := l.q.form(acting, a)
+		if !ok || !l.request(acting, a, form) {
 			break
 		}
-		if err := c.again(acting, c.left()); err != nil {
-			return c.fail(ctx, err)
+		if err := l.again(acting, l.call.Left()); err != nil {
+			return nil, err
 		}
 	}
-	return c.openResult(acting, c.left())
+	return l.result(acting, l.call.Left())
 }
-
-// left returns how long the call may still wait.
-func (c *Call) left() time.Duration { return max(c.o.MaxWait-time.Since(c.began), 0) }
 
 // request asks the client one question, and stops when another caller answers it. It reports whether the question is
 // answered, by the person or by that caller.
-func (c *Call) request(ctx context.Context, a *session.Asking, form mcp.ElicitationParams) bool {
-	waiting, stop := context.WithTimeout(ctx, c.left())
+func (l *login) request(ctx context.Context, a *session.Asking, form mcp.ElicitationParams) bool {
+	waiting, stop := context.WithTimeout(ctx, l.call.Left())
 	defer stop()
 	over := make(chan struct{})
 	go func() { // ends with this call
@@ -83,9 +102,9 @@ func (c *Call) request(ctx context.Context, a *session.Asking, form mcp.Elicitat
 		}
 	}()
 	defer func() { stop(); <-over }()
-	srv := c.srv
+	srv := l.q.Client
 	res, err := srv.RequestElicitation(waiting, mcp.ElicitationRequest{Params: form})
-	if err == nil && c.answer(ctx, a, form, &res.ElicitationResponse) {
+	if err == nil && l.answer(ctx, a, form, &res.ElicitationResponse) {
 		select {
 		case <-a.Over(): // a page may take its time
 		case <-waiting.Done():
@@ -104,63 +123,58 @@ func (c *Call) request(ctx context.Context, a *session.Asking, form mcp.Elicitat
 
 // question returns the result that asks a client of revision 2026-07-28, or nil if the person must not be asked. The
 // pending answer remembers who called, and with which arguments: only the same call may continue it.
-func (c *Call) question(ctx context.Context) *mcp.CallToolResult {
-	acting := c.actor(ctx)
-	a := c.asking.Session.Asking()
+func (l *login) question(ctx context.Context) *mcp.CallToolResult {
+	acting := l.call.Actor(ctx)
+	a := l.opening.Session.Asking()
 	if a == nil {
 		return nil
 	}
-	form, ok := c.form(acting, a)
+	form, ok := l.q.form(acting, a)
 	if !ok {
 		return nil
 	}
-	token, ok := c.asked.put(
-		pendingAnswer{
-			asking: a,
-			form:   form,
-			open:   *c.asking,
-			notes:  c.notes,
-			actor:  term.ActorFrom(acting),
-			call:   c.fingerprint(),
-		},
-	)
-	if !ok {
-		return nil
-	}
-	return server.NewInputRequestBuilder(token).Elicit(answerID, form).ToolResult()
+	return l.q.asked.question(l.call, form, pendingAnswer{
+		asking: a,
+		form:   form,
+		open:   *l.opening,
+		notes:  l.call.Warnings(),
+		actor:  term.ActorFrom(acting),
+	})
 }
 
-// resume continues a call that had a question as its result, now that the client has the answer.
-func (c *Call) resume(ctx context.Context, trip mcp.MultiRoundTripParams) (*mcp.CallToolResult, error) {
-	p, ok := c.asked.take(trip.RequestState)
-	if !ok || p.call != c.fingerprint() || !p.by(term.ActorFrom(c.acting(ctx, ""))) {
-		return c.fail(ctx, &term.Error{
+// resume continues a call that had a question as its result, now that the client has the answer. It returns what the
+// result is to show, or the next question.
+func (q *questions) resume(
+	ctx context.Context, c *Call, again Runner, trip mcp.MultiRoundTripParams,
+) (any, *mcp.CallToolResult, error) {
+	p, ok := q.asked.take(trip.RequestState)
+	if !ok || p.call != q.asked.fingerprint(c) || !p.by(term.ActorFrom(c.Acting(ctx, ""))) {
+		return nil, nil, &term.Error{
 			Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: "requestState"}},
 			Msg: "requestState is not that of a question which waits for this call's answer; it may be used once, with the arguments it came for. ptyctl_session list shows the session",
-		})
+		}
+	}
+	var answer *mcp.ElicitationResponse
+	if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil {
+		answer = &res.ElicitationResponse
 	}
 	if p.consent != nil {
-		var answer *mcp.ElicitationResponse
-		if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil {
-			answer = &res.ElicitationResponse
-		}
-		v, err := c.decided(ctx, *p.consent, p.refusal, answer)
-		return c.outcome(ctx, v, err)
+		v, err := q.decided(ctx, again, *p.consent, p.refusal, answer)
+		return v, nil, err
 	}
-	return c.resumeOpen(ctx, p, trip)
+	for _, w := range p.notes {
+		c.Warn(w)
+	}
+	return (&login{q, c, &p.open}).resume(ctx, &p, answer)
 }
 
-// resumeOpen continues an open that had a login question as its result.
-func (c *Call) resumeOpen(
-	ctx context.Context,
-	p pendingAnswer,
-	trip mcp.MultiRoundTripParams,
-) (*mcp.CallToolResult, error) {
-	acting := c.actor(ctx)
-	c.asking, c.notes = &p.open, p.notes
-	if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil &&
-		c.answer(acting, p.asking, p.form, &res.ElicitationResponse) {
-		timer := time.NewTimer(c.left())
+// resume continues an open that had a login question as its result.
+func (l *login) resume(
+	ctx context.Context, p *pendingAnswer, answer *mcp.ElicitationResponse,
+) (any, *mcp.CallToolResult, error) {
+	acting := l.call.Actor(ctx)
+	if answer != nil && l.answer(acting, p.asking, p.form, answer) {
+		timer := time.NewTimer(l.call.Left())
 		defer timer.Stop()
 		select {
 		case <-p.asking.Over():
@@ -171,37 +185,39 @@ func (c *Call) resumeOpen(
 	select {
 	case <-p.asking.Over():
 	default: // not answered: from here on it is the caller's
-		return c.openResult(acting, 0)
+		v, err := l.result(acting, 0)
+		return v, nil, err
 	}
-	if err := c.again(acting, c.left()); err != nil {
-		return c.fail(ctx, err)
+	if err := l.again(acting, l.call.Left()); err != nil {
+		return nil, nil, err
 	}
-	if question := c.question(ctx); question != nil {
-		return question, nil
+	if question := l.question(ctx); question != nil {
+		return nil, question, nil
 	}
-	return c.openResult(acting, 0)
+	v, err := l.result(acting, 0)
+	return v, nil, err
 }
 
 // again waits for the login's reaction to an answer.
-func (c *Call) again(ctx context.Context, wait time.Duration) error {
-	res, err := c.asking.Again(ctx, wait)
+func (l *login) again(ctx context.Context, wait time.Duration) error {
+	res, err := l.opening.Again(ctx, wait)
 	if err == nil {
-		c.asking.OpenResult = res
+		l.opening.OpenResult = res
 	}
 	return err
 }
 
-// openResult returns the result of the open, with the session's state after at most wait.
-func (c *Call) openResult(ctx context.Context, wait time.Duration) (*mcp.CallToolResult, error) {
-	if err := c.again(ctx, wait); err != nil {
-		return c.fail(ctx, err)
+// result returns the value of the open, with the session's state after at most wait.
+func (l *login) result(ctx context.Context, wait time.Duration) (any, error) {
+	if err := l.again(ctx, wait); err != nil {
+		return nil, err
 	}
-	return c.result(ctx, c.asking.show(c, c.asking.OpenResult), false)
+	return l.opening.Show(l.call, l.opening.OpenResult), nil
 }
 
 // answer passes the person's answer to the login. It reports false when the question is still open: the person
 // dismissed it, or may not answer it.
-func (c *Call) answer(
+func (l *login) answer(
 	ctx context.Context,
 	a *session.Asking,
 	form mcp.ElicitationParams,
@@ -220,13 +236,13 @@ func (c *Call) answer(
 	default:
 		text, ok := answerIn(res.Content, hostKey)
 		if !ok {
-			c.warn("the client's answer to the question did not have the form asked for")
+			l.call.Warn("the client's answer to the question did not have the form asked for")
 			return false
 		}
 		err = a.Answer(ctx, []byte(text))
 	}
 	if err != nil && !errors.Is(err, term.Busy) { // Busy: another caller answered first
-		c.warn("the answer could not be given: " + said(err))
+		l.call.Warn("the answer could not be given: " + said(err))
 		return false
 	}
 	return true

@@ -40,36 +40,36 @@ func secret(q term.Prompt) bool {
 }
 
 // form is how a question is put to the client, if it can be.
-func (c *Call) form(ctx context.Context, a *session.Asking) (mcp.ElicitationParams, bool) {
-	q := a.Prompt()
+func (q *questions) form(ctx context.Context, a *session.Asking) (mcp.ElicitationParams, bool) {
+	p := a.Prompt()
 	asForm, asURL := elicitation(ctx)
 	switch {
-	case secret(q):
-		return c.pageForm(ctx, a, asURL)
+	case secret(p):
+		return q.pageForm(ctx, a, asURL)
 	case !asForm:
 		return mcp.ElicitationParams{}, false
-	case q.Kind == term.PromptHostKey:
+	case p.Kind == term.PromptHostKey:
 		return mcp.ElicitationParams{
 			Mode:            formMode(ctx),
-			Message:         heading(q) + plain(q.Text),
+			Message:         heading(p) + plain(p.Text),
 			RequestedSchema: hostKeyForm,
 		}, true
 	}
 	return mcp.ElicitationParams{
 		Mode:            formMode(ctx),
-		Message:         heading(q) + "The host asks, in its own words: " + plain(q.Text),
+		Message:         heading(p) + "The host asks, in its own words: " + plain(p.Text),
 		RequestedSchema: textForm,
 	}, true
 }
 
 // pageForm sends the person to a page of this machine, if the client is on it too.
-func (c *Call) pageForm(ctx context.Context, a *session.Asking, asURL bool) (mcp.ElicitationParams, bool) {
-	if !asURL || !stdio.Is(server.ClientSessionFromContext(ctx)) || c.o.Pages == nil {
+func (q *questions) pageForm(ctx context.Context, a *session.Asking, asURL bool) (mcp.ElicitationParams, bool) {
+	if !asURL || !stdio.Is(server.ClientSessionFromContext(ctx)) || q.Pages == nil {
 		return mcp.ElicitationParams{}, false
 	}
-	address, err := c.o.Pages.open(ctx, a)
+	address, err := q.Pages.open(ctx, a)
 	if err != nil {
-		c.log.Warn("no page for the question of a login; it is left to the caller", "session", a.Session().ID(), "error", err)
+		q.Log.Warn("no page for the question of a login; it is left to the caller", "session", a.Session().ID(), "error", err)
 		return mcp.ElicitationParams{}, false
 	}
 	return mcp.ElicitationParams{

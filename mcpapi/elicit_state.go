@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/session"
 	"ptyctl/term"
@@ -25,8 +26,17 @@ const (
 // asked holds the questions that clients of revision 2026-07-28 get as the result of a call. Their requestState is a
 // random token for an entry here, so a client cannot change the state.
 type asked struct {
+	key [32]byte
+
 	mu      sync.Mutex // guards the following
 	pending map[string]pendingAnswer
+}
+
+// newAsked makes an empty memory with a random key.
+func newAsked() *asked {
+	t := &asked{pending: make(map[string]pendingAnswer)}
+	_, _ = rand.Read(t.key[:]) // never fails
+	return t
 }
 
 // A pendingAnswer holds the data to continue an open, or a call that needs consent.
@@ -36,7 +46,7 @@ type pendingAnswer struct {
 
 	asking *session.Asking
 	form   mcp.ElicitationParams
-	open   opening
+	open   Opening
 	notes  []string
 	actor  term.Actor
 	call   [sha256.Size]byte // of the open, see fingerprint
@@ -48,6 +58,17 @@ func (p *pendingAnswer) by(a term.Actor) bool {
 	return a.Transport == p.actor.Transport && a.Token == p.actor.Token
 }
 
+// question returns the result that asks with a form, and keeps p for the answer. It returns nil if too many questions
+// wait.
+func (t *asked) question(c *Call, form mcp.ElicitationParams, p pendingAnswer) *mcp.CallToolResult {
+	p.call = t.fingerprint(c)
+	token, ok := t.put(p)
+	if !ok {
+		return nil
+	}
+	return server.NewInputRequestBuilder(token).Elicit(answerID, form).ToolResult()
+}
+
 // put keeps p under a new random token. It reports false if too many questions wait.
 func (t *asked) put(p pendingAnswer) (token string, ok bool) {
 	t.mu.Lock()
@@ -56,9 +77,6 @@ func (t *asked) put(p pendingAnswer) (token string, ok bool) {
 	maps.DeleteFunc(t.pending, func(_ string, old pendingAnswer) bool { return p.since.Sub(old.since) > askedMemory })
 	if len(t.pending) >= maxAsked {
 		return "", false
-	}
-	if t.pending == nil {
-		t.pending = make(map[string]pendingAnswer)
 	}
 	token = rand.Text()
 	t.pending[token] = p
@@ -75,11 +93,11 @@ func (t *asked) take(token string) (pendingAnswer, bool) {
 }
 
 // fingerprint is the same for calls with the same arguments, however they are written.
-func (c *Call) fingerprint() (sum [sha256.Size]byte) {
+func (t *asked) fingerprint(c *Call) (sum [sha256.Size]byte) {
 	var args any
-	_ = json.Unmarshal(c.raw, &args) // errors were found before
+	_ = json.Unmarshal(c.Arguments(), &args) // errors were found before
 	canonical, _ := json.Marshal(args)
-	mac := hmac.New(sha256.New, c.replays.key[:]) // keyed: the arguments may hold a password
+	mac := hmac.New(sha256.New, t.key[:]) // keyed: the arguments may hold a password
 	mac.Write(canonical)
 	mac.Sum(sum[:0])
 	return sum

@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -123,8 +124,7 @@ func newExpectOut(e session.Expect) *expectOut {
 		out.Prompt = e.Prompt.String()
 	}
 	if a := e.AutoPage; a != nil && a.Max > 0 {
-		out.AutoPage = &autoPageOut{Key: a.Key, Max: a.Max}
-		setDefault(&out.AutoPage.Key, lane.PageKeys()[0])
+		out.AutoPage = &autoPageOut{Key: cmp.Or(a.Key, lane.PageKeys()[0]), Max: a.Max}
 	}
 	if p, ok := profile.Get(e.Profile); ok {
 		out.PagingOff, out.Note = p.PagingOff, p.Note

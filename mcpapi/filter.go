@@ -57,3 +57,10 @@ func (out *sessionOut) list(all []session.Info, f listFilter) {
 	entries = entries[:min(count, maxListed)]
 	out.Sessions = &entries
 }
+
+// sessionList is the result of list for these sessions, as a resource shows it.
+func sessionList(all []session.Info) any {
+	out := &sessionOut{Action: "list", Success: true}
+	out.list(all, listFilter{})
+	return out
+}

@@ -26,7 +26,7 @@ type (
 func foreign(handle func(context.Context, *Call, *foreignArgs) (any, error)) Toolset {
 	return Toolset{
 		Name: "foreign", Instructions: "Use foreign_tool.",
-		Tools: []*Tool{Bind(Tool{
+		Tools: []*Tool{Bind(Table{
 			Name: "foreign_tool", About: "Does it.", Local: true,
 			Actions: []Action{{Example: `{"id":"x"}`}},
 		}, handle, foreignOut{})},
@@ -42,7 +42,7 @@ func foreign(handle func(context.Context, *Call, *foreignArgs) (any, error)) Too
 }
 
 func TestCheckToolsets(t *testing.T) {
-	other := Toolset{Name: "other", Tools: []*Tool{{Name: "foreign_tool"}}}
+	other := Toolset{Name: "other", Tools: []*Tool{{Table: &Table{Name: "foreign_tool"}}}}
 	more := []Toolset{foreign(nil), other}
 	for _, names := range [][]string{nil, {"core"}, {"core", "foreign"}, {"foreign", "foreign"}} {
 		if err := CheckToolsets(names, more); err != nil {

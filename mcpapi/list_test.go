@@ -105,7 +105,7 @@ func TestSchemaDialect(t *testing.T) {
 // lintSchema checks one node and all below it.
 func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 	t.Helper()
-	node, err := (&checker{t: sessionTool}).members(path, raw)
+	node, err := sessionTool.checker("").members(path, raw)
 	if err != nil {
 		t.Errorf("%s: not an object with distinct members: %s", path, raw)
 		return
@@ -132,7 +132,7 @@ func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 		if kind != "object" {
 			t.Errorf("%s: a %s with properties", path, kind)
 		}
-		properties, err := (&checker{t: sessionTool}).members(path, has["properties"])
+		properties, err := sessionTool.checker("").members(path, has["properties"])
 		if err != nil {
 			t.Errorf("%s: properties: %s", path, has["properties"])
 		}

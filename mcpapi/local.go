@@ -16,46 +16,13 @@ func (l limitsArgs) limits() term.Limits {
 	return term.Limits{CPUSeconds: l.CPU, MemoryBytes: l.Memory, OpenFiles: l.OpenFiles, Processes: l.Processes}
 }
 
-// limitsOut are the same in a result.
-type limitsOut struct {
-	CPU       int   `json:"cpu_s,omitempty"`
-	Memory    int64 `json:"memory_bytes,omitempty"`
-	OpenFiles int   `json:"open_files,omitempty"`
-	Processes int   `json:"processes,omitempty"`
-}
-
-// newLimitsOut is the wire form of l.
-func newLimitsOut(l term.Limits) *limitsOut {
-	if l == (term.Limits{}) {
-		return nil
-	}
-	return &limitsOut{l.CPUSeconds, l.MemoryBytes, l.OpenFiles, l.Processes}
-}
-
-// usage is the wire form of the resources that a program used.
-type usage struct {
-	CPUMS    int64 `json:"cpu_ms"`
-	MaxRSSKB int64 `json:"max_rss_kb"`
-}
-
-// exitOf is the wire form of a program's end; a value that is not known is left out.
-func exitOf(e term.Exit) (code *int, signal string, used *usage) {
-	if e.Known {
-		code = &e.Code
-	}
-	if e.Usage != (term.Usage{}) {
-		used = &usage{e.Usage.CPU.Milliseconds(), e.Usage.MaxRSS}
-	}
-	return code, e.Signal, used
-}
-
 // checkLocal refuses arguments for a local program in a call for another machine, and the other way round. It names
 // the first one, so that the caller knows which field to leave out.
-func (c *Call) checkLocal(in *sessionArgs) error {
+func checkLocal(c *Call, in *sessionArgs) error {
 	ch := c.checker()
 	example := `{"action":"open","protocol":"local","argv":["bash"]}`
 	if in.Protocol != "local" {
-		if name := c.marked(in, "local"); name != "" {
+		if name := c.Marked(in, "local"); name != "" {
 			return ch.invalid(
 				name,
 				nil,
@@ -66,11 +33,11 @@ func (c *Call) checkLocal(in *sessionArgs) error {
 			)
 		}
 		if in.Host == "" {
-			return ch.invalid("host", c.tool.fieldsOf(c.action), "host is missing for action open with protocol %s", in.Protocol)
+			return ch.invalid("host", ch.fields(), "host is missing for action open with protocol %s", in.Protocol)
 		}
 		return nil
 	}
-	name := c.marked(in, "far")
+	name := c.Marked(in, "far")
 	if name == "" && in.SessionType == "console" {
 		name = "session_type"
 	}
@@ -98,7 +65,8 @@ func (c *Call) checkLocal(in *sessionArgs) error {
 }
 
 // local returns the local program that the arguments describe.
-func (c *Call) local(
+func local(
+	c *Call,
 	argv []string,
 	cwd string,
 	env []string,
@@ -109,7 +77,7 @@ func (c *Call) local(
 	o := term.LocalOptions{Argv: argv, Dir: cwd, Title: title, Limits: l.limits()}
 	if len(env) > 0 {
 		var err error
-		if o.Env, err = ch.env(env); err != nil {
+		if o.Env, err = environment(ch, env); err != nil {
 			return o, err
 		}
 	}

@@ -7,9 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
-
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/session"
 )
@@ -48,27 +45,29 @@ func (m *meter) moves(what string) func(bytes int64) {
 	return d.moved.Store
 }
 
-// start begins to tell, and returns what ends it. When that has returned, nothing more is sent, so that the answer of
-// the call comes after all of it.
-func (m *meter) start(ctx context.Context, srv *server.MCPServer, token mcp.ProgressToken) (stop func()) {
+// A Notifier sends a notification to the client of a call.
+type Notifier interface {
+	SendNotificationToClient(ctx context.Context, method string, params map[string]any) error
+}
+
+// Report begins to tell the client of progress, under the token that it gave with the call, and returns what ends it.
+// When that has returned, nothing more is sent, so that the answer of the call comes after all of it. Without a token
+// nothing is told.
+func (c *Call) Report(ctx context.Context, to Notifier, token any) (stop func()) {
 	if token == nil {
 		return func() {}
 	}
-	began := time.Now()
 	done := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
 		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()
+		began := c.began
 		for {
 			select {
 			case <-tick.C:
 				// A lost notification does no harm: the client still gets the answer.
-				_ = srv.SendNotificationToClient(
-					ctx,
-					string(mcp.MethodNotificationProgress),
-					m.params(ctx, token, time.Since(began)),
-				)
+				_ = to.SendNotificationToClient(ctx, progressMethod, c.meter.params(ctx, token, time.Since(began)))
 			case <-done:
 				return
 			case <-ctx.Done():
@@ -82,11 +81,14 @@ func (m *meter) start(ctx context.Context, srv *server.MCPServer, token mcp.Prog
 	}
 }
 
+// progressMethod is the method of the notifications.
+const progressMethod = "notifications/progress"
+
 // progressTextSince is the first protocol revision with a message in its progress.
 const progressTextSince = "2025-03-26"
 
 // params returns the params of a notification. Its progress is the seconds passed: the only number that always grows.
-func (m *meter) params(ctx context.Context, token mcp.ProgressToken, passed time.Duration) map[string]any {
+func (m *meter) params(ctx context.Context, token any, passed time.Duration) map[string]any {
 	p := map[string]any{"progressToken": token, "progress": int64(passed / time.Second)}
 	if v := jsonrpc.Revision(ctx); v != "" && v < progressTextSince {
 		return p

@@ -2,12 +2,12 @@ package mcpapi
 
 import "strings"
 
-// Reference returns the tools' reference as a Markdown table: every action with the arguments that it must have and
-// may have. It comes from the tables that drive the tools, so it cannot differ from them.
-func Reference() string {
+// markdown returns a reference of tools as a Markdown table: every action with the arguments that it must have and may
+// have. It comes from the tables that drive the tools, so it cannot differ from them.
+func markdown(tools []*Table) string {
 	var b strings.Builder
 	b.WriteString("| tool | action | does | needs | may take |\n|---|---|---|---|---|\n")
-	for _, t := range tools() {
+	for _, t := range tools {
 		for _, a := range t.Actions {
 			about := a.About
 			if !t.hasActions() {
@@ -21,7 +21,7 @@ func Reference() string {
 }
 
 // arguments returns the fields an action needs and those it may take, without the one that names it.
-func (t *Tool) arguments(action string) (needs, takes []string) {
+func (t *Table) arguments(action string) (needs, takes []string) {
 	for i := range t.Fields {
 		switch f := &t.Fields[i]; {
 		case !f.takes(action):

@@ -41,9 +41,13 @@ func sessionOf(uri string) (id string, tail, ok bool) {
 	return id, tail, id != "" && !strings.Contains(id, "/")
 }
 
+// resources shows the sessions of a manager, each caller those that the caller may know of.
+type resources struct{ sessions *session.Manager }
+
 // addResources gives srv the resources. They show what list and status show, and the end of the output as read shows it
 // with format clean.
-func (s *api) addResources(srv *server.MCPServer, hooks *server.Hooks) {
+func addResources(srv *server.MCPServer, hooks *server.Hooks, sessions *session.Manager) {
+	s := resources{sessions}
 	srv.AddResource(mcp.NewResource(sessionsURI, "sessions", mcp.WithMIMEType(mimeJSON),
 		mcp.WithResourceDescription("All sessions, as ptyctl_session list shows them.")), s.readSessions)
 	srv.AddResourceTemplate(mcp.NewResourceTemplate(statusTemplate, "session", mcp.WithTemplateMIMEType(mimeJSON),
@@ -66,10 +70,10 @@ const (
 )
 
 // seen returns the sessions that the caller may know of, oldest first.
-func (s *api) seen(ctx context.Context) []session.Info {
+func (s resources) seen(ctx context.Context) []session.Info {
 	var list []session.Info
-	for _, i := range s.m.List() {
-		if visible(ctx, i) {
+	for _, i := range s.sessions.List() {
+		if callerFrom(ctx).sees(i) {
 			list = append(list, i)
 		}
 	}
@@ -77,9 +81,9 @@ func (s *api) seen(ctx context.Context) []session.Info {
 }
 
 // find returns a session that the caller may know of.
-func (s *api) find(ctx context.Context, id string) (*session.Session, error) {
-	found, err := s.m.Get(id)
-	if err == nil && !visible(ctx, found.Info()) {
+func (s resources) find(ctx context.Context, id string) (*session.Session, error) {
+	found, err := s.sessions.Get(id)
+	if err == nil && !callerFrom(ctx).sees(found.Info()) {
 		found, err = nil, &term.Error{Session: id, Kind: term.NotFound, Msg: "there is no such session"}
 	}
 	return found, err
@@ -87,7 +91,7 @@ func (s *api) find(ctx context.Context, id string) (*session.Session, error) {
 
 // listSessions adds the resources of each session to a list of resources; mcp-go keeps only those that are always
 // there.
-func (s *api) listSessions(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
+func (s resources) listSessions(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
 	seen := s.seen(ctx)
 	for _, i := range seen[max(0, len(seen)-maxListed):] {
 		result.Resources = append(
@@ -110,7 +114,7 @@ func (s *api) listSessions(ctx context.Context, _ any, _ *mcp.ListResourcesReque
 
 // refuseUnknown makes the URI of a session that is not there, or not for the caller, one that no template takes: only
 // then is the error the one that the client's protocol revision has for this.
-func (s *api) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResourceRequest) {
+func (s resources) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResourceRequest) {
 	id, _, ok := sessionOf(req.Params.URI)
 	if !ok {
 		return
@@ -121,26 +125,22 @@ func (s *api) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResourceReq
 }
 
 // readSessions returns the list of sessions, as JSON.
-func (s *api) readSessions(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	out := &sessionOut{Action: "list", Success: true}
-	out.list(s.seen(ctx), listFilter{})
-	return jsonResource(req.Params.URI, out)
+func (s resources) readSessions(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	return jsonResource(req.Params.URI, sessionList(s.seen(ctx)))
 }
 
 // readStatus returns the status of one session, as JSON.
-func (s *api) readStatus(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+func (s resources) readStatus(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id, _, _ := sessionOf(req.Params.URI)
 	found, err := s.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	out := &sessionOut{Action: "status", Success: true}
-	out.show(found)
-	return jsonResource(req.Params.URI, out)
+	return jsonResource(req.Params.URI, statusOf(found))
 }
 
 // readTail returns the end of a session's output as clean text, without control sequences.
-func (s *api) readTail(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+func (s resources) readTail(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id, _, _ := sessionOf(req.Params.URI)
 	found, err := s.find(ctx, id)
 	if err != nil {

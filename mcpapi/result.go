@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -15,9 +16,20 @@ import (
 // structuredSince is the first protocol revision that knows structuredContent.
 const structuredSince = "2025-06-18"
 
-// result makes the answer of a call: one JSON object, as text, and again as structured content for clients that
-// know it.
-func (s *api) result(ctx context.Context, v any, isError bool) (*mcp.CallToolResult, error) {
+// An encoder makes the results of calls.
+type encoder struct {
+	Structured    bool // send structuredContent to clients that know it
+	JSONRPCErrors bool // failures are JSON-RPC errors, where the transport can send them; see rpcerror.go
+	Log           *slog.Logger
+}
+
+// result makes the result of a call: one JSON object, as text, and again as structured content for clients that know
+// it.
+func (e *encoder) result(ctx context.Context, v any) (*mcp.CallToolResult, error) {
+	return e.object(ctx, v, false)
+}
+
+func (e *encoder) object(ctx context.Context, v any, isError bool) (*mcp.CallToolResult, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -26,15 +38,35 @@ func (s *api) result(ctx context.Context, v any, isError bool) (*mcp.CallToolRes
 	}
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}, IsError: isError}
-	if s.structured(ctx) {
+	if e.structured(ctx) {
 		r.StructuredContent = jsonrpc.Object(text)
 	}
 	return r, nil
 }
 
 // structured reports whether the client gets structured content.
-func (s *api) structured(ctx context.Context) bool {
-	return s.o.Structured && jsonrpc.Revision(ctx) >= structuredSince
+func (e *encoder) structured(ctx context.Context) bool {
+	return e.Structured && jsonrpc.Revision(ctx) >= structuredSince
+}
+
+// An Answer is the result of a call, in the form that the contract of another program asks for.
+type Answer struct {
+	Text       string
+	Structured json.RawMessage // the same for clients that know it; needed if the tool has an Output, and only then
+	IsError    bool
+}
+
+// answer makes the result of a call from an Answer.
+func (e *encoder) answer(ctx context.Context, a Answer) (*mcp.CallToolResult, error) {
+	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(a.Text)}, IsError: a.IsError}
+	if a.Structured != nil && e.structured(ctx) {
+		structured, err := jsonrpc.NewObject(a.Structured)
+		if err != nil {
+			return nil, err
+		}
+		r.StructuredContent = structured
+	}
+	return r, nil
 }
 
 // A failure is the wire form of an error that the caller can act on.
@@ -51,23 +83,23 @@ type errorDetails struct {
 	*Details
 }
 
-// fail turns an error into a result. It is the only place that does.
-func (s *api) fail(ctx context.Context, err error) (*mcp.CallToolResult, error) {
+// failure turns an error into a result. It is the only place that does.
+func (e *encoder) failure(ctx context.Context, err error) (*mcp.CallToolResult, error) {
 	f := failure{ErrorCode: term.KindOf(err)}
 	f.Retryable = f.ErrorCode.Retryable()
-	var e *term.Error
-	if errors.As(err, &e) {
-		f.Message = Message(e)
-		if d := DetailsOf(e); d != nil || e.Session != "" {
-			f.Details = &errorDetails{SessionID: e.Session, Details: d}
+	var known *term.Error
+	if errors.As(err, &known) {
+		f.Message = Message(known)
+		if d := DetailsOf(known); d != nil || known.Session != "" {
+			f.Details = &errorDetails{SessionID: known.Session, Details: d}
 		}
 	}
-	if f.ErrorCode == term.Internal && (e == nil || e.Msg == "") {
-		s.log.Error("internal error", "error", err)
+	if f.ErrorCode == term.Internal && (known == nil || known.Msg == "") {
+		e.Log.Error("internal error", "error", err)
 		f.Message = "a fault in ptyctl; its log has the cause. Other sessions are not affected"
 	}
-	if slot := jsonrpc.ErrorSlotFrom(ctx); s.o.JSONRPCErrors && slot != nil {
+	if slot := jsonrpc.ErrorSlotFrom(ctx); e.JSONRPCErrors && slot != nil {
 		slot.Put(f.rpcError())
 	}
-	return s.result(ctx, f, true)
+	return e.object(ctx, f, true)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestStructuredContentStateless(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	s := &api{o: Options{}.withDefaults(), log: Options{}.withDefaults().Logger}
+	e := &encoder{Log: slog.New(slog.DiscardHandler)}
 	tests := []struct {
 		name string
 		err  error
@@ -90,7 +91,7 @@ func TestFailures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := s.fail(context.Background(), tt.err)
+			r, err := e.failure(context.Background(), tt.err)
 			if err != nil || !r.IsError {
 				t.Fatalf("got %+v, %v", r, err)
 			}

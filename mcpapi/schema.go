@@ -15,7 +15,7 @@ import (
 // tools is the same bytes every time.
 
 // inputSchema is the JSON Schema of a tool's arguments.
-func (t *Tool) inputSchema() json.RawMessage {
+func (t *Table) inputSchema() json.RawMessage {
 	fields := t.Fields
 	if t.hasActions() {
 		action := Field{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: []string{"*"}}
@@ -27,7 +27,7 @@ func (t *Tool) inputSchema() json.RawMessage {
 // outputSchema is the JSON Schema of a tool's results, failures included: some clients check failures too, so no
 // member is required. It leaves out members that may be null, and members with names that need no explanation, to
 // keep the tool list short.
-func (t *Tool) outputSchema(failure any) json.RawMessage {
+func (t *Table) outputSchema(failure any) json.RawMessage {
 	members := t.Output
 	if failure != nil {
 		members = addResults(slices.Clone(members), reflect.TypeOf(failure))

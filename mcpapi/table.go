@@ -10,8 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// A Tool is the table from which everything about one tool is derived. Bind makes it one that can be called.
-type Tool struct {
+// A Table is what everything about one tool is derived from.
+type Table struct {
 	Name    string
 	Title   string
 	About   string // first paragraph of the description
@@ -19,10 +19,9 @@ type Tool struct {
 	Actions []Action
 	Hints   Hints
 
-	// These are Bind's.
+	// These are Declare's.
 	Fields   []Field
 	Output   []Field
-	Handle   Handler
 	args     reflect.Type  // of the struct of arguments
 	defaults reflect.Value // that struct, before a call has set anything
 
@@ -82,7 +81,7 @@ type Field struct {
 func (f *Field) Is(mark string) bool { return slices.Contains(f.Marks, mark) }
 
 // takes reports whether the tool takes an argument of that name.
-func (t *Tool) takes(name string) bool {
+func (t *Table) takes(name string) bool {
 	return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Name == name })
 }
 
@@ -97,7 +96,7 @@ func (f *Field) needs(action string) bool {
 }
 
 // action returns the action with that name.
-func (t *Tool) action(name string) (Action, bool) {
+func (t *Table) action(name string) (Action, bool) {
 	i := slices.IndexFunc(t.Actions, func(a Action) bool { return a.Name == name })
 	if i < 0 {
 		return Action{}, false
@@ -106,9 +105,9 @@ func (t *Tool) action(name string) (Action, bool) {
 }
 
 // hasActions reports whether the tool takes the argument "action".
-func (t *Tool) hasActions() bool { return t.Actions[0].Name != "" }
+func (t *Table) hasActions() bool { return t.Actions[0].Name != "" }
 
-func (t *Tool) actionNames() []string {
+func (t *Table) actionNames() []string {
 	names := make([]string, len(t.Actions))
 	for i, a := range t.Actions {
 		names[i] = a.Name
@@ -117,7 +116,7 @@ func (t *Tool) actionNames() []string {
 }
 
 // fieldsOf returns the names of the fields an action takes, the needed ones first.
-func (t *Tool) fieldsOf(action string) []string {
+func (t *Table) fieldsOf(action string) []string {
 	var needed, optional []string
 	if t.hasActions() {
 		needed = append(needed, "action")
@@ -135,7 +134,7 @@ func (t *Tool) fieldsOf(action string) []string {
 }
 
 // description is the text that a model reads before anything else.
-func (t *Tool) description() string {
+func (t *Table) description() string {
 	var b strings.Builder
 	b.WriteString(t.About)
 	if t.hasActions() {
@@ -148,7 +147,7 @@ func (t *Tool) description() string {
 
 // annotations returns the hints that differ from the protocol's defaults: not read-only, destructive, not idempotent,
 // dealing with an open world.
-func (t *Tool) annotations() mcp.ToolAnnotation {
+func (t *Table) annotations() mcp.ToolAnnotation {
 	a := mcp.ToolAnnotation{Title: t.Title}
 	if t.Hints.ReadOnly {
 		a.ReadOnlyHint = new(true)
@@ -163,4 +162,30 @@ func (t *Tool) annotations() mcp.ToolAnnotation {
 		a.OpenWorldHint = new(false)
 	}
 	return a
+}
+
+// forReading is the table as a caller sees it that may only read; nil: not at all.
+func (t *Table) forReading() *Table {
+	r := *t
+	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return !a.Reads })
+	if len(r.Actions) == 0 {
+		return nil
+	}
+	r.About = t.Reading
+	r.Fields = slices.DeleteFunc(slices.Clone(t.Fields), func(f Field) bool {
+		return !slices.ContainsFunc(r.Actions, func(a Action) bool { return f.takes(a.Name) })
+	})
+	r.Hints = Hints{ReadOnly: true, Idempotent: true, OpenWorld: t.Hints.OpenWorld}
+	return &r
+}
+
+// marked returns the name of the first argument with a mark that a call gives, or "". in is the struct of arguments.
+func (t *Table) marked(in any, mark string) string {
+	values := reflect.ValueOf(in).Elem()
+	for i := range t.Fields {
+		if f := &t.Fields[i]; f.Is(mark) && !values.FieldByIndex(f.index).IsZero() {
+			return f.Name
+		}
+	}
+	return ""
 }

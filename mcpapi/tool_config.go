@@ -2,7 +2,7 @@ package mcpapi
 
 import "ptyctl/term"
 
-var configTool = Bind(Tool{
+var configTool = Bind(Table{
 	Name:    "ptyctl_session_config",
 	Title:   "Terminal settings",
 	About:   "Resize a terminal, or set the patterns that say what its output means.",

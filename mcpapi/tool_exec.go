@@ -6,7 +6,7 @@ import (
 	"ptyctl/term"
 )
 
-var execTool = Bind(Tool{
+var execTool = Bind(Table{
 	Name:  "ptyctl_session_exec",
 	Title: "Run a command",
 	About: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id alone.",

@@ -2,7 +2,7 @@ package mcpapi
 
 import "ptyctl/term"
 
-var fsTool = Bind(Tool{
+var fsTool = Bind(Table{
 	Name:    "ptyctl_fs",
 	Title:   "Files",
 	About:   "Read and write files: with session_id of its SSH host, without of ptyctl's own machine.",

@@ -2,7 +2,7 @@ package mcpapi
 
 import "ptyctl/term"
 
-var healthTool = Bind(Tool{
+var healthTool = Bind(Table{
 	Name:    "ptyctl_health",
 	Title:   "State of ptyctl",
 	About:   "The version of ptyctl, how long it runs, and how many sessions and commands it has.",

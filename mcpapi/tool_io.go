@@ -5,7 +5,7 @@ import (
 	"ptyctl/session/keys"
 )
 
-var ioTool = Bind(Tool{
+var ioTool = Bind(Table{
 	Name:    "ptyctl_session_io",
 	Title:   "Type and read",
 	About:   "Type into a terminal and read what it shows. Reads take nothing away from anyone. Do not poll: give until_regex or until_idle_ms to read, from the cursor that write returned, or to write itself.",

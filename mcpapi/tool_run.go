@@ -5,7 +5,7 @@ import (
 	"ptyctl/term"
 )
 
-var runTool = Bind(Tool{
+var runTool = Bind(Table{
 	Name:  "ptyctl_run",
 	Title: "Run a program here",
 	About: "Run one program on this machine, without a terminal, and get its output, errors and exit code. argv is the program and its arguments; for a command line pass [\"bash\",\"-c\",\"...\"]. It gets a clean environment, and what it leaves running is ended; limits {cpu_s, memory_bytes, open_files, processes} bound it. If done_reason is running, go on with ptyctl_session_exec {session_id, exec_id}. For anything interactive open a session with protocol local.",

@@ -5,7 +5,7 @@ import (
 	"ptyctl/term"
 )
 
-var sessionTool = Bind(Tool{
+var sessionTool = Bind(Table{
 	Name:    "ptyctl_session",
 	Title:   "Terminal sessions",
 	About:   "Open, list, lock and close terminals on remote hosts, and programs on this machine. Then use ptyctl_session_exec for commands and ptyctl_session_io to type and read.",

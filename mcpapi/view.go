@@ -50,6 +50,14 @@ func newListEntry(i session.Info) listEntry {
 	return e
 }
 
+// sessionType returns the wire name of a session's type.
+func sessionType(i session.Info) string {
+	if i.Device != "" {
+		return "console"
+	}
+	return "normal"
+}
+
 // sessionStatus is everything known about one session. Times are in Unix milliseconds, sizes in bytes.
 type sessionStatus struct {
 	listEntry

@@ -59,10 +59,10 @@ func (w *Watch) Close() {
 }
 
 // serve starts to notify the clients of srv.
-func (w *Watch) serve(srv *server.MCPServer, s *api, hooks *server.Hooks) {
+func (w *Watch) serve(srv *server.MCPServer, hooks *server.Hooks, sessions *session.Manager) {
 	f := &feed{
 		srv:      srv,
-		api:      s,
+		shown:    resources{sessions},
 		changed:  make(map[string]change),
 		watchers: make(map[any]*watcher),
 		wake:     make(chan struct{}, 1),
@@ -130,9 +130,9 @@ func changeOf(e term.Event) change {
 
 // A feed tells the clients of one server.
 type feed struct {
-	srv  *server.MCPServer
-	api  *api
-	wake chan struct{} // holds one token: there is something in changed
+	srv   *server.MCPServer
+	shown resources
+	wake  chan struct{} // holds one token: there is something in changed
 
 	watching, tails atomic.Bool // whether there are watchers, and any of output
 
@@ -188,7 +188,7 @@ func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 	for id, c := range changed {
 		i, there := infos[id]
 		for _, w := range f.watchers {
-			if !there || visible(w.ctx, i) {
+			if !there || callerFrom(w.ctx).sees(i) {
 				w.mark(id, c, now)
 			}
 		}
@@ -212,7 +212,7 @@ func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 func (f *feed) infos(changed map[string]change) map[string]session.Info {
 	infos := make(map[string]session.Info, len(changed))
 	for id := range changed {
-		if s, err := f.api.m.Get(id); err == nil {
+		if s, err := f.shown.sessions.Get(id); err == nil {
 			infos[id] = s.Info()
 		}
 	}
@@ -273,7 +273,7 @@ func (f *feed) subscribable(ctx context.Context, uri string) bool {
 	if !ok {
 		return false
 	}
-	_, err := f.api.find(ctx, id)
+	_, err := f.shown.find(ctx, id)
 	return err == nil
 }
 

@@ -12,7 +12,7 @@ import (
 // A watcher is a client that wants notifications: an MCP session, or one subscriptions/listen of it. Guarded by
 // feed.mu.
 type watcher struct {
-	ctx          context.Context      // carries the caller, see visible
+	ctx          context.Context      // carries the caller
 	sessionID    string               // of a session; or
 	stream       server.ClientSession // of a subscriptions/listen, with the request
 	subscription any

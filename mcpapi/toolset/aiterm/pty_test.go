@@ -326,7 +326,7 @@ func TestGoldenAnswers(t *testing.T) {
 // name.
 func TestOffered(t *testing.T) {
 	set := aiterm.New().Toolset()
-	other := mcpapi.Toolset{Name: "pty", Tools: []*mcpapi.Tool{{Name: "pty_read"}}}
+	other := mcpapi.Toolset{Name: "pty", Tools: []*mcpapi.Tool{{Table: &mcpapi.Table{Name: "pty_read"}}}}
 	err := mcpapi.CheckToolsets([]string{"aiterm", "pty"}, []mcpapi.Toolset{set, other})
 	if err == nil || !strings.Contains(err.Error(), "pty_read") {
 		t.Errorf("CheckToolsets with two tools pty_read = %v, want an error that names it", err)

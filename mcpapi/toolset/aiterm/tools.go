@@ -27,7 +27,7 @@ func (s *Set) tools() []*mcpapi.Tool {
 
 // bind declares a tool with one action. The verb is the audit log's word for it.
 func bind[A any, R result](
-	t mcpapi.Tool,
+	t mcpapi.Table,
 	action mcpapi.Action,
 	do func(ctx context.Context, c *call, in *A) (R, error),
 ) *mcpapi.Tool {
@@ -39,7 +39,7 @@ func bind[A any, R result](
 // shellTools declares shell_run. It is Local: only callers that may start programs on this
 // machine are offered it.
 func (s *Set) shellTools() []*mcpapi.Tool {
-	return []*mcpapi.Tool{bind(mcpapi.Tool{
+	return []*mcpapi.Tool{bind(mcpapi.Table{
 		Name: "shell_run", Title: "Run a program", Local: true,
 		About: "Run one program to its end, without a terminal. Output beyond the limit is cut in the middle: *_truncated, " +
 			"*_omitted {at, bytes}. A program that runs longer than timeout_ms is stopped: ETIMEOUT, " +
@@ -53,17 +53,17 @@ func (s *Set) shellTools() []*mcpapi.Tool {
 // may see.
 func (s *Set) ptyTools() []*mcpapi.Tool {
 	return []*mcpapi.Tool{
-		bind(mcpapi.Tool{
+		bind(mcpapi.Table{
 			Name: "pty_open", Title: "Start a program on a terminal", Local: true,
 			About: "Start a program on a terminal of its own.",
 			Hints: mcpapi.Hints{Destructive: true, OpenWorld: true},
 		}, mcpapi.Action{Verb: term.VerbOpen, Example: `{"argv":["bash"],"env":{"PATH":"/usr/bin:/bin","TERM":"xterm-256color"}}`}, s.ptyOpen),
-		bind(mcpapi.Tool{
+		bind(mcpapi.Table{
 			Name: "pty_send", Title: "Type into a terminal", Local: true,
 			About: "Type bytes into a terminal. The enter key is \\r, ctrl-c is byte 3.",
 			Hints: mcpapi.Hints{Destructive: true, OpenWorld: true},
 		}, mcpapi.Action{Verb: term.VerbWrite, Example: `{"id":"bash-7p2xk4qa","data":"bHMNCg=="}`}, s.ptySend),
-		bind(mcpapi.Tool{
+		bind(mcpapi.Table{
 			Name: "pty_read", Title: "Read a terminal's output",
 			About: "Return the chunks {seq, stream, data (base64), ts} after since_seq; wait for the first up to timeout_ms. " +
 				"truncated: earlier output is lost. closed: the program has ended, and nothing follows.",
@@ -71,17 +71,17 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 				"wait for the first up to timeout_ms.",
 			Hints: mcpapi.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		}, mcpapi.Action{Verb: term.VerbRead, Example: `{"id":"bash-7p2xk4qa","since_seq":3}`}, s.ptyRead),
-		bind(mcpapi.Tool{
+		bind(mcpapi.Table{
 			Name: "pty_resize", Title: "Resize a terminal", Local: true,
 			About: "Set the size of a terminal's window.",
 			Hints: mcpapi.Hints{Idempotent: true},
 		}, mcpapi.Action{Verb: term.VerbResize, Example: `{"id":"bash-7p2xk4qa","rows":50,"cols":200}`}, s.ptyResize),
-		bind(mcpapi.Tool{
+		bind(mcpapi.Table{
 			Name: "pty_signal", Title: "Send a signal", Local: true,
 			About: "Send a signal: INT and QUIT to the terminal's foreground processes, the others also to the program.",
 			Hints: mcpapi.Hints{Destructive: true},
 		}, mcpapi.Action{Verb: term.VerbSignal, Example: `{"id":"bash-7p2xk4qa","signal":"INT"}`}, s.ptySignal),
-		bind(mcpapi.Tool{
+		bind(mcpapi.Table{
 			Name: "pty_close", Title: "Close a terminal",
 			About: "End the program if it still runs, and return its rc. Its last output stays readable for a while.",
 			Hints: mcpapi.Hints{Destructive: true, Idempotent: true},
@@ -97,16 +97,16 @@ func (s *Set) fileTools() []*mcpapi.Tool {
 		aboutList = "List a folder: entries {name, type (file, dir, link, other), mode, size}, sorted by name."
 	)
 	return []*mcpapi.Tool{
-		bind(mcpapi.Tool{
+		bind(mcpapi.Table{
 			Name: "fs_readFile", Title: "Read a file", About: aboutRead, Reading: aboutRead, Local: true, Files: true,
 			Hints: mcpapi.Hints{ReadOnly: true, Idempotent: true},
 		}, mcpapi.Action{Verb: term.VerbFileRead, Example: `{"path":"/srv/app/config.toml"}`}, s.readFile),
-		bind(mcpapi.Tool{
+		bind(mcpapi.Table{
 			Name: "fs_writeFile", Title: "Write a file", Local: true, Files: true,
 			About: "Replace a file as a whole, or make it.",
 			Hints: mcpapi.Hints{Destructive: true, Idempotent: true},
 		}, mcpapi.Action{Verb: term.VerbFileWrite, Example: `{"path":"/srv/app/config.toml","data":"ZGVidWcgPSB0cnVlCg==","mode":"0644"}`}, s.writeFile),
-		bind(mcpapi.Tool{
+		bind(mcpapi.Table{
 			Name: "fs_list", Title: "List a folder", About: aboutList, Reading: aboutList, Local: true, Files: true,
 			Hints: mcpapi.Hints{ReadOnly: true, Idempotent: true},
 		}, mcpapi.Action{Verb: term.VerbFileRead, Example: `{"path":"/srv/app"}`}, s.list),
@@ -116,7 +116,7 @@ func (s *Set) fileTools() []*mcpapi.Tool {
 // healthTools declares health_info, which every caller may use.
 func (s *Set) healthTools() []*mcpapi.Tool {
 	const about = "The version of ptyctl, and how long it runs."
-	return []*mcpapi.Tool{bind(mcpapi.Tool{
+	return []*mcpapi.Tool{bind(mcpapi.Table{
 		Name: "health_info", Title: "Health", About: about, Reading: about,
 		Hints: mcpapi.Hints{ReadOnly: true, Idempotent: true},
 	}, mcpapi.Action{Verb: term.VerbRead, Example: `{}`}, s.healthInfo)}

@@ -43,7 +43,7 @@ type kpty struct{ read *bookmarks }
 // tool returns the declaration of k_pty. The schema, the checks of arguments and the
 // tool's description are made from it.
 func (k *kpty) tool() *mcpapi.Tool {
-	return mcpapi.Bind(mcpapi.Tool{
+	return mcpapi.Bind(mcpapi.Table{
 		Name:    "k_pty",
 		Title:   "Shells on this machine",
 		About:   "Control shells on this machine, each on its own terminal.",

@@ -42,7 +42,7 @@ const instructions = `The pty_* tools run programs on terminals on this machine,
 // descriptions are made from them.
 func (s *set) tools() []*mcpapi.Tool {
 	return []*mcpapi.Tool{
-		mcpapi.Bind(mcpapi.Tool{
+		mcpapi.Bind(mcpapi.Table{
 			Name: "pty_spawn", Title: "Start a program on a terminal", Local: true,
 			About: "Start a program on its own terminal, in the background: a server, a watcher, a REPL, " +
 				"anything interactive. Returns the session's id for the other pty tools. " +
@@ -52,7 +52,7 @@ func (s *set) tools() []*mcpapi.Tool {
 			},
 			Hints: mcpapi.Hints{Destructive: true, OpenWorld: true},
 		}, s.spawn),
-		mcpapi.Bind(mcpapi.Tool{
+		mcpapi.Bind(mcpapi.Table{
 			Name: "pty_read", Title: "Read a terminal's lines", Local: true,
 			About:   readAbout,
 			Reading: readAbout,
@@ -61,7 +61,7 @@ func (s *set) tools() []*mcpapi.Tool {
 			},
 			Hints: mcpapi.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		}, s.read),
-		mcpapi.Bind(mcpapi.Tool{
+		mcpapi.Bind(mcpapi.Table{
 			Name: "pty_write", Title: "Type into a terminal", Local: true,
 			About: `Type text or keys into a running session. Escapes in data are keys: \n or \r Enter, \t Tab, ` +
 				`\x03 Ctrl-C, \x04 Ctrl-D, \e or \x1b Esc, \x1b[A Up, \uHHHH any character, \\ a backslash. ` +
@@ -69,14 +69,14 @@ func (s *set) tools() []*mcpapi.Tool {
 			Actions: []mcpapi.Action{{Example: `{"id":"pty_a1b2c3d4","data":"npm test\\n"}`, Verb: term.VerbWrite}},
 			Hints:   mcpapi.Hints{Destructive: true, OpenWorld: true},
 		}, s.write),
-		mcpapi.Bind(mcpapi.Tool{
+		mcpapi.Bind(mcpapi.Table{
 			Name: "pty_list", Title: "List terminals", Local: true,
 			About:   listAbout,
 			Reading: listAbout,
 			Actions: []mcpapi.Action{{Example: `{}`, Reads: true, Verb: term.VerbRead}},
 			Hints:   mcpapi.Hints{ReadOnly: true, Idempotent: true},
 		}, s.list),
-		mcpapi.Bind(mcpapi.Tool{
+		mcpapi.Bind(mcpapi.Table{
 			Name: "pty_kill", Title: "End a terminal", Local: true,
 			About: "End a session's program and all processes that it has started. The output stays readable; " +
 				"cleanup also removes the session. To interrupt a program, type Ctrl-C instead (pty_write).",

@@ -1,0 +1,104 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/term"
+)
+
+// A request is a parsed tools/call, without the tool's name.
+type request struct {
+	arguments json.RawMessage          // valid JSON; nil: none
+	progress  mcp.ProgressToken        // nil: the client does not want to be told
+	trip      mcp.MultiRoundTripParams // the answer to a question that was the result of this call
+}
+
+// An invocation is a call, and what the server needs to answer it.
+type invocation struct {
+	Call
+	s *api
+	t calledTool
+}
+
+// answerCall answers a call of a tool.
+func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.CallToolResult, error) {
+	c, a, err := s.call(ctx, t, r.arguments)
+	if err == nil {
+		err = c.permitted(ctx, a)
+	}
+	if err != nil {
+		return s.failed(ctx, t.set, err)
+	}
+	defer c.Report(ctx, s.srv, r.progress)()
+	var v any
+	var question *mcp.CallToolResult
+	switch asks := t.set.asks(); {
+	case r.trip.RequestState != "" && asks:
+		v, question, err = s.questions.resume(ctx, &c.Call, c, r.trip)
+	default:
+		v, err = c.Once(ctx)
+		if err != nil && asks {
+			v, question, err = s.questions.consent(ctx, &c.Call, c, err)
+		}
+	}
+	if err == nil && question == nil && c.Opening() != nil {
+		v, question, err = s.questions.login(ctx, &c.Call, v)
+	}
+	if question != nil {
+		return question, nil
+	}
+	return c.outcome(ctx, v, err)
+}
+
+// call finds out which action of the tool a call is for.
+func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*invocation, Action, error) {
+	a, args, err := t.split(raw)
+	if err != nil {
+		if r := t.forReading(); r != nil && s.shared.OnlyReads(ctx) {
+			_, _, err = r.split(raw) // which fails too, and shows nothing that the caller may not do
+		}
+		return nil, Action{}, err
+	}
+	c := &invocation{s: s, t: t}
+	s.shared.Begin(&c.Call, t.Tool, a.Name, raw, args)
+	return c, a, nil
+}
+
+// outcome makes the result of a call from the handler's value or error.
+func (c *invocation) outcome(ctx context.Context, v any, err error) (*mcp.CallToolResult, error) {
+	if err != nil {
+		return c.s.failed(ctx, c.t.set, err)
+	}
+	if answer, ok := v.(Answer); ok {
+		return c.s.results.answer(ctx, answer)
+	}
+	return c.s.results.result(ctx, v)
+}
+
+// failed makes the result of a failure, in the form of a set of tools.
+func (s *api) failed(ctx context.Context, set *Toolset, err error) (*mcp.CallToolResult, error) {
+	if set.Fail == nil {
+		return s.results.failure(ctx, err)
+	}
+	if term.KindOf(err) == term.Internal {
+		s.log.Error("internal error", "error", err)
+	}
+	return s.results.answer(ctx, set.Fail(err))
+}
+
+// Once runs the call's action, or returns the result of an earlier call with the same request_id.
+func (c *invocation) Once(ctx context.Context) (any, error) {
+	id := c.Text("request_id")
+	if id == "" || !c.t.takes("request_id") {
+		return c.do(ctx)
+	}
+	caller := callerFrom(ctx) // what another has done is not what this one may do
+	scope := c.t.Name + "/" + c.Text("session_id") + "/" + caller.Transport + "/" + caller.Token
+	return c.s.replays.do(ctx, scope, id, c.Arguments(), c.do)
+}
+
+// do runs the call's action.
+func (c *invocation) do(ctx context.Context) (any, error) { return c.t.Handle(c.Actor(ctx), &c.Call) }

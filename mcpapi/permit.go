@@ -1,0 +1,43 @@
+package mcpapi
+
+import (
+	"cmp"
+	"context"
+
+	"ptyctl/term"
+)
+
+// permitted refuses an action that the caller may do on no session, for example a write by a read-only token.
+func (c *invocation) permitted(ctx context.Context, a Action) error {
+	caller := callerFrom(ctx)
+	types := !a.Reads && c.OnlyReads(ctx)
+	if !types && !caller.Isolated {
+		return nil
+	}
+	id := cmp.Or(c.Text("session_id"), c.Text("id")) // the same, in the words of other programs
+	if types {
+		err := c.readsOnly(caller)
+		c.s.m.Refused(c.Acting(ctx, ""), id, c.Verb(), err)
+		return err
+	}
+	if s, err := c.s.m.Get(id); err == nil && !caller.sees(s.Info()) {
+		return c.s.m.Hide(c.Acting(ctx, ""), c.Verb(), id)
+	}
+	return nil
+}
+
+// readsOnly says why an action is refused, and lists the actions that are allowed.
+func (c *invocation) readsOnly(caller Caller) error {
+	what := c.t.Name
+	if c.Action() != "" {
+		what += " " + c.Action()
+	}
+	why, remedy := "this server is read-only", "the operator decides about that"
+	if !c.s.o.ReadOnly && caller.Token != "" {
+		why, remedy = "the token "+caller.Token+" has the role read", "use a token with the role write"
+	}
+	return &term.Error{
+		Kind: term.PolicyDenied,
+		Msg:  what + " is refused: " + why + "; sessions can be listed and read, " + remedy,
+	}
+}

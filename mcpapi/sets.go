@@ -1,0 +1,53 @@
+package mcpapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// CheckToolsets refuses names that no set has, and sets that have a tool of the same name.
+func CheckToolsets(names []string, more []Toolset) error {
+	all := slices.Concat(ownSets, more)
+	owner := make(map[string]string) // set, by tool
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s Toolset) bool { return s.Name == name })
+		if i < 0 {
+			known := make([]string, len(all))
+			for i := range all {
+				known[i] = all[i].Name
+			}
+			return fmt.Errorf(
+				"there is no set of tools %q (server.toolsets, --toolsets); give one or more of %s, or none for %s",
+				name,
+				strings.Join(known, ", "),
+				strings.Join(known[:len(ownSets)], ", "),
+			)
+		}
+		for _, t := range all[i].Tools {
+			if other := owner[t.Name]; other != "" && other != name {
+				return fmt.Errorf("the sets of tools %s and %s both have a tool %s (server.toolsets, --toolsets); "+
+					"offer one of them, and the other from a second ptyctl", other, name, t.Name)
+			}
+			owner[t.Name] = name
+		}
+	}
+	return nil
+}
+
+// setsOf returns the sets named, or this package's own, in the order of the tables.
+func setsOf(names []string, more []Toolset) []Toolset {
+	if len(names) == 0 {
+		return ownSets
+	}
+	return slices.DeleteFunc(slices.Concat(ownSets, more), func(s Toolset) bool { return !slices.Contains(names, s.Name) })
+}
+
+// Reference returns the reference of this program's own tools as a Markdown table.
+func Reference() string {
+	var tables []*Table
+	for _, t := range tools() {
+		tables = append(tables, t.Table)
+	}
+	return markdown(tables)
+}

@@ -1,0 +1,27 @@
+package mcpapi
+
+import (
+	"context"
+)
+
+// A Tool is one that can be called.
+type Tool struct {
+	*Table
+	Handle Handler
+}
+
+// A Handler runs one call of a tool. The context carries the caller as a term.Actor. The result must be an Answer or
+// a struct, which becomes the result's JSON. An error takes the form that Toolset.Fail gives it.
+type Handler func(ctx context.Context, c *Call) (any, error)
+
+// Bind makes a tool from its table, the struct A of its arguments, the function that runs a call, and the structs of
+// its results. It panics if they do not fit together: the program must not start with such a tool.
+func Bind[A any](t Table, do func(ctx context.Context, c *Call, in *A) (any, error), results ...any) *Tool {
+	return &Tool{Declare[A](t, results...), func(ctx context.Context, c *Call) (any, error) {
+		in, err := c.checker().decode(c.args)
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, c, in.(*A))
+	}}
+}
