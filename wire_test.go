@@ -28,11 +28,6 @@ var notWire = map[string]string{
 	"ptyctl_sessions": "a metric",
 	"non_atomic":      "what the audit log says of a write",
 	"limits cpu_s=%d memory_bytes=%d open_files=%d processes=%d": "what the audit log says of a local program",
-
-	"policy.typing":     "the name of a rule",
-	"policy.preset":     "the name of a rule",
-	"policy.mode":       "the name of a rule",
-	"policy.credential": "the name of a rule",
 }
 
 // notOnlyWire are the members of results that the engine has for something else.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -17,7 +18,7 @@ type Credential struct {
 
 	Hosts, Users []string // patterns with * and ?; empty: all
 	HostKey      string   // "recorded" in known_hosts, or also "pinned" by the caller; empty: the host key policy decides
-	Where        string   // FILE:LINE; may be empty
+	Name, Where  string   // as those of a Rule; may be empty
 }
 
 // credentialSource matches a valid Source.
@@ -53,5 +54,5 @@ func (c Credential) Rule() Rule {
 	if c.HostKey != "" {
 		text += ", host key " + c.HostKey
 	}
-	return Rule{Text: text, Name: ruleCredential, Where: c.Where}
+	return Rule{Text: text, Name: cmp.Or(c.Name, nameCredential), Where: c.Where}
 }

@@ -34,7 +34,7 @@ func TestCredentialValidate(t *testing.T) {
 func TestCredentialIsShown(t *testing.T) {
 	r := Rules{
 		Credentials: []Credential{
-			{Source: "agent", Hosts: []string{"web*", "db"}, Users: []string{"deploy"}, HostKey: "recorded", Where: "f:2"},
+			{Source: "agent", Hosts: []string{"web*", "db"}, Users: []string{"deploy"}, HostKey: "recorded", Name: "policy.credential", Where: "f:2"},
 		},
 	}
 	want := `policy.credential "agent at web*, db for deploy, host key recorded" (f:2)`

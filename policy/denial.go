@@ -16,12 +16,13 @@ type Rule struct {
 	Where string // FILE:LINE or another origin; may be empty
 }
 
-// Names of rules that exist only once. The rules of lists carry their names.
+// Names of rules that exist only once, if the Rules give them no other. They are
+// not empty, because an empty name means that no rule has decided yet.
 const (
-	ruleTyping     = "policy.typing"
-	rulePreset     = "policy.preset"
-	ruleMode       = "policy.mode"
-	ruleCredential = "policy.credential"
+	nameTyping     = "typing"
+	namePreset     = "preset"
+	nameReport     = "mode"
+	nameCredential = "credential"
 )
 
 // advice holds the next step after a denial, by its reason.

@@ -50,7 +50,7 @@ func New(r Rules) (*Policy, error) {
 	switch r.Typing {
 	case "", TypingAuto, TypingDeny, TypingLines, TypingAllow:
 	default:
-		return nil, fmt.Errorf("%s is %q; give auto, deny, lines or allow", ruleTyping, r.Typing)
+		return nil, fmt.Errorf("%s is %q; give auto, deny, lines or allow", r.typing("", "").Name, r.Typing)
 	}
 	// external_directory is about folders outside ptyctl's own.
 	own, err := os.Getwd()
@@ -68,7 +68,7 @@ func New(r Rules) (*Policy, error) {
 		programs: places(r.Programs), denyPrograms: places(r.DenyPrograms), workDirs: places(r.WorkDirs), own: own,
 	}
 	if r.Preset != "" {
-		p.commands.presetRule = Rule{Text: r.Preset, Name: rulePreset, Where: r.PresetWhere}
+		p.commands.presetRule = r.preset()
 		if p.commands.preset, err = preset.Named(r.Preset); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.commands.presetRule, err)
 		}

@@ -30,10 +30,10 @@ func TestWrongRules(t *testing.T) {
 	for want, r := range map[string]policy.Rules{
 		"policy.allow":                         {Allow: rules("allow", "ls", " ")},
 		"policy.hosts":                         {Hosts: rules("hosts", "")},
-		"policy.typing":                        {Typing: "sometimes"},
-		`policy.credential "passwords"`:        {Credentials: []policy.Credential{{Source: "passwords"}}},
-		`policy.credential "key:SHA256:short"`: {Credentials: []policy.Credential{{Source: "key:SHA256:short"}}},
-		`policy.credential "agent, host key known" (f:1): host_key`: {Credentials: []policy.Credential{{Source: "agent", HostKey: "known", Where: "f:1"}}},
+		"policy.typing":                        {Typing: "sometimes", TypingName: "policy.typing"},
+		`policy.credential "passwords"`:        {Credentials: []policy.Credential{{Source: "passwords", Name: "policy.credential"}}},
+		`policy.credential "key:SHA256:short"`: {Credentials: []policy.Credential{{Source: "key:SHA256:short", Name: "policy.credential"}}},
+		`policy.credential "agent, host key known" (f:1): host_key`: {Credentials: []policy.Credential{{Source: "agent", HostKey: "known", Name: "policy.credential", Where: "f:1"}}},
 		"PTY_PERMISSIONS": {Permissions: `{"bash": {"ls": "maybe"}}`},
 	} {
 		if _, err := policy.New(r); err == nil || !strings.Contains(err.Error(), want) {
@@ -113,7 +113,7 @@ func TestTyping(t *testing.T) {
 	}
 	deny := rules("deny", "rm -rf *")
 	lines := gate(t, policy.Rules{Deny: deny, Typing: policy.TypingLines})
-	auto := gate(t, policy.Rules{Deny: deny})
+	auto := gate(t, policy.Rules{Deny: deny, TypingName: "policy.typing"})
 	open := gate(t, policy.Rules{Deny: deny, Typing: policy.TypingAllow})
 	like := gate(t, policy.Rules{Permissions: `{"bash": {"rm -rf *": "deny"}}`})
 	hosts := gate(t, policy.Rules{Hosts: rules("hosts", "web*")})

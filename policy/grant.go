@@ -60,7 +60,7 @@ func (p *Policy) condition(h *term.PlannedHop, source string) term.CredentialCon
 	}
 	best := term.CredentialCondition{
 		Never: true, Why: "no rule for credentials allows " + what + " here",
-		Rule: Rule{Name: ruleCredential, Where: p.rules.Credentials[0].Where}.String(),
+		Rule: Rule{Name: p.rules.Credentials[0].Rule().Name, Where: p.rules.Credentials[0].Where}.String(),
 	}
 	for _, c := range p.rules.Credentials {
 		switch {

@@ -188,9 +188,9 @@ func TestCallerEnv(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	const mine = "SHA256:qRdtNWeJXGvlvrPvvLLDVzwM9g3ePMYn1vcKEcmTXj4"
 	p := gate(t, policy.Rules{Credentials: []policy.Credential{
-		{Source: "key:" + mine, Hosts: []string{"web*"}, Users: []string{"deploy", "ci-*"}, HostKey: "pinned"},
-		{Source: "key:" + mine, Hosts: []string{"web1"}, HostKey: "recorded", Where: "f:9"},
-		{Source: "password", Hosts: []string{"10.0.0.*"}},
+		{Source: "key:" + mine, Hosts: []string{"web*"}, Users: []string{"deploy", "ci-*"}, HostKey: "pinned", Name: "policy.credential"},
+		{Source: "key:" + mine, Hosts: []string{"web1"}, HostKey: "recorded", Name: "policy.credential", Where: "f:9"},
+		{Source: "password", Hosts: []string{"10.0.0.*"}, Name: "policy.credential"},
 	}})
 	grant := func(h term.PlannedHop, user string) term.CredentialGrant {
 		h.User = user

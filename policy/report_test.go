@@ -22,7 +22,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules.Report = true
+	rules.Report, rules.ReportName = true, "policy.mode"
 	reported, err := New(rules)
 	if err != nil {
 		t.Fatal(err)

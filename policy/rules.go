@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -37,20 +38,23 @@ type Rules struct {
 
 	Protocols []Rule
 
-	Preset      string // name of a built-in list of allowed commands; empty: none
-	PresetWhere string
+	// The following are single rules. Each has a name and an origin, which denials
+	// show as those of a Rule.
+
+	Preset                  string // name of a built-in list of allowed commands; empty: none
+	PresetName, PresetWhere string
 
 	Credentials []Credential // if not empty, a login may use no other credentials
 
-	Typing      Typing
-	TypingWhere string
+	Typing                  Typing
+	TypingName, TypingWhere string
 
 	Permissions string // value of PTY_PERMISSIONS
 
 	// Report makes the rules a trial: the Gate refuses nothing, and the Ruling
 	// names each denial that it would have made.
-	Report      bool
-	ReportWhere string
+	Report                  bool
+	ReportName, ReportWhere string
 
 	Consent bool // a call that carries a term.Consent may do what only Ask, or "ask" in Permissions, denies
 }
@@ -83,7 +87,7 @@ func (r Rules) All() []Rule {
 		r.ExecOnlyHosts,
 	)
 	if r.Preset != "" {
-		all = append(all, Rule{Text: r.Preset, Name: rulePreset, Where: r.PresetWhere})
+		all = append(all, r.preset())
 	}
 	for _, c := range r.Credentials {
 		all = append(all, c.Rule())
@@ -92,12 +96,23 @@ func (r Rules) All() []Rule {
 		all = append(all, Rule{Text: r.Permissions, Name: permissionsName})
 	}
 	if len(all) > 0 || r.Typing != "" && r.Typing != TypingAuto {
-		all = append(all, Rule{Text: string(r.Typing), Name: ruleTyping, Where: r.TypingWhere})
+		all = append(all, r.typing(r.Typing, r.TypingWhere))
 	}
 	if r.Report {
-		all = slices.Insert(all, 0, Rule{Text: "report", Name: ruleMode, Where: r.ReportWhere})
+		all = slices.Insert(all, 0, Rule{Text: "report", Name: cmp.Or(r.ReportName, nameReport), Where: r.ReportWhere})
 	}
 	return all
+}
+
+// preset returns the rule for commands of the built-in list.
+func (r Rules) preset() Rule {
+	return Rule{Text: r.Preset, Name: cmp.Or(r.PresetName, namePreset), Where: r.PresetWhere}
+}
+
+// typing returns the rule for typed input with the value t, which has its
+// origin at where.
+func (r Rules) typing(t Typing, where string) Rule {
+	return Rule{Text: string(t), Name: cmp.Or(r.TypingName, nameTyping), Where: where}
 }
 
 // PresetNames returns the names of all presets.

@@ -26,10 +26,10 @@ const warning = "typed input cannot be judged: keys edit a line or recall anothe
 
 // typed judges a write.
 func (p *Policy) typed(ctx context.Context, a term.Action) error {
-	typing, rule := p.rules.Typing, Rule{Name: ruleTyping, Text: string(p.rules.Typing), Where: p.rules.TypingWhere}
+	typing, rule := p.rules.Typing, p.rules.typing(p.rules.Typing, p.rules.TypingWhere)
 	k := &p.commands
 	if typing == "" || typing == TypingAuto {
-		rule = Rule{Name: ruleTyping, Text: string(TypingAuto)}
+		rule = p.rules.typing(TypingAuto, "")
 		switch programs := p.ruled() && a.Protocol == local; {
 		case k.lists() || len(k.deny)+len(k.ask) > 0:
 			typing, rule.Where = TypingDeny, "for "+k.first().String()

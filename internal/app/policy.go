@@ -26,7 +26,10 @@ func PolicyRules(cfg config.Config) policy.Rules {
 	for _, c := range p.Credential {
 		credentials = append(
 			credentials,
-			policy.Credential{Source: c.Source, Hosts: c.Hosts, Users: c.Users, HostKey: string(c.HostKey), Where: c.Where},
+			policy.Credential{
+				Source: c.Source, Hosts: c.Hosts, Users: c.Users, HostKey: string(c.HostKey),
+				Name: "policy.credential", Where: c.Where,
+			},
 		)
 	}
 	return policy.Rules{
@@ -38,10 +41,11 @@ func PolicyRules(cfg config.Config) policy.Rules {
 		ExecOnlyHosts: from("policy.exec_only_hosts", p.ExecOnlyHosts),
 		Protocols:     from("policy.protocols", p.Protocols),
 		Credentials:   credentials,
-		Preset:        string(p.Preset), PresetWhere: cfg.Origin("policy.preset"),
-		Typing: policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
-		Consent: p.Consent == config.PolicyConsentElicit,
-		Report:  p.Mode == config.PolicyModeReport, ReportWhere: cfg.Origin("policy.mode"),
+		Preset:        string(p.Preset), PresetName: "policy.preset", PresetWhere: cfg.Origin("policy.preset"),
+		Typing: policy.Typing(p.Typing), TypingName: "policy.typing", TypingWhere: cfg.Origin("policy.typing"),
+		Permissions: p.Permissions,
+		Consent:     p.Consent == config.PolicyConsentElicit,
+		Report:      p.Mode == config.PolicyModeReport, ReportName: "policy.mode", ReportWhere: cfg.Origin("policy.mode"),
 		Meaning: func(ctx context.Context, name string) policy.Meaning {
 			host, port, addresses := sshx.Means(ctx, name, QuietSSHOptions(cfg))
 			return policy.Meaning{Host: host, Port: port, Addresses: addresses}
