@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"ptyctl/sshx/auth"
+	"ptyctl/sshx/reach"
 	"ptyctl/term"
 )
 
@@ -19,12 +20,12 @@ func (r *route) judge(ctx context.Context, approve term.Approve) error {
 	// A policy that refuses by name must prevent the lookup, which already tells
 	// a resolver about the target.
 	first := r.hops[0]
-	if name := first.dialed(); !isAddress(name) {
+	if name := first.Dialed(); !reach.IsAddress(name) {
 		if _, err := approve(ctx, r.plan(true)); err != nil {
 			return err
 		}
 	}
-	first.lookUp(ctx)
+	first.LookUp(ctx)
 	grant, err := approve(ctx, r.plan(false))
 	if err != nil {
 		return err
@@ -42,14 +43,14 @@ func (r *route) judge(ctx context.Context, approve term.Approve) error {
 // plan returns the route in the form that a policy judges.
 func (r *route) plan(unresolved bool) term.Plan {
 	p := term.Plan{Unresolved: unresolved, Env: r.env, CallerEnv: r.callerEnv, RemoteCommand: r.remoteCommand}
-	if u := r.hops[0].proxy; u != nil {
+	if u := r.hops[0].Proxy; u != nil {
 		port, _ := strconv.Atoi(u.Port())
 		p.Proxy = &term.PlannedHop{
 			Alias:     u.Hostname(),
 			Host:      u.Hostname(),
 			Port:      port,
 			Vouched:   []string{u.Hostname()},
-			Addresses: r.hops[0].proxyAddrs,
+			Addresses: r.hops[0].ProxyAddrs,
 		}
 	}
 	for _, h := range r.hops {
@@ -61,9 +62,9 @@ func (r *route) plan(unresolved bool) term.Plan {
 
 // plan returns the part of the plan about h.
 func (h *hop) plan() term.PlannedHop {
-	p := term.PlannedHop{Alias: h.name, Host: h.host, Port: h.port, User: h.user, Vouched: h.vouched, Addresses: h.addrs}
+	p := term.PlannedHop{Alias: h.name, Host: h.Host, Port: h.Port, User: h.user, Vouched: h.vouched, Addresses: h.Addrs}
 	if len(p.Addresses) == 0 { // a numeric address needs no lookup
-		if a, err := netip.ParseAddr(h.host); err == nil {
+		if a, err := netip.ParseAddr(h.Host); err == nil {
 			p.Addresses = []netip.Addr{a}
 		}
 	}

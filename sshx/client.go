@@ -94,7 +94,7 @@ func (c *Client) connect(w *watchdog, p term.Prompter, l *steps) (own *mux.Link,
 		return nil, jumps, err
 	}
 	h := c.r.hops[end]
-	l.hop(h.host, h.port, h.user)
+	l.hop(h.Host, h.Port, h.user)
 	own, err = c.pool.login(w, via, h, l, p)
 	return own, jumps, err
 }

@@ -46,7 +46,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	h := hs.h
 	var ip net.IP
 	// The address must not be that of a proxy, which may be on loopback.
-	if tcp, ok := hs.raw.RemoteAddr().(*net.TCPAddr); ok && h.proxy == nil {
+	if tcp, ok := hs.raw.RemoteAddr().(*net.TCPAddr); ok && h.Proxy == nil {
 		ip = tcp.IP
 	}
 	keyOptions := h.hostKeys
@@ -61,12 +61,12 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	if err != nil {
 		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
 	}
-	keys, err := hostkeys.NewVerifier(h.host, h.port, ip, keyOptions)
+	keys, err := hostkeys.NewVerifier(h.Host, h.Port, ip, keyOptions)
 	if err != nil {
 		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
 	}
-	l.begin(stepBanner)
-	conn := &bannerConn{Conn: hs.raw, identified: func() { l.begin(stepKex) }}
+	l.Begin(stepBanner)
+	conn := &bannerConn{Conn: hs.raw, identified: func() { l.Begin(stepKex) }}
 	login := auth.NewPlanner(w.ctx, h.account(), person, conn.ended)
 	defer login.Close()
 	verify := keys.HostKeyCallback(w.ctx)
@@ -81,7 +81,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 			}
 			// x/crypto/ssh calls this before any authentication, so a refused
 			// host receives no credential.
-			l.begin(stepHostKey)
+			l.Begin(stepHostKey)
 			login.Prove(prove(key))
 			if err := verify(name, remote, key); err != nil {
 				return err
@@ -91,7 +91,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 				login.Distrust()
 			}
 			l.end(true, res.Fingerprint)
-			l.begin(stepAuth)
+			l.Begin(stepAuth)
 			return nil
 		},
 		BannerCallback: func(message string) error {
@@ -101,7 +101,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 		ClientVersion: clientVersion + h.version,
 		AuthCallback:  login.Next,
 	}
-	sc, chans, reqs, err := ssh.NewClientConn(conn, h.address(), config)
+	sc, chans, reqs, err := ssh.NewClientConn(conn, h.Address(), config)
 	if err != nil {
 		return nil, hs.explain(w, l, conn, login, err)
 	}

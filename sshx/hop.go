@@ -12,6 +12,7 @@ import (
 
 	"ptyctl/sshx/auth"
 	"ptyctl/sshx/hostkeys"
+	"ptyctl/sshx/reach"
 	"ptyctl/term"
 )
 
@@ -22,7 +23,7 @@ type hop struct {
 	name    string   // the name in the call or the list of jumps
 	vouched []string // see term.PlannedHop
 	user    string
-	endpoint
+	reach.Endpoint
 
 	kex, ciphers, macs, hostKeyAlgos, pubkeyAlgos []string
 	hostKeyFixed                                  bool // HostKeyAlgorithms sets the order: do not change it
@@ -42,7 +43,7 @@ type hop struct {
 }
 
 // String returns the hop's name in messages: user@host:port.
-func (h *hop) String() string { return hopName(h.user, h.host, h.port) }
+func (h *hop) String() string { return hopName(h.user, h.Host, h.Port) }
 
 // hopName returns user@host:port. A target without SSH has no user.
 func hopName(user, host string, port int) string {
@@ -55,9 +56,9 @@ func hopName(user, host string, port int) string {
 
 // prompt adds the hop, user and host to a question.
 func (h *hop) prompt(q term.Prompt) term.Prompt {
-	q.Hop, q.User, q.Host = h.index, h.user, h.host
-	if h.port != 22 {
-		q.Host = fmt.Sprintf("%s:%d", h.host, h.port)
+	q.Hop, q.User, q.Host = h.index, h.user, h.Host
+	if h.Port != 22 {
+		q.Host = fmt.Sprintf("%s:%d", h.Host, h.Port)
 	}
 	return q
 }
@@ -76,7 +77,7 @@ func (h *hop) prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 	if !h.may.Ruled {
 		return func(ssh.PublicKey) term.HostKeyProof { return term.HostKeyAccepted }, nil
 	}
-	record, err := hostkeys.NewVerifier(h.host, h.port, ip, h.record)
+	record, err := hostkeys.NewVerifier(h.Host, h.Port, ip, h.record)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (h *hop) prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 // account returns what a login at h needs.
 func (h *hop) account() *auth.Account {
 	return &auth.Account{
-		Name: h.String(), User: h.user, Host: h.host,
+		Name: h.String(), User: h.user, Host: h.Host,
 		Cred: h.cred, PubkeyAlgos: h.pubkeyAlgos, May: h.may, Tried: h.tried,
 	}
 }

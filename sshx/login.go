@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptyctl/sshx/mux"
+	"ptyctl/sshx/reach"
 	"ptyctl/term"
 )
 
@@ -22,7 +23,7 @@ const (
 // It tries again if the server had no room for the connection, and once if the
 // server hung up after several of our keys.
 func (p *pool) login(w *watchdog, via *mux.Link, h *hop, l *steps, asker term.Prompter) (*mux.Link, error) {
-	done, err := p.turn(w.ctx, h.address())
+	done, err := p.turn(w.ctx, h.Address())
 	if err != nil {
 		return nil, err
 	}
@@ -74,28 +75,28 @@ func (r *retry) Unwrap() error { return r.err }
 
 // attempt makes one connection to h and logs in.
 func attempt(w *watchdog, via *mux.Link, h *hop, l *steps, asker term.Prompter) (*mux.Link, error) {
-	raw, err := reach(w, via, h, l)
+	raw, err := connectTo(w, via, h, l)
 	if err != nil {
 		return nil, err
 	}
 	return handshake(w, raw, h, l, asker)
 }
 
-// reach connects to h, through via if there is a hop before.
-func reach(w *watchdog, via *mux.Link, h *hop, l *steps) (net.Conn, error) {
+// connectTo connects to h, through via if there is a hop before.
+func connectTo(w *watchdog, via *mux.Link, h *hop, l *steps) (net.Conn, error) {
 	if via != nil {
 		return dialThrough(w, via, h, l)
 	}
-	return h.reach(w.ctx, l)
+	return h.Reach(w.ctx, l)
 }
 
 // dialThrough connects to the next hop through the link before it.
 func dialThrough(w *watchdog, via *mux.Link, h *hop, l *steps) (net.Conn, error) {
-	l.begin(stepTCP)
-	conn, err := via.Dial(w.ctx, h.host, h.port)
+	l.Begin(reach.StepTCP)
+	conn, err := via.Dial(w.ctx, h.Host, h.Port)
 	if err != nil {
 		return nil, err
 	}
-	l.address("via " + via.Name)
+	l.Address("via " + via.Name)
 	return conn, nil
 }

@@ -27,7 +27,7 @@ func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 	// caller's name to this host, and if not, do they at least know the host
 	// itself?
 	own := cfg
-	h.vouched = []string{h.name, h.host}
+	h.vouched = []string{h.name, h.Host}
 	if p.influenced(cfg, asked) {
 		var err error
 		if own, err = p.askOperator(ctx, cfg, asked); err != nil {
@@ -40,7 +40,7 @@ func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 				return err
 			}
 			if leads(own, cfg) {
-				h.vouched = []string{h.host}
+				h.vouched = []string{h.Host}
 			}
 		}
 	}

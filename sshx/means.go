@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 
+	"ptyctl/sshx/reach"
 	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
 )
@@ -25,7 +26,7 @@ func means(ctx context.Context, name string, o settings) (host string, port int,
 	}
 	// Through a jump host the name would be looked up there, with another result.
 	if len(cfg.ProxyJump) == 0 {
-		addrs, _ = resolve(ctx, &endpoint{host: cfg.HostName, family: "tcp"})
+		addrs, _ = reach.Resolve(ctx, &reach.Endpoint{Host: cfg.HostName, Family: "tcp"})
 	}
 	return cfg.HostName, port, addrs
 }

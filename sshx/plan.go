@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"ptyctl/sshx/auth"
+	"ptyctl/sshx/reach"
 	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
 )
@@ -120,11 +121,11 @@ func newPlanning(t term.Target, o settings) (*planning, []sshconfig.Override, er
 // complete adds the proxy and the time limit. cfg is the target's configuration.
 func (p *planning) complete(cfg *sshconfig.Config) (*route, error) {
 	if p.t.SSH.ProxyURL != "" {
-		u, err := parseProxy(p.t.SSH.ProxyURL)
+		u, err := reach.ParseProxy(p.t.SSH.ProxyURL)
 		if err != nil {
 			return nil, err
 		}
-		p.r.hops[0].proxy = u // only the first hop is reached directly
+		p.r.hops[0].Proxy = u // only the first hop is reached directly
 	}
 	// The call's limit wins over ssh_config, and ssh_config over the operator's
 	// default.
@@ -275,13 +276,13 @@ func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 	if err := p.checkCaller(cfg); err != nil {
 		return nil, err
 	}
-	if cfg.BindInterface != "" && !canBindInterface {
+	if cfg.BindInterface != "" && !reach.CanBindInterface {
 		return nil, term.Errorf(term.Unsupported, "%s: BindInterface is supported on Linux only", cfg.Origin("BindInterface"))
 	}
-	return &hop{name: name, endpoint: endpoint{
-		host: cfg.HostName, port: cfg.Port, family: families[cfg.AddressFamily], dial: p.o.dial,
-		bindAddress: cfg.BindAddress, bindInterface: cfg.BindInterface,
-		attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive,
+	return &hop{name: name, Endpoint: reach.Endpoint{
+		Host: cfg.HostName, Port: cfg.Port, Family: families[cfg.AddressFamily], Dial: p.o.dial,
+		BindAddress: cfg.BindAddress, BindInterface: cfg.BindInterface,
+		Attempts: cfg.ConnectionAttempts, TCPKeepAlive: cfg.TCPKeepAlive,
 	}}, nil
 }
 

@@ -134,7 +134,7 @@ func (p *pool) connectJumps(
 	w *watchdog, hops []*hop, l *steps, asker term.Prompter,
 ) (jumps []*jump, via *mux.Link, err error) {
 	for i, h := range hops {
-		l.hop(h.host, h.port, h.user)
+		l.hop(h.Host, h.Port, h.user)
 		before := via
 		j, err := p.use(w.ctx, shareKey(hops[:i+1]), func() (*mux.Link, error) { return p.login(w, before, h, l, asker) })
 		if err != nil {
@@ -170,9 +170,9 @@ func shareKey(hops []*hop) string {
 	h := sha256.New()
 	for _, hop := range hops {
 		anonymous := *hop
-		anonymous.index, anonymous.proxy, anonymous.vouched, anonymous.lookUpErr = 0, nil, nil, nil
-		anonymous.addrs, anonymous.proxyAddrs = inOrder(hop.addrs), inOrder(hop.proxyAddrs)
-		_, _ = fmt.Fprintf(h, "%+v %s\n", anonymous, hop.proxy) // the proxy by value, not by pointer
+		anonymous.index, anonymous.Proxy, anonymous.vouched, anonymous.LookUpErr = 0, nil, nil, nil
+		anonymous.Addrs, anonymous.ProxyAddrs = inOrder(hop.Addrs), inOrder(hop.ProxyAddrs)
+		_, _ = fmt.Fprintf(h, "%+v %s\n", anonymous, hop.Proxy) // the proxy by value, not by pointer
 	}
 	return string(h.Sum(nil))
 }

@@ -18,7 +18,7 @@ func Preview(ctx context.Context, t term.Target, o Options) (term.Plan, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
 	defer cancel()
-	r.hops[0].lookUp(ctx)
+	r.hops[0].LookUp(ctx)
 	return r.plan(false), nil
 }
 

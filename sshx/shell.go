@@ -36,7 +36,7 @@ type Shell struct {
 func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	ctx, cancel := context.WithTimeout(ctx, mux.RequestLimit)
 	defer cancel()
-	c.steps.begin(stepChannel)
+	c.steps.Begin(stepChannel)
 	sh, err := c.shell(ctx, p.OrDefault())
 	if err == nil {
 		c.steps.end(true, "")

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/sshx/reach"
 	"ptyctl/term"
 )
 
@@ -33,15 +34,15 @@ func (l *steps) hop(host string, port int, user string) {
 	l.open = ""
 }
 
-// address records the address at which the last hop was reached.
-func (l *steps) address(addr string) {
+// Address records the address at which the last hop was reached.
+func (l *steps) Address(addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hops[len(l.hops)-1].Address = addr
 }
 
-// begin starts a step, and marks the one before as successful.
-func (l *steps) begin(step string) {
+// Begin starts a step, and marks the one before as successful.
+func (l *steps) Begin(step string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// A step may be entered again, for example a second TCP attempt: it stays one step.
@@ -96,7 +97,7 @@ func (l *steps) reached() {
 	defer l.mu.Unlock()
 	h := &l.hops[len(l.hops)-1]
 	if l.endLocked(true, ""); len(h.Steps) == 0 {
-		h.Steps = []term.Step{{Name: stepTCP, OK: true, Detail: "a connection that is shared"}}
+		h.Steps = []term.Step{{Name: reach.StepTCP, OK: true, Detail: "a connection that is shared"}}
 	}
 }
 

@@ -59,9 +59,9 @@ func (n *Network) DialTCP(
 	jumps, via, err := n.pool.connectJumps(w, r.hops[:end], l, p)
 	if err == nil {
 		h := r.hops[end]
-		l.hop(h.host, h.port, "")
+		l.hop(h.Host, h.Port, "")
 		var conn net.Conn
-		if conn, err = reach(w, via, h, l); err == nil {
+		if conn, err = connectTo(w, via, h, l); err == nil {
 			l.end(true, "")
 			return &Tunnel{
 				Conn: conn, pool: n.pool, jumps: jumps, via: via, closed: make(chan struct{}),

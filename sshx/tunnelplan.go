@@ -85,9 +85,9 @@ func planTunnel(ctx context.Context, network string, t term.Target, o settings) 
 		return nil, err
 	}
 	if network != "tcp" {
-		h.family = network
+		h.Family = network
 	}
-	h.vouched = []string{t.Host, h.host} // no configuration can change this name
+	h.vouched = []string{t.Host, h.Host} // no configuration can change this name
 	p.add(h)
 	return p.complete(cfg)
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sshx
+package reach
 
 import "syscall"
 
@@ -8,4 +8,4 @@ import "syscall"
 // BindInterface elsewhere.
 func bindTo(string) func(network, address string, c syscall.RawConn) error { return nil }
 
-const canBindInterface = false
+const CanBindInterface = false

@@ -1,4 +1,4 @@
-package sshx
+package reach
 
 import (
 	"context"
@@ -12,56 +12,56 @@ import (
 
 // dialTCP connects to the server. Like ssh(1) it tries every address in turn,
 // ConnectionAttempts times.
-func dialTCP(ctx context.Context, h *endpoint, l progress) (net.Conn, error) {
-	l.begin(stepDNS)
-	addrs, err := h.addrs, h.lookUpErr
+func dialTCP(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
+	l.Begin(stepDNS)
+	addrs, err := h.Addrs, h.LookUpErr
 	if addrs == nil && err == nil { // no policy has looked it up
-		addrs, err = resolve(ctx, h)
+		addrs, err = Resolve(ctx, h)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l.begin(stepTCP)
+	l.Begin(StepTCP)
 	// ssh(1) leaves the parameters of TCPKeepAlive to the system as well.
-	d := net.Dialer{KeepAlive: -1, Control: bindTo(h.bindInterface)}
-	if h.tcpKeep {
+	d := net.Dialer{KeepAlive: -1, Control: bindTo(h.BindInterface)}
+	if h.TCPKeepAlive {
 		d.KeepAlive = 0 // the system's default
 	}
-	if h.bindAddress != "" {
-		ip, err := netip.ParseAddr(h.bindAddress)
+	if h.BindAddress != "" {
+		ip, err := netip.ParseAddr(h.BindAddress)
 		if err != nil {
 			return nil, term.Errorf(
 				term.InvalidArgument,
 				"BindAddress %q is not a numeric address; give one of this machine's",
-				h.bindAddress,
+				h.BindAddress,
 			)
 		}
 		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))
 	}
 	dial := d.DialContext
-	if h.dial != nil {
-		dial = h.dial
+	if h.Dial != nil {
+		dial = h.Dial
 	}
 	for try := 1; ; try++ {
 		for _, a := range addrs {
 			var conn net.Conn
-			if conn, err = dial(ctx, h.family, netip.AddrPortFrom(a, uint16(h.port)).String()); err == nil {
-				l.address(conn.RemoteAddr().String())
+			if conn, err = dial(ctx, h.Family, netip.AddrPortFrom(a, uint16(h.Port)).String()); err == nil {
+				l.Address(conn.RemoteAddr().String())
 				return conn, nil
 			}
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 		}
-		if try >= h.attempts {
+		if try >= h.Attempts {
 			return nil, &term.Error{
 				Kind: term.ConnectFailed,
 				Err:  err,
 				Msg: fmt.Sprintf(
 					"cannot connect to %s: %v; check that the host is up and that its server listens on port %d",
-					h.address(),
+					h.Address(),
 					term.RootCause(err),
-					h.port,
+					h.Port,
 				),
 			}
 		}

@@ -1,4 +1,4 @@
-package sshx
+package reach
 
 import (
 	"syscall"
@@ -21,4 +21,4 @@ func bindTo(name string) func(network, address string, c syscall.RawConn) error 
 	}
 }
 
-const canBindInterface = true
+const CanBindInterface = true

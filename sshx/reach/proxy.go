@@ -1,4 +1,4 @@
-package sshx
+package reach
 
 import (
 	"bufio"
@@ -17,9 +17,9 @@ import (
 	"ptyctl/term"
 )
 
-// parseProxy parses the URL of a proxy. Its errors never quote the URL, which may
+// ParseProxy parses the URL of a proxy. Its errors never quote the URL, which may
 // contain a password.
-func parseProxy(text string) (*url.URL, error) {
+func ParseProxy(text string) (*url.URL, error) {
 	bad := func(why string) error {
 		return &term.Error{
 			Kind: term.InvalidArgument,
@@ -44,11 +44,11 @@ func parseProxy(text string) (*url.URL, error) {
 
 // dialProxy connects to the server through a SOCKS5 proxy (RFC 1928) or an
 // HTTP proxy (RFC 9110 section 9.3.6). The proxy resolves the name of the server.
-func dialProxy(ctx context.Context, h *endpoint, l progress) (net.Conn, error) {
-	l.begin(stepTCP)
+func dialProxy(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
+	l.Begin(StepTCP)
 	var conn net.Conn
 	var err error
-	if h.proxy.Scheme == "socks5" {
+	if h.Proxy.Scheme == "socks5" {
 		conn, err = dialSOCKS(ctx, h)
 	} else {
 		conn, err = dialHTTP(ctx, h)
@@ -63,31 +63,31 @@ func dialProxy(ctx context.Context, h *endpoint, l progress) (net.Conn, error) {
 		return nil, &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
-			Msg:  fmt.Sprintf("cannot connect to %s through the proxy %s: %v", h.address(), h.proxy.Host, term.RootCause(err)),
+			Msg:  fmt.Sprintf("cannot connect to %s through the proxy %s: %v", h.Address(), h.Proxy.Host, term.RootCause(err)),
 		}
 	}
-	l.address("via proxy " + h.proxy.Host)
+	l.Address("via proxy " + h.Proxy.Host)
 	return conn, nil
 }
 
 // dialSOCKS connects through a SOCKS5 proxy, with user and password if the URL
 // has them (RFC 1929).
-func dialSOCKS(ctx context.Context, h *endpoint) (net.Conn, error) {
+func dialSOCKS(ctx context.Context, h *Endpoint) (net.Conn, error) {
 	var auth *proxy.Auth
-	if u := h.proxy.User; u != nil {
+	if u := h.Proxy.User; u != nil {
 		password, _ := u.Password()
 		auth = &proxy.Auth{User: u.Username(), Password: password}
 	}
-	d, err := proxy.SOCKS5("tcp", h.proxy.Host, auth, proxyDialer{h})
+	d, err := proxy.SOCKS5("tcp", h.Proxy.Host, auth, proxyDialer{h})
 	if err != nil {
 		return nil, err
 	}
-	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", net.JoinHostPort(h.host, strconv.Itoa(h.port)))
+	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", net.JoinHostPort(h.Host, strconv.Itoa(h.Port)))
 }
 
 // dialHTTP connects through an HTTP proxy with the method CONNECT.
-func dialHTTP(ctx context.Context, h *endpoint) (net.Conn, error) {
-	conn, err := proxyDialer{h}.DialContext(ctx, "tcp", h.proxy.Host)
+func dialHTTP(ctx context.Context, h *Endpoint) (net.Conn, error) {
+	conn, err := proxyDialer{h}.DialContext(ctx, "tcp", h.Proxy.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +95,11 @@ func dialHTTP(ctx context.Context, h *endpoint) (net.Conn, error) {
 	defer stop()
 	req := &http.Request{
 		Method: http.MethodConnect,
-		URL:    &url.URL{Opaque: h.address()},
-		Host:   h.address(),
+		URL:    &url.URL{Opaque: h.Address()},
+		Host:   h.Address(),
 		Header: make(http.Header),
 	}
-	if u := h.proxy.User; u != nil {
+	if u := h.Proxy.User; u != nil {
 		password, _ := u.Password()
 		req.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
 	}
@@ -137,7 +137,7 @@ type bufferedConn struct {
 func (c *bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
 // proxyDialer connects to the proxy of a server, at the approved addresses only.
-type proxyDialer struct{ h *endpoint }
+type proxyDialer struct{ h *Endpoint }
 
 // Dial implements proxy.Dialer.
 func (d proxyDialer) Dial(network, address string) (net.Conn, error) {
@@ -147,14 +147,14 @@ func (d proxyDialer) Dial(network, address string) (net.Conn, error) {
 // DialContext implements proxy.ContextDialer.
 func (d proxyDialer) DialContext(ctx context.Context, network, address string) (conn net.Conn, err error) {
 	var dialer net.Dialer
-	if d.h.lookUpErr != nil {
-		return nil, d.h.lookUpErr
+	if d.h.LookUpErr != nil {
+		return nil, d.h.LookUpErr
 	}
-	if len(d.h.proxyAddrs) == 0 { // no policy has judged the addresses
+	if len(d.h.ProxyAddrs) == 0 { // no policy has judged the addresses
 		return dialer.DialContext(ctx, network, address)
 	}
-	for _, a := range d.h.proxyAddrs {
-		if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), d.h.proxy.Port())); err == nil ||
+	for _, a := range d.h.ProxyAddrs {
+		if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), d.h.Proxy.Port())); err == nil ||
 			ctx.Err() != nil {
 			return conn, err
 		}

@@ -1,0 +1,16 @@
+// Package reach makes the network connection to the first server of a route: by TCP, or through
+// a SOCKS5 or HTTP proxy.
+//
+//	server := &reach.Endpoint{Host: "web1", Port: 22, Family: "tcp", Attempts: 1}
+//	conn, err := server.Reach(ctx, progress)
+//
+// LookUp resolves the server, or its proxy, before. Reach then connects to the addresses that
+// it has found and no others, so that a policy can judge them in between.
+//
+// The package guarantees:
+//
+//   - Reach and LookUp end with their context.
+//   - The URL of a proxy may contain a password: no error quotes it.
+//
+// The package knows no SSH.
+package reach

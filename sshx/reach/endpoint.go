@@ -1,0 +1,103 @@
+package reach
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+
+	"ptyctl/term"
+)
+
+// An Endpoint is a server to connect to, and the way there.
+type Endpoint struct {
+	Host string // name or address
+	Port int
+
+	Family        string // "tcp", "tcp4", "tcp6"
+	BindAddress   string
+	BindInterface string
+	Proxy         *url.URL // SOCKS5 or HTTP; nil for none
+	Attempts      int
+	TCPKeepAlive  bool
+	Addrs         []netip.Addr // the approved addresses of host; nil: looked up when dialed
+	LookUpErr     error        // the error of that lookup
+	ProxyAddrs    []netip.Addr // the approved addresses of the proxy
+
+	Dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
+}
+
+// The names of the steps of reaching a server, in order.
+const (
+	stepDNS = "dns"
+	StepTCP = "tcp"
+)
+
+// A Progress records the steps of reaching a server.
+type Progress interface {
+	Begin(step string)
+	Address(addr string) // the address at which the server was reached
+}
+
+// Reach connects to the server, through its proxy if it has one.
+func (h *Endpoint) Reach(ctx context.Context, l Progress) (net.Conn, error) {
+	if h.Proxy != nil {
+		return dialProxy(ctx, h, l)
+	}
+	return dialTCP(ctx, h, l)
+}
+
+// Address returns host:port.
+func (h *Endpoint) Address() string { return net.JoinHostPort(h.Host, strconv.Itoa(h.Port)) }
+
+// Dialed returns the name that this machine resolves to reach the server.
+func (h *Endpoint) Dialed() string {
+	if h.Proxy != nil {
+		return h.Proxy.Hostname()
+	}
+	return h.Host
+}
+
+// IsAddress reports whether name is a numeric address.
+func IsAddress(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
+// LookUp resolves the server, or its proxy. The dialing step reports an error.
+func (h *Endpoint) LookUp(ctx context.Context) {
+	if h.Proxy == nil {
+		h.Addrs, h.LookUpErr = Resolve(ctx, h)
+		return
+	}
+	h.ProxyAddrs, h.LookUpErr = Resolve(ctx, &Endpoint{Host: h.Proxy.Hostname(), Family: "tcp"})
+}
+
+// Resolve returns the addresses of the server, limited to its address family.
+func Resolve(ctx context.Context, h *Endpoint) ([]netip.Addr, error) {
+	network := "ip" + h.Family[len("tcp"):]
+	if a, err := netip.ParseAddr(h.Host); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, network, h.Host)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil || len(addrs) == 0 {
+		return nil, &term.Error{
+			Kind: term.ConnectFailed,
+			Err:  err,
+			Msg: fmt.Sprintf(
+				"cannot resolve host name %q: %v; check the name, or add a HostName for it to ssh_config",
+				h.Host,
+				term.RootCause(err),
+			),
+		}
+	}
+	for i := range addrs {
+		addrs[i] = addrs[i].Unmap()
+	}
+	return addrs, nil
+}
