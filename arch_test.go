@@ -66,9 +66,10 @@ var importRules = []rule{
 	{pkg: "session/lane", ours: []string{"term", "buffer", "vt", "session/marker", "session/prompt", "session/shell"}, why: "it types commands into a terminal and knows no session"},
 	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote", "session/access", "session/keys", "session/lane", "session/marker", "session/output", "session/prompt", "session/redact", "session/shell", "session/transfer"}, why: "the engine knows no protocol, no wire format and no command line"},
 
-	{pkg: "sshx", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/mux", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "a transport is usable without the engine"},
+	{pkg: "sshx", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/mux", "sshx/plan", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "a transport is usable without the engine"},
 	{pkg: "sshx/auth", ours: []string{"term", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it chooses credentials and connects to nothing but an agent"},
 	{pkg: "sshx/mux", ours: []string{"term", "quote", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it carries channels and knows no configuration and no credential"},
+	{pkg: "sshx/plan", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides how to connect and sends nothing"},
 	{pkg: "sshx/reach", ours: []string{"term"}, theirs: []string{"golang.org/x/net/proxy", "golang.org/x/sys"}, why: "it reaches servers and knows no SSH"},
 	{pkg: "sshx/patterns", why: "it compares names and knows no file"},
 	{pkg: "sshx/sshconfig", ours: []string{"term", "sshx/patterns"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it evaluates ssh_config and connects to nothing"},

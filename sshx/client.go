@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"ptyctl/sshx/mux"
+	"ptyctl/sshx/plan"
 	"ptyctl/term"
 )
 
 // A Client is an authenticated connection, together with the connections to its
 // jump hosts. Its methods may be called concurrently.
 type Client struct {
-	r        *route
+	r        *plan.Route
 	pool     *pool
 	own      *mux.Link // the connection itself
 	jumps    []*jump
@@ -47,16 +48,16 @@ func dial(
 	approve term.Approve,
 	shared *pool,
 ) (*Client, error) {
-	r, err := planRoute(ctx, t, o.settings())
+	r, err := plan.Login(ctx, t, o.settings())
 	if err != nil {
 		return nil, err
 	}
-	w := newWatchdog(ctx, r.limit)
+	w := newWatchdog(ctx, r.Limit)
 	defer w.stop()
-	if err := r.judge(w.ctx, approve); err != nil {
+	if err := r.Judge(w.ctx, approve); err != nil {
 		return nil, err
 	}
-	c := &Client{r: r, pool: shared, steps: new(steps), warnings: r.warnings, log: o.Logger}
+	c := &Client{r: r, pool: shared, steps: new(steps), warnings: r.Warnings, log: o.Logger}
 	c.life, c.end = context.WithCancel(context.Background())
 	human := &countingPrompter{p: p}
 	var asker term.Prompter
@@ -88,13 +89,13 @@ func (c *Client) connect(w *watchdog, p term.Prompter, l *steps) (own *mux.Link,
 			err = connectError(w, l, c.warnings, err)
 		}
 	}()
-	end := len(c.r.hops) - 1
-	jumps, via, err := c.pool.connectJumps(w, c.r.hops[:end], l, p)
+	end := len(c.r.Hops) - 1
+	jumps, via, err := c.pool.connectJumps(w, c.r.Hops[:end], l, p)
 	if err != nil {
 		return nil, jumps, err
 	}
-	h := c.r.hops[end]
-	l.hop(h.Host, h.Port, h.user)
+	h := c.r.Hops[end]
+	l.hop(h.Host, h.Port, h.User)
 	own, err = c.pool.login(w, via, h, l, p)
 	return own, jumps, err
 }
@@ -102,7 +103,7 @@ func (c *Client) connect(w *watchdog, p term.Prompter, l *steps) (own *mux.Link,
 // connectAgain makes another connection to the same target without asking a
 // person. The connection releases its jump hosts when it ends.
 func (c *Client) connectAgain(ctx context.Context) (*mux.Link, error) {
-	w := newWatchdog(ctx, c.r.limit)
+	w := newWatchdog(ctx, c.r.Limit)
 	defer w.stop()
 	k, jumps, err := c.connect(w, nil, new(steps))
 	if err != nil {
@@ -146,7 +147,7 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 	f := term.FactOf[term.ConnectFailure](e)
 	f.Ladder, f.Warnings = hops, warnings
 	if at := hops[len(hops)-1]; f.Hop == "" {
-		f.Hop = hopName(at.User, at.Host, at.Port)
+		f.Hop = plan.HopName(at.User, at.Host, at.Port)
 	}
 	e.Op, e.Facts = "open", e.Facts.With(f)
 	return e

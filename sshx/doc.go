@@ -8,10 +8,12 @@
 //
 // A connection passes these stages, hop by hop (the steps are those of term.Hop):
 //
-//	plan        host, port, user, keys, host key policy, jumps: from ssh_config and the call
-//	dial        dns, tcp (or a channel through the hop before)
-//	handshake   banner, kex, hostkey, auth: under one watchdog, which pauses while a person is asked
-//	Client      the connection: keepalive, Shell, Exec
+//	sshx/plan   host, port, user, keys, host key policy, jumps: from ssh_config and the call
+//	sshx/reach  dns, tcp (or a channel through the hop before)
+//	handshake   banner, kex, hostkey, auth: under one watchdog, which pauses while a person is asked;
+//	            sshx/hostkeys decides about the server's key, sshx/auth about credentials
+//	sshx/mux    the connection and its channels: keepalive, commands, subsystems
+//	Client      one connection with its jump hosts: Shell, Exec, Subsystem
 //	Shell       a terminal on it: implements every interface of package term for a Transport
 //	Network     the connections to jump hosts that sessions share, also for targets without SSH (Tunnel)
 //

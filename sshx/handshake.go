@@ -13,12 +13,13 @@ import (
 	"ptyctl/sshx/auth"
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/mux"
+	"ptyctl/sshx/plan"
 	"ptyctl/term"
 )
 
 // handshake logs in to a hop over raw, and closes raw if it fails. It ends with
 // the watchdog.
-func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*mux.Link, error) {
+func handshake(w *watchdog, raw net.Conn, h *plan.Hop, l *steps, p term.Prompter) (*mux.Link, error) {
 	stop := context.AfterFunc(w.ctx, func() { _ = raw.Close() })
 	hs := &handshaking{h: h, raw: raw}
 	k, err := hs.run(w, l, p)
@@ -36,7 +37,7 @@ func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*m
 
 // A handshaking is one login, with its record.
 type handshaking struct {
-	h      *hop
+	h      *plan.Hop
 	raw    net.Conn
 	banner string
 }
@@ -49,7 +50,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	if tcp, ok := hs.raw.RemoteAddr().(*net.TCPAddr); ok && h.Proxy == nil {
 		ip = tcp.IP
 	}
-	keyOptions := h.hostKeys
+	keyOptions := h.HostKeys
 	person := &questions{w: w, h: h, p: p}
 	if person.CanAsk() {
 		keyOptions.Ask = func(_ context.Context, q hostkeys.Question) (string, error) {
@@ -57,7 +58,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 		}
 	}
 	// The operator's record is read before the verifier may add a key to it.
-	prove, err := h.prove(ip)
+	prove, err := h.Prove(ip)
 	if err != nil {
 		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
 	}
@@ -67,14 +68,14 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	}
 	l.Begin(stepBanner)
 	conn := &bannerConn{Conn: hs.raw, identified: func() { l.Begin(stepKex) }}
-	login := auth.NewPlanner(w.ctx, h.account(), person, conn.ended)
+	login := auth.NewPlanner(w.ctx, h.Account(), person, conn.ended)
 	defer login.Close()
 	verify := keys.HostKeyCallback(w.ctx)
 	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library
 	config := &ssh.ClientConfig{
-		Config:            ssh.Config{KeyExchanges: h.kex, Ciphers: h.ciphers, MACs: h.macs, RekeyThreshold: h.rekey},
-		User:              h.user,
-		HostKeyAlgorithms: h.offer(keys),
+		Config:            ssh.Config{KeyExchanges: h.Kex, Ciphers: h.Ciphers, MACs: h.MACs, RekeyThreshold: h.Rekey},
+		User:              h.User,
+		HostKeyAlgorithms: h.Offer(keys),
 		HostKeyCallback: func(name string, remote net.Addr, key ssh.PublicKey) error {
 			if loggedIn.Load() { // a later key exchange must show the same key
 				return verify(name, remote, key)
@@ -98,7 +99,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 			hs.banner += message[:min(len(message), maxBanner-len(hs.banner))]
 			return nil
 		},
-		ClientVersion: clientVersion + h.version,
+		ClientVersion: clientVersion + h.Version,
 		AuthCallback:  login.Next,
 	}
 	sc, chans, reqs, err := ssh.NewClientConn(conn, h.Address(), config)
@@ -114,7 +115,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	res := keys.Result()
 	k := &mux.Link{
 		Name: h.String(), Raw: hs.raw, Conn: sc, Version: string(sc.ServerVersion()),
-		Banner: hs.banner, Method: seen.Last, HostKey: res.Fingerprint, Agent: h.forwardAgent,
+		Banner: hs.banner, Method: seen.Last, HostKey: res.Fingerprint, Agent: h.ForwardAgent,
 		Warnings: append(res.Warnings, seen.Notes...),
 	}
 	if res.Changed { // like ssh(1): no forwarding to a host that may be an impostor
@@ -128,10 +129,10 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	// From here on the end of the connection must not leave a channel waiting.
 	conn.onEnd(k.Seal)
 	login.AddToAgent(func(text string) { k.Warnings = append(k.Warnings, text) })
-	if !h.updateHostKeys {
+	if !h.UpdateHostKeys {
 		keys = nil
 	}
-	k.Start(chans, reqs, keys, h.keepalive, h.keepaliveCount)
+	k.Start(chans, reqs, keys, h.Keepalive, h.KeepaliveCount)
 	return k, nil
 }
 
@@ -262,7 +263,7 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 
 // hostKeyError converts an error of the host key check to one of package term, or
 // returns nil for other errors.
-func hostKeyError(h *hop, failure term.ConnectFailure, err error) error {
+func hostKeyError(h *plan.Hop, failure term.ConnectFailure, err error) error {
 	var (
 		unknown  *hostkeys.UnknownError
 		mismatch *hostkeys.MismatchError

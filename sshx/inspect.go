@@ -6,6 +6,7 @@ import (
 
 	"ptyctl/sshx/auth"
 	"ptyctl/sshx/hostkeys"
+	"ptyctl/sshx/plan"
 	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
 )
@@ -60,23 +61,23 @@ func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentEr
 // refuse the target before it connects; the Inspection then has the findings up
 // to that point.
 func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error) {
-	p, r, err := plan(ctx, t, o.withDefaults().settings())
+	p, r, err := plan.Explain(ctx, t, o.withDefaults().settings())
 	// Without a planning there are no findings to show.
 	if p == nil {
 		return new(Inspection), err
 	}
-	in := &Inspection{Warnings: p.r.warnings}
-	for _, e := range p.evaluated {
-		host := InspectedHost{Name: e.name, Config: e.cfg}
-		if h := e.hop; h != nil {
-			host.HostKeyPolicy, host.Agent = h.hostKeys.Policy, h.cred.AgentSocket
-			host.KnownHosts = slices.Concat(h.hostKeys.UserFiles, h.hostKeys.GlobalFiles, h.hostKeys.CallerFiles)
-			host.Methods, host.cred = h.cred.Preferred, &h.cred
+	in := &Inspection{Warnings: p.Route.Warnings}
+	for _, e := range p.Evaluated {
+		host := InspectedHost{Name: e.Name, Config: e.Config}
+		if h := e.Hop; h != nil {
+			host.HostKeyPolicy, host.Agent = h.HostKeys.Policy, h.Cred.AgentSocket
+			host.KnownHosts = slices.Concat(h.HostKeys.UserFiles, h.HostKeys.GlobalFiles, h.HostKeys.CallerFiles)
+			host.Methods, host.cred = h.Cred.Preferred, &h.Cred
 		}
 		in.Hosts = append(in.Hosts, host)
 	}
 	if err == nil {
-		for _, h := range r.hops {
+		for _, h := range r.Hops {
 			in.Way = append(in.Way, h.String())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptyctl/sshx/mux"
+	"ptyctl/sshx/plan"
 	"ptyctl/sshx/reach"
 	"ptyctl/term"
 )
@@ -22,7 +23,7 @@ const (
 // login connects to h, through via if there is a hop before, and authenticates.
 // It tries again if the server had no room for the connection, and once if the
 // server hung up after several of our keys.
-func (p *pool) login(w *watchdog, via *mux.Link, h *hop, l *steps, asker term.Prompter) (*mux.Link, error) {
+func (p *pool) login(w *watchdog, via *mux.Link, h *plan.Hop, l *steps, asker term.Prompter) (*mux.Link, error) {
 	done, err := p.turn(w.ctx, h.Address())
 	if err != nil {
 		return nil, err
@@ -43,9 +44,9 @@ func (p *pool) login(w *watchdog, via *mux.Link, h *hop, l *steps, asker term.Pr
 			return nil, err
 		// The server counts failed keys (MaxAuthTries): the next attempt starts
 		// after them.
-		case again.refusedKeys != nil && h.cred.Refused == nil:
+		case again.refusedKeys != nil && h.Cred.Refused == nil:
 			skipping := *h
-			skipping.cred.Refused = again.refusedKeys
+			skipping.Cred.Refused = again.refusedKeys
 			h = &skipping
 		case again.noRoom && try <= startupRetries:
 			select {
@@ -74,7 +75,7 @@ func (r *retry) Error() string { return r.err.Error() }
 func (r *retry) Unwrap() error { return r.err }
 
 // attempt makes one connection to h and logs in.
-func attempt(w *watchdog, via *mux.Link, h *hop, l *steps, asker term.Prompter) (*mux.Link, error) {
+func attempt(w *watchdog, via *mux.Link, h *plan.Hop, l *steps, asker term.Prompter) (*mux.Link, error) {
 	raw, err := connectTo(w, via, h, l)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func attempt(w *watchdog, via *mux.Link, h *hop, l *steps, asker term.Prompter) 
 }
 
 // connectTo connects to h, through via if there is a hop before.
-func connectTo(w *watchdog, via *mux.Link, h *hop, l *steps) (net.Conn, error) {
+func connectTo(w *watchdog, via *mux.Link, h *plan.Hop, l *steps) (net.Conn, error) {
 	if via != nil {
 		return dialThrough(w, via, h, l)
 	}
@@ -91,7 +92,7 @@ func connectTo(w *watchdog, via *mux.Link, h *hop, l *steps) (net.Conn, error) {
 }
 
 // dialThrough connects to the next hop through the link before it.
-func dialThrough(w *watchdog, via *mux.Link, h *hop, l *steps) (net.Conn, error) {
+func dialThrough(w *watchdog, via *mux.Link, h *plan.Hop, l *steps) (net.Conn, error) {
 	l.Begin(reach.StepTCP)
 	conn, err := via.Dial(w.ctx, h.Host, h.Port)
 	if err != nil {

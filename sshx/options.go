@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"ptyctl/sshx/plan"
 	"ptyctl/term"
 )
 
@@ -67,13 +68,13 @@ func (o Options) withDefaults() Options {
 }
 
 // settings returns the part of o that a plan obeys.
-func (o Options) settings() settings {
-	return settings{
+func (o Options) settings() plan.Settings {
+	return plan.Settings{
 		HostKeyPolicy: o.HostKeyPolicy, HostKeyFloor: o.HostKeyFloor, KnownHostsPath: o.KnownHostsPath,
 		ConfigPath: o.ConfigPath, NoConfig: o.NoConfig,
 		AllowExecDirectives: o.AllowExecDirectives, AllowAgentForwarding: o.AllowAgentForwarding,
 		CallerPaths: o.CallerPaths, IdentityAgent: o.IdentityAgent, HomeDir: o.HomeDir,
 		ConnectTimeout: o.ConnectTimeout, KeepaliveInterval: o.KeepaliveInterval,
-		KeepaliveCountMax: o.KeepaliveCountMax, SettingName: o.SettingName, dial: o.dialFirst,
+		KeepaliveCountMax: o.KeepaliveCountMax, SettingName: o.SettingName, Dial: o.dialFirst,
 	}
 }

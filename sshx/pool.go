@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"ptyctl/sshx/mux"
+	"ptyctl/sshx/plan"
 	"ptyctl/term"
 )
 
@@ -131,10 +132,10 @@ func (p *pool) release(j *jump) {
 // before. The caller must release the returned jumps by releaseAll, also after an
 // error.
 func (p *pool) connectJumps(
-	w *watchdog, hops []*hop, l *steps, asker term.Prompter,
+	w *watchdog, hops []*plan.Hop, l *steps, asker term.Prompter,
 ) (jumps []*jump, via *mux.Link, err error) {
 	for i, h := range hops {
-		l.hop(h.Host, h.Port, h.user)
+		l.hop(h.Host, h.Port, h.User)
 		before := via
 		j, err := p.use(w.ctx, shareKey(hops[:i+1]), func() (*mux.Link, error) { return p.login(w, before, h, l, asker) })
 		if err != nil {
@@ -165,12 +166,13 @@ func jumpWarnings(jumps []*jump) []string {
 
 // shareKey returns the same key for routes that may share a connection: the same
 // hosts, settings and credentials. A jump host uses nothing from the call itself,
-// so different callers may share it.
-func shareKey(hops []*hop) string {
+// so different callers may share it. A jump host has no
+// term.Secret, which would be hidden here.
+func shareKey(hops []*plan.Hop) string {
 	h := sha256.New()
 	for _, hop := range hops {
 		anonymous := *hop
-		anonymous.index, anonymous.Proxy, anonymous.vouched, anonymous.LookUpErr = 0, nil, nil, nil
+		anonymous.Index, anonymous.Proxy, anonymous.Vouched, anonymous.LookUpErr = 0, nil, nil, nil
 		anonymous.Addrs, anonymous.ProxyAddrs = inOrder(hop.Addrs), inOrder(hop.ProxyAddrs)
 		_, _ = fmt.Fprintf(h, "%+v %s\n", anonymous, hop.Proxy) // the proxy by value, not by pointer
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 
+	"ptyctl/sshx/plan"
 	"ptyctl/term"
 )
 
@@ -12,19 +13,19 @@ import (
 // which the Dialer would refuse t.
 func Preview(ctx context.Context, t term.Target, o Options) (term.Plan, error) {
 	o = o.withDefaults()
-	r, err := planRoute(ctx, t, o.settings())
+	r, err := plan.Login(ctx, t, o.settings())
 	if err != nil {
 		return term.Plan{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
 	defer cancel()
-	r.hops[0].LookUp(ctx)
-	return r.plan(false), nil
+	r.Hops[0].LookUp(ctx)
+	return r.Plan(false), nil
 }
 
 // Means returns where a name leads by the operator's own configuration: the host,
 // the port if the operator has set one, and the addresses, unless a jump host or
 // a proxy would look them up. If the configuration fails, the name means itself.
 func Means(ctx context.Context, name string, o Options) (host string, port int, addrs []netip.Addr) {
-	return means(ctx, name, o.withDefaults().settings())
+	return plan.Means(ctx, name, o.withDefaults().settings())
 }

@@ -5,18 +5,19 @@ import (
 	"fmt"
 
 	"ptyctl/sshx/auth"
+	"ptyctl/sshx/plan"
 	"ptyctl/term"
 )
 
 // questions puts the questions of one hop to a person, while the watchdog is paused.
 type questions struct {
 	w *watchdog
-	h *hop
+	h *plan.Hop
 	p term.Prompter // nil: no question can be asked
 }
 
 // CanAsk implements auth.Asker.
-func (a *questions) CanAsk() bool { return a.p != nil && !a.h.cred.Batch }
+func (a *questions) CanAsk() bool { return a.p != nil && !a.h.Cred.Batch }
 
 // Ask implements auth.Asker.
 func (a *questions) Ask(q term.Prompt) (string, error) {
@@ -24,7 +25,7 @@ func (a *questions) Ask(q term.Prompt) (string, error) {
 		return "", auth.ErrCannotAsk
 	}
 	defer a.w.pause()()
-	answer, err := a.p.Prompt(a.w.ctx, a.h.prompt(q))
+	answer, err := a.p.Prompt(a.w.ctx, a.h.Prompt(q))
 	var own *term.Error
 	if err != nil && !errors.As(err, &own) {
 		err = &term.Error{

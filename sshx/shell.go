@@ -74,7 +74,7 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	sh := &Shell{c: c, ch: ch, pty: !p.Disabled && !c.r.noTTY}
+	sh := &Shell{c: c, ch: ch, pty: !p.Disabled && !c.r.NoTTY}
 	sh.life, sh.end = context.WithCancel(c.life)
 	if sh.pty {
 		// A server should send no stderr on a pty, but unread data would block
@@ -131,14 +131,14 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 			)
 		}
 	}
-	for _, v := range r.env { // like ssh(1), continue without a refused variable
+	for _, v := range r.Env { // like ssh(1), continue without a refused variable
 		if err := sh.ch.Tell(ctx, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value})); err != nil {
 			return err
 		}
 	}
 	name, payload := "shell", []byte(nil)
-	if r.remoteCommand != "" {
-		name, payload = "exec", ssh.Marshal(struct{ Command string }{r.remoteCommand})
+	if r.RemoteCommand != "" {
+		name, payload = "exec", ssh.Marshal(struct{ Command string }{r.RemoteCommand})
 	}
 	ok, err := sh.ch.Request(ctx, name, payload)
 	if err != nil {

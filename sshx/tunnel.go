@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"ptyctl/sshx/mux"
+	"ptyctl/sshx/plan"
 	"ptyctl/term"
 )
 
@@ -45,33 +46,33 @@ func (n *Network) DialTCP(
 	if t.Auth.NoInteractive {
 		p = nil
 	}
-	r, err := planTunnel(ctx, network, t, n.o.settings())
+	r, err := plan.Tunnel(ctx, network, t, n.o.settings())
 	if err != nil {
 		return nil, err
 	}
-	w := newWatchdog(ctx, r.limit)
+	w := newWatchdog(ctx, r.Limit)
 	defer w.stop()
-	if err := r.judge(w.ctx, approve); err != nil {
+	if err := r.Judge(w.ctx, approve); err != nil {
 		return nil, err
 	}
 	l := new(steps)
-	end := len(r.hops) - 1
-	jumps, via, err := n.pool.connectJumps(w, r.hops[:end], l, p)
+	end := len(r.Hops) - 1
+	jumps, via, err := n.pool.connectJumps(w, r.Hops[:end], l, p)
 	if err == nil {
-		h := r.hops[end]
+		h := r.Hops[end]
 		l.hop(h.Host, h.Port, "")
 		var conn net.Conn
 		if conn, err = connectTo(w, via, h, l); err == nil {
 			l.end(true, "")
 			return &Tunnel{
 				Conn: conn, pool: n.pool, jumps: jumps, via: via, closed: make(chan struct{}),
-				about: term.Description{Ladder: l.snapshot(), Warnings: append(r.warnings, jumpWarnings(jumps)...)},
+				about: term.Description{Ladder: l.snapshot(), Warnings: append(r.Warnings, jumpWarnings(jumps)...)},
 			}, nil
 		}
 	}
 	l.end(false, stepDetail(err))
 	n.pool.releaseAll(jumps)
-	return nil, connectError(w, l, r.warnings, err)
+	return nil, connectError(w, l, r.Warnings, err)
 }
 
 // Through returns DialTCP as a dial function for other packages: to any address,

@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"context"
@@ -21,32 +21,32 @@ func jumpsOrigin(cfg *sshconfig.Config) sshconfig.Origin {
 // and the operator's record for it. cfg is the result of the caller's and the
 // operator's settings together; asked is the question to the operator's
 // configuration.
-func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked sshconfig.Options, h *hop) error {
+func (p *Planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked sshconfig.Options, h *Hop) error {
 	// Without influence of the caller the configuration is the operator's own.
 	// Otherwise the operator's files are asked twice: do they lead from the
 	// caller's name to this host, and if not, do they at least know the host
 	// itself?
 	own := cfg
-	h.vouched = []string{h.name, h.Host}
+	h.Vouched = []string{h.name, h.Host}
 	if p.influenced(cfg, asked) {
 		var err error
 		if own, err = p.askOperator(ctx, cfg, asked); err != nil {
 			return err
 		}
 		if !leads(own, cfg) {
-			h.vouched = nil
+			h.Vouched = nil
 			asked = sshconfig.Options{Host: cfg.HostName}
 			if own, err = p.askOperator(ctx, cfg, asked); err != nil {
 				return err
 			}
 			if leads(own, cfg) {
-				h.vouched = []string{h.Host}
+				h.Vouched = []string{h.Host}
 			}
 		}
 	}
 	h.record = hostkeys.Options{
 		UserFiles: own.UserKnownHostsFiles, GlobalFiles: own.GlobalKnownHostsFiles, RevokedFiles: own.RevokedHostKeys,
-		Alias: h.hostKeys.Alias, RequiredRSASize: own.RequiredRSASize,
+		Alias: h.HostKeys.Alias, RequiredRSASize: own.RequiredRSASize,
 		CASignatureAlgorithms: own.CASignatureAlgorithms, ReadOnly: true,
 	}
 	if p.o.KnownHostsPath != "" && own.Origin("UserKnownHostsFile").Source == sshconfig.Default {
@@ -57,16 +57,16 @@ func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 
 // influenced reports whether the caller has changed cfg in a way that asked does
 // not include.
-func (p *planning) influenced(cfg *sshconfig.Config, asked sshconfig.Options) bool {
+func (p *Planning) influenced(cfg *sshconfig.Config, asked sshconfig.Options) bool {
 	return p.configPath != "" || p.t.SSH.NoConfig || cfg.Port != asked.Port && cfg.Origin("Port").Caller() ||
 		slices.ContainsFunc(p.overridesOf(cfg), func(v sshconfig.Override) bool { return v.Origin.Caller() })
 }
 
 // overridesOf returns the options with which cfg was evaluated. For a jump
 // written as ProxyCommand ssh -W they have the origin of that line.
-func (p *planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
-	for _, e := range p.evaluated {
-		if e.cfg == cfg {
+func (p *Planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
+	for _, e := range p.Evaluated {
+		if e.Config == cfg {
 			return e.overrides
 		}
 	}
@@ -75,7 +75,7 @@ func (p *planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
 
 // askOperator evaluates the operator's own configuration, as if the caller had
 // given only host and user.
-func (p *planning) askOperator(
+func (p *Planning) askOperator(
 	ctx context.Context,
 	cfg *sshconfig.Config,
 	asked sshconfig.Options,

@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"strings"

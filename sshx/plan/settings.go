@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"ptyctl/term"
 )
 
-// settings are the operator's settings that a plan obeys. The fields are those of Options,
-// with their defaults.
-type settings struct {
+// Settings are the operator's settings that a plan obeys. The fields are those of sshx.Options,
+// with their defaults; there is no default here.
+type Settings struct {
 	HostKeyPolicy  string // "strict", "ask", "accept_new" or "disabled"
 	HostKeyFloor   string // the weakest policy for a caller, same words
 	KnownHostsPath string // replaces the user's files; empty: those of ssh_config(5)
@@ -29,12 +29,12 @@ type settings struct {
 
 	SettingName func(s term.Setting) string // the operator's name of a setting; may be nil
 
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
+	Dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
 }
 
 // named returns the operator's name of a setting in parentheses, after a space; empty if
 // it has none.
-func (o settings) named(s term.Setting) string {
+func (o Settings) named(s term.Setting) string {
 	if o.SettingName == nil || o.SettingName(s) == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"context"
@@ -18,18 +18,18 @@ import (
 	"ptyctl/term"
 )
 
-// A route is the plan of a connection: its hops, and the settings of the
+// A Route is the plan of a connection: its hops, and the settings of the
 // connection as a whole.
-type route struct {
-	hops     []*hop // the target last
-	limit    time.Duration
-	warnings []string
+type Route struct {
+	Hops     []*Hop // the target last
+	Limit    time.Duration
+	Warnings []string
 
 	// For the session on the target.
-	env           []term.EnvVar
-	callerEnv     []term.EnvVar // the part of env that the caller has set
-	remoteCommand string
-	noTTY         bool // RequestTTY no
+	Env           []term.EnvVar
+	callerEnv     []term.EnvVar // the part of Env that the caller has set
+	RemoteCommand string
+	NoTTY         bool // RequestTTY no
 }
 
 // fingerprintForm is the output of ssh-keygen -l, with or without padding.
@@ -38,15 +38,15 @@ var fingerprintForm = regexp.MustCompile(`^SHA256:[A-Za-z0-9+/]{43}=?$`)
 // maxJumps is the most hops of a route; a longer chain is taken for a loop.
 const maxJumps = 16
 
-// planRoute evaluates ssh_config for the target and for each of its jump hosts.
-func planRoute(ctx context.Context, t term.Target, o settings) (*route, error) {
-	_, r, err := plan(ctx, t, o)
+// Login plans a login at the target: it evaluates ssh_config for the target and for each of its jump hosts.
+func Login(ctx context.Context, t term.Target, o Settings) (*Route, error) {
+	_, r, err := Explain(ctx, t, o)
 	return r, err
 }
 
-// plan is planRoute with the state that led to the route or to the error. The
+// Explain is Login with the state that led to the route or to the error. The
 // state may be nil with an error.
-func plan(ctx context.Context, t term.Target, o settings) (*planning, *route, error) {
+func Explain(ctx context.Context, t term.Target, o Settings) (*Planning, *Route, error) {
 	p, overrides, err := newPlanning(t, o)
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func plan(ctx context.Context, t term.Target, o settings) (*planning, *route, er
 }
 
 // route plans the hops: the jump hosts first, then the target.
-func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*route, error) {
+func (p *Planning) route(ctx context.Context, overrides []sshconfig.Override) (*Route, error) {
 	t := p.t
 	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
 		return nil, &term.Error{
@@ -94,7 +94,7 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 
 // newPlanning checks the fields of the call that need no configuration. It
 // returns the options of the call.
-func newPlanning(t term.Target, o settings) (*planning, []sshconfig.Override, error) {
+func newPlanning(t term.Target, o Settings) (*Planning, []sshconfig.Override, error) {
 	extra := t.SSH.ExtraArgs
 	if t.SSH.ProxyJump != "" {
 		extra = append(slices.Clip(extra), "-J", t.SSH.ProxyJump)
@@ -110,7 +110,7 @@ func newPlanning(t term.Target, o settings) (*planning, []sshconfig.Override, er
 			o.HostKeyFloor,
 		)
 	}
-	p := &planning{t: t, o: o, r: &route{limit: t.ConnectTimeout}}
+	p := &Planning{t: t, o: o, Route: &Route{Limit: t.ConnectTimeout}}
 	p.configPath = t.SSH.ConfigPath
 	if p.configPath == "" {
 		p.configPath = args.ConfigFile
@@ -119,22 +119,22 @@ func newPlanning(t term.Target, o settings) (*planning, []sshconfig.Override, er
 }
 
 // complete adds the proxy and the time limit. cfg is the target's configuration.
-func (p *planning) complete(cfg *sshconfig.Config) (*route, error) {
+func (p *Planning) complete(cfg *sshconfig.Config) (*Route, error) {
 	if p.t.SSH.ProxyURL != "" {
 		u, err := reach.ParseProxy(p.t.SSH.ProxyURL)
 		if err != nil {
 			return nil, err
 		}
-		p.r.hops[0].Proxy = u // only the first hop is reached directly
+		p.Route.Hops[0].Proxy = u // only the first hop is reached directly
 	}
 	// The call's limit wins over ssh_config, and ssh_config over the operator's
 	// default.
 	for _, limit := range []time.Duration{cfg.ConnectTimeout, p.o.ConnectTimeout} {
-		if p.r.limit == 0 {
-			p.r.limit = limit
+		if p.Route.Limit == 0 {
+			p.Route.Limit = limit
 		}
 	}
-	return p.r, nil
+	return p.Route, nil
 }
 
 // extraArgsError returns the error for an option of the call that is not
@@ -152,42 +152,42 @@ func extraArgsError(err error) error {
 	}
 }
 
-// A planning is the state while a route is planned.
-type planning struct {
+// A Planning is the state while a route is planned.
+type Planning struct {
 	t          term.Target
-	o          settings
-	r          *route
+	o          Settings
+	Route      *Route
 	configPath string     // the caller's file
 	signer     ssh.Signer // the caller's key, if it could be read without a question
-	evaluated  []evaluated
+	Evaluated  []Evaluated
 }
 
-// An evaluated is a host with its evaluated ssh_config.
-type evaluated struct {
-	name      string
-	cfg       *sshconfig.Config
+// An Evaluated is a host with its evaluated ssh_config.
+type Evaluated struct {
+	Name      string
+	Config    *sshconfig.Config
 	overrides []sshconfig.Override // the options of that evaluation
-	hop       *hop                 // nil before it is planned
+	Hop       *Hop                 // nil before it is planned
 }
 
 // planned records the hop made from cfg.
-func (p *planning) planned(cfg *sshconfig.Config, h *hop) {
-	for i := range p.evaluated {
-		if p.evaluated[i].cfg == cfg {
-			p.evaluated[i].hop = h
+func (p *Planning) planned(cfg *sshconfig.Config, h *Hop) {
+	for i := range p.Evaluated {
+		if p.Evaluated[i].Config == cfg {
+			p.Evaluated[i].Hop = h
 		}
 	}
 }
 
 // add appends a hop to the route.
-func (p *planning) add(h *hop) {
-	h.index = len(p.r.hops)
-	p.r.hops = append(p.r.hops, h)
+func (p *Planning) add(h *Hop) {
+	h.Index = len(p.Route.Hops)
+	p.Route.Hops = append(p.Route.Hops, h)
 }
 
 // evaluate evaluates the configuration of one host. A refusal is an error;
 // warnings are kept.
-func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconfig.Config, error) {
+func (p *Planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconfig.Config, error) {
 	eo = p.own(eo)
 	eo.NoFiles = eo.NoFiles || p.t.SSH.NoConfig
 	eo.CallerFile = p.configPath
@@ -200,10 +200,10 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	if err != nil {
 		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "ssh_config: " + err.Error()}
 	}
-	p.evaluated = append(p.evaluated, evaluated{name: eo.Host, cfg: cfg, overrides: eo.Overrides})
+	p.Evaluated = append(p.Evaluated, Evaluated{Name: eo.Host, Config: cfg, overrides: eo.Overrides})
 	for _, w := range cfg.Warnings {
 		if w.Applies {
-			p.r.warnings = append(p.r.warnings, w.String())
+			p.Route.Warnings = append(p.Route.Warnings, w.String())
 		}
 	}
 	if len(cfg.Unsupported) > 0 {
@@ -234,9 +234,9 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 // jumps plans the jump hosts of a configuration. As with ssh -J, only the first
 // of them is reached by its own configuration; the others are reached through the
 // one before.
-func (p *planning) jumps(ctx context.Context, over *sshconfig.Config, depth int) error {
+func (p *Planning) jumps(ctx context.Context, over *sshconfig.Config, depth int) error {
 	list, callers := over.ProxyJump, jumpsOrigin(over).Caller()
-	if depth > maxJumps || len(p.r.hops)+len(list) > maxJumps {
+	if depth > maxJumps || len(p.Route.Hops)+len(list) > maxJumps {
 		return term.Errorf(
 			term.InvalidArgument,
 			"ProxyJump for %s leads through more than %d hosts; look for a jump host whose own configuration jumps back",
@@ -269,7 +269,7 @@ func (p *planning) jumps(ctx context.Context, over *sshconfig.Config, depth int)
 }
 
 // endpoint returns a hop with the settings of its network connection.
-func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
+func (p *Planning) endpoint(cfg *sshconfig.Config, name string) (*Hop, error) {
 	if err := checkSteering(cfg); err != nil {
 		return nil, err
 	}
@@ -279,8 +279,8 @@ func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 	if cfg.BindInterface != "" && !reach.CanBindInterface {
 		return nil, term.Errorf(term.Unsupported, "%s: BindInterface is supported on Linux only", cfg.Origin("BindInterface"))
 	}
-	return &hop{name: name, Endpoint: reach.Endpoint{
-		Host: cfg.HostName, Port: cfg.Port, Family: families[cfg.AddressFamily], Dial: p.o.dial,
+	return &Hop{name: name, Endpoint: reach.Endpoint{
+		Host: cfg.HostName, Port: cfg.Port, Family: families[cfg.AddressFamily], Dial: p.o.Dial,
 		BindAddress: cfg.BindAddress, BindInterface: cfg.BindInterface,
 		Attempts: cfg.ConnectionAttempts, TCPKeepAlive: cfg.TCPKeepAlive,
 	}}, nil
@@ -289,52 +289,52 @@ func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 // hop returns a hop to log in to. Only the target gets the credentials of the
 // call, because a jump host must not receive the target's password. own is the
 // question to the operator's configuration about the same host.
-func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig.Options, target bool) (*hop, error) {
+func (p *Planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig.Options, target bool) (*Hop, error) {
 	h, err := p.endpoint(cfg, own.Host)
 	if err != nil {
 		return nil, err
 	}
-	h.user, h.rekey = cfg.User, uint64(cfg.RekeyLimit)
-	h.kex, h.ciphers, h.macs = cfg.KexAlgorithms, cfg.Ciphers, cfg.MACs
+	h.User, h.Rekey = cfg.User, uint64(cfg.RekeyLimit)
+	h.Kex, h.Ciphers, h.MACs = cfg.KexAlgorithms, cfg.Ciphers, cfg.MACs
 	h.hostKeyAlgos, h.pubkeyAlgos = cfg.HostKeyAlgorithms, cfg.PubkeyAcceptedAlgorithms
-	h.keepalive, h.keepaliveCount = p.o.KeepaliveInterval, p.o.KeepaliveCountMax
-	h.cred = auth.Credentials{
+	h.Keepalive, h.KeepaliveCount = p.o.KeepaliveInterval, p.o.KeepaliveCountMax
+	h.Cred = auth.Credentials{
 		Preferred: preferred(cfg), IdentityFiles: texts(cfg.IdentityFiles), Certificates: texts(cfg.CertificateFiles),
 		IdentitiesOnly: cfg.IdentitiesOnly, AgentSocket: cfg.IdentityAgent, Prompts: cfg.NumberOfPasswordPrompts,
 		Batch: cfg.BatchMode || p.t.Auth.NoInteractive,
 	}
-	h.hostKeyFixed, h.updateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
+	h.hostKeyFixed, h.UpdateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
 	// The agent belongs to the operator; a caller must not add keys to it.
 	if at := cfg.Origin("AddKeysToAgent"); !at.Caller() {
-		h.cred.AddKeys, h.cred.AddLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
+		h.Cred.AddKeys, h.Cred.AddLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
 	} else if cfg.AddKeysToAgent != "no" {
-		p.r.warnings = append(p.r.warnings, fmt.Sprintf("AddKeysToAgent (from %s) has no effect: "+
+		p.Route.Warnings = append(p.Route.Warnings, fmt.Sprintf("AddKeysToAgent (from %s) has no effect: "+
 			"only the operator's own ssh_config may change the agent", at))
 	}
 	for _, v := range cfg.IdentityFiles {
 		if v.Origin.Caller() && missing(v.Text) {
-			h.cred.Notes = append(h.cred.Notes, fmt.Sprintf("%s (from %s) does not exist", v.Text, v.Origin))
+			h.Cred.Notes = append(h.Cred.Notes, fmt.Sprintf("%s (from %s) does not exist", v.Text, v.Origin))
 		}
 	}
 	if cfg.VersionAddendum != "" {
-		h.version = " " + cfg.VersionAddendum
+		h.Version = " " + cfg.VersionAddendum
 	}
 	// ssh_config has keepalives off by default; then the operator's setting
 	// stays.
 	if cfg.ServerAliveInterval > 0 {
-		h.keepalive, h.keepaliveCount = cfg.ServerAliveInterval, cfg.ServerAliveCountMax
+		h.Keepalive, h.KeepaliveCount = cfg.ServerAliveInterval, cfg.ServerAliveCountMax
 	}
 	if p.o.IdentityAgent != "" && cfg.Origin("IdentityAgent").Source == sshconfig.Default {
-		h.cred.AgentSocket = p.o.IdentityAgent
+		h.Cred.AgentSocket = p.o.IdentityAgent
 		if p.o.IdentityAgent == "none" {
-			h.cred.AgentSocket = ""
+			h.Cred.AgentSocket = ""
 		}
 	}
 	if target {
 		a := p.t.Auth
-		h.cred.Method, h.cred.Password = a.Method, a.Password
-		h.cred.PrivateKey, h.cred.Passphrase = a.PrivateKeyPEM, a.Passphrase
-		h.cred.Signer = p.signer
+		h.Cred.Method, h.Cred.Password = a.Method, a.Password
+		h.Cred.PrivateKey, h.Cred.Passphrase = a.PrivateKeyPEM, a.Passphrase
+		h.Cred.Signer = p.signer
 	}
 	err = p.trust(ctx, cfg, h, target)
 	p.planned(cfg, h)

@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"context"
@@ -16,8 +16,8 @@ var tunnelOptions = map[string]bool{
 	"connecttimeout": true, "connectionattempts": true, "tcpkeepalive": true, "loglevel": true,
 }
 
-// planTunnel plans the route to a target without SSH.
-func planTunnel(ctx context.Context, network string, t term.Target, o settings) (*route, error) {
+// Tunnel plans the route to a target without SSH.
+func Tunnel(ctx context.Context, network string, t term.Target, o Settings) (*Route, error) {
 	bad := func(field term.Field, format string, args ...any) error {
 		return &term.Error{
 			Op:    "open",
@@ -87,7 +87,7 @@ func planTunnel(ctx context.Context, network string, t term.Target, o settings) 
 	if network != "tcp" {
 		h.Family = network
 	}
-	h.vouched = []string{t.Host, h.Host} // no configuration can change this name
+	h.Vouched = []string{t.Host, h.Host} // no configuration can change this name
 	p.add(h)
 	return p.complete(cfg)
 }

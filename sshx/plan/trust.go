@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // (for the target only), else the configuration's, else the operator's, never
 // weaker than the floor; and the operator's record decides. A fingerprint or
 // files from the caller are an additional condition.
-func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, target bool) error {
+func (p *Planning) trust(ctx context.Context, cfg *sshconfig.Config, h *Hop, target bool) error {
 	want, from := p.o.HostKeyPolicy, sshconfig.Origin{Source: sshconfig.Default}
 	if at := cfg.Origin("StrictHostKeyChecking"); at.Source != sshconfig.Default {
 		want, from = policyWords[cfg.StrictHostKeyChecking], at
@@ -51,8 +51,8 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 	if target {
 		if path := p.t.SSH.KnownHostsPath; path != "" {
 			callers, record = []string{path}, []string{path}
-			p.r.warnings = append(
-				p.r.warnings,
+			p.Route.Warnings = append(
+				p.Route.Warnings,
 				"host keys were compared with the caller's "+path+" as well as with the operator's known_hosts",
 			)
 		}
@@ -70,14 +70,14 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 			o.CallerFiles = append(o.CallerFiles, file)
 		}
 	}
-	h.hostKeys = o
-	h.updateHostKeys = cfg.UpdateHostKeys == "yes" && own.UpdateHostKeys == "yes"
+	h.HostKeys = o
+	h.UpdateHostKeys = cfg.UpdateHostKeys == "yes" && own.UpdateHostKeys == "yes"
 	return nil
 }
 
 // userFiles returns the user's known_hosts files of a configuration, or the
 // operator's choice if the configuration has none.
-func (p *planning) userFiles(cfg *sshconfig.Config) []string {
+func (p *Planning) userFiles(cfg *sshconfig.Config) []string {
 	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
 		return []string{p.o.KnownHostsPath}
 	}
@@ -87,7 +87,7 @@ func (p *planning) userFiles(cfg *sshconfig.Config) []string {
 // operators evaluates the operator's own ssh_config for the host of cfg, without
 // the options and files of the call. If the caller has set the host name, the
 // record of that host counts.
-func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshconfig.Config, error) {
+func (p *Planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshconfig.Config, error) {
 	if p.configPath == "" && !p.t.SSH.NoConfig && len(p.t.SSH.ExtraArgs) == 0 {
 		return cfg, nil
 	}
@@ -100,7 +100,7 @@ func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshco
 
 // evaluateOwn evaluates the operator's own ssh_config, with the operator's own
 // options of the host of cfg: a jump written as ProxyCommand ssh -W has some.
-func (p *planning) evaluateOwn(
+func (p *Planning) evaluateOwn(
 	ctx context.Context,
 	cfg *sshconfig.Config,
 	eo sshconfig.Options,
@@ -121,7 +121,7 @@ func (p *planning) evaluateOwn(
 }
 
 // own adds the operator's files to the options of an evaluation.
-func (p *planning) own(eo sshconfig.Options) sshconfig.Options {
+func (p *Planning) own(eo sshconfig.Options) sshconfig.Options {
 	eo.NoFiles = eo.NoFiles || p.o.NoConfig
 	eo.UserFile = p.o.ConfigPath
 	if p.o.ConfigPath != "" {

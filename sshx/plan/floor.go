@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"errors"
@@ -39,7 +39,7 @@ var (
 // floor returns the requested policy if the operator's floor allows it. A weaker
 // request of the caller is refused; a weaker setting of the operator's own
 // ssh_config is raised, with a warning.
-func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, error) {
+func (p *Planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, error) {
 	policy, ok := policies[want]
 	if !ok {
 		return 0, &term.Error{
@@ -53,8 +53,8 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 	}
 	// The operator's own setting is no attack: raise it and say so.
 	if from.Source == sshconfig.Default || !from.Caller() {
-		p.r.warnings = append(
-			p.r.warnings,
+		p.Route.Warnings = append(
+			p.Route.Warnings,
 			fmt.Sprintf(
 				"%s: host key policy %s is weaker than the operator allows%s; %s is used",
 				from, want, p.o.named(term.SettingHostKeyFloor), p.o.HostKeyFloor,
@@ -85,7 +85,7 @@ var operatorOnly = []string{"HostKeyAlias", "RevokedHostKeys", "NoHostAuthentica
 
 // checkCaller refuses keywords that a caller must not set, and a caller's paths
 // outside the allowed folders.
-func (p *planning) checkCaller(cfg *sshconfig.Config) error {
+func (p *Planning) checkCaller(cfg *sshconfig.Config) error {
 	for _, k := range operatorOnly {
 		if at := cfg.Origin(k); at.Caller() {
 			return operatorsOwn(
@@ -102,8 +102,8 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 				paths = append(paths, sshconfig.Value{Text: f, Origin: at})
 			}
 			if keyword == "UserKnownHostsFile" || keyword == "GlobalKnownHostsFile" {
-				p.r.warnings = append(
-					p.r.warnings,
+				p.Route.Warnings = append(
+					p.Route.Warnings,
 					fmt.Sprintf("host keys were compared with %s (from %s) as well as with the operator's known_hosts", keyword, at),
 				)
 			}
@@ -135,7 +135,7 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 }
 
 // checkPaths checks the paths that are fields of the target.
-func (p *planning) checkPaths() error {
+func (p *Planning) checkPaths() error {
 	if err := p.checkPath(term.FieldKnownHosts, p.t.SSH.KnownHostsPath, p.t.SSH.KnownHostsPath); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (p *planning) checkPaths() error {
 }
 
 // checkPath refuses a path outside CallerPaths. shown is its form in the message.
-func (p *planning) checkPath(field term.Field, shown, path string) error {
+func (p *Planning) checkPath(field term.Field, shown, path string) error {
 	if len(p.o.CallerPaths) == 0 || path == "" || path == "none" || within(path, p.o.CallerPaths) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 )
 
 // session plans the session on the target: environment, command and agent.
-func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
-	r := p.r
-	r.env, r.callerEnv = environment(cfg)
-	r.remoteCommand = cfg.RemoteCommand
-	r.noTTY = cfg.RequestTTY == "no"
+func (p *Planning) session(cfg *sshconfig.Config, h *Hop) error {
+	r := p.Route
+	r.Env, r.callerEnv = environment(cfg)
+	r.RemoteCommand = cfg.RemoteCommand
+	r.NoTTY = cfg.RequestTTY == "no"
 	if p.t.SSH.Legacy {
 		allowWeak(h)
 	}
@@ -27,9 +27,9 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 	at := cfg.Origin("ForwardAgent")
 	switch {
 	case p.o.AllowAgentForwarding:
-		h.forwardAgent = cfg.ForwardAgentSocket
-		if h.forwardAgent == "" {
-			h.forwardAgent = h.cred.AgentSocket
+		h.ForwardAgent = cfg.ForwardAgentSocket
+		if h.ForwardAgent == "" {
+			h.ForwardAgent = h.Cred.AgentSocket
 		}
 	case at.Caller():
 		return &term.Error{
@@ -41,8 +41,8 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 			Facts: term.Facts{term.ArgumentFault{Field: term.FieldExtraArgs}, term.Denial{Setting: term.SettingAgentForwarding}},
 		}
 	default:
-		r.warnings = append(
-			r.warnings,
+		r.Warnings = append(
+			r.Warnings,
 			fmt.Sprintf(
 				"%s: the agent is not forwarded; the operator would have to allow it%s",
 				at, p.o.named(term.SettingAgentForwarding),
@@ -79,11 +79,11 @@ func environment(cfg *sshconfig.Config) (env, callers []term.EnvVar) {
 }
 
 // allowWeak appends the algorithms of old devices to the offers for one host.
-func allowWeak(h *hop) {
+func allowWeak(h *Hop) {
 	weak := ssh.InsecureAlgorithms()
-	h.kex = appendMissing(h.kex, weak.KeyExchanges)
-	h.ciphers = appendMissing(h.ciphers, weak.Ciphers)
-	h.macs = appendMissing(h.macs, weak.MACs)
+	h.Kex = appendMissing(h.Kex, weak.KeyExchanges)
+	h.Ciphers = appendMissing(h.Ciphers, weak.Ciphers)
+	h.MACs = appendMissing(h.MACs, weak.MACs)
 	h.hostKeyAlgos = appendMissing(h.hostKeyAlgos, weak.HostKeys)
 	h.pubkeyAlgos = appendMissing(h.pubkeyAlgos, weak.PublicKeyAuths)
 }

@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"ptyctl/term"
 )
 
-// means returns where a name leads by the operator's own configuration: the host,
+// Means returns where a name leads by the operator's own configuration: the host,
 // the port if the operator has set one, and the addresses, unless a jump host or
 // a proxy would look them up. If the configuration fails, the name means itself.
-func means(ctx context.Context, name string, o settings) (host string, port int, addrs []netip.Addr) {
+func Means(ctx context.Context, name string, o Settings) (host string, port int, addrs []netip.Addr) {
 	p, _, err := newPlanning(term.Target{Host: name}, o)
 	if err != nil {
 		return name, 0, nil

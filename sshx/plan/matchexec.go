@@ -1,4 +1,4 @@
-package sshx
+package plan
 
 import (
 	"context"
@@ -14,7 +14,7 @@ const matchExecLimit = 10 * time.Second
 
 // runMatchExec runs the command of a Match exec in the operator's own ssh_config,
 // like ssh(1), and reports whether it succeeded. It must be called only if the
-// operator allows it (Options.AllowExecDirectives).
+// operator allows it (Settings.AllowExecDirectives).
 func runMatchExec(ctx context.Context, command string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, matchExecLimit)
 	defer cancel()

@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/sshx/auth"
+	"ptyctl/sshx/hostkeys"
+	"ptyctl/sshx/reach"
+	"ptyctl/term"
+)
+
+// A Hop is one host to log in to, with all its settings: the result of
+// ssh_config, the call and the operator's limits.
+type Hop struct {
+	Index   int      // 0 for the first hop
+	name    string   // the name in the call or the list of jumps
+	Vouched []string // see term.PlannedHop
+	User    string
+	reach.Endpoint
+
+	Kex, Ciphers, MACs, hostKeyAlgos, pubkeyAlgos []string
+	hostKeyFixed                                  bool // HostKeyAlgorithms sets the order: do not change it
+	HostKeys                                      hostkeys.Options
+	UpdateHostKeys                                bool   // known_hosts follows the server's announcements
+	Rekey                                         uint64 // bytes; 0: the cipher's limit
+	ForwardAgent                                  string // socket of the agent to forward; empty for none
+	Version                                       string // VersionAddendum
+
+	Cred   auth.Credentials
+	may    term.CredentialGrant // the credentials that the policy grants
+	tried  *auth.Trial          // reports credentials that may would withhold; nil: they are withheld
+	record hostkeys.Options     // the operator's recorded keys
+
+	Keepalive      time.Duration // <= 0: no keepalives
+	KeepaliveCount int
+}
+
+// String returns the hop's name in messages: user@host:port.
+func (h *Hop) String() string { return HopName(h.User, h.Host, h.Port) }
+
+// HopName returns user@host:port. A target without SSH has no user.
+func HopName(user, host string, port int) string {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	if user == "" {
+		return address
+	}
+	return user + "@" + address
+}
+
+// Prompt adds the hop, user and host to a question.
+func (h *Hop) Prompt(q term.Prompt) term.Prompt {
+	q.Hop, q.User, q.Host = h.Index, h.User, h.Host
+	if h.Port != 22 {
+		q.Host = fmt.Sprintf("%s:%d", h.Host, h.Port)
+	}
+	return q
+}
+
+// Offer returns the host key algorithms to offer, those of recorded keys first.
+func (h *Hop) Offer(keys *hostkeys.Verifier) []string {
+	if h.hostKeyFixed {
+		return h.hostKeyAlgos
+	}
+	return keys.Algorithms(h.hostKeyAlgos)
+}
+
+// Prove returns a function that reports how the operator's record confirms a
+// host's key. It reads the record now, before a key is added to it.
+func (h *Hop) Prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
+	if !h.may.Ruled {
+		return func(ssh.PublicKey) term.HostKeyProof { return term.HostKeyAccepted }, nil
+	}
+	record, err := hostkeys.NewVerifier(h.Host, h.Port, ip, h.record)
+	if err != nil {
+		return nil, err
+	}
+	return func(key ssh.PublicKey) term.HostKeyProof {
+		if err := record.Verify(context.Background(), key); err != nil { // the policy is strict, so no question is asked
+			return term.HostKeyAccepted
+		}
+		if pin := strings.TrimRight(h.HostKeys.Fingerprint, "="); pin == "" || pin != record.Result().Fingerprint {
+			return term.HostKeyRecorded
+		}
+		return term.HostKeyPinned
+	}, nil
+}
+
+// Account returns what a login at h needs.
+func (h *Hop) Account() *auth.Account {
+	return &auth.Account{
+		Name: h.String(), User: h.User, Host: h.Host,
+		Cred: h.Cred, PubkeyAlgos: h.pubkeyAlgos, May: h.may, Tried: h.tried,
+	}
+}
