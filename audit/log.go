@@ -77,7 +77,7 @@ type Log struct {
 
 	// Owned by the goroutine that writes.
 	file    *file
-	told    int64 // lost lines that the log already mentions
+	noted   int64 // lost lines that the log already mentions
 	failing bool  // the last write has failed
 	dirty   bool  // some lines are not synced
 }
@@ -279,13 +279,13 @@ func (l *Log) write(batch []request) {
 // count adds an entry with the number of lines lost since the last one. Requires begin.
 func (l *Log) count() error {
 	lost := l.lost.Load()
-	if lost == l.told {
+	if lost == l.noted {
 		return nil
 	}
-	if err := l.file.add(Entry{Event: eventLost, Self: &SelfNote{Lost: lost - l.told}}); err != nil {
+	if err := l.file.add(Entry{Event: eventLost, Self: &SelfNote{Lost: lost - l.noted}}); err != nil {
 		return err
 	}
-	l.told, l.dirty = lost, true
+	l.noted, l.dirty = lost, true
 	return nil
 }
 

@@ -191,7 +191,7 @@ func TestOtherProcess(t *testing.T) {
 	}
 	l := acquire(t, dir, "mine")
 	if _, said := startOwner(t, dir); !strings.Contains(said, fmt.Sprintf("process %d (session \"mine\"", os.Getpid())) {
-		t.Errorf("the other process is told %q", said)
+		t.Errorf("the other process is refused %q", said)
 	}
 	l.Release()
 	if _, said := startOwner(t, dir); said != "acquired" {
@@ -213,7 +213,7 @@ func TestRace(t *testing.T) {
 
 		var mu sync.Mutex
 		var owners []*Lock
-		told := make(map[string]int)
+		refused := make(map[string]int)
 		winner := ""
 		var wg sync.WaitGroup
 		for i := range racers {
@@ -227,15 +227,15 @@ func TestRace(t *testing.T) {
 				case err == nil:
 					owners, winner = append(owners, l), session
 				case ok:
-					told[held.Owner.Session]++
+					refused[held.Owner.Session]++
 				default:
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		if len(owners) != 1 || told[winner] != racers-1 {
-			t.Fatalf("round %d: %d owners, the last is %q; the others were told of %v", round, len(owners), winner, told)
+		if len(owners) != 1 || refused[winner] != racers-1 {
+			t.Fatalf("round %d: %d owners, the last is %q; the others were refused of %v", round, len(owners), winner, refused)
 		}
 		owners[0].Release()
 	}

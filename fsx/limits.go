@@ -58,12 +58,9 @@ func (l Limits) list(n int) int {
 func (l Limits) write(w term.FileWrite) error {
 	if n := int64(len(w.Data)); n > l.Write {
 		return &term.Error{
-			Op: opWrite, Kind: term.LimitExceeded, Facts: term.Facts{term.LimitReached{Limit: term.LimitFileWrite, Value: l.Write}},
-			Msg: fmt.Sprintf(
-				"the data has %d bytes, and one write at most %d",
-				n,
-				l.Write,
-			),
+			Op: opWrite, Kind: term.LimitExceeded,
+			Msg:    fmt.Sprintf("the data has %d bytes, and one write at most %d", n, l.Write),
+			Facts:  term.Facts{term.LimitReached{Limit: term.LimitFileWrite, Value: l.Write}},
 			Advice: "write the first part, and append the others",
 		}
 	}

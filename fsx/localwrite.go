@@ -184,9 +184,9 @@ func partly(err error, written int64) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	told := *e
-	told.Facts = e.Facts.With(term.PartialWrite{Written: int(written)})
-	return &told
+	partial := *e
+	partial.Facts = e.Facts.With(term.PartialWrite{Written: int(written)})
+	return &partial
 }
 
 // unkeepable returns the error for a file with an owner that the new file cannot

@@ -46,7 +46,7 @@ func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*S
 	defer context.AfterFunc(ctx, func() { _ = channel.Close() })()
 	in := new(counter)
 	var c *sftp.Client
-	g, err := greet(channel)
+	g, err := exchangeVersions(channel)
 	if err == nil {
 		in.r = g.in
 		// Concurrent writes leave holes after an error, so they are used for

@@ -21,25 +21,25 @@ const (
 )
 
 const (
-	block       = 32 << 10  // the payload that every server accepts (draft-ietf-secsh-filexfer-02 section 3)
-	maxGreeting = 64 << 10  // longest first packet of a server; OpenSSH's has some hundred bytes
-	maxPayload  = 255 << 10 // largest payload of one read or write; the client accepts packets of 256 KiB
-	overhead    = 1 << 10   // most bytes of a packet besides its payload
+	block      = 32 << 10  // the payload that every server accepts (draft-ietf-secsh-filexfer-02 section 3)
+	maxVersion = 64 << 10  // longest first packet of a server; OpenSSH's has some hundred bytes
+	maxPayload = 255 << 10 // largest payload of one read or write; the client accepts packets of 256 KiB
+	overhead   = 1 << 10   // most bytes of a packet besides its payload
 )
 
-// A greeting is the result of the first packets, and the streams for the client
+// An exchange is the result of the first packets, and the streams for the client
 // library after them.
-type greeting struct {
+type exchange struct {
 	in      io.Reader // repeats the server's version for the client library
 	out     io.Writer // drops the library's own version, because the server has ours
 	payload int       // largest payload of one read or write that the server accepts
 }
 
-// greet starts the protocol, and asks the server for its largest packet. The client
+// exchangeVersions starts the protocol, and asks the server for its largest packet. The client
 // library cannot ask for it: it would use the size that every server accepts, and
 // large packets are a third faster.
-func greet(channel io.ReadWriter) (greeting, error) {
-	g := greeting{payload: block}
+func exchangeVersions(channel io.ReadWriter) (exchange, error) {
+	g := exchange{payload: block}
 	if _, err := channel.Write(packet(packetInit, binary.BigEndian.AppendUint32(nil, protocolVersion))); err != nil {
 		return g, err
 	}
@@ -107,7 +107,7 @@ func packet(kind byte, content []byte) []byte {
 	return append(append(p, kind), content...)
 }
 
-// readPacket reads one packet of at most maxGreeting bytes.
+// readPacket reads one packet of at most maxVersion bytes.
 func readPacket(r io.Reader) (kind byte, content []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -119,7 +119,7 @@ func readPacket(r io.Reader) (kind byte, content []byte, err error) {
 	n := binary.BigEndian.Uint32(head[:])
 	// A shell that prints text at login is not an SFTP server: its text gives a
 	// huge length.
-	if n == 0 || n > maxGreeting {
+	if n == 0 || n > maxVersion {
 		return 0, nil, fmt.Errorf("the first bytes are %q, which begin no packet", head)
 	}
 	content = make([]byte, n-1)

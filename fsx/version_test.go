@@ -11,10 +11,10 @@ import (
 // A script is a server with fixed answers, which records the requests.
 type script struct {
 	io.Reader
-	told bytes.Buffer
+	sent bytes.Buffer
 }
 
-func (s *script) Write(p []byte) (int, error) { return s.told.Write(p) }
+func (s *script) Write(p []byte) (int, error) { return s.sent.Write(p) }
 
 func version(extensions ...string) []byte {
 	p := binary.BigEndian.AppendUint32(nil, protocolVersion)
@@ -32,7 +32,7 @@ func limitsReply(of ...uint64) []byte {
 	return packet(packetExtendedReply, p)
 }
 
-func TestGreet(t *testing.T) {
+func TestExchangeVersions(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		server []byte
@@ -51,7 +51,7 @@ func TestGreet(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{Reader: io.MultiReader(bytes.NewReader(tt.server), bytes.NewReader([]byte("rest")))}
-			g, err := greet(s)
+			g, err := exchangeVersions(s)
 			if err != nil || g.payload != tt.want {
 				t.Fatalf("payload %d, want %d (%v)", g.payload, tt.want, err)
 			}
@@ -62,14 +62,14 @@ func TestGreet(t *testing.T) {
 			if rest, err := io.ReadAll(g.in); err != nil || string(rest) != "rest" {
 				t.Errorf("and then %q, %v", rest, err)
 			}
-			s.told.Reset()
+			s.sent.Reset()
 			for _, p := range []string{"\x00\x00\x00\x05\x01", "\x00\x00\x00\x03the", " next"} {
 				if n, err := g.out.Write([]byte(p)); n != len(p) || err != nil {
 					t.Errorf("a write returns %d, %v", n, err)
 				}
 			}
-			if s.told.String() != "the next" {
-				t.Errorf("the server is told %q", &s.told)
+			if s.sent.String() != "the next" {
+				t.Errorf("the server is sent %q", &s.sent)
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func FuzzGreet(f *testing.F) {
 	f.Add(append(version("a", extLimits), limitsReply(1, 2, 3, 4)...))
 	f.Add([]byte("Welcome\r\n"))
 	f.Fuzz(func(t *testing.T, server []byte) {
-		g, err := greet(&script{Reader: bytes.NewReader(server)})
+		g, err := exchangeVersions(&script{Reader: bytes.NewReader(server)})
 		if err == nil && (g.payload < 1<<10 || g.payload > maxPayload) {
 			t.Errorf("payload %d", g.payload)
 		}

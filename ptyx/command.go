@@ -151,7 +151,9 @@ func workingDir(dir string) (string, error) {
 	}
 	switch info, err := os.Stat(abs); {
 	case err != nil:
-		return "", invalid(term.FieldDir, "the working directory %s: %v; pass the path of an existing folder", abs, reason(err))
+		return "", invalid(
+			term.FieldDir, "the working directory %s: %v; pass the path of an existing folder", abs, reason(err),
+		)
 	case !info.IsDir():
 		return "", invalid(term.FieldDir, "the working directory %s is not a folder; pass the path of one", abs)
 	}

@@ -13,7 +13,10 @@ func checkLimits(l term.Limits) error {
 		return nil
 	}
 	if reason := limitsUnsupported(l); reason != "" {
-		return &term.Error{Op: "open", Kind: term.Unsupported, Msg: reason, Facts: term.Facts{term.ArgumentFault{Field: term.FieldLimits}}}
+		return &term.Error{
+			Op: "open", Kind: term.Unsupported, Msg: reason,
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldLimits}},
+		}
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ func (e *execs) chooseLane(r ExecRequest) (Lane, error) {
 		Session: s.id,
 		Kind:    term.InvalidArgument,
 		Msg:     fmt.Sprintf("lane %q does not exist; use auto, channel or terminal", r.Lane),
-		Facts:   term.Facts{term.ArgumentFault{Field: term.FieldLane, Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}}},
+		Facts: term.Facts{term.ArgumentFault{
+			Field: term.FieldLane, Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)},
+		}},
 	}
 }

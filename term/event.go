@@ -9,12 +9,12 @@ import (
 // except Transport, Token, Operator and Attachment.
 type Actor struct {
 	Transport string // "stdio", "http", "socket", "cli", "library"
-	Client    string // name of the MCP client
+	Client    string // name of the program that calls, as it gives it
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token
 	Task      string // a task of the principal; tasks hold locks, see Principal
-	Agent     string // an agent of the client
-	Evidence  string // the client's own reference for the call
+	Agent     string // an agent that the program acts for
+	Evidence  string // the program's own reference for the call
 	Call      string // correlation id, which the answer and the audit log also have; empty: none
 
 	// Operator says that a person makes the call over a transport that only the operator can
@@ -136,7 +136,7 @@ type Event struct {
 	From      string // state: the old state
 	Dropped   int64  // read: requested bytes that the buffer had dropped
 	Duration  time.Duration
-	Consent   string // the rule to which the person at the client has consented; empty: none
+	Consent   string // the rule to which a person has consented; empty: none
 	Reported  error  // the denial that the rules would make if they were enforced; nil: none
 	Refused   error  // why an action was not started; nil: it was
 	Err       error  // the failure of what was started, or the cause of the session's end; nil: none

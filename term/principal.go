@@ -4,10 +4,11 @@ package term
 // nothing that the caller claims. Two calls belong to the same principal if their
 // Principals are equal.
 //
-// Stdio is one principal; so are each bearer token of HTTP, HTTP without tokens as a
-// whole, the control socket, which admits one user, and the program that calls this
-// library. An attached person is a principal of their own, even if other callers share
-// the transport.
+// The program that calls this library is one principal. A server that passes on the calls
+// of others has one for each that it can tell apart: that of ptyctl has one for its stdin,
+// one for each bearer token of HTTP, one for all of HTTP without tokens, and one for its
+// control socket, which admits a single user. An attached person is a principal of their
+// own, even if other callers share the transport.
 type Principal struct {
 	Transport  string
 	Token      string // name of the bearer token

@@ -183,8 +183,8 @@ type Telnet struct {
 	RemoteEcho bool     // it echoes what is typed
 	BinaryIn   bool     // it sends eight bits
 	BinaryOut  bool     // it takes eight bits
-	Terminal   string   // the terminal name told last
-	Cols       int      // the window size told last
+	Terminal   string   // the terminal name sent last
+	Cols       int      // the window size sent last
 	Rows       int      //
 	Enter      string   // what the enter key sends: "cr", "crlf", "crnul", "lf"
 	Charset    string   // agreed by RFC 2066

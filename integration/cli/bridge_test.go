@@ -118,7 +118,7 @@ func TestBridgeShows(t *testing.T) {
 	}
 	early := startBridge(t, h, id)
 	plain := newPlainPane(t, 100, 30)
-	told := 0
+	shown := 0
 	for _, step := range []struct{ name, typed, until string }{
 		{"a shell", "printf 'on\\ttwo\\r\\nand \\033[1;31mred\\033[0m\\n'; seq 200; echo do''ne\r", `done\r\n\$ $`},
 		{"long lines", "head -c 3000 /dev/zero | tr '\\0' x; echo; printf '\\033[3A\\033[44mup\\033[0m\\0337\\033[1;1Hcorner\\0338'; echo do''ne\r", `done\r\n\$ $`},
@@ -135,8 +135,8 @@ func TestBridgeShows(t *testing.T) {
 			c.Enter(t, id, step.typed, step.until)
 			c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"until_idle_ms":300,"timeout_ms":5000}`, id)
 			all := readAll(t, c, id)
-			plain.show(all[told:])
-			told = len(all)
+			plain.show(all[shown:])
+			shown = len(all)
 			same(t, "a bridge from the start", early.shows, func() string { return plain.picture("plain") })
 			// Another one, of the same ptyctl, made now.
 			late := bridgeLate(t, h, id)
@@ -200,12 +200,12 @@ func TestBridgeFollowsTheSize(t *testing.T) {
 	b := startBridge(t, h, id)
 	plain := newPlainPane(t, 100, 30)
 	c.Enter(t, id, "vim -u NONE -i NONE -n -c 'set number' "+text+"\r", "0123")
-	told := 0
+	shown := 0
 	for _, size := range [][2]int{{100, 30}, {140, 45}, {61, 17}, {132, 24}} {
 		c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"until_idle_ms":300,"timeout_ms":5000}`, id)
 		all := readAll(t, c, id)
-		plain.show(all[told:])
-		told = len(all)
+		plain.show(all[shown:])
+		shown = len(all)
 		same(t, fmt.Sprintf("before it becomes %v", size), b.shows, func() string { return plain.picture("plain") })
 		c.Call(
 			t,
@@ -216,8 +216,8 @@ func TestBridgeFollowsTheSize(t *testing.T) {
 		plain.resize(size[0], size[1])
 		c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"until_idle_ms":300,"timeout_ms":5000}`, id)
 		all = readAll(t, c, id)
-		plain.show(all[told:])
-		told = len(all)
+		plain.show(all[shown:])
+		shown = len(all)
 		same(t, fmt.Sprintf("%v", size), b.shows, func() string { return plain.picture("plain") })
 		if want := fmt.Sprintf("%dx%d", size[0], size[1]); !strings.Contains(b.shows(), "\n"+want+" ") {
 			t.Errorf("the size is not %s: %s", want, b.shows())

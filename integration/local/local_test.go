@@ -545,15 +545,15 @@ func TestHealth(t *testing.T) {
 }
 
 // A client that has subscribed to a session must hear of its program's end without asking.
-func TestLocalExitIsTold(t *testing.T) {
+func TestLocalExitNotifies(t *testing.T) {
 	p := lab.NewHome(t).Start(t)
 	changed := make(chan string, 100)
-	told := &mcp.ClientOptions{
+	options := &mcp.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 			changed <- r.Params.URI
 		},
 	}
-	c := p.ShakeHands(t, told)
+	c := p.ShakeHands(t, options)
 	id := c.OpenLocal(t, []string{"sh", "-c", "read x; exit 3"}, "")
 	uri := "ptyctl://sessions/" + id
 	if err := c.Session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {

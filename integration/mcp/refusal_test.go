@@ -199,7 +199,7 @@ func TestUnreachable(t *testing.T) {
 		port    int
 		code    string
 		message []string // parts of it
-		rung    string   // the one that failed
+		step    string   // the one that failed
 		waits   bool     // until the time is over
 	}{
 		{
@@ -268,8 +268,8 @@ func TestUnreachable(t *testing.T) {
 			if !r.Retryable {
 				t.Errorf("%s is not said to be retryable", test.code)
 			}
-			if rung := lastRung(r); rung != test.rung {
-				t.Errorf("the ladder ends with %q, want %q: %s", rung, test.rung, r.Text)
+			if step := lastStep(r); step != test.step {
+				t.Errorf("the ladder ends with %q, want %q: %s", step, test.step, r.Text)
 			}
 			// TestConnectFailures of package sshx checks the exact time, on a clock that no load can slow down.
 			if test.waits && (took < limit || took > 10*time.Second) { // without a limit in the call it would be 15 s
@@ -279,8 +279,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// lastRung is the name of the step at which a connection failed.
-func lastRung(r lab.Result) string {
+// lastStep is the name of the step at which a connection failed.
+func lastStep(r lab.Result) string {
 	hops := r.Details.Ladder
 	if len(hops) == 0 {
 		return ""
@@ -294,7 +294,7 @@ func lastRung(r lab.Result) string {
 
 // Wrong, missing and unusable credentials must get different errors that do not show them.
 func TestWrongCredentials(t *testing.T) {
-	user, stranger := lab.NewKey(t, "ed25519"), lab.NewKey(t, "ed25519")
+	user, unknown := lab.NewKey(t, "ed25519"), lab.NewKey(t, "ed25519")
 	s := lab.ServeSSH(t, sshserver.Config{
 		Passwords:      map[string]string{"alice": "right-password-1138"},
 		AuthorizedKeys: []ssh.PublicKey{user.PublicKey()},
@@ -313,7 +313,7 @@ func TestWrongCredentials(t *testing.T) {
 	locked := filepath.Join(h.Dir, "id_locked")
 	h.Write(t, locked, encrypted)
 	c.Hide("right-password-1138", "wrong-password-1138", passphrase, wrong, "garbledgarbled1138",
-		lab.PrivateKeyLine(encrypted), lab.PrivateKeyLine(user.PEM), lab.PrivateKeyLine(stranger.PEM))
+		lab.PrivateKeyLine(encrypted), lab.PrivateKeyLine(user.PEM), lab.PrivateKeyLine(unknown.PEM))
 
 	const open = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice","auth":%s,"ssh_options":%s}`
 	type auth struct {
@@ -345,7 +345,7 @@ func TestWrongCredentials(t *testing.T) {
 			"AUTH_FAILED",
 			[]string{"alice@127.0.0.1", "password"},
 		},
-		{"strange key", auth{Key: stranger.PEM}, nil, "AUTH_FAILED", []string{"alice@127.0.0.1", "key"}},
+		{"strange key", auth{Key: unknown.PEM}, nil, "AUTH_FAILED", []string{"alice@127.0.0.1", "key"}},
 		{"wrong passphrase", auth{Key: encrypted, Passphrase: wrong}, nil, "AUTH_FAILED", []string{"passphrase"}},
 		{"no passphrase", auth{Key: encrypted}, nil, "AUTH_FAILED", []string{"private key of the call", "its passphrase was not given; pass it", "auth.passphrase"}},
 		{"no passphrase for a file", auth{}, []string{"-i", locked}, "AUTH_FAILED", []string{"passphrase", locked}},

@@ -53,10 +53,10 @@ func texts(v any, into []string) []string {
 
 // spokenOf returns every possible name in the texts that a caller received: each string, and each part of it that looks
 // like a person's name.
-func spokenOf(tb testing.TB, told ...string) []string {
+func spokenOf(tb testing.TB, received ...string) []string {
 	tb.Helper()
 	var words []string
-	for _, text := range told {
+	for _, text := range received {
 		var v any
 		if err := json.Unmarshal([]byte(text), &v); err != nil {
 			tb.Fatalf("%s: %v", text, err)
@@ -258,7 +258,7 @@ func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := c.Call(
+	received := c.Call(
 		t,
 		lab.ToolSession,
 		`{"action":"status","session_id":%s}`,
@@ -269,7 +269,7 @@ func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 		`{"action":"list"}`,
 	).Text
 	for what, text := range map[string]string{
-		"what an agent is told": told, "the audit log": string(trail), "the log": c.Log.String(), "the terminal": p.Text(),
+		"the results of an agent": received, "the audit log": string(trail), "the log": c.Log.String(), "the terminal": p.Text(),
 	} {
 		if strings.Contains(text, proof) {
 			t.Errorf("%s holds the proof", what)

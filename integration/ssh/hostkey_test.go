@@ -276,7 +276,7 @@ func TestOneKnownKeyOfThree(t *testing.T) {
 	s := lab.StartSSHD(t, "HostKey "+rsa.Write(t, dir, "rsa"), "HostKey "+ecdsa.Write(t, dir, "ecdsa"))
 	h := lab.HomeFor(t, []*lab.SSHD{s})
 	c := h.Connect(t)
-	stranger := lab.NewKey(t, "ed25519")
+	unknown := lab.NewKey(t, "ed25519")
 	for _, test := range []struct {
 		name string
 		key  lab.Key
@@ -285,7 +285,7 @@ func TestOneKnownKeyOfThree(t *testing.T) {
 		{"ed25519", s.HostKey, ""},
 		{"ecdsa", ecdsa, ""},
 		{"rsa", rsa, ""},
-		{"none of them", stranger, "HOSTKEY_MISMATCH"},
+		{"none of them", unknown, "HOSTKEY_MISMATCH"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h.Write(t, h.KnownHosts, lab.KnownHostsLine(s.Port, test.key)+"\n")

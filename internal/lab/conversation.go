@@ -51,7 +51,8 @@ func (h *Home) Converse(tb testing.TB, args ...string) *Conversation {
 		}
 	}()
 	c.Send(
-		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"integration","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+			`"capabilities":{},"clientInfo":{"name":"integration","version":"1"}}}` + "\n" +
 			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n",
 	)
 	a := c.Next()
@@ -77,7 +78,7 @@ func (c *Conversation) Request(tool, arguments string, values ...string) (line, 
 	for i, v := range values {
 		encoded[i] = fmt.Sprintf("%q", v)
 	}
-	c.told.Call(c.TB, fmt.Sprintf(arguments, encoded...))
+	c.sent.Call(c.TB, fmt.Sprintf(arguments, encoded...))
 	c.lastID++
 	id = fmt.Sprint(c.lastID)
 	return fmt.Sprintf(

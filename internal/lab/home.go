@@ -120,7 +120,8 @@ func (h *Home) InNamespace(tb testing.TB, script, dir string) {
 	}
 	if out, err := exec.Command(namespace[0], append(namespace[1:], "/bin/true")...).CombinedOutput(); err != nil {
 		tb.Fatalf(
-			"a disk of our own needs a mount namespace, and %v gives none (%v: %s): run the test as root, or allow user namespaces",
+			"a disk of our own needs a mount namespace, and %v gives none (%v: %s): "+
+				"run the test as root, or allow user namespaces",
 			namespace,
 			err,
 			bytes.TrimSpace(out),

@@ -62,7 +62,9 @@ func StartNamespace(t *testing.T) *Namespace {
 	if os.Getuid() != 0 {
 		if out, err := exec.Command("sudo", "-n", "true").CombinedOutput(); err != nil {
 			t.Fatalf(
-				"the lab needs root for its namespace, and sudo -n does not give it (%v: %s). Run this line, then run again:\n\n\tsudo -v\n\nor run the test as root:\n\n\tsudo env PATH=\"$PATH\" go test -race -run TestLab ./integration/ssh",
+				"the lab needs root for its namespace, and sudo -n does not give it (%v: %s). "+
+					"Run this line, then run again:\n\n\tsudo -v\n\n"+
+					"or run the test as root:\n\n\tsudo env PATH=\"$PATH\" go test -race -run TestLab ./integration/ssh",
 				err,
 				bytes.TrimSpace(out),
 			)

@@ -56,7 +56,8 @@ func (l *Namespace) SSHD(t *testing.T, c ServerConfig) *Server {
 	) // the first value counts
 	config.WriteString("AuthorizedKeysFile /etc/ssh/lab/authorized/%u\n")
 	config.WriteString(
-		"PidFile none\nUseDNS no\nPrintMotd no\nPrintLastLog no\nLogLevel DEBUG1\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n",
+		"PidFile none\nUseDNS no\nPrintMotd no\nPrintLastLog no\n" +
+			"LogLevel DEBUG1\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n",
 	)
 	for i, k := range s.Keys {
 		path := fmt.Sprintf("%s/host%d", dir, i)

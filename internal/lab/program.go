@@ -29,7 +29,7 @@ type Program struct {
 	Audit  string        // its audit log, which other programs of the same home may write too
 	Ended  chan struct{} // closed when the process has ended
 	status error         // of the process, once it has ended
-	told   leaktest.Client
+	sent   leaktest.Client
 	Killed bool // by the test: then its status does not matter
 
 	mu      sync.Mutex // guards the following

@@ -48,7 +48,7 @@ func TestAuth(t *testing.T) {
 		{"nothing needed", Config{NoAuth: true}, nil, true, map[Attempt]int{{"demo", "none"}: 1}, nil},
 		{"password", Config{Passwords: passwords}, []ssh.AuthMethod{ssh.Password("secret")}, true, map[Attempt]int{{"demo", "none"}: 1, {"demo", "password"}: 1}, nil},
 		{"wrong password", Config{Passwords: passwords}, []ssh.AuthMethod{ssh.Password("Secret")}, false, map[Attempt]int{{"demo", "none"}: 1, {"demo", "password"}: 1}, nil},
-		{"unknown user", Config{Passwords: map[string]string{"eve": "x"}}, []ssh.AuthMethod{ssh.Password("")}, false, nil, nil},
+		{"mismatched user", Config{Passwords: map[string]string{"eve": "x"}}, []ssh.AuthMethod{ssh.Password("")}, false, nil, nil},
 		{"password not offered", Config{AuthorizedKeys: keys}, []ssh.AuthMethod{ssh.Password("secret")}, false, map[Attempt]int{{"demo", "none"}: 1}, nil},
 		{"publickey", Config{AuthorizedKeys: keys}, []ssh.AuthMethod{ssh.PublicKeys(other, good)}, true, map[Attempt]int{{"demo", "none"}: 1, {"demo", "publickey"}: 2}, nil},
 		{"wrong key", Config{AuthorizedKeys: keys}, []ssh.AuthMethod{ssh.PublicKeys(other)}, false, nil, nil},
@@ -106,9 +106,9 @@ func TestCredentialsSeen(t *testing.T) {
 			Config{Handler: echo, Passwords: map[string]string{}, AuthorizedKeys: []ssh.PublicKey{good.PublicKey()}},
 		)
 
-		stranger := clientConfig(s, ssh.Password("secret"), ssh.PublicKeys(good))
-		stranger.HostKeyCallback = ssh.FixedHostKey(other.PublicKey())
-		if _, err := login(t, s, stranger); err == nil {
+		mismatched := clientConfig(s, ssh.Password("secret"), ssh.PublicKeys(good))
+		mismatched.HostKeyCallback = ssh.FixedHostKey(other.PublicKey())
+		if _, err := login(t, s, mismatched); err == nil {
 			t.Error("login despite another host key")
 		}
 		synctest.Wait()

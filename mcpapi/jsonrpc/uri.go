@@ -33,11 +33,11 @@ func TellURI(answer []byte, uri json.RawMessage) []byte {
 		return answer
 	}
 	e.Error.Data = data
-	told, err := EncodeLine(e)
+	line, err := EncodeLine(e)
 	if err != nil {
 		return answer
 	}
-	return told
+	return line
 }
 
 // URIOf returns the URI in the params of a resources/read, nil if they have none.

@@ -47,8 +47,10 @@ var cursorKeys = map[string]string{
 }
 
 // List names all keys, for people and models.
-const List = "enter tab shift_tab space backspace insert delete esc home end page_up page_down arrow_up arrow_down arrow_left arrow_right f1-f12 " +
-	"ctrl_a-ctrl_z ctrl_space ctrl_backslash ctrl_right_bracket ctrl_caret ctrl_underscore alt_a-alt_z; telnet: break interrupt_process abort_output ayt eof; ssh: break"
+const List = "enter tab shift_tab space backspace insert delete esc home end page_up page_down " +
+	"arrow_up arrow_down arrow_left arrow_right f1-f12 " +
+	"ctrl_a-ctrl_z ctrl_space ctrl_backslash ctrl_right_bracket ctrl_caret ctrl_underscore alt_a-alt_z; " +
+	"telnet: break interrupt_process abort_output ayt eof; ssh: break"
 
 // Bytes returns the bytes that the named key sends. applicationCursor is whether the program has asked for the arrow
 // keys, home and end in their application form (DECCKM, DECSET 1).

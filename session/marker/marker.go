@@ -55,7 +55,8 @@ func Check(prefix, suffix string) string {
 	case strings.ContainsAny(prefix+suffix, "\x00\r\n"):
 		return "a custom marker cannot hold NUL, CR or LF, which terminals change; choose other characters"
 	case suffix[0] >= '0' && suffix[0] <= '9':
-		return "the suffix of a custom marker cannot begin with a digit, which would be taken for one of the exit code; choose another"
+		return "the suffix of a custom marker cannot begin with a digit, which would be taken for one of the exit code; " +
+			"choose another"
 	}
 	return ""
 }

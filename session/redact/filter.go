@@ -167,11 +167,11 @@ type filter struct {
 	words   []*secret       // those shorter than commonWord
 	size    int             // of all secrets
 
-	// The end of the stream, if an echo may have begun there. The first told bytes of it were passed on already, as Mask
+	// The end of the stream, if an echo may have begun there. The first released bytes of it were passed on already, as Mask
 	// if masked is set.
-	held   []byte
-	told   int
-	masked bool
+	held     []byte
+	released int
+	masked   bool
 }
 
 func (f *filter) add(secrets []*secret) {
@@ -226,13 +226,13 @@ func (f *filter) settle(out []byte) []byte {
 			break
 		}
 		if n > 0 {
-			if at >= f.told || !f.masked {
+			if at >= f.released || !f.masked {
 				out = append(out, Mask...)
 			}
 			at += n
 			continue
 		}
-		if at >= f.told {
+		if at >= f.released {
 			out = append(out, c)
 		}
 		if at++; c == '\n' {
@@ -287,7 +287,7 @@ func (f *filter) cut(n int) {
 	rest := copy(f.held, f.held[n:])
 	clear(f.held[rest:])
 	f.held = f.held[:rest]
-	if f.told = max(f.told-n, 0); f.told == 0 {
+	if f.released = max(f.released-n, 0); f.released == 0 {
 		f.masked = false
 	}
 }
@@ -300,18 +300,18 @@ func (f *filter) release(out []byte) []byte {
 	}
 	switch {
 	case f.masked:
-	case f.telling():
+	case f.reveals():
 		out = append(out, Mask...)
 		f.masked = true
 	default:
-		out = append(out, f.held[f.told:]...)
+		out = append(out, f.held[f.released:]...)
 	}
-	f.told = len(f.held)
+	f.released = len(f.held)
 	return out
 }
 
-// telling reports whether the bytes held show more of a secret than may be shown.
-func (f *filter) telling() bool {
+// reveals reports whether the bytes held show more of a secret than may be shown.
+func (f *filter) reveals() bool {
 	if f.begin == nil {
 		return false
 	}
@@ -324,6 +324,6 @@ func (f *filter) telling() bool {
 }
 
 // waiting returns how many bytes are held back.
-func (f *filter) waiting() int { return len(f.held) - f.told }
+func (f *filter) waiting() int { return len(f.held) - f.released }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }

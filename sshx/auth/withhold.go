@@ -26,8 +26,8 @@ type withholding struct {
 // A Trial reports the credentials that a hop would withhold, instead of
 // withholding them: each one once, for any number of logins.
 type Trial struct {
-	Tell func(credential string, why error)
-	told sync.Map
+	Report   func(credential string, why error)
+	reported sync.Map
 }
 
 // refuses returns why a credential must not be used under the condition, or "" if
@@ -49,8 +49,8 @@ func (w *withholding) refuses(credential string, c term.CredentialCondition) str
 	why = fmt.Sprintf("%s (%s)", why, c.Rule)
 	// Rules on trial are reported but not enforced.
 	if t := w.h.Tried; t != nil {
-		if _, again := t.told.LoadOrStore(credential, true); !again {
-			t.Tell(credential+" at "+w.h.Name, &term.Error{
+		if _, again := t.reported.LoadOrStore(credential, true); !again {
+			t.Report(credential+" at "+w.h.Name, &term.Error{
 				Kind: term.PolicyDenied, Msg: credential + " would be withheld: " + why,
 				Facts: term.Facts{term.ConnectFailure{Hop: w.h.Name}, term.Denial{Rule: c.Rule}},
 			})

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-func TestCrewKeepsAFault(t *testing.T) {
+func TestGroupKeepsAFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var faults []error
 		c := group{fault: func(cause error) { faults = append(faults, cause) }}

@@ -34,7 +34,7 @@ func (r *Route) Judge(ctx context.Context, approve term.Approve) error {
 		h.may = grant.Hop(i)
 		h.HostKeys.KeepRecord = h.may.KeepRecord && grant.Report == nil
 		if grant.Report != nil {
-			h.tried = &auth.Trial{Tell: grant.Report}
+			h.tried = &auth.Trial{Report: grant.Report}
 		}
 	}
 	return nil

@@ -43,9 +43,11 @@ func (p *Planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 	policy, ok := policies[want]
 	if !ok {
 		return 0, &term.Error{
-			Kind:  term.InvalidArgument,
-			Msg:   fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want),
-			Facts: term.Facts{term.ArgumentFault{Field: term.FieldHostKeyPolicy, Allowed: []string{"strict", "ask", "accept_new", "disabled"}}},
+			Kind: term.InvalidArgument,
+			Msg:  fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want),
+			Facts: term.Facts{term.ArgumentFault{
+				Field: term.FieldHostKeyPolicy, Allowed: []string{"strict", "ask", "accept_new", "disabled"},
+			}},
 		}
 	}
 	if strictness[want] >= strictness[p.o.HostKeyFloor] {
@@ -75,7 +77,9 @@ func (p *Planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 			"host key policy %s (from %s) is weaker than the operator allows, %s", want, from, p.o.HostKeyFloor,
 		),
 		Advice: advice,
-		Facts:  term.Facts{term.ArgumentFault{Field: term.FieldHostKeyPolicy}, term.Denial{Setting: term.SettingHostKeyFloor}},
+		Facts: term.Facts{
+			term.ArgumentFault{Field: term.FieldHostKeyPolicy}, term.Denial{Setting: term.SettingHostKeyFloor},
+		},
 	}
 }
 
