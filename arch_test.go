@@ -92,7 +92,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/stdio", ours: []string{"mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
 	{pkg: "mcpapi", ours: []string{"mcpapi/jsonrpc", "mcpapi/stdio", "session/keys", "session/lane", "session/shell", "term", "session", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi", "term", "session", "session/prompt", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
-	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi", "mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
+	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi", "mcpapi/jsonrpc", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
 	{pkg: "internal/rundir", theirs: []string{"golang.org/x/sys"}, why: "it is a folder and the locks in it, whatever they are for"},
@@ -106,6 +106,7 @@ var importRules = []rule{
 	{pkg: "scripts/dist", why: "a person who checks a release must be able to read all the code that made it"},
 	{pkg: "examples/...", ours: []string{"session", "sshx", "term"}, why: "an example imports what a user of the library would import"},
 	{pkg: "internal/tty", ours: []string{"term", "vt"}, theirs: []string{"golang.org/x/term"}, why: "it knows the terminal of this process, and no session"},
+	{pkg: "internal/cliadvice", ours: []string{"term", "mcpapi"}, why: "it is text about errors, and does nothing"},
 	{pkg: "internal/client", ours: []string{"control", "internal/tty"}, why: "it calls tools and knows no engine"},
 	{pkg: "internal/tmux", ours: []string{"config", "internal/rundir", "internal/tty"}, why: "it shows windows and knows no session"},
 	{pkg: "internal/attach", ours: []string{"control", "vt", "internal/client", "internal/tmux", "internal/tty"}, theirs: []string{"golang.org/x/term"}, why: "a person has the tools of an agent and no more"},
@@ -115,7 +116,8 @@ var importRules = []rule{
 	{
 		pkg: "internal/doctor",
 		ours: []string{
-			"term", "sshx", "ptyx", "devlock", "config", "control", "internal/app", "internal/client", "internal/rundir",
+			"term", "sshx", "ptyx", "devlock", "config", "control", "internal/app", "internal/cliadvice",
+			"internal/client", "internal/rundir",
 			"internal/tty",
 		},
 		why: "it looks, and opens no session",
@@ -128,7 +130,7 @@ var importRules = []rule{
 		ours: []string{
 			"term", "session", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"mcpapi", "mcpapi/stdio", "mcpapi/httpserve", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
-			"control", "internal/logging",
+			"control", "internal/cliadvice", "internal/logging",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go"},
 		why:    "it wires the parts of the configuration once, and reads no command line",

@@ -2,9 +2,11 @@ package mcpapi
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"strings"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -96,6 +98,7 @@ var advice = map[term.Reason]string{
 	term.ReasonCanceledRunning: "wait for it with exec_id {exec}",
 
 	term.ReasonNoTask:      "pass a task_id, the name under which the lock is held, here and in each call that needs the lock",
+	term.ReasonTaskOmitted: "if that task is yours, pass its name as task_id; reading is allowed, for anything else wait",
 	term.ReasonHeldTakable: "reading is allowed, for anything else wait, or take the lock over (ptyctl_session lock with take_over true)",
 	term.ReasonNotHeld:     "take it with ptyctl_session lock",
 	term.ReasonTakenOver:   "read what the terminal shows, then take the lock again with ptyctl_session lock",
@@ -189,22 +192,40 @@ func argumentOf(e *term.Error) string {
 	return " (" + name + ")"
 }
 
-// said returns an error's text for a warning, with the tools' advice if it is a term.Error.
-func said(err error) string {
+// words turn an error into text for one caller.
+type words func(*term.Error) string
+
+// wordsFor returns the words of the caller: those of the tools, or its own if it is a command of ptyctl that shows
+// errors to a person. The command call is none: its results are those of an agent. The name is the client's own claim,
+// and decides about the wording alone.
+func wordsFor(ctx context.Context) words {
+	own := callerFrom(ctx).Message
+	if own == nil {
+		return Message
+	}
+	name, _, _ := jsonrpc.ClientFromContext(ctx)
+	if name == "ptyctl" || strings.HasPrefix(name, "ptyctl ") && name != "ptyctl call" {
+		return own
+	}
+	return Message
+}
+
+// of returns the text of any error, for a warning.
+func (w words) of(err error) string {
 	if e, ok := errors.AsType[*term.Error](err); ok {
-		return Message(e)
+		return w(e)
 	}
 	return err.Error()
 }
 
-// endReason is why a session has ended, with the advice for a caller of this package's own tools.
-func endReason(end session.End) string {
+// endReason is why a session has ended.
+func (w words) endReason(end session.End) string {
 	e, ok := errors.AsType[*term.Error](end.Err)
 	if !ok {
 		return end.Reason
 	}
 	advised := *e
-	advised.Msg, advised.Advice = Message(e), ""
+	advised.Msg, advised.Advice = w(e), ""
 	return advised.Error()
 }
 

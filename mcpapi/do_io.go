@@ -90,7 +90,7 @@ func write(ctx context.Context, c *Call, s *session.Session, in *ioArgs, out *io
 		s.Settle(ctx, read.Timeout)
 		out.State = s.State()
 		if i := s.Info(); i.State.Ended() {
-			c.Warn("the session is over: " + i.End.Reason)
+			c.Warn("the session is over: " + wordsFor(ctx).endReason(i.End))
 		}
 		read.Timeout -= time.Since(start)
 	}
@@ -99,7 +99,7 @@ func write(ctx context.Context, c *Call, s *session.Session, in *ioArgs, out *io
 		read.Timeout = max(0, min(read.Timeout, c.Limits().MaxWait-time.Since(start)))
 		chunk := s.Read(ctx, read)
 		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
-			c.Warn(said(s.TooManyReads()))
+			c.Warn(wordsFor(ctx).of(s.TooManyReads()))
 		}
 		show(c, s, chunk, in, out)
 	}

@@ -43,7 +43,7 @@ func listSessions(ctx context.Context, c *Call, in *sessionArgs, out *sessionOut
 	if in.State != "" {
 		states = []session.State{in.State}
 	}
-	out.list(c.Sessions(ctx, states...), listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host})
+	out.list(c.Sessions(ctx, states...), listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host}, wordsFor(ctx))
 	out.Capabilities = &capabilities{
 		SplitStdoutStderr: term.Yes,
 		ExitCode:          term.Yes,
@@ -61,26 +61,26 @@ func status(ctx context.Context, c *Call, in *sessionArgs, out *sessionOut) erro
 	if err != nil {
 		return err
 	}
-	out.show(s)
+	out.show(s, wordsFor(ctx))
 	out.Session.TypingDenied = term.FactOf[term.Denial](s.MayType(ctx)).Rule
 	return nil
 }
 
 // statusOf is the result of status for a session, as a resource shows it.
-func statusOf(s *session.Session) any {
+func statusOf(s *session.Session, w words) any {
 	out := &sessionOut{Action: "status", Success: true}
-	out.show(s)
+	out.show(s, w)
 	return out
 }
 
 // show puts the status of s into the result.
-func (out *sessionOut) show(s *session.Session) {
+func (out *sessionOut) show(s *session.Session, w words) {
 	i := s.Info()
 	out.SessionID, out.State, out.Prompt, out.WaitingForInput = i.ID, i.State, (*Prompt)(i.Prompt), i.Prompt != nil
 	if i.Lease != nil {
 		out.lease(*i.Lease)
 	}
-	out.Session = newSessionStatus(i)
+	out.Session = newSessionStatus(i, w)
 	out.Session.Profile = s.Expect().Profile
 	out.Session.TxEvents = newTxEvents(s.TxEvents())
 }

@@ -242,7 +242,7 @@ func (l *login) answer(
 		err = a.Answer(ctx, []byte(text))
 	}
 	if err != nil && !errors.Is(err, term.Busy) { // Busy: another caller answered first
-		l.call.Warn("the answer could not be given: " + said(err))
+		l.call.Warn("the answer could not be given: " + wordsFor(ctx).of(err))
 		return false
 	}
 	return true

@@ -40,15 +40,15 @@ func hostMatches(pattern, host string) bool {
 
 // list puts the matching sessions into the result: first those that are open or connecting, then the ended ones, each
 // group oldest first. count is the number before the cut.
-func (out *sessionOut) list(all []session.Info, f listFilter) {
+func (out *sessionOut) list(all []session.Info, f listFilter, w words) {
 	entries, ended := []listEntry{}, []listEntry{}
 	for _, i := range all {
 		switch {
 		case !f.matches(i):
 		case i.State.Ended():
-			ended = append(ended, newListEntry(i))
+			ended = append(ended, newListEntry(i, w))
 		default:
-			entries = append(entries, newListEntry(i))
+			entries = append(entries, newListEntry(i, w))
 		}
 	}
 	entries = append(entries, ended...)
@@ -59,8 +59,8 @@ func (out *sessionOut) list(all []session.Info, f listFilter) {
 }
 
 // sessionList is the result of list for these sessions, as a resource shows it.
-func sessionList(all []session.Info) any {
+func sessionList(all []session.Info, w words) any {
 	out := &sessionOut{Action: "list", Success: true}
-	out.list(all, listFilter{})
+	out.list(all, listFilter{}, w)
 	return out
 }

@@ -16,6 +16,10 @@ type Caller struct {
 	Isolated  bool   // knows only of the sessions that its own token has opened
 	Operator  bool   // is the person who runs ptyctl: see term.Actor
 
+	// Message returns the text of an error for a person at a command of ptyctl, who has flags and no tools. nil: there
+	// are no such commands, and every caller gets the words of the tools.
+	Message func(*term.Error) string
+
 	// Attachment is the person at a terminal who sends the request; see Attachments. The zero value means no person.
 	Attachment term.Attachment
 }

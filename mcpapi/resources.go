@@ -126,7 +126,7 @@ func (s resources) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResour
 
 // readSessions returns the list of sessions, as JSON.
 func (s resources) readSessions(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	return jsonResource(req.Params.URI, sessionList(s.seen(ctx)))
+	return jsonResource(req.Params.URI, sessionList(s.seen(ctx), wordsFor(ctx)))
 }
 
 // readStatus returns the status of one session, as JSON.
@@ -136,7 +136,7 @@ func (s resources) readStatus(ctx context.Context, req mcp.ReadResourceRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return jsonResource(req.Params.URI, statusOf(found))
+	return jsonResource(req.Params.URI, statusOf(found, wordsFor(ctx)))
 }
 
 // readTail returns the end of a session's output as clean text, without control sequences.

@@ -89,7 +89,7 @@ func (e *encoder) failure(ctx context.Context, err error) (*mcp.CallToolResult, 
 	f.Retryable = f.ErrorCode.Retryable()
 	var known *term.Error
 	if errors.As(err, &known) {
-		f.Message = Message(known)
+		f.Message = wordsFor(ctx)(known)
 		if d := DetailsOf(known); d != nil || known.Session != "" {
 			f.Details = &errorDetails{SessionID: known.Session, Details: d}
 		}

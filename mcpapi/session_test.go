@@ -215,6 +215,9 @@ func TestLocks(t *testing.T) {
 		} {
 			for _, a := range args {
 				r := l.fails(tool, `{"session_id":"$S",`+a+other+`}`, term.Locked, "task a holds", "reading is allowed")
+				if hint := "if that task is yours, pass its name as task_id"; strings.Contains(r.text, hint) != (other == "") {
+					t.Errorf("%s%s: %s; want the hint %q only without task_id", a, other, r.text, hint)
+				}
 				if r.Details.LockHolder != "a" || r.Details.LockExpiresAt < first {
 					t.Errorf("%s: details %+v", a, r.Details)
 				}

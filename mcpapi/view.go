@@ -30,11 +30,11 @@ type listEntry struct {
 	Capabilities *capabilities `json:"capabilities,omitempty"`
 }
 
-// newListEntry is the wire form of a session in a list.
-func newListEntry(i session.Info) listEntry {
+// newListEntry is the wire form of a session in a list, for a caller with these words.
+func newListEntry(i session.Info, w words) listEntry {
 	e := listEntry{
 		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host,
-		State: i.State, EndReason: endReason(i.End),
+		State: i.State, EndReason: w.endReason(i.End),
 		CreatedAt: i.Created.UnixMilli(), LastActivity: max(millis(i.LastIn), millis(i.LastOut)), Waiting: i.Prompt != nil,
 	}
 	if i.Lease != nil {
@@ -129,9 +129,9 @@ func newTxEvents(events []session.TxEvent) []txEvent {
 }
 
 // newSessionStatus is the wire form of everything known about a session, except its patterns and its recent input.
-func newSessionStatus(i session.Info) *sessionStatus {
+func newSessionStatus(i session.Info, w words) *sessionStatus {
 	st := &sessionStatus{
-		listEntry: newListEntry(i), EndedAt: millis(i.End.Time),
+		listEntry: newListEntry(i, w), EndedAt: millis(i.End.Time),
 		PTY: i.About.PTY, BytesIn: i.BytesIn, BytesOut: i.BytesOut, LastIn: millis(i.LastIn), LastOut: millis(i.LastOut),
 		DrainedAt: millis(
 			i.Drained,

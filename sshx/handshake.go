@@ -144,6 +144,9 @@ const maxBanner = 64 << 10
 // VersionAddendum.
 const clientVersion = "SSH-2.0-ptyctl"
 
+// checkPort is the advice where the server is not one for SSH.
+const checkPort = "check the port"
+
 // explain converts the error that ended a handshake to one that the caller can
 // act on.
 func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *auth.Planner, err error) error {
@@ -153,8 +156,10 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 		return context.Cause(w.ctx)
 	}
 	failure := term.ConnectFailure{Hop: h.String(), ServerMessage: conn.said()}
-	failed := func(kind term.Kind, format string, args ...any) error {
-		return &term.Error{Kind: kind, Err: err, Msg: fmt.Sprintf(format, args...), Facts: term.Facts{failure}}
+	failed := func(kind term.Kind, advice, format string, args ...any) error {
+		return &term.Error{
+			Kind: kind, Err: err, Msg: fmt.Sprintf(format, args...), Advice: advice, Facts: term.Facts{failure},
+		}
 	}
 	if known := hostKeyError(h, failure, err); known != nil {
 		return known
@@ -183,28 +188,31 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 		failure.ServerOffers = none.RequestedAlgorithms
 		return failed(
 			term.ConnectFailed,
-			"%s and ptyctl have no common algorithm for %s: the server offers only %s; if you trust it, allow one "+
-				"of them in ssh_config (KexAlgorithms, Ciphers, MACs or HostKeyAlgorithms with a leading +)",
+			"if you trust it, allow one of them in ssh_config "+
+				"(KexAlgorithms, Ciphers, MACs or HostKeyAlgorithms with a leading +)",
+			"%s and ptyctl have no common algorithm for %s: the server offers only %s",
 			h,
 			none.What,
 			strings.Join(none.RequestedAlgorithms, ", "),
 		)
 	}
 	if old, ok := errors.AsType[errNotSSH2](err); ok {
-		return failed(term.ConnectFailed, "%s is not an SSH 2 server: it says %q; check the port", h, old.line)
+		return failed(term.ConnectFailed, checkPort, "%s is not an SSH 2 server: it says %q", h, old.line)
 	}
 	if errors.Is(err, errTelnet) {
 		failure.ServerMessage = "" // the bytes are not text
 		return failed(
 			term.ConnectFailed,
-			"%s is a Telnet server, not an SSH server; use protocol telnet, or check the port",
+			"use protocol telnet, or check the port",
+			"%s is a Telnet server, not an SSH server",
 			h,
 		)
 	}
 	if strings.HasPrefix(failure.ServerMessage, "HTTP/") {
 		return failed(
 			term.ConnectFailed,
-			"%s is a web server, not an SSH server: it says %q; check the port",
+			checkPort,
+			"%s is a web server, not an SSH server: it says %q",
 			h,
 			failure.ServerMessage,
 		)
@@ -219,11 +227,14 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 	case stepAuth:
 		seen.Describe(&failure)
 		if len(seen.Tried) == 0 {
-			return failed(term.ConnectFailed, "%s ended the connection before anything could be tried: %v; try again", h, err)
+			return failed(
+				term.ConnectFailed, "try again", "%s ended the connection before anything could be tried: %v", h, err,
+			)
 		}
 		ended := failed(
 			term.AuthFailed,
-			"%s ended the connection during authentication (tried: %s): %v; check username and credentials",
+			"check username and credentials",
+			"%s ended the connection during authentication (tried: %s): %v",
 			h,
 			strings.Join(seen.Tried, ", "),
 			err,
@@ -234,12 +245,14 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 		return ended
 	case stepBanner:
 		if conn.ended() == nil {
-			return failed(term.ConnectFailed, "%s does not identify itself as an SSH server%s: %v; check the port", h, said, err)
+			return failed(
+				term.ConnectFailed, checkPort, "%s does not identify itself as an SSH server%s: %v", h, said, err,
+			)
 		}
 		closed := failed(
 			term.ConnectFailed,
-			"%s closed the connection before it identified itself as an SSH server%s: %v; "+
-				"check the port, or try again if the server limits new connections (MaxStartups)",
+			checkPort+", or try again if the server limits new connections (MaxStartups)",
+			"%s closed the connection before it identified itself as an SSH server%s: %v",
 			h,
 			said,
 			err,
@@ -253,7 +266,8 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 	default:
 		return failed(
 			term.ConnectFailed,
-			"the key exchange with %s failed%s: %v; try again, and check the network for interference",
+			"try again, and check the network for interference",
+			"the key exchange with %s failed%s: %v",
 			h,
 			said,
 			err,

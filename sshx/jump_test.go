@@ -124,8 +124,8 @@ func TestWaysThatDoNotWork(t *testing.T) {
 				l.server(addr2, sshserver.Config{})
 				l.config(tc.config)
 				e := l.fails(to("192.0.2.2", ""), nil, tc.kind)
-				if !strings.Contains(e.Msg, tc.says) {
-					t.Errorf("%q lacks %q", e.Msg, tc.says)
+				if !strings.Contains(e.Message(), tc.says) {
+					t.Errorf("%q lacks %q", e.Message(), tc.says)
 				}
 				if tc.hop != "" && (term.FactOf[term.ConnectFailure](e).Hop != tc.hop || len(term.FactOf[term.ConnectFailure](e).Ladder) != 2 || lastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "tcp!") {
 					t.Errorf("hop %q, steps %+v", term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).Ladder)

@@ -76,8 +76,8 @@ func TestConnectFailures(t *testing.T) {
 				if took := time.Since(start); tc.after >= 0 && took != tc.after {
 					t.Errorf("took %v, want %v", took, tc.after)
 				}
-				if !strings.Contains(e.Msg, tc.message) || !strings.Contains(e.Msg, host1) {
-					t.Errorf("message %q lacks %q or the host", e.Msg, tc.message)
+				if !strings.Contains(e.Message(), tc.message) || !strings.Contains(e.Message(), host1) {
+					t.Errorf("message %q lacks %q or the host", e.Message(), tc.message)
 				}
 				if e.Op != "open" || term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || term.FactOf[term.ConnectFailure](e).ServerMessage != tc.said && tc.said != "" {
 					t.Errorf("op %q, hop %q, server message %q", e.Op, term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).ServerMessage)

@@ -149,8 +149,8 @@ func TestTunnelsThatDoNotCome(t *testing.T) {
 				}
 				e := noTunnel(t, sshx.NewNetwork(l.opts), behind("u@192.0.2.1"), nil, tc.kind)
 				got := strings.TrimPrefix(strings.Join(steps(term.FactOf[term.ConnectFailure](e).Ladder), " "), "dns ")
-				if !strings.Contains(e.Msg, tc.says) || term.FactOf[term.ConnectFailure](e).Hop != tc.hop || got != tc.steps {
-					t.Errorf("%q, hop %q, steps %q", e.Msg, term.FactOf[term.ConnectFailure](e).Hop, got)
+				if !strings.Contains(e.Message(), tc.says) || term.FactOf[term.ConnectFailure](e).Hop != tc.hop || got != tc.steps {
+					t.Errorf("%q, hop %q, steps %q", e.Message(), term.FactOf[term.ConnectFailure](e).Hop, got)
 				}
 				synctest.Wait()
 				if s := j.Stats(); s.Open != 0 || s.PasswordsSeen != 0 {

@@ -4,7 +4,7 @@ import "fmt"
 
 // A Reason is the cause of a refusal or failure, in more detail than its Kind. Programs
 // that serve other callers use it to give advice in their own words, for example which
-// tool to call or which flag to set. Error.Advice is the advice for callers of this
+// command to call or which flag to set. Error.Advice is the advice for callers of this
 // library.
 type Reason string
 
@@ -19,6 +19,7 @@ const (
 
 	// Reasons that concern the lock.
 	ReasonNoTask      Reason = "the call names no task"
+	ReasonTaskOmitted Reason = "the call names no task, and one of the same caller holds the lock"
 	ReasonHeldTakable Reason = "another task holds the lock, which may be taken over"
 	ReasonNotHeld     Reason = "the task does not hold the lock"
 	ReasonTakenOver   Reason = "the lock was taken over, and is free now"

@@ -44,8 +44,12 @@ func runExec(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	host, err := hostAt(c, where)
+	if err != nil {
+		return err
+	}
 	command := direct.Command{Lane: c.String("lane"), Timeout: c.Duration("timeout")}
-	if err := checkExec(command, words); err != nil {
+	if err := checkExec(host.Protocol, command, words); err != nil {
 		return usageError{err}
 	}
 	if c.Bool("argv") {
@@ -77,13 +81,9 @@ func runExec(c *cli.Context) (err error) {
 		return err
 	}
 	defer start.Close()
-	host, err := hostAt(c, where)
-	if err != nil {
-		return notReached(err)
-	}
 	at, err := direct.Open(c.Context, on, host, attach.NewPerson(os.Stdin, c.App.ErrWriter), os.Stderr)
 	if err != nil {
-		return notReached(err)
+		return notReached(c, err)
 	}
 	if command.Timeout <= 0 {
 		command.Timeout = a.Config().Limits.MaxExecTimeout
@@ -95,7 +95,7 @@ func runExec(c *cli.Context) (err error) {
 	case errors.As(err, new(*direct.OutputError)):
 		return err
 	case err != nil:
-		return notReached(err)
+		return notReached(c, err)
 	case end.TimedOut:
 		fmt.Fprintln(os.Stderr, "ptyctl: the command took too long and was stopped (--timeout)")
 		return exitStatus{124} // as timeout(1)
@@ -104,10 +104,12 @@ func runExec(c *cli.Context) (err error) {
 }
 
 // checkExec refuses what no call could run, before a connection is made and a password asked.
-func checkExec(command direct.Command, words []string) error {
+func checkExec(protocol string, command direct.Command, words []string) error {
 	switch {
 	case !slices.Contains([]string{"", "auto", "channel", "terminal"}, command.Lane):
 		return fmt.Errorf("--lane is %q; give channel, terminal or auto", command.Lane)
+	case command.Lane == "channel" && protocol == "telnet":
+		return errors.New("--lane channel needs SSH: Telnet has nothing beside the terminal; leave --lane out")
 	case command.Timeout < 0:
 		return fmt.Errorf("--timeout is %v; give a time such as 30s", command.Timeout)
 	case strings.TrimSpace(words[0]) == "":

@@ -6,13 +6,15 @@ import (
 	"os"
 	"slices"
 
+	"github.com/urfave/cli/v2"
+
 	"ptyctl/internal/tty"
 )
 
 // The exit statuses, besides 0, 1 (it failed) and 2 (it was called wrongly).
 const (
 	exitNotReached = 255 // exec, open: the host was not reached, or the command could not be run; as ssh(1)
-	exitNotTold    = 254 // exec, open: it has ended, and the far side gave no status
+	exitNoStatus   = 254 // exec, open: it has ended, and the far side gave no status
 )
 
 // An exitStatus ends the program with a status of its own, and without a word.
@@ -21,16 +23,21 @@ type exitStatus struct{ code int }
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
 // A failureToReach is a host that could not be used.
-type failureToReach struct{ error }
+type failureToReach struct {
+	command string // that could not use it, for example "exec"
+	error
+}
+
+func (e failureToReach) Error() string { return e.command + ": " + e.error.Error() }
 
 func (e failureToReach) Unwrap() error { return e.error }
 
 // notReached marks an error as the host's, not the command's on it.
-func notReached(err error) error {
+func notReached(c *cli.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	return failureToReach{err}
+	return failureToReach{c.Command.Name, err}
 }
 
 // remoteStatus passes a remote exit status on.
@@ -45,7 +52,7 @@ func remoteStatus(code *int, signal string) error {
 	default:
 		fmt.Fprintln(os.Stderr, "ptyctl: it has ended, and the far side does not tell with which status")
 	}
-	return exitStatus{exitNotTold}
+	return exitStatus{exitNoStatus}
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

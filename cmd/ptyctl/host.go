@@ -2,15 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
+	"ptyctl/internal/cliadvice"
 	"ptyctl/internal/direct"
 	"ptyctl/internal/logging"
 	"ptyctl/mcpapi"
+	"ptyctl/profile"
 )
 
 // newApp makes a ptyctl within this process: open and exec reach hosts with the tools that an agent has. Its log goes
@@ -48,20 +53,51 @@ func hostFlags() []cli.Flag {
 		&cli.IntFlag{Name: "p", Aliases: []string{"port"}, Usage: "the host's `PORT`"},
 		&cli.StringFlag{Name: "J", Usage: "jump hosts, as ssh -J"},
 		&cli.StringFlag{Name: "host-key", Usage: "the host key `POLICY`: strict, ask, accept_new; default as configured"},
-		&cli.StringFlag{Name: "profile", Usage: "the device family, as expect.profile"},
+		&cli.StringFlag{Name: "profile", Usage: "the device `FAMILY`; ptyctl profiles lists them"},
 	}
 }
 
-// hostAt returns the host at [USER@]HOST[:PORT], as hostFlags say to reach it.
+// hostAt returns the host at [USER@]HOST[:PORT], as hostFlags say to reach it. It refuses what no call could open,
+// before a connection is made and a password asked.
 func hostAt(c *cli.Context, where string) (direct.Host, error) {
 	to, err := destination(c, where)
-	return direct.Host{
+	h := direct.Host{
 		Protocol: c.String("protocol"), Host: to.Host, User: to.User, Port: to.Port,
 		Jump: c.String("J"), HostKeyPolicy: c.String("host-key"), Profile: c.String("profile"),
-	}, err
+	}
+	if err == nil {
+		err = checkHost(h)
+	}
+	return h, err
+}
+
+// hostKeyPolicies are the values of --host-key.
+var hostKeyPolicies = []string{"strict", "ask", "accept_new", "disabled"}
+
+func checkHost(h direct.Host) error {
+	_, known := profile.Get(h.Profile)
+	switch {
+	case h.Protocol != "ssh" && h.Protocol != "telnet":
+		return usageError{fmt.Errorf("--protocol is %q; give ssh or telnet", h.Protocol)}
+	case h.Port < 0 || h.Port > 65535:
+		return usageError{fmt.Errorf("-p is %d; give a port from 1 to 65535", h.Port)}
+	case h.HostKeyPolicy != "" && h.Protocol != "ssh" && h.Jump == "":
+		return usageError{
+			errors.New("--host-key is about SSH servers, and no -J names one; leave it out, or give --protocol ssh"),
+		}
+	case h.HostKeyPolicy != "" && !slices.Contains(hostKeyPolicies, h.HostKeyPolicy):
+		return usageError{
+			fmt.Errorf("--host-key is %q; give %s", h.HostKeyPolicy, strings.Join(hostKeyPolicies, ", ")),
+		}
+	case h.Profile != "" && !known:
+		return usageError{
+			fmt.Errorf("there is no --profile %q; ptyctl profiles lists the device families", h.Profile),
+		}
+	}
+	return nil
 }
 
 // asPerson marks the calls of a command as a person's, for the audit log.
 func asPerson(ctx context.Context) context.Context {
-	return mcpapi.WithCaller(ctx, mcpapi.Caller{Transport: "cli", Operator: true})
+	return mcpapi.WithCaller(ctx, mcpapi.Caller{Transport: "cli", Operator: true, Message: cliadvice.Message})
 }

@@ -80,7 +80,13 @@ func exitCode(err error) int {
 }
 
 // complain reports an error. Parts of it may be a server's words.
-func complain(err error) { fmt.Fprintf(os.Stderr, "ptyctl: %s\n", tty.Plain(err.Error())) }
+func complain(err error) {
+	name := "ptyctl:"
+	if errors.As(err, new(failureToReach)) { // its text begins with the name of the command
+		name = "ptyctl"
+	}
+	fmt.Fprintf(os.Stderr, "%s %s\n", name, tty.Plain(err.Error()))
+}
 
 func newCommandLine() *cli.App {
 	app := &cli.App{
@@ -145,6 +151,9 @@ func group(c *cli.Command) *cli.Command {
 }
 
 func wrongFlag(c *cli.Context, err error, _ bool) error {
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok { // it has lost a dash
+		err = fmt.Errorf("%s has no flag %s", c.Command.HelpName, "-"+strings.Repeat("-", min(len(name)-1, 1))+name)
+	}
 	return usageError{fmt.Errorf("%w; see %s --help", err, c.Command.HelpName)}
 }
 

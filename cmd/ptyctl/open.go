@@ -32,6 +32,10 @@ func runOpen(c *cli.Context) (err error) {
 			errors.New("open is for a person at a terminal; for a single command, call ptyctl exec HOST -- COMMAND"),
 		}
 	}
+	host, err := hostAt(c, args[0])
+	if err != nil {
+		return err
+	}
 	c.Context = asPerson(c.Context)
 	a, closeAll, err := newApp(c)
 	if err != nil {
@@ -43,15 +47,11 @@ func runOpen(c *cli.Context) (err error) {
 		return err
 	}
 	defer on.Close()
-	host, err := hostAt(c, args[0])
-	if err != nil {
-		return notReached(err)
-	}
 	host.PTY = &direct.PTY{Term: os.Getenv("TERM")}
 	host.PTY.Cols, host.PTY.Rows = tty.Size(os.Stdout)
 	at, err := direct.Open(c.Context, on, host, attach.NewPerson(os.Stdin, c.App.ErrWriter), os.Stderr)
 	if err != nil {
-		return notReached(err)
+		return notReached(c, err)
 	}
 	ended, err := at.Type(c.Context, attach.Options{Out: c.App.Writer, Raw: c.Bool("raw")})
 	if err != nil || !ended { // not ended: the person has left, or a signal came

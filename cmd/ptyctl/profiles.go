@@ -14,7 +14,7 @@ import (
 
 func profilesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "profiles", Usage: "list the device families that expect.profile knows, or show one",
+		Name: "profiles", Usage: "list the device families that --profile and expect.profile know, or show one",
 		ArgsUsage: "[NAME]",
 		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON: everything about all of them, or about one"}},
 		Action: func(c *cli.Context) error {

@@ -14,6 +14,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/control"
+	"ptyctl/internal/cliadvice"
 	"ptyctl/mcpapi/httpserve"
 )
 
@@ -76,6 +77,7 @@ func (s *controlSocket) serve(cfg config.Config, srv *server.MCPServer, metrics 
 	}
 	h := httpserve.New(srv, httpserve.Options{
 		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket",
+		Message: cliadvice.Message,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: metrics, Logger: s.log,
 	})
 	ctx, stop := context.WithCancel(context.Background())

@@ -33,6 +33,14 @@ func NewPerson(in *os.File, out io.Writer) *Person {
 	return &Person{in: in, lines: bufio.NewReader(in), out: out}
 }
 
+// An EndedError is the end of a session before its login was over.
+type EndedError struct{ ID, Reason string }
+
+// Error names the session and the reason.
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("session %s is over: %s", tty.Printable(e.ID), tty.Printable(e.Reason))
+}
+
 // Login has a person answer the questions of the session's login, until the session is open.
 func (a *Attachment) Login(ctx context.Context, person *Person) error {
 	for {
@@ -52,7 +60,7 @@ func (a *Attachment) Login(ctx context.Context, person *Person) error {
 		case now.State == "open":
 			return nil
 		default:
-			return fmt.Errorf("session %s is over: %s", tty.Printable(a.ID), tty.Printable(now.Session.EndReason))
+			return &EndedError{ID: a.ID, Reason: now.Session.EndReason}
 		}
 	}
 }
@@ -92,7 +100,12 @@ func (p *Person) ask(ctx context.Context, id string, q *client.Question) (string
 			err = nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("there is no answer to the question of %s: %w", tty.Printable(id), err)
+			return "", fmt.Errorf(
+				"there is no answer to the question of %s (%s): %w; run this at a terminal, or log in with a key",
+				tty.Printable(who),
+				tty.Printable(q.Kind),
+				err,
+			)
 		}
 		return strings.TrimRight(line, "\r\n"), nil
 	}

@@ -2,8 +2,10 @@ package direct
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"ptyctl/control"
 	"ptyctl/internal/attach"
@@ -80,5 +82,9 @@ func Open(
 		}
 	}
 	a := &attach.Attachment{Client: on, ID: out.SessionID}
-	return a, a.Login(ctx, person)
+	err := a.Login(ctx, person)
+	if ended, ok := errors.AsType[*attach.EndedError](err); ok { // the person has asked for a host, and knows no session
+		err = errors.New(strings.TrimPrefix(ended.Reason, "open: "))
+	}
+	return a, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ptyctl/internal/cliadvice"
 	"ptyctl/internal/tty"
 	"ptyctl/sshx"
 	"ptyctl/term"
@@ -24,7 +25,7 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 		return refused(e)
 	}
 	d := term.FactOf[term.ConnectFailure](e)
-	f.Text, _, _ = strings.Cut(e.Message(), "; ") // the rest is advice for an agent
+	f.Text = cliadvice.Fact(e)
 	step, at := "", term.Hop{Host: h.Config.HostName, Port: h.Config.Port}
 	if n := len(d.Ladder); n > 0 {
 		at = d.Ladder[n-1]
@@ -49,7 +50,7 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 		f.Do = "do not log in there before its operator has told you that the key was changed; " +
 			"then remove the old one with: " + removeKey(term.FactOf[term.HostKeyFailure](e), at)
 	case term.HostKeyRevoked:
-		f.Do = "do not log in there: somebody has marked this key as stolen; ask whoever keeps the revocation list"
+		f.Do = "do not log in there: the key is marked as stolen; ask the owner of the revocation list"
 	case term.AuthFailed:
 		f.Text = loginFailure(d, term.FactOf[term.Denial](e), at)
 		f.Do = loginAdvice(d, at, ids, h, asked)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"ptyctl/internal/cliadvice"
 	"ptyctl/term"
 )
 
@@ -63,7 +64,7 @@ func refused(e *term.Error) Finding {
 		rule = d.Rule
 	}
 	return Finding{
-		Status: failing, Check: "policy", Text: e.Message(),
+		Status: failing, Check: "policy", Text: cliadvice.Fact(e),
 		Do: "if callers are to have it, change " + rule + "; ptyctl policy show says where each rule is",
 	}
 }

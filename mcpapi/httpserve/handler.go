@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"ptyctl/mcpapi"
+	"ptyctl/term"
 )
 
 // Options configure a Handler. The zero value admits everybody who can connect, so it
@@ -32,6 +33,9 @@ type Options struct {
 	IdleTTL   time.Duration // life of an unused MCP session; 0: 30 min
 	Metrics   http.Handler  // handler of /metrics; nil: not found
 	Logger    *slog.Logger  // nil: no log
+
+	// Message returns the text of an error for a person at a command of ptyctl; see mcpapi.Caller. nil: no caller is one.
+	Message func(*term.Error) string
 }
 
 // Paths of the server. AttachPath answers only if Options.Operator is set: there a person
@@ -222,6 +226,7 @@ func (h *Handler) caller(r *http.Request, t *key) (mcpapi.Caller, *refusal) {
 		ReadOnly:  h.o.ReadOnly || t.ReadOnly,
 		Isolated:  h.o.Isolate,
 		Operator:  h.o.Operator,
+		Message:   h.o.Message,
 	}
 	bad := h.attachment(r, &c)
 	return c, bad

@@ -86,6 +86,29 @@ func TestHolderIsPrincipalAndTask(t *testing.T) {
 	}
 }
 
+// A caller that forgets the task it has locked the session for gets a hint; other principals get none.
+func TestOmittedTaskIsAReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := start(t, 0, session.Options{AllowTakeOver: true})
+		if _, err := s.Lock(as(term.Actor{Transport: "stdio", Task: "t1"}), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			by   term.Actor
+			want term.Reason
+		}{
+			{term.Actor{Transport: "stdio"}, term.ReasonTaskOmitted},
+			{term.Actor{Transport: "stdio", Task: "t2"}, term.ReasonHeldTakable},
+			{term.Actor{Transport: "http"}, term.ReasonHeldTakable},
+		} {
+			e := wantKind(t, acts["write"](as(tt.by), s), term.Locked)
+			if e.Reason != tt.want || strings.Contains(e.Message(), "t1") != (tt.by.Transport == "stdio") {
+				t.Errorf("write by %+v: reason %q, %q; want the reason %q", tt.by, e.Reason, e.Message(), tt.want)
+			}
+		}
+	})
+}
+
 // A holder alone learns of its loss, not another principal's task of the same name.
 func TestLossOfALockIsToldToItsHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

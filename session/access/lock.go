@@ -44,8 +44,8 @@ func (l *Lock) StillHeld(op string, by Holder, epoch uint64) error {
 	return nil
 }
 
-// refuse turns the lock table's refusal into the caller's error. The error never says how to open the lock: a holder
-// is an identity, and its name is for people.
+// refuse turns the lock table's refusal into the caller's error. The error does not help a caller into the place of
+// another principal: a holder is an identity, and its name is for people.
 func (l *Lock) refuse(op string, by Holder, err error) error {
 	var held *lockmgr.HeldError[Holder]
 	lost := l.taken.from(by)
@@ -64,6 +64,10 @@ func (l *Lock) refuse(op string, by Holder, err error) error {
 		if l.AllowTakeOver && !holder.Attached() {
 			e.Reason = term.ReasonHeldTakable
 			e.Advice += ", or take the lock over with Session.TakeOver"
+		}
+		if by.Nameless() && holder.Principal == by.Principal {
+			e.Reason = term.ReasonTaskOmitted
+			e.Advice = "if the lock is this caller's, name that task in the call; reading is allowed, for anything else wait"
 		}
 		lost.fill(&e.Facts, by)
 		return e

@@ -298,18 +298,19 @@ func (a *Planner) exhausted() error {
 	case a.used:
 		reason, advice = term.ReasonWrongPassword, "check the password and the user name"
 	case slices.Contains(a.seen.Tried, MethodPublicKey):
-		b.WriteString("; check the user name, and that one of the keys offered is authorized there")
+		advice = "check the user name, and that one of the keys offered is authorized there"
 	case len(a.seen.Tried) == 0 && a.withhold.rule != "":
-		b.WriteString("; only the operator can change that rule")
+		advice = "only the operator can change that rule"
 	case !a.person.CanAsk():
 		reason = term.ReasonNoCredential
 		advice = "set Auth.Password or Auth.PrivateKeyPEM, load a key into the agent, or allow questions"
 	}
 	if a.withhold.rule != "" && len(a.seen.Tried) == 0 {
 		return &term.Error{
-			Kind:  term.PolicyDenied,
-			Msg:   b.String(),
-			Facts: term.Facts{term.ConnectFailure{Hop: a.h.Name}, term.Denial{Rule: a.withhold.rule}},
+			Kind:   term.PolicyDenied,
+			Msg:    b.String(),
+			Advice: advice,
+			Facts:  term.Facts{term.ConnectFailure{Hop: a.h.Name}, term.Denial{Rule: a.withhold.rule}},
 		}
 	}
 	return &term.Error{Kind: term.AuthFailed, Reason: reason, Msg: b.String(), Advice: advice}

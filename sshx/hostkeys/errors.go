@@ -25,6 +25,14 @@ type UnknownError struct {
 
 // Error names the host, the key, the files and the possible next steps.
 func (e *UnknownError) Error() string {
+	if e.Declined {
+		return e.Fact()
+	}
+	return e.Fact() + ": " + e.next()
+}
+
+// Fact is the message without the next steps.
+func (e *UnknownError) Fact() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no host key is on record for %q, which offers %s %s", e.Name, e.Type, e.Fingerprint)
 	switch {
@@ -63,20 +71,22 @@ func (e *UnknownError) Error() string {
 			e.Floor,
 		)
 	}
-	b.WriteString(": compare the fingerprint with one from the host's owner, then ")
-	if e.Floor >= AcceptNew {
-		b.WriteString("add the host's ssh-keyscan line to known_hosts, ")
-		if !e.NoPin {
-			b.WriteString("or pin it by its fingerprint, ")
-		}
-		b.WriteString("or use policy accept_new to record it on first use")
-		return b.String()
-	}
-	b.WriteString("have the operator add the host's ssh-keyscan line to known_hosts")
-	if e.Floor == Ask && e.Policy != Ask {
-		b.WriteString(", or use policy ask to be asked")
-	}
 	return b.String()
+}
+
+// next returns what the user can do.
+func (e *UnknownError) next() string {
+	text := "compare the fingerprint with one from the host's owner, then "
+	switch {
+	case e.Floor >= AcceptNew && e.NoPin:
+		return text + "add the host's ssh-keyscan line to known_hosts, or use policy accept_new to record it on first use"
+	case e.Floor >= AcceptNew:
+		return text + "add the host's ssh-keyscan line to known_hosts, or pin it by its fingerprint, " +
+			"or use policy accept_new to record it on first use"
+	case e.Floor == Ask && e.Policy != Ask:
+		return text + "have the operator add the host's ssh-keyscan line to known_hosts, or use policy ask to be asked"
+	}
+	return text + "have the operator add the host's ssh-keyscan line to known_hosts"
 }
 
 // AdvisesPin reports whether the message advises to pin the key.
@@ -96,16 +106,18 @@ type MismatchError struct {
 }
 
 // Error names both keys, and the check that the user must do before accepting the new one.
-func (e *MismatchError) Error() string {
+func (e *MismatchError) Error() string { return e.Fact() + ": " + e.next() }
+
+// Fact is the message without the check.
+func (e *MismatchError) Fact() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the host key of %q is not the expected one (it may be an attack): it offers %s %s, but ",
 		e.Name, e.Type, e.Fingerprint)
 	switch {
 	case e.Earlier != "":
-		fmt.Fprintf(&b, "this connection began with %s: do not go on; connect again and compare", e.Earlier)
+		fmt.Fprintf(&b, "this connection began with %s", e.Earlier)
 	case e.Pinned != "":
-		fmt.Fprintf(&b, "the pinned fingerprint is %s: check that the pin is of the host's %s key, or restrict "+
-			"HostKeyAlgorithms to the type of the pinned key", e.Pinned, e.Type)
+		fmt.Fprintf(&b, "the pinned fingerprint is %s", e.Pinned)
 	default:
 		b.WriteString("on record are ")
 		for i, r := range e.Recorded {
@@ -114,12 +126,21 @@ func (e *MismatchError) Error() string {
 			}
 			fmt.Fprintf(&b, "%s %s (%s)", r.Type, r.Fingerprint, r)
 		}
-		b.WriteString(
-			": ask the host's owner whether its key was changed; only then remove these lines and add the new key " +
-				"(no fingerprint, and no other known_hosts file, takes their place)",
-		)
 	}
 	return b.String()
+}
+
+// next returns what the user can do.
+func (e *MismatchError) next() string {
+	switch {
+	case e.Earlier != "":
+		return "do not go on; connect again and compare"
+	case e.Pinned != "":
+		return "check that the pin is of the host's " + e.Type + " key, or restrict HostKeyAlgorithms to the type of " +
+			"the pinned key"
+	}
+	return "ask the host's owner whether its key was changed; only then remove these lines and add the new key " +
+		"(no fingerprint, and no other known_hosts file, takes their place)"
 }
 
 // RevokedError reports a revoked key, or a certificate of a revoked authority. No policy
@@ -133,12 +154,16 @@ type RevokedError struct {
 
 // Error names the line that revokes the key or its authority.
 func (e *RevokedError) Error() string {
+	return e.Fact() + ": it may be stolen; do not connect, and ask the host's owner for its new key"
+}
+
+// Fact is the message without what to do.
+func (e *RevokedError) Fact() string {
 	what := "the host key"
 	if e.Entry.Fingerprint != e.Fingerprint {
 		what = "the authority that certified the host key"
 	}
-	return fmt.Sprintf("%s of %q is revoked by %s (the host offers %s %s): it may be stolen; do not connect, and ask "+
-		"the host's owner for its new key", what, e.Name, e.Entry, e.Type, e.Fingerprint)
+	return fmt.Sprintf("%s of %q is revoked by %s (the host offers %s %s)", what, e.Name, e.Entry, e.Type, e.Fingerprint)
 }
 
 // WeakKeyError reports an RSA key shorter than RequiredRSASize.

@@ -34,12 +34,13 @@ func (k *Link) Dial(ctx context.Context, host string, port int) (net.Conn, error
 			Kind: term.ConnectFailed,
 			Err:  err,
 			Msg: fmt.Sprintf(
-				"the jump host %s did not connect to %s: %s (%s); check that it may forward there",
+				"the jump host %s did not connect to %s: %s (%s)",
 				k.Name,
 				address,
 				refused.Message,
 				refused.Reason,
 			),
+			Advice: "check that it may forward there",
 		}
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -47,7 +48,9 @@ func (k *Link) Dial(ctx context.Context, host string, port int) (net.Conn, error
 		return nil, &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
-			Msg:  fmt.Sprintf("the connection to the jump host %s broke: %v; try again", k.Name, err),
+			Msg:  fmt.Sprintf("the connection to the jump host %s broke: %v", k.Name, err),
+
+			Advice: "try again",
 		}
 	}
 }

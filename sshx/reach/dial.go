@@ -57,12 +57,9 @@ func dialTCP(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
 			return nil, &term.Error{
 				Kind: term.ConnectFailed,
 				Err:  err,
-				Msg: fmt.Sprintf(
-					"cannot connect to %s: %v; check that the host is up and that its server listens on port %d",
-					h.Address(),
-					term.RootCause(err),
-					h.Port,
-				),
+				Msg:  fmt.Sprintf("cannot connect to %s: %v", h.Address(), term.RootCause(err)),
+
+				Advice: fmt.Sprintf("check that the host is up and that its server listens on port %d", h.Port),
 			}
 		}
 		select { // ssh(1) waits a second between attempts

@@ -89,11 +89,9 @@ func Resolve(ctx context.Context, h *Endpoint) ([]netip.Addr, error) {
 		return nil, &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
-			Msg: fmt.Sprintf(
-				"cannot resolve host name %q: %v; check the name, or add a HostName for it to ssh_config",
-				h.Host,
-				term.RootCause(err),
-			),
+			Msg:  fmt.Sprintf("cannot resolve host name %q: %v", h.Host, term.RootCause(err)),
+
+			Advice: "check the name, or add a HostName for it to ssh_config",
 		}
 	}
 	for i := range addrs {
