@@ -240,7 +240,7 @@ func withWritten(err error, n int) error {
 	if !ok {
 		return err
 	}
-	told := *e
-	told.Facts = e.Facts.With(term.PartialWrite{Written: n})
-	return &told
+	partial := *e
+	partial.Facts = e.Facts.With(term.PartialWrite{Written: n})
+	return &partial
 }
