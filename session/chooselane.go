@@ -45,6 +45,7 @@ func (e *execs) chooseLane(r ExecRequest) (Lane, error) {
 		}
 		return LaneChannel, nil
 	case "", LaneAuto:
+		// A prefix and a suffix are for the marker of a typed line, so they ask for the terminal.
 		if typed || !can || r.MarkerPrefix != "" || r.MarkerSuffix != "" || class == ClassDevice {
 			return LaneTerminal, nil
 		}

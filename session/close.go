@@ -21,6 +21,7 @@ type CloseOptions struct {
 
 // The time Close gives the far side before it ends the session anyway.
 const (
+	// Longer than stopGrace, so that commands can be stopped while the connection is up.
 	politeClose = 5 * time.Second
 	forcedClose = 900 * time.Millisecond
 )
@@ -63,6 +64,7 @@ func (s *Session) close(cause error, force bool) (already bool) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	if !force {
+		// The connection is what stops them, so it goes last.
 		s.execs.awaitStopped(stopGrace)
 		s.far.Stop(stopGrace)
 	}
@@ -204,6 +206,9 @@ func (g *goroutines) spawnLate(where string, f func()) {
 }
 
 // wait returns a channel that is closed when no goroutine is left, and lets none be added.
+//
+// No goroutine may be added once the count may have come down to zero while this waits (see sync.WaitGroup.Add),
+// hence sealed.
 func (g *goroutines) wait() <-chan struct{} {
 	g.mu.Lock()
 	g.sealed = true

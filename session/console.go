@@ -9,6 +9,9 @@ import (
 )
 
 // A console holds the one session of a device. The call that makes the console makes the session.
+//
+// The Manager has it under the device's name before the session is dialed and until it has ended, so two calls at
+// once cannot connect twice: many consoles carry one connection, and drop or mix a second.
 type console struct {
 	made    chan struct{} // closed when the session was made, or could not be
 	session *Session      // nil: it could not be. Read after made is closed
@@ -16,6 +19,9 @@ type console struct {
 
 // openConsole opens the device's session, or returns the one there is. One that has ended, or is being closed, is not
 // returned: its end is waited for, and a new one opened. All waits together last at most as long as waiting.
+//
+// The Manager's mutex is not held meanwhile. Each round of the loop waits for a session that is made or one that
+// ends, and both waits end with the call.
 func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (OpenResult, error) {
 	for {
 		c, first := m.consoleFor(r.Device)
@@ -87,6 +93,7 @@ func (m *Manager) makeConsole(ctx, waiting context.Context, r OpenRequest, c *co
 	if err != nil {
 		return OpenResult{}, err
 	}
+	// Now, and not once it is open: calls that join see the question of a login, and one of them may answer it.
 	c.session = s
 	close(c.made)
 	res, err := opened(ctx, waiting, s, true)
@@ -106,6 +113,8 @@ func (m *Manager) removeConsole(device string, c *console) {
 // join returns a console that another call has opened, or opens.
 func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) (OpenResult, error) {
 	d := s.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
+	// To join is an open of its own for the Gate: a caller must not reach by another one's session what it may not
+	// open.
 	err := m.checkOpen(d, r)
 	if a, b := d.Event.Actor, s.o.Opener; err == nil && r.OwnOnly && (a.Transport != b.Transport || a.Token != b.Token) {
 		err = &term.Error{
@@ -127,6 +136,8 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 }
 
 // wasAbandoned reports whether the session was closed, while it was opening, by the call that opened it.
+//
+// A call that has joined it did not give up, so it opens another.
 func wasAbandoned(s *Session) bool {
 	return s.life.ctx.Err() != nil && errors.As(context.Cause(s.life.ctx), new(errClosedByCaller)) && s.link.Load() == nil
 }
@@ -154,6 +165,8 @@ func waitConsole(ctx, waiting context.Context, done <-chan struct{}, device stri
 }
 
 // takeDevice makes a console's session the machine's one for its device.
+//
+// The map of consoles holds for this Manager alone; other processes of the machine may have the device as well.
 func (m *Manager) takeDevice(s *Session) error {
 	if s.o.Device == "" || m.c.Devices == nil {
 		return nil

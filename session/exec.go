@@ -115,6 +115,7 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	began := time.Now()
 	d := s.auth.Begin(ctx, term.VerbExec, term.Event{Command: r.Command})
 	setDefault(&r.Timeout, defaultExecTimeout)
+	// Longer than the deadline, so that the result of a command that was stopped says whether it is gone.
 	setDefault(&r.Wait, r.Timeout+settle)
 	x, epoch, err := s.execs.startExec(ctx, d, &r)
 	d.End(err) // its end is an event of its own, however long it takes
@@ -158,6 +159,7 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 			Advice:  "pass such data as ExecRequest.Stdin",
 		}
 	}
+	// What cannot run is refused before the Gate is asked: a person should not be asked to consent to it.
 	if err := s.life.alive(op); err != nil {
 		return nil, 0, err
 	}
@@ -181,6 +183,7 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	if epoch, err = d.Permit(ctx, a); err != nil {
 		return nil, 0, err
 	}
+	// From here on the line is the one that was judged, in the syntax of the shell that it was judged for.
 	if err := s.shells.asRuled(ctx, a, d.Ruling, lane, r); err != nil {
 		return nil, 0, err
 	}
@@ -258,6 +261,7 @@ func (e *execs) collect(ctx context.Context, x *run, wait time.Duration, maxOutp
 	s := e.s
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
+	// A far side that does not obey must not keep the call: what it does later, the next result says.
 	late := time.NewTimer(max(time.Until(x.deadline)+x.settle, x.settle))
 	defer late.Stop()
 	over := s.life.ctx.Done()
@@ -327,6 +331,7 @@ func (e *execs) result(x *run, maxOutput int) (ExecResult, error) {
 	if ended {
 		res.Duration, res.Exit, err = x.duration, x.exit, x.err
 	} else {
+		// Until the far side says how it ended, it may still run.
 		res.Exit.Killed = "unknown"
 	}
 	switch {

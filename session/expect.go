@@ -25,6 +25,8 @@ type Expect struct {
 type AutoPage = lane.AutoPage
 
 // patterns are those of a session.
+//
+// They are copied out: a command goes on with the patterns with which it began.
 type patterns struct {
 	mu sync.Mutex // guards the following
 	e  Expect

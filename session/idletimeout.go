@@ -7,6 +7,9 @@ import (
 
 // timeouts close a session that is too old, and one that is open without a byte in either direction and without a
 // running exec for too long. A nil *timeouts never does.
+//
+// Both have one timer. It is not set again by each byte, which would cost the pump more than the byte: touch stores
+// the time, and the timer, when it fires, looks at it.
 type timeouts struct {
 	s    *Session
 	idle time.Duration // 0: no limit
@@ -73,6 +76,8 @@ func (l *timeouts) stop() {
 }
 
 // check closes the session, or looks again when it could be over at the earliest.
+//
+// It runs in the goroutine of the timer, which is none of the session's: otherwise close would wait for itself.
 func (l *timeouts) check() {
 	if by, over := l.over(); over {
 		l.s.close(errClosedByCaller{"ptyctl: " + by}, false)
@@ -81,6 +86,7 @@ func (l *timeouts) check() {
 
 // over says whether the session's time is over, and why; if not, it sets the timer.
 func (l *timeouts) over() (by string, over bool) {
+	// A login is not idle: a person may be looking for the answer, which has a time of its own.
 	busy := l.s.count.running.Load() > 0 || l.s.State() != Open
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -100,6 +100,7 @@ func (l *life) ask(p *question, show func(text string)) error {
 			Msg:     "a question can only be asked while the session is opening: " + p.question.Text,
 		}
 	}
+	// Text and question change under one mutex: an answer to the text finds the question.
 	show(p.question.Text)
 	l.asked = p
 	l.set(Authenticating)
@@ -192,6 +193,7 @@ func (a *Asking) give(ctx context.Context, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
+	// Of several answers one takes the question off; the others are for nothing that waits.
 	if !s.life.withdraw(p) {
 		return &term.Error{
 			Op:      "write",

@@ -50,6 +50,9 @@ type Config struct {
 }
 
 // A Manager is the set of sessions of one process. Make it with NewManager.
+//
+// The life of a session must not be locked under mu, because a session that ends takes mu under the lock of its life;
+// see Session.
 type Manager struct {
 	c      Config
 	locks  LockTable
@@ -159,6 +162,7 @@ func (m *Manager) List(states ...State) []Info {
 		all = append(all, s)
 	}
 	m.mu.Unlock()
+	// Without mu: see Manager.
 	infos := make([]Info, 0, len(all))
 	for _, s := range all {
 		if len(states) == 0 || slices.Contains(states, s.State()) {
@@ -204,6 +208,9 @@ func (m *Manager) add(s *Session) error {
 }
 
 // ended is called by each session at its end; the session is forgotten after the time of retention.
+//
+// It is called under the session's mutex, before any caller can see the end, and so must neither wait nor ask for the
+// session's state.
 func (m *Manager) ended(s *Session) {
 	s.owner.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
@@ -273,6 +280,7 @@ func (m *Manager) forget(s *Session) {
 // Close ends all sessions and refuses new ones. It returns when all have ended, within about five seconds.
 func (m *Manager) Close(ctx context.Context) {
 	m.mu.Lock()
+	// From here on add refuses, so all holds every session that there will ever be.
 	first := !m.closing
 	m.closing = true
 	all := make([]*Session, 0, len(m.sessions))

@@ -47,6 +47,7 @@ type OpenResult struct {
 func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 	setDefault(&r.Target.ConnectTimeout, m.c.ConnectTimeout)
 	setDefault(&r.IdleTimeout, m.c.IdleTimeout)
+	// The end of waiting returns the session as it is then. The end of ctx means that no caller takes the result.
 	waiting := ctx
 	if r.Wait > 0 {
 		var stop context.CancelFunc
@@ -76,6 +77,8 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	if err != nil {
 		return nil, nil, err
 	}
+	// What was judged is what runs: the Gate may have put another program, or printed words, in place of the
+	// caller's.
 	if d.Ruling.Argv != nil {
 		r.Target.Local.Argv = d.Ruling.Argv
 	}
@@ -87,6 +90,8 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 }
 
 // connect runs dial and, if it succeeds, opens the session. It is the session's first goroutine.
+//
+// The dial ends with the session and not with the call that asked for it, which may return before.
 func connect(s *Session, dial term.Dialer, t term.Target) {
 	tr, err := dial(s.life.ctx, t, s, s.auth.Approve(s.o.Opener, t))
 	if err != nil {
@@ -99,6 +104,7 @@ func connect(s *Session, dial term.Dialer, t term.Target) {
 // admit makes s one of the manager's. A refused session never existed, so no event reports its end.
 func (m *Manager) admit(ctx context.Context, s *Session, d *access.Call, r OpenRequest) (*Lease, error) {
 	if err := m.mayOpen(ctx, s, d, r); err != nil {
+		// A refused session has no end that would give back what it has.
 		s.timeouts.stop()
 		s.life.cancel(err)
 		s.owner.releaseDevice()
@@ -115,6 +121,9 @@ func (m *Manager) admit(ctx context.Context, s *Session, d *access.Call, r OpenR
 }
 
 // mayOpen asks whether s may be, and counts it if so.
+//
+// The Gate comes first, so that a caller who is refused learns nothing of devices and limits. The place among the
+// sessions comes last, because only the end of a session gives it back.
 func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r OpenRequest) error {
 	if err := m.checkOpen(d, r); err != nil {
 		return err
@@ -220,6 +229,7 @@ func opened(ctx, waiting context.Context, s *Session, ours bool) (OpenResult, er
 			Err:     ctx.Err(),
 		}
 	}
+	// No caller has its id, so none could ever close it.
 	if ctx.Err() != nil && st != Open {
 		s.close(errClosedByCaller{"the caller, who gave up while it was opening"}, true)
 		return OpenResult{}, &term.Error{
@@ -246,6 +256,8 @@ func (r OpenResult) Again(ctx context.Context, wait time.Duration) (OpenResult, 
 }
 
 // openError is why an opening session ended.
+//
+// It is the dialer's error with all its facts: the caller of an open is the one who can use them.
 func (l *life) openError() error {
 	end := l.ending()
 	if e, ok := errors.AsType[*term.Error](end.Err); ok {

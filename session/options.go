@@ -39,6 +39,8 @@ type Options struct {
 }
 
 // managed are the options that only a Manager sets.
+//
+// They are not exported because they mean nothing outside of a Manager.
 type managed struct {
 	limits  limits        // the manager's
 	dir     string        // where a local session was started, as the caller named it

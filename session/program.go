@@ -36,6 +36,8 @@ const defaultRunGrace = 2 * time.Second
 
 // Run runs a program. The program has a session of its own as long as a caller can fetch more of it: listed, counted
 // and closed as any other.
+//
+// So a program without a terminal is under the same limits, rules and records as one with a terminal.
 func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	setDefault(&r.Timeout, defaultExecTimeout)
 	setDefault(&r.Grace, defaultRunGrace)
@@ -61,6 +63,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	switch {
 	case r.Once:
 		called, res.ID = nil, ""
+		// No caller has the ids, so what still runs would run unseen.
 		if err != nil || !res.Exit.Known {
 			s.close(errClosedByCaller{"ptyctl, whose caller does not come back"}, false)
 		}
@@ -81,6 +84,8 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 }
 
 // surroundings describes a program's environment for the record: of its variables only the names.
+//
+// The values of variables may be secrets.
 func surroundings(o term.LocalOptions) string {
 	var parts []string
 	if o.Dir != "" {

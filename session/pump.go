@@ -52,6 +52,8 @@ func (s *Session) pump(t term.Transport) {
 	if large != nil {
 		giveLarge(large)
 	}
+	// Before the end: bytes that were held back as a possible echo are output after all, and the buffer takes none
+	// later.
 	s.redact.End()
 	s.finish(verdict(s.id, t, err))
 	s.link.Load().hangUp(s.group)
@@ -72,6 +74,9 @@ func (s *Session) accept(p []byte) {
 }
 
 // verdict says how a stream that ended with err has ended.
+//
+// What the transport knows of its program counts more than how the stream broke: many streams just break when a
+// program exits, for example a PTY of Linux (EIO).
 func verdict(session string, t term.Transport, err error) (State, End) {
 	var exit term.Exit
 	var lost error
@@ -125,6 +130,8 @@ func newLink(t term.Transport) *link {
 }
 
 // describe asks the transport for its present description. If the transport panics, the old description is kept.
+//
+// It is asked while the session is in use, for example for a list of all sessions, so a fault there must not end it.
 func (l *link) describe(log *slog.Logger, session string) (about term.Description) {
 	if l == nil || l.describer == nil {
 		return term.Description{}

@@ -200,6 +200,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		idleC = idle.C
 	}
 	seen := w.from
+	// Only a read that has to wait takes a place, and at most one.
 	entered := false
 	defer func() {
 		if entered {
@@ -207,6 +208,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		}
 	}()
 	for {
+		// Before the state: a write between the two has then closed the channel already.
 		changed := w.b.Changed()
 		st := w.b.Stat()
 		if st.End > seen {

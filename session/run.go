@@ -77,10 +77,12 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 		expect: s.Expect().with(r.Expect),
 		users:  1, settle: settle, stopOnCancel: r.StopOnCancel,
 	}
+	// A command must not start if its output could not be kept.
 	if !x.stdout.Buffer.Reserve() || !x.stderr.Buffer.Reserve() {
 		x.free()
 		return nil, s.o.managed.limits.noMemory("exec", s.id)
 	}
+	// It ends with the session and not with the call, which a command may outlast.
 	ctx, cancel := context.WithCancelCause(s.life.ctx)
 	x.ctx, x.release = context.WithDeadline(ctx, x.deadline)
 	x.cancel = cancel
@@ -107,6 +109,8 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 	ok := s.group.spawn("exec", func() {
 		defer func() {
 			x.duration = time.Since(x.started)
+			// In this order: a caller who sees the end of the command can read the end of its output, and the event
+			// is out before the result.
 			_ = x.stdout.Buffer.Close()
 			_ = x.stderr.Buffer.Close()
 			s.count.running.Add(-1)
@@ -121,6 +125,7 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 				s.execs.forget(id)
 			}))
 		}()
+		// Replaced when f returns; a panic leaves it.
 		x.err = errRunPanicked
 		x.exit, x.err = f()
 	})
@@ -208,6 +213,9 @@ func (x *run) free() {
 }
 
 // commands are those of a session that have something left to fetch.
+//
+// At most maxRuns are kept, for callers that never fetch: an ended command is dropped for a new one, a running command
+// never is.
 type commands struct {
 	session string // its id, for errors
 

@@ -119,6 +119,7 @@ func (s *Session) attach(t term.Transport) {
 	l := s.life
 	l.mu.Lock()
 	owned = true
+	// It was closed while it was connecting. Nothing else knows of the transport, so it is closed here.
 	if l.state.Ended() || l.ctx.Err() != nil {
 		l.mu.Unlock()
 		_ = t.Close()
@@ -142,6 +143,7 @@ func (s *Session) attach(t term.Transport) {
 		},
 	)
 	s.o.Logger.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
+	// Events come first: no observer should see output of a session that it does not know to be open.
 	if !s.group.spawn("pump", func() { s.pump(t) }) {
 		_ = t.Close()
 	}

@@ -42,6 +42,9 @@ type errClosedByCaller struct{ by string }
 func (e errClosedByCaller) Error() string { return "closed by " + e.by }
 
 // A life is where a session is between connecting and its end.
+//
+// The state says what callers may do, the context what goroutines have to stop: Close cancels it at once, and the
+// state follows when finish has run.
 type life struct {
 	session string                  // its id, for errors
 	ctx     context.Context         // ends with the session; its cause is the reason
@@ -78,6 +81,8 @@ func (l *life) ending() End {
 }
 
 // set moves the session to st and wakes everyone who waits for a change. Requires l.mu.
+//
+// A channel and no sync.Cond, because each waiter has a deadline of its own.
 func (l *life) set(st State) {
 	l.state = st
 	close(l.changed)
@@ -88,6 +93,7 @@ func (l *life) set(st State) {
 func (l *life) await(ctx context.Context, done func(st State, q *term.Prompt) bool) (State, *term.Prompt) {
 	for {
 		l.mu.Lock()
+		// One look under the mutex: a change after it closes this very channel, so none is missed.
 		st, q, changed := l.state, l.prompt(), l.changed
 		l.mu.Unlock()
 		if done(st, q) {
@@ -144,6 +150,8 @@ func (l *life) closedError(op string) error {
 }
 
 // endedError says that the session ended while op was under way. Requires that the session's context is done.
+//
+// It gives the cause, and not the broken pipe or closed channel that op met because of it.
 func (l *life) endedError(op string) error {
 	if by := (errClosedByCaller{}); errors.As(context.Cause(l.ctx), &by) {
 		return l.closedError(op)

@@ -14,6 +14,8 @@ import (
 )
 
 // startTyped types a command into the terminal and follows it in a goroutine of the session's.
+//
+// It returns once the line is typed. The time that the command has waited for its turn is not part of its deadline.
 func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
 	s := e.s
 	if r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
@@ -90,6 +92,8 @@ func (e *execs) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch 
 	s := e.s
 	begun := time.Now()
 	res, err := s.execs.collect(ctx, x, r.Wait, r.MaxOutput)
+	// This error says that the server refused the channel, so nothing ran. After any other the command may have run,
+	// and must not run twice.
 	if !errors.Is(err, term.LimitExceeded) || r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return res, err
 	}
@@ -105,6 +109,8 @@ func (e *execs) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch 
 }
 
 // A laneTerminal is the session as its terminal lane sees it.
+//
+// It is all that package lane knows of a session, so that commands in a terminal can be tested without one.
 type laneTerminal struct{ s *Session }
 
 func (t laneTerminal) Context() context.Context { return t.s.life.ctx }
@@ -170,6 +176,7 @@ func (t laneTerminal) Press(k lane.Key, done func()) bool {
 	if s.lock.Table.CheckEpoch(s.id, by, k.Epoch) != nil {
 		return false
 	}
+	// The key is typed for the command that the Gate has allowed, so it is recorded and not judged again.
 	e := term.Event{Verb: term.VerbWrite, Actor: k.Actor, Data: []byte(k.Text), Size: len(k.Text), Detail: k.Why}
 	if s.auth.Record(e) != nil {
 		return false

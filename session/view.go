@@ -157,6 +157,9 @@ type SearchResult struct {
 }
 
 // Search looks for a pattern, line by line, without waiting and without an effect on readers.
+//
+// It looks at all that is held, from the oldest byte, because the numbers of lines count from there. Only lines that
+// begin at Cursor or later can match.
 func (s *Session) Search(ctx context.Context, r SearchRequest) SearchResult {
 	setDefault(&r.Max, 50)
 	all := s.buf.At(0, 0)

@@ -39,6 +39,7 @@ type WriteResult struct {
 // Writes are serial: one that waits for another gives up at its deadline with nothing written.
 // With an error, the result says how much went out before it.
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
+	// Such a key is no byte: it is a command of Telnet (RFC 854) or a request of SSH (RFC 4335).
 	if keys.IsProtocol(o.Key) {
 		return s.writer.pressProtocolKey(ctx, o.Key, o.Timeout)
 	}
@@ -47,6 +48,7 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 		key, known = keys.Bytes(o.Key, s.screen.modes().AppCursor)
 	}
 	if known {
+		// A question comes before the terminal: while it waits, what is written is most likely a password.
 		before := s.End() // the effects of the answer come after it
 		if answered, err := s.answer(ctx, key); answered {
 			res := WriteResult{Cursor: before}
@@ -56,6 +58,7 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 			return res, err
 		}
 	}
+	// A person who is attached types passwords like any other line, and marks none of them.
 	o.private = o.Sensitive || term.ActorFrom(ctx).Operator
 	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Size: len(key), Sensitive: o.private, Detail: o.Key})
 	res, err := s.writer.typeIn(ctx, d, key, o)
@@ -94,6 +97,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 			return res, err
 		}
 	}
+	// The Gate judges what goes out: of pasted text, the form with brackets and other line ends.
 	act := term.Action{Key: o.Key, Sensitive: o.Sensitive, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})}
 	d.Event.Size = len(data)
 	if !o.private {
@@ -111,10 +115,12 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 	}
 	var echo *redact.Expectation
 	if o.Sensitive {
+		// The echo can be back before the write returns, so it is expected before the first byte goes out.
 		echo, err = s.writer.expectEcho(secret)
 	}
 	if err == nil {
 		if res, err = s.writer.send(ctx, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
+			// No echo will come, and what looks like one from now on is output.
 			echo.Canceled()
 		}
 		err = withWritten(err, res.Written)
@@ -238,9 +244,11 @@ func (out *writer) pressProtocolKey(
 	setDefault(&timeout, s.o.WriteTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	// The Gate and the Journal may have taken their time.
 	if err := s.lock.StillHeld(op, access.HolderOf(term.ActorFrom(ctx)), epoch); err != nil {
 		return res, err
 	}
+	// Taken before the key has an effect: this is the line at which it was pressed.
 	line, end := s.lane.LastLine(), s.End()
 	err = sender.SendKey(ctx, name)
 	if !errors.Is(err, term.Unsupported) { // otherwise the terminal is unchanged

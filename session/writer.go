@@ -19,6 +19,9 @@ import (
 const writePiece = 4 << 10
 
 // A writer types into a session's terminal, one write at a time.
+//
+// Commands of the terminal lane type by the same token. A takeover waits for it, and so until the loser's last piece
+// is out.
 type writer struct {
 	s     *Session
 	token chan struct{} // holds one token: its owner may write to the transport
@@ -42,6 +45,7 @@ func (out *writer) send(
 	defer deadline.Stop()
 
 	select {
+	// A token and no mutex: a write that waits for it must be able to give up.
 	case s.writer.token <- struct{}{}:
 	case <-deadline.C:
 		res.TimedOut = true
@@ -67,6 +71,8 @@ func (out *writer) send(
 		echo:  echo,
 		done:  make(chan error, 1),
 	}
+	// The Write of a transport cannot be canceled. In a goroutine of its own it may outlast this call, and it keeps
+	// the token until it is over.
 	if !s.group.spawn(op, w.run) {
 		<-s.writer.token
 		return res, s.life.endedError(op)
@@ -158,6 +164,7 @@ func (w *write) pieces() error {
 		if len(piece) == 0 {
 			return nil
 		}
+		// Before the piece goes out: the answer may come at once, and is judged by what was typed.
 		s.writer.setTyped(piece)
 		s.redact.Typed(piece)
 		n, err := w.t.Write(piece)
@@ -222,6 +229,7 @@ func (out *writer) countTyped(by Holder, n int) {
 // writeFailed classifies an error of the transport.
 func (out *writer) writeFailed(err error) error {
 	s := out.s
+	// Output may still be waiting to be read, so this is not the end of the session; the pump sees that.
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
 		return &term.Error{
 			Op:      "write",
