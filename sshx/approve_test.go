@@ -1,7 +1,6 @@
 package sshx_test
 
 import (
-	"context"
 	"net"
 	"net/netip"
 	"os/user"
@@ -13,42 +12,6 @@ import (
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
-
-// asked records the plans submitted to an Approve, and refuses those for which
-// refuse is true.
-type asked struct {
-	plans  []term.Plan
-	refuse func(term.Plan) bool
-	grant  term.Grant
-}
-
-func (a *asked) approve(_ context.Context, p term.Plan) (term.Grant, error) {
-	a.plans = append(a.plans, p)
-	if a.refuse != nil && a.refuse(p) {
-		return term.Grant{}, &term.Error{Op: "open", Kind: term.PolicyDenied, Msg: "refused by the test"}
-	}
-	return a.grant, nil
-}
-
-// final returns the plan that was carried out.
-func (a *asked) final(t *testing.T) term.Plan {
-	t.Helper()
-	if len(a.plans) == 0 {
-		t.Fatal("no plan was asked about")
-	}
-	return a.plans[len(a.plans)-1]
-}
-
-// judged opens a shell with a as its Approve.
-func (l *lab) judged(t term.Target, a *asked) error {
-	l.t.Helper()
-	confide(l.t, t.Auth)
-	tr, err := sshx.NewNetwork(l.opts).OpenShell(l.t.Context(), t, nil, a.approve)
-	if err == nil {
-		l.t.Cleanup(func() { _ = tr.Close() })
-	}
-	return err
-}
 
 // TestPlan: the approved plan must be the one carried out, for any spelling of
 // the call.
@@ -89,7 +52,7 @@ func TestPlan(t *testing.T) {
 			if tt.file != "" {
 				target.SSH.ConfigPath = l.write("callers", tt.file)
 			}
-			a := &asked{refuse: func(term.Plan) bool { return true }}
+			a := &judge{refuse: func(term.Plan) bool { return true }}
 			if err := l.judged(target, a); term.KindOf(err) != term.PolicyDenied ||
 				!strings.Contains(err.Error(), "refused by the test") {
 				t.Fatalf("the refused plan ends in %v", err)
@@ -125,7 +88,7 @@ func TestPlanNames(t *testing.T) {
 		l.peer(address, srv.ServeConn)
 	}
 	l.trust("localhost", srv.HostKey())
-	a := new(asked)
+	a := new(judge)
 	if err := l.judged(to("localhost", ""), a); err != nil {
 		t.Fatal(err)
 	}
@@ -138,11 +101,11 @@ func TestPlanNames(t *testing.T) {
 		t.Errorf("%s was dialled, and %v were judged", l.dials[0], addresses)
 	}
 	l.dials = nil
-	refused := &asked{refuse: func(p term.Plan) bool { return !p.Unresolved }}
+	refused := &judge{refuse: func(p term.Plan) bool { return !p.Unresolved }}
 	if err := l.judged(to("localhost", ""), refused); term.KindOf(err) != term.PolicyDenied || len(l.dials) != 0 {
 		t.Errorf("an address that is refused: %v, dialled %q", err, l.dials)
 	}
-	unknown := &asked{}
+	unknown := &judge{}
 	if err := l.judged(to("no-such-host.invalid", ""), unknown); term.KindOf(err) != term.ConnectFailed ||
 		len(unknown.final(t).Target().Addresses) != 0 {
 		t.Errorf("a name that is not found: %v", err)
@@ -162,7 +125,7 @@ func TestPlanTells(t *testing.T) {
 	target.SSH.ExtraArgs = []string{"-o", "SetEnv LC_ALL=C"}
 	target.SSH.ProxyURL = "socks5://me:proxypass-1138@127.0.0.1:1080"
 	target.SSH.HostKeyFingerprint = "SHA256:qRdtNWeJXGvlvrPvvLLDVzwM9g3ePMYn1vcKEcmTXj4"
-	a := &asked{refuse: func(term.Plan) bool { return true }}
+	a := &judge{refuse: func(term.Plan) bool { return true }}
 	_ = l.judged(target, a)
 	p := a.final(t)
 	if p.RemoteCommand != "menu secret-1138" || !p.ForwardAgent || p.Proxy == nil ||
@@ -194,7 +157,7 @@ func TestTunnelPlan(t *testing.T) {
 	l.peer(deviceAddr, func(c net.Conn) { _ = c.Close() })
 	for host, dials := range map[string]int{"192.0.2.1": 0, "192.0.2.9": 0, "": 2} { // the jump host dials, too
 		l.dials = nil
-		a := &asked{refuse: func(p term.Plan) bool {
+		a := &judge{refuse: func(p term.Plan) bool {
 			return slices.ContainsFunc(p.Hops, func(h term.PlannedHop) bool { return h.Host == host })
 		}}
 		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), nil, a.approve)
@@ -217,7 +180,7 @@ func TestOperatorsRemoteCommand(t *testing.T) {
 	l := newLab(t)
 	l.server(addr1, sshserver.Config{})
 	l.config("RemoteCommand echo menu\n")
-	a := new(asked)
+	a := new(judge)
 	if err := l.judged(to(host1, ""), a); err != nil || a.final(t).RemoteCommand != "echo menu" {
 		t.Errorf("%v, planned %q", err, a.final(t).RemoteCommand)
 	}

@@ -3,7 +3,6 @@ package sshx_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,33 +12,6 @@ import (
 	"ptyctl/internal/sshserver"
 	"ptyctl/term"
 )
-
-func attempts(srv *sshserver.Server, method string) int {
-	return srv.Stats().Attempts[sshserver.Attempt{User: "u", Method: method}]
-}
-
-// quiz asks rounds of questions and expects these answers.
-func quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) error {
-	return func(_ string, challenge ssh.KeyboardInteractiveChallenge) error {
-		for _, round := range rounds {
-			var questions []string
-			var echos []bool
-			var want []string
-			for _, qa := range round {
-				q, a, _ := strings.Cut(qa, "=")
-				questions, echos, want = append(questions, q), append(echos, strings.HasPrefix(q, "Name")), append(want, a)
-			}
-			got, err := challenge("", "", questions, echos)
-			if err != nil {
-				return err
-			}
-			if !slices.Equal(got, want) {
-				return fmt.Errorf("got %d answers, some wrong", len(got))
-			}
-		}
-		return nil
-	}
-}
 
 // TestPasswordAndQuestions checks which secrets are sent and which questions are
 // asked, for both methods that take secrets.

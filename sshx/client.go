@@ -195,8 +195,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// describe returns the facts about the connection for term.Describer.
-func (c *Client) describe() term.Description {
+// Describe implements term.Describer: the facts about the connection.
+func (c *Client) Describe() term.Description {
 	k := c.own
 	return term.Description{
 		ServerBanner: k.Banner, ServerVersion: k.Version, HostKey: k.HostKey, AuthMethod: k.Method,

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/term"
 )
-
-func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // confide registers the secrets of a login, so that the leak search finds them in
 // outputs.

@@ -150,13 +150,6 @@ func TestFloorOfArguments(t *testing.T) {
 	}
 }
 
-func (l *lab) link(name, target string) string {
-	if err := os.Symlink(target, l.path(name)); err != nil {
-		l.t.Fatal(err)
-	}
-	return l.path(name)
-}
-
 // TestAllowedPaths checks that paths within the allowed folders are used, with a
 // warning if they decide about trust.
 func TestAllowedPaths(t *testing.T) {

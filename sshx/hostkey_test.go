@@ -12,14 +12,6 @@ import (
 	"ptyctl/term"
 )
 
-// untouched checks that a server received no credential.
-func untouched(t *testing.T, srv *sshserver.Server) {
-	t.Helper()
-	if n := srv.Stats(); len(n.Attempts) != 0 || n.PasswordsSeen != 0 || len(n.KeysOffered) != 0 || n.Authenticated != 0 {
-		t.Errorf("the server was told %+v", n)
-	}
-}
-
 // TestHostKeyBeforeCredentials checks that a host with a wrong key receives no
 // credential: as the target, as a jump host, and behind one.
 func TestHostKeyBeforeCredentials(t *testing.T) {

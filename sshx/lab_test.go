@@ -59,9 +59,8 @@ func newLab(t *testing.T) *lab {
 		ConfigPath:        l.path(".ssh/config"),
 		IdentityAgent:     "none",
 		KeepaliveInterval: -1,
-	}.WithDial(
-		l.dial,
-	)
+		Dial:              l.dial,
+	}
 	return l
 }
 
@@ -74,6 +73,14 @@ func (l *lab) write(name, text string) string {
 		l.t.Fatal(err)
 	}
 	if err := os.WriteFile(l.path(name), []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	return l.path(name)
+}
+
+// link makes a symbolic link in the home folder and returns its path.
+func (l *lab) link(name, target string) string {
+	if err := os.Symlink(target, l.path(name)); err != nil {
 		l.t.Fatal(err)
 	}
 	return l.path(name)
@@ -176,6 +183,17 @@ func (l *lab) client(t term.Target, p term.Prompter) *sshx.Client {
 	l.t.Cleanup(func() { _ = c.Close() })
 	leaktest.Output(l.t, "state", fmt.Sprintf("%+v", c.Describe()))
 	return c
+}
+
+// open opens a shell through a Dialer.
+func (l *lab) open(t term.Target) *sshx.Shell {
+	l.t.Helper()
+	tr, err := sshx.Dialer(l.opts)(l.t.Context(), t, nil, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = tr.Close() })
+	return tr.(*sshx.Shell)
 }
 
 // fails dials, requires an error of that kind, and returns it.

@@ -186,10 +186,10 @@ func TestChecksOfTheOperator(t *testing.T) {
 				srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 				other, _ := newKey(t)
 				l.trust("192.0.2.7", other.PublicKey())
-				l.opts = l.opts.WithDial(func(ctx context.Context, network, address string) (net.Conn, error) {
+				l.opts.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 					conn, err := l.dial(ctx, network, address)
 					return addressed{conn, net.TCPAddr{IP: net.ParseIP("192.0.2.7"), Port: 22}}, err
-				})
+				}
 				l.config(c.config)
 				target := to(host1, "pass-1138")
 				target.SSH = term.SSHOptions{ExtraArgs: c.extra, NoConfig: c.none}

@@ -38,7 +38,10 @@ type Options struct {
 
 	Logger *slog.Logger // nil: no log
 
-	dialFirst func(ctx context.Context, network, address string) (net.Conn, error) // replaces TCP in tests
+	// Dial replaces TCP to the first host, for example by a network in memory. The address is
+	// numeric, and one that the policy has approved. BindAddress, BindInterface and TCPKeepAlive
+	// of ssh_config(5) have no effect then, and a proxy is still reached by TCP. nil: TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // withDefaults returns o with defaults in place of zero fields.
@@ -75,6 +78,6 @@ func (o Options) settings() plan.Settings {
 		AllowExecDirectives: o.AllowExecDirectives, AllowAgentForwarding: o.AllowAgentForwarding,
 		CallerPaths: o.CallerPaths, IdentityAgent: o.IdentityAgent, HomeDir: o.HomeDir,
 		ConnectTimeout: o.ConnectTimeout, KeepaliveInterval: o.KeepaliveInterval,
-		KeepaliveCountMax: o.KeepaliveCountMax, SettingName: o.SettingName, Dial: o.dialFirst,
+		KeepaliveCountMax: o.KeepaliveCountMax, SettingName: o.SettingName, Dial: o.Dial,
 	}
 }

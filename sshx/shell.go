@@ -225,7 +225,7 @@ func (sh *Shell) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 
 // Describe implements term.Describer.
 func (sh *Shell) Describe() term.Description {
-	d := sh.c.describe()
+	d := sh.c.Describe()
 	d.PTY = sh.pty
 	d.Warnings = slices.Concat(d.Warnings, sh.warnings)
 	d.Capabilities = term.Capabilities{

@@ -47,17 +47,6 @@ func closedWhileStuck(t *testing.T, tr term.Transport) {
 	}
 }
 
-// open opens a shell through a Dialer.
-func (l *lab) open(t term.Target) *sshx.Shell {
-	l.t.Helper()
-	tr, err := sshx.Dialer(l.opts)(l.t.Context(), t, nil, nil)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.t.Cleanup(func() { _ = tr.Close() })
-	return tr.(*sshx.Shell)
-}
-
 func TestCloseFrozen(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) { // the window is full
 		srv := l.server(addr1, sshserver.Config{})

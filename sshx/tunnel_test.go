@@ -23,18 +23,6 @@ func device(c net.Conn) {
 	_, _ = io.Copy(c, c)
 }
 
-const deviceAddr = "192.0.2.9:23"
-
-// behind returns the target of the device, behind these jump hosts.
-func behind(jumps string) term.Target {
-	return term.Target{
-		Host: "192.0.2.9",
-		Port: 23,
-		SSH:  term.SSHOptions{ProxyJump: jumps},
-		Auth: term.Auth{Password: "of the device-1138"},
-	}
-}
-
 // says reads the device's first data.
 func says(tb testing.TB, c net.Conn, want string) {
 	tb.Helper()

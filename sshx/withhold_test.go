@@ -83,7 +83,7 @@ func TestWithheld(t *testing.T) {
 			l.config("IdentityFile " + l.write("id", pem) + "\n")
 			target := to(host1, "")
 			target.Auth = tt.target
-			err := l.judged(target, &asked{grant: term.Grant{Credentials: []term.CredentialGrant{ruled(tt.may)}}})
+			err := l.judged(target, &judge{grant: term.Grant{Credentials: []term.CredentialGrant{ruled(tt.may)}}})
 			if tt.kind != "" && term.KindOf(err) != tt.kind || tt.kind == "" && err != nil {
 				t.Errorf("the login ends in %v, want %s", err, tt.kind)
 			}
@@ -131,7 +131,7 @@ func TestWithheldOnTrial(t *testing.T) {
 	target := to(host1, password)
 	target.SSH.HostKeyPolicy = "accept_new"
 	onTrial := term.Grant{Credentials: []term.CredentialGrant{grant}, Report: report}
-	if err := l.judged(target, &asked{grant: onTrial}); err != nil {
+	if err := l.judged(target, &judge{grant: onTrial}); err != nil {
 		t.Fatalf("rules that are tried out end the login: %v", err)
 	}
 	if got := slices.Compact(srv.Stats().KeysOffered); !slices.Equal(got, []string{first, second}) {
@@ -170,7 +170,7 @@ func TestWithheldWithoutRecord(t *testing.T) {
 			target.SSH = options
 			for range 2 {
 				grant := ruled(func(g *term.CredentialGrant) { g.Password = on("recorded") })
-				if err := l.judged(target, &asked{grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err == nil {
+				if err := l.judged(target, &judge{grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err == nil {
 					t.Error("logged in at a host that the operator has not on record")
 				}
 			}
@@ -192,7 +192,7 @@ func TestWithheldPinned(t *testing.T) {
 	target := to(host1, "pass-1138")
 	target.SSH.HostKeyFingerprint = ssh.FingerprintSHA256(srv.HostKey())
 	grant := ruled(func(g *term.CredentialGrant) { g.Password = on("pinned") })
-	if err := l.judged(target, &asked{grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err != nil {
+	if err := l.judged(target, &judge{grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -206,8 +206,8 @@ func TestWithheldAtJump(t *testing.T) {
 	l.server(addr2, sshserver.Config{})
 	l.opts.IdentityAgent, l.opts.AllowAgentForwarding = serveAgent(t, k), true
 	l.config("Host 192.0.2.2\n ProxyJump u@192.0.2.1\n ForwardAgent yes\n")
-	at := func(jump, target func(g *term.CredentialGrant)) *asked {
-		return &asked{grant: term.Grant{Credentials: []term.CredentialGrant{ruled(jump), ruled(target)}}}
+	at := func(jump, target func(g *term.CredentialGrant)) *judge {
+		return &judge{grant: term.Grant{Credentials: []term.CredentialGrant{ruled(jump), ruled(target)}}}
 	}
 	agents := func(g *term.CredentialGrant) { g.Agent = on("recorded") }
 	if err := l.judged(to("192.0.2.2", ""), at(nil, agents)); term.KindOf(err) != term.PolicyDenied ||

@@ -3,8 +3,8 @@ package sshx_test
 import (
 	"crypto"
 	"crypto/ed25519"
+	_ "embed" // of a key
 	"encoding/pem"
-	"os"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -29,20 +29,19 @@ func newKey(t *testing.T) (ssh.Signer, string) {
 	return s, pemOf(t, key)
 }
 
+//go:embed testdata/sealed_ed25519
+var sealed []byte
+
 // sealedKey returns a key and its PEM text, encrypted with the passphrase
 // "sealed-1138". It was made by ssh-keygen -t ed25519 -a 1 to be fast: a key made
 // here would need 16 rounds of bcrypt.
 func sealedKey(t *testing.T) (ssh.Signer, string) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/sealed_ed25519")
+	s, err := ssh.ParsePrivateKeyWithPassphrase(sealed, []byte("sealed-1138"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ssh.ParsePrivateKeyWithPassphrase(text, []byte("sealed-1138"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, leaktest.Key(t, string(text))
+	return s, leaktest.Key(t, string(sealed))
 }
 
 // signer returns a signer for a private key of package crypto.
