@@ -16,6 +16,7 @@ import (
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -59,9 +60,9 @@ func serveAgent(t *testing.T, keys ...any) string {
 
 // TestAgent checks which of an agent's keys are offered, and their order.
 func TestAgent(t *testing.T) {
-	k1, s1 := rawKey(t)
-	k2, s2 := rawKey(t)
-	inFile, pem := newKey(t)
+	k1, s1 := sshtest.RawKey(t)
+	k2, s2 := sshtest.RawKey(t)
+	inFile, pem := sshtest.NewKey(t)
 	socket := serveAgent(t, k1, k2)
 	print := ssh.FingerprintSHA256
 	for _, tc := range []struct {
@@ -76,16 +77,16 @@ func TestAgent(t *testing.T) {
 		{"none", "IdentityAgent none\nIdentityFile %k\n", "", s1.PublicKey(), []string{print(inFile.PublicKey())}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			l := newLab(t)
-			srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{tc.accept}})
-			l.config(
-				strings.NewReplacer("%k", l.write("id", pem), "%p", l.write("id2.pub", string(ssh.MarshalAuthorizedKey(s2.PublicKey())))).
+			l := sshtest.New(t)
+			srv := l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{tc.accept}})
+			l.Config(
+				strings.NewReplacer("%k", l.Write("id", pem), "%p", l.Write("id2.pub", string(ssh.MarshalAuthorizedKey(s2.PublicKey())))).
 					Replace(tc.config),
 			)
-			l.opts.IdentityAgent = socket
-			target := to(host1, "")
+			l.Opts.IdentityAgent = socket
+			target := sshtest.To(sshtest.Host1, "")
 			target.Auth.Method = tc.method
-			c, err := sshx.Dial(t.Context(), target, l.opts, nil)
+			c, err := sshx.Dial(t.Context(), target, l.Opts, nil)
 			if err == nil {
 				_ = c.Close()
 			}
@@ -112,7 +113,7 @@ func TestDeafAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	k, s := rawKey(t)
+	k, s := sshtest.RawKey(t)
 	ring := agent.NewKeyring()
 	if err := ring.Add(agent.AddedKey{PrivateKey: k}); err != nil {
 		t.Fatal(err)
@@ -122,14 +123,14 @@ func TestDeafAgent(t *testing.T) {
 			_ = agent.ServeAgent(deaf{ring}, c)
 		}
 	}()
-	l := newLab(t)
-	l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{s.PublicKey()}})
-	l.opts.IdentityAgent = filepath.Join(dir, "s")
-	target := to(host1, "")
+	l := sshtest.New(t)
+	l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{s.PublicKey()}})
+	l.Opts.IdentityAgent = filepath.Join(dir, "s")
+	target := sshtest.To(sshtest.Host1, "")
 	target.ConnectTimeout = 300 * time.Millisecond
 	done := make(chan error, 1)
 	go func() {
-		_, err := sshx.Dial(context.Background(), target, l.opts, nil)
+		_, err := sshx.Dial(context.Background(), target, l.Opts, nil)
 		done <- err
 	}()
 	select {

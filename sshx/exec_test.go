@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/internal/sshserver"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -45,9 +46,9 @@ func TestExec(t *testing.T) {
 		{name: "obeys nothing", r: term.ExecRequest{Command: "sleep 1h"}, faults: sshserver.Faults{RefuseSignals: true}, deadline: time.Minute, want: term.Exit{Killed: "unknown"}, within: 63 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab) {
-				l.server(addr1, sshserver.Config{Faults: tc.faults})
-				c := l.client(to(host1, ""), nil)
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				l.Server(sshtest.Addr1, sshserver.Config{Faults: tc.faults})
+				c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if tc.deadline != 0 {
@@ -75,9 +76,9 @@ func TestExec(t *testing.T) {
 // TestExecLost checks that a connection lost during a command is not reported as
 // a missing status.
 func TestExecLost(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{})
-		c := l.client(to(host1, ""), nil)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{})
+		c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 		time.AfterFunc(time.Second, srv.DropConnections)
 		e, err := c.Exec(t.Context(), term.ExecRequest{Command: "sleep 1h"}, io.Discard, io.Discard)
 		if term.KindOf(err) != term.RemoteClosed || e.Known {
@@ -93,15 +94,15 @@ func TestExecLost(t *testing.T) {
 
 // TestExecMuch sends a megabyte on each stream, interleaved.
 func TestExecMuch(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
 			for range 64 {
 				_, _ = r.Stdout.Write(bytes.Repeat([]byte("o"), 16<<10))
 				_, _ = r.Stderr.Write(bytes.Repeat([]byte("e"), 16<<10))
 			}
 			return sshserver.Exit{}
 		}})
-		out, errs, e := run(t, l.client(to(host1, ""), nil), term.ExecRequest{Command: "x"})
+		out, errs, e := sshtest.Run(t, l.Client(sshtest.To(sshtest.Host1, ""), nil), term.ExecRequest{Command: "x"})
 		if out != strings.Repeat("o", 1<<20) || errs != strings.Repeat("e", 1<<20) ||
 			e != (term.Exit{Started: true, Known: true}) {
 			t.Errorf("%d and %d bytes, %+v", len(out), len(errs), e)
@@ -111,9 +112,9 @@ func TestExecMuch(t *testing.T) {
 
 // TestExecNothingLost runs a thousand short commands, ten at a time.
 func TestExecNothingLost(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{})
-		c := l.client(to(host1, ""), nil)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{})
+		c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
@@ -144,8 +145,8 @@ func (s *slow) Write(p []byte) (int, error) {
 // returned, even if more output comes. It takes real time: Exec waits for the
 // writer with a mutex, which stops the clock of a bubble.
 func TestExecLeavesWritersAlone(t *testing.T) {
-	l := newLab(t)
-	l.server(addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+	l := sshtest.New(t)
+	l.Server(sshtest.Addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 		r.SendExit(sshserver.Exit{})
 		for ctx.Err() == nil {
 			if _, err := r.Stdout.Write(make([]byte, 32<<10)); err != nil {
@@ -154,7 +155,7 @@ func TestExecLeavesWritersAlone(t *testing.T) {
 		}
 		return sshserver.Exit{}
 	}})
-	c := l.client(to(host1, ""), nil)
+	c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 	var out slow
 	start := time.Now()
 	e, err := c.Exec(t.Context(), term.ExecRequest{Command: "x"}, &out, io.Discard)
@@ -175,9 +176,9 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }
 
 // TestExecWriterFails checks that a failing writer does not block the command.
 func TestExecWriterFails(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{})
-		e, err := l.client(to(host1, ""), nil).
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{})
+		e, err := l.Client(sshtest.To(sshtest.Host1, ""), nil).
 			Exec(t.Context(), term.ExecRequest{Command: "cat", Stdin: make([]byte, 4<<20)}, failing{}, io.Discard)
 		if err != nil || !e.Known {
 			t.Errorf("%+v, %v", e, err)
@@ -189,9 +190,9 @@ func TestExecWriterFails(t *testing.T) {
 // no goroutine may be left.
 func TestCloseDuringExec(t *testing.T) {
 	for range 20 {
-		inBubble(t, func(t *testing.T, l *lab) {
-			l.server(addr1, sshserver.Config{MaxSessions: 3})
-			c := l.client(to(host1, ""), nil)
+		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+			l.Server(sshtest.Addr1, sshserver.Config{MaxSessions: 3})
+			c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {

@@ -8,6 +8,7 @@ import (
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -56,29 +57,29 @@ func TestFloor(t *testing.T) {
 			}
 			t.Run(strings.Fields(tc.option)[0]+" from "+source, func(t *testing.T) {
 				t.Setenv("PTYCTL_SECRET", "hunter2-1138")
-				l := newLab(t)
-				srv := l.server(addr1, sshserver.Config{AcceptEnv: []string{"*"}})
-				l.opts.AllowExecDirectives = true // for the operator's files only
-				l.opts.CallerPaths = []string{l.path("allowed")}
-				marker := l.path("marker")
+				l := sshtest.New(t)
+				srv := l.Server(sshtest.Addr1, sshserver.Config{AcceptEnv: []string{"*"}})
+				l.Opts.AllowExecDirectives = true // for the operator's files only
+				l.Opts.CallerPaths = []string{l.Path("allowed")}
+				marker := l.Path("marker")
 				const only = "Host 192.0.2.1\n"
-				option := strings.NewReplacer("%m", marker, "%o", l.write("outside", ""), "%%", "%").Replace(tc.option)
-				target := to(host1, "")
+				option := strings.NewReplacer("%m", marker, "%o", l.Write("outside", ""), "%%", "%").Replace(tc.option)
+				target := sshtest.To(sshtest.Host1, "")
 				if tc.first != nil {
-					tc.first(&l.opts, &target)
+					tc.first(&l.Opts, &target)
 				}
 				switch source {
 				case "extra_args":
 					target.SSH.ExtraArgs = []string{"-o", option}
 				case "config_path":
-					target.SSH.ConfigPath = l.write("allowed/config", only+option+"\n")
+					target.SSH.ConfigPath = l.Write("allowed/config", only+option+"\n")
 				case "-F":
-					target.SSH.ExtraArgs = []string{"-F", l.write("allowed/config", only+option+"\n")}
+					target.SSH.ExtraArgs = []string{"-F", l.Write("allowed/config", only+option+"\n")}
 				case "Include":
-					target.SSH.ConfigPath = l.write("allowed/config", "Include "+l.write("allowed/included", only+option+"\n")+"\n")
+					target.SSH.ConfigPath = l.Write("allowed/config", "Include "+l.Write("allowed/included", only+option+"\n")+"\n")
 				}
 				if tc.kind == "" { // at most a warning; the connection must succeed
-					c := l.client(target, nil)
+					c := l.Client(target, nil)
 					sh, err := c.Shell(t.Context(), term.PTY{})
 					if err != nil {
 						t.Fatal(err)
@@ -88,11 +89,11 @@ func TestFloor(t *testing.T) {
 						t.Errorf("warnings %q lack %q", warnings, tc.names)
 					}
 				} else {
-					e := l.fails(target, noPrompter(t), tc.kind)
+					e := l.Fails(target, sshtest.NoPrompter(t), tc.kind)
 					if !strings.Contains(e.Msg, tc.names) && string(term.FactOf[term.Denial](e).Setting) != tc.names {
 						t.Errorf("%q, %+v: names no %s", e.Msg, e.Facts, tc.names)
 					}
-					if srv.Stats().Accepted != 0 || len(l.dials) != 0 {
+					if srv.Stats().Accepted != 0 || len(l.Dials) != 0 {
 						t.Error("something was dialled")
 					}
 				}
@@ -112,34 +113,36 @@ func TestFloorOfArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
-		set   func(*lab, *term.SSHOptions)
+		set   func(*sshtest.Lab, *term.SSHOptions)
 		kind  term.Kind
 		field term.Field
 	}{
-		"policy":                 {func(_ *lab, o *term.SSHOptions) { o.HostKeyPolicy = "disabled" }, term.PolicyDenied, term.FieldHostKeyPolicy},
-		"no such policy":         {func(_ *lab, o *term.SSHOptions) { o.HostKeyPolicy = "lax" }, term.InvalidArgument, term.FieldHostKeyPolicy},
-		"known_hosts_path":       {func(_ *lab, o *term.SSHOptions) { o.KnownHostsPath = outside }, term.PolicyDenied, term.FieldKnownHosts},
-		"known_hosts_path, link": {func(l *lab, o *term.SSHOptions) { o.KnownHostsPath = l.link("allowed/link", outside) }, term.PolicyDenied, term.FieldKnownHosts},
-		"known_hosts_path, link to nowhere": {func(l *lab, o *term.SSHOptions) {
-			o.KnownHostsPath = l.link("allowed/link", outside+"2")
+		"policy":                 {func(_ *sshtest.Lab, o *term.SSHOptions) { o.HostKeyPolicy = "disabled" }, term.PolicyDenied, term.FieldHostKeyPolicy},
+		"no such policy":         {func(_ *sshtest.Lab, o *term.SSHOptions) { o.HostKeyPolicy = "lax" }, term.InvalidArgument, term.FieldHostKeyPolicy},
+		"known_hosts_path":       {func(_ *sshtest.Lab, o *term.SSHOptions) { o.KnownHostsPath = outside }, term.PolicyDenied, term.FieldKnownHosts},
+		"known_hosts_path, link": {func(l *sshtest.Lab, o *term.SSHOptions) { o.KnownHostsPath = l.Link("allowed/link", outside) }, term.PolicyDenied, term.FieldKnownHosts},
+		"known_hosts_path, link to nowhere": {func(l *sshtest.Lab, o *term.SSHOptions) {
+			o.KnownHostsPath = l.Link("allowed/link", outside+"2")
 		}, term.PolicyDenied, term.FieldKnownHosts},
-		"known_hosts_path, dots": {func(l *lab, o *term.SSHOptions) { o.KnownHostsPath = l.path("allowed") + "/../.ssh/known_hosts" }, term.PolicyDenied, term.FieldKnownHosts},
-		"config_path":            {func(_ *lab, o *term.SSHOptions) { o.ConfigPath = outside }, term.PolicyDenied, term.FieldConfigPath},
-		"-F":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-F", outside} }, term.PolicyDenied, term.FieldConfigPath},
-		"Include":                {func(l *lab, o *term.SSHOptions) { o.ConfigPath = l.write("allowed/c", "Include "+outside+"\n") }, term.PolicyDenied, term.FieldConfigPath},
-		"-i":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-i", outside} }, term.PolicyDenied, term.FieldSSH},
-		"-A":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-A"} }, term.PolicyDenied, term.FieldExtraArgs},
-		"-L":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-L", "1:a:2"} }, term.Unsupported, term.FieldExtraArgs},
-		"proxy_url":              {func(_ *lab, o *term.SSHOptions) { o.ProxyURL = "ftp://u:hunter2-1138@h" }, term.InvalidArgument, term.FieldProxyURL},
+		"known_hosts_path, dots": {func(l *sshtest.Lab, o *term.SSHOptions) {
+			o.KnownHostsPath = l.Path("allowed") + "/../.ssh/known_hosts"
+		}, term.PolicyDenied, term.FieldKnownHosts},
+		"config_path": {func(_ *sshtest.Lab, o *term.SSHOptions) { o.ConfigPath = outside }, term.PolicyDenied, term.FieldConfigPath},
+		"-F":          {func(_ *sshtest.Lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-F", outside} }, term.PolicyDenied, term.FieldConfigPath},
+		"Include":     {func(l *sshtest.Lab, o *term.SSHOptions) { o.ConfigPath = l.Write("allowed/c", "Include "+outside+"\n") }, term.PolicyDenied, term.FieldConfigPath},
+		"-i":          {func(_ *sshtest.Lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-i", outside} }, term.PolicyDenied, term.FieldSSH},
+		"-A":          {func(_ *sshtest.Lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-A"} }, term.PolicyDenied, term.FieldExtraArgs},
+		"-L":          {func(_ *sshtest.Lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-L", "1:a:2"} }, term.Unsupported, term.FieldExtraArgs},
+		"proxy_url":   {func(_ *sshtest.Lab, o *term.SSHOptions) { o.ProxyURL = "ftp://u:hunter2-1138@h" }, term.InvalidArgument, term.FieldProxyURL},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
-			l.write("allowed/x", "")
-			l.opts.CallerPaths = []string{l.path("allowed")}
-			srv := l.server(addr1, sshserver.Config{})
-			target := to(host1, "")
+			l := sshtest.New(t)
+			l.Write("allowed/x", "")
+			l.Opts.CallerPaths = []string{l.Path("allowed")}
+			srv := l.Server(sshtest.Addr1, sshserver.Config{})
+			target := sshtest.To(sshtest.Host1, "")
 			tc.set(l, &target.SSH)
-			e := l.fails(target, noPrompter(t), tc.kind)
+			e := l.Fails(target, sshtest.NoPrompter(t), tc.kind)
 			if term.FactOf[term.ArgumentFault](e).Field != tc.field || strings.Contains(e.Msg, "hunter2-1138") {
 				t.Errorf("%v, details %+v", e, e.Facts)
 			}
@@ -153,13 +156,13 @@ func TestFloorOfArguments(t *testing.T) {
 // TestAllowedPaths checks that paths within the allowed folders are used, with a
 // warning if they decide about trust.
 func TestAllowedPaths(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.opts.CallerPaths = []string{l.path("allowed")}
-		l.unrecorded(addr1, sshserver.Config{})
-		target := to(host1, "")
-		target.SSH = term.SSHOptions{KnownHostsPath: l.path("allowed/known_hosts"), HostKeyPolicy: "accept_new"}
-		l.write("allowed/x", "")
-		sh, err := l.client(target, nil).Shell(t.Context(), term.PTY{})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Opts.CallerPaths = []string{l.Path("allowed")}
+		l.Unrecorded(sshtest.Addr1, sshserver.Config{})
+		target := sshtest.To(sshtest.Host1, "")
+		target.SSH = term.SSHOptions{KnownHostsPath: l.Path("allowed/known_hosts"), HostKeyPolicy: "accept_new"}
+		l.Write("allowed/x", "")
+		sh, err := l.Client(target, nil).Shell(t.Context(), term.PTY{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +172,7 @@ func TestAllowedPaths(t *testing.T) {
 		) {
 			t.Errorf("warnings %q", sh.Describe().Warnings)
 		}
-		if text, err := os.ReadFile(l.path("allowed/known_hosts")); err != nil || len(text) == 0 {
+		if text, err := os.ReadFile(l.Path("allowed/known_hosts")); err != nil || len(text) == 0 {
 			t.Errorf("not recorded there: %v", err)
 		}
 	})
@@ -178,38 +181,38 @@ func TestAllowedPaths(t *testing.T) {
 // TestOperatorIsRaisedToTheFloor checks that the operator's own configuration is
 // raised, not refused.
 func TestOperatorIsRaisedToTheFloor(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.config("StrictHostKeyChecking no\n")
-		other, _ := newKey(t)
-		l.trust(addr1, other.PublicKey())
-		l.unrecorded(addr1, sshserver.Config{})
-		l.fails(to(host1, ""), nil, term.HostKeyMismatch)
-		l.opts.HostKeyFloor = "disabled"
-		l.client(to(host1, ""), nil)
-		l.opts.HostKeyFloor = "acept_new" // a misspelling must not loosen the check
-		l.fails(to(host1, ""), nil, term.InvalidArgument)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Config("StrictHostKeyChecking no\n")
+		other, _ := sshtest.NewKey(t)
+		l.Trust(sshtest.Addr1, other.PublicKey())
+		l.Unrecorded(sshtest.Addr1, sshserver.Config{})
+		l.Fails(sshtest.To(sshtest.Host1, ""), nil, term.HostKeyMismatch)
+		l.Opts.HostKeyFloor = "disabled"
+		l.Client(sshtest.To(sshtest.Host1, ""), nil)
+		l.Opts.HostKeyFloor = "acept_new" // a misspelling must not loosen the check
+		l.Fails(sshtest.To(sshtest.Host1, ""), nil, term.InvalidArgument)
 	})
 }
 
 // TestOperatorMay checks that the operator's own files may set every keyword
 // forbidden to a caller.
 func TestOperatorMay(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.unrecorded(addr1, sshserver.Config{})
-		l.trust("alias", srv.HostKey())
-		l.config("HostKeyAlias alias\n")
-		l.client(to(host1, ""), nil)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Unrecorded(sshtest.Addr1, sshserver.Config{})
+		l.Trust("alias", srv.HostKey())
+		l.Config("HostKeyAlias alias\n")
+		l.Client(sshtest.To(sshtest.Host1, ""), nil)
 	})
 }
 
 // TestSettingName checks that warnings about the operator's own settings contain the
 // operator's name of the setting.
 func TestSettingName(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{})
-		l.config("StrictHostKeyChecking no\nForwardAgent yes\n")
-		l.opts.SettingName = func(s term.Setting) string { return "conf." + string(s) }
-		sh, err := l.client(to(host1, ""), nil).Shell(t.Context(), term.PTY{})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{})
+		l.Config("StrictHostKeyChecking no\nForwardAgent yes\n")
+		l.Opts.SettingName = func(s term.Setting) string { return "conf." + string(s) }
+		sh, err := l.Client(sshtest.To(sshtest.Host1, ""), nil).Shell(t.Context(), term.PTY{})
 		if err != nil {
 			t.Fatal(err)
 		}

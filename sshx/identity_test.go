@@ -10,39 +10,40 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"ptyctl/internal/sshserver"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
 // TestEncryptedIdentity checks that the passphrase is asked only for a key that
 // the server accepts.
 func TestEncryptedIdentity(t *testing.T) {
-	key, pem := sealedKey(t)
-	other, _ := newKey(t)
+	key, pem := sshtest.SealedKey(t)
+	other, _ := sshtest.NewKey(t)
 	for _, tc := range []struct {
 		name    string
 		accepts ssh.PublicKey // instead of the key
 		pass    string
-		p       *prompter
+		p       *sshtest.Prompter
 		works   bool
 		asked   int
 	}{
-		{name: "right", p: answering("sealed-1138"), works: true, asked: 1},
-		{name: "right at last", p: answering("a-1138-no", "b-1138-no", "sealed-1138"), works: true, asked: 3},
-		{name: "wrong", p: answering("a-1138-no", "b-1138-no", "c-1138-no"), asked: 3},
-		{name: "not accepted", accepts: other.PublicKey(), p: answering()},
-		{name: "given", pass: "sealed-1138", p: answering(), works: true},
-		{name: "given wrong", pass: "x-1138-no", p: answering()},
+		{name: "right", p: sshtest.Answering("sealed-1138"), works: true, asked: 1},
+		{name: "right at last", p: sshtest.Answering("a-1138-no", "b-1138-no", "sealed-1138"), works: true, asked: 3},
+		{name: "wrong", p: sshtest.Answering("a-1138-no", "b-1138-no", "c-1138-no"), asked: 3},
+		{name: "not accepted", accepts: other.PublicKey(), p: sshtest.Answering()},
+		{name: "given", pass: "sealed-1138", p: sshtest.Answering(), works: true},
+		{name: "given wrong", pass: "x-1138-no", p: sshtest.Answering()},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab) {
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
 				accepts := key.PublicKey()
 				if tc.accepts != nil {
 					accepts = tc.accepts
 				}
-				srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{accepts}})
-				l.write(".ssh/id_ed25519", pem)
-				inner := tc.p.f
-				tc.p.f = func(ctx context.Context, q term.Prompt) (string, error) {
+				srv := l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{accepts}})
+				l.Write(".ssh/id_ed25519", pem)
+				inner := tc.p.Answer
+				tc.p.Answer = func(ctx context.Context, q term.Prompt) (string, error) {
 					if n := srv.Stats(); len(n.KeysOffered) != 1 {
 						t.Errorf("asked before the server had seen the key: %+v", n)
 					}
@@ -51,15 +52,15 @@ func TestEncryptedIdentity(t *testing.T) {
 					}
 					return inner(ctx, q)
 				}
-				target := to(host1, "")
+				target := sshtest.To(sshtest.Host1, "")
 				target.Auth.Passphrase = term.Secret(tc.pass)
 				if tc.works {
-					l.client(target, tc.p)
-				} else if e := l.fails(target, tc.p, term.AuthFailed); tc.accepts == nil && !strings.Contains(e.Msg, "passphrase") {
+					l.Client(target, tc.p)
+				} else if e := l.Fails(target, tc.p, term.AuthFailed); tc.accepts == nil && !strings.Contains(e.Msg, "passphrase") {
 					t.Errorf("%q does not name the passphrase", e.Msg)
 				}
-				if len(tc.p.asked) != tc.asked {
-					t.Errorf("asked %d times, want %d", len(tc.p.asked), tc.asked)
+				if len(tc.p.Asked) != tc.asked {
+					t.Errorf("asked %d times, want %d", len(tc.p.Asked), tc.asked)
 				}
 			})
 		})
@@ -68,14 +69,14 @@ func TestEncryptedIdentity(t *testing.T) {
 
 // TestCallerKey checks the key of the call.
 func TestCallerKey(t *testing.T) {
-	key, plain := newKey(t)
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}})
-		_, other := newKey(t)
-		l.write(".ssh/id_ed25519", other)
-		target := to(host1, "")
+	key, plain := sshtest.NewKey(t)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}})
+		_, other := sshtest.NewKey(t)
+		l.Write(".ssh/id_ed25519", other)
+		target := sshtest.To(sshtest.Host1, "")
 		target.Auth = term.Auth{Method: "private_key", PrivateKeyPEM: term.Secret(plain)}
-		l.client(target, nil)
+		l.Client(target, nil)
 		for _, offered := range srv.Stats().KeysOffered {
 			if offered != ssh.FingerprintSHA256(key.PublicKey()) {
 				t.Error("another key was offered too")
@@ -83,7 +84,7 @@ func TestCallerKey(t *testing.T) {
 		}
 		for _, bad := range []string{"", "nonsense-1138", strings.Replace(plain, "b3Blb", "AAAA", 1)} {
 			target.Auth.PrivateKeyPEM = term.Secret(bad)
-			e := l.fails(target, noPrompter(t), term.InvalidArgument)
+			e := l.Fails(target, sshtest.NoPrompter(t), term.InvalidArgument)
 			if term.FactOf[term.ArgumentFault](e).Field != term.FieldPrivateKey {
 				t.Errorf("field %q", term.FactOf[term.ArgumentFault](e).Field)
 			}
@@ -94,19 +95,19 @@ func TestCallerKey(t *testing.T) {
 // TestTooManyFailures checks that keys refused before the server hung up are not
 // offered again on the next connection.
 func TestTooManyFailures(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		right, pem := newKey(t)
-		srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{right.PublicKey()}, MaxAuthTries: 4})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		right, pem := sshtest.NewKey(t)
+		srv := l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{right.PublicKey()}, MaxAuthTries: 4})
 		var config strings.Builder
 		for i := range 7 {
 			text := pem
 			if i < 6 {
-				_, text = newKey(t)
+				_, text = sshtest.NewKey(t)
 			}
-			fmt.Fprintf(&config, "IdentityFile %s\n", l.write(fmt.Sprintf("key%d", i), text))
+			fmt.Fprintf(&config, "IdentityFile %s\n", l.Write(fmt.Sprintf("key%d", i), text))
 		}
-		l.config(config.String())
-		l.client(to(host1, ""), noPrompter(t))
+		l.Config(config.String())
+		l.Client(sshtest.To(sshtest.Host1, ""), sshtest.NoPrompter(t))
 		if n := srv.Stats(); n.Accepted != 2 {
 			t.Errorf("%d connections, want 2", n.Accepted)
 		}
@@ -116,18 +117,18 @@ func TestTooManyFailures(t *testing.T) {
 // TestKeyFilesThatCannotBeUsed checks that the error names each file with the
 // reason, and that none prevents the use of the others.
 func TestKeyFilesThatCannotBeUsed(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{}})
-		key, pem := newKey(t)
-		open := l.write("open", pem)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{}})
+		key, pem := sshtest.NewKey(t)
+		open := l.Write("open", pem)
 		if err := os.Chmod(open, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		l.config("IdentityFile " + open + "\nIdentityFile " + l.write("ppk", "PuTTY-User-Key-File-3: x") +
-			"\nIdentityFile " + l.write("key.pub", string(ssh.MarshalAuthorizedKey(key.PublicKey()))) +
-			"\nIdentityFile /dev/zero\nIdentityFile " + l.home + "\nIdentityFile " + l.write("big", strings.Repeat("x", 1<<20)) +
-			"\nIdentityFile ~/missing\nCertificateFile " + l.write("cert", "x") + "\n")
-		e := l.fails(to(host1, ""), nil, term.AuthFailed)
+		l.Config("IdentityFile " + open + "\nIdentityFile " + l.Write("ppk", "PuTTY-User-Key-File-3: x") +
+			"\nIdentityFile " + l.Write("key.pub", string(ssh.MarshalAuthorizedKey(key.PublicKey()))) +
+			"\nIdentityFile /dev/zero\nIdentityFile " + l.Home + "\nIdentityFile " + l.Write("big", strings.Repeat("x", 1<<20)) +
+			"\nIdentityFile ~/missing\nCertificateFile " + l.Write("cert", "x") + "\n")
+		e := l.Fails(sshtest.To(sshtest.Host1, ""), nil, term.AuthFailed)
 		for _, want := range []string{
 			"open was ignored: its mode 0644", "PuTTY", "the agent does not have",
 			"/dev/zero cannot be read: it is not a regular file", "too large", "is not a certificate",
@@ -145,9 +146,9 @@ func TestKeyFilesThatCannotBeUsed(t *testing.T) {
 // TestUserCertificate checks that a certificate beside an identity is offered
 // before the plain key.
 func TestUserCertificate(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		key, pem := newKey(t)
-		ca, _ := newKey(t)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		key, pem := sshtest.NewKey(t)
+		ca, _ := sshtest.NewKey(t)
 		cert := &ssh.Certificate{
 			Key:             key.PublicKey(),
 			CertType:        ssh.UserCert,
@@ -157,10 +158,10 @@ func TestUserCertificate(t *testing.T) {
 		if err := cert.SignCert(strings.NewReader(strings.Repeat("r", 1024)), ca); err != nil {
 			t.Fatal(err)
 		}
-		srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{cert}})
-		l.write(".ssh/id_ed25519", pem)
-		l.write(".ssh/id_ed25519-cert.pub", string(ssh.MarshalAuthorizedKey(cert)))
-		l.client(to(host1, ""), nil)
+		srv := l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{cert}})
+		l.Write(".ssh/id_ed25519", pem)
+		l.Write(".ssh/id_ed25519-cert.pub", string(ssh.MarshalAuthorizedKey(cert)))
+		l.Client(sshtest.To(sshtest.Host1, ""), nil)
 		if got, want := srv.Stats().KeysOffered[0], ssh.FingerprintSHA256(cert); got != want {
 			t.Errorf("offered %s first, want the certificate %s", got, want)
 		}

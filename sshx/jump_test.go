@@ -12,29 +12,30 @@ import (
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
 // TestChain checks a route over three jump hosts, each with its own user,
 // credentials and host key. The caller's password must reach the target only.
 func TestChain(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		key, pem := newKey(t)
-		j1 := l.server(
-			addr1,
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		key, pem := sshtest.NewKey(t)
+		j1 := l.Server(
+			sshtest.Addr1,
 			sshserver.Config{
 				AuthorizedKeys: []ssh.PublicKey{key.PublicKey()},
 				Passwords:      map[string]string{"one": "one-1138"},
 				AllowForward:   true,
 			},
 		)
-		j2 := l.server(addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2-1138"}, AllowForward: true})
-		j3 := l.server(
-			addr3,
-			sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =pw3-1138"}), AllowForward: true},
+		j2 := l.Server(sshtest.Addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2-1138"}, AllowForward: true})
+		j3 := l.Server(
+			sshtest.Addr3,
+			sshserver.Config{KeyboardInteractive: sshtest.Quiz([]string{"Password: =pw3-1138"}), AllowForward: true},
 		)
-		end := l.server(addr4, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
-		l.config(fmt.Sprintf(`Host 192.0.2.4
+		end := l.Server(sshtest.Addr4, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+		l.Config(fmt.Sprintf(`Host 192.0.2.4
   ProxyJump one@192.0.2.1,jump2,three@192.0.2.3
 Host 192.0.2.1
   IdentityFile %s
@@ -42,19 +43,19 @@ Host jump2
   HostName 192.0.2.2
   User two
   PreferredAuthentications password
-`, l.write("id1", pem)))
-		p := answering("pw2-1138", "pw3-1138")
-		c := l.client(to("192.0.2.4", "pass-1138"), p)
-		if out, _, _ := run(t, c, term.ExecRequest{Command: "echo hi"}); out != "hi\n" {
+`, l.Write("id1", pem)))
+		p := sshtest.Answering("pw2-1138", "pw3-1138")
+		c := l.Client(sshtest.To("192.0.2.4", "pass-1138"), p)
+		if out, _, _ := sshtest.Run(t, c, term.ExecRequest{Command: "echo hi"}); out != "hi\n" {
 			t.Errorf("output %q", out)
 		}
-		if a, b := p.asked[0], p.asked[1]; a.Hop != 1 || a.User != "two" || a.Host != "192.0.2.2" ||
+		if a, b := p.Asked[0], p.Asked[1]; a.Hop != 1 || a.User != "two" || a.Host != "192.0.2.2" ||
 			a.Kind != term.PromptPassword ||
 			b.Hop != 2 ||
 			b.User != "three" ||
 			b.Host != "192.0.2.3" ||
 			b.Kind != term.PromptChallenge {
-			t.Errorf("questions %+v", p.asked)
+			t.Errorf("questions %+v", p.Asked)
 		}
 		if n := j1.Stats(); n.PasswordsSeen != 0 {
 			t.Errorf("the first jump host saw %+v", n)
@@ -83,23 +84,23 @@ Host jump2
 // TestPasswordStaysFromJumpHosts checks that a jump host that asks for a password
 // does not get the target's.
 func TestPasswordStaysFromJumpHosts(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		j := l.server(
-			addr1,
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		j := l.Server(
+			sshtest.Addr1,
 			sshserver.Config{
 				Passwords:           map[string]string{"u": "pass-1138"},
-				KeyboardInteractive: quiz([]string{"Password: =pass-1138"}),
+				KeyboardInteractive: sshtest.Quiz([]string{"Password: =pass-1138"}),
 				AllowForward:        true,
 			},
 		)
-		l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
-		target := to("192.0.2.2", "pass-1138")
+		l.Server(sshtest.Addr2, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+		target := sshtest.To("192.0.2.2", "pass-1138")
 		target.SSH.ExtraArgs = []string{"-J", "u@192.0.2.1"}
-		e := l.fails(target, nil, term.AuthFailed)
+		e := l.Fails(target, nil, term.AuthFailed)
 		if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || len(term.FactOf[term.ConnectFailure](e).Ladder) != 1 {
 			t.Errorf("hop %q, steps %+v", term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).Ladder)
 		}
-		if n := j.Stats(); n.PasswordsSeen != 0 || attempts(j, "keyboard-interactive") != 0 {
+		if n := j.Stats(); n.PasswordsSeen != 0 || sshtest.Attempts(j, "keyboard-interactive") != 0 {
 			t.Errorf("the jump host saw %+v", n)
 		}
 	})
@@ -119,15 +120,15 @@ func TestWaysThatDoNotWork(t *testing.T) {
 		{"target unreachable", "Host 192.0.2.2\n ProxyJump 192.0.2.1\n HostName 192.0.2.9\n", sshserver.Config{AllowForward: true}, term.ConnectFailed, "connection refused", "u@192.0.2.9:22"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab) {
-				l.server(addr1, tc.jump)
-				l.server(addr2, sshserver.Config{})
-				l.config(tc.config)
-				e := l.fails(to("192.0.2.2", ""), nil, tc.kind)
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				l.Server(sshtest.Addr1, tc.jump)
+				l.Server(sshtest.Addr2, sshserver.Config{})
+				l.Config(tc.config)
+				e := l.Fails(sshtest.To("192.0.2.2", ""), nil, tc.kind)
 				if !strings.Contains(e.Message(), tc.says) {
 					t.Errorf("%q lacks %q", e.Message(), tc.says)
 				}
-				if tc.hop != "" && (term.FactOf[term.ConnectFailure](e).Hop != tc.hop || len(term.FactOf[term.ConnectFailure](e).Ladder) != 2 || lastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "tcp!") {
+				if tc.hop != "" && (term.FactOf[term.ConnectFailure](e).Hop != tc.hop || len(term.FactOf[term.ConnectFailure](e).Ladder) != 2 || sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "tcp!") {
 					t.Errorf("hop %q, steps %+v", term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).Ladder)
 				}
 			})
@@ -138,11 +139,11 @@ func TestWaysThatDoNotWork(t *testing.T) {
 // TestProxyCommandAsJump checks that "ssh -W" becomes a jump, without running a
 // program.
 func TestProxyCommandAsJump(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		j := l.server("192.0.2.1:2222", sshserver.Config{AllowForward: true})
-		l.server(addr2, sshserver.Config{})
-		l.config("Host 192.0.2.2\n ProxyCommand ssh -q -p 2222 -W %h:%p bob@192.0.2.1\n")
-		run(t, l.client(to("192.0.2.2", ""), nil), term.ExecRequest{Command: "exit 0"})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		j := l.Server("192.0.2.1:2222", sshserver.Config{AllowForward: true})
+		l.Server(sshtest.Addr2, sshserver.Config{})
+		l.Config("Host 192.0.2.2\n ProxyCommand ssh -q -p 2222 -W %h:%p bob@192.0.2.1\n")
+		sshtest.Run(t, l.Client(sshtest.To("192.0.2.2", ""), nil), term.ExecRequest{Command: "exit 0"})
 		if n := j.Stats(); n.Forwards != 1 || n.Attempts[sshserver.Attempt{User: "bob", Method: "none"}] != 1 {
 			t.Errorf("Stats = %+v, want one forward and one login of bob without a method", n)
 		}
@@ -152,13 +153,13 @@ func TestProxyCommandAsJump(t *testing.T) {
 // TestSharedJumpHost checks that two sessions share the connection to their jump
 // host, that the later of them closes it, and that its end is the end of both.
 func TestSharedJumpHost(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		j := l.server(addr1, sshserver.Config{AllowForward: true})
-		l.server(addr2, sshserver.Config{})
-		l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
-		dial := sshx.Dialer(l.opts)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		j := l.Server(sshtest.Addr1, sshserver.Config{AllowForward: true})
+		l.Server(sshtest.Addr2, sshserver.Config{})
+		l.Config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
+		dial := sshx.Dialer(l.Opts)
 		open := func() *sshx.Shell {
-			tr, err := dial(t.Context(), to("192.0.2.2", ""), nil, nil)
+			tr, err := dial(t.Context(), sshtest.To("192.0.2.2", ""), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,14 +201,14 @@ func TestSharedJumpHost(t *testing.T) {
 // TestFrozenJumpHost checks that a jump host that stops answering between two
 // hops delays a caller only up to the connection's time limit.
 func TestFrozenJumpHost(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		j := l.server(addr1, sshserver.Config{AllowForward: true})
-		l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
-		l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		j := l.Server(sshtest.Addr1, sshserver.Config{AllowForward: true})
+		l.Server(sshtest.Addr2, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+		l.Config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
 		start := time.Now()
-		target := to("192.0.2.2", "")
+		target := sshtest.To("192.0.2.2", "")
 		target.ConnectTimeout = 5 * time.Second
-		e := l.fails(target, &prompter{f: func(context.Context, term.Prompt) (string, error) {
+		e := l.Fails(target, &sshtest.Prompter{Answer: func(context.Context, term.Prompt) (string, error) {
 			j.FreezeConnections()
 			return "pass-1138", nil
 		}}, term.ConnectTimeout)
@@ -221,12 +222,12 @@ func TestFrozenJumpHost(t *testing.T) {
 // even during a Write. It takes real time: a goroutine that waits for a mutex of
 // the library stops the clock of a bubble.
 func TestCloseOverFrozenJumpHost(t *testing.T) {
-	l := newLab(t)
-	l.limit = 16 << 10
-	j := l.server(addr1, sshserver.Config{AllowForward: true})
-	l.server(addr2, sshserver.Config{})
-	l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
-	tr, err := sshx.Dialer(l.opts)(t.Context(), to("192.0.2.2", ""), nil, nil)
+	l := sshtest.New(t)
+	l.Limit = 16 << 10
+	j := l.Server(sshtest.Addr1, sshserver.Config{AllowForward: true})
+	l.Server(sshtest.Addr2, sshserver.Config{})
+	l.Config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
+	tr, err := sshx.Dialer(l.Opts)(t.Context(), sshtest.To("192.0.2.2", ""), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ptyctl/internal/sshserver"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -16,10 +17,10 @@ import (
 // suggests an alternative.
 func TestBreak(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
-		inBubble(t, func(t *testing.T, l *lab) {
+		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
 			var lengths []time.Duration
-			l.server(
-				addr1,
+			l.Server(
+				sshtest.Addr1,
 				sshserver.Config{
 					Faults: sshserver.Faults{RefuseBreak: refuse},
 					Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
@@ -34,7 +35,7 @@ func TestBreak(t *testing.T) {
 					},
 				},
 			)
-			sh := l.open(to(host1, ""))
+			sh := l.Open(sshtest.To(sshtest.Host1, ""))
 			err := sh.SendKey(t.Context(), term.KeyBreak)
 			synctest.Wait()
 			switch {
@@ -50,9 +51,9 @@ func TestBreak(t *testing.T) {
 // TestOtherProtocolsKeys checks that keys missing in SSH are refused by name,
 // with an alternative.
 func TestOtherProtocolsKeys(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{})
-		sh := l.open(to(host1, ""))
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{})
+		sh := l.Open(sshtest.To(sshtest.Host1, ""))
 		instead := map[string]string{
 			term.KeyInterruptProcess: "ctrl_c",
 			term.KeyAbortOutput:      "ctrl_c",
@@ -77,9 +78,9 @@ func TestOtherProtocolsKeys(t *testing.T) {
 
 // TestBreakUnanswered checks the time limit with a silent server.
 func TestBreakUnanswered(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{})
-		sh := l.open(to(host1, ""))
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{})
+		sh := l.Open(sshtest.To(sshtest.Host1, ""))
 		srv.FreezeConnections()
 		start := time.Now()
 		if err := sh.SendKey(t.Context(), term.KeyBreak); !errors.Is(err, term.ExecTimeout) ||

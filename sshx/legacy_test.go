@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"ptyctl/internal/sshserver"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -27,15 +28,15 @@ func TestLegacy(t *testing.T) {
 		"rsa key": {HostKeys: []ssh.Signer{limited(t, host, ssh.KeyAlgoRSA)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab) {
-				l.server(addr1, c)
-				e := l.fails(to(host1, ""), nil, term.ConnectFailed)
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				l.Server(sshtest.Addr1, c)
+				e := l.Fails(sshtest.To(sshtest.Host1, ""), nil, term.ConnectFailed)
 				if len(term.FactOf[term.ConnectFailure](e).ServerOffers) == 0 || !strings.Contains(e.Msg, term.FactOf[term.ConnectFailure](e).ServerOffers[0]) {
 					t.Errorf("%v; offers %v", e, term.FactOf[term.ConnectFailure](e).ServerOffers)
 				}
-				target := to(host1, "")
+				target := sshtest.To(sshtest.Host1, "")
 				target.SSH.Legacy = true
-				sh, err := l.client(target, nil).Shell(t.Context(), term.PTY{})
+				sh, err := l.Client(target, nil).Shell(t.Context(), term.PTY{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -48,7 +49,7 @@ func TestLegacy(t *testing.T) {
 }
 
 func limited(t *testing.T, key *rsa.PrivateKey, algorithms ...string) ssh.Signer {
-	s, err := ssh.NewSignerWithAlgorithms(signer(t, key).(ssh.AlgorithmSigner), algorithms)
+	s, err := ssh.NewSignerWithAlgorithms(sshtest.Signer(t, key).(ssh.AlgorithmSigner), algorithms)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,10 +64,10 @@ func TestLegacySignature(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, legacy := range []bool{false, true} {
-		inBubble(t, func(t *testing.T, l *lab) {
-			hostKey, _ := newKey(t)
-			l.trust(addr1, hostKey.PublicKey())
-			l.peer(addr1, func(nc net.Conn) {
+		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+			hostKey, _ := sshtest.NewKey(t)
+			l.Trust(sshtest.Addr1, hostKey.PublicKey())
+			l.Peer(sshtest.Addr1, func(nc net.Conn) {
 				config := &ssh.ServerConfig{
 					MaxAuthTries:      -1,
 					PublicKeyCallback: func(c ssh.ConnMetadata, k ssh.PublicKey) (*ssh.Permissions, error) { return nil, nil },
@@ -92,13 +93,13 @@ func TestLegacySignature(t *testing.T) {
 				}
 				_ = sc.Close()
 			})
-			target := to(host1, "")
-			target.Auth = term.Auth{Method: "private_key", PrivateKeyPEM: term.Secret(pemOf(t, key))}
+			target := sshtest.To(sshtest.Host1, "")
+			target.Auth = term.Auth{Method: "private_key", PrivateKeyPEM: term.Secret(sshtest.PEMOf(t, key))}
 			target.SSH.Legacy = legacy
 			if legacy {
-				l.client(target, nil)
+				l.Client(target, nil)
 			} else {
-				l.fails(target, nil, term.AuthFailed)
+				l.Fails(target, nil, term.AuthFailed)
 			}
 		})
 	}
@@ -107,17 +108,17 @@ func TestLegacySignature(t *testing.T) {
 // TestPubkeyAcceptedAlgorithms checks that a key without an allowed algorithm is
 // not offered.
 func TestPubkeyAcceptedAlgorithms(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		key, pem := newKey(t)
-		srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}})
-		l.write(".ssh/id_ed25519", pem)
-		l.config("PubkeyAcceptedAlgorithms -ssh-ed25519\n")
-		e := l.fails(to(host1, ""), nil, term.AuthFailed)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		key, pem := sshtest.NewKey(t)
+		srv := l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}})
+		l.Write(".ssh/id_ed25519", pem)
+		l.Config("PubkeyAcceptedAlgorithms -ssh-ed25519\n")
+		e := l.Fails(sshtest.To(sshtest.Host1, ""), nil, term.AuthFailed)
 		if !strings.Contains(e.Msg, "PubkeyAcceptedAlgorithms") || len(srv.Stats().KeysOffered) != 0 {
 			t.Errorf("%v; offered %v", e, srv.Stats().KeysOffered)
 		}
-		l.config("PubkeyAuthentication no\n")
-		l.fails(to(host1, ""), nil, term.AuthFailed)
+		l.Config("PubkeyAuthentication no\n")
+		l.Fails(sshtest.To(sshtest.Host1, ""), nil, term.AuthFailed)
 		if n := srv.Stats(); len(n.KeysOffered) != 0 {
 			t.Errorf("offered %v", n.KeysOffered)
 		}

@@ -13,6 +13,7 @@ import (
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -40,7 +41,7 @@ func httpConnect(user, password string) func(net.Conn, func(string) (net.Conn, e
 			return err
 		}
 		_, _ = io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"+string(first))
-		relay(struct {
+		sshtest.Relay(struct {
 			io.Reader
 			io.Writer
 		}{r, c}, up)
@@ -61,10 +62,10 @@ func TestProxies(t *testing.T) {
 	leaktest.Secret(t, secret)
 	leaktest.Secret(t, "wrong-1138")
 	for scheme, serve := range map[string]func(net.Conn, func(string) (net.Conn, error)) error{
-		"socks5": socks5("me", secret), "http": httpConnect("me", secret),
+		"socks5": sshtest.SOCKS5("me", secret), "http": httpConnect("me", secret),
 	} {
 		t.Run(scheme, func(t *testing.T) {
-			proxy, forwarded := serveProxy(t, srv.Addr(), serve)
+			proxy, forwarded := sshtest.ServeProxy(t, srv.Addr(), serve)
 			dial := func(url, host string) (*sshx.Client, error) {
 				target := term.Target{
 					Host: host,
@@ -91,7 +92,7 @@ func TestProxies(t *testing.T) {
 				"no proxy":       {scheme + "://me:" + secret + "@127.0.0.1:1", "behind.invalid"},
 			} {
 				_, err := dial(bad[0], bad[1])
-				toldError(t, err)
+				sshtest.ToldError(t, err)
 				if term.KindOf(err) != term.ConnectFailed || !strings.Contains(err.Error(), "proxy") ||
 					strings.Contains(err.Error(), secret) {
 					t.Errorf("%s: %v", name, err)
@@ -106,7 +107,7 @@ func TestProxies(t *testing.T) {
 			sshx.Options{},
 			nil,
 		)
-		toldError(t, err)
+		sshtest.ToldError(t, err)
 		if term.KindOf(err) != term.InvalidArgument || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", url, err)
 		}

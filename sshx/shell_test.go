@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"ptyctl/internal/sshserver"
-	"ptyctl/sshx"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -48,17 +48,17 @@ func closedWhileStuck(t *testing.T, tr term.Transport) {
 }
 
 func TestCloseFrozen(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) { // the window is full
-		srv := l.server(addr1, sshserver.Config{})
-		sh := l.open(to(host1, ""))
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) { // the window is full
+		srv := l.Server(sshtest.Addr1, sshserver.Config{})
+		sh := l.Open(sshtest.To(sshtest.Host1, ""))
 		srv.FreezeConnections()
 		closedWhileStuck(t, sh)
 	})
 	t.Run("the connection is full", func(t *testing.T) { // see TestCloseOverFrozenJumpHost
-		l := newLab(t)
-		l.limit = 16 << 10
-		srv := l.server(addr1, sshserver.Config{})
-		sh := l.open(to(host1, ""))
+		l := sshtest.New(t)
+		l.Limit = 16 << 10
+		srv := l.Server(sshtest.Addr1, sshserver.Config{})
+		sh := l.Open(sshtest.To(sshtest.Host1, ""))
 		srv.FreezeConnections()
 		closedWhileStuck(t, sh)
 	})
@@ -81,17 +81,17 @@ func TestShellRequests(t *testing.T) {
 		{"SetEnv", "SetEnv LC_A=1 LANG=\"x y\" PATH=/evil\n", term.PTY{Disabled: true}, "", []string{"LC_A=1", "LANG=x y"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab) {
-				l.config(tc.config)
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				l.Config(tc.config)
 				got := make(chan sshserver.Request, 1)
-				l.server(addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+				l.Server(sshtest.Addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 					got <- *r
 					<-ctx.Done()
 					return sshserver.Exit{}
 				}})
-				target := to(host1, "")
+				target := sshtest.To(sshtest.Host1, "")
 				target.PTY = tc.pty
-				sh := l.open(target)
+				sh := l.Open(target)
 				r := <-got
 				if r.Command != tc.command || r.Shell != (tc.command == "") || !slices.Equal(r.Env, tc.env) ||
 					(r.PTY == nil) != (tc.want == nil) ||
@@ -109,9 +109,9 @@ func TestShellRequests(t *testing.T) {
 // TestShellControls checks resize and signal, with a pty and without one, allowed
 // and refused.
 func TestShellControls(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
 		windows, signals := make(chan sshserver.Window, 1), make(chan ssh.Signal, 1)
-		srv := l.server(addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 			for {
 				select {
 				case w := <-r.Windows:
@@ -123,7 +123,7 @@ func TestShellControls(t *testing.T) {
 				}
 			}
 		}})
-		sh := l.open(to(host1, ""))
+		sh := l.Open(sshtest.To(sshtest.Host1, ""))
 		if err := sh.Resize(200, 50); err != nil || <-windows != (sshserver.Window{Cols: 200, Rows: 50}) {
 			t.Errorf("Resize: %v", err)
 		}
@@ -134,9 +134,9 @@ func TestShellControls(t *testing.T) {
 		if err := sh.Signal(t.Context(), "TERM"); term.KindOf(err) != term.Unsupported {
 			t.Errorf("Signal: %v", err)
 		}
-		target := to(host1, "")
+		target := sshtest.To(sshtest.Host1, "")
 		target.PTY.Disabled = true
-		if err := l.open(target).Resize(1, 1); term.KindOf(err) != term.Unsupported {
+		if err := l.Open(target).Resize(1, 1); term.KindOf(err) != term.Unsupported {
 			t.Errorf("Resize without a pty: %v", err)
 		}
 	})
@@ -146,9 +146,9 @@ func TestShellControls(t *testing.T) {
 // order, including the last data before the connection is lost.
 func TestMergedOutput(t *testing.T) {
 	for _, lost := range []bool{false, true} {
-		inBubble(t, func(t *testing.T, l *lab) {
+		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
 			var srv *sshserver.Server
-			srv = l.server(addr1, sshserver.Config{Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
+			srv = l.Server(sshtest.Addr1, sshserver.Config{Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
 				for _, w := range []io.Writer{r.Stdout, r.Stderr, r.Stdout, r.Stderr} {
 					_, _ = io.WriteString(w, map[bool]string{true: "o", false: "e"}[w == r.Stdout]+strings.Repeat(".", 9000))
 					time.Sleep(time.Millisecond)
@@ -158,9 +158,9 @@ func TestMergedOutput(t *testing.T) {
 				}
 				return sshserver.Exit{Status: 3}
 			}})
-			target := to(host1, "")
+			target := sshtest.To(sshtest.Host1, "")
 			target.PTY.Disabled = true
-			sh := l.open(target)
+			sh := l.Open(target)
 			time.Sleep(time.Second) // the data comes before the first Read
 			out, err := io.ReadAll(sh)
 			if got := strings.ReplaceAll(string(out), ".", ""); len(out) != 4*9001 || err != nil {
@@ -189,10 +189,10 @@ func TestShellVerdict(t *testing.T) {
 		{name: "lost", drop: true, kind: term.RemoteClosed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab) {
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
 				var srv *sshserver.Server
-				srv = l.server(
-					addr1,
+				srv = l.Server(
+					sshtest.Addr1,
 					sshserver.Config{Faults: tc.faults, Handler: func(context.Context, *sshserver.Request) sshserver.Exit {
 						if tc.drop {
 							srv.DropConnections()
@@ -200,7 +200,7 @@ func TestShellVerdict(t *testing.T) {
 						return tc.exit
 					}},
 				)
-				sh := l.open(to(host1, ""))
+				sh := l.Open(sshtest.To(sshtest.Host1, ""))
 				_, _ = io.ReadAll(sh)
 				if e, err := sh.Wait(); e != tc.want || term.KindOf(err) != tc.kind {
 					t.Errorf("%+v, %v", e, err)
@@ -213,9 +213,9 @@ func TestShellVerdict(t *testing.T) {
 // TestCloseHangsUp checks that Close ends the shell at the server and leaves
 // nothing open there.
 func TestCloseHangsUp(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{})
-		sh := l.open(to(host1, ""))
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{})
+		sh := l.Open(sshtest.To(sshtest.Host1, ""))
 		if _, err := sh.Write([]byte("hello")); err != nil {
 			t.Fatal(err)
 		}
@@ -235,11 +235,11 @@ func TestCloseHangsUp(t *testing.T) {
 // TestKeepalive checks that a silent server is given up after the keepalives, and
 // that a server with any kind of answer is not.
 func TestKeepalive(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.opts.KeepaliveInterval, l.opts.KeepaliveCountMax = 10*time.Second, 3
-		srv := l.server(addr1, sshserver.Config{})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Opts.KeepaliveInterval, l.Opts.KeepaliveCountMax = 10*time.Second, 3
+		srv := l.Server(sshtest.Addr1, sshserver.Config{})
 		start := time.Now()
-		c := l.client(to(host1, ""), nil)
+		c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 		sh, err := c.Shell(t.Context(), term.PTY{})
 		if err != nil {
 			t.Fatal(err)
@@ -266,18 +266,18 @@ func TestKeepalive(t *testing.T) {
 // TestRekey checks that a later key exchange does not ask or record a second
 // time.
 func TestRekey(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.opts.HostKeyPolicy = "ask"
-		l.config("RekeyLimit 64K\n")
-		l.unrecorded(addr1, sshserver.Config{})
-		p := answering("yes")
-		c := l.client(to(host1, ""), p)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Opts.HostKeyPolicy = "ask"
+		l.Config("RekeyLimit 64K\n")
+		l.Unrecorded(sshtest.Addr1, sshserver.Config{})
+		p := sshtest.Answering("yes")
+		c := l.Client(sshtest.To(sshtest.Host1, ""), p)
 		in := strings.Repeat("0123456789abcdef", 64<<10)
-		if out, _, _ := run(t, c, term.ExecRequest{Command: "cat", Stdin: []byte(in)}); out != in {
+		if out, _, _ := sshtest.Run(t, c, term.ExecRequest{Command: "cat", Stdin: []byte(in)}); out != in {
 			t.Errorf("%d bytes came back", len(out))
 		}
-		if len(p.asked) != 1 {
-			t.Errorf("asked %d times", len(p.asked))
+		if len(p.Asked) != 1 {
+			t.Errorf("asked %d times", len(p.Asked))
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -38,10 +39,10 @@ func parallel(t *testing.T, c *sshx.Client, n int, command string) (failed int, 
 func TestMaxSessions(t *testing.T) {
 	for _, sessions := range []int{1, 2, 10} {
 		for _, connections := range []int{2, 4} {
-			inBubble(t, func(t *testing.T, l *lab) {
-				l.opts.MaxConnectionsPerHost = connections
-				srv := l.server(addr1, sshserver.Config{MaxSessions: sessions, Passwords: map[string]string{"u": "pass-1138"}})
-				c := l.client(to(host1, "pass-1138"), nil)
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				l.Opts.MaxConnectionsPerHost = connections
+				srv := l.Server(sshtest.Addr1, sshserver.Config{MaxSessions: sessions, Passwords: map[string]string{"u": "pass-1138"}})
+				c := l.Client(sshtest.To(sshtest.Host1, "pass-1138"), nil)
 				if _, err := c.Shell(t.Context(), term.PTY{}); err != nil {
 					t.Fatal(err)
 				}
@@ -66,10 +67,10 @@ func TestMaxSessions(t *testing.T) {
 // TestNoFurtherConnection checks that a command does not make a person log in
 // again.
 func TestNoFurtherConnection(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{MaxSessions: 1, Passwords: map[string]string{"u": "pass-1138"}})
-		p := answering("pass-1138")
-		c := l.client(to(host1, ""), p)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{MaxSessions: 1, Passwords: map[string]string{"u": "pass-1138"}})
+		p := sshtest.Answering("pass-1138")
+		c := l.Client(sshtest.To(sshtest.Host1, ""), p)
 		sh, err := c.Shell(t.Context(), term.PTY{})
 		if err != nil {
 			t.Fatal(err)
@@ -77,21 +78,21 @@ func TestNoFurtherConnection(t *testing.T) {
 		start := time.Now()
 		_, err = c.Exec(t.Context(), term.ExecRequest{Command: "echo x"}, io.Discard, io.Discard)
 		if term.KindOf(err) != term.LimitExceeded || time.Since(start) > time.Second || srv.Stats().Accepted != 1 ||
-			len(p.asked) != 1 {
-			t.Errorf("%v after %v; %d connections, asked %d times", err, time.Since(start), srv.Stats().Accepted, len(p.asked))
+			len(p.Asked) != 1 {
+			t.Errorf("%v after %v; %d connections, asked %d times", err, time.Since(start), srv.Stats().Accepted, len(p.Asked))
 		}
 		_ = sh.Close() // its slot becomes free
-		run(t, c, term.ExecRequest{Command: "echo x"})
+		sshtest.Run(t, c, term.ExecRequest{Command: "echo x"})
 	})
 }
 
 // TestOrphanIsForgotten checks that a slot becomes free again after a command
 // outlived its channel.
 func TestOrphanIsForgotten(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.opts.MaxConnectionsPerHost = 1
-		l.server(
-			addr1,
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Opts.MaxConnectionsPerHost = 1
+		l.Server(
+			sshtest.Addr1,
 			sshserver.Config{MaxSessions: 1, Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 				if r.Command == "orphan" {
 					r.SendExit(sshserver.Exit{})
@@ -101,10 +102,10 @@ func TestOrphanIsForgotten(t *testing.T) {
 				return sshserver.Exit{}
 			}},
 		)
-		c := l.client(to(host1, ""), nil)
+		c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 		for range 3 {
-			run(t, c, term.ExecRequest{Command: "orphan"})
-			run(t, c, term.ExecRequest{Command: "x"})
+			sshtest.Run(t, c, term.ExecRequest{Command: "orphan"})
+			sshtest.Run(t, c, term.ExecRequest{Command: "x"})
 		}
 	})
 }
@@ -113,9 +114,9 @@ func TestOrphanIsForgotten(t *testing.T) {
 // channel is closed after a minute, and that a shell gets it if there is no other
 // slot.
 func TestChannelAhead(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{MaxSessions: 1})
-		c := l.client(to(host1, ""), nil)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{MaxSessions: 1})
+		c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 		check := func(when string, ever, open int) {
 			t.Helper()
 			synctest.Wait()
@@ -126,21 +127,21 @@ func TestChannelAhead(t *testing.T) {
 		check("before", 0, 0)
 		_ = c.Close()
 
-		srv = l.server(addr2, sshserver.Config{})
-		c = l.client(to("192.0.2.2", ""), nil)
-		run(t, c, term.ExecRequest{Command: "echo x"})
+		srv = l.Server(sshtest.Addr2, sshserver.Config{})
+		c = l.Client(sshtest.To("192.0.2.2", ""), nil)
+		sshtest.Run(t, c, term.ExecRequest{Command: "echo x"})
 		check("after one", 2, 1)
-		run(t, c, term.ExecRequest{Command: "echo x"})
+		sshtest.Run(t, c, term.ExecRequest{Command: "echo x"})
 		check("after two", 3, 1)
 		time.Sleep(59 * time.Second)
 		check("a minute less a second later", 3, 1)
 		time.Sleep(time.Second)
 		check("a minute later", 3, 0)
 	})
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{MaxSessions: 2})
-		c := l.client(to(host1, ""), nil)
-		run(t, c, term.ExecRequest{Command: "echo x"})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{MaxSessions: 2})
+		c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
+		sshtest.Run(t, c, term.ExecRequest{Command: "echo x"})
 		synctest.Wait()
 		for range 2 {
 			if _, err := c.Shell(t.Context(), term.PTY{}); err != nil {
@@ -156,16 +157,16 @@ func TestChannelAhead(t *testing.T) {
 // TestHandshakesTakeTurns makes forty connections at once to a server that
 // refuses more than eight simultaneous handshakes, and every third connection.
 func TestHandshakesTakeTurns(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(
-			addr1,
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(
+			sshtest.Addr1,
 			sshserver.Config{
 				Passwords: map[string]string{"u": "pass-1138"},
 				Faults:    sshserver.Faults{DelaySuccess: time.Second},
 			},
 		)
 		var under, most, count atomic.Int32
-		l.peer(addr1, func(c net.Conn) {
+		l.Peer(sshtest.Addr1, func(c net.Conn) {
 			if count.Add(1)%3 == 0 {
 				_ = c.Close()
 				return
@@ -176,11 +177,11 @@ func TestHandshakesTakeTurns(t *testing.T) {
 			time.AfterFunc(time.Second-1, func() { under.Add(-1) }) // just before DelaySuccess is over, and the next begins
 			srv.ServeConn(c)
 		})
-		dial := sshx.Dialer(l.opts)
+		dial := sshx.Dialer(l.Opts)
 		var wg sync.WaitGroup
 		for range 40 {
 			wg.Go(func() {
-				tr, err := dial(t.Context(), to(host1, "pass-1138"), nil, nil)
+				tr, err := dial(t.Context(), sshtest.To(sshtest.Host1, "pass-1138"), nil, nil)
 				if err != nil {
 					t.Error(err)
 					return

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -61,31 +62,31 @@ func TestConnectFailures(t *testing.T) {
 		{name: "garbage in kex", peer: say("SSH-2.0-x\r\n" + strings.Repeat("\x00\x00\x00\x0c\x0a\x14", 40)), kind: term.ConnectFailed, step: "kex!"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab) {
-				l.limit = 64 << 10
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				l.Limit = 64 << 10
 				switch {
 				case tc.peer != nil:
-					l.peer(addr1, tc.peer)
+					l.Peer(sshtest.Addr1, tc.peer)
 				case !tc.none:
-					l.server(addr1, sshserver.Config{Faults: tc.faults})
+					l.Server(sshtest.Addr1, sshserver.Config{Faults: tc.faults})
 				}
 				start := time.Now()
-				target := to(host1, "")
+				target := sshtest.To(sshtest.Host1, "")
 				target.ConnectTimeout = 7 * time.Second
-				e := l.fails(target, noPrompter(t), tc.kind)
+				e := l.Fails(target, sshtest.NoPrompter(t), tc.kind)
 				if took := time.Since(start); tc.after >= 0 && took != tc.after {
 					t.Errorf("took %v, want %v", took, tc.after)
 				}
-				if !strings.Contains(e.Message(), tc.message) || !strings.Contains(e.Message(), host1) {
+				if !strings.Contains(e.Message(), tc.message) || !strings.Contains(e.Message(), sshtest.Host1) {
 					t.Errorf("message %q lacks %q or the host", e.Message(), tc.message)
 				}
 				if e.Op != "open" || term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || term.FactOf[term.ConnectFailure](e).ServerMessage != tc.said && tc.said != "" {
 					t.Errorf("op %q, hop %q, server message %q", e.Op, term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).ServerMessage)
 				}
-				if got := lastStep(term.FactOf[term.ConnectFailure](e).Ladder); got != tc.step {
-					t.Errorf("stopped at %s, want %s (%v)", got, tc.step, steps(term.FactOf[term.ConnectFailure](e).Ladder))
+				if got := sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder); got != tc.step {
+					t.Errorf("stopped at %s, want %s (%v)", got, tc.step, sshtest.Steps(term.FactOf[term.ConnectFailure](e).Ladder))
 				}
-				if got := l.dialled(addr1); got != max(tc.dials, 1) {
+				if got := l.Dialled(sshtest.Addr1); got != max(tc.dials, 1) {
 					t.Errorf("dialled %d times, want %d", got, max(tc.dials, 1))
 				}
 			})
@@ -95,15 +96,15 @@ func TestConnectFailures(t *testing.T) {
 
 // TestTurnedAwayThenAccepted checks that a server without room is tried again.
 func TestTurnedAwayThenAccepted(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{Faults: sshserver.Faults{CloseAfterAccept: true}})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{Faults: sshserver.Faults{CloseAfterAccept: true}})
 		time.AfterFunc(500*time.Millisecond, func() { srv.SetFaults(sshserver.Faults{}) })
-		c := l.client(to(host1, ""), nil)
+		c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 		sh, err := c.Shell(t.Context(), term.PTY{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantSteps(
+		sshtest.WantSteps(
 			t,
 			sh.Describe().Ladder,
 			"dns",
@@ -140,16 +141,16 @@ func TestShellFaults(t *testing.T) {
 		{"no pty", sshserver.Faults{RefusePTY: true}, term.Unsupported, 0, "pty.enabled"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab) {
-				srv := l.server(addr1, sshserver.Config{Faults: tc.faults})
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				srv := l.Server(sshtest.Addr1, sshserver.Config{Faults: tc.faults})
 				start := time.Now()
-				_, err := sshx.Dialer(l.opts)(t.Context(), to(host1, ""), nil, nil)
+				_, err := sshx.Dialer(l.Opts)(t.Context(), sshtest.To(sshtest.Host1, ""), nil, nil)
 				var e *term.Error
 				if !errors.As(err, &e) || e.Kind != tc.kind || !strings.Contains(e.Msg, tc.says) || time.Since(start) < tc.after {
 					t.Fatalf("%v (%s) after %v", err, term.KindOf(err), time.Since(start))
 				}
-				if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || lastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "channel!" {
-					t.Errorf("hop %q, steps %v", term.FactOf[term.ConnectFailure](e).Hop, steps(term.FactOf[term.ConnectFailure](e).Ladder))
+				if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "channel!" {
+					t.Errorf("hop %q, steps %v", term.FactOf[term.ConnectFailure](e).Hop, sshtest.Steps(term.FactOf[term.ConnectFailure](e).Ladder))
 				}
 				time.Sleep(time.Second)
 				if n := srv.Stats().Open; n != 0 && !tc.faults.FreezeAfterAuth { // a frozen server does not see the end
@@ -163,59 +164,59 @@ func TestShellFaults(t *testing.T) {
 // TestSlowSuccess checks that a login may take ten silent seconds, for example
 // for a push notification, and that these count against the time limit.
 func TestSlowSuccess(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(
-			addr1,
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(
+			sshtest.Addr1,
 			sshserver.Config{
 				Passwords: map[string]string{"u": "pass-1138"},
 				Faults:    sshserver.Faults{DelaySuccess: 10 * time.Second},
 			},
 		)
 		start := time.Now()
-		l.client(to(host1, "pass-1138"), nil)
+		l.Client(sshtest.To(sshtest.Host1, "pass-1138"), nil)
 		if took := time.Since(start); took != 10*time.Second {
 			t.Errorf("took %v", took)
 		}
-		target := to(host1, "pass-1138")
+		target := sshtest.To(sshtest.Host1, "pass-1138")
 		target.ConnectTimeout = 9 * time.Second
-		l.fails(target, nil, term.ConnectTimeout)
+		l.Fails(target, nil, term.ConnectTimeout)
 	})
 }
 
 // TestQuestionStopsTheClock checks that a person's time does not count against
 // the limit.
 func TestQuestionStopsTheClock(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(
-			addr1,
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(
+			sshtest.Addr1,
 			sshserver.Config{
 				Passwords: map[string]string{"u": "pass-1138"},
 				Faults:    sshserver.Faults{DelaySuccess: 10 * time.Second},
 			},
 		)
-		slow := &prompter{f: func(context.Context, term.Prompt) (string, error) {
+		slow := &sshtest.Prompter{Answer: func(context.Context, term.Prompt) (string, error) {
 			time.Sleep(2 * time.Minute)
 			return "pass-1138", nil
 		}}
 		start := time.Now()
-		l.client(to(host1, ""), slow)
+		l.Client(sshtest.To(sshtest.Host1, ""), slow)
 		if took := time.Since(start); took != 130*time.Second {
 			t.Errorf("took %v", took)
 		}
-		target := to(host1, "")
+		target := sshtest.To(sshtest.Host1, "")
 		target.ConnectTimeout = 9 * time.Second // after the answer, the clock continues
-		l.fails(target, slow, term.ConnectTimeout)
+		l.Fails(target, slow, term.ConnectTimeout)
 	})
 }
 
 // TestCanceledDial checks that a canceled dial returns Canceled at once.
 func TestCanceledDial(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Faults: sshserver.Faults{SilentAfterAccept: true}})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{Faults: sshserver.Faults{SilentAfterAccept: true}})
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, cancel)
 		start := time.Now()
-		_, err := sshx.Dial(ctx, to(host1, ""), l.opts, nil)
+		_, err := sshx.Dial(ctx, sshtest.To(sshtest.Host1, ""), l.Opts, nil)
 		if !errors.Is(err, term.Canceled) || time.Since(start) != 3*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
@@ -225,9 +226,9 @@ func TestCanceledDial(t *testing.T) {
 // TestConnectedSteps checks the steps and the description of an established
 // connection.
 func TestConnectedSteps(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(
-			addr1,
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(
+			sshtest.Addr1,
 			sshserver.Config{
 				Banner:    "welcome\r\n",
 				Version:   "SSH-2.0-lab",
@@ -235,12 +236,12 @@ func TestConnectedSteps(t *testing.T) {
 				Faults:    sshserver.Faults{PreBanner: []string{"hello"}},
 			},
 		)
-		sh, err := l.client(to(host1, "pass-1138"), nil).Shell(t.Context(), term.PTY{})
+		sh, err := l.Client(sshtest.To(sshtest.Host1, "pass-1138"), nil).Shell(t.Context(), term.PTY{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := sh.Describe()
-		wantSteps(t, d.Ladder, "dns", "tcp", "banner", "kex", "hostkey", "auth", "channel")
+		sshtest.WantSteps(t, d.Ladder, "dns", "tcp", "banner", "kex", "hostkey", "auth", "channel")
 		if d.ServerBanner != "welcome\r\n" || d.ServerVersion != "SSH-2.0-lab" || d.AuthMethod != "password" ||
 			!strings.HasPrefix(d.HostKey, "SHA256:") ||
 			d.Algorithms.Kex == "" ||

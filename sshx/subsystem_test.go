@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"ptyctl/internal/sshserver"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
 // TestSubsystem: data must pass in both directions, and the server's end must end
 // the stream.
 func TestSubsystem(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Subsystems: map[string]string{"cat": "", "exit 3": ""}})
-		c := l.client(to(host1, ""), nil)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{Subsystems: map[string]string{"cat": "", "exit 3": ""}})
+		c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 		s, err := c.Subsystem(t.Context(), "cat")
 		if err != nil {
 			t.Fatal(err)
@@ -58,9 +59,9 @@ func TestSubsystem(t *testing.T) {
 // a Write that wait for the server.
 func TestSubsystemWoken(t *testing.T) {
 	for _, lost := range []bool{false, true} {
-		inBubble(t, func(t *testing.T, l *lab) {
-			srv := l.server(addr1, sshserver.Config{Subsystems: map[string]string{"sleep 1h": ""}})
-			c := l.client(to(host1, ""), nil)
+		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+			srv := l.Server(sshtest.Addr1, sshserver.Config{Subsystems: map[string]string{"sleep 1h": ""}})
+			c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 			s, err := c.Subsystem(t.Context(), "sleep 1h")
 			if err != nil {
 				t.Fatal(err)
@@ -88,10 +89,10 @@ func TestSubsystemWoken(t *testing.T) {
 // TestSubsystemSlots: a subsystem must take a command's slot among the server's
 // channels, and release it.
 func TestSubsystemSlots(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.opts.MaxConnectionsPerHost = 1
-		l.server(addr1, sshserver.Config{MaxSessions: 1, Subsystems: map[string]string{"cat": ""}})
-		c := l.client(to(host1, ""), nil)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Opts.MaxConnectionsPerHost = 1
+		l.Server(sshtest.Addr1, sshserver.Config{MaxSessions: 1, Subsystems: map[string]string{"cat": ""}})
+		c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
 		s, err := c.Subsystem(t.Context(), "cat")
 		if err != nil {
 			t.Fatal(err)

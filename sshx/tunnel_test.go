@@ -13,6 +13,7 @@ import (
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -35,8 +36,8 @@ func says(tb testing.TB, c net.Conn, want string) {
 // noTunnel requires an error of that kind.
 func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, kind term.Kind) *term.Error {
 	tb.Helper()
-	confide(tb, t.Auth)
-	c, err := n.DialTCP(tb.Context(), "tcp", t, confiding(tb, p), nil)
+	sshtest.Confide(tb, t.Auth)
+	c, err := n.DialTCP(tb.Context(), "tcp", t, sshtest.Confiding(tb, p), nil)
 	if err == nil {
 		_ = c.Close()
 		tb.Fatalf("connected; want %s", kind)
@@ -45,7 +46,7 @@ func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, ki
 	if !errors.As(err, &e) || e.Kind != kind || e.Op != "open" {
 		tb.Fatalf("error %v (%s); want %s", err, term.KindOf(err), kind)
 	}
-	toldError(tb, e)
+	sshtest.ToldError(tb, e)
 	return e
 }
 
@@ -53,18 +54,18 @@ func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, ki
 // one, and a person that of the other. The hosts must share their connections
 // with SSH sessions, and no connection may stay open.
 func TestTunnel(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		j1 := l.server(addr1, sshserver.Config{AllowForward: true})
-		j2 := l.server(addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2-1138"}, AllowForward: true})
-		l.server(addr3, sshserver.Config{})
-		l.peer(deviceAddr, device)
-		l.config("Host jump2\n HostName 192.0.2.2\n User two\n ProxyJump 192.0.2.1\nHost 192.0.2.3\n ProxyJump jump2\n")
-		n := sshx.NewNetwork(l.opts)
-		p := &prompter{f: func(context.Context, term.Prompt) (string, error) {
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		j1 := l.Server(sshtest.Addr1, sshserver.Config{AllowForward: true})
+		j2 := l.Server(sshtest.Addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2-1138"}, AllowForward: true})
+		l.Server(sshtest.Addr3, sshserver.Config{})
+		l.Peer(sshtest.DeviceAddr, device)
+		l.Config("Host jump2\n HostName 192.0.2.2\n User two\n ProxyJump 192.0.2.1\nHost 192.0.2.3\n ProxyJump jump2\n")
+		n := sshx.NewNetwork(l.Opts)
+		p := &sshtest.Prompter{Answer: func(context.Context, term.Prompt) (string, error) {
 			time.Sleep(time.Hour) // does not count
 			return "pw2-1138", nil
 		}}
-		c, err := n.DialTCP(t.Context(), "tcp", behind("jump2"), p, nil)
+		c, err := n.DialTCP(t.Context(), "tcp", sshtest.Behind("jump2"), p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +74,8 @@ func TestTunnel(t *testing.T) {
 			t.Fatal(err)
 		}
 		says(t, c, "admin\r\n")
-		if len(p.asked) != 1 || p.asked[0].Hop != 1 || p.asked[0].User != "two" || p.asked[0].Kind != term.PromptPassword {
-			t.Errorf("questions %+v", p.asked)
+		if len(p.Asked) != 1 || p.Asked[0].Hop != 1 || p.Asked[0].User != "two" || p.Asked[0].Kind != term.PromptPassword {
+			t.Errorf("questions %+v", p.Asked)
 		}
 		if s := j2.Stats(); s.PasswordsSeen != 1 {
 			t.Errorf("the second jump host saw %d passwords", s.PasswordsSeen)
@@ -84,8 +85,8 @@ func TestTunnel(t *testing.T) {
 			hops[2].Address != "via two@192.0.2.2:22" {
 			t.Errorf("hops and steps: %+v", hops)
 		}
-		wantSteps(t, hops, "tcp")
-		sh, err := n.OpenShell(t.Context(), to("192.0.2.3", ""), noPrompter(t), nil)
+		sshtest.WantSteps(t, hops, "tcp")
+		sh, err := n.OpenShell(t.Context(), sshtest.To("192.0.2.3", ""), sshtest.NoPrompter(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,13 +131,13 @@ func TestTunnelsThatDoNotCome(t *testing.T) {
 		{"no credentials", sshserver.Config{Passwords: map[string]string{"u": "of the device-1138"}}, true, term.AuthFailed, "", "u@192.0.2.1:22", "tcp banner kex hostkey auth!"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab) {
-				j := l.unrecorded(addr1, tc.jump)
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				j := l.Unrecorded(sshtest.Addr1, tc.jump)
 				if tc.known {
-					l.trust(addr1, j.HostKey())
+					l.Trust(sshtest.Addr1, j.HostKey())
 				}
-				e := noTunnel(t, sshx.NewNetwork(l.opts), behind("u@192.0.2.1"), nil, tc.kind)
-				got := strings.TrimPrefix(strings.Join(steps(term.FactOf[term.ConnectFailure](e).Ladder), " "), "dns ")
+				e := noTunnel(t, sshx.NewNetwork(l.Opts), sshtest.Behind("u@192.0.2.1"), nil, tc.kind)
+				got := strings.TrimPrefix(strings.Join(sshtest.Steps(term.FactOf[term.ConnectFailure](e).Ladder), " "), "dns ")
 				if !strings.Contains(e.Message(), tc.says) || term.FactOf[term.ConnectFailure](e).Hop != tc.hop || got != tc.steps {
 					t.Errorf("%q, hop %q, steps %q", e.Message(), term.FactOf[term.ConnectFailure](e).Hop, got)
 				}
@@ -152,17 +153,17 @@ func TestTunnelsThatDoNotCome(t *testing.T) {
 // TestTunnelAsksForHostKey checks that an unknown key of a jump host is a
 // question under policy ask.
 func TestTunnelAsksForHostKey(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.unrecorded(addr1, sshserver.Config{AllowForward: true})
-		l.peer(deviceAddr, device)
-		l.opts.HostKeyPolicy = "ask"
-		p := answering("yes")
-		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), p, nil)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Unrecorded(sshtest.Addr1, sshserver.Config{AllowForward: true})
+		l.Peer(sshtest.DeviceAddr, device)
+		l.Opts.HostKeyPolicy = "ask"
+		p := sshtest.Answering("yes")
+		c, err := sshx.NewNetwork(l.Opts).DialTCP(t.Context(), "tcp", sshtest.Behind("u@192.0.2.1"), p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p.asked) != 1 || p.asked[0].Kind != term.PromptHostKey {
-			t.Errorf("questions %+v", p.asked)
+		if len(p.Asked) != 1 || p.Asked[0].Kind != term.PromptHostKey {
+			t.Errorf("questions %+v", p.Asked)
 		}
 		_ = c.Close()
 	})
@@ -171,16 +172,16 @@ func TestTunnelAsksForHostKey(t *testing.T) {
 // TestTunnelDeadlines checks that deadlines wake Read and Write, and that the
 // connection works after them.
 func TestTunnelDeadlines(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{AllowForward: true})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{AllowForward: true})
 		deaf, far := make(chan struct{}), make(chan net.Conn, 1)
-		l.peer(deviceAddr, func(c net.Conn) {
+		l.Peer(sshtest.DeviceAddr, func(c net.Conn) {
 			far <- c
 			<-deaf
 			device(c)
 		})
-		l.limit = 4 << 10
-		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), nil, nil)
+		l.Limit = 4 << 10
+		c, err := sshx.NewNetwork(l.Opts).DialTCP(t.Context(), "tcp", sshtest.Behind("u@192.0.2.1"), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,20 +201,20 @@ func TestTunnelDeadlines(t *testing.T) {
 // TestTunnelEnds checks the three ends of a tunnel: the device's, a lost jump
 // host's, and a frozen one's.
 func TestTunnelEnds(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		j := l.server(addr1, sshserver.Config{AllowForward: true})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		j := l.Server(sshtest.Addr1, sshserver.Config{AllowForward: true})
 		heard := make(chan string, 1)
-		l.peer(deviceAddr, func(c net.Conn) {
+		l.Peer(sshtest.DeviceAddr, func(c net.Conn) {
 			_, _ = io.WriteString(c, "bye")
 			p, _ := io.ReadAll(io.LimitReader(c, 1<<20))
 			_ = c.Close()
 			heard <- string(p)
 		})
-		l.peer("192.0.2.9:24", func(c net.Conn) {
+		l.Peer("192.0.2.9:24", func(c net.Conn) {
 			_, _ = io.WriteString(c, "bye")
 			_ = c.Close()
 		})
-		dial := sshx.NewNetwork(l.opts).
+		dial := sshx.NewNetwork(l.Opts).
 			Through(term.Target{SSH: term.SSHOptions{ExtraArgs: []string{"-J", "u@192.0.2.1"}}}, nil)
 		open := func(address string) net.Conn {
 			t.Helper()
@@ -229,7 +230,7 @@ func TestTunnelEnds(t *testing.T) {
 		}
 		_ = c.Close()
 
-		c = open(deviceAddr)
+		c = open(sshtest.DeviceAddr)
 		says(t, c, "bye")
 		last := strings.Repeat("logout\r\n", 10_000)
 		if _, err := io.WriteString(c, last); err != nil {
@@ -240,7 +241,7 @@ func TestTunnelEnds(t *testing.T) {
 			t.Errorf("%d bytes arrived of %d", len(got), len(last))
 		}
 
-		c = open(deviceAddr)
+		c = open(sshtest.DeviceAddr)
 		says(t, c, "bye")
 		j.DropConnections()
 		if _, err := c.Read(make([]byte, 1)); term.KindOf(err) != term.RemoteClosed ||
@@ -250,7 +251,7 @@ func TestTunnelEnds(t *testing.T) {
 		_ = c.Close()
 		<-heard
 
-		c = open(deviceAddr)
+		c = open(sshtest.DeviceAddr)
 		says(t, c, "bye")
 		j.FreezeConnections()
 		start := time.Now()
@@ -266,16 +267,16 @@ func TestTunnelEnds(t *testing.T) {
 // TestTunnelStraight checks that ssh_config does not apply to a target without
 // SSH.
 func TestTunnelStraight(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.peer(deviceAddr, device)
-		l.config("Host 192.0.2.9\n HostName 192.0.2.1\n Port 2222\n ProxyJump nowhere\n")
-		n := sshx.NewNetwork(l.opts)
-		c, err := n.DialTCP(t.Context(), "tcp4", behind(""), noPrompter(t), nil)
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Peer(sshtest.DeviceAddr, device)
+		l.Config("Host 192.0.2.9\n HostName 192.0.2.1\n Port 2222\n ProxyJump nowhere\n")
+		n := sshx.NewNetwork(l.Opts)
+		c, err := n.DialTCP(t.Context(), "tcp4", sshtest.Behind(""), sshtest.NoPrompter(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		says(t, c, "login: ")
-		wantSteps(t, c.Describe().Ladder, "dns", "tcp")
+		sshtest.WantSteps(t, c.Describe().Ladder, "dns", "tcp")
 		_ = c.Close()
 		for _, tc := range []struct {
 			change func(*term.Target)
@@ -293,7 +294,7 @@ func TestTunnelStraight(t *testing.T) {
 			{func(t *term.Target) { t.SSH.ProxyJump, t.SSH.ExtraArgs = "a", []string{"-J", "b"} }, term.InvalidArgument, term.FieldExtraArgs},
 			{func(t *term.Target) { t.SSH.ProxyURL = "ftp://x" }, term.InvalidArgument, term.FieldProxyURL},
 		} {
-			target := behind("")
+			target := sshtest.Behind("")
 			tc.change(&target)
 			_, err := n.DialTCP(t.Context(), "tcp", target, nil, nil)
 			var e *term.Error
@@ -301,8 +302,8 @@ func TestTunnelStraight(t *testing.T) {
 				t.Errorf("%+v: %v", target.SSH, err)
 			}
 		}
-		if l.dialled(deviceAddr) != 1 || len(l.dials) != 1 {
-			t.Errorf("dialled %v", l.dials)
+		if l.Dialled(sshtest.DeviceAddr) != 1 || len(l.Dials) != 1 {
+			t.Errorf("dialled %v", l.Dials)
 		}
 	})
 }
@@ -328,7 +329,7 @@ func TestTunnelThroughProxy(t *testing.T) {
 			go device(c)
 		}
 	}()
-	jump, err := sshserver.Listen(sshserver.Config{NoAuth: true, AllowForward: true, Handler: shell})
+	jump, err := sshserver.Listen(sshserver.Config{NoAuth: true, AllowForward: true, Handler: sshtest.Shell})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +346,7 @@ func TestTunnelThroughProxy(t *testing.T) {
 		_ = c.Close()
 	}
 	t.Run("target", func(t *testing.T) {
-		proxy, forwarded := serveProxy(t, ln.Addr().String(), socks5("me", "pw-proxy-1138"))
+		proxy, forwarded := sshtest.ServeProxy(t, ln.Addr().String(), sshtest.SOCKS5("me", "pw-proxy-1138"))
 		dial(
 			t,
 			term.Target{Host: "behind.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw-proxy-1138@" + proxy}},
@@ -369,7 +370,7 @@ func TestTunnelThroughProxy(t *testing.T) {
 		}
 	})
 	t.Run("jump host", func(t *testing.T) {
-		proxy, forwarded := serveProxy(t, jump.Addr(), socks5("me", "pw-proxy-1138"))
+		proxy, forwarded := sshtest.ServeProxy(t, jump.Addr(), sshtest.SOCKS5("me", "pw-proxy-1138"))
 		dial(
 			t,
 			term.Target{
@@ -387,17 +388,17 @@ func TestTunnelThroughProxy(t *testing.T) {
 // TestTunnelToADeafDevice checks that a device that reads nothing leaves nothing
 // open on a shared jump host.
 func TestTunnelToADeafDevice(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab) {
-		l.limit = 64 << 10 // the device accepts as much as a socket's buffer
-		j := l.server(addr1, sshserver.Config{AllowForward: true})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Limit = 64 << 10 // the device accepts as much as a socket's buffer
+		j := l.Server(sshtest.Addr1, sshserver.Config{AllowForward: true})
 		stop := make(chan struct{})
-		l.peer(deviceAddr, func(c net.Conn) {
+		l.Peer(sshtest.DeviceAddr, func(c net.Conn) {
 			<-stop
 			_ = c.Close()
 		})
-		n := sshx.NewNetwork(l.opts)
+		n := sshx.NewNetwork(l.Opts)
 		open := func() *sshx.Tunnel {
-			c, err := n.DialTCP(t.Context(), "tcp", behind("192.0.2.1"), nil, nil)
+			c, err := n.DialTCP(t.Context(), "tcp", sshtest.Behind("192.0.2.1"), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
+	"ptyctl/sshx/internal/sshtest"
 	"ptyctl/term"
 )
 
@@ -39,9 +40,9 @@ func on(proof term.HostKeyProof) term.CredentialCondition {
 // TestWithheld: a credential that the operator's rules do not allow must never
 // reach the host, from any source.
 func TestWithheld(t *testing.T) {
-	k1, s1 := rawKey(t)
-	k2, s2 := rawKey(t)
-	inFile, pem := newKey(t)
+	k1, s1 := sshtest.RawKey(t)
+	k2, s2 := sshtest.RawKey(t)
+	inFile, pem := sshtest.NewKey(t)
 	first, second, third := ssh.FingerprintSHA256(
 		s1.PublicKey(),
 	), ssh.FingerprintSHA256(
@@ -70,20 +71,20 @@ func TestWithheld(t *testing.T) {
 		"that key by name":    {func(g *term.CredentialGrant) { g.Keys[third] = on("") }, term.Auth{Method: "private_key", PrivateKeyPEM: term.Secret(pem)}, []string{third}, false, term.AuthFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
-			_, unrecorded := rawKey(t)
-			srv := l.server(
-				addr1,
+			l := sshtest.New(t)
+			_, unrecorded := sshtest.RawKey(t)
+			srv := l.Server(
+				sshtest.Addr1,
 				sshserver.Config{
 					AuthorizedKeys: []ssh.PublicKey{unrecorded.PublicKey()},
 					Passwords:      map[string]string{"u": password},
 				},
 			)
-			l.opts.IdentityAgent = serveAgent(t, k1, k2)
-			l.config("IdentityFile " + l.write("id", pem) + "\n")
-			target := to(host1, "")
+			l.Opts.IdentityAgent = serveAgent(t, k1, k2)
+			l.Config("IdentityFile " + l.Write("id", pem) + "\n")
+			target := sshtest.To(sshtest.Host1, "")
 			target.Auth = tt.target
-			err := l.judged(target, &judge{grant: term.Grant{Credentials: []term.CredentialGrant{ruled(tt.may)}}})
+			err := l.Judged(target, &sshtest.Judge{Grant: term.Grant{Credentials: []term.CredentialGrant{ruled(tt.may)}}})
 			if tt.kind != "" && term.KindOf(err) != tt.kind || tt.kind == "" && err != nil {
 				t.Errorf("the login ends in %v, want %s", err, tt.kind)
 			}
@@ -105,16 +106,16 @@ func TestWithheld(t *testing.T) {
 // Each credential that they would withhold must be reported once, when it is
 // used, and no other.
 func TestWithheldOnTrial(t *testing.T) {
-	k1, s1 := rawKey(t)
-	k2, s2 := rawKey(t)
+	k1, s1 := sshtest.RawKey(t)
+	k2, s2 := sshtest.RawKey(t)
 	const password = "pass-1138"
-	l := newLab(t)
-	_, unrecorded := rawKey(t)
-	srv := l.unrecorded(
-		addr1,
+	l := sshtest.New(t)
+	_, unrecorded := sshtest.RawKey(t)
+	srv := l.Unrecorded(
+		sshtest.Addr1,
 		sshserver.Config{AuthorizedKeys: []ssh.PublicKey{unrecorded.PublicKey()}, Passwords: map[string]string{"u": password}},
 	)
-	l.opts.IdentityAgent = serveAgent(t, k1, k2)
+	l.Opts.IdentityAgent = serveAgent(t, k1, k2)
 	first, second := ssh.FingerprintSHA256(s1.PublicKey()), ssh.FingerprintSHA256(s2.PublicKey())
 	grant := ruled(func(g *term.CredentialGrant) {
 		g.Agent = on("")
@@ -128,10 +129,10 @@ func TestWithheldOnTrial(t *testing.T) {
 		}
 		told = append(told, credential+": "+why.Error())
 	}
-	target := to(host1, password)
+	target := sshtest.To(sshtest.Host1, password)
 	target.SSH.HostKeyPolicy = "accept_new"
 	onTrial := term.Grant{Credentials: []term.CredentialGrant{grant}, Report: report}
-	if err := l.judged(target, &judge{grant: onTrial}); err != nil {
+	if err := l.Judged(target, &sshtest.Judge{Grant: onTrial}); err != nil {
 		t.Fatalf("rules that are tried out end the login: %v", err)
 	}
 	if got := slices.Compact(srv.Stats().KeysOffered); !slices.Equal(got, []string{first, second}) {
@@ -142,7 +143,7 @@ func TestWithheldOnTrial(t *testing.T) {
 		!strings.Contains(told[1], "a password") {
 		t.Errorf("told of %q, want the second key and the password, once each", told)
 	}
-	if text, err := os.ReadFile(l.path(".ssh/known_hosts")); err != nil || len(text) == 0 {
+	if text, err := os.ReadFile(l.Path(".ssh/known_hosts")); err != nil || len(text) == 0 {
 		t.Errorf("the record is %q, %v; want the host's key, as without rules", text, err)
 	}
 }
@@ -159,25 +160,25 @@ func TestWithheldWithoutRecord(t *testing.T) {
 		"-o policy":  {ExtraArgs: []string{"-o", "StrictHostKeyChecking=accept-new"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
-			srv := l.unrecorded(addr1, sshserver.Config{Passwords: map[string]string{"u": password}})
-			own := l.write("own_known_hosts", host1+" "+string(ssh.MarshalAuthorizedKey(srv.HostKey())))
+			l := sshtest.New(t)
+			srv := l.Unrecorded(sshtest.Addr1, sshserver.Config{Passwords: map[string]string{"u": password}})
+			own := l.Write("own_known_hosts", sshtest.Host1+" "+string(ssh.MarshalAuthorizedKey(srv.HostKey())))
 			options.KnownHostsPath = strings.ReplaceAll(options.KnownHostsPath, "%k", own)
 			for i, a := range options.ExtraArgs {
 				options.ExtraArgs[i] = strings.ReplaceAll(a, "%k", own)
 			}
-			target := to(host1, password)
+			target := sshtest.To(sshtest.Host1, password)
 			target.SSH = options
 			for range 2 {
 				grant := ruled(func(g *term.CredentialGrant) { g.Password = on("recorded") })
-				if err := l.judged(target, &judge{grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err == nil {
+				if err := l.Judged(target, &sshtest.Judge{Grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err == nil {
 					t.Error("logged in at a host that the operator has not on record")
 				}
 			}
 			if n := srv.Stats().PasswordsSeen; n != 0 {
 				t.Errorf("the host has seen %d passwords", n)
 			}
-			if text, err := os.ReadFile(l.path(".ssh/known_hosts")); err != nil || len(text) != 0 {
+			if text, err := os.ReadFile(l.Path(".ssh/known_hosts")); err != nil || len(text) != 0 {
 				t.Errorf("the record is now %q, %v", text, err)
 			}
 		})
@@ -187,12 +188,12 @@ func TestWithheldWithoutRecord(t *testing.T) {
 // TestWithheldPinned: with the fingerprint, a recorded host may receive a
 // credential that requires both.
 func TestWithheldPinned(t *testing.T) {
-	l := newLab(t)
-	srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
-	target := to(host1, "pass-1138")
+	l := sshtest.New(t)
+	srv := l.Server(sshtest.Addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+	target := sshtest.To(sshtest.Host1, "pass-1138")
 	target.SSH.HostKeyFingerprint = ssh.FingerprintSHA256(srv.HostKey())
 	grant := ruled(func(g *term.CredentialGrant) { g.Password = on("pinned") })
-	if err := l.judged(target, &judge{grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err != nil {
+	if err := l.Judged(target, &sshtest.Judge{Grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -200,21 +201,21 @@ func TestWithheldPinned(t *testing.T) {
 // TestWithheldAtJump: each hop must have its own rules, and an agent that must
 // not be used at a host must not be forwarded to it.
 func TestWithheldAtJump(t *testing.T) {
-	k, s := rawKey(t)
-	l := newLab(t)
-	jump := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{s.PublicKey()}, AllowForward: true})
-	l.server(addr2, sshserver.Config{})
-	l.opts.IdentityAgent, l.opts.AllowAgentForwarding = serveAgent(t, k), true
-	l.config("Host 192.0.2.2\n ProxyJump u@192.0.2.1\n ForwardAgent yes\n")
-	at := func(jump, target func(g *term.CredentialGrant)) *judge {
-		return &judge{grant: term.Grant{Credentials: []term.CredentialGrant{ruled(jump), ruled(target)}}}
+	k, s := sshtest.RawKey(t)
+	l := sshtest.New(t)
+	jump := l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{s.PublicKey()}, AllowForward: true})
+	l.Server(sshtest.Addr2, sshserver.Config{})
+	l.Opts.IdentityAgent, l.Opts.AllowAgentForwarding = serveAgent(t, k), true
+	l.Config("Host 192.0.2.2\n ProxyJump u@192.0.2.1\n ForwardAgent yes\n")
+	at := func(jump, target func(g *term.CredentialGrant)) *sshtest.Judge {
+		return &sshtest.Judge{Grant: term.Grant{Credentials: []term.CredentialGrant{ruled(jump), ruled(target)}}}
 	}
 	agents := func(g *term.CredentialGrant) { g.Agent = on("recorded") }
-	if err := l.judged(to("192.0.2.2", ""), at(nil, agents)); term.KindOf(err) != term.PolicyDenied ||
+	if err := l.Judged(sshtest.To("192.0.2.2", ""), at(nil, agents)); term.KindOf(err) != term.PolicyDenied ||
 		len(jump.Stats().KeysOffered) != 0 {
 		t.Errorf("the jump host was offered %v; %v", jump.Stats().KeysOffered, err)
 	}
-	tr, err := sshx.NewNetwork(l.opts).OpenShell(t.Context(), to("192.0.2.2", ""), nil, at(agents, nil).approve)
+	tr, err := sshx.NewNetwork(l.Opts).OpenShell(t.Context(), sshtest.To("192.0.2.2", ""), nil, at(agents, nil).Approve)
 	if err != nil {
 		t.Fatal(err)
 	}

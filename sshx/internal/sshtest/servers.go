@@ -1,4 +1,4 @@
-package sshx_test
+package sshtest
 
 import (
 	"fmt"
@@ -12,13 +12,13 @@ import (
 	"ptyctl/term"
 )
 
-// attempts returns how often the user u has tried a method.
-func attempts(srv *sshserver.Server, method string) int {
+// Attempts returns how often the user u has tried a method.
+func Attempts(srv *sshserver.Server, method string) int {
 	return srv.Stats().Attempts[sshserver.Attempt{User: "u", Method: method}]
 }
 
-// quiz asks rounds of questions and expects these answers.
-func quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) error {
+// Quiz asks rounds of questions and expects these answers.
+func Quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) error {
 	return func(_ string, challenge ssh.KeyboardInteractiveChallenge) error {
 		for _, round := range rounds {
 			var questions []string
@@ -40,19 +40,19 @@ func quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) err
 	}
 }
 
-// untouched checks that a server received no credential.
-func untouched(t *testing.T, srv *sshserver.Server) {
+// Untouched checks that a server received no credential.
+func Untouched(t *testing.T, srv *sshserver.Server) {
 	t.Helper()
 	if n := srv.Stats(); len(n.Attempts) != 0 || n.PasswordsSeen != 0 || len(n.KeysOffered) != 0 || n.Authenticated != 0 {
 		t.Errorf("the server was told %+v", n)
 	}
 }
 
-// deviceAddr is a device without SSH.
-const deviceAddr = "192.0.2.9:23"
+// DeviceAddr is a device without SSH.
+const DeviceAddr = "192.0.2.9:23"
 
-// behind returns the target of the device, behind these jump hosts.
-func behind(jumps string) term.Target {
+// Behind returns the target of the device, behind these jump hosts.
+func Behind(jumps string) term.Target {
 	return term.Target{
 		Host: "192.0.2.9",
 		Port: 23,

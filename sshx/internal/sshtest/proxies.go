@@ -1,4 +1,4 @@
-package sshx_test
+package sshtest
 
 import (
 	"bufio"
@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// serveProxy accepts connections for one protocol and counts the forwarded ones.
+// ServeProxy accepts connections for one protocol and counts the forwarded ones.
 // It connects to upstream for any requested name, because only the proxy can
 // resolve it.
-func serveProxy(
+func ServeProxy(
 	t *testing.T,
 	upstream string,
 	serve func(c net.Conn, connect func(name string) (net.Conn, error)) error,
@@ -47,7 +47,8 @@ func serveProxy(
 	return ln.Addr().String(), forwarded
 }
 
-func relay(a io.ReadWriter, b net.Conn) {
+// Relay copies in both directions until b ends.
+func Relay(a io.ReadWriter, b net.Conn) {
 	go func() {
 		_, _ = io.Copy(b, a)
 		_ = b.Close()
@@ -55,9 +56,9 @@ func relay(a io.ReadWriter, b net.Conn) {
 	_, _ = io.Copy(a, b)
 }
 
-// socks5 is a SOCKS5 server (RFC 1928) that requires user and password (RFC
+// SOCKS5 is a SOCKS5 server (RFC 1928) that requires user and password (RFC
 // 1929).
-func socks5(user, password string) func(net.Conn, func(string) (net.Conn, error)) error {
+func SOCKS5(user, password string) func(net.Conn, func(string) (net.Conn, error)) error {
 	return func(c net.Conn, connect func(string) (net.Conn, error)) error {
 		r := bufio.NewReader(c)
 		head := make([]byte, 2)
@@ -90,7 +91,7 @@ func socks5(user, password string) func(net.Conn, func(string) (net.Conn, error)
 			return err
 		}
 		_, _ = c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-		relay(struct {
+		Relay(struct {
 			io.Reader
 			io.Writer
 		}{r, c}, up)

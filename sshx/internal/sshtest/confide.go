@@ -1,4 +1,4 @@
-package sshx_test
+package sshtest
 
 import (
 	"context"
@@ -10,16 +10,16 @@ import (
 	"ptyctl/term"
 )
 
-// confide registers the secrets of a login, so that the leak search finds them in
+// Confide registers the secrets of a login, so that the leak search finds them in
 // outputs.
-func confide(tb testing.TB, a term.Auth) {
+func Confide(tb testing.TB, a term.Auth) {
 	tb.Helper()
 	leaktest.Auth(tb, a.Password.Reveal(), a.PrivateKeyPEM.Reveal(), a.Passphrase.Reveal())
 }
 
-// confiding returns p with its answers registered as secrets. Questions are shown
+// Confiding returns p with its answers registered as secrets. Questions are shown
 // to people.
-func confiding(tb testing.TB, p term.Prompter) term.Prompter {
+func Confiding(tb testing.TB, p term.Prompter) term.Prompter {
 	if p == nil {
 		return nil
 	}
@@ -31,6 +31,7 @@ type confidant struct {
 	p  term.Prompter
 }
 
+// Prompt implements term.Prompter.
 func (c confidant) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	leaktest.Output(c.tb, "question", fmt.Sprintf("%+v", q))
 	answer, err := c.p.Prompt(ctx, q)
@@ -40,8 +41,8 @@ func (c confidant) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	return answer, err
 }
 
-// toldError registers the text of an error as an output.
-func toldError(tb testing.TB, err error) {
+// ToldError registers the text of an error as an output.
+func ToldError(tb testing.TB, err error) {
 	tb.Helper()
 	text := fmt.Sprint(err)
 	if e, ok := errors.AsType[*term.Error](err); ok && e.Facts != nil {
