@@ -33,7 +33,7 @@ type Lab struct {
 	t     *testing.T
 	Home  string
 	Opts  sshx.Options // of the client
-	Limit int // bytes in transit on a connection; 0 for no limit
+	Limit int          // bytes in transit on a connection; 0 for no limit
 
 	mu    sync.Mutex // guards the following
 	hosts map[string]func(net.Conn)

@@ -1,4 +1,4 @@
-package sshx_test
+package plan_test
 
 import (
 	"crypto/ed25519"

@@ -1,4 +1,4 @@
-package sshx_test
+package auth_test
 
 import (
 	"context"

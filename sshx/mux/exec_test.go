@@ -1,4 +1,4 @@
-package sshx_test
+package mux_test
 
 import (
 	"bytes"

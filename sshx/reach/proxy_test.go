@@ -1,4 +1,4 @@
-package sshx_test
+package reach_test
 
 import (
 	"bufio"
