@@ -515,6 +515,41 @@ func TestDenialTells(t *testing.T) {
 	}
 }
 
+// TestDenialAdvises checks that the advice of a denial helps with the line that was denied.
+func TestDenialAdvises(t *testing.T) {
+	denies := policy.Rules{Deny: rules("deny", "rm *")}
+	allows := policy.Rules{Allow: rules("allow", "ls *", "xargs *", "sh *", "echo *", "find *")}
+	for _, tt := range []struct {
+		rules        policy.Rules
+		line, advice string
+	}{
+		{denies, "echo a\x1bb", `the control character '\x1b'; leave it out, or have printf make it: printf '\033'`},
+		{allows, "echo \x7f", `printf '\177'`},
+		{denies, "echo \xff", `printf '\377'`},
+		{denies, "echo " + strings.Repeat("a", 70_000), "run it in parts, or write it to a file and run that"},
+		{denies, "ls | xargs -I{} sh -c 'echo {}'", `to the script as an argument: sh -c 'COMMAND "$1"' sh {}`},
+		{allows, "ls | xargs -I {} sh -c 'echo {}'", "run the command of the script itself, without a shell"},
+		{allows, "ls | xargs -I{} echo {}", "write -I and its value as two words: -I {}"},
+	} {
+		e := denied(t, gate(t, tt.rules).Check(t.Context(), sshExec(tt.line)))
+		if !strings.HasSuffix(strings.Split(e.Msg, ". Allowed")[0], tt.advice) {
+			t.Errorf("%.100q is denied with %q, want the advice %q", tt.line, e.Msg, tt.advice)
+		}
+	}
+	for _, tt := range []struct {
+		rules policy.Rules
+		line  string // as the advice has it
+	}{
+		{denies, "ls | xargs -I{} sh -c 'echo \"$1\"' sh {}"},
+		{allows, "ls | xargs -I {} echo {}"},
+		{denies, "printf '\\033'"},
+	} {
+		if err := gate(t, tt.rules).Check(t.Context(), sshExec(tt.line)); err != nil {
+			t.Errorf("%s, which an advice says, is denied: %v", tt.line, err)
+		}
+	}
+}
+
 // TestBounds checks that a line beyond the limits is denied before it is
 // parsed.
 func TestBounds(t *testing.T) {

@@ -274,7 +274,7 @@ func readTokens(w *syntax.Word) ([]*Token, error) {
 	syntax.SplitBraces(w)
 	for one, err := range expand.BracesSeq(nil, w) {
 		if err != nil || len(out) == maxWords {
-			return nil, Unreadable(fmt.Sprintf("its braces make more than %d words", maxWords))
+			return nil, Unjudged(fmt.Sprintf("its braces make more than %d words", maxWords), "use fewer")
 		}
 		t, err := readToken(one)
 		if err != nil {
@@ -300,13 +300,17 @@ var openers = regexp.MustCompile("[({`]|\\$\\[|\\b(?:if|while|until|for|case|sel
 func ParseShell(text string) (*syntax.File, error) {
 	switch {
 	case len(text) > maxLine:
-		return nil, Unreadable(fmt.Sprintf("it is longer than %d bytes", maxLine))
+		return nil, TooLong(fmt.Sprintf("it is longer than %d bytes", maxLine))
 	case !utf8.ValidString(text):
-		return nil, Unreadable("it is not UTF-8")
+		return nil, Unjudged("it is not UTF-8", `have printf make such bytes: printf '\377'`)
 	case strings.ContainsFunc(text, isControl):
-		return nil, Unreadable("it holds control characters")
+		at := strings.IndexFunc(text, isControl)
+		return nil, Unjudged(
+			fmt.Sprintf("it holds the control character %q", text[at]),
+			fmt.Sprintf(`leave it out, or have printf make it: printf '\%03o'`, text[at]),
+		)
 	case len(openers.FindAllStringIndex(text, maxOpeners+1)) > maxOpeners:
-		return nil, Unreadable(fmt.Sprintf("it has more than %d brackets, substitutions and compound commands", maxOpeners))
+		return nil, TooLong(fmt.Sprintf("it has more than %d brackets, substitutions and compound commands", maxOpeners))
 	}
 	// LangBash parses the most constructs. node refuses those that other shells
 	// read differently. Comments are kept so that node sees them.
@@ -319,7 +323,7 @@ func ParseShell(text string) (*syntax.File, error) {
 				Instead: "check its quotes and brackets",
 			}
 		}
-		return nil, Unreadable("it is no POSIX shell command: " + err.Error())
+		return nil, Unjudged("it is no POSIX shell command: "+err.Error(), "check its quotes and brackets")
 	}
 	return file, nil
 }
@@ -343,9 +347,17 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// Unreadable returns the refusal of a command that cannot be judged.
-func Unreadable(why string) error {
-	return &Refusal{Why: "the command cannot be judged, because " + why, Instead: "write each command and its options out"}
+// Unreadable returns the refusal of a command that cannot be judged because a part of it is known only when it runs.
+func Unreadable(why string) error { return Unjudged(why, "write each command and its options out") }
+
+// TooLong returns the refusal of a command that is too long to judge.
+func TooLong(why string) error {
+	return Unjudged(why, "run it in parts, or write it to a file and run that")
+}
+
+// Unjudged returns the refusal of a command that cannot be judged, with advice of its own.
+func Unjudged(why, instead string) error {
+	return &Refusal{Why: "the command cannot be judged, because " + why, Instead: instead}
 }
 
 // Ambiguous returns the refusal of a command that shells read differently, or

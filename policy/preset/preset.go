@@ -80,7 +80,7 @@ func (p *List) command(words []string, depth int) string {
 			func(c rune) bool { return c < ' ' && c != grammar.Hole && c != '\n' && c != '\t' || c == 0x7f },
 		)
 	}) {
-		return "it holds control characters"
+		return "it holds control characters; leave them out"
 	}
 	words, ok := p.split(words)
 	node := p.programs[words[0]]

@@ -60,7 +60,7 @@ func (r *Reader) inner(shell string, w grammar.Word) error {
 		return grammar.Unreadable("the line that " + shell + " runs is not known before it runs")
 	}
 	if r.Judged += len(w.Text); r.Judged > maxJudged {
-		return grammar.Unreadable("there is too much to read")
+		return grammar.TooLong("there is too much to read")
 	}
 	l, err := grammar.Parse(w.Text)
 	if err != nil {
@@ -78,7 +78,7 @@ func (r *Reader) inner(shell string, w grammar.Word) error {
 	}
 	for _, p := range r.placeholders { // the replacement is not quoted again
 		if strings.Contains(text, p) {
-			return grammar.Unreadable("what comes in the place of " + p + " would be a part of a script")
+			return grammar.Unjudged("the text that replaces "+p+" would become a part of a script", withoutShell)
 		}
 	}
 	w.From.Replace(text)

@@ -46,7 +46,7 @@ func (r *Reader) Script(text string) error {
 		r.Screen = false // for scripts inside it, which may have pipes
 	}
 	if r.Judged += len(text); r.Judged > maxJudged {
-		return grammar.Unreadable("there is too much to read")
+		return grammar.TooLong("there is too much to read")
 	}
 	file, err := grammar.ParseShell(text)
 	if err != nil {

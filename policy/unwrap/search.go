@@ -77,8 +77,8 @@ func (r *Reader) unwrapFind(args []grammar.Word) (func() error, error) {
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		if w.Multi && strings.HasPrefix(w.Text, string(grammar.Hole)) {
-			return nil, grammar.Unreadable(
-				"unquoted text in the arguments of find can become -exec and a command: quote it, or begin it with ./",
+			return nil, grammar.Unjudged(
+				"unquoted text in the arguments of find can become -exec and a command", "quote it, or begin it with ./",
 			)
 		}
 		if w.TildeHome() || !slices.ContainsFunc(findRuns, func(p grammar.Wildcard) bool { return p.May(w.Text) }) {
@@ -180,7 +180,7 @@ func (r *Reader) search(args []grammar.Word, in input) error {
 	defer func() { r.Judged = inner.Judged }()
 	for i, a := range args {
 		if inner.Judged += len(grammar.Exact(args[i:])); inner.Judged > maxJudged {
-			return grammar.Unreadable("there is too much to read")
+			return grammar.TooLong("there is too much to read")
 		}
 		if err := inner.text(a); err != nil {
 			return err

@@ -36,7 +36,7 @@ func (r *Reader) strict(name string, args []grammar.Word) error {
 	_, runs := runnerNamed(name)
 	switch {
 	case shells[name]:
-		return strictShell(name, args)
+		return r.strictShell(name, args)
 	case name == "su":
 		return strictSu(args)
 	case name == "find":
@@ -119,7 +119,10 @@ func strictOption(name, text string, run runner) error {
 		known = append(known, "--"+l)
 	}
 	instead := "give it none"
-	if len(known) > 0 {
+	switch {
+	case len(text) > 2 && text[0] == '-' && strings.Contains(run.valued, text[1:2]): // no such letter is -
+		instead = "write " + text[:2] + " and its value as two words: " + text[:2] + " " + grammar.Shorten(text[2:])
+	case len(known) > 0:
 		instead = "use " + strings.Join(known, " ") + ", each by itself"
 	}
 	return grammar.Outside(name+" "+grammar.Shorten(text), instead)
@@ -129,7 +132,7 @@ func strictOption(name, text string, run runner) error {
 // script, or a script file. Most shells read options as shellOptions does, but
 // not all: in zsh -c -oNAME the next word is the script, in dash -c -s the
 // input is.
-func strictShell(name string, args []grammar.Word) error {
+func (r *Reader) strictShell(name string, args []grammar.Word) error {
 	i := 0
 	for i < len(args) && (strictShellOptions.MatchString(args[i].Text) ||
 		slices.Contains(harmlessLong, args[i].Text) && name != "fish") {
@@ -146,7 +149,7 @@ func strictShell(name string, args []grammar.Word) error {
 	}
 	for k, a := range args[i:] {
 		if k == 0 && !a.Literal() {
-			return grammar.Unreadable("what " + name + " runs is not known before it runs")
+			return r.unknownScript(name)
 		}
 		if a.Text == "" && k == 0 || strings.HasPrefix(a.Text, "-") || strings.HasPrefix(a.Text, "+") ||
 			strings.HasPrefix(a.Text, string(grammar.Hole)) {
@@ -190,7 +193,9 @@ func strictFind(args []grammar.Word) error {
 			continue
 		}
 		if strings.HasPrefix(a.Text, string(grammar.Hole)) {
-			return grammar.Unreadable("what begins with unknown text can become an action of find: begin it with ./ or a folder")
+			return grammar.Unjudged(
+				"an argument that begins with unknown text can become an action of find", "begin it with ./ or a folder",
+			)
 		}
 		if !slices.ContainsFunc(findRuns, func(p grammar.Wildcard) bool { return p.May(a.Text) }) {
 			continue

@@ -293,7 +293,7 @@ func (r *Reader) unwrapRunner(c *Command, run runner, name string, args []gramma
 	}
 	line, ok := grammar.Literals(rest)
 	if !ok {
-		return nil, grammar.Unreadable("the line that " + name + " runs is not known before it runs")
+		return nil, r.unknownScript(name)
 	}
 	return func() error { return r.Script(strings.Join(line, " ")) }, nil
 }
@@ -354,10 +354,27 @@ var harmlessLong = strings.Fields(
 		"--help",
 )
 
+// unknownScript returns the refusal of a script with unknown text in it. Where that text replaces a placeholder of xargs
+// or find, there is another way to write the command.
+func (r *Reader) unknownScript(shell string) error {
+	why := "the line that " + shell + " runs is not known before it runs"
+	if len(r.placeholders) == 0 {
+		return grammar.Unreadable(why)
+	}
+	if r.Closed {
+		return grammar.Unjudged(why, withoutShell)
+	}
+	placeholder := r.placeholders[len(r.placeholders)-1]
+	return grammar.Unjudged(why, `pass the text to the script as an argument: sh -c 'COMMAND "$1"' sh `+placeholder)
+}
+
+// withoutShell is the advice for a script with a placeholder under an allow list, where no script takes arguments.
+const withoutShell = "run the command of the script itself, without a shell"
+
 // scriptIn judges a script that is one word of a command.
 func (r *Reader) scriptIn(name string, w grammar.Word) (func() error, error) {
 	if strings.ContainsRune(w.Text, grammar.Hole) || w.Multi || w.Tilde {
-		return nil, grammar.Unreadable("the line that " + name + " runs is not known before it runs")
+		return nil, r.unknownScript(name)
 	}
 	if r.Closed {
 		return func() error { return r.inner(strings.Fields(name)[0], w) }, nil
