@@ -42,6 +42,7 @@ const (
 	ReasonTypeInstead   Reason = "the server runs no commands beside the terminal"
 	ReasonSlow          Reason = "the connection was not ready in time"
 	ReasonNoCredential  Reason = "there is no credential to try"
+	ReasonWrongAnswer   Reason = "an answer to a question of the login was not accepted"
 	ReasonWrongPassword Reason = "the password was not accepted"
 	ReasonPinAllowed    Reason = "the host is unknown, and its key may be pinned"
 	ReasonPinOrRecord   Reason = "the policy is too weak, and the host's key may be pinned"

@@ -32,6 +32,7 @@ var byReason = map[term.Reason]string{
 		"raise session.connect_timeout_ms in the configuration",
 	term.ReasonNoCredential: "load a key into the agent with ssh-add, or name one with IdentityFile in your ssh_config; " +
 		"a password is asked for unless auth.interactive is false in the configuration, or BatchMode is yes",
+	term.ReasonWrongAnswer:   "check the password or code, and the user name before the @ of USER@HOST",
 	term.ReasonWrongPassword: "check the password, and the user name before the @ of USER@HOST",
 	term.ReasonPinAllowed: "compare the fingerprint with one from the host's owner, then give --host-key accept_new to " +
 		"record the key, or --host-key ask to be asked",

@@ -297,6 +297,8 @@ func (a *Planner) exhausted() error {
 		b.WriteString("; passwords and questions are switched off because the host key contradicts the record")
 	case a.used:
 		reason, advice = term.ReasonWrongPassword, "check the password and the user name"
+	case slices.Contains(a.seen.Tried, MethodPassword), slices.Contains(a.seen.Tried, MethodKeyboard):
+		reason, advice = term.ReasonWrongAnswer, "check the answers that were given, and the user name"
 	case slices.Contains(a.seen.Tried, MethodPublicKey):
 		advice = "check the user name, and that one of the keys offered is authorized there"
 	case len(a.seen.Tried) == 0 && a.withhold.rule != "":
