@@ -77,7 +77,8 @@ var importRules = []rule{
 	{pkg: "sshx/hostkeys", ours: []string{"term", "sshx/patterns"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides about keys and connects to nothing"},
 	{pkg: "telnet", ours: []string{"term"}, why: "a transport is usable without the engine, and go-telnet stays behind its adapter gotelnet.go"},
 	{pkg: "telnet", file: "gotelnet.go", ours: []string{"term"}, theirs: []string{"github.com/reiver/go-telnet", "github.com/reiver/go-oi"}, why: "a transport is usable without the engine"},
-	{pkg: "ptyx", ours: []string{"term"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
+	{pkg: "ptyx/protect", theirs: []string{"golang.org/x/sys"}, why: "it protects this process and starts none"},
+	{pkg: "ptyx", ours: []string{"term", "ptyx/protect"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 
 	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
 	{pkg: "policy/grammar", ours: []string{"quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it reads and prints lines, and knows no rule"},
@@ -117,7 +118,7 @@ var importRules = []rule{
 	{
 		pkg: "internal/doctor",
 		ours: []string{
-			"term", "sshx", "ptyx", "devlock", "config", "control", "internal/app", "internal/cliadvice",
+			"term", "sshx", "ptyx", "ptyx/protect", "devlock", "config", "control", "internal/app", "internal/cliadvice",
 			"internal/client", "internal/rundir",
 			"internal/tty",
 		},

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"ptyctl/ptyx/protect"
 )
 
 // lasting passes work to a thread that lives as long as this process. The kernel
@@ -60,7 +62,7 @@ func (c *family) start(cmd *exec.Cmd) (tag uint64, err error) {
 			defer func() { _ = unix.Prlimit(0, unix.RLIMIT_LOCKS, &own, nil) }()
 		}
 	}
-	if err := withCore(cmd.Start); err != nil {
+	if err := protect.WithCore(cmd.Start); err != nil {
 		return 0, err
 	}
 	c.pids[cmd.Process.Pid] = true

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ptyctl/ptyx/protect"
 	"ptyctl/term"
 )
 
@@ -43,7 +44,7 @@ type family struct{}
 var children family
 
 // start sets no tag.
-func (family) start(cmd *exec.Cmd) (tag uint64, err error) { return 0, withCore(cmd.Start) }
+func (family) start(cmd *exec.Cmd) (tag uint64, err error) { return 0, protect.WithCore(cmd.Start) }
 func (family) remove(int)                                  {}
 
 // onLastingThread runs f directly: only Linux has a death signal.

@@ -34,11 +34,12 @@ import (
 	"ptyctl/internal/app"
 	"ptyctl/internal/tty"
 	"ptyctl/ptyx"
+	"ptyctl/ptyx/protect"
 )
 
 func main() {
 	ptyx.EnableLimits()
-	protect()
+	protectSecrets()
 	// A client that closed its end must not kill us before every session is closed. Ignored, the signal would be ignored
 	// by every program that we start, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -48,12 +49,12 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// unprotected holds the errors of protect. A server logs it; no command depends on it.
+// unprotected holds the errors of protectSecrets. A server logs it; no command depends on it.
 var unprotected error
 
-// protect keeps secrets from the other programs of this user, also from those that this process starts.
-func protect() {
-	unprotected = errors.Join(config.TakeSecrets(), ptyx.ProtectMemory()) // in this order: /proc/self is still ours
+// protectSecrets keeps secrets from the other programs of this user, also from those that this process starts.
+func protectSecrets() {
+	unprotected = errors.Join(config.TakeSecrets(), protect.Memory()) // in this order: /proc/self is still ours
 }
 
 // A usageError is a wrong call; its text says how to call rightly.

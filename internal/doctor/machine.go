@@ -16,7 +16,7 @@ import (
 	"ptyctl/internal/client"
 	"ptyctl/internal/rundir"
 	"ptyctl/internal/tty"
-	"ptyctl/ptyx"
+	"ptyctl/ptyx/protect"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -59,7 +59,7 @@ func (r *Report) Machine(ctx context.Context, cfg config.Config, version string)
 // memory reports whether other programs can read the memory of this one.
 func (r *Report) memory() {
 	const check = "own memory"
-	if why := ptyx.Unprotected(); why != "" {
+	if why := protect.Unprotected(); why != "" {
 		r.add(
 			Finding{
 				Status: noted,

@@ -1,4 +1,4 @@
-package ptyx
+package protect
 
 import (
 	"fmt"

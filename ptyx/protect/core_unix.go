@@ -1,6 +1,6 @@
 //go:build unix
 
-package ptyx
+package protect
 
 import (
 	"fmt"
@@ -37,9 +37,9 @@ func withholdCore() error {
 	return nil
 }
 
-// withCore calls f, which starts a program, under the original limit, because the
+// WithCore calls f, which starts a program, under the original limit, because the
 // program should have it.
-func withCore(f func() error) error {
+func WithCore(f func() error) error {
 	core.mu.Lock()
 	defer core.mu.Unlock()
 	if !core.withheld || core.had.Cur == 0 {

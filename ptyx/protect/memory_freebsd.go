@@ -1,6 +1,6 @@
 //go:build freebsd && (amd64 || arm64)
 
-package ptyx
+package protect
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 //go:build unix && !linux && !darwin && !(freebsd && (amd64 || arm64))
 
-package ptyx
+package protect
 
 // protectMemory can only turn core files off.
 func protectMemory() error { return withholdCore() }

@@ -1,4 +1,4 @@
-package ptyx
+package protect
 
 // protectMemory does nothing.
 func protectMemory() error { return nil }
