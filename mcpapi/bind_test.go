@@ -1,16 +1,10 @@
 package mcpapi
 
 import (
-	"context"
 	"encoding/json"
-	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
-
-	"ptyctl/session/lane"
-	"ptyctl/session/shell"
 )
 
 // everyType has an argument of each type.
@@ -35,11 +29,11 @@ type everyObject struct {
 	Hidden int    `json:"hidden"`
 }
 
-func bound[A any]() *Tool {
-	return Bind(Table{Name: "t", Actions: []Action{{}}}, func(context.Context, *Call, *A) (any, error) { return nil, nil })
+func bound[A any]() *Table {
+	return Declare[A](Table{Name: "t", Actions: []Action{{}}})
 }
 
-func TestBindDecodes(t *testing.T) {
+func TestDeclareDecodes(t *testing.T) {
 	tool := bound[everyType]()
 	got, err := tool.decode(json.RawMessage(`{"text":"a","optional":"x","number":-5,"unsigned":1e3,"flag":false,"list":[],
 		"map":{"A":"b"},"object":{"shown":"s","hidden":2},"pointer":{"hidden":0}}`), "")
@@ -59,7 +53,7 @@ func TestBindDecodes(t *testing.T) {
 	}
 }
 
-func TestBindDescribes(t *testing.T) {
+func TestDeclareDescribes(t *testing.T) {
 	got, want := string(bound[everyType]().inputSchema()), `{"type":"object","properties":{`+
 		`"text":{"type":"string","enum":["a","b"]},"optional":{"type":"string"},`+
 		`"number":{"type":"integer","description":"how many; default 7"},"unsigned":{"type":"integer","description":"default 3"},`+
@@ -71,9 +65,9 @@ func TestBindDescribes(t *testing.T) {
 	}
 }
 
-// Bind refuses a wrong declaration at once, before the program does anything.
-func TestBindRefuses(t *testing.T) {
-	for want, bind := range map[string]func() *Tool{
+// Declare refuses a wrong declaration at once, before the program does anything.
+func TestDeclareRefuses(t *testing.T) {
+	for want, bind := range map[string]func() *Table{
 		"no name on the wire": bound[struct{ A string }],
 		"float64": bound[struct {
 			A float64 `json:"a"`
@@ -87,14 +81,14 @@ func TestBindRefuses(t *testing.T) {
 		"default": bound[struct {
 			A string `json:"a" default:"x"`
 		}],
-		"may be null": func() *Tool {
-			return Bind(Table{Actions: []Action{{}}}, func(context.Context, *Call, *struct{}) (any, error) { return nil, nil },
+		"may be null": func() *Table {
+			return Declare[struct{}](Table{Actions: []Action{{}}},
 				struct {
 					A *int `json:"a" is:"listed"`
 				}{})
 		},
-		"to follow b": func() *Tool {
-			return Bind(Table{Actions: []Action{{}}}, func(context.Context, *Call, *struct{}) (any, error) { return nil, nil },
+		"to follow b": func() *Table {
+			return Declare[struct{}](Table{Actions: []Action{{}}},
 				struct {
 					A string `json:"a" is:"listed" after:"b"`
 				}{})
@@ -103,37 +97,10 @@ func TestBindRefuses(t *testing.T) {
 		func() {
 			defer func() {
 				if said, _ := recover().(string); !strings.Contains(said, want) {
-					t.Errorf("Bind panics with %q, want %q in it", said, want)
+					t.Errorf("Declare panics with %q, want %q in it", said, want)
 				}
 			}()
 			bind()
 		}()
 	}
-}
-
-// TestBoundsAreTheEngines compares the numbers that tags repeat.
-func TestBoundsAreTheEngines(t *testing.T) {
-	pages := fieldAt(t, execTool.Fields, "expect.auto_page.max_pages")
-	if pages.Max != lane.MaxPages || !strings.Contains(pages.About, "100") || lane.DefaultPages != 100 {
-		t.Errorf("max_pages is at most %d (%s), want %d, and %d by default", pages.Max, pages.About, lane.MaxPages, lane.DefaultPages)
-	}
-	if class := fieldAt(t, execTool.Fields, "class"); !slices.Equal(class.Enum, shell.Classes()) {
-		t.Errorf("class is one of %q, want %q", class.Enum, shell.Classes())
-	}
-	if port := fieldAt(t, sessionTool.Fields, "port"); port.Max != math.MaxUint16 {
-		t.Errorf("port is at most %d, want %d", port.Max, math.MaxUint16)
-	}
-}
-
-func fieldAt(t *testing.T, fields []Field, path string) *Field {
-	t.Helper()
-	name, rest, below := strings.Cut(path, ".")
-	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
-	if i < 0 {
-		t.Fatalf("there is no argument %s", path)
-	}
-	if below {
-		return fieldAt(t, fields[i].Fields, rest)
-	}
-	return &fields[i]
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
-	"slices"
-	"strings"
 	"testing"
 
 	"ptyctl/session"
@@ -35,14 +33,14 @@ func TestReadOnlyServer(t *testing.T) {
 		}
 	}
 	l.fails(
-		sessionTool.Name,
+		sessionName,
 		l.openArgs(""),
 		term.PolicyDenied,
 		"ptyctl_session open is refused",
 		"this server is read-only",
 	)
-	l.fails(execTool.Name, `{"session_id":"x","cmd":"true"}`, term.PolicyDenied, "ptyctl_session_exec is refused")
-	l.ok(sessionTool.Name, `{"action":"list"}`)
+	l.fails(execName, `{"session_id":"x","cmd":"true"}`, term.PolicyDenied, "ptyctl_session_exec is refused")
+	l.ok(sessionName, `{"action":"list"}`)
 	last := seen.take()
 	for _, e := range last {
 		if e.Verb == "" {
@@ -59,32 +57,6 @@ func TestReadOnlyServer(t *testing.T) {
 	}
 }
 
-// A tool with reading actions has a separate description for readers, which does not mention its other actions.
-func TestForReading(t *testing.T) {
-	for _, tool := range tools() {
-		r := tool.forReading()
-		if (r != nil) != (tool.Reading != "") {
-			t.Errorf("%s: reading %q, but its actions say otherwise", tool.Name, tool.Reading)
-		}
-		if r == nil {
-			continue
-		}
-		if len(r.description()) >= len(tool.description()) {
-			t.Errorf("%s: the description did not get shorter", tool.Name)
-		}
-		for _, f := range r.Fields {
-			if f.Name == "task_id" || strings.Contains(f.About, "[write]") || strings.Contains(f.About, "[open]") {
-				t.Errorf("%s still takes %s: %s", tool.Name, f.Name, f.About)
-			}
-		}
-		for _, a := range r.Actions {
-			if got, want := r.fieldsOf(a.Name), tool.fieldsOf(a.Name); !slices.Equal(got, want) {
-				t.Errorf("%s %s takes %v, want %v", tool.Name, a.Name, got, want)
-			}
-		}
-	}
-}
-
 // Two hundred calls in flight on stdio: one that waits does not hold up the others.
 func TestManyCallsInFlight(t *testing.T) {
 	l := newLab(t, labConfig{})
@@ -95,14 +67,14 @@ func TestManyCallsInFlight(t *testing.T) {
 	}
 	_, slow := l.start(
 		"tools/call",
-		l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"released","timeout_ms":30000}`),
+		l.params(ioName, `{"action":"read","session_id":"$S","until_regex":"released","timeout_ms":30000}`),
 	)
 	for s.Info().Readers == 0 {
 		runtime.Gosched()
 	}
 	others := make([]<-chan agentAnswer, 199)
 	for i := range others {
-		_, others[i] = l.start("tools/call", l.params(sessionTool.Name, `{"action":"status","session_id":"$S"}`))
+		_, others[i] = l.start("tools/call", l.params(sessionName, `{"action":"status","session_id":"$S"}`))
 	}
 	for _, answer := range others {
 		if r := l.read((<-answer).Result); r.isError {
@@ -114,7 +86,7 @@ func TestManyCallsInFlight(t *testing.T) {
 		t.Fatalf("the read has ended before the others were done: %s", got.Result)
 	default:
 	}
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"echo rel''eased\r"}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"echo rel''eased\r"}`)
 	if r := l.read((<-slow).Result); !r.Matched {
 		t.Errorf("the read was not woken: %s", r.text)
 	}

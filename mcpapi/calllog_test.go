@@ -35,8 +35,8 @@ func TestCallLog(t *testing.T) {
 	log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l := newLab(t, labConfig{options: Options{Logger: log}})
 	l.open(`,"request_id":"first","auth":{"password":"hunter2-1138"}`)
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","task_id":"deploy-7","data":"hunter3-1138\r","sensitive":true}`)
-	l.call(execTool.Name, `{"session_id":"nobody-12345678","cmd":"echo hunter4","task_id":"`+strings.Repeat("x", 300)+`"}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","task_id":"deploy-7","data":"hunter3-1138\r","sensitive":true}`)
+	l.call(execName, `{"session_id":"nobody-12345678","cmd":"echo hunter4","task_id":"`+strings.Repeat("x", 300)+`"}`)
 
 	type line struct {
 		Msg, Tool, Action, Session, Task string
@@ -61,9 +61,9 @@ func TestCallLog(t *testing.T) {
 		}
 	}
 	want := []line{
-		{Msg: "call", Tool: sessionTool.Name, Action: "open", Session: l.session, RequestID: "first"},
-		{Msg: "call", Tool: ioTool.Name, Action: "write", Session: l.session, Task: "deploy-7"},
-		{Msg: "call", Tool: execTool.Name, Session: "nobody-12345678", Task: strings.Repeat("x", maxLogged), ErrorCode: "NOT_FOUND"},
+		{Msg: "call", Tool: sessionName, Action: "open", Session: l.session, RequestID: "first"},
+		{Msg: "call", Tool: ioName, Action: "write", Session: l.session, Task: "deploy-7"},
+		{Msg: "call", Tool: execName, Session: "nobody-12345678", Task: strings.Repeat("x", MaxLogged), ErrorCode: "NOT_FOUND"},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("the log has %d calls, want %d:\n%s", len(got), len(want), &out)

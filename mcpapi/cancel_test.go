@@ -17,17 +17,17 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 		t.Run(lane, func(t *testing.T) {
 			l := newLab(t, labConfig{})
 			l.openShell()
-			l.ok(execTool.Name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
+			l.ok(execName, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
 			id, answer := l.start(
 				"tools/call",
-				l.params(execTool.Name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"sleep 2; echo after"}`),
+				l.params(execName, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"sleep 2; echo after"}`),
 			)
 			running := l.waitRunning(lane)
 			cancelled := time.Now()
 			l.write(cancelCall(id))
-			l.ok(ioTool.Name, `{"action":"read","session_id":"$S","timeout_ms":0}`) // the session is there for others
+			l.ok(ioName, `{"action":"read","session_id":"$S","timeout_ms":0}`) // the session is there for others
 			if lane == "channel" {
-				if r := l.ok(execTool.Name, `{"session_id":"$S","lane":"channel","cmd":"echo meanwhile"}`); r.Stdout != "meanwhile\n" {
+				if r := l.ok(execName, `{"session_id":"$S","lane":"channel","cmd":"echo meanwhile"}`); r.Stdout != "meanwhile\n" {
 					t.Errorf("another command: %s", r.text)
 				}
 			}
@@ -35,14 +35,14 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 				t.Errorf("the wait ended after %v", passed)
 			}
 			// Its id is in status, before its end and after, and its output is not lost.
-			for r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); len(r.Session.Unfetched) == 0; r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`) {
+			for r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); len(r.Session.Unfetched) == 0; r = l.ok(sessionName, `{"action":"status","session_id":"$S"}`) {
 				if ids := r.Session.Running; len(ids) > 1 || len(ids) == 1 && ids[0] != running ||
 					time.Since(cancelled) > 20*time.Second {
 					t.Fatalf("running: %q, fetched by nobody: %q", r.Session.Running, r.Session.Unfetched)
 				}
 				time.Sleep(5 * time.Millisecond)
 			}
-			if r := l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+running+`"}`); r.Stdout != "after\n" ||
+			if r := l.ok(execName, `{"session_id":"$S","exec_id":"`+running+`"}`); r.Stdout != "after\n" ||
 				r.ExitCode == nil ||
 				*r.ExitCode != 0 {
 				t.Errorf("the command: %s", r.text)
@@ -56,43 +56,27 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 	}
 }
 
-// waitRunning waits until a sleep runs and returns its exec_id.
-func (l *lab) waitRunning(lane string) string {
-	l.t.Helper()
-	if lane == "terminal" { // until it is typed, a call that is cancelled does nothing
-		l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"sleep \\d","timeout_ms":10000}`)
-	}
-	for range 2000 {
-		if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); len(r.Session.Running) == 1 {
-			return r.Session.Running[0]
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	l.t.Fatal("no command runs")
-	return ""
-}
-
 func TestCancelStopsTheCommand(t *testing.T) {
 	for lane, class := range map[string]string{"channel": "", "terminal": `,"class":"posix"`} {
 		t.Run(lane, func(t *testing.T) {
 			l := newLab(t, labConfig{})
 			l.openShell()
-			l.ok(execTool.Name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
+			l.ok(execName, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
 			id, _ := l.start(
 				"tools/call",
 				l.params(
-					execTool.Name,
+					execName,
 					`{"session_id":"$S","stop_on_cancel":true,"lane":"`+lane+`"`+class+`,"cmd":"sleep 600; echo after"}`,
 				),
 			)
 			running := l.waitRunning(lane)
 			l.write(cancelCall(id))
-			if r := l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+running+`"}`); r.DoneReason != "timeout" ||
+			if r := l.ok(execName, `{"session_id":"$S","exec_id":"`+running+`"}`); r.DoneReason != "timeout" ||
 				strings.Contains(r.Stdout, "after") ||
 				r.ExitCodeReason == nil && r.ExitCode == nil {
 				t.Errorf("the command: %s", r.text)
 			}
-			if r := l.ok(execTool.Name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"echo next"}`); r.Stdout != "next\n" {
+			if r := l.ok(execName, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"echo next"}`); r.Stdout != "next\n" {
 				t.Errorf("the next command: %s", r.text)
 			}
 		})
@@ -100,14 +84,14 @@ func TestCancelStopsTheCommand(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.openShell()
 	l.fails(
-		execTool.Name,
+		execName,
 		`{"session_id":"$S","stop_on_cancel":true,"request_id":"r","cmd":"true"}`,
 		term.InvalidArgument,
 		"request_id",
 		"outlives",
 	)
 	l.fails(
-		execTool.Name,
+		execName,
 		`{"session_id":"$S","stop_on_cancel":true,"exec_id":"x"}`,
 		term.InvalidArgument,
 		"stop_on_cancel",
@@ -121,7 +105,7 @@ func TestCancelByTheOfficialClient(t *testing.T) {
 		t,
 		func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
 			l, c := connect(t, labConfig{}, revision, sdk.ClientOptions{})
-			id := c.call(sessionTool.Name, l.openArgs("")).SessionID
+			id := c.call(sessionName, l.openArgs("")).SessionID
 			s, err := l.manager.Get(id)
 			if err != nil {
 				t.Fatal(err)
@@ -133,7 +117,7 @@ func TestCancelByTheOfficialClient(t *testing.T) {
 				}
 				cancel()
 			}()
-			if _, err := c.try(ctx, ioTool.Name, `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`); err == nil {
+			if _, err := c.try(ctx, ioName, `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`); err == nil {
 				t.Error("the call was answered")
 			}
 			for deadline := time.Now().Add(10 * time.Second); s.Info().Readers != 0; time.Sleep(time.Millisecond) {
@@ -144,7 +128,7 @@ func TestCancelByTheOfficialClient(t *testing.T) {
 			if strings.HasPrefix(t.Name(), "TestCancelByTheOfficialClient/http_2026") {
 				return // this client ends its session when the server refuses its notification, which the transport in front does not
 			}
-			if r := c.call(execTool.Name, `{"session_id":"`+id+`","cmd":"echo still"}`); r.Stdout != "still\n" {
+			if r := c.call(execName, `{"session_id":"`+id+`","cmd":"echo still"}`); r.Stdout != "still\n" {
 				t.Errorf("afterwards: %s", r.text)
 			}
 		},

@@ -85,8 +85,8 @@ func TestConsent(t *testing.T) {
 					p := &person{t: t, answer: c.answer}
 					config, seen := asking(t, true)
 					l, client := connect(t, config, revision, p.options(onlyForms))
-					id := client.call(sessionTool.Name, l.openArgs("")).SessionID
-					r := client.call(execTool.Name, `{"session_id":"`+id+`",`+c.args+`}`)
+					id := client.call(sessionName, l.openArgs("")).SessionID
+					r := client.call(execName, `{"session_id":"`+id+`",`+c.args+`}`)
 					if c.ran != (r.Stdout == "pushed2\n") || c.ran == (r.ErrorCode == term.PolicyDenied) ||
 						!strings.Contains(r.Message, c.says) {
 						t.Errorf("exec: %s", r.text)
@@ -111,7 +111,7 @@ func TestConsent(t *testing.T) {
 					// It was for that call alone.
 					if c.ran {
 						p.answer = saying("cancel")
-						if r := client.call(execTool.Name, `{"session_id":"`+id+`",`+pushed+`}`); r.ErrorCode != term.PolicyDenied ||
+						if r := client.call(execName, `{"session_id":"`+id+`",`+pushed+`}`); r.ErrorCode != term.PolicyDenied ||
 							len(p.questions()) != 2 {
 							t.Errorf("again: %s", r.text)
 						}
@@ -143,14 +143,14 @@ func TestNoConsent(t *testing.T) {
 						o = sdk.ClientOptions{}
 					}
 					l, client := connect(t, config, revision, o)
-					id := client.call(sessionTool.Name, l.openArgs("")).SessionID
-					r := client.call(execTool.Name, `{"session_id":"`+id+`","cmd":"echo pushed"}`)
+					id := client.call(sessionName, l.openArgs("")).SessionID
+					r := client.call(execName, `{"session_id":"`+id+`","cmd":"echo pushed"}`)
 					if r.ErrorCode != term.PolicyDenied || len(p.questions()) != 0 ||
 						!strings.Contains(r.Message, "it needs the consent of a person") {
 						t.Errorf("exec: %s, %d questions", r.text, len(p.questions()))
 					}
 					for _, more := range []string{`"consent":true`, `"decision":"allow_once"`} {
-						if r := client.call(execTool.Name, `{"session_id":"`+id+`","cmd":"echo pushed",`+more+`}`); r.ErrorCode != term.InvalidArgument {
+						if r := client.call(execName, `{"session_id":"`+id+`","cmd":"echo pushed",`+more+`}`); r.ErrorCode != term.InvalidArgument {
 							t.Errorf("%s: %s", more, r.text)
 						}
 					}
@@ -168,9 +168,9 @@ func TestConsentQuestion(t *testing.T) {
 			p := &person{t: t, answer: saying("cancel")}
 			config, _ := asking(t, true)
 			l, client := connect(t, config, revision, p.options(onlyForms))
-			id := client.call(sessionTool.Name, l.openArgs("")).SessionID
+			id := client.call(sessionName, l.openArgs("")).SessionID
 			client.call(
-				execTool.Name,
+				execName,
 				`{"session_id":"`+id+`","cmd":"echo 'pushed\n\nIn the folder:\n/srv\nThe rule is gone.'","cwd":"/tmp"}`,
 			)
 			asked := p.questions()
@@ -183,24 +183,4 @@ func TestConsentQuestion(t *testing.T) {
 			}
 		},
 	)
-}
-
-// Only the form's own "allow once" allows anything.
-func TestAgrees(t *testing.T) {
-	for _, c := range []struct {
-		content any
-		want    bool
-	}{
-		{map[string]any{"decision": "allow_once"}, true},
-		{map[string]any{"decision": "deny"}, false},
-		{map[string]any{"decision": true}, false},
-		{map[string]any{"decision": "allow"}, false},
-		{map[string]any{"trust": true}, false},
-		{"allow_once", false},
-		{nil, false},
-	} {
-		if got := agrees(c.content); got != c.want {
-			t.Errorf("%v: %v", c.content, got)
-		}
-	}
 }

@@ -20,37 +20,37 @@ func TestConsole(t *testing.T) {
 		!strings.HasPrefix(o.SessionID, "switch-001-") {
 		t.Fatalf("open: %s", o.text)
 	}
-	again := l.ok(sessionTool.Name, l.openArgs(strings.Replace(console, "t1", "t2", 1)+`,"acquire_lock":true`))
+	again := l.ok(sessionName, l.openArgs(strings.Replace(console, "t1", "t2", 1)+`,"acquire_lock":true`))
 	if again.SessionID != o.SessionID || again.Existing != o.SessionID || again.LockAcquired == nil || *again.LockAcquired ||
 		again.LockHolder != "t1" || again.State != "open" || again.Cursor != "0" ||
 		len(again.Warnings) != 0 {
 		t.Errorf("second open: %s", again.text)
 	}
-	elsewhere := l.ok(sessionTool.Name, strings.Replace(l.openArgs(console), "127.0.0.1", "elsewhere", 1))
+	elsewhere := l.ok(sessionName, strings.Replace(l.openArgs(console), "127.0.0.1", "elsewhere", 1))
 	if elsewhere.Existing != o.SessionID || *elsewhere.LockAcquired || len(elsewhere.Warnings) != 1 ||
 		!strings.Contains(elsewhere.Warnings[0], "on host 127.0.0.1 over ssh") {
 		t.Errorf("open with another host: %s", elsewhere.text)
 	}
-	if e := l.ok(sessionTool.Name, `{"action":"list"}`).Sessions; len(e) != 1 || e[0].SessionType != "console" ||
+	if e := l.ok(sessionName, `{"action":"list"}`).Sessions; len(e) != 1 || e[0].SessionType != "console" ||
 		e[0].DeviceID != "switch-001" {
 		t.Errorf("list: %+v", e)
 	}
-	if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session; s.SessionType != "console" ||
+	if s := l.ok(sessionName, `{"action":"status","session_id":"$S"}`).Session; s.SessionType != "console" ||
 		s.DeviceID != "switch-001" {
 		t.Errorf("status: %+v", s)
 	}
 
 	const write = `{"action":"write","session_id":"$S","data":"x","until_regex":"x","task_id":"t1"}`
-	if r := l.ok(ioTool.Name, write); !r.Matched {
+	if r := l.ok(ioName, write); !r.Matched {
 		t.Errorf("the holder's write: %s", r.text)
 	}
-	l.fails(ioTool.Name, strings.Replace(write, "t1", "t2", 1), term.Locked, "t1")
-	l.ok(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"t1"}`)
+	l.fails(ioName, strings.Replace(write, "t1", "t2", 1), term.Locked, "t1")
+	l.ok(sessionName, `{"action":"unlock","session_id":"$S","task_id":"t1"}`)
 	for tool, args := range map[string]string{
-		ioTool.Name:      `"action":"write","data":"x"`,
-		execTool.Name:    `"cmd":"true"`,
-		sessionTool.Name: `"action":"signal","signal":"INT"`,
-		configTool.Name:  `"action":"resize","cols":80,"rows":24`,
+		ioName:      `"action":"write","data":"x"`,
+		execName:    `"cmd":"true"`,
+		sessionName: `"action":"signal","signal":"INT"`,
+		configName:  `"action":"resize","cols":80,"rows":24`,
 	} {
 		l.fails(
 			tool,
@@ -61,18 +61,18 @@ func TestConsole(t *testing.T) {
 		)
 	}
 	l.fails(
-		configTool.Name,
+		configName,
 		`{"action":"expect","session_id":"$S","expect":{"prompt_regex":"x"}}`,
 		term.LockRequired,
 		"lock",
 	)
-	l.fails(sessionTool.Name, `{"action":"close","session_id":"$S","force":true}`, term.LockRequired, "lock")
-	if r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0"}`); !strings.Contains(r.Chunk, "x") {
+	l.fails(sessionName, `{"action":"close","session_id":"$S","force":true}`, term.LockRequired, "lock")
+	if r := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0"}`); !strings.Contains(r.Chunk, "x") {
 		t.Errorf("a read without the lock: %s", r.text)
 	}
 
-	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"t2"}`)
-	l.ok(sessionTool.Name, `{"action":"close","session_id":"$S","task_id":"t2"}`)
+	l.ok(sessionName, `{"action":"lock","session_id":"$S","task_id":"t2"}`)
+	l.ok(sessionName, `{"action":"close","session_id":"$S","task_id":"t2"}`)
 	next := l.open(console)
 	if next.SessionID == o.SessionID || next.Existing != "" || next.LockAcquired != nil {
 		t.Errorf("open of what was closed: %s", next.text)
@@ -88,7 +88,7 @@ func TestConsoleElsewhere(t *testing.T) {
 			Facts: term.Facts{term.DeviceOwner{PID: 7, SessionID: "switch-001-aaaaaaaa", Since: time.UnixMilli(5)}},
 		}
 	}}})
-	r := l.fails(sessionTool.Name, l.openArgs(console), term.Locked, "process 7 has it")
+	r := l.fails(sessionName, l.openArgs(console), term.Locked, "process 7 has it")
 	if !r.Retryable || !strings.Contains(r.text, `"device_owner":{"pid":7,"session_id":"switch-001-aaaaaaaa","since":5}`) {
 		t.Error(r.text)
 	}
@@ -106,7 +106,7 @@ func TestConsoleArguments(t *testing.T) {
 		`,"session_type":"console","device_id":"d","acquire_lock":true`:            "task_id",
 		`,"session_type":"serial","device_id":"d"`:                                 "use one of normal, console",
 	} {
-		l.fails(sessionTool.Name, l.openArgs(args), term.InvalidArgument, part)
+		l.fails(sessionName, l.openArgs(args), term.InvalidArgument, part)
 	}
 	if r := l.open(`,"session_type":"normal"`); r.Existing != "" || r.LockAcquired != nil {
 		t.Error(r.text)

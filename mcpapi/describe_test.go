@@ -2,6 +2,7 @@ package mcpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,23 +12,6 @@ import (
 	"ptyctl/session"
 )
 
-// maxText is where common clients cut a description, or a server's instructions, off.
-const maxText = 2048
-
-func TestTextsFitTheClients(t *testing.T) {
-	if len(instructions) >= maxText {
-		t.Errorf("the instructions have %d bytes", len(instructions))
-	}
-	for _, tl := range tools() {
-		if d := tl.description(); len(d) >= maxText {
-			t.Errorf("%s: the description has %d bytes", tl.Name, len(d))
-		}
-		if !strings.Contains(instructions, tl.Name) && tl.Name != configTool.Name {
-			t.Errorf("the instructions do not say what %s is for", tl.Name)
-		}
-	}
-}
-
 // TestToolsAreListedAlike: every client gets the tools in the same order, with hints that are true.
 func TestToolsAreListedAlike(t *testing.T) {
 	hints := map[string]mcp.ToolAnnotation{ // unset hints have the protocol's defaults, the worst of each
@@ -35,7 +19,7 @@ func TestToolsAreListedAlike(t *testing.T) {
 		"ptyctl_health":         {Title: "State of ptyctl", ReadOnlyHint: new(true), DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(false)},
 		"ptyctl_run":            {Title: "Run a program here"},
 		"ptyctl_session":        {Title: "Terminal sessions"},
-		"ptyctl_session_config": {Title: configTool.Title, DestructiveHint: new(false), IdempotentHint: new(true)},
+		"ptyctl_session_config": {Title: "Terminal settings", DestructiveHint: new(false), IdempotentHint: new(true)},
 		"ptyctl_session_exec":   {Title: "Run a command"},
 		"ptyctl_session_io":     {Title: "Type and read"},
 	}
@@ -58,4 +42,10 @@ func TestToolsAreListedAlike(t *testing.T) {
 			t.Errorf("%s: the order is %q", revision, names)
 		}
 	}
+}
+
+func ExampleReference() {
+	head, _, _ := strings.Cut(Reference(), "\n")
+	fmt.Println(head)
+	// Output: | tool | action | does | needs | may take |
 }

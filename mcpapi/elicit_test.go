@@ -91,7 +91,7 @@ func TestElicitHostKey(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					p := &person{t: t, answer: c.answer}
 					l, client := connect(t, withElicitation(labConfig{stranger: true}), revision, p.options(onlyForms))
-					r := client.call(sessionTool.Name, l.openArgs(`,"ssh_options":{"host_key_policy":"ask"}`))
+					r := client.call(sessionName, l.openArgs(`,"ssh_options":{"host_key_policy":"ask"}`))
 					if r.ErrorCode != c.kind || r.State != c.state || (r.Prompt != nil) != (c.state == "authenticating") {
 						t.Errorf("open: %s", r.text)
 					}
@@ -105,7 +105,7 @@ func TestElicitHostKey(t *testing.T) {
 						return
 					}
 					// A question that the person dismissed goes to the caller.
-					if r = client.call(ioTool.Name, `{"action":"write","session_id":"`+r.SessionID+`","data":"yes\r"}`); r.State != "open" {
+					if r = client.call(ioName, `{"action":"write","session_id":"`+r.SessionID+`","data":"yes\r"}`); r.State != "open" {
 						t.Errorf("answered by a write: %s", r.text)
 					}
 				})
@@ -140,7 +140,7 @@ func TestElicitText(t *testing.T) {
 				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "alice"}}
 			}
 			l, c := connect(t, withElicitation(labConfig{ssh: asks(questions)}), revision, p.options(onlyForms))
-			if r := c.call(sessionTool.Name, l.openArgs("")); r.State != "open" || r.Prompt != nil || r.Capabilities == nil {
+			if r := c.call(sessionName, l.openArgs("")); r.State != "open" || r.Prompt != nil || r.Capabilities == nil {
 				t.Errorf("open: %s", r.text)
 			}
 			asked := p.questions()
@@ -179,7 +179,7 @@ func TestElicitNothing(t *testing.T) {
 						o.ElicitationHandler = nil
 					}
 					l, client := connect(t, labConfig{ssh: c.ssh, options: c.options}, revision, o)
-					r := client.call(sessionTool.Name, l.openArgs(c.args))
+					r := client.call(sessionName, l.openArgs(c.args))
 					if r.State != "authenticating" || r.Prompt == nil || !r.WaitingForInput || len(p.questions()) != 0 {
 						t.Errorf("asked %d questions; open: %s", len(p.questions()), r.text)
 					}
@@ -193,7 +193,7 @@ func TestElicitNothing(t *testing.T) {
 	defer pages.Close()
 	l, srv := newLabServer(t, labConfig{ssh: twoQuestions, options: Options{Elicitation: true, Pages: pages}})
 	client := newOfficialHTTP(t, srv, "2026-07-28", p.options(alsoPages))
-	if r := client.call(sessionTool.Name, l.openArgs("")); r.Prompt == nil || len(p.questions()) != 0 {
+	if r := client.call(sessionName, l.openArgs("")); r.Prompt == nil || len(p.questions()) != 0 {
 		t.Errorf("over HTTP: %s", r.text)
 	}
 }
@@ -230,12 +230,12 @@ func TestElicitOnce(t *testing.T) {
 			srvConfig := labConfig{ssh: asks(map[string]string{"1. Name: ": "alice", "2. Password: ": "hunter2-1138"})}
 			var c *official
 			l, c = transports["stdio"](t, withElicitation(srvConfig), revision, p.options(onlyForms))
-			r := c.call(sessionTool.Name, l.openArgs(""))
+			r := c.call(sessionName, l.openArgs(""))
 			if r.State != "authenticating" || r.Prompt == nil || !strings.Contains(r.Prompt.Text, "2. Password") ||
 				len(p.questions()) != 1 {
 				t.Fatalf("open: %s", r.text)
 			}
-			if r = c.call(ioTool.Name, `{"action":"write","session_id":"`+r.SessionID+`","data":"hunter2-1138\r"}`); r.State != "open" {
+			if r = c.call(ioName, `{"action":"write","session_id":"`+r.SessionID+`","data":"hunter2-1138\r"}`); r.State != "open" {
 				t.Errorf("the second question had another answer: %s", r.text)
 			}
 		})
@@ -272,7 +272,7 @@ func TestElicitEnds(t *testing.T) {
 					defer close(answered)
 				}
 				began := time.Now()
-				r := client.call(sessionTool.Name, l.openArgs(""))
+				r := client.call(sessionName, l.openArgs(""))
 				if time.Since(began) > 5*time.Second {
 					t.Errorf("it took %v", time.Since(began))
 				}
@@ -291,7 +291,7 @@ func TestElicitState(t *testing.T) {
 	l.agent = newAgent(t, srv, "")
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 	ask := func(args, more string) string {
-		got := l.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s,%s%s}`, sessionTool.Name, args, meta, more))
+		got := l.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s,%s%s}`, sessionName, args, meta, more))
 		if got.Error != nil {
 			t.Fatalf("call %s: error %+v, want a result", args, got.Error)
 		}
@@ -374,7 +374,7 @@ func TestElicitSecret(t *testing.T) {
 				revision,
 				p.options(alsoPages),
 			)
-			r := c.call(sessionTool.Name, l.openArgs(""))
+			r := c.call(sessionName, l.openArgs(""))
 			if r.State != "open" {
 				t.Fatalf("open: %s", r.text)
 			}
@@ -468,7 +468,7 @@ func TestPageIsGuarded(t *testing.T) {
 	if err != nil || s.Asking() == nil {
 		t.Fatalf("no question: %v", err)
 	}
-	address, err := pages.open(t.Context(), s.Asking())
+	address, err := OpenPage(t.Context(), pages, s.Asking())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -496,7 +496,7 @@ func TestPageIsGuarded(t *testing.T) {
 		"without the form":    {http.MethodPost, address, url.Values{"answer": {"hunter2-1138"}}, nil, http.StatusForbidden},
 		"another form":        {http.MethodPost, address, url.Values{"form": {"x"}, "answer": {"hunter2-1138"}}, nil, http.StatusForbidden},
 		"a form in the query": {http.MethodPost, address + "?" + good.Encode(), nil, nil, http.StatusForbidden},
-		"too much":            {http.MethodPost, address, url.Values{"form": {field}, "answer": {strings.Repeat("x", pageBody)}}, nil, http.StatusForbidden},
+		"too much":            {http.MethodPost, address, url.Values{"form": {field}, "answer": {strings.Repeat("x", PageBody)}}, nil, http.StatusForbidden},
 		"another method":      {http.MethodPut, address, good, nil, http.StatusMethodNotAllowed},
 	} {
 		status, page, header := get(t, c.method, c.address, c.form, c.header)
@@ -514,7 +514,7 @@ func TestPageIsGuarded(t *testing.T) {
 	}
 	<-s.Ended()
 	pages.Close()
-	if _, err := pages.open(t.Context(), nil); err == nil {
+	if _, err := OpenPage(t.Context(), pages, nil); err == nil {
 		t.Error("a page after the end")
 	}
 }
@@ -528,7 +528,7 @@ func TestPagesEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, err := pages.open(t.Context(), s.Asking())
+	address, err := OpenPage(t.Context(), pages, s.Asking())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package mcpapi
 import (
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,37 +11,9 @@ import (
 	"ptyctl/term"
 )
 
-// A diary is an observer that keeps the events of actions, and apart those of what merely happens.
-type diary struct {
-	mu       sync.Mutex
-	actions  []term.Event
-	happened []term.Event
-}
-
-func (d *diary) Observe(e term.Event) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e.Data = nil
-	switch e.Verb {
-	case term.VerbOutput, term.VerbState, term.VerbExecEnd, term.VerbRead, term.VerbQuestion, term.VerbGone, term.VerbPlan:
-		d.happened = append(d.happened, e)
-	default:
-		d.actions = append(d.actions, e)
-	}
-}
-
-// take returns the actions since the last call.
-func (d *diary) take() []term.Event {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	taken := d.actions
-	d.actions = nil
-	return taken
-}
-
 // A deed is a call that acts, and what its event must say.
 type deed struct {
-	tool   *Tool
+	tool   string
 	args   string // $S is the session
 	verb   term.Verb
 	kind   term.Kind // empty: it succeeds
@@ -51,23 +22,23 @@ type deed struct {
 
 // acts are all actions on a session, by the task $T.
 var acts = []deed{
-	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
-	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"typed-1138","sensitive":true}`, term.VerbWrite, "", ""},
-	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbWrite, "", "ctrl_c"},
-	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"break"}`, term.VerbWrite, "", "break"},
-	{execTool, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"channel"}`, term.VerbExec, "", "channel"},
-	{sessionTool, `{"action":"signal","session_id":"$S","task_id":"$T","signal":"INT"}`, term.VerbSignal, "", "INT"},
-	{configTool, `{"action":"resize","session_id":"$S","task_id":"$T","cols":90,"rows":30}`, term.VerbResize, "", "90x30"},
-	{configTool, `{"action":"expect","session_id":"$S","task_id":"$T","expect":{"profile":"posix"}}`, term.VerbExpect, "", "posix"},
+	{ioName, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
+	{ioName, `{"action":"write","session_id":"$S","task_id":"$T","data":"typed-1138","sensitive":true}`, term.VerbWrite, "", ""},
+	{ioName, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbWrite, "", "ctrl_c"},
+	{ioName, `{"action":"write","session_id":"$S","task_id":"$T","key":"break"}`, term.VerbWrite, "", "break"},
+	{execName, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"channel"}`, term.VerbExec, "", "channel"},
+	{sessionName, `{"action":"signal","session_id":"$S","task_id":"$T","signal":"INT"}`, term.VerbSignal, "", "INT"},
+	{configName, `{"action":"resize","session_id":"$S","task_id":"$T","cols":90,"rows":30}`, term.VerbResize, "", "90x30"},
+	{configName, `{"action":"expect","session_id":"$S","task_id":"$T","expect":{"profile":"posix"}}`, term.VerbExpect, "", "posix"},
 }
 
 var leases = []deed{
-	{sessionTool, `{"action":"lock","session_id":"$S","task_id":"$T"}`, term.VerbLock, "", ""},
-	{sessionTool, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`, term.VerbHeartbeat, "", ""},
-	{sessionTool, `{"action":"unlock","session_id":"$S","task_id":"$T"}`, term.VerbUnlock, "", ""},
+	{sessionName, `{"action":"lock","session_id":"$S","task_id":"$T"}`, term.VerbLock, "", ""},
+	{sessionName, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`, term.VerbHeartbeat, "", ""},
+	{sessionName, `{"action":"unlock","session_id":"$S","task_id":"$T"}`, term.VerbUnlock, "", ""},
 }
 
-var closing = deed{sessionTool, `{"action":"close","session_id":"$S","task_id":"$T"}`, term.VerbClose, "", ""}
+var closing = deed{sessionName, `{"action":"close","session_id":"$S","task_id":"$T"}`, term.VerbClose, "", ""}
 
 // A walk makes calls and checks that each makes one event, with everything in it.
 type walk struct {
@@ -84,7 +55,7 @@ func (w walk) does(kind term.Kind, deeds ...deed) {
 	for _, d := range deeds {
 		args := strings.ReplaceAll(d.args, "$T", w.task)
 		w.seen.take()
-		r := w.call(d.tool.Name, args)
+		r := w.call(d.tool, args)
 		want := kind
 		if d.kind != "" {
 			want = d.kind
@@ -134,21 +105,19 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 		},
 	}})
 	w := walk{lab: l, seen: &seen, task: "t1"}
-	opening := deed{sessionTool, l.openArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
+	opening := deed{sessionName, l.openArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
 
 	full.Store(true)
 	w.does(term.PolicyDenied, opening)
 	full.Store(false)
 	w.does(
 		term.Unsupported,
-		deed{sessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
+		deed{sessionName, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
 	)
 	w.does("", opening)
-	seen.mu.Lock()
-	l.session = seen.happened[len(seen.happened)-1].Session
-	seen.mu.Unlock()
+	l.session = seen.last().Session
 	// A shell that is not ready yet would die of INT.
-	if r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"[$#] $","timeout_ms":10000}`); !r.Matched {
+	if r := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"[$#] $","timeout_ms":10000}`); !r.Matched {
 		t.Fatalf("no prompt: %s", r.text)
 	}
 	seen.take()
@@ -161,7 +130,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.as("t2").does(term.Locked, leases...)
 	w.as("t2").does(term.Locked, closing)
 	taking := deed{
-		sessionTool,
+		sessionName,
 		`{"action":"lock","session_id":"$S","task_id":"$T","take_over":true}`,
 		term.VerbTakeOver,
 		"",
@@ -177,7 +146,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does(
 		term.NotFound,
 		deed{
-			execTool,
+			execName,
 			`{"session_id":"$S","task_id":"$T","exec_id":"exec-none","cancel":true}`,
 			term.VerbSignal,
 			"",
@@ -187,7 +156,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does(
 		"",
 		deed{
-			execTool,
+			execName,
 			`{"session_id":"$S","task_id":"$T","cmd":"true","lane":"terminal","class":"posix"}`,
 			term.VerbExec,
 			"",
@@ -204,7 +173,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does(term.NotFound, closing)
 
 	var ends, opened, closed int
-	for _, e := range seen.happened {
+	for _, e := range seen.all() {
 		switch {
 		case e.Verb == term.VerbExecEnd:
 			ends++
@@ -234,7 +203,7 @@ func TestConsolesAreEvents(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{Observers: []term.Observer{&seen}}})
 	w := walk{lab: l, seen: &seen, task: "t1"}
 	opening := deed{
-		sessionTool,
+		sessionName,
 		l.openArgs(`,"task_id":"$T","session_type":"console","device_id":"sw1"`),
 		term.VerbOpen,
 		"",
@@ -242,9 +211,7 @@ func TestConsolesAreEvents(t *testing.T) {
 	}
 	w.does("", opening, opening)
 	w.as("t2").does("", opening)
-	seen.mu.Lock()
-	l.session = seen.happened[len(seen.happened)-1].Session
-	seen.mu.Unlock()
+	l.session = seen.last().Session
 	shell, err := l.manager.Get(l.session)
 	if err != nil {
 		t.Fatal(err)
@@ -264,11 +231,11 @@ func TestAnswersAreEvents(t *testing.T) {
 	l := newLab(t, labConfig{ssh: twoQuestions, sessions: session.Config{Observers: []term.Observer{&seen}}})
 	w := walk{lab: l, seen: &seen, task: "t1"}
 	l.open(`,"task_id":"t1"`)
-	w.does(term.Busy, deed{execTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
+	w.does(term.Busy, deed{execName, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
 	w.does(
 		"",
 		deed{
-			ioTool,
+			ioName,
 			`{"action":"write","session_id":"$S","task_id":"$T","data":"p w-1138\r\r"}`,
 			term.VerbAnswer,
 			"",
@@ -277,10 +244,10 @@ func TestAnswersAreEvents(t *testing.T) {
 	)
 	w.does(
 		"",
-		deed{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
+		deed{ioName, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
 	)
 	w.does(
 		term.AlreadyClosed,
-		deed{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
+		deed{ioName, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
 	)
 }

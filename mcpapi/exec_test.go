@@ -38,7 +38,7 @@ func TestExec(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := l.ok(execTool.Name, `{"session_id":"$S",`+tt.args+`}`)
+			r := l.ok(execName, `{"session_id":"$S",`+tt.args+`}`)
 			if r.Stdout != tt.stdout || tt.stderr != "*" && r.Stderr != tt.stderr || r.DoneReason != tt.done ||
 				r.ExecLane != "channel" {
 				t.Errorf("got %s", r.text)
@@ -96,7 +96,7 @@ func TestExecRefused(t *testing.T) {
 		{`,"cmd":"ls","stdin":"?","stdin_encoding":"base64"`, term.InvalidArgument, "stdin", nil},
 	}
 	for _, tt := range tests {
-		r := l.fails(execTool.Name, `{"session_id":"$S"`+tt.args+`}`, tt.kind, tt.parts...)
+		r := l.fails(execName, `{"session_id":"$S"`+tt.args+`}`, tt.kind, tt.parts...)
 		if r.Details.Field != tt.field {
 			t.Errorf("%s: field %q, want %q", tt.args, r.Details.Field, tt.field)
 		}
@@ -112,7 +112,7 @@ func TestExecOutputBudget(t *testing.T) {
 	l.open("")
 	// 2,000 lines of 5 bytes: 0000 to 1999.
 	const cmd = `"cmd":"i=0; while [ $i -lt 2000 ]; do printf '%04d\\n' $i; i=$((i+1)); done"`
-	r := l.ok(execTool.Name, `{"session_id":"$S",`+cmd+`,"max_output_bytes":100}`)
+	r := l.ok(execName, `{"session_id":"$S",`+cmd+`,"max_output_bytes":100}`)
 	if !r.Truncated || r.StdoutBytes != 10_000 || r.StdoutOmitted == nil || r.ExecID == "" ||
 		r.DoneReason != "exit_status" {
 		t.Fatalf("got %s", r.text)
@@ -125,20 +125,20 @@ func TestExecOutputBudget(t *testing.T) {
 		t.Errorf("got %s", r.text)
 	}
 	m := l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","cursor":"`+cut.Cursor+`","max_bytes":10}`,
 	)
 	if m.Chunk != "0010\n0011\n" || m.NextCursor != "60" || m.Encoding != "utf-8" {
 		t.Errorf("the middle: %s", m.text)
 	}
-	if m = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stdout","mode":"tail","max_lines":2}`); m.Chunk != "1998\n1999\n" {
+	if m = l.ok(ioName, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stdout","mode":"tail","max_lines":2}`); m.Chunk != "1998\n1999\n" {
 		t.Errorf("its tail: %s", m.text)
 	}
-	if m = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stderr"}`); m.Chunk != "" ||
+	if m = l.ok(ioName, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stderr"}`); m.Chunk != "" ||
 		!m.EOF {
 		t.Errorf("stderr: %s", m.text)
 	}
-	if m = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","max_bytes":1000000}`); len(
+	if m = l.ok(ioName, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","max_bytes":1000000}`); len(
 		m.Chunk,
 	) != 4000 ||
 		len(m.Warnings) != 1 ||
@@ -146,14 +146,14 @@ func TestExecOutputBudget(t *testing.T) {
 		t.Errorf("a read above the limit: %d bytes, %q", len(m.Chunk), m.Warnings)
 	}
 	// exec with exec_id shows the result again, here with another budget.
-	r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`","max_output_bytes":50000}`)
+	r = l.ok(execName, `{"session_id":"$S","exec_id":"`+r.ExecID+`","max_output_bytes":50000}`)
 	if r.StdoutOmitted == nil || r.StdoutOmitted.Bytes != 6000 || len(r.Warnings) != 1 ||
 		!strings.Contains(r.Warnings[0], "max_output_bytes was lowered to 4000") {
 		t.Errorf("again: %.300s", r.text)
 	}
-	l.fails(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"exec-none"}`, term.NotFound)
+	l.fails(ioName, `{"action":"read","session_id":"$S","exec_id":"exec-none"}`, term.NotFound)
 	l.fails(
-		ioTool.Name,
+		ioName,
 		`{"action":"read","session_id":"$S","stream":"stdout"}`,
 		term.InvalidArgument,
 		"stream needs exec_id",
@@ -167,7 +167,7 @@ func TestExecRunning(t *testing.T) {
 	l.open("")
 	goOn := filepath.Join(t.TempDir(), "go-on")
 	r := l.ok(
-		execTool.Name,
+		execName,
 		`{"session_id":"$S","cmd":"echo begun; until [ -e `+goOn+` ]; do sleep 0.05; done; echo done; exit 4"}`,
 	)
 	if r.DoneReason != "running" || r.ExecID == "" || r.ExitCode != nil || r.ExitCodeReason == nil ||
@@ -179,7 +179,7 @@ func TestExecRunning(t *testing.T) {
 	if string(r.members["exit_code"]) != "null" {
 		t.Errorf("exit_code is %s", r.members["exit_code"])
 	}
-	if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); len(s.Session.Running) != 1 ||
+	if s := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); len(s.Session.Running) != 1 ||
 		s.Session.Running[0] != r.ExecID {
 		t.Errorf("status: %s", s.text)
 	}
@@ -188,13 +188,13 @@ func TestExecRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); r.DoneReason == "running" && time.Now().Before(deadline); {
-		r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+id+`"}`)
+		r = l.ok(execName, `{"session_id":"$S","exec_id":"`+id+`"}`)
 	}
 	if r.DoneReason != "exit_status" || r.ExitCode == nil || *r.ExitCode != 4 || r.Stdout != "begun\ndone\n" {
 		t.Errorf("got %s", r.text)
 	}
 	// Should that answer be lost, it can be had again.
-	if again := l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+id+`"}`); again.text != r.text {
+	if again := l.ok(execName, `{"session_id":"$S","exec_id":"`+id+`"}`); again.text != r.text {
 		t.Errorf("asked again: %s", again.text)
 	}
 }
@@ -202,21 +202,21 @@ func TestExecRunning(t *testing.T) {
 func TestExecCancel(t *testing.T) {
 	l := newLab(t, labConfig{options: Options{Limits: Limits{MaxWait: 50 * time.Millisecond}}})
 	l.open("")
-	r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo begun; exec sleep 100"}`)
+	r := l.ok(execName, `{"session_id":"$S","cmd":"echo begun; exec sleep 100"}`)
 	if r.DoneReason != "running" {
 		t.Fatalf("got %s", r.text)
 	}
 	id := r.ExecID
 	for deadline := time.Now().Add(time.Minute); r.Stdout == "" && time.Now().Before(deadline); {
-		r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+id+`"}`)
+		r = l.ok(execName, `{"session_id":"$S","exec_id":"`+id+`"}`)
 	}
-	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"a"}`)
-	l.fails(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`","cancel":true}`, term.Locked)
-	r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`","cancel":true,"task_id":"a"}`)
+	l.ok(sessionName, `{"action":"lock","session_id":"$S","task_id":"a"}`)
+	l.fails(execName, `{"session_id":"$S","exec_id":"`+r.ExecID+`","cancel":true}`, term.Locked)
+	r = l.ok(execName, `{"session_id":"$S","exec_id":"`+r.ExecID+`","cancel":true,"task_id":"a"}`)
 	if r.DoneReason != "timeout" || r.Stdout != "begun\n" || r.TimedOut {
 		t.Errorf("got %s", r.text)
 	}
-	if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); len(s.Session.Running) != 0 {
+	if s := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); len(s.Session.Running) != 0 {
 		t.Errorf("still running: %s", s.text)
 	}
 }
@@ -225,7 +225,7 @@ func TestExecTimeout(t *testing.T) {
 	l := newLab(t, labConfig{options: Options{Limits: Limits{ExecTimeout: 2 * time.Second}}})
 	l.open("")
 	for _, args := range []string{``, `,"timeout_ms":1500`} {
-		r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo begun; exec sleep 100"`+args+`}`)
+		r := l.ok(execName, `{"session_id":"$S","cmd":"echo begun; exec sleep 100"`+args+`}`)
 		if r.DoneReason != "timeout" || !r.TimedOut || r.Stdout != "begun\n" {
 			t.Errorf("got %s", r.text)
 		}
@@ -236,7 +236,7 @@ func TestExecTimeout(t *testing.T) {
 func TestExecNoStatus(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Faults: sshserver.Faults{NoExitStatus: true}}})
 	l.open("")
-	r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo x"}`)
+	r := l.ok(execName, `{"session_id":"$S","cmd":"echo x"}`)
 	if string(r.members["exit_code"]) != "null" || r.ExitCodeReason == nil || *r.ExitCodeReason != "no_status" ||
 		r.DoneReason != "eof" ||
 		r.Stdout != "x\n" {
@@ -247,11 +247,11 @@ func TestExecNoStatus(t *testing.T) {
 func TestExecErrorHints(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.open(`,"expect":{"error_regexes":["(?i)denied"]}`)
-	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo Access Denied."}`); len(r.ErrorHints) != 1 ||
+	if r := l.ok(execName, `{"session_id":"$S","cmd":"echo Access Denied."}`); len(r.ErrorHints) != 1 ||
 		!strings.Contains(r.ErrorHints[0], "Denied") {
 		t.Errorf("got %s", r.text)
 	}
-	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo Access Denied.","expect":{"error_regexes":[]}}`); len(
+	if r := l.ok(execName, `{"session_id":"$S","cmd":"echo Access Denied.","expect":{"error_regexes":[]}}`); len(
 		r.ErrorHints,
 	) != 0 {
 		t.Errorf("the session's patterns were to be cleared: %s", r.text)
@@ -266,7 +266,7 @@ func TestExecParallel(t *testing.T) {
 		calls.Go(func() {
 			got := l.request(
 				"tools/call",
-				l.params(execTool.Name, fmt.Sprintf(`{"session_id":"$S","cmd":"echo %d; exit %d"}`, i, i)),
+				l.params(execName, fmt.Sprintf(`{"session_id":"$S","cmd":"echo %d; exit %d"}`, i, i)),
 			)
 			if r := l.read(got.Result); r.Stdout != fmt.Sprintf("%d\n", i) || r.ExitCode == nil || *r.ExitCode != i {
 				t.Errorf("call %d got %s", i, r.text)
@@ -280,13 +280,13 @@ func TestExecParallel(t *testing.T) {
 func TestExecCancelledByClient(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.open("")
-	id, unanswered := l.start("tools/call", l.params(execTool.Name, `{"session_id":"$S","cmd":"exec sleep 100"}`))
+	id, unanswered := l.start("tools/call", l.params(execName, `{"session_id":"$S","cmd":"exec sleep 100"}`))
 	var running []string
 	for deadline := time.Now().Add(10 * time.Second); len(running) != 1 && time.Now().Before(deadline); {
-		running = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.Running
+		running = l.ok(sessionName, `{"action":"status","session_id":"$S"}`).Session.Running
 	}
 	l.write(cancelCall(id))
-	if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); len(s.Session.Running) != 1 {
+	if s := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); len(s.Session.Running) != 1 {
 		t.Fatalf("the command ended with the call: %s", s.text)
 	}
 	select {
@@ -294,7 +294,7 @@ func TestExecCancelledByClient(t *testing.T) {
 		t.Errorf("a cancelled call got an answer: %s", a.Result)
 	default:
 	}
-	r := l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+running[0]+`","cancel":true}`)
+	r := l.ok(execName, `{"session_id":"$S","exec_id":"`+running[0]+`","cancel":true}`)
 	if r.DoneReason != "timeout" {
 		t.Errorf("got %s", r.text)
 	}
@@ -303,5 +303,5 @@ func TestExecCancelledByClient(t *testing.T) {
 func TestExecWithoutTheMeans(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Faults: sshserver.Faults{RefuseExec: true}}})
 	l.open("")
-	l.fails(execTool.Name, `{"session_id":"$S","cmd":"true","lane":"channel"}`, term.Unsupported)
+	l.fails(execName, `{"session_id":"$S","cmd":"true","lane":"channel"}`, term.Unsupported)
 }

@@ -51,11 +51,11 @@ func device(_ context.Context, r *sshserver.Request) sshserver.Exit {
 func TestProfile(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: device}})
 	l.open(`,"expect":{"profile":"cisco_ios"}`)
-	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "cisco_ios" {
+	if r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "cisco_ios" {
 		t.Errorf("status: %s", r.text)
 	}
 	ios, _ := profile.Get("cisco_ios")
-	r := l.ok(configTool.Name, `{"action":"get","session_id":"$S"}`)
+	r := l.ok(configName, `{"action":"get","session_id":"$S"}`)
 	if x := r.Expect; x.Profile != "cisco_ios" || x.Class != session.ClassDevice ||
 		x.Prompt != ios.Prompt.Regex.String() ||
 		len(x.Pagers) != len(ios.Pagers) ||
@@ -67,26 +67,26 @@ func TestProfile(t *testing.T) {
 	}
 
 	// Nothing was typed yet, and still it is typed in the terminal: it is a device.
-	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"shw"}`)
+	r = l.ok(execName, `{"session_id":"$S","cmd":"shw"}`)
 	if r.ExecLane != "terminal" || r.DoneReason != "prompt_seen" || *r.ExitCodeReason != "unsupported_shell" ||
 		len(r.ErrorHints) != 1 ||
 		r.ErrorHints[0] != "% Invalid input detected at '^' marker." {
 		t.Errorf("exec of shw on a device: %s; want prompt_seen, unsupported_shell, one error hint", r.text)
 	}
-	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log"}`)
+	r = l.ok(execName, `{"session_id":"$S","cmd":"show log"}`)
 	if r.DoneReason != "running" || !strings.Contains(string(r.members["waiting_for"]), `"kind":"pager"`) ||
 		r.members["pages"] != nil {
 		t.Fatalf("without auto_page: %s", r.text)
 	}
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"  ","until_regex":"line 2\\s+r1#$","timeout_ms":10000}`)
-	if r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`); r.DoneReason != "prompt_seen" {
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"  ","until_regex":"line 2\\s+r1#$","timeout_ms":10000}`)
+	if r = l.ok(execName, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`); r.DoneReason != "prompt_seen" {
 		t.Errorf("exec after the pages were turned: %s; want prompt_seen", r.text)
 	}
-	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{}}}`)
+	r = l.ok(execName, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{}}}`)
 	if r.DoneReason != "prompt_seen" || string(r.members["pages"]) != "2" || r.Stdout != "line 0\nline 1\nline 2\n" {
 		t.Errorf("with auto_page: %s", r.text)
 	}
-	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{"key":"enter","max_pages":1}}}`)
+	r = l.ok(execName, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{"key":"enter","max_pages":1}}}`)
 	if r.DoneReason != "running" || string(r.members["pages"]) != "1" ||
 		!strings.HasSuffix(r.Stdout, "line 1\n --More-- ") {
 		t.Errorf("bounded: %s", r.text)
@@ -97,9 +97,9 @@ func TestProfile(t *testing.T) {
 func TestProfileOverridden(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: device}})
 	l.open("")
-	set := func(args string) expectOut {
+	set := func(args string) patterns {
 		t.Helper()
-		return l.ok(configTool.Name, `{"action":"expect","session_id":"$S","expect":`+args+`}`).Expect
+		return l.ok(configName, `{"action":"expect","session_id":"$S","expect":`+args+`}`).Expect
 	}
 	frr, _ := profile.Get("frr")
 	posix, _ := profile.Get("posix")
@@ -109,7 +109,7 @@ func TestProfileOverridden(t *testing.T) {
 		x.Pagers[0] != "more" ||
 		len(x.Errors) != len(frr.Errors) ||
 		x.AutoPage == nil ||
-		*x.AutoPage != (autoPageOut{"q", 7}) {
+		*x.AutoPage != (autoPager{"q", 7}) {
 		t.Errorf("profile frr with own pager = %+v, want its prompt and errors, pager more, key q, 7 pages", x)
 	}
 	if x := set(`{"prompt_regex":"ready>$"}`); x.Profile != "frr" || x.Class != session.ClassDevice ||
@@ -141,49 +141,33 @@ func TestProfileWrong(t *testing.T) {
 		{`{"profile":"frr","auto_page":{"max_pages":10001}}`, "expect.auto_page.max_pages", "between 0 and 10000"},
 		{`{"profile":"frr","auto_page":{"pages":1}}`, "expect.auto_page.pages", "key, max_pages"},
 	} {
-		for tool, call := range map[*Tool]string{
-			sessionTool: l.openArgs(`,"expect":` + tt.expect),
-			execTool:    `{"session_id":"$S","cmd":"show log","expect":` + tt.expect + `}`,
-			configTool:  `{"action":"expect","session_id":"$S","expect":` + tt.expect + `}`,
+		for tool, call := range map[string]string{
+			sessionName: l.openArgs(`,"expect":` + tt.expect),
+			execName:    `{"session_id":"$S","cmd":"show log","expect":` + tt.expect + `}`,
+			configName:  `{"action":"expect","session_id":"$S","expect":` + tt.expect + `}`,
 		} {
-			r := l.fails(tool.Name, call, term.InvalidArgument, tt.part)
+			r := l.fails(tool, call, term.InvalidArgument, tt.part)
 			if r.Details.Field != tt.field {
-				t.Errorf("%s %s: field %q, want %q", tool.Name, tt.expect, r.Details.Field, tt.field)
+				t.Errorf("%s %s: field %q, want %q", tool, tt.expect, r.Details.Field, tt.field)
 			}
 		}
 	}
-	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "" ||
+	if r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "" ||
 		r.Session.BytesOut != 0 {
 		t.Errorf("status after refused patterns: %s; want no profile and nothing typed", r.text)
 	}
 	// Pages may be turned for one command where the session knows the pager.
-	l.ok(configTool.Name, `{"action":"expect","session_id":"$S","expect":{"pager_regexes":["More"]}}`)
-	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(
+	l.ok(configName, `{"action":"expect","session_id":"$S","expect":{"pager_regexes":["More"]}}`)
+	if r := l.ok(execName, `{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(
 		r.members["pages"],
 	) != "2" {
 		t.Errorf("exec of show log with auto_page: %s; want 2 pages", r.text)
 	}
 	// Every profile can be named.
 	for _, name := range profile.Names() {
-		if x := l.ok(configTool.Name, `{"action":"expect","session_id":"$S","expect":{"profile":"`+name+`"}}`).Expect; x.Profile != name {
+		if x := l.ok(configName, `{"action":"expect","session_id":"$S","expect":{"profile":"`+name+`"}}`).Expect; x.Profile != name {
 			t.Errorf("%s: %+v", name, x)
 		}
-	}
-}
-
-// A member that another tool's schema shows is taken, and named where it is wrong.
-func TestUnlisted(t *testing.T) {
-	schema := string(sessionTool.inputSchema())
-	if strings.Contains(schema, "auto_page") || !strings.Contains(schema, `"profile"`) ||
-		!strings.Contains(string(execTool.inputSchema()), "auto_page") {
-		t.Errorf("schema of open = %s, want profile in it, and auto_page only in that of exec", schema)
-	}
-	_, err := sessionTool.decode(
-		[]byte(`{"action":"open","protocol":"ssh","host":"h","expect":{"auto":1}}`),
-		"open",
-	)
-	if err == nil || !strings.Contains(err.Error(), "auto_page") {
-		t.Errorf("open with expect.auto: error %v, want one that names auto_page", err)
 	}
 }
 
@@ -202,14 +186,14 @@ func TestAutoPageReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.open(`,"pty":{"cols":80,"rows":24},"expect":{"profile":"posix"}`)
-	r := l.ok(execTool.Name, `{"session_id":"$S","lane":"terminal","cmd":"more `+file+`","expect":{"auto_page":{}}}`)
+	r := l.ok(execName, `{"session_id":"$S","lane":"terminal","cmd":"more `+file+`","expect":{"auto_page":{}}}`)
 	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 ||
 		strings.TrimRight(r.Stdout, "\n") != strings.TrimRight(want.String(), "\n") {
 		t.Errorf("exec of more with auto_page: %s; want code 0, pages, the whole file", r.text)
 	}
 	// less as it is set to page on the main screen; it ends with (END).
 	r = l.ok(
-		execTool.Name,
+		execName,
 		`{"session_id":"$S","lane":"terminal","cmd":"cat `+file+` | less -X","expect":{"auto_page":{}}}`,
 	)
 	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 {

@@ -9,34 +9,6 @@ import (
 	"ptyctl/term"
 )
 
-func TestHostMatches(t *testing.T) {
-	for _, c := range []struct {
-		pattern, host string
-		want          bool
-	}{
-		{"web1", "web1", true},
-		{"WEB1", "web1", true},
-		{"web", "web1", false},
-		{"web1", "web1.example.net", false},
-		{"web*", "web1", true},
-		{"web*", "myweb1", false},
-		{"*.example.net", "web1.example.net", true},
-		{"*.example.net", "example.net", false},
-		{"*web*", "myweb1", true},
-		{"*web*", "mail", false},
-		{"*", "anything", true},
-		{"**", "anything", true},
-		{"a*b", "axb", false},
-		{"10.0.*", "10.0.3.4", true},
-		{"*a", "a", true},
-		{"a*", "a", true},
-	} {
-		if got := hostMatches(c.pattern, c.host); got != c.want {
-			t.Errorf("%q and %q: %v", c.pattern, c.host, got)
-		}
-	}
-}
-
 func TestListFilters(t *testing.T) {
 	dialers, _ := wired(0)
 	dialers["telnet"] = dialers["ssh"]
@@ -44,11 +16,11 @@ func TestListFilters(t *testing.T) {
 	ids := make(map[string]string) // by host
 	for _, s := range []struct{ protocol, host string }{{"ssh", "web1.example.net"}, {"telnet", "sw1.example.net"}, {"ssh", "db1.example.org"}} {
 		ids[s.host] = l.ok(
-			sessionTool.Name,
+			sessionName,
 			fmt.Sprintf(`{"action":"open","protocol":%q,"host":%q}`, s.protocol, s.host),
 		).SessionID
 	}
-	l.ok(sessionTool.Name, fmt.Sprintf(`{"action":"close","session_id":%q}`, ids["web1.example.net"]))
+	l.ok(sessionName, fmt.Sprintf(`{"action":"close","session_id":%q}`, ids["web1.example.net"]))
 	for filter, want := range map[string]string{
 		``:                                       "sw1.example.net db1.example.org web1.example.net", // ended ones last
 		`,"state":"open"`:                        "sw1.example.net db1.example.org",
@@ -60,7 +32,7 @@ func TestListFilters(t *testing.T) {
 		`,"host":"*.example.net","state":"open"`: "sw1.example.net",
 		`,"host":"db1"`:                          "",
 	} {
-		r := l.ok(sessionTool.Name, `{"action":"list"`+filter+`}`)
+		r := l.ok(sessionName, `{"action":"list"`+filter+`}`)
 		var hosts []string
 		for _, s := range r.Sessions {
 			hosts = append(hosts, s.Host)
@@ -70,27 +42,27 @@ func TestListFilters(t *testing.T) {
 			t.Errorf("list%s: %q, want %q: %s", filter, got, want, r.text)
 		}
 	}
-	l.fails(sessionTool.Name, `{"action":"list","state":"opened"}`, term.InvalidArgument, "connecting", "error")
-	l.fails(sessionTool.Name, `{"action":"list","host":""}`, term.InvalidArgument)
-	l.fails(sessionTool.Name, `{"action":"list","port":22}`, term.InvalidArgument, "port")
-	l.fails(sessionTool.Name, `{"action":"status","session_id":"x","state":"open"}`, term.InvalidArgument, "state")
+	l.fails(sessionName, `{"action":"list","state":"opened"}`, term.InvalidArgument, "connecting", "error")
+	l.fails(sessionName, `{"action":"list","host":""}`, term.InvalidArgument)
+	l.fails(sessionName, `{"action":"list","port":22}`, term.InvalidArgument, "port")
+	l.fails(sessionName, `{"action":"status","session_id":"x","state":"open"}`, term.InvalidArgument, "state")
 }
 
 func TestListIsBounded(t *testing.T) {
 	dialers, _ := wired(0)
 	l := newLab(t, labConfig{sessions: session.Config{Dialers: dialers, MaxSessions: 200}})
-	first := l.ok(sessionTool.Name, `{"action":"open","protocol":"ssh","host":"ended"}`).SessionID
-	l.ok(sessionTool.Name, fmt.Sprintf(`{"action":"close","session_id":%q}`, first))
+	first := l.ok(sessionName, `{"action":"open","protocol":"ssh","host":"ended"}`).SessionID
+	l.ok(sessionName, fmt.Sprintf(`{"action":"close","session_id":%q}`, first))
 	for i := range maxListed {
-		l.ok(sessionTool.Name, fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"h%d"}`, i))
+		l.ok(sessionName, fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"h%d"}`, i))
 	}
-	r := l.ok(sessionTool.Name, `{"action":"list"}`)
+	r := l.ok(sessionName, `{"action":"list"}`)
 	if len(r.Sessions) != maxListed || string(r.members["count"]) != "101" || string(r.members["more"]) != "true" ||
 		r.Sessions[0].Host != "h0" ||
 		r.Sessions[99].Host != "h99" {
 		t.Errorf("%d sessions: %.300s", len(r.Sessions), r.text)
 	}
-	if r = l.ok(sessionTool.Name, `{"action":"list","state":"closed"}`); len(r.Sessions) != 1 || r.members["more"] != nil {
+	if r = l.ok(sessionName, `{"action":"list","state":"closed"}`); len(r.Sessions) != 1 || r.members["more"] != nil {
 		t.Errorf("the ended one: %s", r.text)
 	}
 }
@@ -99,16 +71,16 @@ func TestListIsBounded(t *testing.T) {
 func TestStatusIsComplete(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.openShell()
-	l.ok(execTool.Name, `{"session_id":"$S","cmd":"true","lane":"channel"}`)
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"echo hi\r","until_regex":"hi\\r?\\n"}`)
-	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"a"}`)
+	l.ok(execName, `{"session_id":"$S","cmd":"true","lane":"channel"}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"echo hi\r","until_regex":"hi\\r?\\n"}`)
+	l.ok(sessionName, `{"action":"lock","session_id":"$S","task_id":"a"}`)
 	l.start(
 		"tools/call",
-		l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20000}`),
+		l.params(ioName, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20000}`),
 	)
 	var r reply
 	for r.Session == nil || r.Session.Readers == 0 {
-		r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
+		r = l.ok(sessionName, `{"action":"status","session_id":"$S"}`)
 	}
 	for _, member := range []string{
 		`"state":"open"`, `"created_at":`, `"last_in":`, `"last_out":`, `"bytes_in":`, `"bytes_out":8`, `"drained_at":`, `"buffered_bytes":`, `"buffer_limit_bytes":`,
@@ -125,10 +97,10 @@ func TestTxEventsInStatus(t *testing.T) {
 		dialers, _ := wired(0)
 		l := newLab(t, labConfig{sessions: session.Config{Dialers: dialers, RecordTxEvents: recorded}})
 		l.open("")
-		l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"some text","task_id":"a"}`)
-		l.ok(ioTool.Name, `{"action":"write","session_id":"$S","key":"ctrl_c"}`)
-		l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"hunter22-1138","sensitive":true}`)
-		r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
+		l.ok(ioName, `{"action":"write","session_id":"$S","data":"some text","task_id":"a"}`)
+		l.ok(ioName, `{"action":"write","session_id":"$S","key":"ctrl_c"}`)
+		l.ok(ioName, `{"action":"write","session_id":"$S","data":"hunter22-1138","sensitive":true}`)
+		r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`)
 		e := r.Session.TxEvents
 		if !recorded {
 			if strings.Contains(r.text, "tx_events") {

@@ -65,22 +65,6 @@ func TestCheckToolsets(t *testing.T) {
 	}
 }
 
-func (a *agent) toolNames() (names []string) {
-	var list struct{ Tools []struct{ Name string } }
-	a.decode(a.request("tools/list", `{}`).Result, &list)
-	for _, t := range list.Tools {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-func (a *agent) decode(raw json.RawMessage, into any) {
-	a.t.Helper()
-	if err := json.Unmarshal(raw, into); err != nil {
-		a.t.Fatalf("%v in %s", err, raw)
-	}
-}
-
 // A set of tools of another package is offered by name alone, and calls and failures have its own form.
 func TestForeignTools(t *testing.T) {
 	var got foreignArgs

@@ -65,10 +65,46 @@ func (l *filesLab) both(t *testing.T, test func(t *testing.T, place string, args
 	})
 }
 
+// The results of ptyctl_fs.
+type (
+	fileRead struct {
+		Data         string
+		DataEncoding string `json:"data_encoding"`
+		Size         int64
+		NextOffset   int64 `json:"next_offset"`
+		Truncated    bool
+		Mode         string
+		ModifiedAt   int64 `json:"modified_at"`
+		Warnings     []string
+	}
+	fileWrite struct {
+		BytesWritten int64 `json:"bytes_written"`
+		Size         int64
+		Mode         string
+		Created      bool
+		Atomic       bool
+		Warnings     []string
+	}
+	fileEntry struct {
+		Name, Type, Mode string
+		Size             int64
+		ModifiedAt       int64 `json:"modified_at"`
+	}
+	fileList struct {
+		Entries    []fileEntry
+		Truncated  bool
+		NextCursor string `json:"next_cursor"`
+	}
+	fileStat struct {
+		fileEntry
+		Target string
+	}
+)
+
 // fs makes a call of ptyctl_fs, and reads its result.
 func fsCall[T any](l *filesLab, args string) (out T) {
 	l.t.Helper()
-	r := l.ok(fsTool.Name, args)
+	r := l.ok(fsName, args)
 	if err := json.Unmarshal([]byte(r.text), &out); err != nil {
 		l.t.Fatalf("%s: %v", r.text, err)
 	}
@@ -79,10 +115,10 @@ func fsCall[T any](l *filesLab, args string) (out T) {
 func TestFiles(t *testing.T) {
 	l := newFilesLab(t, labConfig{}, fsx.Limits{Entries: 3})
 	l.both(t, func(t *testing.T, place string, args func(string) string) {
-		read := func(more string) fsReadOut {
-			return fsCall[fsReadOut](l, args(`{"action":"read",@file"`+more+`}`))
+		read := func(more string) fileRead {
+			return fsCall[fileRead](l, args(`{"action":"read",@file"`+more+`}`))
 		}
-		w := fsCall[fsWriteOut](l, args(`{"action":"write",@file","data":"grüße\n","mode":"0640"}`))
+		w := fsCall[fileWrite](l, args(`{"action":"write",@file","data":"grüße\n","mode":"0640"}`))
 		if w.BytesWritten != 8 || w.Size != 8 || w.Mode != "0640" || !w.Created || !w.Atomic {
 			t.Errorf("write: %+v", w)
 		}
@@ -102,11 +138,11 @@ func TestFiles(t *testing.T) {
 		if r := read(`,"offset":2,"max_bytes":3`); r.Data != "üß"[:2] || r.NextOffset != 4 || !r.Truncated {
 			t.Errorf("read of the next part: %+v", r)
 		}
-		fsCall[fsWriteOut](l, args(`{"action":"write",@file","data":"/w==","encoding":"base64","append":true}`))
+		fsCall[fileWrite](l, args(`{"action":"write",@file","data":"/w==","encoding":"base64","append":true}`))
 		if r := read(""); r.DataEncoding != "base64" || r.Size != 9 {
 			t.Errorf("read of bytes: %+v", r)
 		}
-		if s := fsCall[fsStatOut](l, args(`{"action":"stat",@file"}`)); s.Type != "file" || s.Size != 9 || s.Mode != "0640" ||
+		if s := fsCall[fileStat](l, args(`{"action":"stat",@file"}`)); s.Type != "file" || s.Size != 9 || s.Mode != "0640" ||
 			s.Name != "file" {
 			t.Errorf("stat: %+v", s)
 		}
@@ -121,7 +157,7 @@ func TestFiles(t *testing.T) {
 			if cursor != "" {
 				more = fmt.Sprintf(`,"cursor":%q`, cursor)
 			}
-			out := fsCall[fsListOut](l, args(`{"action":"list",@"`+more+`,"limit":1}`))
+			out := fsCall[fileList](l, args(`{"action":"list",@"`+more+`,"limit":1}`))
 			for _, e := range out.Entries {
 				names = append(names, e.Name)
 			}
@@ -132,20 +168,20 @@ func TestFiles(t *testing.T) {
 		if want := []string{"a", "b", "base64:x", "file", "\ufffd"}; !slices.Equal(names, want) {
 			t.Errorf("list: %q, want %q", names, want)
 		}
-		if out := fsCall[fsListOut](l, args(`{"action":"list",@"}`)); len(out.Entries) != 3 || !out.Truncated {
+		if out := fsCall[fileList](l, args(`{"action":"list",@"}`)); len(out.Entries) != 3 || !out.Truncated {
 			t.Errorf("the operator's limit: %+v", out)
 		}
-		l.fails(fsTool.Name, args(`{"action":"list",@","cursor":"base64:?"}`), term.InvalidArgument, "cursor")
-		l.fails(fsTool.Name, args(`{"action":"read",@none"}`), term.NotFound, "none")
-		l.fails(fsTool.Name, args(`{"action":"read",@"}`), term.InvalidArgument, "use list")
-		l.fails(fsTool.Name, args(`{"action":"write",@file","data":"x","mode":"rw"}`), term.InvalidArgument, "octal")
-		l.fails(fsTool.Name, args(`{"action":"write",@file","data":"x","mode":"1777"}`), term.InvalidArgument, "octal")
-		l.fails(fsTool.Name, args(`{"action":"write",@file","data":"?","encoding":"base64"}`), term.InvalidArgument, "base64")
-		l.fails(fsTool.Name, args(`{"action":"write",@file"}`), term.InvalidArgument, "data is missing")
-		l.fails(fsTool.Name, args(`{"action":"read",@file","data":"x"}`), term.InvalidArgument, "belongs to action write")
+		l.fails(fsName, args(`{"action":"list",@","cursor":"base64:?"}`), term.InvalidArgument, "cursor")
+		l.fails(fsName, args(`{"action":"read",@none"}`), term.NotFound, "none")
+		l.fails(fsName, args(`{"action":"read",@"}`), term.InvalidArgument, "use list")
+		l.fails(fsName, args(`{"action":"write",@file","data":"x","mode":"rw"}`), term.InvalidArgument, "octal")
+		l.fails(fsName, args(`{"action":"write",@file","data":"x","mode":"1777"}`), term.InvalidArgument, "octal")
+		l.fails(fsName, args(`{"action":"write",@file","data":"?","encoding":"base64"}`), term.InvalidArgument, "base64")
+		l.fails(fsName, args(`{"action":"write",@file"}`), term.InvalidArgument, "data is missing")
+		l.fails(fsName, args(`{"action":"read",@file","data":"x"}`), term.InvalidArgument, "belongs to action write")
 	})
-	l.fails(fsTool.Name, `{"action":"read","path":"/etc/passwd"}`, term.PolicyDenied, "fs.roots", l.here)
-	l.fails(fsTool.Name, `{"action":"read","session_id":"none-12345678","path":"x"}`, term.NotFound, "no session")
+	l.fails(fsName, `{"action":"read","path":"/etc/passwd"}`, term.PolicyDenied, "fs.roots", l.here)
+	l.fails(fsName, `{"action":"read","session_id":"none-12345678","path":"x"}`, term.NotFound, "no session")
 }
 
 // TestFilesAreActions: the gate is asked, and each action is recorded, done, refused or failed, with its path and
@@ -192,9 +228,9 @@ func TestFilesAreActions(t *testing.T) {
 		} {
 			asked = nil
 			if tt.kind == "" {
-				l.ok(fsTool.Name, args(tt.args))
+				l.ok(fsName, args(tt.args))
 			} else {
-				l.fails(fsTool.Name, args(tt.args), tt.kind)
+				l.fails(fsName, args(tt.args), tt.kind)
 			}
 			events := l.seen.take()
 			if len(events) != 1 || len(asked) != 1 {
@@ -224,7 +260,7 @@ func TestFilesAreActions(t *testing.T) {
 		}
 	})
 	l.seen.take()
-	l.fails(fsTool.Name, `{"action":"read","path":"../x"}`, term.PolicyDenied, "fs.roots")
+	l.fails(fsName, `{"action":"read","path":"../x"}`, term.PolicyDenied, "fs.roots")
 	if e := l.seen.take(); len(e) != 1 || e[0].Path != "../x" || term.KindOf(e[0].Outcome()) != term.PolicyDenied {
 		t.Errorf("a path outside: %+v", e)
 	}
@@ -234,16 +270,16 @@ func TestFilesAreActions(t *testing.T) {
 func TestFilesAndLocks(t *testing.T) {
 	l := newFilesLab(t, labConfig{}, fsx.Limits{})
 	l.open("")
-	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"t1"}`)
+	l.ok(sessionName, `{"action":"lock","session_id":"$S","task_id":"t1"}`)
 	const write = `{"action":"write","session_id":"$S","path":"file","data":"x","task_id":"t1"}`
-	l.ok(fsTool.Name, write)
-	l.fails(fsTool.Name, strings.Replace(write, "t1", "t2", 1), term.Locked, "t1")
-	l.fails(fsTool.Name, strings.Replace(write, `,"task_id":"t1"`, "", 1), term.Locked)
-	l.ok(fsTool.Name, `{"action":"read","session_id":"$S","path":"file"}`)
-	l.ok(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"t1"}`)
-	l.ok(fsTool.Name, strings.Replace(write, "t1", "t2", 1))
-	l.ok(sessionTool.Name, `{"action":"close","session_id":"$S"}`)
-	l.fails(fsTool.Name, `{"action":"read","session_id":"$S","path":"file"}`, term.AlreadyClosed)
+	l.ok(fsName, write)
+	l.fails(fsName, strings.Replace(write, "t1", "t2", 1), term.Locked, "t1")
+	l.fails(fsName, strings.Replace(write, `,"task_id":"t1"`, "", 1), term.Locked)
+	l.ok(fsName, `{"action":"read","session_id":"$S","path":"file"}`)
+	l.ok(sessionName, `{"action":"unlock","session_id":"$S","task_id":"t1"}`)
+	l.ok(fsName, strings.Replace(write, "t1", "t2", 1))
+	l.ok(sessionName, `{"action":"close","session_id":"$S"}`)
+	l.fails(fsName, `{"action":"read","session_id":"$S","path":"file"}`, term.AlreadyClosed)
 }
 
 // TestFilesRetried: a write with a request_id is done once.
@@ -251,7 +287,7 @@ func TestFilesRetried(t *testing.T) {
 	l := newFilesLab(t, labConfig{}, fsx.Limits{})
 	l.both(t, func(t *testing.T, place string, args func(string) string) {
 		for range 3 {
-			fsCall[fsWriteOut](l, args(`{"action":"write",@file","data":"once","append":true,"request_id":"r1"}`))
+			fsCall[fileWrite](l, args(`{"action":"write",@file","data":"once","append":true,"request_id":"r1"}`))
 		}
 		if text, err := os.ReadFile(filepath.Join(place, "file")); err != nil || string(text) != "once" {
 			t.Errorf("the file holds %q, %v", text, err)
@@ -295,7 +331,7 @@ func TestFilesLarge(t *testing.T) {
 		)
 		var result struct{ StructuredContent, Content json.RawMessage }
 		var content []struct{ Text string }
-		var out fsReadOut
+		var out fileRead
 		if err := errors.Join(json.Unmarshal(answer.Result, &result), json.Unmarshal(result.Content, &content)); err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +386,7 @@ func TestFilesOffered(t *testing.T) {
 			if err := json.Unmarshal(l.request("tools/list", `{}`).Result, &list); err != nil {
 				t.Fatal(err)
 			}
-			at := slices.IndexFunc(list.Tools, func(t struct{ Name, Description string }) bool { return t.Name == fsTool.Name })
+			at := slices.IndexFunc(list.Tools, func(t struct{ Name, Description string }) bool { return t.Name == fsName })
 			if (at >= 0) != tt.listed {
 				t.Fatalf("listed: %v, want %v", at >= 0, tt.listed)
 			}
@@ -358,17 +394,17 @@ func TestFilesOffered(t *testing.T) {
 				t.Errorf("a caller that only reads is told: %s", list.Tools[at].Description)
 			}
 			if tt.sessions.Files == nil {
-				l.fails(fsTool.Name, `{"action":"read","path":"x"}`, term.PolicyDenied, "fs.roots", "operator")
+				l.fails(fsName, `{"action":"read","path":"x"}`, term.PolicyDenied, "fs.roots", "operator")
 			}
 			if tt.readOnly {
-				l.fails(fsTool.Name, `{"action":"write","path":"x","data":"x"}`, term.PolicyDenied, "read-only")
+				l.fails(fsName, `{"action":"write","path":"x","data":"x"}`, term.PolicyDenied, "read-only")
 				return
 			}
 			l.open("")
 			if tt.sessions.FarFiles == nil {
-				l.fails(fsTool.Name, `{"action":"read","session_id":"$S","path":"x"}`, term.PolicyDenied, "fs.remote", "operator")
+				l.fails(fsName, `{"action":"read","session_id":"$S","path":"x"}`, term.PolicyDenied, "fs.remote", "operator")
 			} else {
-				l.fails(fsTool.Name, `{"action":"read","session_id":"$S","path":"x"}`, term.Unsupported, `offers no subsystem "sftp"`)
+				l.fails(fsName, `{"action":"read","session_id":"$S","path":"x"}`, term.Unsupported, `offers no subsystem "sftp"`)
 			}
 		})
 	}
@@ -379,12 +415,12 @@ func TestFilesOneChannel(t *testing.T) {
 	l := newFilesLab(t, labConfig{}, fsx.Limits{})
 	l.open("")
 	for range 5 {
-		l.ok(fsTool.Name, `{"action":"list","session_id":"$S","path":"."}`)
+		l.ok(fsName, `{"action":"list","session_id":"$S","path":"."}`)
 	}
 	if n := l.srv.Stats().Processes; n != 2 { // the shell's, and the one for files
 		t.Errorf("%d processes run on the far side, want 2", n)
 	}
-	l.ok(sessionTool.Name, `{"action":"close","session_id":"$S"}`)
+	l.ok(sessionName, `{"action":"close","session_id":"$S"}`)
 	if n := l.manager.Live(); n != 0 {
 		t.Errorf("%d sessions live", n)
 	}

@@ -9,11 +9,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/crypto/ssh"
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
@@ -41,7 +44,16 @@ type labConfig struct {
 	stranger bool   // the server's host key is not on record
 }
 
-func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+// The names of the tools.
+const (
+	sessionName = "ptyctl_session"
+	execName    = "ptyctl_session_exec"
+	ioName      = "ptyctl_session_io"
+	configName  = "ptyctl_session_config"
+	runName     = "ptyctl_run"
+	fsName      = "ptyctl_fs"
+	healthName  = "ptyctl_health"
+)
 
 func newLab(t *testing.T, c labConfig) *lab {
 	t.Helper()
@@ -123,7 +135,7 @@ func (l *lab) open(more string) reply {
 func (l *lab) openShell() {
 	l.t.Helper()
 	l.open("")
-	if r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"\\$ $","timeout_ms":10000}`); !r.Matched {
+	if r := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"\\$ $","timeout_ms":10000}`); !r.Matched {
 		l.t.Fatalf("no prompt came: %s", r.text)
 	}
 }
@@ -308,10 +320,10 @@ func (a *agent) fails(tool, args string, kind term.Kind, parts ...string) reply 
 
 // A reply is the result of a tool call, with the members that tests look at.
 type reply struct {
-	isError    bool
-	text       string
-	structured json.RawMessage
-	members    map[string]json.RawMessage
+	isError    bool                       `json:"-"`
+	text       string                     `json:"-"`
+	structured json.RawMessage            `json:"-"`
+	members    map[string]json.RawMessage `json:"-"`
 
 	ErrorCode term.Kind `json:"error_code"`
 	Message   string
@@ -348,10 +360,10 @@ type reply struct {
 	Truncated        bool
 	StdoutBytes      int64     `json:"stdout_bytes"`
 	StdoutEncoding   string    `json:"stdout_encoding"`
-	StdoutOmitted    *omitted  `json:"stdout_omitted"`
+	StdoutOmitted    *omission `json:"stdout_omitted"`
 	ErrorHints       []string  `json:"error_hints"`
 	Cols, Rows       int       //
-	Expect           expectOut //
+	Expect           patterns  //
 	BytesWritten     *int      `json:"bytes_written"`
 	Chunk, Encoding  string
 	NextCursor       string `json:"next_cursor"`
@@ -361,6 +373,31 @@ type reply struct {
 	EOF              bool
 	DroppedBytes     int64 `json:"dropped_bytes"`
 	BufferLimitBytes int   `json:"buffer_limit_bytes"`
+}
+
+// An omission is what was left out of a stream.
+type omission struct {
+	At     int    `json:"at"`
+	Bytes  int64  `json:"bytes"`
+	Cursor string `json:"cursor"`
+}
+
+// patterns are those in force, as a result shows them.
+type patterns struct {
+	Profile   string
+	Class     session.Class
+	Prompt    string     `json:"prompt_regex"`
+	Pagers    []string   `json:"pager_regexes"`
+	Errors    []string   `json:"error_regexes"`
+	AutoPage  *autoPager `json:"auto_page"`
+	PagingOff []string   `json:"paging_off"`
+	Note      string
+}
+
+// An autoPager is how pages are turned.
+type autoPager struct {
+	Key string
+	Max int `json:"max_pages"`
 }
 
 // read takes a tools/call result apart, and checks what holds for all of them.
@@ -409,4 +446,100 @@ func compareGolden(t *testing.T, name string, got []byte) {
 	if string(want) != string(got) {
 		t.Errorf("%s differs; if that is meant, run go test -update. Got:\n%s", path, got)
 	}
+}
+
+// waitRunning waits until a sleep runs and returns its exec_id.
+func (l *lab) waitRunning(lane string) string {
+	l.t.Helper()
+	if lane == "terminal" { // until it is typed, a call that is cancelled does nothing
+		l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"sleep \\d","timeout_ms":10000}`)
+	}
+	for range 2000 {
+		if r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); len(r.Session.Running) == 1 {
+			return r.Session.Running[0]
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	l.t.Fatal("no command runs")
+	return ""
+}
+
+// A diary is an observer that keeps the events of actions, and apart those of what merely happens.
+type diary struct {
+	mu       sync.Mutex
+	actions  []term.Event
+	happened []term.Event
+}
+
+func (d *diary) Observe(e term.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.Data = nil
+	switch e.Verb {
+	case term.VerbOutput, term.VerbState, term.VerbExecEnd, term.VerbRead, term.VerbQuestion, term.VerbGone, term.VerbPlan:
+		d.happened = append(d.happened, e)
+	default:
+		d.actions = append(d.actions, e)
+	}
+}
+
+// last returns the latest event that take would return.
+func (d *diary) last() term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.happened[len(d.happened)-1]
+}
+
+// all returns what take would return, and keeps it.
+func (d *diary) all() []term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.happened)
+}
+
+// take returns the actions since the last call.
+func (d *diary) take() []term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	taken := d.actions
+	d.actions = nil
+	return taken
+}
+
+func (a *agent) toolNames() (names []string) {
+	var list struct{ Tools []struct{ Name string } }
+	a.decode(a.request("tools/list", `{}`).Result, &list)
+	for _, t := range list.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func (a *agent) decode(raw json.RawMessage, into any) {
+	a.t.Helper()
+	if err := json.Unmarshal(raw, into); err != nil {
+		a.t.Fatalf("%v in %s", err, raw)
+	}
+}
+
+// withFiles offers the files of far sides.
+var withFiles = session.Config{
+	FarFiles: func(context.Context, io.ReadWriteCloser) (term.Files, error) { return nil, io.EOF },
+}
+
+// twoAnswers are right for twoQuestions.
+var twoAnswers = [2]string{"p w-1138\r", "code-1138 "}
+
+// twoQuestions is a server that asks for a password and a code in one round (RFC 4256).
+var twoQuestions = sshserver.Config{
+	KeyboardInteractive: func(user string, challenge ssh.KeyboardInteractiveChallenge) error {
+		answers, err := challenge("", "Two factors.", []string{"Password: ", "Code (shown): "}, []bool{false, true})
+		if err != nil {
+			return err
+		}
+		if len(answers) != 2 || answers[0] != twoAnswers[0] || answers[1] != twoAnswers[1] {
+			return term.AuthFailed
+		}
+		return nil
+	},
 }

@@ -22,7 +22,7 @@ func TestWriteAndRead(t *testing.T) {
 
 	// In one call: type, and wait for what matches.
 	r := l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"echo $((6*7)) sheep\r","until_regex":"\\n42 sheep\\s","timeout_ms":10000}`,
 	)
 	if !r.Matched || r.BytesWritten == nil || *r.BytesWritten != 20 || !strings.HasSuffix(r.Chunk, "42 sheep\r") ||
@@ -32,14 +32,14 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("write with a condition: %s", r.text)
 	}
 	// In two: the cursor of the write misses nothing, however late the read comes.
-	w := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"echo a$((1+1))b"}`)
+	w := l.ok(ioName, `{"action":"write","session_id":"$S","data":"echo a$((1+1))b"}`)
 	if w.members["chunk"] != nil || w.members["next_cursor"] != nil || w.Cursor == "" {
 		t.Errorf("a write without conditions reads: %s", w.text)
 	}
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","key":"enter"}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","key":"enter"}`)
 	for range 2 { // reading takes nothing away
 		r = l.ok(
-			ioTool.Name,
+			ioName,
 			`{"action":"read","session_id":"$S","cursor":"`+w.Cursor+`","until_regex":"a2b","timeout_ms":10000}`,
 		)
 		if !r.Matched || !strings.Contains(r.Chunk, "a2b") {
@@ -47,7 +47,7 @@ func TestWriteAndRead(t *testing.T) {
 		}
 	}
 	r = l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"read","session_id":"$S","cursor":"`+w.Cursor+`","until_regex":"a2b","include_match":false,"timeout_ms":10000}`,
 	)
 	if !r.Matched || strings.Contains(r.Chunk, "a2b") {
@@ -59,37 +59,37 @@ func TestWriteAndRead(t *testing.T) {
 		}
 	}
 	r = l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"echo quiet\r","until_idle_ms":200,"timeout_ms":10000}`,
 	)
 	if !r.IdleReached || r.Matched || !strings.Contains(r.Chunk, "quiet\r\n$ ") {
 		t.Errorf("until idle: %s", r.text)
 	}
 	r = l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"read -p 'Sure? (y/n) ' x\r","input_hints":{"wait_for_regexes":["nothing","\\(y/n\\) $"]},"timeout_ms":10000}`,
 	)
 	if !r.WaitingForInput || r.Matched || r.Prompt != nil {
 		t.Errorf("input hints: %s", r.text)
 	}
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"y\r","until_regex":"\\$ $","timeout_ms":10000}`)
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"y\r","until_regex":"\\$ $","timeout_ms":10000}`)
+	r = l.ok(ioName, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20}`)
 	if !r.TimedOut || r.Matched || r.Chunk != "" || r.NextCursor != r.BufferEnd {
 		t.Errorf("a deadline: %s", r.text)
 	}
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","mode":"tail","max_lines":1}`)
+	r = l.ok(ioName, `{"action":"read","session_id":"$S","mode":"tail","max_lines":1}`)
 	if r.Chunk != "$ " {
 		t.Errorf("tail: %s", r.text)
 	}
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","mode":"tail","max_bytes":4}`)
+	r = l.ok(ioName, `{"action":"read","session_id":"$S","mode":"tail","max_bytes":4}`)
 	if len(r.Chunk) > 4 {
 		t.Errorf("tail of 4 bytes: %s", r.text)
 	}
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","max_bytes":1}`)
+	r = l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","max_bytes":1}`)
 	if r.Chunk != "$" || r.NextCursor != "1" {
 		t.Errorf("one byte: %s", r.text)
 	}
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"9000000000000000000","timeout_ms":0}`)
+	r = l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"9000000000000000000","timeout_ms":0}`)
 	if r.Chunk != "" || r.NextCursor != r.BufferEnd {
 		t.Errorf("a cursor beyond the end: %s", r.text)
 	}
@@ -124,7 +124,7 @@ func TestIORefused(t *testing.T) {
 		{`"action":"read","input_hints":{"wait_for_regexes":["ok","*"]}`, "input_hints.wait_for_regexes[1]", "character 0: *", nil},
 	}
 	for _, tt := range tests {
-		r := l.fails(ioTool.Name, `{"session_id":"$S",`+tt.args+`}`, term.InvalidArgument, tt.parts...)
+		r := l.fails(ioName, `{"session_id":"$S",`+tt.args+`}`, term.InvalidArgument, tt.parts...)
 		if r.Details.Field != tt.field || r.Details.Position != tt.position {
 			t.Errorf(
 				"%.100s: field %q, position %q; want %q, %q",
@@ -136,11 +136,11 @@ func TestIORefused(t *testing.T) {
 			)
 		}
 	}
-	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.BytesOut != 0 {
+	if r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); r.Session.BytesOut != 0 {
 		t.Errorf("a call that was refused has typed something: %s", r.text)
 	}
-	l.ok(ioTool.Name, `{"action":"read","session_id":"$S","format":"clean","timeout_ms":0}`)
-	l.ok(ioTool.Name, `{"action":"read","session_id":"$S","format":"raw","timeout_ms":0}`)
+	l.ok(ioName, `{"action":"read","session_id":"$S","format":"clean","timeout_ms":0}`)
+	l.ok(ioName, `{"action":"read","session_id":"$S","format":"raw","timeout_ms":0}`)
 }
 
 // A value beyond the operator's limits is lowered, and the result has a warning.
@@ -154,7 +154,7 @@ func TestClamping(t *testing.T) {
 	)
 	l.open("")
 	r := l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"0123456789","until_regex":"never","timeout_ms":3600000,"max_bytes":1000,"until_idle_ms":1800000}`,
 	)
 	if r.Chunk != "01234" || len(r.Warnings) != 3 {
@@ -165,13 +165,13 @@ func TestClamping(t *testing.T) {
 			t.Errorf("warning %q, want %q", r.Warnings[i], want)
 		}
 	}
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":3600000}`)
+	r = l.ok(ioName, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":3600000}`)
 	if !r.TimedOut {
 		t.Errorf("got %s", r.text)
 	}
 	// The largest numbers there are must not wrap around to small ones.
 	r = l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"read","session_id":"$S","cursor":"0","timeout_ms":1099511627776,"max_bytes":1099511627776,"until_idle_ms":1099511627776}`,
 	)
 	if len(r.Warnings) != 3 {
@@ -187,7 +187,7 @@ func TestKeys(t *testing.T) {
 		"enter": "\r", "ctrl_c": "\x03", "ctrl_b": "\x02", "alt_f": "\x1bf", "esc": "\x1b", "arrow_up": "\x1b[A", "ctrl_backslash": "\x1c", "backspace": "\x7f", "f10": "\x1b[21~",
 	} {
 		r := l.ok(
-			ioTool.Name,
+			ioName,
 			fmt.Sprintf(`{"action":"write","session_id":"$S","key":%q,"encoding":"base64","until_idle_ms":20}`, name),
 		)
 		got, err := base64.StdEncoding.DecodeString(r.Chunk)
@@ -201,7 +201,7 @@ func TestKeys(t *testing.T) {
 		`"key":"enter","paste":true`:         "paste is for data",
 		`"data":"a\u001b[201~","paste":true`: "end the paste",
 	} {
-		l.fails(ioTool.Name, `{"action":"write","session_id":"$S",`+args+`}`, term.InvalidArgument, want)
+		l.fails(ioName, `{"action":"write","session_id":"$S",`+args+`}`, term.InvalidArgument, want)
 	}
 }
 
@@ -209,11 +209,11 @@ func TestKeys(t *testing.T) {
 func TestWriteWarnings(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
 	l.open("")
-	r := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"\\x03","until_idle_ms":20}`)
+	r := l.ok(ioName, `{"action":"write","session_id":"$S","data":"\\x03","until_idle_ms":20}`)
 	if r.Chunk != `\x03` || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "ctrl_c") {
 		t.Errorf("write of data \\x03: %s; want it typed as given, one warning that names ctrl_c", r.text)
 	}
-	r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"one\ntwo","paste":true,"until_idle_ms":20}`)
+	r = l.ok(ioName, `{"action":"write","session_id":"$S","data":"one\ntwo","paste":true,"until_idle_ms":20}`)
 	if r.Chunk != "one\rtwo" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "bracketed paste") {
 		t.Errorf("paste of two lines: %s; want it typed, one warning about bracketed paste", r.text)
 	}
@@ -223,15 +223,15 @@ func TestWriteWarnings(t *testing.T) {
 func TestDropped(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: flood}, sessions: session.Config{BufferBytes: 8192}})
 	l.open("")
-	l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"end\\.$","timeout_ms":10000}`)
-	r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0,"max_bytes":100}`)
+	l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"end\\.$","timeout_ms":10000}`)
+	r := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0,"max_bytes":100}`)
 	if !r.Truncated || r.DroppedBytes == 0 || r.BufferLimitBytes != 8192 || len(r.Chunk) != 100 {
 		t.Errorf("got %s", r.text)
 	}
-	if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); s.Session.DroppedBytes == 0 {
+	if s := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); s.Session.DroppedBytes == 0 {
 		t.Errorf("status: %s", s.text)
 	}
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"`+r.NextCursor+`","timeout_ms":0,"max_bytes":100}`)
+	r = l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"`+r.NextCursor+`","timeout_ms":0,"max_bytes":100}`)
 	if r.Truncated || string(r.members["truncated"]) != "false" || string(r.members["dropped_bytes"]) != "0" {
 		t.Errorf("got %s", r.text)
 	}
@@ -255,11 +255,11 @@ func TestReadCancelledByClient(t *testing.T) {
 	l.open("")
 	id, unanswered := l.start(
 		"tools/call",
-		l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":40000}`),
+		l.params(ioName, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":40000}`),
 	)
 	waiting := func(n int64) bool {
 		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-			if l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.Readers == n {
+			if l.ok(sessionName, `{"action":"status","session_id":"$S"}`).Session.Readers == n {
 				return true
 			}
 		}
@@ -272,7 +272,7 @@ func TestReadCancelledByClient(t *testing.T) {
 	if !waiting(0) {
 		t.Fatal("the read still waits")
 	}
-	r := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"x","until_regex":"x"}`)
+	r := l.ok(ioName, `{"action":"write","session_id":"$S","data":"x","until_regex":"x"}`)
 	if !r.Matched {
 		t.Errorf("got %s", r.text)
 	}
@@ -295,14 +295,14 @@ func TestWriteStuck(t *testing.T) {
 		},
 	)
 	l.open("")
-	r := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"ls\r","until_regex":"never","timeout_ms":30000}`)
+	r := l.ok(ioName, `{"action":"write","session_id":"$S","data":"ls\r","until_regex":"never","timeout_ms":30000}`)
 	if string(r.members["write_timed_out"]) != "true" || string(r.members["bytes_written"]) != "0" ||
 		r.members["bytes_pending"] == nil ||
 		len(r.Warnings) != 1 ||
 		r.members["chunk"] != nil {
 		t.Errorf("got %s", r.text)
 	}
-	if r = l.ok(sessionTool.Name, `{"action":"close","session_id":"$S","force":true}`); r.State != "closed" {
+	if r = l.ok(sessionName, `{"action":"close","session_id":"$S","force":true}`); r.State != "closed" {
 		t.Errorf("close: %s", r.text)
 	}
 }
@@ -329,8 +329,8 @@ func TestSensitive(t *testing.T) {
 		labConfig{ssh: sshserver.Config{Handler: echo}, sessions: session.Config{Observers: []term.Observer{seen}}},
 	)
 	l.open("")
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"hunter2-1138","sensitive":true}`)
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"plain"}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"hunter2-1138","sensitive":true}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"plain"}`)
 	for writes := 0; writes < 2; {
 		e := <-seen
 		if e.Verb != term.VerbWrite {

@@ -15,25 +15,25 @@ func TestWaitingReads(t *testing.T) {
 	l.open("")
 	_, waits := l.start(
 		"tools/call",
-		l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"the end","timeout_ms":20000}`),
+		l.params(ioName, `{"action":"read","session_id":"$S","until_regex":"the end","timeout_ms":20000}`),
 	)
-	for l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.Readers == 0 {
+	for l.ok(sessionName, `{"action":"status","session_id":"$S"}`).Session.Readers == 0 {
 	}
 	const read = `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20000}`
-	for l.call(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":1}`).isError == false {
+	for l.call(ioName, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":1}`).isError == false {
 		// the first one counts as soon as it waits, a moment after it is shown
 	}
-	r := l.fails(ioTool.Name, read, term.LimitExceeded, "limits.max_waiting_reads", "timeout_ms 0")
+	r := l.fails(ioName, read, term.LimitExceeded, "limits.max_waiting_reads", "timeout_ms 0")
 	if r.Details.Limit != "limits.max_waiting_reads" || r.Details.Value != 1 {
 		t.Errorf("details: %s", r.text)
 	}
-	l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
-	w := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"x","until_regex":"never","timeout_ms":20000}`)
+	l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
+	w := l.ok(ioName, `{"action":"write","session_id":"$S","data":"x","until_regex":"never","timeout_ms":20000}`)
 	if w.BytesWritten == nil || *w.BytesWritten != 1 || len(w.Warnings) != 1 ||
 		!strings.Contains(w.Warnings[0], "limits.max_waiting_reads") {
 		t.Errorf("write: %s", w.text)
 	}
-	l.ok(sessionTool.Name, `{"action":"close","session_id":"$S"}`)
+	l.ok(sessionName, `{"action":"close","session_id":"$S"}`)
 	if r := l.read((<-waits).Result); !r.EOF {
 		t.Errorf("the read that waits: %s", r.text)
 	}
@@ -43,17 +43,17 @@ func TestTotalBuffer(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{MaxBufferBytes: 16 << 10}})
 	l.open("")
 	l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"head -c 100000 /dev/zero | tr '\\0' x; echo; echo th''e end\r","until_regex":"the end","max_bytes":1000000,"timeout_ms":20000}`,
 	)
-	r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
+	r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`)
 	if s := r.Session; s.BufferedBytes > 16<<10 || s.BytesIn < 100_000 || len(s.Warnings) != 1 ||
 		!strings.Contains(s.Warnings[0], "limits.max_total_buffer_bytes") {
 		t.Errorf("status: %s", r.text)
 	}
 	for name, c := range map[string]struct{ tool, args string }{
-		"open": {sessionTool.Name, l.openArgs("")},
-		"exec": {execTool.Name, `{"session_id":"$S","cmd":"true","lane":"channel"}`},
+		"open": {sessionName, l.openArgs("")},
+		"exec": {execName, `{"session_id":"$S","cmd":"true","lane":"channel"}`},
 	} {
 		r := l.fails(c.tool, c.args, term.LimitExceeded, "limits.max_total_buffer_bytes")
 		if d := r.Details; d.Limit != "limits.max_total_buffer_bytes" || d.Value != 16<<10 {
@@ -69,7 +69,7 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 	idle := l.session
 	l.open("")
 	r := l.ok(
-		ioTool.Name,
+		ioName,
 		strings.ReplaceAll(
 			`{"action":"read","session_id":"ID","cursor":"0","until_regex":"never","timeout_ms":20000}`,
 			"ID",
@@ -80,7 +80,7 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 		t.Errorf("read: %s", r.text)
 	}
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		if r = l.ok(sessionTool.Name, `{"action":"list"}`); len(r.Sessions) == 2 &&
+		if r = l.ok(sessionName, `{"action":"list"}`); len(r.Sessions) == 2 &&
 			r.Sessions[0].State.Ended() != r.Sessions[1].State.Ended() {
 			break
 		}

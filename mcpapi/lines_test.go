@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"ptyctl/mcpapi/stdio"
 )
 
@@ -82,13 +80,3 @@ func (l *lines) wantEnd() {
 		l.t.Errorf("Serve = %v, want nil", err)
 	}
 }
-
-// An idleSession is a client of some revision that gets no notifications.
-type idleSession struct{ revision string }
-
-func (idleSession) Initialize()                                         {}
-func (idleSession) Initialized() bool                                   { return true }
-func (idleSession) SessionID() string                                   { return "idle" }
-func (idleSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
-func (s idleSession) ProtocolVersion() string                           { return s.revision }
-func (s idleSession) SetProtocolVersion(string)                         {}

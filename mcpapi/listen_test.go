@@ -94,8 +94,8 @@ func TestListen(t *testing.T) {
 		want("1 <nil> ") // the end of the input ends the other
 		<-served
 		synctest.Wait()
-		if f := (*w.feeds.Load())[0]; len(f.watchers) != 0 || f.watching.Load() {
-			t.Errorf("%d watchers are left", len(f.watchers))
+		if _, watchers, watching := Kept(w); watchers != 0 || watching {
+			t.Errorf("%d watchers are left, watching %v", watchers, watching)
 		}
 		w.Close()
 		m.Close(t.Context())

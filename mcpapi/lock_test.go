@@ -38,7 +38,7 @@ func TestFiftyLocksAtOnce(t *testing.T) {
 	replies := make([]reply, 50)
 	for i := range replies {
 		wg.Go(func() {
-			replies[i] = l.call(sessionTool.Name, fmt.Sprintf(`{"action":"lock","session_id":"$S","task_id":"task-%d"}`, i))
+			replies[i] = l.call(sessionName, fmt.Sprintf(`{"action":"lock","session_id":"$S","task_id":"task-%d"}`, i))
 		})
 	}
 	wg.Wait()
@@ -65,7 +65,7 @@ func TestTakeOver(t *testing.T) {
 	dialers, far := wired(4096)
 	l := newLab(t, labConfig{sessions: session.Config{Dialers: dialers, AllowTakeOver: true}})
 	l.open(`,"acquire_lock":true,"task_id":"a"`)
-	before := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
+	before := l.ok(sessionName, `{"action":"status","session_id":"$S"}`)
 	if s := before.Session; s.LockHolder != "a" || s.LockEpoch == 0 || s.LockExpiresAt != before.LockExpiresAt ||
 		s.LockExpiresAt <= time.Now().UnixMilli() {
 		t.Errorf("status: %s", before.text)
@@ -73,27 +73,27 @@ func TestTakeOver(t *testing.T) {
 	_, lost := l.start(
 		"tools/call",
 		l.params(
-			ioTool.Name,
+			ioName,
 			fmt.Sprintf(
 				`{"action":"write","session_id":"$S","task_id":"a","data":%q,"request_id":"r1"}`,
 				fmt.Sprintf("%0100000d", 1),
 			),
 		),
 	)
-	for l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.BytesOut < 4096 {
+	for l.ok(sessionName, `{"action":"status","session_id":"$S"}`).Session.BytesOut < 4096 {
 	}
 	taken := make(chan reply, 1)
 	go func() {
-		taken <- l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"b","take_over":true}`)
+		taken <- l.ok(sessionName, `{"action":"lock","session_id":"$S","task_id":"b","take_over":true}`)
 	}()
-	for l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).LockHolder != "b" {
+	for l.ok(sessionName, `{"action":"status","session_id":"$S"}`).LockHolder != "b" {
 	}
 	go io.Copy(io.Discard, <-far)
 	r := <-taken
 	if string(r.members["previous_holder"]) != `"a"` || r.LockHolder != "b" {
 		t.Errorf("take over: %s", r.text)
 	}
-	after := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
+	after := l.ok(sessionName, `{"action":"status","session_id":"$S"}`)
 	if after.Session.LockEpoch <= before.Session.LockEpoch {
 		t.Errorf("epoch %d after %d", after.Session.LockEpoch, before.Session.LockEpoch)
 	}
@@ -105,10 +105,10 @@ func TestTakeOver(t *testing.T) {
 		d.LockHolder != "b" {
 		t.Errorf("the write under way: %s", w.text)
 	}
-	l.ok(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"b"}`)
-	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"a"}`)
+	l.ok(sessionName, `{"action":"unlock","session_id":"$S","task_id":"b"}`)
+	l.ok(sessionName, `{"action":"lock","session_id":"$S","task_id":"a"}`)
 	again := l.call(
-		ioTool.Name,
+		ioName,
 		fmt.Sprintf(
 			`{"action":"write","session_id":"$S","task_id":"a","data":%q,"request_id":"r1"}`,
 			fmt.Sprintf("%0100000d", 1),
@@ -117,17 +117,17 @@ func TestTakeOver(t *testing.T) {
 	if again.text != w.text {
 		t.Errorf("the retry: %s", again.text)
 	}
-	if n := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.BytesOut; n != int64(
+	if n := l.ok(sessionName, `{"action":"status","session_id":"$S"}`).Session.BytesOut; n != int64(
 		*w.Details.BytesWritten,
 	) {
 		t.Errorf("%d bytes went out, %d were reported", n, *w.Details.BytesWritten)
 	}
 
-	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"b","take_over":true}`)
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","task_id":"b","data":"12345"}`)
-	l.ok(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"b"}`)
+	l.ok(sessionName, `{"action":"lock","session_id":"$S","task_id":"b","take_over":true}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","task_id":"b","data":"12345"}`)
+	l.ok(sessionName, `{"action":"unlock","session_id":"$S","task_id":"b"}`)
 	r = l.fails(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","task_id":"a","data":"x"}`,
 		term.LockRequired,
 		"task b took the lock over",
@@ -143,7 +143,7 @@ func TestTakeOverForbidden(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{Dialers: dialers}})
 	l.open(`,"acquire_lock":true,"task_id":"a"`)
 	r := l.fails(
-		sessionTool.Name,
+		sessionName,
 		`{"action":"lock","session_id":"$S","task_id":"b","take_over":true}`,
 		term.PolicyDenied,
 		"locks.allow_take_over",
@@ -151,7 +151,7 @@ func TestTakeOverForbidden(t *testing.T) {
 	if r.Details.Rule != "locks.allow_take_over" {
 		t.Errorf("details: %s", r.text)
 	}
-	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.LockHolder != "a" {
+	if r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); r.LockHolder != "a" {
 		t.Errorf("status: %s", r.text)
 	}
 }

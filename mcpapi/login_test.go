@@ -5,29 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"ptyctl/internal/sshserver"
 	"ptyctl/session"
 	"ptyctl/term"
 )
-
-// twoAnswers are right for twoQuestions.
-var twoAnswers = [2]string{"p w-1138\r", "code-1138 "}
-
-// twoQuestions is a server that asks for a password and a code in one round (RFC 4256).
-var twoQuestions = sshserver.Config{
-	KeyboardInteractive: func(user string, challenge ssh.KeyboardInteractiveChallenge) error {
-		answers, err := challenge("", "Two factors.", []string{"Password: ", "Code (shown): "}, []bool{false, true})
-		if err != nil {
-			return err
-		}
-		if len(answers) != 2 || answers[0] != twoAnswers[0] || answers[1] != twoAnswers[1] {
-			return term.AuthFailed
-		}
-		return nil
-	},
-}
 
 func TestLoginByAnswers(t *testing.T) {
 	l := newLab(t, labConfig{ssh: twoQuestions})
@@ -44,12 +25,12 @@ func TestLoginByAnswers(t *testing.T) {
 		q.Of != 2 {
 		t.Errorf("first question: %+v", q)
 	}
-	s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
+	s := l.ok(sessionName, `{"action":"status","session_id":"$S"}`)
 	if s.State != "authenticating" || !s.WaitingForInput || s.Prompt == nil || !s.Session.Waiting {
 		t.Errorf("status: %s", s.text)
 	}
 	b := l.fails(
-		execTool.Name,
+		execName,
 		`{"session_id":"$S","cmd":"true"}`,
 		term.Busy,
 		"login waits for an answer",
@@ -58,24 +39,24 @@ func TestLoginByAnswers(t *testing.T) {
 	if !strings.Contains(b.text, "Password: ") {
 		t.Errorf("busy with what? %s", b.text)
 	}
-	l.fails(configTool.Name, `{"action":"resize","session_id":"$S","cols":80,"rows":24}`, term.Busy)
+	l.fails(configName, `{"action":"resize","session_id":"$S","cols":80,"rows":24}`, term.Busy)
 
 	// A read shows the question, and says that it waits.
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
+	r = l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
 	if !strings.Contains(r.Chunk, "Password: ") || r.State != "authenticating" || !r.WaitingForInput || r.Prompt == nil {
 		t.Errorf("read: %s", r.text)
 	}
 	// One line end is cut off an answer, and no more.
-	r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"p w-1138\r\n"}`)
+	r = l.ok(ioName, `{"action":"write","session_id":"$S","data":"p w-1138\r\n"}`)
 	if r.State != "authenticating" || r.Prompt == nil || r.Prompt.Index != 2 || !r.Prompt.Echo || !r.WaitingForInput {
 		t.Fatalf("first answer: %s", r.text)
 	}
-	l.ok(sessionTool.Name, `{"action":"close","session_id":"$S"}`)
+	l.ok(sessionName, `{"action":"close","session_id":"$S"}`)
 
 	r = l.open("")
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"p w-1138\r\r"}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"p w-1138\r\r"}`)
 	r = l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"code-1138 \n","until_regex":"\\$ $","timeout_ms":10000}`,
 	)
 	if r.State != "open" || r.Prompt != nil || r.WaitingForInput || !r.Matched {
@@ -85,10 +66,10 @@ func TestLoginByAnswers(t *testing.T) {
 		t.Errorf("an answer was echoed: %s", r.text)
 	}
 	// The shell behind it is there, and what comes after the answers is typed.
-	if r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo in"}`); r.Stdout != "in\n" || r.ExecLane != "channel" {
+	if r = l.ok(execName, `{"session_id":"$S","cmd":"echo in"}`); r.Stdout != "in\n" || r.ExecLane != "channel" {
 		t.Errorf("exec: %s", r.text)
 	}
-	if r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`); strings.Contains(
+	if r = l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`); strings.Contains(
 		r.Chunk,
 		"p w",
 	) ||
@@ -105,22 +86,22 @@ func TestLoginFails(t *testing.T) {
 			if r.Prompt == nil {
 				break
 			}
-			r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"hunter2-1138\r"}`)
+			r = l.ok(ioName, `{"action":"write","session_id":"$S","data":"hunter2-1138\r"}`)
 		}
 		if r.State != "error" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the session is over: ") ||
 			strings.Contains(r.text, "hunter2-1138") {
 			t.Errorf("after the last answer: %s", r.text)
 		}
-		if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); s.State != "error" ||
+		if s := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); s.State != "error" ||
 			s.Session.EndReason == "" {
 			t.Errorf("status: %s", s.text)
 		}
-		l.fails(execTool.Name, `{"session_id":"$S","cmd":"true"}`, term.AlreadyClosed)
+		l.fails(execName, `{"session_id":"$S","cmd":"true"}`, term.AlreadyClosed)
 	})
 	t.Run("declined", func(t *testing.T) {
 		l := newLab(t, labConfig{ssh: twoQuestions})
 		l.open("")
-		r := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","key":"ctrl_c"}`)
+		r := l.ok(ioName, `{"action":"write","session_id":"$S","key":"ctrl_c"}`)
 		if r.State != "error" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "ctrl_c") {
 			t.Errorf("got %s", r.text)
 		}
@@ -128,7 +109,7 @@ func TestLoginFails(t *testing.T) {
 	t.Run("nobody answers", func(t *testing.T) {
 		l := newLab(t, labConfig{ssh: twoQuestions, sessions: session.Config{PromptTimeout: 50 * time.Millisecond}})
 		l.open("")
-		r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":10000}`)
+		r := l.ok(ioName, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":10000}`)
 		if !r.EOF || r.State != "error" {
 			t.Errorf("got %s", r.text)
 		}
@@ -143,7 +124,7 @@ func TestLoginFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, labConfig{ssh: twoQuestions, options: c.options})
-			l.fails(sessionTool.Name, l.openArgs(c.args), term.AuthFailed)
+			l.fails(sessionName, l.openArgs(c.args), term.AuthFailed)
 		})
 	}
 	t.Run("locked", func(t *testing.T) {
@@ -152,8 +133,8 @@ func TestLoginFails(t *testing.T) {
 		if r.State != "authenticating" || r.LockHolder != "a" {
 			t.Fatalf("open: %s", r.text)
 		}
-		l.fails(ioTool.Name, `{"action":"write","session_id":"$S","data":"other-1138\r","task_id":"b"}`, term.Locked)
-		if r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"p w-1138\r\r","task_id":"a"}`); r.Prompt == nil ||
+		l.fails(ioName, `{"action":"write","session_id":"$S","data":"other-1138\r","task_id":"b"}`, term.Locked)
+		if r = l.ok(ioName, `{"action":"write","session_id":"$S","data":"p w-1138\r\r","task_id":"a"}`); r.Prompt == nil ||
 			r.Prompt.Index != 2 {
 			t.Errorf("the holder's answer: %s", r.text)
 		}
@@ -173,11 +154,11 @@ func TestLoginByCredential(t *testing.T) {
 	if r.State != "authenticating" || r.Prompt.Kind != term.PromptPassword {
 		t.Errorf("got %s", r.text)
 	}
-	if r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"correct horse-1138\r"}`); r.State != "open" ||
+	if r = l.ok(ioName, `{"action":"write","session_id":"$S","data":"correct horse-1138\r"}`); r.State != "open" ||
 		r.Prompt != nil {
 		t.Errorf("got %s", r.text)
 	}
-	if r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.AuthMethod != "password" {
+	if r = l.ok(sessionName, `{"action":"status","session_id":"$S"}`); r.Session.AuthMethod != "password" {
 		t.Errorf("got %s", r.text)
 	}
 }
@@ -185,10 +166,10 @@ func TestLoginByCredential(t *testing.T) {
 // An open leaves no session behind if its client gives up.
 func TestOpenCancelledByClient(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Faults: sshserver.Faults{SilentAfterAccept: true}, NoAuth: true}})
-	id, _ := l.start("tools/call", l.params(sessionTool.Name, l.openArgs("")))
+	id, _ := l.start("tools/call", l.params(sessionName, l.openArgs("")))
 	count := func(live bool) bool {
 		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-			r := l.ok(sessionTool.Name, `{"action":"list"}`)
+			r := l.ok(sessionName, `{"action":"list"}`)
 			n := 0
 			for _, s := range r.Sessions {
 				if !s.State.Ended() {

@@ -4,9 +4,6 @@ import (
 	"regexp/syntax"
 	"strings"
 	"testing"
-
-	"ptyctl/internal/sshserver"
-	"ptyctl/term"
 )
 
 // A pattern with too large a program is refused before the program is made.
@@ -46,27 +43,6 @@ func TestProgramSize(t *testing.T) {
 		}
 		if want := len(prog.Inst) - 2; got < want-1 || got > want+1 {
 			t.Errorf("%s: %d, compiled %d", pattern, got, want)
-		}
-	}
-}
-
-// Every argument that is a pattern is bounded.
-func TestRegexpRefused(t *testing.T) {
-	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
-	l.open("")
-	large := strings.Repeat("x{0,1000}", 455)
-	for field, arguments := range map[string]string{
-		"until_regex":                     `"action":"read","until_regex":"` + large + `"`,
-		"input_hints.wait_for_regexes[1]": `"action":"read","input_hints":{"wait_for_regexes":["ok","` + large + `"]}`,
-		"input_hints.wait_for_regexes":    `"action":"read","input_hints":{"wait_for_regexes":["a"` + strings.Repeat(`,"a"`, maxPatterns) + `]}`,
-	} {
-		if r := l.fails(ioTool.Name, `{"session_id":"$S",`+arguments+`}`, term.InvalidArgument, field); r.Details.Field != field {
-			t.Errorf("%s: %s", field, r.text)
-		}
-	}
-	for field, member := range map[string]string{"expect.prompt_regex": `"prompt_regex":"` + large + `"`, "expect.pager_regexes[0]": `"pager_regexes":["` + large + `"]`} {
-		if r := l.fails(execTool.Name, `{"session_id":"$S","cmd":"true","expect":{`+member+`}}`, term.InvalidArgument, "shorten the repeat counts"); r.Details.Field != field {
-			t.Errorf("%s: %s", field, r.text)
 		}
 	}
 }

@@ -164,8 +164,27 @@ func (s *api) declare(set *Toolset, t *Table) mcp.Tool {
 	if s.o.Structured && len(t.Output) > 0 {
 		d.RawOutputSchema = t.outputSchema(set.failure())
 	}
-	d.Annotations = t.annotations()
+	d.Annotations = annotations(t)
 	return d
+}
+
+// annotations returns the hints of a tool that differ from the protocol's defaults: not read-only, destructive, not idempotent,
+// dealing with an open world.
+func annotations(t *Table) mcp.ToolAnnotation {
+	a := mcp.ToolAnnotation{Title: t.Title}
+	if t.Hints.ReadOnly {
+		a.ReadOnlyHint = new(true)
+	}
+	if !t.Hints.Destructive {
+		a.DestructiveHint = new(false)
+	}
+	if t.Hints.Idempotent {
+		a.IdempotentHint = new(true)
+	}
+	if !t.Hints.OpenWorld {
+		a.OpenWorldHint = new(false)
+	}
+	return a
 }
 
 // forClient leaves out the output schemas for a client that gets no structured content: some insist that the one

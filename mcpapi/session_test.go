@@ -2,7 +2,6 @@ package mcpapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +25,7 @@ func TestOpenListStatusClose(t *testing.T) {
 		t.Errorf("session id %q", o.SessionID)
 	}
 
-	r := l.ok(sessionTool.Name, `{"action":"list"}`)
+	r := l.ok(sessionName, `{"action":"list"}`)
 	if len(r.Sessions) != 1 || r.Sessions[0].SessionID != o.SessionID || r.Sessions[0].State != session.Open ||
 		r.Sessions[0].Host != "127.0.0.1" ||
 		r.Sessions[0].CreatedAt < before ||
@@ -37,7 +36,7 @@ func TestOpenListStatusClose(t *testing.T) {
 		t.Errorf("list: capabilities %+v, open had %+v", c, o.Capabilities)
 	}
 
-	r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
+	r = l.ok(sessionName, `{"action":"status","session_id":"$S"}`)
 	if s := r.Session; s == nil || s.SessionID != o.SessionID || !s.PTY || s.Cols != 120 || s.Rows != 40 || s.Term != "xterm-256color" ||
 		!strings.HasPrefix(s.HostKey, "SHA256:") || len(s.Ladder) != 1 || s.BufferLimit == 0 ||
 		s.ExitCode != nil ||
@@ -45,15 +44,15 @@ func TestOpenListStatusClose(t *testing.T) {
 		t.Errorf("status: %s", r.text)
 	}
 
-	r = l.ok(sessionTool.Name, `{"action":"close","session_id":"$S"}`)
+	r = l.ok(sessionName, `{"action":"close","session_id":"$S"}`)
 	if r.State != "closed" || r.AlreadyClosed || r.SessionID != o.SessionID {
 		t.Errorf("close: %s", r.text)
 	}
-	r = l.ok(sessionTool.Name, `{"action":"close","session_id":"$S"}`)
+	r = l.ok(sessionName, `{"action":"close","session_id":"$S"}`)
 	if !r.AlreadyClosed || !r.Success {
 		t.Errorf("second close: %s", r.text)
 	}
-	r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
+	r = l.ok(sessionName, `{"action":"status","session_id":"$S"}`)
 	if r.State != "closed" || r.Session.EndReason != "closed by the caller" || r.Session.EndedAt < before {
 		t.Errorf("status of what is closed: %s", r.text)
 	}
@@ -63,23 +62,23 @@ func TestOpenListStatusClose(t *testing.T) {
 func TestNoSuchSession(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.open("")
-	l.ok(sessionTool.Name, `{"action":"close","session_id":"$S","force":true}`)
+	l.ok(sessionName, `{"action":"close","session_id":"$S","force":true}`)
 	calls := []struct {
 		tool, args string
 		closed     term.Kind // empty: it works
 	}{
-		{execTool.Name, `"cmd":"true"`, term.AlreadyClosed},
-		{ioTool.Name, `"action":"write","data":"x"`, term.AlreadyClosed},
-		{ioTool.Name, `"action":"read","cursor":"0"`, ""},
-		{ioTool.Name, `"action":"read","mode":"tail"`, ""},
-		{configTool.Name, `"action":"resize","cols":80,"rows":24`, term.AlreadyClosed},
-		{configTool.Name, `"action":"expect","expect":{"prompt_regex":"x"}`, term.AlreadyClosed},
-		{sessionTool.Name, `"action":"lock","task_id":"a"`, term.AlreadyClosed},
-		{sessionTool.Name, `"action":"unlock","task_id":"a"`, term.AlreadyClosed},
-		{sessionTool.Name, `"action":"heartbeat","task_id":"a"`, term.AlreadyClosed},
-		{sessionTool.Name, `"action":"signal","signal":"INT"`, term.AlreadyClosed},
-		{sessionTool.Name, `"action":"status"`, ""},
-		{sessionTool.Name, `"action":"close"`, ""},
+		{execName, `"cmd":"true"`, term.AlreadyClosed},
+		{ioName, `"action":"write","data":"x"`, term.AlreadyClosed},
+		{ioName, `"action":"read","cursor":"0"`, ""},
+		{ioName, `"action":"read","mode":"tail"`, ""},
+		{configName, `"action":"resize","cols":80,"rows":24`, term.AlreadyClosed},
+		{configName, `"action":"expect","expect":{"prompt_regex":"x"}`, term.AlreadyClosed},
+		{sessionName, `"action":"lock","task_id":"a"`, term.AlreadyClosed},
+		{sessionName, `"action":"unlock","task_id":"a"`, term.AlreadyClosed},
+		{sessionName, `"action":"heartbeat","task_id":"a"`, term.AlreadyClosed},
+		{sessionName, `"action":"signal","signal":"INT"`, term.AlreadyClosed},
+		{sessionName, `"action":"status"`, ""},
+		{sessionName, `"action":"close"`, ""},
 	}
 	for _, c := range calls {
 		l.fails(c.tool, `{"session_id":"web1-aaaaaaaa",`+c.args+`}`, term.NotFound, "web1-aaaaaaaa", "ptyctl_session list")
@@ -93,7 +92,7 @@ func TestNoSuchSession(t *testing.T) {
 			t.Errorf("%s: details %+v", c.args, r.Details)
 		}
 	}
-	r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
+	r := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
 	if !r.EOF && r.BufferEnd != r.NextCursor {
 		t.Errorf("read of what is closed: %s", r.text)
 	}
@@ -114,11 +113,11 @@ func TestOpenOptions(t *testing.T) {
 		r.Warnings[0] != "timeouts.connect_timeout_ms was lowered to 9s (limits.max_connect_timeout_ms)" {
 		t.Errorf("warnings %q", r.Warnings)
 	}
-	r = l.ok(configTool.Name, `{"action":"get","session_id":"$S"}`)
+	r = l.ok(configName, `{"action":"get","session_id":"$S"}`)
 	if r.Cols != 90 || r.Rows != 33 || r.Expect.Prompt != "[>#] $" || len(r.Expect.Pagers) != 1 {
 		t.Errorf("get: %s", r.text)
 	}
-	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"true"}`)
+	r = l.ok(execName, `{"session_id":"$S","cmd":"true"}`)
 	if len(r.Warnings) != 0 {
 		t.Errorf("a later result repeats the warnings of open: %q", r.Warnings)
 	}
@@ -127,10 +126,10 @@ func TestOpenOptions(t *testing.T) {
 	if r.PTYEnabled == nil || *r.PTYEnabled {
 		t.Errorf("no pty: %s", r.text)
 	}
-	if r = l.ok(configTool.Name, `{"action":"get","session_id":"$S"}`); r.Cols != 0 || r.members["cols"] != nil {
+	if r = l.ok(configName, `{"action":"get","session_id":"$S"}`); r.Cols != 0 || r.members["cols"] != nil {
 		t.Errorf("a session without a window has a size: %s", r.text)
 	}
-	l.fails(configTool.Name, `{"action":"resize","session_id":"$S","cols":80,"rows":24}`, term.Unsupported)
+	l.fails(configName, `{"action":"resize","session_id":"$S","cols":80,"rows":24}`, term.Unsupported)
 
 	now := time.Now()
 	r = l.open(`,"acquire_lock":true,"task_id":"a","lock_ttl_ms":3600000`)
@@ -141,28 +140,28 @@ func TestOpenOptions(t *testing.T) {
 	if left := time.UnixMilli(r.LockExpiresAt).Sub(now); left < 25*time.Second || left > 35*time.Second {
 		t.Errorf("the lock expires in %v", left)
 	}
-	l.fails(sessionTool.Name, l.openArgs(`,"acquire_lock":true`), term.InvalidArgument, "acquire_lock needs task_id")
+	l.fails(sessionName, l.openArgs(`,"acquire_lock":true`), term.InvalidArgument, "acquire_lock needs task_id")
 	l.fails(
-		sessionTool.Name,
+		sessionName,
 		l.openArgs(`,"expect":{"error_regexes":["ok","(("]}`),
 		term.InvalidArgument,
 		"expect.error_regexes[1]",
 		"RE2",
 	)
 	l.fails(
-		sessionTool.Name,
+		sessionName,
 		l.openArgs(`,"auth":{"method":"private_key"}`),
 		term.InvalidArgument,
 		"needs auth.private_key_pem",
 	)
 	l.fails(
-		sessionTool.Name,
+		sessionName,
 		l.openArgs(`,"auth":{"method":"agent","password":"excluded-1138"}`),
 		term.InvalidArgument,
 		"leave method out",
 	)
 	l.fails(
-		sessionTool.Name,
+		sessionName,
 		l.openArgs(`,"auth":{"method":"password","private_key_pem":"excluded-1138"}`),
 		term.InvalidArgument,
 		"takes no private_key_pem",
@@ -177,22 +176,22 @@ func TestOpenFails(t *testing.T) {
 			sessions: session.Config{MaxSessions: 1},
 		},
 	)
-	r := l.fails(sessionTool.Name, l.openArgs(`,"auth":{"password":"battery staple-1138"}`), term.AuthFailed)
+	r := l.fails(sessionName, l.openArgs(`,"auth":{"password":"battery staple-1138"}`), term.AuthFailed)
 	if strings.Contains(r.text, "battery") {
 		t.Errorf("the password is in %s", r.text)
 	}
 	if len(r.Details.Ladder) != 1 || len(r.Details.MethodsTried) == 0 || r.Details.SessionID == "" {
 		t.Errorf("details: %s", r.text)
 	}
-	l.fails(sessionTool.Name, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1}`, term.ConnectFailed)
+	l.fails(sessionName, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1}`, term.ConnectFailed)
 	l.fails(
-		sessionTool.Name,
+		sessionName,
 		l.openArgs(`,"ssh_options":{"host_key_fingerprint":"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`),
 		term.HostKeyMismatch,
 	)
 
 	l.open(`,"auth":{"password":"correct horse-1138"}`)
-	r = l.fails(sessionTool.Name, l.openArgs(`,"auth":{"password":"correct horse-1138"}`), term.LimitExceeded)
+	r = l.fails(sessionName, l.openArgs(`,"auth":{"password":"correct horse-1138"}`), term.LimitExceeded)
 	if r.Details.Limit != "session.max_sessions" || r.Details.Value != 1 {
 		t.Errorf("details %+v", r.Details)
 	}
@@ -201,17 +200,17 @@ func TestOpenFails(t *testing.T) {
 func TestLocks(t *testing.T) {
 	l := newLab(t, labConfig{options: Options{Limits: Limits{MaxLockTTL: time.Minute}}})
 	l.open("")
-	r := l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"a"}`)
+	r := l.ok(sessionName, `{"action":"lock","session_id":"$S","task_id":"a"}`)
 	if r.LockHolder != "a" || r.LockExpiresAt <= time.Now().UnixMilli() || r.SessionID != l.session {
 		t.Errorf("lock: %s", r.text)
 	}
 	first := r.LockExpiresAt
 	for _, other := range []string{``, `,"task_id":"b"`} {
 		for tool, args := range map[string][]string{
-			execTool.Name:    {`"cmd":"true"`},
-			ioTool.Name:      {`"action":"write","data":"x"`, `"action":"write","key":"enter"`},
-			configTool.Name:  {`"action":"resize","cols":80,"rows":24`, `"action":"expect","expect":{}`},
-			sessionTool.Name: {`"action":"signal","signal":"INT"`, `"action":"close"`, `"action":"close","force":true`},
+			execName:    {`"cmd":"true"`},
+			ioName:      {`"action":"write","data":"x"`, `"action":"write","key":"enter"`},
+			configName:  {`"action":"resize","cols":80,"rows":24`, `"action":"expect","expect":{}`},
+			sessionName: {`"action":"signal","signal":"INT"`, `"action":"close"`, `"action":"close","force":true`},
 		} {
 			for _, a := range args {
 				r := l.fails(tool, `{"session_id":"$S",`+a+other+`}`, term.Locked, "task a holds", "reading is allowed")
@@ -224,45 +223,45 @@ func TestLocks(t *testing.T) {
 			}
 		}
 	}
-	l.fails(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"b"}`, term.Locked)
-	l.fails(sessionTool.Name, `{"action":"heartbeat","session_id":"$S","task_id":"b"}`, term.Locked)
-	l.fails(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"b"}`, term.Locked)
+	l.fails(sessionName, `{"action":"lock","session_id":"$S","task_id":"b"}`, term.Locked)
+	l.fails(sessionName, `{"action":"heartbeat","session_id":"$S","task_id":"b"}`, term.Locked)
+	l.fails(sessionName, `{"action":"unlock","session_id":"$S","task_id":"b"}`, term.Locked)
 
-	l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
-	l.ok(execTool.Name, `{"session_id":"$S","cmd":"true","task_id":"a"}`)
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"\r","task_id":"a"}`)
-	l.ok(configTool.Name, `{"action":"resize","session_id":"$S","cols":80,"rows":24,"task_id":"a"}`)
-	r = l.ok(sessionTool.Name, `{"action":"heartbeat","session_id":"$S","task_id":"a","lock_ttl_ms":3600000}`)
+	l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
+	l.ok(execName, `{"session_id":"$S","cmd":"true","task_id":"a"}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"\r","task_id":"a"}`)
+	l.ok(configName, `{"action":"resize","session_id":"$S","cols":80,"rows":24,"task_id":"a"}`)
+	r = l.ok(sessionName, `{"action":"heartbeat","session_id":"$S","task_id":"a","lock_ttl_ms":3600000}`)
 	if r.LockHolder != "a" || len(r.Warnings) != 1 ||
 		!strings.Contains(r.Warnings[0], "lock_ttl_ms was lowered to 1m0s (locks.max_ttl_ms)") {
 		t.Errorf("heartbeat: %s", r.text)
 	}
-	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.LockHolder != "a" ||
+	if r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); r.LockHolder != "a" ||
 		r.Session.LockHolder != "a" {
 		t.Errorf("status: %s", r.text)
 	}
-	if r := l.ok(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"a"}`); r.LockHolder != "" ||
+	if r := l.ok(sessionName, `{"action":"unlock","session_id":"$S","task_id":"a"}`); r.LockHolder != "" ||
 		!r.Success {
 		t.Errorf("unlock: %s", r.text)
 	}
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"\r"}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"\r"}`)
 
-	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"b","lock_ttl_ms":1}`)
+	l.ok(sessionName, `{"action":"lock","session_id":"$S","task_id":"b","lock_ttl_ms":1}`)
 	time.Sleep(5 * time.Millisecond) // the lock is over then
 	l.fails(
-		sessionTool.Name,
+		sessionName,
 		`{"action":"heartbeat","session_id":"$S","task_id":"b"}`,
 		term.LockRequired,
 		"may have expired",
 	)
-	l.ok(sessionTool.Name, `{"action":"close","session_id":"$S"}`)
+	l.ok(sessionName, `{"action":"close","session_id":"$S"}`)
 }
 
 func TestForcedClose(t *testing.T) {
 	l := newLab(t, labConfig{options: Options{AllowForce: true}})
 	l.open(`,"acquire_lock":true,"task_id":"a"`)
-	l.fails(sessionTool.Name, `{"action":"close","session_id":"$S","task_id":"b"}`, term.Locked)
-	if r := l.ok(sessionTool.Name, `{"action":"close","session_id":"$S","task_id":"b","force":true}`); r.State != "closed" {
+	l.fails(sessionName, `{"action":"close","session_id":"$S","task_id":"b"}`, term.Locked)
+	if r := l.ok(sessionName, `{"action":"close","session_id":"$S","task_id":"b","force":true}`); r.State != "closed" {
 		t.Errorf("forced close: %s", r.text)
 	}
 }
@@ -272,7 +271,7 @@ func TestSignal(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: signalled(got)}})
 	l.open("")
 	for _, name := range []string{"INT", "TERM", "HUP", "KILL", "QUIT"} {
-		if r := l.ok(sessionTool.Name, `{"action":"signal","session_id":"$S","signal":"`+name+`"}`); r.SessionID != l.session {
+		if r := l.ok(sessionName, `{"action":"signal","session_id":"$S","signal":"`+name+`"}`); r.SessionID != l.session {
 			t.Errorf("signal: %s", r.text)
 		}
 		if g := <-got; g != name {
@@ -280,7 +279,7 @@ func TestSignal(t *testing.T) {
 		}
 	}
 	l.srv.SetFaults(sshserver.Faults{RefuseSignals: true})
-	r := l.call(sessionTool.Name, `{"action":"signal","session_id":"$S","signal":"INT"}`)
+	r := l.call(sessionName, `{"action":"signal","session_id":"$S","signal":"INT"}`)
 	if r.isError && r.ErrorCode != term.Unsupported {
 		t.Errorf("refused signal: %s", r.text)
 	}
@@ -289,13 +288,13 @@ func TestSignal(t *testing.T) {
 func TestConfig(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.openShell()
-	r := l.ok(configTool.Name, `{"action":"resize","session_id":"$S","cols":77,"rows":22}`)
+	r := l.ok(configName, `{"action":"resize","session_id":"$S","cols":77,"rows":22}`)
 	if !r.Success || r.Cols != 77 || r.Rows != 22 {
 		t.Errorf("resize: %s", r.text)
 	}
 	// The test server takes a new size and typed input on two ways, so the shell waits for the size.
 	r = l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"until stty size | grep '^22 77$'; do sleep 0.01; done\r","until_regex":"\\n22 77\\s","timeout_ms":10000}`,
 	)
 	if !r.Matched {
@@ -303,7 +302,7 @@ func TestConfig(t *testing.T) {
 	}
 	expect := func(action, want string) {
 		t.Helper()
-		r := l.ok(configTool.Name, `{"session_id":"$S",`+action+`}`)
+		r := l.ok(configName, `{"session_id":"$S",`+action+`}`)
 		if got := string(r.members["expect"]); got != want {
 			t.Errorf("%s: expect is %s, want %s", action, got, want)
 		}
@@ -319,7 +318,7 @@ func TestConfig(t *testing.T) {
 	)
 	expect(`"action":"expect","expect":{"pager_regexes":[]}`, `{"prompt_regex":"[>#] $","error_regexes":["(?i)invalid"]}`)
 	bad := l.fails(
-		configTool.Name,
+		configName,
 		`{"action":"expect","session_id":"$S","expect":{"error_regexes":[],"prompt_regex":"a(?!b)"}}`,
 		term.InvalidArgument,
 		"expect.prompt_regex",
@@ -329,7 +328,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("details %+v", bad.Details)
 	}
 	expect(`"action":"get"`, `{"prompt_regex":"[>#] $","error_regexes":["(?i)invalid"]}`) // nothing was half done
-	if r := l.ok(configTool.Name, `{"action":"get","session_id":"$S"}`); r.Cols != 77 || r.Rows != 22 {
+	if r := l.ok(configName, `{"action":"get","session_id":"$S"}`); r.Cols != 77 || r.Rows != 22 {
 		t.Errorf("get: %s", r.text)
 	}
 }
@@ -339,14 +338,14 @@ func TestShellEnds(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.openShell()
 	r := l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"exit 3\r","until_regex":"never","timeout_ms":10000}`,
 	)
 	if !r.EOF || r.Matched || r.TimedOut {
 		t.Errorf("write: %s", r.text)
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
+		r = l.ok(sessionName, `{"action":"status","session_id":"$S"}`)
 		if r.State == "closed" || time.Now().After(deadline) {
 			break
 		}
@@ -366,10 +365,10 @@ func TestSessionsOutliveClients(t *testing.T) {
 	l.open("")
 	other := newAgent(t, NewServer(Options{Sessions: l.manager}), "2025-11-25")
 	other.session = l.session
-	if r := other.ok(execTool.Name, `{"session_id":"$S","cmd":"echo hi"}`); r.Stdout != "hi\n" {
+	if r := other.ok(execName, `{"session_id":"$S","cmd":"echo hi"}`); r.Stdout != "hi\n" {
 		t.Errorf("exec by another client: %s", r.text)
 	}
-	if r := other.ok(sessionTool.Name, `{"action":"list"}`); len(r.Sessions) != 1 {
+	if r := other.ok(sessionName, `{"action":"list"}`); len(r.Sessions) != 1 {
 		t.Errorf("list by another client: %s", r.text)
 	}
 }
@@ -401,10 +400,4 @@ func (a actors) Observe(e term.Event) {
 	case a <- e:
 	default:
 	}
-}
-
-func ExampleReference() {
-	head, _, _ := strings.Cut(Reference(), "\n")
-	fmt.Println(head)
-	// Output: | tool | action | does | needs | may take |
 }

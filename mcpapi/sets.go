@@ -8,7 +8,8 @@ import (
 
 // CheckToolsets refuses names that no set has, and sets that have a tool of the same name.
 func CheckToolsets(names []string, more []Toolset) error {
-	all := slices.Concat(ownSets, more)
+	own := ownSets()
+	all := slices.Concat(own, more)
 	owner := make(map[string]string) // set, by tool
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(s Toolset) bool { return s.Name == name })
@@ -21,7 +22,7 @@ func CheckToolsets(names []string, more []Toolset) error {
 				"there is no set of tools %q (server.toolsets, --toolsets); give one or more of %s, or none for %s",
 				name,
 				strings.Join(known, ", "),
-				strings.Join(known[:len(ownSets)], ", "),
+				strings.Join(known[:len(own)], ", "),
 			)
 		}
 		for _, t := range all[i].Tools {
@@ -38,9 +39,9 @@ func CheckToolsets(names []string, more []Toolset) error {
 // setsOf returns the sets named, or this package's own, in the order of the tables.
 func setsOf(names []string, more []Toolset) []Toolset {
 	if len(names) == 0 {
-		return ownSets
+		return ownSets()
 	}
-	return slices.DeleteFunc(slices.Concat(ownSets, more), func(s Toolset) bool { return !slices.Contains(names, s.Name) })
+	return slices.DeleteFunc(slices.Concat(ownSets(), more), func(s Toolset) bool { return !slices.Contains(names, s.Name) })
 }
 
 // Reference returns the reference of this program's own tools as a Markdown table.

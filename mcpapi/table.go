@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"ptyctl/term"
 )
 
@@ -143,25 +141,6 @@ func (t *Table) description() string {
 		}
 	}
 	return b.String()
-}
-
-// annotations returns the hints that differ from the protocol's defaults: not read-only, destructive, not idempotent,
-// dealing with an open world.
-func (t *Table) annotations() mcp.ToolAnnotation {
-	a := mcp.ToolAnnotation{Title: t.Title}
-	if t.Hints.ReadOnly {
-		a.ReadOnlyHint = new(true)
-	}
-	if !t.Hints.Destructive {
-		a.DestructiveHint = new(false)
-	}
-	if t.Hints.Idempotent {
-		a.IdempotentHint = new(true)
-	}
-	if !t.Hints.OpenWorld {
-		a.OpenWorldHint = new(false)
-	}
-	return a
 }
 
 // forReading is the table as a caller sees it that may only read; nil: not at all.

@@ -13,22 +13,22 @@ func TestExecInTheTerminal(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.openShell()
 	l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"cd /usr; PS1='r@h:/$ '\r","until_idle_ms":200,"timeout_ms":5000}`,
 	)
-	r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"pwd; sh -c 'exit 7'","class":"posix"}`)
+	r := l.ok(execName, `{"session_id":"$S","cmd":"pwd; sh -c 'exit 7'","class":"posix"}`)
 	if r.ExecLane != "terminal" || r.DoneReason != "marker_seen" || r.ExitCode == nil || *r.ExitCode != 7 ||
 		r.Stdout != "/usr\n" ||
 		r.members["stderr_merged"] == nil {
 		t.Errorf("exec of pwd and exit 7 after cd /usr: %s; want terminal lane, code 7, stdout /usr, stderr_merged", r.text)
 	}
-	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"pwd","lane":"channel","cwd":"/tmp"}`)
+	r = l.ok(execName, `{"session_id":"$S","cmd":"pwd","lane":"channel","cwd":"/tmp"}`)
 	if r.ExecLane != "channel" || r.Stdout != "/tmp\n" {
 		t.Errorf("exec of pwd with cwd /tmp: %s; want channel lane, stdout /tmp", r.text)
 	}
 	// A marker of the caller's own.
 	r = l.ok(
-		execTool.Name,
+		execName,
 		`{"session_id":"$S","cmd":"(exit 3)","class":"posix","rc_mode":{"marker_prefix":"<<","marker_suffix":">>"}}`,
 	)
 	if r.ExitCode == nil || *r.ExitCode != 3 {
@@ -36,16 +36,16 @@ func TestExecInTheTerminal(t *testing.T) {
 	}
 	// A question is returned at once; the answer is typed, and the command goes on.
 	r = l.ok(
-		execTool.Name,
+		execName,
 		`{"session_id":"$S","cmd":"printf 'Password: '; read x; echo got $x","class":"posix","timeout_ms":20000}`,
 	)
 	if r.DoneReason != "running" || r.ExecID == "" ||
 		!strings.Contains(string(r.members["waiting_for"]), `"kind":"password"`) {
 		t.Fatalf("exec of a command that asks: %s; want it running, waiting for a password", r.text)
 	}
-	l.fails(execTool.Name, `{"session_id":"$S","cmd":"id","class":"posix"}`, term.Busy, r.ExecID)
+	l.fails(execName, `{"session_id":"$S","cmd":"id","class":"posix"}`, term.Busy, r.ExecID)
 	l.fails(
-		execTool.Name,
+		execName,
 		`{"session_id":"$S","cmd":"id","class":"posix","queue":true,"timeout_ms":100}`,
 		term.ExecTimeout,
 		r.ExecID,
@@ -53,13 +53,13 @@ func TestExecInTheTerminal(t *testing.T) {
 	)
 	var behind sync.WaitGroup
 	behind.Go(func() {
-		if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo behind","queue":true}`); r.Stdout != "behind\n" ||
+		if r := l.ok(execName, `{"session_id":"$S","cmd":"echo behind","queue":true}`); r.Stdout != "behind\n" ||
 			r.ExecLane != "terminal" {
 			t.Errorf("exec of echo behind with queue: %s; want stdout behind, terminal lane", r.text)
 		}
 	})
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"s3cret-1138\r","sensitive":true}`)
-	r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`)
+	l.ok(ioName, `{"action":"write","session_id":"$S","data":"s3cret-1138\r","sensitive":true}`)
+	r = l.ok(execName, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`)
 	if r.ExitCode == nil || *r.ExitCode != 0 ||
 		!strings.HasSuffix(r.Stdout, "got ********\n") { // no echo shows a sensitive answer
 		t.Errorf("exec after the sensitive answer: %s; want code 0 and the answer masked", r.text)
@@ -71,15 +71,15 @@ func TestCleanText(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.openShell()
 	l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"printf '\\033[31mred\\033[0m \\033]0;title\\007end\\n'\r","until_regex":"end\\r","timeout_ms":5000}`,
 	)
-	r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","format":"clean"}`)
+	r := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","format":"clean"}`)
 	if !strings.Contains(r.Chunk, "\nred end\n") || strings.ContainsRune(r.Chunk, 0x1b) ||
 		!strings.Contains(string(r.members["sanitized"]), `"osc":1`) {
 		t.Errorf("clean read of a colored line with a title: %s; want \"red end\" and osc 1 sanitized", r.text)
 	}
-	if raw := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0"}`); raw.NextCursor != r.NextCursor ||
+	if raw := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0"}`); raw.NextCursor != r.NextCursor ||
 		raw.members["sanitized"] != nil {
 		t.Errorf("cursors count raw bytes: %s, %s", raw.text, r.text)
 	}
@@ -89,22 +89,22 @@ func TestSearchOverTheWire(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.openShell()
 	l.ok(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"seq 1 200; echo fi''nished\r","until_regex":"finished","timeout_ms":5000,"max_bytes":100000}`,
 	)
-	r := l.ok(ioTool.Name, `{"action":"search","session_id":"$S","pattern":"^1[0-9]0$","context":1,"max_matches":3}`)
+	r := l.ok(ioName, `{"action":"search","session_id":"$S","pattern":"^1[0-9]0$","context":1,"max_matches":3}`)
 	lines := string(r.members["lines"])
 	if string(r.members["matches"]) != "3" || string(r.members["more"]) != "true" ||
 		!strings.Contains(lines, `"text":"100","match":true`) ||
 		!strings.Contains(lines, `"text":"121"`) {
 		t.Fatalf("search ^1[0-9]0$ in seq 1 200: %s; want 3 matches, 100 to 121 shown, more true", r.text)
 	}
-	r = l.ok(ioTool.Name, `{"action":"search","session_id":"$S","pattern":"^1[0-9]0$","cursor":"`+r.NextCursor+`"}`)
+	r = l.ok(ioName, `{"action":"search","session_id":"$S","pattern":"^1[0-9]0$","cursor":"`+r.NextCursor+`"}`)
 	if !strings.Contains(string(r.members["lines"]), `"text":"130"`) ||
 		strings.Contains(string(r.members["lines"]), `"text":"120"`) {
 		t.Errorf("the rest: %s", r.text)
 	}
-	l.fails(ioTool.Name, `{"action":"search","session_id":"$S","pattern":"("}`, term.InvalidArgument, "pattern")
+	l.fails(ioName, `{"action":"search","session_id":"$S","pattern":"("}`, term.InvalidArgument, "pattern")
 }
 
 // A retry with the same request_id types nothing twice.
@@ -112,24 +112,24 @@ func TestRequestID(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.openShell()
 	const write = `{"action":"write","session_id":"$S","data":"echo once\r","request_id":"w1"}`
-	first := l.ok(ioTool.Name, write)
-	again := l.ok(ioTool.Name, write)
+	first := l.ok(ioName, write)
+	again := l.ok(ioName, write)
 	if first.text != again.text {
 		t.Errorf("%s\n%s", first.text, again.text)
 	}
-	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.BytesOut != int64(
+	if r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); r.Session.BytesOut != int64(
 		len("echo once\r"),
 	) {
 		t.Errorf("%d bytes went out", r.Session.BytesOut)
 	}
 	l.fails(
-		ioTool.Name,
+		ioName,
 		`{"action":"write","session_id":"$S","data":"echo twice\r","request_id":"w1"}`,
 		term.InvalidArgument,
 		"request_id w1 was used before",
 	)
 	open := strings.Replace(l.openArgs(""), `{`, `{"request_id":"o1",`, 1)
-	if a, b := l.ok(sessionTool.Name, open), l.ok(sessionTool.Name, open); a.SessionID != b.SessionID {
+	if a, b := l.ok(sessionName, open), l.ok(sessionName, open); a.SessionID != b.SessionID {
 		t.Errorf("two sessions: %s, %s", a.SessionID, b.SessionID)
 	}
 }

@@ -1,16 +1,18 @@
 package mcpapi
 
-// ownSets are the sets of this package, which are offered unless others are named.
-var ownSets = []Toolset{
-	{Name: "core", Tools: []*Tool{sessionTool, execTool, ioTool, configTool}, Instructions: instructions},
-	{Name: "local", Tools: []*Tool{runTool}},
-	{Name: "fs", Tools: []*Tool{fsTool}},
-	{Name: "health", Tools: []*Tool{healthTool}},
+// ownSets returns the sets of this package, which are offered unless others are named.
+func ownSets() []Toolset {
+	return []Toolset{
+		{Name: "core", Tools: []*Tool{sessionTool, execTool, ioTool, configTool}, Instructions: instructions},
+		{Name: "local", Tools: []*Tool{runTool}},
+		{Name: "fs", Tools: []*Tool{fsTool}},
+		{Name: "health", Tools: []*Tool{healthTool}},
+	}
 }
 
-// tools are this package's own.
+// tools returns the tools of these sets.
 func tools() (list []*Tool) {
-	for _, s := range ownSets {
+	for _, s := range ownSets() {
 		list = append(list, s.Tools...)
 	}
 	return list

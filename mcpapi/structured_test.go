@@ -1,0 +1,145 @@
+package mcpapi
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"ptyctl/internal/sshserver"
+	"ptyctl/session"
+	"ptyctl/term"
+	"testing"
+)
+
+func TestStructuredContent(t *testing.T) {
+	for _, tt := range []struct {
+		revision string
+		option   bool
+		want     bool
+	}{
+		{"2024-11-05", true, false},
+		{"2025-03-26", true, false},
+		{"2025-06-18", true, true},
+		{"2025-11-25", true, true},
+		{"2025-06-18", false, false},
+		{"2025-11-25", false, false},
+	} {
+		t.Run(fmt.Sprintf("%s %v", tt.revision, tt.option), func(t *testing.T) {
+			a := newAgent(
+				t,
+				NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}),
+				tt.revision,
+			)
+			for _, r := range []reply{a.ok(sessionName, `{"action":"list"}`), a.call(sessionName, `{"action":"<&>"}`)} {
+				if got := r.structured != nil; got != tt.want {
+					t.Errorf("structured content is %s", r.structured)
+				}
+				if tt.want && string(r.structured) != r.text {
+					t.Errorf("text and structured content differ:\n%s\n%s", r.text, r.structured)
+				}
+			}
+		})
+	}
+}
+
+// A client of a stateless revision says in each request which one it speaks.
+func TestStructuredContentStateless(t *testing.T) {
+	srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+	a := newAgent(t, srv, "2025-03-26")
+	got := a.request(
+		"tools/call",
+		`{"name":"ptyctl_session","arguments":{"action":"list"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`,
+	)
+	if got.Error != nil {
+		t.Fatal(got.Error)
+	}
+	if r := a.read(got.Result); r.isError {
+		t.Error(r.text)
+	}
+}
+
+// allBytes has every byte value; none may be lost on the way.
+var allBytes = func() []byte {
+	b := make([]byte, 256)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return b
+}()
+
+func TestBase64BothWays(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
+	l.open("")
+	data := base64.StdEncoding.EncodeToString(allBytes)
+
+	r := l.ok(execName, `{"session_id":"$S","cmd":"cat","stdin":"`+data+`","stdin_encoding":"base64"}`)
+	if r.Stdout != data || r.StdoutEncoding != "base64" || r.StdoutBytes != 256 {
+		t.Errorf("exec: got %q, %q", r.Stdout, r.StdoutEncoding)
+	}
+	w := l.ok(ioName, `{"action":"write","session_id":"$S","data":"`+data+`","encoding":"base64"}`)
+	if w.BytesWritten == nil || *w.BytesWritten != 256 || w.Cursor != "0" {
+		t.Errorf("write: got %s", w.text)
+	}
+	var got []byte
+	for cursor := "0"; len(got) < 256; {
+		r := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"`+cursor+`","timeout_ms":5000}`)
+		if r.TimedOut {
+			t.Fatalf("after %d bytes: %s", len(got), r.text)
+		}
+		part := []byte(r.Chunk)
+		if r.Encoding == "base64" {
+			part, _ = base64.StdEncoding.DecodeString(r.Chunk)
+		}
+		got, cursor = append(got, part...), r.NextCursor
+	}
+	if !bytes.Equal(got, allBytes) {
+		t.Errorf("read back %q", got)
+	}
+	r = l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"65","max_bytes":3,"encoding":"base64"}`)
+	if r.Chunk != "QUJD" || r.Encoding != "base64" || r.NextCursor != "68" {
+		t.Errorf("asked for base64, got %s", r.text)
+	}
+	l.fails(
+		ioName,
+		`{"action":"write","session_id":"$S","data":"not base64!","encoding":"base64"}`,
+		term.InvalidArgument,
+		"data is not valid base64",
+	)
+	l.fails(
+		execName,
+		`{"session_id":"$S","cmd":"cat","stdin":"Yf8","stdin_encoding":"base64"}`,
+		term.InvalidArgument,
+		"stdin is not valid base64",
+		"padding",
+	)
+}
+
+func TestJSONRPCErrors(t *testing.T) {
+	l, srv := newLabServer(t, labConfig{options: Options{JSONRPCErrors: true}})
+	l.agent = newAgent(t, srv, "")
+	for args, want := range map[string]struct {
+		code int
+		kind term.Kind
+	}{
+		`{"action":"status","session_id":"nowhere-1"}`: {1010, term.NotFound},
+		`{"action":"open"}`:                            {-32602, term.InvalidArgument},
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1,"username":"u","timeouts":{"connect_timeout_ms":5000}}`: {1001, term.ConnectFailed},
+	} {
+		got := l.request("tools/call", l.params(sessionName, args))
+		if got.Result != nil || got.Error == nil || got.Error.Code != want.code || got.Error.Message == "" {
+			t.Errorf("%s: %s, %+v", args, got.Result, got.Error)
+			continue
+		}
+		var data reply
+		if err := json.Unmarshal(got.Error.Data, &data); err != nil || data.ErrorCode != want.kind ||
+			data.Message != got.Error.Message ||
+			data.Retryable != want.kind.Retryable() {
+			t.Errorf("%s: data is %s", args, got.Error.Data)
+		}
+	}
+	// What does not fail is a result as ever, and so is a command that ends badly.
+	l.open("")
+	if r := l.ok(execName, `{"session_id":"$S","cmd":"exit 3"}`); *r.ExitCode != 3 {
+		t.Errorf("a command that ends badly: %s", r.text)
+	}
+}
