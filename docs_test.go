@@ -22,6 +22,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/profile"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -40,7 +41,7 @@ func TestDocs(t *testing.T) {
 			return "```go\n" + sourceOf(t, filepath.Join("sshx", "example_test.go"), "runningConfig") + "\n```\n"
 		}},
 		{"docs/devices.md", "profiles", func(*testing.T) string { return profileTable() }},
-		{"docs/mcp.md", "rpccodes", func(*testing.T) string { return mcpapi.RPCCodes() }},
+		{"docs/mcp.md", "rpccodes", func(*testing.T) string { return wire.RPCCodes() }},
 		{"docs/configuration.md", "keys", func(*testing.T) string { return keyTables() }},
 		{"docs/commands.md", "commands", commandReference},
 	}

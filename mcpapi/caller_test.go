@@ -1,4 +1,4 @@
-package mcpapi
+package mcpapi_test
 
 import (
 	"encoding/json"
@@ -6,42 +6,45 @@ import (
 	"runtime"
 	"testing"
 
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/internal/mcptest"
+	"ptyctl/mcpapi/tools"
 	"ptyctl/session"
 	"ptyctl/term"
 )
 
 // Every action has its place: what reads works in a read-only server, and what does not is refused.
 func TestReadOnlyServer(t *testing.T) {
-	seen := new(diary)
-	l := newLab(
+	seen := new(mcptest.Diary)
+	l := mcptest.NewLab(
 		t,
-		labConfig{
-			sessions: session.Config{Observers: []term.Observer{seen}},
-			options:  Options{ReadOnly: true, Structured: true},
+		mcptest.Config{
+			Sessions: session.Config{Observers: []term.Observer{seen}},
+			Options:  mcpapi.Options{ReadOnly: true, Structured: true},
 		},
 	)
-	for _, tool := range tools() {
+	for _, tool := range tools.All() {
 		for _, a := range tool.Actions {
 			args := `{}`
 			if a.Name != "" {
 				args = fmt.Sprintf(`{"action":%q}`, a.Name)
 			}
-			r := l.call(tool.Name, args)
+			r := l.Call(tool.Name, args)
 			if denied := r.ErrorCode == term.PolicyDenied; denied == a.Reads {
-				t.Errorf("%s %s: %s", tool.Name, a.Name, r.text)
+				t.Errorf("%s %s: %s", tool.Name, a.Name, r.Text)
 			}
 		}
 	}
-	l.fails(
-		sessionName,
-		l.openArgs(""),
+	l.Fails(
+		mcptest.SessionTool,
+		l.OpenArgs(""),
 		term.PolicyDenied,
 		"ptyctl_session open is refused",
 		"this server is read-only",
 	)
-	l.fails(execName, `{"session_id":"x","cmd":"true"}`, term.PolicyDenied, "ptyctl_session_exec is refused")
-	l.ok(sessionName, `{"action":"list"}`)
-	last := seen.take()
+	l.Fails(mcptest.ExecTool, `{"session_id":"x","cmd":"true"}`, term.PolicyDenied, "ptyctl_session_exec is refused")
+	l.OK(mcptest.SessionTool, `{"action":"list"}`)
+	last := seen.Take()
 	for _, e := range last {
 		if e.Verb == "" {
 			t.Errorf("the record does not say what was refused: %+v", e)
@@ -52,33 +55,33 @@ func TestReadOnlyServer(t *testing.T) {
 	}
 
 	var list struct{ Tools []struct{ Name string } }
-	if err := json.Unmarshal(l.request("tools/list", `{}`).Result, &list); err != nil || len(list.Tools) != 4 {
+	if err := json.Unmarshal(l.Request("tools/list", `{}`).Result, &list); err != nil || len(list.Tools) != 4 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
 
 // Two hundred calls in flight on stdio: one that waits does not hold up the others.
 func TestManyCallsInFlight(t *testing.T) {
-	l := newLab(t, labConfig{})
-	l.openShell()
-	s, err := l.manager.Get(l.session)
+	l := mcptest.NewLab(t, mcptest.Config{})
+	l.OpenShell()
+	s, err := l.Manager.Get(l.Session)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, slow := l.start(
+	_, slow := l.Start(
 		"tools/call",
-		l.params(ioName, `{"action":"read","session_id":"$S","until_regex":"released","timeout_ms":30000}`),
+		l.Params(mcptest.IOTool, `{"action":"read","session_id":"$S","until_regex":"released","timeout_ms":30000}`),
 	)
 	for s.Info().Readers == 0 {
 		runtime.Gosched()
 	}
-	others := make([]<-chan agentAnswer, 199)
+	others := make([]<-chan mcptest.Answer, 199)
 	for i := range others {
-		_, others[i] = l.start("tools/call", l.params(sessionName, `{"action":"status","session_id":"$S"}`))
+		_, others[i] = l.Start("tools/call", l.Params(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`))
 	}
 	for _, answer := range others {
-		if r := l.read((<-answer).Result); r.isError {
-			t.Errorf("status: %s", r.text)
+		if r := l.Read((<-answer).Result); r.IsError {
+			t.Errorf("status: %s", r.Text)
 		}
 	}
 	select {
@@ -86,8 +89,8 @@ func TestManyCallsInFlight(t *testing.T) {
 		t.Fatalf("the read has ended before the others were done: %s", got.Result)
 	default:
 	}
-	l.ok(ioName, `{"action":"write","session_id":"$S","data":"echo rel''eased\r"}`)
-	if r := l.read((<-slow).Result); !r.Matched {
-		t.Errorf("the read was not woken: %s", r.text)
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo rel''eased\r"}`)
+	if r := l.Read((<-slow).Result); !r.Matched {
+		t.Errorf("the read was not woken: %s", r.Text)
 	}
 }

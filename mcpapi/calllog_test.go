@@ -1,4 +1,4 @@
-package mcpapi
+package mcpapi_test
 
 import (
 	"bytes"
@@ -8,6 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/internal/mcptest"
 )
 
 // A lockedBuffer may be written and read by several goroutines.
@@ -33,10 +36,10 @@ func (b *lockedBuffer) String() string {
 func TestCallLog(t *testing.T) {
 	var out lockedBuffer
 	log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	l := newLab(t, labConfig{options: Options{Logger: log}})
-	l.open(`,"request_id":"first","auth":{"password":"hunter2-1138"}`)
-	l.ok(ioName, `{"action":"write","session_id":"$S","task_id":"deploy-7","data":"hunter3-1138\r","sensitive":true}`)
-	l.call(execName, `{"session_id":"nobody-12345678","cmd":"echo hunter4","task_id":"`+strings.Repeat("x", 300)+`"}`)
+	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{Logger: log}})
+	l.Open(`,"request_id":"first","auth":{"password":"hunter2-1138"}`)
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"deploy-7","data":"hunter3-1138\r","sensitive":true}`)
+	l.Call(mcptest.ExecTool, `{"session_id":"nobody-12345678","cmd":"echo hunter4","task_id":"`+strings.Repeat("x", 300)+`"}`)
 
 	type line struct {
 		Msg, Tool, Action, Session, Task string
@@ -61,9 +64,9 @@ func TestCallLog(t *testing.T) {
 		}
 	}
 	want := []line{
-		{Msg: "call", Tool: sessionName, Action: "open", Session: l.session, RequestID: "first"},
-		{Msg: "call", Tool: ioName, Action: "write", Session: l.session, Task: "deploy-7"},
-		{Msg: "call", Tool: execName, Session: "nobody-12345678", Task: strings.Repeat("x", MaxLogged), ErrorCode: "NOT_FOUND"},
+		{Msg: "call", Tool: mcptest.SessionTool, Action: "open", Session: l.Session, RequestID: "first"},
+		{Msg: "call", Tool: mcptest.IOTool, Action: "write", Session: l.Session, Task: "deploy-7"},
+		{Msg: "call", Tool: mcptest.ExecTool, Session: "nobody-12345678", Task: strings.Repeat("x", mcpapi.MaxLogged), ErrorCode: "NOT_FOUND"},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("the log has %d calls, want %d:\n%s", len(got), len(want), &out)

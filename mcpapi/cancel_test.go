@@ -1,4 +1,4 @@
-package mcpapi
+package mcpapi_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/term"
 )
 
@@ -15,37 +16,37 @@ import (
 func TestCancelLeavesTheCommand(t *testing.T) {
 	for lane, class := range map[string]string{"channel": "", "terminal": `,"class":"posix"`} {
 		t.Run(lane, func(t *testing.T) {
-			l := newLab(t, labConfig{})
-			l.openShell()
-			l.ok(execName, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
-			id, answer := l.start(
+			l := mcptest.NewLab(t, mcptest.Config{})
+			l.OpenShell()
+			l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
+			id, answer := l.Start(
 				"tools/call",
-				l.params(execName, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"sleep 2; echo after"}`),
+				l.Params(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"sleep 2; echo after"}`),
 			)
-			running := l.waitRunning(lane)
+			running := l.WaitRunning(lane)
 			cancelled := time.Now()
-			l.write(cancelCall(id))
-			l.ok(ioName, `{"action":"read","session_id":"$S","timeout_ms":0}`) // the session is there for others
+			l.Write(mcptest.CancelCall(id))
+			l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","timeout_ms":0}`) // the session is there for others
 			if lane == "channel" {
-				if r := l.ok(execName, `{"session_id":"$S","lane":"channel","cmd":"echo meanwhile"}`); r.Stdout != "meanwhile\n" {
-					t.Errorf("another command: %s", r.text)
+				if r := l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"channel","cmd":"echo meanwhile"}`); r.Stdout != "meanwhile\n" {
+					t.Errorf("another command: %s", r.Text)
 				}
 			}
 			if passed := time.Since(cancelled); passed > 1500*time.Millisecond {
 				t.Errorf("the wait ended after %v", passed)
 			}
 			// Its id is in status, before its end and after, and its output is not lost.
-			for r := l.ok(sessionName, `{"action":"status","session_id":"$S"}`); len(r.Session.Unfetched) == 0; r = l.ok(sessionName, `{"action":"status","session_id":"$S"}`) {
+			for r := l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`); len(r.Session.Unfetched) == 0; r = l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`) {
 				if ids := r.Session.Running; len(ids) > 1 || len(ids) == 1 && ids[0] != running ||
 					time.Since(cancelled) > 20*time.Second {
 					t.Fatalf("running: %q, fetched by nobody: %q", r.Session.Running, r.Session.Unfetched)
 				}
 				time.Sleep(5 * time.Millisecond)
 			}
-			if r := l.ok(execName, `{"session_id":"$S","exec_id":"`+running+`"}`); r.Stdout != "after\n" ||
+			if r := l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+running+`"}`); r.Stdout != "after\n" ||
 				r.ExitCode == nil ||
 				*r.ExitCode != 0 {
-				t.Errorf("the command: %s", r.text)
+				t.Errorf("the command: %s", r.Text)
 			}
 			select {
 			case a := <-answer:
@@ -59,39 +60,39 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 func TestCancelStopsTheCommand(t *testing.T) {
 	for lane, class := range map[string]string{"channel": "", "terminal": `,"class":"posix"`} {
 		t.Run(lane, func(t *testing.T) {
-			l := newLab(t, labConfig{})
-			l.openShell()
-			l.ok(execName, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
-			id, _ := l.start(
+			l := mcptest.NewLab(t, mcptest.Config{})
+			l.OpenShell()
+			l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
+			id, _ := l.Start(
 				"tools/call",
-				l.params(
-					execName,
+				l.Params(
+					mcptest.ExecTool,
 					`{"session_id":"$S","stop_on_cancel":true,"lane":"`+lane+`"`+class+`,"cmd":"sleep 600; echo after"}`,
 				),
 			)
-			running := l.waitRunning(lane)
-			l.write(cancelCall(id))
-			if r := l.ok(execName, `{"session_id":"$S","exec_id":"`+running+`"}`); r.DoneReason != "timeout" ||
+			running := l.WaitRunning(lane)
+			l.Write(mcptest.CancelCall(id))
+			if r := l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+running+`"}`); r.DoneReason != "timeout" ||
 				strings.Contains(r.Stdout, "after") ||
 				r.ExitCodeReason == nil && r.ExitCode == nil {
-				t.Errorf("the command: %s", r.text)
+				t.Errorf("the command: %s", r.Text)
 			}
-			if r := l.ok(execName, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"echo next"}`); r.Stdout != "next\n" {
-				t.Errorf("the next command: %s", r.text)
+			if r := l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"echo next"}`); r.Stdout != "next\n" {
+				t.Errorf("the next command: %s", r.Text)
 			}
 		})
 	}
-	l := newLab(t, labConfig{})
-	l.openShell()
-	l.fails(
-		execName,
+	l := mcptest.NewLab(t, mcptest.Config{})
+	l.OpenShell()
+	l.Fails(
+		mcptest.ExecTool,
 		`{"session_id":"$S","stop_on_cancel":true,"request_id":"r","cmd":"true"}`,
 		term.InvalidArgument,
 		"request_id",
 		"outlives",
 	)
-	l.fails(
-		execName,
+	l.Fails(
+		mcptest.ExecTool,
 		`{"session_id":"$S","stop_on_cancel":true,"exec_id":"x"}`,
 		term.InvalidArgument,
 		"stop_on_cancel",
@@ -101,12 +102,12 @@ func TestCancelStopsTheCommand(t *testing.T) {
 // TestCancelByTheOfficialClient: on every transport the wait ends when the caller's context does, and the session
 // goes on.
 func TestCancelByTheOfficialClient(t *testing.T) {
-	forEachClient(
+	mcptest.ForEachClient(
 		t,
-		func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
-			l, c := connect(t, labConfig{}, revision, sdk.ClientOptions{})
-			id := c.call(sessionName, l.openArgs("")).SessionID
-			s, err := l.manager.Get(id)
+		func(t *testing.T, revision string, connect func(*testing.T, mcptest.Config, string, sdk.ClientOptions) (*mcptest.Lab, *mcptest.Official)) {
+			l, c := connect(t, mcptest.Config{}, revision, sdk.ClientOptions{})
+			id := c.Call(mcptest.SessionTool, l.OpenArgs("")).SessionID
+			s, err := l.Manager.Get(id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +118,7 @@ func TestCancelByTheOfficialClient(t *testing.T) {
 				}
 				cancel()
 			}()
-			if _, err := c.try(ctx, ioName, `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`); err == nil {
+			if _, err := c.Try(ctx, mcptest.IOTool, `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`); err == nil {
 				t.Error("the call was answered")
 			}
 			for deadline := time.Now().Add(10 * time.Second); s.Info().Readers != 0; time.Sleep(time.Millisecond) {
@@ -128,8 +129,8 @@ func TestCancelByTheOfficialClient(t *testing.T) {
 			if strings.HasPrefix(t.Name(), "TestCancelByTheOfficialClient/http_2026") {
 				return // this client ends its session when the server refuses its notification, which the transport in front does not
 			}
-			if r := c.call(execName, `{"session_id":"`+id+`","cmd":"echo still"}`); r.Stdout != "still\n" {
-				t.Errorf("afterwards: %s", r.text)
+			if r := c.Call(mcptest.ExecTool, `{"session_id":"`+id+`","cmd":"echo still"}`); r.Stdout != "still\n" {
+				t.Errorf("afterwards: %s", r.Text)
 			}
 		},
 	)

@@ -1,4 +1,4 @@
-package mcpapi
+package mcpapi_test
 
 import (
 	"bufio"
@@ -16,6 +16,8 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/mcpapi/stdio"
 )
 
@@ -71,9 +73,9 @@ func playFile(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	prose, parts := sections(string(text))
-	l, srv := newLabServer(t, labConfig{options: Options{Structured: true, Version: "0.0.0"}, ssh: sshserver.Config{
+	l, srv := mcptest.NewServer(t, mcptest.Config{Options: mcpapi.Options{Structured: true, Version: "0.0.0"}, SSH: sshserver.Config{
 		Passwords:           map[string]string{"demo": "demo-1138"},
-		KeyboardInteractive: twoQuestions.KeyboardInteractive,
+		KeyboardInteractive: mcptest.TwoQuestions.KeyboardInteractive,
 	}})
 	inR, in := io.Pipe()
 	outR, outW := io.Pipe()
@@ -89,7 +91,7 @@ func playFile(t *testing.T, file string) {
 	defer outR.Close()
 	defer in.Close()
 
-	p := &play{bound: map[string]string{"port": strconv.Itoa(l.srv.Port())}}
+	p := &play{bound: map[string]string{"port": strconv.Itoa(l.SSH.Port())}}
 	var recorded bytes.Buffer
 	recorded.WriteString(prose)
 	for i, part := range parts {
@@ -115,7 +117,7 @@ func playFile(t *testing.T, file string) {
 					t.Fatalf("no answer to %s: %v", line, err)
 				}
 				got = strings.TrimSuffix(got, "\n")
-				if *update {
+				if *mcptest.Update {
 					recorded.WriteString(p.record(got) + "\n")
 				} else if n < len(expected) {
 					if err := p.expect(expected[n], got); err != nil {
@@ -124,12 +126,12 @@ func playFile(t *testing.T, file string) {
 				}
 				n++
 			}
-			if n != len(expected) && !*update {
+			if n != len(expected) && !*mcptest.Update {
 				t.Errorf("section %d wants %d answers to what has %d", i+2, len(expected), n)
 			}
 		}
 	}
-	if *update {
+	if *mcptest.Update {
 		if err := os.WriteFile(file, recorded.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package mcpapi
+package mcpapi_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 )
 
@@ -24,9 +26,9 @@ func TestToolsAreListedAlike(t *testing.T) {
 		"ptyctl_session_io":     {Title: "Type and read"},
 	}
 	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
-		srv := NewServer(Options{Sessions: session.NewManager(withFiles), Structured: true, Local: []string{"stdio"}})
+		srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(mcptest.WithFiles), Structured: true, Local: []string{"stdio"}})
 		var list mcp.ListToolsResult
-		if err := json.Unmarshal(newAgent(t, srv, revision).request("tools/list", `{}`).Result, &list); err != nil {
+		if err := json.Unmarshal(mcptest.NewAgent(t, srv, revision).Request("tools/list", `{}`).Result, &list); err != nil {
 			t.Fatal(err)
 		}
 		var names []string
@@ -45,7 +47,7 @@ func TestToolsAreListedAlike(t *testing.T) {
 }
 
 func ExampleReference() {
-	head, _, _ := strings.Cut(Reference(), "\n")
+	head, _, _ := strings.Cut(mcpapi.Reference(), "\n")
 	fmt.Println(head)
 	// Output: | tool | action | does | needs | may take |
 }

@@ -4,10 +4,10 @@
 //	srv := mcpapi.NewServer(mcpapi.Options{Sessions: manager, Version: "0.1.0"})
 //	err := stdio.Serve(ctx, srv, os.Stdin, os.Stdout, stdio.Options{})
 //
-// Each tool is described by one table (tool_*.go): its actions, its fields, which action takes which field, and
-// an example of each; a field is one line of the struct of the tool's arguments or results (bind.go). Schemas,
-// descriptions, validation, error messages and the table of docs/tools.md all come from it. An action's handler
-// (do_*.go) gets the struct that has passed the table; it returns a typed result.
+// This package is the server, which joins the parts: the tools (tools, and toolset, which they are written against),
+// their declaration (schema), the form of results and errors (wire), who calls (identity), questions to people
+// (elicit), and sessions as resources (subscribe). The transports are stdio and httpserve. What exists only to get
+// round mcp-go is in mcpgo.go, and for its messages in jsonrpc.
 //
 // Guarantees:
 //

@@ -1,4 +1,4 @@
-package mcpapi
+package mcpapi_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -22,28 +23,28 @@ type deed struct {
 
 // acts are all actions on a session, by the task $T.
 var acts = []deed{
-	{ioName, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
-	{ioName, `{"action":"write","session_id":"$S","task_id":"$T","data":"typed-1138","sensitive":true}`, term.VerbWrite, "", ""},
-	{ioName, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbWrite, "", "ctrl_c"},
-	{ioName, `{"action":"write","session_id":"$S","task_id":"$T","key":"break"}`, term.VerbWrite, "", "break"},
-	{execName, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"channel"}`, term.VerbExec, "", "channel"},
-	{sessionName, `{"action":"signal","session_id":"$S","task_id":"$T","signal":"INT"}`, term.VerbSignal, "", "INT"},
-	{configName, `{"action":"resize","session_id":"$S","task_id":"$T","cols":90,"rows":30}`, term.VerbResize, "", "90x30"},
-	{configName, `{"action":"expect","session_id":"$S","task_id":"$T","expect":{"profile":"posix"}}`, term.VerbExpect, "", "posix"},
+	{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
+	{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"typed-1138","sensitive":true}`, term.VerbWrite, "", ""},
+	{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbWrite, "", "ctrl_c"},
+	{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"break"}`, term.VerbWrite, "", "break"},
+	{mcptest.ExecTool, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"channel"}`, term.VerbExec, "", "channel"},
+	{mcptest.SessionTool, `{"action":"signal","session_id":"$S","task_id":"$T","signal":"INT"}`, term.VerbSignal, "", "INT"},
+	{mcptest.ConfigTool, `{"action":"resize","session_id":"$S","task_id":"$T","cols":90,"rows":30}`, term.VerbResize, "", "90x30"},
+	{mcptest.ConfigTool, `{"action":"expect","session_id":"$S","task_id":"$T","expect":{"profile":"posix"}}`, term.VerbExpect, "", "posix"},
 }
 
 var leases = []deed{
-	{sessionName, `{"action":"lock","session_id":"$S","task_id":"$T"}`, term.VerbLock, "", ""},
-	{sessionName, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`, term.VerbHeartbeat, "", ""},
-	{sessionName, `{"action":"unlock","session_id":"$S","task_id":"$T"}`, term.VerbUnlock, "", ""},
+	{mcptest.SessionTool, `{"action":"lock","session_id":"$S","task_id":"$T"}`, term.VerbLock, "", ""},
+	{mcptest.SessionTool, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`, term.VerbHeartbeat, "", ""},
+	{mcptest.SessionTool, `{"action":"unlock","session_id":"$S","task_id":"$T"}`, term.VerbUnlock, "", ""},
 }
 
-var closing = deed{sessionName, `{"action":"close","session_id":"$S","task_id":"$T"}`, term.VerbClose, "", ""}
+var closing = deed{mcptest.SessionTool, `{"action":"close","session_id":"$S","task_id":"$T"}`, term.VerbClose, "", ""}
 
 // A walk makes calls and checks that each makes one event, with everything in it.
 type walk struct {
-	*lab
-	seen *diary
+	*mcptest.Lab
+	seen *mcptest.Diary
 	task string
 }
 
@@ -51,40 +52,40 @@ func (w walk) as(task string) walk { w.task = task; return w }
 
 // does makes the calls; each must succeed, or fail in the way given.
 func (w walk) does(kind term.Kind, deeds ...deed) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, d := range deeds {
 		args := strings.ReplaceAll(d.args, "$T", w.task)
-		w.seen.take()
-		r := w.call(d.tool, args)
+		w.seen.Take()
+		r := w.Call(d.tool, args)
 		want := kind
 		if d.kind != "" {
 			want = d.kind
 		}
 		if r.ErrorCode != want {
-			w.t.Errorf("%s: %s, want %q", args, r.text, want)
+			w.T.Errorf("%s: %s, want %q", args, r.Text, want)
 		}
-		got := w.seen.take()
+		got := w.seen.Take()
 		if len(got) != 1 {
-			w.t.Errorf("%s: %d events: %+v", args, len(got), got)
+			w.T.Errorf("%s: %d events: %+v", args, len(got), got)
 			continue
 		}
 		e := got[0]
 		actor := term.Actor{Transport: "stdio", Client: "tester", Version: "7", Task: w.task}
 		if e.Verb != d.verb || e.Actor != actor || term.KindOf(e.Outcome()) != r.ErrorCode || e.Time.IsZero() {
-			w.t.Errorf("%s: event %+v", args, e)
+			w.T.Errorf("%s: event %+v", args, e)
 		}
 		if !strings.Contains(e.Detail, d.detail) && want != term.NotFound &&
 			want != term.AlreadyClosed { // which come before it is known
-			w.t.Errorf("%s: detail %q", args, e.Detail)
+			w.T.Errorf("%s: detail %q", args, e.Detail)
 		}
 		if want == term.NotFound {
 			continue
 		}
 		if e.Session == "" || e.Protocol == "" || e.Host == "" {
-			w.t.Errorf("%s: event without session, protocol or host: %+v", args, e)
+			w.T.Errorf("%s: event without session, protocol or host: %+v", args, e)
 		}
-		if r.isError && (e.Refused == nil) == refusal(want) {
-			w.t.Errorf("%s: refused: %v, failed: %v", args, e.Refused, e.Err)
+		if r.IsError && (e.Refused == nil) == refusal(want) {
+			w.T.Errorf("%s: refused: %v, failed: %v", args, e.Refused, e.Err)
 		}
 	}
 }
@@ -93,9 +94,9 @@ func refusal(k term.Kind) bool { return k != term.RemoteClosed && k != term.IOEr
 
 // Every action through the wire makes exactly one event with its Actor, whether it is done, refused or fails.
 func TestEveryActionIsOneEvent(t *testing.T) {
-	var seen diary
+	var seen mcptest.Diary
 	var full atomic.Bool
-	l := newLab(t, labConfig{sessions: session.Config{
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{
 		Observers: []term.Observer{&seen}, AllowTakeOver: true,
 		Journal: func(term.Event) error {
 			if full.Load() {
@@ -104,23 +105,23 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 			return nil
 		},
 	}})
-	w := walk{lab: l, seen: &seen, task: "t1"}
-	opening := deed{sessionName, l.openArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
+	w := walk{Lab: l, seen: &seen, task: "t1"}
+	opening := deed{mcptest.SessionTool, l.OpenArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
 
 	full.Store(true)
 	w.does(term.PolicyDenied, opening)
 	full.Store(false)
 	w.does(
 		term.Unsupported,
-		deed{sessionName, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
+		deed{mcptest.SessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
 	)
 	w.does("", opening)
-	l.session = seen.last().Session
+	l.Session = seen.Last().Session
 	// A shell that is not ready yet would die of INT.
-	if r := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"[$#] $","timeout_ms":10000}`); !r.Matched {
-		t.Fatalf("no prompt: %s", r.text)
+	if r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"[$#] $","timeout_ms":10000}`); !r.Matched {
+		t.Fatalf("no prompt: %s", r.Text)
 	}
-	seen.take()
+	seen.Take()
 
 	w.does("", acts...)
 	w.does("", leases...)
@@ -130,7 +131,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.as("t2").does(term.Locked, leases...)
 	w.as("t2").does(term.Locked, closing)
 	taking := deed{
-		sessionName,
+		mcptest.SessionTool,
 		`{"action":"lock","session_id":"$S","task_id":"$T","take_over":true}`,
 		term.VerbTakeOver,
 		"",
@@ -146,7 +147,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does(
 		term.NotFound,
 		deed{
-			execName,
+			mcptest.ExecTool,
 			`{"session_id":"$S","task_id":"$T","exec_id":"exec-none","cancel":true}`,
 			term.VerbSignal,
 			"",
@@ -156,7 +157,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does(
 		"",
 		deed{
-			execName,
+			mcptest.ExecTool,
 			`{"session_id":"$S","task_id":"$T","cmd":"true","lane":"terminal","class":"posix"}`,
 			term.VerbExec,
 			"",
@@ -167,13 +168,13 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does("", closing)
 	w.does(term.AlreadyClosed, acts...)
 	w.does(term.AlreadyClosed, leases...)
-	l.session = "none-aaaaaaaa"
+	l.Session = "none-aaaaaaaa"
 	w.does(term.NotFound, acts...)
 	w.does(term.NotFound, leases...)
 	w.does(term.NotFound, closing)
 
 	var ends, opened, closed int
-	for _, e := range seen.all() {
+	for _, e := range seen.All() {
 		switch {
 		case e.Verb == term.VerbExecEnd:
 			ends++
@@ -199,20 +200,20 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 
 // Opening a console is one event for each call, also for the one that is given the session of another.
 func TestConsolesAreEvents(t *testing.T) {
-	var seen diary
-	l := newLab(t, labConfig{sessions: session.Config{Observers: []term.Observer{&seen}}})
-	w := walk{lab: l, seen: &seen, task: "t1"}
+	var seen mcptest.Diary
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Observers: []term.Observer{&seen}}})
+	w := walk{Lab: l, seen: &seen, task: "t1"}
 	opening := deed{
-		sessionName,
-		l.openArgs(`,"task_id":"$T","session_type":"console","device_id":"sw1"`),
+		mcptest.SessionTool,
+		l.OpenArgs(`,"task_id":"$T","session_type":"console","device_id":"sw1"`),
 		term.VerbOpen,
 		"",
 		"127.0.0.1",
 	}
 	w.does("", opening, opening)
 	w.as("t2").does("", opening)
-	l.session = seen.last().Session
-	shell, err := l.manager.Get(l.session)
+	l.Session = seen.Last().Session
+	shell, err := l.Manager.Get(l.Session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,15 +228,15 @@ func TestConsolesAreEvents(t *testing.T) {
 
 // An answer is an action of its own kind, and its record never shows the text.
 func TestAnswersAreEvents(t *testing.T) {
-	var seen diary
-	l := newLab(t, labConfig{ssh: twoQuestions, sessions: session.Config{Observers: []term.Observer{&seen}}})
-	w := walk{lab: l, seen: &seen, task: "t1"}
-	l.open(`,"task_id":"t1"`)
-	w.does(term.Busy, deed{execName, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
+	var seen mcptest.Diary
+	l := mcptest.NewLab(t, mcptest.Config{SSH: mcptest.TwoQuestions, Sessions: session.Config{Observers: []term.Observer{&seen}}})
+	w := walk{Lab: l, seen: &seen, task: "t1"}
+	l.Open(`,"task_id":"t1"`)
+	w.does(term.Busy, deed{mcptest.ExecTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
 	w.does(
 		"",
 		deed{
-			ioName,
+			mcptest.IOTool,
 			`{"action":"write","session_id":"$S","task_id":"$T","data":"p w-1138\r\r"}`,
 			term.VerbAnswer,
 			"",
@@ -244,10 +245,10 @@ func TestAnswersAreEvents(t *testing.T) {
 	)
 	w.does(
 		"",
-		deed{ioName, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
+		deed{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
 	)
 	w.does(
 		term.AlreadyClosed,
-		deed{ioName, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
+		deed{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
 	)
 }

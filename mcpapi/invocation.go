@@ -6,6 +6,10 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/term"
 )
 
@@ -18,7 +22,7 @@ type request struct {
 
 // An invocation is a call, and what the server needs to answer it.
 type invocation struct {
-	Call
+	toolset.Call
 	s *api
 	t calledTool
 }
@@ -35,17 +39,17 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.Cal
 	defer c.Report(ctx, s.srv, r.progress)()
 	var v any
 	var question *mcp.CallToolResult
-	switch asks := t.set.asks(); {
+	switch asks := t.set.Asks(); {
 	case r.trip.RequestState != "" && asks:
-		v, question, err = s.questions.resume(ctx, &c.Call, c, r.trip)
+		v, question, err = s.questions.Resume(ctx, &c.Call, c, r.trip)
 	default:
 		v, err = c.Once(ctx)
 		if err != nil && asks {
-			v, question, err = s.questions.consent(ctx, &c.Call, c, err)
+			v, question, err = s.questions.Consent(ctx, &c.Call, c, err)
 		}
 	}
 	if err == nil && question == nil && c.Opening() != nil {
-		v, question, err = s.questions.login(ctx, &c.Call, v)
+		v, question, err = s.questions.Login(ctx, &c.Call, v)
 	}
 	if question != nil {
 		return question, nil
@@ -54,13 +58,13 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.Cal
 }
 
 // call finds out which action of the tool a call is for.
-func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*invocation, Action, error) {
-	a, args, err := t.split(raw)
+func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*invocation, schema.Action, error) {
+	a, args, err := t.Split(raw)
 	if err != nil {
-		if r := t.forReading(); r != nil && s.shared.OnlyReads(ctx) {
-			_, _, err = r.split(raw) // which fails too, and shows nothing that the caller may not do
+		if r := t.ForReading(); r != nil && s.shared.OnlyReads(ctx) {
+			_, _, err = r.Split(raw) // which fails too, and shows nothing that the caller may not do
 		}
-		return nil, Action{}, err
+		return nil, schema.Action{}, err
 	}
 	c := &invocation{s: s, t: t}
 	s.shared.Begin(&c.Call, t.Tool, a.Name, raw, args)
@@ -72,30 +76,30 @@ func (c *invocation) outcome(ctx context.Context, v any, err error) (*mcp.CallTo
 	if err != nil {
 		return c.s.failed(ctx, c.t.set, err)
 	}
-	if answer, ok := v.(Answer); ok {
-		return c.s.results.answer(ctx, answer)
+	if answer, ok := v.(wire.Answer); ok {
+		return c.s.results.Answer(ctx, answer)
 	}
-	return c.s.results.result(ctx, v)
+	return c.s.results.Result(ctx, v)
 }
 
 // failed makes the result of a failure, in the form of a set of tools.
-func (s *api) failed(ctx context.Context, set *Toolset, err error) (*mcp.CallToolResult, error) {
+func (s *api) failed(ctx context.Context, set *toolset.Set, err error) (*mcp.CallToolResult, error) {
 	if set.Fail == nil {
-		return s.results.failure(ctx, err)
+		return s.results.Failure(ctx, err)
 	}
 	if term.KindOf(err) == term.Internal {
 		s.log.Error("internal error", "error", err)
 	}
-	return s.results.answer(ctx, set.Fail(err))
+	return s.results.Answer(ctx, set.Fail(err))
 }
 
 // Once runs the call's action, or returns the result of an earlier call with the same request_id.
 func (c *invocation) Once(ctx context.Context) (any, error) {
 	id := c.Text("request_id")
-	if id == "" || !c.t.takes("request_id") {
+	if id == "" || !c.t.Takes("request_id") {
 		return c.do(ctx)
 	}
-	caller := callerFrom(ctx) // what another has done is not what this one may do
+	caller := identity.FromContext(ctx) // what another has done is not what this one may do
 	scope := c.t.Name + "/" + c.Text("session_id") + "/" + caller.Transport + "/" + caller.Token
 	return c.s.replays.do(ctx, scope, id, c.Arguments(), c.do)
 }

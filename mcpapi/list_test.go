@@ -1,4 +1,4 @@
-package mcpapi
+package mcpapi_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 )
 
@@ -18,10 +20,10 @@ const (
 // TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.
 func TestToolsList(t *testing.T) {
 	list := func(structured bool, revision string, sets ...string) json.RawMessage {
-		srv := NewServer(
-			Options{Sessions: session.NewManager(withFiles), Structured: structured, Toolsets: sets, Local: []string{"stdio"}},
+		srv := mcpapi.NewServer(
+			mcpapi.Options{Sessions: session.NewManager(mcptest.WithFiles), Structured: structured, Toolsets: sets, Local: []string{"stdio"}},
 		)
-		got := newAgent(t, srv, revision).request("tools/list", `{}`)
+		got := mcptest.NewAgent(t, srv, revision).Request("tools/list", `{}`)
 		var result struct {
 			Tools json.RawMessage
 		}
@@ -60,7 +62,7 @@ func TestToolsList(t *testing.T) {
 		)
 	}
 	golden.WriteString("\n}\n")
-	compareGolden(t, "tools_list.json", golden.Bytes())
+	mcptest.CompareGolden(t, "tools_list.json", golden.Bytes())
 
 	for range 3 {
 		if again := list(true, "2025-06-18", "core"); !bytes.Equal(again, structured) {

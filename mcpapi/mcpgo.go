@@ -8,6 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/toolset"
 )
 
 // mcp-go reads a tools/call seven times before the tool has it: the message for its method, its protocol revision and
@@ -64,7 +65,7 @@ func (s *api) readCall(params json.RawMessage) (t calledTool, r request, ok bool
 }
 
 // handler answers the calls of a tool that come by way of mcp-go.
-func (s *api) handler(set *Toolset, t *Tool) server.ToolHandlerFunc {
+func (s *api) handler(set *toolset.Set, t *toolset.Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		raw, err := rawArguments(req)
 		if err != nil {

@@ -1,4 +1,4 @@
-package mcpapi
+package mcpapi_test
 
 import (
 	"bufio"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
@@ -16,7 +18,7 @@ import (
 
 // A call that is answered without mcp-go, and one that mcp-go answers, get the same answer.
 func TestDirectAnswers(t *testing.T) {
-	srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: true})
 	for _, tt := range []struct {
 		params string
 		direct bool
@@ -59,7 +61,7 @@ func TestDirectAnswers(t *testing.T) {
 
 // The cost of a call from line to line: through the stdio transport, with a tool that does almost nothing.
 func BenchmarkCall(b *testing.B) {
-	srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: true})
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	done := make(chan error, 1)
@@ -73,7 +75,7 @@ func BenchmarkCall(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	round([]byte(initializeLine + "\n"))
+	round([]byte(mcptest.InitializeLine + "\n"))
 	call := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ptyctl_session_exec",` +
 		`"arguments":{"session_id":"none-12345678","cmd":"uname -a","timeout_ms":5000,"env":["A=b"]},"_meta":{"progressToken":1}}}` + "\n")
 	b.ReportAllocs()

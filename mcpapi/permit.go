@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/schema"
 	"ptyctl/term"
 )
 
 // permitted refuses an action that the caller may do on no session, for example a write by a read-only token.
-func (c *invocation) permitted(ctx context.Context, a Action) error {
-	caller := callerFrom(ctx)
+func (c *invocation) permitted(ctx context.Context, a schema.Action) error {
+	caller := identity.FromContext(ctx)
 	types := !a.Reads && c.OnlyReads(ctx)
 	if !types && !caller.Isolated {
 		return nil
@@ -20,14 +22,14 @@ func (c *invocation) permitted(ctx context.Context, a Action) error {
 		c.s.m.Refused(c.Acting(ctx, ""), id, c.Verb(), err)
 		return err
 	}
-	if s, err := c.s.m.Get(id); err == nil && !caller.sees(s.Info()) {
+	if s, err := c.s.m.Get(id); err == nil && !caller.Sees(s.Info()) {
 		return c.s.m.Hide(c.Acting(ctx, ""), c.Verb(), id)
 	}
 	return nil
 }
 
 // readsOnly says why an action is refused, and lists the actions that are allowed.
-func (c *invocation) readsOnly(caller Caller) error {
+func (c *invocation) readsOnly(caller identity.Caller) error {
 	what := c.t.Name
 	if c.Action() != "" {
 		what += " " + c.Action()

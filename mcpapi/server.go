@@ -10,6 +10,11 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/mcpapi/elicit"
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/subscribe"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 )
 
@@ -22,12 +27,12 @@ type Options struct {
 	ReadOnly   bool   // for every caller: only what does not type
 	// Toolsets names the sets to offer; CheckToolsets must have accepted the names. Empty: this package's own tools.
 	Toolsets []string
-	More     []Toolset // sets of others: offered if Toolsets names them
+	More     []toolset.Set // sets of others: offered if Toolsets names them
 	// Local lists the transports with clients that may see ptyctl_run, and files of this machine; a Gate decides what
 	// each of them may do. Empty: no transport.
 	Local []string
 
-	Limits
+	toolset.Limits
 
 	NoInteractive bool // never ask during a login
 	AllowForce    bool // a task without the lock may close by force
@@ -35,9 +40,9 @@ type Options struct {
 	Elicitation   bool // questions of a login are put to the person at the client, where the client can ask
 	JSONRPCErrors bool // failures are JSON-RPC errors on stdio; see rpcerror.go
 
-	Pages *Pages // for questions that no client may see the answer of; nil: they are left to the caller
+	Pages *elicit.Pages // for questions that no client may see the answer of; nil: they are left to the caller
 
-	Watch *Watch // also one of the Manager's observers; nil: clients get no notifications of changes
+	Watch *subscribe.Watch // also one of the Manager's observers; nil: clients get no notifications of changes
 
 	Logger *slog.Logger // nil: silent
 }
@@ -78,10 +83,10 @@ type api struct {
 	srv   *server.MCPServer
 	tools map[string]calledTool
 
-	shared    Shared
-	results   encoder
+	shared    toolset.Shared
+	results   wire.Encoder
 	replays   *replays
-	questions *questions
+	questions *elicit.Questions
 	reading   map[string]mcp.Tool // the tools as a caller that may only read sees them
 	placed    map[string]bool     // the tools that are about this machine
 	files     map[string]bool     // those that are about its files
@@ -97,8 +102,8 @@ type Server struct {
 
 // calledTool is a tool and its set.
 type calledTool struct {
-	set *Toolset
-	*Tool
+	set *toolset.Set
+	*toolset.Tool
 }
 
 // NewServer makes an MCP server with the tools. Each server has its own memory of retries and questions; sessions
@@ -115,8 +120,8 @@ func NewServer(o Options) *Server {
 		placed:   make(map[string]bool),
 		files:    make(map[string]bool),
 		farFiles: make(map[string]bool),
-		results:  encoder{Structured: o.Structured, JSONRPCErrors: o.JSONRPCErrors, Log: o.Logger},
-		shared: Shared{
+		results:  wire.Encoder{Structured: o.Structured, JSONRPCErrors: o.JSONRPCErrors, Log: o.Logger},
+		shared: toolset.Shared{
 			Sessions: o.Sessions, Version: o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
 			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Limits: o.Limits,
 		},
@@ -140,29 +145,29 @@ func NewServer(o Options) *Server {
 	for i := range sets {
 		set := &sets[i]
 		for _, t := range set.Tools {
-			srv.AddTool(s.declare(set, t.Table), s.handler(set, t))
+			srv.AddTool(s.declare(set, t.Tool), s.handler(set, t))
 			s.tools[t.Name] = calledTool{set, t}
 			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles
-			if r := t.forReading(); r != nil {
+			if r := t.ForReading(); r != nil {
 				s.reading[t.Name] = s.declare(set, r)
 			}
 		}
 	}
-	addResources(srv, hooks, s.m)
+	subscribe.AddResources(srv, hooks, s.m)
 	if o.Watch != nil {
-		o.Watch.serve(srv, hooks, s.m)
+		o.Watch.Serve(srv, hooks, s.m)
 	}
 	logCalls(hooks, s.log)
 	s.srv = srv
-	s.questions = newQuestions(questions{Client: srv, Logins: o.Elicitation, Pages: o.Pages, Log: s.log})
+	s.questions = elicit.New(elicit.Questions{Client: srv, Logins: o.Elicitation, Pages: o.Pages, Log: s.log})
 	return &Server{srv, s}
 }
 
 // declare returns the entry of a tool in tools/list.
-func (s *api) declare(set *Toolset, t *Table) mcp.Tool {
-	d := mcp.NewToolWithRawSchema(t.Name, t.description(), t.inputSchema())
+func (s *api) declare(set *toolset.Set, t *schema.Tool) mcp.Tool {
+	d := mcp.NewToolWithRawSchema(t.Name, t.Description(), t.InputSchema())
 	if s.o.Structured && len(t.Output) > 0 {
-		d.RawOutputSchema = t.outputSchema(set.failure())
+		d.RawOutputSchema = t.OutputSchema(set.FailureForm())
 	}
 	d.Annotations = annotations(t)
 	return d
@@ -170,7 +175,7 @@ func (s *api) declare(set *Toolset, t *Table) mcp.Tool {
 
 // annotations returns the hints of a tool that differ from the protocol's defaults: not read-only, destructive, not idempotent,
 // dealing with an open world.
-func annotations(t *Table) mcp.ToolAnnotation {
+func annotations(t *schema.Tool) mcp.ToolAnnotation {
 	a := mcp.ToolAnnotation{Title: t.Title}
 	if t.Hints.ReadOnly {
 		a.ReadOnlyHint = new(true)
@@ -190,7 +195,7 @@ func annotations(t *Table) mcp.ToolAnnotation {
 // forClient leaves out the output schemas for a client that gets no structured content: some insist that the one
 // comes with the other.
 func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
-	if s.results.structured(ctx) {
+	if s.results.StructuredFor(ctx) {
 		return list
 	}
 	plain := slices.Clone(list)

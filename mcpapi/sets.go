@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools"
+	"ptyctl/mcpapi/toolset"
 )
 
 // CheckToolsets refuses names that no set has, and sets that have a tool of the same name.
-func CheckToolsets(names []string, more []Toolset) error {
-	own := ownSets()
+func CheckToolsets(names []string, more []toolset.Set) error {
+	own := tools.Sets()
 	all := slices.Concat(own, more)
 	owner := make(map[string]string) // set, by tool
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(s Toolset) bool { return s.Name == name })
+		i := slices.IndexFunc(all, func(s toolset.Set) bool { return s.Name == name })
 		if i < 0 {
 			known := make([]string, len(all))
 			for i := range all {
@@ -37,18 +41,18 @@ func CheckToolsets(names []string, more []Toolset) error {
 }
 
 // setsOf returns the sets named, or this package's own, in the order of the tables.
-func setsOf(names []string, more []Toolset) []Toolset {
+func setsOf(names []string, more []toolset.Set) []toolset.Set {
 	if len(names) == 0 {
-		return ownSets()
+		return tools.Sets()
 	}
-	return slices.DeleteFunc(slices.Concat(ownSets(), more), func(s Toolset) bool { return !slices.Contains(names, s.Name) })
+	return slices.DeleteFunc(slices.Concat(tools.Sets(), more), func(s toolset.Set) bool { return !slices.Contains(names, s.Name) })
 }
 
 // Reference returns the reference of this program's own tools as a Markdown table.
 func Reference() string {
-	var tables []*Table
-	for _, t := range tools() {
-		tables = append(tables, t.Table)
+	var tables []*schema.Tool
+	for _, t := range tools.All() {
+		tables = append(tables, t.Tool)
 	}
-	return markdown(tables)
+	return schema.Markdown(tables)
 }

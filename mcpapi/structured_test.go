@@ -1,4 +1,4 @@
-package mcpapi
+package mcpapi_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"ptyctl/internal/sshserver"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 	"ptyctl/term"
 	"testing"
@@ -25,17 +27,17 @@ func TestStructuredContent(t *testing.T) {
 		{"2025-11-25", false, false},
 	} {
 		t.Run(fmt.Sprintf("%s %v", tt.revision, tt.option), func(t *testing.T) {
-			a := newAgent(
+			a := mcptest.NewAgent(
 				t,
-				NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}),
+				mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}),
 				tt.revision,
 			)
-			for _, r := range []reply{a.ok(sessionName, `{"action":"list"}`), a.call(sessionName, `{"action":"<&>"}`)} {
-				if got := r.structured != nil; got != tt.want {
-					t.Errorf("structured content is %s", r.structured)
+			for _, r := range []mcptest.Reply{a.OK(mcptest.SessionTool, `{"action":"list"}`), a.Call(mcptest.SessionTool, `{"action":"<&>"}`)} {
+				if got := r.Structured != nil; got != tt.want {
+					t.Errorf("structured content is %s", r.Structured)
 				}
-				if tt.want && string(r.structured) != r.text {
-					t.Errorf("text and structured content differ:\n%s\n%s", r.text, r.structured)
+				if tt.want && string(r.Structured) != r.Text {
+					t.Errorf("text and structured content differ:\n%s\n%s", r.Text, r.Structured)
 				}
 			}
 		})
@@ -44,17 +46,17 @@ func TestStructuredContent(t *testing.T) {
 
 // A client of a stateless revision says in each request which one it speaks.
 func TestStructuredContentStateless(t *testing.T) {
-	srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: true})
-	a := newAgent(t, srv, "2025-03-26")
-	got := a.request(
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+	a := mcptest.NewAgent(t, srv, "2025-03-26")
+	got := a.Request(
 		"tools/call",
 		`{"name":"ptyctl_session","arguments":{"action":"list"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`,
 	)
 	if got.Error != nil {
 		t.Fatal(got.Error)
 	}
-	if r := a.read(got.Result); r.isError {
-		t.Error(r.text)
+	if r := a.Read(got.Result); r.IsError {
+		t.Error(r.Text)
 	}
 }
 
@@ -68,23 +70,23 @@ var allBytes = func() []byte {
 }()
 
 func TestBase64BothWays(t *testing.T) {
-	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
-	l.open("")
+	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Handler: mcptest.Echo}})
+	l.Open("")
 	data := base64.StdEncoding.EncodeToString(allBytes)
 
-	r := l.ok(execName, `{"session_id":"$S","cmd":"cat","stdin":"`+data+`","stdin_encoding":"base64"}`)
+	r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"cat","stdin":"`+data+`","stdin_encoding":"base64"}`)
 	if r.Stdout != data || r.StdoutEncoding != "base64" || r.StdoutBytes != 256 {
 		t.Errorf("exec: got %q, %q", r.Stdout, r.StdoutEncoding)
 	}
-	w := l.ok(ioName, `{"action":"write","session_id":"$S","data":"`+data+`","encoding":"base64"}`)
+	w := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"`+data+`","encoding":"base64"}`)
 	if w.BytesWritten == nil || *w.BytesWritten != 256 || w.Cursor != "0" {
-		t.Errorf("write: got %s", w.text)
+		t.Errorf("write: got %s", w.Text)
 	}
 	var got []byte
 	for cursor := "0"; len(got) < 256; {
-		r := l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"`+cursor+`","timeout_ms":5000}`)
+		r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"`+cursor+`","timeout_ms":5000}`)
 		if r.TimedOut {
-			t.Fatalf("after %d bytes: %s", len(got), r.text)
+			t.Fatalf("after %d bytes: %s", len(got), r.Text)
 		}
 		part := []byte(r.Chunk)
 		if r.Encoding == "base64" {
@@ -95,18 +97,18 @@ func TestBase64BothWays(t *testing.T) {
 	if !bytes.Equal(got, allBytes) {
 		t.Errorf("read back %q", got)
 	}
-	r = l.ok(ioName, `{"action":"read","session_id":"$S","cursor":"65","max_bytes":3,"encoding":"base64"}`)
+	r = l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"65","max_bytes":3,"encoding":"base64"}`)
 	if r.Chunk != "QUJD" || r.Encoding != "base64" || r.NextCursor != "68" {
-		t.Errorf("asked for base64, got %s", r.text)
+		t.Errorf("asked for base64, got %s", r.Text)
 	}
-	l.fails(
-		ioName,
+	l.Fails(
+		mcptest.IOTool,
 		`{"action":"write","session_id":"$S","data":"not base64!","encoding":"base64"}`,
 		term.InvalidArgument,
 		"data is not valid base64",
 	)
-	l.fails(
-		execName,
+	l.Fails(
+		mcptest.ExecTool,
 		`{"session_id":"$S","cmd":"cat","stdin":"Yf8","stdin_encoding":"base64"}`,
 		term.InvalidArgument,
 		"stdin is not valid base64",
@@ -115,8 +117,8 @@ func TestBase64BothWays(t *testing.T) {
 }
 
 func TestJSONRPCErrors(t *testing.T) {
-	l, srv := newLabServer(t, labConfig{options: Options{JSONRPCErrors: true}})
-	l.agent = newAgent(t, srv, "")
+	l, srv := mcptest.NewServer(t, mcptest.Config{Options: mcpapi.Options{JSONRPCErrors: true}})
+	l.Agent = mcptest.NewAgent(t, srv, "")
 	for args, want := range map[string]struct {
 		code int
 		kind term.Kind
@@ -125,12 +127,12 @@ func TestJSONRPCErrors(t *testing.T) {
 		`{"action":"open"}`:                            {-32602, term.InvalidArgument},
 		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1,"username":"u","timeouts":{"connect_timeout_ms":5000}}`: {1001, term.ConnectFailed},
 	} {
-		got := l.request("tools/call", l.params(sessionName, args))
+		got := l.Request("tools/call", l.Params(mcptest.SessionTool, args))
 		if got.Result != nil || got.Error == nil || got.Error.Code != want.code || got.Error.Message == "" {
 			t.Errorf("%s: %s, %+v", args, got.Result, got.Error)
 			continue
 		}
-		var data reply
+		var data mcptest.Reply
 		if err := json.Unmarshal(got.Error.Data, &data); err != nil || data.ErrorCode != want.kind ||
 			data.Message != got.Error.Message ||
 			data.Retryable != want.kind.Retryable() {
@@ -138,8 +140,8 @@ func TestJSONRPCErrors(t *testing.T) {
 		}
 	}
 	// What does not fail is a result as ever, and so is a command that ends badly.
-	l.open("")
-	if r := l.ok(execName, `{"session_id":"$S","cmd":"exit 3"}`); *r.ExitCode != 3 {
-		t.Errorf("a command that ends badly: %s", r.text)
+	l.Open("")
+	if r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"exit 3"}`); *r.ExitCode != 3 {
+		t.Errorf("a command that ends badly: %s", r.Text)
 	}
 }

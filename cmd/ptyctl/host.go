@@ -14,7 +14,7 @@ import (
 	"ptyctl/internal/cliadvice"
 	"ptyctl/internal/direct"
 	"ptyctl/internal/logging"
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/profile"
 )
 
@@ -99,5 +99,5 @@ func checkHost(h direct.Host) error {
 
 // asPerson marks the calls of a command as a person's, for the audit log.
 func asPerson(ctx context.Context) context.Context {
-	return mcpapi.WithCaller(ctx, mcpapi.Caller{Transport: "cli", Operator: true, Message: cliadvice.Message})
+	return identity.WithCaller(ctx, identity.Caller{Transport: "cli", Operator: true, Message: cliadvice.Message})
 }

@@ -11,6 +11,8 @@ import (
 	"ptyctl/config"
 	"ptyctl/control"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/elicit"
+	"ptyctl/mcpapi/subscribe"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/metrics"
 	"ptyctl/session"
@@ -45,8 +47,8 @@ type App struct {
 
 	// The following are the zero value in an App for a command.
 	files   term.Files // of this machine; nil: none are offered
-	watch   *mcpapi.Watch
-	pages   *mcpapi.Pages
+	watch   *subscribe.Watch
+	pages   *elicit.Pages
 	server  *mcpapi.Server
 	http    *httpPort
 	control *controlSocket
@@ -124,7 +126,7 @@ func (a *App) offerMachine() (err error) {
 		return fmt.Errorf("%w (local.read_paths, local.write_paths)", err)
 	}
 	a.closers = append(a.closers, superviseLocal(a.cfg.Local, a.log))
-	a.watch, a.pages = mcpapi.NewWatch(), mcpapi.NewPages()
+	a.watch, a.pages = subscribe.NewWatch(), elicit.NewPages()
 	a.closers = append(a.closers, a.watch.Close, a.pages.Close)
 	if a.files, err = localFiles(a.cfg.FS); err != nil {
 		return err

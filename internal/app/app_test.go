@@ -13,7 +13,7 @@ import (
 	"ptyctl/control"
 	"ptyctl/internal/app"
 	"ptyctl/internal/app/apptest"
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 )
 
 type sessions struct{ Sessions []struct{ State string } }
@@ -111,7 +111,7 @@ func TestForCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := mcpapi.WithCaller(t.Context(), mcpapi.Caller{Transport: "cli", Operator: true})
+	ctx := identity.WithCaller(t.Context(), identity.Caller{Transport: "cli", Operator: true})
 	c, err := a.Client(ctx, 50*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ptyctl/config"
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -67,7 +67,7 @@ func SSHOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 		ConnectTimeout:    cfg.Session.ConnectTimeout,
 		KeepaliveInterval: keepalive, KeepaliveCountMax: cfg.SSH.KeepaliveCountMax,
 		MaxConnectionsPerHost: cfg.SSH.MaxConnectionsPerHost,
-		SettingName:           mcpapi.SettingName,
+		SettingName:           wire.SettingName,
 		Logger:                log,
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/mcpapi/toolset/kpty"
 	"ptyctl/mcpapi/toolset/pty"
@@ -15,7 +16,7 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: a.sessions, Version: a.version, Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly,
 		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm), Local: localTransports(cfg.Local),
-		Limits: mcpapi.Limits{
+		Limits: toolset.Limits{
 			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
 			ExecTimeout: cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
 			MaxConnectTimeout: cfg.Limits.MaxConnectTimeout,
@@ -29,8 +30,8 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 }
 
 // moreToolsets are the tools of other terminal servers, which are offered only by name.
-func moreToolsets(cfg config.Toolsets, ai *aiterm.Set) []mcpapi.Toolset {
-	return []mcpapi.Toolset{
+func moreToolsets(cfg config.Toolsets, ai *aiterm.Set) []toolset.Set {
+	return []toolset.Set{
 		ai.Toolset(),
 		pty.Toolset(pty.Options{BufferLines: cfg.PTY.MaxBufferLines}),
 		kpty.Toolset(),

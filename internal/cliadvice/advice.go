@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/term"
 )
 
@@ -99,8 +99,8 @@ func named(e *term.Error) string {
 	bare.Advice = ""
 	text := bare.Message()
 	names := slices.DeleteFunc([]string{
-		mcpapi.LimitName(term.FactOf[term.LimitReached](e).Limit),
-		mcpapi.SettingName(term.FactOf[term.Denial](e).Setting),
+		wire.LimitName(term.FactOf[term.LimitReached](e).Limit),
+		wire.SettingName(term.FactOf[term.Denial](e).Setting),
 		flags[term.FactOf[term.ArgumentFault](e).Field],
 	}, func(name string) bool { return name == "" || strings.Contains(text, name) })
 	if len(names) > 0 {

@@ -21,7 +21,7 @@ import (
 	"ptyctl/internal/attach"
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 )
 
 const password = "direct-password-1138"
@@ -59,7 +59,7 @@ func newHost(t *testing.T) *host {
 		}
 	})
 	h := &host{Host: Host{Protocol: "ssh", Host: "127.0.0.1", User: "me", Port: srv.Port()}}
-	h.ctx = mcpapi.WithCaller(t.Context(), mcpapi.Caller{Transport: "cli", Operator: true})
+	h.ctx = identity.WithCaller(t.Context(), identity.Caller{Transport: "cli", Operator: true})
 	for _, c := range []struct {
 		to   **control.Client
 		wait time.Duration

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 )
 
 // AttachmentHeader carries the proof that a request comes from a person who is attached
@@ -52,7 +52,7 @@ func (h *Handler) attach(w *answer, r *http.Request, _ *key) *refusal {
 
 // attachment sets the person who makes the request in c. A request without a proof has no
 // person. On a handler without attachments the header is ignored.
-func (h *Handler) attachment(r *http.Request, c *mcpapi.Caller) (bad *refusal) {
+func (h *Handler) attachment(r *http.Request, c *identity.Caller) (bad *refusal) {
 	shown := r.Header.Values(AttachmentHeader)
 	if h.attached == nil || len(shown) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"golang.org/x/time/rate"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/term"
 )
 
@@ -34,7 +34,7 @@ type Options struct {
 	Metrics   http.Handler  // handler of /metrics; nil: not found
 	Logger    *slog.Logger  // nil: no log
 
-	// Message returns the text of an error for a person at a command of ptyctl; see mcpapi.Caller. nil: no caller is one.
+	// Message returns the text of an error for a person at a command of ptyctl; see identity.Caller. nil: no caller is one.
 	Message func(*term.Error) string
 }
 
@@ -70,8 +70,8 @@ type Handler struct {
 	srv      *server.MCPServer
 	mcp      *server.StreamableHTTPServer
 	tokens   keyring
-	attached *mcpapi.Attachments // nil: no attachments
-	tell     rate.Sometimes      // limits the log entries about wrong tokens
+	attached *identity.Attachments // nil: no attachments
+	tell     rate.Sometimes        // limits the log entries about wrong tokens
 	sessions *mcpSessions
 	calls    chan struct{} // holds one element for each request being served
 	streams  chan struct{} // holds one element for each open stream
@@ -97,7 +97,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
 	if o.Operator {
-		h.attached = mcpapi.NewAttachments()
+		h.attached = identity.NewAttachments()
 	}
 	h.streamsDone, h.endStreams = context.WithCancelCause(context.Background())
 	h.callsDone, h.endCalls = context.WithCancelCause(context.Background())
@@ -219,8 +219,8 @@ func (h *Handler) rescue(w *answer, r *http.Request) {
 }
 
 // caller identifies the sender of r.
-func (h *Handler) caller(r *http.Request, t *key) (mcpapi.Caller, *refusal) {
-	c := mcpapi.Caller{
+func (h *Handler) caller(r *http.Request, t *key) (identity.Caller, *refusal) {
+	c := identity.Caller{
 		Transport: h.o.Transport,
 		Token:     t.Name,
 		ReadOnly:  h.o.ReadOnly || t.ReadOnly,

@@ -14,7 +14,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
 )
 
@@ -100,7 +100,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		err.header("Retry-After", "1")
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(mcpapi.WithCaller(r.Context(), caller))
+	ctx, cancel := context.WithCancelCause(identity.WithCaller(r.Context(), caller))
 	defer cancel(nil)
 	defer context.AfterFunc(done, func() { cancel(errShutdown) })()
 	if stream && m != nil { // only a stream ends with its session

@@ -18,6 +18,7 @@ import (
 	"ptyctl/internal/bufpipe"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/subscribe"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -78,7 +79,7 @@ func serveOn(
 		host:   host,
 		client: &http.Client{Transport: &http.Transport{DialContext: dial, MaxConnsPerHost: 0, MaxIdleConnsPerHost: 300}},
 	}
-	watch := mcpapi.NewWatch()
+	watch := subscribe.NewWatch()
 	tb.Cleanup(watch.Close)
 	observers = append(observers, watch)
 	s.sessions = session.NewManager(session.Config{

@@ -7,7 +7,7 @@
 //	sessions := session.NewManager(session.Config{Observers: []term.Observer{set}, ...})
 //	srv := mcpapi.NewServer(mcpapi.Options{
 //		Sessions: sessions,
-//		More:     []mcpapi.Toolset{set.Toolset()},
+//		More:     []toolset.Set{set.Toolset()},
 //		Toolsets: []string{set.Name()},
 //		...
 //	})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/term"
 )
 
@@ -84,7 +84,7 @@ type failure struct {
 type details struct {
 	Retryable bool   `json:"retryable"` // the same call may succeed later
 	ID        string `json:"id,omitempty"`
-	*mcpapi.Details
+	*wire.Details
 	Result any `json:"result,omitempty"` // partial result
 }
 
@@ -95,7 +95,7 @@ func newFailure(err error) failure {
 	kind := term.KindOf(err)
 	out := failure{Code: codes[kind], Message: internalFault, Details: details{Retryable: kind.Retryable()}}
 	if e, ok := errors.AsType[*term.Error](err); ok {
-		out.Details.ID, out.Details.Details = e.Session, mcpapi.DetailsOf(e)
+		out.Details.ID, out.Details.Details = e.Session, wire.DetailsOf(e)
 		if kind != term.Internal || e.Msg != "" {
 			out.Message = message(e)
 		}
@@ -114,7 +114,7 @@ func newFailure(err error) failure {
 	return out
 }
 
-func (f failure) answer() mcpapi.Answer { return answer(f, true) }
+func (f failure) answer() wire.Answer { return answer(f, true) }
 
 const internalFault = "internal error in ptyctl: the cause is in its log; other terminals are not affected"
 
@@ -143,5 +143,5 @@ func message(e *term.Error) string {
 	case term.Busy:
 		return "terminal busy: it takes no input now; read its output with pty_read, and try again"
 	}
-	return mcpapi.Plain(e)
+	return wire.Plain(e)
 }

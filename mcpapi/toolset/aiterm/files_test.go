@@ -13,13 +13,14 @@ import (
 
 	"ptyctl/fsx"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/session"
 )
 
 // Files can be written, read in part, and listed.
 func TestFiles(t *testing.T) {
-	l, dir := newFileLab(t, mcpapi.Options{Limits: mcpapi.Limits{MaxFileRead: 1000}}, fsx.Limits{Write: 5000})
+	l, dir := newFileLab(t, mcpapi.Options{Limits: toolset.Limits{MaxFileRead: 1000}}, fsx.Limits{Write: 5000})
 	data := bytes.Repeat([]byte{0, 0xff, 'a', '\n'}, 1000)
 	if r := l.ok("fs_writeFile", fmt.Sprintf(`{"path":%q,"data":%q,"mode":"0640"}`, dir+"/file",
 		base64.StdEncoding.EncodeToString(data))); r.Bytes != 4000 {

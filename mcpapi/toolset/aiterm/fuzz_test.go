@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -60,7 +61,7 @@ func FuzzArguments(f *testing.F) {
 		mcpapi.Options{
 			Sessions: manager,
 			Local:    []string{"stdio"},
-			More:     []mcpapi.Toolset{set.Toolset()},
+			More:     []toolset.Set{set.Toolset()},
 			Toolsets: []string{set.Name()},
 		},
 	)

@@ -20,6 +20,7 @@ import (
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/stdio"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/ptyx"
 	"ptyctl/session"
@@ -76,7 +77,7 @@ func newLab(t *testing.T, o mcpapi.Options, c session.Config) *lab {
 	l.manager = session.NewManager(c)
 	t.Cleanup(func() { l.manager.Close(context.Background()) })
 	o.Sessions, o.Structured, o.Logger, o.Local = l.manager, true, c.Logger, []string{"stdio"}
-	o.Version, o.More, o.Toolsets = "1.2.3", []mcpapi.Toolset{set.Toolset()}, []string{set.Name()}
+	o.Version, o.More, o.Toolsets = "1.2.3", []toolset.Set{set.Toolset()}, []string{set.Name()}
 	l.server = mcpapi.NewServer(o)
 	l.client = l.connect()
 	list, err := l.client.ListTools(t.Context(), nil)

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -168,7 +171,7 @@ func TestIsolation(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	call := func(token, tool, arguments string) (r reply) {
 		t.Helper()
-		ctx := mcpapi.WithCaller(t.Context(), mcpapi.Caller{Transport: "http", Token: token, Isolated: true})
+		ctx := identity.WithCaller(t.Context(), identity.Caller{Transport: "http", Token: token, Isolated: true})
 		answer, err := json.Marshal(
 			l.server.HandleMessage(
 				ctx,
@@ -326,12 +329,12 @@ func TestGoldenAnswers(t *testing.T) {
 // name.
 func TestOffered(t *testing.T) {
 	set := aiterm.New().Toolset()
-	other := mcpapi.Toolset{Name: "pty", Tools: []*mcpapi.Tool{{Table: &mcpapi.Table{Name: "pty_read"}}}}
-	err := mcpapi.CheckToolsets([]string{"aiterm", "pty"}, []mcpapi.Toolset{set, other})
+	other := toolset.Set{Name: "pty", Tools: []*toolset.Tool{{Tool: &schema.Tool{Name: "pty_read"}}}}
+	err := mcpapi.CheckToolsets([]string{"aiterm", "pty"}, []toolset.Set{set, other})
 	if err == nil || !strings.Contains(err.Error(), "pty_read") {
 		t.Errorf("CheckToolsets with two tools pty_read = %v, want an error that names it", err)
 	}
-	if err := mcpapi.CheckToolsets([]string{"core", "aiterm"}, []mcpapi.Toolset{set, other}); err != nil {
+	if err := mcpapi.CheckToolsets([]string{"core", "aiterm"}, []toolset.Set{set, other}); err != nil {
 		t.Error(err)
 	}
 }

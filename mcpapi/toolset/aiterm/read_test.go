@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/session"
 )
@@ -48,7 +49,7 @@ func TestChunks(t *testing.T) {
 
 // A read waits for its timeout, or until there is output.
 func TestReadWaits(t *testing.T) {
-	l := newLab(t, mcpapi.Options{Limits: mcpapi.Limits{MaxWait: 2 * time.Second}}, session.Config{})
+	l := newLab(t, mcpapi.Options{Limits: toolset.Limits{MaxWait: 2 * time.Second}}, session.Config{})
 	id := l.open(`["sh","-c","echo up; read line; sleep 0.3; echo done"]`, "")
 	_, seq := l.until(id, 0, "up\r\n")
 	read := `{"id":"` + id + `","since_seq":` + itoa(seq) + `,"timeout_ms":`
@@ -70,7 +71,7 @@ func TestReadWaits(t *testing.T) {
 
 // max_bytes cuts a chunk that no reader has received, and never a final one.
 func TestReadCut(t *testing.T) {
-	l := newLab(t, mcpapi.Options{Limits: mcpapi.Limits{MaxReadBytes: 64 << 10}}, session.Config{})
+	l := newLab(t, mcpapi.Options{Limits: toolset.Limits{MaxReadBytes: 64 << 10}}, session.Config{})
 	id := l.open(`["sh","-c","stty raw -echo; seq 20000"]`, "")
 	var data strings.Builder
 	var seq uint64

@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -30,12 +31,12 @@ func New() *Set { return &Set{began: time.Now(), terminals: make(map[string]*num
 func (*Set) Name() string { return "aiterm" }
 
 // Toolset returns the tools for [mcpapi.Options].
-func (s *Set) Toolset() mcpapi.Toolset {
-	return mcpapi.Toolset{
+func (s *Set) Toolset() toolset.Set {
+	return toolset.Set{
 		Name:         s.Name(),
 		Tools:        s.tools(),
 		Instructions: instructions,
-		Fail:         func(err error) mcpapi.Answer { return newFailure(err).answer() },
+		Fail:         func(err error) wire.Answer { return newFailure(err).answer() },
 		Failure:      failure{},
 	}
 }
@@ -83,7 +84,7 @@ func (s *Set) terminal(ctx context.Context, c *call, verb term.Verb, id string) 
 
 // A call is one call of a tool of this set.
 type call struct {
-	*mcpapi.Call
+	*toolset.Call
 	id       string // correlation id, in the answer and in the audit log
 	began    time.Time
 	warnings []string
@@ -104,12 +105,12 @@ func (m *meta) stamp(c *call) {
 // A result is a struct that embeds meta.
 type result interface{ stamp(c *call) }
 
-// handler adapts do to mcpapi.Handler. It gives the call a correlation id, which the
+// handler adapts do to toolset.Handler. It gives the call a correlation id, which the
 // audit log gets through the term.Actor.
 func handler[A any, R result](
 	do func(ctx context.Context, c *call, in *A) (R, error),
-) func(context.Context, *mcpapi.Call, *A) (any, error) {
-	return func(ctx context.Context, given *mcpapi.Call, in *A) (any, error) {
+) func(context.Context, *toolset.Call, *A) (any, error) {
+	return func(ctx context.Context, given *toolset.Call, in *A) (any, error) {
 		c := &call{Call: given, id: newCorrelation(), began: time.Now()}
 		actor := term.ActorFrom(ctx)
 		actor.Call = c.id
@@ -127,11 +128,11 @@ func handler[A any, R result](
 func newCorrelation() string { return "call-" + strings.ToLower(rand.Text()[:16]) }
 
 // answer returns v as JSON. The fields keep the order of the struct.
-func answer(v any, isError bool) mcpapi.Answer {
+func answer(v any, isError bool) wire.Answer {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // every type here can be encoded
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	return mcpapi.Answer{Text: string(text), Structured: text, IsError: isError}
+	return wire.Answer{Text: string(text), Structured: text, IsError: isError}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -84,12 +84,12 @@ func (s *Set) shellRun(ctx context.Context, c *call, in *shellArgs) (*shellOut, 
 	case r.Exit.Limit != "" && r.Exit.Code == 0: // the program went on without the resource
 		c.warnings = append(
 			c.warnings,
-			"program reached the operator's limit "+mcpapi.LimitName(r.Exit.Limit)+" (see [local] in the configuration)",
+			"program reached the operator's limit "+wire.LimitName(r.Exit.Limit)+" (see [local] in the configuration)",
 		)
 	case r.Exit.Limit != "":
 		return nil, &incomplete{&term.Error{
 			Kind: term.LimitExceeded, Facts: term.Facts{term.LimitReached{Limit: r.Exit.Limit}},
-			Msg: "program stopped at the operator's limit " + mcpapi.LimitName(r.Exit.Limit) +
+			Msg: "program stopped at the operator's limit " + wire.LimitName(r.Exit.Limit) +
 				" (see [local] in the configuration); details.result has its output",
 		}, out}
 	case !r.Exit.Known:

@@ -9,6 +9,7 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -83,7 +84,7 @@ func TestEnvironment(t *testing.T) {
 
 // A program that exceeds its timeout is stopped. The failure has its output.
 func TestShellTimeout(t *testing.T) {
-	l := newLab(t, mcpapi.Options{Limits: mcpapi.Limits{MaxWait: 2 * time.Second}}, session.Config{})
+	l := newLab(t, mcpapi.Options{Limits: toolset.Limits{MaxWait: 2 * time.Second}}, session.Config{})
 	r := l.fails(
 		"shell_run",
 		`{"argv":["sh","-c","trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done"],`+path+`,"timeout_ms":300}`,
@@ -115,7 +116,7 @@ func TestShellTimeout(t *testing.T) {
 // Output beyond the limit is cut in the middle and reported. Nothing is kept after the
 // call.
 func TestShellCaps(t *testing.T) {
-	l := newLab(t, mcpapi.Options{Limits: mcpapi.Limits{MaxReadBytes: 1000}}, session.Config{})
+	l := newLab(t, mcpapi.Options{Limits: toolset.Limits{MaxReadBytes: 1000}}, session.Config{})
 	r := l.ok("shell_run", `{"argv":["sh","-c","seq 20000; echo short >&2"],`+path+`}`)
 	text := string(r.Stdout)
 	if *r.RC != 0 || !r.StdoutTruncated || r.StderrTruncated || len(text) > 1000 || r.StdoutOmitted == nil ||

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -74,13 +74,13 @@ type failure struct {
 	Cause     term.Kind `json:"cause"` // the same in ptyctl's own codes, which are finer
 	SessionID string    `json:"session_id,omitempty"`
 
-	*shown                  // output before the failure
-	Omitted int64           `json:"omitted_bytes,omitempty"`
-	Stopped *bool           `json:"stopped,omitempty"` // [PTY_TIMEOUT of run] whether the command has ended
-	ExecID  string          `json:"exec_id,omitempty"` // [run] pass it to run for more of the output
-	Waiting *mcpapi.Waiting `json:"waiting_for,omitempty"`
-	Bytes   *int            `json:"bytes_written,omitempty"`
-	ending                  // [PTY_PROCESS_EXITED]
+	*shown                // output before the failure
+	Omitted int64         `json:"omitted_bytes,omitempty"`
+	Stopped *bool         `json:"stopped,omitempty"` // [PTY_TIMEOUT of run] whether the command has ended
+	ExecID  string        `json:"exec_id,omitempty"` // [run] pass it to run for more of the output
+	Waiting *wire.Waiting `json:"waiting_for,omitempty"`
+	Bytes   *int          `json:"bytes_written,omitempty"`
+	ending                // [PTY_PROCESS_EXITED]
 
 	Field   string   `json:"field,omitempty"`   // [PTY_INVALID_ARGUMENT] and the next two
 	Allowed []string `json:"allowed,omitempty"` // values that Field may have
@@ -106,7 +106,7 @@ func newFailure(err error, action string) *failure {
 		SessionID: e.Session,
 		err:       err,
 	}
-	if d := mcpapi.DetailsOf(e); d != nil {
+	if d := wire.DetailsOf(e); d != nil {
 		f.Waiting, f.Bytes, f.Field, f.Allowed, f.Example = d.WaitingFor, d.BytesWritten, d.Field, d.Allowed, d.Example
 	}
 	f.Message = advice(e, action)
@@ -116,14 +116,14 @@ func newFailure(err error, action string) *failure {
 	return f
 }
 
-// fail implements mcpapi.Toolset.Fail.
-func fail(err error) mcpapi.Answer {
+// fail implements toolset.Set.Fail.
+func fail(err error) wire.Answer {
 	f, ok := errors.AsType[*failure](err)
 	if !ok { // refused before an action was chosen
 		f = newFailure(err, "")
 	}
 	text, _ := encode(f) // encodes only strings and numbers and cannot fail
-	return mcpapi.Answer{Text: string(text), Structured: text, IsError: true}
+	return wire.Answer{Text: string(text), Structured: text, IsError: true}
 }
 
 // failure describes an error on the call's session. If the program has ended, it adds the
@@ -173,9 +173,9 @@ func (c *call) failed(ctx context.Context, err error) error {
 // k_pty. The messages of the session package cannot be used for these kinds, because they
 // do not name k_pty's actions.
 func advice(e *term.Error, action string) string {
-	d := mcpapi.DetailsOf(e)
+	d := wire.DetailsOf(e)
 	if d == nil {
-		d = new(mcpapi.Details)
+		d = new(wire.Details)
 	}
 	switch e.Kind {
 	case term.NotFound:
@@ -204,14 +204,14 @@ func advice(e *term.Error, action string) string {
 		return "no such shell, or not executable: pass the path of a program as shell, without arguments, " +
 			"or omit shell for the user's own"
 	case action == "write" && d.BytesWritten != nil:
-		return mcpapi.Plain(e) + `; read shows the program's output, write \u0003 may interrupt it, kill ends the session`
+		return wire.Plain(e) + `; read shows the program's output, write \u0003 may interrupt it, kill ends the session`
 	}
-	return mcpapi.Plain(e)
+	return wire.Plain(e)
 }
 
 // busy says why nothing can be typed now: a question of the login, a program other than
 // the shell, or a command that run has started.
-func busy(d *mcpapi.Details) string {
+func busy(d *wire.Details) string {
 	switch {
 	case d.Prompt != nil:
 		return fmt.Sprintf("the login of this session asks a question (%s): answer with write; "+
@@ -225,7 +225,7 @@ func busy(d *mcpapi.Details) string {
 }
 
 // limit names the operator's limit that the call has reached.
-func limit(d *mcpapi.Details, action string) string {
+func limit(d *wire.Details, action string) string {
 	if action == "read" || action == "talk" {
 		return "too many reads are waiting (" + d.Limit + "): read again with timeout_ms 0, which does not wait, or later"
 	}

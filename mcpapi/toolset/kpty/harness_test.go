@@ -17,7 +17,10 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/stdio"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/ptyx"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -68,9 +71,9 @@ type reply struct {
 	ExitReason  string `json:"exit_code_reason"`
 	Running     bool
 	Stopped     *bool
-	ExecID      string          `json:"exec_id"`
-	Waiting     *mcpapi.Waiting `json:"waiting_for"`
-	TimedOut    bool            `json:"timed_out"`
+	ExecID      string        `json:"exec_id"`
+	Waiting     *wire.Waiting `json:"waiting_for"`
+	TimedOut    bool          `json:"timed_out"`
 	EOF         bool
 	More        bool
 	DoneReason  string `json:"done_reason"`
@@ -111,14 +114,14 @@ func newAgent(tb testing.TB, c setting) *agent {
 	a := &agent{tb: tb, manager: session.NewManager(c.sessions), waiting: make(map[int]chan answer)}
 	tb.Cleanup(func() { a.manager.Close(context.Background()) })
 	c.options.Sessions, c.options.Structured, c.options.Logger = a.manager, true, c.sessions.Logger
-	c.options.More, c.options.Toolsets, c.options.Local = []mcpapi.Toolset{Toolset()}, []string{"k_pty"}, []string{"stdio"}
+	c.options.More, c.options.Toolsets, c.options.Local = []toolset.Set{Toolset()}, []string{"k_pty"}, []string{"stdio"}
 	a.server = mcpapi.NewServer(c.options)
-	a.serve(mcpapi.Caller{})
+	a.serve(identity.Caller{})
 	return a
 }
 
 // as connects another client with the given identity to the same server.
-func (a *agent) as(caller mcpapi.Caller) *agent {
+func (a *agent) as(caller identity.Caller) *agent {
 	a.tb.Helper()
 	b := &agent{tb: a.tb, manager: a.manager, server: a.server, waiting: make(map[int]chan answer)}
 	b.serve(caller)
@@ -126,13 +129,13 @@ func (a *agent) as(caller mcpapi.Caller) *agent {
 }
 
 // serve runs the server and reads its answers until the test ends.
-func (a *agent) serve(caller mcpapi.Caller) {
+func (a *agent) serve(caller identity.Caller) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	a.in = inW
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := stdio.Serve(mcpapi.WithCaller(context.Background(), caller), a.server, inR, outW,
+		if err := stdio.Serve(identity.WithCaller(context.Background(), caller), a.server, inR, outW,
 			stdio.Options{DrainTimeout: time.Millisecond}); err != nil {
 			a.tb.Error(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -70,11 +70,11 @@ type readOut struct {
 	OK        bool   `json:"ok"`
 	SessionID string `json:"session_id"`
 	shown
-	TimedOut bool            `json:"timed_out"` // no output came in time
-	More     bool            `json:"more,omitempty"`
-	EOF      bool            `json:"eof"`
-	Waiting  *mcpapi.Waiting `json:"waiting_for,omitempty"`
-	*ending                  // at eof
+	TimedOut bool          `json:"timed_out"` // no output came in time
+	More     bool          `json:"more,omitempty"`
+	EOF      bool          `json:"eof"`
+	Waiting  *wire.Waiting `json:"waiting_for,omitempty"`
+	*ending                // at eof
 }
 
 // shown is the part of a result that holds output.
@@ -171,7 +171,7 @@ func (c *call) readOn(ctx context.Context) (any, error) {
 		end := endingOf(c.s)
 		out.ending = &end
 	case !out.More:
-		out.Waiting = (*mcpapi.Waiting)(c.s.Waiting())
+		out.Waiting = (*wire.Waiting)(c.s.Waiting())
 	}
 	return out, nil
 }

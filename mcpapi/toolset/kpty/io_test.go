@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/session"
 )
 
@@ -410,11 +410,11 @@ func TestBookmarksEnd(t *testing.T) {
 // Callers that may only read take no output away from the agent or from each other.
 func TestReadersApart(t *testing.T) {
 	a := newAgent(t, setting{})
-	one, other := mcpapi.Caller{
+	one, other := identity.Caller{
 		Transport: "http",
 		Token:     "one",
 		ReadOnly:  true,
-	}, mcpapi.Caller{
+	}, identity.Caller{
 		Transport: "http",
 		Token:     "other",
 		ReadOnly:  true,

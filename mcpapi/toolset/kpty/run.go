@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/session/prompt"
 	"ptyctl/term"
@@ -25,14 +25,14 @@ type runOut struct {
 	OK        bool   `json:"ok" is:"listed"`
 	SessionID string `json:"session_id" is:"listed"`
 	shown
-	Omitted  int64           `json:"omitted_bytes,omitempty"` // from the middle of the output
-	ExitCode *int            `json:"exit_code,omitempty" is:"listed"`
-	Reason   string          `json:"exit_code_reason,omitempty"` // why there is no exit code
-	Took     int64           `json:"duration_ms"`                // milliseconds
-	Running  bool            `json:"running,omitempty" is:"listed"`
-	ExecID   string          `json:"exec_id,omitempty" is:"listed"`
-	Waiting  *mcpapi.Waiting `json:"waiting_for,omitempty" is:"listed"`
-	Warnings []string        `json:"warnings,omitempty"`
+	Omitted  int64         `json:"omitted_bytes,omitempty"` // from the middle of the output
+	ExitCode *int          `json:"exit_code,omitempty" is:"listed"`
+	Reason   string        `json:"exit_code_reason,omitempty"` // why there is no exit code
+	Took     int64         `json:"duration_ms"`                // milliseconds
+	Running  bool          `json:"running,omitempty" is:"listed"`
+	ExecID   string        `json:"exec_id,omitempty" is:"listed"`
+	Waiting  *wire.Waiting `json:"waiting_for,omitempty" is:"listed"`
+	Warnings []string      `json:"warnings,omitempty"`
 }
 
 // run runs a command in the session's shell. The session types it between two markers
@@ -160,7 +160,7 @@ func isCmd(program string) bool {
 func (c *call) result(res session.ExecResult) *runOut {
 	out := &runOut{
 		OK: true, SessionID: c.s.ID(), Took: res.Duration.Milliseconds(), Reason: res.ExitReason,
-		Running: res.Done == session.DoneRunning, ExecID: res.ID, Waiting: (*mcpapi.Waiting)(res.WaitingFor),
+		Running: res.Done == session.DoneRunning, ExecID: res.ID, Waiting: (*wire.Waiting)(res.WaitingFor),
 	}
 	if res.Exit.Known {
 		out.ExitCode = &res.Exit.Code

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -17,9 +17,9 @@ type talkOut struct {
 	OK        bool   `json:"ok"`
 	SessionID string `json:"session_id"`
 	shown
-	Reason  session.Reason  `json:"done_reason"` // "prompt", "idle", "sentinel", "eof" or "full"
-	Waiting *mcpapi.Waiting `json:"waiting_for,omitempty"`
-	*ending                 // at eof
+	Reason  session.Reason `json:"done_reason"` // "prompt", "idle", "sentinel", "eof" or "full"
+	Waiting *wire.Waiting  `json:"waiting_for,omitempty"`
+	*ending                // at eof
 }
 
 // talk types one line into the program that has the terminal and returns its answer. The
@@ -123,7 +123,7 @@ func (c *call) answered(ctx context.Context, k session.Chunk) (any, error) {
 		out.ending = &end
 	}
 	if k.Next == k.Buffer.End && !k.EOF {
-		out.Waiting = (*mcpapi.Waiting)(c.s.Waiting())
+		out.Waiting = (*wire.Waiting)(c.s.Waiting())
 	}
 	return out, nil
 }

@@ -4,7 +4,7 @@
 //	srv := mcpapi.NewServer(mcpapi.Options{
 //		Sessions: manager,
 //		Toolsets: []string{"pty"},
-//		More:     []mcpapi.Toolset{pty.Toolset(pty.Options{})},
+//		More:     []toolset.Set{pty.Toolset(pty.Options{})},
 //		Local:    []string{"stdio"},
 //	})
 //

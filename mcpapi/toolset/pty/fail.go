@@ -3,15 +3,15 @@ package pty
 import (
 	"errors"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/term"
 )
 
-// fail implements mcpapi.Toolset.Fail. Those servers return failures as text that starts
+// fail implements toolset.Set.Fail. Those servers return failures as text that starts
 // with "Error: "; fail also marks the result as an error, for clients that display errors
 // differently.
-func fail(err error) mcpapi.Answer {
-	return mcpapi.Answer{Text: "Error: " + reason(err), IsError: true}
+func fail(err error) wire.Answer {
+	return wire.Answer{Text: "Error: " + reason(err), IsError: true}
 }
 
 // reason returns the message of a failure. Messages for an unknown session and for a
@@ -25,9 +25,9 @@ func reason(err error) string {
 	case e.Kind == term.NotFound && e.Session != "":
 		return "PTY session not found: " + visible(cut(e.Session, maxShown))
 	case e.Kind == term.PolicyDenied:
-		return "Permission denied: " + mcpapi.Plain(e)
+		return "Permission denied: " + wire.Plain(e)
 	default:
-		return mcpapi.Plain(e)
+		return wire.Plain(e)
 	}
 }
 

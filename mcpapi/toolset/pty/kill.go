@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
 )
 
 // kill ends a session's program. With cleanup it also removes the session and its output;
 // otherwise the output stays readable.
-func (s *set) kill(ctx context.Context, c *mcpapi.Call, in *killArgs) (any, error) {
+func (s *set) kill(ctx context.Context, c *toolset.Call, in *killArgs) (any, error) {
 	t, err := s.find(ctx, c, term.VerbClose, in.ID)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (s *set) kill(ctx context.Context, c *mcpapi.Call, in *killArgs) (any, erro
 		s.terminals.remove(in.ID)
 		c.Forget(t.Session)
 	}
-	return mcpapi.Answer{Text: v.ended(ran, in.Cleanup)}, nil
+	return wire.Answer{Text: v.ended(ran, in.Cleanup)}, nil
 }
 
 // ended returns the result of kill. The first line says whether the program ran before.

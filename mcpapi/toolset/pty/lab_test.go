@@ -15,7 +15,9 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/stdio"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/ptyx"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -39,7 +41,7 @@ func newLab(tb testing.TB, o Options, sessions session.Config, server mcpapi.Opt
 	sessions.Logger = leaktest.Log(tb)
 	m := session.NewManager(sessions)
 	tb.Cleanup(func() { m.Close(context.Background()) })
-	server.Sessions, server.More, server.Logger = m, []mcpapi.Toolset{Toolset(o)}, sessions.Logger
+	server.Sessions, server.More, server.Logger = m, []toolset.Set{Toolset(o)}, sessions.Logger
 	if server.Toolsets == nil {
 		server.Toolsets = []string{"pty"}
 	}
@@ -55,7 +57,7 @@ type client struct {
 }
 
 // connect starts one client for each caller.
-func connect(tb testing.TB, l *lab, callers ...mcpapi.Caller) []client {
+func connect(tb testing.TB, l *lab, callers ...identity.Caller) []client {
 	tb.Helper()
 	srv := mcpapi.NewServer(l.options)
 	clients := make([]client, len(callers))
@@ -64,7 +66,7 @@ func connect(tb testing.TB, l *lab, callers ...mcpapi.Caller) []client {
 		outR, outW := io.Pipe()
 		var serving sync.WaitGroup
 		serving.Go(func() {
-			if err := stdio.Serve(mcpapi.WithCaller(context.Background(), caller), srv, inR, outW,
+			if err := stdio.Serve(identity.WithCaller(context.Background(), caller), srv, inR, outW,
 				stdio.Options{DrainTimeout: time.Millisecond}); err != nil {
 				tb.Error(err)
 			}
@@ -87,7 +89,7 @@ func connect(tb testing.TB, l *lab, callers ...mcpapi.Caller) []client {
 // start starts a lab with the defaults of ptyctl, and one client.
 func start(tb testing.TB) client {
 	tb.Helper()
-	return connect(tb, newLab(tb, Options{}, session.Config{}, mcpapi.Options{}), mcpapi.Caller{})[0]
+	return connect(tb, newLab(tb, Options{}, session.Config{}, mcpapi.Options{}), identity.Caller{})[0]
 }
 
 // try calls a tool and returns its text.

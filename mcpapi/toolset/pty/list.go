@@ -4,18 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 )
 
 // list shows the sessions that pty_spawn has opened and that the caller may see.
-func (s *set) list(ctx context.Context, c *mcpapi.Call, _ *struct{}) (any, error) {
+func (s *set) list(ctx context.Context, c *toolset.Call, _ *struct{}) (any, error) {
 	var views []view
 	for _, i := range c.Sessions(ctx) {
 		if t := s.terminals.get(i.ID); t != nil {
 			views = append(views, t.view(i))
 		}
 	}
-	return mcpapi.Answer{Text: listed(views)}, nil
+	return wire.Answer{Text: listed(views)}, nil
 }
 
 // listed formats the list in the words of those servers.

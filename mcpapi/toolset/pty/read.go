@@ -7,7 +7,9 @@ import (
 	"regexp"
 	"regexp/syntax"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/term"
 )
 
@@ -17,7 +19,7 @@ const (
 )
 
 // read returns a window of the session's lines, or of the lines that match a pattern.
-func (s *set) read(ctx context.Context, c *mcpapi.Call, in *readArgs) (any, error) {
+func (s *set) read(ctx context.Context, c *toolset.Call, in *readArgs) (any, error) {
 	t, err := s.find(ctx, c, term.VerbRead, in.ID)
 	if err != nil {
 		return nil, err
@@ -29,7 +31,7 @@ func (s *set) read(ctx context.Context, c *mcpapi.Call, in *readArgs) (any, erro
 	} else if err = t.search(ctx, &p, in); err != nil {
 		return nil, err
 	}
-	return mcpapi.Answer{Text: p.output(in.ID, st)}, nil
+	return wire.Answer{Text: p.output(in.ID, st)}, nil
 }
 
 // A page is a window of a session's lines, or of the lines that match.
@@ -90,7 +92,7 @@ func (t *terminal) search(ctx context.Context, p *page, in *readArgs) error {
 // compile compiles a pattern that is matched against single lines. The message of an
 // error starts like that of those servers and adds the part at fault.
 func compile(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
-	re, err := mcpapi.CompileRegexp(pattern, ignoreCase)
+	re, err := schema.CompileRegexp(pattern, ignoreCase)
 	if err == nil {
 		return re, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -14,7 +15,7 @@ import (
 // its call.
 func TestSearchBounds(t *testing.T) {
 	l := newLab(t, Options{}, session.Config{}, mcpapi.Options{})
-	c := connect(t, l, mcpapi.Caller{})[0]
+	c := connect(t, l, identity.Caller{})[0]
 	id := c.sh(
 		`head -c 65530 /dev/zero | tr '\0' x; printf 'in'; head -c 100 /dev/zero | tr '\0' y; echo out; echo next`,
 		"next\r\n",

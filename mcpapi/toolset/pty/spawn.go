@@ -8,14 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
 )
 
 // spawn opens a local session for the command. The size of 120x40 and the terminal type
 // xterm-256color are those of the PTY MCP server.
-func (s *set) spawn(ctx context.Context, c *mcpapi.Call, in *spawnArgs) (any, error) {
+func (s *set) spawn(ctx context.Context, c *toolset.Call, in *spawnArgs) (any, error) {
 	local := term.LocalOptions{Argv: slices.Concat([]string{in.Command}, in.Args), Dir: in.Workdir, Title: in.Title}
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		if name == "" || strings.Contains(name, "=") {
@@ -39,7 +40,7 @@ func (s *set) spawn(ctx context.Context, c *mcpapi.Call, in *spawnArgs) (any, er
 		return nil, notStarted(err, in.Command)
 	}
 	v := s.terminals.add(opened.Session, c.Listed).view(opened.Session.Info())
-	return mcpapi.Answer{Text: v.spawned()}, nil
+	return wire.Answer{Text: v.spawned()}, nil
 }
 
 // maxTitle is the most bytes of a title. Every list of sessions shows it, so it must stay
@@ -67,6 +68,6 @@ func notStarted(err error, command string) error {
 		return err
 	}
 	about := *e
-	about.Msg = fmt.Sprintf(`Failed to execute command "%s": %s`, visible(cut(command, maxShown)), mcpapi.Plain(e))
+	about.Msg = fmt.Sprintf(`Failed to execute command "%s": %s`, visible(cut(command, maxShown)), wire.Plain(e))
 	return &about
 }

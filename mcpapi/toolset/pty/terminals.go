@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -56,7 +56,7 @@ func (t *terminals) remove(id string) {
 // find returns the terminal with the given id if the caller may see it. A session of
 // another tool is not found, since it has no status and no line numbers of this set. Both
 // cases must give the same error, so that ids cannot be probed.
-func (s *set) find(ctx context.Context, c *mcpapi.Call, verb term.Verb, id string) (*terminal, error) {
+func (s *set) find(ctx context.Context, c *toolset.Call, verb term.Verb, id string) (*terminal, error) {
 	if _, err := c.Session(ctx, verb, id); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,8 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/policy"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -191,7 +193,7 @@ func TestKeys(t *testing.T) {
 // A write to a program that does not read ends with an error.
 func TestStuckWrite(t *testing.T) {
 	c := connect(t, newLab(t, Options{}, session.Config{WriteTimeout: 50 * time.Millisecond}, mcpapi.Options{}),
-		mcpapi.Caller{})[0]
+		identity.Caller{})[0]
 	id := c.sh("stty raw -echo; echo ready; sleep 1000", "ready")
 	c.fails("pty_write", about(id, `,"data":"`+strings.Repeat("x", 1<<20)+`"`), "Error: the program of "+id+" took ")
 }
@@ -255,8 +257,8 @@ func TestOutput(t *testing.T) {
 // If output exceeds the buffer, the newest lines remain, numbered from the oldest one
 // kept. No result exceeds the operator's limit.
 func TestBounds(t *testing.T) {
-	l := newLab(t, Options{BufferLines: 10}, session.Config{}, mcpapi.Options{Limits: mcpapi.Limits{MaxReadBytes: 64}})
-	c := connect(t, l, mcpapi.Caller{})[0]
+	l := newLab(t, Options{BufferLines: 10}, session.Config{}, mcpapi.Options{Limits: toolset.Limits{MaxReadBytes: 64}})
+	c := connect(t, l, identity.Caller{})[0]
 	id := c.sh("seq -f 'line %g' 25", `line 25\r\n`)
 	c.awaitEnd(id)
 	got := c.call("pty_read", about(id, ""))
@@ -369,7 +371,7 @@ func TestNothingIsLeft(t *testing.T) {
 // All tools see the sessions of all tools, but pty_list shows only those of pty_spawn.
 func TestOtherTools(t *testing.T) {
 	c := connect(t, newLab(t, Options{}, session.Config{Retention: time.Minute},
-		mcpapi.Options{Toolsets: []string{"core", "pty"}}), mcpapi.Caller{})[0]
+		mcpapi.Options{Toolsets: []string{"core", "pty"}}), identity.Caller{})[0]
 	id := c.sh("echo ready; cat", "ready")
 	var other struct {
 		SessionID string `json:"session_id"`
@@ -415,9 +417,9 @@ func TestCallers(t *testing.T) {
 	cs := connect(
 		t,
 		l,
-		mcpapi.Caller{Token: "a", Isolated: true, Transport: "stdio"},
-		mcpapi.Caller{Token: "b", Isolated: true, Transport: "stdio"},
-		mcpapi.Caller{Token: "r", ReadOnly: true, Transport: "stdio"},
+		identity.Caller{Token: "a", Isolated: true, Transport: "stdio"},
+		identity.Caller{Token: "b", Isolated: true, Transport: "stdio"},
+		identity.Caller{Token: "r", ReadOnly: true, Transport: "stdio"},
 	)
 	a, b, reader := cs[0], cs[1], cs[2]
 	id := a.sh("echo ready; cat", "ready")
@@ -459,7 +461,7 @@ func TestPermissions(t *testing.T) {
 	}
 	seen := new(diary)
 	c := connect(t, newLab(t, Options{}, session.Config{Gate: rules.Rule, Observers: []term.Observer{seen}},
-		mcpapi.Options{}), mcpapi.Caller{})[0]
+		mcpapi.Options{}), identity.Caller{})[0]
 	const denied = "Error: Permission denied: the operator's rule PTY_PERMISSIONS"
 	c.fails("pty_spawn", `{"command":"git","args":["push","origin"]}`, denied)
 	c.fails("pty_spawn", `{"command":"terraform","args":["plan"]}`, denied)
@@ -512,7 +514,7 @@ func TestForgedEntry(t *testing.T) {
 
 // Any number of clients may read while a program writes and other programs start and end.
 func TestConcurrency(t *testing.T) {
-	c := connect(t, newLab(t, Options{BufferLines: 500}, session.Config{}, mcpapi.Options{}), mcpapi.Caller{})[0]
+	c := connect(t, newLab(t, Options{BufferLines: 500}, session.Config{}, mcpapi.Options{}), identity.Caller{})[0]
 	id := c.sh("echo ready; read go; i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; cat", "ready")
 	c.call("pty_write", about(id, `,"data":"go\\n"`))
 	var wg sync.WaitGroup
@@ -550,7 +552,7 @@ func TestConcurrency(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	s := &set{lines: 1}
 	l := newLab(t, Options{}, session.Config{}, mcpapi.Options{})
-	c := connect(t, l, mcpapi.Caller{})[0]
+	c := connect(t, l, identity.Caller{})[0]
 	live, err := l.m.Get(c.sh("echo ready; cat", "ready"))
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,8 @@ package pty
 import (
 	"cmp"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
 )
 
@@ -23,9 +24,9 @@ type set struct {
 }
 
 // Toolset returns the tool set. Each call returns a set with its own terminals.
-func Toolset(o Options) mcpapi.Toolset {
+func Toolset(o Options) toolset.Set {
 	s := &set{lines: cmp.Or(o.BufferLines, 50_000)}
-	return mcpapi.Toolset{Name: "pty", Tools: s.tools(), Instructions: instructions, Fail: fail}
+	return toolset.Set{Name: "pty", Tools: s.tools(), Instructions: instructions, Fail: fail}
 }
 
 // instructions explain to a model how the tools work together.
@@ -40,48 +41,48 @@ const instructions = `The pty_* tools run programs on terminals on this machine,
 
 // tools returns the declarations of the five tools. Their schemas, checks and
 // descriptions are made from them.
-func (s *set) tools() []*mcpapi.Tool {
-	return []*mcpapi.Tool{
-		mcpapi.Bind(mcpapi.Table{
+func (s *set) tools() []*toolset.Tool {
+	return []*toolset.Tool{
+		toolset.Bind(schema.Tool{
 			Name: "pty_spawn", Title: "Start a program on a terminal", Local: true,
 			About: "Start a program on its own terminal, in the background: a server, a watcher, a REPL, " +
 				"anything interactive. Returns the session's id for the other pty tools. " +
 				"No shell is started unless command names one.",
-			Actions: []mcpapi.Action{
+			Actions: []schema.Action{
 				{Example: `{"command":"npm","args":["run","dev"],"title":"Dev Server"}`, Verb: term.VerbOpen},
 			},
-			Hints: mcpapi.Hints{Destructive: true, OpenWorld: true},
+			Hints: schema.Hints{Destructive: true, OpenWorld: true},
 		}, s.spawn),
-		mcpapi.Bind(mcpapi.Table{
+		toolset.Bind(schema.Tool{
 			Name: "pty_read", Title: "Read a terminal's lines", Local: true,
 			About:   readAbout,
 			Reading: readAbout,
-			Actions: []mcpapi.Action{
+			Actions: []schema.Action{
 				{Example: `{"id":"pty_a1b2c3d4","offset":0,"limit":100}`, Reads: true, Verb: term.VerbRead},
 			},
-			Hints: mcpapi.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true},
+			Hints: schema.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		}, s.read),
-		mcpapi.Bind(mcpapi.Table{
+		toolset.Bind(schema.Tool{
 			Name: "pty_write", Title: "Type into a terminal", Local: true,
 			About: `Type text or keys into a running session. Escapes in data are keys: \n or \r Enter, \t Tab, ` +
 				`\x03 Ctrl-C, \x04 Ctrl-D, \e or \x1b Esc, \x1b[A Up, \uHHHH any character, \\ a backslash. ` +
 				`End a command with \n.`,
-			Actions: []mcpapi.Action{{Example: `{"id":"pty_a1b2c3d4","data":"npm test\\n"}`, Verb: term.VerbWrite}},
-			Hints:   mcpapi.Hints{Destructive: true, OpenWorld: true},
+			Actions: []schema.Action{{Example: `{"id":"pty_a1b2c3d4","data":"npm test\\n"}`, Verb: term.VerbWrite}},
+			Hints:   schema.Hints{Destructive: true, OpenWorld: true},
 		}, s.write),
-		mcpapi.Bind(mcpapi.Table{
+		toolset.Bind(schema.Tool{
 			Name: "pty_list", Title: "List terminals", Local: true,
 			About:   listAbout,
 			Reading: listAbout,
-			Actions: []mcpapi.Action{{Example: `{}`, Reads: true, Verb: term.VerbRead}},
-			Hints:   mcpapi.Hints{ReadOnly: true, Idempotent: true},
+			Actions: []schema.Action{{Example: `{}`, Reads: true, Verb: term.VerbRead}},
+			Hints:   schema.Hints{ReadOnly: true, Idempotent: true},
 		}, s.list),
-		mcpapi.Bind(mcpapi.Table{
+		toolset.Bind(schema.Tool{
 			Name: "pty_kill", Title: "End a terminal", Local: true,
 			About: "End a session's program and all processes that it has started. The output stays readable; " +
 				"cleanup also removes the session. To interrupt a program, type Ctrl-C instead (pty_write).",
-			Actions: []mcpapi.Action{{Example: `{"id":"pty_a1b2c3d4","cleanup":true}`, Verb: term.VerbClose}},
-			Hints:   mcpapi.Hints{Destructive: true, Idempotent: true},
+			Actions: []schema.Action{{Example: `{"id":"pty_a1b2c3d4","cleanup":true}`, Verb: term.VerbClose}},
+			Hints:   schema.Hints{Destructive: true, Idempotent: true},
 		}, s.kill),
 	}
 }

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
 )
 
 // write types data after its escapes are replaced. It fails if the program does not read
 // all of it within the operator's write timeout.
-func (s *set) write(ctx context.Context, c *mcpapi.Call, in *writeArgs) (any, error) {
+func (s *set) write(ctx context.Context, c *toolset.Call, in *writeArgs) (any, error) {
 	t, err := s.find(ctx, c, term.VerbWrite, in.ID)
 	if err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func (s *set) write(ctx context.Context, c *mcpapi.Call, in *writeArgs) (any, er
 			len(data),
 		)
 	}
-	return mcpapi.Answer{Text: written(in.ID, data, res.Warnings)}, nil
+	return wire.Answer{Text: written(in.ID, data, res.Warnings)}, nil
 }
 
 // preview is the number of typed characters that a result repeats.

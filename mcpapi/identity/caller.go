@@ -1,0 +1,43 @@
+package identity
+
+import (
+	"context"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A Caller is who sends a request, as far as the transport knows it. The zero Caller is the one client of stdio, who
+// may do everything that the server offers.
+type Caller struct {
+	Transport string // "http", "socket"; empty: Options.Transport
+	Token     string // name of the bearer token; empty if the request had none
+	ReadOnly  bool   // may do only what does not type
+	Isolated  bool   // knows only of the sessions that its own token has opened
+	Operator  bool   // is the person who runs ptyctl: see term.Actor
+
+	// Message returns the text of an error for a person at a command of ptyctl, who has flags and no tools. nil: there
+	// are no such commands, and every caller gets the words of the tools.
+	Message func(*term.Error) string
+
+	// Attachment is the person at a terminal who sends the request; see Attachments. The zero value means no person.
+	Attachment term.Attachment
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context for a request of c. A transport sets it on the context that it gives to the MCP server.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// FromContext returns the caller of the request that ctx belongs to.
+func FromContext(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}
+
+// Sees reports whether c may know of a session.
+func (c Caller) Sees(i session.Info) bool {
+	return !c.Isolated || i.Opener.Transport == c.Transport && i.Opener.Token == c.Token
+}

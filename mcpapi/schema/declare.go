@@ -1,0 +1,244 @@
+package schema
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A tool's arguments are a struct, and each of its fields is one line: the argument's name, type, checks and text.
+//
+//	TimeoutMS int64 `json:"timeout_ms" min:"1" max:"1<<40" doc:"stops the command; default 60000"`
+//
+// The tags of an argument:
+//
+//	json     its name
+//	doc      its description in the schema; the field's type may add to it with a method Doc() string
+//	enum     the values that it may have, separated by spaces; or the field's type has a method Enum() []string
+//	min, max the bounds of an integer; without them it is 0 or more, and fits 32 bits
+//	on       the actions that take it; without it, those of need, or all
+//	need     the actions that need it; * for all
+//	default  its value where a call gives none, which the schema tells
+//	show     of an object: the members that the schema shows; without it, all
+//	is       words: filled (not the empty string), unlisted (left out of the schema, to keep the list of tools short:
+//	         another tool shows it, or it is plain), and marks of the tool's own, see Call.Given
+//
+// The results of a tool are structs too, with the tags json, doc and is: a member that is listed is in the schema.
+// after names the member that it follows there, if that is not the one before it in the struct.
+
+// Declare completes a tool's table from the struct A of its arguments and the structs of its results. It panics if they
+// do not fit together: the program must not start with such a tool.
+func Declare[A any](t Tool, results ...any) *Tool {
+	t.args = reflect.TypeFor[A]()
+	t.Fields = argumentsOf(t.args, nil)
+	t.defaults = reflect.New(t.args).Elem()
+	setDefaults(t.defaults, t.Fields)
+	for _, r := range results {
+		t.Output = addResults(t.Output, reflect.TypeOf(r))
+	}
+	t.Output = inOrder(t.Output)
+	return &t
+}
+
+// argumentsOf returns the table of a struct of arguments. The schema shows the members in show; nil: as they say.
+func argumentsOf(s reflect.Type, show []string) (fields []Field) {
+	for sf := range s.Fields() {
+		if sf.Anonymous {
+			for _, f := range argumentsOf(sf.Type, show) {
+				f.index = append(slices.Clone(sf.Index), f.index...)
+				fields = append(fields, f)
+			}
+			continue
+		}
+		tag := tagsOf(s, sf)
+		f := Field{
+			Name: tag.name(), About: tag.text("doc"), Enum: tag.words("enum"), index: sf.Index,
+			Actions: tag.words("on"), Required: tag.words("need"), Min: tag.number("min"), Max: tag.number("max"),
+			Default: tag.text("default"), Marks: tag.words("is"),
+		}
+		f.NonEmpty, f.Unlisted = f.Is("filled"), f.Is("unlisted") || show != nil && !slices.Contains(show, f.Name)
+		if f.Actions == nil && !slices.Contains(f.Required, "*") {
+			f.Actions = f.Required
+		}
+		of := sf.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if f.Kind = argumentKind(of); f.Kind == "" {
+			tag.panic("arguments of type %v are not read", sf.Type)
+		}
+		if f.Kind == KindObject {
+			f.Fields = argumentsOf(of, tag.words("show"))
+		}
+		if of.Kind() == reflect.Int && f.Max > math.MaxInt32 {
+			tag.panic("max is more than an int holds everywhere; use int64")
+		}
+		f.describe(reflect.Zero(of).Interface())
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// describe adds the words and the values of an enumerated type to the field, and the field's default.
+func (f *Field) describe(zero any) {
+	if e, ok := zero.(interface{ Enum() []string }); ok {
+		f.Enum = e.Enum()
+	}
+	if d, ok := zero.(interface{ Doc() string }); ok {
+		f.About += d.Doc()
+	}
+	if f.Default != "" {
+		f.About = strings.TrimPrefix(f.About+"; default "+f.Default, "; ")
+	}
+}
+
+// argumentKind returns the wire kind of an argument's type, or "" if no argument may have that type.
+func argumentKind(t reflect.Type) Kind {
+	switch t.Kind() {
+	case reflect.String:
+		return KindString
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		return KindInteger
+	case reflect.Bool:
+		return KindBoolean
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.String {
+			return KindStrings
+		}
+	case reflect.Map:
+		if t == reflect.TypeFor[map[string]string]() {
+			return KindMap
+		}
+	case reflect.Struct:
+		return KindObject
+	}
+	return ""
+}
+
+// setDefaults gives the fields of a struct the values that they have where a call gives none.
+func setDefaults(s reflect.Value, fields []Field) {
+	for i := range fields {
+		f := &fields[i]
+		if f.Default == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(f.Default, 10, 64)
+		if err != nil || f.Kind != KindInteger {
+			panic(fmt.Sprintf("%v: the default of %s is no integer", s.Type(), f.Name))
+		}
+		setNumber(s.FieldByIndex(f.index), n)
+	}
+}
+
+// addResults adds the listed members of a struct to the table of a tool's results.
+func addResults(fields []Field, s reflect.Type) []Field {
+	if s.Kind() == reflect.Pointer {
+		s = s.Elem()
+	}
+	for sf := range s.Fields() {
+		if sf.Anonymous {
+			fields = addResults(fields, sf.Type)
+			continue
+		}
+		tag := tagsOf(s, sf)
+		if !slices.Contains(tag.words("is"), "listed") {
+			continue
+		}
+		f := Field{Name: tag.name(), About: tag.text("doc"), Kind: resultKind(sf.Type), after: tag.text("after")}
+		if sf.Type.Kind() == reflect.Pointer && !strings.Contains(tag.text("json"), ",omit") {
+			tag.panic("it may be null, which the schema cannot say; do not list it")
+		}
+		if slices.ContainsFunc(fields, func(old Field) bool { return old.Name == f.Name }) {
+			continue
+		}
+		if f.Kind == KindObject && sf.Type.Kind() != reflect.Interface {
+			f.Fields = addResults(nil, sf.Type)
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// inOrder puts those members that name another behind that one.
+func inOrder(fields []Field) []Field {
+	for _, f := range slices.Clone(fields) {
+		if f.after == "" {
+			continue
+		}
+		fields = slices.DeleteFunc(fields, func(old Field) bool { return old.Name == f.Name })
+		at := slices.IndexFunc(fields, func(old Field) bool { return old.Name == f.after })
+		if at < 0 {
+			panic(fmt.Sprintf("the result's member %s is to follow %s, which is not listed", f.Name, f.after))
+		}
+		fields = slices.Insert(fields, at+1, f)
+	}
+	return fields
+}
+
+// resultKind returns the wire kind of a result's type.
+func resultKind(t reflect.Type) Kind {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8: // base64
+		return KindString
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.String:
+		return KindObjects
+	case t.Kind() == reflect.Interface:
+		return KindObject
+	}
+	return argumentKind(t)
+}
+
+// tags are those of one field of a struct.
+type tags struct {
+	of    reflect.Type
+	field reflect.StructField
+}
+
+func tagsOf(s reflect.Type, f reflect.StructField) tags { return tags{s, f} }
+
+func (t tags) text(key string) string { return t.field.Tag.Get(key) }
+
+// name is that of the field on the wire.
+func (t tags) name() string {
+	name, _, _ := strings.Cut(t.text("json"), ",")
+	if name == "" {
+		t.panic("it has no name on the wire; give it the tag json")
+	}
+	return name
+}
+
+// words returns a tag that holds a list, nil if the tag is absent.
+func (t tags) words(key string) []string {
+	if text := t.text(key); text != "" {
+		return strings.Fields(text)
+	}
+	return nil
+}
+
+// number returns a tag that holds an integer or 1<<N, 0 if the tag is absent.
+func (t tags) number(key string) int64 {
+	text := t.text(key)
+	if text == "" {
+		return 0
+	}
+	digits, shifted := strings.CutPrefix(text, "1<<")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		t.panic("%s is no integer", key)
+	}
+	if shifted {
+		return 1 << n
+	}
+	return n
+}
+
+// panic reports a wrong declaration. That is a bug of this program, so it must not start.
+func (t tags) panic(format string, args ...any) {
+	panic(fmt.Sprintf("%v.%s: %s", t.of, t.field.Name, fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,106 @@
+package schema
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// everyType has an argument of each type.
+type everyType struct {
+	everyEmbedded
+	Optional *string           `json:"optional" is:"filled"`
+	Number   int64             `json:"number" min:"-5" max:"1<<40" default:"7" doc:"how many"`
+	Unsigned uint64            `json:"unsigned" default:"3"`
+	Flag     *bool             `json:"flag"`
+	List     *[]string         `json:"list"`
+	Map      map[string]string `json:"map"`
+	Object   everyObject       `json:"object" show:"shown"`
+	Pointer  *everyObject      `json:"pointer"`
+}
+
+type everyEmbedded struct {
+	Text string `json:"text" need:"*" enum:"a b"`
+}
+
+type everyObject struct {
+	Shown  string `json:"shown"`
+	Hidden int    `json:"hidden"`
+}
+
+func bound[A any]() *Tool {
+	return Declare[A](Tool{Name: "t", Actions: []Action{{}}})
+}
+
+func TestDeclareDecodes(t *testing.T) {
+	tool := bound[everyType]()
+	got, err := tool.Decode(json.RawMessage(`{"text":"a","optional":"x","number":-5,"unsigned":1e3,"flag":false,"list":[],
+		"map":{"A":"b"},"object":{"shown":"s","hidden":2},"pointer":{"hidden":0}}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &everyType{
+		everyEmbedded: everyEmbedded{"a"}, Optional: new("x"), Number: -5, Unsigned: 1000, Flag: new(false), List: &[]string{},
+		Map: map[string]string{"A": "b"}, Object: everyObject{"s", 2}, Pointer: &everyObject{},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("decode = %+v, want %+v", got, want)
+	}
+	got, err = tool.Decode(json.RawMessage(`{"text":"b"}`), "")
+	if want := (&everyType{everyEmbedded: everyEmbedded{"b"}, Number: 7, Unsigned: 3}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("decode of the least = %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func TestDeclareDescribes(t *testing.T) {
+	got, want := string(bound[everyType]().InputSchema()), `{"type":"object","properties":{`+
+		`"text":{"type":"string","enum":["a","b"]},"optional":{"type":"string"},`+
+		`"number":{"type":"integer","description":"how many; default 7"},"unsigned":{"type":"integer","description":"default 3"},`+
+		`"flag":{"type":"boolean"},"list":{"type":"array","items":{"type":"string"}},"map":{"type":"object"},`+
+		`"object":{"type":"object","properties":{"shown":{"type":"string"}}},`+
+		`"pointer":{"type":"object","properties":{"shown":{"type":"string"},"hidden":{"type":"integer"}}}},"required":["text"]}`
+	if got != want {
+		t.Errorf("schema = %s, want %s", got, want)
+	}
+}
+
+// Declare refuses a wrong declaration at once, before the program does anything.
+func TestDeclareRefuses(t *testing.T) {
+	for want, bind := range map[string]func() *Tool{
+		"no name on the wire": bound[struct{ A string }],
+		"float64": bound[struct {
+			A float64 `json:"a"`
+		}],
+		"use int64": bound[struct {
+			A int `json:"a" max:"1<<40"`
+		}],
+		"min is no integer": bound[struct {
+			A int `json:"a" min:"x"`
+		}],
+		"default": bound[struct {
+			A string `json:"a" default:"x"`
+		}],
+		"may be null": func() *Tool {
+			return Declare[struct{}](Tool{Actions: []Action{{}}},
+				struct {
+					A *int `json:"a" is:"listed"`
+				}{})
+		},
+		"to follow b": func() *Tool {
+			return Declare[struct{}](Tool{Actions: []Action{{}}},
+				struct {
+					A string `json:"a" is:"listed" after:"b"`
+				}{})
+		},
+	} {
+		func() {
+			defer func() {
+				if said, _ := recover().(string); !strings.Contains(said, want) {
+					t.Errorf("Declare panics with %q, want %q in it", said, want)
+				}
+			}()
+			bind()
+		}()
+	}
+}

@@ -1,0 +1,395 @@
+package schema
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/term"
+)
+
+// Decode checks raw arguments against the tool's table, and returns them in the tool's struct. A null member counts
+// as absent: some clients send null for members that the model left out.
+func (t *Tool) Decode(raw json.RawMessage, actionName string) (any, error) {
+	c := t.Checker(actionName)
+	if err := c.valid(raw); err != nil {
+		return nil, err
+	}
+	given, err := c.members("", raw)
+	if err != nil {
+		return nil, err
+	}
+	return c.Decode(given)
+}
+
+// valid refuses text that is not JSON. Arguments of a call are part of a valid message and need no check.
+func (c *Checker) valid(raw json.RawMessage) error {
+	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || json.Valid(raw) {
+		return nil
+	}
+	return c.Invalid("", nil, "the arguments must be a JSON object")
+}
+
+// Decode is Table.decode of arguments that are split already.
+func (c *Checker) Decode(given []jsonrpc.Member) (any, error) {
+	in := reflect.New(c.t.args)
+	in.Elem().Set(c.t.defaults)
+	if err := c.object("", c.t.Fields, given, in.Elem()); err != nil {
+		return nil, err
+	}
+	return in.Interface(), nil
+}
+
+// ActionOf returns the action that a call is for.
+func (t *Tool) ActionOf(raw json.RawMessage) (Action, error) {
+	if err := (&Checker{t: t}).valid(raw); err != nil {
+		return Action{}, err
+	}
+	a, _, err := t.Split(raw)
+	return a, err
+}
+
+// Split finds out which action a call is for, and what its arguments are. They are valid JSON.
+func (t *Tool) Split(raw json.RawMessage) (a Action, given []jsonrpc.Member, err error) {
+	c := Checker{t: t}
+	given, err = c.members("", raw)
+	if err == nil && t.HasActions() {
+		a, err = c.actionIn(given)
+	} else if err == nil {
+		a = t.Actions[0]
+	}
+	return a, given, err
+}
+
+// actionIn returns the action that the arguments name. A tool without actions has one unnamed action.
+func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
+	t := c.t
+	name := ""
+	for _, m := range given {
+		if m.Name == "action" && json.Unmarshal(m.Value, &name) != nil {
+			return Action{}, c.Invalid("action", t.actionNames(), "action must be a string: one of %s", oneOf(t.actionNames()))
+		}
+	}
+	if a, ok := t.Action(name); ok {
+		return a, nil
+	}
+	if name == "" {
+		return Action{}, c.Invalid("action", t.actionNames(), "action is missing; use one of %s", oneOf(t.actionNames()))
+	}
+	return Action{}, c.Invalid(
+		"action",
+		t.actionNames(),
+		"action %q does not exist; use one of %s",
+		Shorten(name),
+		oneOf(t.actionNames()),
+	)
+}
+
+// A Checker compares one call with the table.
+type Checker struct {
+	t      *Tool
+	action string
+}
+
+// Checker returns the checker for a call of an action.
+func (t *Tool) Checker(action string) *Checker { return &Checker{t: t, action: action} }
+
+// Fields returns the names of the arguments that the action takes, the needed ones first.
+func (c *Checker) Fields() []string { return c.t.FieldsOf(c.action) }
+
+// Invalid returns an INVALID_ARGUMENT that names the field and shows a correct call, so that a model can repair its
+// call without another look at the schema.
+func (c *Checker) Invalid(field string, allowed []string, format string, args ...any) error {
+	example := c.t.Actions[0].Example
+	if a, ok := c.t.Action(c.action); ok {
+		example = a.Example
+	}
+	return &term.Error{
+		Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...) + "; a correct call: " + c.t.Name + " " + example,
+		Facts: term.Facts{term.ArgumentFault{Field: term.Field(field), Allowed: allowed, Example: example}},
+	}
+}
+
+// members splits a valid JSON value into its members. It refuses a value that is not an object, and names that occur
+// twice.
+func (c *Checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, error) {
+	what := "the arguments"
+	if path != "" {
+		what = path
+	}
+	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	if raw = bytes.TrimLeft(raw, jsonrpc.Space); raw[0] != '{' {
+		return nil, c.Invalid(path, nil, "%s must be a JSON object", what)
+	}
+	out := jsonrpc.Split(raw)
+	seen := make(map[string]bool, len(out))
+	for _, m := range out {
+		if seen[m.Name] {
+			name := join(path, Shorten(m.Name))
+			return nil, c.Invalid(name, nil, "%s is given twice; give it once", name)
+		}
+		seen[m.Name] = true
+	}
+	return out, nil
+}
+
+// object checks the members of one object against its fields, and sets those of the struct. Required members are
+// checked last, so that a misspelled name is reported rather than the member that it leaves missing.
+func (c *Checker) object(path string, fields []Field, given []jsonrpc.Member, into reflect.Value) error {
+	has := make([]bool, len(fields))
+	for _, m := range given {
+		if string(m.Value) == "null" {
+			continue
+		}
+		if path == "" && m.Name == "action" && c.t.HasActions() {
+			continue // known already
+		}
+		i, err := c.find(path, fields, m.Name)
+		if err != nil {
+			return err
+		}
+		has[i] = true
+		if err := c.value(join(path, m.Name), &fields[i], m.Value, into.FieldByIndex(fields[i].index)); err != nil {
+			return err
+		}
+	}
+	for i := range fields {
+		if f := &fields[i]; path == "" && f.needs(c.action) && !has[i] {
+			return c.Invalid(f.Name, c.allowed(fields, path), "%s is missing%s", f.Name, c.forAction())
+		}
+	}
+	return nil
+}
+
+// find returns the index of the field with that name, if the action takes it. Otherwise its error says whether the
+// field is unknown or belongs to another action, and lists the fields that this action takes.
+func (c *Checker) find(path string, fields []Field, name string) (int, error) {
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+	if i >= 0 && fields[i].Takes(c.action) {
+		return i, nil
+	}
+	allowed := c.allowed(fields, path)
+	if i < 0 {
+		name = join(path, Shorten(name))
+		return 0, c.Invalid(
+			name,
+			allowed,
+			"unknown field %q%s; it takes %s",
+			name,
+			c.forAction(),
+			cmp.Or(strings.Join(allowed, ", "), "none"),
+		)
+	}
+	return 0, c.Invalid(
+		name,
+		allowed,
+		"field %q belongs to action %s, not to %s, which takes %s",
+		name,
+		strings.Join(fields[i].Actions, ", "),
+		c.action,
+		strings.Join(allowed, ", "),
+	)
+}
+
+// allowed returns the names that the object at path may have.
+func (c *Checker) allowed(fields []Field, path string) []string {
+	if path == "" {
+		return c.t.FieldsOf(c.action)
+	}
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].Name
+	}
+	return names
+}
+
+// forAction names the action in an error, or the tool if it has no actions.
+func (c *Checker) forAction() string {
+	if c.action == "" {
+		return " for " + c.t.Name
+	}
+	return " for action " + c.action
+}
+
+// value checks one value against its field, and sets the struct's field. A pointer field is allocated, so that the
+// tool can tell an absent value from a zero one.
+func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect.Value) error {
+	if into.Kind() == reflect.Pointer {
+		into.Set(reflect.New(into.Type().Elem()))
+		into = into.Elem()
+	}
+	wrong := func(want string) error {
+		return c.Invalid(path, nil, "%s must be %s, not %s", path, want, typeOf(raw))
+	}
+	switch f.Kind {
+	case KindString:
+		if raw[0] != '"' {
+			return wrong("a string")
+		}
+		text, err := c.text(path, f, jsonrpc.Unquoted(raw))
+		if err != nil {
+			return err
+		}
+		into.SetString(text)
+	case KindInteger:
+		n, ok := integer(raw)
+		if !ok && typeOf(raw) != "a number" {
+			return wrong("a whole number")
+		}
+		if err := c.bounds(path, f, n, ok); err != nil {
+			return err
+		}
+		setNumber(into, n)
+	case KindBoolean:
+		if s := string(raw); s != "true" && s != "false" {
+			return wrong("true or false")
+		}
+		into.SetBool(raw[0] == 't')
+	case KindStrings:
+		if raw[0] != '[' {
+			return wrong("an array of strings")
+		}
+		list, err := c.strings(path, raw)
+		if err != nil {
+			return err
+		}
+		into.Set(reflect.ValueOf(list))
+	case KindMap:
+		byName, err := c.byName(path, raw)
+		if err != nil {
+			return err
+		}
+		into.Set(reflect.ValueOf(byName))
+	case KindObject:
+		given, err := c.members(path, raw)
+		if err != nil {
+			return err
+		}
+		return c.object(path, f.Fields, given, into)
+	}
+	return nil
+}
+
+// text checks a string: one of the enumerated values, and not blank where the field must be filled.
+func (c *Checker) text(path string, f *Field, s string) (string, error) {
+	if len(f.Enum) > 0 && !slices.Contains(f.Enum, s) {
+		return "", c.Invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, Shorten(s), oneOf(f.Enum))
+	}
+	if f.NonEmpty && strings.TrimSpace(s) == "" {
+		return "", c.Invalid(path, nil, "%s is empty; leave it out, or give a value", path)
+	}
+	return s, nil
+}
+
+// bounds checks the range of a number; ok is false if it is not a whole number.
+func (c *Checker) bounds(path string, f *Field, n int64, ok bool) error {
+	limit := f.Max
+	if limit == 0 {
+		limit = math.MaxInt32
+	}
+	switch {
+	case !ok:
+		return c.Invalid(path, nil, "%s must be a whole number between %d and %d", path, f.Min, limit)
+	case n < f.Min || n > limit:
+		return c.Invalid(path, nil, "%s is %d; it must be between %d and %d", path, n, f.Min, limit)
+	}
+	return nil
+}
+
+// strings reads an array of strings. An error names the element, for example env[1].
+func (c *Checker) strings(path string, raw json.RawMessage) ([]string, error) {
+	items := jsonrpc.Elements(raw)
+	list := make([]string, len(items))
+	for i, item := range items {
+		if item[0] != '"' {
+			return nil, c.Invalid(fmt.Sprintf("%s[%d]", path, i), nil, "%s[%d] must be a string, not %s", path, i, typeOf(item))
+		}
+		list[i] = jsonrpc.Unquoted(item)
+	}
+	return list, nil
+}
+
+// byName reads an object of strings under arbitrary names.
+func (c *Checker) byName(path string, raw json.RawMessage) (map[string]string, error) {
+	given, err := c.members(path, raw)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string]string, len(given))
+	for _, m := range given {
+		if m.Value[0] != '"' {
+			name := join(path, Shorten(m.Name))
+			return nil, c.Invalid(name, nil, "%s must be a string, not %s", name, typeOf(m.Value))
+		}
+		values[m.Name] = jsonrpc.Unquoted(m.Value)
+	}
+	return values, nil
+}
+
+// setNumber sets an integer field of any size; bounds has checked the range.
+func setNumber(into reflect.Value, n int64) {
+	if into.CanUint() {
+		into.SetUint(uint64(n))
+		return
+	}
+	into.SetInt(n)
+}
+
+// integer reads a whole number. It also accepts 5.0: some clients write every number as a float.
+func integer(raw json.RawMessage) (int64, bool) {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n, true
+	}
+	x, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return 0, false
+	}
+	return int64(x), true
+}
+
+// typeOf names the type of a JSON value for a message. It must not show the value itself, which may be a secret.
+func typeOf(raw json.RawMessage) string {
+	switch raw[0] {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	default:
+		return "a number"
+	}
+}
+
+// Shorten cuts a caller's text to a length that fits a message.
+func Shorten(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}
+
+// oneOf lists names for a message.
+func oneOf(names []string) string { return strings.Join(names, ", ") }
+
+// join returns the path of a member, for example "auth.password".
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

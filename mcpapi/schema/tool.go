@@ -1,0 +1,170 @@
+package schema
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"ptyctl/term"
+)
+
+// A Tool is what everything about one tool is derived from.
+type Tool struct {
+	Name    string
+	Title   string
+	About   string // first paragraph of the description
+	Reading string // the same for a caller that may only read; empty: none of its actions only read
+	Actions []Action
+	Hints   Hints
+
+	// These are Declare's.
+	Fields   []Field
+	Output   []Field
+	args     reflect.Type  // of the struct of arguments
+	defaults reflect.Value // that struct, before a call has set anything
+
+	Local bool // is about ptyctl's own machine: listed only for those who may start programs there, see Options.Local
+	Files bool // is about files of that machine: listed only if some are offered
+
+	FarFiles bool // is about files of that machine and of other hosts: listed if some of either are
+}
+
+// An Action is one thing a tool does. A tool without actions has a single one, named "".
+type Action struct {
+	Name    string
+	About   string // one line
+	Example string // arguments of a correct call, as JSON
+	Reads   bool   // types nothing and changes nothing
+
+	Verb term.Verb // its name in the audit log; empty: Name
+}
+
+// Hints are the tool's annotations.
+type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
+
+// A Kind is a JSON type, in JSON Schema's words.
+type Kind string
+
+// The kinds.
+const (
+	KindString  Kind = "string"
+	KindInteger Kind = "integer"
+	KindBoolean Kind = "boolean"
+	KindStrings Kind = "array" // of strings
+	KindObject  Kind = "object"
+	KindObjects Kind = "objects" // array of objects; output only
+	KindMap     Kind = "map"     // object of strings under arbitrary names
+)
+
+// A Field is one argument, or one member of an object.
+type Field struct {
+	Name     string
+	Kind     Kind
+	About    string
+	Enum     []string
+	Fields   []Field  // of an object
+	Actions  []string // that take it; empty: all
+	Required []string // actions that need it; "*": all
+	Min, Max int64    // of an integer; both zero: 0 and up
+	NonEmpty bool
+	Unlisted bool     // left out of the schema
+	Default  string   // where a call gives none
+	Marks    []string // words of the tag is
+
+	index []int  // of the struct's field
+	after string // the member of a result that it follows
+}
+
+// Is reports whether the field has a mark.
+func (f *Field) Is(mark string) bool { return slices.Contains(f.Marks, mark) }
+
+// Takes reports whether the tool takes an argument of that name.
+func (t *Tool) Takes(name string) bool {
+	return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Name == name })
+}
+
+// Takes reports whether the action takes the field.
+func (f *Field) Takes(action string) bool {
+	return len(f.Actions) == 0 || slices.Contains(f.Actions, action)
+}
+
+// needs reports whether the action needs the field.
+func (f *Field) needs(action string) bool {
+	return slices.Contains(f.Required, "*") || slices.Contains(f.Required, action)
+}
+
+// Action returns the action with that name.
+func (t *Tool) Action(name string) (Action, bool) {
+	i := slices.IndexFunc(t.Actions, func(a Action) bool { return a.Name == name })
+	if i < 0 {
+		return Action{}, false
+	}
+	return t.Actions[i], true
+}
+
+// HasActions reports whether the tool takes the argument "action".
+func (t *Tool) HasActions() bool { return t.Actions[0].Name != "" }
+
+func (t *Tool) actionNames() []string {
+	names := make([]string, len(t.Actions))
+	for i, a := range t.Actions {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// FieldsOf returns the names of the fields an action takes, the needed ones first.
+func (t *Tool) FieldsOf(action string) []string {
+	var needed, optional []string
+	if t.HasActions() {
+		needed = append(needed, "action")
+	}
+	for i := range t.Fields {
+		switch f := &t.Fields[i]; {
+		case !f.Takes(action):
+		case f.needs(action):
+			needed = append(needed, f.Name)
+		default:
+			optional = append(optional, f.Name)
+		}
+	}
+	return append(needed, optional...)
+}
+
+// Description is the text that a model reads before anything else.
+func (t *Tool) Description() string {
+	var b strings.Builder
+	b.WriteString(t.About)
+	if t.HasActions() {
+		for _, a := range t.Actions {
+			b.WriteString("\n- " + a.Name + ": " + a.About)
+		}
+	}
+	return b.String()
+}
+
+// ForReading is the table as a caller sees it that may only read; nil: not at all.
+func (t *Tool) ForReading() *Tool {
+	r := *t
+	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return !a.Reads })
+	if len(r.Actions) == 0 {
+		return nil
+	}
+	r.About = t.Reading
+	r.Fields = slices.DeleteFunc(slices.Clone(t.Fields), func(f Field) bool {
+		return !slices.ContainsFunc(r.Actions, func(a Action) bool { return f.Takes(a.Name) })
+	})
+	r.Hints = Hints{ReadOnly: true, Idempotent: true, OpenWorld: t.Hints.OpenWorld}
+	return &r
+}
+
+// Marked returns the name of the first argument with a mark that a call gives, or "". in is the struct of arguments.
+func (t *Tool) Marked(in any, mark string) string {
+	values := reflect.ValueOf(in).Elem()
+	for i := range t.Fields {
+		if f := &t.Fields[i]; f.Is(mark) && !values.FieldByIndex(f.index).IsZero() {
+			return f.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,12 @@
+// Package subscribe shows sessions as resources, and notifies the clients that subscribe to them of changes.
+//
+//	watch := subscribe.NewWatch()
+//	manager := session.NewManager(session.Config{Observers: []term.Observer{watch}})
+//	srv := mcpapi.NewServer(mcpapi.Options{Sessions: manager, Watch: watch})
+//
+// Guarantees:
+//
+//   - A caller is shown, and told of, the sessions that it may see, and no others.
+//   - A session never waits for the notifications to clients, and what is kept of its changes is bounded.
+//   - Changes that happen together make one notification.
+package subscribe

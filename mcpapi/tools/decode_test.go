@@ -1,0 +1,247 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/term"
+)
+
+func TestDecodeRefuses(t *testing.T) {
+	open := func(more string) string {
+		return `{"action":"open","protocol":"ssh","host":"h"` + more + `}`
+	}
+	io := func(more string) string { return `{"action":"write","session_id":"s"` + more + `}` }
+	tests := []struct {
+		name  string
+		tool  *toolset.Tool
+		args  string
+		kind  term.Kind // empty: INVALID_ARGUMENT
+		field string
+		parts []string // of the message
+	}{
+		{"no arguments", sessionTool, ``, "", "action", []string{"action is missing", "open, close, list"}},
+		{"no arguments, no actions", execTool, ``, "", "session_id", []string{"session_id is missing for ptyctl_session_exec"}},
+		{"null", sessionTool, `null`, "", "action", []string{"action is missing"}},
+		{"empty", sessionTool, `{}`, "", "action", []string{"action is missing"}},
+		{"an array", sessionTool, `[]`, "", "", []string{"the arguments must be a JSON object"}},
+		{"a string", sessionTool, `"open"`, "", "", []string{"the arguments must be a JSON object"}},
+		{"a number", execTool, `7`, "", "", []string{"the arguments must be a JSON object"}},
+		{"half an object", sessionTool, `{"action":"list"`, "", "", []string{"the arguments must be a JSON object"}},
+		{"two objects", sessionTool, `{"action":"list"}{}`, "", "", []string{"the arguments must be a JSON object"}},
+		{"action of another type", sessionTool, `{"action":5}`, "", "action", []string{"action must be a string", "heartbeat"}},
+		{"action null", sessionTool, `{"action":null}`, "", "action", []string{"action is missing"}},
+		{"action empty", sessionTool, `{"action":""}`, "", "action", []string{"action is missing"}},
+		{"action unknown", sessionTool, `{"action":"openn"}`, "", "action", []string{`action "openn" does not exist`, "open, close"}},
+		{"action in capitals", sessionTool, `{"action":"OPEN"}`, "", "action", []string{"does not exist"}},
+		{"action twice", sessionTool, `{"action":"list","action":"open"}`, "", "action", []string{"action is given twice"}},
+
+		{"unknown field", sessionTool, open(`,"hostname":"x"`), "", "hostname", []string{`unknown field "hostname" for action open`, "it takes action, protocol, task_id", "username"}},
+		{"field in capitals", sessionTool, open(`,"Port":22`), "", "Port", []string{`unknown field "Port"`}},
+		{"unknown field, no actions", execTool, `{"session_id":"s","command":"ls"}`, "", "command", []string{`unknown field "command" for ptyctl_session_exec`, "cmd"}},
+		{"unknown field, nested", sessionTool, open(`,"auth":{"user":"x"}`), "", "auth.user", []string{`unknown field "auth.user"`, "it takes method, password, private_key_pem, passphrase, interactive"}},
+		{"endless name", sessionTool, open(`,"` + strings.Repeat("é", 5000) + `":1`), "", strings.Repeat("é", 32) + "...", []string{"unknown field"}},
+		{"field of another action", sessionTool, `{"action":"list","session_id":"s"}`, "", "session_id", []string{`field "session_id" belongs to action close`, "not to list"}},
+		{"field of another action, io", ioTool, `{"action":"read","session_id":"s","data":"x"}`, "", "data", []string{"belongs to action write, not to read", "until_regex"}},
+		{"missing field", sessionTool, `{"action":"open","host":"h"}`, "", "protocol", []string{"protocol is missing for action open", "a correct call: ptyctl_session {"}},
+		{"missing because null", sessionTool, `{"action":"open","protocol":null,"host":"h"}`, "", "protocol", []string{"protocol is missing"}},
+		{"missing task", sessionTool, `{"action":"lock","session_id":"s"}`, "", "task_id", []string{"task_id is missing for action lock"}},
+		{"missing signal", sessionTool, `{"action":"signal","session_id":"s"}`, "", "signal", []string{"signal is missing"}},
+		{"missing size", configTool, `{"action":"resize","session_id":"s","cols":80}`, "", "rows", []string{"rows is missing"}},
+		{"twice", sessionTool, open(`,"port":22,"port":23`), "", "port", []string{"port is given twice"}},
+		{"twice, once null", sessionTool, open(`,"port":null,"port":23`), "", "port", []string{"port is given twice"}},
+		{"twice, escaped", sessionTool, open(`,"port":22,"p\u006frt":23`), "", "port", []string{"port is given twice"}},
+		{"twice, nested", sessionTool, open(`,"pty":{"cols":80,"cols":81}`), "", "pty.cols", []string{"pty.cols is given twice"}},
+
+		{"string: number", execTool, `{"session_id":"s","cmd":7}`, "", "cmd", []string{"cmd must be a string, not a number"}},
+		{"string: object", execTool, `{"session_id":"s","cmd":{}}`, "", "cmd", []string{"a string, not an object"}},
+		{"string: array", execTool, `{"session_id":"s","cmd":["ls"]}`, "", "cmd", []string{"a string, not an array"}},
+		{"string: boolean", execTool, `{"session_id":"s","cmd":true}`, "", "cmd", []string{"a string, not a boolean"}},
+		{"string: empty", execTool, `{"session_id":"","cmd":"ls"}`, "", "session_id", []string{"session_id is empty"}},
+		{"string: blank", sessionTool, `{"action":"open","protocol":"ssh","host":" \t"}`, "", "host", []string{"host is empty"}},
+		{"integer: string", sessionTool, open(`,"port":"22"`), "", "port", []string{"port must be a whole number, not a string"}},
+		{"integer: fraction", sessionTool, open(`,"port":5.5`), "", "port", []string{"port must be a whole number between 1 and 65535"}},
+		{"integer: boolean", sessionTool, open(`,"port":true`), "", "port", []string{"port must be a whole number, not a boolean"}},
+		{"integer: too small", sessionTool, open(`,"port":0`), "", "port", []string{"port is 0; it must be between 1 and 65535"}},
+		{"integer: too large", sessionTool, open(`,"port":65536`), "", "port", []string{"port is 65536; it must be between 1 and 65535"}},
+		{"integer: negative", ioTool, `{"action":"read","session_id":"s","timeout_ms":-1}`, "", "timeout_ms", []string{"timeout_ms is -1; it must be between 0 and"}},
+		{"integer: beyond 64 bits", sessionTool, open(`,"port":99999999999999999999`), "", "port", []string{"between 1 and 65535"}},
+		{"integer: beyond float64", sessionTool, open(`,"port":1e999`), "", "port", []string{"between 1 and 65535"}},
+		{"integer: nested", sessionTool, open(`,"pty":{"cols":10001}`), "", "pty.cols", []string{"pty.cols is 10001; it must be between 1 and 10000"}},
+		{"boolean: string", ioTool, io(`,"sensitive":"true"`), "", "sensitive", []string{"sensitive must be true or false, not a string"}},
+		{"boolean: number", ioTool, io(`,"sensitive":1`), "", "sensitive", []string{"sensitive must be true or false, not a number"}},
+		{"array: string", execTool, `{"session_id":"s","env":"A=b"}`, "", "env", []string{"env must be an array of strings, not a string"}},
+		{"array: object", execTool, `{"session_id":"s","env":{"A":"b"}}`, "", "env", []string{"env must be an array of strings, not an object"}},
+		{"array: of numbers", execTool, `{"session_id":"s","env":["A=b",2]}`, "", "env[1]", []string{"env[1] must be a string, not a number"}},
+		{"array: of null", execTool, `{"session_id":"s","env":[null]}`, "", "env[0]", []string{"env[0] must be a string, not null"}},
+		{"object: string", sessionTool, open(`,"auth":"agent"`), "", "auth", []string{"auth must be a JSON object"}},
+		{"object: array", sessionTool, open(`,"pty":[80,24]`), "", "pty", []string{"pty must be a JSON object"}},
+		{"enum", sessionTool, open(`,"auth":{"method":"key"}`), "", "auth.method", []string{`auth.method "key" does not exist; use one of password, private_key, agent, auto`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := decodeAny(tt.tool, json.RawMessage(tt.args))
+			var e *term.Error
+			if !errors.As(err, &e) {
+				t.Fatalf("got %v, want a refusal", err)
+			}
+			if want := max(tt.kind, term.InvalidArgument); e.Kind != want {
+				t.Errorf("kind %s, want %s", e.Kind, want)
+			}
+			if term.FactOf[term.ArgumentFault](e).Field != term.Field(tt.field) {
+				t.Errorf("details %+v, want field %q", e.Facts, tt.field)
+			}
+			for _, p := range tt.parts {
+				if !strings.Contains(e.Message(), p) {
+					t.Errorf("the message lacks %q: %s", p, e.Message())
+				}
+			}
+			if len(e.Message()) > 2000 {
+				t.Errorf("the message has %d bytes", len(e.Message()))
+			}
+			if e.Kind == term.InvalidArgument && decodeAny(tt.tool, json.RawMessage(term.FactOf[term.ArgumentFault](e).Example)) != nil {
+				t.Errorf("the example %q is wrong itself", term.FactOf[term.ArgumentFault](e).Example)
+			}
+		})
+	}
+}
+
+// decodeAny checks a call as a handler does.
+func decodeAny(tool *toolset.Tool, args json.RawMessage) error {
+	a, err := tool.ActionOf(args)
+	if err != nil {
+		return err
+	}
+	_, err = tool.Decode(args, a.Name)
+	return err
+}
+
+func TestDecodeAllowed(t *testing.T) {
+	tests := []struct {
+		tool  *toolset.Tool
+		args  string
+		want  []string // of the details' Allowed, in part
+		never []string
+	}{
+		{sessionTool, `{"action":"lock","session_id":"s","x":1}`, []string{"action", "session_id", "task_id", "lock_ttl_ms"}, []string{"host", "force"}},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","pty":{"x":1}}`, []string{"enabled", "cols", "rows", "term"}, []string{"action", "host"}},
+		{sessionTool, `{"action":"signal","session_id":"s","signal":"SIGINT"}`, []string{"INT", "TERM"}, nil},
+		{sessionTool, `{"action":"nothing"}`, []string{"open", "signal"}, nil},
+	}
+	for _, tt := range tests {
+		var e *term.Error
+		if err := decodeAny(tt.tool, json.RawMessage(tt.args)); !errors.As(err, &e) {
+			t.Errorf("%s: %v", tt.args, err)
+			continue
+		}
+		for _, w := range tt.want {
+			if !slices.Contains(term.FactOf[term.ArgumentFault](e).Allowed, w) {
+				t.Errorf("%s: allowed %q lacks %q", tt.args, term.FactOf[term.ArgumentFault](e).Allowed, w)
+			}
+		}
+		for _, n := range tt.never {
+			if slices.Contains(term.FactOf[term.ArgumentFault](e).Allowed, n) {
+				t.Errorf("%s: allowed %q has %q", tt.args, term.FactOf[term.ArgumentFault](e).Allowed, n)
+			}
+		}
+	}
+}
+
+func TestDecodeTakes(t *testing.T) {
+	in, err := sessionTool.Decode(
+		json.RawMessage(` {"action" : "open", "protocol":"ssh", "host":"h\u0031", "port":22.0, "username":null,
+		"auth":{"method":null,"password":"p\"\\<>\u2028","interactive":false}, "pty":{"enabled":true,"cols":1e2},
+		"timeouts":{"connect_timeout_ms":5.0}, "ssh_options":{"extra_args":["-J","b"]}, "device_id":null, "session_id":null,
+		"expect":{"pager_regexes":[]}, "lock_ttl_ms":7 } `),
+		"open",
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := in.(*sessionArgs)
+	if open.Host != "h1" || open.Port != 22 || open.Username != "" || open.Auth.Password.Reveal() != "p\"\\<>\u2028" ||
+		!isFalse(open.Auth.Interactive) || open.PTY.Cols != 100 || open.Timeouts.Connect != 5 || open.LockTTL != 7 ||
+		!slices.Equal(open.SSH.ExtraArgs, []string{"-J", "b"}) {
+		t.Errorf("decoded %+v", open)
+	}
+	if open.Expect.Errors != nil || open.Expect.Pagers == nil {
+		t.Error("a list that is absent and one that is empty are not the same")
+	}
+
+	in, err = ioTool.Decode(json.RawMessage(`{"action":"write","session_id":"s","data":"","timeout_ms":0}`), "write")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := in.(*ioArgs)
+	if write.Data == nil || write.TimeoutMS == nil || write.IncludeMatch != nil {
+		t.Error("what is given as empty or 0 must not look absent")
+	}
+}
+
+// manyMembers is a call with n members that are null, each of another name.
+func manyMembers(n int) json.RawMessage {
+	var b strings.Builder
+	b.WriteString(`{"action":"list"`)
+	for i := range n {
+		fmt.Fprintf(&b, `,"%d":null`, i)
+	}
+	b.WriteString("}")
+	return json.RawMessage(b.String())
+}
+
+func TestDecodeManyMembers(t *testing.T) {
+	if err := decodeAny(sessionTool, manyMembers(60_000)); err != nil {
+		t.Error(err)
+	}
+}
+
+// What an object with a great many members costs, beside one with half as many: a look at every pair would be 4.
+func BenchmarkDecodeManyMembers(b *testing.B) {
+	whole, half := manyMembers(60_000), manyMembers(30_000)
+	var took [2]time.Duration
+	for b.Loop() {
+		for i, args := range []json.RawMessage{whole, half} {
+			began := time.Now()
+			if err := decodeAny(sessionTool, args); err != nil {
+				b.Fatal(err)
+			}
+			took[i] += time.Since(began)
+		}
+	}
+	b.ReportMetric(float64(took[0])/float64(took[1]), "x-of-half")
+}
+
+func FuzzDecode(f *testing.F) {
+	for i, tool := range All() {
+		for _, a := range tool.Actions {
+			f.Add(i, []byte(a.Example))
+		}
+	}
+	for _, s := range []string{`{"action":"open","host":null,"auth":{"password":{}}}`, `{"action":"read","timeout_ms":1e3,"input_hints":{"wait_for_regexes":[null]}}`, `{"":[[[{}]]]}`, `null`, ` `} {
+		f.Add(0, []byte(s))
+		f.Add(2, []byte(s))
+	}
+	f.Fuzz(func(t *testing.T, n int, args []byte) {
+		all := All()
+		tool := all[uint(n)%uint(len(all))]
+		a, err := tool.ActionOf(args)
+		if err == nil {
+			if _, err = tool.Decode(args, a.Name); err == nil {
+				return
+			}
+		}
+		var e *term.Error
+		if !errors.As(err, &e) {
+			t.Fatalf("%s took %q, and then: %v", tool.Name, args, err)
+		}
+		if e.Facts == nil || e.Msg == "" {
+			t.Errorf("%q: a refusal without details or message: %+v", args, e)
+		}
+	})
+}

@@ -1,0 +1,245 @@
+package tools
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+	"ptyctl/session/keys"
+	"ptyctl/term"
+)
+
+// defaultChunk is the length of a read that gives no max_bytes, in bytes: the common clients show a model that much
+// in full.
+const defaultChunk = 16 << 10
+
+// doIO runs one action of ptyctl_session_io. The result of a read or write has the login's open question and any
+// state other than open: a caller must not miss them.
+func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
+	if c.Action() == "search" {
+		return search(ctx, c, in)
+	}
+	s, err := c.Session(ctx, term.Verb(c.Action()), in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	c.Waits("the "+c.Action()+" on "+s.ID(), s)
+	out := &ioOut{Action: c.Action()}
+	if c.Action() == "write" {
+		err = write(ctx, c, s, in, out)
+	} else {
+		err = read(ctx, c, s, in, out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if q := s.Pending(); q != nil {
+		out.Prompt, out.WaitingForInput = (*wire.Prompt)(q), true
+	}
+	if st := s.State(); st != session.Open {
+		out.State = st
+	}
+	out.Warnings = c.Warnings()
+	return out, nil
+}
+
+// write types data or a key, and then reads if the call gives a condition to wait for. The time of the write counts
+// toward the time of the read.
+func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut) error {
+	ch := c.Checker()
+	var data []byte
+	var err error
+	switch {
+	case in.Data != nil && in.Key != "":
+		return ch.Invalid("key", nil, "data and key exclude each other: write the text first, then the key")
+	case in.Data != nil:
+		if data, err = decodeText(ch, "data", *in.Data, in.Encoding); err != nil {
+			return err
+		}
+	case in.Key != "" && in.Paste:
+		return ch.Invalid("paste", nil, "paste is for data, not for a key; leave it out")
+	case in.Key != "":
+		if !keys.Known(string(in.Key)) {
+			return ch.Invalid("key", nil, "%s", keys.Unknown(string(in.Key)))
+		}
+	default:
+		return ch.Invalid("data", nil, "nothing to write: pass data (text) or key (a special key)")
+	}
+	read, conditions, err := readRequest(c, in)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: string(in.Key), Paste: in.Paste})
+	if err != nil {
+		return err
+	}
+	for _, w := range res.Warnings {
+		c.Warn(w)
+	}
+	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
+	out.Cursor = strconv.FormatInt(res.Cursor, 10)
+	if res.TimedOut {
+		c.Warn("the far side did not take all of it in time; read what it shows, or send ctrl_c")
+	}
+	if res.Answered {
+		s.Settle(ctx, read.Timeout)
+		out.State = s.State()
+		if i := s.Info(); i.State.Ended() {
+			c.Warn("the session is over: " + wire.WordsFor(ctx).EndReason(i.End))
+		}
+		read.Timeout -= time.Since(start)
+	}
+	if conditions && !res.TimedOut {
+		read.Cursor = res.Cursor
+		read.Timeout = max(0, min(read.Timeout, c.Limits().MaxWait-time.Since(start)))
+		chunk := s.Read(ctx, read)
+		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
+			c.Warn(wire.WordsFor(ctx).Of(s.TooManyReads()))
+		}
+		show(c, s, chunk, in, out)
+	}
+	return canceled(ctx, s)
+}
+
+// read returns output from a cursor, from the end (mode tail), or from one stream of a command.
+func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut) error {
+	ch := c.Checker()
+	req, _, err := readRequest(c, in)
+	if err != nil {
+		return err
+	}
+	switch {
+	case in.Stream != "" && in.ExecID == "":
+		return ch.Invalid("exec_id", nil, "stream needs exec_id: the command whose stream to read")
+	case in.Mode == "tail" && in.Cursor != "":
+		return ch.Invalid("cursor", nil, "mode tail takes no cursor; use mode cursor to read from one")
+	case in.MaxLines > 0 && in.Mode != "tail":
+		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail")
+	}
+	if in.ExecID != "" {
+		if in.Stream == "" {
+			in.Stream = "stdout"
+		}
+		if in.Cursor == "" {
+			req.Cursor = 0
+		}
+		chunk, err := s.ReadExec(ctx, in.ExecID, in.Stream, req)
+		if err != nil {
+			return err
+		}
+		if chunk.Reason == session.ReasonLimit {
+			return s.TooManyReads()
+		}
+		out.show(chunk, in.Encoding)
+		return canceled(ctx, s)
+	}
+	chunk := s.Read(ctx, req)
+	if chunk.Reason == session.ReasonLimit {
+		return s.TooManyReads()
+	}
+	show(c, s, chunk, in, out)
+	return canceled(ctx, s)
+}
+
+// show puts a chunk of terminal output into the result, in the requested format. If the chunk reaches the end of the
+// output, show adds the question that the terminal seems to ask.
+func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
+	var removed *sanitized
+	if in.Format == "clean" {
+		text, counts := s.Clean(k)
+		k.Data, removed = text, newSanitized(counts)
+	}
+	out.show(k, in.Encoding)
+	out.Sanitized = removed
+	if k.Next == k.Buffer.End && !k.EOF && s.State() == session.Open {
+		out.WaitingFor = (*wire.Waiting)(s.Waiting())
+	}
+}
+
+// canceled is the error of a call after its client stopped waiting.
+func canceled(ctx context.Context, s *session.Session) error {
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	return &term.Error{
+		Session: s.ID(),
+		Kind:    term.Canceled,
+		Msg:     "the call was canceled; nothing is lost: read again from the same cursor",
+		Err:     ctx.Err(),
+	}
+}
+
+// readRequest turns the arguments into a read, and reports whether they set a condition to wait for.
+func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions bool, err error) {
+	ch := c.Checker()
+	r = session.ReadRequest{
+		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
+		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"), Timeout: c.Limits().ReadTimeout,
+	}
+	if r.MaxBytes == 0 {
+		r.MaxBytes = defaultChunk
+	}
+	if in.TimeoutMS != nil {
+		r.Timeout = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
+	}
+	if in.Cursor != "" {
+		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {
+			return r, false, ch.Invalid(
+				"cursor",
+				nil,
+				"cursor %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output",
+				in.Cursor,
+			)
+		}
+	}
+	if r.Idle = c.Millis("until_idle_ms", in.UntilIdleMS, c.Limits().MaxWait, "limits.max_wait_ms"); r.Idle > r.Timeout {
+		return r, false, ch.Invalid(
+			"until_idle_ms",
+			nil,
+			"until_idle_ms (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms",
+			in.UntilIdleMS,
+			r.Timeout.Milliseconds(),
+		)
+	}
+	if in.UntilRegex != "" {
+		if r.Until, err = schema.RegexpArgument("until_regex", in.UntilRegex); err != nil {
+			return r, false, err
+		}
+	}
+	if r.WaitFor, err = schema.RegexpArguments("input_hints.wait_for_regexes", in.InputHints.WaitFor); err != nil {
+		return r, false, err
+	}
+	conditions = r.Idle > 0 || r.Until != nil || len(r.WaitFor) > 0 || in.TimeoutMS != nil
+	return r, conditions, nil
+}
+
+// show puts a chunk into the result.
+func (out *ioOut) show(k session.Chunk, encoding string) {
+	out.readOut, out.WaitingForInput = newReadOut(k, encoding), k.Reason == session.ReasonInput
+}
+
+// newReadOut is the wire form of a chunk: text if it is UTF-8, unless base64 was asked for.
+func newReadOut(k session.Chunk, encoding string) *readOut {
+	out := &readOut{
+		Encoding: "utf-8", NextCursor: strconv.FormatInt(k.Next, 10),
+		BufferStartCursor: strconv.FormatInt(k.Buffer.Start, 10), BufferEndCursor: strconv.FormatInt(k.Buffer.End, 10),
+		Matched: k.Reason == session.ReasonMatched, IdleReached: k.Reason == session.ReasonIdle,
+		TimedOut: k.Reason == session.ReasonTimeout, EOF: k.EOF,
+		Truncated: k.Dropped > 0, DroppedBytes: k.Dropped,
+		BufferedBytes: k.Buffer.End - k.Buffer.Start, BufferLimitBytes: k.Buffer.Limit,
+	}
+	if encoding == "base64" || !utf8.Valid(k.Data) {
+		out.Chunk, out.Encoding = base64.StdEncoding.EncodeToString(k.Data), "base64"
+		return out
+	}
+	out.Chunk = string(k.Data)
+	return out
+}

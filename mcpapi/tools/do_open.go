@@ -1,0 +1,190 @@
+package tools
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
+	"ptyctl/profile"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// open connects and waits until the session is open or its login asks a question. All arguments are checked before
+// the connection starts: a wrong one must not leave a half-open session.
+func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	if err := checkAuth(c, in); err != nil {
+		return err
+	}
+	if err := checkConsole(c, in); err != nil {
+		return err
+	}
+	if err := checkLocal(c, in); err != nil {
+		return err
+	}
+	expect, err := in.Expect.compile("expect", nil)
+	if err != nil {
+		return err
+	}
+	t := in.target(c)
+	if t.Local, err = local(c, in.Argv, in.Cwd, in.Env, in.Title, in.Limits); err != nil {
+		return err
+	}
+	if p, ok := profile.Get(expect.Profile); ok && t.Protocol == "telnet" && t.Telnet.Enter == "" && p.Enter != "auto" {
+		t.Telnet.Enter = p.Enter
+	}
+	req := session.OpenRequest{
+		Target: t, Device: in.DeviceID, Expect: expect, Wait: c.Limits().MaxWait,
+		IdleTimeout: c.Millis("timeouts.idle_timeout_ms", in.Timeouts.Idle, 0, ""),
+	}
+	if in.AcquireLock {
+		req.LockTTL = lockTTL(c, in.LockTTL)
+	}
+	c.Waits("connecting", nil)
+	res, err := c.Open(ctx, req)
+	if err != nil {
+		return err
+	}
+	if res.Prompt != nil &&
+		in.RequestID == "" { // a retry must get the same answer, and no person a second question
+		c.Ask(&toolset.Opening{OpenResult: res, Show: func(c *toolset.Call, res session.OpenResult) any {
+			again := &sessionOut{Action: c.Action(), Success: true}
+			opened(c, in, res, again)
+			again.Warnings = append(again.Warnings, c.Warnings()...)
+			return again
+		}})
+	}
+	opened(c, in, res, out)
+	return nil
+}
+
+// opened puts the state of the new session, or its login's question, into the result.
+func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessionOut) {
+	i := res.Session.Info()
+	out.SessionID, out.Protocol, out.State, out.Cursor = i.ID, i.Protocol, res.State, "0"
+	out.Prompt, out.WaitingForInput = (*wire.Prompt)(res.Prompt), res.Prompt != nil
+	if res.State == session.Open || res.State.Ended() {
+		enabled := i.About.PTY
+		out.PTYEnabled, out.ServerBanner, out.Capabilities = &enabled, i.About.ServerBanner, (*wire.Capabilities)(&i.About.Capabilities)
+		out.SecurityWarning, out.Telnet = i.About.Security, (*wire.Telnet)(i.About.Telnet)
+		out.Warnings = slices.Clone(i.About.Warnings)
+	}
+	if p := i.About.Process; p != nil {
+		out.PID, out.Cwd, out.StartedAt = p.PID, p.Dir, i.Created.UnixMilli()
+		out.Warnings = append(out.Warnings, lowered(in.Limits.limits(), p.Limits)...)
+	}
+	if res.State.Ended() {
+		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")
+	}
+	if res.Existing {
+		existing(c, in, i, out)
+	} else if in.AcquireLock {
+		acquired := res.Lease != nil
+		out.LockAcquired = &acquired
+		if acquired {
+			out.lease(*res.Lease)
+		}
+	}
+}
+
+// target returns the target that the arguments describe.
+func (in *sessionArgs) target(c *toolset.Call) term.Target {
+	t := term.Target{
+		Protocol: in.Protocol, Host: in.Host, Port: in.Port, User: in.Username,
+		ConnectTimeout: c.Millis(
+			"timeouts.connect_timeout_ms",
+			in.Timeouts.Connect,
+			c.Limits().MaxConnectTimeout,
+			"limits.max_connect_timeout_ms",
+		),
+		Auth: term.Auth{
+			Method: in.Auth.Method, Password: in.Auth.Password, PrivateKeyPEM: in.Auth.PrivateKeyPEM,
+			Passphrase:    in.Auth.Passphrase,
+			NoInteractive: c.NoInteractive() || isFalse(in.Auth.Interactive),
+		},
+		PTY: term.PTY{Disabled: isFalse(in.PTY.Enabled), Cols: in.PTY.Cols, Rows: in.PTY.Rows, Term: in.PTY.Term},
+		SSH: term.SSHOptions{
+			HostKeyPolicy: in.SSH.HostKeyPolicy, HostKeyFingerprint: in.SSH.Fingerprint, KnownHostsPath: in.SSH.KnownHosts,
+			NoConfig: isFalse(in.SSH.UseConfig), ConfigPath: in.SSH.ConfigPath, ExtraArgs: in.SSH.ExtraArgs,
+			Legacy: in.SSH.Legacy, ProxyJump: in.SSH.ProxyJump, ProxyURL: in.SSH.ProxyURL,
+		},
+		Telnet: term.TelnetOptions{
+			Mode: in.Telnet.Mode, Enter: in.Telnet.Enter, Binary: in.Telnet.Binary, TLS: term.TLSOptions(in.Telnet.TLS),
+		},
+	}
+	// A credential says by itself how it is meant.
+	if t.Auth.Method == "" && t.Auth.PrivateKeyPEM != "" {
+		t.Auth.Method = "private_key"
+	}
+	if t.Auth.Method == "" && t.Auth.Password != "" {
+		t.Auth.Method = "password"
+	}
+	return t
+}
+
+// checkAuth refuses credentials that do not go together.
+func checkAuth(c *toolset.Call, in *sessionArgs) error {
+	ch := c.Checker()
+	if user, host, ok := splitHost(in.Host); ok {
+		return ch.Invalid(
+			"host",
+			nil,
+			"host %q is more than a host: pass host %q, and %s as its own field",
+			in.Host,
+			host,
+			user,
+		)
+	}
+	switch a := &in.Auth; {
+	case in.Protocol == "telnet" && in.Auth != (openAuth{}):
+		return ch.Invalid(
+			"auth",
+			nil,
+			"Telnet has no authentication of its own: leave auth out, read the device's login prompt with ptyctl_session_io and answer it with write (sensitive for the password)",
+		)
+	case in.Protocol != "telnet" && in.Telnet != (openTelnet{}):
+		return ch.Invalid("telnet", nil, "telnet is for protocol telnet, not for %s; leave it out", in.Protocol)
+	case a.Method == "private_key" && a.PrivateKeyPEM == "":
+		return ch.Invalid(
+			"auth.private_key_pem",
+			nil,
+			"auth.method private_key needs auth.private_key_pem: the whole text of the key",
+		)
+	case a.Method == "agent" && (a.Password != "" || a.PrivateKeyPEM != ""):
+		return ch.Invalid(
+			"auth.method",
+			nil,
+			"auth.method agent takes no password and no key; leave method out to use what is given",
+		)
+	case a.Method == "password" && a.PrivateKeyPEM != "":
+		return ch.Invalid(
+			"auth.private_key_pem",
+			nil,
+			"auth.method password takes no private_key_pem; use method private_key, or auto for both",
+		)
+	case in.AcquireLock && in.TaskID == "":
+		return ch.Invalid("task_id", nil, "acquire_lock needs task_id: the name under which you hold the lock")
+	}
+	return nil
+}
+
+// splitHost finds a protocol, a user or a port in a host name, which models often pass. It returns the bare host, and
+// the name of the field that takes the rest. An IPv6 address has no such part.
+func splitHost(text string) (field, host string, ok bool) {
+	if _, rest, found := strings.Cut(text, "://"); found {
+		return "protocol, username and port", rest, true
+	}
+	if _, rest, found := strings.Cut(text, "@"); found {
+		return "username", rest, true
+	}
+	if name, port, found := strings.Cut(text, ":"); found && port != "" && strings.Trim(port, "0123456789") == "" &&
+		!strings.Contains(name, ":") {
+		return "port", name, true
+	}
+	return "", "", false
+}
+
+// isFalse reports whether a boolean argument is given and false; an absent one means the default, true.
+func isFalse(b *bool) bool { return b != nil && !*b }

@@ -1,0 +1,58 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// run starts a program on this machine, and waits for its end or for the longest time that a call may wait. A program
+// that still runs goes on as a session.
+func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
+	ch := c.Checker()
+	local, err := local(c, in.Argv, in.Cwd, in.Env, in.Title, in.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Argv) == 0 {
+		return nil, ch.Invalid("argv", nil, "argv is empty: pass the program and its arguments")
+	}
+	stdin, err := decodeText(ch, "stdin", in.Stdin, in.StdinEncoding)
+	if err != nil {
+		return nil, err
+	}
+	r := session.RunRequest{
+		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin, Timeout: c.Limits().ExecTimeout, Wait: c.Limits().MaxWait,
+		Grace: time.Duration(
+			in.GraceMS,
+		) * time.Millisecond, MaxOutput: c.Lower("max_output_bytes", in.MaxOutput, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
+	}
+	if in.TimeoutMS > 0 {
+		r.Timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
+	}
+	res, err := c.Run(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return runResult(c, res, local.Limits), nil
+}
+
+// runResult is the wire form of r: that of an exec, without the members that need a terminal.
+func runResult(c *toolset.Call, r session.RunResult, asked term.Limits) *runOut {
+	out := &runOut{
+		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir,
+		SessionID: r.Session, ExecID: r.ID,
+		RCReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: wire.LimitName(r.Exit.Limit),
+		Suspected: wire.LimitNames(r.Exit.Suspected),
+		Truncated: !r.Stdout.Complete() ||
+			!r.Stderr.Complete(), Warnings: append(c.Warnings(), lowered(asked, r.Process.Limits)...),
+	}
+	out.RC, out.Signal, out.Usage = wire.Exit(r.Exit)
+	out.Stdout, out.StdoutEncoding, out.StdoutBytes, out.StdoutOmitted = streamOut(r.Stdout)
+	out.Stderr, out.StderrEncoding, out.StderrBytes, out.StderrOmitted = streamOut(r.Stderr)
+	return out
+}

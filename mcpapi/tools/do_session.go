@@ -1,0 +1,154 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// doSession runs one action of ptyctl_session.
+func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, error) {
+	out := &sessionOut{Action: c.Action(), Success: true}
+	var err error
+	switch c.Action() {
+	case "open":
+		err = open(ctx, c, in, out)
+	case "list":
+		err = listSessions(ctx, c, in, out)
+	case "status":
+		err = status(ctx, c, in, out)
+	case "close":
+		err = closeSession(ctx, c, in, out)
+	case "lock", "unlock", "heartbeat":
+		err = lock(ctx, c, in, out)
+	case "signal":
+		err = signal(ctx, c, in, out)
+	}
+	out.Warnings = append(out.Warnings, c.Warnings()...)
+	return out, err
+}
+
+// lease puts a lock into the result: its holder, its end in Unix milliseconds, and its epoch, which grows with each
+// new holder.
+func (out *sessionOut) lease(l session.Lease) {
+	out.LockHolder, out.LockExpiresAt, out.LockEpoch = l.Holder.String(), l.Expires.UnixMilli(), int64(l.Epoch)
+}
+
+// list returns the sessions that the caller may see and that match the filters. The capabilities are those of ptyctl;
+// a session's own are in the result of its open.
+func listSessions(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	var states []session.State
+	if in.State != "" {
+		states = []session.State{in.State}
+	}
+	out.list(c.Sessions(ctx, states...), listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host}, wire.WordsFor(ctx))
+	out.Capabilities = &wire.Capabilities{
+		SplitStdoutStderr: term.Yes,
+		ExitCode:          term.Yes,
+		Resize:            term.Yes,
+		Signal:            term.Maybe,
+		ParallelExec:      term.Yes,
+	}
+	return nil
+}
+
+// status describes one session. It also names the rule that would refuse the caller's input, so that a client learns
+// of it before it types.
+func status(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	s, err := c.Look(ctx, in.SessionID)
+	if err != nil {
+		return err
+	}
+	out.show(s, wire.WordsFor(ctx))
+	out.Session.TypingDenied = term.FactOf[term.Denial](s.MayType(ctx)).Rule
+	return nil
+}
+
+// SessionStatus is the result of status for a session, as a resource shows it.
+func SessionStatus(s *session.Session, w wire.Words) any {
+	out := &sessionOut{Action: "status", Success: true}
+	out.show(s, w)
+	return out
+}
+
+// show puts the status of s into the result.
+func (out *sessionOut) show(s *session.Session, w wire.Words) {
+	i := s.Info()
+	out.SessionID, out.State, out.Prompt, out.WaitingForInput = i.ID, i.State, (*wire.Prompt)(i.Prompt), i.Prompt != nil
+	if i.Lease != nil {
+		out.lease(*i.Lease)
+	}
+	out.Session = wire.NewSessionStatus(i, w)
+	out.Session.Profile = s.Expect().Profile
+	out.Session.TxEvents = wire.NewTxEvents(s.TxEvents())
+}
+
+// close ends a session. Closing an ended session is no error: already_closed says so. For a local program the result
+// also has its exit code, its usage and how long it ran.
+func closeSession(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	s, err := c.Session(ctx, term.VerbClose, in.SessionID)
+	if err != nil {
+		return err
+	}
+	if err := s.MayClose(ctx, in.Force && c.AllowForce()); err != nil {
+		return err
+	}
+	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
+	out.SessionID, out.State = s.ID(), s.State()
+	if i := s.Info(); i.About.Process != nil {
+		out.ExitCode, out.ExitSignal, out.Usage = wire.Exit(i.End.Exit)
+		out.DurationMS = i.End.Time.Sub(i.Created).Milliseconds()
+	}
+	return nil
+}
+
+// lock takes, renews or gives back the session's lock, by action. A lock that is taken over also returns the previous
+// holder.
+func lock(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	s, err := c.Session(ctx, term.Verb(c.Action()), in.SessionID)
+	if err != nil {
+		return err
+	}
+	out.SessionID = s.ID()
+	var l session.Lease
+	switch c.Action() {
+	case "unlock":
+		return s.Unlock(ctx)
+	case "lock":
+		if in.TakeOver {
+			var previous session.Lease
+			l, previous, err = s.TakeOver(ctx, lockTTL(c, in.LockTTL))
+			out.PreviousHolder = previous.Holder.String()
+			break
+		}
+		l, err = s.Lock(ctx, lockTTL(c, in.LockTTL))
+	case "heartbeat":
+		l, err = s.Heartbeat(ctx, lockTTL(c, in.LockTTL))
+	}
+	if err == nil {
+		out.lease(l)
+	}
+	return err
+}
+
+// lockTTL returns how long a lock lasts: the server's default for 0, and at most the operator's maximum.
+func lockTTL(c *toolset.Call, ms int64) time.Duration {
+	if ms == 0 {
+		return c.Limits().LockTTL
+	}
+	return c.Millis("lock_ttl_ms", ms, c.Limits().MaxLockTTL, "locks.max_ttl_ms")
+}
+
+// signal sends a signal, by the name that the call gives.
+func signal(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	s, err := c.Session(ctx, term.VerbSignal, in.SessionID)
+	if err != nil {
+		return err
+	}
+	out.SessionID = s.ID()
+	return s.Signal(ctx, in.Signal)
+}

@@ -1,0 +1,97 @@
+package tools
+
+import (
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+	"ptyctl/session/shell"
+	"ptyctl/term"
+)
+
+var execTool = toolset.Bind(schema.Tool{
+	Name:  "ptyctl_session_exec",
+	Title: "Run a command",
+	About: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id alone.",
+	Actions: []schema.Action{
+		{Example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`, Verb: term.VerbExec},
+	},
+	Hints: schema.Hints{Destructive: true, OpenWorld: true},
+}, execute, execOut{})
+
+// execArgs are the arguments of ptyctl_session_exec: cmd starts a command, exec_id waits for one that runs. Fields
+// marked start are only for the start of a command. Times are in milliseconds, sizes in bytes.
+type execArgs struct {
+	SessionID     string       `json:"session_id" need:"*" is:"filled"`
+	Cmd           string       `json:"cmd" doc:"line for the shell"`
+	Argv          []string     `json:"argv" is:"start" doc:"words instead, never parsed"`
+	TimeoutMS     int64        `json:"timeout_ms" is:"start" min:"1" max:"1<<40" doc:"stops the command; default 60000"`
+	Cwd           string       `json:"cwd" is:"filled start"`
+	Env           []string     `json:"env" is:"start" doc:"NAME=value; servers take few"`
+	Stdin         string       `json:"stdin" is:"start"`
+	StdinEncoding string       `json:"stdin_encoding" is:"start" enum:"utf-8 base64"`
+	MaxOutput     int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
+	Lane          session.Lane `json:"lane" is:"start" enum:"auto channel terminal"`
+	Queue         bool         `json:"queue" is:"start" doc:"terminal lane: wait for its turn"`
+	ExecID        string       `json:"exec_id" is:"filled" doc:"go on waiting for this one"`
+	Cancel        bool         `json:"cancel" doc:"stop exec_id"`
+	StopOnCancel  bool         `json:"stop_on_cancel" is:"start unlisted" doc:"stop the command when this call is cancelled"`
+	TaskID        string       `json:"task_id" is:"filled" doc:"your name for locks"`
+	Expect        expectArgs   `json:"expect" is:"start" doc:"patterns for this call"`
+	UntilIdleMS   int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"terminal lane, devices: quiet that ends the wait"`
+	Class         execClass    `json:"class" is:"start" doc:"terminal lane: what reads the line; found out"`
+	RCMode        execMarker   `json:"rc_mode" is:"start" doc:"terminal lane: exit code marker"`
+	RequestID     string       `json:"request_id" is:"filled" doc:"makes a retry safe"`
+}
+
+// execClass is a session.Class, as a caller may name it.
+type execClass session.Class
+
+// Enum returns all that there are.
+func (execClass) Enum() []string { return shell.Classes() }
+
+// execMarker is how the end of a command is recognised that is typed.
+type execMarker struct {
+	Enabled *bool  `json:"enabled"`
+	Prefix  string `json:"marker_prefix"`
+	Suffix  string `json:"marker_suffix"`
+}
+
+// execOut is the result of ptyctl_session_exec. ExitCode is nil while the command runs and where the code cannot be
+// known; ExitCodeReason then says why.
+type execOut struct {
+	Stdout         string             `json:"stdout" is:"listed"`
+	Stderr         string             `json:"stderr" is:"listed"`
+	ExitCode       *int               `json:"exit_code"`
+	ExitCodeReason *string            `json:"exit_code_reason"`
+	DoneReason     session.DoneReason `json:"done_reason" is:"listed"`
+	PromptDetected *bool              `json:"prompt_detected"`
+	TimedOut       bool               `json:"timed_out" is:"listed"`
+	DurationMS     int64              `json:"duration_ms" is:"listed"`
+	ExecLane       session.Lane       `json:"exec_lane" is:"listed"`
+	Truncated      bool               `json:"truncated" is:"listed" after:"stderr_merged"`
+
+	ExecID           string        `json:"exec_id,omitempty" is:"listed"`
+	WaitingFor       *wire.Waiting `json:"waiting_for,omitempty" is:"listed"`
+	StderrMerged     bool          `json:"stderr_merged,omitempty" is:"listed"` // into stdout: a terminal has one stream
+	LostBytes        int64         `json:"lost_bytes,omitempty"`
+	Pages            int           `json:"pages,omitempty"` // turned by auto_page
+	ExitSignal       string        `json:"exit_signal,omitempty"`
+	Killed           string        `json:"killed,omitempty"`
+	BackgroundOutput bool          `json:"background_output,omitempty"`
+	StdoutEncoding   string        `json:"stdout_encoding,omitempty"`
+	StderrEncoding   string        `json:"stderr_encoding,omitempty"`
+	StdoutBytes      int64         `json:"stdout_bytes,omitempty"`
+	StderrBytes      int64         `json:"stderr_bytes,omitempty"`
+	StdoutOmitted    *omitted      `json:"stdout_omitted,omitempty" is:"listed"`
+	StderrOmitted    *omitted      `json:"stderr_omitted,omitempty" is:"listed"`
+	ErrorHints       []string      `json:"error_hints,omitempty" is:"listed"`
+	Warnings         []string      `json:"warnings,omitempty"`
+}
+
+// omitted describes the part of a stream that was left out of the result, and how to read it.
+type omitted struct {
+	At     int    `json:"at"` // offset within the returned stream, decoded, at which the cut is
+	Bytes  int64  `json:"bytes"`
+	Cursor string `json:"cursor"` // to read it with ptyctl_session_io read {exec_id, stream, cursor}
+}

@@ -1,0 +1,84 @@
+package tools
+
+import (
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/term"
+)
+
+var fsTool = toolset.Bind(schema.Tool{
+	Name:    "ptyctl_fs",
+	Title:   "Files",
+	About:   "Read and write files: with session_id of its SSH host, without of ptyctl's own machine.",
+	Reading: "Read files: with session_id of its SSH host, without of ptyctl's own machine.",
+	Actions: []schema.Action{
+		{Name: "read", About: "go on at next_offset while truncated.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
+		{Name: "write", About: "replace a file as a whole, or append.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","path":"/srv/app/config.toml","data":"debug = true\n"}`, Verb: term.VerbFileWrite},
+		{Name: "list", About: "a folder.", Example: `{"action":"list","session_id":"web1-k3f9q2zd","path":"/etc"}`, Reads: true, Verb: term.VerbFileRead},
+		{Name: "stat", About: "type, mode, size.", Example: `{"action":"stat","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
+	},
+	Hints:    schema.Hints{Destructive: true, OpenWorld: true},
+	FarFiles: true,
+}, doFS, fsReadOut{}, fsWriteOut{}, fsListOut{}, fsStatOut{})
+
+// fsArgs are the arguments of ptyctl_fs. Sizes and offsets are in bytes, mode is octal.
+type fsArgs struct {
+	SessionID string `json:"session_id" is:"filled"`
+	Path      string `json:"path" need:"*" is:"filled"`
+	Offset    int64  `json:"offset" on:"read" max:"1<<62"`
+	MaxBytes  int64  `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default 65536"`
+	Data      string `json:"data" need:"write"`
+	Encoding  string `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data"`
+	Mode      string `json:"mode" on:"write" is:"filled" doc:"octal"`
+	Append    bool   `json:"append" on:"write"`
+	NonAtomic bool   `json:"non_atomic" on:"write" is:"unlisted"` // the errors that it helps against name it
+	Cursor    string `json:"cursor" on:"list" is:"filled"`
+	Limit     int    `json:"limit" on:"list" min:"1"`
+	TaskID    string `json:"task_id" on:"write" is:"filled unlisted"`
+	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40" is:"unlisted"`
+	RequestID string `json:"request_id" on:"write" is:"filled unlisted"`
+}
+
+// The results of ptyctl_fs.
+type (
+	fsReadOut struct {
+		Action       string   `json:"action"`
+		Data         string   `json:"data" is:"listed"`
+		DataEncoding string   `json:"data_encoding"`
+		Size         int64    `json:"size"`
+		NextOffset   int64    `json:"next_offset"`
+		Truncated    bool     `json:"truncated" is:"listed"`
+		Mode         string   `json:"mode"`
+		ModifiedAt   int64    `json:"modified_at,omitempty"`
+		Warnings     []string `json:"warnings,omitempty"`
+	}
+	fsWriteOut struct {
+		Action       string   `json:"action"`
+		BytesWritten int64    `json:"bytes_written"`
+		Size         int64    `json:"size"`
+		Mode         string   `json:"mode"`
+		Created      bool     `json:"created,omitempty"`
+		Atomic       bool     `json:"atomic"`
+		Warnings     []string `json:"warnings,omitempty"`
+	}
+	fsListOut struct {
+		Action     string    `json:"action"`
+		Entries    []fsEntry `json:"entries" is:"listed"`
+		Truncated  bool      `json:"truncated"`
+		NextCursor string    `json:"next_cursor,omitempty"`
+		Warnings   []string  `json:"warnings,omitempty"`
+	}
+	fsStatOut struct {
+		Action string `json:"action"`
+		fsEntry
+		Target   string   `json:"target,omitempty"` // of a link
+		Warnings []string `json:"warnings,omitempty"`
+	}
+	fsEntry struct {
+		Name       string `json:"name"`
+		Type       string `json:"type"`
+		Mode       string `json:"mode"`
+		Size       int64  `json:"size"`
+		ModifiedAt int64  `json:"modified_at,omitempty"` // Unix milliseconds
+	}
+)

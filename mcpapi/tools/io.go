@@ -1,0 +1,130 @@
+package tools
+
+import (
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+	"ptyctl/session/keys"
+)
+
+var ioTool = toolset.Bind(schema.Tool{
+	Name:    "ptyctl_session_io",
+	Title:   "Type and read",
+	About:   "Type into a terminal and read what it shows. Reads take nothing away from anyone. Do not poll: give until_regex or until_idle_ms to read, from the cursor that write returned, or to write itself.",
+	Reading: "Read what a terminal shows. Reads take nothing away from anyone. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the last read.",
+	Actions: []schema.Action{
+		{Name: "write", About: "type data or press a key; lines end with \\r.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","data":"ls\r","until_idle_ms":300}`},
+		{Name: "read", About: "what follows cursor (default: only what is new), or mode tail for the end.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","cursor":"0","until_regex":"\\$ $"}`, Reads: true},
+		{Name: "search", About: "find pattern in the output still held.", Example: `{"action":"search","session_id":"web1-k3f9q2zd","pattern":"(?i)error"}`, Reads: true},
+	},
+	Hints: schema.Hints{Destructive: true, OpenWorld: true},
+}, doIO, ioOut{}, searchOut{})
+
+// ioArgs are the arguments of ptyctl_session_io. A cursor counts raw bytes from the start of the session's output; it
+// is a string, because large JSON numbers lose digits in some clients. Data is a pointer: empty data differs from
+// absent data.
+type ioArgs struct {
+	SessionID    string     `json:"session_id" need:"*" is:"filled"`
+	Data         *string    `json:"data" on:"write" doc:"[write] text; this or key"`
+	Key          keyName    `json:"key" on:"write" is:"filled" doc:"[write] "`
+	Paste        bool       `json:"paste" on:"write" doc:"[write] data as one paste, not as keys"`
+	Sensitive    bool       `json:"sensitive" on:"write" doc:"[write] keep it out of every record"`
+	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"[write] your name for locks"`
+	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk"`
+	Cursor       string     `json:"cursor" on:"read search" is:"filled" doc:"where to start: a next_cursor, or 0"`
+	Mode         string     `json:"mode" on:"read" enum:"cursor tail"`
+	TimeoutMS    *int64     `json:"timeout_ms" on:"read write" max:"1<<40" doc:"longest wait; default 2000"`
+	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384"`
+	MaxLines     int        `json:"max_lines" on:"read" min:"1" doc:"[read] tail only"`
+	UntilRegex   string     `json:"until_regex" on:"read write" is:"filled" doc:"wait for this (RE2)"`
+	IncludeMatch *bool      `json:"include_match" on:"read write" doc:"default true"`
+	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"wait for quiet of this length"`
+	InputHints   inputHints `json:"input_hints" on:"read write" doc:"wait for a question"`
+	ExecID       string     `json:"exec_id" on:"read" is:"filled" doc:"[read] of this exec"`
+	Stream       string     `json:"stream" on:"read" enum:"stdout stderr" doc:"[read] of exec_id"`
+	Format       string     `json:"format" on:"read write" enum:"raw clean" doc:"clean: escape sequences removed"`
+	Pattern      string     `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
+	IgnoreCase   bool       `json:"ignore_case" on:"search"`
+	Context      int        `json:"context" on:"search" max:"50" doc:"[search] lines around"`
+	MaxMatches   int        `json:"max_matches" on:"search" min:"1" max:"1000" doc:"[search] default 50"`
+	RequestID    string     `json:"request_id" on:"write" is:"filled" doc:"makes a retry safe"`
+}
+
+// keyName is the name of a key.
+type keyName string
+
+// Doc lists the known keys for the argument's description.
+func (keyName) Doc() string { return keys.List }
+
+// inputHints are patterns that recognise a question.
+type inputHints struct {
+	WaitFor *[]string `json:"wait_for_regexes" doc:"tried on the unfinished last line"`
+}
+
+// ioOut is the result of ptyctl_session_io.
+type ioOut struct {
+	Action       string `json:"action"`
+	BytesWritten *int   `json:"bytes_written,omitempty" is:"listed"`
+	BytesPending int    `json:"bytes_pending,omitempty"`
+	Cursor       string `json:"cursor,omitempty" is:"listed"` // [write] end of the output before the write
+	*readOut
+	WriteTimedOut   bool          `json:"write_timed_out,omitempty"`
+	WaitingFor      *wire.Waiting `json:"waiting_for,omitempty" is:"listed"`
+	WaitingForInput bool          `json:"waiting_for_input,omitempty" is:"listed" after:"eof"`
+	State           session.State `json:"state,omitempty" is:"listed"`
+	Prompt          *wire.Prompt  `json:"prompt,omitempty" is:"listed"`
+	Warnings        []string      `json:"warnings,omitempty"`
+}
+
+// readOut is the part of the result that a read adds.
+type readOut struct {
+	Chunk             string `json:"chunk" is:"listed"`
+	Encoding          string `json:"encoding" is:"listed"`
+	NextCursor        string `json:"next_cursor" is:"listed"`
+	BufferStartCursor string `json:"buffer_start_cursor"`
+	BufferEndCursor   string `json:"buffer_end_cursor"`
+	Matched           bool   `json:"matched,omitempty" is:"listed"`
+	IdleReached       bool   `json:"idle_reached,omitempty"`
+	TimedOut          bool   `json:"timed_out" is:"listed"`
+	EOF               bool   `json:"eof" is:"listed"`
+	Truncated         bool   `json:"truncated" is:"listed"`
+	DroppedBytes      int64  `json:"dropped_bytes" is:"listed"`
+	BufferedBytes     int64  `json:"buffered_bytes"`
+	BufferLimitBytes  int    `json:"buffer_limit_bytes"`
+
+	Sanitized *sanitized `json:"sanitized,omitempty"`
+}
+
+// sanitized counts, by kind, the control sequences removed from clean text.
+type sanitized struct {
+	CSI       int `json:"csi,omitempty"`
+	OSC       int `json:"osc,omitempty"`
+	DCS       int `json:"dcs,omitempty"`
+	Other     int `json:"other,omitempty"`
+	Controls  int `json:"controls,omitempty"`
+	Bidi      int `json:"bidi,omitempty"`
+	ZeroWidth int `json:"zero_width,omitempty"`
+	BadUTF8   int `json:"bad_utf8,omitempty"`
+	Hidden    int `json:"hidden,omitempty"`
+	Rewritten int `json:"rewritten,omitempty"`
+}
+
+// searchOut is the result of its action search.
+type searchOut struct {
+	Action     string      `json:"action"`
+	Lines      []foundLine `json:"lines" is:"listed" after:"waiting_for"`
+	Matches    int         `json:"matches"`
+	More       bool        `json:"more"` // go on from next_cursor
+	NextCursor string      `json:"next_cursor"`
+	Dropped    int64       `json:"dropped_bytes"`
+	Truncated  bool        `json:"truncated"`
+}
+
+// foundLine is one line of the output.
+type foundLine struct {
+	Line   int64  `json:"line"` // counted from the oldest line held, from 1
+	Cursor string `json:"cursor"`
+	Text   string `json:"text"`
+	Match  bool   `json:"match,omitempty"`
+}

@@ -1,0 +1,72 @@
+package tools
+
+import (
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+var runTool = toolset.Bind(schema.Tool{
+	Name:  "ptyctl_run",
+	Title: "Run a program here",
+	About: "Run one program on this machine, without a terminal, and get its output, errors and exit code. argv is the program and its arguments; for a command line pass [\"bash\",\"-c\",\"...\"]. It gets a clean environment, and what it leaves running is ended; limits {cpu_s, memory_bytes, open_files, processes} bound it. If done_reason is running, go on with ptyctl_session_exec {session_id, exec_id}. For anything interactive open a session with protocol local.",
+	Actions: []schema.Action{
+		{Example: `{"argv":["go","test","./..."],"cwd":"/srv/app"}`, Verb: term.VerbExec},
+	},
+	Hints: schema.Hints{Destructive: true, OpenWorld: true},
+	Local: true,
+}, run, runOut{})
+
+// runArgs are the arguments of ptyctl_run. Times are in milliseconds, sizes in bytes.
+type runArgs struct {
+	Argv          []string   `json:"argv" need:"*" doc:"program and arguments"`
+	Cwd           string     `json:"cwd" is:"filled"`
+	Env           []string   `json:"env" doc:"NAME=value"`
+	Stdin         string     `json:"stdin"`
+	StdinEncoding string     `json:"stdin_encoding" enum:"utf-8 base64" is:"unlisted"`
+	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"then it gets TERM; default 60000"`
+	GraceMS       int64      `json:"grace_ms" min:"1" max:"60000" doc:"from TERM to KILL; default 2000"`
+	MaxOutput     int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384, the middle is cut"`
+	Limits        limitsArgs `json:"limits" is:"unlisted" doc:"of each process; processes: of all together"`
+	Title         string     `json:"title" is:"filled unlisted"`
+	RequestID     string     `json:"request_id" is:"filled unlisted"`
+}
+
+// limitsArgs are the limits of a program on this machine; 0 means that the call sets none. Processes counts all
+// processes that the program starts, the others apply to each process.
+type limitsArgs struct {
+	CPU       int   `json:"cpu_s" min:"1" max:"1<<30"`
+	Memory    int64 `json:"memory_bytes" min:"1<<20" max:"1<<40"`
+	OpenFiles int   `json:"open_files" min:"4" max:"1<<20"`
+	Processes int   `json:"processes" min:"1" max:"1<<20"`
+}
+
+// runOut is the result of ptyctl_run. Usage and the limits that ended the program are left out while it runs.
+type runOut struct {
+	RC         *int               `json:"rc"`
+	Signal     string             `json:"signal,omitempty"`
+	RCReason   string             `json:"rc_reason,omitempty"` // why rc is null
+	Stdout     string             `json:"stdout" is:"listed"`
+	Stderr     string             `json:"stderr" is:"listed"`
+	DoneReason session.DoneReason `json:"done_reason" is:"listed"`
+	TimedOut   bool               `json:"timed_out"`
+	DurationMS int64              `json:"duration_ms"`
+	Cwd        string             `json:"cwd,omitempty"`
+	Usage      *wire.Usage        `json:"usage,omitempty"`
+	LimitMet   string             `json:"limit_exceeded,omitempty"`
+	Suspected  []string           `json:"limit_suspected,omitempty"`
+	Truncated  bool               `json:"truncated"`
+
+	SessionID      string   `json:"session_id,omitempty" is:"listed"` // where the rest is, with exec_id
+	ExecID         string   `json:"exec_id,omitempty" is:"listed"`
+	Killed         string   `json:"killed,omitempty"`
+	StdoutEncoding string   `json:"stdout_encoding,omitempty"`
+	StderrEncoding string   `json:"stderr_encoding,omitempty"`
+	StdoutBytes    int64    `json:"stdout_bytes,omitempty"`
+	StderrBytes    int64    `json:"stderr_bytes,omitempty"`
+	StdoutOmitted  *omitted `json:"stdout_omitted,omitempty"`
+	StderrOmitted  *omitted `json:"stderr_omitted,omitempty"`
+	Warnings       []string `json:"warnings,omitempty"`
+}

@@ -1,0 +1,146 @@
+package tools
+
+import (
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+var sessionTool = toolset.Bind(schema.Tool{
+	Name:    "ptyctl_session",
+	Title:   "Terminal sessions",
+	About:   "Open, list, lock and close terminals on remote hosts, and programs on this machine. Then use ptyctl_session_exec for commands and ptyctl_session_io to type and read.",
+	Reading: "See the terminals, and everything known about one. ptyctl_session_io reads what they show.",
+	Actions: []schema.Action{
+		{Name: "open", About: "connect; needs protocol, and host or (local) argv. If the result has a prompt, answer it with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`},
+		{Name: "close", About: "end a session; its output stays readable for a while.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
+		{Name: "list", About: "sessions, or those of a state, protocol or host (*.example.net).", Example: `{"action":"list","state":"open"}`, Reads: true},
+		{Name: "status", About: "everything known about one session.", Example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, Reads: true},
+		{Name: "lock", About: "become the only task that may write.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{Name: "unlock", About: "give the lock back.", Example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{Name: "heartbeat", About: "keep the lock.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{Name: "signal", About: "send a signal.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
+	},
+	Hints: schema.Hints{Destructive: true, OpenWorld: true},
+}, doSession, sessionOut{})
+
+// sessionArgs are the arguments of ptyctl_session. Those marked local are for programs on this machine alone, and those
+// marked far for other machines.
+type sessionArgs struct {
+	SessionID   string        `json:"session_id" need:"close lock unlock heartbeat status signal" is:"filled"`
+	TaskID      string        `json:"task_id" on:"open close lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your name for locks"`
+	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default 60000"`
+	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder"`
+	Force       bool          `json:"force" on:"close" doc:"[close] do not wait for the far side"`
+	Signal      string        `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT"`
+	Protocol    string        `json:"protocol" on:"open list" need:"open" enum:"ssh telnet local"`
+	Host        string        `json:"host" on:"open list" is:"filled far" doc:"name, address, or Host alias of ssh_config"`
+	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[open] local: program, arguments; no shell. Also cwd, env, title, limits"`
+	Cwd         string        `json:"cwd" on:"open" is:"filled local unlisted"`
+	Env         []string      `json:"env" on:"open" is:"local unlisted"`
+	Title       string        `json:"title" on:"open" is:"filled local unlisted"`
+	Limits      limitsArgs    `json:"limits" on:"open" is:"local unlisted" doc:"of each process; processes: of all together"`
+	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list]"`
+	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"[open]"`
+	Username    string        `json:"username" on:"open" is:"filled far" doc:"[open]"`
+	Auth        openAuth      `json:"auth" on:"open" is:"far" doc:"[open] default: agent, then identity files, then questions"`
+	PTY         openPTY       `json:"pty" on:"open" doc:"[open] default 120x40 xterm-256color"`
+	Timeouts    openTimeouts  `json:"timeouts" on:"open" doc:"[open]"`
+	SSH         openSSH       `json:"ssh_options" on:"open" is:"far" doc:"[open]"`
+	Telnet      openTelnet    `json:"telnet" on:"open" doc:"[open]"`
+	Expect      expectArgs    `json:"expect" on:"open" doc:"[open] patterns; all members: see ptyctl_session_exec" show:"profile prompt_regex"`
+	SessionType string        `json:"session_type" on:"open" enum:"normal console" doc:"[open] console: one per device_id"`
+	DeviceID    string        `json:"device_id" on:"open" is:"filled"`
+	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"[open] lock at once; needs task_id"`
+	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"makes a retry safe"`
+}
+
+// openAuth has the credentials for a login. An empty method is derived from the credentials that are given.
+type openAuth struct {
+	Method        string      `json:"method" enum:"password private_key agent auto"`
+	Password      term.Secret `json:"password"`
+	PrivateKeyPEM term.Secret `json:"private_key_pem"`
+	Passphrase    term.Secret `json:"passphrase"`
+	Interactive   *bool       `json:"interactive" doc:"false: fail rather than ask"`
+}
+
+// openPTY describes the terminal to request; sizes are in characters.
+type openPTY struct {
+	Enabled *bool  `json:"enabled"`
+	Cols    int    `json:"cols" min:"1" max:"10000"`
+	Rows    int    `json:"rows" min:"1" max:"10000"`
+	Term    string `json:"term" is:"filled"`
+}
+
+// openTimeouts has the times of a session, in milliseconds.
+type openTimeouts struct {
+	Connect int64 `json:"connect_timeout_ms" min:"1" max:"1<<40" doc:"default 15000"`
+	Idle    int64 `json:"idle_timeout_ms" max:"1<<40" doc:"close when idle; default 0: never"`
+}
+
+// openSSH has the options of SSH, and of its way to a host.
+type openSSH struct {
+	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default strict"`
+	Fingerprint   string   `json:"host_key_fingerprint" is:"filled" doc:"SHA256:... to pin"`
+	KnownHosts    string   `json:"known_hosts_path" is:"filled"`
+	UseConfig     *bool    `json:"use_openssh_config" doc:"default true"`
+	ConfigPath    string   `json:"config_path" is:"filled" doc:"like ssh -F"`
+	ExtraArgs     []string `json:"extra_args" doc:"ssh arguments: -o -J -l -p -i -F ..."`
+	Legacy        bool     `json:"legacy" doc:"also offer old algorithms"`
+	ProxyJump     string   `json:"proxy_jump" is:"filled" doc:"as ssh -J; telnet too"`
+	ProxyURL      string   `json:"proxy_url" is:"filled" doc:"socks5:// or http://"`
+}
+
+// openTelnet has the options of Telnet.
+type openTelnet struct {
+	Mode   string  `json:"mode" enum:"auto telnet raw"`
+	Enter  string  `json:"enter" enum:"auto cr crlf crnul lf"`
+	Binary string  `json:"binary" enum:"auto always never" is:"unlisted"`
+	TLS    openTLS `json:"tls"`
+}
+
+// openTLS has the TLS options of Telnet.
+type openTLS struct {
+	Enabled    bool   `json:"enabled"`
+	ServerName string `json:"server_name" is:"filled"`
+	Pin        string `json:"pin" is:"filled" doc:"SHA256:..."`
+}
+
+// sessionOut is the result of every action of ptyctl_session; an action leaves out the members of the others.
+// Pointers keep apart a value such as false or 0 and a member that does not apply.
+type sessionOut struct {
+	Action          string              `json:"action"`
+	Success         bool                `json:"success"`
+	SessionID       string              `json:"session_id,omitempty" is:"listed"`
+	Existing        string              `json:"existing_session_id,omitempty"` // the same, if the session was there before
+	State           session.State       `json:"state,omitempty" is:"listed"`
+	Protocol        string              `json:"protocol,omitempty"`
+	PTYEnabled      *bool               `json:"pty_enabled,omitempty"`
+	PID             int                 `json:"pid,omitempty"` // [open] local, like the next two
+	Cwd             string              `json:"cwd,omitempty"`
+	StartedAt       int64               `json:"started_at,omitempty"` // Unix milliseconds
+	ExitCode        *int                `json:"exit_code,omitempty"`  // [close] of a program, like the next three
+	ExitSignal      string              `json:"exit_signal,omitempty"`
+	Usage           *wire.Usage         `json:"usage,omitempty"`
+	DurationMS      int64               `json:"duration_ms,omitempty"`
+	Cursor          string              `json:"cursor,omitempty" is:"listed"`
+	ServerBanner    string              `json:"server_banner,omitempty"`
+	SecurityWarning string              `json:"security_warning,omitempty"`
+	Telnet          *wire.Telnet        `json:"telnet,omitempty"`
+	WaitingForInput bool                `json:"waiting_for_input,omitempty" is:"listed"`
+	Prompt          *wire.Prompt        `json:"prompt,omitempty" is:"listed"`
+	Capabilities    *wire.Capabilities  `json:"capabilities,omitempty"`
+	Sessions        *[]wire.ListEntry   `json:"sessions,omitempty" is:"listed"`
+	Count           *int                `json:"count,omitempty"` // [list] of all that match
+	More            bool                `json:"more,omitempty"`  // [list] than are shown
+	Session         *wire.SessionStatus `json:"session,omitempty" is:"listed"`
+	AlreadyClosed   bool                `json:"already_closed,omitempty"`
+	LockAcquired    *bool               `json:"lock_acquired,omitempty"`
+	LockHolder      string              `json:"lock_holder,omitempty"`
+	LockExpiresAt   int64               `json:"lock_expires_at,omitempty"` // Unix milliseconds
+	LockEpoch       int64               `json:"lock_epoch,omitempty"`      // greater for each later grant
+	PreviousHolder  string              `json:"previous_holder,omitempty"` // whom the lock was taken from
+	Warnings        []string            `json:"warnings,omitempty"`
+}

@@ -1,0 +1,249 @@
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/schema"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// Shared is what the calls of one server have in common. The server alone has it: a tool gets a Call, which shows the
+// sessions that its caller may see, and never the session.Manager.
+type Shared struct {
+	Sessions *session.Manager
+	Version  string
+	Started  time.Time
+
+	Transport     string // of callers that name none
+	ReadOnly      bool   // for every caller: only what does not type
+	NoInteractive bool   // never ask during a login
+	AllowForce    bool   // a task without the lock may close by force
+
+	Limits
+}
+
+// Limits are the operator's, and what counts where a call says nothing.
+type Limits struct {
+	MaxWait           time.Duration // the longest a call waits; 0: 50 s
+	ReadTimeout       time.Duration // of a read that names none; 0: 2 s
+	ExecTimeout       time.Duration // of a command that names none; 0: 60 s
+	MaxConnectTimeout time.Duration // 0: 2 min
+	MaxExecTimeout    time.Duration // 0: 24 h
+	MaxReadBytes      int           // most bytes of one read; 0: 1 MiB
+	MaxFileRead       int           // most bytes of one read of a file; 0: 1 MiB
+	LockTTL           time.Duration // of a lock that names none; 0: 60 s
+	MaxLockTTL        time.Duration // 0: 1 h
+}
+
+// TransportOf returns the name of the caller's transport, for example "stdio".
+func (s *Shared) TransportOf(ctx context.Context) string {
+	return cmp.Or(identity.FromContext(ctx).Transport, s.Transport)
+}
+
+// OnlyReads reports whether the caller may use only actions that type nothing.
+func (s *Shared) OnlyReads(ctx context.Context) bool {
+	return s.ReadOnly || identity.FromContext(ctx).ReadOnly
+}
+
+// A Call is one call of a tool, whose action is known. It has everything that a tool may do: in the caller's name,
+// with the sessions that the caller may see.
+type Call struct {
+	shared    *Shared
+	tool      *Tool
+	action    string
+	arguments json.RawMessage
+	args      []jsonrpc.Member // arguments, split
+	notes     []string         // the result's warnings
+	began     time.Time
+	meter     meter
+	opening   *Opening
+}
+
+// Begin makes c a call of an action. The arguments are valid JSON, and args are the same, split.
+func (s *Shared) Begin(c *Call, t *Tool, action string, arguments json.RawMessage, args []jsonrpc.Member) {
+	c.shared, c.tool, c.action, c.arguments, c.args, c.began = s, t, action, arguments, args, time.Now()
+}
+
+// Action returns the name of the tool's action that the call is for.
+func (c *Call) Action() string { return c.action }
+
+// Verb names the call's action in the audit log.
+func (c *Call) Verb() term.Verb {
+	a, _ := c.tool.Action(c.action)
+	return cmp.Or(a.Verb, term.Verb(c.action))
+}
+
+// Arguments returns the call's arguments as they came.
+func (c *Call) Arguments() json.RawMessage { return c.arguments }
+
+// Text returns an argument that is a string, or "" if it is not one: the tool's Handler reports that error.
+func (c *Call) Text(name string) (value string) {
+	for _, m := range c.args {
+		if m.Name == name && m.Value[0] == '"' {
+			value = jsonrpc.Unquoted(m.Value)
+		}
+	}
+	return value
+}
+
+// Marked returns the name of the first argument with a mark that the call gives, or "". in is the struct of arguments.
+func (c *Call) Marked(in any, mark string) string { return c.tool.Marked(in, mark) }
+
+// Invalid is the error for an argument that the table accepts but the tool does not. text says which value would be
+// right.
+func (c *Call) Invalid(field, text string) error { return c.Checker().Invalid(field, nil, "%s", text) }
+
+// Checker returns the checker for this call, to report a wrong argument in the same words as the table does.
+func (c *Call) Checker() *schema.Checker { return c.tool.Checker(c.action) }
+
+// Waits names, for progress messages, the event that the call is about to wait for; s may be nil.
+func (c *Call) Waits(what string, s *session.Session) { c.meter.waits(what, s) }
+
+// Moves says that the call is about to move a file, and returns a function that takes the number of bytes moved so
+// far.
+func (c *Call) Moves(what string) func(bytes int64) { return c.meter.moves(what) }
+
+// Warn adds a warning to the result.
+func (c *Call) Warn(text string) { c.notes = append(c.notes, text) }
+
+// Warnings returns the warnings so far.
+func (c *Call) Warnings() []string { return c.notes }
+
+// Millis returns a wire duration as a time.Duration. It lowers it to the operator's limit, with a warning that names
+// key. A limit of 0 means no limit.
+func (c *Call) Millis(field string, ms int64, limit time.Duration, key string) time.Duration {
+	if limit > 0 && ms > limit.Milliseconds() {
+		c.Warn(field + " was lowered to " + limit.String() + " (" + key + ")")
+		return limit
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// Lower lowers a caller's size to the operator's limit, with a warning that names key. Zero stays.
+func (c *Call) Lower(field string, n int64, limit int, key string) int {
+	if n > int64(limit) {
+		c.Warn(fmt.Sprintf("%s was lowered to %d (%s)", field, limit, key))
+		return limit
+	}
+	return int(n)
+}
+
+// OnlyReads reports whether the caller may use only actions that type nothing.
+func (c *Call) OnlyReads(ctx context.Context) bool { return c.shared.OnlyReads(ctx) }
+
+// Session returns the session with that id, if the caller may see it. A refusal is recorded under verb, as for any
+// other action.
+func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session.Session, error) {
+	s, err := c.shared.Sessions.GetFor(ctx, verb, id)
+	if err == nil && !identity.FromContext(ctx).Sees(s.Info()) {
+		return nil, c.shared.Sessions.Hide(ctx, verb, id)
+	}
+	return s, err
+}
+
+// Look is Session for an action that only looks: that there is no such session is not recorded.
+func (c *Call) Look(ctx context.Context, id string) (*session.Session, error) {
+	s, err := c.shared.Sessions.Get(id)
+	if err == nil && !identity.FromContext(ctx).Sees(s.Info()) {
+		return nil, c.shared.Sessions.Hide(ctx, c.Verb(), id)
+	}
+	return s, err
+}
+
+// Sessions returns the sessions that the caller may know of, or those in one of the states; oldest first.
+func (c *Call) Sessions(ctx context.Context, states ...session.State) []session.Info {
+	caller := identity.FromContext(ctx)
+	all := c.shared.Sessions.List(states...)
+	return slices.DeleteFunc(all, func(i session.Info) bool { return !caller.Sees(i) })
+}
+
+// Open opens a session in the caller's name.
+func (c *Call) Open(ctx context.Context, r session.OpenRequest) (session.OpenResult, error) {
+	r.OwnOnly = identity.FromContext(ctx).Isolated
+	return c.shared.Sessions.Open(ctx, r)
+}
+
+// Run runs a program on this machine in the caller's name.
+func (c *Call) Run(ctx context.Context, r session.RunRequest) (session.RunResult, error) {
+	return c.shared.Sessions.Run(ctx, r)
+}
+
+// Files returns the files of this machine that the operator offers.
+func (c *Call) Files() *session.Files { return c.shared.Sessions.Files() }
+
+// Hide returns the error for a session that the tool does not show, and records the refusal. The error is the same as
+// for a session that does not exist: a caller must not learn that it does.
+func (c *Call) Hide(ctx context.Context, verb term.Verb, id string) error {
+	return c.shared.Sessions.Hide(ctx, verb, id)
+}
+
+// Forget takes an ended session off the list. The tool has it from Session.
+func (c *Call) Forget(s *session.Session) { c.shared.Sessions.Forget(s) }
+
+// Listed reports whether a session is still on the list.
+func (c *Call) Listed(s *session.Session) bool {
+	found, err := c.shared.Sessions.Get(s.ID())
+	return err == nil && found == s
+}
+
+// Taken reports whether any session has that id, so that a new one must choose another.
+func (c *Call) Taken(id string) bool {
+	_, err := c.shared.Sessions.Get(id)
+	return err == nil
+}
+
+// Version is that of ptyctl.
+func (c *Call) Version() string { return c.shared.Version }
+
+// Uptime returns how long ptyctl has run.
+func (c *Call) Uptime() time.Duration { return time.Since(c.shared.Started) }
+
+// Limits returns the server's limits; each of them is greater than 0.
+func (c *Call) Limits() Limits { return c.shared.Limits }
+
+// NoInteractive reports whether the operator forbids questions of a login.
+func (c *Call) NoInteractive() bool { return c.shared.NoInteractive }
+
+// AllowForce reports whether a task without the lock may close by force.
+func (c *Call) AllowForce() bool { return c.shared.AllowForce }
+
+// Left returns how long the call may still wait.
+func (c *Call) Left() time.Duration { return max(c.shared.MaxWait-time.Since(c.began), 0) }
+
+// An Opening is a session that waits for a login's question which a person may be asked. Show makes the result of the
+// call from the session's present state; the call is the one that gets that result, which may be a later one.
+type Opening struct {
+	session.OpenResult
+	Show func(*Call, session.OpenResult) any
+}
+
+// Ask lets the person at the client be asked the question of a login, before the call has its result.
+func (c *Call) Ask(o *Opening) { c.opening = o }
+
+// Opening returns what Ask has got, or nil.
+func (c *Call) Opening() *Opening { return c.opening }
+
+// Actor returns a context that acts in the name of the call's own task.
+func (c *Call) Actor(ctx context.Context) context.Context { return c.Acting(ctx, c.Text("task_id")) }
+
+// Acting returns a context that says who makes the call. Only tools of others take agent_id and evidence_id.
+func (c *Call) Acting(ctx context.Context, task string) context.Context {
+	name, version, _ := jsonrpc.ClientFromContext(ctx)
+	caller := identity.FromContext(ctx)
+	if caller.Attachment != (term.Attachment{}) {
+		task = caller.Attachment.String() // for the record: the person is no task
+	}
+	return term.WithActor(ctx, term.Actor{
+		Transport: c.shared.TransportOf(ctx), Client: name, Version: version, Token: caller.Token, Task: task,
+		Operator: caller.Operator, Attachment: caller.Attachment,
+		Agent: c.Text("agent_id"), Evidence: c.Text("evidence_id"),
+	})
+}

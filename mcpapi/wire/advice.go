@@ -1,0 +1,254 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// The packages below speak of Go methods and fields. This file is the one place that puts their errors into the words
+// of the tools: the keys of the configuration, the names of arguments, and the advice by reason.
+
+// limitKeys has the configuration key of each limit, or the argument for a limit of a program.
+var limitKeys = map[term.Limit]string{
+	term.LimitSessions:     "session.max_sessions",
+	term.LimitOutput:       "limits.max_total_buffer_bytes",
+	term.LimitWaitingReads: "limits.max_waiting_reads",
+	term.LimitFileWrite:    "fs.max_write_bytes",
+
+	term.LimitCPU:       "cpu_s",
+	term.LimitMemory:    "memory_bytes",
+	term.LimitFiles:     "open_files",
+	term.LimitProcesses: "processes",
+}
+
+// settingKeys has the configuration key of each setting that can forbid an action.
+var settingKeys = map[term.Setting]string{
+	term.SettingTakeOver:    "locks.allow_take_over",
+	term.SettingLocalFiles:  "fs.roots",
+	term.SettingRemoteFiles: "fs.remote",
+
+	term.SettingHostKeyFloor:    "ssh.host_key_floor",
+	term.SettingCallerPaths:     "ssh.caller_paths",
+	term.SettingAgentForwarding: "ssh.allow_agent_forwarding",
+	term.SettingIdentityAgent:   "ssh.identity_agent",
+}
+
+// settingAdvice tells the operator which setting to change when the engine's error names none.
+var settingAdvice = map[term.Setting]string{
+	term.SettingLocalFiles:  "the operator may change that: fs.roots in the configuration lists the folders",
+	term.SettingRemoteFiles: "the operator may change that: fs.remote in the configuration is true then",
+}
+
+// arguments has the name of each field of a request on the wire.
+var arguments = map[term.Field]string{
+	term.FieldData:     "data",
+	term.FieldKey:      "key",
+	term.FieldLane:     "lane",
+	term.FieldProtocol: "protocol",
+	term.FieldStream:   "stream",
+	term.FieldTask:     "task_id",
+	term.FieldHost:     "host",
+	term.FieldPort:     "port",
+	term.FieldPath:     "path",
+	term.FieldOffset:   "offset",
+	term.FieldMode:     "mode",
+	term.FieldSignal:   "signal",
+	term.FieldPTY:      "pty",
+	term.FieldTerm:     "pty.term",
+	term.FieldEnv:      "env",
+	term.FieldArgv:     "argv",
+	term.FieldDir:      "cwd",
+	term.FieldLocalEnv: "env",
+	term.FieldLimits:   "limits",
+
+	term.FieldAuth:       "auth",
+	term.FieldPrivateKey: "auth.private_key_pem",
+	term.FieldPassphrase: "auth.passphrase",
+
+	term.FieldSSH:           "ssh_options",
+	term.FieldHostKeyPolicy: "ssh_options.host_key_policy",
+	term.FieldFingerprint:   "ssh_options.host_key_fingerprint",
+	term.FieldKnownHosts:    "ssh_options.known_hosts_path",
+	term.FieldConfigPath:    "ssh_options.config_path",
+	term.FieldProxyURL:      "ssh_options.proxy_url",
+	term.FieldExtraArgs:     "ssh_options.extra_args",
+	term.FieldLegacy:        "ssh_options.legacy",
+
+	term.FieldTelnetMode:   "telnet.mode",
+	term.FieldTelnetEnter:  "telnet.enter",
+	term.FieldTelnetBinary: "telnet.binary",
+	term.FieldTLS:          "telnet.tls",
+	term.FieldPin:          "telnet.tls.pin",
+}
+
+// advice has what to do about an error, by its reason. {exec} is the id of the command that runs; what follows a | is
+// added if the session has a channel lane.
+var advice = map[term.Reason]string{
+	term.ReasonNoSession:       "ptyctl_session list shows the sessions there are",
+	term.ReasonLoginAsks:       "send it with ptyctl_session_io write (ctrl_c cancels)",
+	term.ReasonOpening:         "ask again with ptyctl_session status",
+	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
+	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",
+	term.ReasonCanceledRunning: "wait for it with exec_id {exec}",
+
+	term.ReasonNoTask:      "pass a task_id, the name under which the lock is held, here and in each call that needs the lock",
+	term.ReasonTaskOmitted: "if that task is yours, pass its name as task_id; reading is allowed, for anything else wait",
+	term.ReasonHeldTakable: "reading is allowed, for anything else wait, or take the lock over (ptyctl_session lock with take_over true)",
+	term.ReasonNotHeld:     "take it with ptyctl_session lock",
+	term.ReasonTakenOver:   "read what the terminal shows, then take the lock again with ptyctl_session lock",
+	term.ReasonConsole:     "take it first with ptyctl_session lock and a task_id, and pass that task_id",
+
+	term.ReasonRunning: "wait for it with exec_id {exec}, stop it with cancel, or pass queue true to run after it" +
+		"|, or lane channel to run beside the terminal",
+	term.ReasonQueued:       "pass queue true to run after them|, or lane channel to run beside the terminal",
+	term.ReasonNotFree:      "call again to go on waiting|, or pass lane channel to run beside the terminal",
+	term.ReasonNotReady:     typeInstead,
+	term.ReasonOtherPrompt:  "correct expect.prompt_regex, or " + typeInstead,
+	term.ReasonUnsurePrompt: "set expect.prompt_regex to confirm that it is a prompt, or " + typeInstead,
+	term.ReasonDevicePrompt: "set class device, or expect.prompt_regex to confirm that it is a shell's, or " + typeInstead,
+	term.ReasonCustomMarker: "leave rc_mode out",
+
+	term.ReasonNoChannelLane: "use lane terminal",
+
+	term.ReasonTypeInstead:   "use ptyctl_session_io write and read",
+	term.ReasonSlow:          "check address and port, and that nothing on the way drops packets, and raise timeouts.connect_timeout_ms if it is only slow",
+	term.ReasonNoCredential:  "pass auth.password or auth.private_key_pem, load a key into the agent, or leave auth.interactive on to be asked",
+	term.ReasonWrongAnswer:   "check the answers that were given, and username",
+	term.ReasonWrongPassword: "check auth.password and username",
+	term.ReasonPinAllowed:    "ssh_options.host_key_fingerprint pins a key",
+	term.ReasonPinOrRecord: "for a host that is not on record, pass its fingerprint as ssh_options.host_key_fingerprint; " +
+		"where the recorded key has changed, have the operator record the new one",
+
+	term.ReasonTelnetLogin: "leave auth out, read the login prompt with ptyctl_session_io and answer it with write " +
+		"(sensitive for the password)",
+	term.ReasonTelnetSilent: "open the session with telnet.mode telnet if it does speak it",
+	term.ReasonNotTelnet:    "telnet.mode raw shows its bytes",
+	term.ReasonNotTelnetTLS: "set telnet.tls, or set telnet.mode raw to see its bytes",
+	term.ReasonNegotiation:  "telnet.mode raw is for what is no Telnet server",
+	term.ReasonCertificate: "verify its fingerprint by another way and pin it (telnet.tls.pin), " +
+		"or name the host as the certificate does (telnet.tls.server_name)",
+	term.ReasonNoTLS: "leave telnet.tls out, or give the port that has it (992 as a rule)",
+
+	term.ReasonOneProgram:   `run another with ptyctl_run, or open a local session with argv ["bash"]`,
+	term.ReasonNoTerminal:   "pass its input as stdin of ptyctl_run, or open a local session",
+	term.ReasonRunCommands:  "run commands with ptyctl_session_exec, whose commands are judged",
+	term.ReasonTransferSlow: "give it more (timeout_ms), or move less at a time",
+	term.ReasonNotReplaced:  "pass non_atomic to write over the file that is there",
+}
+
+// typeInstead is advice that several reasons share. The text after | applies only if the host has a channel lane.
+const typeInstead = "use ptyctl_session_io write and read|, or pass lane channel"
+
+// limitAdvice is the advice for an error that names a limit and has no advice by reason.
+var limitAdvice = map[term.Limit]string{
+	term.LimitWaitingReads: "read with timeout_ms 0, which does not wait, or again later from the same cursor",
+}
+
+// LimitName returns the wire name of a limit.
+func LimitName(l term.Limit) string { return limitKeys[l] }
+
+// SettingName is the configuration key of a setting.
+func SettingName(s term.Setting) string { return settingKeys[s] }
+
+// LimitNames returns the wire names of limits that are separated by spaces.
+func LimitNames(limits string) []string {
+	names := strings.Fields(limits)
+	for i, l := range names {
+		names[i] = LimitName(term.Limit(l))
+	}
+	return names
+}
+
+// Message is the text of an error for a caller of this package's own tools: what happened, why, and what to do.
+func Message(e *term.Error) string {
+	text := cmp.Or(
+		advice[e.Reason],
+		settingAdvice[term.FactOf[term.Denial](e).Setting],
+		limitAdvice[term.FactOf[term.LimitReached](e).Limit],
+	)
+	if text == "" {
+		return Plain(e) + argumentOf(e)
+	}
+	text, beside, _ := strings.Cut(text, "|")
+	busy := term.FactOf[term.Occupied](e)
+	if busy.Channel {
+		text += beside
+	}
+	return fact(e) + "; " + strings.ReplaceAll(text, "{exec}", busy.Exec) + argumentOf(e)
+}
+
+// argumentOf returns the argument that an error is about, in parentheses, if it is a member of another one. The name of
+// such a member is not to be guessed from a message that speaks of, for example, the passphrase.
+func argumentOf(e *term.Error) string {
+	name := arguments[term.FactOf[term.ArgumentFault](e).Field]
+	if !strings.Contains(name, ".") || strings.Contains(e.Message(), name) {
+		return ""
+	}
+	return " (" + name + ")"
+}
+
+// Words turn an error into text for one caller.
+type Words func(*term.Error) string
+
+// WordsFor returns the words of the caller: those of the tools, or its own if it is a command of ptyctl that shows
+// errors to a person. The command call is none: its results are those of an agent. The name is the client's own claim,
+// and decides about the wording alone.
+func WordsFor(ctx context.Context) Words {
+	own := identity.FromContext(ctx).Message
+	if own == nil {
+		return Message
+	}
+	name, _, _ := jsonrpc.ClientFromContext(ctx)
+	if name == "ptyctl" || strings.HasPrefix(name, "ptyctl ") && name != "ptyctl call" {
+		return own
+	}
+	return Message
+}
+
+// Of returns the text of any error, for a warning.
+func (w Words) Of(err error) string {
+	if e, ok := errors.AsType[*term.Error](err); ok {
+		return w(e)
+	}
+	return err.Error()
+}
+
+// EndReason is why a session has ended.
+func (w Words) EndReason(end session.End) string {
+	e, ok := errors.AsType[*term.Error](end.Err)
+	if !ok {
+		return end.Reason
+	}
+	advised := *e
+	advised.Msg, advised.Advice = w(e), ""
+	return advised.Error()
+}
+
+// Plain is the text of an error for a caller of other tools, which has no advice that only a caller of ours can follow.
+func Plain(e *term.Error) string {
+	text := fact(e)
+	if e.Reason == "" && e.Advice != "" && e.Msg != "" { // no table has better words
+		text += "; " + e.Advice
+	}
+	return text
+}
+
+// fact returns the error's message without its advice, and with the configuration key of the limit or setting that
+// caused it.
+func fact(e *term.Error) string {
+	bare := *e
+	bare.Advice = ""
+	text := bare.Message()
+	key := limitKeys[term.FactOf[term.LimitReached](e).Limit] + settingKeys[term.FactOf[term.Denial](e).Setting]
+	if key != "" && !strings.Contains(text, key) {
+		text += " (" + key + ")"
+	}
+	return text
+}

@@ -1,0 +1,84 @@
+package wire
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"testing"
+
+	"ptyctl/term"
+)
+
+// TestTheWireHasWordsForAll reads the constants of package term, so that a new one is not forgotten here.
+func TestTheWireHasWordsForAll(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../../term/reason.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		c, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		seen++
+		text, err := strconv.Unquote(c.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Names[0].Name, err)
+		}
+		words := ""
+		switch typ := c.Type.(*ast.Ident).Name; typ {
+		case "Reason":
+			words = advice[term.Reason(text)]
+		case "Limit":
+			words = limitKeys[term.Limit(text)]
+		case "Setting":
+			words = settingKeys[term.Setting(text)]
+		case "Field":
+			words = arguments[term.Field(text)]
+		default:
+			t.Errorf("%s has the type %s, for which this test has no table", c.Names[0].Name, typ)
+		}
+		if words == "" {
+			t.Errorf("term.%s has no words on the wire; add them to advice.go", c.Names[0].Name)
+		}
+		return false
+	})
+	if seen < 20 {
+		t.Errorf("reason.go declares %d constants, want at least 20", seen)
+	}
+}
+
+func TestMessage(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		e           term.Error
+		ours, plain string
+	}{
+		{"nothing to add", term.Error{Msg: "a"}, "a", "a"},
+		{"the kind alone", term.Error{Kind: term.Busy}, "BUSY", "BUSY"},
+		{"advice in plain words", term.Error{Msg: "a", Advice: "b"}, "a; b", "a; b"},
+		{"ours instead of Go's", term.Error{Msg: "a", Advice: "call F", Reason: term.ReasonNotHeld}, "a; take it with ptyctl_session lock", "a"},
+		{
+			"the id of a command", term.Error{Msg: "a", Reason: term.ReasonCanceledRunning, Facts: term.Facts{term.Occupied{Exec: "x1"}}},
+			"a; wait for it with exec_id x1", "a",
+		},
+		{
+			"a channel lane", term.Error{Msg: "a", Reason: term.ReasonQueued, Facts: term.Facts{term.Occupied{Channel: true}}},
+			"a; pass queue true to run after them, or lane channel to run beside the terminal", "a",
+		},
+		{"no channel lane", term.Error{Msg: "a", Reason: term.ReasonQueued}, "a; pass queue true to run after them", "a"},
+		{
+			"a limit", term.Error{Msg: "a", Advice: "b", Facts: term.Facts{term.LimitReached{Limit: term.LimitSessions}}},
+			"a (session.max_sessions); b", "a (session.max_sessions); b",
+		},
+	} {
+		if got := Message(&tt.e); got != tt.ours {
+			t.Errorf("%s: Message = %q, want %q", tt.name, got, tt.ours)
+		}
+		if got := Plain(&tt.e); got != tt.plain {
+			t.Errorf("%s: Plain = %q, want %q", tt.name, got, tt.plain)
+		}
+	}
+}

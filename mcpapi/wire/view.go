@@ -1,0 +1,173 @@
+package wire
+
+import (
+	"slices"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// ListEntry is a session in the result of list: enough to choose one.
+type ListEntry struct {
+	SessionID    string        `json:"session_id"`
+	SessionType  string        `json:"session_type"`
+	DeviceID     string        `json:"device_id,omitempty"`
+	Protocol     string        `json:"protocol"`
+	Host         string        `json:"host"`
+	State        session.State `json:"state"`
+	EndReason    string        `json:"end_reason,omitempty"`
+	ExitCode     *int          `json:"exit_code,omitempty"`
+	ExitSignal   string        `json:"exit_signal,omitempty"`
+	Usage        *Usage        `json:"usage,omitempty"`
+	PID          int           `json:"pid,omitempty"` // of a local session, like the next two
+	Title        string        `json:"title,omitempty"`
+	Argv         []string      `json:"argv,omitempty"`
+	CreatedAt    int64         `json:"created_at"`              // Unix milliseconds, like all times here
+	LastActivity int64         `json:"last_activity,omitempty"` // in either direction
+	LockHolder   string        `json:"lock_holder,omitempty"`
+	Waiting      bool          `json:"waiting_for_input,omitempty"`
+	Capabilities *Capabilities `json:"capabilities,omitempty"`
+}
+
+// NewListEntry is the wire form of a session in a list, for a caller with these words.
+func NewListEntry(i session.Info, w Words) ListEntry {
+	e := ListEntry{
+		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host,
+		State: i.State, EndReason: w.EndReason(i.End),
+		CreatedAt: i.Created.UnixMilli(), LastActivity: max(Millis(i.LastIn), Millis(i.LastOut)), Waiting: i.Prompt != nil,
+	}
+	if i.Lease != nil {
+		e.LockHolder = i.Lease.Holder.String()
+	}
+	if p := i.About.Process; p != nil {
+		e.PID, e.Title, e.Argv = p.PID, p.Title, p.Argv
+	}
+	e.ExitCode, e.ExitSignal, e.Usage = Exit(i.End.Exit)
+	if i.About.Capabilities != (term.Capabilities{}) {
+		e.Capabilities = (*Capabilities)(&i.About.Capabilities)
+	}
+	return e
+}
+
+// sessionType returns the wire name of a session's type.
+func sessionType(i session.Info) string {
+	if i.Device != "" {
+		return "console"
+	}
+	return "normal"
+}
+
+// SessionStatus is everything known about one session. Times are in Unix milliseconds, sizes in bytes.
+type SessionStatus struct {
+	ListEntry
+	EndedAt       int64       `json:"ended_at,omitempty"`
+	Cwd           string      `json:"cwd,omitempty"`             // local, like the next three
+	Limits        *limitsOut  `json:"limits,omitempty"`          // that hold for the program
+	LimitMet      string      `json:"limit_exceeded,omitempty"`  // by the program
+	Suspected     []string    `json:"limit_suspected,omitempty"` // that may have made it fail
+	Profile       string      `json:"profile,omitempty"`         // of the patterns; ptyctl_session_config get shows them
+	PTY           bool        `json:"pty_enabled"`
+	Cols          int         `json:"cols,omitempty"`
+	Rows          int         `json:"rows,omitempty"`
+	ResizedAt     int64       `json:"resized_at,string,omitempty"` // the cursor from which on that is its size
+	Term          string      `json:"term,omitempty"`
+	BytesIn       int64       `json:"bytes_in"`
+	BytesOut      int64       `json:"bytes_out"`
+	LastIn        int64       `json:"last_in,omitempty"`
+	LastOut       int64       `json:"last_out,omitempty"`
+	DrainedAt     int64       `json:"drained_at,omitempty"`
+	DroppedBytes  int64       `json:"dropped_bytes,omitempty"`
+	BufferedBytes int64       `json:"buffered_bytes"`
+	BufferLimit   int         `json:"buffer_limit_bytes"`
+	Execs         int64       `json:"execs"`
+	Running       []string    `json:"running_exec_ids,omitempty"`
+	Unfetched     []string    `json:"unfetched_exec_ids,omitempty"`
+	Readers       int64       `json:"waiting_readers,omitempty"`
+	LockExpiresAt int64       `json:"lock_expires_at,omitempty"`
+	LockEpoch     int64       `json:"lock_epoch,omitempty"`
+	ServerVersion string      `json:"server_version,omitempty"`
+	ServerBanner  string      `json:"server_banner,omitempty"`
+	HostKey       string      `json:"host_key_fingerprint,omitempty"`
+	AuthMethod    string      `json:"auth_method,omitempty"`
+	Algorithms    *algorithms `json:"algorithms,omitempty"`
+	Security      string      `json:"security_warning,omitempty"`
+	TLS           *tlsView    `json:"tls,omitempty"`
+	Telnet        *Telnet     `json:"telnet,omitempty"`
+	Ladder        []Hop       `json:"ladder,omitempty"`
+	Warnings      []string    `json:"warnings,omitempty"`
+	TypingDenied  string      `json:"typing_denied_by,omitempty"` // the operator's rule that refuses any input of this caller
+	TxEvents      []TxEvent   `json:"tx_events,omitempty"`        // oldest first; only if the operator wants them
+}
+
+// TxEvent says that something was typed, never what.
+type TxEvent struct {
+	At        int64     `json:"at"`
+	Verb      term.Verb `json:"verb"` // write, answer or exec
+	TaskID    string    `json:"task_id,omitempty"`
+	Bytes     int       `json:"bytes,omitempty"` // left out for sensitive input
+	Key       string    `json:"key,omitempty"`
+	Sensitive bool      `json:"sensitive,omitempty"`
+	Reason    string    `json:"reason,omitempty"` // of a key that ptyctl itself pressed
+}
+
+// NewTxEvents is the wire form of a session's recent input.
+func NewTxEvents(events []session.TxEvent) []TxEvent {
+	out := make([]TxEvent, len(events))
+	for i, e := range events {
+		out[i] = TxEvent{
+			At:        Millis(e.Time),
+			Verb:      e.Verb,
+			TaskID:    e.Task,
+			Bytes:     e.Bytes,
+			Key:       e.Key,
+			Sensitive: e.Sensitive,
+			Reason:    e.Reason,
+		}
+	}
+	return out
+}
+
+// NewSessionStatus is the wire form of everything known about a session, except its patterns and its recent input.
+func NewSessionStatus(i session.Info, w Words) *SessionStatus {
+	st := &SessionStatus{
+		ListEntry: NewListEntry(i, w), EndedAt: Millis(i.End.Time),
+		PTY: i.About.PTY, BytesIn: i.BytesIn, BytesOut: i.BytesOut, LastIn: Millis(i.LastIn), LastOut: Millis(i.LastOut),
+		DrainedAt: Millis(
+			i.Drained,
+		), DroppedBytes: i.Dropped, BufferedBytes: i.Buffer.End - i.Buffer.Start, BufferLimit: i.Buffer.Limit,
+		Execs: i.Execs, Running: i.Running, Unfetched: i.Unfetched, Readers: i.Readers,
+		ServerVersion: i.About.ServerVersion, ServerBanner: i.About.ServerBanner, HostKey: i.About.HostKey,
+		AuthMethod: i.About.AuthMethod,
+		Ladder:     ladder(i.About.Ladder), Warnings: i.About.Warnings,
+		Security: i.About.Security, TLS: (*tlsView)(i.About.TLS), Telnet: (*Telnet)(i.About.Telnet),
+	}
+	if i.Lease != nil {
+		st.LockExpiresAt, st.LockEpoch = i.Lease.Expires.UnixMilli(), int64(i.Lease.Epoch)
+	}
+	if i.Buffer.Capped {
+		st.Warnings = append(
+			slices.Clip(st.Warnings),
+			"less output is kept than buffer_limit_bytes, because the sessions have reached limits.max_total_buffer_bytes together",
+		)
+	}
+	if p := i.About.Process; p != nil {
+		st.Cwd, st.Limits = p.Dir, newLimitsOut(p.Limits)
+		st.LimitMet, st.Suspected = LimitName(i.End.Exit.Limit), LimitNames(i.End.Exit.Suspected)
+	}
+	if i.About.PTY {
+		st.Cols, st.Rows, st.Term, st.ResizedAt = i.PTY.Cols, i.PTY.Rows, i.PTY.Term, i.Resized
+	}
+	if i.About.Algorithms != (term.Algorithms{}) {
+		st.Algorithms = (*algorithms)(&i.About.Algorithms)
+	}
+	return st
+}
+
+// Millis is t in Unix milliseconds; 0 for never.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
