@@ -199,22 +199,27 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	return x, epoch, nil
 }
 
-// ContinueExec waits on, at most for wait, for an exec that Exec left running, or returns its output again.
-// maxOutput is as ExecRequest.MaxOutput.
-func (s *Session) ContinueExec(ctx context.Context, id string, wait time.Duration, maxOutput int) (ExecResult, error) {
+// A ContinueRequest asks for more of a command.
+type ContinueRequest struct {
+	Wait      time.Duration // the longest this call waits; 0: not at all
+	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
+}
+
+// ContinueExec waits on, at most r.Wait, for an exec that Exec left running, or returns its output again.
+func (s *Session) ContinueExec(ctx context.Context, id string, r ContinueRequest) (ExecResult, error) {
 	x, err := s.execs.find("exec", id)
 	if err != nil {
 		return ExecResult{}, err
 	}
 	defer s.execs.letGo(x)
-	return s.execs.collect(ctx, x, wait, maxOutput)
+	return s.execs.collect(ctx, x, r.Wait, r.MaxOutput)
 }
 
 // CancelExec stops a running exec and returns its output.
 //
 // The caller must hold the lock if the session is locked. A result with DoneRunning means that the command did not
-// stop in time; it may still end later.
-func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (ExecResult, error) {
+// stop in time; it may still end later. Wait 0 is four seconds.
+func (s *Session) CancelExec(ctx context.Context, id string, r ContinueRequest) (ExecResult, error) {
 	d := s.auth.Begin(ctx, term.VerbSignal, term.Event{Detail: "cancel exec", Exec: id})
 	x, err := s.execs.find("exec", id)
 	if err == nil {
@@ -228,7 +233,8 @@ func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (Exe
 	if err != nil {
 		return ExecResult{}, err
 	}
-	return s.execs.collect(ctx, x, stopGrace+settle, maxOutput)
+	setDefault(&r.Wait, stopGrace+settle)
+	return s.execs.collect(ctx, x, r.Wait, r.MaxOutput)
 }
 
 // ReadExec reads one stream ("stdout" or "stderr") of an exec, exactly as Read reads the terminal.

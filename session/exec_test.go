@@ -115,8 +115,8 @@ func TestExecRefused(t *testing.T) {
 			wantKind(t, err, c.kind)
 		}
 		for _, err := range []error{
-			second(s.ContinueExec(t.Context(), "exec-none", 0, 0)),
-			second(s.CancelExec(t.Context(), "", 0)),
+			second(s.ContinueExec(t.Context(), "exec-none", session.ContinueRequest{})),
+			second(s.CancelExec(t.Context(), "", session.ContinueRequest{})),
 			second(s.ReadExec(t.Context(), "exec-none", "stdout", session.ReadRequest{})),
 		} {
 			wantKind(t, err, term.NotFound)
@@ -172,23 +172,26 @@ func TestExecContinued(t *testing.T) {
 		}
 		_, err := s.ReadExec(t.Context(), got.ID, "stdin", session.ReadRequest{})
 		wantKind(t, err, term.InvalidArgument)
-		if got, err = s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Done != session.DoneRunning ||
+		if got, err = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{}); err != nil ||
+			got.Done != session.DoneRunning ||
 			string(got.Stdout.Bytes()) != "0\n1\n" {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		id := got.ID
-		if got, err = s.ContinueExec(t.Context(), id, time.Minute, 0); err != nil || got.Done != session.DoneExitStatus ||
+		if got, err = s.ContinueExec(t.Context(), id, session.ContinueRequest{Wait: time.Minute}); err != nil ||
+			got.Done != session.DoneExitStatus ||
 			string(got.Stdout.Bytes()) != "0\n1\n2\n" ||
 			got.Duration != 3*time.Second {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		// Who knows the id may ask again, as long as it is kept.
-		if again, err := s.ContinueExec(t.Context(), id, 0, 0); err != nil || string(again.Stdout.Bytes()) != "0\n1\n2\n" ||
+		if again, err := s.ContinueExec(t.Context(), id, session.ContinueRequest{}); err != nil ||
+			string(again.Stdout.Bytes()) != "0\n1\n2\n" ||
 			again.Done != session.DoneExitStatus {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 		time.Sleep(6 * time.Minute)
-		_, err = s.ContinueExec(t.Context(), id, 0, 0)
+		_, err = s.ContinueExec(t.Context(), id, session.ContinueRequest{})
 		wantKind(t, err, term.NotFound)
 	})
 }
@@ -309,7 +312,7 @@ func TestExecRetention(t *testing.T) {
 		for range 33 { // one more than is kept
 			ids = append(ids, run(t, s, session.ExecRequest{Command: "id", MaxOutput: 10}).ID)
 		}
-		_, err := s.ContinueExec(t.Context(), ids[0], 0, 10)
+		_, err := s.ContinueExec(t.Context(), ids[0], session.ContinueRequest{MaxOutput: 10})
 		wantKind(t, err, term.NotFound)
 		s.Close(t.Context(), session.CloseOptions{}) // which ends no retention
 		if c, err := s.ReadExec(t.Context(), ids[1], "stdout", session.ReadRequest{Until: re("x"), Timeout: time.Hour}); err != nil ||
@@ -319,13 +322,14 @@ func TestExecRetention(t *testing.T) {
 		}
 		time.Sleep(59 * time.Second)
 		for _, id := range ids[1:] {
-			if got, err := s.ContinueExec(t.Context(), id, 0, 10); err != nil || got.Stdout.Total != 100 ||
+			if got, err := s.ContinueExec(t.Context(), id, session.ContinueRequest{MaxOutput: 10}); err != nil ||
+				got.Stdout.Total != 100 ||
 				got.Done != session.DoneExitStatus {
 				t.Fatalf("%+v, %v", got, err)
 			}
 		}
 		time.Sleep(2 * time.Second)
-		_, err = s.ContinueExec(t.Context(), ids[32], 0, 10)
+		_, err = s.ContinueExec(t.Context(), ids[32], session.ContinueRequest{MaxOutput: 10})
 		wantKind(t, err, term.NotFound)
 	})
 }

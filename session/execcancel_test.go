@@ -34,7 +34,7 @@ func TestExecWhoseCallIsCanceled(t *testing.T) {
 					t.Fatalf("running %q, fetched by nobody %q, %d bytes", i.Running, i.Unfetched, s.Received())
 				}
 				id := append(i.Running, i.Unfetched...)[0]
-				res, err := s.ContinueExec(t.Context(), id, time.Hour, 0)
+				res, err := s.ContinueExec(t.Context(), id, session.ContinueRequest{Wait: time.Hour})
 				if err != nil || string(res.Stdout.Bytes()) != "some output" || res.Canceled != stop || res.TimedOut == stop {
 					t.Errorf("%+v, %v", res, err)
 				}
@@ -59,7 +59,7 @@ func TestContinueThatIsCanceled(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := s.ContinueExec(ctx, res.ID, time.Minute, 0); !errors.Is(err, term.Canceled) {
+		if _, err := s.ContinueExec(ctx, res.ID, session.ContinueRequest{Wait: time.Minute}); !errors.Is(err, term.Canceled) {
 			t.Errorf("ContinueExec with an ended context = %v, want Canceled", err)
 		}
 		synctest.Wait()
@@ -73,7 +73,7 @@ func TestExecCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startExec(t, obedient("some"), session.Options{})
 		id := run(t, s, session.ExecRequest{Command: "id", Wait: time.Second}).ID
-		got, err := s.CancelExec(t.Context(), id, 0)
+		got, err := s.CancelExec(t.Context(), id, session.ContinueRequest{})
 		if err != nil || got.Done != session.DoneTimeout || !got.Canceled || got.TimedOut || got.ExitReason != "canceled" ||
 			got.Exit.Killed != "yes" ||
 			string(got.Stdout.Bytes()) != "some" ||
@@ -123,7 +123,8 @@ func TestExecTimeout(t *testing.T) {
 				return
 			}
 			time.Sleep(c.late)
-			if got, err := s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Exit.Killed != "yes" || !got.TimedOut ||
+			if got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{}); err != nil ||
+				got.Exit.Killed != "yes" || !got.TimedOut ||
 				string(got.Stdout.Bytes()) != "some more" {
 				t.Errorf("%+v, %v", got, err)
 			}

@@ -127,7 +127,7 @@ func TestRunGoesOn(t *testing.T) {
 		if err != nil || s.Info().Host != "localhost" || len(s.Info().Running) != 1 {
 			t.Fatalf("%+v, %v", s.Info(), err)
 		}
-		x, err := s.ContinueExec(t.Context(), r.ID, 2*time.Hour, 0)
+		x, err := s.ContinueExec(t.Context(), r.ID, ContinueRequest{Wait: 2 * time.Hour})
 		if err != nil || x.Exit.Code != 3 || x.Done != DoneExitStatus {
 			t.Errorf("%+v, %v", x, err)
 		}

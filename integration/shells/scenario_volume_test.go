@@ -165,7 +165,7 @@ func TestScenarioBase64(t *testing.T) {
 		runtime.GC() // the amount of uncollected garbage depends on the load
 		runtime.ReadMemStats(&now)
 		most = max(most, now.HeapAlloc)
-		r, err = s.ContinueExec(t.Context(), r.ID, 200*time.Millisecond, 0)
+		r, err = s.ContinueExec(t.Context(), r.ID, session.ContinueRequest{Wait: 200 * time.Millisecond})
 	}
 	if err != nil {
 		lab.Fatal(t, err)

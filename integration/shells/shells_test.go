@@ -145,7 +145,7 @@ func shellsReadsInput(t *testing.T, s *session.Session) {
 		},
 	)
 	for begin := time.Now(); err == nil && r.Stdout.Total == 0 && time.Since(begin) < lab.Patience; {
-		r, err = s.ContinueExec(t.Context(), r.ID, 300*time.Millisecond, 0)
+		r, err = s.ContinueExec(t.Context(), r.ID, session.ContinueRequest{Wait: 300 * time.Millisecond})
 	}
 	if err != nil {
 		lab.Fatal(t, err)
@@ -156,7 +156,7 @@ func shellsReadsInput(t *testing.T, s *session.Session) {
 	if _, err := s.Write(t.Context(), []byte("the answer\r"), session.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	r, err = s.ContinueExec(t.Context(), r.ID, lab.Patience, 0)
+	r, err = s.ContinueExec(t.Context(), r.ID, session.ContinueRequest{Wait: lab.Patience})
 	// The first answer is the terminal's echo.
 	if got := string(r.Stdout.Bytes()); err != nil || got != "ready\nthe answer\nthe answer\n" || !r.Exit.Known ||
 		r.Exit.Code != 8 {

@@ -77,7 +77,7 @@ func shellsPause(t *testing.T, s *session.Session, pause time.Duration) {
 				lab.WantError(t, busy, term.Busy)
 			}
 		}
-		r, err = s.ContinueExec(t.Context(), r.ID, wait, 0)
+		r, err = s.ContinueExec(t.Context(), r.ID, session.ContinueRequest{Wait: wait})
 	}
 	if took := time.Since(began); err != nil || took < pause || string(r.Stdout.Bytes()) != "x\n" || !r.Exit.Known ||
 		r.Exit.Code != 0 ||
@@ -130,7 +130,7 @@ func canceled(
 		lab.Fatal(t, err)
 	}
 	l.WantRunning(t, sleep)
-	return s.CancelExec(t.Context(), r.ID, 0)
+	return s.CancelExec(t.Context(), r.ID, session.ContinueRequest{})
 }
 
 func shellsCancel(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {

@@ -52,7 +52,7 @@ func answerWith(
 	// Wait for the echo, or for the line end that a program shows instead: until then the terminal still shows the
 	// question.
 	s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Timeout: Patience})
-	r, err = s.ContinueExec(t.Context(), r.ID, Patience, 0)
+	r, err = s.ContinueExec(t.Context(), r.ID, session.ContinueRequest{Wait: Patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,9 +69,9 @@ func exec(
 			name,
 		)
 	case in.Cancel:
-		return s.CancelExec(ctx, in.ExecID, maxOutput)
+		return s.CancelExec(ctx, in.ExecID, session.ContinueRequest{MaxOutput: maxOutput})
 	case in.ExecID != "":
-		return s.ContinueExec(ctx, in.ExecID, c.Limits().MaxWait, maxOutput)
+		return s.ContinueExec(ctx, in.ExecID, session.ContinueRequest{Wait: c.Limits().MaxWait, MaxOutput: maxOutput})
 	case in.StopOnCancel && in.RequestID != "":
 		return session.ExecResult{}, ch.Invalid(
 			"stop_on_cancel",

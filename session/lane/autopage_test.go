@@ -144,7 +144,7 @@ func TestAutoPageBound(t *testing.T) {
 			t.Errorf("stdout = %q, want it to end with page 3 and its pager", out)
 		}
 		typeIn(t, s, "q")
-		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+		got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 		if err != nil || got.Done != session.DonePrompt || got.Pages != 2 {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -233,7 +233,7 @@ func TestAutoPageMayPress(t *testing.T) {
 			got := run(t, s, paged("pages cr 5", "", 1))
 			waits(t, got, 1)
 			typeIn(t, s, " ")
-			got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+			got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -257,7 +257,7 @@ func TestAutoPageMayPress(t *testing.T) {
 			if _, err := s.Lock(task("t2"), time.Minute); err != nil {
 				t.Fatal(err)
 			}
-			if got, err = s.ContinueExec(t.Context(), got.ID, time.Minute, 0); err != nil {
+			if got, err = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
 			waits(t, got, 0)

@@ -28,7 +28,7 @@ func TestTerminalRunningThenContinue(t *testing.T) {
 		if e := wantKind(t, err, term.Busy); !strings.Contains(e.Message(), got.ID) {
 			t.Errorf("%v does not name %s", err, got.ID)
 		}
-		again, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+		again, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestTerminalAnswer(t *testing.T) {
 		if _, err := s.Write(t.Context(), []byte(typed+"\r"), session.WriteOptions{Sensitive: true}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+		got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestTerminalTypeAhead(t *testing.T) {
 		r.Wait = time.Second
 		got := run(t, s, r)
 		typeIn(t, s, "vim\r")
-		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+		got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,12 +109,12 @@ func TestTerminalAskedAgain(t *testing.T) {
 		}
 		typeIn(t, s, "x") // no key of this pager
 		var err error
-		took := since(func() { got, err = s.ContinueExec(t.Context(), got.ID, time.Minute, 0) })
+		took := since(func() { got, err = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute}) })
 		if err != nil || got.WaitingFor == nil || took < 500*time.Millisecond || took > 2*time.Second {
 			t.Fatalf("%+v, %v after %v", got, err, took)
 		}
 		typeIn(t, s, " ")
-		if got, err = s.ContinueExec(t.Context(), got.ID, time.Minute, 0); err != nil {
+		if got, err = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		wantMarker(t, got, "page 1\n--More--\r        \rpage 2\n", 0)
@@ -264,7 +264,7 @@ func TestTerminalDevice(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second) // a question is no silence
 			typeIn(t, s, " ")
-			got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+			got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ func TestTerminalInterrupted(t *testing.T) {
 		r.Wait = time.Second
 		got := run(t, s, r)
 		typeIn(t, s, "\x03")
-		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+		got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 		if err != nil || got.Done != session.DonePrompt || got.Exit.Known || got.ExitReason != "marker_not_seen" ||
 			got.TimedOut ||
 			string(got.Stdout.Bytes()) != "^C\n" ||
@@ -27,7 +27,7 @@ func TestTerminalInterrupted(t *testing.T) {
 		r.Command = "trap" // prints its marker although it was interrupted
 		got = run(t, s, r)
 		typeIn(t, s, "\x03")
-		if got, err = s.ContinueExec(t.Context(), got.ID, time.Minute, 0); err != nil {
+		if got, err = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		wantMarker(t, got, "", 42)
@@ -44,13 +44,13 @@ func TestTerminalInterruptIgnored(t *testing.T) {
 			}
 			typeIn(t, s, "\x03")
 			time.Sleep(10 * time.Second)
-			got, _ = s.ContinueExec(t.Context(), got.ID, time.Second, 0)
+			got, _ = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Second})
 			if got.Done != session.DoneRunning {
 				t.Fatalf("python after 10s = %+v, want it still running", got)
 			}
 		}
 		typeIn(t, s, "\x04")
-		got, err := s.ContinueExec(t.Context(), got.ID, time.Second, 0)
+		got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestTerminalTimeout(t *testing.T) {
 				}
 				time.Sleep(3 * time.Second)
 				if got.ID != "" {
-					end, err := s.ContinueExec(t.Context(), got.ID, 0, 0)
+					end, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{})
 					if err != nil || end.Exit.Killed != tt.later {
 						t.Errorf("in the end %+v, %v", end, err)
 					}
@@ -110,7 +110,7 @@ func TestTerminalCancel(t *testing.T) {
 					typeIn(t, s, "\x03") // by hand, in vain
 				}
 				var err error
-				took := since(func() { got, err = s.CancelExec(t.Context(), got.ID, 0) })
+				took := since(func() { got, err = s.CancelExec(t.Context(), got.ID, session.ContinueRequest{}) })
 				if err != nil || !got.Canceled || got.TimedOut || got.ExitReason != "canceled" || got.Done != session.DoneTimeout {
 					t.Errorf("%+v, %v", got, err)
 				}

@@ -35,7 +35,7 @@ func TestQuestionByForm(t *testing.T) {
 					t.Errorf("the session waits for %+v, want %+v", w, want)
 				}
 				typeIn(t, s, "x\r")
-				got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+				got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 				if err != nil {
 					t.Fatal(err)
 				}

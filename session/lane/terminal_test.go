@@ -225,7 +225,7 @@ func TestTerminalYields(t *testing.T) {
 		}
 		wantMarker(t, run(t, s, posix("say inside")), "inside\n", 0)
 		synctest.Wait() // the first one sees the other's prompt by itself
-		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+		got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 		if err != nil || got.Done != session.DonePrompt || got.Exit.Known || got.ExitReason != "marker_not_seen" ||
 			got.Prompt == nil ||
 			!*got.Prompt {

@@ -51,7 +51,9 @@ func (c *call) run(ctx context.Context) (any, error) {
 			"exec_id goes on with a command as it was started: leave command, sentinel and timeout_ms out",
 		)
 	case c.in.ExecID != "":
-		res, err = c.s.ContinueExec(ctx, c.in.ExecID, c.Limits().MaxWait, c.maxBytes())
+		res, err = c.s.ContinueExec(ctx, c.in.ExecID, session.ContinueRequest{
+			Wait: c.Limits().MaxWait, MaxOutput: c.maxBytes(),
+		})
 		if errors.Is(err, term.NotFound) {
 			return nil, c.Invalid(
 				"exec_id",
@@ -90,7 +92,7 @@ func (c *call) bearWith(ctx context.Context, res session.ExecResult, until time.
 	unseen := term.WithActor(ctx, term.Actor{}) // an empty actor: the audit log must not show a read that no caller sees
 	for res.Done == session.DoneRunning && res.WaitingFor != nil && res.WaitingFor.Kind == prompt.Command {
 		k := c.s.Read(unseen, session.ReadRequest{Cursor: session.Latest, Timeout: min(slowShell, time.Until(until))})
-		again, err := c.s.ContinueExec(ctx, res.ID, time.Until(until), c.maxBytes())
+		again, err := c.s.ContinueExec(ctx, res.ID, session.ContinueRequest{Wait: time.Until(until), MaxOutput: c.maxBytes()})
 		if err != nil || len(k.Data) == 0 {
 			return again, err
 		}
