@@ -91,7 +91,7 @@ func runExec(c *cli.Context) (err error) {
 	end, err := direct.Exec(c.Context, on, start, at.ID, command, c.App.Writer, c.App.ErrWriter)
 	switch {
 	case errors.Is(err, direct.ErrInterrupted):
-		return exitStatus{130} // 128 + SIGINT
+		return exitStatus{exitInterrupted}
 	case errors.As(err, new(*direct.OutputError)):
 		return err
 	case err != nil:

@@ -13,8 +13,9 @@ import (
 
 // The exit statuses, besides 0, 1 (it failed) and 2 (it was called wrongly).
 const (
-	exitNotReached = 255 // exec, open: the host was not reached, or the command could not be run; as ssh(1)
-	exitNoStatus   = 254 // exec, open: it has ended, and the far side gave no status
+	exitNotReached  = 255 // exec, open: the host was not reached, or the command could not be run; as ssh(1)
+	exitInterrupted = 130 // exec, open: ctrl-c; 128 + SIGINT
+	exitNoStatus    = 254 // exec, open: it has ended, and the far side gave no status
 )
 
 // An exitStatus ends the program with a status of its own, and without a word.
@@ -32,10 +33,13 @@ func (e failureToReach) Error() string { return e.command + ": " + e.error.Error
 
 func (e failureToReach) Unwrap() error { return e.error }
 
-// notReached marks an error as the host's, not the command's on it.
+// notReached marks an error as the host's, not the command's on it. After ctrl-c the error is only a consequence.
 func notReached(c *cli.Context, err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case c.Context.Err() != nil:
+		return exitStatus{exitInterrupted}
 	}
 	return failureToReach{c.Command.Name, err}
 }

@@ -159,6 +159,9 @@ func TestExecEnds(t *testing.T) {
 	if _, err := Exec(ctx, h.on, h.start, at.ID, c, writer, io.Discard); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("Exec of a caller who leaves = %v, want ErrInterrupted", err)
 	}
+	if _, err := Exec(ctx, h.on, h.start, at.ID, c, writer, io.Discard); !errors.Is(err, ErrInterrupted) {
+		t.Errorf("Exec of a caller who left before the first result = %v, want ErrInterrupted", err)
+	}
 	if err := left.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}

@@ -90,6 +90,9 @@ func Exec(
 	}
 	var first execResult
 	if err := start.Call(ctx, client.ToolExec, call, &first); err != nil {
+		if ctx.Err() != nil { // the command ends with the session, which is its caller's to close
+			return End{}, ErrInterrupted
+		}
 		return End{}, err
 	}
 	r := &remoteCommand{on: on, session: session, out: out, errs: errs}

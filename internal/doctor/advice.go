@@ -92,7 +92,7 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 
 // loginFailure lists the attempts to log in, by names and fingerprints.
 func loginFailure(d term.ConnectFailure, withheld term.Denial, at term.Hop) string {
-	text := fmt.Sprintf("%s@%s let nobody in: ", at.User, at.Host)
+	text := fmt.Sprintf("%s@%s refused the login: ", at.User, at.Host)
 	if len(d.MethodsTried) == 0 {
 		text += "there was nothing to try"
 	} else {
