@@ -362,6 +362,7 @@ const presetLines = `
 - awk -v a=b '{print $1}' y
 - perl -e 1
 - python3 -c 1
+- file -p x
 - sort -o x y
 - sort -ox y
 - sort -uo x y
