@@ -1,0 +1,197 @@
+package stdio
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/jsonrpc"
+)
+
+// loop is one run of Serve.
+type loop struct {
+	srv     MessageServer
+	calls   caller // of srv; nil: it leaves all to HandleMessage
+	opts    Options
+	session *clientSession
+	out     *messageWriter
+	ctx     context.Context // parent of every request's context
+	idle    chan struct{}   // closed when the loop is stopped and nothing runs any more
+	work    chan func()     // taken by a goroutine that has answered before
+	spare   chan struct{}   // one for each of those that wait for work
+
+	mu       sync.Mutex
+	inFlight map[string]*pending // by the id's JSON text, see rpcMessage.key
+	active   int                 // requests running, plus a line being dispatched
+	stopped  bool                // no further line is dispatched
+}
+
+// readAll dispatches lines until the input ends; it returns nil at its end and when the loop is stopped.
+func (l *loop) readAll(in io.Reader) error {
+	r := lineReader{br: bufio.NewReaderSize(in, 64<<10), max: l.opts.MaxMessageBytes}
+	for {
+		line, err := r.next()
+		if err != nil && !errors.Is(err, errLineTooLong) {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		if !l.begin() {
+			return nil
+		}
+		if err != nil {
+			l.refuse(nil, jsonrpc.Error(mcp.INVALID_REQUEST, fmt.Sprintf(
+				"message dropped: a line may have at most %d bytes; send less in one message", r.max)))
+		} else {
+			l.dispatch(line)
+		}
+		l.end()
+	}
+}
+
+// dispatch handles one line. It waits for nothing but the output.
+func (l *loop) dispatch(line []byte) {
+	m, bad := parseMessage(line)
+	switch {
+	case bad != nil:
+		l.refuse(m.ID, *bad)
+	case m.Method == nil:
+		l.session.asked.answer(m)
+	case m.ID == nil && *m.Method == string(mcp.MethodNotificationCancelled):
+		l.cancelled(m)
+	case m.ID == nil:
+		l.handle(l.srv.WithContext(l.ctx, l.session), m)
+	default:
+		l.request(m)
+	}
+}
+
+// request answers m here if that cannot take long, and in a goroutine of its own otherwise.
+func (l *loop) request(m rpcMessage) {
+	ctx, cancel := context.WithCancelCause(l.ctx)
+	c := &pending{msg: m, cancel: cancel}
+	initialize := *m.Method == string(mcp.MethodInitialize)
+	inline := initialize || *m.Method == string(mcp.MethodPing)
+	if bad := l.admit(c, inline); bad != nil {
+		cancel(nil)
+		l.refuse(m.ID, *bad)
+		return
+	}
+	run := func() {
+		defer l.finish(c)
+		var slot jsonrpc.ErrorSlot
+		answer := l.handle(l.srv.WithContext(jsonrpc.WithErrorSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
+		if l.claim(c) {
+			line := l.encode(m.ID, slot.Answer(answer))
+			if *m.Method == string(mcp.MethodResourcesRead) {
+				line = jsonrpc.TellURI(line, jsonrpc.URIOf(m.Params))
+			}
+			l.out.send(line)
+		}
+	}
+	if !inline {
+		select {
+		case l.work <- run:
+		default:
+			go l.worker(run)
+		}
+		return
+	}
+	run()
+	if initialize {
+		l.out.send(nil) // Its answer is written before the next line can cause a notification.
+	}
+}
+
+// worker runs a request, then waits for the next one. Reuse keeps the grown stack: growing it costs a new goroutine a
+// fifth of its time.
+func (l *loop) worker(run func()) {
+	for {
+		run()
+		select {
+		case l.spare <- struct{}{}:
+		default:
+			return
+		}
+		rest := time.NewTimer(spareTime)
+		select {
+		case run = <-l.work:
+			rest.Stop()
+			<-l.spare
+		case <-rest.C:
+			<-l.spare
+			return
+		case <-l.idle:
+			rest.Stop()
+			return
+		}
+	}
+}
+
+// handle runs one message through the MCP server. A panic becomes an error without the panic's text, because that may
+// contain the handler's data.
+func (l *loop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRPCMessage) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.opts.Logger.Error("panic while handling an MCP message; the server goes on",
+				"method", *m.Method, "panic", p, "stack", string(debug.Stack()))
+			answer = jsonrpc.Error(mcp.INTERNAL_ERROR,
+				"the server failed while handling this request; its log has the details, other requests still work")
+		}
+	}()
+	if l.calls != nil && m.ID != nil && *m.Method == string(mcp.MethodToolsCall) {
+		if answer, ok := l.calls.Answer(ctx, m.ID, m.Params); ok {
+			return answer
+		}
+	}
+	return l.srv.HandleMessage(ctx, m.raw)
+}
+
+// refuse answers a message that is not handled. A nil id is written as null.
+func (l *loop) refuse(id json.RawMessage, e mcp.JSONRPCError) {
+	l.out.send(l.encode(id, e))
+}
+
+// encode returns the line that answers id.
+func (l *loop) encode(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
+	line, err := jsonrpc.EncodeAnswer(id, answer)
+	if err != nil {
+		l.opts.Logger.Error("an answer cannot be written as JSON", "error", err)
+		return l.encode(id, jsonrpc.Error(mcp.INTERNAL_ERROR,
+			"the answer cannot be written as JSON; the server's log has the details"))
+	}
+	return line
+}
+
+// cancelled ends the request that m, a notifications/cancelled, names. One that is not in flight may have been
+// answered in the meantime and is ignored, as the protocol asks.
+func (l *loop) cancelled(m rpcMessage) {
+	var params struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(m.Params, &params) != nil {
+		return
+	}
+	key, ok := idKey(params.RequestID)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	c := l.inFlight[key]
+	if c != nil {
+		c.silent = true
+	}
+	l.mu.Unlock()
+	if c != nil {
+		c.cancel(errCancelledByClient)
+	}
+}
