@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/telnet/urgent"
 	"ptyctl/term"
 )
 
@@ -41,8 +42,8 @@ type Conn struct {
 
 	mu       sync.Mutex // guards the following
 	e        *engine
-	stray    *strayDataMark // nil on a direct TCP connection, which delivers urgent data
-	flushing bool           // a goroutine is writing pending commands
+	stray    *urgent.StrayDataMark // nil on a direct TCP connection, which delivers urgent data
+	flushing bool                  // a goroutine is writing pending commands
 	closed   bool
 	resizing *time.Timer // sends the window size when it fires; nil if none is due
 	lost     error       // the error that ended the stream, for Lost
@@ -57,14 +58,14 @@ func NewConn(nc net.Conn, config Config) (*Conn, error) {
 	}
 	if tcp, ok := nc.(*net.TCPConn); ok {
 		// Without this the kernel removes a byte from the answer to an interrupt.
-		urgentInline(tcp)
+		urgent.Inline(tcp)
 	}
 	c := &Conn{
 		nc: nc, config: config, e: newEngine(config), done: make(chan struct{}),
 		write: make(chan struct{}, 1), serialTurn: make(chan struct{}, 1),
 	}
-	if indirect(nc) {
-		c.stray = new(strayDataMark)
+	if urgent.Indirect(nc) {
+		c.stray = new(urgent.StrayDataMark)
 	}
 	c.flush()
 	return c, nil
@@ -166,7 +167,7 @@ func (c *Conn) take(p []byte, err error) (n int, passing, looping bool, _ error)
 	defer c.mu.Unlock()
 	n = c.e.receive(p)
 	if c.stray != nil && c.e.spoken && !c.e.on(them, Binary) {
-		m := c.stray.remove(p[:n])
+		m := c.stray.Remove(p[:n])
 		c.e.malformed += int64(n - m)
 		n = m
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"ptyctl/telnet/urgent"
 	"ptyctl/term"
 )
 
@@ -251,7 +252,7 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 	}
 	a.begin("tcp")
 	// TCP keep-alive is on (15 s), because Telnet has no keep-alive that all servers accept.
-	dialer := net.Dialer{Control: keepUrgent}
+	dialer := net.Dialer{Control: urgent.Keep}
 	// Each address gets its share of the time, so that one that does not answer cannot use it
 	// all.
 	for i, addr := range addrs {

@@ -4,15 +4,9 @@ import (
 	"context"
 	"net"
 
+	"ptyctl/telnet/urgent"
 	"ptyctl/term"
 )
-
-// urgentInline prepares a connection that the caller has made.
-func urgentInline(conn *net.TCPConn) {
-	if raw, err := conn.SyscallConn(); err == nil {
-		_ = keepUrgent("", "", raw) // without it an extra byte appears after an interrupt
-	}
-}
 
 // Synch sends a data mark as TCP urgent data (RFC 854): a busy server sees it, and discards
 // input up to it except commands. Synch needs a direct TCP connection without TLS, and does
@@ -42,7 +36,7 @@ func (c *Conn) Synch() error {
 		c.unsent = out[n:]
 		return &term.Error{Op: "synch", Kind: term.IOError, Err: err}
 	}
-	if err := sendUrgent(tcp, []byte{cmdIAC, cmdDM}); err != nil {
+	if err := urgent.Send(tcp, []byte{cmdIAC, cmdDM}); err != nil {
 		return &term.Error{Op: "synch", Kind: term.Unsupported, Err: err, Msg: "urgent data cannot be sent: " + err.Error()}
 	}
 	return nil
@@ -55,7 +49,7 @@ func (c *Conn) interrupt(ctx context.Context, cmd Command) error {
 	}
 	if c.stray != nil {
 		c.mu.Lock()
-		c.stray.sent([]byte("\x03"))
+		c.stray.Sent([]byte("\x03"))
 		c.mu.Unlock()
 	}
 	if _, tcp := c.nc.(*net.TCPConn); tcp && c.config.SynchInterrupt {

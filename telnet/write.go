@@ -43,7 +43,7 @@ func (c *Conn) writePiece(p []byte, more bool) (int, error) {
 	}
 	c.mu.Lock()
 	if c.stray != nil {
-		c.stray.sent(p)
+		c.stray.Sent(p)
 	}
 	code := c.e.encoding()
 	first := len(c.unsent) > 0 || c.e.pending()

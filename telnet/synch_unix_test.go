@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/telnet/urgent"
 	"ptyctl/term"
 )
 
@@ -26,7 +27,7 @@ func TestUrgentDataMark(t *testing.T) {
 				return
 			}
 			if b[0] == 3 {
-				sendUrgent(c.(*net.TCPConn), []byte("\xff\xf2"))
+				urgent.Send(c.(*net.TCPConn), []byte("\xff\xf2"))
 				io.WriteString(c, "^C\r\ndemo$ ")
 			}
 		}
@@ -54,7 +55,7 @@ func TestUrgentDataMark(t *testing.T) {
 func TestSynch(t *testing.T) {
 	got := make(chan []byte, 1)
 	host, port := listen(t, nil, func(c net.Conn) {
-		urgentInline(c.(*net.TCPConn))
+		urgent.Inline(c.(*net.TCPConn))
 		io.WriteString(c, "\xff\xfb\x01demo$ ")
 		c.SetReadDeadline(time.Now().Add(10 * time.Second))
 		var all []byte

@@ -1,4 +1,4 @@
-package telnet
+package urgent
 
 import (
 	"testing"
@@ -22,12 +22,12 @@ func TestStrayMark(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var s strayDataMark
-				s.sent([]byte(tt.sent))
+				var s StrayDataMark
+				s.Sent([]byte(tt.sent))
 				time.Sleep(tt.pause)
 				for i, d := range tt.data {
 					p := []byte(d)
-					if got := string(p[:s.remove(p)]); got != tt.want[i] {
+					if got := string(p[:s.Remove(p)]); got != tt.want[i] {
 						t.Errorf("piece %d: %q, want %q", i, got, tt.want[i])
 					}
 				}

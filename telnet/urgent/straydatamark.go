@@ -1,4 +1,4 @@
-package telnet
+package urgent
 
 import (
 	"bytes"
@@ -14,39 +14,42 @@ import (
 // strayDataMarkTime is how long after an interrupt a stray mark is expected.
 const strayDataMarkTime = 2 * time.Second
 
+// dataMark is the command DM (RFC 854).
+const dataMark = 242
+
 // interrupts are the keys that such servers answer with a mark: ctrl_c, ctrl_z,
 // ctrl_backslash.
 const interrupts = "\x03\x1a\x1c"
 
-// A strayDataMark removes one stray data mark from the data. The zero value expects none.
-type strayDataMark struct {
+// A StrayDataMark removes one stray data mark from the data. The zero value expects none.
+type StrayDataMark struct {
 	until time.Time // when to stop; zero without an unanswered interrupt
 	fresh bool      // no data since the interrupt
 }
 
-// indirect reports whether nc is not a TCP connection, so that urgent data cannot arrive as
+// Indirect reports whether nc is not a TCP connection, so that urgent data cannot arrive as
 // such.
-func indirect(nc net.Conn) bool {
+func Indirect(nc net.Conn) bool {
 	_, tcp := nc.(*net.TCPConn)
 	return !tcp
 }
 
-// sent looks for an interrupt in the data that is being sent.
-func (s *strayDataMark) sent(p []byte) {
+// Sent looks for an interrupt in the data that is being sent.
+func (s *StrayDataMark) Sent(p []byte) {
 	if bytes.ContainsAny(p, interrupts) {
 		s.until, s.fresh = time.Now().Add(strayDataMarkTime), true
 	}
 }
 
-// remove removes the mark from data if present: the first byte since the interrupt, or the
+// Remove removes the mark from data if present: the first byte since the interrupt, or the
 // byte before the ^ with which a terminal shows the key. It returns the new length of data.
-func (s *strayDataMark) remove(data []byte) int {
+func (s *StrayDataMark) Remove(data []byte) int {
 	if s.until.IsZero() || len(data) == 0 {
 		return len(data)
 	}
 	// A terminal shows the interrupt key as ^C, so the mark before it is recognizable anywhere.
-	at := bytes.Index(data, []byte{cmdDM, '^'})
-	if s.fresh && data[0] == cmdDM {
+	at := bytes.Index(data, []byte{dataMark, '^'})
+	if s.fresh && data[0] == dataMark {
 		at = 0
 	}
 	s.fresh = false

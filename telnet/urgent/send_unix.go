@@ -1,16 +1,16 @@
 //go:build unix
 
-package telnet
+package urgent
 
 import (
 	"net"
 	"syscall"
 )
 
-// keepUrgent keeps urgent data in the stream (SO_OOBINLINE). BSD servers answer an interrupt
+// Keep keeps urgent data in the stream (SO_OOBINLINE). BSD servers answer an interrupt
 // with IAC DM and mark DM as urgent: without this option the kernel removes a byte, and the
 // rest of the command becomes data.
-func keepUrgent(_, _ string, raw syscall.RawConn) error {
+func Keep(_, _ string, raw syscall.RawConn) error {
 	var failed error
 	err := raw.Control(func(fd uintptr) {
 		failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_OOBINLINE, 1)
@@ -21,8 +21,8 @@ func keepUrgent(_, _ string, raw syscall.RawConn) error {
 	return failed
 }
 
-// sendUrgent sends p with its last byte marked as urgent (RFC 854, "SYNCH").
-func sendUrgent(conn *net.TCPConn, p []byte) error {
+// Send sends p with its last byte marked as urgent (RFC 854, "SYNCH").
+func Send(conn *net.TCPConn, p []byte) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package telnet
+package urgent
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 // soOOBInline is SO_OOBINLINE of winsock2.h, which package syscall lacks.
 const soOOBInline = 0x0100
 
-// keepUrgent keeps urgent data in the stream, as on other systems.
-func keepUrgent(_, _ string, raw syscall.RawConn) error {
+// Keep keeps urgent data in the stream, as on other systems.
+func Keep(_, _ string, raw syscall.RawConn) error {
 	var failed error
 	err := raw.Control(func(fd uintptr) {
 		failed = syscall.SetsockoptInt(syscall.Handle(fd), syscall.SOL_SOCKET, soOOBInline, 1)
@@ -21,5 +21,5 @@ func keepUrgent(_, _ string, raw syscall.RawConn) error {
 	return failed
 }
 
-// sendUrgent is not implemented: package syscall has no send with flags on Windows.
-func sendUrgent(*net.TCPConn, []byte) error { return errors.ErrUnsupported }
+// Send is not implemented: package syscall has no send with flags on Windows.
+func Send(*net.TCPConn, []byte) error { return errors.ErrUnsupported }
