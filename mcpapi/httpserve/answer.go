@@ -52,6 +52,7 @@ type answer struct {
 	head    http.Header                 // set by the MCP server, while a call's notifications may already be written
 	call    atomic.Pointer[callSession] // the call that has sent a notification; nil: none
 	uri     json.RawMessage             // URI of the resource that is read, for the text of an error
+	toCall  bool                        // it answers a tools/call
 
 	mu      sync.Mutex // guards the following: a call's notifications are written concurrently
 	started bool       // the response has begun
@@ -98,6 +99,17 @@ func (w *answer) writeHeaderLocked(status int) {
 // Write implements io.Writer. A response that is held back is collected in memory.
 func (w *answer) Write(p []byte) (int, error) {
 	w.flushCall()
+	if w.toCall {
+		if told := jsonrpc.TellTool(p); len(told) != len(p) {
+			_, err := w.write(told)
+			return len(p), err
+		}
+	}
+	return w.write(p)
+}
+
+// write is Write of what the client is to get.
+func (w *answer) write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.started && w.status == 0 {

@@ -40,8 +40,13 @@ func TestDirectCalls(t *testing.T) {
 			t.Errorf("call %s: direct %t, status %d, %s; want the same answer both ways", args, direct, r.status, r.text)
 		}
 	}
-	if r, direct := a.exactly("none", `{}`); !direct || r.Error == nil || r.Error.Code != -32602 {
-		t.Errorf("call of an unknown tool: direct %t, %s; want an error", direct, r.text)
+	const unknown = "tool 'none' not found; tools/list shows the tools"
+	if r, direct := a.exactly("none", `{}`); !direct || r.Error == nil || r.Error.Code != -32602 || r.Error.Message != unknown {
+		t.Errorf("call of an unknown tool: direct %t, %s; want an error: %s", direct, r.text, unknown)
+	}
+	first := s.initialize(writeToken, latest) // its first call goes through mcp-go's handler
+	if r := first.ask("tools/call", calling("none", `{}`)); r.Error == nil || r.Error.Code != -32602 || r.Error.Message != unknown {
+		t.Errorf("first call, of an unknown tool: %s; want an error: %s", r.text, unknown)
 	}
 	m := a.message
 	m.body = `{"jsonrpc":"2.0","method":"tools/call","params":` + calling("ptyctl_session", `{"action":"list"}`) + `}`

@@ -51,6 +51,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		}
 		modern := isModern(r, sent.version)
 		call = sent.method == string(mcp.MethodToolsCall)
+		w.toCall = call
 		if sent.method == string(mcp.MethodResourcesRead) {
 			w.hold, w.uri = true, sent.uri
 		}

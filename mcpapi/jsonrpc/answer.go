@@ -19,6 +19,7 @@ func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error)
 		answer = a
 	case mcp.JSONRPCError:
 		a.ID = mcp.NewRequestId(id)
+		unknownTool(&a.Error)
 		answer = a
 	case nil:
 		answer = mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Error: mcp.NewJSONRPCErrorDetails(

@@ -1,0 +1,49 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// mcp-go answers the call of a tool that it does not know with "tool 'x' not found: tool not found".
+const (
+	toolError = "tool '"
+	saidTwice = "' not found: tool not found"
+	toldOnce  = "' not found; tools/list shows the tools"
+)
+
+// unknownTool says once in an error what mcp-go says twice, and what to do. It leaves other errors as they are.
+func unknownTool(e *mcp.JSONRPCErrorDetails) (changed bool) {
+	if e.Code != mcp.INVALID_PARAMS || !strings.HasPrefix(e.Message, toolError) {
+		return false
+	}
+	said, ok := strings.CutSuffix(e.Message, saidTwice)
+	if ok {
+		e.Message = said + toldOnce
+	}
+	return ok
+}
+
+// TellTool returns an answer that mcp-go has written with an error about an unknown tool in plain words. Any other
+// answer is returned as it is.
+func TellTool(answer []byte) []byte {
+	if !bytes.Contains(answer, []byte(saidTwice)) { // nearly all
+		return answer
+	}
+	var e struct {
+		JSONRPC string                   `json:"jsonrpc"`
+		ID      json.RawMessage          `json:"id"`
+		Error   *mcp.JSONRPCErrorDetails `json:"error"`
+	}
+	if json.Unmarshal(answer, &e) != nil || e.Error == nil || !unknownTool(e.Error) {
+		return answer
+	}
+	line, err := EncodeLine(e)
+	if err != nil {
+		return answer
+	}
+	return line
+}
