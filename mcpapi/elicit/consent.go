@@ -23,7 +23,9 @@ import (
 
 // consentForm has no default: who does not choose, has not agreed.
 var consentForm = json.RawMessage(
-	`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Allow once counts for this call alone.","enum":["deny","allow_once"],"enumNames":["Deny","Allow once"]}},"required":["decision"]}`,
+	`{"type":"object","properties":{"decision":{"type":"string","title":"Decision",` +
+		`"description":"Allow once counts for this call alone.",` +
+		`"enum":["deny","allow_once"],"enumNames":["Deny","Allow once"]}},"required":["decision"]}`,
 )
 
 const allowOnce = "allow_once"
@@ -139,7 +141,8 @@ func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationP
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
-		"The assistant in %s wants to %s on %s what stands below. The rule %s wants your consent, which counts for this one call.\n",
+		"The assistant in %s wants to %s the following on %s and needs your consent: "+
+			"the rule %s asks for it, for this one call.\n",
 		plain(name),
 		what,
 		where,

@@ -21,10 +21,12 @@ import (
 // The forms. Their members are those that every client with forms can show.
 var (
 	hostKeyForm = json.RawMessage(
-		`{"type":"object","properties":{"trust":{"type":"boolean","title":"Trust this host key","description":"Only if the fingerprint is the one that the host's administrator gave you.","default":false}},"required":["trust"]}`,
+		`{"type":"object","properties":{"trust":{"type":"boolean","title":"Trust this host key",` +
+			`"description":"Only if the fingerprint is the one that the host's administrator gave you.","default":false}},"required":["trust"]}`,
 	)
 	textForm = json.RawMessage(
-		`{"type":"object","properties":{"answer":{"type":"string","title":"Answer","description":"Never a password or code.","maxLength":1024}},"required":["answer"]}`,
+		`{"type":"object","properties":{"answer":{"type":"string","title":"Answer",` +
+			`"description":"Never a password or code.","maxLength":1024}},"required":["answer"]}`,
 	)
 )
 
@@ -74,9 +76,8 @@ func (q *Questions) pageForm(ctx context.Context, a *session.Asking, asURL bool)
 	}
 	return mcp.ElicitationParams{
 		Mode: mcp.ElicitationModeURL, ElicitationID: rand.Text(), URL: address,
-		Message: heading(
-			a.Prompt(),
-		) + "It asks for something secret. Type it on this page, which ptyctl serves on your own machine; neither the assistant nor its client sees it.",
+		Message: heading(a.Prompt()) + "It asks for something secret. Type it on this page, " +
+			"which ptyctl serves on your own machine; neither the assistant nor its client sees it.",
 	}, true
 }
 

@@ -153,7 +153,7 @@ func (g *page) take(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, term.Busy):
-		g.show(w, http.StatusConflict, pageData{Heading: "Too late", Text: "Somebody else has answered this question."})
+		g.show(w, http.StatusConflict, pageData{Heading: "Too late", Text: "Another person has answered this question."})
 	case err != nil:
 		g.show(w, http.StatusConflict, pageData{Heading: "Not accepted", Text: err.Error()})
 	default:

@@ -39,7 +39,7 @@ type execArgs struct {
 	TaskID        string       `json:"task_id" is:"filled" doc:"your name for locks"`
 	Expect        expectArgs   `json:"expect" is:"start" doc:"patterns for this call"`
 	UntilIdleMS   int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"terminal lane, devices: quiet that ends the wait"`
-	Class         execClass    `json:"class" is:"start" doc:"terminal lane: what reads the line; found out"`
+	Class         execClass    `json:"class" is:"start" doc:"terminal lane: what reads the line; detected"`
 	RCMode        execMarker   `json:"rc_mode" is:"start" doc:"terminal lane: exit code marker"`
 	RequestID     string       `json:"request_id" is:"filled" doc:"makes a retry safe"`
 }

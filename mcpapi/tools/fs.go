@@ -9,8 +9,8 @@ import (
 var fsTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_fs",
 	Title:   "Files",
-	About:   "Read and write files: with session_id of its SSH host, without of ptyctl's own machine.",
-	Reading: "Read files: with session_id of its SSH host, without of ptyctl's own machine.",
+	About:   "Read and write files: with session_id on its SSH host, else on ptyctl's own machine.",
+	Reading: "Read files: with session_id on its SSH host, else on ptyctl's own machine.",
 	Actions: []schema.Action{
 		{Name: "read", About: "go on at next_offset while truncated.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
 		{Name: "write", About: "replace a file as a whole, or append.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","path":"/srv/app/config.toml","data":"debug = true\n"}`, Verb: term.VerbFileWrite},

@@ -9,8 +9,8 @@ import (
 var healthTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_health",
 	Title:   "State of ptyctl",
-	About:   "The version of ptyctl, how long it runs, and how many sessions and commands it has.",
-	Reading: "The version of ptyctl, how long it runs, and its numbers.",
+	About:   "The version and uptime of ptyctl, and its counts of sessions and commands.",
+	Reading: "The version and uptime of ptyctl, and its counts.",
 	Actions: []schema.Action{{Example: `{}`, Reads: true, Verb: term.VerbRead}},
 	Hints:   schema.Hints{ReadOnly: true, Idempotent: true},
 }, health, healthOut{})

@@ -11,8 +11,8 @@ import (
 var ioTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_session_io",
 	Title:   "Type and read",
-	About:   "Type into a terminal and read what it shows. Reads take nothing away from anyone. Do not poll: give until_regex or until_idle_ms to read, from the cursor that write returned, or to write itself.",
-	Reading: "Read what a terminal shows. Reads take nothing away from anyone. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the last read.",
+	About:   "Type into a terminal and read what it shows. Reads consume nothing. Do not poll: give until_regex or until_idle_ms to read, from the cursor that write returned, or to write itself.",
+	Reading: "Read what a terminal shows. Reads consume nothing. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the last read.",
 	Actions: []schema.Action{
 		{Name: "write", About: "type data or press a key; lines end with \\r.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","data":"ls\r","until_idle_ms":300}`},
 		{Name: "read", About: "what follows cursor (default: only what is new), or mode tail for the end.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","cursor":"0","until_regex":"\\$ $"}`, Reads: true},

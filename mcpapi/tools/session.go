@@ -19,7 +19,7 @@ var sessionTool = toolset.Bind(schema.Tool{
 		{Name: "list", About: "sessions, or those of a state, protocol or host (*.example.net).", Example: `{"action":"list","state":"open"}`, Reads: true},
 		{Name: "status", About: "everything known about one session.", Example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, Reads: true},
 		{Name: "lock", About: "become the only task that may write.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
-		{Name: "unlock", About: "give the lock back.", Example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{Name: "unlock", About: "release the lock.", Example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "heartbeat", About: "keep the lock.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "signal", About: "send a signal.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 	},
