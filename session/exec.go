@@ -27,18 +27,21 @@ const (
 //
 // A zero field takes the default named beside it.
 type ExecRequest struct {
-	Command   string   // a line for the far side's shell
-	Argv      []string // instead of Command: a program and its arguments, quoted so that no shell changes them
-	Lane      Lane     // empty: LaneAuto
-	Dir       string
-	Env       []term.EnvVar
-	Stdin     []byte
-	Timeout   time.Duration // the command's deadline, after which it is stopped; 0: a minute
-	Wait      time.Duration // the longest this call waits; 0: as long as Timeout
-	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
-	Expect    Expect        // overrides the session's
-	Grace     time.Duration // channel lane: from TERM to KILL; its result waits for that time; 0: 2 s, without waiting
-	Queue     bool          // terminal lane: wait for the commands before this one, instead of Busy
+	Command string   // a line for the far side's shell
+	Argv    []string // instead of Command: a program and its arguments, quoted so that no shell changes them
+	Lane    Lane     // empty: LaneAuto
+	Dir     string
+	Env     []term.EnvVar
+	Stdin   []byte
+	Timeout time.Duration // the command's deadline, after which it is stopped; 0: a minute
+	// Unattended is for a Timeout that no caller has named. Once a call has left the command running, the command is not
+	// stopped while a call waits for it, nor, after the last of them, for that time; 0: Timeout counts.
+	Unattended time.Duration
+	Wait       time.Duration // the longest this call waits; 0: as long as Timeout
+	MaxOutput  int           // most bytes per stream in the result; 0: 16 KiB
+	Expect     Expect        // overrides the session's
+	Grace      time.Duration // channel lane: from TERM to KILL; its result waits for that time; 0: 2 s, without waiting
+	Queue      bool          // terminal lane: wait for the commands before this one, instead of Busy
 
 	StopOnCancel bool // canceling a call that waits for the command stops it; otherwise it goes on to its deadline
 
@@ -82,7 +85,10 @@ type ExecResult struct {
 	Prompt     *bool         // terminal lane: whether a prompt was seen at the end; nil: not looked for
 	Lost       int64         // terminal lane: bytes that came too fast to be kept
 	Pages      int           // terminal lane: how many pages of a pager were turned; see AutoPage
+	Marked     bool          // terminal lane: a marker ends the command, and ExecRequest.Idle has no effect
 	Done       DoneReason
+	Remaining  time.Duration // with DoneRunning: until the command is stopped, if no call waits for it
+	Moved      bool          // ContinueRequest.Timeout came in time: the deadline is where it says
 	TimedOut   bool
 	Canceled   bool
 	ErrorHints []string
@@ -126,7 +132,7 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	if x.lane == LaneChannel && r.Lane != LaneChannel {
 		return s.execs.collectOrType(ctx, x, r, epoch)
 	}
-	return s.execs.collect(ctx, x, r.Wait-time.Since(began), r.MaxOutput)
+	return s.execs.collect(ctx, x, ContinueRequest{Wait: r.Wait - time.Since(began), MaxOutput: r.MaxOutput})
 }
 
 // startExec starts a command in the lane that is meant, if that is permitted.
@@ -202,17 +208,35 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 // A ContinueRequest asks for more of a command.
 type ContinueRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: not at all
-	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
+	MaxOutput int           // most bytes per stream in the result; 0: as in ExecRequest
+	New       bool          // return only the output that this caller's earlier results have not had
+	Timeout   time.Duration // stop the command that long from now, in place of its deadline; 0: as it is
 }
 
 // ContinueExec waits on, at most r.Wait, for an exec that Exec left running, or returns its output again.
+//
+// Callers are told apart by their Principal. To move the deadline, the caller must hold the lock if the session is
+// locked; a command that is over, or is being stopped, has none to move, and ExecResult.Moved says so.
 func (s *Session) ContinueExec(ctx context.Context, id string, r ContinueRequest) (ExecResult, error) {
 	x, err := s.execs.find("exec", id)
 	if err != nil {
 		return ExecResult{}, err
 	}
 	defer s.execs.letGo(x)
-	return s.execs.collect(ctx, x, r.Wait, r.MaxOutput)
+	moved := false
+	if r.Timeout > 0 && x.ctx.Err() == nil {
+		d := s.auth.Begin(ctx, term.VerbSignal, term.Event{Detail: "exec deadline " + r.Timeout.String(), Exec: id})
+		if _, err = d.Permit(ctx, term.Action{}); err == nil {
+			moved = x.ctx.Err() == nil && x.deadline.set(r.Timeout)
+		}
+		d.End(err)
+		if err != nil {
+			return ExecResult{}, err
+		}
+	}
+	res, err := s.execs.collect(ctx, x, r)
+	res.Moved = moved
+	return res, err
 }
 
 // CancelExec stops a running exec and returns its output.
@@ -234,7 +258,7 @@ func (s *Session) CancelExec(ctx context.Context, id string, r ContinueRequest) 
 		return ExecResult{}, err
 	}
 	setDefault(&r.Wait, stopGrace+settle)
-	return s.execs.collect(ctx, x, r.Wait, r.MaxOutput)
+	return s.execs.collect(ctx, x, r)
 }
 
 // ReadExec reads one stream ("stdout" or "stderr") of an exec, exactly as Read reads the terminal.
@@ -247,6 +271,8 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 		return Chunk{}, err
 	}
 	defer s.execs.letGo(x)
+	x.deadline.attend()
+	defer x.deadline.leave(false)
 	switch stream {
 	case "stdout":
 		return read(ctx, x.stdout.Buffer, &x.stdout.Newest, s.o.managed.limits.reads, r), nil
@@ -262,34 +288,56 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	}
 }
 
-// collect waits for x, at most wait, and makes a result of the outcome so far.
-func (e *execs) collect(ctx context.Context, x *run, wait time.Duration, maxOutput int) (ExecResult, error) {
+// collect waits for x, at most r.Wait, and makes a result of the outcome so far.
+func (e *execs) collect(ctx context.Context, x *run, r ContinueRequest) (ExecResult, error) {
+	x.deadline.attend()
+	err := e.await(ctx, x, r.Wait)
+	x.deadline.leave(true) // also of a call that was canceled: its error names the command
+	if err != nil {
+		return ExecResult{}, err
+	}
+	return e.result(x, term.ActorFrom(ctx).Principal(), r)
+}
+
+// await waits until there is something to say about x, at most for wait.
+func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 	s := e.s
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
 	// A far side that does not obey must not keep the call: what it does later, the next result says.
-	late := time.NewTimer(max(time.Until(x.deadline)+x.settle, x.settle))
+	late := time.NewTimer(0)
+	late.Stop()
 	defer late.Stop()
 	over := s.life.ctx.Done()
 	for {
 		w, turned := x.waitsOn()
 		if w != nil && x.ctx.Err() == nil { // for an answer that only the caller can give
-			return s.execs.result(x, maxOutput)
+			return nil
+		}
+		left, limited, moved := x.deadline.next()
+		switch {
+		case over == nil: // late is set
+		case limited:
+			late.Reset(max(left, 0) + x.settle)
+		default:
+			late.Stop()
 		}
 		select {
 		case <-turned:
-			continue
+		case <-moved:
 		case <-x.done:
+			return nil
 		case <-timer.C:
+			return nil
 		case <-late.C:
+			return nil
 		case <-over: // x ends with the session, and needs a moment for it
 			over = nil
 			late.Reset(x.settle)
-			continue
 		case <-ctx.Done():
 			if x.stopOnCancel {
 				x.cancel(errExecCanceled)
-				return ExecResult{}, &term.Error{
+				return &term.Error{
 					Op:      "exec",
 					Session: s.id,
 					Kind:    term.Canceled,
@@ -297,7 +345,7 @@ func (e *execs) collect(ctx context.Context, x *run, wait time.Duration, maxOutp
 					Err:     ctx.Err(),
 				}
 			}
-			return ExecResult{}, &term.Error{
+			return &term.Error{
 				Op:      "exec",
 				Session: s.id,
 				Kind:    term.Canceled,
@@ -308,28 +356,18 @@ func (e *execs) collect(ctx context.Context, x *run, wait time.Duration, maxOutp
 				Err:     ctx.Err(),
 			}
 		}
-		return s.execs.result(x, maxOutput)
 	}
 }
 
 // result says what x has done so far.
-func (e *execs) result(x *run, maxOutput int) (ExecResult, error) {
+func (e *execs) result(x *run, to term.Principal, r ContinueRequest) (ExecResult, error) {
 	s := e.s
-	if maxOutput <= 0 {
-		maxOutput = defaultOutput
-	}
 	ended := x.ended()
-	res := ExecResult{
-		ID:       x.id,
-		Lane:     x.lane,
-		Stdout:   x.stdout.Excerpt(maxOutput),
-		Stderr:   x.stderr.Excerpt(maxOutput),
-		Duration: time.Since(x.started),
-	}
+	res := ExecResult{ID: x.id, Lane: x.lane, Duration: time.Since(x.started)}
+	x.deliver(&res, to, r)
 	if x.typed != nil {
-		res.Pages = x.typed.Pages()
+		res.Pages, res.Marked = x.typed.Pages(), x.typed.Marked()
 	}
-	res.ErrorHints = x.expect.hints(res.Stdout.Head, res.Stdout.Tail, res.Stderr.Head, res.Stderr.Tail)
 	cause := context.Cause(x.ctx)
 	res.TimedOut = errors.Is(cause, context.DeadlineExceeded)
 	res.Canceled = errors.Is(cause, errExecCanceled)
@@ -349,6 +387,7 @@ func (e *execs) result(x *run, maxOutput int) (ExecResult, error) {
 	case !ended && s.life.ctx.Err() == nil:
 		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
 		res.WaitingFor, _ = x.waitsOn()
+		res.Remaining = x.deadline.remaining()
 	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):
 		s.execs.typedResult(x, &res)
 	case !ended || err != nil: // lost, with the session or by itself
@@ -374,6 +413,39 @@ func (e *execs) result(x *run, maxOutput int) (ExecResult, error) {
 		x.handed.Store(true)
 	}
 	return res, nil
+}
+
+// deliver puts the output into a result for a caller, and remembers that the caller has had it.
+func (x *run) deliver(res *ExecResult, to term.Principal, r ContinueRequest) {
+	budget := r.MaxOutput
+	if budget <= 0 {
+		budget = x.maxOutput
+	}
+	x.mu.Lock()
+	had, known := x.given[to]
+	from := had
+	if !r.New {
+		from = delivered{}
+	}
+	res.Stdout, res.Stderr = x.stdout.Since(from.stdout, budget), x.stderr.Since(from.stderr, budget)
+	if known || len(x.given) < maxGiven {
+		x.given[to] = delivered{
+			stdout: max(had.stdout, res.Stdout.Next()), stderr: max(had.stderr, res.Stderr.Next()),
+		}
+	}
+	x.mu.Unlock()
+	res.ErrorHints = x.expect.hints(
+		x.joined(x.stdout, res.Stdout), res.Stdout.Tail, x.joined(x.stderr, res.Stderr), res.Stderr.Tail,
+	)
+}
+
+// joined is the start of an excerpt with what its first line began with, so that an error pattern matches a line of
+// which an earlier result had a part.
+func (x *run) joined(st *output.Stream, o Output) []byte {
+	if len(x.expect.Errors) == 0 || o.Start == 0 || len(o.Head) == 0 {
+		return o.Head
+	}
+	return append(st.Unfinished(o.Start), o.Head...)
 }
 
 // stopReason names the reason for a command that was stopped: by a caller or by its deadline.

@@ -41,7 +41,7 @@ func TestForgottenWhileLookedAt(t *testing.T) {
 		if _, err := s.execs.find("exec", x.id); err == nil {
 			t.Error("it is still found")
 		}
-		x.release()
+		x.deadline.end()
 		x.cancel(nil)
 	})
 }

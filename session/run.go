@@ -34,9 +34,8 @@ type run struct {
 	actor    term.Actor      // who runs it
 	ctx      context.Context // ends at the command's deadline, or when it is canceled
 	cancel   context.CancelCauseFunc
-	release  context.CancelFunc // frees what ctx holds
 	started  time.Time
-	deadline time.Time
+	deadline *deadline
 	settle   time.Duration // how long a result waits, beyond the deadline, for proof that the command is gone
 	stdout   *output.Stream
 	stderr   *output.Stream
@@ -52,6 +51,11 @@ type run struct {
 
 	sentBytes int // of the line typed, or of its stdin; set before the call that starts it returns
 
+	maxOutput int // of a result, if its caller names none
+
+	mu    sync.Mutex                   // guards given
+	given map[term.Principal]delivered // at most maxGiven
+
 	typed *lane.Command // nil in the channel lane
 
 	// Set before done is closed.
@@ -59,6 +63,12 @@ type run struct {
 	err      error
 	duration time.Duration
 }
+
+// delivered is how much of a command's output a caller's results have had: offsets of the streams.
+type delivered struct{ stdout, stderr int64 }
+
+// maxGiven is for how many callers of a command that is remembered. Others get all of the output each time.
+const maxGiven = 64
 
 // newRun makes a run and registers it. The caller uses it, and must let go of it.
 func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
@@ -70,12 +80,16 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 	}
 	memory := s.o.managed.limits.memory
 	x := &run{
-		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now, deadline: now.Add(r.Timeout),
+		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now,
 		done:   make(chan struct{}),
 		stdout: output.NewStream(s.o.ExecBytes, memory, total),
 		stderr: output.NewStream(s.o.ExecBytes, memory, total),
 		expect: s.Expect().with(r.Expect),
 		users:  1, settle: settle, stopOnCancel: r.StopOnCancel,
+		maxOutput: r.MaxOutput, given: make(map[term.Principal]delivered),
+	}
+	if x.maxOutput <= 0 {
+		x.maxOutput = defaultOutput
 	}
 	// A command must not start if its output could not be kept.
 	if !x.stdout.Buffer.Reserve() || !x.stderr.Buffer.Reserve() {
@@ -83,9 +97,8 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 		return nil, s.o.managed.limits.noMemory("exec", s.id)
 	}
 	// It ends with the session and not with the call, which a command may outlast.
-	ctx, cancel := context.WithCancelCause(s.life.ctx)
-	x.ctx, x.release = context.WithDeadline(ctx, x.deadline)
-	x.cancel = cancel
+	x.ctx, x.cancel = context.WithCancelCause(s.life.ctx)
+	x.deadline = newDeadline(r.Timeout, r.Unattended, func() { x.cancel(context.DeadlineExceeded) })
 	s.execs.keep(x)
 	return x, nil
 }
@@ -93,7 +106,7 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 // discard forgets a run that was not launched, and lets go of it.
 func (e *execs) discard(x *run) {
 	s := e.s
-	x.release()
+	x.deadline.end()
 	x.cancel(nil)
 	s.execs.forget(x.id)
 	s.execs.letGo(x)
@@ -117,7 +130,7 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 			s.timeouts.touch()
 			s.auth.Observe(x.over())
 			close(x.done)
-			x.release()
+			x.deadline.end()
 			x.cancel(nil)
 			id := x.id // the timer must not keep the output of a run that is forgotten before
 			s.execs.expire(x, time.AfterFunc(s.o.Retention, func() {

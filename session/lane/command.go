@@ -162,6 +162,9 @@ func (c *Command) Release() {
 // Class returns the class of what reads the command's line.
 func (c *Command) Class() shell.Class { return c.sh.Class }
 
+// Marked reports whether a marker ends the command.
+func (c *Command) Marked() bool { return c.scan != nil }
+
 // Pages returns how many pages were turned so far.
 func (c *Command) Pages() int { return int(c.pages.Load()) }
 

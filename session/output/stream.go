@@ -80,15 +80,24 @@ func (st *Stream) Free() {
 	st.head, st.whole = nil, true
 }
 
-// An Excerpt is a stream cut to a budget: its start, and its end if something between was left out.
+// An Excerpt is a stream, or what follows an offset in it, cut to a budget: its start, and its end if something between
+// was left out.
 type Excerpt struct {
+	Start      int64 // offset of Head[0]
 	Head, Tail []byte
 	Total      int64 // bytes that the command has written
 	TailStart  int64 // offset of Tail[0]
 }
 
-// Omitted is how many bytes between Head and Tail were left out; they start at offset len(Head).
-func (o Excerpt) Omitted() int64 { return o.TailStart - int64(len(o.Head)) }
+// Cut is the offset after Head: the bytes that were left out start there.
+func (o Excerpt) Cut() int64 { return o.Start + int64(len(o.Head)) }
+
+// Next is the offset after the excerpt. While the stream goes on, an unfinished rune at its end is left for the next
+// excerpt.
+func (o Excerpt) Next() int64 { return o.TailStart + int64(len(o.Tail)) }
+
+// Omitted is how many bytes between Head and Tail were left out.
+func (o Excerpt) Omitted() int64 { return o.TailStart - o.Cut() }
 
 // Complete reports whether nothing was left out.
 func (o Excerpt) Complete() bool { return o.Omitted() == 0 }
@@ -98,29 +107,63 @@ func (o Excerpt) Bytes() []byte { return append(slices.Clip(o.Head), o.Tail...) 
 
 // Excerpt returns the output within a budget of bytes: all of it if it fits and is still held, else as much from the
 // start as from the end, cut between runes.
-func (st *Stream) Excerpt(budget int) Excerpt {
+func (st *Stream) Excerpt(budget int) Excerpt { return st.Since(0, budget) }
+
+// Since is Excerpt of what follows the offset from. What is not held any more counts as left out.
+func (st *Stream) Since(from int64, budget int) Excerpt {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	end := st.Buffer.Stat().End
-	if end <= int64(len(st.head)) && end <= int64(budget) {
-		return Excerpt{Head: bytes.Clone(st.head), Total: end, TailStart: end}
+	now := st.Buffer.Stat()
+	end := now.End
+	if !now.Closed { // the rest of a rune is on its way
+		end -= int64(PartialRune(st.Buffer.At(max(end-utf8.UTFMax, 0), utf8.UTFMax).Data))
 	}
-	head, tailStart := st.head, int64(len(st.head))
-	if end > int64(budget) {
-		head, tailStart = head[:min(len(head), budget/2)], end-int64(budget/2)
+	from = min(from, end)
+	o := Excerpt{Start: from, Total: now.End}
+	if end-from <= int64(budget) {
+		o.Head = st.from(from, end-from)
+		o.TailStart = o.Cut()
+	} else {
+		o.Head = st.from(from, int64(budget/2))
+		o.TailStart = end - int64(budget/2)
 	}
-	o := Excerpt{Total: end, TailStart: end}
-	if end > tailStart {
-		o.Tail = st.Buffer.At(tailStart, int(end-tailStart)).Data
+	if end > o.TailStart {
+		o.Tail = st.Buffer.At(o.TailStart, int(end-o.TailStart)).Data
 		o.TailStart = end - int64(len(o.Tail))
 	}
-	if o.TailStart > int64(len(head)) { // runes are cut only where something is left out
-		head = head[:len(head)-PartialRune(head)]
+	if o.Omitted() > 0 { // runes are cut only where something is left out
+		o.Head = o.Head[:len(o.Head)-PartialRune(o.Head)]
 		o.Tail = DropRuneRest(o.Tail)
 		o.TailStart = end - int64(len(o.Tail))
 	}
-	o.Head = bytes.Clone(head)
 	return o
+}
+
+// from returns a copy of at most n bytes from an offset on, as far as they are held in one piece from there on in the
+// head or in the Buffer. Requires st.mu.
+func (st *Stream) from(offset, n int64) []byte {
+	if offset < int64(len(st.head)) {
+		return bytes.Clone(st.head[offset:min(offset+n, int64(len(st.head)))])
+	}
+	if n <= 0 || offset < st.Buffer.Stat().Start {
+		return nil
+	}
+	return st.Buffer.At(offset, int(n)).Data
+}
+
+// maxLine is the most that Unfinished returns.
+const maxLine = 4 << 10
+
+// Unfinished returns the start of the line that an excerpt from that offset on goes on with, as far as it is held.
+func (st *Stream) Unfinished(offset int64) []byte {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	start := max(offset-maxLine, st.Buffer.Stat().Start, 0)
+	if start >= offset {
+		return nil
+	}
+	line := st.Buffer.At(start, int(offset-start)).Data
+	return line[bytes.LastIndexByte(line, '\n')+1:]
 }
 
 // PartialRune returns how many bytes at the end of p begin a rune that p does not finish.
