@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"ptyctl/mcpapi/mcpgo"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ func logCalls(hooks *server.Hooks, log *slog.Logger) {
 		if !ok {
 			return
 		}
-		raw, _ := rawArguments(*req) // a call that is no object has none
+		raw, _ := mcpgo.Arguments(*req) // a call that is no object has none
 		r, _ := result.(*mcp.CallToolResult)
 		logCall(ctx, log, id, req.Params.Name, raw, r, at.(time.Time))
 	})

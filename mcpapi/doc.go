@@ -7,7 +7,7 @@
 // This package is the server, which joins the parts: the tools (tools, and toolset, which they are written against),
 // their declaration (schema), the form of results and errors (wire), who calls (identity), questions to people
 // (elicit), and sessions as resources (subscribe). The transports are stdio and httpserve. What exists only to get
-// round mcp-go is in mcpgo.go, and for its messages in jsonrpc.
+// round mcp-go is in mcpgo.
 //
 // Guarantees:
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
 )
@@ -125,7 +125,7 @@ func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationP
 		strings.Contains(wanted.Dir, "\n") {
 		return mcp.ElicitationParams{}, false
 	}
-	name, _, _ := jsonrpc.ClientFromContext(ctx)
+	name, _, _ := mcpgo.ClientFromContext(ctx)
 	what := "run"
 	if wanted.Typed {
 		what = "type"

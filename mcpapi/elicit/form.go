@@ -12,7 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -110,7 +110,7 @@ const modeSince = "2025-11-25"
 
 // formMode is the mode of a form, where modes are known.
 func formMode(ctx context.Context) string {
-	if jsonrpc.Revision(ctx) >= modeSince {
+	if mcpgo.Revision(ctx) >= modeSince {
 		return mcp.ElicitationModeForm
 	}
 	return ""

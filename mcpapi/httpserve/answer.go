@@ -13,7 +13,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 )
 
 // Media types of answers.
@@ -100,7 +100,7 @@ func (w *answer) writeHeaderLocked(status int) {
 func (w *answer) Write(p []byte) (int, error) {
 	w.flushCall()
 	if w.toCall {
-		if told := jsonrpc.TellTool(p); len(told) != len(p) {
+		if told := mcpgo.TellTool(p); len(told) != len(p) {
 			_, err := w.write(told)
 			return len(p), err
 		}
@@ -200,7 +200,7 @@ func (w *answer) finish() {
 		w.refuse(refuse(status, strings.TrimSpace(string(body))))
 	default:
 		if len(w.uri) > 0 {
-			body = jsonrpc.TellURI(body, w.uri)
+			body = mcpgo.TellURI(body, w.uri)
 		}
 		w.WriteHeader(status)
 		_, _ = w.Write(body) // a client that has gone needs no answer

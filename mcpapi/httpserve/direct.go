@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 )
 
 // directFor is how long the calls of a session may bypass mcp-go's HTTP handler. The
@@ -45,7 +45,7 @@ func (h *Handler) answerCall(ctx context.Context, w *answer, s clientSession, id
 	if ctx.Err() != nil {
 		return
 	}
-	line, err := jsonrpc.EncodeAnswer(id, response)
+	line, err := mcpgo.EncodeAnswer(id, response)
 	if err != nil {
 		h.o.Logger.Error("an answer cannot be written as JSON", "error", err)
 		w.refuse(

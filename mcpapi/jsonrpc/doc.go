@@ -1,5 +1,7 @@
-// Package jsonrpc cuts JSON-RPC messages up without reading all of them, and writes answers. It is also the one place
-// of what exists only because mcp-go reads and writes messages in another way than ptyctl needs: ids in their own
-// digits, answers that are not read and copied three times, and the URI in the error of a resource that does not
-// exist.
+// Package jsonrpc cuts JSON-RPC messages up without reading all of them, and writes their parts.
+//
+//	method := jsonrpc.Want{Name: "method"}
+//	err := jsonrpc.Pick(message, &method)
+//
+// Its functions that cut take valid JSON.
 package jsonrpc

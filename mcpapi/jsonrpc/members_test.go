@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -36,4 +37,23 @@ func FuzzSplit(f *testing.F) {
 			t.Fatalf("%q has more members than %v", text, Split(text))
 		}
 	})
+}
+
+func TestPick(t *testing.T) {
+	for message, says := range map[string]string{
+		`{"method":"a","method":"b"}`:         `"method" is given twice`,
+		`{"Method":"a"}`:                      `"Method" is not a member`,
+		`{"method":"a","METHOD":"b"}`:         `"METHOD" is not a member`,
+		"{\"param\u017f\":{}}":                "is not a member", // a long s, which encoding/json takes for an s
+		`{"m\u0065thod":1,"params":{},"x":2}`: "",
+	} {
+		method, params := Want{Name: "method"}, Want{Name: "params"}
+		err := Pick(json.RawMessage(message), &method, &params)
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", message, err, says)
+		}
+		if says == "" && (string(method.Value) != "1" || string(params.Value) != "{}") {
+			t.Errorf("%s: %s, %s", message, method.Value, params.Value)
+		}
+	}
 }

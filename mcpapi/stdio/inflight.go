@@ -7,7 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 )
 
 // pending is a request in flight.
@@ -48,11 +48,11 @@ func (l *loop) admit(c *pending, inline bool) *mcp.JSONRPCError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inFlight[c.msg.key] != nil {
-		e := jsonrpc.Error(mcp.INVALID_REQUEST, "a request with this id is still in flight; use a new id for each request")
+		e := mcpgo.Error(mcp.INVALID_REQUEST, "a request with this id is still in flight; use a new id for each request")
 		return &e
 	}
 	if !inline && len(l.inFlight) >= l.opts.MaxInFlight {
-		e := jsonrpc.Error(codeTooManyRequests, fmt.Sprintf(
+		e := mcpgo.Error(codeTooManyRequests, fmt.Sprintf(
 			"%d requests are in flight, which is the limit; wait for an answer or cancel one, then send this again",
 			l.opts.MaxInFlight))
 		return &e
@@ -121,7 +121,7 @@ func (l *loop) abandon() [][]byte {
 		l.opts.Logger.Warn("a request ignored its cancellation and was abandoned", "method", *c.msg.Method)
 		if !c.silent {
 			c.silent = true
-			answers = append(answers, l.encode(c.msg.ID, jsonrpc.Error(mcp.INTERNAL_ERROR,
+			answers = append(answers, l.encode(c.msg.ID, mcpgo.Error(mcp.INTERNAL_ERROR,
 				"the server shut down before this request ended; whether it took effect is unknown")))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 )
 
 // loop is one run of Serve.
@@ -49,7 +49,7 @@ func (l *loop) readAll(in io.Reader) error {
 			return nil
 		}
 		if err != nil {
-			l.refuse(nil, jsonrpc.Error(mcp.INVALID_REQUEST, fmt.Sprintf(
+			l.refuse(nil, mcpgo.Error(mcp.INVALID_REQUEST, fmt.Sprintf(
 				"message dropped: a line may have at most %d bytes; send less in one message", r.max)))
 		} else {
 			l.dispatch(line)
@@ -88,12 +88,12 @@ func (l *loop) request(m rpcMessage) {
 	}
 	run := func() {
 		defer l.finish(c)
-		var slot jsonrpc.ErrorSlot
-		answer := l.handle(l.srv.WithContext(jsonrpc.WithErrorSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
+		var slot mcpgo.ErrorSlot
+		answer := l.handle(l.srv.WithContext(mcpgo.WithErrorSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
 		if l.claim(c) {
 			line := l.encode(m.ID, slot.Answer(answer))
 			if *m.Method == string(mcp.MethodResourcesRead) {
-				line = jsonrpc.TellURI(line, jsonrpc.URIOf(m.Params))
+				line = mcpgo.TellURI(line, mcpgo.URIOf(m.Params))
 			}
 			l.out.send(line)
 		}
@@ -144,7 +144,7 @@ func (l *loop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRPCMess
 		if p := recover(); p != nil {
 			l.opts.Logger.Error("panic while handling an MCP message; the server goes on",
 				"method", *m.Method, "panic", p, "stack", string(debug.Stack()))
-			answer = jsonrpc.Error(mcp.INTERNAL_ERROR,
+			answer = mcpgo.Error(mcp.INTERNAL_ERROR,
 				"the server failed while handling this request; its log has the details, other requests still work")
 		}
 	}()
@@ -163,10 +163,10 @@ func (l *loop) refuse(id json.RawMessage, e mcp.JSONRPCError) {
 
 // encode returns the line that answers id.
 func (l *loop) encode(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
-	line, err := jsonrpc.EncodeAnswer(id, answer)
+	line, err := mcpgo.EncodeAnswer(id, answer)
 	if err != nil {
 		l.opts.Logger.Error("an answer cannot be written as JSON", "error", err)
-		return l.encode(id, jsonrpc.Error(mcp.INTERNAL_ERROR,
+		return l.encode(id, mcpgo.Error(mcp.INTERNAL_ERROR,
 			"the answer cannot be written as JSON; the server's log has the details"))
 	}
 	return line

@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 )
 
 // rpcMessage is the envelope of one JSON-RPC 2.0 message (section 4 of its specification).
@@ -28,7 +29,7 @@ type rpcMessage struct {
 // parseMessage reads one line. Its error is the one to answer, with the returned message's ID.
 func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	bad := func(id json.RawMessage, code int, text string) (rpcMessage, *mcp.JSONRPCError) {
-		e := jsonrpc.Error(code, text)
+		e := mcpgo.Error(code, text)
 		return rpcMessage{ID: id}, &e
 	}
 	line = bytes.Trim(line, " \t\r")

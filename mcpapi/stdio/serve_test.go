@@ -23,7 +23,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 )
 
 // rpcAnswer is any line that the server writes.
@@ -117,7 +117,7 @@ func newTestServer(tb testing.TB) (*server.MCPServer, *testTools) {
 		return mcp.NewToolResultStructured(func() {}, "x"), nil
 	})
 	srv.AddTool(mcp.NewTool("whoami"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		name, version, protocol := jsonrpc.ClientFromContext(ctx)
+		name, version, protocol := mcpgo.ClientFromContext(ctx)
 		return text(name + " " + version + " " + protocol)
 	})
 	srv.AddNotificationHandler("notifications/boom", func(context.Context, mcp.JSONRPCNotification) { panic("boom") })
@@ -319,7 +319,7 @@ func TestClientOfStatelessRequest(t *testing.T) {
 }
 
 func TestClientFromContextWithoutSession(t *testing.T) {
-	if n, v, p := jsonrpc.ClientFromContext(context.Background()); n+v+p != "" {
+	if n, v, p := mcpgo.ClientFromContext(context.Background()); n+v+p != "" {
 		t.Fatalf("got %q %q %q", n, v, p)
 	}
 }

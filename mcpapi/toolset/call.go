@@ -10,6 +10,7 @@ import (
 
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -236,7 +237,7 @@ func (c *Call) Actor(ctx context.Context) context.Context { return c.Acting(ctx,
 
 // Acting returns a context that says who makes the call. Only tools of others take agent_id and evidence_id.
 func (c *Call) Acting(ctx context.Context, task string) context.Context {
-	name, version, _ := jsonrpc.ClientFromContext(ctx)
+	name, version, _ := mcpgo.ClientFromContext(ctx)
 	caller := identity.FromContext(ctx)
 	if caller.Attachment != (term.Attachment{}) {
 		task = caller.Attachment.String() // for the record: the person is no task

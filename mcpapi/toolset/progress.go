@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/session"
 )
 
@@ -90,7 +90,7 @@ const progressTextSince = "2025-03-26"
 // params returns the params of a notification. Its progress is the seconds passed: the only number that always grows.
 func (m *meter) params(ctx context.Context, token any, passed time.Duration) map[string]any {
 	p := map[string]any{"progressToken": token, "progress": int64(passed / time.Second)}
-	if v := jsonrpc.Revision(ctx); v != "" && v < progressTextSince {
+	if v := mcpgo.Revision(ctx); v != "" && v < progressTextSince {
 		return p
 	}
 	text := fmt.Sprintf("waiting for %s", passed.Round(time.Second))

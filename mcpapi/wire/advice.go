@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ptyctl/mcpapi/identity"
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -205,7 +205,7 @@ func WordsFor(ctx context.Context) Words {
 	if own == nil {
 		return Message
 	}
-	name, _, _ := jsonrpc.ClientFromContext(ctx)
+	name, _, _ := mcpgo.ClientFromContext(ctx)
 	if name == "ptyctl" || strings.HasPrefix(name, "ptyctl ") && name != "ptyctl call" {
 		return own
 	}

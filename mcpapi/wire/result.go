@@ -9,7 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/term"
 )
 
@@ -39,14 +39,14 @@ func (e *Encoder) object(ctx context.Context, v any, isError bool) (*mcp.CallToo
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}, IsError: isError}
 	if e.StructuredFor(ctx) {
-		r.StructuredContent = jsonrpc.Object(text)
+		r.StructuredContent = mcpgo.Object(text)
 	}
 	return r, nil
 }
 
 // StructuredFor reports whether the client gets structured content.
 func (e *Encoder) StructuredFor(ctx context.Context) bool {
-	return e.Structured && jsonrpc.Revision(ctx) >= structuredSince
+	return e.Structured && mcpgo.Revision(ctx) >= structuredSince
 }
 
 // An Answer is the result of a call, in the form that the contract of another program asks for.
@@ -60,7 +60,7 @@ type Answer struct {
 func (e *Encoder) Answer(ctx context.Context, a Answer) (*mcp.CallToolResult, error) {
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(a.Text)}, IsError: a.IsError}
 	if a.Structured != nil && e.StructuredFor(ctx) {
-		structured, err := jsonrpc.NewObject(a.Structured)
+		structured, err := mcpgo.NewObject(a.Structured)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (e *Encoder) Failure(ctx context.Context, err error) (*mcp.CallToolResult, 
 		e.Log.Error("internal error", "error", err)
 		f.Message = "a fault in ptyctl; its log has the cause. Other sessions are not affected"
 	}
-	if slot := jsonrpc.ErrorSlotFrom(ctx); e.JSONRPCErrors && slot != nil {
+	if slot := mcpgo.ErrorSlotFrom(ctx); e.JSONRPCErrors && slot != nil {
 		slot.Put(f.rpcError())
 	}
 	return e.object(ctx, f, true)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/term"
 )
 
@@ -17,7 +17,7 @@ import (
 //
 //	{"code":1002,"message":"...","data":{"error_code":"AUTH_FAILED","message":"...","retryable":false,"details":{...}}}
 //
-// The failure goes round mcp-go, to the loop that writes the answer: see jsonrpc.ErrorSlot.
+// The failure goes round mcp-go, to the loop that writes the answer: see mcpgo.ErrorSlot.
 
 // rpcCodes are the code members, which no two kinds share and no later version changes. Those of JSON-RPC itself are
 // for the failures that it names.
@@ -62,7 +62,7 @@ func RPCCodes() string {
 
 // rpcError returns the failure as a JSON-RPC error.
 func (f *Failure) rpcError() mcp.JSONRPCError {
-	e := jsonrpc.Error(rpcCodes[f.ErrorCode], f.Message)
+	e := mcpgo.Error(rpcCodes[f.ErrorCode], f.Message)
 	e.Error.Data = f
 	return e
 }

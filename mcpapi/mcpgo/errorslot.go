@@ -1,4 +1,4 @@
-package jsonrpc
+package mcpgo
 
 import (
 	"context"

@@ -1,9 +1,11 @@
-package jsonrpc
+package mcpgo
 
 import (
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // TellURI returns the answer to a resources/read with the URI that was asked for in its error's data, as MCP
@@ -26,14 +28,14 @@ func TellURI(answer []byte, uri json.RawMessage) []byte {
 	if e.Error.Code != mcp.INVALID_PARAMS && e.Error.Code != mcp.RESOURCE_NOT_FOUND {
 		return answer
 	}
-	data, err := EncodeLine(struct {
+	data, err := jsonrpc.EncodeLine(struct {
 		URI json.RawMessage `json:"uri"`
 	}{uri})
 	if err != nil {
 		return answer
 	}
 	e.Error.Data = data
-	line, err := EncodeLine(e)
+	line, err := jsonrpc.EncodeLine(e)
 	if err != nil {
 		return answer
 	}

@@ -11,7 +11,7 @@ import (
 
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/internal/mcptest"
-	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 )
@@ -47,12 +47,12 @@ func TestDirectAnswers(t *testing.T) {
 		if !ok {
 			continue
 		}
-		got, err := jsonrpc.EncodeAnswer(json.RawMessage(`1`), answer)
+		got, err := mcpgo.EncodeAnswer(json.RawMessage(`1`), answer)
 		if err != nil {
 			t.Fatal(err)
 		}
 		message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + tt.params + `}`
-		want, err := jsonrpc.EncodeAnswer(json.RawMessage(`1`), srv.HandleMessage(t.Context(), json.RawMessage(message)))
+		want, err := mcpgo.EncodeAnswer(json.RawMessage(`1`), srv.HandleMessage(t.Context(), json.RawMessage(message)))
 		if err != nil || string(got) != string(want) {
 			t.Errorf("Answer(%s) = %s, want mcp-go's: %s (%v)", tt.params, got, want, err)
 		}

@@ -1,4 +1,4 @@
-package jsonrpc
+package mcpgo
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // mcp-go answers the call of a tool that it does not know with "tool 'x' not found: tool not found".
@@ -41,7 +43,7 @@ func TellTool(answer []byte) []byte {
 	if json.Unmarshal(answer, &e) != nil || e.Error == nil || !unknownTool(e.Error) {
 		return answer
 	}
-	line, err := EncodeLine(e)
+	line, err := jsonrpc.EncodeLine(e)
 	if err != nil {
 		return answer
 	}

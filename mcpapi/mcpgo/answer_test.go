@@ -1,4 +1,4 @@
-package jsonrpc
+package mcpgo
 
 import (
 	"bytes"
@@ -73,25 +73,6 @@ func TestNewObject(t *testing.T) {
 	for _, bad := range []string{"", "{", `{"a":1}}`, "{}\n{}"} {
 		if o, err := NewObject(json.RawMessage(bad)); err == nil {
 			t.Errorf("%q became %q", bad, o)
-		}
-	}
-}
-
-func TestPick(t *testing.T) {
-	for message, says := range map[string]string{
-		`{"method":"a","method":"b"}`:         `"method" is given twice`,
-		`{"Method":"a"}`:                      `"Method" is not a member`,
-		`{"method":"a","METHOD":"b"}`:         `"METHOD" is not a member`,
-		"{\"param\u017f\":{}}":                "is not a member", // a long s, which encoding/json takes for an s
-		`{"m\u0065thod":1,"params":{},"x":2}`: "",
-	} {
-		method, params := Want{Name: "method"}, Want{Name: "params"}
-		err := Pick(json.RawMessage(message), &method, &params)
-		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", message, err, says)
-		}
-		if says == "" && (string(method.Value) != "1" || string(params.Value) != "{}") {
-			t.Errorf("%s: %s, %s", message, method.Value, params.Value)
 		}
 	}
 }

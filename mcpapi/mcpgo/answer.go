@@ -1,10 +1,12 @@
-package jsonrpc
+package mcpgo
 
 import (
 	"bytes"
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // EncodeAnswer returns the line that answers the request id, as it was sent. mcp-go has read the id into a float64;
@@ -25,7 +27,7 @@ func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error)
 		answer = mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Error: mcp.NewJSONRPCErrorDetails(
 			mcp.INTERNAL_ERROR, "the server has no answer to this request", nil)}
 	}
-	return EncodeLine(answer)
+	return jsonrpc.EncodeLine(answer)
 }
 
 // plainAnswer writes the answer that nearly all calls have: a text, and the same as structured content. mcp-go makes
@@ -50,14 +52,14 @@ func plainAnswer(id json.RawMessage, result any) (line []byte, ok bool) {
 	b.WriteString(`{"jsonrpc":"` + mcp.JSONRPC_VERSION + `","id":`)
 	b.Write(id)
 	b.WriteString(`,"result":{"content":[{"type":"text","text":`)
-	Quote(&b, text.Text)
+	jsonrpc.Quote(&b, text.Text)
 	b.WriteString("}]")
 	if r.IsError {
 		b.WriteString(`,"isError":true`)
 	}
 	if r.ResultType != "" {
 		b.WriteString(`,"resultType":`)
-		Quote(&b, string(r.ResultType))
+		jsonrpc.Quote(&b, string(r.ResultType))
 	}
 	if structured != nil {
 		b.WriteString(`,"structuredContent":`)
@@ -78,26 +80,6 @@ func NewObject(text json.RawMessage) (Object, error) {
 	var b bytes.Buffer
 	err := json.Compact(&b, text)
 	return b.Bytes(), err
-}
-
-// EncodeLine returns v as one line of JSON, with the line end. It escapes < > and & only where a MarshalJSON of
-// mcp-go already did.
-func EncodeLine(v any) ([]byte, error) {
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return line.Bytes(), nil
-}
-
-// Quote writes s as JSON, without escapes that only HTML needs.
-func Quote(b *bytes.Buffer, s string) {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s)       // a string always encodes
-	b.Truncate(b.Len() - 1) // the line end
 }
 
 // Error is an error answer that has no id yet.
