@@ -12,8 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// A deed is a call that acts, and what its event must say.
-type deed struct {
+// An action is a call that acts, and what its event must say.
+type action struct {
 	tool   string
 	args   string // $S is the session
 	verb   term.Verb
@@ -22,7 +22,7 @@ type deed struct {
 }
 
 // acts are all actions on a session, by the task $T.
-var acts = []deed{
+var acts = []action{
 	{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
 	{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"typed-1138","sensitive":true}`, term.VerbWrite, "", ""},
 	{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbWrite, "", "ctrl_c"},
@@ -33,13 +33,13 @@ var acts = []deed{
 	{mcptest.ConfigTool, `{"action":"expect","session_id":"$S","task_id":"$T","expect":{"profile":"posix"}}`, term.VerbExpect, "", "posix"},
 }
 
-var leases = []deed{
+var leases = []action{
 	{mcptest.SessionTool, `{"action":"lock","session_id":"$S","task_id":"$T"}`, term.VerbLock, "", ""},
 	{mcptest.SessionTool, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`, term.VerbHeartbeat, "", ""},
 	{mcptest.SessionTool, `{"action":"unlock","session_id":"$S","task_id":"$T"}`, term.VerbUnlock, "", ""},
 }
 
-var closing = deed{mcptest.SessionTool, `{"action":"close","session_id":"$S","task_id":"$T"}`, term.VerbClose, "", ""}
+var closing = action{mcptest.SessionTool, `{"action":"close","session_id":"$S","task_id":"$T"}`, term.VerbClose, "", ""}
 
 // A walk makes calls and checks that each makes one event, with everything in it.
 type walk struct {
@@ -51,9 +51,9 @@ type walk struct {
 func (w walk) as(task string) walk { w.task = task; return w }
 
 // does makes the calls; each must succeed, or fail in the way given.
-func (w walk) does(kind term.Kind, deeds ...deed) {
+func (w walk) does(kind term.Kind, actions ...action) {
 	w.T.Helper()
-	for _, d := range deeds {
+	for _, d := range actions {
 		args := strings.ReplaceAll(d.args, "$T", w.task)
 		w.seen.Take()
 		r := w.Call(d.tool, args)
@@ -106,14 +106,14 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 		},
 	}})
 	w := walk{Lab: l, seen: &seen, task: "t1"}
-	opening := deed{mcptest.SessionTool, l.OpenArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
+	opening := action{mcptest.SessionTool, l.OpenArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
 
 	full.Store(true)
 	w.does(term.PolicyDenied, opening)
 	full.Store(false)
 	w.does(
 		term.Unsupported,
-		deed{mcptest.SessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
+		action{mcptest.SessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
 	)
 	w.does("", opening)
 	l.Session = seen.Last().Session
@@ -130,7 +130,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.as("t2").does(term.Locked, acts...)
 	w.as("t2").does(term.Locked, leases...)
 	w.as("t2").does(term.Locked, closing)
-	taking := deed{
+	taking := action{
 		mcptest.SessionTool,
 		`{"action":"lock","session_id":"$S","task_id":"$T","take_over":true}`,
 		term.VerbTakeOver,
@@ -146,7 +146,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	full.Store(false)
 	w.does(
 		term.NotFound,
-		deed{
+		action{
 			mcptest.ExecTool,
 			`{"session_id":"$S","task_id":"$T","exec_id":"exec-none","cancel":true}`,
 			term.VerbSignal,
@@ -156,7 +156,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	)
 	w.does(
 		"",
-		deed{
+		action{
 			mcptest.ExecTool,
 			`{"session_id":"$S","task_id":"$T","cmd":"true","lane":"terminal","class":"posix"}`,
 			term.VerbExec,
@@ -203,7 +203,7 @@ func TestConsolesAreEvents(t *testing.T) {
 	var seen mcptest.Diary
 	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Observers: []term.Observer{&seen}}})
 	w := walk{Lab: l, seen: &seen, task: "t1"}
-	opening := deed{
+	opening := action{
 		mcptest.SessionTool,
 		l.OpenArgs(`,"task_id":"$T","session_type":"console","device_id":"sw1"`),
 		term.VerbOpen,
@@ -232,10 +232,10 @@ func TestAnswersAreEvents(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: mcptest.TwoQuestions, Sessions: session.Config{Observers: []term.Observer{&seen}}})
 	w := walk{Lab: l, seen: &seen, task: "t1"}
 	l.Open(`,"task_id":"t1"`)
-	w.does(term.Busy, deed{mcptest.ExecTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
+	w.does(term.Busy, action{mcptest.ExecTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
 	w.does(
 		"",
-		deed{
+		action{
 			mcptest.IOTool,
 			`{"action":"write","session_id":"$S","task_id":"$T","data":"p w-1138\r\r"}`,
 			term.VerbAnswer,
@@ -245,10 +245,10 @@ func TestAnswersAreEvents(t *testing.T) {
 	)
 	w.does(
 		"",
-		deed{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
+		action{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
 	)
 	w.does(
 		term.AlreadyClosed,
-		deed{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
+		action{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
 	)
 }

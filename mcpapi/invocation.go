@@ -16,7 +16,7 @@ import (
 // A request is a parsed tools/call, without the tool's name.
 type request struct {
 	arguments json.RawMessage          // valid JSON; nil: none
-	progress  mcp.ProgressToken        // nil: the client does not want to be told
+	progress  mcp.ProgressToken        // nil: the client asks for no progress
 	trip      mcp.MultiRoundTripParams // the answer to a question that was the result of this call
 }
 

@@ -173,8 +173,8 @@ func (s *api) declare(set *toolset.Set, t *schema.Tool) mcp.Tool {
 	return d
 }
 
-// annotations returns the hints of a tool that differ from the protocol's defaults: not read-only, destructive, not idempotent,
-// dealing with an open world.
+// annotations returns the hints of a tool that differ from the protocol's defaults: not read-only, destructive, not
+// idempotent, dealing with an open world.
 func annotations(t *schema.Tool) mcp.ToolAnnotation {
 	a := mcp.ToolAnnotation{Title: t.Title}
 	if t.Hints.ReadOnly {

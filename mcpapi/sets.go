@@ -45,7 +45,8 @@ func setsOf(names []string, more []toolset.Set) []toolset.Set {
 	if len(names) == 0 {
 		return tools.Sets()
 	}
-	return slices.DeleteFunc(slices.Concat(tools.Sets(), more), func(s toolset.Set) bool { return !slices.Contains(names, s.Name) })
+	unnamed := func(s toolset.Set) bool { return !slices.Contains(names, s.Name) }
+	return slices.DeleteFunc(slices.Concat(tools.Sets(), more), unnamed)
 }
 
 // Reference returns the reference of this program's own tools as a Markdown table.

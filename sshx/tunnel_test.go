@@ -46,7 +46,7 @@ func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, ki
 	if !errors.As(err, &e) || e.Kind != kind || e.Op != "open" {
 		tb.Fatalf("error %v (%s); want %s", err, term.KindOf(err), kind)
 	}
-	sshtest.ToldError(tb, e)
+	sshtest.RegisterError(tb, e)
 	return e
 }
 

@@ -17,21 +17,21 @@ import (
 // consents remembers the actions that a person has agreed to.
 type consents struct {
 	mu   sync.Mutex
-	told []term.Event
+	seen []term.Event
 }
 
 func (c *consents) Observe(e term.Event) {
 	if e.Verb == term.VerbExec {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.told = append(c.told, e)
+		c.seen = append(c.seen, e)
 	}
 }
 
 func (c *consents) all() []term.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.told)
+	return slices.Clone(c.seen)
 }
 
 // asking is a lab in which two commands take consent, if may, and one is denied.

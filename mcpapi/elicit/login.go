@@ -153,7 +153,8 @@ func (q *Questions) Resume(
 	if !ok || p.call != q.asked.fingerprint(c) || !p.by(term.ActorFrom(c.Acting(ctx, ""))) {
 		return nil, nil, &term.Error{
 			Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: "requestState"}},
-			Msg: "requestState is not that of a question which waits for this call's answer; it may be used once, with the arguments it came for. ptyctl_session list shows the session",
+			Msg: "requestState is not that of a question which waits for this call's answer; " +
+				"it may be used once, with the arguments it came for. ptyctl_session list shows the session",
 		}
 	}
 	var answer *mcp.ElicitationResponse

@@ -34,7 +34,8 @@ type Options struct {
 	Metrics   http.Handler  // handler of /metrics; nil: not found
 	Logger    *slog.Logger  // nil: no log
 
-	// Message returns the text of an error for a person at a command of ptyctl; see identity.Caller. nil: no caller is one.
+	// Message returns the text of an error for a person at a command of ptyctl; see identity.Caller.
+	// nil: no caller is one.
 	Message func(*term.Error) string
 }
 

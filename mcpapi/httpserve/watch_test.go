@@ -17,11 +17,11 @@ func TestIsolatedWatch(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			s := newSite(t, httpserve.Options{Tokens: allTokens, Isolate: true})
-			told := make(map[string]chan string)
+			seen := make(map[string]chan string)
 			clients := make(map[string]*mcp.ClientSession)
 			for _, token := range []string{writeToken, otherToken} {
 				c := make(chan string, 100)
-				told[token] = c
+				seen[token] = c
 				var err error
 				clients[token], err = mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, &mcp.ClientOptions{
 					ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c <- "list" },
@@ -52,7 +52,7 @@ func TestIsolatedWatch(t *testing.T) {
 			id := s.sessions.List()[0].ID
 			for range 2 {
 				select {
-				case got := <-told[writeToken]:
+				case got := <-seen[writeToken]:
 					t.Log(got)
 				case <-time.After(5 * time.Second):
 					t.Fatal("the owner is not told")
@@ -60,7 +60,7 @@ func TestIsolatedWatch(t *testing.T) {
 			}
 			time.Sleep(500 * time.Millisecond)
 			select {
-			case got := <-told[otherToken]:
+			case got := <-seen[otherToken]:
 				t.Errorf("notification for another token = %s, want none", got)
 			default:
 			}

@@ -34,7 +34,8 @@ func CompileRegexp(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 	}
 	if programSize(parsed) > maxProgram {
 		return nil, fmt.Errorf(
-			"the pattern compiles to more than %d instructions, because each repeat count repeats what it counts: shorten the repeat counts, such as x{0,1000} to x{0,100} or x*",
+			"the pattern compiles to more than %d instructions, because each repeat count repeats what it counts: "+
+				"shorten the repeat counts, such as x{0,1000} to x{0,100} or x*",
 			maxProgram,
 		)
 	}

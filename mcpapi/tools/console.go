@@ -46,7 +46,8 @@ func existing(c *toolset.Call, in *sessionArgs, i session.Info, out *sessionOut)
 	if i.Host != in.Host || i.Protocol != in.Protocol {
 		c.Warn(
 			fmt.Sprintf(
-				"device %s has its session on host %s over %s, not as this call asked; the call's other arguments have no effect either",
+				"device %s has its session on host %s over %s, not as this call asked; "+
+					"the call's other arguments have no effect either",
 				i.Device,
 				i.Host,
 				i.Protocol,

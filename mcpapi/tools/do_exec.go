@@ -76,7 +76,8 @@ func exec(
 		return session.ExecResult{}, ch.Invalid(
 			"stop_on_cancel",
 			nil,
-			"stop_on_cancel and request_id exclude each other: with request_id a command outlives the call that started it, for a retry to find",
+			"stop_on_cancel and request_id exclude each other: "+
+				"with request_id a command outlives the call that started it, for a retry to find",
 		)
 	case in.Argv == nil && strings.TrimSpace(in.Cmd) == "":
 		return session.ExecResult{}, ch.Invalid(

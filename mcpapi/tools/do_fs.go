@@ -154,7 +154,9 @@ func fsList(ctx context.Context, c *toolset.Call, files *session.Files, in *fsAr
 	if err != nil {
 		return nil, err
 	}
-	out := &fsListOut{Action: c.Action(), Entries: make([]fsEntry, len(l.Entries)), Truncated: l.More, Warnings: c.Warnings()}
+	out := &fsListOut{
+		Action: c.Action(), Entries: make([]fsEntry, len(l.Entries)), Truncated: l.More, Warnings: c.Warnings(),
+	}
 	for i, e := range l.Entries {
 		out.Entries[i] = newFSEntry(e)
 	}

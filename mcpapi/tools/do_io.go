@@ -182,7 +182,8 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 	ch := c.Checker()
 	r = session.ReadRequest{
 		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
-		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"), Timeout: c.Limits().ReadTimeout,
+		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
+		Timeout:  c.Limits().ReadTimeout,
 	}
 	if r.MaxBytes == 0 {
 		r.MaxBytes = defaultChunk

@@ -67,7 +67,8 @@ func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessi
 	out.Prompt, out.WaitingForInput = (*wire.Prompt)(res.Prompt), res.Prompt != nil
 	if res.State == session.Open || res.State.Ended() {
 		enabled := i.About.PTY
-		out.PTYEnabled, out.ServerBanner, out.Capabilities = &enabled, i.About.ServerBanner, (*wire.Capabilities)(&i.About.Capabilities)
+		out.PTYEnabled, out.ServerBanner = &enabled, i.About.ServerBanner
+		out.Capabilities = (*wire.Capabilities)(&i.About.Capabilities)
 		out.SecurityWarning, out.Telnet = i.About.Security, (*wire.Telnet)(i.About.Telnet)
 		out.Warnings = slices.Clone(i.About.Warnings)
 	}
@@ -142,7 +143,8 @@ func checkAuth(c *toolset.Call, in *sessionArgs) error {
 		return ch.Invalid(
 			"auth",
 			nil,
-			"Telnet has no authentication of its own: leave auth out, read the device's login prompt with ptyctl_session_io and answer it with write (sensitive for the password)",
+			"Telnet has no authentication of its own: leave auth out, "+
+				"read the device's login prompt with ptyctl_session_io and answer it with write (sensitive for the password)",
 		)
 	case in.Protocol != "telnet" && in.Telnet != (openTelnet{}):
 		return ch.Invalid("telnet", nil, "telnet is for protocol telnet, not for %s; leave it out", in.Protocol)

@@ -45,7 +45,8 @@ func listSessions(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 	if in.State != "" {
 		states = []session.State{in.State}
 	}
-	out.list(c.Sessions(ctx, states...), listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host}, wire.WordsFor(ctx))
+	filter := listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host}
+	out.list(c.Sessions(ctx, states...), filter, wire.WordsFor(ctx))
 	out.Capabilities = &wire.Capabilities{
 		SplitStdoutStderr: term.Yes,
 		ExitCode:          term.Yes,

@@ -28,7 +28,7 @@ type pipe struct{ net.Conn }
 func (pipe) Resize(int, int) error { return nil }
 
 // A told is a line of the server: a notification of progress, or an answer.
-type told struct {
+type line struct {
 	ID     json.RawMessage
 	Method string
 	Params struct {
@@ -55,10 +55,10 @@ func newSlow(t *testing.T) (*mcpapi.Server, net.Conn) {
 
 // checkProgress makes an open and a read that wait, each through send, which returns all that the server says until and
 // with the answer.
-func checkProgress(t *testing.T, far net.Conn, send func(args string, token string) []told) {
+func checkProgress(t *testing.T, far net.Conn, send func(args string, token string) []line) {
 	t.Helper()
 	lines := send(`"name":"ptyctl_session","arguments":{"action":"open","protocol":"ssh","host":"h"}`, `"tok"`)
-	id := checkTold(t, lines, "tok", "5 connecting: waiting for 5s", "10 connecting: waiting for 10s")
+	id := checkLines(t, lines, "tok", "5 connecting: waiting for 5s", "10 connecting: waiting for 10s")
 	go func() {
 		time.Sleep(7 * time.Second)
 		_, _ = far.Write([]byte("abc"))
@@ -70,7 +70,7 @@ func checkProgress(t *testing.T, far net.Conn, send func(args string, token stri
 		),
 		`7`,
 	)
-	checkTold(
+	checkLines(
 		t,
 		lines,
 		"7",
@@ -78,7 +78,7 @@ func checkProgress(t *testing.T, far net.Conn, send func(args string, token stri
 		"10 the read on "+id+": waiting for 10s, 3 bytes have come",
 	)
 	// A call sends no progress if the client did not ask for it, or if the call ends soon.
-	checkTold(
+	checkLines(
 		t,
 		send(
 			fmt.Sprintf(
@@ -89,7 +89,7 @@ func checkProgress(t *testing.T, far net.Conn, send func(args string, token stri
 		),
 		"",
 	)
-	checkTold(
+	checkLines(
 		t,
 		send(
 			fmt.Sprintf(
@@ -102,8 +102,8 @@ func checkProgress(t *testing.T, far net.Conn, send func(args string, token stri
 	)
 }
 
-// checkTold checks that the last line is the answer, and all before it progress; it returns the answer's session.
-func checkTold(t *testing.T, lines []told, token string, want ...string) (session string) {
+// checkLines checks that the last line is the answer, and all before it progress; it returns the answer's session.
+func checkLines(t *testing.T, lines []line, token string, want ...string) (session string) {
 	t.Helper()
 	var got []string
 	for i, l := range lines {
@@ -149,10 +149,10 @@ func TestProgressOnStdio(t *testing.T) {
 		fmt.Fprintln(in, mcptest.InitializeLine)
 		out.Scan()
 		fmt.Fprintln(in, mcptest.InitializedLine)
-		checkProgress(t, far, func(args, token string) (lines []told) {
+		checkProgress(t, far, func(args, token string) (lines []line) {
 			fmt.Fprintln(in, toolCall(args, token))
 			for out.Scan() {
-				var l told
+				var l line
 				if err := json.Unmarshal(out.Bytes(), &l); err != nil {
 					t.Fatal(err)
 				}
@@ -201,7 +201,7 @@ func TestProgressOnHTTP(t *testing.T) {
 		id = res.Header.Get("Mcp-Session-Id")
 		res.Body.Close()
 		post(mcptest.InitializedLine).Body.Close()
-		checkProgress(t, far, func(args, token string) (lines []told) {
+		checkProgress(t, far, func(args, token string) (lines []line) {
 			res := post(toolCall(args, token))
 			defer res.Body.Close()
 			for s := bufio.NewScanner(res.Body); s.Scan(); {
@@ -209,7 +209,7 @@ func TestProgressOnHTTP(t *testing.T) {
 				if !event && !strings.HasPrefix(data, "{") {
 					continue
 				}
-				var l told
+				var l line
 				if err := json.Unmarshal([]byte(data), &l); err != nil {
 					t.Fatal(err)
 				}

@@ -98,12 +98,14 @@ var advice = map[term.Reason]string{
 	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",
 	term.ReasonCanceledRunning: "wait for it with exec_id {exec}",
 
-	term.ReasonNoTask:      "pass a task_id, the name under which the lock is held, here and in each call that needs the lock",
+	term.ReasonNoTask: "pass a task_id, the name under which the lock is held, " +
+		"here and in each call that needs the lock",
 	term.ReasonTaskOmitted: "if that task is yours, pass its name as task_id; reading is allowed, for anything else wait",
-	term.ReasonHeldTakable: "reading is allowed, for anything else wait, or take the lock over (ptyctl_session lock with take_over true)",
-	term.ReasonNotHeld:     "take it with ptyctl_session lock",
-	term.ReasonTakenOver:   "read what the terminal shows, then take the lock again with ptyctl_session lock",
-	term.ReasonConsole:     "take it first with ptyctl_session lock and a task_id, and pass that task_id",
+	term.ReasonHeldTakable: "reading is allowed, for anything else wait, " +
+		"or take the lock over (ptyctl_session lock with take_over true)",
+	term.ReasonNotHeld:   "take it with ptyctl_session lock",
+	term.ReasonTakenOver: "read what the terminal shows, then take the lock again with ptyctl_session lock",
+	term.ReasonConsole:   "take it first with ptyctl_session lock and a task_id, and pass that task_id",
 
 	term.ReasonRunning: "wait for it with exec_id {exec}, stop it with cancel, or pass queue true to run after it" +
 		"|, or lane channel to run beside the terminal",
@@ -117,9 +119,11 @@ var advice = map[term.Reason]string{
 
 	term.ReasonNoChannelLane: "use lane terminal",
 
-	term.ReasonTypeInstead:   "use ptyctl_session_io write and read",
-	term.ReasonSlow:          "check address and port, and that nothing on the way drops packets, and raise timeouts.connect_timeout_ms if it is only slow",
-	term.ReasonNoCredential:  "pass auth.password or auth.private_key_pem, load a key into the agent, or leave auth.interactive on to be asked",
+	term.ReasonTypeInstead: "use ptyctl_session_io write and read",
+	term.ReasonSlow: "check address and port, and that nothing on the way drops packets, " +
+		"and raise timeouts.connect_timeout_ms if it is only slow",
+	term.ReasonNoCredential: "pass auth.password or auth.private_key_pem, load a key into the agent, " +
+		"or leave auth.interactive on to be asked",
 	term.ReasonWrongAnswer:   "check the answers that were given, and username",
 	term.ReasonWrongPassword: "check auth.password and username",
 	term.ReasonPinAllowed:    "ssh_options.host_key_fingerprint pins a key",

@@ -148,7 +148,8 @@ func NewSessionStatus(i session.Info, w Words) *SessionStatus {
 	if i.Buffer.Capped {
 		st.Warnings = append(
 			slices.Clip(st.Warnings),
-			"less output is kept than buffer_limit_bytes, because the sessions have reached limits.max_total_buffer_bytes together",
+			"less output is kept than buffer_limit_bytes, "+
+				"because the sessions have reached limits.max_total_buffer_bytes together",
 		)
 	}
 	if p := i.About.Process; p != nil {

@@ -110,7 +110,7 @@ func TestOmittedTaskIsAReason(t *testing.T) {
 }
 
 // A holder alone learns of its loss, not another principal's task of the same name.
-func TestLossOfALockIsToldToItsHolder(t *testing.T) {
+func TestHolderLearnsOfALostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := start(t, 0, session.Options{AllowTakeOver: true})
 		ops, ci := term.Actor{

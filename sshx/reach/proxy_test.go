@@ -92,7 +92,7 @@ func TestProxies(t *testing.T) {
 				"no proxy":       {scheme + "://me:" + secret + "@127.0.0.1:1", "behind.invalid"},
 			} {
 				_, err := dial(bad[0], bad[1])
-				sshtest.ToldError(t, err)
+				sshtest.RegisterError(t, err)
 				if term.KindOf(err) != term.ConnectFailed || !strings.Contains(err.Error(), "proxy") ||
 					strings.Contains(err.Error(), secret) {
 					t.Errorf("%s: %v", name, err)
@@ -107,7 +107,7 @@ func TestProxies(t *testing.T) {
 			sshx.Options{},
 			nil,
 		)
-		sshtest.ToldError(t, err)
+		sshtest.RegisterError(t, err)
 		if term.KindOf(err) != term.InvalidArgument || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", url, err)
 		}

@@ -172,7 +172,7 @@ type Agent struct {
 	T        *testing.T
 	Session  string
 	revision string
-	told     leaktest.Client
+	sent     leaktest.Client
 
 	mu      sync.Mutex
 	in      io.Writer
@@ -200,7 +200,8 @@ func NewAgent(t *testing.T, srv *mcpapi.Server, revision string) *Agent {
 	a := &Agent{T: t, in: inW, revision: revision, waiting: make(map[string]chan Answer)}
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := stdio.Serve(context.Background(), srv, inR, outW, stdio.Options{DrainTimeout: time.Millisecond}); err != nil {
+		o := stdio.Options{DrainTimeout: time.Millisecond}
+		if err := stdio.Serve(context.Background(), srv, inR, outW, o); err != nil {
 			t.Error(err)
 		}
 		outW.Close()
@@ -276,7 +277,7 @@ func (a *Agent) Request(method, params string) Answer {
 // Params returns those of a tools/call; $S in args is replaced by the session's id.
 func (a *Agent) Params(tool, args string) string {
 	args = strings.ReplaceAll(args, "$S", a.Session)
-	a.told.Call(a.T, args)
+	a.sent.Call(a.T, args)
 	return fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args)
 }
 
@@ -288,7 +289,7 @@ func (a *Agent) Call(tool, args string) Reply {
 		a.T.Fatalf("%s %s: JSON-RPC error %+v", tool, args, got.Error)
 	}
 	r := a.Read(got.Result)
-	a.told.Result(a.Session, r.Text)
+	a.sent.Result(a.Session, r.Text)
 	return r
 }
 

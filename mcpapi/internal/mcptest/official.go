@@ -82,7 +82,8 @@ func newOfficial(t *testing.T, srv *mcpapi.Server, revision string, o sdk.Client
 	outR, outW := io.Pipe()
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := stdio.Serve(context.Background(), srv, inR, outW, stdio.Options{DrainTimeout: time.Millisecond}); err != nil {
+		o := stdio.Options{DrainTimeout: time.Millisecond}
+		if err := stdio.Serve(context.Background(), srv, inR, outW, o); err != nil {
 			t.Error(err)
 		}
 		outW.Close()
@@ -104,7 +105,9 @@ func connectOfficial(t *testing.T, transport sdk.Transport, revision string, o s
 	t.Helper()
 	c := &Official{t: t, changed: make(chan string, 100)}
 	o.ResourceListChangedHandler = func(context.Context, *sdk.ResourceListChangedRequest) { c.changed <- "list" }
-	o.ResourceUpdatedHandler = func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { c.changed <- r.Params.URI }
+	o.ResourceUpdatedHandler = func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+		c.changed <- r.Params.URI
+	}
 	var err error
 	c.ClientSession, err = sdk.NewClient(&sdk.Implementation{Name: "official", Version: "1"}, &o).
 		Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: revision})

@@ -131,7 +131,8 @@ func fileError(path string, err error) error {
 		advised.Msg = fmt.Sprintf("no file or folder %.300q", path)
 		advised.Advice = "list a folder with fs_list"
 	case e.Kind == term.LimitExceeded && len(e.Facts) > 0:
-		advised.Msg = fmt.Sprintf("data too long: one fs_writeFile may write at most %d bytes", term.FactOf[term.LimitReached](e).Value)
+		most := term.FactOf[term.LimitReached](e).Value
+		advised.Msg = fmt.Sprintf("data too long: one fs_writeFile may write at most %d bytes", most)
 		advised.Advice = "ask the operator to raise this limit"
 	}
 	return &advised

@@ -13,13 +13,13 @@ import (
 // A model is the output of a terminal, with the last bytes of it in a buffer, and the
 // chunks that readers have received.
 type model struct {
-	tb     testing.TB
-	n      *numbering
-	out    []byte
-	told   int // bytes that the observer has reported
-	held   int
-	at     time.Time
-	extent map[uint64][2]int64 // of the chunks that readers have received
+	tb       testing.TB
+	n        *numbering
+	out      []byte
+	reported int // bytes that the observer has reported
+	held     int
+	at       time.Time
+	extent   map[uint64][2]int64 // of the chunks that readers have received
 }
 
 func newModel(tb testing.TB, held int) *model {
@@ -32,8 +32,8 @@ func (m *model) put(p []byte) { m.out = append(m.out, p...) }
 
 // tell reports the new bytes to the numbering, as the observer does.
 func (m *model) tell() {
-	if size := len(m.out) - m.told; size > 0 {
-		m.told = len(m.out)
+	if size := len(m.out) - m.reported; size > 0 {
+		m.reported = len(m.out)
 		m.n.came(size, m.at)
 	}
 }

@@ -34,7 +34,7 @@ type agent struct {
 	tb      testing.TB
 	manager *session.Manager
 	server  *mcpapi.Server
-	told    leaktest.Client
+	sent    leaktest.Client
 
 	mu      sync.Mutex // guards the following
 	in      io.Writer
@@ -215,7 +215,7 @@ func (a *agent) call(arguments string, values ...any) reply {
 		values[i] = b
 	}
 	arguments = fmt.Sprintf(arguments, values...)
-	a.told.Call(a.tb, arguments)
+	a.sent.Call(a.tb, arguments)
 	return a.reply(a.request("tools/call", `{"name":"k_pty","arguments":`+arguments+`}`))
 }
 

@@ -181,7 +181,9 @@ func (c *call) readOn(ctx context.Context) (any, error) {
 func (c *call) over() error {
 	<-c.s.Ended() // the output ends a moment before the state changes
 	i := c.s.Info()
-	e := &term.Error{Op: "read", Session: i.ID, Kind: term.AlreadyClosed, Facts: term.Facts{term.Ended{Reason: i.End.Reason}}}
+	e := &term.Error{
+		Op: "read", Session: i.ID, Kind: term.AlreadyClosed, Facts: term.Facts{term.Ended{Reason: i.End.Reason}},
+	}
 	if i.State == session.Failed && !i.End.Exit.Known {
 		e.Kind, e.Msg, e.Err = term.IOError, "terminal no longer readable: "+i.End.Reason, i.End.Err
 	}

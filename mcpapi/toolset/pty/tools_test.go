@@ -483,7 +483,7 @@ func TestPermissions(t *testing.T) {
 }
 
 // No result shows the environment of a program.
-func TestEnvironmentIsNotTold(t *testing.T) {
+func TestEnvironmentIsNotShown(t *testing.T) {
 	c := start(t)
 	token := leaktest.Secret(t, "environment-of-a-program-1138")
 	id := c.spawn(

@@ -41,8 +41,8 @@ func (c confidant) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	return answer, err
 }
 
-// ToldError registers the text of an error as an output.
-func ToldError(tb testing.TB, err error) {
+// RegisterError registers the text of an error as an output.
+func RegisterError(tb testing.TB, err error) {
 	tb.Helper()
 	text := fmt.Sprint(err)
 	if e, ok := errors.AsType[*term.Error](err); ok && e.Facts != nil {

@@ -214,7 +214,7 @@ func (l *Lab) Fails(t term.Target, p term.Prompter, kind term.Kind) *term.Error 
 	if !errors.As(err, &e) || e.Kind != kind {
 		l.t.Fatalf("error %v (%s); want %s", err, term.KindOf(err), kind)
 	}
-	ToldError(l.t, e)
+	RegisterError(l.t, e)
 	return e
 }
 
