@@ -11,7 +11,7 @@ import (
 	"ptyctl/term"
 )
 
-// Credentials are the credentials available at one hop.
+// Credentials are the credentials available at one host.
 type Credentials struct {
 	// From the call; empty for a jump host, which must not receive them.
 	Method     string // the caller's auth.method: "", "auto", "password", "private_key", "agent"
@@ -34,7 +34,7 @@ type Credentials struct {
 	AddLifetime    time.Duration // lifetime in the agent; 0 for no limit
 }
 
-// Sources returns the names of the credentials available at a hop, for the audit
+// Sources returns the names of the credentials available at a host, for the audit
 // record.
 func (c *Credentials) Sources() []string {
 	var list []string

@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// A keyring returns the keys to offer on one hop, one at a time, in the order of
+// A keyring returns the keys to offer at one host, one at a time, in the order of
 // ssh(1): certificates, the agent's keys that the configuration names, the
 // agent's other keys, keys in files. Expensive steps (the agent, reading files, a
 // passphrase) are done only when they are needed.

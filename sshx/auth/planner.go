@@ -19,7 +19,7 @@ const (
 	MethodPassword  = "password"
 )
 
-// A Record is the history of the login on one hop, for messages: names and
+// A Record is the history of one login, for messages: names and
 // fingerprints, never a secret.
 type Record struct {
 	Tried   []string   // methods, in order, each once

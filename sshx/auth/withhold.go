@@ -23,7 +23,7 @@ type withholding struct {
 	h     *Account
 }
 
-// A Trial reports the credentials that a hop would withhold, instead of
+// A Trial reports the credentials that a login would withhold, instead of
 // withholding them: each one once, for any number of logins.
 type Trial struct {
 	Report   func(credential string, why error)

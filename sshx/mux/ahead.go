@@ -18,7 +18,7 @@ const (
 
 // Opening a channel costs a round trip, and starting the command a second one.
 // Therefore, after the first command, one channel is kept open ahead on the
-// Client's own connection, as long as the server has room for it.
+// first connection, as long as the server has room for it.
 
 // openAhead opens a channel for the next command in the background, unless there
 // is one.

@@ -31,7 +31,7 @@ type Slots struct {
 	limit int                                  // most connections, including the first
 
 	mu      sync.Mutex // guards the following
-	conns   []*carrier // the Client's own first
+	conns   []*carrier // the caller's own first
 	dialing bool       // another connection is being made
 	ahead   *Channel
 	opening bool // the channel ahead is being opened
@@ -230,7 +230,7 @@ func (s *Slots) full(cause error) error {
 	}
 }
 
-// Close closes all connections except the first, which belongs to the Client.
+// Close closes all connections except the first, which belongs to the caller.
 func (s *Slots) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
