@@ -104,7 +104,7 @@ func TestCancelStopsTheCommand(t *testing.T) {
 func TestCancelByTheOfficialClient(t *testing.T) {
 	mcptest.ForEachClient(
 		t,
-		func(t *testing.T, revision string, connect func(*testing.T, mcptest.Config, string, sdk.ClientOptions) (*mcptest.Lab, *mcptest.Official)) {
+		func(t *testing.T, revision string, connect mcptest.Connect) {
 			l, c := connect(t, mcptest.Config{}, revision, sdk.ClientOptions{})
 			id := c.Call(mcptest.SessionTool, l.OpenArgs("")).SessionID
 			s, err := l.Manager.Get(id)

@@ -60,7 +60,7 @@ func asking(t *testing.T, may bool) (mcptest.Config, *consents) {
 func TestConsent(t *testing.T) {
 	mcptest.ForEachClient(
 		t,
-		func(t *testing.T, revision string, connect func(*testing.T, mcptest.Config, string, sdk.ClientOptions) (*mcptest.Lab, *mcptest.Official)) {
+		func(t *testing.T, revision string, connect mcptest.Connect) {
 			const pushed = `"cmd":"echo \"pushed2\""`
 			for name, c := range map[string]struct {
 				answer func(*sdk.ElicitParams) *sdk.ElicitResult
@@ -127,7 +127,7 @@ func TestConsent(t *testing.T) {
 func TestNoConsent(t *testing.T) {
 	mcptest.ForEachClient(
 		t,
-		func(t *testing.T, revision string, connect func(*testing.T, mcptest.Config, string, sdk.ClientOptions) (*mcptest.Lab, *mcptest.Official)) {
+		func(t *testing.T, revision string, connect mcptest.Connect) {
 			for name, c := range map[string]struct {
 				may bool
 				can *sdk.ElicitationCapabilities
@@ -165,7 +165,7 @@ func TestNoConsent(t *testing.T) {
 func TestConsentQuestion(t *testing.T) {
 	mcptest.ForEachClient(
 		t,
-		func(t *testing.T, revision string, connect func(*testing.T, mcptest.Config, string, sdk.ClientOptions) (*mcptest.Lab, *mcptest.Official)) {
+		func(t *testing.T, revision string, connect mcptest.Connect) {
 			p := &person{t: t, answer: saying("cancel")}
 			config, _ := asking(t, true)
 			l, client := connect(t, config, revision, p.options(onlyForms))

@@ -81,7 +81,7 @@ func withElicitation(c mcptest.Config) mcptest.Config {
 func TestElicitHostKey(t *testing.T) {
 	mcptest.ForEachClient(
 		t,
-		func(t *testing.T, revision string, connect func(*testing.T, mcptest.Config, string, sdk.ClientOptions) (*mcptest.Lab, *mcptest.Official)) {
+		func(t *testing.T, revision string, connect mcptest.Connect) {
 			for name, c := range map[string]struct {
 				answer func(*sdk.ElicitParams) *sdk.ElicitResult
 				kind   term.Kind // of the failure
@@ -134,7 +134,7 @@ func asks(questions map[string]string) sshserver.Config {
 func TestElicitText(t *testing.T) {
 	mcptest.ForEachClient(
 		t,
-		func(t *testing.T, revision string, connect func(*testing.T, mcptest.Config, string, sdk.ClientOptions) (*mcptest.Lab, *mcptest.Official)) {
+		func(t *testing.T, revision string, connect mcptest.Connect) {
 			questions := map[string]string{"1. Your\u202e name\x1b[2J: ": "alice", "2. Menu 1 or 2? ": "2"}
 			p := &person{t: t}
 			p.answer = func(q *sdk.ElicitParams) *sdk.ElicitResult {
@@ -176,7 +176,7 @@ func TestElicitNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mcptest.ForEachClient(
 				t,
-				func(t *testing.T, revision string, connect func(*testing.T, mcptest.Config, string, sdk.ClientOptions) (*mcptest.Lab, *mcptest.Official)) {
+				func(t *testing.T, revision string, connect mcptest.Connect) {
 					p := &person{t: t, answer: accept(map[string]any{"answer": "alice"})}
 					o := p.options(c.can)
 					if c.can == nil {

@@ -10,7 +10,7 @@ import (
 // A Caller is who sends a request, as far as the transport knows it. The zero Caller is the one client of stdio, who
 // may do everything that the server offers.
 type Caller struct {
-	Transport string // "http", "socket"; empty: Options.Transport
+	Transport string // "http", "socket"; empty: the server's own
 	Token     string // name of the bearer token; empty if the request had none
 	ReadOnly  bool   // may do only what does not type
 	Isolated  bool   // knows only of the sessions that its own token has opened

@@ -25,7 +25,8 @@ func ReadCall(params json.RawMessage) (c Call, ok bool) {
 		return c, false
 	}
 	name, arguments, meta := jsonrpc.Want{Name: "name"}, jsonrpc.Want{Name: "arguments"}, jsonrpc.Want{Name: "_meta"}
-	task, state, answers := jsonrpc.Want{Name: "task"}, jsonrpc.Want{Name: "requestState"}, jsonrpc.Want{Name: "inputResponses"}
+	task, state := jsonrpc.Want{Name: "task"}, jsonrpc.Want{Name: "requestState"}
+	answers := jsonrpc.Want{Name: "inputResponses"}
 	if jsonrpc.Pick(params, &name, &arguments, &meta, &task, &state, &answers) != nil {
 		return c, false
 	}

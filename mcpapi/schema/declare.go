@@ -24,7 +24,7 @@ import (
 //	default  its value where a call gives none, which the schema tells
 //	show     of an object: the members that the schema shows; without it, all
 //	is       words: filled (not the empty string), unlisted (left out of the schema, to keep the list of tools short:
-//	         another tool shows it, or it is plain), and marks of the tool's own, see Call.Given
+//	         another tool shows it, or it is plain), and marks of the tool's own, see Marked
 //
 // The results of a tool are structs too, with the tags json, doc and is: a member that is listed is in the schema.
 // after names the member that it follows there, if that is not the one before it in the struct.

@@ -27,7 +27,7 @@ func tailOf(id string) string   { return stateURI(id) + "/tail" }
 func TestResources(t *testing.T) {
 	mcptest.ForEachClient(
 		t,
-		func(t *testing.T, revision string, connect func(*testing.T, mcptest.Config, string, sdk.ClientOptions) (*mcptest.Lab, *mcptest.Official)) {
+		func(t *testing.T, revision string, connect mcptest.Connect) {
 			config := mcptest.Watched(t, mcptest.Config{Sessions: session.Config{Retention: 300 * time.Millisecond}})
 			l, c := connect(t, config, revision, sdk.ClientOptions{})
 			templates, err := c.ListResourceTemplates(t.Context(), nil)

@@ -25,11 +25,11 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	limits := c.Limits()
 	r := session.RunRequest{
-		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin, Timeout: c.Limits().ExecTimeout, Wait: c.Limits().MaxWait,
-		Grace: time.Duration(
-			in.GraceMS,
-		) * time.Millisecond, MaxOutput: c.Lower("max_output_bytes", in.MaxOutput, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
+		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin,
+		Timeout: limits.ExecTimeout, Wait: limits.MaxWait, Grace: time.Duration(in.GraceMS) * time.Millisecond,
+		MaxOutput: c.Lower("max_output_bytes", in.MaxOutput, limits.MaxReadBytes, "limits.max_read_bytes"),
 	}
 	if in.TimeoutMS > 0 {
 		r.Timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")

@@ -10,7 +10,7 @@ type Set struct {
 
 	// Fail is the form that failures take where the contract of the tools is that of another program. Nil: ours.
 	Fail    func(error) wire.Answer
-	Failure any // the struct of that form, see Bind
+	Failure any // the struct of that form, see schema.Declare
 }
 
 // Asks reports whether a call can have the person at the client asked. The contract of another program has no such

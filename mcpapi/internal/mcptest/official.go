@@ -17,8 +17,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// A Connect makes a lab with the official client, of a revision, connected to it.
+type Connect func(*testing.T, Config, string, sdk.ClientOptions) (*Lab, *Official)
+
 // Transports are the ways in which the official client is connected.
-var Transports = map[string]func(*testing.T, Config, string, sdk.ClientOptions) (*Lab, *Official){
+var Transports = map[string]Connect{
 	"stdio": func(t *testing.T, c Config, revision string, o sdk.ClientOptions) (*Lab, *Official) {
 		t.Helper()
 		l, srv := NewServer(t, c)
@@ -33,7 +36,7 @@ var Transports = map[string]func(*testing.T, Config, string, sdk.ClientOptions) 
 
 func ForEachClient(
 	t *testing.T,
-	f func(t *testing.T, revision string, connect func(*testing.T, Config, string, sdk.ClientOptions) (*Lab, *Official)),
+	f func(t *testing.T, revision string, connect Connect),
 ) {
 	t.Helper()
 	for name, connect := range Transports {
