@@ -1,0 +1,187 @@
+package match
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxEchoKey is how much of a typed line is compared, in bytes.
+	maxEchoKey = 1 << 10
+
+	// longEcho is how many characters a typed line must have for the end of a line to be taken for its echo, whatever
+	// stands before it.
+	longEcho = 4
+)
+
+// An Echo is what a terminal may show of typed text. The zero value is nothing.
+type Echo struct {
+	before string   // the unfinished line when the text was typed
+	lines  []string // what was typed, without blanks
+}
+
+// EchoOf returns the echo to expect of data. line is the unfinished last line before data is typed, the prompt in most
+// cases.
+//
+// Line editors complete, expand and wrap. Therefore only the part of a line before its first control character counts,
+// other than erasures, and blanks do not count.
+func EchoOf(data []byte, line string) Echo {
+	e := Echo{before: squeeze(line)}
+	var text []rune
+	whole := true // no control character that only the far side understands came yet
+	end := func() {
+		if key := squeeze(string(text)); key != "" {
+			e.lines = append(e.lines, key[:min(len(key), maxEchoKey)])
+		}
+		text, whole = text[:0], true
+	}
+	for _, r := range string(data) {
+		switch {
+		case r == '\r' || r == '\n':
+			end()
+		case !whole:
+		case r == '\b' || r == 0x7f:
+			text = text[:max(len(text)-1, 0)]
+		case r == 0x15: // ctrl_u erases the line (termios VKILL)
+			text = text[:0]
+		case unicode.IsControl(r):
+			whole = false
+		default:
+			text = append(text, r)
+		}
+	}
+	end()
+	return e
+}
+
+// Any reports whether there is an echo to expect.
+func (e Echo) Any() bool { return len(e.lines) > 0 }
+
+// squeeze removes the blanks of s, and the marks in which line editors differ.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// An echoes recognises the lines of the output that show typed text.
+//
+// The echo of a line comes once or twice: by the terminal driver while a program runs, and then by the line editor
+// behind its prompt, when that reads what was typed ahead.
+type echoes struct {
+	before   string
+	isPrompt func(string) bool
+	lines    []expected
+}
+
+type expected struct {
+	key   string
+	shown bool // once, at the start of a line: it may come again behind a prompt
+}
+
+func newEchoes(e Echo, isPrompt func(string) bool) *echoes {
+	x := &echoes{before: e.before, isPrompt: isPrompt}
+	for _, l := range e.lines {
+		x.lines = append(x.lines, expected{key: l})
+	}
+	return x
+}
+
+// over reports whether no echo is expected any more.
+func (x *echoes) over() bool { return len(x.lines) == 0 }
+
+// take reports whether the finished line is an echo, and then no longer expects it.
+func (x *echoes) take(line string) bool {
+	squeezed := squeeze(line)
+	for i := range x.lines {
+		l := &x.lines[i]
+		at, ok := x.find(squeezed, line, l)
+		if !ok {
+			continue
+		}
+		if at == 0 && !l.shown {
+			l.shown = true
+		} else {
+			x.lines = append(x.lines[:i], x.lines[i+1:]...)
+		}
+		return true
+	}
+	return false
+}
+
+// find returns where in the squeezed line the echo of l begins.
+func (x *echoes) find(squeezed, line string, l *expected) (at int, ok bool) {
+	if l.shown {
+		head, whole := strings.CutSuffix(squeezed, l.key)
+		return len(head), whole && head != "" && x.prompts(head, line)
+	}
+	if x.before != "" {
+		if rest, ok := strings.CutPrefix(squeezed, x.before); ok && strings.HasPrefix(rest, l.key) {
+			return len(x.before), true // a right prompt may follow
+		}
+	}
+	if head, ok := strings.CutSuffix(squeezed, l.key); ok {
+		if head == "" || utf8.RuneCountInString(l.key) >= longEcho || endsLikePrompt(head) {
+			return len(head), true
+		}
+	}
+	for from := 0; ; { // behind a prompt that is not the one before, with a right prompt behind it
+		i := strings.Index(squeezed[from:], l.key)
+		if i < 0 {
+			return 0, false
+		}
+		if at = from + i; at > 0 && x.prompts(squeezed[:at], line) {
+			return at, true
+		}
+		from = at + 1
+	}
+}
+
+// prompts reports whether the beginning of line that head is the squeezed form of looks like a shell's prompt.
+func (x *echoes) prompts(head, line string) bool {
+	for i := range line {
+		if len(head) == 0 {
+			return x.isPrompt(line[:i])
+		}
+		r, size := utf8.DecodeRuneInString(line[i:])
+		if squeeze(string(r)) == "" {
+			continue
+		}
+		head = head[min(size, len(head)):]
+	}
+	return false
+}
+
+// endsLikePrompt reports whether head ends neither in a letter nor in a digit, as prompts and questions do.
+func endsLikePrompt(head string) bool {
+	r, _ := utf8.DecodeLastRuneInString(head)
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
+
+// coming reports whether the unfinished line may be an echo that is not complete, or that waits for its line end.
+func (x *echoes) coming(line string) bool {
+	squeezed := squeeze(line)
+	for _, l := range x.lines {
+		if !l.shown && begins(strings.CutPrefix(squeezed, x.before))(l.key) {
+			return true
+		}
+		for n := range min(len(l.key), len(squeezed)) {
+			head, ok := strings.CutSuffix(squeezed, l.key[:n+1])
+			if ok && (head == "" && !l.shown || head != "" && x.prompts(head, line)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// begins returns a test whether rest is the beginning of a key, or has all of it, given that ok.
+func begins(rest string, ok bool) func(key string) bool {
+	return func(key string) bool {
+		return ok && (strings.HasPrefix(key, rest) || strings.HasPrefix(rest, key))
+	}
+}

@@ -1,0 +1,93 @@
+package match
+
+import (
+	"bytes"
+
+	"ptyctl/vt"
+)
+
+// locate returns where the match that the automaton has found begins and ends. It is in or shortly before the bytes
+// from begin on; those from end on are not looked at.
+func (s *Stream) locate(begin, end int64) (start, stop int64, ok bool) {
+	from := max(s.floor, begin-lookBack)
+	sl := s.b.At(from, int(end-from))
+	if sl.Start > s.floor { // begin with a line
+		cut := bytes.IndexByte(sl.Data, '\n') + 1
+		sl.Data, sl.Start = sl.Data[cut:], sl.Start+int64(cut)
+	}
+	v := view{raw: sl.Data, text: sl.Data}
+	if s.o.Clean {
+		v.cols, v.clean = s.o.Cols, true
+		v.text = v.at(len(v.raw))
+	}
+	after := 0
+	if known := int(s.o.From - sl.Start); known > 0 {
+		after = len(v.at(min(known, len(v.raw))))
+	}
+	for _, loc := range s.o.Pattern.re.FindAllIndex(v.text, -1) {
+		if loc[1] > after {
+			return sl.Start + int64(v.offset(loc[0])), sl.Start + int64(v.offset(loc[1])), true
+		}
+	}
+	return 0, 0, false
+}
+
+// A view relates text to the bytes that it was made of.
+type view struct {
+	raw, text []byte
+	clean     bool
+	cols      int
+}
+
+// at returns the text of the first n bytes.
+func (v *view) at(n int) []byte {
+	if !v.clean {
+		return v.raw[:n]
+	}
+	c := vt.Cleaner{Cols: v.cols}
+	text := c.Append(nil, v.raw[:n])
+	line, _ := c.Line()
+	return append(text, line...)
+}
+
+// offset returns how many of the bytes it takes until the first n bytes of the text are there.
+func (v *view) offset(n int) int {
+	if !v.clean {
+		return n
+	}
+	want := v.text[:n]
+	c := vt.Cleaner{Cols: v.cols}
+	var text []byte
+	for from := 0; from < len(v.raw); {
+		to := bytes.IndexByte(v.raw[from:], '\n') + 1 + from
+		if to == from {
+			to = len(v.raw)
+		}
+		if len(c.Append(nil, nil)) == 0 && len(text)+4*(to-from)+vtHeld < n { // cannot be in this line
+			text = c.Append(text, v.raw[from:to])
+			from = to
+			continue
+		}
+		for ; from < to; from++ {
+			if line, _ := c.Line(); has(text, line, want) {
+				return from
+			}
+			text = c.Append(text, v.raw[from:from+1])
+		}
+	}
+	return len(v.raw)
+}
+
+// vtHeld is how much of an unfinished line a Cleaner keeps back, in bytes.
+const vtHeld = 4 << 10
+
+// has reports whether want is a prefix of a and b, one after the other.
+func has(a []byte, b string, want []byte) bool {
+	if len(a)+len(b) < len(want) {
+		return false
+	}
+	if len(want) <= len(a) {
+		return bytes.Equal(a[:len(want)], want)
+	}
+	return bytes.Equal(a, want[:len(a)]) && b[:len(want)-len(a)] == string(want[len(a):])
+}

@@ -1,0 +1,274 @@
+package match
+
+import (
+	"bytes"
+
+	"ptyctl/buffer"
+	"ptyctl/vt"
+)
+
+const (
+	// lookBack is how far before the cursor a match may begin, and how far around its end regexp looks for where it
+	// begins and ends.
+	lookBack = 16 << 10
+
+	// piece is how many bytes are searched at a time.
+	piece = 64 << 10
+
+	// maxLine bounds a line that may be an echo. A longer one is searched as it comes.
+	maxLine = 32 << 10
+)
+
+// Options say what to look for.
+type Options struct {
+	Pattern *Pattern
+	From    int64 // a match must end beyond this offset
+	Clean   bool  // look in clean text, as package vt defines it, not in the bytes
+	Cols    int   // the terminal's width, for clean text and echoes; 0: unknown
+
+	Echo     Echo                   // not to be matched
+	IsPrompt func(line string) bool // whether a line looks like a shell's prompt; needed with Echo
+}
+
+// A Stream looks for a pattern in a buffer that is being written. It must not be used by two goroutines at a time.
+type Stream struct {
+	b *buffer.Buffer
+	o Options
+
+	off   int64 // bytes before were read
+	floor int64 // no match begins before: the start of a line
+	gap   bool  // bytes are missing before off: the rest of the line is skipped
+	gone  int64 // bytes that were not searched
+
+	a       *automaton
+	after   int64       // Options.From in the units of a, which are bytes of what it reads
+	cleaner *vt.Cleaner // with Clean or echoes
+	text    []byte      // what it returned last
+
+	echo *echoes  // nil: none is expected any more
+	line struct { // with echoes: the line that is not searched before it is known to be none
+		raw, text []byte
+	}
+	own bool // an echo would have matched
+}
+
+// New makes a search in b.
+func New(b *buffer.Buffer, o Options) *Stream {
+	s := &Stream{b: b, o: o, after: o.From}
+	data := s.context()
+	if o.Echo.Any() {
+		s.echo = newEchoes(o.Echo, o.IsPrompt)
+	}
+	s.begin(s.floor)
+	text := data
+	switch {
+	case s.cleaner != nil:
+		finished := s.cleaner.Append(nil, data)
+		unfinished, _ := s.cleaner.Line()
+		if o.Clean {
+			text = finished
+			s.after = int64(len(finished) + len(unfinished))
+		}
+	}
+	if s.echo != nil { // the line that the cursor is in may become an echo
+		cut := bytes.LastIndexByte(text, '\n') + 1
+		if o.Clean {
+			s.line.text = bytes.Clone(text[cut:])
+		} else {
+			s.line.raw = bytes.Clone(text[cut:])
+		}
+		text = text[:cut]
+	}
+	s.a.find(text, s.after+1)
+	return s
+}
+
+// context returns the bytes before the cursor that a match may need, and sets where they begin and end.
+func (s *Stream) context() []byte {
+	from := max(s.o.From-lookBack, 0)
+	sl := s.b.At(from, int(s.o.From-from))
+	data := sl.Data
+	cut := 0
+	switch {
+	case s.o.Pattern.spansLines || s.o.Clean || s.o.Echo.Any(): // clean text may need the rows before
+		if sl.Start > 0 {
+			cut = bytes.IndexByte(data, '\n') + 1
+		}
+	default:
+		cut = bytes.LastIndexByte(data, '\n') + 1
+	}
+	s.floor, s.off = sl.Start+int64(cut), sl.Next
+	return data[cut:]
+}
+
+// begin starts to search at the start of a line, at the offset pos.
+func (s *Stream) begin(pos int64) {
+	if s.o.Clean || s.echo != nil {
+		s.cleaner = &vt.Cleaner{Cols: s.o.Cols}
+	}
+	if s.o.Clean {
+		pos = 0
+	}
+	s.a = newAutomaton(s.o.Pattern, pos)
+}
+
+// Unsearched returns how many bytes beyond Options.From the search has not seen, because the buffer dropped them
+// before.
+func (s *Stream) Unsearched() int64 { return s.gone }
+
+// OwnEcho reports whether an echo would have matched.
+func (s *Stream) OwnEcho() bool { return s.own }
+
+// Look searches the bytes that have come since the last call. It returns where the first match begins and ends.
+func (s *Stream) Look() (start, stop int64, ok bool) {
+	for {
+		sl := s.b.At(s.off, piece)
+		if sl.Start > s.off {
+			s.lose(sl.Start)
+		}
+		if len(sl.Data) == 0 {
+			return s.unfinished(sl.EOF)
+		}
+		s.off = sl.Next
+		if start, stop, ok = s.feed(sl.Data); ok {
+			return start, stop, true
+		}
+	}
+}
+
+// lose goes on at the offset to, with the bytes before it missing.
+func (s *Stream) lose(to int64) {
+	s.gone += max(to-max(s.off, s.o.From), 0)
+	s.off, s.gap = to, true
+	s.line.raw, s.line.text = nil, nil
+}
+
+// feed searches p, which ends at s.off.
+func (s *Stream) feed(p []byte) (start, stop int64, ok bool) {
+	if s.gap {
+		cut := bytes.IndexByte(p, '\n') + 1
+		if cut == 0 {
+			cut = len(p)
+		}
+		s.gone += int64(cut)
+		p = p[cut:]
+		if len(p) == 0 {
+			return 0, 0, false
+		}
+		s.gap, s.floor = false, s.off-int64(len(p))
+		s.begin(s.floor)
+		s.after = s.a.pos
+	}
+	for s.echo != nil && len(p) > 0 {
+		if p, start, stop, ok = s.feedLine(p); ok {
+			return start, stop, true
+		}
+	}
+	if len(p) == 0 {
+		return 0, 0, false
+	}
+	text := p
+	if s.o.Clean {
+		s.text = s.cleaner.Append(s.text[:0], p)
+		text = s.text
+	}
+	return s.search(text, s.off-int64(len(p)), s.off)
+}
+
+// feedLine reads a line of p, or what there is of it, and searches it if it is no echo. It returns the rest of p.
+func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
+	n := bytes.IndexByte(p, '\n') + 1
+	if n == 0 {
+		n = len(p)
+	}
+	rest = p[n:]
+	l := &s.line
+	l.raw, l.text = append(l.raw, p[:n]...), s.cleaner.Append(l.text, p[:n])
+	if !bytes.HasSuffix(l.text, newline) && len(l.raw) < maxLine {
+		return rest, 0, 0, false
+	}
+	raw, text := l.raw, l.text
+	l.raw, l.text = l.raw[:0], l.text[:0]
+	end := s.off - int64(len(rest))
+	if s.takeEcho(text) {
+		s.own = s.own || s.o.Pattern.re.Match(text)
+		s.floor = end
+		if s.o.Clean {
+			end = s.a.pos
+		}
+		s.a.restart(end)
+		s.after = max(s.o.From, end)
+		if s.o.Clean {
+			s.after = end
+		}
+		return rest, 0, 0, false
+	}
+	begin := end - int64(len(raw))
+	if s.o.Clean {
+		raw = text
+	}
+	start, stop, ok = s.search(raw, begin, end)
+	return rest, start, stop, ok
+}
+
+var newline = []byte{'\n'}
+
+// takeEcho reports whether the finished text has a line that is an echo.
+func (s *Stream) takeEcho(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if s.echo.take(string(line)) {
+			if s.echo.over() {
+				s.echo = nil
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// search feeds text to the automaton. It comes from the bytes between the offsets begin and end.
+func (s *Stream) search(text []byte, begin, end int64) (start, stop int64, ok bool) {
+	for {
+		pos := s.a.pos
+		at, ok := s.a.find(text, s.after)
+		if !ok {
+			return 0, 0, false
+		}
+		ahead := end
+		if s.echo == nil {
+			ahead += lookBack
+		}
+		if start, stop, ok = s.locate(begin, ahead); ok {
+			return start, stop, true
+		}
+		text = text[s.a.pos-pos:]
+		s.after = at // package regexp counts it to an earlier match that overlaps it
+	}
+}
+
+// unfinished looks at the end of the output as it is now. closed says that no more will come.
+func (s *Stream) unfinished(closed bool) (start, stop int64, ok bool) {
+	if s.off <= s.o.From || s.gap {
+		return 0, 0, false
+	}
+	var text []byte
+	if s.cleaner != nil {
+		line, _ := s.cleaner.Line()
+		text = append(s.line.text[:len(s.line.text):len(s.line.text)], line...)
+		if s.echo != nil && !closed && s.echo.coming(string(text)) {
+			s.own = s.own || s.o.Pattern.re.Match(text)
+			return 0, 0, false
+		}
+	}
+	if !s.o.Clean {
+		text = s.line.raw
+	}
+	now := s.a.save()
+	_, ok = s.a.find(text, s.after)
+	ok = ok || s.a.atEnd(s.after)
+	s.a.restore(now)
+	if !ok {
+		return 0, 0, false
+	}
+	return s.locate(s.off-int64(len(s.line.raw)), s.off)
+}
