@@ -275,9 +275,9 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	defer x.deadline.leave(false)
 	switch stream {
 	case "stdout":
-		return read(ctx, x.stdout.Buffer, &x.stdout.Newest, s.o.managed.limits.reads, r), nil
+		return source{b: x.stdout.Buffer, newest: &x.stdout.Newest, waiting: s.o.managed.limits.reads}.read(ctx, r), nil
 	case "stderr":
-		return read(ctx, x.stderr.Buffer, &x.stderr.Newest, s.o.managed.limits.reads, r), nil
+		return source{b: x.stderr.Buffer, newest: &x.stderr.Newest, waiting: s.o.managed.limits.reads}.read(ctx, r), nil
 	}
 	return Chunk{}, &term.Error{
 		Op:      "read",

@@ -8,7 +8,9 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/buffer"
+	"ptyctl/session/match"
 	"ptyctl/session/output"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -28,10 +30,12 @@ type ReadRequest struct {
 	Timeout  time.Duration
 
 	// Until stops after its first match that ends beyond Cursor, however the match was cut into writes. In it, ^ is the
-	// start of any line and $ (without (?m)) the end of the output so far. A match that spans lines is found if it is no
-	// longer than 16 KiB, and none is found in bytes that were dropped before the search.
+	// start of any line, and $ (without (?m)) the end of the output so far; a pattern for a whole line, from ^ to $ without
+	// a wildcard, matches any line. Bytes that the buffer dropped before the search are counted in Chunk.Unsearched.
 	Until        *regexp.Regexp
-	ExcludeMatch bool             // leave the match out of Data; Next is still behind it
+	Clean        bool // Until matches the text that Session.Clean would return, not the bytes
+	Echo         Echo // of a write: the lines that show it do not match Until; see WriteResult
+	ExcludeMatch bool // leave the match out of Data; Next is still behind it
 	Idle         time.Duration    // stop when nothing arrived for so long, counted from the call at the earliest
 	WaitFor      []*regexp.Regexp // stop when the unfinished last line matches one: something waits for input
 }
@@ -65,7 +69,13 @@ type Chunk struct {
 	Reason  Reason
 	EOF     bool // the stream has ended and Next is its end
 	Buffer  buffer.Stat
+
+	Unsearched int64 // bytes that came after Cursor and were dropped before Until was looked for in them
+	OwnEcho    bool  // ReadRequest.Echo kept Until from matching
 }
+
+// An Echo is what a terminal may show of text that was typed into it. The zero value is nothing.
+type Echo = match.Echo
 
 // Read waits as r says and returns the output. It never affects another reader, nor the terminal.
 //
@@ -75,7 +85,11 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	s.count.readers.Add(1)
 	defer s.count.readers.Add(-1)
 	began := time.Now()
-	c := read(ctx, s.buf, &s.count.lastRx, s.o.managed.limits.reads, r)
+	in := source{
+		b: s.buf, newest: &s.count.lastRx, waiting: s.o.managed.limits.reads, cols: s.screen.cols(),
+		isPrompt: func(line string) bool { return s.prompts.IsLearned(line) || prompt.Looks(line) },
+	}
+	c := in.read(ctx, r)
 	if c.Dropped > 0 {
 		s.count.dropped.Add(c.Dropped)
 	}
@@ -97,9 +111,19 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 // End returns the cursor of the next byte to come.
 func (s *Session) End() int64 { return s.buf.Stat().End }
 
-// read is Read on any buffer: a session's, or a stream of an exec. newest is when its newest byte arrived.
-func read(ctx context.Context, b *buffer.Buffer, newest *atomic.Int64, waiting *semaphore, r ReadRequest) Chunk {
+// A source is what is read: a session's output, or a stream of an exec.
+type source struct {
+	b        *buffer.Buffer
+	newest   *atomic.Int64          // when the newest byte arrived, in Unix nanoseconds
+	waiting  *semaphore             // of the reads that wait
+	cols     int                    // the terminal's width; 0: it is none
+	isPrompt func(line string) bool // whether a line looks like a shell's prompt
+}
+
+// read is Read on any source.
+func (in source) read(ctx context.Context, r ReadRequest) Chunk {
 	var c Chunk
+	b := in.b
 	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0
 	if r.Tail && !conditions {
 		c = tail(b, r, ReasonTail)
@@ -108,17 +132,20 @@ func read(ctx context.Context, b *buffer.Buffer, newest *atomic.Int64, waiting *
 		if r.Cursor >= 0 {
 			from = min(from, r.Cursor)
 		}
-		w := waiter{b: b, newest: newest, waiting: waiting, r: r, from: from, conditions: conditions}
+		w := waiter{source: in, r: r, from: from, conditions: conditions}
 		if reason, end, next := w.wait(ctx); r.Tail {
 			c = tail(b, r, reason)
 		} else {
 			c = extract(b, from, end, next, reason)
 		}
+		if w.until != nil {
+			c.Unsearched, c.OwnEcho = w.until.Unsearched(), c.Reason != ReasonMatched && w.until.OwnEcho()
+		}
 	}
 	c.Buffer = b.Stat()
 	c.EOF = c.Buffer.Closed && c.Next >= c.Buffer.End
 	if !c.EOF && c.Reason != ReasonMatched {
-		c.holdBackPartialRune(age(newest) < runeWait)
+		c.holdBackPartialRune(age(in.newest) < runeWait)
 	}
 	return c
 }
@@ -175,20 +202,21 @@ const runeWait = time.Second
 // A waiter follows a buffer until a condition of its request is met. It runs in the reader's goroutine, never in
 // the pump's, so that a costly pattern slows only the one who asked for it.
 type waiter struct {
-	b          *buffer.Buffer
-	newest     *atomic.Int64 // when the newest byte arrived, in Unix nanoseconds
-	waiting    *semaphore    // of the reads that wait
+	source
 	r          ReadRequest
 	from       int64 // the request's cursor
 	conditions bool
 
-	until *output.Finder // of r.Until; nil: none
+	until *match.Stream // of r.Until; nil: none
 }
 
 // wait returns why it stopped, the end of the data to return, and where the next read starts.
 func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 	if w.r.Until != nil {
-		w.until = output.Find(w.r.Until, w.from)
+		w.until = match.New(w.b, match.Options{
+			Pattern: match.Compile(w.r.Until), From: w.from,
+			Clean: w.r.Clean, Cols: w.cols, Echo: w.r.Echo, IsPrompt: w.isPrompt,
+		})
 	}
 	deadline := time.NewTimer(max(w.r.Timeout, 0))
 	defer deadline.Stop()
@@ -255,7 +283,7 @@ func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) 
 	limit := int64(w.r.MaxBytes)
 	full := !w.r.Tail && limit > 0 && st.End-begin >= limit
 	if w.until != nil {
-		if start, stop, ok := w.until.Next(w.b, st); ok && (!full || stop <= begin+limit) {
+		if start, stop, ok := w.until.Look(); ok && (!full || stop <= begin+limit) {
 			if w.r.ExcludeMatch {
 				return ReasonMatched, max(start, w.from), stop, true
 			}

@@ -8,6 +8,7 @@ import (
 
 	"ptyctl/session/access"
 	"ptyctl/session/keys"
+	"ptyctl/session/match"
 	"ptyctl/session/redact"
 	"ptyctl/term"
 )
@@ -29,6 +30,7 @@ type WriteResult struct {
 	Pending  int   // bytes handed to the transport that it had not taken when the call returned; they may still go out
 	TimedOut bool
 	Answered bool // the data answered the login's question instead of being typed
+	Echo     Echo // of the data, for ReadRequest.Echo; nothing for a key and for what is kept out of the output
 
 	// Warnings says which parts of the data the caller probably did not mean: a key spelled as text, a line longer than a
 	// terminal takes, a paste that the program has not asked for. The data was still typed as given.
@@ -114,9 +116,13 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 		out.line.Type(data)
 	}
 	var echo *redact.Expectation
-	if o.Sensitive {
+	var shown Echo
+	switch {
+	case o.Sensitive:
 		// The echo can be back before the write returns, so it is expected before the first byte goes out.
 		echo, err = s.writer.expectEcho(secret)
+	case o.Key == "":
+		shown = match.EchoOf(secret, s.LastLine())
 	}
 	if err == nil {
 		if res, err = s.writer.send(ctx, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
@@ -140,7 +146,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 			)
 		}
 	}
-	res.Warnings = warnings
+	res.Warnings, res.Echo = warnings, shown
 	d.Event.Size = res.Written
 	if !o.private {
 		d.Event.Data = data[:res.Written]

@@ -207,7 +207,7 @@ type checkpoint struct {
 	pos int64
 }
 
-// save returns where the automaton is. No rune may be cut.
+// save returns where the automaton is. Requires that no rune is cut.
 func (a *automaton) save() checkpoint { return checkpoint{a.states[a.now], a.pos} }
 
 // restore goes back to c.

@@ -6,14 +6,18 @@ import (
 	"ptyctl/vt"
 )
 
-// locate returns where the match that the automaton has found begins and ends. It is in or shortly before the bytes
-// from begin on; those from end on are not looked at.
-func (s *Stream) locate(begin, end int64) (start, stop int64, ok bool) {
+// locate returns where the match that the automaton has found begins and ends. It ends between begin and end, as far as
+// the automaton knows; package regexp may take it to begin up to lookBack before, and to end before ahead. If regexp
+// finds none there, the match is longer than that, or overlaps one that it finds first.
+func (s *Stream) locate(begin, end, ahead int64) (start, stop int64) {
 	from := max(s.floor, begin-lookBack)
-	sl := s.b.At(from, int(end-from))
+	sl := s.b.At(from, int(ahead-from))
 	if sl.Start > s.floor { // begin with a line
 		cut := bytes.IndexByte(sl.Data, '\n') + 1
 		sl.Data, sl.Start = sl.Data[cut:], sl.Start+int64(cut)
+	}
+	if n := len(sl.Data) - len(s.a.cut); len(s.a.cut) > 0 && sl.Next >= s.off { // a match must not end inside a rune
+		sl.Data = sl.Data[:min(max(n, 0)+int(sl.Next-s.off), len(sl.Data))]
 	}
 	v := view{raw: sl.Data, text: sl.Data}
 	if s.o.Clean {
@@ -26,10 +30,13 @@ func (s *Stream) locate(begin, end int64) (start, stop int64, ok bool) {
 	}
 	for _, loc := range s.o.Pattern.re.FindAllIndex(v.text, -1) {
 		if loc[1] > after {
-			return sl.Start + int64(v.offset(loc[0])), sl.Start + int64(v.offset(loc[1])), true
+			return sl.Start + int64(v.offset(loc[0])), sl.Start + int64(v.offset(loc[1]))
 		}
 	}
-	return 0, 0, false
+	if !s.o.Clean {
+		end = s.a.pos
+	}
+	return max(s.floor, s.o.From), end
 }
 
 // A view relates text to the bytes that it was made of.
@@ -63,7 +70,7 @@ func (v *view) offset(n int) int {
 		if to == from {
 			to = len(v.raw)
 		}
-		if len(c.Append(nil, nil)) == 0 && len(text)+4*(to-from)+vtHeld < n { // cannot be in this line
+		if len(text)+most*(to-from)+vtHeld < n { // not in this line
 			text = c.Append(text, v.raw[from:to])
 			from = to
 			continue
@@ -78,8 +85,11 @@ func (v *view) offset(n int) int {
 	return len(v.raw)
 }
 
-// vtHeld is how much of an unfinished line a Cleaner keeps back, in bytes.
-const vtHeld = 4 << 10
+// How long the text of n bytes may be: most times n, and vtHeld that a Cleaner keeps back.
+const (
+	most   = 4
+	vtHeld = 8 << 10
+)
 
 // has reports whether want is a prefix of a and b, one after the other.
 func has(a []byte, b string, want []byte) bool {

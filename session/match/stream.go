@@ -61,8 +61,7 @@ func New(b *buffer.Buffer, o Options) *Stream {
 	}
 	s.begin(s.floor)
 	text := data
-	switch {
-	case s.cleaner != nil:
+	if s.cleaner != nil {
 		finished := s.cleaner.Append(nil, data)
 		unfinished, _ := s.cleaner.Line()
 		if o.Clean {
@@ -226,24 +225,17 @@ func (s *Stream) takeEcho(text []byte) bool {
 	return false
 }
 
-// search feeds text to the automaton. It comes from the bytes between the offsets begin and end.
+// search feeds text to the automaton. It was made of the bytes between the offsets begin and end.
 func (s *Stream) search(text []byte, begin, end int64) (start, stop int64, ok bool) {
-	for {
-		pos := s.a.pos
-		at, ok := s.a.find(text, s.after)
-		if !ok {
-			return 0, 0, false
-		}
-		ahead := end
-		if s.echo == nil {
-			ahead += lookBack
-		}
-		if start, stop, ok = s.locate(begin, ahead); ok {
-			return start, stop, true
-		}
-		text = text[s.a.pos-pos:]
-		s.after = at // package regexp counts it to an earlier match that overlaps it
+	if _, ok = s.a.find(text, s.after); !ok {
+		return 0, 0, false
 	}
+	ahead := end
+	if s.echo == nil {
+		ahead += lookBack
+	}
+	start, stop = s.locate(begin, end, ahead)
+	return start, stop, true
 }
 
 // unfinished looks at the end of the output as it is now. closed says that no more will come.
@@ -263,12 +255,15 @@ func (s *Stream) unfinished(closed bool) (start, stop int64, ok bool) {
 	if !s.o.Clean {
 		text = s.line.raw
 	}
-	now := s.a.save()
-	_, ok = s.a.find(text, s.after)
-	ok = ok || s.a.atEnd(s.after)
-	s.a.restore(now)
+	if ok = s.a.atEnd(s.after); len(text) > 0 {
+		now := s.a.save()
+		_, ok = s.a.find(text, s.after)
+		ok = ok || s.a.atEnd(s.after)
+		s.a.restore(now)
+	}
 	if !ok {
 		return 0, 0, false
 	}
-	return s.locate(s.off-int64(len(s.line.raw)), s.off)
+	start, stop = s.locate(s.off-int64(len(s.line.raw)), s.off, s.off)
+	return start, stop, true
 }

@@ -1,7 +1,6 @@
-package output_test
+package match_test
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -121,11 +120,9 @@ func TestUntilAndCursor(t *testing.T) {
 	})
 }
 
-func TestUntilLooksBackOnly16KiB(t *testing.T) {
-	for _, c := range []struct {
-		gap    int
-		reason session.Reason
-	}{{15 << 10, session.ReasonMatched}, {17 << 10, session.ReasonTimeout}} {
+// The two ends of a match may be any distance apart.
+func TestUntilOverALongDistance(t *testing.T) {
+	for _, gap := range []int{15 << 10, 17 << 10, 300 << 10} {
 		synctest.Test(t, func(t *testing.T) {
 			s, far := start(t, 0, session.Options{})
 			got := make(chan session.Chunk, 1)
@@ -133,36 +130,13 @@ func TestUntilLooksBackOnly16KiB(t *testing.T) {
 				got <- s.Read(t.Context(), session.ReadRequest{Until: re(`(?s)BEGIN.*END`), Timeout: time.Minute})
 			}()
 			put(t, far, "\nBEGIN")
-			for range c.gap >> 10 {
+			for range gap >> 10 {
 				put(t, far, strings.Repeat("x", 1023)+"\n")
 			}
 			put(t, far, "END")
-			if g := <-got; g.Reason != c.reason {
-				t.Errorf("%d bytes apart: %s", c.gap, g.Reason)
+			if g := <-got; g.Reason != session.ReasonMatched {
+				t.Errorf("BEGIN and END %d bytes apart: %s, want %s", gap, g.Reason, session.ReasonMatched)
 			}
 		})
 	}
-}
-
-func TestWaitForLooksAtTheUnfinishedLine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, far := start(t, 0, session.Options{})
-		put(t, far, "Continue? (y/n)")
-		wait := []*regexp.Regexp{re(`\(y/n\)\s*$`)}
-		if c := s.Read(t.Context(), session.ReadRequest{WaitFor: wait}); c.Reason != session.ReasonInput {
-			t.Errorf("a question: %s", c.Reason)
-		}
-		if c := s.Read(t.Context(), session.ReadRequest{Cursor: s.End(), WaitFor: wait}); c.Reason != session.ReasonTimeout {
-			t.Errorf("a question from before: %s", c.Reason)
-		}
-		from := s.End()
-		put(t, far, " ")
-		if c := s.Read(t.Context(), session.ReadRequest{Cursor: from, WaitFor: []*regexp.Regexp{re(`y/n`)}}); c.Reason != session.ReasonTimeout {
-			t.Errorf("a question from before, in a line that goes on: %s", c.Reason)
-		}
-		put(t, far, "y\r\nmore (y/n) text\r\n")
-		if c := s.Read(t.Context(), session.ReadRequest{WaitFor: wait}); c.Reason != session.ReasonTimeout {
-			t.Errorf("an answered question: %s", c.Reason)
-		}
-	})
 }

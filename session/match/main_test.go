@@ -1,0 +1,18 @@
+package match_test
+
+import (
+	"os"
+	"testing"
+
+	"ptyctl/internal/leaktest"
+	"ptyctl/session/internal/sessiontest"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
+// What all tests of sessions share.
+var (
+	start = sessiontest.Start
+	put   = sessiontest.Put
+	re    = sessiontest.Re
+)
