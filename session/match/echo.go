@@ -13,6 +13,10 @@ const (
 	// longEcho is how many characters a typed line must have for the end of a line to be taken for its echo, whatever
 	// stands before it.
 	longEcho = 4
+
+	// somePart is how many characters of a line that does not fit into a row are enough to know it by: line editors scroll
+	// such a line, or show it row by row.
+	somePart = 12
 )
 
 // An Echo is what a terminal may show of typed text. The zero value is nothing.
@@ -80,13 +84,16 @@ type echoes struct {
 
 type expected struct {
 	key   string
+	wide  bool // it may be wider than the terminal
 	shown bool // once, at the start of a line: it may come again behind a prompt
+	begun bool // a row of it was shown
 }
 
-func newEchoes(e Echo, isPrompt func(string) bool) *echoes {
+// newEchoes expects e in a terminal of so many columns; 0: unknown.
+func newEchoes(e Echo, cols int, isPrompt func(string) bool) *echoes {
 	x := &echoes{before: e.before, isPrompt: isPrompt}
 	for _, l := range e.lines {
-		x.lines = append(x.lines, expected{key: l})
+		x.lines = append(x.lines, expected{key: l, wide: 2*(len(e.before)+len(l)) > cols})
 	}
 	return x
 }
@@ -100,17 +107,39 @@ func (x *echoes) take(line string) bool {
 	for i := range x.lines {
 		l := &x.lines[i]
 		at, ok := x.find(squeezed, line, l)
-		if !ok {
+		switch {
+		case !ok && x.row(squeezed, l):
+			if !strings.HasSuffix(l.key, scrolled(squeezed)) {
+				l.begun = true
+				return true
+			}
+		case !ok:
 			continue
-		}
-		if at == 0 && !l.shown {
+		case at == 0 && !l.shown:
 			l.shown = true
-		} else {
-			x.lines = append(x.lines[:i], x.lines[i+1:]...)
+			return true
 		}
+		x.lines = append(x.lines[:i], x.lines[i+1:]...)
 		return true
 	}
 	return false
+}
+
+// row reports whether the squeezed line is a part of l that a line editor shows.
+func (x *echoes) row(squeezed string, l *expected) bool {
+	if squeezed = scrolled(squeezed); !l.wide || l.shown || squeezed == "" {
+		return false
+	}
+	return strings.Contains(x.before+l.key, squeezed) && (l.begun || len(squeezed) >= somePart) ||
+		len(squeezed) >= somePart && strings.HasSuffix(l.key, squeezed[len(squeezed)-somePart:])
+}
+
+// scrolled removes the sign with which line editors mark that a line goes on.
+func scrolled(squeezed string) string {
+	if n := len(squeezed) - 1; n > 0 && strings.IndexByte("<>*+", squeezed[n]) >= 0 {
+		return squeezed[:n]
+	}
+	return squeezed
 }
 
 // find returns where in the squeezed line the echo of l begins.
@@ -165,7 +194,12 @@ func endsLikePrompt(head string) bool {
 // coming reports whether the unfinished line may be an echo that is not complete, or that waits for its line end.
 func (x *echoes) coming(line string) bool {
 	squeezed := squeeze(line)
-	for _, l := range x.lines {
+	for i := range x.lines {
+		l := &x.lines[i]
+		if x.row(squeezed, l) || l.wide && !l.shown && len(squeezed) >= somePart &&
+			strings.Contains(l.key, squeezed[len(squeezed)-somePart:]) {
+			return true
+		}
 		if !l.shown && begins(strings.CutPrefix(squeezed, x.before))(l.key) {
 			return true
 		}

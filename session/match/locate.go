@@ -19,6 +19,9 @@ func (s *Stream) locate(begin, end, ahead int64) (start, stop int64) {
 	if n := len(sl.Data) - len(s.a.cut); len(s.a.cut) > 0 && sl.Next >= s.off { // a match must not end inside a rune
 		sl.Data = sl.Data[:min(max(n, 0)+int(sl.Next-s.off), len(sl.Data))]
 	}
+	if s.o.Echo.Any() && !s.o.Clean {
+		sl.Data = hideTitles(sl.Data, s.o.Echo)
+	}
 	v := view{raw: sl.Data, text: sl.Data}
 	if s.o.Clean {
 		v.cols, v.clean = s.o.Cols, true

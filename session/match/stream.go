@@ -45,7 +45,7 @@ type Stream struct {
 	cleaner *vt.Cleaner // with Clean or echoes
 	text    []byte      // what it returned last
 
-	echo *echoes  // nil: none is expected any more
+	echo *echoes  // nil: none is expected, or not any more
 	line struct { // with echoes: the line that is not searched before it is known to be none
 		raw, text []byte
 	}
@@ -57,7 +57,7 @@ func New(b *buffer.Buffer, o Options) *Stream {
 	s := &Stream{b: b, o: o, after: o.From}
 	data := s.context()
 	if o.Echo.Any() {
-		s.echo = newEchoes(o.Echo, o.IsPrompt)
+		s.echo = newEchoes(o.Echo, o.Cols, o.IsPrompt)
 	}
 	s.begin(s.floor)
 	text := data
@@ -176,14 +176,23 @@ func (s *Stream) feed(p []byte) (start, stop int64, ok bool) {
 
 // feedLine reads a line of p, or what there is of it, and searches it if it is no echo. It returns the rest of p.
 func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
+	l := &s.line
+	over := s.echo.over()
 	n := bytes.IndexByte(p, '\n') + 1
-	if n == 0 {
+	if over { // whole lines, for their titles
+		n = bytes.LastIndexByte(p, '\n') + 1
+	}
+	ended := n > 0
+	if !ended {
 		n = len(p)
 	}
 	rest = p[n:]
-	l := &s.line
-	l.raw, l.text = append(l.raw, p[:n]...), s.cleaner.Append(l.text, p[:n])
-	if !bytes.HasSuffix(l.text, newline) && len(l.raw) < maxLine {
+	l.raw = append(l.raw, p[:n]...)
+	if !over {
+		l.text = s.cleaner.Append(l.text, p[:n])
+		ended = bytes.HasSuffix(l.text, newline)
+	}
+	if !ended && len(l.raw) < maxLine {
 		return rest, 0, 0, false
 	}
 	raw, text := l.raw, l.text
@@ -196,7 +205,7 @@ func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 			end = s.a.pos
 		}
 		s.a.restart(end)
-		s.after = max(s.o.From, end)
+		s.after = max(s.after, end)
 		if s.o.Clean {
 			s.after = end
 		}
@@ -205,6 +214,8 @@ func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 	begin := end - int64(len(raw))
 	if s.o.Clean {
 		raw = text
+	} else {
+		raw = hideTitles(raw, s.o.Echo)
 	}
 	start, stop, ok = s.search(raw, begin, end)
 	return rest, start, stop, ok
@@ -213,16 +224,14 @@ func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 var newline = []byte{'\n'}
 
 // takeEcho reports whether the finished text has a line that is an echo.
-func (s *Stream) takeEcho(text []byte) bool {
-	for line := range bytes.Lines(text) {
-		if s.echo.take(string(line)) {
-			if s.echo.over() {
-				s.echo = nil
-			}
-			return true
-		}
+func (s *Stream) takeEcho(text []byte) (own bool) {
+	for line := range bytes.Lines(text) { // rows of one line, if the editor draws them so
+		own = s.echo.take(string(line)) || own
 	}
-	return false
+	if own && s.echo.over() && s.o.Clean { // else titles may come
+		s.echo = nil
+	}
+	return own
 }
 
 // search feeds text to the automaton. It was made of the bytes between the offsets begin and end.
@@ -253,7 +262,7 @@ func (s *Stream) unfinished(closed bool) (start, stop int64, ok bool) {
 		}
 	}
 	if !s.o.Clean {
-		text = s.line.raw
+		text = hideTitles(s.line.raw, s.o.Echo)
 	}
 	if ok = s.a.atEnd(s.after); len(text) > 0 {
 		now := s.a.save()
