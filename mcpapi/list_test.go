@@ -13,8 +13,8 @@ import (
 
 // What tools/list may cost a model's context, in bytes: the core tools, and all there are.
 const (
-	maxList = 12000
-	maxAll  = 15000
+	maxList = 14000
+	maxAll  = 17000
 )
 
 // TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.

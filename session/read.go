@@ -33,9 +33,9 @@ type ReadRequest struct {
 	// start of any line, and $ (without (?m)) the end of the output so far; a pattern for a whole line, from ^ to $ without
 	// a wildcard, matches any line. Bytes that the buffer dropped before the search are counted in Chunk.Unsearched.
 	Until        *regexp.Regexp
-	Clean        bool // Until matches the text that Session.Clean would return, not the bytes
-	Echo         Echo // of a write: the lines that show it do not match Until; see WriteResult
-	ExcludeMatch bool // leave the match out of Data; Next is still behind it
+	Clean        bool             // Until matches the text that Session.Clean would return, not the bytes
+	Echo         Echo             // of a write: the lines that show it do not match Until; see WriteResult
+	ExcludeMatch bool             // leave the match out of Data; Next is still behind it
 	Idle         time.Duration    // stop when nothing arrived for so long, counted from the call at the earliest
 	WaitFor      []*regexp.Regexp // stop when the unfinished last line matches one: something waits for input
 }

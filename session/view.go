@@ -108,20 +108,28 @@ func eachLine(c *vt.Cleaner, number int, data []byte, yield func(int, []byte) bo
 		if end == 0 {
 			end = len(data)
 		}
-		text = c.Append(text[:0], data[:end])
-		if data = data[end:]; len(data) == 0 {
-			text = c.Flush(text)
-		}
-		text = bytes.TrimSuffix(text, newline)
-		for i := range text {
-			if text[i] == '\n' {
-				text[i] = ' '
-			}
-		}
+		line := data[:end]
+		data = data[end:]
+		text = cleanLine(c, text[:0], line, len(data) == 0)
 		if !yield(number, text) {
 			return
 		}
 	}
+}
+
+// cleanLine appends the text of one line to dst, without its line end. last says that nothing follows it.
+func cleanLine(c *vt.Cleaner, dst, line []byte, last bool) []byte {
+	dst = c.Append(dst, line)
+	if last {
+		dst = c.Flush(dst)
+	}
+	dst = bytes.TrimSuffix(dst, newline)
+	for i := range dst {
+		if dst[i] == '\n' {
+			dst[i] = ' '
+		}
+	}
+	return dst
 }
 
 var newline = []byte{'\n'}
@@ -137,6 +145,7 @@ type SearchRequest struct {
 	Cursor  int64 // where to begin; a SearchResult.Next to go on; 0: the oldest output held
 	Context int   // lines to return before and after each match
 	Max     int   // most matches to return; 0: 50
+	Clean   bool  // look in clean text, as Session.Clean has it, and return that
 }
 
 // A SearchLine is one line of the output.
@@ -165,6 +174,10 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) SearchResult {
 	all := s.buf.At(0, 0)
 	from := max(r.Cursor, all.Start)
 	res := SearchResult{Next: all.Next, Dropped: max(all.Start-max(r.Cursor, 0), 0)}
+	var clean *vt.Cleaner
+	if r.Clean {
+		clean = cleaner(s, all.Start)
+	}
 	var before []SearchLine // the last lines not yet returned
 	after := 0              // how many of the following lines are context
 	cursor, number := all.Start, int64(0)
@@ -172,6 +185,9 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) SearchResult {
 		line, tail, ended := bytes.Cut(rest, []byte("\n"))
 		number++
 		text := bytes.TrimSuffix(line, []byte("\r"))
+		if r.Clean {
+			text = cleanLine(clean, nil, rest[:len(rest)-len(tail)], len(tail) == 0)
+		}
 		l := SearchLine{Number: number, Cursor: cursor, Text: text[:min(len(text), maxSearchLine)]}
 		size := int64(len(line))
 		if ended {

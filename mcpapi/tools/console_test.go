@@ -41,7 +41,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("status: %+v", s)
 	}
 
-	const write = `{"action":"write","session_id":"$S","data":"x","until_regex":"x","task_id":"t1"}`
+	const write = `{"action":"write","session_id":"$S","data":"x","until_regex":"x","include_echo":true,"task_id":"t1"}`
 	if r := l.OK(mcptest.IOTool, write); !r.Matched {
 		t.Errorf("the holder's write: %s", r.Text)
 	}

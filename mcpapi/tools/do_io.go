@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -76,6 +77,12 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	if err != nil {
 		return err
 	}
+	switch {
+	case in.Mode != "" && !conditions:
+		return ch.Invalid("mode", nil, "mode is for what a write waits for: add until_regex or until_idle_ms")
+	case in.MaxLines > 0 && in.Mode != "tail":
+		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail")
+	}
 	start := time.Now()
 	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: string(in.Key), Paste: in.Paste})
 	if err != nil {
@@ -99,12 +106,21 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	}
 	if conditions && !res.TimedOut {
 		read.Cursor = res.Cursor
+		if !in.IncludeEcho {
+			read.Echo = res.Echo
+		}
+		if in.UntilRegex != "" && in.MaxBytes > 0 && in.Mode == "" { // the end of the answer, not its beginning
+			read.Tail = true
+		}
 		read.Timeout = max(0, min(read.Timeout, c.Limits().MaxWait-time.Since(start)))
 		chunk := s.Read(ctx, read)
 		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
 			c.Warn(wire.WordsFor(ctx).Of(s.TooManyReads()))
 		}
 		show(c, s, chunk, in, out)
+		if chunk.OwnEcho {
+			c.Warn("until_regex would have matched the terminal's echo of data, and nothing else; include_echo counts that too")
+		}
 	}
 	return canceled(ctx, s)
 }
@@ -152,6 +168,10 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 // show puts a chunk of terminal output into the result, in the requested format. If the chunk reaches the end of the
 // output, show adds the question that the terminal seems to ask.
 func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
+	if k.Unsearched > 0 {
+		c.Warn(fmt.Sprintf("%d bytes were dropped before until_regex was looked for in them: the output came faster; "+
+			"send it to a file and search that, or have the operator raise session.output_buffer_max_bytes", k.Unsearched))
+	}
 	var removed *sanitized
 	if in.Format == "clean" {
 		text, counts := s.Clean(k)
@@ -182,6 +202,7 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 	ch := c.Checker()
 	r = session.ReadRequest{
 		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
+		Clean:    in.Format == "clean",
 		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
 		Timeout:  c.Limits().ReadTimeout,
 	}
@@ -233,6 +254,7 @@ func newReadOut(k session.Chunk, encoding string) *readOut {
 		Encoding: "utf-8", NextCursor: strconv.FormatInt(k.Next, 10),
 		BufferStartCursor: strconv.FormatInt(k.Buffer.Start, 10), BufferEndCursor: strconv.FormatInt(k.Buffer.End, 10),
 		Matched: k.Reason == session.ReasonMatched, IdleReached: k.Reason == session.ReasonIdle,
+		Full: k.Reason == session.ReasonFull, UnsearchedBytes: k.Unsearched,
 		TimedOut: k.Reason == session.ReasonTimeout, EOF: k.EOF,
 		Truncated: k.Dropped > 0, DroppedBytes: k.Dropped,
 		BufferedBytes: k.Buffer.End - k.Buffer.Start, BufferLimitBytes: k.Buffer.Limit,

@@ -34,7 +34,7 @@ func search(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := session.SearchRequest{Pattern: re, Context: in.Context, Max: in.MaxMatches}
+	r := session.SearchRequest{Pattern: re, Context: in.Context, Max: in.MaxMatches, Clean: in.Format == "clean"}
 	if in.Cursor != "" {
 		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {
 			return nil, c.Checker().Invalid(

@@ -11,11 +11,11 @@ import (
 var ioTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_session_io",
 	Title:   "Type and read",
-	About:   "Type into a terminal and read what it shows. Reads consume nothing. Do not poll: give until_regex or until_idle_ms to read, from the cursor that write returned, or to write itself.",
-	Reading: "Read what a terminal shows. Reads consume nothing. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the last read.",
+	About:   "Type into a terminal and read what it shows. Do not poll: give until_regex or until_idle_ms, to write itself or to read from the cursor it returned.",
+	Reading: "Read what a terminal shows. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the last read.",
 	Actions: []schema.Action{
 		{Name: "write", About: "type data or press a key; lines end with \\r.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","data":"ls\r","until_idle_ms":300}`},
-		{Name: "read", About: "what follows cursor (default: only what is new), or mode tail for the end.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","cursor":"0","until_regex":"\\$ $"}`, Reads: true},
+		{Name: "read", About: "what follows cursor (default: what is new), or mode tail.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","cursor":"0","until_regex":"\\$ $"}`, Reads: true},
 		{Name: "search", About: "find pattern in the output still held.", Example: `{"action":"search","session_id":"web1-k3f9q2zd","pattern":"(?i)error"}`, Reads: true},
 	},
 	Hints: schema.Hints{Destructive: true, OpenWorld: true},
@@ -33,17 +33,18 @@ type ioArgs struct {
 	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"[write] your name for locks"`
 	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk"`
 	Cursor       string     `json:"cursor" on:"read search" is:"filled" doc:"where to start: a next_cursor, or 0"`
-	Mode         string     `json:"mode" on:"read" enum:"cursor tail"`
+	Mode         string     `json:"mode" on:"read write" enum:"cursor tail" doc:"tail: the end"`
 	TimeoutMS    *int64     `json:"timeout_ms" on:"read write" max:"1<<40" doc:"longest wait; default 2000"`
 	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384"`
-	MaxLines     int        `json:"max_lines" on:"read" min:"1" doc:"[read] tail only"`
+	MaxLines     int        `json:"max_lines" on:"read write" min:"1" doc:"with mode tail"`
 	UntilRegex   string     `json:"until_regex" on:"read write" is:"filled" doc:"wait for this (RE2)"`
 	IncludeMatch *bool      `json:"include_match" on:"read write" doc:"default true"`
+	IncludeEcho  bool       `json:"include_echo" on:"write" doc:"[write] match that too"`
 	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"wait for quiet of this length"`
 	InputHints   inputHints `json:"input_hints" on:"read write" doc:"wait for a question"`
 	ExecID       string     `json:"exec_id" on:"read" is:"filled" doc:"[read] of this exec"`
 	Stream       string     `json:"stream" on:"read" enum:"stdout stderr" doc:"[read] of exec_id"`
-	Format       string     `json:"format" on:"read write" enum:"raw clean" doc:"clean: escape sequences removed"`
+	Format       string     `json:"format" on:"read write search" enum:"raw clean" doc:"clean: no escape sequences, for patterns too"`
 	Pattern      string     `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
 	IgnoreCase   bool       `json:"ignore_case" on:"search"`
 	Context      int        `json:"context" on:"search" max:"50" doc:"[search] lines around"`
@@ -86,10 +87,12 @@ type readOut struct {
 	BufferEndCursor   string `json:"buffer_end_cursor"`
 	Matched           bool   `json:"matched,omitempty" is:"listed"`
 	IdleReached       bool   `json:"idle_reached,omitempty"`
+	Full              bool   `json:"full,omitempty"` // max_bytes came before the condition
 	TimedOut          bool   `json:"timed_out" is:"listed"`
 	EOF               bool   `json:"eof" is:"listed"`
 	Truncated         bool   `json:"truncated" is:"listed"`
 	DroppedBytes      int64  `json:"dropped_bytes" is:"listed"`
+	UnsearchedBytes   int64  `json:"unsearched_bytes,omitempty"` // dropped before until_regex was looked for in them
 	BufferedBytes     int64  `json:"buffered_bytes"`
 	BufferLimitBytes  int    `json:"buffer_limit_bytes"`
 

@@ -159,7 +159,7 @@ func TestClamping(t *testing.T) {
 	l.Open("")
 	r := l.OK(
 		mcptest.IOTool,
-		`{"action":"write","session_id":"$S","data":"0123456789","until_regex":"never","timeout_ms":3600000,"max_bytes":1000,"until_idle_ms":1800000}`,
+		`{"action":"write","session_id":"$S","data":"0123456789","until_regex":"never","timeout_ms":3600000,"mode":"cursor","max_bytes":1000,"until_idle_ms":1800000}`,
 	)
 	if r.Chunk != "01234" || len(r.Warnings) != 3 {
 		t.Errorf("got %s", r.Text)
@@ -276,7 +276,7 @@ func TestReadCancelledByClient(t *testing.T) {
 	if !waiting(0) {
 		t.Fatal("the read still waits")
 	}
-	r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"x","until_regex":"x"}`)
+	r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"x","until_regex":"x","include_echo":true}`)
 	if !r.Matched {
 		t.Errorf("got %s", r.Text)
 	}

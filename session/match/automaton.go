@@ -64,10 +64,10 @@ func newAutomaton(p *Pattern, pos int64) *automaton {
 	return a
 }
 
-// restart continues at the start of a line, with no thread, at the offset pos.
+// restart continues in a line, with no thread, at the offset pos.
 func (a *automaton) restart(pos int64) {
 	a.pos, a.cut = pos, a.cut[:0]
-	a.now = a.id(nil, a.class('\n'))
+	a.now = a.id(nil, a.class(' '))
 }
 
 // forget drops all states. The caller sets a.now.

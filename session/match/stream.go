@@ -86,7 +86,7 @@ func New(b *buffer.Buffer, o Options) *Stream {
 func (s *Stream) context() []byte {
 	from := max(s.o.From-lookBack, 0)
 	sl := s.b.At(from, int(s.o.From-from))
-	data := sl.Data
+	data := sl.Data[:min(max(s.o.From-sl.Start, 0), int64(len(sl.Data)))] // a length of 0 is no limit
 	cut := 0
 	switch {
 	case s.o.Pattern.spansLines || s.o.Clean || s.o.Echo.Any(): // clean text may need the rows before
@@ -96,7 +96,7 @@ func (s *Stream) context() []byte {
 	default:
 		cut = bytes.LastIndexByte(data, '\n') + 1
 	}
-	s.floor, s.off = sl.Start+int64(cut), sl.Next
+	s.floor, s.off = sl.Start+int64(cut), sl.Start+int64(len(data))
 	return data[cut:]
 }
 
@@ -200,15 +200,7 @@ func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 	end := s.off - int64(len(rest))
 	if s.takeEcho(text) {
 		s.own = s.own || s.o.Pattern.re.Match(text)
-		s.floor = end
-		if s.o.Clean {
-			end = s.a.pos
-		}
-		s.a.restart(end)
-		s.after = max(s.after, end)
-		if s.o.Clean {
-			s.after = end
-		}
+		s.passOver(raw, end)
 		return rest, 0, 0, false
 	}
 	begin := end - int64(len(raw))
@@ -222,6 +214,23 @@ func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 }
 
 var newline = []byte{'\n'}
+
+// passOver goes on behind an echo that ends at the offset end. A match may begin with its line end: that is how callers
+// say that they mean a line of its own.
+func (s *Stream) passOver(echo []byte, end int64) {
+	tail := echo[len(bytes.TrimRight(echo, "\r\n")):]
+	s.floor = end - int64(len(tail))
+	if s.o.Clean {
+		tail = newline
+		end = s.a.pos + int64(len(tail))
+	}
+	s.a.restart(end - int64(len(tail)))
+	s.after = max(end, s.after)
+	if s.o.Clean {
+		s.after = end
+	}
+	s.a.find(tail, s.after)
+}
 
 // takeEcho reports whether the finished text has a line that is an echo.
 func (s *Stream) takeEcho(text []byte) (own bool) {
