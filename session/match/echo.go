@@ -172,15 +172,14 @@ func (x *echoes) find(squeezed, line string, l *expected) (at int, ok bool) {
 
 // prompts reports whether the beginning of line that head is the squeezed form of looks like a shell's prompt.
 func (x *echoes) prompts(head, line string) bool {
-	for i := range line {
-		if len(head) == 0 {
-			return x.isPrompt(line[:i])
+	for i, r := range line {
+		switch {
+		case squeeze(string(r)) == "":
+		case len(head) == 0:
+			return x.isPrompt(line[:i]) // with its blanks
+		default:
+			head = head[min(utf8.RuneLen(r), len(head)):]
 		}
-		r, size := utf8.DecodeRuneInString(line[i:])
-		if squeeze(string(r)) == "" {
-			continue
-		}
-		head = head[min(size, len(head)):]
 	}
 	return false
 }
