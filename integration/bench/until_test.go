@@ -43,7 +43,9 @@ func (t *benchTransport) Close() error {
 // How fast a waiting reader goes through output that comes in the pieces in which a terminal brings it, and that all
 // it costs is the new bytes: twice as many ("x-of-4MiB") take twice as long. Memory for the output is there before.
 func BenchmarkUntilRegex(b *testing.B) {
-	for _, p := range []struct{ name, expr string }{{"literal", "RC=0;END"}, {"prompt", `[$#>] $`}} {
+	for _, p := range []struct{ name, expr string }{
+		{"literal", "RC=0;END"}, {"prompt", `[$#>] $`}, {"alternation", `(FAILED|PASSED|RC=\d+;END)`}, {"general", `\w+=\d+;\w+ \$`},
+	} {
 		b.Run(p.name, func(b *testing.B) {
 			const mebibyte = 1 << 20
 			t := &benchTransport{pieces: make(chan []byte), end: make(chan struct{})}
