@@ -54,7 +54,9 @@ func TestPromptIsNoFinishedLine(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, far := start(t, 0, session.Options{})
 			got := make(chan session.Chunk, 1)
-			go func() { got <- s.Read(t.Context(), session.ReadRequest{Until: re(expr), Clean: true, Timeout: time.Minute}) }()
+			go func() {
+				got <- s.Read(t.Context(), session.ReadRequest{Until: re(expr), Clean: true, Timeout: time.Minute})
+			}()
 			const text = "<interface>\r\n r1#\r\n########\r\n"
 			put(t, far, text)
 			synctest.Wait()
