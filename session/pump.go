@@ -107,6 +107,7 @@ func verdict(session string, t term.Transport, err error) (State, End) {
 // A link is the connected transport of a session and its abilities besides carrying bytes. Its fields do not change.
 type link struct {
 	term.Transport
+	prober     term.Prober      // nil: the programs in front of the terminal cannot be seen
 	execer     term.Execer      // nil: no command can run beside the terminal
 	signaler   term.Signaler    // nil: no signal can be delivered
 	subsystems term.Subsystemer // nil: it carries no files
@@ -120,6 +121,7 @@ type link struct {
 func newLink(t term.Transport) *link {
 	l := &link{Transport: t}
 	l.execer, _ = t.(term.Execer)
+	l.prober, _ = t.(term.Prober)
 	l.signaler, _ = t.(term.Signaler)
 	l.subsystems, _ = t.(term.Subsystemer)
 	l.describer, _ = t.(term.Describer)

@@ -119,7 +119,16 @@ func (t laneTerminal) Context() context.Context { return t.s.life.ctx }
 func (t laneTerminal) Closed(op string) error   { return t.s.life.endedError(op) }
 func (t laneTerminal) HasChannel() bool         { return t.s.execs.hasChannel() }
 func (t laneTerminal) Modes() vt.Modes          { return t.s.screen.modes() }
+func (t laneTerminal) Marks() vt.Marks          { return t.s.screen.marks() }
 func (t laneTerminal) Quiet() time.Duration     { return age(&t.s.count.lastRx) }
+
+// Front returns the programs in front of a local terminal; zero: not known.
+func (t laneTerminal) Front() term.Front {
+	if l := t.s.link.Load(); l != nil && l.prober != nil {
+		return l.prober.Probe()
+	}
+	return term.Front{}
+}
 
 func (t laneTerminal) Cols() int { return t.s.screen.cols() }
 

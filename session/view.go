@@ -238,6 +238,13 @@ func (w *screen) modes() vt.Modes {
 	return w.tracker.Modes()
 }
 
+// marks returns what the shell has said of its prompts.
+func (w *screen) marks() vt.Marks {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tracker.Marks()
+}
+
 // cols returns the window's width.
 func (w *screen) cols() int {
 	w.mu.Lock()

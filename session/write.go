@@ -9,6 +9,7 @@ import (
 	"ptyctl/session/access"
 	"ptyctl/session/keys"
 	"ptyctl/session/match"
+	"ptyctl/session/prompt"
 	"ptyctl/session/redact"
 	"ptyctl/term"
 )
@@ -258,7 +259,7 @@ func (out *writer) pressProtocolKey(
 	line, end := s.lane.LastLine(), s.End()
 	err = sender.SendKey(ctx, name)
 	if !errors.Is(err, term.Unsupported) { // otherwise the terminal is unchanged
-		s.prompts.Touch(line, end, false)
+		s.prompts.Touch(prompt.Input{Line: line, End: end})
 		s.input.Add(TxEvent{Verb: term.VerbWrite, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Key: name})
 		s.timeouts.touch()
 		if name == term.KeyBreak || name == term.KeyInterruptProcess {

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/session/access"
 	"ptyctl/session/keys"
+	"ptyctl/session/prompt"
 	"ptyctl/session/redact"
 	"ptyctl/term"
 )
@@ -216,7 +217,7 @@ func (w *write) halt() (written, pending int) {
 // setTyped remembers the last line before p is typed: the terminal is about to change.
 func (out *writer) setTyped(p []byte) {
 	s := out.s
-	s.prompts.Touch(s.lane.LastLine(), s.End(), bytes.ContainsAny(p, "\r\n"))
+	s.prompts.Touch(prompt.Input{Line: s.lane.LastLine(), End: s.End(), Prompts: s.screen.marks().Prompts, Text: p})
 }
 
 // countTyped counts bytes that went out for by.

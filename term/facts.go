@@ -111,6 +111,7 @@ type Occupied struct {
 	Waiting *Waiting
 	Exec    string // command that runs; empty: none
 	Channel bool   // the session has a channel lane
+	Pattern string // matches the last line, if the caller knows that it is a prompt; empty: none would help
 }
 
 // Ended is how the session ended (AlreadyClosed, RemoteClosed, Canceled).

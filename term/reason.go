@@ -30,6 +30,8 @@ const (
 	ReasonQueued        Reason = "commands are queued for the terminal"
 	ReasonNotFree       Reason = "the terminal did not become free"
 	ReasonNotReady      Reason = "the terminal shows no prompt"
+	ReasonNoPrompt      Reason = "the last line is not known to be a prompt"
+	ReasonFullScreen    Reason = "the alternate screen is on"
 	ReasonOtherPrompt   Reason = "the last line is not the prompt that was expected"
 	ReasonUnsurePrompt  Reason = "the last line may not be a shell's prompt"
 	ReasonDevicePrompt  Reason = "the last line looks like a device's prompt"

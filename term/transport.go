@@ -60,6 +60,11 @@ type (
 		Describe() Description
 	}
 
+	// A Prober looks at the programs in front of a terminal of this machine. It must not block.
+	Prober interface {
+		Probe() Front
+	}
+
 	// A KeySender presses keys that have no byte of their own (KeyBreak and the others) by a
 	// command of its protocol. For a key that the protocol or the server does not support,
 	// SendKey returns an Error of kind Unsupported. SendKey may be called concurrently with
@@ -75,6 +80,14 @@ type (
 		Divide(data []byte, limit int) int
 	}
 )
+
+// A Front is what the programs in front of a terminal do: those that its keys reach (its foreground
+// process group, termios(3)). The zero value knows nothing.
+type Front struct {
+	Program string  // the base name of the group's first program; empty: unknown
+	Edits   bool    // that program waits for input, key by key: it edits a line, or draws a screen
+	Reads   Support // Yes: one of them waits to read the terminal; No: none does; else it is not known
+}
 
 // Keys of a KeySender.
 const (

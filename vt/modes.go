@@ -23,11 +23,13 @@ type Queries struct {
 	Tertiary       int // DA3: CSI = c
 }
 
-// A Tracker records the modes and the questions of the output. The zero value is ready.
+// A Tracker records the modes, the questions and the marks of the output. The zero value is ready.
 type Tracker struct {
 	parser  Parser
 	modes   Modes
 	queries Queries
+	marks   Marks
+	more    bool // the last mark before a prompt was that of a continuation line
 }
 
 // Modes returns the modes that are on now.
@@ -40,7 +42,7 @@ func (t *Tracker) Queries() Queries { return t.queries }
 // search for ESC.
 func (t *Tracker) Write(p []byte) (int, error) {
 	n := len(p)
-	t.parser.MaxString = -1
+	t.parser.MaxString = maxMark
 	for len(p) > 0 {
 		if t.parser.between() { // only an ESC begins a mode or a question
 			i := bytes.IndexByte(p, esc)
@@ -58,6 +60,8 @@ func (t *Tracker) Write(p []byte) (int, error) {
 			t.escape(tok)
 		case CSI:
 			t.csi(tok)
+		case OSC:
+			t.osc(tok)
 		}
 	}
 	return n, nil

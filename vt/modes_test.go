@@ -65,3 +65,35 @@ func TestTracker(t *testing.T) {
 		})
 	}
 }
+
+func TestTrackerMarks(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     vt.Marks
+	}{
+		{"none", "$ ls\r\n\x1b]0;133;A\x07$ ", vt.Marks{}},
+		{"prompt", "\x1b]133;A\x07$ \x1b]133;B\x07", vt.Marks{Prompts: 1, AtPrompt: true}},
+		{"ended by ST", "\x1b]133;A;cl=m;aid=1\x1b\\$ ", vt.Marks{Prompts: 1, AtPrompt: true}},
+		{"of VS Code", "\x1b]633;A\x07$ \x1b]633;B\x07", vt.Marks{Prompts: 1, AtPrompt: true}},
+		{"command", "\x1b]133;A\x07$ \x1b]133;B\x07ls\r\n\x1b]133;C\x07", vt.Marks{Prompts: 1}},
+		{"command with its line", "\x1b]133;A\x07> \x1b]133;C;cmdline_url=ls\x07", vt.Marks{Prompts: 1}},
+		{"ended", "\x1b]133;A\x07$ \x1b]133;C\x07\x1b]133;D;0\x07", vt.Marks{Prompts: 1}},
+		{"two", "\x1b]133;A\x07$ \x1b]133;C\x07\x1b]133;D\x07\x1b]133;A\x07$ ", vt.Marks{Prompts: 2, AtPrompt: true}},
+		{"continuation", "\x1b]133;A\x07$ \x1b]133;B\x07'\r\n\x1b]133;A;k=s\x07> \x1b]133;B\x07", vt.Marks{Prompts: 1}},
+		{"continuation alone", "\x1b]133;A;k=s\x07> \x1b]133;B\x07", vt.Marks{}},
+		{"other", "\x1b]133;AB\x07\x1b]1337;A\x07\x1b]133;\x07", vt.Marks{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			everyCut(tt.in, func(how string, pieces ...string) {
+				var tracker vt.Tracker
+				for _, p := range pieces {
+					_, _ = tracker.Write([]byte(p))
+				}
+				if got := tracker.Marks(); got != tt.want {
+					t.Errorf("%s: after %q %+v, want %+v", how, tt.in, got, tt.want)
+				}
+			})
+		})
+	}
+}

@@ -22,6 +22,8 @@ var byReason = map[term.Reason]string{
 	term.ReasonConsole:     "take the terminal with ptyctl attach --take",
 
 	term.ReasonNotReady:      openInstead,
+	term.ReasonNoPrompt:      openInstead,
+	term.ReasonFullScreen:    openInstead,
 	term.ReasonOtherPrompt:   "correct --profile, or " + openInstead,
 	term.ReasonUnsurePrompt:  openInstead,
 	term.ReasonDevicePrompt:  "name the device family with --profile (ptyctl profiles lists them), or " + openInstead,

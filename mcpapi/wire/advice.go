@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"ptyctl/mcpapi/identity"
@@ -112,9 +113,12 @@ var advice = map[term.Reason]string{
 	term.ReasonQueued:       "pass queue true to run after them|, or lane channel to run beside the terminal",
 	term.ReasonNotFree:      "call again to go on waiting|, or pass lane channel to run beside the terminal",
 	term.ReasonNotReady:     typeInstead,
-	term.ReasonOtherPrompt:  "correct expect.prompt_regex, or " + typeInstead,
-	term.ReasonUnsurePrompt: "set expect.prompt_regex to confirm that it is a prompt, or " + typeInstead,
-	term.ReasonDevicePrompt: "set class device, or expect.prompt_regex to confirm that it is a shell's, or " + typeInstead,
+	term.ReasonNoPrompt:     ifPrompt + typeInstead,
+	term.ReasonUnsurePrompt: ifPrompt + typeInstead,
+	term.ReasonOtherPrompt:  "correct expect.prompt_regex ({pattern} would match), or " + typeInstead,
+	term.ReasonDevicePrompt: "set class device; " + ifPrompt + typeInstead,
+	term.ReasonFullScreen: "press the key that ends the program; if it is gone and has left its screen on, write " +
+		`"reset\r"; or ` + typeInstead,
 	term.ReasonCustomMarker: "leave rc_mode out",
 
 	term.ReasonNoChannelLane: "use lane terminal",
@@ -146,6 +150,9 @@ var advice = map[term.Reason]string{
 	term.ReasonTransferSlow: "give it more (timeout_ms), or move less at a time",
 	term.ReasonNotReplaced:  "pass non_atomic to write over the file that is there",
 }
+
+// ifPrompt is advice for a line that nothing proves to be a prompt. {pattern} is an expression that matches it.
+const ifPrompt = "if the last line is a shell's prompt, set expect.prompt_regex (such as {pattern}), or "
 
 // typeInstead is advice that several reasons share. The text after | applies only if the host has a channel lane.
 const typeInstead = "use ptyctl_session_io write and read|, or pass lane channel"
@@ -185,7 +192,8 @@ func Message(e *term.Error) string {
 	if busy.Channel {
 		text += beside
 	}
-	return fact(e) + "; " + strings.ReplaceAll(text, "{exec}", busy.Exec) + argumentOf(e)
+	text = strings.NewReplacer("{exec}", busy.Exec, "{pattern}", strconv.Quote(busy.Pattern)).Replace(text)
+	return fact(e) + "; " + text + argumentOf(e)
 }
 
 // argumentOf returns the argument that an error is about, in parentheses, if it is a member of another one. The name of

@@ -51,6 +51,8 @@ type Details struct {
 	Prompt     *Prompt  `json:"prompt,omitempty"`      // of a login that waits for its answer
 	WaitingFor *Waiting `json:"waiting_for,omitempty"` // of a terminal
 
+	PromptRegex string `json:"prompt_regex,omitempty"` // for expect.prompt_regex, if the last line is a prompt
+
 	// ALREADY_CLOSED, REMOTE_CLOSED
 	EndReason string `json:"end_reason,omitempty"`
 }
@@ -92,7 +94,7 @@ func DetailsOf(e *term.Error) *Details {
 		case term.Prompt:
 			d.Prompt = (*Prompt)(&f)
 		case term.Occupied:
-			d.WaitingFor = (*Waiting)(f.Waiting)
+			d.WaitingFor, d.PromptRegex = (*Waiting)(f.Waiting), f.Pattern
 		case term.Ended:
 			d.EndReason = f.Reason
 		}

@@ -183,6 +183,9 @@ func (f *fakeShell) run(command string) (status int, goesOn bool) {
 		f.prompt = "me@host:" + arg + "$ "
 	case "status":
 		status, _ = strconv.Atoi(arg)
+	case "enter": // a shell with that prompt
+		f.prompt = arg
+		return -1, true
 	case "ask":
 		f.print(arg)
 		answer, ok := f.read(true)

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"ptyctl/session/prompt"
@@ -14,6 +15,9 @@ const (
 
 	// quietForm is the same for a line that only has the form of a question: a program may print it before it works.
 	quietForm = 500 * time.Millisecond
+
+	// quietSign is the same for a prompt that only its sign tells from a report.
+	quietSign = time.Second
 
 	// answerWait is how long an answered question may go on standing there before it counts as asked again.
 	answerWait = 1 * time.Second
@@ -219,10 +223,30 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 	if w = prompt.Waits(line, c.r.Pagers); w != nil {
 		return w, 0
 	}
-	if w = prompt.Asks(line); w != nil {
-		if rest = quietForm - c.l.t.Quiet(); rest > 0 {
-			return nil, rest
+	stand := quietForm
+	switch w = prompt.Asks(line); {
+	case w != nil:
+	case c.scan == nil || strings.TrimSpace(line) == "":
+		return nil, 0
+	default:
+		v := c.view()
+		v.Line = line
+		if c.l.t.Quiet() >= quietForm { // to look at the programs is dear
+			v.Front = c.l.t.Front()
 		}
+		if !c.l.history.AtShell(v) {
+			return nil, max(quietForm-c.l.t.Quiet(), 0)
+		}
+		w = &term.Waiting{Kind: prompt.Command, Text: line}
+		if prompt.Designed(line) {
+			stand = quietSign
+		}
+	}
+	if rest = stand - c.l.t.Quiet(); rest > 0 {
+		return nil, rest
+	}
+	if w.Kind == prompt.Command {
+		c.l.history.Nest(prompt.StartedBy(c.r.Command), line)
 	}
 	return w, 0
 }

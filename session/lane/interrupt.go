@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -11,9 +12,13 @@ import (
 const interruptGrace = 1 * time.Second
 
 // stop ends a command at its timeout as a person would: ctrl_c, then ctrl_backslash. Once others have typed, or the
-// lock has changed hands, the program in the terminal may be theirs, and no key is pressed.
+// lock has changed hands, the program in the terminal may be theirs, and no key is pressed. Nor is one for a shell that
+// the command has started, and that waits at its prompt.
 func (c *Command) stop() term.Exit {
 	c.outcome = Prompted
+	if w, _ := c.question(); w != nil && w.Kind == prompt.Command {
+		return term.Exit{Killed: "unknown"}
+	}
 	for _, key := range []string{"\x03", "\x1c"} {
 		if !c.press(key, "to stop "+c.id, func() {}) {
 			break

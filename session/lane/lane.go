@@ -19,6 +19,8 @@ type Terminal interface {
 	Closed(op string) error          // says that the session ended while op was under way
 	HasChannel() bool                // the session can also run commands beside its terminal
 	Modes() vt.Modes                 // the modes that the output has switched on
+	Marks() vt.Marks                 // what the shell has said of its prompts
+	Front() term.Front               // the programs in front of a terminal of this machine
 	Cols() int                       // the window's width; 0: not known
 	Quiet() time.Duration            // how long nothing has come
 	Hold() (release func(), ok bool) // keeps everyone else from typing, unless someone types

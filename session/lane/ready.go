@@ -2,8 +2,11 @@ package lane
 
 import (
 	"context"
+	"fmt"
 	"regexp"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"ptyctl/session/prompt"
 	"ptyctl/term"
@@ -21,10 +24,35 @@ const (
 	promptWait = 3 * time.Second
 )
 
-// LastLine returns the unfinished last line as a person sees it.
+// LastLine returns the unfinished last line as a person sees it, without a right prompt.
 func (l *Lane) LastLine() string {
 	end := l.out.Stat().End
-	return vt.LastLine(l.out.At(max(end-lineBack, 0), lineBack).Data)
+	var c vt.Cleaner
+	c.Append(nil, l.out.At(max(end-lineBack, 0), lineBack).Data)
+	text, at := c.Line()
+	if isRightPrompt(text[:at], text[at:], l.t.Cols()) {
+		return text[:at]
+	}
+	return text
+}
+
+const (
+	// rightGap is the least distance between the cursor and a right prompt. What is typed begins at the cursor.
+	rightGap = 2
+
+	// rightEdge is how far from the window's edge a right prompt may end: zsh leaves one column, and a character may
+	// take two.
+	rightEdge = 8
+)
+
+// isRightPrompt reports whether the text behind the cursor is a right prompt: it stands at the window's right edge.
+func isRightPrompt(left, right string, cols int) bool {
+	text := strings.TrimLeft(right, " ")
+	gap := len(right) - len(text)
+	if strings.HasSuffix(left, " ") {
+		gap++
+	}
+	return text != "" && gap >= rightGap && cols > 0 && utf8.RuneCountInString(left)+utf8.RuneCountInString(right) >= cols-rightEdge
 }
 
 // lastRow splits the last line where its last row on the screen begins: before is empty if it has but one.
@@ -68,20 +96,34 @@ func (c *Command) ready(ctx context.Context) error {
 			}
 		}
 		_, c.before = l.promptLine(c.r.Prompt)
-		o := l.history.Judge(prompt.View{
-			Line: c.before, End: l.out.Stat().End, AltScreen: c.alt,
-			Prompt: c.r.Prompt, Pagers: c.r.Pagers, Shell: c.sh, Marked: c.scan != nil,
-		})
+		o := l.history.Judge(c.view())
+		var look time.Duration // until the programs in front are looked at, which is dear
+		switch {
+		case o == nil:
+		case o.Passing && l.t.Quiet() < quietStop:
+			look = quietStop - l.t.Quiet()
+		case o.Passing, o.Reason == term.ReasonFullScreen, o.Reason == term.ReasonDevicePrompt:
+			v := c.view()
+			v.Front = l.t.Front()
+			o = l.history.Judge(v)
+		}
 		if o != nil && !o.Passing && !l.history.Reacting(l.out.Stat().End) {
 			return c.busy(o)
 		}
 		var still <-chan time.Time
-		if o == nil {
-			rest := quietStop - l.t.Quiet()
+		if o == nil || o.Until > 0 {
+			stand := quietStop
+			if o != nil {
+				stand = o.Until
+			}
+			rest := stand - l.t.Quiet()
 			if rest <= 0 {
 				return nil
 			}
 			still = time.After(rest)
+		}
+		if look > 0 {
+			still = time.After(look)
 		}
 		select {
 		case <-changed:
@@ -111,23 +153,34 @@ func (c *Command) ready(ctx context.Context) error {
 	}
 }
 
-// busy is the error for a terminal that must not get a command. It names the obstacle and how the caller may proceed.
-func (c *Command) busy(o *prompt.Obstacle) error {
-	return &term.Error{
-		Op: "exec", Session: c.l.session, Kind: term.Busy, Reason: o.Reason,
-		Msg:    o.What + ", so nothing was typed",
-		Advice: confirm(o.Reason) + "use Session.Write and Read" + c.l.beside(", or LaneChannel"),
-		Facts:  term.Facts{term.Occupied{Waiting: o.Waiting, Channel: c.l.t.HasChannel()}},
+// view is the terminal as it is now.
+func (c *Command) view() prompt.View {
+	marks := c.l.t.Marks()
+	return prompt.View{
+		Line: c.before, End: c.l.out.Stat().End, AltScreen: c.alt,
+		Prompt: c.r.Prompt, Pagers: c.r.Pagers, Shell: c.sh, Marked: c.scan != nil,
+		Prompts: marks.Prompts, AtPrompt: marks.AtPrompt,
 	}
 }
 
-// confirm says how the caller confirms that the last line is a prompt; empty: they cannot.
-func confirm(r term.Reason) string {
-	switch r {
-	case term.ReasonUnsurePrompt:
-		return "set Expect.Prompt to confirm that it is one, or "
-	case term.ReasonDevicePrompt:
-		return "set Expect.Class to ClassDevice, or Expect.Prompt to confirm that it is a shell's, or "
+// busy is the error for a terminal that must not get a command. It names the obstacle and how the caller may proceed.
+func (c *Command) busy(o *prompt.Obstacle) error {
+	occupied := term.Occupied{Waiting: o.Waiting, Channel: c.l.t.HasChannel()}
+	advice := "use Session.Write and Read" + c.l.beside(", or LaneChannel")
+	switch o.Reason {
+	case term.ReasonNoPrompt, term.ReasonUnsurePrompt, term.ReasonOtherPrompt, term.ReasonDevicePrompt:
+		occupied.Pattern = prompt.Pattern(o.Waiting.Text)
+		advice = fmt.Sprintf("if the last line is a shell's prompt, set Expect.Prompt (such as %q), or ", occupied.Pattern) + advice
+	case term.ReasonFullScreen:
+		advice = "leave the program by its own key; if it is gone, type reset; or " + advice
 	}
-	return ""
+	if o.Reason == term.ReasonDevicePrompt {
+		advice = "set Expect.Class to ClassDevice; " + advice
+	}
+	return &term.Error{
+		Op: "exec", Session: c.l.session, Kind: term.Busy, Reason: o.Reason,
+		Msg:    o.What + ", so nothing was typed",
+		Advice: advice,
+		Facts:  term.Facts{occupied},
+	}
 }

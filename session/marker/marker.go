@@ -125,12 +125,18 @@ func (sc *Scanner) Feed(out, p []byte) []byte {
 		return out
 	}
 	from, status, v := sc.m.findEnd(p)
-	out = sc.ends.Convert(out, p[:from])
+	body, held := sc.m.dropTitles(p[:from])
+	open := p[from-held : from]
 	if v == endFound {
+		out = sc.ends.Convert(out, body)
+		if !sc.m.shown(open) {
+			out = sc.ends.Convert(out, open)
+		}
 		sc.done, sc.status, sc.rest = true, status, nil
 		return sc.ends.Flush(out)
 	}
-	sc.rest = append(sc.rest[:0], p[from:]...)
+	out = sc.ends.Convert(out, body)
+	sc.rest = append(sc.rest[:0], p[from-held:]...)
 	return out
 }
 

@@ -256,3 +256,28 @@ func BenchmarkMarker(b *testing.B) {
 		})
 	}
 }
+
+// A shell that shows each command in the terminal's title shows parts of the typed line there. They are no output,
+// however the stream is cut; the titles of the command itself are.
+func TestTitlesOfTheTypedLine(t *testing.T) {
+	m := New("", "")
+	title := func(text string) string { return "\x1b]0;" + text + "\x07" }
+	end := "\x1eRC=3\x1f\r\nPTYCTL_RC_" + m.nonce + "=3:END_" + m.nonce
+	for _, tt := range []struct{ stream, want string }{
+		{title(`eval "$(printf 'ls')"`) + title("ls") + "a\r\n" + title(`printf '\036\122\103\075%s\037\n' $? `+m.nonce), title("ls") + "a\n"},
+		{"a\r\n\x1bk" + `printf '\036\122\103\075%s` + "\x1b\\", "a\n"},
+		{"a\x1b[1mb\x1b[m\x1b]8;;http://x\x1b\\c\x1b", "a\x1b[1mb\x1b[m\x1b]8;;http://x\x1b\\c\x1b"},
+		{"a\x1b]0;unfinished", "a\x1b]0;unfinished"},
+		{"\x1b]0;" + m.nonce, ""},
+	} {
+		stream := "S=" + m.nonce + "\r\n" + tt.stream + end
+		for cut := range len(stream) {
+			sc := NewScanner(m)
+			out := sc.Feed(nil, []byte(stream[:cut]))
+			out = sc.Feed(out, []byte(stream[cut:]))
+			if status, ok := sc.Status(); string(out) != tt.want || !ok || status != 3 {
+				t.Fatalf("cut at %d: %q gives %q, status %d %v; want %q", cut, tt.stream, out, status, ok, tt.want)
+			}
+		}
+	}
+}

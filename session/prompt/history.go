@@ -1,6 +1,9 @@
 package prompt
 
 import (
+	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,6 +25,8 @@ type History struct {
 	touches   int         // how often a caller has typed
 	touchedAt int64       // the end of the output when a caller has last typed; -1: never
 	entered   int64       // the end of the output when a line was last entered; -1: never
+	half      bool        // what was typed last is not entered: the last line may hold it
+	marks     int         // the prompts that the shell had marked when a line was last entered
 	learned   string      // a line that is known to have been a prompt
 	ready     bool        // a marker showed that the shell is ready, and nothing was typed since
 }
@@ -29,17 +34,30 @@ type History struct {
 // NewHistory makes the history of a terminal that just opened.
 func NewHistory() *History { return &History{touchedAt: -1, entered: -1} }
 
-// Touch remembers that a caller types where line is the last one and end the end of the output. entered says that the
-// text holds a line end.
-func (h *History) Touch(line string, end int64, entered bool) {
+// An Input is something that is typed, and the terminal as it was then.
+type Input struct {
+	Line    string // the last one
+	End     int64  // of the output
+	Prompts int    // that the shell has marked so far; see View
+	Text    []byte // what is typed; nil: a key without bytes
+}
+
+// enders are what empties the line that a line editor holds: its ends, and the keys that drop it.
+const enders = "\r\n\x03\x04\x15\x1c"
+
+// Touch remembers that a caller types.
+func (h *History) Touch(in Input) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.touchedAt = end
-	if entered {
-		h.entered = end
+	h.touchedAt = in.End
+	if bytes.ContainsAny(in.Text, "\r\n") {
+		h.entered, h.marks = in.End, in.Prompts
+	}
+	if n := len(in.Text); n > 0 {
+		h.half = strings.IndexByte(enders, in.Text[n-1]) < 0
 	}
 	if !h.typed || IsLogin(h.first) { // what answers a login is no command yet
-		h.first = line
+		h.first = in.Line
 	}
 	h.typed, h.ready = true, false
 	h.touches++
@@ -87,8 +105,11 @@ func (h *History) IsLearned(line string) bool {
 	return h.isLearned(line)
 }
 
-// isLearned requires h.mu.
+// isLearned requires h.mu. A line that may also ask for the rest of a command is known only until something is typed.
 func (h *History) isLearned(line string) bool {
+	if isContinuation(line) && !h.ready {
+		return false
+	}
 	return h.learned != "" && (line == h.learned || SameStem(line, h.learned))
 }
 
@@ -103,6 +124,36 @@ func (h *History) Marked(class shell.Class, before string, touches int) {
 		h.began = class
 	}
 	h.ready = h.touches == touches
+}
+
+// Nest remembers that a shell shows the prompt line within the login shell. The class is empty if it is not known; then
+// a prompt of the form that POSIX shells have by default tells it.
+func (h *History) Nest(class shell.Class, line string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case class != "":
+		h.nested = class
+	case posixPrompt.MatchString(line):
+		h.nested = shell.Posix
+	}
+}
+
+// posixPrompt is a prompt that no fish and no csh has unless it is made to.
+var posixPrompt = regexp.MustCompile(
+	`^(?:[\w.-]+@[\w.-]+:[~/][^$#%>]*[$#]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#]|-?(?:ba|da|k|mk|a)?sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]) ?$`,
+)
+
+// StartedBy returns the class of the shell that a command line names, as "bash", "sudo -i zsh" and
+// "docker exec -it web sh" do; empty: none.
+func StartedBy(command string) shell.Class {
+	words := strings.Fields(command)
+	for _, w := range slices.Backward(words) {
+		if sh := shell.Named(w[strings.LastIndexByte(w, '/')+1:]); sh.Class != shell.Unknown {
+			return sh.Class
+		}
+	}
+	return ""
 }
 
 // Refused remembers that the shell could not read a line with a marker: its class is not that of the last shell that
@@ -121,7 +172,7 @@ func (h *History) Ready(line string) (prompt string, ok bool) {
 	if !h.ready {
 		return "", false
 	}
-	if tail.MatchString(line) {
+	if endsLikePrompt(line) {
 		h.learn(line)
 	}
 	return h.learned, true
@@ -172,5 +223,5 @@ func (h *History) ShellAt(line string, asked shell.Class) shell.Shell {
 
 // isFirst reports whether a line has the form of the prompt that the terminal began with. Requires h.mu.
 func (h *History) isFirst(line string) bool {
-	return tail.MatchString(h.first) && Waits(h.first, nil) == nil && (line == h.first || SameStem(line, h.first))
+	return endsLikePrompt(h.first) && Waits(h.first, nil) == nil && (line == h.first || SameStem(line, h.first))
 }

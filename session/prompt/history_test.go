@@ -10,7 +10,7 @@ import (
 // the login shell, and a shell started by hand does not change that.
 func TestClassWhereItBegan(t *testing.T) {
 	h := NewHistory()
-	h.Touch("demo$ ", 0, false)
+	h.Touch(Input{Line: "demo$ ", Text: []byte("x\r")})
 	at := func(line string, want shell.Class) {
 		t.Helper()
 		if got := h.ShellAt(line, ""); got.Class != want {

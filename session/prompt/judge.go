@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"ptyctl/session/shell"
 	"ptyctl/term"
@@ -18,6 +19,10 @@ type View struct {
 	Pagers    []*regexp.Regexp
 	Shell     shell.Shell // what reads the line
 	Marked    bool        // the line carries a marker
+
+	Prompts  int        // that the shell has marked so far; see vt.Marks
+	AtPrompt bool       // its last mark was of a prompt
+	Front    term.Front // the programs in front of a terminal of this machine
 }
 
 // An Obstacle is a state of the terminal in which no command must be typed.
@@ -26,7 +31,13 @@ type Obstacle struct {
 	What    string // in a sentence
 	Reason  term.Reason
 	Passing bool // it may give way to a prompt any moment
+
+	// Until is how long the last line must be unchanged to count as a prompt after all; 0: it never does.
+	Until time.Duration
 }
+
+// signQuiet is how long a prompt must be unchanged that only its sign tells from a report.
+const signQuiet = time.Second
 
 // Judge says what keeps the command from being typed; nil: nothing does.
 func (h *History) Judge(v View) *Obstacle {
@@ -44,8 +55,12 @@ func (h *History) judge(v View) *Obstacle {
 	line := v.Line
 	unknown := &term.Waiting{Kind: Unknown, Text: line}
 	switch {
-	case v.AltScreen:
-		return &Obstacle{Waiting: &term.Waiting{Kind: Editor, Text: line}, What: "a full-screen program has the terminal"}
+	case v.AltScreen && !h.proven(v):
+		return &Obstacle{
+			Waiting: &term.Waiting{Kind: Editor, Text: line},
+			What:    "a full-screen program has the terminal, or has left its screen on",
+			Reason:  term.ReasonFullScreen,
+		}
 	case h.entered >= 0 && v.End <= h.entered: // the line entered may start something that takes the terminal
 		return &Obstacle{
 			Waiting: unknown,
@@ -56,9 +71,17 @@ func (h *History) judge(v View) *Obstacle {
 		return nil
 	case v.Shell.Name != "" && h.isFirst(line): // its class was found out, not said: it is known to be a shell's
 		return nil
+	case h.proven(v):
+		return nil
+	case !h.typed && v.Shell.Name != "" && v.Marked && bareContinuation(line): // a fresh shell has nothing to continue
+		return nil
 	}
 	if w := Waits(line, v.Pagers); w != nil {
-		return &Obstacle{Waiting: w, What: fmt.Sprintf("the terminal waits for something (%s: %q)", w.Kind, w.Text)}
+		o := &Obstacle{Waiting: w, What: fmt.Sprintf("the terminal waits for something (%s: %q)", w.Kind, w.Text)}
+		if w.Kind == REPL {
+			o.Reason = term.ReasonUnsurePrompt
+		}
+		return o
 	}
 	asked := Asks(line)
 	if asked == nil {
@@ -75,7 +98,9 @@ func (h *History) judge(v View) *Obstacle {
 			Passing: true,
 		}
 	case strings.TrimSpace(line) == "":
-		return &Obstacle{Waiting: unknown, What: "the terminal shows no prompt", Passing: true}
+		return &Obstacle{
+			Waiting: unknown, What: "the terminal shows no prompt", Reason: term.ReasonNoPrompt, Passing: true,
+		}
 	case !v.Marked:
 		return nil // a device: its prompts are many; the line is typed as a person would
 	}
@@ -87,9 +112,10 @@ func (h *History) judgeShell(v View, unknown *term.Waiting) *Obstacle {
 	line := v.Line
 	touched := h.typed && !IsLogin(h.first) // beyond the answers to a login: the line may be any program's
 	atLogin := !h.typed && v.Shell.Name != ""
+	sign := signed(line)
+	nested := isNested(line) || sign
 	switch {
-	case touched && line != h.first && !nestedShell.MatchString(line) && shellPrompt.MatchString(line) &&
-		!devicePrompt.MatchString(line):
+	case touched && line != h.first && !nested && shellPrompt.MatchString(line) && !isDevice(line):
 		return &Obstacle{
 			Waiting: unknown,
 			What: fmt.Sprintf(
@@ -98,17 +124,61 @@ func (h *History) judgeShell(v View, unknown *term.Waiting) *Obstacle {
 			Reason:  term.ReasonUnsurePrompt,
 			Passing: true,
 		}
-	case devicePrompt.MatchString(line) && !shellVersion.MatchString(line) && !atLogin:
+	case isDevice(line) && !atLogin:
 		return &Obstacle{
 			Waiting: &term.Waiting{Kind: Command, Text: line},
 			What:    fmt.Sprintf("the last line %q looks like a network device's prompt", line),
 			Reason:  term.ReasonDevicePrompt,
 		}
-	case !shellPrompt.MatchString(line) || percentage.MatchString(line):
+	case !shellPrompt.MatchString(line) && !sign || percentage.MatchString(line):
 		if w := Asks(line); w != nil {
 			unknown = w
 		}
-		return &Obstacle{Waiting: unknown, What: fmt.Sprintf("the last line %q is no prompt", line), Passing: true}
+		return &Obstacle{
+			Waiting: unknown, What: fmt.Sprintf("the last line %q is no prompt", line), Reason: term.ReasonNoPrompt,
+			Passing: true,
+		}
+	case sign && line != h.first && (touched || !shellPrompt.MatchString(line)):
+		return &Obstacle{
+			Waiting: unknown,
+			What:    fmt.Sprintf("the last line %q does not rest", line),
+			Reason:  term.ReasonNoPrompt,
+			Passing: true,
+			Until:   signQuiet,
+		}
 	}
 	return nil
+}
+
+// AtShell reports whether the last line, below a command that runs, is the prompt of a shell that the command has
+// started. The programs in front are believed, where they can be seen.
+func (h *History) AtShell(v View) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v.Marked = true
+	switch {
+	case v.Front.Reads == term.No:
+		return false
+	case h.proven(v):
+		return true
+	}
+	return (isNested(v.Line) || signed(v.Line)) && !percentage.MatchString(v.Line)
+}
+
+// Designed reports whether a line has the looks of a prompt by a sign beyond ASCII alone, which some reports have too.
+func Designed(line string) bool { return !isNested(line) && signed(line) }
+
+// proven reports whether more than the looks of the last line shows that a shell is at its prompt: its own marks, or
+// the programs in front of the terminal. A shell that reads a half-typed line, an answer, or the rest of a command is
+// not. Requires h.mu.
+func (h *History) proven(v View) bool {
+	switch w := Waits(v.Line, v.Pagers); {
+	case h.half, strings.TrimSpace(v.Line) == "", !v.Marked:
+		return false
+	case w != nil && !isContinuation(v.Line), Asks(v.Line) != nil:
+		return false
+	case v.AtPrompt && v.Prompts > h.marks:
+		return true
+	}
+	return v.Front.Edits && shell.Named(v.Front.Program).Class.TakesMarker() && !isContinuation(v.Line)
 }

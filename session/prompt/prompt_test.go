@@ -88,7 +88,7 @@ func TestDevicePrompt(t *testing.T) {
 		"r1>": true, "r1#": true, "r1(config-if)#": true, "<HUAWEI>": true, "[~HUAWEI]": true, "sw-1.lab/0>": true, "RP/0/0#": true,
 		"bash-5.2# ": false, "sh-5.1#": false, "bash-5.2$ ": false, "~ # ": false, "me@host:~$ ": false, "$ ": false, "# ": false,
 	} {
-		if got := devicePrompt.MatchString(line) && !shellVersion.MatchString(line); got != device {
+		if got := isDevice(line); got != device {
 			t.Errorf("%q: device %v", line, got)
 		}
 	}

@@ -15,10 +15,17 @@ var tail = regexp.MustCompile(`[$#%>\]❯➜»] ?$`)
 // tailSigns are the characters that prompts end in, but for the bracket.
 const tailSigns = "$#%>❯➜»"
 
+// endsLikePrompt reports whether a line ends, or begins, as prompts do.
+func endsLikePrompt(line string) bool { return tail.MatchString(line) || signed(line) }
+
 // SameStem reports whether two lines are prompts of the same far side: they end like prompts and begin with the same
 // name, as in r1>, r1# and r1(config)#, or user@host:~$ and user@host:/tmp$. A prompt with text typed after it does
 // not count, nor does text that ends in a percentage.
 func SameStem(a, b string) bool {
+	if sign := leadingSign(a); sign != "" && sign == leadingSign(b) {
+		return true
+	}
+	a, b = clock.ReplaceAllString(a, ""), clock.ReplaceAllString(b, "")
 	if !tail.MatchString(a) || !tail.MatchString(b) || tails(a) != tails(b) {
 		return false
 	}

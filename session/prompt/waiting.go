@@ -53,15 +53,20 @@ var devicePrompt = regexp.MustCompile(
 	`^(?:<[\w.\-@/:]{1,64}>|\[[~*]{0,2}[\w.\-@/:]{1,64}\]|[\w.\-/]{2,64}(?:\([^()\r\n]{1,40}\))?[>#]) ?$`,
 )
 
-// shellVersion is the prompt of a shell without start-up files, as bash-5.2#, which is no device's.
-var shellVersion = regexp.MustCompile(`^-?[a-z]*sh-\d[\w.]*[#$] ?$`)
-
 // nestedShell matches the prompt of an unknown shell that was started in the terminal: user@host with a directory, a
 // directory alone, a shell's name and version, or a bare sign. Programs and devices have prompts of the other forms,
 // so a marker is typed at none of those.
 var nestedShell = regexp.MustCompile(
-	`^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[: ][~/][^$#%>]*[$#%]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#%]|-?[a-z]*sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]|[A-Za-z][\w.-]*%|[$#%]) ?$`,
+	`^(?:\([\w.-]+\) )?(?:(?:[\w.-]+|I have no name!)@[\w.-]+[: ][~/][^$#%>]*[$#%]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#%]|-?[a-z]*sh-\d[\w.]*[#$]|[~/][^ $#>]* ?[$#]|[A-Za-z][\w.-]*%|[$#%]) ?$`,
 )
+
+// isDevice reports whether a line looks like a device's prompt and not like a shell's, as bash-5.2# and /usr# do.
+func isDevice(line string) bool {
+	return devicePrompt.MatchString(line) && !isNested(line)
+}
+
+// isNested reports whether a line is the prompt of some shell, perhaps with the time of day.
+func isNested(line string) bool { return nestedShell.MatchString(clock.ReplaceAllString(line, "")) }
 
 // Waits returns the question that the last line seems to ask, or nil.
 func Waits(line string, pagers []*regexp.Regexp) *term.Waiting {

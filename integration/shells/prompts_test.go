@@ -1,0 +1,267 @@
+package shells
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/internal/lab"
+	"ptyctl/ptyx"
+	"ptyctl/session"
+	"ptyctl/session/prompt"
+	"ptyctl/term"
+)
+
+// patient is how long a command at a prompt may take; it bounds a hang.
+const patient = 10 * time.Second
+
+// A promptRow is a shell with a prompt that people use.
+type promptRow struct {
+	name   string
+	argv   []string
+	file   string // of its configuration, in its home
+	config string
+	env    string // further variables, NAME=value, separated by blanks
+	always bool   // part of the normal run; the others need the build tag long
+}
+
+// promptRows are the prompts. In each, commands must run, also after something was typed, in a nested shell and after it.
+var promptRows = []promptRow{
+	{"bash, Debian", bashWith, ".rc", `PS1='\u@\h:\w\$ '`, "", true},
+	{"bash, Red Hat", bashWith, ".rc", `PS1='[\u@\h \W]\$ '`, "", false},
+	{"bash without configuration", []string{"bash", "--norc"}, "", "", "", false},
+	{"bash, venv", bashWith, ".rc", `PS1='(venv) \u@\h:\w\$ '`, "", false},
+	{"bash, time", bashWith, ".rc", `PS1='[\t] \u@\h:\w\$ '`, "", true},
+	{"bash, git", bashWith, ".rc", `PS1='\u@\h:\w (main)\$ '`, "", false},
+	{"bash, Kali", bashWith, ".rc", `PS1='┌──(\u㉿\h)-[\w]\n└─\$ '`, "", false},
+	{"bash, two lines", bashWith, ".rc", `PS1='\n╭─\u@\h \w\n╰─ '`, "", false},
+	{"bash, lambda", bashWith, ".rc", `PS1='λ '`, "", true},
+	{"bash, triangle", bashWith, ".rc", `PS1='\w ▶ '`, "", false},
+	{"bash, single quote", bashWith, ".rc", `PS1='› '`, "", false},
+	{"bash, emoji", bashWith, ".rc", `PS1='🚀 '`, "", true},
+	{"bash, starship", bashWith, ".rc", `PS1='\n\w via 🐍 v3.11 \n❯ '`, "", false},
+	{"bash, marks", bashWith, ".rc", `PS0='\e]133;C\a' PS1='\[\e]133;D\a\e]133;A\a\]go on, \u: \[\e]133;B\a\]'`, "", true},
+	{"bash, title by a DEBUG trap", bashWith, ".rc", `PS1='\w\$ '; trap 'printf "\033]0;%s\007" "$BASH_COMMAND"' DEBUG`, "", true},
+	{"bash, the sign alone", bashWith, ".rc", `PS1='> '`, "", false},
+	{"zsh without configuration", []string{"zsh", "-f"}, "", "", "", false},
+	{"zsh, macOS", []string{"zsh"}, ".zshrc", `PROMPT='%n@%m %1~ %# '`, "", false},
+	{"zsh, oh-my-zsh", []string{"zsh"}, ".zshrc", `PROMPT='%{%F{green}%}➜%{%f%}  %c git:(main) ✗ '`, "", true},
+	{"zsh, oh-my-zsh, clean", []string{"zsh"}, ".zshrc", `PROMPT='➜  %c '`, "", false},
+	{"zsh, agnoster", []string{"zsh"}, ".zshrc", "PROMPT=$' %n@%m \ue0b0 %~ \ue0b0 '", "", false},
+	{"zsh, right prompt", []string{"zsh"}, ".zshrc", `PROMPT='%~ ❯ ' RPROMPT='%D{%H:%M:%S} %n'`, "", true},
+	{"zsh, box and right prompt", []string{"zsh"}, ".zshrc", "PROMPT=$'╭─%n %~\\n╰─ ' RPROMPT='─╯'", "", false},
+	{"fish", []string{"fish"}, ".config/fish/config.fish", `set fish_greeting`, "", true},
+	{"fish, right prompt", []string{"fish"}, ".config/fish/config.fish", "set fish_greeting\nfunction fish_right_prompt\n date '+%T'\nend", "", false},
+	{"tcsh", []string{"tcsh"}, ".tcshrc", `set prompt='%m:%~%# '`, "", false},
+	{"tcsh, right prompt", []string{"tcsh"}, ".tcshrc", `set prompt='%n@%m %~ %# '; set rprompt='%P'`, "", false},
+	{"dash", []string{"dash"}, "", "", `PS1=$\ `, false},
+	{"ksh93", []string{"ksh93"}, ".kshrc", `PS1='$PWD \$ '`, "ENV=.kshrc", false},
+	{"mksh", []string{"mksh"}, ".mkshrc", `PS1='$PWD $ '`, "ENV=.mkshrc", false},
+	{"busybox ash", []string{"busybox", "ash"}, ".ashrc", `PS1='\w \$ '`, "ENV=.ashrc", false},
+}
+
+var bashWith = []string{"bash", "--rcfile", ".rc", "-i"}
+
+// A farTerminal hides what only a terminal of this machine has, and answers the question for the login shell, as SSH
+// servers do.
+type farTerminal struct {
+	term.Transport
+	shell string
+}
+
+func (f farTerminal) Exec(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+	_, err := io.WriteString(stdout, "/bin/"+f.shell+"\n")
+	return term.Exit{Known: true}, err
+}
+
+// open starts the shell and waits for its prompt.
+func (p promptRow) open(t *testing.T, far bool) *session.Session {
+	t.Helper()
+	home := t.TempDir()
+	if p.file != "" {
+		file := filepath.Join(home, p.file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(p.config+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []term.EnvVar{
+		{Name: "HOME", Value: home}, {Name: "ZDOTDIR", Value: home}, {Name: "LANG", Value: "C.UTF-8"}, {Name: "HISTFILE", Value: "/dev/null"},
+	}
+	if name, value, ok := strings.Cut(p.env, "="); ok {
+		value = strings.ReplaceAll(value, `\ `, " ")
+		if name == "ENV" {
+			value = filepath.Join(home, value)
+		}
+		env = append(env, term.EnvVar{Name: name, Value: value})
+	}
+	tr, err := ptyx.Host{}.Open(
+		context.Background(), term.Target{PTY: term.PTY{Cols: 100, Rows: 30}, Local: term.LocalOptions{Argv: p.argv, Dir: home, Env: env}}, nil, nil,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if far {
+		tr = farTerminal{tr, p.argv[0]}
+		if p.argv[0] == "busybox" {
+			tr = farTerminal{tr, "ash"}
+		}
+	}
+	o := session.Options{PTY: term.PTY{Cols: 100, Rows: 30}}
+	if p.argv[0] == "busybox" {
+		o.Expect.Class = session.ClassPosix
+	}
+	s := session.New(tr, o)
+	t.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
+	settle(t, s)
+	return s
+}
+
+// settle waits until the terminal rests.
+func settle(t *testing.T, s *session.Session) {
+	t.Helper()
+	s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 700 * time.Millisecond, Timeout: patient})
+}
+
+// TestPrompts runs commands at prompts as people have them: at once, after something was typed, in a shell that a
+// command starts, and behind it; and a command that asks.
+func TestPrompts(t *testing.T) {
+	for _, p := range promptRows {
+		if !p.always && !allPrompts {
+			continue
+		}
+		for _, far := range []bool{true, false} {
+			t.Run(p.name+map[bool]string{true: ", far", false: ", here"}[far], func(t *testing.T) {
+				t.Parallel()
+				runAtPrompt(t, p.open(t, far), p)
+			})
+		}
+	}
+}
+
+func runAtPrompt(t *testing.T, s *session.Session, p promptRow) {
+	t.Logf("prompt %q", s.LastLine())
+	// exec runs a command and wants its output.
+	exec := func(when, command, want string) {
+		t.Helper()
+		r, err := s.Exec(t.Context(), session.ExecRequest{Command: command, Lane: session.LaneTerminal, Timeout: patient})
+		if err != nil {
+			t.Fatalf("%s, %q: %v; the last line is %q", when, command, err, s.LastLine())
+		}
+		text, _ := s.CleanText(r.Stdout.Bytes())
+		if bytes.Contains(r.Stdout.Bytes(), []byte("PTYCTL")) {
+			t.Errorf("%s, %q: the output %q holds the marker", when, command, r.Stdout.Bytes())
+		}
+		if got := string(text); got != want || !r.Exit.Known || r.Exit.Code != 0 {
+			t.Errorf("%s, %q: output %q, exit %+v (%s), waiting for %+v; want %q", when, command, got, r.Exit, r.ExitReason, r.WaitingFor, want)
+		}
+	}
+	write := func(text string) {
+		t.Helper()
+		if _, err := s.Write(t.Context(), []byte(text), session.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, s)
+	}
+	exec("at first", "echo one", "one\n")
+	exec("again", "cd /tmp; pwd", "/tmp\n")
+	if strings.Contains(p.name, "the sign alone") { // the same as its continuation line: refused once something is typed
+		write("cd /usr\r")
+		wantRefusal(t, s, `"^> $"`)
+		return
+	}
+	settle(t, s)
+	write("cd /usr\r")
+	exec("after typing", "pwd", "/usr\n")
+
+	r, err := s.Exec(t.Context(), session.ExecRequest{
+		Command: `sh -c 'printf "Name: "; read x; echo "[$x]"'`, Lane: session.LaneTerminal, Timeout: patient,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.WaitingFor == nil || r.WaitingFor.Text != "Name: " || r.Done != session.DoneRunning {
+		t.Fatalf("a question: %+v waits for %+v", r, r.WaitingFor)
+	}
+	write("bob\r")
+	if r, err = s.ContinueExec(t.Context(), r.ID, session.ContinueRequest{Wait: patient}); err != nil || !r.Exit.Known {
+		t.Fatalf("answered: %+v, %v", r, err)
+	}
+
+	r, err = s.Exec(t.Context(), session.ExecRequest{
+		Command: "env PS1='me@nest:\\w\\$ ' bash --norc", Lane: session.LaneTerminal, Timeout: patient,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.WaitingFor == nil || r.WaitingFor.Kind != prompt.Command || r.Done != session.DoneRunning {
+		t.Fatalf("a nested shell: %s, waiting for %+v, output %q", r.Done, r.WaitingFor, r.Stdout.Bytes())
+	}
+	exec("nested", "echo $BASH_SUBSHELL two", "0 two\n")
+	exec("nested, again", "cd /; pwd", "/\n")
+	write("exit\r")
+	exec("back", "pwd", "/usr\n")
+}
+
+// wantRefusal wants a command to be refused with advice that names a pattern.
+func wantRefusal(t *testing.T, s *session.Session, pattern string) {
+	t.Helper()
+	e := lab.WantTerminalRefusal(t, s, session.ExecRequest{Command: "echo no", Timeout: patient}, term.Busy)
+	if e != nil && !strings.Contains(e.Message(), pattern) {
+		t.Errorf("the refusal %q does not name %s", e.Message(), pattern)
+	}
+}
+
+// TestNoPrompts refuses commands where a shell or a program asks for the rest of an input, however it looks.
+func TestNoPrompts(t *testing.T) {
+	for _, tt := range []struct{ name, typed, pattern string }{
+		{"an open quote", "echo 'a\r", `"^> $"`},
+		{"a loop", "for i in 1 2\r", `"^> $"`},
+		{"node", "node -i\r", `"^> $"`},
+		{"python", "python3 -q\r", `"^>>> $"`},
+		{"a half-typed line", "echo not finished", `"finished$"`},
+		{"a half-typed line, the cursor at its start", "echo not finished\x01", `"finished$"`},
+		{"a question of the shell", "read -e -p 'Which one? ' x\r", `"[?] $"`},
+	} {
+		for _, far := range []bool{true, false} {
+			t.Run(tt.name+map[bool]string{true: ", far", false: ", here"}[far], func(t *testing.T) {
+				t.Parallel()
+				row := promptRow{argv: bashWith, file: ".rc", config: `PS1='λ '`}
+				s := row.open(t, far)
+				lab.TypeUntil(t, s, tt.typed, `[>?d]`)
+				settle(t, s)
+				wantRefusal(t, s, tt.pattern)
+			})
+		}
+	}
+}
+
+// TestScreenLeftOn kills a full-screen program. Its screen stays on, and a command is refused with the advice that
+// helps; where the programs in front can be seen, it runs.
+func TestScreenLeftOn(t *testing.T) {
+	for _, far := range []bool{true, false} {
+		t.Run(map[bool]string{true: "far", false: "here"}[far], func(t *testing.T) {
+			t.Parallel()
+			row := promptRow{argv: bashWith, file: ".rc", config: `PS1='\u@\h:\w\$ '`}
+			s := row.open(t, far)
+			lab.TypeUntil(t, s, "sh -c 'printf \"\\033[?1049h\"; kill -9 $$'\r", `(?s)\x1b\[\?1049h.*[$#] `)
+			settle(t, s)
+			if far {
+				wantRefusal(t, s, "reset")
+				lab.TypeUntil(t, s, "reset\r", `\x1bc`)
+				settle(t, s)
+			}
+			r, err := s.Exec(t.Context(), session.ExecRequest{Command: "echo back", Lane: session.LaneTerminal, Timeout: patient})
+			if err != nil || string(r.Stdout.Bytes()) != "back\n" {
+				t.Errorf("after the screen was left on: %q, %v", r.Stdout.Bytes(), err)
+			}
+		})
+	}
+}
