@@ -42,7 +42,8 @@
 //   - prompt: the question or prompt at which a terminal waits, judged by its last line and the earlier input.
 //     [ExecResult].WaitingFor has one of its kinds.
 //   - redact: a stream without the echo of secrets.
-//   - output: what a command has written, and the search for what a reader waits for.
+//   - match: the pattern that a reader waits for, found in the stream, without the echo of what was typed.
+//   - output: what a command has written, and the question that a reader waits for.
 //   - access: who may act on a session, and the record of each action.
 //   - transfer: the files of this machine and of the far side.
 //   - lane: commands typed into a terminal, behind a small interface.

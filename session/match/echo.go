@@ -14,8 +14,8 @@ const (
 	// stands before it.
 	longEcho = 4
 
-	// somePart is how many characters of a line that does not fit into a row are enough to know it by: line editors scroll
-	// such a line, or show it row by row.
+	// somePart is how many characters at the end of a row are enough to know the line by, if that does not fit into one row:
+	// line editors scroll such a line, or show it row by row.
 	somePart = 12
 )
 
@@ -80,6 +80,7 @@ type echoes struct {
 	before   string
 	isPrompt func(string) bool
 	lines    []expected
+	least    int // characters in the first row of a line that does not fit into one
 }
 
 type expected struct {
@@ -91,7 +92,7 @@ type expected struct {
 
 // newEchoes expects e in a terminal of so many columns; 0: unknown.
 func newEchoes(e Echo, cols int, isPrompt func(string) bool) *echoes {
-	x := &echoes{before: e.before, isPrompt: isPrompt}
+	x := &echoes{before: e.before, isPrompt: isPrompt, least: max(somePart, cols*2/5)}
 	for _, l := range e.lines {
 		x.lines = append(x.lines, expected{key: l, wide: 2*(len(e.before)+len(l)) > cols})
 	}
@@ -130,7 +131,10 @@ func (x *echoes) row(squeezed string, l *expected) bool {
 	if squeezed = scrolled(squeezed); !l.wide || l.shown || squeezed == "" {
 		return false
 	}
-	return strings.Contains(x.before+l.key, squeezed) && (l.begun || len(squeezed) >= somePart) ||
+	if !l.begun && len(squeezed) < x.least { // short output may repeat a word of the line
+		return false
+	}
+	return strings.Contains(x.before+l.key, squeezed) ||
 		len(squeezed) >= somePart && strings.HasSuffix(l.key, squeezed[len(squeezed)-somePart:])
 }
 

@@ -38,6 +38,8 @@ func TestEchoDoesNotMatch(t *testing.T) {
 		{"erased while it was typed", "$ ", "echo xx\x7f\x7fREADY\r", "echo xx\b \b\b \bREADY\r\nREADY\r\n", `READY`,
 			"echo xx\b \b\b \bREADY\r\nREADY"},
 		{"its line end", "$ ", "echo READY\r", "echo READY\r\nREADY\r\n", `\nREADY`, "echo READY\r\nREADY"},
+		{"a long line, with no echo", "", "curl http://localhost:8080/health; echo deployment-finished\r", "ok\r\ndeployment-finished\r\n",
+			`finished`, "ok\r\ndeployment-finished"},
 		{"output before the echo", "$ ", "ls\r", "READY\r\n$ ls\r\n", `READY`, "READY"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
