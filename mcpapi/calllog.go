@@ -67,6 +67,7 @@ func logCall(
 ) {
 	attrs := []slog.Attr{slog.Any("request", id), slog.String("tool", tool)}
 	add := func(key, value string) {
+		// Absent members are left out, so that a line stays short enough to be read.
 		if value != "" {
 			attrs = append(attrs, slog.String(key, value[:min(len(value), maxLogged)]))
 		}

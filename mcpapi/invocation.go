@@ -20,7 +20,7 @@ type request struct {
 	trip      mcp.MultiRoundTripParams // the answer to a question that was the result of this call
 }
 
-// An invocation is a call, and what the server needs to answer it.
+// An invocation is a call, with the parts of the server that answer it.
 type invocation struct {
 	toolset.Call
 	s *api
@@ -36,18 +36,22 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.Cal
 	if err != nil {
 		return s.failed(ctx, t.set, err)
 	}
+	// Ends with the call: a notification about a call that has its result would confuse the client.
 	defer c.Report(ctx, s.srv, r.progress)()
 	var v any
 	var question *mcp.CallToolResult
 	switch asks := t.set.Asks(); {
+	// The action has run up to its question, and must not run once more: Resume goes on from there.
 	case r.trip.RequestState != "" && asks:
 		v, question, err = s.questions.Resume(ctx, &c.Call, c, r.trip)
 	default:
 		v, err = c.Once(ctx)
+		// Only after a refusal: a person is not asked about an action that the rules allow.
 		if err != nil && asks {
 			v, question, err = s.questions.Consent(ctx, &c.Call, c, err)
 		}
 	}
+	// After the consent, because without it there is no login to ask about.
 	if err == nil && question == nil && c.Opening() != nil {
 		v, question, err = s.questions.Login(ctx, &c.Call, v)
 	}
@@ -84,6 +88,7 @@ func (c *invocation) outcome(ctx context.Context, v any, err error) (*mcp.CallTo
 
 // failed makes the result of a failure, in the form of a set of tools.
 func (s *api) failed(ctx context.Context, set *toolset.Set, err error) (*mcp.CallToolResult, error) {
+	// The sets of other programs have a form of their own for failures, which their clients know.
 	if set.Fail == nil {
 		return s.results.Failure(ctx, err)
 	}
@@ -95,6 +100,7 @@ func (s *api) failed(ctx context.Context, set *toolset.Set, err error) (*mcp.Cal
 
 // Once runs the call's action, or returns the result of an earlier call with the same request_id.
 func (c *invocation) Once(ctx context.Context) (any, error) {
+	// Read from the raw arguments: a retry is recognised before its arguments are checked once more.
 	id := c.Text("request_id")
 	if id == "" || !c.t.Takes("request_id") {
 		return c.do(ctx)

@@ -63,6 +63,7 @@ func (r *replays) do(
 	arguments []byte,
 	f func(context.Context) (any, error),
 ) (any, error) {
+	// A keyed hash replaces the arguments, which may hold a password and would be kept for minutes.
 	mac := hmac.New(sha256.New, r.key[:])
 	mac.Write(arguments)
 	var sum [sha256.Size]byte
@@ -85,6 +86,7 @@ func (r *replays) do(
 	} else {
 		r.mu.Unlock()
 	}
+	// Without this check a reused id would return the result of another action, as if it had been done.
 	if p.arguments != sum {
 		return nil, &term.Error{
 			Kind:  term.InvalidArgument,

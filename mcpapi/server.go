@@ -51,10 +51,13 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	setDefault(&o.Version, "dev")
 	setDefault(&o.Transport, "stdio")
+	// The common clients give up on a call after a minute.
 	setDefault(&o.MaxWait, 50*time.Second)
 	setDefault(&o.ReadTimeout, 2*time.Second)
 	setDefault(&o.ExecTimeout, time.Minute)
 	setDefault(&o.MaxConnectTimeout, 2*time.Minute)
+	// A command may run for a day, over many calls; without an end a forgotten one would hold its channel for
+	// good.
 	setDefault(&o.MaxExecTimeout, 24*time.Hour)
 	setDefault(&o.MaxReadBytes, 1<<20)
 	setDefault(&o.MaxFileRead, 1<<20)
@@ -139,6 +142,7 @@ func NewServer(o Options) *Server {
 		server.WithResourceCapabilities(o.Watch != nil, o.Watch != nil),
 		server.WithTitle("ptyctl terminals"),
 		server.WithInstructions(strings.Join(slices.DeleteFunc(guide, func(g string) bool { return g == "" }), "\n\n")),
+		// The tools stay the same while the server runs, so that there is no change to announce.
 		server.WithToolCapabilities(false),
 		server.WithToolFilter(s.forClient),
 	)
@@ -148,6 +152,7 @@ func NewServer(o Options) *Server {
 			srv.AddTool(s.declare(set, t.Tool), s.handler(set, t))
 			s.tools[t.Name] = calledTool{set, t}
 			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles
+			// Made once and not for each list: a list is asked for by every client that starts.
 			if r := t.ForReading(); r != nil {
 				s.reading[t.Name] = s.declare(set, r)
 			}
@@ -214,6 +219,7 @@ func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res
 	list := []mcp.Tool{}
 	for _, full := range result.Tools {
 		if t, ok := s.reading[full.Name]; ok {
+			// Taken off for a client without structured content by forClient, which ran before.
 			if full.RawOutputSchema == nil {
 				t.RawOutputSchema = nil
 			}
@@ -226,6 +232,8 @@ func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res
 // forPlace hides, in the same way, tools for places that the caller may not reach: programs on this machine, and
 // ptyctl_fs if the caller may use no files, here or on other hosts.
 func (s *api) forPlace(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	// By transport, because a program of this machine runs as the user of ptyctl: an HTTP client may be
+	// whichever program has the token.
 	programs := slices.Contains(s.o.Local, s.shared.TransportOf(ctx))
 	here, far := s.m.OffersFiles()
 	files := far || here && programs

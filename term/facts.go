@@ -59,7 +59,7 @@ type TakenOver struct {
 	Typed int64  // bytes that others have typed since then
 }
 
-// A PartialWrite is what a failed write has written before (any kind).
+// A PartialWrite counts the bytes that a failed write has written before (any kind).
 type PartialWrite struct{ Written int }
 
 // A DeviceOwner is the process on this machine that has the session of a console device (Locked).

@@ -53,12 +53,12 @@ var byReason = map[term.Reason]string{
 // openInstead is advice that several reasons share.
 const openInstead = "use ptyctl open, and type there"
 
-// byKind has what to do about an error whose reason and message do not say it.
+// byKind has the next step after an error where its reason and message name none.
 var byKind = map[term.Kind]string{
 	term.PolicyDenied: "ptyctl policy show says where each rule is",
 }
 
-// flags has the flag of each part of a request, or what stands for it on the command line.
+// flags has the flag of each part of a request, or its place on the command line.
 var flags = map[term.Field]string{
 	term.FieldHost:          "HOST",
 	term.FieldPort:          "-p",

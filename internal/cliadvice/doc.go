@@ -1,5 +1,5 @@
-// Package cliadvice has the words of the command line for the engine's errors: what a person at a shell can do about
-// each reason, in flags and commands of ptyctl. It is the counterpart of mcpapi/advice.go, which speaks to agents.
+// Package cliadvice has the words of the command line for the engine's errors: the next step of a person at a shell, by
+// reason, in flags and commands of ptyctl. It is the counterpart of mcpapi/wire/advice.go, which speaks to agents.
 //
 //	text := cliadvice.Message(e) // "alice@web1: no host key is on record ...; ... give --host-key ask"
 //

@@ -55,9 +55,9 @@ type login struct {
 	opening *toolset.Opening
 }
 
-// Login asks the person at the client the questions of the session that c opens. It returns what the result of the
-// call is to show: v, the call's own value, if the operator does not allow questions or the client cannot ask. Where
-// the client must be asked through the call's result, it returns that.
+// Login asks the person at the client the questions of the session that c opens. It returns the value that the
+// result of the call shows: v, the call's own value, if the operator does not allow questions or the client
+// cannot ask. Where the client must be asked through the call's result, it returns that.
 func (q *Questions) Login(ctx context.Context, c *toolset.Call, v any) (any, *mcp.CallToolResult, error) {
 	l := &login{q, c, c.Opening()}
 	switch {
@@ -79,6 +79,7 @@ func (l *login) askNow(ctx context.Context) (any, error) {
 			break
 		}
 		form, ok := l.q.form(acting, a)
+		// Left to the caller from here on: a person who has dismissed one question wants no other.
 		if !ok || !l.request(acting, a, form) {
 			break
 		}
@@ -92,6 +93,7 @@ func (l *login) askNow(ctx context.Context) (any, error) {
 // request asks the client one question, and stops when another caller answers it. It reports whether the question is
 // answered, by the person or by that caller.
 func (l *login) request(ctx context.Context, a *session.Asking, form mcp.ElicitationParams) bool {
+	// The person has as long as the call may wait; afterwards the question is the caller's.
 	waiting, stop := context.WithTimeout(ctx, l.call.Left())
 	defer stop()
 	over := make(chan struct{})
@@ -106,6 +108,7 @@ func (l *login) request(ctx context.Context, a *session.Asking, form mcp.Elicita
 	defer func() { stop(); <-over }()
 	srv := l.q.Client
 	res, err := srv.RequestElicitation(waiting, mcp.ElicitationRequest{Params: form})
+	// The client's own error says only that nothing was answered, as the question itself shows.
 	if err == nil && l.answer(ctx, a, form, &res.ElicitationResponse) {
 		select {
 		case <-a.Over(): // a page may take its time
@@ -144,12 +147,14 @@ func (l *login) question(ctx context.Context) *mcp.CallToolResult {
 	})
 }
 
-// Resume continues a call that had a question as its result, now that the client has the answer. It returns what the
-// result is to show, or the next question.
+// Resume continues a call that had a question as its result, now that the client has the answer. It returns
+// the value that the result shows, or the next question.
 func (q *Questions) Resume(
 	ctx context.Context, c *toolset.Call, again Runner, trip mcp.MultiRoundTripParams,
 ) (any, *mcp.CallToolResult, error) {
 	p, ok := q.asked.take(trip.RequestState)
+	// The state is the client's to send back, and so is no proof: the call must be the same one, by the same
+	// caller.
 	if !ok || p.call != q.asked.fingerprint(c) || !p.by(term.ActorFrom(c.Acting(ctx, ""))) {
 		return nil, nil, &term.Error{
 			Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: "requestState"}},
@@ -165,6 +170,7 @@ func (q *Questions) Resume(
 		v, err := q.decided(ctx, again, *p.consent, p.refusal, answer)
 		return v, nil, err
 	}
+	// Collected before the question came; their result was never sent.
 	for _, w := range p.notes {
 		c.Warn(w)
 	}
@@ -176,6 +182,7 @@ func (l *login) resume(
 	ctx context.Context, p *pendingAnswer, answer *mcp.ElicitationResponse,
 ) (any, *mcp.CallToolResult, error) {
 	acting := l.call.Actor(ctx)
+	// A client may call again without an answer, for example if the person has closed the form.
 	if answer != nil && l.answer(acting, p.asking, p.form, answer) {
 		timer := time.NewTimer(l.call.Left())
 		defer timer.Stop()
@@ -229,6 +236,7 @@ func (l *login) answer(
 	hostKey := a.Prompt().Kind == term.PromptHostKey
 	var err error
 	switch {
+	// No to a host key is an answer that the login understands. To a password it is not, so the login ends.
 	case res.Action == mcp.ElicitationResponseActionDecline && hostKey:
 		err = a.Answer(ctx, []byte("no"))
 	case res.Action == mcp.ElicitationResponseActionDecline:
@@ -237,6 +245,7 @@ func (l *login) answer(
 		return false
 	case form.Mode == mcp.ElicitationModeURL: // the person will answer there
 	default:
+		// The content comes from the client, and need not follow the schema it was given.
 		text, ok := answerIn(res.Content, hostKey)
 		if !ok {
 			l.call.Warn("the client's answer to the question did not have the form asked for")

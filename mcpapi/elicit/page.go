@@ -60,11 +60,13 @@ func (p *Pages) open(ctx context.Context, a *session.Asking) (address string, er
 	if p.closed {
 		return "", errPagesClosed
 	}
+	// A number and not localhost: a name could lead elsewhere.
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
 	actor := term.ActorFrom(ctx)
+	// The audit log tells the person at the page from the client that asked for it.
 	actor.Transport = "page"
 	g := &page{asking: a, actor: actor, host: l.Addr().String(), path: "/" + rand.Text() + rand.Text(), form: rand.Text()}
 	srv := &http.Server{
@@ -72,6 +74,7 @@ func (p *Pages) open(ctx context.Context, a *session.Asking) (address string, er
 		ReadTimeout: pageTimeout, WriteTimeout: pageTimeout, MaxHeaderBytes: pageHeaders,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // it might quote a request
 	}
+	// One goroutine for each page, so that Close can wait for all of them.
 	p.running.Go(func() {
 		var serving sync.WaitGroup
 		serving.Go(func() { _ = srv.Serve(l) })
@@ -146,6 +149,7 @@ func (g *page) take(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := term.WithActor(r.Context(), g.actor)
+	// The page cancels the login as a client would: there is no third answer.
 	if sent.has("decline") {
 		err = g.asking.Decline(ctx)
 	} else {

@@ -108,7 +108,7 @@ func (w *answer) Write(p []byte) (int, error) {
 	return w.write(p)
 }
 
-// write is Write of what the client is to get.
+// write is Write of the bytes that the client gets.
 func (w *answer) write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,5 +6,5 @@
 // Guarantees:
 //
 //   - The transport alone says who a caller is; nothing in a message can.
-//   - Nobody can claim the identity of a person at a terminal without the proof that this person's client was given.
+//   - No caller can claim the identity of a person at a terminal without the proof that this person's client was given.
 package identity

@@ -32,6 +32,7 @@ import (
 // Declare completes a tool's table from the struct A of its arguments and the structs of its results. It panics if they
 // do not fit together: the program must not start with such a tool.
 func Declare[A any](t Tool, results ...any) *Tool {
+	// Reflection runs once for each tool, when the program starts; a call only follows the indexes found here.
 	t.args = reflect.TypeFor[A]()
 	t.Fields = argumentsOf(t.args, nil)
 	t.defaults = reflect.New(t.args).Elem()
@@ -60,6 +61,7 @@ func argumentsOf(s reflect.Type, show []string) (fields []Field) {
 			Default: tag.text("default"), Marks: tag.words("is"),
 		}
 		f.NonEmpty, f.Unlisted = f.Is("filled"), f.Is("unlisted") || show != nil && !slices.Contains(show, f.Name)
+		// An argument that one action needs belongs to that action alone unless its tag says otherwise.
 		if f.Actions == nil && !slices.Contains(f.Required, "*") {
 			f.Actions = f.Required
 		}
@@ -73,6 +75,7 @@ func argumentsOf(s reflect.Type, show []string) (fields []Field) {
 		if f.Kind == KindObject {
 			f.Fields = argumentsOf(of, tag.words("show"))
 		}
+		// Checked here, because it would fail only on machines with 32 bits.
 		if of.Kind() == reflect.Int && f.Max > math.MaxInt32 {
 			tag.panic("max is more than an int holds everywhere; use int64")
 		}
@@ -148,9 +151,11 @@ func addResults(fields []Field, s reflect.Type) []Field {
 			continue
 		}
 		f := Field{Name: tag.name(), About: tag.text("doc"), Kind: resultKind(sf.Type), after: tag.text("after")}
+		// A schema with a union of types makes some clients drop the tool.
 		if sf.Type.Kind() == reflect.Pointer && !strings.Contains(tag.text("json"), ",omit") {
 			tag.panic("it may be null, which the schema cannot say; do not list it")
 		}
+		// Two results of a tool share a member: one line of the schema serves both.
 		if slices.ContainsFunc(fields, func(old Field) bool { return old.Name == f.Name }) {
 			continue
 		}
@@ -168,6 +173,7 @@ func inOrder(fields []Field) []Field {
 		if f.after == "" {
 			continue
 		}
+		// The order is that in which a reader wants them, not that of the Go fields.
 		fields = slices.DeleteFunc(fields, func(old Field) bool { return old.Name == f.Name })
 		at := slices.IndexFunc(fields, func(old Field) bool { return old.Name == f.after })
 		if at < 0 {

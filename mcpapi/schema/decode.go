@@ -40,6 +40,7 @@ func (c *Checker) valid(raw json.RawMessage) error {
 // Decode is Table.decode of arguments that are split already.
 func (c *Checker) Decode(given []jsonrpc.Member) (any, error) {
 	in := reflect.New(c.t.args)
+	// A copy of the defaults: a value that the call gives replaces its own member alone.
 	in.Elem().Set(c.t.defaults)
 	if err := c.object("", c.t.Fields, given, in.Elem()); err != nil {
 		return nil, err
@@ -73,6 +74,7 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 	t := c.t
 	name := ""
 	for _, m := range given {
+		// The action is read before everything else, because it decides which of the other arguments exist.
 		if m.Name == "action" && json.Unmarshal(m.Value, &name) != nil {
 			return Action{}, c.Invalid("action", t.actionNames(), "action must be a string: one of %s", oneOf(t.actionNames()))
 		}
@@ -80,6 +82,7 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 	if a, ok := t.Action(name); ok {
 		return a, nil
 	}
+	// Missing and wrong are two errors: a model repairs them in different ways.
 	if name == "" {
 		return Action{}, c.Invalid("action", t.actionNames(), "action is missing; use one of %s", oneOf(t.actionNames()))
 	}
@@ -107,6 +110,7 @@ func (c *Checker) Fields() []string { return c.t.FieldsOf(c.action) }
 // Invalid returns an INVALID_ARGUMENT that names the field and shows a correct call, so that a model can repair its
 // call without another look at the schema.
 func (c *Checker) Invalid(field string, allowed []string, format string, args ...any) error {
+	// An example of some action is better than none where the action itself is wrong.
 	example := c.t.Actions[0].Example
 	if a, ok := c.t.Action(c.action); ok {
 		example = a.Example
@@ -124,6 +128,7 @@ func (c *Checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, e
 	if path != "" {
 		what = path
 	}
+	// Clients differ in how they call a tool without arguments: with {}, with null or without the member.
 	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
@@ -131,6 +136,8 @@ func (c *Checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, e
 		return nil, c.Invalid(path, nil, "%s must be a JSON object", what)
 	}
 	out := jsonrpc.Split(raw)
+	// JSON leaves open which of two members counts. A rule could judge one and the tool use the other, so
+	// neither does.
 	seen := make(map[string]bool, len(out))
 	for _, m := range out {
 		if seen[m.Name] {
@@ -147,6 +154,7 @@ func (c *Checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, e
 func (c *Checker) object(path string, fields []Field, given []jsonrpc.Member, into reflect.Value) error {
 	has := make([]bool, len(fields))
 	for _, m := range given {
+		// Absent, for clients that write every member of the schema.
 		if string(m.Value) == "null" {
 			continue
 		}
@@ -177,6 +185,7 @@ func (c *Checker) find(path string, fields []Field, name string) (int, error) {
 	if i >= 0 && fields[i].Takes(c.action) {
 		return i, nil
 	}
+	// The message lists them, because a model that guessed a name needs the right one and not another guess.
 	allowed := c.allowed(fields, path)
 	if i < 0 {
 		name = join(path, Shorten(name))
@@ -242,6 +251,7 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 		into.SetString(text)
 	case KindInteger:
 		n, ok := integer(raw)
+		// A number that is no whole one is reported with its bounds below.
 		if !ok && typeOf(raw) != "a number" {
 			return wrong("a whole number")
 		}
@@ -285,6 +295,7 @@ func (c *Checker) text(path string, f *Field, s string) (string, error) {
 		return "", c.Invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, Shorten(s), oneOf(f.Enum))
 	}
 	if f.NonEmpty && strings.TrimSpace(s) == "" {
+		// Models send empty strings for members that they do not want; the message says how to leave it out.
 		return "", c.Invalid(path, nil, "%s is empty; leave it out, or give a value", path)
 	}
 	return s, nil
@@ -292,6 +303,7 @@ func (c *Checker) text(path string, f *Field, s string) (string, error) {
 
 // bounds checks the range of a number; ok is false if it is not a whole number.
 func (c *Checker) bounds(path string, f *Field, n int64, ok bool) error {
+	// No field is unbounded: an int may have 32 bits, and no argument needs more without saying so.
 	limit := f.Max
 	if limit == 0 {
 		limit = math.MaxInt32

@@ -147,13 +147,16 @@ func (t *Tool) Description() string {
 func (t *Tool) ForReading() *Tool {
 	r := *t
 	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return !a.Reads })
+	// A tool without any action left is not listed at all: a model would try it in vain.
 	if len(r.Actions) == 0 {
 		return nil
 	}
 	r.About = t.Reading
+	// An argument of actions that are gone would be refused, so it is not shown either.
 	r.Fields = slices.DeleteFunc(slices.Clone(t.Fields), func(f Field) bool {
 		return !slices.ContainsFunc(r.Actions, func(a Action) bool { return f.Takes(a.Name) })
 	})
+	// Many clients ask no person before a read-only tool, and here nothing else is left of it.
 	r.Hints = Hints{ReadOnly: true, Idempotent: true, OpenWorld: t.Hints.OpenWorld}
 	return &r
 }

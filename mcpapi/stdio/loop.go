@@ -80,6 +80,7 @@ func (l *loop) request(m rpcMessage) {
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	c := &pending{msg: m, cancel: cancel}
 	initialize := *m.Method == string(mcp.MethodInitialize)
+	// In order with what follows: a client may send its next message before it has the answer to these.
 	inline := initialize || *m.Method == string(mcp.MethodPing)
 	if bad := l.admit(c, inline); bad != nil {
 		cancel(nil)
@@ -90,6 +91,8 @@ func (l *loop) request(m rpcMessage) {
 		defer l.finish(c)
 		var slot mcpgo.ErrorSlot
 		answer := l.handle(l.srv.WithContext(mcpgo.WithErrorSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
+		// The answer is made even if the request was cancelled meanwhile: whether it was can change until the
+		// last moment.
 		if l.claim(c) {
 			line := l.encode(m.ID, slot.Answer(answer))
 			if *m.Method == string(mcp.MethodResourcesRead) {

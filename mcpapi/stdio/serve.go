@@ -135,9 +135,11 @@ func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, 
 		}
 		cancelAll(cause)
 		if !l.waitIdle(grace, nil, nil) {
+			// Answered in its place, so that a client which still reads does not wait for it.
 			last = l.abandon()
 		}
 	}
+	// Only after every handler: their messages must come before the end of the output.
 	written := w.close(last)
 	if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {
 		<-read

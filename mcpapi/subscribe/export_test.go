@@ -3,7 +3,8 @@ package subscribe
 // GatherState is how long changes of a session's state are gathered.
 const GatherState = gatherState
 
-// Kept returns what a Watch of one server keeps: the changed sessions, the watchers, and whether any client watches.
+// Kept returns the state that a Watch of one server keeps: the changed sessions, the watchers, and whether any
+// client watches.
 func Kept(w *Watch) (changed, watchers int, watching bool) {
 	f := (*w.feeds.Load())[0]
 	f.mu.Lock()

@@ -74,6 +74,8 @@ func (w *Watch) Serve(srv *server.MCPServer, hooks *server.Hooks, sessions *sess
 	if w.closed {
 		return
 	}
+	// Copied and not appended to: Observe reads the list without a lock, since every event of every session
+	// passes there.
 	feeds := append(append([]*feed(nil), *w.feeds.Load()...), f)
 	w.feeds.Store(&feeds)
 	w.running.Go(func() { f.run(w.done) })
@@ -82,6 +84,7 @@ func (w *Watch) Serve(srv *server.MCPServer, hooks *server.Hooks, sessions *sess
 // Observe implements term.Observer.
 func (w *Watch) Observe(e term.Event) {
 	c := changeOf(e)
+	// Most events are no change that a client sees; they cost no more than this.
 	if c == 0 {
 		return
 	}
@@ -103,6 +106,7 @@ const (
 
 // changeOf returns the parts of a session that an event changes.
 func changeOf(e term.Event) change {
+	// An action that was refused has changed nothing.
 	if e.Refused != nil {
 		return 0
 	}
@@ -144,11 +148,13 @@ type feed struct {
 
 // note remembers a change, if any client watches. The session calls it, so it must not block.
 func (f *feed) note(id string, c change) {
+	// Output is by far the most frequent event, and few clients follow it.
 	if !f.watching.Load() || c == changedOutput && !f.tails.Load() {
 		return
 	}
 	f.mu.Lock()
 	if _, known := f.changed[id]; !known && len(f.changed) >= maxChanged {
+		// Exactness is given up before memory: a client that looks again misses nothing.
 		id, c = "", changedList|changedState|changedOutput
 	}
 	f.changed[id] |= c
@@ -189,6 +195,8 @@ func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 	for id, c := range changed {
 		i, there := infos[id]
 		for _, w := range f.watchers {
+			// A session that is gone has no opener to compare with; its id alone says nothing to a client that
+			// never saw it.
 			if !there || identity.FromContext(w.ctx).Sees(i) {
 				w.mark(id, c, now)
 			}

@@ -43,6 +43,7 @@ func (w *watcher) mark(id string, c change, now time.Time) {
 	if c&changedList != 0 && w.list {
 		w.markAt(listChanged, now.Add(gatherState))
 	}
+	// The list shows the state of each session, so that a change of either is one of the list.
 	if c&(changedList|changedState) != 0 {
 		w.markURI(sessionsURI, now.Add(gatherState))
 	}
@@ -55,6 +56,7 @@ func (w *watcher) mark(id string, c change, now time.Time) {
 	if c&changedState != 0 {
 		w.markURI(statusURI(id), now.Add(gatherState))
 	}
+	// The end of a session is announced for its tail as well: a client that follows it would wait for more.
 	if c&(changedOutput|gone) != 0 {
 		w.markURI(tailURI(id), now.Add(gatherOutput))
 	}

@@ -38,6 +38,7 @@ func checkConsole(c *toolset.Call, in *sessionArgs) error {
 // leads to another host than the call asked for: the caller may have the wrong device.
 func existing(c *toolset.Call, in *sessionArgs, i session.Info, out *sessionOut) {
 	out.Existing = i.ID
+	// The lock, if any, was taken before this call, by its holder.
 	acquired := false
 	out.LockAcquired = &acquired
 	if i.Lease != nil {

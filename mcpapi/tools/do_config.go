@@ -19,12 +19,14 @@ func configure(ctx context.Context, c *toolset.Call, in *configArgs) (any, error
 	switch c.Action() {
 	case "resize":
 		err = s.Resize(ctx, in.Cols, in.Rows)
+		// The size that was asked for: the far side confirms none.
 		out.Cols, out.Rows = in.Cols, in.Rows
 	case "expect":
 		var x session.Expect
 		if x, err = in.Expect.compile("expect", s.Expect().Pagers); err == nil {
 			err = s.SetExpect(ctx, x)
 		}
+		// All patterns in force, since the call may have changed only some of them.
 		out.Expect = newExpectOut(s.Expect())
 	case "get":
 		i := s.Info()

@@ -21,6 +21,7 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 		return nil, err
 	}
 	c.Waits("the command on "+s.ID(), s)
+	// Also for exec_id: each call says for itself how much its client can show.
 	maxOutput := c.Lower("max_output_bytes", in.MaxOutput, c.Limits().MaxReadBytes, "limits.max_read_bytes")
 	res, err := exec(ctx, c, s, in, maxOutput)
 	if err != nil {
@@ -59,6 +60,7 @@ func exec(
 		)
 	case in.Cancel && in.ExecID == "":
 		return session.ExecResult{}, ch.Invalid("exec_id", nil, "cancel needs exec_id: the command to stop")
+	// An argument that has no effect is refused: the caller would take the command for changed.
 	case in.ExecID != "" && c.Marked(in, "start") != "":
 		name := c.Marked(in, "start")
 		return session.ExecResult{}, ch.Invalid(
@@ -68,10 +70,12 @@ func exec(
 			name,
 			name,
 		)
+	// Before the plain continuation, because both give exec_id.
 	case in.Cancel:
 		return s.CancelExec(ctx, in.ExecID, session.ContinueRequest{MaxOutput: maxOutput})
 	case in.ExecID != "":
 		return s.ContinueExec(ctx, in.ExecID, session.ContinueRequest{Wait: c.Limits().MaxWait, MaxOutput: maxOutput})
+	// The two want opposite things of a client that went away.
 	case in.StopOnCancel && in.RequestID != "":
 		return session.ExecResult{}, ch.Invalid(
 			"stop_on_cancel",
@@ -86,6 +90,7 @@ func exec(
 			"cmd is empty: pass the command to run (or argv), or exec_id to go on with one",
 		)
 	}
+	// auto_page alone is enough where the session already knows its pagers.
 	expect, err := in.Expect.compile("expect", s.Expect().Pagers)
 	if err != nil {
 		return session.ExecResult{}, err
@@ -98,6 +103,8 @@ func exec(
 	if err != nil {
 		return session.ExecResult{}, err
 	}
+	// The command's own deadline. It may be much longer than the wait of a call, which then returns the
+	// exec_id.
 	timeout := c.Limits().ExecTimeout
 	if in.TimeoutMS > 0 {
 		timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
@@ -107,6 +114,7 @@ func exec(
 		Command: in.Cmd, Argv: in.Argv, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd,
 		Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
+		// The class is the caller's word, and goes before what ptyctl would find out.
 		Class:    session.Class(in.Class),
 		Idle:     c.Millis("until_idle_ms", in.UntilIdleMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms"),
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
@@ -118,6 +126,7 @@ func environment(ch *schema.Checker, list []string) ([]term.EnvVar, error) {
 	env := make([]term.EnvVar, len(list))
 	for i, e := range list {
 		name, value, ok := strings.Cut(e, "=")
+		// No environment can hold a NUL: the far side would see another value than a rule has judged.
 		if !ok || name == "" || strings.ContainsAny(e, "\x00") {
 			path := fmt.Sprintf("env[%d]", i)
 			return nil, ch.Invalid(path, nil, "%s must have the form NAME=value", path)
@@ -154,6 +163,7 @@ func execResult(c *toolset.Call, r session.ExecResult) *execOut {
 		LostBytes: r.Lost, Pages: r.Pages,
 		Truncated: !r.Stdout.Complete() || !r.Stderr.Complete(), Warnings: c.Warnings(),
 	}
+	// exit_code is null rather than 0 where it is not known: 0 would be read as success.
 	if r.Exit.Known {
 		out.ExitCode = &r.Exit.Code
 	}
@@ -168,12 +178,15 @@ func execResult(c *toolset.Call, r session.ExecResult) *execOut {
 // streamOut is the wire form of a stream: text if all of it is UTF-8, with the cut marked; else base64.
 func streamOut(o session.Output) (text, encoding string, total int64, cut *omitted) {
 	if !o.Complete() {
+		// The middle can still be read: the head's length is the cursor at which it begins.
 		cut = &omitted{At: len(o.Head), Bytes: o.Omitted(), Cursor: strconv.Itoa(len(o.Head))}
 	}
 	whole := o.Bytes()
 	switch {
 	case cut == nil && utf8.Valid(whole):
 		return string(whole), "", o.Total, nil
+	// The two ends are judged apart: the cut may lie within a character, which is no reason for base64 where
+	// both are whole.
 	case cut == nil || !utf8.Valid(o.Head) || !utf8.Valid(o.Tail):
 		return base64.StdEncoding.EncodeToString(whole), "base64", o.Total, cut
 	}

@@ -26,6 +26,8 @@ const (
 // doFS runs one action of ptyctl_fs, on the files of a session's host or, without session_id, on those of this
 // machine.
 func doFS(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
+	// A transfer cannot go on as a command can: the rest is abandoned when the client gives up, and the error
+	// says so.
 	ctx, cancel := context.WithTimeout(ctx, c.Limits().MaxWait)
 	defer cancel()
 	if in.TimeoutMS > 0 {
@@ -33,6 +35,7 @@ func doFS(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 		ctx, stop = context.WithTimeout(ctx, c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms"))
 		defer stop()
 	}
+	// Those of this machine; each of the two has roots and limits of its own.
 	files := c.Files()
 	if in.SessionID != "" {
 		s, err := c.Session(ctx, c.Verb(), in.SessionID)
@@ -49,6 +52,7 @@ func doFS(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 	case "list":
 		return fsList(ctx, c, files, in)
 	}
+	// stat is the last of the actions; the checker refuses all others.
 	e, err := files.Stat(ctx, in.Path)
 	if err != nil {
 		return nil, err
@@ -59,8 +63,9 @@ func doFS(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 // fsRead returns part of a file: as text if it is UTF-8, else as base64. Text never ends within a character.
 func fsRead(ctx context.Context, c *toolset.Call, files *session.Files, in *fsArgs) (any, error) {
 	r := term.FileRead{
-		Path:     in.Path,
-		Offset:   in.Offset,
+		Path:   in.Path,
+		Offset: in.Offset,
+		// The default stays within the operator's limit without a warning: the caller has not asked for more.
 		Max:      min(fsReadDefault, int64(c.Limits().MaxFileRead)),
 		Progress: c.Moves("reading " + filepath.Base(in.Path)),
 	}
@@ -73,6 +78,7 @@ func fsRead(ctx context.Context, c *toolset.Call, files *session.Files, in *fsAr
 	}
 	if d.Truncated && in.Encoding != "base64" { // a character that is cut in the middle is left for the next read
 		if n := wholeRunes(d.Data); n > 0 {
+			// The next read begins at the character, so that the caller can join the two texts.
 			d.Next -= int64(len(d.Data) - n)
 			d.Data = d.Data[:n]
 		}
@@ -116,7 +122,9 @@ func fsWrite(ctx context.Context, c *toolset.Call, files *session.Files, in *fsA
 		NonAtomic: in.NonAtomic,
 		Progress:  c.Moves("writing " + filepath.Base(in.Path)),
 	}
+	// Absent is not 0: without a mode an existing file keeps its own.
 	if in.Mode != "" {
+		// Nine bits: setuid, setgid and sticky are not for a caller to set.
 		n, err := strconv.ParseUint(in.Mode, 8, 9)
 		if err != nil {
 			return nil, ch.Invalid("mode", nil, "mode must be permissions in octal, 0777 at most, such as \"0644\"")
@@ -181,6 +189,7 @@ func newFSEntry(e term.FileEntry) fsEntry {
 func modeText(m fs.FileMode) string {
 	bits := m.Perm()
 	if m&fs.ModeSetuid != 0 {
+		// chmod(1) writes the three bits before the permissions; fs.FileMode keeps them elsewhere.
 		bits |= 0o4000
 	}
 	if m&fs.ModeSetgid != 0 {
@@ -200,6 +209,7 @@ func cursorOf(name string) string {
 	if utf8.ValidString(name) && !strings.HasPrefix(name, encodedCursor) {
 		return name
 	}
+	// Prefixed, so that a name which happens to look like base64 is not taken for one.
 	return encodedCursor + base64.RawURLEncoding.EncodeToString([]byte(name))
 }
 

@@ -24,6 +24,8 @@ const defaultChunk = 16 << 10
 // doIO runs one action of ptyctl_session_io. The result of a read or write has the login's open question and any
 // state other than open: a caller must not miss them.
 func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
+	// A search looks at the output held and waits for nothing, so it has a result of its own and no question
+	// in it.
 	if c.Action() == "search" {
 		return search(ctx, c, in)
 	}
@@ -31,6 +33,8 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A read may wait for most of a minute; a client that asked for progress learns in the meantime that the
+	// call is alive.
 	c.Waits("the "+c.Action()+" on "+s.ID(), s)
 	out := &ioOut{Action: c.Action()}
 	if c.Action() == "write" {
@@ -58,6 +62,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	var data []byte
 	var err error
 	switch {
+	// Which of the two came first would be a guess, and a key such as enter runs the line that was typed.
 	case in.Data != nil && in.Key != "":
 		return ch.Invalid("key", nil, "data and key exclude each other: write the text first, then the key")
 	case in.Data != nil:
@@ -84,6 +89,8 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail")
 	}
 	start := time.Now()
+	// The read's arguments were checked before this point, because a write cannot be taken back once a wrong
+	// pattern is found.
 	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: string(in.Key), Paste: in.Paste})
 	if err != nil {
 		return err
@@ -91,12 +98,15 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	for _, w := range res.Warnings {
 		c.Warn(w)
 	}
+	// A pointer, because 0 bytes written is a fact that the caller needs after a timeout.
 	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
 	out.Cursor = strconv.FormatInt(res.Cursor, 10)
 	if res.TimedOut {
 		c.Warn("the far side did not take all of it in time; read what it shows, or send ctrl_c")
 	}
 	if res.Answered {
+		// The far side judges an answer in its own time, and the caller wants to know the verdict: the next
+		// question, an open session, or the end.
 		s.Settle(ctx, read.Timeout)
 		out.State = s.State()
 		if i := s.Info(); i.State.Ended() {
@@ -104,7 +114,10 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		}
 		read.Timeout -= time.Since(start)
 	}
+	// Without a condition a write returns at once, as typing does. After a timeout the far side takes no
+	// input, and waiting for its reaction would only cost more time.
 	if conditions && !res.TimedOut {
+		// From before the write, so that a fast answer is not missed.
 		read.Cursor = res.Cursor
 		if !in.IncludeEcho {
 			read.Echo = res.Echo
@@ -112,6 +125,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		if in.UntilRegex != "" && in.MaxBytes > 0 && in.Mode == "" { // the end of the answer, not its beginning
 			read.Tail = true
 		}
+		// The call as a whole waits no longer than a client does, whatever its parts ask for.
 		read.Timeout = max(0, min(read.Timeout, c.Limits().MaxWait-time.Since(start)))
 		chunk := s.Read(ctx, read)
 		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
@@ -141,10 +155,13 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail")
 	}
 	if in.ExecID != "" {
+		// A command has two streams with offsets of their own; most callers mean its output.
 		if in.Stream == "" {
 			in.Stream = "stdout"
 		}
 		if in.Cursor == "" {
+			// A terminal is read from its new output on. A command is read from its start, since all of its
+			// output belongs to the caller.
 			req.Cursor = 0
 		}
 		chunk, err := s.ReadExec(ctx, in.ExecID, in.Stream, req)
@@ -173,12 +190,14 @@ func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out 
 			"send it to a file and search that, or have the operator raise session.output_buffer_max_bytes", k.Unsearched))
 	}
 	var removed *sanitized
+	// Raw output is left as it is, and its cursors count raw bytes either way.
 	if in.Format == "clean" {
 		text, counts := s.Clean(k)
 		k.Data, removed = text, newSanitized(counts)
 	}
 	out.show(k, in.Encoding)
 	out.Sanitized = removed
+	// Only at the end of the output can its last line be the one that waits; further back it is history.
 	if k.Next == k.Buffer.End && !k.EOF && s.State() == session.Open {
 		out.WaitingFor = (*wire.Waiting)(s.Waiting())
 	}
@@ -201,6 +220,8 @@ func canceled(ctx context.Context, s *session.Session) error {
 func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions bool, err error) {
 	ch := c.Checker()
 	r = session.ReadRequest{
+		// Without a cursor a read shows what comes from now on: the caller has seen the rest, or does not want
+		// it.
 		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
 		Clean:    in.Format == "clean",
 		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
@@ -212,6 +233,7 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 	if in.TimeoutMS != nil {
 		r.Timeout = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
 	}
+	// A decimal string: 64-bit offsets do not survive a client that keeps numbers as floats.
 	if in.Cursor != "" {
 		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {
 			return r, false, ch.Invalid(
@@ -222,6 +244,8 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 			)
 		}
 	}
+	// A quiet that cannot be reached within the time would make each call end as timed out, and look like a
+	// fault.
 	if r.Idle = c.Millis("until_idle_ms", in.UntilIdleMS, c.Limits().MaxWait, "limits.max_wait_ms"); r.Idle > r.Timeout {
 		return r, false, ch.Invalid(
 			"until_idle_ms",
@@ -259,6 +283,8 @@ func newReadOut(k session.Chunk, encoding string) *readOut {
 		Truncated: k.Dropped > 0, DroppedBytes: k.Dropped,
 		BufferedBytes: k.Buffer.End - k.Buffer.Start, BufferLimitBytes: k.Buffer.Limit,
 	}
+	// JSON strings are Unicode. Replacing the bad bytes would change the output, so the whole chunk changes
+	// its encoding.
 	if encoding == "base64" || !utf8.Valid(k.Data) {
 		out.Chunk, out.Encoding = base64.StdEncoding.EncodeToString(k.Data), "base64"
 		return out

@@ -28,10 +28,12 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 	if err != nil {
 		return err
 	}
+	// Only now: target warns of timeouts that it lowers, which is noise beside a refusal.
 	t := in.target(c)
 	if t.Local, err = local(c, in.Argv, in.Cwd, in.Env, in.Title, in.Limits); err != nil {
 		return err
 	}
+	// The caller's own choice goes first. After that, a profile knows better than the default.
 	if p, ok := profile.Get(expect.Profile); ok && t.Protocol == "telnet" && t.Telnet.Enter == "" && p.Enter != "auto" {
 		t.Telnet.Enter = p.Enter
 	}
@@ -40,8 +42,10 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 		IdleTimeout: c.Millis("timeouts.idle_timeout_ms", in.Timeouts.Idle, 0, ""),
 	}
 	if in.AcquireLock {
+		// Taken as part of opening: between an open and a lock another task could come first.
 		req.LockTTL = lockTTL(c, in.LockTTL)
 	}
+	// No session yet, so that progress has nothing to say but the time.
 	c.Waits("connecting", nil)
 	res, err := c.Open(ctx, req)
 	if err != nil {
@@ -63,9 +67,13 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 // opened puts the state of the new session, or its login's question, into the result.
 func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessionOut) {
 	i := res.Session.Info()
+	// The cursor is 0 so that a first read misses nothing: a banner or a login prompt comes before the result
+	// does.
 	out.SessionID, out.Protocol, out.State, out.Cursor = i.ID, i.Protocol, res.State, "0"
 	out.Prompt, out.WaitingForInput = (*wire.Prompt)(res.Prompt), res.Prompt != nil
 	if res.State == session.Open || res.State.Ended() {
+		// The result of the negotiation is known only now; before, the members are left out rather than
+		// guessed.
 		enabled := i.About.PTY
 		out.PTYEnabled, out.ServerBanner = &enabled, i.About.ServerBanner
 		out.Capabilities = (*wire.Capabilities)(&i.About.Capabilities)
@@ -77,8 +85,10 @@ func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessi
 		out.Warnings = append(out.Warnings, lowered(in.Limits.limits(), p.Limits)...)
 	}
 	if res.State.Ended() {
+		// Not an error: a program that ended has run, and its output and status are there to be read.
 		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")
 	}
+	// A console is one for each device. The call has joined it, and its own arguments did not count.
 	if res.Existing {
 		existing(c, in, i, out)
 	} else if in.AcquireLock {
@@ -94,6 +104,8 @@ func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessi
 func (in *sessionArgs) target(c *toolset.Call) term.Target {
 	t := term.Target{
 		Protocol: in.Protocol, Host: in.Host, Port: in.Port, User: in.Username,
+		// The operator's limit holds for it as well: a connection that hangs occupies one of the few
+		// handshakes that run at a time.
 		ConnectTimeout: c.Millis(
 			"timeouts.connect_timeout_ms",
 			in.Timeouts.Connect,
@@ -102,7 +114,8 @@ func (in *sessionArgs) target(c *toolset.Call) term.Target {
 		),
 		Auth: term.Auth{
 			Method: in.Auth.Method, Password: in.Auth.Password, PrivateKeyPEM: in.Auth.PrivateKeyPEM,
-			Passphrase:    in.Auth.Passphrase,
+			Passphrase: in.Auth.Passphrase,
+			// The caller may switch questions off, and only the operator on.
 			NoInteractive: c.NoInteractive() || isFalse(in.Auth.Interactive),
 		},
 		PTY: term.PTY{Disabled: isFalse(in.PTY.Enabled), Cols: in.PTY.Cols, Rows: in.PTY.Rows, Term: in.PTY.Term},
@@ -128,6 +141,7 @@ func (in *sessionArgs) target(c *toolset.Call) term.Target {
 // checkAuth refuses credentials that do not go together.
 func checkAuth(c *toolset.Call, in *sessionArgs) error {
 	ch := c.Checker()
+	// The dialer would look such a name up and fail with a resolver's words, which help no model.
 	if user, host, ok := splitHost(in.Host); ok {
 		return ch.Invalid(
 			"host",
@@ -166,6 +180,7 @@ func checkAuth(c *toolset.Call, in *sessionArgs) error {
 			nil,
 			"auth.method password takes no private_key_pem; use method private_key, or auto for both",
 		)
+	// A lock without a name could be released by no one but its expiry.
 	case in.AcquireLock && in.TaskID == "":
 		return ch.Invalid("task_id", nil, "acquire_lock needs task_id: the name under which you hold the lock")
 	}
@@ -182,6 +197,7 @@ func splitHost(text string) (field, host string, ok bool) {
 		return "username", rest, true
 	}
 	if name, port, found := strings.Cut(text, ":"); found && port != "" && strings.Trim(port, "0123456789") == "" &&
+		// More than one colon is an IPv6 address.
 		!strings.Contains(name, ":") {
 		return "port", name, true
 	}

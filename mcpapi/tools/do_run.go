@@ -31,6 +31,7 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 		Timeout: limits.ExecTimeout, Wait: limits.MaxWait, Grace: time.Duration(in.GraceMS) * time.Millisecond,
 		MaxOutput: c.Lower("max_output_bytes", in.MaxOutput, limits.MaxReadBytes, "limits.max_read_bytes"),
 	}
+	// Absent means the default of the server and not "no limit": a forgotten program would hold its memory.
 	if in.TimeoutMS > 0 {
 		r.Timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
 	}
@@ -51,6 +52,7 @@ func runResult(c *toolset.Call, r session.RunResult, asked term.Limits) *runOut 
 		Truncated: !r.Stdout.Complete() ||
 			!r.Stderr.Complete(), Warnings: append(c.Warnings(), lowered(asked, r.Process.Limits)...),
 	}
+	// Nil while the program runs: its usage is known only from its end.
 	out.RC, out.Signal, out.Usage = wire.Exit(r.Exit)
 	out.Stdout, out.StdoutEncoding, out.StdoutBytes, out.StdoutOmitted = streamOut(r.Stdout)
 	out.Stderr, out.StderrEncoding, out.StderrBytes, out.StderrOmitted = streamOut(r.Stderr)

@@ -28,6 +28,7 @@ func search(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	}
 	pattern := in.Pattern
 	if in.IgnoreCase {
+		// Within the pattern, so that the limits on its size count it.
 		pattern = "(?i)" + pattern
 	}
 	re, err := schema.RegexpArgument("pattern", pattern)
@@ -45,9 +46,11 @@ func search(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 			)
 		}
 	}
+	// It reads the output held and never waits, so that it cannot delay the session.
 	res := s.Search(ctx, r)
 	found := &searchOut{
-		Action:     c.Action(),
+		Action: c.Action(),
+		// Never nil: a client would have to tell null from an empty list.
 		Lines:      []foundLine{},
 		Matches:    res.Matches,
 		More:       res.More,

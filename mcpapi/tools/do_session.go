@@ -28,6 +28,7 @@ func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, erro
 	case "signal":
 		err = signal(ctx, c, in, out)
 	}
+	// Last, so that the warnings of every step are in the result, whichever action ran.
 	out.Warnings = append(out.Warnings, c.Warnings()...)
 	return out, err
 }
@@ -47,6 +48,7 @@ func listSessions(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 	}
 	filter := listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host}
 	out.list(c.Sessions(ctx, states...), filter, wire.WordsFor(ctx))
+	// What some session of this server could do. A client decides by it whether to open one at all.
 	out.Capabilities = &wire.Capabilities{
 		SplitStdoutStderr: term.Yes,
 		ExitCode:          term.Yes,
@@ -65,6 +67,7 @@ func status(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionO
 		return err
 	}
 	out.show(s, wire.WordsFor(ctx))
+	// Asked of the rules without typing, and not part of the audit log: nothing was attempted.
 	out.Session.TypingDenied = term.FactOf[term.Denial](s.MayType(ctx)).Rule
 	return nil
 }
@@ -95,11 +98,14 @@ func closeSession(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 	if err != nil {
 		return err
 	}
+	// force has two meanings: not to wait for the far side, which any holder may want, and to close in spite
+	// of another's lock, which the operator has to allow.
 	if err := s.MayClose(ctx, in.Force && c.AllowForce()); err != nil {
 		return err
 	}
 	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
 	out.SessionID, out.State = s.ID(), s.State()
+	// A program of this machine has ended with its session, so that its status is known.
 	if i := s.Info(); i.About.Process != nil {
 		out.ExitCode, out.ExitSignal, out.Usage = wire.Exit(i.End.Exit)
 		out.DurationMS = i.End.Time.Sub(i.Created).Milliseconds()
@@ -122,6 +128,7 @@ func lock(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 	case "lock":
 		if in.TakeOver {
 			var previous session.Lease
+			// The loser learns of it in its next call; the winner has to know whom it interrupted.
 			l, previous, err = s.TakeOver(ctx, lockTTL(c, in.LockTTL))
 			out.PreviousHolder = previous.Holder.String()
 			break
@@ -139,6 +146,7 @@ func lock(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 // lockTTL returns how long a lock lasts: the server's default for 0, and at most the operator's maximum.
 func lockTTL(c *toolset.Call, ms int64) time.Duration {
 	if ms == 0 {
+		// A lock without an end would outlive a client that crashed.
 		return c.Limits().LockTTL
 	}
 	return c.Millis("lock_ttl_ms", ms, c.Limits().MaxLockTTL, "locks.max_ttl_ms")

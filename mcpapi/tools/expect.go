@@ -41,6 +41,7 @@ func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expe
 	if err != nil {
 		return x, err
 	}
+	// Empty means that the call gives none: that of the profile stays, if there is one.
 	if e.Prompt != "" {
 		if x.Prompt, err = schema.RegexpArgument(path+".prompt_regex", e.Prompt); err != nil {
 			return x, err
@@ -51,6 +52,7 @@ func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expe
 		patterns *[]string
 		to       *[]*regexp.Regexp
 	}{{"pager_regexes", e.Pagers, &x.Pagers}, {"error_regexes", e.Errors, &x.Errors}} {
+		// A pointer, because an empty list and none differ: [] clears the list of the profile.
 		if list.patterns == nil {
 			continue
 		}
@@ -66,6 +68,8 @@ func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expe
 		if x.Pagers != nil {
 			pagers = x.Pagers
 		}
+		// Without a pattern a page would never be turned, and the call would wait until its deadline without a
+		// reason to be seen.
 		if len(pagers) == 0 && x.AutoPage.Max > 0 {
 			path += ".auto_page"
 			return x, &term.Error{
@@ -127,6 +131,7 @@ func newExpectOut(e session.Expect) *expectOut {
 	if a := e.AutoPage; a != nil && a.Max > 0 {
 		out.AutoPage = &autoPageOut{Key: cmp.Or(a.Key, lane.PageKeys()[0]), Max: a.Max}
 	}
+	// These are only shown: ptyctl types nothing that the caller has not asked for.
 	if p, ok := profile.Get(e.Profile); ok {
 		out.PagingOff, out.Note = p.PagingOff, p.Note
 	}

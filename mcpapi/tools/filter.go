@@ -52,7 +52,9 @@ func (out *sessionOut) list(all []session.Info, f listFilter, w wire.Words) {
 			entries = append(entries, wire.NewListEntry(i, w))
 		}
 	}
+	// The live ones first, because a cut list must not hide a session that can still be used.
 	entries = append(entries, ended...)
+	// Counted before the cut, so that a caller sees how much it missed.
 	count := len(entries)
 	out.Count, out.More = &count, count > MaxListed
 	entries = entries[:min(count, MaxListed)]

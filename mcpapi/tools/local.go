@@ -23,6 +23,7 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 	ch := c.Checker()
 	example := `{"action":"open","protocol":"local","argv":["bash"]}`
 	if in.Protocol != "local" {
+		// Refused and not ignored: env on an SSH session would seem to be set.
 		if name := c.Marked(in, "local"); name != "" {
 			return ch.Invalid(
 				name,
@@ -52,6 +53,7 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 		)
 	}
 	switch {
+	// No default shell: which one it is differs between machines, and a rule judges the program that is named.
 	case len(in.Argv) == 0:
 		return ch.Invalid(
 			"argv",
@@ -100,6 +102,7 @@ func lowered(asked, got term.Limits) (warnings []string) {
 		{"open_files", "local.max_open_files", int64(asked.OpenFiles), int64(got.OpenFiles)},
 		{"processes", "local.max_processes", int64(asked.Processes), int64(got.Processes)},
 	} {
+		// Asked 0 means no limit of the call's, so that the operator's own is no surprise to report.
 		if l.asked > l.got {
 			warnings = append(warnings, fmt.Sprintf("limits.%s was lowered to %d (%s)", l.name, l.got, l.key))
 		}

@@ -16,7 +16,7 @@ import (
 	"ptyctl/term"
 )
 
-// Shared is what the calls of one server have in common. The server alone has it: a tool gets a Call, which shows the
+// Shared is the state that the calls of one server share. The server alone has it: a tool gets a Call, which shows the
 // sessions that its caller may see, and never the session.Manager.
 type Shared struct {
 	Sessions *session.Manager

@@ -50,9 +50,9 @@ type Notifier interface {
 	SendNotificationToClient(ctx context.Context, method string, params map[string]any) error
 }
 
-// Report begins to tell the client of progress, under the token that it gave with the call, and returns what ends it.
-// When that has returned, nothing more is sent, so that the answer of the call comes after all of it. Without a token
-// nothing is told.
+// Report begins to send the client progress, under the token that it gave with the call, and returns the
+// function that ends it. When that has returned, nothing more is sent, so that the answer of the call comes
+// after all of it. Without a token nothing is sent.
 func (c *Call) Report(ctx context.Context, to Notifier, token any) (stop func()) {
 	if token == nil {
 		return func() {}

@@ -209,9 +209,9 @@ func argumentOf(e *term.Error) string {
 // Words turn an error into text for one caller.
 type Words func(*term.Error) string
 
-// WordsFor returns the words of the caller: those of the tools, or its own if it is a command of ptyctl that shows
-// errors to a person. The command call is none: its results are those of an agent. The name is the client's own claim,
-// and decides about the wording alone.
+// WordsFor returns the words of the caller: those of the tools, or its own if it is a command of ptyctl that
+// shows errors to a person. The command call shows none: its results are those of an agent. The name is the
+// client's own claim, and decides about the wording alone.
 func WordsFor(ctx context.Context) Words {
 	own := identity.FromContext(ctx).Message
 	if own == nil {

@@ -62,6 +62,7 @@ func DetailsOf(e *term.Error) *Details {
 	if len(e.Facts) == 0 {
 		return nil
 	}
+	// Each type of fact fills its own members. A fact that this version does not know is left out.
 	d := new(Details)
 	for _, f := range e.Facts {
 		switch f := f.(type) {
@@ -86,8 +87,11 @@ func DetailsOf(e *term.Error) *Details {
 			}
 		case term.LimitReached:
 			d.Limit, d.Value = LimitName(f.Limit), f.Value
+		// The rule comes with its origin where there is one; a feature that is off has only the key of its
+		// setting.
 		case term.Denial:
 			d.Rule = cmp.Or(f.Rule, settingKeys[f.Setting])
+			// An argument's allowed values are closer to the error than the entries of a rule.
 			if d.Allowed == nil {
 				d.Allowed = f.Allowed
 			}

@@ -32,10 +32,12 @@ func (e *Encoder) Result(ctx context.Context, v any) (*mcp.CallToolResult, error
 func (e *Encoder) object(ctx context.Context, v any, isError bool) (*mcp.CallToolResult, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
+	// A terminal's output is full of <, > and &; escaped, each would cost a model six characters.
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
+	// The encoder ends a value with a newline, which would be a part of the text.
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}, IsError: isError}
 	if e.StructuredFor(ctx) {
@@ -86,6 +88,7 @@ type errorDetails struct {
 // Failure turns an error into a result. It is the only place that does.
 func (e *Encoder) Failure(ctx context.Context, err error) (*mcp.CallToolResult, error) {
 	f := Failure{ErrorCode: term.KindOf(err)}
+	// By the kind alone, so that a client can rely on it without reading the text.
 	f.Retryable = f.ErrorCode.Retryable()
 	var known *term.Error
 	if errors.As(err, &known) {
@@ -94,10 +97,13 @@ func (e *Encoder) Failure(ctx context.Context, err error) (*mcp.CallToolResult, 
 			f.Details = &errorDetails{SessionID: known.Session, Details: d}
 		}
 	}
+	// An error without words of its own may hold anything, also a secret: the client learns that there was a
+	// fault, and the log which.
 	if f.ErrorCode == term.Internal && (known == nil || known.Msg == "") {
 		e.Log.Error("internal error", "error", err)
 		f.Message = "a fault in ptyctl; its log has the cause. Other sessions are not affected"
 	}
+	// Beside the result and not in place of it: a transport without a slot still has an answer to send.
 	if slot := mcpgo.ErrorSlotFrom(ctx); e.JSONRPCErrors && slot != nil {
 		slot.Put(f.rpcError())
 	}

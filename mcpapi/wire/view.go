@@ -44,6 +44,7 @@ func NewListEntry(i session.Info, w Words) ListEntry {
 		e.PID, e.Title, e.Argv = p.PID, p.Title, p.Argv
 	}
 	e.ExitCode, e.ExitSignal, e.Usage = Exit(i.End.Exit)
+	// Unknown until the session is open; all-empty capabilities would say that nothing is supported.
 	if i.About.Capabilities != (term.Capabilities{}) {
 		e.Capabilities = (*Capabilities)(&i.About.Capabilities)
 	}
@@ -52,6 +53,7 @@ func NewListEntry(i session.Info, w Words) ListEntry {
 
 // sessionType returns the wire name of a session's type.
 func sessionType(i session.Info) string {
+	// A console is known by its device: there is no other mark of it.
 	if i.Device != "" {
 		return "console"
 	}
@@ -147,6 +149,7 @@ func NewSessionStatus(i session.Info, w Words) *SessionStatus {
 	}
 	if i.Buffer.Capped {
 		st.Warnings = append(
+			// Clipped, because the slice belongs to the session and append may write behind its end.
 			slices.Clip(st.Warnings),
 			"less output is kept than buffer_limit_bytes, "+
 				"because the sessions have reached limits.max_total_buffer_bytes together",
@@ -156,6 +159,7 @@ func NewSessionStatus(i session.Info, w Words) *SessionStatus {
 		st.Cwd, st.Limits = p.Dir, newLimitsOut(p.Limits)
 		st.LimitMet, st.Suspected = LimitName(i.End.Exit.Limit), LimitNames(i.End.Exit.Suspected)
 	}
+	// A session without a terminal has no size, not one of 0 by 0.
 	if i.About.PTY {
 		st.Cols, st.Rows, st.Term, st.ResizedAt = i.PTY.Cols, i.PTY.Rows, i.PTY.Term, i.Resized
 	}

@@ -9,7 +9,7 @@
 //	err := r.Script("sudo -u web systemctl restart app > log")
 //
 // A [Reader] calls its functions for each command, variable and file, and stops
-// at the first error. It decides about none of them. What it cannot read is a
+// at the first error. It decides about none of them. A part that it cannot read is a
 // *grammar.Refusal; a command with effects that cannot be seen has Opaque set.
 //
 // The package is mostly lists: which program runs the command in its arguments,

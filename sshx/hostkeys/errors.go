@@ -74,7 +74,7 @@ func (e *UnknownError) Fact() string {
 	return b.String()
 }
 
-// next returns what the user can do.
+// next returns the next steps of the user.
 func (e *UnknownError) next() string {
 	text := "compare the fingerprint with one from the host's owner, then "
 	switch {
@@ -130,7 +130,7 @@ func (e *MismatchError) Fact() string {
 	return b.String()
 }
 
-// next returns what the user can do.
+// next returns the next steps of the user.
 func (e *MismatchError) next() string {
 	switch {
 	case e.Earlier != "":

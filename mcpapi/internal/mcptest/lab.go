@@ -28,6 +28,7 @@ import (
 	"ptyctl/term"
 )
 
+// Update is the flag -update of the tests that compare with testdata.
 var Update = flag.Bool("update", false, "write what the tests see into testdata, instead of comparing")
 
 // A Lab is a real SSH server, ptyctl's sessions over it, and one MCP client of ptyctl, all in this process.
@@ -57,6 +58,7 @@ const (
 	HealthTool  = "ptyctl_health"
 )
 
+// NewLab starts a server, the sessions over it and a client. All of it ends with the test.
 func NewLab(t *testing.T, c Config) *Lab {
 	t.Helper()
 	l, srv := NewServer(t, c)
@@ -67,6 +69,7 @@ func NewLab(t *testing.T, c Config) *Lab {
 // NewServer makes a lab without a client, and the MCP server for one.
 func NewServer(t *testing.T, c Config) (*Lab, *mcpapi.Server) {
 	t.Helper()
+	// Registered before the server starts, so that its very first log line is searched for them.
 	for _, password := range c.SSH.Passwords {
 		leaktest.Secret(t, password)
 	}
@@ -76,6 +79,7 @@ func NewServer(t *testing.T, c Config) (*Lab, *mcpapi.Server) {
 	if c.SSH.Passwords == nil && c.SSH.KeyboardInteractive == nil {
 		c.SSH.NoAuth = true
 	}
+	// A home of its own: the files and the environment of the machine that runs the test must not matter.
 	home := t.TempDir()
 	c.SSH.Shell, c.SSH.Dir = "/bin/sh", home
 	c.SSH.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "SHELL=/bin/sh", "PS1=$ "}
@@ -88,6 +92,7 @@ func NewServer(t *testing.T, c Config) (*Lab, *mcpapi.Server) {
 	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	// On record by default: few tests are about host keys, and a question would hold up each of them.
 	known := srv.KnownHostsLine() + "\n"
 	if c.Stranger {
 		known = ""
@@ -106,6 +111,7 @@ func NewServer(t *testing.T, c Config) (*Lab, *mcpapi.Server) {
 	if c.Options.Logger == nil {
 		c.Options.Logger = c.Sessions.Logger
 	}
+	// Ended before the server, because cleanups run in reverse: an orderly close has a far side to speak to.
 	l.Manager = session.NewManager(c.Sessions)
 	t.Cleanup(func() { l.Manager.Close(context.Background()) })
 	c.Options.Sessions = l.Manager
@@ -180,6 +186,7 @@ type Agent struct {
 	waiting map[string]chan Answer
 }
 
+// An Answer is a JSON-RPC response as the client reads it.
 type Answer struct {
 	ID     json.RawMessage `json:"id"`
 	Result json.RawMessage `json:"result"`
@@ -190,6 +197,7 @@ type Answer struct {
 	} `json:"error"`
 }
 
+// NewAgent connects a client to srv and initializes it; an empty revision is 2025-06-18.
 func NewAgent(t *testing.T, srv *mcpapi.Server, revision string) *Agent {
 	t.Helper()
 	if revision == "" {
@@ -208,6 +216,7 @@ func NewAgent(t *testing.T, srv *mcpapi.Server, revision string) *Agent {
 	})
 	running.Go(func() {
 		lines := bufio.NewScanner(io.TeeReader(outR, leaktest.Writer(t, "stdout")))
+		// Larger than any answer: a line that is too long would end the reader without a word.
 		lines.Buffer(nil, 64<<20)
 		for lines.Scan() {
 			a.deliver(lines.Bytes())
@@ -237,11 +246,13 @@ func (a *Agent) deliver(line []byte) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	// A notification has no id, and belongs to no call.
 	if wait := a.waiting[string(got.ID)]; wait != nil {
 		wait <- got
 	}
 }
 
+// Write sends one line as it is, which need not be a valid message.
 func (a *Agent) Write(line string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -252,6 +263,7 @@ func (a *Agent) Write(line string) {
 
 // Start sends a request; its answer comes on the channel.
 func (a *Agent) Start(method, params string) (id string, answer <-chan Answer) {
+	// Buffered: the reader must not wait for a test that has stopped to look.
 	c := make(chan Answer, 1)
 	a.mu.Lock()
 	a.lastID++
@@ -262,6 +274,7 @@ func (a *Agent) Start(method, params string) (id string, answer <-chan Answer) {
 	return id, c
 }
 
+// Request sends a request and waits for its answer. The limit only tells a hang from all else.
 func (a *Agent) Request(method, params string) Answer {
 	a.T.Helper()
 	_, answer := a.Start(method, params)
@@ -277,6 +290,7 @@ func (a *Agent) Request(method, params string) Answer {
 // Params returns those of a tools/call; $S in args is replaced by the session's id.
 func (a *Agent) Params(tool, args string) string {
 	args = strings.ReplaceAll(args, "$S", a.Session)
+	// Registers the secrets in the arguments, so that it is searched for in all output.
 	a.sent.Call(a.T, args)
 	return fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args)
 }
@@ -378,7 +392,7 @@ type Reply struct {
 	BufferLimitBytes int   `json:"buffer_limit_bytes"`
 }
 
-// An omission is what was left out of a stream.
+// An omission is the part that was left out of a stream.
 type omission struct {
 	At     int    `json:"at"`
 	Bytes  int64  `json:"bytes"`

@@ -75,6 +75,7 @@ func (s *Set) ptyOpen(ctx context.Context, c *call, in *openArgs) (*openOut, err
 		Life: time.Duration(in.TimeoutMS) * time.Millisecond, Wait: c.Limits().MaxWait,
 	})
 	if err != nil {
+		// The numbering belongs to no session now; without this each failed open would leave one behind.
 		s.forget(id)
 		return nil, noSession(err, "the call was canceled, and the program was not started, or ended")
 	}
