@@ -15,7 +15,7 @@ import (
 type Call struct {
 	Name      string
 	Arguments json.RawMessage   // valid JSON; nil: none
-	Progress  mcp.ProgressToken // nil: the client does not want to be told
+	Progress  mcp.ProgressToken // nil: the client asks for no progress
 }
 
 // ReadCall takes the parameters of a tools/call apart, which must be valid JSON. It reports false for those that it
@@ -25,6 +25,8 @@ func ReadCall(params json.RawMessage) (c Call, ok bool) {
 		return c, false
 	}
 	name, arguments, meta := jsonrpc.Want{Name: "name"}, jsonrpc.Want{Name: "arguments"}, jsonrpc.Want{Name: "_meta"}
+	// A call with one of these three is left to mcp-go, which knows their meaning in each protocol revision: the answer
+	// to a question, or a task that the call is part of.
 	task, state := jsonrpc.Want{Name: "task"}, jsonrpc.Want{Name: "requestState"}
 	answers := jsonrpc.Want{Name: "inputResponses"}
 	if jsonrpc.Pick(params, &name, &arguments, &meta, &task, &state, &answers) != nil {

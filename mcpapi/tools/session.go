@@ -57,7 +57,8 @@ type sessionArgs struct {
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"makes a retry safe"`
 }
 
-// openAuth has the credentials for a login. An empty method is derived from the credentials that are given.
+// openAuth has the credentials for a login. An empty method is derived from the credentials that are given. Their type
+// keeps the secrets out of logs and messages.
 type openAuth struct {
 	Method        string      `json:"method" enum:"password private_key agent auto"`
 	Password      term.Secret `json:"password"`
@@ -80,7 +81,8 @@ type openTimeouts struct {
 	Idle    int64 `json:"idle_timeout_ms" max:"1<<40" doc:"close when idle; default 0: never"`
 }
 
-// openSSH has the options of SSH, and of its way to a host.
+// openSSH has the options of SSH, and of its way to a host. Each of them is a wish: the operator's limits apply to the
+// result of all configuration together, wherever a value came from.
 type openSSH struct {
 	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default strict"`
 	Fingerprint   string   `json:"host_key_fingerprint" is:"filled" doc:"SHA256:... to pin"`
