@@ -82,6 +82,7 @@ type Session struct {
 	ReadTimeout          time.Duration // 0: do not wait
 	DefaultExecTimeout   time.Duration
 	WriteTimeout         time.Duration
+	QuietLine            time.Duration
 	RecordTxEvents       bool // remember the times and sizes of inputs, never their text
 }
 

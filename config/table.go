@@ -102,6 +102,8 @@ func table(c *Config, home string) []row {
 			"Default deadline of a command."),
 		millis(&c.Session.WriteTimeout, "session.write_timeout_ms", 10000*ms, 1*ms, longest,
 			"How long a write waits for a far side that takes no input."),
+		millis(&c.Session.QuietLine, "session.quiet_line_ms", 5000*ms, 1*ms, longest,
+			"After this time without output, an unfinished last line may wait for input, whatever it looks like."),
 		boolean(
 			&c.Session.RecordTxEvents,
 			"session.record_tx_events",

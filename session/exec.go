@@ -386,7 +386,7 @@ func (e *execs) result(x *run, to term.Principal, r ContinueRequest) (ExecResult
 		}
 	case !ended && s.life.ctx.Err() == nil:
 		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
-		res.WaitingFor, _ = x.waitsOn()
+		res.WaitingFor = x.waitsFor()
 		res.Remaining = x.deadline.remaining()
 	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):
 		s.execs.typedResult(x, &res)

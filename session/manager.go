@@ -26,6 +26,7 @@ type Config struct {
 	BufferLines    int
 	ExecBytes      int
 	WriteTimeout   time.Duration
+	QuietLine      time.Duration
 	PromptTimeout  time.Duration
 	ConnectTimeout time.Duration // when a Target has none; 0: 15 s
 	IdleTimeout    time.Duration // when an OpenRequest has none; 0: never

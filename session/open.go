@@ -205,7 +205,8 @@ func (m *Manager) options(r OpenRequest) Options {
 		Device: r.Device, PTY: r.Target.PTY, Expect: r.Expect,
 		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines),
 		ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
-		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
+		WriteTimeout: m.c.WriteTimeout, QuietLine: m.c.QuietLine,
+		PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
 		Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal,
 		Observers: m.c.Observers, Logger: m.c.Logger, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles,
 		managed: managed{

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/session/lane"
 	"ptyctl/term"
 )
 
@@ -17,6 +18,7 @@ type Options struct {
 	ExecBytes      int           // output kept per stream of an exec; 0: 1 MiB
 	Retention      time.Duration // how long the output of a finished exec stays readable; 0: 5 min
 	WriteTimeout   time.Duration // how long a write may be stuck; 0: 10 s
+	QuietLine      time.Duration // after which an unfinished line may wait for input, whatever it looks like; 0: 5 s
 	IdleTimeout    time.Duration // close after so long without a byte in either direction and without an exec; 0: never
 	MaxAge         time.Duration // close when the session was there for so long, whatever it does; 0: never
 	PromptTimeout  time.Duration // how long a question waits for its answer; 0: 110 s
@@ -55,6 +57,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.ExecBytes, 1<<20)
 	setDefault(&o.Retention, 5*time.Minute)
 	setDefault(&o.WriteTimeout, 10*time.Second)
+	setDefault(&o.QuietLine, lane.DefaultQuietLine)
 	setDefault(&o.PromptTimeout, 110*time.Second)
 	if o.ID == "" {
 		o.ID = NewID("session")

@@ -197,6 +197,20 @@ func (x *run) waitsOn() (*term.Waiting, <-chan struct{}) {
 	return x.typed.Waiting()
 }
 
+// waitsFor returns what a result says of the input that the command waits for. A line that stands still, without more
+// to tell that it is a question, ends one call alone.
+func (x *run) waitsFor() *term.Waiting {
+	if x.typed == nil {
+		return nil
+	}
+	w, _ := x.typed.Waiting()
+	if w == nil {
+		w = x.typed.Stands()
+	}
+	x.typed.Told()
+	return w
+}
+
 // errRunPanicked is the error until Exec has returned.
 var errRunPanicked = &term.Error{
 	Op:   "exec",

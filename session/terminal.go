@@ -30,7 +30,7 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 		Command: r.Command, WrittenFor: r.writtenFor, Asked: r.Class, Expected: expect.Class,
 		Prompt: expect.Prompt, Pagers: expect.Pagers, AutoPage: expect.AutoPage,
 		NoMarker: r.NoMarker, MarkerPrefix: r.MarkerPrefix, MarkerSuffix: r.MarkerSuffix, Idle: r.Idle,
-		Timeout: r.Timeout, Wait: r.Wait, Queue: r.Queue,
+		QuietLine: s.o.QuietLine, Timeout: r.Timeout, Wait: r.Wait, Queue: r.Queue,
 		Actor: by, Epoch: epoch,
 	})
 	if err != nil {

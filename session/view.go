@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,7 +62,27 @@ func (s *Session) Waiting() *term.Waiting {
 	if w := prompt.Waits(line, s.Expect().Pagers); w != nil {
 		return w
 	}
-	return prompt.Asks(line)
+	if w := prompt.Asks(line); w != nil {
+		return w
+	}
+	return s.stands(line)
+}
+
+// stands returns the last line if it is unfinished, no prompt, and unchanged for a while: something may wait there.
+func (s *Session) stands(line string) *term.Waiting {
+	if strings.TrimSpace(line) == "" || age(&s.count.lastRx) < s.o.QuietLine {
+		return nil
+	}
+	marks := s.screen.marks()
+	v := prompt.View{Line: line, Prompt: s.Expect().Prompt, Prompts: marks.Prompts, AtPrompt: marks.AtPrompt}
+	if s.prompts.Ends(v) {
+		return nil
+	}
+	v.Front = laneTerminal{s}.Front()
+	if v.Front.Reads == term.No || s.prompts.Ends(v) {
+		return nil
+	}
+	return &term.Waiting{Kind: prompt.Unknown, Text: line}
 }
 
 // Lines are a part of the output that is held, line by line.

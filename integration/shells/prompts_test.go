@@ -27,42 +27,43 @@ type promptRow struct {
 	file   string // of its configuration, in its home
 	config string
 	env    string // further variables, NAME=value, separated by blanks
-	always bool   // part of the normal run; the others need the build tag long
+	quiet  time.Duration
+	always bool // part of the normal run; the others need the build tag long
 }
 
 // promptRows are the prompts. In each, commands must run, also after something was typed, in a nested shell and after it.
 var promptRows = []promptRow{
-	{"bash, Debian", bashWith, ".rc", `PS1='\u@\h:\w\$ '`, "", true},
-	{"bash, Red Hat", bashWith, ".rc", `PS1='[\u@\h \W]\$ '`, "", false},
-	{"bash without configuration", []string{"bash", "--norc"}, "", "", "", false},
-	{"bash, venv", bashWith, ".rc", `PS1='(venv) \u@\h:\w\$ '`, "", false},
-	{"bash, time", bashWith, ".rc", `PS1='[\t] \u@\h:\w\$ '`, "", true},
-	{"bash, git", bashWith, ".rc", `PS1='\u@\h:\w (main)\$ '`, "", false},
-	{"bash, Kali", bashWith, ".rc", `PS1='┌──(\u㉿\h)-[\w]\n└─\$ '`, "", false},
-	{"bash, two lines", bashWith, ".rc", `PS1='\n╭─\u@\h \w\n╰─ '`, "", false},
-	{"bash, lambda", bashWith, ".rc", `PS1='λ '`, "", true},
-	{"bash, triangle", bashWith, ".rc", `PS1='\w ▶ '`, "", false},
-	{"bash, single quote", bashWith, ".rc", `PS1='› '`, "", false},
-	{"bash, emoji", bashWith, ".rc", `PS1='🚀 '`, "", true},
-	{"bash, starship", bashWith, ".rc", `PS1='\n\w via 🐍 v3.11 \n❯ '`, "", false},
-	{"bash, marks", bashWith, ".rc", `PS0='\e]133;C\a' PS1='\[\e]133;D\a\e]133;A\a\]go on, \u: \[\e]133;B\a\]'`, "", true},
-	{"bash, title by a DEBUG trap", bashWith, ".rc", `PS1='\w\$ '; trap 'printf "\033]0;%s\007" "$BASH_COMMAND"' DEBUG`, "", true},
-	{"bash, the sign alone", bashWith, ".rc", `PS1='> '`, "", false},
-	{"zsh without configuration", []string{"zsh", "-f"}, "", "", "", false},
-	{"zsh, macOS", []string{"zsh"}, ".zshrc", `PROMPT='%n@%m %1~ %# '`, "", false},
-	{"zsh, oh-my-zsh", []string{"zsh"}, ".zshrc", `PROMPT='%{%F{green}%}➜%{%f%}  %c git:(main) ✗ '`, "", true},
-	{"zsh, oh-my-zsh, clean", []string{"zsh"}, ".zshrc", `PROMPT='➜  %c '`, "", false},
-	{"zsh, agnoster", []string{"zsh"}, ".zshrc", "PROMPT=$' %n@%m \ue0b0 %~ \ue0b0 '", "", false},
-	{"zsh, right prompt", []string{"zsh"}, ".zshrc", `PROMPT='%~ ❯ ' RPROMPT='%D{%H:%M:%S} %n'`, "", true},
-	{"zsh, box and right prompt", []string{"zsh"}, ".zshrc", "PROMPT=$'╭─%n %~\\n╰─ ' RPROMPT='─╯'", "", false},
-	{"fish", []string{"fish"}, ".config/fish/config.fish", `set fish_greeting`, "", true},
-	{"fish, right prompt", []string{"fish"}, ".config/fish/config.fish", "set fish_greeting\nfunction fish_right_prompt\n date '+%T'\nend", "", false},
-	{"tcsh", []string{"tcsh"}, ".tcshrc", `set prompt='%m:%~%# '`, "", false},
-	{"tcsh, right prompt", []string{"tcsh"}, ".tcshrc", `set prompt='%n@%m %~ %# '; set rprompt='%P'`, "", false},
-	{"dash", []string{"dash"}, "", "", `PS1=$\ `, false},
-	{"ksh93", []string{"ksh93"}, ".kshrc", `PS1='$PWD \$ '`, "ENV=.kshrc", false},
-	{"mksh", []string{"mksh"}, ".mkshrc", `PS1='$PWD $ '`, "ENV=.mkshrc", false},
-	{"busybox ash", []string{"busybox", "ash"}, ".ashrc", `PS1='\w \$ '`, "ENV=.ashrc", false},
+	{"bash, Debian", bashWith, ".rc", `PS1='\u@\h:\w\$ '`, "", 0, true},
+	{"bash, Red Hat", bashWith, ".rc", `PS1='[\u@\h \W]\$ '`, "", 0, false},
+	{"bash without configuration", []string{"bash", "--norc"}, "", "", "", 0, false},
+	{"bash, venv", bashWith, ".rc", `PS1='(venv) \u@\h:\w\$ '`, "", 0, false},
+	{"bash, time", bashWith, ".rc", `PS1='[\t] \u@\h:\w\$ '`, "", 0, true},
+	{"bash, git", bashWith, ".rc", `PS1='\u@\h:\w (main)\$ '`, "", 0, false},
+	{"bash, Kali", bashWith, ".rc", `PS1='┌──(\u㉿\h)-[\w]\n└─\$ '`, "", 0, false},
+	{"bash, two lines", bashWith, ".rc", `PS1='\n╭─\u@\h \w\n╰─ '`, "", 0, false},
+	{"bash, lambda", bashWith, ".rc", `PS1='λ '`, "", 0, true},
+	{"bash, triangle", bashWith, ".rc", `PS1='\w ▶ '`, "", 0, false},
+	{"bash, single quote", bashWith, ".rc", `PS1='› '`, "", 0, false},
+	{"bash, emoji", bashWith, ".rc", `PS1='🚀 '`, "", 0, true},
+	{"bash, starship", bashWith, ".rc", `PS1='\n\w via 🐍 v3.11 \n❯ '`, "", 0, false},
+	{"bash, marks", bashWith, ".rc", `PS0='\e]133;C\a' PS1='\[\e]133;D\a\e]133;A\a\]go on, \u: \[\e]133;B\a\]'`, "", 0, true},
+	{"bash, title by a DEBUG trap", bashWith, ".rc", `PS1='\w\$ '; trap 'printf "\033]0;%s\007" "$BASH_COMMAND"' DEBUG`, "", 0, true},
+	{"bash, the sign alone", bashWith, ".rc", `PS1='> '`, "", 0, false},
+	{"zsh without configuration", []string{"zsh", "-f"}, "", "", "", 0, false},
+	{"zsh, macOS", []string{"zsh"}, ".zshrc", `PROMPT='%n@%m %1~ %# '`, "", 0, false},
+	{"zsh, oh-my-zsh", []string{"zsh"}, ".zshrc", `PROMPT='%{%F{green}%}➜%{%f%}  %c git:(main) ✗ '`, "", 0, true},
+	{"zsh, oh-my-zsh, clean", []string{"zsh"}, ".zshrc", `PROMPT='➜  %c '`, "", 0, false},
+	{"zsh, agnoster", []string{"zsh"}, ".zshrc", "PROMPT=$' %n@%m \ue0b0 %~ \ue0b0 '", "", 0, false},
+	{"zsh, right prompt", []string{"zsh"}, ".zshrc", `PROMPT='%~ ❯ ' RPROMPT='%D{%H:%M:%S} %n'`, "", 0, true},
+	{"zsh, box and right prompt", []string{"zsh"}, ".zshrc", "PROMPT=$'╭─%n %~\\n╰─ ' RPROMPT='─╯'", "", 0, false},
+	{"fish", []string{"fish"}, ".config/fish/config.fish", `set fish_greeting`, "", 0, true},
+	{"fish, right prompt", []string{"fish"}, ".config/fish/config.fish", "set fish_greeting\nfunction fish_right_prompt\n date '+%T'\nend", "", 0, false},
+	{"tcsh", []string{"tcsh"}, ".tcshrc", `set prompt='%m:%~%# '`, "", 0, false},
+	{"tcsh, right prompt", []string{"tcsh"}, ".tcshrc", `set prompt='%n@%m %~ %# '; set rprompt='%P'`, "", 0, false},
+	{"dash", []string{"dash"}, "", "", `PS1=$\ `, 0, false},
+	{"ksh93", []string{"ksh93"}, ".kshrc", `PS1='$PWD \$ '`, "ENV=.kshrc", 0, false},
+	{"mksh", []string{"mksh"}, ".mkshrc", `PS1='$PWD $ '`, "ENV=.mkshrc", 0, false},
+	{"busybox ash", []string{"busybox", "ash"}, ".ashrc", `PS1='\w \$ '`, "ENV=.ashrc", 0, false},
 }
 
 var bashWith = []string{"bash", "--rcfile", ".rc", "-i"}
@@ -114,7 +115,7 @@ func (p promptRow) open(t *testing.T, far bool) *session.Session {
 			tr = farTerminal{tr, "ash"}
 		}
 	}
-	o := session.Options{PTY: term.PTY{Cols: 100, Rows: 30}}
+	o := session.Options{PTY: term.PTY{Cols: 100, Rows: 30}, QuietLine: p.quiet}
 	if p.argv[0] == "busybox" {
 		o.Expect.Class = session.ClassPosix
 	}
@@ -263,5 +264,35 @@ func TestScreenLeftOn(t *testing.T) {
 				t.Errorf("after the screen was left on: %q, %v", r.Stdout.Bytes(), err)
 			}
 		})
+	}
+}
+
+// TestLinesThatStandStill runs commands that print a part of a line and then say nothing more. One that reads the
+// terminal is told of after a while; so is one that only works, except where it is known not to read.
+func TestLinesThatStandStill(t *testing.T) {
+	for _, tt := range []struct {
+		command   string
+		far, here bool // it is told of
+	}{
+		{`sh -c 'printf "glorp "; read x; echo "[$x]"'`, true, true},
+		{`sh -c 'printf "glorp "; head -n 1'`, true, true},
+		{`sh -c 'printf "glorp "; sleep 4; echo done'`, true, false},
+		{`sh -c 'printf "glorp "; sleep 4; echo done' | cat`, true, false},
+		{`sh -c 'printf "glorp "; end=$(($(date +%s) + 4)); while [ $(date +%s) -lt $end ]; do :; done'`, true, false},
+		{`sh -c 'for i in 1 2 3; do printf .; sleep 1; done; sleep 3'`, false, false},
+	} {
+		for _, far := range []bool{true, false} {
+			t.Run(tt.command+map[bool]string{true: ", far", false: ", here"}[far], func(t *testing.T) {
+				t.Parallel()
+				s := promptRow{argv: bashWith, file: ".rc", config: `PS1='\u@\h:\w\$ '`, quiet: 2 * time.Second}.open(t, far)
+				r, err := s.Exec(t.Context(), session.ExecRequest{Command: tt.command, Lane: session.LaneTerminal, Timeout: patient})
+				if err != nil {
+					lab.Fatal(t, err)
+				}
+				if told := r.WaitingFor != nil && r.WaitingFor.Kind == prompt.Unknown; told != (far && tt.far || !far && tt.here) {
+					t.Errorf("%s after %v with output %q, waiting for %+v", r.Done, r.Duration, r.Stdout.Bytes(), r.WaitingFor)
+				}
+			})
+		}
 	}
 }

@@ -48,6 +48,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		BufferLines:    cfg.Session.OutputBufferMaxLines,
 		ExecBytes:      cfg.Limits.MaxExecOutputBytes,
 		WriteTimeout:   cfg.Session.WriteTimeout,
+		QuietLine:      cfg.Session.QuietLine,
 		PromptTimeout:  cfg.Auth.PromptTimeout,
 		ConnectTimeout: cfg.Session.ConnectTimeout,
 		IdleTimeout:    cfg.Session.IdleTimeout,

@@ -63,6 +63,8 @@ type follower struct {
 	holding bool   // the unfinished last line goes to held: without marker, and while the command is interrupted
 	held    []byte // it may turn out to be the prompt, which is no output
 
+	standing standing // its unfinished last line
+
 	pressed time.Time // when a page was last turned; zero: never
 	turned  int64     // how far the stream had been read then
 	cut     pageCut
@@ -81,11 +83,15 @@ type signals struct {
 
 	mu      sync.Mutex // guards the following
 	waiting *term.Waiting
+	stands  *term.Waiting // the unfinished line that stands still; nil: none does
 	changed chan struct{} // closed and replaced when waiting changes
 }
 
 // Prepare works out the line to type, and waits for its turn if the command queues. Release must follow.
 func (l *Lane) Prepare(ctx context.Context, r Request) (c *Command, err error) {
+	if r.QuietLine <= 0 {
+		r.QuietLine = DefaultQuietLine
+	}
 	c = &Command{l: l, r: r}
 	c.cut.on = r.turnsPages()
 	c.answered, c.interrupted = make(chan struct{}, 1), make(chan struct{}, 1)

@@ -193,6 +193,11 @@ func (f *fakeShell) run(command string) (status int, goesOn bool) {
 			return -1, true
 		}
 		f.print("[" + answer + "]\r\n")
+	case "grown": // goes on with a line, and never again
+		f.print("a")
+		time.Sleep(time.Second)
+		f.print("b")
+		f.until("q")
 	case "pieces": // PAUSE TEXT|TEXT|..., with a pause behind each
 		pause, pieces, _ := strings.Cut(arg, " ")
 		d, _ := time.ParseDuration(pause)

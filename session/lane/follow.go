@@ -48,11 +48,18 @@ func (c *Command) Follow() (term.Exit, error) {
 	if c.quietTime() == 0 {
 		idle.Stop()
 	}
+	stand := time.NewTimer(c.r.QuietLine + quietStop)
+	defer stand.Stop()
+	anew := func() { // the last line is another one, or may be
+		c.moves()
+		stand.Reset(c.r.QuietLine + quietStop)
+		c.standing.look = 0
+	}
 	for {
 		changed := c.l.out.Changed()
 		if c.advance() {
 			still.Reset(quiet)
-			c.setWaiting(nil)
+			anew()
 			if c.quietTime() > 0 {
 				idle.Reset(c.quietTime())
 			}
@@ -82,8 +89,12 @@ func (c *Command) Follow() (term.Exit, error) {
 				c.outcome = Silent
 				return term.Exit{}, nil
 			}
+		case <-stand.C:
+			if rest := c.still(); rest > 0 {
+				stand.Reset(rest)
+			}
 		case <-c.answered:
-			c.setWaiting(nil)
+			anew()
 			still.Reset(answerWait)
 		case <-c.interrupted:
 			if e, ok := c.settled(c.x, interruptGrace*3); ok {
@@ -126,6 +137,8 @@ func (c *Command) quietTime() time.Duration {
 // asks records that the command seems to wait for w; the text of w then counts as output.
 func (c *Command) asks(w *term.Waiting) {
 	switch {
+	case w == nil && c.Stands() != nil: // still
+		return
 	case w == nil:
 	case c.scan == nil:
 		c.show()
@@ -162,6 +175,7 @@ func (c *Command) advance() bool {
 		c.off = sl.Next
 		c.lost += sl.Dropped
 		c.taken = c.taken || bytes.IndexByte(sl.Data, '\n') >= 0
+		c.standing.grow(sl.Data, c.l.history.Touches())
 		switch c.scan {
 		case nil:
 			c.emit(c.echo.Strip(c.ends.Convert(nil, sl.Data)))

@@ -150,6 +150,19 @@ func (h *History) judgeShell(v View, unknown *term.Waiting) *Obstacle {
 	return nil
 }
 
+// Ends reports whether the last line is a prompt, or looks like one, so that nothing but a command is expected.
+func (h *History) Ends(v View) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v.Marked = true
+	switch line := v.Line; {
+	case v.Prompt != nil && v.Prompt.MatchString(line), h.isLearned(line), line == h.first, h.proven(v):
+		return true
+	default:
+		return endsLikePrompt(line) && !percentage.MatchString(line)
+	}
+}
+
 // AtShell reports whether the last line, below a command that runs, is the prompt of a shell that the command has
 // started. The programs in front are believed, where they can be seen.
 func (h *History) AtShell(v View) bool {

@@ -139,7 +139,7 @@ const maxQuestion = 300
 
 // formKind returns the kind of question that a line is by its form; empty: it is none.
 func formKind(line string) string {
-	if len(line) > maxQuestion || strings.TrimSpace(line) == "" {
+	if len(line) > maxQuestion || strings.TrimSpace(line) == "" || leadingSign(line) != "" {
 		return ""
 	}
 	if selectPrompt.MatchString(line) {

@@ -148,7 +148,7 @@ func TestNoQuestions(t *testing.T) {
 		"ERROR: ", "warning: ", "Waiting for the lock: ", "Test 7: ", "Phase 2: ", "Copying files (setup.py): ", "⠋ ", "⠙ installing ",
 		"|", "/", "-", "=====>    ", "......", "done: ", "Uploading [3 of 10]: ", "12:00:05 [worker]: ", "x264 [info]: ",
 		"me@host:~$ ", "r1#", "r1(config)#", "[admin@MikroTik] > ", "<HUAWEI>", "[~HUAWEI]", "web1> ", "user@junos> ", "", "   ",
-		"RP/0/RSP0/CPU0:ios#", "➜  ~ ", "λ ", "~ # ", "[root@db1 ~]# ", "(venv) me@web1:/srv/app$ ", "host> ",
+		"RP/0/RSP0/CPU0:ios#", "➜  ~ ", "➜  src git:(main) ", "➜  src git:(main) ✗ ", "λ ", "~ # ", "[root@db1 ~]# ", "(venv) me@web1:/srv/app$ ", "host> ",
 	} {
 		if got := Asks(line); got != nil {
 			t.Errorf("%q asks %+v, want no question", line, got)

@@ -1,0 +1,109 @@
+package lane
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"ptyctl/session/prompt"
+	"ptyctl/term"
+)
+
+// A command may ask in a way that nothing tells from a report: it prints a part of a line and waits. After a while of
+// silence that is told as what it is, an unfinished line, and once for a command it ends the call.
+
+const (
+	// DefaultQuietLine is how long an unfinished line must be unchanged to count as one that stands still.
+	DefaultQuietLine = 5 * time.Second
+
+	// grownQuiet is the same for a program that has completed or redrawn an unfinished line before, as reports of
+	// progress do.
+	grownQuiet = 30 * time.Second
+
+	// growPause is the least time between two parts of one line that the far side has sent one by one.
+	growPause = 200 * time.Millisecond
+)
+
+// A standing watches the unfinished last line of a command. The goroutine that follows the command owns it.
+type standing struct {
+	began   time.Time     // when the line began; zero: there is none
+	touches int           // how often callers had typed then
+	grew    bool          // the program has gone on with a line that had been there for a while
+	told    bool          // the call was ended for a line that stands still
+	look    time.Duration // until the next look at a program that does not read its terminal
+}
+
+// grow takes note of output.
+func (s *standing) grow(p []byte, touches int) {
+	now := time.Now()
+	// What is typed is echoed in the line.
+	if !s.began.IsZero() && now.Sub(s.began) >= growPause && s.touches == touches {
+		s.grew = true
+	}
+	end := bytes.LastIndexByte(p, '\n') + 1
+	switch {
+	case end == len(p):
+		s.began = time.Time{}
+	case end > 0 || s.began.IsZero():
+		s.began, s.touches = now, touches
+	}
+}
+
+// still sets or clears the line that stands still, and ends the call for it, once. rest is how long to wait until the
+// next look; 0: until there is output.
+func (c *Command) still() (rest time.Duration) {
+	line := c.l.LastLine()
+	need := c.r.QuietLine
+	if c.standing.grew {
+		need = max(need, grownQuiet)
+	}
+	need += quietStop // a deadline of the same length comes first
+	switch {
+	case c.scan == nil && (c.quietTime() > 0 || !c.taken || c.echo.Pending()), c.scan != nil && !c.scan.Started():
+		return 0
+	case strings.TrimSpace(line) == "" || c.l.t.Modes().AltScreen:
+		return 0
+	case c.l.t.Quiet() < need:
+		return need - c.l.t.Quiet()
+	case c.l.t.Front().Reads == term.No: // nothing says when it begins to read
+		c.standing.look = max(need, 2*c.standing.look)
+		return c.standing.look
+	}
+	w := &term.Waiting{Kind: prompt.Unknown, Text: line}
+	if c.scan == nil {
+		c.show()
+	}
+	c.mu.Lock()
+	c.stands = w
+	known := c.waiting != nil
+	c.mu.Unlock()
+	if !known && !c.standing.told {
+		c.standing.told = true
+		c.setWaiting(w)
+	}
+	return 0
+}
+
+// moves notes that the last line has changed, or is about to.
+func (c *Command) moves() {
+	c.mu.Lock()
+	c.stands = nil
+	c.mu.Unlock()
+	c.setWaiting(nil)
+}
+
+// Stands returns the unfinished line that stands still, though nothing tells that it is a question; nil: none does.
+func (c *Command) Stands() *term.Waiting {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stands
+}
+
+// Told notes that a caller has learned that a line stands still: the next call waits on.
+func (c *Command) Told() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting != nil && c.waiting == c.stands {
+		c.waiting = nil
+	}
+}
