@@ -678,7 +678,7 @@ func runsForbidden(t *testing.T, row runnerRow) (runs bool, said string) {
 			return false, string(out) + err.Error()
 		}
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, row.shell, "-c", row.line)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second

@@ -259,7 +259,7 @@ func TestReadFailed(t *testing.T) {
 	for s.Info().Readers == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(40 * time.Second); ; {
 		r := a.call(`{"action":"read","session_id":%s,"timeout_ms":100}`, two)
 		if r.ErrorCode == ReadFailed && r.Cause == term.LimitExceeded && strings.Contains(r.Message, "timeout_ms 0") &&
 			r.Retryable {
