@@ -42,7 +42,7 @@
 //   - prompt: the question or prompt at which a terminal waits, judged by its last line and the earlier input.
 //     [ExecResult].WaitingFor has one of its kinds.
 //   - redact: a stream without the echo of secrets.
-//   - match: the pattern that a reader waits for, found in the stream, without the echo of what was typed.
+//   - match: the pattern that a reader waits for, found in the stream, without the echo of typed text.
 //   - output: what a command has written, and the question that a reader waits for.
 //   - access: who may act on a session, and the record of each action.
 //   - transfer: the files of this machine and of the far side.

@@ -74,7 +74,7 @@ type Chunk struct {
 	OwnEcho    bool  // ReadRequest.Echo kept Until from matching
 }
 
-// An Echo is what a terminal may show of text that was typed into it. The zero value is nothing.
+// An Echo is the text of a write as a terminal may show it. The zero value is nothing.
 type Echo = match.Echo
 
 // Read waits as r says and returns the output. It never affects another reader, nor the terminal.
@@ -111,7 +111,7 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 // End returns the cursor of the next byte to come.
 func (s *Session) End() int64 { return s.buf.Stat().End }
 
-// A source is what is read: a session's output, or a stream of an exec.
+// A source is read from: a session's output, or a stream of an exec.
 type source struct {
 	b        *buffer.Buffer
 	newest   *atomic.Int64          // when the newest byte arrived, in Unix nanoseconds

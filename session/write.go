@@ -31,7 +31,7 @@ type WriteResult struct {
 	Pending  int   // bytes handed to the transport that it had not taken when the call returned; they may still go out
 	TimedOut bool
 	Answered bool // the data answered the login's question instead of being typed
-	Echo     Echo // of the data, for ReadRequest.Echo; nothing for a key and for what is kept out of the output
+	Echo     Echo // of the data, for ReadRequest.Echo; empty for a key and for sensitive data
 
 	// Warnings says which parts of the data the caller probably did not mean: a key spelled as text, a line longer than a
 	// terminal takes, a paste that the program has not asked for. The data was still typed as given.

@@ -23,10 +23,10 @@
 //
 // # Echoes
 //
-// A terminal shows what is typed. With Options.Echo, the lines that show it do not match: neither the echo of the
+// A terminal shows typed text. With Options.Echo, the lines that show it do not match: neither the echo of the
 // terminal driver nor the one of a line editor, even if both come.
 //
-// # What is not searched
+// # Dropped output
 //
 // The buffer drops its oldest bytes when it is full. [Stream.Unsearched] counts the bytes dropped before the search
 // got to them.

@@ -19,10 +19,10 @@ const (
 	somePart = 12
 )
 
-// An Echo is what a terminal may show of typed text. The zero value is nothing.
+// An Echo is typed text as a terminal may show it. The zero value is nothing.
 type Echo struct {
 	before string   // the unfinished line when the text was typed
-	lines  []string // what was typed, without blanks
+	lines  []string // the typed lines, without blanks
 }
 
 // EchoOf returns the echo to expect of data. line is the unfinished last line before data is typed, the prompt in most
@@ -75,7 +75,7 @@ func squeeze(s string) string {
 // An echoes recognises the lines of the output that show typed text.
 //
 // The echo of a line comes once or twice: by the terminal driver while a program runs, and then by the line editor
-// behind its prompt, when that reads what was typed ahead.
+// behind its prompt, when that reads the input typed ahead.
 type echoes struct {
 	before   string
 	isPrompt func(string) bool

@@ -41,9 +41,9 @@ type Stream struct {
 	gone  int64 // bytes that were not searched
 
 	a       *automaton
-	after   int64       // Options.From in the units of a, which are bytes of what it reads
+	after   int64       // Options.From in the units of a, which are bytes of its input
 	cleaner *vt.Cleaner // with Clean or echoes
-	text    []byte      // what it returned last
+	text    []byte      // its last output
 
 	echo *echoes  // nil: none is expected, or not any more
 	line struct { // with echoes: the line that is not searched before it is known to be none
