@@ -59,6 +59,8 @@ type Manager struct {
 	locks  LockTable
 	limits limits
 
+	descriptors descriptors
+
 	mu       sync.Mutex // guards the following
 	sessions map[string]*Session
 	consoles map[string]*console // by device

@@ -134,7 +134,10 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 	}); err != nil {
 		return err
 	}
-	err := m.takeDevice(s)
+	err := m.descriptors.check()
+	if err == nil {
+		err = m.takeDevice(s)
+	}
 	if err == nil {
 		err = m.add(s)
 	}

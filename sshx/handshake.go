@@ -60,11 +60,11 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	// The operator's record is read before the verifier may add a key to it.
 	prove, err := h.Prove(ip)
 	if err != nil {
-		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
+		return nil, hostKeyFileError(h, err)
 	}
 	keys, err := hostkeys.NewVerifier(h.Host, h.Port, ip, keyOptions)
 	if err != nil {
-		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
+		return nil, hostKeyFileError(h, err)
 	}
 	l.Begin(stepBanner)
 	conn := &bannerConn{Conn: hs.raw, identified: func() { l.Begin(stepKex) }}
@@ -275,6 +275,36 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 	}
 }
 
+// hostKeyFileError converts an error that came before a key could be judged. The operator's
+// configuration is at fault, unless a file that exists could not be read.
+func hostKeyFileError(h *plan.Hop, err error) error {
+	if e := unreadableError(h, term.ConnectFailure{Hop: h.String()}, err); e != nil {
+		return e
+	}
+	return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
+}
+
+// unreadableError converts the error of a file that could not be read and may refuse the key. It
+// returns nil for other errors.
+func unreadableError(h *plan.Hop, failure term.ConnectFailure, err error) *term.Error {
+	var e *term.Error
+	file, unreadable := errors.AsType[*hostkeys.UnreadableError](err)
+	what := h.String() + ": the host key cannot be judged"
+	switch {
+	case term.OutOfDescriptors(err):
+		e = term.NoDescriptors(what, err)
+	case unreadable:
+		e = &term.Error{
+			Kind: term.IOError, Reason: term.ReasonUnreadable, Err: err, Msg: what + ": " + file.Error(),
+			Advice: "make it readable, and try again",
+		}
+	default:
+		return nil
+	}
+	e.Facts = e.Facts.With(failure)
+	return e
+}
+
 // hostKeyError converts an error of the host key check to one of package term, or
 // returns nil for other errors.
 func hostKeyError(h *plan.Hop, failure term.ConnectFailure, err error) error {
@@ -311,6 +341,9 @@ func hostKeyError(h *plan.Hop, failure term.ConnectFailure, err error) error {
 		return refuse(term.HostKeyRevoked, revoked.Type, revoked.Fingerprint, revoked)
 	case errors.As(err, &weak):
 		return refuse(term.HostKeyMismatch, ssh.KeyAlgoRSA, weak.Fingerprint, weak)
+	}
+	if e := unreadableError(h, failure, err); e != nil {
+		return e
 	}
 	return nil
 }

@@ -61,6 +61,8 @@ const (
 	ReasonTransferSlow Reason = "the transfer took too long"
 	ReasonRunCommands  Reason = "commands are run, and nothing is typed"
 	ReasonNotReplaced  Reason = "the file can only be written over"
+	ReasonUnreadable   Reason = "a file that decides cannot be read"
+	ReasonDescriptors  Reason = "there is no file descriptor left"
 )
 
 // A Limit identifies a limit of the operator.
@@ -72,6 +74,7 @@ const (
 	LimitOutput       Limit = "output kept for all sessions"
 	LimitWaitingReads Limit = "waiting reads"
 	LimitFileWrite    Limit = "bytes of a file written at once"
+	LimitDescriptors  Limit = "file descriptors of this process"
 
 	// Of a local program: see Limits.
 	LimitCPU       Limit = "cpu"

@@ -22,6 +22,7 @@ var limitKeys = map[term.Limit]string{
 	term.LimitOutput:       "limits.max_total_buffer_bytes",
 	term.LimitWaitingReads: "limits.max_waiting_reads",
 	term.LimitFileWrite:    "fs.max_write_bytes",
+	term.LimitDescriptors:  "RLIMIT_NOFILE",
 
 	term.LimitCPU:       "cpu_s",
 	term.LimitMemory:    "memory_bytes",
@@ -149,6 +150,9 @@ var advice = map[term.Reason]string{
 	term.ReasonRunCommands:  "run commands with ptyctl_session_exec, whose commands are judged",
 	term.ReasonTransferSlow: "give it more (timeout_ms), or move less at a time",
 	term.ReasonNotReplaced:  "pass non_atomic to write over the file that is there",
+	term.ReasonUnreadable:   "have the operator make the file readable, or remove the cause, and call again",
+	term.ReasonDescriptors: "close sessions that are not needed and call again, " +
+		"or have the operator raise the limit of ptyctl's process (ulimit -n)",
 }
 
 // ifPrompt is advice for a line that nothing proves to be a prompt. {pattern} is an expression that matches it.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -39,8 +40,8 @@ type database struct {
 	unsaid   int // number of warnings beyond maxWarnings
 }
 
-// readDatabase reads the files. A file that is too large is an error, any other unreadable
-// file is a warning, and a missing file is ignored.
+// readDatabase reads the files. A missing file is ignored. Any other file that cannot be read
+// is an error: it may have the line that revokes a key, or contradicts it.
 func readDatabase(files []string) (*database, error) {
 	db := &database{}
 	for _, name := range files {
@@ -48,19 +49,34 @@ func readDatabase(files []string) (*database, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
-		case errors.Is(err, errTooLarge):
-			return nil, err
-		case err != nil:
+		case errors.Is(err, syscall.ENOTDIR): // a file where a folder should be: there is no such file
 			db.warn("known hosts file not read: %v", err)
 			continue
+		case err != nil:
+			return nil, unreadable(name, err)
 		}
 		db.parse(name, text)
 	}
 	return db, nil
 }
 
-// errTooLarge is the error of readText for a file of more than maxFileSize bytes.
-var errTooLarge = errors.New("hostkeys: the file is too large")
+// errTooLarge is the error of readText for a file of more than maxFileSize bytes, errDirectory
+// for a folder.
+var (
+	errTooLarge  = errors.New("hostkeys: the file is too large")
+	errDirectory = errors.New("it is a directory")
+)
+
+// unreadable returns the error for a file that was not read.
+func unreadable(name string, err error) error {
+	if errors.Is(err, errTooLarge) {
+		return err
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		err = path.Err // the message names the file itself
+	}
+	return &UnreadableError{File: name, Err: err}
+}
 
 // readText returns the contents of a regular file. Devices and pipes, for example /dev/null,
 // count as empty, because a read of one could block without end.
@@ -70,7 +86,7 @@ func readText(name string) (string, error) {
 		return "", err
 	}
 	if info.IsDir() {
-		return "", fmt.Errorf("%s is a directory: name a file", name)
+		return "", errDirectory
 	}
 	if !info.Mode().IsRegular() {
 		return "", nil

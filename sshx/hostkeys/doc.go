@@ -30,8 +30,10 @@
 //     empty list.
 //   - A different key for a recorded host is a mismatch, also if the recorded key has another
 //     type, and is refused under every policy except Disabled.
-//   - A bad line, or a missing file, costs that line or file and a warning; it never hides
-//     the rest.
+//   - A bad line costs that line and a warning; it never hides the rest.
+//   - A missing file is empty. Any other file that cannot be read, for example because the process
+//     has no file descriptor left, is an error (UnreadableError): no key is accepted, under any
+//     policy.
 //   - The decision is made once. A later key exchange on the same connection does not ask or
 //     write again, and must show the same key.
 //   - A line is added under a lock, after the files were read again, by one append; no other

@@ -166,6 +166,21 @@ func (e *RevokedError) Fact() string {
 	return fmt.Sprintf("%s of %q is revoked by %s (the host offers %s %s)", what, e.Name, e.Entry, e.Type, e.Fingerprint)
 }
 
+// UnreadableError reports a file that must be read to decide about a key, and exists, but
+// could not be read. No policy accepts a key then. Another attempt may succeed.
+type UnreadableError struct {
+	File string
+	Err  error // the cause, for example syscall.EMFILE
+}
+
+// Error names the file and the cause.
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("%s cannot be read: %v; it may revoke the host's key, so no key is accepted", e.File, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
 // WeakKeyError reports an RSA key shorter than RequiredRSASize.
 type WeakKeyError struct {
 	Name        string // as looked up

@@ -115,7 +115,7 @@ func TestRevokedFiles(t *testing.T) {
 func TestRevokedFilesThatCannotBeRead(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"missing", filepath.Join(t.TempDir(), "missing"), "missing"},
-		{"directory", t.TempDir(), "regular file"},
+		{"directory", t.TempDir(), "is a directory"},
 		{"device", os.DevNull, "regular file"},
 		{"KRL", writeLines(t, krlMagic+"\x00\x00\x00\x01"), "KRL"},
 		{"rubbish", writeLines(t, "# first", "rubbish"), "known_hosts:2"},

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"ptyctl/term"
 )
 
 // notRecordableError says that a key cannot be recorded; another attempt would fail as well.
@@ -22,10 +24,11 @@ func (e *notRecordableError) Error() string { return e.reason }
 // keptRecord is the reason under Options.KeepRecord.
 const keptRecord = "the operator's record decides where credentials may be used, and only the operator adds to it"
 
-// isVerdict reports whether err is about the key, not about the file.
+// isVerdict reports whether err refuses the key, and is not only about the new line: the key is
+// revoked, or it is not known whether it is. Without file descriptors nothing can be recorded, so
+// that each connection would be a first use.
 func isVerdict(err error) bool {
-	var revoked *RevokedError
-	return errors.As(err, &revoked)
+	return errors.As(err, new(*RevokedError)) || errors.As(err, new(*UnreadableError)) || term.OutOfDescriptors(err)
 }
 
 // record adds the offered key to RecordFile, under the host's address and, if name is set,
@@ -108,7 +111,7 @@ func withLock(path string, f func(path string) error) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return fmt.Errorf("%s is a directory: name a file", path)
+		return unreadable(path, errDirectory)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s keeps nothing: it is not a regular file", path)
 	}

@@ -134,7 +134,6 @@ func TestNotRecorded(t *testing.T) {
 		want   verdict
 	}{
 		{"device", "server", AcceptNew, []string{os.DevNull}, accept},
-		{"directory", "server", AcceptNew, []string{dir}, accept},
 		{"below a file", "server", AcceptNew, []string{filepath.Join(blocked, "known_hosts")}, accept},
 		{"no file", "server", AcceptNew, nil, unknown},
 		{"no file, disabled", "server", Disabled, nil, accept},

@@ -2,6 +2,7 @@ package hostkeys
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -24,8 +25,8 @@ func readRevocations(files []string) (*revocations, error) {
 	r := &revocations{byBlob: make(map[string]Entry)}
 	for _, name := range files {
 		info, err := os.Stat(name)
-		if err == nil && !info.Mode().IsRegular() {
-			err = fmt.Errorf("%s is not a regular file", name)
+		if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			err = errors.New("it is not a regular file")
 		}
 		var text string
 		if err == nil {
@@ -33,7 +34,7 @@ func readRevocations(files []string) (*revocations, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("hostkeys: RevokedHostKeys cannot be read, so no host key can be trusted: %w: "+
-				"make the file readable, or take it out of the configuration", err)
+				"make the file readable, or take it out of the configuration", unreadable(name, err))
 		}
 		if strings.HasPrefix(text, krlMagic) {
 			return nil, fmt.Errorf(

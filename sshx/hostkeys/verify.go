@@ -82,7 +82,7 @@ type Result struct {
 
 // NewVerifier reads the files and looks up the host. host and port are those dialled (port 0
 // means 22); ip is the server's address, or nil if it is unknown, for example behind a jump
-// host. It fails for bad options and for an unreadable revocation list.
+// host. It fails for bad options and for files that cannot be read.
 func NewVerifier(host string, port int, ip net.IP, o Options) (*Verifier, error) {
 	o, err := o.normalized()
 	if err != nil {

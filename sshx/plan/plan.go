@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -137,6 +138,21 @@ func (p *Planning) complete(cfg *sshconfig.Config) (*Route, error) {
 	return p.Route, nil
 }
 
+// configError converts an error of an evaluation. A file that could not be read is no fault of
+// its words.
+func configError(what string, err error) *term.Error {
+	what += ": " + err.Error()
+	file, unusable := errors.AsType[*sshconfig.FileError](err)
+	switch {
+	case term.OutOfDescriptors(err):
+		return term.NoDescriptors("ssh_config cannot be read", err)
+	case unusable && errors.As(file.Err, new(*fs.PathError)) && !errors.Is(err, fs.ErrNotExist) &&
+		!errors.Is(err, fs.ErrPermission):
+		return &term.Error{Kind: term.IOError, Reason: term.ReasonUnreadable, Err: err, Msg: what}
+	}
+	return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: what}
+}
+
 // extraArgsError returns the error for an option of the call that is not
 // supported or malformed.
 func extraArgsError(err error) error {
@@ -198,7 +214,7 @@ func (p *Planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 		return nil, own
 	}
 	if err != nil {
-		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "ssh_config: " + err.Error()}
+		return nil, configError("ssh_config", err)
 	}
 	p.Evaluated = append(p.Evaluated, Evaluated{Name: eo.Host, Config: cfg, overrides: eo.Overrides})
 	for _, w := range cfg.Warnings {

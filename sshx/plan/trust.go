@@ -2,12 +2,10 @@ package plan
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/sshconfig"
-	"ptyctl/term"
 )
 
 // trust sets how the host key of one hop is decided. The policy is the call's
@@ -111,11 +109,7 @@ func (p *Planning) evaluateOwn(
 	)
 	own, err := sshconfig.Evaluate(ctx, p.own(eo))
 	if err != nil {
-		return nil, &term.Error{
-			Kind: term.InvalidArgument,
-			Err:  err,
-			Msg:  fmt.Sprintf("the operator's ssh_config for %s: %v", eo.Host, err),
-		}
+		return nil, configError("the operator's ssh_config for "+eo.Host, err)
 	}
 	return own, nil
 }

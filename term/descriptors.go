@@ -1,0 +1,28 @@
+package term
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+)
+
+// OutOfDescriptors reports whether err says that this process, or this machine, has no file
+// descriptor left.
+func OutOfDescriptors(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+// NoDescriptors returns the error for an action that needs file descriptors where none is left.
+// what is the failed action, and cause the error of the system.
+func NoDescriptors(what string, cause error) *Error {
+	why := cause
+	if path, ok := errors.AsType[*fs.PathError](why); ok {
+		why = path.Err // any other file would have failed, too
+	}
+	return &Error{
+		Kind: LimitExceeded, Reason: ReasonDescriptors, Err: cause,
+		Msg:    what + ": " + why.Error(),
+		Advice: "close sessions, or raise the limit of this process (ulimit -n)",
+		Facts:  Facts{LimitReached{Limit: LimitDescriptors}},
+	}
+}
