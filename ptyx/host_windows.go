@@ -176,7 +176,8 @@ const programSignals = term.No
 func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	g.mu.Lock()
 	refused := g.used
-	ctx, stop := context.WithCancel(ctx)
+	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
+	stop := func() { abandon(nil) }
 	if !refused {
 		g.used, g.running = true, stop
 	}
@@ -194,7 +195,8 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	defer close(g.done)
 	c := g.command
 	cmd := exec.CommandContext(ctx, c.path, c.argv[1:]...)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.env, c.dir, stdout, stderr, time.Second
+	cmd.Env, cmd.Dir, cmd.WaitDelay = c.env, c.dir, time.Second
+	cmd.Stdout, cmd.Stderr = term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon)
 	if len(r.Stdin) > 0 {
 		cmd.Stdin = bytes.NewReader(r.Stdin)
 	}
@@ -218,7 +220,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	g.mu.Lock()
 	g.exit = exit
 	g.mu.Unlock()
-	return exit, nil
+	return exit, term.WriterFailure(ctx)
 }
 
 // Close kills the program.

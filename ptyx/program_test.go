@@ -4,6 +4,7 @@ package ptyx_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -140,4 +141,47 @@ func (f firstWrite) Write(p []byte) (int, error) {
 	default:
 	}
 	return len(p), nil
+}
+
+// A panicking writer is a caller's.
+type panicking struct{}
+
+func (panicking) Write([]byte) (int, error) { panic("of the caller") }
+
+// A writer that fails once is a caller's, too.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+// The output that no writer takes must be read all the same, and a writer of a caller's must not end this process.
+func TestProgramWriters(t *testing.T) {
+	const script = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 7"
+	for _, tc := range []struct {
+		name     string
+		out, err io.Writer
+		kind     term.Kind
+		script   string // empty: much output, and status 7
+	}{
+		{name: "nil"},
+		{name: "nil stderr", out: io.Discard},
+		{name: "failing", out: failing{}, err: failing{}},
+		{name: "panicking", out: panicking{}, kind: term.Internal},
+		{name: "panicking stderr", err: panicking{}, kind: term.Internal},
+		{name: "panicking, and the program would go on", out: panicking{}, kind: term.Internal, script: "echo x; exec sleep 1000"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		local := sh(cmp.Or(tc.script, script))
+		tr, err := ptyx.Host{}.Open(ctx, term.Target{PTY: term.PTY{Disabled: true}, Local: local}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := tr.(*ptyx.Program).Exec(ctx, term.ExecRequest{}, tc.out, tc.err)
+		if ctx.Err() != nil || term.KindOf(err) != tc.kind || tc.kind == "" && (!e.Known || e.Code != 7 || e.Killed != "") {
+			t.Errorf("%s: Exec = %+v, %v, want code 7 and an error of kind %q", tc.name, e, err, tc.kind)
+		}
+		if err := tr.Close(); err != nil {
+			t.Error(err)
+		}
+		cancel()
+	}
 }

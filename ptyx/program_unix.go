@@ -3,6 +3,7 @@
 package ptyx
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -35,7 +36,10 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	g.used = true
 	g.mu.Unlock()
 	defer close(g.done)
-	exit, err := g.run(ctx, r, stdout, stderr)
+	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
+	defer abandon(nil)
+	exit, err := g.run(ctx, r, term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon))
+	err = cmp.Or(err, term.WriterFailure(ctx))
 	g.mu.Lock()
 	g.exit = exit
 	g.mu.Unlock()

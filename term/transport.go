@@ -32,6 +32,9 @@ type (
 	// and reports the outcome in Exit.Killed. A command that failed is an Exit, not an
 	// error. An error means that the command could not be started, or that its end could not
 	// be observed.
+	//
+	// As in os/exec, output for a nil writer is discarded. A writer that fails gets no more of
+	// it. A writer that panics ends this command alone, with an error: see SafeWriter.
 	Execer interface {
 		Exec(ctx context.Context, r ExecRequest, stdout, stderr io.Writer) (Exit, error)
 	}

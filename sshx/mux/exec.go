@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ import (
 func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	opening, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
+	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
+	defer abandon(nil)
+	stdout, stderr = term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon)
 	for again := true; ; again = false {
 		// A second attempt is safe only if the server has certainly not started
 		// the command.
@@ -41,7 +45,7 @@ func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 			}
 			e, err := x.wait(ctx, r.Grace)
 			e.Started = true
-			return e, err
+			return e, cmp.Or(err, term.WriterFailure(ctx))
 		case again && errors.Is(err, term.RemoteClosed) && x.neverBegan(opening):
 		default:
 			return term.Exit{}, err
@@ -72,11 +76,13 @@ func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	open.Store(2)
 	copyTo := func(w *outWriter, r io.Reader) {
 		p := copyBuffers.Get().(*[copyBuffer]byte)
-		defer copyBuffers.Put(p)
+		defer func() { // also if a writer ends its goroutine
+			copyBuffers.Put(p)
+			if open.Add(-1) == 0 {
+				close(x.drained)
+			}
+		}()
 		_, _ = io.CopyBuffer(w, r, p[:])
-		if open.Add(-1) == 0 {
-			close(x.drained)
-		}
 	}
 	out, errs := &outWriter{w: stdout, moved: x.moved}, &outWriter{w: stderr, moved: x.moved}
 	x.ch.k.wg.Go(func() { copyTo(out, x.ch) })
@@ -88,25 +94,20 @@ func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	}
 }
 
-// An outWriter passes output on until it is detached or w fails, and signals on
-// moved that output came.
+// An outWriter passes output on until it is detached, and signals on moved that
+// output came.
 type outWriter struct {
 	moved chan<- struct{}
 
 	mu sync.Mutex // guards the following, and is held while w is written to
-	w  io.Writer
+	w  io.Writer  // see term.SafeWriter
 }
 
-// Write never fails: the output must be read even if the caller's writer is
-// broken.
+// Write never fails: the output must be read in any case.
 func (o *outWriter) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	// After an error the output is discarded but still read, so the command is
-	// not blocked.
-	if _, err := o.w.Write(p); err != nil {
-		o.w = io.Discard
-	}
+	_, _ = o.w.Write(p)
 	select {
 	case o.moved <- struct{}{}:
 	default:

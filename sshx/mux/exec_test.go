@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -209,6 +210,58 @@ func TestCloseDuringExec(t *testing.T) {
 			if took := time.Since(start); took > time.Second {
 				t.Errorf("took %v", took)
 			}
+		})
+	}
+}
+
+// A panicking writer is a caller's that fails in its own way at the first byte.
+type panicking struct{ fail func() }
+
+func (p panicking) Write([]byte) (int, error) {
+	p.fail()
+	return 0, nil
+}
+
+// TestExecWriters: whatever the caller's writers do, the connection and the other commands on it go on.
+func TestExecWriters(t *testing.T) {
+	panics := panicking{func() { panic("of the caller") }}
+	exits := panicking{runtime.Goexit}
+	for _, tc := range []struct {
+		name     string
+		out, err io.Writer
+		command  string
+		want     term.Exit
+		kind     term.Kind
+	}{
+		{name: "nil", command: "both", want: term.Exit{Known: true}},
+		{name: "nil stdout", err: io.Discard, command: "both", want: term.Exit{Known: true}},
+		{
+			name: "panics on stdout", out: panics, command: "stay",
+			want: term.Exit{Known: true, Code: 143, Signal: "TERM", Killed: "yes"}, kind: term.Internal,
+		},
+		{name: "panics on stderr", err: panics, command: "both", want: term.Exit{Known: true}, kind: term.Internal},
+		{name: "nil pointer", out: (*bytes.Buffer)(nil), command: "both", want: term.Exit{Known: true}, kind: term.Internal},
+		{name: "ends its goroutine", out: exits, command: "both", want: term.Exit{Known: true}, kind: term.Internal},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				l.Server(sshtest.Addr1, sshserver.Config{})
+				c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				e, err := c.Exec(ctx, term.ExecRequest{Command: tc.command}, tc.out, tc.err)
+				e.Started, e.Background = false, false
+				if tc.command == "both" && tc.kind != "" {
+					e.Killed = "" // it may have been stopped, or have ended before
+				}
+				if e != tc.want || term.KindOf(err) != tc.kind {
+					t.Errorf("Exec(%q) = %+v, %v, want %+v and an error of kind %q", tc.command, e, err, tc.want, tc.kind)
+				}
+				var out bytes.Buffer
+				if _, err := c.Exec(ctx, term.ExecRequest{Command: "both"}, &out, nil); err != nil || out.String() != "out" {
+					t.Errorf("the next Exec = %v with %q, want no error and \"out\"; the connection: %v", err, &out, c.Lost())
+				}
+			})
 		})
 	}
 }

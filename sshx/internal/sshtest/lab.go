@@ -284,6 +284,13 @@ func Shell(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 		_, _ = io.Copy(r.Stdout, r.Stdin)
 	case "env":
 		_, _ = io.WriteString(r.Stdout, strings.Join(r.Env, " "))
+	case "stay": // says so, and ends on a signal
+		_, _ = io.WriteString(r.Stdout, "here\n")
+		select {
+		case s := <-r.Signals:
+			return sshserver.Exit{Signal: s}
+		case <-ctx.Done():
+		}
 	case "sleep":
 		d, _ := time.ParseDuration(rest)
 		select {
