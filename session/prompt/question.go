@@ -21,6 +21,7 @@ type form struct {
 	colon    bool     // and a colon
 	marked   bool     // the line ends in one of the two
 	square   bool     // the last brackets are square ones, as those of a default are
+	apart    bool     // and there is a blank before them
 }
 
 // maxGroups is how many brackets at the end of a line are looked at, as in "(yes, y, no, n): [no] ".
@@ -29,6 +30,9 @@ const maxGroups = 4
 // formOf takes a line apart.
 func formOf(line string) (f form) {
 	s := strings.TrimRight(line, " \t")
+	if strings.HasSuffix(s, "?...") { // xargs -p
+		s = strings.TrimSuffix(s, "...")
+	}
 	for first := true; ; first = false {
 		rest := strings.TrimRight(s, " \t:?")
 		marks := s[len(rest):]
@@ -44,7 +48,7 @@ func formOf(line string) (f form) {
 			return f
 		}
 		if len(f.groups) == 0 {
-			f.square = s[open] == '['
+			f.square, f.apart = s[open] == '[', open > 0 && s[open-1] == ' '
 		}
 		f.groups = slices.Insert(f.groups, 0, strings.TrimSpace(s[open+1:len(s)-1]))
 		s = s[:open]
@@ -231,7 +235,7 @@ func isGerund(word string) bool {
 func hasDefault(f form) bool {
 	last := f.groups[len(f.groups)-1]
 	number := strings.Trim(last, "0123456789") == "" && last != ""
-	return !(number && !strings.HasSuffix(f.stem, " ")) && !strings.ContainsAny(last, "\\|")
+	return (f.apart || !number) && !strings.ContainsAny(last, "\\|")
 }
 
 // yesNoVerbs begin a question that asks whether to do something: "rm: remove regular file 'x'? ", "Restart services? ".
@@ -273,5 +277,12 @@ var nouns = strings.Fields(`name names firstname lastname surname fullname email
 
 // asksFor reports whether a line that ends in a colon asks for something.
 func asksFor(words []string) bool {
-	return slices.Contains(askVerbs, words[0]) || len(words) <= 4 && slices.Contains(nouns, words[len(words)-1])
+	noun := func(i int) bool { return slices.Contains(nouns, words[i]) }
+	switch {
+	case slices.Contains(askVerbs, words[0]):
+		return true
+	case len(words) >= 3 && len(words) <= 8 && noun(0) && slices.Contains([]string{"to", "of", "for", "or"}, words[1]):
+		return true // "File to patch: ", "Name of the host: "
+	}
+	return len(words) <= 4 && noun(len(words)-1)
 }
