@@ -296,3 +296,70 @@ func TestLinesThatStandStill(t *testing.T) {
 		}
 	}
 }
+
+// TestStartedShells runs commands that start a shell of any kind. Each ends at its prompt, commands run in it, and
+// the shell that was there before is back after it.
+func TestStartedShells(t *testing.T) {
+	for _, tt := range []struct {
+		login   string
+		command string
+		always  bool
+	}{
+		{"bash", "bash", true},
+		{"bash", "bash --norc", false},
+		{"bash", "sh", true},
+		{"bash", "dash", false},
+		{"bash", "zsh -f", false},
+		{"bash", "fish", true},
+		{"bash", "tcsh -f", false},
+		{"bash", "mksh", false},
+		{"bash", "ksh93", false},
+		{"bash", "busybox sh", false},
+		{"bash", "su -", true},
+		{"bash", "sudo -i", false},
+		{"bash", "sudo -s", false},
+		{"bash", "env -i PS1='/ # ' sh", false},
+		{"bash", "python3 -c 'import pty; pty.spawn(\"/bin/sh\")'", false},
+		{"zsh", "bash --norc", false},
+		{"fish", "bash --norc", true},
+		{"fish", "sh", false},
+		{"tcsh", "bash --norc", false},
+	} {
+		if !tt.always && !allPrompts {
+			continue
+		}
+		row := map[string]promptRow{
+			"bash": {argv: bashWith, file: ".rc", config: `PS1='me@far:\w\$ '`},
+			"zsh":  {argv: []string{"zsh"}, file: ".zshrc", config: `PROMPT='%n@far %1~ %# '`},
+			"fish": {argv: []string{"fish"}, file: ".config/fish/config.fish", config: "set fish_greeting"},
+			"tcsh": {argv: []string{"tcsh"}, file: ".tcshrc", config: `set prompt='%m:%~%# '`},
+		}[tt.login]
+		for _, far := range []bool{true, false} {
+			t.Run(tt.login+", "+tt.command+map[bool]string{true: ", far", false: ", here"}[far], func(t *testing.T) {
+				t.Parallel()
+				s := row.open(t, far)
+				r, err := s.Exec(t.Context(), session.ExecRequest{Command: tt.command, Lane: session.LaneTerminal, Timeout: 2 * patient})
+				if err != nil {
+					lab.Fatal(t, err)
+				}
+				if r.WaitingFor == nil || r.WaitingFor.Kind != prompt.Command {
+					t.Fatalf("%s after %v with output %q, waiting for %+v", r.Done, r.Duration, r.Stdout.Bytes(), r.WaitingFor)
+				}
+				for _, command := range []string{"echo in", "echo again"} {
+					r, err = s.Exec(t.Context(), session.ExecRequest{Command: command, Lane: session.LaneTerminal, Timeout: patient})
+					if err != nil || !r.Exit.Known || r.Exit.Code != 0 {
+						t.Fatalf("%q: %q, %+v, waiting for %+v, %v; the last line is %q", command, r.Stdout.Bytes(), r.Exit, r.WaitingFor, err, s.LastLine())
+					}
+				}
+				if _, err = s.Write(t.Context(), []byte("exit\r"), session.WriteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				settle(t, s)
+				r, err = s.Exec(t.Context(), session.ExecRequest{Command: "echo back", Lane: session.LaneTerminal, Timeout: patient})
+				if err != nil || !r.Exit.Known {
+					t.Fatalf("back: %q, %+v, %v; the last line is %q", r.Stdout.Bytes(), r.Exit, err, s.LastLine())
+				}
+			})
+		}
+	}
+}

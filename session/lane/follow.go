@@ -244,7 +244,7 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 		return nil, 0
 	default:
 		v := c.view()
-		v.Line = line
+		v.Line, v.Starts = line, prompt.StartedBy(c.r.Command)
 		if c.l.t.Quiet() >= quietForm { // to look at the programs is dear
 			v.Front = c.l.t.Front()
 		}

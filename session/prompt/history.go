@@ -134,6 +134,7 @@ func (h *History) Nest(class shell.Class, line string) {
 	switch {
 	case class != "":
 		h.nested = class
+		h.learn(line)
 	case posixPrompt.MatchString(line):
 		h.nested = shell.Posix
 	}
@@ -144,10 +145,16 @@ var posixPrompt = regexp.MustCompile(
 	`^(?:[\w.-]+@[\w.-]+:[~/][^$#%>]*[$#]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#]|-?(?:ba|da|k|mk|a)?sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]) ?$`,
 )
 
+// runsCommand is an option of a shell that is to run a command, and not to read any: -c, -lc.
+var runsCommand = regexp.MustCompile(`^-[a-z]*c$`)
+
 // StartedBy returns the class of the shell that a command line names, as "bash", "sudo -i zsh" and
-// "docker exec -it web sh" do; empty: none.
+// "docker exec -it web sh" do; empty: none, or one that runs a command.
 func StartedBy(command string) shell.Class {
 	words := strings.Fields(command)
+	if slices.ContainsFunc(words, func(w string) bool { return runsCommand.MatchString(w) }) {
+		return ""
+	}
 	for _, w := range slices.Backward(words) {
 		if sh := shell.Named(w[strings.LastIndexByte(w, '/')+1:]); sh.Class != shell.Unknown {
 			return sh.Class

@@ -20,9 +20,10 @@ type View struct {
 	Shell     shell.Shell // what reads the line
 	Marked    bool        // the line carries a marker
 
-	Prompts  int        // that the shell has marked so far; see vt.Marks
-	AtPrompt bool       // its last mark was of a prompt
-	Front    term.Front // the programs in front of a terminal of this machine
+	Prompts  int         // that the shell has marked so far; see vt.Marks
+	AtPrompt bool        // its last mark was of a prompt
+	Starts   shell.Class // the shell that the running command names; empty: none
+	Front    term.Front  // the programs in front of a terminal of this machine
 }
 
 // An Obstacle is a state of the terminal in which no command must be typed.
@@ -175,7 +176,8 @@ func (h *History) AtShell(v View) bool {
 	case h.proven(v):
 		return true
 	}
-	return (isNested(v.Line) || signed(v.Line)) && !percentage.MatchString(v.Line)
+	looks := isNested(v.Line) || signed(v.Line) || v.Starts != "" && shellPrompt.MatchString(v.Line)
+	return looks && !percentage.MatchString(v.Line)
 }
 
 // Designed reports whether a line has the looks of a prompt by a sign beyond ASCII alone, which some reports have too.
