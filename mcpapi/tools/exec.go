@@ -12,7 +12,7 @@ import (
 var execTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_exec",
 	Title: "Run a command",
-	About: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id alone.",
+	About: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id alone; kind prompt: it has started a shell, run the next command there; kind unknown: it may only be slow.",
 	Actions: []schema.Action{
 		{Example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`, Verb: term.VerbExec},
 	},

@@ -57,6 +57,15 @@ func TestMessage(t *testing.T) {
 		ours, plain string
 	}{
 		{"nothing to add", term.Error{Msg: "a"}, "a", "a"},
+		{
+			"a pattern for the last line",
+			term.Error{
+				Msg: "no prompt", Reason: term.ReasonNoPrompt, Facts: term.Facts{term.Occupied{Pattern: "[$] $", Channel: true}},
+			},
+			`no prompt; if the last line is a shell's prompt, set expect.prompt_regex (such as "[$] $"), or ` +
+				"use ptyctl_session_io write and read, or pass lane channel",
+			"no prompt",
+		},
 		{"the kind alone", term.Error{Kind: term.Busy}, "BUSY", "BUSY"},
 		{"advice in plain words", term.Error{Msg: "a", Advice: "b"}, "a; b", "a; b"},
 		{"ours instead of Go's", term.Error{Msg: "a", Advice: "call F", Reason: term.ReasonNotHeld}, "a; take it with ptyctl_session lock", "a"},
