@@ -28,6 +28,12 @@ func TestOfficialClients(t *testing.T) {
 		{"TypeScript SDK, stdio", func(t *testing.T) lab.Tools { return typescript(t, h).Tools }},
 		{"TypeScript SDK, HTTP", func(t *testing.T) lab.Tools { return startTypescript(t, nil, "http", url).Tools }},
 		{"TypeScript SDK, HTTP with a token", func(t *testing.T) lab.Tools { return startTypescript(t, nil, "http", guardedURL, lab.OpsToken).Tools }},
+		{"TypeScript SDK 2 auto, stdio", func(t *testing.T) lab.Tools { return typescript2(t, h, "auto").Tools }},
+		{"TypeScript SDK 2 pinned, stdio", func(t *testing.T) lab.Tools { return typescript2(t, h, "2026-07-28").Tools }},
+		{"TypeScript SDK 2 auto, HTTP", func(t *testing.T) lab.Tools { return startTypescript2(t, "auto", nil, "http", url).Tools }},
+		{"TypeScript SDK 2 pinned, HTTP with a token", func(t *testing.T) lab.Tools {
+			return startTypescript2(t, "2026-07-28", nil, "http", guardedURL, lab.OpsToken).Tools
+		}},
 		{"Inspector, HTTP", func(t *testing.T) lab.Tools {
 			return inspector{node: installedNode(t), t: t, server: []string{url, "--transport", "http"}}.tools()
 		}},

@@ -16,10 +16,11 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// A typescriptClient is a client of the official SDK for TypeScript: node/client.mjs.
+// A typescriptClient is a client of the official SDK for TypeScript: node/client.mjs, or client2.mjs for its version 2.
 type typescriptClient struct {
 	lab.Tools
-	list json.RawMessage // the answer to tools/list, as the SDK understood it
+	list     json.RawMessage // the answer to tools/list, as the SDK understood it
+	revision string          // in effect, as version 2 of the SDK says
 
 	cmd   *exec.Cmd
 	log   *lab.Capture  // its stderr, and the server's, if it has started that
@@ -34,18 +35,36 @@ type typescriptClient struct {
 
 // A typescriptLine is one line of node/client.mjs.
 type typescriptLine struct {
-	ID     int
-	Result json.RawMessage
-	Error  string
-	Fault  string
+	ID       int
+	Result   json.RawMessage
+	Revision string // of the first line of client2.mjs
+	Error    string
+	Fault    string
 }
 
 // startTypescript starts a client. args are those of node/client.mjs; env is for the server that it starts, if it does.
 // The client ends with the test, which fails if there was anything that it could not make sense of.
 func startTypescript(tb testing.TB, env []string, args ...string) *typescriptClient {
 	tb.Helper()
+	return startTypescriptClient(tb, "client.mjs", env, args...)
+}
+
+// startTypescript2 starts a client of version 2 of the SDK. mode is that of node/client2.mjs, and the client must have
+// agreed on the newest revision.
+func startTypescript2(tb testing.TB, mode string, env []string, args ...string) *typescriptClient {
+	tb.Helper()
+	c := startTypescriptClient(tb, "client2.mjs", env, append([]string{mode}, args...)...)
+	if want := "2026-07-28"; c.revision != want {
+		tb.Errorf("revision of TypeScript SDK 2 in mode %s = %q, want %q", mode, c.revision, want)
+	}
+	return c
+}
+
+// startTypescriptClient starts a client with one of the scripts in the folder node.
+func startTypescriptClient(tb testing.TB, script string, env []string, args ...string) *typescriptClient {
+	tb.Helper()
 	node := installedNode(tb)
-	cmd := node.run(tb, node.script(tb, "client.mjs"), args...)
+	cmd := node.run(tb, node.script(tb, script), args...)
 	cmd.Env = append(cmd.Env, env...)
 	cmd.WaitDelay = lab.Patience
 	c := &typescriptClient{
@@ -72,7 +91,7 @@ func startTypescript(tb testing.TB, env []string, args ...string) *typescriptCli
 	tb.Cleanup(func() { c.finish(tb) })
 	select {
 	case l := <-listed:
-		c.list = l.Result
+		c.list, c.revision = l.Result, l.Revision
 	case <-c.ended:
 		tb.Fatalf("the TypeScript client could not connect:\n%s", lab.Tail(c.log.String(), 8<<10))
 	case <-time.After(lab.Patience):
@@ -87,6 +106,13 @@ func typescript(tb testing.TB, h *lab.Home, args ...string) *typescriptClient {
 	tb.Helper()
 	cmd := h.Command(append([]string{"mcp", "--transport", "stdio", "--config", h.Config}, args...)...)
 	return startTypescript(tb, cmd.Env, append([]string{"stdio"}, cmd.Args...)...)
+}
+
+// typescript2 starts ptyctl through a client of version 2 of the TypeScript SDK.
+func typescript2(tb testing.TB, h *lab.Home, mode string) *typescriptClient {
+	tb.Helper()
+	cmd := h.Command("mcp", "--transport", "stdio", "--config", h.Config)
+	return startTypescript2(tb, mode, cmd.Env, append([]string{"stdio"}, cmd.Args...)...)
 }
 
 func (c *typescriptClient) read(out io.Reader) {
