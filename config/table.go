@@ -145,7 +145,7 @@ func table(c *Config, home string) []row {
 			"The weakest host key policy that a caller may choose; from strong to weak: strict, ask, accept_new, disabled.",
 			HostKeyStrict, HostKeyAsk, HostKeyAcceptNew, HostKeyDisabled),
 		path(&c.SSH.KnownHostsPath, home, "ssh.known_hosts_path",
-			"The known_hosts file; empty uses OpenSSH's default."),
+			"The known_hosts file, in place of UserKnownHostsFile in ssh_config; empty uses ssh_config."),
 		boolean(&c.SSH.UseOpenSSHConfig, "ssh.use_openssh_config", true,
 			"Read ssh_config files as OpenSSH does."),
 		path(&c.SSH.ConfigPath, home, "ssh.config_path",

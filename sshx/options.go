@@ -16,7 +16,7 @@ import (
 type Options struct {
 	HostKeyPolicy  string // "strict" (default), "ask", "accept_new" or "disabled"
 	HostKeyFloor   string // the weakest policy for a caller, same words; default accept_new
-	KnownHostsPath string // replaces the user's files; empty: those of ssh_config(5)
+	KnownHostsPath string // replaces the user's files, and UserKnownHostsFile; empty: those of ssh_config(5)
 	ConfigPath     string // replaces the user's and the system's ssh_config; empty: both
 	NoConfig       bool   // read no ssh_config at all
 

@@ -78,13 +78,13 @@ func New(in *sshx.Inspection, refusal error, cfg config.Config, all bool) Explan
 func explainHost(in *sshx.InspectedHost, cfg config.Config, all bool) Host {
 	h := Host{Host: in.Name, Settings: []Value{}}
 	for _, s := range in.Config.Settings() {
+		if v, ok := operatorsOwn(s, cfg); ok {
+			h.Settings = append(h.Settings, v)
+			continue
+		}
 		for _, v := range s.Values {
 			value, origin := v.Text, v.Origin.String()
-			if key, instead := operatorsOwn(s.Keyword, v, cfg); key != "" {
-				value, origin = instead, key+", "+cfg.Origin(key)
-			}
-			if !all && v.Origin.Source == sshconfig.Default && origin == v.Origin.String() &&
-				!slices.Contains(alwaysShown, s.Keyword) {
+			if !all && v.Origin.Source == sshconfig.Default && !slices.Contains(alwaysShown, s.Keyword) {
 				h.Defaults++
 				continue
 			}
@@ -118,15 +118,24 @@ func explainHost(in *sshx.InspectedHost, cfg config.Config, all bool) Host {
 	return h
 }
 
-// operatorsOwn returns the key of ptyctl.toml that decides in place of a default of ssh_config, and its value.
-func operatorsOwn(keyword string, v sshconfig.Value, cfg config.Config) (key, value string) {
-	if v.Origin.Source != sshconfig.Default {
-		return "", ""
+// operatorsOwn returns the value of a keyword for which a key of ptyctl.toml decides, in place of ssh_config. Its origin
+// names the line that has no effect.
+func operatorsOwn(s sshconfig.Setting, cfg config.Config) (Value, bool) {
+	const key = "ssh.known_hosts_path"
+	if s.Keyword != "UserKnownHostsFile" || cfg.SSH.KnownHostsPath == "" {
+		return Value{}, false
 	}
-	if keyword == "UserKnownHostsFile" && cfg.SSH.KnownHostsPath != "" {
-		return "ssh.known_hosts_path", cfg.SSH.KnownHostsPath
+	v := Value{s.Keyword, cfg.SSH.KnownHostsPath, key + ", " + cfg.Origin(key)}
+	for _, replaced := range s.Values {
+		if replaced.Origin.Caller() {
+			return Value{}, false
+		}
+		if replaced.Origin.Source != sshconfig.Default {
+			v.Origin += " (in place of " + replaced.Origin.String() + ")"
+			break
+		}
 	}
-	return "", ""
+	return v, true
 }
 
 // explainAgent says which agent is asked for keys, and where that is set.

@@ -66,6 +66,34 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// The known_hosts file of ptyctl.toml decides where ssh_config names another one, and the explanation says so.
+func TestExplainKnownHosts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte("UserKnownHostsFile /dev/null /dev/zero\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := apptest.Config(t, "[ssh]", `config_path = "`+file+`"`, `known_hosts_path = "/etc/known"`)
+	in, err := sshx.Inspect(t.Context(), term.Target{Protocol: "ssh", Host: "web1"}, app.QuietSSHOptions(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := New(in, nil, cfg, false).Hosts[0]
+	var got []Value
+	for _, v := range host.Settings {
+		if v.Keyword == "UserKnownHostsFile" {
+			got = append(got, v)
+		}
+	}
+	end := " (in place of " + file + ":1)"
+	if len(got) != 1 || got[0].Value != "/etc/known" || !strings.HasPrefix(got[0].Origin, "ssh.known_hosts_path, ") ||
+		!strings.HasSuffix(got[0].Origin, end) {
+		t.Errorf("UserKnownHostsFile = %q, want /etc/known of ssh.known_hosts_path%s", got, end)
+	}
+	if host.HostKeys == nil || host.HostKeys.Files[0] != "/etc/known" || strings.Contains(host.HostKeys.Files[1], "/dev/") {
+		t.Errorf("host keys = %+v, want /etc/known alone in place of the user's files", host.HostKeys)
+	}
+}
+
 // A refused target must say why.
 func TestExplainRefusal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")

@@ -45,12 +45,9 @@ func (p *Planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 		}
 	}
 	h.record = hostkeys.Options{
-		UserFiles: own.UserKnownHostsFiles, GlobalFiles: own.GlobalKnownHostsFiles, RevokedFiles: own.RevokedHostKeys,
+		UserFiles: p.userFiles(own), GlobalFiles: own.GlobalKnownHostsFiles, RevokedFiles: own.RevokedHostKeys,
 		Alias: h.HostKeys.Alias, RequiredRSASize: own.RequiredRSASize,
 		CASignatureAlgorithms: own.CASignatureAlgorithms, ReadOnly: true,
-	}
-	if p.o.KnownHostsPath != "" && own.Origin("UserKnownHostsFile").Source == sshconfig.Default {
-		h.record.UserFiles = []string{p.o.KnownHostsPath}
 	}
 	return nil
 }

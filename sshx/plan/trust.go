@@ -73,10 +73,11 @@ func (p *Planning) trust(ctx context.Context, cfg *sshconfig.Config, h *Hop, tar
 	return nil
 }
 
-// userFiles returns the user's known_hosts files of a configuration, or the
-// operator's choice if the configuration has none.
+// userFiles returns the user's known_hosts files of a configuration. The operator's
+// own setting replaces what ssh_config says, but not what a caller says: that is a
+// condition more.
 func (p *Planning) userFiles(cfg *sshconfig.Config) []string {
-	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
+	if p.o.KnownHostsPath != "" && !cfg.Origin("UserKnownHostsFile").Caller() {
 		return []string{p.o.KnownHostsPath}
 	}
 	return cfg.UserKnownHostsFiles
