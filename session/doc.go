@@ -44,6 +44,7 @@
 //   - redact: a stream without the echo of secrets.
 //   - match: the pattern that a reader waits for, found in the stream, without the echo of typed text.
 //   - output: what a command has written, and the question that a reader waits for.
+//   - text: the output as clean text, line by line, and the lines with a pattern.
 //   - access: who may act on a session, and the record of each action.
 //   - transfer: the files of this machine and of the far side.
 //   - lane: commands typed into a terminal, behind a small interface.

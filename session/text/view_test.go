@@ -1,8 +1,7 @@
-package session_test
+package text_test
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -271,24 +270,4 @@ func TestSearchDropped(t *testing.T) {
 	if got.Dropped != 803-64 || got.Matches != 9 {
 		t.Errorf("dropped %d, %d matches: %s", got.Dropped, got.Matches, found(got))
 	}
-}
-
-func TestSetExpect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := start(
-			t,
-			0,
-			session.Options{
-				Expect: session.Expect{Prompt: re("a"), Pagers: []*regexp.Regexp{re("b")}, Errors: []*regexp.Regexp{re("c")}},
-			},
-		)
-		if err := s.SetExpect(t.Context(), session.Expect{Prompt: re("d"), Pagers: []*regexp.Regexp{}}); err != nil {
-			t.Fatal(err)
-		}
-		if e := s.Expect(); e.Prompt.String() != "d" || len(e.Pagers) != 0 || len(e.Errors) != 1 {
-			t.Errorf("expectations = %+v, want prompt \"d\", no pagers and one error pattern", e)
-		}
-		s.Close(t.Context(), session.CloseOptions{})
-		wantKind(t, s.SetExpect(t.Context(), session.Expect{}), term.AlreadyClosed)
-	})
 }

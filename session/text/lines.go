@@ -1,0 +1,80 @@
+package text
+
+import (
+	"bytes"
+	"iter"
+
+	"ptyctl/session/output"
+	"ptyctl/vt"
+)
+
+// Lines are a part of the output that is held, line by line.
+type Lines struct {
+	// All gives the number of each line, counted from the oldest one held, from 1, and its text, clean as Clean has it and
+	// without its line end. The text is valid until the next one. It may be ranged over once.
+	All iter.Seq2[int, []byte]
+
+	Total   int   // lines held, an unfinished last one included
+	Dropped int64 // bytes before the oldest line that are no longer held
+	Size    int   // bytes of the stream that the lines were made of
+	Last    bool  // they reach the end of the output
+}
+
+// Lines returns the lines held without the oldest skip, at most n of them; n <= 0: all. It does not wait, and its cost
+// depends on the lines returned: reading the output page by page takes as long as reading it at once.
+//
+// A line ends where the far side sent LF. Text that the far side drew in other places before that, as full-screen
+// programs do, is in the same line, between blanks.
+func (v View) Lines(skip, n int) Lines {
+	data, start, st := v.Buffer.Lines(skip, n)
+	size := len(data)
+	last := start+int64(size) == st.End
+	if last && !st.Closed { // the rest of a rune is on its way
+		data = data[:len(data)-output.PartialRune(data)]
+	}
+	if start == st.Start && start > 0 {
+		data = output.DropRuneRest(data)
+	}
+	c := v.cleaner(start)
+	return Lines{
+		All:     func(yield func(int, []byte) bool) { eachLine(c, max(skip, 0)+1, data, yield) },
+		Total:   st.Lines,
+		Dropped: st.Start,
+		Size:    size,
+		Last:    last,
+	}
+}
+
+// eachLine yields the lines of data; number is that of the first.
+func eachLine(c *vt.Cleaner, number int, data []byte, yield func(int, []byte) bool) {
+	var text []byte
+	for ; len(data) > 0; number++ {
+		end := bytes.IndexByte(data, '\n') + 1
+		if end == 0 {
+			end = len(data)
+		}
+		line := data[:end]
+		data = data[end:]
+		text = cleanLine(c, text[:0], line, len(data) == 0)
+		if !yield(number, text) {
+			return
+		}
+	}
+}
+
+// cleanLine appends the text of one line to dst, without its line end. last says that nothing follows it.
+func cleanLine(c *vt.Cleaner, dst, line []byte, last bool) []byte {
+	dst = c.Append(dst, line)
+	if last {
+		dst = c.Flush(dst)
+	}
+	dst = bytes.TrimSuffix(dst, newline)
+	for i := range dst {
+		if dst[i] == '\n' {
+			dst[i] = ' '
+		}
+	}
+	return dst
+}
+
+var newline = []byte{'\n'}

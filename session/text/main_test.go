@@ -1,0 +1,22 @@
+package text_test
+
+import (
+	"os"
+	"testing"
+
+	"ptyctl/internal/leaktest"
+	"ptyctl/session/internal/sessiontest"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
+// What all tests of sessions share.
+type diary = sessiontest.Diary
+
+var (
+	start = sessiontest.Start
+	put   = sessiontest.Put
+	task  = sessiontest.Task
+	re    = sessiontest.Re
+	since = sessiontest.Since
+)
