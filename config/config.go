@@ -72,18 +72,19 @@ type HTTP struct {
 
 // Session holds defaults and limits of a terminal session.
 type Session struct {
-	MaxSessions          int
-	IdleTimeout          time.Duration // 0: never
-	MaxAge               time.Duration // 0: no limit
-	ClosedRetention      time.Duration // 0: forget at once
-	OutputBufferMaxBytes int
-	OutputBufferMaxLines int
-	ConnectTimeout       time.Duration
-	ReadTimeout          time.Duration // 0: do not wait
-	DefaultExecTimeout   time.Duration
-	WriteTimeout         time.Duration
-	QuietLine            time.Duration
-	RecordTxEvents       bool // remember the times and sizes of inputs, never their text
+	MaxSessions           int
+	IdleTimeout           time.Duration // 0: never
+	MaxAge                time.Duration // 0: no limit
+	ClosedRetention       time.Duration // 0: forget at once
+	OutputBufferMaxBytes  int
+	OutputBufferMaxLines  int
+	ConnectTimeout        time.Duration
+	ReadTimeout           time.Duration // 0: do not wait
+	DefaultExecTimeout    time.Duration
+	UnattendedExecTimeout time.Duration // from a result that says running
+	WriteTimeout          time.Duration
+	QuietLine             time.Duration
+	RecordTxEvents        bool // remember the times and sizes of inputs, never their text
 }
 
 // Limits are the operator's limits. A caller may request less, never more.

@@ -72,7 +72,8 @@ func TestDefaults(t *testing.T) {
 			MaxSessions: 100, ClosedRetention: 300 * time.Second,
 			OutputBufferMaxBytes: 2097152, OutputBufferMaxLines: 20000,
 			ConnectTimeout: 15 * time.Second, ReadTimeout: 2 * time.Second,
-			DefaultExecTimeout: time.Minute, WriteTimeout: 10 * time.Second, QuietLine: 5 * time.Second,
+			DefaultExecTimeout: time.Minute, UnattendedExecTimeout: 10 * time.Minute,
+			WriteTimeout: 10 * time.Second, QuietLine: 5 * time.Second,
 		},
 		Limits: Limits{
 			MaxWait: 50 * time.Second, MaxReadBytes: 1048576, MaxExecOutputBytes: 1048576,

@@ -100,6 +100,8 @@ func table(c *Config, home string) []row {
 			"Default wait of a read; 0 returns at once."),
 		millis(&c.Session.DefaultExecTimeout, "session.default_exec_timeout_ms", 60000*ms, 1*ms, longest,
 			"Default deadline of a command."),
+		millis(&c.Session.UnattendedExecTimeout, "session.unattended_exec_timeout_ms", 600000*ms, 1*ms, longest,
+			"How long a command without timeout_ms goes on after a result with running, unless a call waits for it."),
 		millis(&c.Session.WriteTimeout, "session.write_timeout_ms", 10000*ms, 1*ms, longest,
 			"How long a write waits for a far side that takes no input."),
 		millis(&c.Session.QuietLine, "session.quiet_line_ms", 5000*ms, 1*ms, longest,

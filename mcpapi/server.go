@@ -59,6 +59,7 @@ func (o Options) withDefaults() Options {
 	// A command may run for a day, over many calls; without an end a forgotten one would hold its channel for
 	// good.
 	setDefault(&o.MaxExecTimeout, 24*time.Hour)
+	setDefault(&o.UnattendedExec, 10*time.Minute)
 	setDefault(&o.MaxReadBytes, 1<<20)
 	setDefault(&o.MaxFileRead, 1<<20)
 	setDefault(&o.LockTTL, time.Minute)

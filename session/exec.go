@@ -404,7 +404,7 @@ func (e *execs) result(x *run, to term.Principal, r ContinueRequest) (ExecResult
 	if ended {
 		x.fetched.Store(true)
 	}
-	if ended && res.Stdout.Complete() && res.Stderr.Complete() {
+	if ended && res.Stdout.Whole() && res.Stderr.Whole() {
 		if !x.handed.Load() { // a caller who knows the id may ask again, should this answer be lost
 			s.execs.forget(x.id)
 		}

@@ -18,6 +18,8 @@ type RunRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: as long as it takes
 	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
 
+	Unattended time.Duration // as in ExecRequest
+
 	// Once says that no call follows for more output. When Run returns, the program has ended, also if the call was
 	// canceled or did not wait long enough; output that did not fit into the result is gone.
 	Once bool
@@ -53,7 +55,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 		res.ExecResult, err = s.Exec(ctx, ExecRequest{
 			Argv: r.Target.Local.Argv, Lane: LaneChannel, Stdin: r.Stdin,
 			Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput,
-			StopOnCancel: r.Once,
+			StopOnCancel: r.Once, Unattended: r.Unattended,
 		})
 	}
 	if p := s.link.Load().describe(s.o.Logger, s.id).Process; p != nil {

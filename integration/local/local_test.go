@@ -119,7 +119,7 @@ func TestLocalRunTimeouts(t *testing.T) {
 		t.Errorf("the list while it runs: %s", l.Text)
 	}
 	e := c.Call(t, lab.ToolExec, `{"session_id":%s,"exec_id":%s}`, r.SessionID, r.ExecID)
-	if !lab.IsCode(e.ExitCode, 3) || e.Stdout != "up\ndone\n" || e.DoneReason != "exit_status" {
+	if !lab.IsCode(e.ExitCode, 3) || e.Stdout != "done\n" || e.DoneReason != "exit_status" {
 		t.Errorf("gone on with: %s", e.Text)
 	}
 	r = c.Call(t, lab.ToolRun, `{"argv":["sh","-c","echo up; sleep 1000"]}`)

@@ -19,6 +19,7 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		Limits: toolset.Limits{
 			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
 			ExecTimeout: cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
+			UnattendedExec:    cfg.Session.UnattendedExecTimeout,
 			MaxConnectTimeout: cfg.Limits.MaxConnectTimeout,
 			MaxReadBytes:      cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
 			LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL,

@@ -203,6 +203,7 @@ type Result struct {
 	DoneReason  string `json:"done_reason"`
 	ExecID      string `json:"exec_id"`
 	StdoutBytes int64  `json:"stdout_bytes"`
+	RemainingMS *int64 `json:"remaining_ms"`
 	LostBytes   int64  `json:"lost_bytes"`
 
 	Chunk         string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"ptyctl/mcpapi/schema"
@@ -26,6 +27,13 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	res, err := exec(ctx, c, s, in, maxOutput)
 	if err != nil {
 		return nil, err
+	}
+	if in.UntilIdleMS > 0 && (res.Lane == session.LaneChannel || res.Marked) {
+		c.Warn("until_idle_ms means nothing here: this command's end is known, and ends the wait; " +
+			"it is for devices, class unknown and rc_mode {enabled: false}")
+	}
+	if in.ExecID != "" && in.TimeoutMS > 0 && !res.Moved {
+		c.Warn("timeout_ms moved nothing: the command was over, or about to be stopped")
 	}
 	return execResult(c, res), nil
 }
@@ -65,16 +73,30 @@ func exec(
 		name := c.Marked(in, "start")
 		return session.ExecResult{}, ch.Invalid(
 			name,
-			[]string{"session_id", "exec_id", "cancel", "max_output_bytes", "task_id"},
+			[]string{
+				"session_id", "exec_id", "wait_ms", "timeout_ms", "cancel", "max_output_bytes", "task_id", "request_id",
+			},
 			"%s is for starting a command, and exec_id goes on with one that runs as it was started; leave %s out",
+			name,
+			name,
+		)
+	case in.Cancel && c.Marked(in, "wait") != "":
+		name := c.Marked(in, "wait")
+		return session.ExecResult{}, ch.Invalid(
+			name,
+			[]string{"session_id", "exec_id", "cancel", "max_output_bytes", "task_id", "request_id"},
+			"cancel stops the command now, and %s is for one that goes on; leave %s or cancel out",
 			name,
 			name,
 		)
 	// Before the plain continuation, because both give exec_id.
 	case in.Cancel:
-		return s.CancelExec(ctx, in.ExecID, session.ContinueRequest{MaxOutput: maxOutput})
+		return s.CancelExec(ctx, in.ExecID, session.ContinueRequest{MaxOutput: maxOutput, New: true})
 	case in.ExecID != "":
-		return s.ContinueExec(ctx, in.ExecID, session.ContinueRequest{Wait: c.Limits().MaxWait, MaxOutput: maxOutput})
+		return s.ContinueExec(ctx, in.ExecID, session.ContinueRequest{
+			Wait: execWait(c, in), MaxOutput: maxOutput, New: true,
+			Timeout: c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms"),
+		})
 	// The two want opposite things of a client that went away.
 	case in.StopOnCancel && in.RequestID != "":
 		return session.ExecResult{}, ch.Invalid(
@@ -105,20 +127,38 @@ func exec(
 	}
 	// The command's own deadline. It may be much longer than the wait of a call, which then returns the
 	// exec_id.
-	timeout := c.Limits().ExecTimeout
+	timeout, unattended := c.Limits().ExecTimeout, min(c.Limits().UnattendedExec, c.Limits().MaxExecTimeout)
 	if in.TimeoutMS > 0 {
 		timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
+		unattended = 0
 	}
-	wait := c.Limits().MaxWait
+	idle := c.Millis("until_idle_ms", in.UntilIdleMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
+	if idle > timeout {
+		return session.ExecResult{}, ch.Invalid(
+			"until_idle_ms",
+			nil,
+			"until_idle_ms (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms",
+			in.UntilIdleMS,
+			timeout.Milliseconds(),
+		)
+	}
 	return s.Exec(ctx, session.ExecRequest{
 		Command: in.Cmd, Argv: in.Argv, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd,
 		Env: env, Stdin: stdin,
-		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
+		Timeout: timeout, Unattended: unattended, Wait: max(execWait(c, in), 1), // 0 would be as long as it takes
+		MaxOutput: maxOutput, Expect: expect,
 		// The class is the caller's word, and goes before what ptyctl would find out.
-		Class:    session.Class(in.Class),
-		Idle:     c.Millis("until_idle_ms", in.UntilIdleMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms"),
+		Class: session.Class(in.Class), Idle: idle,
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
 	})
+}
+
+// execWait is the longest that a call waits for its command.
+func execWait(c *toolset.Call, in *execArgs) time.Duration {
+	if in.WaitMS == nil {
+		return c.Limits().MaxWait
+	}
+	return c.Millis("wait_ms", *in.WaitMS, c.Limits().MaxWait, "limits.max_wait_ms")
 }
 
 // environment splits NAME=value.
@@ -170,16 +210,35 @@ func execResult(c *toolset.Call, r session.ExecResult) *execOut {
 	if r.ExitReason != "" {
 		out.ExitCodeReason = &r.ExitReason
 	}
+	out.RemainingMS = remaining(r)
+	out.StdoutCursor, out.StderrCursor = startCursor(r.Stdout), startCursor(r.Stderr)
 	out.Stdout, out.StdoutEncoding, out.StdoutBytes, out.StdoutOmitted = streamOut(r.Stdout)
 	out.Stderr, out.StderrEncoding, out.StderrBytes, out.StderrOmitted = streamOut(r.Stderr)
 	return out
 }
 
+// remaining returns the time in milliseconds until a running command is stopped, or nil.
+func remaining(r session.ExecResult) *int64 {
+	if r.Done != session.DoneRunning {
+		return nil
+	}
+	ms := r.Remaining.Milliseconds()
+	return &ms
+}
+
+// startCursor returns the cursor of a stream's first byte in a result, empty for the beginning of the stream.
+func startCursor(o session.Output) string {
+	if o.Start == 0 {
+		return ""
+	}
+	return strconv.FormatInt(o.Start, 10)
+}
+
 // streamOut is the wire form of a stream: text if all of it is UTF-8, with the cut marked; else base64.
 func streamOut(o session.Output) (text, encoding string, total int64, cut *omitted) {
 	if !o.Complete() {
-		// The middle can still be read: the head's length is the cursor at which it begins.
-		cut = &omitted{At: len(o.Head), Bytes: o.Omitted(), Cursor: strconv.Itoa(len(o.Head))}
+		// The middle can still be read: the cursor is where it begins.
+		cut = &omitted{At: len(o.Head), Bytes: o.Omitted(), Cursor: strconv.FormatInt(o.Cut(), 10)}
 	}
 	whole := o.Bytes()
 	switch {

@@ -29,11 +29,13 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 	r := session.RunRequest{
 		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin,
 		Timeout: limits.ExecTimeout, Wait: limits.MaxWait, Grace: time.Duration(in.GraceMS) * time.Millisecond,
-		MaxOutput: c.Lower("max_output_bytes", in.MaxOutput, limits.MaxReadBytes, "limits.max_read_bytes"),
+		Unattended: min(limits.UnattendedExec, limits.MaxExecTimeout),
+		MaxOutput:  c.Lower("max_output_bytes", in.MaxOutput, limits.MaxReadBytes, "limits.max_read_bytes"),
 	}
 	// Absent means the default of the server and not "no limit": a forgotten program would hold its memory.
 	if in.TimeoutMS > 0 {
 		r.Timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
+		r.Unattended = 0
 	}
 	res, err := c.Run(ctx, r)
 	if err != nil {
@@ -52,6 +54,7 @@ func runResult(c *toolset.Call, r session.RunResult, asked term.Limits) *runOut 
 		Truncated: !r.Stdout.Complete() ||
 			!r.Stderr.Complete(), Warnings: append(c.Warnings(), lowered(asked, r.Process.Limits)...),
 	}
+	out.RemainingMS = remaining(r.ExecResult)
 	// Nil while the program runs: its usage is known only from its end.
 	out.RC, out.Signal, out.Usage = wire.Exit(r.Exit)
 	out.Stdout, out.StdoutEncoding, out.StdoutBytes, out.StdoutOmitted = streamOut(r.Stdout)

@@ -12,7 +12,7 @@ import (
 var execTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_exec",
 	Title: "Run a command",
-	About: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id alone; kind prompt: it has started a shell, run the next command there; kind unknown: it may only be slow.",
+	About: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id for what is new; kind prompt: it has started a shell, run the next command there; kind unknown: it may only be slow.",
 	Actions: []schema.Action{
 		{Example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`, Verb: term.VerbExec},
 	},
@@ -20,12 +20,14 @@ var execTool = toolset.Bind(schema.Tool{
 }, execute, execOut{})
 
 // execArgs are the arguments of ptyctl_session_exec: cmd starts a command, exec_id waits for one that runs. Fields
-// marked start are only for the start of a command. Times are in milliseconds, sizes in bytes.
+// marked start are only for the start of a command, fields marked wait for all but a cancel. Times are in milliseconds,
+// sizes in bytes.
 type execArgs struct {
 	SessionID     string       `json:"session_id" need:"*" is:"filled"`
 	Cmd           string       `json:"cmd" doc:"line for the shell"`
 	Argv          []string     `json:"argv" is:"start" doc:"words instead, never parsed"`
-	TimeoutMS     int64        `json:"timeout_ms" is:"start" min:"1" max:"1<<40" doc:"stops the command; default 60000"`
+	TimeoutMS     int64        `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"stops the command; default 60000; with exec_id: from now"`
+	WaitMS        *int64       `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait of this call; default 50000"`
 	Cwd           string       `json:"cwd" is:"filled start"`
 	Env           []string     `json:"env" is:"start" doc:"NAME=value; servers take few"`
 	Stdin         string       `json:"stdin" is:"start"`
@@ -38,7 +40,7 @@ type execArgs struct {
 	StopOnCancel  bool         `json:"stop_on_cancel" is:"start unlisted" doc:"stop the command when this call is cancelled"`
 	TaskID        string       `json:"task_id" is:"filled" doc:"your name for locks"`
 	Expect        expectArgs   `json:"expect" is:"start" doc:"patterns for this call"`
-	UntilIdleMS   int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"terminal lane, devices: quiet that ends the wait"`
+	UntilIdleMS   int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: quiet that ends the wait"`
 	Class         execClass    `json:"class" is:"start" doc:"terminal lane: what reads the line; detected"`
 	RCMode        execMarker   `json:"rc_mode" is:"start" doc:"terminal lane: exit code marker"`
 	RequestID     string       `json:"request_id" is:"filled" doc:"makes a retry safe"`
@@ -72,6 +74,7 @@ type execOut struct {
 	Truncated      bool               `json:"truncated" is:"listed" after:"stderr_merged"`
 
 	ExecID           string        `json:"exec_id,omitempty" is:"listed"`
+	RemainingMS      *int64        `json:"remaining_ms,omitempty" is:"listed"` // until the command is stopped, while it runs
 	WaitingFor       *wire.Waiting `json:"waiting_for,omitempty" is:"listed"`
 	StderrMerged     bool          `json:"stderr_merged,omitempty" is:"listed"` // into stdout: a terminal has one stream
 	LostBytes        int64         `json:"lost_bytes,omitempty"`
@@ -79,6 +82,8 @@ type execOut struct {
 	ExitSignal       string        `json:"exit_signal,omitempty"`
 	Killed           string        `json:"killed,omitempty"`
 	BackgroundOutput bool          `json:"background_output,omitempty"`
+	StdoutCursor     string        `json:"stdout_cursor,omitempty"` // where stdout starts in the stream; empty: at its beginning
+	StderrCursor     string        `json:"stderr_cursor,omitempty"`
 	StdoutEncoding   string        `json:"stdout_encoding,omitempty"`
 	StderrEncoding   string        `json:"stderr_encoding,omitempty"`
 	StdoutBytes      int64         `json:"stdout_bytes,omitempty"`

@@ -80,8 +80,27 @@ func TestExecRefused(t *testing.T) {
 		{`,"cmd":"ls","cancel":true`, term.InvalidArgument, "exec_id", []string{"cancel needs exec_id"}},
 		{`,"exec_id":"exec-1"`, term.NotFound, "", []string{"no exec exec-1"}},
 		{`,"exec_id":"exec-1","cancel":true`, term.NotFound, "", []string{"no exec exec-1"}},
-		{`,"exec_id":"exec-1","timeout_ms":5`, term.InvalidArgument, "timeout_ms", []string{"leave timeout_ms out"}},
-		{`,"exec_id":"exec-1","cwd":"/"`, term.InvalidArgument, "cwd", nil},
+		{`,"exec_id":"exec-1","timeout_ms":5`, term.NotFound, "", []string{"no exec exec-1"}},
+		{`,"exec_id":"exec-1","timeout_ms":0`, term.InvalidArgument, "timeout_ms", []string{"1"}},
+		{`,"exec_id":"exec-1","wait_ms":-1`, term.InvalidArgument, "wait_ms", nil},
+		{`,"exec_id":"exec-1","wait_ms":"1s"`, term.InvalidArgument, "wait_ms", nil},
+		{
+			`,"exec_id":"exec-1","cancel":true,"wait_ms":5`, term.InvalidArgument, "wait_ms",
+			[]string{"leave wait_ms or cancel out"},
+		},
+		{
+			`,"exec_id":"exec-1","cancel":true,"timeout_ms":5`, term.InvalidArgument, "timeout_ms",
+			[]string{"leave timeout_ms or cancel out"},
+		},
+		{
+			`,"cmd":"ls","until_idle_ms":5001,"timeout_ms":5000`, term.InvalidArgument, "until_idle_ms",
+			[]string{"(5001)", "(5000)", "raise timeout_ms"},
+		},
+		{
+			`,"cmd":"ls","until_idle_ms":60001`, term.InvalidArgument, "until_idle_ms",
+			[]string{"(60001)", "(60000)", "raise timeout_ms"},
+		},
+		{`,"exec_id":"exec-1","cwd":"/"`, term.InvalidArgument, "cwd", []string{"leave cwd out"}},
 		{`,"exec_id":"exec-1","env":[]`, term.InvalidArgument, "env", nil},
 		{`,"exec_id":"exec-1","stdin":"x"`, term.InvalidArgument, "stdin", nil},
 		{`,"exec_id":"exec-1","stdin_encoding":"utf-8"`, term.InvalidArgument, "stdin_encoding", nil},
@@ -148,11 +167,17 @@ func TestExecOutputBudget(t *testing.T) {
 		!strings.Contains(m.Warnings[0], "max_bytes was lowered to 4000") {
 		t.Errorf("a read above the limit: %d bytes, %q", len(m.Chunk), m.Warnings)
 	}
-	// exec with exec_id shows the result again, here with another budget.
+	// exec with exec_id says how it ended again, and nothing that it has said of the output.
 	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`","max_output_bytes":50000}`)
-	if r.StdoutOmitted == nil || r.StdoutOmitted.Bytes != 6000 || len(r.Warnings) != 1 ||
+	if r.Stdout != "" || r.StdoutCursor != "10000" || r.StdoutBytes != 10_000 || r.Truncated || r.ExecID == "" ||
+		r.DoneReason != "exit_status" || len(r.Warnings) != 1 ||
 		!strings.Contains(r.Warnings[0], "max_output_bytes was lowered to 4000") {
 		t.Errorf("again: %.300s", r.Text)
+	}
+	r = l.OK(mcptest.ExecTool, `{"session_id":"$S",`+cmd+`,"max_output_bytes":50000}`)
+	if r.StdoutOmitted == nil || r.StdoutOmitted.Bytes != 6000 || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "max_output_bytes was lowered to 4000") {
+		t.Errorf("with another budget: %.300s", r.Text)
 	}
 	l.Fails(mcptest.IOTool, `{"action":"read","session_id":"$S","exec_id":"exec-none"}`, term.NotFound)
 	l.Fails(
@@ -190,15 +215,27 @@ func TestExecRunning(t *testing.T) {
 	if err := os.WriteFile(goOn, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); r.DoneReason == "running" && time.Now().Before(deadline); {
-		r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+id+`"}`)
+	var last string
+	for n := 0; r.DoneReason == "running" && n < 10; n++ {
+		last = fmt.Sprintf(`{"session_id":"$S","exec_id":"%s","request_id":"%d"}`, id, n)
+		r = l.OK(mcptest.ExecTool, last)
 	}
-	if r.DoneReason != "exit_status" || r.ExitCode == nil || *r.ExitCode != 4 || r.Stdout != "begun\ndone\n" {
+	if r.DoneReason != "exit_status" || r.ExitCode == nil || *r.ExitCode != 4 || r.Stdout != "done\n" ||
+		r.StdoutCursor != "6" {
 		t.Errorf("got %s", r.Text)
 	}
-	// Should that answer be lost, it can be had again.
-	if again := l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+id+`"}`); again.Text != r.Text {
+	// Should that answer be lost, it can be had again: by its request_id; by exec_id how it ended; and the output.
+	again := l.OK(mcptest.ExecTool, last)
+	if again.Text != r.Text {
 		t.Errorf("asked again: %s", again.Text)
+	}
+	again = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+id+`"}`)
+	if again.ExitCode == nil || *again.ExitCode != 4 || again.Stdout != "" || again.StdoutCursor != "11" {
+		t.Errorf("asked for more: %s", again.Text)
+	}
+	all := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","exec_id":"`+id+`","cursor":"0"}`)
+	if all.Chunk != "begun\ndone\n" {
+		t.Errorf("read from the start: %s", all.Text)
 	}
 }
 
@@ -213,10 +250,13 @@ func TestExecCancel(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); r.Stdout == "" && time.Now().Before(deadline); {
 		r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+id+`"}`)
 	}
+	if r.Stdout != "begun\n" {
+		t.Errorf("while it runs: %s", r.Text)
+	}
 	l.OK(mcptest.SessionTool, `{"action":"lock","session_id":"$S","task_id":"a"}`)
 	l.Fails(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`","cancel":true}`, term.Locked)
 	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`","cancel":true,"task_id":"a"}`)
-	if r.DoneReason != "timeout" || r.Stdout != "begun\n" || r.TimedOut {
+	if r.DoneReason != "timeout" || r.Stdout != "" || r.StdoutCursor != "6" || r.StdoutBytes != 6 || r.TimedOut {
 		t.Errorf("got %s", r.Text)
 	}
 	if s := l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`); len(s.Session.Running) != 0 {

@@ -61,6 +61,7 @@ type runOut struct {
 
 	SessionID      string   `json:"session_id,omitempty" is:"listed"` // where the rest is, with exec_id
 	ExecID         string   `json:"exec_id,omitempty" is:"listed"`
+	RemainingMS    *int64   `json:"remaining_ms,omitempty"` // until the program is stopped, while it runs
 	Killed         string   `json:"killed,omitempty"`
 	StdoutEncoding string   `json:"stdout_encoding,omitempty"`
 	StderrEncoding string   `json:"stderr_encoding,omitempty"`

@@ -31,7 +31,8 @@ const instructions = `ptyctl gives you real terminals on remote hosts and on thi
 	`truncated and dropped_bytes say that output was lost.` + "\n" +
 	`- Lines end with \r. Keys such as ctrl_c are given by name in key.` + "\n" +
 	`- Set sensitive: true when you type a secret.` + "\n" +
-	`- A call waits at most 50 s. done_reason "running" means the command goes on: call exec again with exec_id.` + "\n" +
+	`- A call waits at most 50 s. done_reason "running" means the command goes on, until remaining_ms are over: ` +
+	`call exec again with exec_id for what is new.` + "\n" +
 	`- Cancelling a call ends its wait, not its command: status lists running_exec_ids, ` +
 	`and exec with exec_id and cancel: true stops one.` + "\n" +
 	`- The resources ptyctl://sessions, ptyctl://sessions/{id} and ptyctl://sessions/{id}/tail show the same; ` +

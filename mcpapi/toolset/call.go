@@ -38,6 +38,7 @@ type Limits struct {
 	ExecTimeout       time.Duration // of a command that names none; 0: 60 s
 	MaxConnectTimeout time.Duration // 0: 2 min
 	MaxExecTimeout    time.Duration // 0: 24 h
+	UnattendedExec    time.Duration // of a command that names none, after a result that says it goes on; 0: 10 min
 	MaxReadBytes      int           // most bytes of one read; 0: 1 MiB
 	MaxFileRead       int           // most bytes of one read of a file; 0: 1 MiB
 	LockTTL           time.Duration // of a lock that names none; 0: 60 s

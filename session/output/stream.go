@@ -102,6 +102,9 @@ func (o Excerpt) Omitted() int64 { return o.TailStart - o.Cut() }
 // Complete reports whether nothing was left out.
 func (o Excerpt) Complete() bool { return o.Omitted() == 0 }
 
+// Whole reports whether it is all of the stream so far.
+func (o Excerpt) Whole() bool { return o.Start == 0 && o.Complete() }
+
 // Bytes returns Head and Tail as one.
 func (o Excerpt) Bytes() []byte { return append(slices.Clip(o.Head), o.Tail...) }
 

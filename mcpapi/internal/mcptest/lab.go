@@ -376,6 +376,8 @@ type Reply struct {
 	ExecID           string  `json:"exec_id"`
 	Truncated        bool
 	StdoutBytes      int64     `json:"stdout_bytes"`
+	StdoutCursor     string    `json:"stdout_cursor"`
+	RemainingMS      *int64    `json:"remaining_ms"`
 	StdoutEncoding   string    `json:"stdout_encoding"`
 	StdoutOmitted    *omission `json:"stdout_omitted"`
 	ErrorHints       []string  `json:"error_hints"`
