@@ -18,8 +18,11 @@ func (c *Command) emit(p []byte) {
 	c.held = append(c.held[:0], c.held[end:]...)
 }
 
-// show writes the bytes held back.
+// show writes the bytes held back: the last line is output, as the command waits there.
 func (c *Command) show() {
+	if c.scan != nil {
+		c.emit(c.scan.Peek(nil))
+	}
 	_, _ = c.w.Write(c.held)
 	c.held = c.held[:0]
 }

@@ -70,9 +70,7 @@ func (c *Command) still() (rest time.Duration) {
 		return c.standing.look
 	}
 	w := &term.Waiting{Kind: prompt.Unknown, Text: line}
-	if c.scan == nil {
-		c.show()
-	}
+	c.show()
 	c.mu.Lock()
 	c.stands = w
 	known := c.waiting != nil

@@ -96,6 +96,7 @@ type Scanner struct {
 	done    bool
 	status  int
 	rest    []byte // received and not yet decided upon; never more than a marker is long, between calls
+	early   int    // bytes of rest that Peek has passed on
 	ends    LineEnds
 }
 
@@ -125,7 +126,9 @@ func (sc *Scanner) Feed(out, p []byte) []byte {
 		return out
 	}
 	from, status, v := sc.m.findEnd(p)
-	body, held := sc.m.dropTitles(p[:from])
+	passed := min(sc.early, from)
+	sc.early -= passed
+	body, held := sc.m.dropTitles(p[passed:from])
 	open := p[from-held : from]
 	if v == endFound {
 		out = sc.ends.Convert(out, body)
@@ -140,12 +143,23 @@ func (sc *Scanner) Feed(out, p []byte) []byte {
 	return out
 }
 
+// Peek appends the bytes held back, as far as they are text: where a command waits, they are the end of its line, as
+// the R of ENTER is. They may still turn out to begin an end.
+func (sc *Scanner) Peek(out []byte) []byte {
+	if !sc.started || bytes.ContainsAny(sc.rest, "\x1b\x1e\r\n") {
+		return out
+	}
+	out = sc.ends.Convert(out, sc.rest[sc.early:])
+	sc.early = len(sc.rest)
+	return out
+}
+
 // Flush appends the bytes held back for an end that does not come any more.
 func (sc *Scanner) Flush(out []byte) []byte {
 	if sc.started {
-		out = sc.ends.Convert(out, sc.rest)
+		out = sc.ends.Convert(out, sc.rest[sc.early:])
 	}
-	sc.rest = nil
+	sc.rest, sc.early = nil, 0
 	return sc.ends.Flush(out)
 }
 

@@ -281,3 +281,32 @@ func TestTitlesOfTheTypedLine(t *testing.T) {
 		}
 	}
 }
+
+// The end of a line at which a command waits is output at once, though an end may begin like it.
+func TestPeek(t *testing.T) {
+	m := New("", "")
+	end := "\x1eRC=0\x1f\r\nPTYCTL_RC_" + m.nonce + "=0:END_" + m.nonce
+	for _, tt := range []struct{ line, rest, peeked, want string }{
+		{"Press ENTER", " now\r\n" + end, "Press ENTER", "Press ENTER now\n"},
+		{"STOP", "\r\n" + end, "STOP", "STOP\n"},
+		{"Type P", "TYCTL_RC_x\r\n" + end, "Type P", "Type PTYCTL_RC_x\n"},
+		{"a\r\n", end, "a\n", "a\n"},
+		{"a\r\n\x1e", end[1:], "a\n", "a\n"},
+		{"R", "C=0 " + end, "R", "RC=0 "},
+		{"x P", end[len("\x1eRC=0\x1f\r\nP"):], "x P", "x P"}, // it was the end: what is shown is shown
+	} {
+		sc := NewScanner(m)
+		out := sc.Feed(nil, []byte("S="+m.nonce+"\r\n"+tt.line))
+		out = sc.Peek(out)
+		out = sc.Peek(out)
+		if string(out) != tt.peeked {
+			t.Errorf("%q shows as %q, want %q", tt.line, out, tt.peeked)
+		}
+		for i := range len(tt.rest) { // byte by byte
+			out = sc.Feed(out, []byte(tt.rest[i:i+1]))
+		}
+		if _, ok := sc.Status(); string(out) != tt.want || !ok {
+			t.Errorf("%q and %q give %q (%v), want %q", tt.line, tt.rest, out, ok, tt.want)
+		}
+	}
+}
