@@ -133,14 +133,26 @@ func (r *remoteCommand) finish(ctx context.Context, first execResult) (last exec
 	return last, errors.Join(err, outErr, errsErr)
 }
 
-// wait waits for the end of the command.
+// unsure is the kind of a line that may be a question, or not.
+const unsure = "unknown"
+
+// atOnce is the longest time of a call that did not wait.
+const atOnce = time.Second
+
+// wait waits for the end of the command. A line that only stands still may be that of a slow program: the result has
+// it, but the next call waits on. A question ends each call at once.
 func (r *remoteCommand) wait(ctx context.Context, id string, last *execResult) error {
+	asked := 0 // calls in a row that ended at once
 	for last.DoneReason == "running" {
 		*last = execResult{}
+		began := time.Now()
 		if err := r.on.Call(ctx, client.ToolExec, execCall{SessionID: r.session, ExecID: id}, last); err != nil {
 			return err
 		}
-		if w := last.WaitingFor; w != nil && last.DoneReason == "running" {
+		if asked++; time.Since(began) > atOnce {
+			asked = 0
+		}
+		if w := last.WaitingFor; w != nil && last.DoneReason == "running" && (w.Kind != unsure || asked > 1) {
 			r.cancel(id)
 			return fmt.Errorf(
 				"the command waits for an answer (%s: %s), and exec cannot give one; use ptyctl open",
