@@ -75,7 +75,7 @@ var importRules = []rule{
 	{pkg: "sshx/plan", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides how to connect and sends nothing"},
 	{pkg: "sshx/reach", ours: []string{"term"}, theirs: []string{"golang.org/x/net/proxy", "golang.org/x/sys"}, why: "it reaches servers and knows no SSH"},
 	{pkg: "sshx/patterns", why: "it compares names and knows no file"},
-	{pkg: "sshx/sshconfig", ours: []string{"term", "sshx/patterns"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it evaluates ssh_config and connects to nothing"},
+	{pkg: "sshx/sshconfig", ours: []string{"term", "sshx/patterns"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/sys"}, why: "it evaluates ssh_config and connects to nothing"},
 	{pkg: "sshx/hostkeys", ours: []string{"term", "sshx/patterns"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides about keys and connects to nothing"},
 	{pkg: "telnet/urgent", why: "it knows sockets and no Telnet option"},
 	{pkg: "telnet", ours: []string{"term", "telnet/urgent"}, why: "a transport is usable without the engine, and go-telnet stays behind its adapter gotelnet.go"},

@@ -10,11 +10,14 @@ import (
 )
 
 // Dir returns this user's folder, in the profile's local data, which other users cannot
-// access.
+// access. The system is asked for it, because the environment may name a relative path, or none.
 func Dir() (string, error) {
-	dir, err := os.UserCacheDir()
+	dir, err := windows.KnownFolderPath(windows.FOLDERID_LocalAppData, windows.KF_FLAG_DEFAULT)
 	if err != nil {
 		return "", err
+	}
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("the folder of local data %q is not an absolute path", dir)
 	}
 	return filepath.Join(dir, "ptyctl"), nil
 }

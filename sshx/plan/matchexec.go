@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
+	"runtime"
 	"time"
 )
 
@@ -18,16 +20,30 @@ const matchExecLimit = 10 * time.Second
 func runMatchExec(ctx context.Context, command string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, matchExecLimit)
 	defer cancel()
-	// ssh(1) uses the user's shell, too.
-	shell := os.Getenv("SHELL")
-	if shell == "" {
-		shell = "/bin/sh"
+	shell, err := matchExecShell(runtime.GOOS, os.Getenv("SHELL"))
+	if err != nil {
+		return false, err
 	}
 	cmd := exec.CommandContext(ctx, shell, "-c", command)
 	cmd.WaitDelay = time.Second // a child of the command must not block us
-	err := cmd.Run()
+	err = cmd.Run()
 	if errors.As(err, new(*exec.ExitError)) {
 		return false, ctx.Err()
 	}
 	return err == nil, err
 }
+
+// matchExecShell returns the shell for Match exec: the user's, as for ssh(1). Windows has none in
+// a known place, and a path without a drive would depend on the working folder.
+func matchExecShell(goos, shell string) (string, error) {
+	switch {
+	case goos == "windows" && !driveLetter.MatchString(shell):
+		return "", errors.New("Match exec needs a shell: set SHELL to the whole path of one, such as C:\\...\\sh.exe")
+	case shell == "":
+		return "/bin/sh", nil
+	}
+	return shell, nil
+}
+
+// driveLetter begins a path that does not depend on the working folder.
+var driveLetter = regexp.MustCompile(`^[A-Za-z]:[\\/]`)

@@ -16,7 +16,7 @@
 //	Options.Overrides             -o and related options (see ParseExtraArgs)
 //	Options.CallerFile            -F; then the two files below are not read
 //	Options.UserFile              ~/.ssh/config
-//	Options.SystemFile            /etc/ssh/ssh_config
+//	Options.SystemFile            /etc/ssh/ssh_config, %ProgramData%\ssh\ssh_config on Windows
 //
 // # Trust
 //

@@ -1,6 +1,7 @@
 package sshconfig
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -111,7 +112,7 @@ var keywords = []Keyword{
 	},
 	{
 		Name:    "GlobalKnownHostsFile",
-		Default: []string{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}, parse: files,
+		Default: systemKnownHosts(runtime.GOOS, systemFolder), parse: files,
 	},
 	{Name: "RevokedHostKeys", Strict: true, Tokens: tokensAll, Env: true, Tilde: true, parse: files},
 	{Name: "HostKeyAlias", Strict: true, parse: text},

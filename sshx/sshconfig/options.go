@@ -28,7 +28,7 @@ type Options struct {
 	// and SystemFile; "none" reads no file.
 	CallerFile string
 	// UserFile and SystemFile belong to the operator. Empty means ~/.ssh/config and
-	// /etc/ssh/ssh_config; "none" means not read. A missing file is no error.
+	// /etc/ssh/ssh_config (on Windows %ProgramData%\ssh\ssh_config); "none" means not read. A missing file is no error.
 	UserFile, SystemFile string
 	// NoFiles reads no file at all, not even CallerFile.
 	NoFiles bool
@@ -116,6 +116,9 @@ func (o *Options) fill() error {
 	if o.User != "" && !validUser(o.User) {
 		return fmt.Errorf("user %q contains characters that are not allowed in a user name on a command line", o.User)
 	}
+	if errSystemFolder != nil {
+		return errSystemFolder
+	}
 	if o.Port < 0 || o.Port > 65535 {
 		return fmt.Errorf("port %d is out of range: give 1 to 65535, or 0 for the configured one", o.Port)
 	}
@@ -149,21 +152,12 @@ func (o *Options) fill() error {
 		o.UserFile = filepath.Join(o.HomeDir, ".ssh", "config")
 	}
 	if o.SystemFile == "" {
-		o.SystemFile = filepath.Join(systemDir(), "ssh_config")
+		o.SystemFile = inSystemDir(runtime.GOOS, systemFolder, "ssh_config")
 	}
 	if o.Version == "" {
 		o.Version = DefaultVersion
 	}
 	return nil
-}
-
-// systemDir is the folder of the system-wide configuration, and the base of a relative
-// Include in it.
-func systemDir() string {
-	if runtime.GOOS == "windows" {
-		return filepath.Join(os.Getenv("ProgramData"), "ssh")
-	}
-	return "/etc/ssh"
 }
 
 // systemResolve is the default of Options.Resolve.

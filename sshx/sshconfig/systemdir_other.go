@@ -1,0 +1,6 @@
+//go:build !windows
+
+package sshconfig
+
+// programData is for Windows.
+func programData() (string, error) { return "", errNoProgramData }
