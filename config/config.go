@@ -364,17 +364,3 @@ func Default() Config {
 	table(&c, "")
 	return c
 }
-
-// Origin returns the layer that set a key: "default", "FILE:LINE", the name of an
-// environment variable, or a flag with its dashes. It returns "" for an unknown key.
-func (c Config) Origin(key string) string {
-	if o, ok := c.origin[key]; ok {
-		return o
-	}
-	for _, k := range Keys() {
-		if k.Path == key {
-			return "default"
-		}
-	}
-	return ""
-}

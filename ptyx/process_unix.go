@@ -34,60 +34,6 @@ type process struct {
 	reaped bool
 }
 
-// start starts c on three files. With terminal they are the same terminal, which
-// becomes the session's controlling terminal.
-func start(c command, stdin, stdout, stderr *os.File, terminal bool) (*process, error) {
-	cmd := &exec.Cmd{
-		Path: c.path, Args: c.argv, Env: c.env, Dir: c.dir, Stdin: stdin, Stdout: stdout, Stderr: stderr,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Setctty: terminal},
-	}
-	p := &process{cmd: cmd, limits: c.limits, exited: make(chan struct{})}
-	if err := p.spawn(c); err != nil {
-		return nil, &term.Error{
-			Op:   "open",
-			Kind: term.IOError,
-			Msg:  "the system did not start " + c.path + ": " + reason(err).Error(),
-			Err:  err,
-		}
-	}
-	go p.watch()
-	return p, nil
-}
-
-// spawn starts the process, through the shim if there are limits or a sandbox.
-func (p *process) spawn(c command) error {
-	if c.limits == (term.Limits{}) && !c.sandbox.Active() {
-		return p.launch()
-	}
-	s, err := newShim(p.cmd, c)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if err := p.launch(); err != nil {
-		return err
-	}
-	if p.guard, err = s.run(p); err != nil { // the shim has ended, or is about to
-		_ = unix.Kill(p.pid, unix.SIGKILL)
-		_ = p.cmd.Wait()
-		children.remove(p.pid)
-	}
-	return err
-}
-
-// launch starts p.cmd from a thread that lives as long as this process.
-func (p *process) launch() error {
-	err := onLastingThread(func() (err error) {
-		p.tag, err = children.start(p.cmd)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	p.pid = p.cmd.Process.Pid
-	return nil
-}
-
 // watch waits for the end of the process, ends the processes that it leaves behind,
 // and records the exit.
 func (p *process) watch() {

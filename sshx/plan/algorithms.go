@@ -1,6 +1,12 @@
 package plan
 
-import "golang.org/x/crypto/ssh"
+import (
+	"slices"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/sshx/sshconfig"
+)
 
 // The default offers, the preferred algorithm first. The defaults of x/crypto/ssh
 // are not used: they include group14 with SHA-1 and ssh-rsa, and lack group16.
@@ -29,3 +35,35 @@ var (
 		ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
 	}
 )
+
+// algorithmDefaults returns the lists that "+", "-" and "^" in ssh_config modify,
+// and all supported names.
+func algorithmDefaults() sshconfig.Algorithms {
+	s, i := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
+	set := func(def, safe, insecure []string) sshconfig.AlgorithmSet {
+		return sshconfig.AlgorithmSet{Default: def, Supported: slices.Concat(safe, insecure)}
+	}
+	return sshconfig.Algorithms{
+		Kex:     set(defaultKex, s.KeyExchanges, i.KeyExchanges),
+		Ciphers: set(defaultCiphers, s.Ciphers, i.Ciphers),
+		MACs:    set(defaultMACs, s.MACs, i.MACs),
+		HostKey: set(defaultHostKeys, s.HostKeys, i.HostKeys),
+		Pubkey: set(
+			defaultPubkey,
+			append(s.PublicKeyAuths, ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256),
+			i.PublicKeyAuths,
+		),
+		CASignature: set(
+			[]string{
+				ssh.KeyAlgoED25519,
+				ssh.KeyAlgoECDSA256,
+				ssh.KeyAlgoECDSA384,
+				ssh.KeyAlgoECDSA521,
+				ssh.KeyAlgoRSASHA512,
+				ssh.KeyAlgoRSASHA256,
+			},
+			s.PublicKeyAuths,
+			i.PublicKeyAuths,
+		),
+	}
+}

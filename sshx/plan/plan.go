@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -302,9 +301,8 @@ func (p *Planning) endpoint(cfg *sshconfig.Config, name string) (*Hop, error) {
 	}}, nil
 }
 
-// hop returns a hop to log in to. Only the target gets the credentials of the
-// call, because a jump host must not receive the target's password. own is the
-// question to the operator's configuration about the same host.
+// hop returns a hop to log in to. own is the question to the operator's
+// configuration about the same host.
 func (p *Planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig.Options, target bool) (*Hop, error) {
 	h, err := p.endpoint(cfg, own.Host)
 	if err != nil {
@@ -314,24 +312,8 @@ func (p *Planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 	h.Kex, h.Ciphers, h.MACs = cfg.KexAlgorithms, cfg.Ciphers, cfg.MACs
 	h.hostKeyAlgos, h.pubkeyAlgos = cfg.HostKeyAlgorithms, cfg.PubkeyAcceptedAlgorithms
 	h.Keepalive, h.KeepaliveCount = p.o.KeepaliveInterval, p.o.KeepaliveCountMax
-	h.Cred = auth.Credentials{
-		Preferred: preferred(cfg), IdentityFiles: texts(cfg.IdentityFiles), Certificates: texts(cfg.CertificateFiles),
-		IdentitiesOnly: cfg.IdentitiesOnly, AgentSocket: cfg.IdentityAgent, Prompts: cfg.NumberOfPasswordPrompts,
-		Batch: cfg.BatchMode || p.t.Auth.NoInteractive,
-	}
 	h.hostKeyFixed, h.UpdateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
-	// The agent belongs to the operator; a caller must not add keys to it.
-	if at := cfg.Origin("AddKeysToAgent"); !at.Caller() {
-		h.Cred.AddKeys, h.Cred.AddLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
-	} else if cfg.AddKeysToAgent != "no" {
-		p.Route.Warnings = append(p.Route.Warnings, fmt.Sprintf("AddKeysToAgent (from %s) has no effect: "+
-			"only the operator's own ssh_config may change the agent", at))
-	}
-	for _, v := range cfg.IdentityFiles {
-		if v.Origin.Caller() && missing(v.Text) {
-			h.Cred.Notes = append(h.Cred.Notes, fmt.Sprintf("%s (from %s) does not exist", v.Text, v.Origin))
-		}
-	}
+	h.Cred = p.credentials(cfg, target)
 	if cfg.VersionAddendum != "" {
 		h.Version = " " + cfg.VersionAddendum
 	}
@@ -339,18 +321,6 @@ func (p *Planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 	// stays.
 	if cfg.ServerAliveInterval > 0 {
 		h.Keepalive, h.KeepaliveCount = cfg.ServerAliveInterval, cfg.ServerAliveCountMax
-	}
-	if p.o.IdentityAgent != "" && cfg.Origin("IdentityAgent").Source == sshconfig.Default {
-		h.Cred.AgentSocket = p.o.IdentityAgent
-		if p.o.IdentityAgent == "none" {
-			h.Cred.AgentSocket = ""
-		}
-	}
-	if target {
-		a := p.t.Auth
-		h.Cred.Method, h.Cred.Password = a.Method, a.Password
-		h.Cred.PrivateKey, h.Cred.Passphrase = a.PrivateKeyPEM, a.Passphrase
-		h.Cred.Signer = p.signer
 	}
 	err = p.trust(ctx, cfg, h, target)
 	p.planned(cfg, h)
@@ -362,71 +332,3 @@ func (p *Planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 
 // families maps the values of AddressFamily to networks of package net.
 var families = map[string]string{"": "tcp", "any": "tcp", "inet": "tcp4", "inet6": "tcp6"}
-
-// texts returns the texts of values.
-func texts(values []sshconfig.Value) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = v.Text
-	}
-	return out
-}
-
-// missing reports whether an identity file does not exist. The caller's files
-// must exist; the default ones need not.
-func missing(path string) bool {
-	_, err := os.Stat(path)
-	return os.IsNotExist(err)
-}
-
-// preferred returns the authentication methods that a configuration allows, the
-// preferred one first.
-func preferred(cfg *sshconfig.Config) []string {
-	order := cfg.PreferredAuthentications
-	if len(order) == 0 {
-		order = []string{auth.MethodPublicKey, auth.MethodKeyboard, auth.MethodPassword}
-	}
-	return slices.DeleteFunc(slices.Clone(order), func(m string) bool {
-		switch m {
-		case auth.MethodPublicKey:
-			return !cfg.PubkeyAuthentication
-		case auth.MethodKeyboard:
-			return !cfg.KbdInteractiveAuthentication
-		case auth.MethodPassword:
-			return !cfg.PasswordAuthentication
-		}
-		return true
-	})
-}
-
-// algorithmDefaults returns the lists that "+", "-" and "^" in ssh_config modify,
-// and all supported names.
-func algorithmDefaults() sshconfig.Algorithms {
-	s, i := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
-	set := func(def, safe, insecure []string) sshconfig.AlgorithmSet {
-		return sshconfig.AlgorithmSet{Default: def, Supported: slices.Concat(safe, insecure)}
-	}
-	return sshconfig.Algorithms{
-		Kex:     set(defaultKex, s.KeyExchanges, i.KeyExchanges),
-		Ciphers: set(defaultCiphers, s.Ciphers, i.Ciphers),
-		MACs:    set(defaultMACs, s.MACs, i.MACs),
-		HostKey: set(defaultHostKeys, s.HostKeys, i.HostKeys),
-		Pubkey: set(
-			defaultPubkey,
-			append(s.PublicKeyAuths, ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256),
-			i.PublicKeyAuths,
-		),
-		CASignature: set(
-			[]string{
-				ssh.KeyAlgoED25519,
-				ssh.KeyAlgoECDSA256,
-				ssh.KeyAlgoECDSA384,
-				ssh.KeyAlgoECDSA521,
-				ssh.KeyAlgoRSASHA512,
-				ssh.KeyAlgoRSASHA256,
-			},
-			s.PublicKeyAuths,
-			i.PublicKeyAuths,
-		),
-	}
-}
