@@ -22,7 +22,7 @@ var questions = []question{
 	{"", "ssh-keygen -t ed25519 -N ''", `Enter file in which to save the key`, prompt.Unknown, true},
 	{"ssh-keygen -q -t ed25519 -N '' -f k", "ssh-keygen -t ed25519 -N '' -f k", `Overwrite \(y/n\)\? $`, prompt.YesNo, false},
 	{"", "ssh-keygen -t ed25519 -f k", `Enter passphrase .*: $`, prompt.Password, false},
-	{"touch a", "rm -i a", `remove .*\? $`, prompt.YesNo, true},
+	{"touch a", "rm -i a", `remove .*\? $`, prompt.YesNo, false},
 	{"touch a b", "cp -i a b", `overwrite .*\? $`, prompt.YesNo, false},
 	{"touch a b; chmod 444 b", "mv -i a b", `\? $`, prompt.YesNo, false},
 	{"touch a b", "gzip -k a; gzip -k a", `overwrite \(y or n\)\? $`, prompt.YesNo, true},
@@ -32,16 +32,16 @@ var questions = []question{
 	{"", "npm init", `package name: .*\) $`, prompt.Unknown, false},
 	{"git init -q; git config user.email a@b; git config user.name n; echo a >f; git add f; git commit -qm m; echo b >f", "git add -p",
 		`Stage this hunk \[.*\]\? $`, prompt.YesNo, false},
-	{"git init -q; touch f", "git clean -i", `What now> $`, prompt.Unknown, true},
+	{"git init -q; touch f", "git clean -i", `What now> $`, prompt.Unknown, false},
 	{"", "printf 'protocol=https\\nhost=example.org\\n\\n' | git -c credential.helper= credential fill", `Username for .*: $`, prompt.Login, false},
 	{"", "openssl req -newkey rsa:2048 -nodes -keyout k -out r", `Country Name .*\]:$`, prompt.Unknown, false},
 	{"", "openssl enc -aes-256-cbc -pbkdf2 -in /etc/hostname -out x", `password:$`, prompt.Password, false},
 	{"", "gpg --full-generate-key", `Your selection\? $`, prompt.Unknown, false},
 	{"echo hello >f; printf -- '--- x/y/none\\n+++ x/y/none\\n@@ -1 +1 @@\\n-zz\\n+yy\\n' >p", "patch <p", `File to patch: $`, prompt.Unknown, false},
-	{"", "python3 -c 'input(\"Favourite number? \")'", `Favourite number\? $`, prompt.Unknown, true},
+	{"", "python3 -c 'input(\"Favourite number? \")'", `Favourite number\? $`, prompt.Unknown, false},
 	{"", "python3 -c 'input(\"Project name [demo]: \")'", `Project name \[demo\]: $`, prompt.Unknown, false},
 	{"", "python3 -c 'import getpass; getpass.getpass()'", `Password: $`, prompt.Password, false},
-	{"", "read -p 'Name: ' x", `Name: $`, prompt.Unknown, true},
+	{"", "read -p 'Name: ' x", `Name: $`, prompt.Unknown, false},
 	{"", "read -p 'Select an option [1-4]: ' x", `Select an option \[1-4\]: $`, prompt.Unknown, false},
 	{"", "select x in one two; do echo $x; break; done", `#\? $`, prompt.Unknown, true},
 	{"", "ksh93 -c 'select x in one two; do break; done'", `#\? $`, prompt.Unknown, false},
@@ -52,7 +52,7 @@ var questions = []question{
 	{"seq 100 >f", "cat f | less -X", `^:$`, prompt.Pager, false},
 	{"", "perl -e '$|=1; print \"Continue? [y] \"; <STDIN>'", `Continue\? \[y\] $`, prompt.YesNo, false},
 	{"", "sh -c 'printf \"Proceed with reload? [confirm]\"; read x'", `\[confirm\]$`, prompt.YesNo, true},
-	{"", "sh -c 'printf \"Destination filename [startup-config]? \"; read x'", `Destination filename \[startup-config\]\? $`, prompt.Unknown, true},
+	{"", "sh -c 'printf \"Destination filename [startup-config]? \"; read x'", `Destination filename \[startup-config\]\? $`, prompt.Unknown, false},
 	{"", "sh -c 'printf \"Are you sure? (y/n)[n]:\"; read x'", `\(y/n\)\[n\]:$`, prompt.YesNo, false},
 	{"", "sh -c 'printf \"Restart services? \"; read x'", `Restart services\? $`, prompt.YesNo, false},
 	{"", "sh -c 'printf \"Your choice > \"; read x'", `Your choice > $`, prompt.Unknown, false},
@@ -66,6 +66,7 @@ var questions = []question{
 // TestQuestions runs programs that ask. Each is told of within a few seconds, before the time after which any
 // unfinished line is.
 func TestQuestions(t *testing.T) {
+	t.Parallel()
 	for _, q := range questions {
 		if !q.always && !allPrompts {
 			continue
@@ -138,13 +139,14 @@ for i in range(3): print(i, end=" ", flush=True); time.sleep(1)'`, false},
 
 // TestSlowPrograms runs programs that print parts of lines: none of them asks.
 func TestSlowPrograms(t *testing.T) {
+	t.Parallel()
 	for _, p := range slow {
 		if !p.always && !allPrompts {
 			continue
 		}
 		t.Run(p.script, func(t *testing.T) {
 			t.Parallel()
-			s := promptRow{argv: bashWith, file: ".rc", config: "PAUSE() { sleep 1.5; }\n" + `PS1='\u@\h:\w\$ '`}.open(t, true)
+			s := promptRow{argv: bashWith, file: ".rc", config: "PAUSE() { sleep 1; }\n" + `PS1='\u@\h:\w\$ '`}.open(t, true)
 			r, err := s.Exec(t.Context(), session.ExecRequest{Command: p.script, Lane: session.LaneTerminal, Timeout: time.Minute})
 			if err != nil {
 				lab.Fatal(t, err)
