@@ -76,6 +76,7 @@ func dial(
 		again = c.connectAgain
 	}
 	c.slots = mux.NewSlots(c.own, o.MaxConnectionsPerHost, again)
+	c.slots.Env = r.OwnEnv // a caller names the variables of a command in its request
 	return c, nil
 }
 

@@ -111,6 +111,7 @@ func labEnvironment(t *testing.T, l *lab.Namespace) {
 	s := o.MustOpen(server.WithKey(l.Users["alice"]))
 	lab.TypeUntil(t, s, "echo \"[$LC_LAB][$NOT_ACCEPTED][$SITE]\"\r", `\[configured\]\[\]\[lab\]`)
 
+	lab.WantExec(t, s, `echo "[$LC_LAB][$NOT_ACCEPTED][$SITE]"`, "[configured][][lab]\n", 0)
 	r, err := s.Exec(
 		t.Context(),
 		session.ExecRequest{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,7 +34,7 @@ func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 		if err != nil {
 			return term.Exit{}, err
 		}
-		x := &execution{ch: ch, drained: make(chan struct{}), moved: make(chan struct{}, 1)}
+		x := &execution{ch: ch, env: s.Env, drained: make(chan struct{}), moved: make(chan struct{}, 1)}
 		release := x.drain(stdout, stderr)
 		defer release()
 		switch err := x.begin(opening, ctx, r); {
@@ -56,6 +57,7 @@ func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 // An execution is one running command.
 type execution struct {
 	ch      *Channel
+	env     []term.EnvVar // of ssh_config
 	drained chan struct{} // closed when both streams have ended
 	moved   chan struct{} // buffered; receives a value when output came
 	trip    time.Duration // the time until the server's answer to the exec request
@@ -133,6 +135,9 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 	if err != nil {
 		return err
 	}
+	if err := x.ch.offerEnv(opening, x.env, r.Env); err != nil {
+		return err
+	}
 	if err := x.ch.setEnv(opening, r.Env); err != nil {
 		return err
 	}
@@ -169,6 +174,20 @@ func (x *execution) neverBegan(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// offerEnv sends the variables of ssh_config that the request does not set itself.
+// Like ssh(1) it does not ask whether the server accepts them.
+func (c *Channel) offerEnv(ctx context.Context, env, request []term.EnvVar) error {
+	for _, v := range env {
+		if slices.ContainsFunc(request, func(r term.EnvVar) bool { return r.Name == v.Name }) {
+			continue
+		}
+		if err := c.Tell(ctx, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value})); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setEnv sets environment variables. A refused one is an error, because a command

@@ -265,3 +265,37 @@ func TestExecWriters(t *testing.T) {
 		})
 	}
 }
+
+// TestExecEnvironment: a command gets SetEnv and SendEnv of the operator's ssh_config, as far as the server accepts them,
+// and those of a caller's options never. A variable of the request replaces one of the same name.
+func TestExecEnvironment(t *testing.T) {
+	t.Setenv("LC_SENT", "sent")
+	for _, tc := range []struct {
+		name, config string
+		extra        []string
+		env          []term.EnvVar
+		want         string
+	}{
+		{name: "SetEnv", config: "SetEnv LC_A=1 LANG=\"x y\" PATH=/refused", want: "LC_A=1 LANG=x y"},
+		{name: "SendEnv", config: "SendEnv LC_SE*", want: "LC_SENT=sent"},
+		{
+			name: "a request", config: "SetEnv LC_A=1 LANG=C", env: []term.EnvVar{{Name: "LC_A", Value: "2"}},
+			want: "LANG=C LC_A=2",
+		},
+		{name: "a caller's", config: "SendEnv LC_SE*", extra: []string{"-o", "SetEnv=LC_B=1"}, want: "LC_SENT=sent"},
+		{name: "a caller's SendEnv", extra: []string{"-o", "SendEnv=LC_SENT"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+				l.Config(tc.config + "\n")
+				l.Server(sshtest.Addr1, sshserver.Config{})
+				target := sshtest.To(sshtest.Host1, "")
+				target.SSH.ExtraArgs = tc.extra
+				out, _, _ := sshtest.Run(t, l.Client(target, nil), term.ExecRequest{Command: "env", Env: tc.env})
+				if out != tc.want {
+					t.Errorf("the command has the environment %q, want %q", out, tc.want)
+				}
+			})
+		})
+	}
+}

@@ -27,6 +27,10 @@ const (
 // the channel opened ahead, a new channel on an existing connection, a channel
 // that becomes free, a channel on another connection.
 type Slots struct {
+	// Env is offered to the server for each command, like SetEnv and SendEnv of ssh(1): a variable
+	// that it does not accept is left out. It must be set before the first command.
+	Env []term.EnvVar
+
 	dial  func(context.Context) (*Link, error) // makes another connection; nil if none is allowed
 	limit int                                  // most connections, including the first
 

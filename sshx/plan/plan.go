@@ -27,6 +27,7 @@ type Route struct {
 
 	// For the session on the target.
 	Env           []term.EnvVar
+	OwnEnv        []term.EnvVar // the part of Env that the operator's ssh_config sets: for commands, too
 	callerEnv     []term.EnvVar // the part of Env that the caller has set
 	RemoteCommand string
 	NoTTY         bool // RequestTTY no

@@ -15,7 +15,7 @@ import (
 // session plans the session on the target: environment, command and agent.
 func (p *Planning) session(cfg *sshconfig.Config, h *Hop) error {
 	r := p.Route
-	r.Env, r.callerEnv = environment(cfg)
+	r.Env, r.OwnEnv, r.callerEnv = environment(cfg)
 	r.RemoteCommand = cfg.RemoteCommand
 	r.NoTTY = cfg.RequestTTY == "no"
 	if p.t.SSH.Legacy {
@@ -52,13 +52,16 @@ func (p *Planning) session(cfg *sshconfig.Config, h *Hop) error {
 	return nil
 }
 
-// environment returns the variables of SetEnv and SendEnv, and the part of them
-// set by the caller.
-func environment(cfg *sshconfig.Config) (env, callers []term.EnvVar) {
+// environment returns the variables of SetEnv and SendEnv, and those of them that
+// the operator and the caller have set.
+func environment(cfg *sshconfig.Config) (env, own, callers []term.EnvVar) {
 	add := func(name, value string, from sshconfig.Origin) {
 		v := term.EnvVar{Name: name, Value: value}
-		if env = append(env, v); from.Caller() {
+		env = append(env, v)
+		if from.Caller() {
 			callers = append(callers, v)
+		} else {
+			own = append(own, v)
 		}
 	}
 	for _, kv := range cfg.SetEnv {
@@ -75,7 +78,7 @@ func environment(cfg *sshconfig.Config) (env, callers []term.EnvVar) {
 			add(name, value, v.Origin)
 		}
 	}
-	return env, callers
+	return env, own, callers
 }
 
 // allowWeak appends the algorithms of old devices to the offers for one host.
