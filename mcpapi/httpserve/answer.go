@@ -53,6 +53,8 @@ type answer struct {
 	call    atomic.Pointer[callSession] // the call that has sent a notification; nil: none
 	uri     json.RawMessage             // URI of the resource that is read, for the text of an error
 	toCall  bool                        // it answers a tools/call
+	id      json.RawMessage             // of the request, for a refusal; nil: not known
+	standIn *standIn                    // nil: mcp-go has the request's own id
 
 	mu      sync.Mutex // guards the following: a call's notifications are written concurrently
 	started bool       // the response has begun
@@ -110,6 +112,15 @@ func (w *answer) Write(p []byte) (int, error) {
 
 // write is Write of the bytes that the client gets.
 func (w *answer) write(p []byte) (int, error) {
+	if w.standIn == nil {
+		return w.writeExactly(p)
+	}
+	_, err := w.writeExactly(w.standIn.restore(p))
+	return len(p), err
+}
+
+// writeExactly is write of bytes that hold no stand-in for an id.
+func (w *answer) writeExactly(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.started && w.status == 0 {
@@ -223,8 +234,12 @@ func (w *answer) refuse(r *refusal) {
 	// client that still sends does not lose the answer to a reset. Without a deadline a slow
 	// client could keep this going for days.
 	_ = w.control.SetReadDeadline(time.Now().Add(lingerTimeout))
+	var id mcp.RequestId // null
+	if w.id != nil {
+		id = mcp.NewRequestId(w.id)
+	}
 	body, err := json.Marshal(mcp.JSONRPCError{
-		JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.JSONRPCErrorDetails{Code: r.code, Message: r.message},
+		JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: mcp.JSONRPCErrorDetails{Code: r.code, Message: r.message},
 	})
 	if err != nil {
 		panic(err) // strings and numbers can always be encoded

@@ -12,8 +12,8 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// exactID is a number that mcp-go's HTTP handler does not return unchanged.
-const exactID = "9007199254740993"
+// exactID is an id that mcp-go's HTTP handler returns in another form, without the escape.
+const exactID = `"\u00e9"`
 
 // exactly sends a request with that id and reports whether it comes back unchanged.
 func (a agent) exactly(tool, args string) (r reply, exact bool) {

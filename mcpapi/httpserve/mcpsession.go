@@ -44,6 +44,7 @@ type mcpSession struct {
 	life  context.Context // canceled at the end of the session
 	end   context.CancelCauseFunc
 	heard atomic.Pointer[partner] // nil: mcp-go's HTTP handler has not had a call of it
+	calls inFlight
 }
 
 // newMCPSessions returns an empty set.

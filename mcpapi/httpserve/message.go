@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -72,6 +73,11 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 			if m, err = h.sessions.find(r, k.Name); err != nil {
 				return err
 			}
+			if sent.method == string(mcp.MethodNotificationCancelled) && !sent.hasID() {
+				m.calls.cancel(sent.params)
+				w.WriteHeader(http.StatusAccepted)
+				return nil
+			}
 		}
 	case http.MethodGet, http.MethodDelete:
 		if !isModern(r, "") { // mcp-go refuses other requests of this revision
@@ -107,6 +113,9 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	if stream && m != nil { // only a stream ends with its session
 		defer context.AfterFunc(m.life, func() { cancel(errSessionEnd) })()
 	}
+	if m != nil && sent.hasID() && sent.method != "" {
+		defer m.calls.begin(sent.key, cancel)()
+	}
 	if s := m.partner(); s != nil && call && sent.hasID() {
 		h.answerCall(ctx, w, s, sent.id, sent.body)
 	} else {
@@ -116,7 +125,12 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		}
 		h.mcp.ServeHTTP(w, r.WithContext(ctx))
 	}
-	if !w.answered() && errors.Is(context.Cause(ctx), errShutdown) {
+	switch cause := context.Cause(ctx); {
+	case w.answered():
+	case errors.Is(cause, errCancelled):
+		// A cancelled request gets no answer: this status has no body, and clients expect none.
+		w.WriteHeader(http.StatusAccepted)
+	case errors.Is(cause, errShutdown):
 		return refuse(
 			http.StatusServiceUnavailable,
 			"the server shut down before this request ended; whether it took effect is unknown",
@@ -127,16 +141,18 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 
 // envelope holds the parts of a message that the checks need.
 type envelope struct {
-	body    []byte // the whole message
-	id      json.RawMessage
+	body    []byte          // the whole message
+	id      json.RawMessage // nil: none
+	key     string          // identifies id among the requests in flight
 	method  string
+	params  json.RawMessage
 	uri     json.RawMessage // from params
 	version string          // protocol revision, from params._meta
 }
 
 // hasID reports whether the message is a request, which needs an answer. A message
 // without an id is a notification.
-func (e *envelope) hasID() bool { return len(e.id) > 0 && string(e.id) != "null" }
+func (e *envelope) hasID() bool { return e.id != nil }
 
 // read reads the body of r into memory and gives r a copy for mcp-go.
 func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
@@ -146,6 +162,10 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	tooLarge := refuse(http.StatusRequestEntityTooLarge, "message too large: at most "+
 		strconv.FormatInt(h.o.MaxBody, 10)+" bytes are allowed (limits.max_message_bytes); send less in one message")
 	if r.ContentLength > h.o.MaxBody {
+		if r.Header.Get("Expect") == "" { // the client sends without being asked
+			_ = w.control.SetReadDeadline(time.Now().Add(lingerTimeout))
+			w.id = idOfLong(nil, r.Body)
+		}
 		return e, tooLarge
 	}
 	// http.Server.ReadTimeout would also end long calls, so the deadline covers only the
@@ -158,6 +178,7 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	_ = w.control.SetReadDeadline(time.Time{})
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
+		w.id = idOfLong(body, http.NoBody)
 		return e, tooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return e, refuse(http.StatusRequestTimeout,
@@ -165,8 +186,15 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	case err != nil:
 		return e, refuse(http.StatusBadRequest, "message incomplete; send it again")
 	}
-	r.Body, e.body = io.NopCloser(bytes.NewReader(body)), body
-	return e, e.open()
+	e.body = body
+	bad = e.open()
+	w.id = e.id
+	if bad != nil {
+		return e, bad
+	}
+	body, w.standIn = e.replaceID()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return e, nil
 }
 
 // open parses the message into e. Its errors are JSON-RPC errors with the codes of the
@@ -178,7 +206,11 @@ func (e *envelope) open() *refusal {
 		return bad
 	}
 	const shape = "the message is not a JSON-RPC object; its method must be a string, its params an object"
-	switch text := bytes.TrimLeft(e.body, " \t\r\n"); {
+	switch text := bytes.TrimLeft(e.body, jsonrpc.Space); {
+	case !utf8.Valid(e.body):
+		bad := refuse(http.StatusBadRequest, "the message is not valid UTF-8; send JSON encoded as UTF-8")
+		bad.code = mcp.PARSE_ERROR
+		return bad
 	case !json.Valid(e.body):
 		bad := refuse(http.StatusBadRequest, "the message is not valid JSON; send one JSON object")
 		bad.code = mcp.PARSE_ERROR
@@ -191,7 +223,14 @@ func (e *envelope) open() *refusal {
 	method, id, params := jsonrpc.Want{Name: "method"}, jsonrpc.Want{Name: "id"}, jsonrpc.Want{Name: "params"}
 	uri, meta := jsonrpc.Want{Name: "uri"}, jsonrpc.Want{Name: "_meta"}
 	version := jsonrpc.Want{Name: mcp.MetaKeyProtocolVersion}
-	err := jsonrpc.Pick(bytes.TrimLeft(e.body, " \t\r\n"), &method, &id, &params)
+	err := jsonrpc.Pick(bytes.TrimLeft(e.body, jsonrpc.Space), &method, &id, &params)
+	if id.Value != nil {
+		key, ok := jsonrpc.IDKey(id.Value)
+		if !ok {
+			return invalid("id must be a string or an integer; null is not allowed in MCP")
+		}
+		e.id, e.key = id.Value, key
+	}
 	for _, part := range []struct {
 		of    *jsonrpc.Want
 		wants []*jsonrpc.Want
@@ -210,7 +249,7 @@ func (e *envelope) open() *refusal {
 	if !text(method.Value, &e.method) || !text(version.Value, &e.version) {
 		return invalid(shape)
 	}
-	e.id, e.uri = id.Value, uri.Value
+	e.uri, e.params = uri.Value, params.Value
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/mcpgo"
 )
 
@@ -49,7 +50,7 @@ func (l *loop) readAll(in io.Reader) error {
 			return nil
 		}
 		if err != nil {
-			l.refuse(nil, mcpgo.Error(mcp.INVALID_REQUEST, fmt.Sprintf(
+			l.refuse(r.long.ID(), mcpgo.Error(mcp.INVALID_REQUEST, fmt.Sprintf(
 				"message dropped: a line may have at most %d bytes; send less in one message", r.max)))
 		} else {
 			l.dispatch(line)
@@ -184,7 +185,7 @@ func (l *loop) cancelled(m rpcMessage) {
 	if json.Unmarshal(m.Params, &params) != nil {
 		return
 	}
-	key, ok := idKey(params.RequestID)
+	key, ok := jsonrpc.IDKey(params.RequestID)
 	if !ok {
 		return
 	}

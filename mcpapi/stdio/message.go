@@ -68,7 +68,7 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	err := jsonrpc.Pick(line, &version, &id, &method, &params, &result, &failure)
 	m := rpcMessage{raw: line, ID: id.Value, Params: params.Value, Result: result.Value, Error: failure.Value}
 	var idOK bool
-	m.key, idOK = idKey(m.ID)
+	m.key, idOK = jsonrpc.IDKey(m.ID)
 	if err == nil && method.Value != nil && json.Unmarshal(method.Value, &m.Method) != nil {
 		version.Value = nil // of the wrong type: reported below, with the id if that is right
 	}
@@ -100,31 +100,14 @@ func syntaxOffset(text []byte) int64 {
 	return 0
 }
 
-// idKey returns a map key for a request id: equal ids have equal keys, and 1 differs from "1". It reports false for
-// an id that is neither a string nor a whole number.
-func idKey(id json.RawMessage) (key string, ok bool) {
-	if len(id) == 0 {
-		return "", false
-	}
-	if id[0] == '"' {
-		var s string
-		err := json.Unmarshal(id, &s)
-		return `"` + s, err == nil
-	}
-	digits := bytes.TrimPrefix(id, []byte("-"))
-	if len(id) > maxNumericID || len(digits) == 0 || len(bytes.Trim(digits, "0123456789")) != 0 {
-		return "", false
-	}
-	return string(id), true
-}
-
 // errLineTooLong means that a line was longer than lineReader.max and has been skipped.
 var errLineTooLong = errors.New("line too long")
 
 // lineReader reads lines in memory bounded by max.
 type lineReader struct {
-	br  *bufio.Reader
-	max int // longest line, in bytes without its line end
+	br   *bufio.Reader
+	max  int              // longest line, in bytes without its line end
+	long jsonrpc.IDFinder // has read the line of the last errLineTooLong
 }
 
 // next returns the next line without its newline; the caller owns it. The last line may lack the newline. After
@@ -143,6 +126,11 @@ func (r *lineReader) next() ([]byte, error) {
 		need := len(line) + len(part)
 		switch {
 		case tooLong || need > r.max:
+			if !tooLong {
+				r.long = jsonrpc.IDFinder{}
+				_, _ = r.long.Write(line) // it never fails
+			}
+			_, _ = r.long.Write(part)
 			tooLong, line = true, nil
 		case need > cap(line):
 			grown := make([]byte, need, min(max(2*cap(line), need), r.max))

@@ -26,10 +26,6 @@ const (
 	spareWorkers = 8
 	// spareTime is how long each of them waits.
 	spareTime = time.Second
-
-	// maxNumericID is the longest number accepted as a request id, in bytes. It keeps ids within the range of
-	// the float64 that mcp-go reads them into; the exact digits are kept here.
-	maxNumericID = 64
 )
 
 // Why the context of a request ended, as context.Cause tells its handler.

@@ -23,6 +23,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/mcpapi/jsonrpc"
+
 	"ptyctl/mcpapi/mcpgo"
 )
 
@@ -442,7 +444,7 @@ func TestRequestIDs(t *testing.T) {
 	srv, _ := newTestServer(t)
 	c := serve(t, srv, Options{})
 	for _, id := range []string{
-		"0", "-1", "9007199254740993", "18446744073709551617", strings.Repeat("9", maxNumericID),
+		"0", "-1", "9007199254740993", "18446744073709551617", strings.Repeat("9", jsonrpc.MaxNumericID),
 		`"1"`, `""`, `"ä \\ \" \n"`, `"` + strings.Repeat("x", 1000) + `"`,
 	} {
 		c.send(call(id, "echo", `"text":"x"`))
@@ -450,7 +452,7 @@ func TestRequestIDs(t *testing.T) {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"nope"}`, id))
 		c.wantError(id, mcp.METHOD_NOT_FOUND, "nope")
 	}
-	for _, id := range []string{"null", "1.5", "1e3", "true", "{}", "[1]", strings.Repeat("9", maxNumericID+1)} {
+	for _, id := range []string{"null", "1.5", "1e3", "true", "{}", "[1]", strings.Repeat("9", jsonrpc.MaxNumericID+1)} {
 		c.send(call(id, "echo", ""))
 		c.wantError("null", mcp.INVALID_REQUEST, "id must be a string or an integer")
 	}
@@ -519,6 +521,12 @@ func TestBadLines(t *testing.T) {
 		{"no method", `{"jsonrpc":"2.0","id":5}`, "5", mcp.INVALID_REQUEST, "needs a method"},
 		{"request and answer", `{"jsonrpc":"2.0","id":5,"method":"ping","result":{}}`, "5", mcp.INVALID_REQUEST, "both"},
 		{"too long", `{"a":"` + strings.Repeat("x", limit) + `"}`, "null", mcp.INVALID_REQUEST, "65536 bytes"},
+		{"too long, id first", `{"jsonrpc":"2.0","id":"a","method":"x","params":{"id":9,"a":"` + strings.Repeat("x", limit) + `"}}`,
+			`"a"`, mcp.INVALID_REQUEST, "65536 bytes"},
+		{"too long, id last", `{"method":"x","params":{"a":"` + strings.Repeat("\\", 3*limit) + `"},"jsonrpc":"2.0","id":7}`,
+			"7", mcp.INVALID_REQUEST, "65536 bytes"},
+		{"too long, an answer", `{"jsonrpc":"2.0","id":7,"result":"` + strings.Repeat("x", limit) + `"}`,
+			"null", mcp.INVALID_REQUEST, "65536 bytes"},
 		{"one byte too long", strings.Repeat(" ", limit+1), "null", mcp.INVALID_REQUEST, "65536 bytes"},
 		{"longest", strings.Repeat(" ", limit), "null", mcp.PARSE_ERROR, "empty line"},
 		{"unknown method", `{"jsonrpc":"2.0","id":5,"method":"x/y"}`, "5", mcp.METHOD_NOT_FOUND, "x/y"},

@@ -1,0 +1,55 @@
+package httpserve
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+
+	"ptyctl/mcpapi/jsonrpc"
+)
+
+// maxExactID is the longest number that mcp-go, which reads ids into a float64, writes as it was sent, in bytes.
+const maxExactID = 15
+
+// firstBytes is how much is read of a message whose announced length is over the limit: enough to find the id of most
+// clients' requests, and too little to be of use to a hostile one.
+const firstBytes = 4 << 10
+
+// A standIn is the id that mcp-go sees in place of one that it cannot keep, and the id itself. Both are JSON.
+type standIn struct{ given, id []byte }
+
+// replaceID returns the message with an id that mcp-go keeps, and what to write in its place. It returns a nil standIn
+// if the message's own id is kept.
+func (e *envelope) replaceID() (body []byte, s *standIn) {
+	if len(e.id) <= maxExactID || e.id[0] == '"' {
+		return e.body, nil
+	}
+	s = &standIn{given: []byte(`"ptyctl-` + rand.Text() + `"`), id: e.id}
+	var b bytes.Buffer
+	for _, m := range jsonrpc.Split(bytes.TrimLeft(e.body, jsonrpc.Space)) {
+		b.WriteByte(map[bool]byte{true: '{', false: ','}[b.Len() == 0])
+		jsonrpc.Quote(&b, m.Name)
+		b.WriteByte(':')
+		if m.Name == "id" {
+			m.Value = s.given
+		}
+		b.Write(m.Value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), s
+}
+
+// restore puts the id back into what mcp-go writes, which is always whole messages.
+func (s *standIn) restore(p []byte) []byte {
+	return bytes.ReplaceAll(p, s.given, s.id)
+}
+
+// idOfLong returns the id of a message over the limit, of which the first part was read, or nil. It reads a little of
+// the rest.
+func idOfLong(first []byte, rest io.Reader) json.RawMessage {
+	var f jsonrpc.IDFinder
+	_, _ = f.Write(first)                                // it never fails
+	_, _ = io.Copy(&f, io.LimitReader(rest, firstBytes)) // what cannot be read holds no id
+	return f.ID()
+}

@@ -1,0 +1,69 @@
+package httpserve_test
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"testing"
+
+	"ptyctl/mcpapi/httpserve"
+)
+
+// Every id comes back as it was sent, also a number that no float64 can hold.
+func TestIDsComeBack(t *testing.T) {
+	s := newSite(t, httpserve.Options{})
+	talkative(s, 3)
+	for _, id := range []string{
+		"0", "-1", "999999999999999", "9007199254740993", "18446744073709551617", "-9007199254740993",
+		strings.Repeat("9", 35), strings.Repeat("9", 64), `"9007199254740993"`, `""`,
+	} {
+		legacy, modern := s.initialize("", latest), s.modern("")
+		for name, m := range map[string]message{
+			"legacy":           legacy.asking("tools/list", ""),
+			"first call":       legacy.asking("tools/call", calling("ptyctl_session", `{"action":"list"}`)),
+			"call":             legacy.asking("tools/call", calling("ptyctl_session", `{"action":"list"}`)),
+			"call of no tool":  legacy.asking("tools/call", calling("none", `{}`)),
+			"legacy stream":    legacy.asking("tools/call", `{"_meta":{"progressToken":"t"},"name":"talk","arguments":{}}`),
+			"no such resource": legacy.asking("resources/read", `{"uri":"ptyctl://none"}`),
+			"modern":           modern.asking("tools/list", ""),
+			"modern call":      modern.asking("tools/call", calling("ptyctl_session", `{"action":"list"}`)),
+			"unknown method":   modern.asking("no/such", ""),
+		} {
+			m.body = strings.Replace(m.body, `"id":2`, `"id":`+id, 1)
+			r := s.send(m)
+			if !strings.Contains(r.text, `"id":`+id+",") || strings.Contains(r.text, "ptyctl-") {
+				t.Errorf("answer to %s with the id %s = %d %s, want that id", name, id, r.status, r.text)
+			}
+		}
+	}
+	m := s.modern("").asking("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+	m.body = strings.Replace(m.body, `"id":2`, `"id":9007199254740993`, 1)
+	status, stream := s.stream(t.Context(), m)
+	lines := bufio.NewScanner(stream)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+	}
+	if text := lines.Text(); status != http.StatusOK || !strings.Contains(text, ":9007199254740993}") {
+		t.Errorf("first event of subscriptions/listen = %d %s, want the request's id in it", status, text)
+	}
+}
+
+// A refusal has the id of its request, also that of a message which is too large to be read.
+func TestRefusalHasTheID(t *testing.T) {
+	s := newSite(t, httpserve.Options{MaxBody: 10_000})
+	a := s.initialize("", latest)
+	long := strings.Repeat("x", 20_000)
+	for name, c := range map[string]struct {
+		body   string
+		status int
+		id     any
+	}{
+		"too large, id first":  {`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"x":"` + long + `"}}`, 413, "a"},
+		"too large, id last":   {`{"jsonrpc":"2.0","method":"x","params":{"x":"` + long + `"},"id":"a"}`, 413, nil},
+		"params of wrong type": {`{"jsonrpc":"2.0","id":"a","method":"x","params":7}`, 400, "a"},
+	} {
+		r := a.post(c.body)
+		if r.status != c.status || r.Error == nil || r.ID != c.id {
+			t.Errorf("%s: %d %s, want %d with the id %v", name, r.status, r.text, c.status, c.id)
+		}
+	}
+}
