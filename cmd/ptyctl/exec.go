@@ -76,11 +76,6 @@ func runExec(c *cli.Context) (err error) {
 		return err
 	}
 	defer on.Close()
-	start, err := a.Client(c.Context, direct.FirstWait)
-	if err != nil {
-		return err
-	}
-	defer start.Close()
 	at, err := direct.Open(c.Context, on, host, attach.NewPerson(os.Stdin, c.App.ErrWriter), os.Stderr)
 	if err != nil {
 		return notReached(c, err)
@@ -88,7 +83,7 @@ func runExec(c *cli.Context) (err error) {
 	if command.Timeout <= 0 {
 		command.Timeout = a.Config().Limits.MaxExecTimeout
 	}
-	end, err := direct.Exec(c.Context, on, start, at.ID, command, c.App.Writer, c.App.ErrWriter)
+	end, err := direct.Exec(c.Context, on, at.ID, command, c.App.Writer, c.App.ErrWriter)
 	switch {
 	case errors.Is(err, direct.ErrInterrupted):
 		return exitStatus{exitInterrupted}

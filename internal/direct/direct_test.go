@@ -31,8 +31,8 @@ func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 // A host is an SSH server, and an app that knows its key.
 type host struct {
 	Host
-	ctx       context.Context
-	on, start *control.Client
+	ctx context.Context
+	on  *control.Client
 }
 
 func newHost(t *testing.T) *host {
@@ -60,15 +60,10 @@ func newHost(t *testing.T) *host {
 	})
 	h := &host{Host: Host{Protocol: "ssh", Host: "127.0.0.1", User: "me", Port: srv.Port()}}
 	h.ctx = identity.WithCaller(t.Context(), identity.Caller{Transport: "cli", Operator: true})
-	for _, c := range []struct {
-		to   **control.Client
-		wait time.Duration
-	}{{&h.on, 0}, {&h.start, FirstWait}} {
-		if *c.to, err = a.Client(h.ctx, c.wait); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup((*c.to).Close)
+	if h.on, err = a.Client(h.ctx, 0); err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(h.on.Close)
 	return h
 }
 
@@ -120,7 +115,7 @@ func TestExec(t *testing.T) {
 				tt.c.Timeout = time.Minute
 			}
 			var out, errs bytes.Buffer
-			end, err := Exec(h.ctx, h.on, h.start, at.ID, tt.c, &out, &errs)
+			end, err := Exec(h.ctx, h.on, at.ID, tt.c, &out, &errs)
 			if err != nil || out.String() != tt.out || errs.String() != tt.errs || end.TimedOut != tt.timedOut {
 				t.Errorf("Exec(%q) = %.100q, %q, %+v, %v; want %.100q, %q", tt.c.Line, &out, &errs, end, err, tt.out, tt.errs)
 			}
@@ -156,10 +151,10 @@ func TestExecEnds(t *testing.T) {
 		_, _ = io.Copy(io.Discard, reader)
 	}()
 	c := Command{Line: "exec 9> " + mark + "; echo began; while :; do sleep 0.1; done", Timeout: time.Minute}
-	if _, err := Exec(ctx, h.on, h.start, at.ID, c, writer, io.Discard); !errors.Is(err, ErrInterrupted) {
+	if _, err := Exec(ctx, h.on, at.ID, c, writer, io.Discard); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("Exec of a caller who leaves = %v, want ErrInterrupted", err)
 	}
-	if _, err := Exec(ctx, h.on, h.start, at.ID, c, writer, io.Discard); !errors.Is(err, ErrInterrupted) {
+	if _, err := Exec(ctx, h.on, at.ID, c, writer, io.Discard); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("Exec of a caller who left before the first result = %v, want ErrInterrupted", err)
 	}
 	if err := left.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
@@ -171,7 +166,7 @@ func TestExecEnds(t *testing.T) {
 	_ = reader.Close()
 	_, none := io.Pipe()
 	_ = none.Close()
-	_, err = Exec(h.ctx, h.on, h.start, at.ID, Command{Line: "echo x", Timeout: time.Minute}, none, io.Discard)
+	_, err = Exec(h.ctx, h.on, at.ID, Command{Line: "echo x", Timeout: time.Minute}, none, io.Discard)
 	if !errors.As(err, new(*OutputError)) {
 		t.Errorf("Exec into a closed pipe = %v, want an *OutputError", err)
 	}

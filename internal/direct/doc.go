@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	end, err := direct.Exec(ctx, on, start, at.ID, direct.Command{Line: "uptime"}, os.Stdout, os.Stderr)
+//	end, err := direct.Exec(ctx, on, at.ID, direct.Command{Line: "uptime"}, os.Stdout, os.Stderr)
 //
 // Promises:
 //   - No byte of the output is lost in silence: a reader that is too slow gets an error that says how many are missing.

@@ -15,8 +15,8 @@ import (
 	"ptyctl/internal/tty"
 )
 
-// FirstWait is how long a command may take before its output is shown while it runs.
-const FirstWait = 200 * time.Millisecond
+// firstWait is how long a command may take before its output is shown while it runs.
+const firstWait = 200 * time.Millisecond
 
 // cancelTime is how long stopping a command may take.
 const cancelTime = 3 * time.Second
@@ -53,6 +53,8 @@ type execCall struct {
 	Argv          []string `json:"argv,omitempty"`
 	Lane          string   `json:"lane,omitempty"`
 	Timeout       int64    `json:"timeout_ms,omitempty"`
+	Wait          int64    `json:"wait_ms,omitempty"`
+	MaxOutput     int64    `json:"max_output_bytes,omitempty"`
 	Stdin         string   `json:"stdin,omitempty"`
 	StdinEncoding string   `json:"stdin_encoding,omitempty"`
 	ExecID        string   `json:"exec_id,omitempty"`
@@ -73,23 +75,23 @@ type execResult struct {
 	WaitingFor     *struct{ Kind, Text string }
 }
 
-// Exec runs a command in a session of a host and writes its output to out and errs. It starts the command with start, a
-// client that waits for a call no longer than FirstWait, and uses on for all other calls.
+// Exec runs a command in a session of a host and writes its output to out and errs.
 func Exec(
 	ctx context.Context,
-	on, start *control.Client,
+	on *control.Client,
 	session string,
 	c Command,
 	out, errs io.Writer,
 ) (End, error) {
 	call := execCall{
 		SessionID: session, Cmd: c.Line, Argv: c.Argv, Lane: c.Lane, Timeout: max(c.Timeout.Milliseconds(), 1),
+		Wait: firstWait.Milliseconds(),
 	}
 	if c.Stdin != nil {
 		call.Stdin, call.StdinEncoding = base64.StdEncoding.EncodeToString(c.Stdin), "base64"
 	}
 	var first execResult
-	if err := start.Call(ctx, client.ToolExec, call, &first); err != nil {
+	if err := on.Call(ctx, client.ToolExec, call, &first); err != nil {
 		if ctx.Err() != nil { // the command ends with the session, which is its caller's to close
 			return End{}, ErrInterrupted
 		}
@@ -146,7 +148,9 @@ func (r *remoteCommand) wait(ctx context.Context, id string, last *execResult) e
 	for last.DoneReason == "running" {
 		*last = execResult{}
 		began := time.Now()
-		if err := r.on.Call(ctx, client.ToolExec, execCall{SessionID: r.session, ExecID: id}, last); err != nil {
+		// The streams are read apart, so the result needs none of them.
+		again := execCall{SessionID: r.session, ExecID: id, MaxOutput: 1}
+		if err := r.on.Call(ctx, client.ToolExec, again, last); err != nil {
 			return err
 		}
 		if asked++; time.Since(began) > atOnce {
