@@ -1,5 +1,6 @@
 // Package ptyctl_test holds the rules that no single package can express: the imports
-// that each package may have, and that every package has exactly one package comment.
+// that each package may have, that every package has exactly one package comment, and that
+// every argument of a tool is read.
 //
 // To add a package, or an import of a package, change importRules and run
 //

@@ -117,7 +117,7 @@ func playFile(t *testing.T, file string) {
 					t.Fatalf("no answer to %s: %v", line, err)
 				}
 				got = strings.TrimSuffix(got, "\n")
-				if *mcptest.Update {
+				if *update {
 					recorded.WriteString(p.record(got) + "\n")
 				} else if n < len(expected) {
 					if err := p.expect(expected[n], got); err != nil {
@@ -126,12 +126,12 @@ func playFile(t *testing.T, file string) {
 				}
 				n++
 			}
-			if n != len(expected) && !*mcptest.Update {
+			if n != len(expected) && !*update {
 				t.Errorf("section %d wants %d answers to what has %d", i+2, len(expected), n)
 			}
 		}
 	}
-	if *mcptest.Update {
+	if *update {
 		if err := os.WriteFile(file, recorded.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}

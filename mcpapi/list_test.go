@@ -62,7 +62,7 @@ func TestToolsList(t *testing.T) {
 		)
 	}
 	golden.WriteString("\n}\n")
-	mcptest.CompareGolden(t, "tools_list.json", golden.Bytes())
+	compareGolden(t, "tools_list.json", golden.Bytes())
 
 	for range 3 {
 		if again := list(true, "2025-06-18", "core"); !bytes.Equal(again, structured) {

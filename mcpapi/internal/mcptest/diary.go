@@ -1,0 +1,50 @@
+package mcptest
+
+import (
+	"slices"
+	"sync"
+
+	"ptyctl/term"
+)
+
+// A Diary is an observer that keeps the events of actions, and apart those of what merely happens.
+type Diary struct {
+	mu       sync.Mutex
+	actions  []term.Event
+	happened []term.Event
+}
+
+func (d *Diary) Observe(e term.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.Data = nil
+	switch e.Verb {
+	case term.VerbOutput, term.VerbState, term.VerbExecEnd, term.VerbRead, term.VerbQuestion, term.VerbGone, term.VerbPlan:
+		d.happened = append(d.happened, e)
+	default:
+		d.actions = append(d.actions, e)
+	}
+}
+
+// Last returns the latest event that take would return.
+func (d *Diary) Last() term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.happened[len(d.happened)-1]
+}
+
+// All returns what take would return, and keeps it.
+func (d *Diary) All() []term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.happened)
+}
+
+// Take returns the actions since the last call.
+func (d *Diary) Take() []term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	taken := d.actions
+	d.actions = nil
+	return taken
+}
