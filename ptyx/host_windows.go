@@ -192,7 +192,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 			Advice: "start another one",
 		}
 	}
-	defer close(g.done)
+	defer g.over()
 	c := g.command
 	cmd := exec.CommandContext(ctx, c.path, c.argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = c.env, c.dir, time.Second
@@ -230,7 +230,7 @@ func (g *Program) Close() error {
 	g.used = true
 	g.mu.Unlock()
 	if first {
-		close(g.done)
+		g.over()
 	}
 	if stop != nil {
 		stop()

@@ -14,6 +14,7 @@ import (
 type Program struct {
 	command command
 	done    chan struct{} // closed when the program has ended, or cannot start any more
+	over    func()        // closes done, once
 
 	mu      sync.Mutex // guards the following
 	used    bool       // Exec or Close was called
@@ -24,7 +25,8 @@ type Program struct {
 
 // newProgram returns a Program that has not started yet.
 func newProgram(c command) *Program {
-	return &Program{command: c, about: c.about(0), done: make(chan struct{})}
+	done := make(chan struct{})
+	return &Program{command: c, about: c.about(0), done: done, over: sync.OnceFunc(func() { close(done) })}
 }
 
 // Read waits for the end of the program, because there is no terminal to read from.

@@ -3,7 +3,6 @@
 package ptyx
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"os"
@@ -35,11 +34,14 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	}
 	g.used = true
 	g.mu.Unlock()
-	defer close(g.done)
 	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
 	defer abandon(nil)
 	exit, err := g.run(ctx, r, term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon))
-	err = cmp.Or(err, term.WriterFailure(ctx))
+	if err != nil { // it never ran: the end of Read would hide why from those who wait for both
+		return exit, err
+	}
+	defer g.over()
+	err = term.WriterFailure(ctx)
 	g.mu.Lock()
 	g.exit = exit
 	g.mu.Unlock()
@@ -51,12 +53,7 @@ func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io
 	c := g.command
 	ours, theirs, err := openPipes(len(r.Stdin) > 0)
 	if err != nil {
-		return term.Exit{}, &term.Error{
-			Op:   "exec",
-			Kind: term.IOError,
-			Msg:  "cannot create pipes for the program: " + err.Error(),
-			Err:  err,
-		}
+		return term.Exit{}, failure("exec", "cannot create pipes for the program", err)
 	}
 	defer closeFiles(ours)
 	p, err := start(c, theirs[0], theirs[1], theirs[2], false)
@@ -177,13 +174,14 @@ func (g *Program) Signal(_ context.Context, name string) error {
 // never will.
 func (g *Program) Close() error {
 	g.mu.Lock()
-	first, p := !g.used, g.running
+	p := g.running
 	g.used = true
 	g.mu.Unlock()
-	if first {
-		close(g.done)
+	if p == nil {
+		g.over()
+		return nil
 	}
-	if p != nil && !p.await(0) {
+	if !p.await(0) { // else Exec says that it is over, once its output is copied
 		p.signal(signals["TERM"], 0)
 		p.end(hangupGrace)
 	}

@@ -1,8 +1,10 @@
 package ptyx
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -27,6 +29,9 @@ const shimArg = "ptyctl-internal-limits"
 
 // shimSocket is the descriptor on which the shim receives its order.
 const shimSocket = 3
+
+// shimReady is what the shim writes just before it becomes the program.
+const shimReady = "\x00"
 
 // shimWait is how long the shim may take to become the program.
 const shimWait = 10 * time.Second
@@ -112,20 +117,20 @@ func (s *shim) run(p *process) (*guard, error) {
 		return nil, err
 	}
 	var g *guard
-	var failure []byte
+	var failed []byte
 	buf, oob := make([]byte, 1024), make([]byte, unix.CmsgSpace(4))
 	for {
 		n, oobn, _, _, err := s.conn.ReadMsgUnix(buf, oob)
 		if fd, ok := passed(oob[:max(oobn, 0)]); ok {
 			g = newGuard(fd, p, s.order.Limits.Processes)
 		} else {
-			failure = append(failure, buf[:max(n, 0)]...)
+			failed = append(failed, buf[:max(n, 0)]...)
 		}
 		switch {
 		case errors.Is(err, io.EOF) || err == nil && n == 0 && oobn == 0: // closed by execve
-			if len(failure) > 0 {
+			if why, ready := bytes.CutPrefix(failed, []byte(shimReady)); !ready || len(why) > 0 {
 				g.end()
-				return nil, errors.New(string(failure))
+				return nil, shimFailure(why)
 			}
 			return g, nil
 		case err != nil:
@@ -133,6 +138,16 @@ func (s *shim) run(p *process) (*guard, error) {
 			return nil, err
 		}
 	}
+}
+
+// shimFailure is the error of a shim that did not become the program. Without a
+// word of its own it has ended before it could say one. Only a lack of threads,
+// which the Go runtime needs from its first moment, is known to do that.
+func shimFailure(why []byte) error {
+	if len(why) == 0 {
+		return fmt.Errorf("what sets its limits has ended too early: %w", syscall.EAGAIN)
+	}
+	return errors.New(string(why))
 }
 
 // passed returns the descriptor sent with a message.
@@ -159,15 +174,15 @@ func shimMain() int {
 	var o order
 	err := json.NewDecoder(socket).Decode(&o)
 	if err == nil {
-		err = become(o)
+		err = become(o, func() { _, _ = socket.WriteString(shimReady) })
 	}
 	_, _ = socket.WriteString(err.Error())
 	return 127
 }
 
-// become sets the limits, enters the sandbox and starts the program in this
-// process.
-func become(o order) error {
+// become sets the limits, enters the sandbox, calls ready and starts the program in
+// this process.
+func become(o order, ready func()) error {
 	if err := o.Sandbox.enter(); err != nil { // first, because it opens files
 		return err
 	}
@@ -201,5 +216,6 @@ func become(o order) error {
 			return errors.New("the limit " + string(l.name) + " was not accepted: " + err.Error())
 		}
 	}
+	ready()
 	return o.Sandbox.explain(syscall.Exec(o.Path, o.Argv, o.Env))
 }

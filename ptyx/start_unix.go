@@ -21,12 +21,7 @@ func start(c command, stdin, stdout, stderr *os.File, terminal bool) (*process, 
 	}
 	p := &process{cmd: cmd, limits: c.limits, exited: make(chan struct{})}
 	if err := p.spawn(c); err != nil {
-		return nil, &term.Error{
-			Op:   "open",
-			Kind: term.IOError,
-			Msg:  "the system did not start " + c.path + ": " + reason(err).Error(),
-			Err:  err,
-		}
+		return nil, failure("open", "the system did not start "+c.path, err)
 	}
 	go p.watch()
 	return p, nil

@@ -4,8 +4,10 @@ package ptyx
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"ptyctl/term"
@@ -24,12 +26,15 @@ type Terminal struct {
 func startTerminal(c command, size term.PTY) (*Terminal, error) {
 	master, tty, err := openPTY(size.Cols, size.Rows)
 	if err != nil {
-		return nil, &term.Error{
-			Op:   "open",
-			Kind: term.IOError,
-			Msg:  "the system provided no terminal: " + err.Error() + "; close one that is no longer needed",
-			Err:  err,
+		if errors.Is(err, syscall.ENOSPC) { // devpts has no number left
+			return nil, &term.Error{
+				Op: "open", Kind: term.LimitExceeded, Reason: term.ReasonTerminals, Err: err,
+				Msg:    "the system has no pseudo-terminal left",
+				Advice: "close one, or raise kernel.pty.max",
+				Facts:  term.Facts{term.LimitReached{Limit: term.LimitTerminals}},
+			}
 		}
+		return nil, failure("open", "the system provided no terminal", err)
 	}
 	p, err := start(c, tty, tty, tty, true)
 	if err != nil {

@@ -63,6 +63,8 @@ const (
 	ReasonNotReplaced  Reason = "the file can only be written over"
 	ReasonUnreadable   Reason = "a file that decides cannot be read"
 	ReasonDescriptors  Reason = "there is no file descriptor left"
+	ReasonTasks        Reason = "there is no room for another process"
+	ReasonTerminals    Reason = "there is no pseudo-terminal left"
 )
 
 // A Limit identifies a limit of the operator.
@@ -75,6 +77,8 @@ const (
 	LimitWaitingReads Limit = "waiting reads"
 	LimitFileWrite    Limit = "bytes of a file written at once"
 	LimitDescriptors  Limit = "file descriptors of this process"
+	LimitTasks        Limit = "processes and threads of this user or container"
+	LimitTerminals    Limit = "pseudo-terminals of this system"
 
 	// Of a local program: see Limits.
 	LimitCPU       Limit = "cpu"

@@ -58,6 +58,7 @@ type App struct {
 
 // New makes an App that Serve can serve.
 func New(cfg config.Config, o Options) (*App, error) {
+	keepThreads()
 	a := begin(cfg, o)
 	if err := a.assemble(true); err != nil {
 		return nil, errors.Join(err, a.Close(context.Background()))

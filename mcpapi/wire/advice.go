@@ -23,6 +23,8 @@ var limitKeys = map[term.Limit]string{
 	term.LimitWaitingReads: "limits.max_waiting_reads",
 	term.LimitFileWrite:    "fs.max_write_bytes",
 	term.LimitDescriptors:  "RLIMIT_NOFILE",
+	term.LimitTasks:        "RLIMIT_NPROC",
+	term.LimitTerminals:    "kernel.pty.max",
 
 	term.LimitCPU:       "cpu_s",
 	term.LimitMemory:    "memory_bytes",
@@ -153,6 +155,10 @@ var advice = map[term.Reason]string{
 	term.ReasonUnreadable:   "have the operator make the file readable, or remove the cause, and call again",
 	term.ReasonDescriptors: "close sessions that are not needed and call again, " +
 		"or have the operator raise the limit of ptyctl's process (ulimit -n)",
+	term.ReasonTasks: "end programs that are not needed, for example by closing their sessions, and call again, " +
+		"or have the operator raise the limit (pids.max of the container, ulimit -u)",
+	term.ReasonTerminals: "close local sessions that are not needed and call again, use ptyctl_run, " +
+		"which needs no terminal, or have the operator raise the limit (kernel.pty.max, max= of devpts)",
 }
 
 // ifPrompt is advice for a line that nothing proves to be a prompt. {pattern} is an expression that matches it.
