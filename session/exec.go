@@ -81,11 +81,13 @@ type ExecResult struct {
 	Exit       term.Exit
 	ExitReason string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost",
 	// "marker_not_seen", "unsupported_shell", "session_ended"
-	WaitingFor *term.Waiting // the question that a command in the terminal seems to ask; see package prompt for its kinds
-	Prompt     *bool         // terminal lane: whether a prompt was seen at the end; nil: not looked for
-	Lost       int64         // terminal lane: bytes that came too fast to be kept
-	Pages      int           // terminal lane: how many pages of a pager were turned; see AutoPage
-	Marked     bool          // terminal lane: a marker ends the command, and ExecRequest.Idle has no effect
+	// WaitingFor is the question that a command in the terminal seems to ask, or the unfinished line at which it stands
+	// still; see package prompt for the kinds. With kind prompt, it has started a shell that waits for commands.
+	WaitingFor *term.Waiting
+	Prompt     *bool // terminal lane: whether a prompt was seen at the end; nil: not looked for
+	Lost       int64 // terminal lane: bytes that came too fast to be kept
+	Pages      int   // terminal lane: how many pages of a pager were turned; see AutoPage
+	Marked     bool  // terminal lane: a marker ends the command, and ExecRequest.Idle has no effect
 	Done       DoneReason
 	Remaining  time.Duration // with DoneRunning: until the command is stopped, if no call waits for it
 	Moved      bool          // ContinueRequest.Timeout came in time: the deadline is where it says

@@ -60,8 +60,8 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) SearchResult {
 // LastLine returns the unfinished last line as a person sees it: at rest, the prompt.
 func (s *Session) LastLine() string { return s.lane.LastLine() }
 
-// Waiting returns the question that the terminal seems to ask, judged by its unfinished last line; nil: none that is
-// known.
+// Waiting returns the question that the terminal seems to ask, judged by its unfinished last line, or that line itself if
+// it is no prompt and has stood still for Options.QuietLine; nil: neither.
 func (s *Session) Waiting() *term.Waiting {
 	if s.screen.modes().AltScreen {
 		return &term.Waiting{Kind: prompt.Editor, Text: s.lane.LastLine()}

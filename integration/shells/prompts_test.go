@@ -334,7 +334,7 @@ func TestStartedShells(t *testing.T) {
 		{"bash", "mksh", false},
 		{"bash", "ksh93", false},
 		{"bash", "busybox sh", false},
-		{"bash", "su -", true},
+		{"bash", "su -", false},
 		{"bash", "sudo -i", false},
 		{"bash", "sudo -s", false},
 		{"bash", "env -i PS1='/ # ' sh", false},
@@ -346,6 +346,9 @@ func TestStartedShells(t *testing.T) {
 	} {
 		if !tt.always && !allPrompts {
 			continue
+		}
+		if root := strings.HasPrefix(tt.command, "su"); root && os.Getuid() != 0 {
+			continue // it asks for a password, which is a question and no prompt
 		}
 		row := map[string]promptRow{
 			"bash": {argv: bashWith, file: ".rc", config: `PS1='me@far:\w\$ '`},

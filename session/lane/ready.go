@@ -52,7 +52,8 @@ func isRightPrompt(left, right string, cols int) bool {
 	if strings.HasSuffix(left, " ") {
 		gap++
 	}
-	return text != "" && gap >= rightGap && cols > 0 && utf8.RuneCountInString(left)+utf8.RuneCountInString(right) >= cols-rightEdge
+	width := utf8.RuneCountInString(left) + utf8.RuneCountInString(right)
+	return text != "" && gap >= rightGap && cols > 0 && width >= cols-rightEdge
 }
 
 // lastRow splits the last line where its last row on the screen begins: before is empty if it has but one.
@@ -170,7 +171,9 @@ func (c *Command) busy(o *prompt.Obstacle) error {
 	switch o.Reason {
 	case term.ReasonNoPrompt, term.ReasonUnsurePrompt, term.ReasonOtherPrompt, term.ReasonDevicePrompt:
 		occupied.Pattern = prompt.Pattern(o.Waiting.Text)
-		advice = fmt.Sprintf("if the last line is a shell's prompt, set Expect.Prompt (such as %q), or ", occupied.Pattern) + advice
+		advice = fmt.Sprintf(
+			"if the last line is a shell's prompt, set Expect.Prompt (such as %q), or %s", occupied.Pattern, advice,
+		)
 	case term.ReasonFullScreen:
 		advice = "leave the program by its own key; if it is gone, type reset; or " + advice
 	}

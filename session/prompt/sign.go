@@ -14,7 +14,7 @@ import (
 // isSign reports whether a prompt may end or begin in r.
 func isSign(r rune) bool {
 	switch {
-	case r < 0x80:
+	case r < 0x80 || r == utf8.RuneError:
 		return false
 	case r == 'λ' || r == '»' || r == '›' || r == '❯' || r == '❱' || r == '❭' || r == '⟩' || r == '⟫' || r == '〉' || r == '》':
 		return true
