@@ -98,6 +98,9 @@ func (n *Network) Through(
 	}
 }
 
+// NetConn returns the connection below: that of TCP if no jump host is on the way.
+func (t *Tunnel) NetConn() net.Conn { return t.Conn }
+
 // Describe implements term.Describer: the hops, the target last, and the
 // warnings.
 func (t *Tunnel) Describe() term.Description { return t.about }

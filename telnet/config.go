@@ -3,6 +3,7 @@ package telnet
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"ptyctl/term"
 )
@@ -42,6 +43,8 @@ type Config struct {
 
 	// OnEvent is called by Read for each command received, in order. It must not call the Conn.
 	OnEvent func(Event)
+
+	lossLimit time.Duration // 0: the constant lossLimit; shorter in tests
 }
 
 // A Mode says whether the peer speaks Telnet.

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"ptyctl/telnet/urgent"
@@ -60,6 +61,7 @@ func NewConn(nc net.Conn, config Config) (*Conn, error) {
 		// Without this the kernel removes a byte from the answer to an interrupt.
 		urgent.Inline(tcp)
 	}
+	noticeLoss(nc, config.lossLimit)
 	c := &Conn{
 		nc: nc, config: config, e: newEngine(config), done: make(chan struct{}),
 		write: make(chan struct{}, 1), serialTurn: make(chan struct{}, 1),
@@ -209,9 +211,10 @@ func (c *Conn) spawn(f func()) {
 	})
 }
 
-// isTimeout reports whether err is a deadline, after which the stream can continue.
+// isTimeout reports whether err is a deadline, after which the stream can continue. The end of a
+// connection to a dead network (ETIMEDOUT) calls itself a timeout, too, and is none.
 func isTimeout(err error) bool {
-	if err == nil {
+	if err == nil || errors.Is(err, syscall.ETIMEDOUT) {
 		return false
 	}
 	timeout, ok := errors.AsType[net.Error](err)

@@ -251,7 +251,6 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 		return nil, err
 	}
 	a.begin("tcp")
-	// TCP keep-alive is on (15 s), because Telnet has no keep-alive that all servers accept.
 	dialer := net.Dialer{Control: urgent.Keep}
 	// Each address gets its share of the time, so that one that does not answer cannot use it
 	// all.

@@ -1,0 +1,8 @@
+//go:build !linux && !darwin && !windows
+
+package telnet
+
+import "time"
+
+// setUserTimeout does nothing: this system has no such limit, and its own one counts.
+func setUserTimeout(uintptr, time.Duration) {}
