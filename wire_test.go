@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools"
 )
 
 // engine are the packages below the wire: a library that knows no tools, no arguments of
@@ -64,6 +67,7 @@ func TestWireLiteralsAreFound(t *testing.T) {
 		"pass a task_id":                            true,
 		"set ssh_options.host_key_policy":           true,
 		"raise timeouts.connect_timeout_ms":         true,
+		"limits.processes is not supported here":    true,
 		"the limit (limits.max_waiting_reads)":      true,
 		"see policy.allow":                          true,
 		"nothing happened for 5s (idle_timeout_ms)": true,
@@ -118,9 +122,16 @@ func wireWords(t *testing.T) *regexp.Regexp {
 	t.Helper()
 	words := []string{
 		`ptyctl_(?:session|run|fs|health)\w*`,
-		`(?:ssh_options|timeouts)\.\w+`,
-		`auth\.(?:interactive|method|passphrase|password|private_key_pem)`,
-		`telnet\.(?:tls|mode|enter|binary)`,
+	}
+	for _, tool := range tools.All() {
+		for _, path := range membersOf(tool.Fields, "") {
+			words = append(words, regexp.QuoteMeta(path))
+		}
+	}
+	for _, path := range []string{`ssh_options\.host_key_policy`, `limits\.processes`, `telnet\.tls\.pin`} {
+		if !slices.Contains(words, path) {
+			t.Fatalf("%s is no argument: they are declared in another way now", path)
+		}
 	}
 	named := regexp.MustCompile("`json:\"([a-z]+(?:_[a-z]+)+)[,\"]")
 	for _, name := range goFilesBelow(t, "mcpapi") {
@@ -157,6 +168,17 @@ func wireWords(t *testing.T) *regexp.Regexp {
 	}
 	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) }) // the longest match first
 	return regexp.MustCompile(`\b(?:` + strings.Join(words, "|") + `)\b`)
+}
+
+// membersOf returns the paths of the arguments within objects, for example limits.processes.
+func membersOf(fields []schema.Field, object string) (paths []string) {
+	for _, f := range fields {
+		if object != "" {
+			paths = append(paths, object+f.Name)
+		}
+		paths = append(paths, membersOf(f.Fields, object+f.Name+".")...)
+	}
+	return paths
 }
 
 // engineFolders returns the folders of engine that contain Go files.

@@ -163,7 +163,7 @@ func askBeforeFork() error {
 	)
 	runtime.KeepAlive(filter)
 	if errno != 0 {
-		return errors.New("limits.processes is not supported by this system (seccomp: " + errno.Error() + "); leave it out")
+		return errors.New("a limit on processes is not supported by this system (seccomp: " + errno.Error() + "); leave it out")
 	}
 	err := unix.Sendmsg(shimSocket, []byte{0}, unix.UnixRights(int(listener)), nil, 0)
 	_ = unix.Close(int(listener))

@@ -12,13 +12,13 @@ func checkLimits(l term.Limits) error {
 	if l == (term.Limits{}) {
 		return nil
 	}
-	if reason := limitsUnsupported(l); reason != "" {
-		return &term.Error{
-			Op: "open", Kind: term.Unsupported, Msg: reason,
-			Facts: term.Facts{term.ArgumentFault{Field: term.FieldLimits}},
-		}
+	field, reason := limitsUnsupported(l)
+	if reason == "" {
+		return nil
 	}
-	return nil
+	return &term.Error{
+		Op: "open", Kind: term.Unsupported, Msg: reason, Facts: term.Facts{term.ArgumentFault{Field: field}},
+	}
 }
 
 // judge sets in e the limits that the program has reached. The system reports only

@@ -48,15 +48,15 @@ func EnableLimits() {
 	}
 }
 
-// limitsUnsupported returns why these limits cannot be enforced, or "".
-func limitsUnsupported(l term.Limits) string {
+// limitsUnsupported returns the limit that cannot be enforced and the reason, or "".
+func limitsUnsupported(l term.Limits) (term.Field, string) {
 	switch {
 	case !limitsEnabled.Load():
-		return "limits are not built into this program: its main function must call ptyx.EnableLimits; leave limits out"
+		return term.FieldLimits, "limits are not built into this program: its main function must call ptyx.EnableLimits; leave limits out"
 	case l.Processes != 0 && forkCalls == nil:
-		return "limits.processes is not supported on this processor; leave it out"
+		return term.FieldProcesses, "a limit on processes is not supported on this processor; leave it out"
 	}
-	return ""
+	return "", ""
 }
 
 // An order describes the program that the shim must become.

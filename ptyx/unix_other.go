@@ -21,9 +21,9 @@ func EnableLimits() {}
 // Supervise does nothing: the system's init adopts orphans.
 func Supervise() (stop func(), err error) { return func() {}, nil }
 
-// limitsUnsupported returns the reason for a refusal of limits.
-func limitsUnsupported(term.Limits) string {
-	return "limits are not supported on " + runtime.GOOS + "; leave them out"
+// limitsUnsupported returns what cannot be enforced and the reason.
+func limitsUnsupported(term.Limits) (term.Field, string) {
+	return term.FieldLimits, "limits are not supported on " + runtime.GOOS + "; leave them out"
 }
 
 // A shim is never created on this system.

@@ -123,12 +123,12 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 			return err
 		}
 		if !ok {
-			return term.Errorf(
-				term.Unsupported,
-				"%s refuses a pseudo-terminal (PermitTTY no, or the account is restricted); "+
-					"pass pty.enabled false for a session without one",
-				sh.c.own.Name,
-			)
+			return &term.Error{
+				Kind:   term.Unsupported,
+				Reason: term.ReasonPTYRefused,
+				Msg:    sh.c.own.Name + " refuses a pseudo-terminal (PermitTTY no, or the account is restricted)",
+				Advice: "set PTY.Disabled for a session without one",
+			}
 		}
 	}
 	for _, v := range r.Env { // like ssh(1), continue without a refused variable
@@ -171,7 +171,7 @@ func (sh *Shell) Resize(cols, rows int) error {
 		return &term.Error{
 			Op:   "resize",
 			Kind: term.Unsupported,
-			Msg:  "this session has no pseudo-terminal (pty.enabled was false), so it has no size",
+			Msg:  "this session was opened without a pseudo-terminal, so it has no size",
 		}
 	}
 	ctx, cancel := context.WithTimeout(sh.ch.Link().Context(), mux.RequestLimit)

@@ -138,7 +138,7 @@ func TestShellFaults(t *testing.T) {
 	}{
 		{"frozen", sshserver.Faults{FreezeAfterAuth: true}, term.ConnectTimeout, 10 * time.Second, "did not answer"},
 		{"no answer to a channel", sshserver.Faults{HangChannelOpen: true}, term.ConnectTimeout, 10 * time.Second, "did not answer"},
-		{"no pty", sshserver.Faults{RefusePTY: true}, term.Unsupported, 0, "pty.enabled"},
+		{"no pty", sshserver.Faults{RefusePTY: true}, term.Unsupported, 0, "set PTY.Disabled"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
@@ -146,7 +146,7 @@ func TestShellFaults(t *testing.T) {
 				start := time.Now()
 				_, err := sshx.Dialer(l.Opts)(t.Context(), sshtest.To(sshtest.Host1, ""), nil, nil)
 				var e *term.Error
-				if !errors.As(err, &e) || e.Kind != tc.kind || !strings.Contains(e.Msg, tc.says) || time.Since(start) < tc.after {
+				if !errors.As(err, &e) || e.Kind != tc.kind || !strings.Contains(e.Message(), tc.says) || time.Since(start) < tc.after {
 					t.Fatalf("%v (%s) after %v", err, term.KindOf(err), time.Since(start))
 				}
 				if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "channel!" {

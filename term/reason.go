@@ -65,6 +65,7 @@ const (
 	ReasonDescriptors  Reason = "there is no file descriptor left"
 	ReasonTasks        Reason = "there is no room for another process"
 	ReasonTerminals    Reason = "there is no pseudo-terminal left"
+	ReasonPTYRefused   Reason = "the server refuses a pseudo-terminal"
 )
 
 // A Limit identifies a limit of the operator.
@@ -143,10 +144,11 @@ const (
 	FieldTLS          Field = "Telnet.TLS"
 	FieldPin          Field = "Telnet.TLS.Pin"
 
-	FieldArgv     Field = "Local.Argv"
-	FieldDir      Field = "Local.Dir"
-	FieldLocalEnv Field = "Local.Env"
-	FieldLimits   Field = "Local.Limits"
+	FieldArgv      Field = "Local.Argv"
+	FieldDir       Field = "Local.Dir"
+	FieldLocalEnv  Field = "Local.Env"
+	FieldLimits    Field = "Local.Limits"
+	FieldProcesses Field = "Local.Limits.Processes"
 )
 
 // At is element i of a list.

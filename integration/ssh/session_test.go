@@ -63,7 +63,7 @@ func labPermitTTYNo(t *testing.T, l *lab.Namespace) {
 	o := l.Operator(t, server)
 	target := server.WithKey(l.Users["alice"])
 	e := o.Refused(target, term.Unsupported)
-	if !strings.Contains(e.Message(), "pty.enabled") {
+	if !strings.Contains(e.Message(), "PTY.Disabled") {
 		t.Errorf("the message lacks advice: %s", e.Message())
 	}
 	target.PTY.Disabled = true

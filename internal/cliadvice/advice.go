@@ -47,6 +47,12 @@ var byReason = map[term.Reason]string{
 	term.ReasonNotTelnetTLS: "the commands use no TLS; check --protocol and the port",
 	term.ReasonNegotiation:  "check --protocol and the port",
 
+	term.ReasonUnreadable:  "make the file readable for ptyctl, or remove it, and try again",
+	term.ReasonDescriptors: "close sessions that are not needed, or raise the limit of the process (ulimit -n)",
+	term.ReasonTasks:       "end programs that are not needed, or raise the limit (ulimit -u, pids.max of the container)",
+	term.ReasonTerminals:   "close terminals that are not needed, or raise kernel.pty.max",
+	term.ReasonPTYRefused:  "the commands of ptyctl need a terminal there; use ssh -T for this account",
+
 	term.ReasonRunCommands: "run single commands with ptyctl exec, whose commands are judged one by one",
 }
 
