@@ -80,6 +80,7 @@ type echoes struct {
 	before   string
 	isPrompt func(string) bool
 	lines    []expected
+	passed   bool // a line of output came: the echo cannot begin behind before any more
 	least    int // characters in the first row of a line that does not fit into one
 }
 
@@ -123,6 +124,7 @@ func (x *echoes) take(line string) bool {
 		x.lines = append(x.lines[:i], x.lines[i+1:]...)
 		return true
 	}
+	x.passed = x.passed || squeezed != ""
 	return false
 }
 
@@ -203,7 +205,7 @@ func (x *echoes) coming(line string) bool {
 			strings.Contains(l.key, squeezed[len(squeezed)-somePart:]) {
 			return true
 		}
-		if !l.shown && begins(strings.CutPrefix(squeezed, x.before))(l.key) {
+		if !l.shown && !x.passed && begins(strings.CutPrefix(squeezed, x.before))(l.key) {
 			return true
 		}
 		for n := range min(len(l.key), len(squeezed)) {

@@ -40,6 +40,7 @@ func TestEchoDoesNotMatch(t *testing.T) {
 		{"its line end", "$ ", "echo READY\r", "echo READY\r\nREADY\r\n", `\nREADY`, "echo READY\r\nREADY"},
 		{"a long line, with no echo", "", "curl http://localhost:8080/health; echo deployment-finished\r", "ok\r\ndeployment-finished\r\n",
 			`finished`, "ok\r\ndeployment-finished"},
+		{"the prompt again, with no echo", "$ ", "echo rea''dy\r", "ready\r\n$ ", `ready\r?\n\$ $`, "ready\r\n$ "},
 		{"output before the echo", "$ ", "ls\r", "READY\r\n$ ls\r\n", `READY`, "READY"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
