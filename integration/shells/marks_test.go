@@ -30,7 +30,7 @@ func TestMarksInAFlood(t *testing.T) {
 			cursor, echo := w.Cursor, w.Echo
 			for found < 6 {
 				c := s.Read(t.Context(), session.ReadRequest{
-					Cursor: cursor, Echo: echo, Until: regexp.MustCompile(expr), Tail: true, MaxBytes: 200, Timeout: lab.Patience / 4,
+					Cursor: cursor, Echo: echo, Until: regexp.MustCompile(expr), Timeout: lab.Patience / 4,
 				})
 				unsearched += c.Unsearched
 				if c.Reason != session.ReasonMatched {
