@@ -81,7 +81,7 @@ type echoes struct {
 	isPrompt func(string) bool
 	lines    []expected
 	passed   bool // a line of output came: the echo cannot begin behind before any more
-	least    int // characters in the first row of a line that does not fit into one
+	least    int  // characters in the first row of a line that does not fit into one
 }
 
 type expected struct {
