@@ -41,7 +41,7 @@ func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	}
 	d := s.auth.Begin(ctx, term.VerbClose, term.Event{Detail: how})
 	d.Permitted(true) // by MayClose, or because no permission is needed
-	if already = s.close(errClosedByCaller{by}, o.Force); already {
+	if already = s.close(errClosedByCaller{by: by}, o.Force); already {
 		d.Event.Detail = "already closed"
 		if s.owner.closed != nil {
 			s.owner.closed(s)
@@ -74,7 +74,7 @@ func (s *Session) close(cause error, force bool) (already bool) {
 	case <-timer.C:
 		s.o.Logger.Warn("a session's goroutines did not end in time", "session", s.id, "limit", limit)
 	}
-	s.finish(Closed, End{Reason: cause.Error()})
+	s.finish(Closed, endOf(cause))
 	return already
 }
 
@@ -113,9 +113,17 @@ func (s *Session) finish(st State, end End) {
 		l.mu.Unlock()
 		return
 	}
-	l.cancel(errors.New(end.Reason)) // without effect if Close came first
+	if end.Err != nil {
+		switch {
+		case errors.Is(end.Err, term.Internal):
+			end.Code = EndFault
+		case l.state != Open:
+			end.Code = EndNotOpened
+		}
+	}
+	l.cancel(endCause{end.Reason, end.Code}) // without effect if Close came first
 	if by := (errClosedByCaller{}); errors.As(context.Cause(l.ctx), &by) {
-		st, end.Reason, end.Err = Closed, by.Error(), nil
+		st, end.Reason, end.Code, end.Err = Closed, by.Error(), by.endCode(), nil
 	}
 	end.Time = time.Now()
 	l.end = end
@@ -147,10 +155,16 @@ func (s *Session) finish(st State, end End) {
 	s.o.Logger.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
 }
 
+// endOf is the end of a session whose context has ended for cause.
+func endOf(cause error) End {
+	f := endedFact(cause)
+	return End{Code: EndCode(f.Code), Reason: f.Reason}
+}
+
 // failed is the end of a session that err has ended. Its reason leaves the error's advice out, which is for a caller of
 // this library: a program that serves others has advice of its own.
 func failed(err error) (State, End) {
-	end := End{Reason: err.Error(), Err: err}
+	end := End{Code: EndLost, Reason: err.Error(), Err: err}
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		bare := *e
 		bare.Advice = ""

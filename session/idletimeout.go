@@ -79,13 +79,13 @@ func (l *timeouts) stop() {
 //
 // It runs in the goroutine of the timer, which is none of the session's: otherwise close would wait for itself.
 func (l *timeouts) check() {
-	if by, over := l.over(); over {
-		l.s.close(errClosedByCaller{"ptyctl: " + by}, false)
+	if by, code := l.over(); code != "" {
+		l.s.close(errClosedByCaller{"ptyctl: " + by, code}, false)
 	}
 }
 
 // over says whether the session's time is over, and why; if not, it sets the timer.
-func (l *timeouts) over() (by string, over bool) {
+func (l *timeouts) over() (by string, code EndCode) {
 	// A login is not idle: a person may be looking for the answer, which has a time of its own.
 	busy := l.s.count.running.Load() > 0 || l.s.State() != Open
 	l.mu.Lock()
@@ -97,7 +97,7 @@ func (l *timeouts) over() (by string, over bool) {
 			if l.mine {
 				what = "its timeout"
 			}
-			return "it was there for " + l.age.String() + ", " + what, true
+			return "it was there for " + l.age.String() + ", " + what, EndMaxAge
 		}
 	}
 	if l.idle > 0 {
@@ -106,7 +106,7 @@ func (l *timeouts) over() (by string, over bool) {
 		case busy:
 			left = l.idle
 		case left <= 0:
-			return "nothing happened for " + l.idle.String() + ", its idle timeout", true
+			return "nothing happened for " + l.idle.String() + ", its idle timeout", EndIdle
 		}
 		if next == 0 || left < next {
 			next = left
@@ -115,5 +115,5 @@ func (l *timeouts) over() (by string, over bool) {
 	if l.timer != nil {
 		l.timer.Reset(next)
 	}
-	return "", false
+	return "", ""
 }

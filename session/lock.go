@@ -88,13 +88,13 @@ func (s *Session) changeLock(
 	c := s.auth.Begin(ctx, verb, term.Event{})
 	defer func() { c.End(err) }()
 	if s.State().Ended() {
-		reason := s.life.ending().Reason
+		end := s.life.ending()
 		return Lease{}, &term.Error{
 			Op:      string(verb),
 			Session: s.id,
 			Kind:    term.AlreadyClosed,
-			Msg:     "this session has ended (" + reason + "); there is nothing left to lock",
-			Facts:   term.Facts{term.Ended{Reason: reason}},
+			Msg:     "this session has ended (" + end.Reason + "); there is nothing left to lock",
+			Facts:   term.Facts{end.fact()},
 		}
 	}
 	by := access.HolderOf(term.ActorFrom(ctx))

@@ -299,7 +299,7 @@ func (m *Manager) Close(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, s := range all {
 		if !s.State().Ended() {
-			wg.Go(func() { s.close(errClosedByCaller{"ptyctl, which is shutting down"}, false) })
+			wg.Go(func() { s.close(errClosedByCaller{"ptyctl, which is shutting down", EndShutdown}, false) })
 		}
 	}
 	wg.Wait()

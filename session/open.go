@@ -237,7 +237,7 @@ func opened(ctx, waiting context.Context, s *Session, ours bool) (OpenResult, er
 	}
 	// No caller has its id, so none could ever close it.
 	if ctx.Err() != nil && st != Open {
-		s.close(errClosedByCaller{"the caller, who gave up while it was opening"}, true)
+		s.close(errClosedByCaller{by: "the caller, who gave up while it was opening"}, true)
 		return OpenResult{}, &term.Error{
 			Op:      "open",
 			Session: s.id,
@@ -277,7 +277,7 @@ func (l *life) openError() error {
 			Session: l.session,
 			Kind:    term.Canceled,
 			Msg:     "the session ended while it was opening: " + end.Reason,
-			Facts:   term.Facts{term.Ended{Reason: end.Reason}},
+			Facts:   term.Facts{end.fact()},
 		}
 	}
 	return &term.Error{Op: "open", Session: l.session, Kind: term.Internal, Err: end.Err}

@@ -67,12 +67,12 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 		called, res.ID = nil, ""
 		// No caller has the ids, so what still runs would run unseen.
 		if err != nil || !res.Exit.Known {
-			s.close(errClosedByCaller{"ptyctl, whose caller does not come back"}, false)
+			s.close(errClosedByCaller{by: "ptyctl, whose caller does not come back"}, false)
 		}
 	case err != nil && ctx.Err() != nil: // it goes on, and the error says where
 		return RunResult{}, err
 	case err != nil: // it never ran
-		s.close(errClosedByCaller{"ptyctl, which could not start its program"}, true)
+		s.close(errClosedByCaller{by: "ptyctl, which could not start its program"}, true)
 	case res.ID != "":
 		return res, nil
 	}

@@ -89,15 +89,18 @@ func verdict(session string, t term.Transport, err error) (State, End) {
 	}
 	switch {
 	case exit.Known && exit.Signal != "":
-		return Closed, End{Reason: "the program was ended by signal " + exit.Signal + limit, Exit: exit}
+		return Closed, End{Code: EndKilled, Reason: "the program was ended by signal " + exit.Signal + limit, Exit: exit}
 	case exit.Known:
-		return Closed, End{Reason: fmt.Sprintf("the program exited with status %d%s", exit.Code, limit), Exit: exit}
+		return Closed, End{
+			Code: EndExited, Reason: fmt.Sprintf("the program exited with status %d%s", exit.Code, limit), Exit: exit,
+		}
 	case lost != nil:
-		return Failed, End{Reason: lost.Error(), Err: lost}
+		return Failed, End{Code: EndLost, Reason: lost.Error(), Err: lost}
 	case errors.Is(err, io.EOF):
-		return Closed, End{Reason: "the far side closed the terminal"}
+		return Closed, End{Code: EndRemoteClosed, Reason: "the far side closed the terminal"}
 	default:
 		return Failed, End{
+			Code:   EndLost,
 			Reason: "the terminal's stream broke: " + err.Error(),
 			Err:    &term.Error{Op: "read", Session: session, Kind: term.IOError, Err: err},
 		}

@@ -123,7 +123,7 @@ func (s *Session) attach(t term.Transport) {
 	if l.state.Ended() || l.ctx.Err() != nil {
 		l.mu.Unlock()
 		_ = t.Close()
-		s.finish(Closed, End{Reason: context.Cause(l.ctx).Error()})
+		s.finish(Closed, endOf(context.Cause(l.ctx)))
 		return
 	}
 	s.link.Store(link)

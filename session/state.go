@@ -30,13 +30,17 @@ func (st State) Ended() bool { return st == Closed || st == Failed }
 // Err is nil for a normal end, such as a shell that exits with an error status; Exit has that status.
 type End struct {
 	Time   time.Time
+	Code   EndCode   // for a program
 	Reason string    // for a person: "closed by task t1", "the shell exited with status 0"
 	Err    error     // nil if it ended as asked or by itself
 	Exit   term.Exit // how the program at the far end ended, if that is known
 }
 
 // errClosedByCaller is the cause of a session's context after Close; the text is what Info.End.Reason shows.
-type errClosedByCaller struct{ by string }
+type errClosedByCaller struct {
+	by   string
+	code EndCode // empty: EndClosed
+}
 
 // Error returns the text for Info.End.Reason.
 func (e errClosedByCaller) Error() string { return "closed by " + e.by }
@@ -138,14 +142,14 @@ func (l *life) alive(op string) error {
 
 // closedError says that the session had ended before op began. Requires that the session's context is done.
 func (l *life) closedError(op string) error {
-	reason := context.Cause(l.ctx).Error()
+	ended := endedFact(context.Cause(l.ctx))
 	return &term.Error{
 		Op: op, Session: l.session, Kind: term.AlreadyClosed,
 		Msg: fmt.Sprintf(
 			"this session has ended (%s); its output can still be read, for anything else open a new one",
-			reason,
+			ended.Reason,
 		),
-		Facts: term.Facts{term.Ended{Reason: reason}},
+		Facts: term.Facts{ended},
 	}
 }
 
@@ -161,7 +165,7 @@ func (l *life) endedError(op string) error {
 	return &term.Error{
 		Op: op, Session: l.session, Kind: term.RemoteClosed, Err: l.end.Err,
 		Msg:   "the session ended meanwhile (" + l.end.Reason + "); its output can still be read",
-		Facts: term.Facts{term.Ended{Reason: l.end.Reason}},
+		Facts: term.Facts{l.end.fact()},
 	}
 }
 

@@ -115,7 +115,10 @@ type Occupied struct {
 }
 
 // Ended is how the session ended (AlreadyClosed, RemoteClosed, Canceled).
-type Ended struct{ Reason string }
+type Ended struct {
+	Reason string // for a person
+	Code   string // for a program, for example "idle"; empty: unknown
+}
 
 func (ArgumentFault) fact()  {}
 func (LockConflict) fact()   {}

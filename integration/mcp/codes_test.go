@@ -110,7 +110,7 @@ func failToOpen(_ context.Context, target term.Target, _ term.Prompter, _ term.A
 			term.Denial{Rule: "no"},
 			term.Prompt{Kind: "password", Text: "Password: "},
 			term.Occupied{Waiting: &term.Waiting{Kind: "password"}},
-			term.Ended{Reason: "closed"},
+			term.Ended{Reason: "closed", Code: "closed"},
 		},
 	}
 }

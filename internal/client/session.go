@@ -19,6 +19,7 @@ type Session struct {
 	Protocol     string `json:"protocol"`
 	Host         string `json:"host"`
 	State        string `json:"state"`
+	EndCode      string `json:"end_code,omitempty"`
 	EndReason    string `json:"end_reason,omitempty"`
 	CreatedAt    int64  `json:"created_at"` // Unix milliseconds
 	LastActivity int64  `json:"last_activity,omitempty"`

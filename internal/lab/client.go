@@ -127,6 +127,7 @@ type Result struct {
 	Locked    *bool  `json:"lock_acquired"`
 	Holder    string `json:"lock_holder"`
 	State     string
+	EndCode   string `json:"end_code"`
 	Cursor    string
 	Prompt    *struct {
 		Kind  string
@@ -178,6 +179,7 @@ type Result struct {
 		LocalState
 		Cwd             string
 		EndReason       string   `json:"end_reason"`
+		EndCode         string   `json:"end_code"`
 		LimitExceeded   string   `json:"limit_exceeded"`
 		Suspected       []string `json:"limit_suspected"`
 		Cols, Rows      int

@@ -110,6 +110,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		s.Settle(ctx, read.Timeout)
 		out.State = s.State()
 		if i := s.Info(); i.State.Ended() {
+			out.EndCode = i.End.Code
 			c.Warn("the session is over: " + wire.WordsFor(ctx).EndReason(i.End))
 		}
 		read.Timeout -= time.Since(start)
@@ -197,6 +198,9 @@ func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out 
 	}
 	out.show(k, in.Encoding)
 	out.Sanitized = removed
+	if k.EOF {
+		out.EndCode = s.Info().End.Code
+	}
 	// Only at the end of the output can its last line be the one that waits; further back it is history.
 	if k.Next == k.Buffer.End && !k.EOF && s.State() == session.Open {
 		out.WaitingFor = (*wire.Waiting)(s.Waiting())

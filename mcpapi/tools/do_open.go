@@ -85,6 +85,7 @@ func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessi
 		out.Warnings = append(out.Warnings, lowered(in.Limits.limits(), p.Limits)...)
 	}
 	if res.State.Ended() {
+		out.EndCode = i.End.Code
 		// Not an error: a program that ended has run, and its output and status are there to be read.
 		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")
 	}

@@ -82,6 +82,7 @@ func SessionStatus(s *session.Session, w wire.Words) any {
 // show puts the status of s into the result.
 func (out *sessionOut) show(s *session.Session, w wire.Words) {
 	i := s.Info()
+	out.EndCode = i.End.Code
 	out.SessionID, out.State, out.Prompt, out.WaitingForInput = i.ID, i.State, (*wire.Prompt)(i.Prompt), i.Prompt != nil
 	if i.Lease != nil {
 		out.lease(*i.Lease)
@@ -104,9 +105,10 @@ func closeSession(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 		return err
 	}
 	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
-	out.SessionID, out.State = s.ID(), s.State()
+	i := s.Info()
+	out.SessionID, out.State, out.EndCode = i.ID, i.State, i.End.Code
 	// A program of this machine has ended with its session, so that its status is known.
-	if i := s.Info(); i.About.Process != nil {
+	if i.About.Process != nil {
 		out.ExitCode, out.ExitSignal, out.Usage = wire.Exit(i.End.Exit)
 		out.DurationMS = i.End.Time.Sub(i.Created).Milliseconds()
 	}

@@ -70,12 +70,13 @@ type ioOut struct {
 	BytesPending int    `json:"bytes_pending,omitempty"`
 	Cursor       string `json:"cursor,omitempty" is:"listed"` // [write] end of the output before the write
 	*readOut
-	WriteTimedOut   bool          `json:"write_timed_out,omitempty"`
-	WaitingFor      *wire.Waiting `json:"waiting_for,omitempty" is:"listed"`
-	WaitingForInput bool          `json:"waiting_for_input,omitempty" is:"listed" after:"eof"`
-	State           session.State `json:"state,omitempty" is:"listed"`
-	Prompt          *wire.Prompt  `json:"prompt,omitempty" is:"listed"`
-	Warnings        []string      `json:"warnings,omitempty"`
+	WriteTimedOut   bool            `json:"write_timed_out,omitempty"`
+	WaitingFor      *wire.Waiting   `json:"waiting_for,omitempty" is:"listed"`
+	WaitingForInput bool            `json:"waiting_for_input,omitempty" is:"listed" after:"eof"`
+	State           session.State   `json:"state,omitempty" is:"listed"`
+	EndCode         session.EndCode `json:"end_code,omitempty" is:"listed"` // with eof
+	Prompt          *wire.Prompt    `json:"prompt,omitempty" is:"listed"`
+	Warnings        []string        `json:"warnings,omitempty"`
 }
 
 // readOut is the part of the result that a read adds.

@@ -118,6 +118,7 @@ type sessionOut struct {
 	SessionID       string              `json:"session_id,omitempty" is:"listed"`
 	Existing        string              `json:"existing_session_id,omitempty"` // the same, if the session was there before
 	State           session.State       `json:"state,omitempty" is:"listed"`
+	EndCode         session.EndCode     `json:"end_code,omitempty" is:"listed"`
 	Protocol        string              `json:"protocol,omitempty"`
 	PTYEnabled      *bool               `json:"pty_enabled,omitempty"`
 	PID             int                 `json:"pid,omitempty"` // [open] local, like the next two

@@ -56,7 +56,8 @@ func TestOpenListStatusClose(t *testing.T) {
 		t.Errorf("second close: %s", r.Text)
 	}
 	r = l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`)
-	if r.State != "closed" || r.Session.EndReason != "closed by the caller" || r.Session.EndedAt < before {
+	if r.State != "closed" || r.Session.EndReason != "closed by the caller" || r.Session.EndCode != session.EndClosed ||
+		r.Session.EndedAt < before {
 		t.Errorf("status of what is closed: %s", r.Text)
 	}
 }
@@ -91,7 +92,7 @@ func TestNoSuchSession(t *testing.T) {
 			continue
 		}
 		r := l.Fails(c.tool, args, c.closed, "has ended")
-		if r.Details.SessionID != l.Session || r.Details.EndReason == "" {
+		if r.Details.SessionID != l.Session || r.Details.EndReason == "" || r.Details.EndCode != "closed" {
 			t.Errorf("%s: details %+v", c.args, r.Details)
 		}
 	}

@@ -55,6 +55,7 @@ type Details struct {
 
 	// ALREADY_CLOSED, REMOTE_CLOSED
 	EndReason string `json:"end_reason,omitempty"`
+	EndCode   string `json:"end_code,omitempty"`
 }
 
 // DetailsOf returns the facts behind an error, with their wire names, or nil if the error has no facts.
@@ -100,7 +101,7 @@ func DetailsOf(e *term.Error) *Details {
 		case term.Occupied:
 			d.WaitingFor, d.PromptRegex = (*Waiting)(f.Waiting), f.Pattern
 		case term.Ended:
-			d.EndReason = f.Reason
+			d.EndReason, d.EndCode = f.Reason, f.Code
 		}
 	}
 	return d

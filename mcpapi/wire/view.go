@@ -10,31 +10,32 @@ import (
 
 // ListEntry is a session in the result of list: enough to choose one.
 type ListEntry struct {
-	SessionID    string        `json:"session_id"`
-	SessionType  string        `json:"session_type"`
-	DeviceID     string        `json:"device_id,omitempty"`
-	Protocol     string        `json:"protocol"`
-	Host         string        `json:"host"`
-	State        session.State `json:"state"`
-	EndReason    string        `json:"end_reason,omitempty"`
-	ExitCode     *int          `json:"exit_code,omitempty"`
-	ExitSignal   string        `json:"exit_signal,omitempty"`
-	Usage        *Usage        `json:"usage,omitempty"`
-	PID          int           `json:"pid,omitempty"` // of a local session, like the next two
-	Title        string        `json:"title,omitempty"`
-	Argv         []string      `json:"argv,omitempty"`
-	CreatedAt    int64         `json:"created_at"`              // Unix milliseconds, like all times here
-	LastActivity int64         `json:"last_activity,omitempty"` // in either direction
-	LockHolder   string        `json:"lock_holder,omitempty"`
-	Waiting      bool          `json:"waiting_for_input,omitempty"`
-	Capabilities *Capabilities `json:"capabilities,omitempty"`
+	SessionID    string          `json:"session_id"`
+	SessionType  string          `json:"session_type"`
+	DeviceID     string          `json:"device_id,omitempty"`
+	Protocol     string          `json:"protocol"`
+	Host         string          `json:"host"`
+	State        session.State   `json:"state"`
+	EndCode      session.EndCode `json:"end_code,omitempty"`
+	EndReason    string          `json:"end_reason,omitempty"`
+	ExitCode     *int            `json:"exit_code,omitempty"`
+	ExitSignal   string          `json:"exit_signal,omitempty"`
+	Usage        *Usage          `json:"usage,omitempty"`
+	PID          int             `json:"pid,omitempty"` // of a local session, like the next two
+	Title        string          `json:"title,omitempty"`
+	Argv         []string        `json:"argv,omitempty"`
+	CreatedAt    int64           `json:"created_at"`              // Unix milliseconds, like all times here
+	LastActivity int64           `json:"last_activity,omitempty"` // in either direction
+	LockHolder   string          `json:"lock_holder,omitempty"`
+	Waiting      bool            `json:"waiting_for_input,omitempty"`
+	Capabilities *Capabilities   `json:"capabilities,omitempty"`
 }
 
 // NewListEntry is the wire form of a session in a list, for a caller with these words.
 func NewListEntry(i session.Info, w Words) ListEntry {
 	e := ListEntry{
 		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host,
-		State: i.State, EndReason: w.EndReason(i.End),
+		State: i.State, EndCode: i.End.Code, EndReason: w.EndReason(i.End),
 		CreatedAt: i.Created.UnixMilli(), LastActivity: max(Millis(i.LastIn), Millis(i.LastOut)), Waiting: i.Prompt != nil,
 	}
 	if i.Lease != nil {

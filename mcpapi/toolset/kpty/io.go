@@ -182,7 +182,7 @@ func (c *call) over() error {
 	<-c.s.Ended() // the output ends a moment before the state changes
 	i := c.s.Info()
 	e := &term.Error{
-		Op: "read", Session: i.ID, Kind: term.AlreadyClosed, Facts: term.Facts{term.Ended{Reason: i.End.Reason}},
+		Op: "read", Session: i.ID, Kind: term.AlreadyClosed, Facts: term.Facts{term.Ended{Reason: i.End.Reason, Code: string(i.End.Code)}},
 	}
 	if i.State == session.Failed && !i.End.Exit.Known {
 		e.Kind, e.Msg, e.Err = term.IOError, "terminal no longer readable: "+i.End.Reason, i.End.Err
