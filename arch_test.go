@@ -123,7 +123,7 @@ var importRules = []rule{
 		theirs: []string{"github.com/mark3labs/mcp-go", "github.com/modelcontextprotocol/go-sdk/mcp", "golang.org/x/crypto/ssh"},
 		why:    "the tests of mcpapi and its parts may use it",
 	},
-	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
+	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
 	{pkg: "internal/cgroup", why: "it reads limits and knows nothing that they limit"},
@@ -162,7 +162,7 @@ var importRules = []rule{
 		ours: []string{
 			"term", "session", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"mcpapi", "mcpapi/elicit", "mcpapi/stdio", "mcpapi/subscribe", "mcpapi/httpserve", "mcpapi/toolset",
-			"mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
+			"mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "internal/cgroup", "internal/cliadvice", "internal/logging",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"},

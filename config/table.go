@@ -55,7 +55,8 @@ func table(c *Config, home string) []row {
 		words(&c.Server.HTTP.AllowedOrigins, "server.http.allowed_origins",
 			"Origins of web pages that may call this server, for example https://tools.example.net, besides its own."),
 		integer(&c.Server.HTTP.RateLimit, "server.http.rate_limit", 100, 0, 1_000_000,
-			"Requests per second that one token may make, with bursts of five times as many; 0 is no limit."),
+			"Requests per second of one token, or without tokens of one connection, with bursts of five times as many; "+
+				"0 is no limit."),
 		millis(&c.Server.HTTP.SessionTTL, "server.http.session_ttl_ms", 30*time.Minute, time.Minute, longest,
 			"How long an unused MCP session is kept; terminal sessions do not depend on it."),
 		path(&c.Server.HTTP.TLSCertFile, home, "server.http.tls_cert_file",

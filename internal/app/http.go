@@ -15,6 +15,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/tools"
 )
 
 // An httpPort is an open port and the handler of its requests. A nil one means that there is no port.
@@ -63,7 +64,7 @@ func listenHTTP(
 	fmt.Fprintf(os.Stderr, "ptyctl: serving MCP at %s://%s%s\n", scheme, addr, httpserve.Path)
 	h := httpserve.New(srv, httpserve.Options{
 		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins,
-		RateLimit: o.RateLimit, IdleTTL: o.SessionTTL,
+		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: metrics, Logger: log,
 	})
 	return &httpPort{h, ln}, nil

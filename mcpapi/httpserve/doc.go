@@ -12,10 +12,12 @@
 // Promises:
 //
 //   - No byte of a body is read before the token is checked.
+//   - Connections without an authorized request cannot take the place of others: the oldest
+//     of the address that has most of them is closed for a new one.
 //   - A client that sends its headers or body too slowly, or does not read its answer, is
 //     disconnected. A silent stream is not.
 //   - An MCP session belongs to the token that began it, and is removed after a time without
-//     use. Terminal sessions do not depend on MCP sessions.
+//     use, or when its token begins more than its share. Terminal sessions do not depend on MCP sessions.
 //   - Every refusal is a JSON-RPC error that says what to do next.
 //
 // The package does not choose the transport: its user may serve a handler on a TCP port,

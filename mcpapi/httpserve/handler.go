@@ -3,6 +3,7 @@ package httpserve
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -29,10 +30,13 @@ type Options struct {
 	Origins   []string      // web pages that may call, for example "https://example.net", besides those of this server
 	MaxBody   int64         // bytes of one message; 0: 8 MiB
 	MaxCalls  int           // concurrent requests, and as many open streams; 0: 256
-	RateLimit int           // requests per second and token, with bursts of 5 s; 0: no limit
+	RateLimit int           // requests per second and token, with bursts of 5 s; 0: no limit. No tokens: per connection
 	IdleTTL   time.Duration // life of an unused MCP session; 0: 30 min
 	Metrics   http.Handler  // handler of /metrics; nil: not found
 	Logger    *slog.Logger  // nil: no log
+
+	// Unlimited reports whether a call of a tool is served also above RateLimit. nil: none is.
+	Unlimited func(tool string, arguments json.RawMessage) bool
 
 	// Message returns the text of an error for a person at a command of ptyctl; see identity.Caller.
 	// nil: no caller is one.
@@ -50,7 +54,7 @@ const (
 
 // Limits of a connection. They bound the resources that a slow or idle client can hold.
 const (
-	headerTimeout = 10 * time.Second // to receive the headers of a request
+	headerTimeout = 5 * time.Second  // to receive the headers of a request, the first one from the start
 	bodyTimeout   = 30 * time.Second // to receive its body
 	writeTimeout  = 30 * time.Second // for each write of an answer
 	lingerTimeout = time.Second      // to drain the body of a refused request
@@ -94,7 +98,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 	}
 	h := &Handler{
 		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second},
-		tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
+		tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(len(o.Tokens)),
 		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
 	if o.Operator {
@@ -173,7 +177,12 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	if h.streamsDone.Err() != nil {
 		return refuse(http.StatusServiceUnavailable, "ptyctl is shutting down; connect again after it has restarted")
 	}
-	if err := t.mayGoOn(); err != nil {
+	c := connectionOf(r)
+	if c != nil && !c.admit() {
+		return refuse(http.StatusServiceUnavailable,
+			"too many connections; close those that are not used, then send this again")
+	}
+	if err := h.tokens.limiter(t, c).mayGoOn(); err != nil && !h.unlimited(w, r) {
 		return err
 	}
 	return serve(w, r, t)
@@ -191,6 +200,7 @@ func (h *Handler) health(w *answer, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", jsonType)
+	w.Header().Set("Connection", "close") // no token was needed, so the connection must not be kept
 	_, _ = w.Write([]byte("{\"status\":\"ok\"}\n"))
 }
 

@@ -3,10 +3,14 @@ package httpserve_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +18,7 @@ import (
 	"time"
 
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/tools"
 )
 
 // A call that waits must not delay 200 other calls in flight.
@@ -161,6 +166,9 @@ func TestDeleteEndsTheStream(t *testing.T) {
 	})
 }
 
+const firstRequest = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+	`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
 // A client that sends slowly is disconnected after its time, and not before.
 func TestSlowLoris(t *testing.T) {
 	const head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -173,8 +181,10 @@ func TestSlowLoris(t *testing.T) {
 		"body":    {head + "Content-Length: 1000\r\n\r\n{", httpserve.BodyTimeout, "HTTP/1.1 408 "},
 		"chunks": {head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\n{", httpserve.BodyTimeout,
 			"HTTP/1.1 408 "},
-		"nothing at all":        {"", httpserve.HeaderTimeout, ""},
-		"nothing after a reply": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", httpserve.IdleTimeout, "HTTP/1.1 200 "},
+		"nothing at all": {"", httpserve.HeaderTimeout, ""},
+		"nothing after a reply": {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+			"Content-Length: " + strconv.Itoa(len(firstRequest)) + "\r\n\r\n" + firstRequest, httpserve.IdleTimeout, "HTTP/1.1 200 "},
+		"nothing after /healthz": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 0, "HTTP/1.1 200 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -302,15 +312,23 @@ func TestForgottenSessions(t *testing.T) {
 		if n := s.handler.MCPSessions(); n != clients {
 			t.Errorf("%d sessions, want %d", n, clients)
 		}
-		s.refused(
-			s.send(
-				message{
-					body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
-				},
-			),
-			503,
-			"DELETE",
-		)
+		oldest, newest := s.initialize("", latest), s.initialize("", latest)
+		for i := range clients - 1 {
+			if i%100 == 0 {
+				oldest.ask("tools/list", "") // a session in use stays
+			}
+			s.initialize("", latest)
+		}
+		if n := s.handler.MCPSessions(); n != clients {
+			t.Errorf("%d sessions, want %d", n, clients)
+		}
+		s.refused(newest.ask("tools/list", ""), 404, "no such MCP session")
+		if r := oldest.ask("tools/list", ""); r.status != 200 {
+			t.Errorf("call in a session in use = %d %s, want success", r.status, r.text)
+		}
+		if more := heap(); more-before > (most-before)*5/4 {
+			t.Errorf("heap = %d KiB with as many sessions as before, then %d KiB; want no more", more>>10, most>>10)
+		}
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()
 		after := heap()
@@ -321,6 +339,41 @@ func TestForgottenSessions(t *testing.T) {
 		if left := int64(after) - int64(before); left > int64(most-before)/20 {
 			t.Errorf("memory after the sessions = %d of %d bytes, want almost none", left, most-before)
 		}
+	})
+}
+
+// A client that begins ever more MCP sessions ends only those of its own token.
+func TestSessionsOfAToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newBubbleSite(t, httpserve.Options{Tokens: allTokens})
+		quiet, first := s.initialize(otherToken, latest), s.initialize(writeToken, latest)
+		status, stream := s.initialize(writeToken, latest).listen(t.Context())
+		if status != 200 {
+			t.Fatalf("status of the stream = %d, want 200", status)
+		}
+		for range 4000 {
+			s.initialize(writeToken, latest)
+		}
+		if n, most := s.handler.MCPSessions(), 10_000/len(allTokens); n != most+1 {
+			t.Errorf("%d sessions, want %d of one token and one of another", n, most)
+		}
+		s.refused(first.ask("tools/list", ""), 404, "no such MCP session")
+		if r := quiet.ask("tools/list", ""); r.status != 200 {
+			t.Errorf("call with another token = %d %s, want success", r.status, r.text)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, _ = io.Copy(io.Discard, stream)
+		}()
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Error("the stream of a session ended, want it to count as use")
+		default:
+		}
+		s.stop()
+		<-ended
 	})
 }
 
@@ -354,22 +407,87 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// Connections that send nothing do not accumulate. Waiting connections get their turn
-// when these are closed.
+// Connections that send nothing do not accumulate, and nobody waits for their end.
 func TestManyConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, ln := newBubbleSite(t, httpserve.Options{MaxCalls: 1})
-		for range 8 {
+		s, ln := newBubbleSite(t, httpserve.Options{MaxCalls: 8})
+		kept := s.initialize("", latest) // its connection is no stranger's
+		var silent []net.Conn
+		for range 100 {
 			conn, err := ln.DialContext(t.Context(), "", "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer conn.Close()
+			silent = append(silent, conn)
+			time.Sleep(time.Millisecond)
 		}
 		begin := time.Now()
+		s.client.CloseIdleConnections()
 		s.initialize("", latest)
-		if took := time.Since(begin); took < httpserve.HeaderTimeout || took > httpserve.HeaderTimeout+2*time.Second {
-			t.Errorf("served after %v, want %v", took, httpserve.HeaderTimeout)
+		if r := kept.ask("tools/list", ""); r.status != 200 {
+			t.Errorf("call = %d %s, want success", r.status, r.text)
+		}
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("served after %v, want at once", took)
+		}
+		open := 0
+		for _, conn := range silent {
+			if err := conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+				open++
+			}
+		}
+		if open == 0 || open > 21 { // 16, or those that are younger than 20 ms
+			t.Errorf("connections that send nothing = %d of 100, want the newest alone", open)
+		}
+	})
+}
+
+// Without tokens each connection has a rate of its own, and with them each token.
+func TestRateWithoutTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := newBubbleSite(t, httpserve.Options{RateLimit: 2})
+		for range 50 {
+			s.client = &http.Client{Transport: &http.Transport{DialContext: ln.DialContext}}
+			a := s.modern("")
+			for range 10 {
+				if r := a.ask("tools/list", ""); r.status != 200 {
+					t.Fatalf("request of a client within its rate = %d %s, want success", r.status, r.text)
+				}
+			}
+			s.refused(a.ask("tools/list", ""), 429, "wait")
+			s.client.CloseIdleConnections()
+		}
+	})
+}
+
+// No rate refuses the end of a terminal session.
+func TestRateDoesNotRefuseClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, begin := range map[string]func(*site) agent{
+			"legacy": func(s *site) agent { return s.initialize(writeToken, latest) },
+			"modern": func(s *site) agent { return s.modern(writeToken) },
+		} {
+			s, _ := newBubbleSite(t, httpserve.Options{Tokens: allTokens, RateLimit: 1, Unlimited: tools.Closes})
+			a := begin(s)
+			id := a.open()
+			for a.ask("tools/list", "").status != 429 {
+			}
+			for _, args := range []string{
+				`{"action":"status","session_id":"` + id + `"}`,
+				`{"action":"status","session_id":"` + id + `","x":"` + strings.Repeat("close", 1000) + `"}`,
+				`{"action":"close","session_id":"` + id + `","x":"` + strings.Repeat("x", 5000) + `"}`,
+			} {
+				s.refused(a.ask("tools/call", calling("ptyctl_session", args)), 429, "wait")
+			}
+			s.refused(a.ask("tools/call", calling("ptyctl_session_io", `{"action":"close"}`)), 429, "wait")
+			if r := a.call("ptyctl_session", `{"action":"close","session_id":"`+id+`"}`); r.ErrorCode != "" {
+				t.Errorf("%s: close above the rate = %s, want success", name, r.text)
+			}
+			s.stop()
 		}
 	})
 }

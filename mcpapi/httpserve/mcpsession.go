@@ -1,6 +1,7 @@
 package httpserve
 
 import (
+	"container/list"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,41 +15,77 @@ import (
 )
 
 // maxSessions is the most MCP sessions at a time. A session takes 10 KiB, so clients that
-// begin sessions and never end them take at most 100 MB.
+// begin sessions and never end them take at most 100 MB. Each token has an equal share.
 const maxSessions = 10_000
-
-// full returns a refusal if there is no room for another session.
-func (s *mcpSessions) full() *refusal {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.byID) < maxSessions {
-		return nil
-	}
-	return refuse(
-		http.StatusServiceUnavailable,
-		"too many MCP sessions; end unused ones with DELETE, or wait until they expire (server.http.session_ttl_ms)",
-	)
-}
 
 // mcpSessions are the MCP sessions of protocol revisions that have them. Each session
 // belongs to the token that sent initialize: its id alone, for example from a log, is of
 // no use to others.
 type mcpSessions struct {
-	mu   sync.Mutex
-	byID map[string]*mcpSession
+	share int // most sessions of one token
+
+	mu      sync.Mutex // guards the following
+	byID    map[string]*mcpSession
+	byToken map[string]*list.List // of *mcpSession, the least recently used first
 }
 
 // An mcpSession is an MCP session and its owner.
 type mcpSession struct {
+	id    string
 	token string
+	place *list.Element   // among the sessions of its token; guarded by mcpSessions.mu
+	open  atomic.Int32    // its open streams
 	life  context.Context // canceled at the end of the session
 	end   context.CancelCauseFunc
 	heard atomic.Pointer[partner] // nil: mcp-go's HTTP handler has not had a call of it
 	calls inFlight
 }
 
-// newMCPSessions returns an empty set.
-func newMCPSessions() *mcpSessions { return &mcpSessions{byID: make(map[string]*mcpSession)} }
+// newMCPSessions returns an empty set for so many tokens.
+func newMCPSessions(tokens int) *mcpSessions {
+	return &mcpSessions{
+		share: max(1, maxSessions/max(1, tokens)),
+		byID:  make(map[string]*mcpSession), byToken: make(map[string]*list.List),
+	}
+}
+
+// excess returns the session that must end before its token can begin another one, or nil: the one that was not used
+// for the longest time. A session whose stream is open is used.
+func (s *mcpSessions) excess(token string) *mcpSession {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.byToken[token]
+	if all == nil || all.Len() < s.share {
+		return nil
+	}
+	for e := all.Front(); e != nil; e = e.Next() {
+		if m := e.Value.(*mcpSession); m.open.Load() == 0 {
+			return m
+		}
+	}
+	return all.Front().Value.(*mcpSession)
+}
+
+// makeRoom ends sessions of a token until it may begin another one.
+func (h *Handler) makeRoom(ctx context.Context, token string) {
+	for m := h.sessions.excess(token); m != nil; m = h.sessions.excess(token) {
+		r, err := http.NewRequestWithContext(context.WithValue(ctx, tokenKey{}, token), http.MethodDelete, Path, http.NoBody)
+		if err != nil {
+			return // never: the method and the path are constants
+		}
+		r.Header.Set(server.HeaderKeySessionID, m.id)
+		// As if its client had sent it: mcp-go keeps data of the session, too, and offers no other way.
+		h.mcp.ServeHTTP(nowhere{make(http.Header)}, r)
+		_, _ = ownedSessions{h.sessions, token}.Terminate(m.id) // nothing is left to do, unless mcp-go refused
+	}
+}
+
+// nowhere drops an answer.
+type nowhere struct{ header http.Header }
+
+func (w nowhere) Header() http.Header         { return w.header }
+func (w nowhere) Write(p []byte) (int, error) { return len(p), nil }
+func (w nowhere) WriteHeader(int)             {}
 
 // find returns the session that r names, or the refusal. The revisions that it names in
 // an error are those that mcp-go supports.
@@ -82,6 +119,7 @@ func (s *mcpSessions) get(id, token string) *mcpSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m := s.byID[id]; m != nil && m.token == token {
+		s.byToken[token].MoveToBack(m.place)
 		return m
 	}
 	return nil
@@ -106,11 +144,15 @@ type ownedSessions struct {
 // Generate begins a session and returns its id.
 func (s ownedSessions) Generate() string {
 	id := rand.Text()
-	m := &mcpSession{token: s.token}
+	m := &mcpSession{id: id, token: s.token}
 	m.life, m.end = context.WithCancelCause(context.Background())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.byID[id] = m
+	if s.byToken[s.token] == nil {
+		s.byToken[s.token] = list.New()
+	}
+	m.place = s.byToken[s.token].PushBack(m)
 	return id
 }
 
@@ -132,6 +174,7 @@ func (s ownedSessions) Terminate(id string) (notAllowed bool, err error) {
 	if m := s.byID[id]; m != nil {
 		m.end(errSessionEnd)
 		delete(s.byID, id)
+		s.byToken[m.token].Remove(m.place)
 	}
 	return false, nil
 }

@@ -65,9 +65,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		case modern:
 			stream = sent.method == string(mcp.MethodSubscriptionsListen)
 		case sent.method == string(mcp.MethodInitialize):
-			if err := h.sessions.full(); err != nil {
-				return err
-			}
+			h.makeRoom(r.Context(), k.Name)
 			w.hold = true // the client may use the session before mcp-go has registered it
 		default:
 			if m, err = h.sessions.find(r, k.Name); err != nil {
@@ -111,6 +109,8 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	defer cancel(nil)
 	defer context.AfterFunc(done, func() { cancel(errShutdown) })()
 	if stream && m != nil { // only a stream ends with its session
+		m.open.Add(1)
+		defer m.open.Add(-1)
 		defer context.AfterFunc(m.life, func() { cancel(errSessionEnd) })()
 	}
 	if m != nil && sent.hasID() && sent.method != "" {

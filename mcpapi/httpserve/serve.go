@@ -8,13 +8,7 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
-
-// connections is the number of connections per concurrent call. It includes those that
-// have not sent a request yet. Further connections wait until one ends.
-const connections = 8
 
 // Times of a shutdown: calls may continue for callsGrace, and may take endGrace to end
 // after they are canceled.
@@ -49,9 +43,10 @@ func Listen(address string, tokens bool) (net.Listener, error) {
 // streams, gives calls a second to finish and another second after their cancellation,
 // and returns nil. It returns an error if it cannot accept connections.
 func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
-	ln = netutil.LimitListener(ln, connections*h.o.MaxCalls)
+	ln = newConnections(ln, h.o.MaxCalls)
 	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ConnContext: withConnection,
+		Handler:     h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug), // mistakes of clients
 	}
 	failed := make(chan error, 1)

@@ -1,15 +1,21 @@
 package httpserve
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/json"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"golang.org/x/time/rate"
+
+	"ptyctl/mcpapi/mcpgo"
 )
 
 // A Token is a bearer token (RFC 6750) that a request may carry.
@@ -23,13 +29,14 @@ type Token struct {
 type key struct {
 	Token
 	digest [sha256.Size]byte
-	rate   *rate.Limiter // nil: no limit
+	rate   limiter
 }
 
 // A keyring holds the keys. If it has no keys, every request is admitted.
 type keyring struct {
-	keys   []*key
-	nobody *key // key of requests without a token
+	keys      []*key
+	nobody    *key // key of requests without a token
+	perSecond int  // requests; 0: no limit
 }
 
 // burst is the number of seconds for which requests may be saved up.
@@ -41,12 +48,10 @@ func newKeyring(tokens []Token, perSecond int) keyring {
 	make := func(t Token) *key {
 		k := &key{Token: t, digest: sha256.Sum256([]byte(t.Value))}
 		k.Value = ""
-		if perSecond > 0 {
-			k.rate = rate.NewLimiter(rate.Limit(perSecond), perSecond*burst)
-		}
+		k.rate = newLimiter(perSecond)
 		return k
 	}
-	var r keyring
+	r := keyring{perSecond: perSecond}
 	for _, t := range tokens {
 		r.keys = append(r.keys, make(t))
 	}
@@ -91,13 +96,34 @@ func unauthorized(challenge, message string) *refusal {
 	return r
 }
 
-// mayGoOn counts a request and refuses it if the token's rate is exceeded. The refusal
-// says how long to wait.
-func (k *key) mayGoOn() *refusal {
-	if k.rate == nil || k.rate.Allow() {
+// A limiter limits requests per second.
+type limiter struct{ *rate.Limiter } // nil: no limit
+
+func newLimiter(perSecond int) limiter {
+	if perSecond == 0 {
+		return limiter{}
+	}
+	return limiter{rate.NewLimiter(rate.Limit(perSecond), perSecond*burst)}
+}
+
+// limiter returns the limiter of a request with key k. Without tokens nothing tells clients apart but their
+// connections, and they must not slow each other down: all are users of this machine.
+func (r keyring) limiter(k *key, c *connection) limiter {
+	if k != r.nobody || c == nil {
+		return k.rate
+	}
+	if c.rate == nil {
+		c.rate = newLimiter(r.perSecond).Limiter
+	}
+	return limiter{c.rate}
+}
+
+// mayGoOn counts a request and refuses it if the rate is exceeded. The refusal says how long to wait.
+func (l limiter) mayGoOn() *refusal {
+	if l.Limiter == nil || l.Allow() {
 		return nil
 	}
-	turn := k.rate.Reserve()
+	turn := l.Reserve()
 	wait := turn.Delay()
 	if wait == 0 {
 		return nil
@@ -106,9 +132,43 @@ func (k *key) mayGoOn() *refusal {
 	seconds := strconv.Itoa(int(math.Ceil(wait.Seconds())))
 	r := refuse(
 		http.StatusTooManyRequests,
-		"too many requests with this token; wait "+
+		"too many requests (server.http.rate_limit); wait "+
 			(wait.Round(time.Millisecond)+time.Millisecond).String()+", then send this again",
 	)
 	r.header("Retry-After", seconds)
 	return r
+}
+
+// maxUnlimited is the longest message that is read above the rate, in bytes.
+const maxUnlimited = 4 << 10
+
+// unlimited reports whether a request above the rate is served all the same; it reads the body for that, if it is
+// short, and puts it back.
+func (h *Handler) unlimited(w *answer, r *http.Request) bool {
+	if h.o.Unlimited == nil || r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > maxUnlimited {
+		return false
+	}
+	_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	body, err := io.ReadAll(r.Body)
+	_ = w.control.SetReadDeadline(time.Time{})
+	if err != nil {
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	e := envelope{body: body}
+	if e.open() != nil || e.method != string(mcp.MethodToolsCall) {
+		return false
+	}
+	call, ok := mcpgo.ReadCall(e.params)
+	if !ok { // of a revision that names its client in each message
+		var named struct {
+			Name      string
+			Arguments json.RawMessage
+		}
+		if json.Unmarshal(e.params, &named) != nil {
+			return false
+		}
+		call.Name, call.Arguments = named.Name, named.Arguments
+	}
+	return h.o.Unlimited(call.Name, call.Arguments)
 }

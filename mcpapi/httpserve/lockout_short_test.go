@@ -1,0 +1,8 @@
+//go:build !long
+
+package httpserve_test
+
+import "time"
+
+// lockoutTime is how long strangers attack in each way; a minute with the build tag long.
+const lockoutTime = time.Second
