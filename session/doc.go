@@ -11,6 +11,16 @@
 //	r, err := m.Open(ctx, session.OpenRequest{Target: target})
 //	result, err := r.Session.Exec(ctx, session.ExecRequest{Command: "uname -a"})
 //
+// Some words have one meaning here:
+//
+//   - A caller is described by the [term.Actor] that its context carries. Its principal ([term.Principal]) is the part
+//     that it cannot choose by itself, for example its connection; a program that calls this package directly is one.
+//   - A task is a piece of a caller's work, named by Actor.Task. A lock belongs to one task: while it is held, only
+//     that task may act on the session, and all others may read.
+//   - A console is the one session of a device that several callers share, for example a switch at a serial port. All
+//     but reading it needs the lock.
+//   - A command runs in a lane: on a channel of its own beside the terminal, or typed into the terminal.
+//
 // How the parts meet:
 //
 //	       Transport

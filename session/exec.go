@@ -34,14 +34,16 @@ type ExecRequest struct {
 	Env     []term.EnvVar
 	Stdin   []byte
 	Timeout time.Duration // the command's deadline, after which it is stopped; 0: a minute
-	// Unattended is for a Timeout that no caller has named. Once a call has left the command running, the command is not
-	// stopped while a call waits for it, nor, after the last of them, for that time; 0: Timeout counts.
+	// Unattended replaces Timeout once the first call has returned with the command running: from then on the command
+	// is stopped only when no call has waited for it for this long. Set it if Timeout is a mere default. 0: Timeout stays.
 	Unattended time.Duration
 	Wait       time.Duration // the longest this call waits; 0: as long as Timeout
 	MaxOutput  int           // most bytes per stream in the result; 0: 16 KiB
 	Expect     Expect        // overrides the session's
-	Grace      time.Duration // channel lane: from TERM to KILL; its result waits for that time; 0: 2 s, without waiting
-	Queue      bool          // terminal lane: wait for the commands before this one, instead of Busy
+	// Grace is the time between TERM and KILL for a command in the channel lane that is stopped, and the longest that its
+	// result waits to learn that it is gone. 0: KILL follows after 2 s, and the result does not wait.
+	Grace time.Duration
+	Queue bool // terminal lane: wait for the commands before this one, instead of Busy
 
 	StopOnCancel bool // canceling a call that waits for the command stops it; otherwise it goes on to its deadline
 
@@ -90,7 +92,7 @@ type ExecResult struct {
 	Marked     bool  // terminal lane: a marker ends the command, and ExecRequest.Idle has no effect
 	Done       DoneReason
 	Remaining  time.Duration // with DoneRunning: until the command is stopped, if no call waits for it
-	Moved      bool          // ContinueRequest.Timeout came in time: the deadline is where it says
+	Moved      bool          // ContinueRequest.Timeout came in time to replace the deadline
 	TimedOut   bool
 	Canceled   bool
 	ErrorHints []string

@@ -8,7 +8,7 @@ import (
 	"ptyctl/term"
 )
 
-// A Holder is who holds a session's lock: a principal and which of its tasks.
+// A Holder identifies the holder of a session's lock: a principal, and one of its tasks.
 type Holder = access.Holder
 
 // A Lease is a session's lock as one holder has it.

@@ -55,15 +55,6 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	}
 }
 
-// Pending returns the question that waits for an answer, or nil.
-func (s *Session) Pending() *term.Prompt {
-	if p := s.life.question(); p != nil {
-		q := p.question
-		return &q
-	}
-	return nil
-}
-
 // answer gives data to the pending question and reports whether there was one. One trailing line end is not
 // part of the answer. ETX (ctrl_c) alone declines.
 func (s *Session) answer(ctx context.Context, data []byte) (answered bool, err error) {
@@ -71,7 +62,7 @@ func (s *Session) answer(ctx context.Context, data []byte) (answered bool, err e
 	if p == nil {
 		return false, nil
 	}
-	return true, (&Asking{s: s, q: p}).give(ctx, data)
+	return true, (&Question{s: s, asked: p}).give(ctx, data)
 }
 
 // trimLineEnd removes one trailing CR LF, CR or LF.
@@ -143,46 +134,46 @@ func (l *life) prompt() *term.Prompt {
 	return &q
 }
 
-// An Asking is one question of a login. It stays that question whatever is asked after it, so that an answer that comes
-// late, or from elsewhere, never answers another one.
-type Asking struct {
-	s *Session
-	q *question
+// A Question is one question of a login. An answer to it that comes late, when another question waits, never
+// answers that one.
+type Question struct {
+	s     *Session
+	asked *question
 }
 
-// Asking returns the question that waits for an answer, or nil.
-func (s *Session) Asking() *Asking {
-	if q := s.life.question(); q != nil {
-		return &Asking{s: s, q: q}
+// Question returns the question that waits for an answer, or nil.
+func (s *Session) Question() *Question {
+	if asked := s.life.question(); asked != nil {
+		return &Question{s: s, asked: asked}
 	}
 	return nil
 }
 
 // Session returns the session that asks.
-func (a *Asking) Session() *Session { return a.s }
+func (q *Question) Session() *Session { return q.s }
 
 // Prompt returns the question.
-func (a *Asking) Prompt() term.Prompt { return a.q.question }
+func (q *Question) Prompt() term.Prompt { return q.asked.question }
 
 // Over returns a channel that is closed when the question takes no answer any more: it was answered or declined, or
 // its time or its session is over.
-func (a *Asking) Over() <-chan struct{} { return a.q.over }
+func (q *Question) Over() <-chan struct{} { return q.asked.over }
 
 // Answer answers the question. One trailing line end is not part of the answer. If the question does not wait any
 // more, the error is Busy. The text is not kept: the caller may overwrite it.
-func (a *Asking) Answer(ctx context.Context, text []byte) error {
+func (q *Question) Answer(ctx context.Context, text []byte) error {
 	if string(text) == etx { // typed as text it is no key
 		text = nil
 	}
-	return a.give(ctx, text)
+	return q.give(ctx, text)
 }
 
 // Decline declines, as ctrl_c does: the login fails.
-func (a *Asking) Decline(ctx context.Context) error { return a.give(ctx, []byte(etx)) }
+func (q *Question) Decline(ctx context.Context) error { return q.give(ctx, []byte(etx)) }
 
 // give gives data to the question, if that still waits. ETX (ctrl_c) alone declines.
-func (a *Asking) give(ctx context.Context, data []byte) (err error) {
-	s, p := a.s, a.q
+func (q *Question) give(ctx context.Context, data []byte) (err error) {
+	s, p := q.s, q.asked
 	d := s.auth.Begin(ctx, term.VerbAnswer, term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)})
 	defer func() { d.End(err) }()
 	if term.ActorFrom(ctx).Operator { // a task with the lock may be waiting for the operator's answer

@@ -74,7 +74,7 @@ func TestPromptsAreAnsweredByWrite(t *testing.T) {
 					t.Fatalf("%+v, %v", w, err)
 				}
 				synctest.Wait()
-				if q := s.Pending(); q == nil || q.Text != "Code: " || s.State() != session.Authenticating {
+				if q := s.Question(); q == nil || q.Prompt().Text != "Code: " || s.State() != session.Authenticating {
 					t.Fatalf("second question %+v in state %s", q, s.State())
 				}
 				if _, err := answer(s, code+"\r"); err != nil {
@@ -188,8 +188,8 @@ func TestPromptIsLocked(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		_, err = r.Session.Write(task("t2"), []byte(typed+"\r"), session.WriteOptions{})
-		if e := wantKind(t, err, term.Locked); strings.Contains(e.Error(), typed) || r.Session.Pending() == nil {
-			t.Errorf("%v, pending %v", e, r.Session.Pending())
+		if e := wantKind(t, err, term.Locked); strings.Contains(e.Error(), typed) || r.Session.Question() == nil {
+			t.Errorf("%v, question %v", e, r.Session.Question())
 		}
 		if w, err := r.Session.Write(task("t1"), []byte("x\r"), session.WriteOptions{}); err != nil || !w.Answered {
 			t.Errorf("the holder: %+v, %v", w, err)
@@ -278,7 +278,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := r.Session.Asking()
+		name := r.Session.Question()
 		if name == nil || name.Prompt().Text != "Name: " || name.Session() != r.Session || closed(name.Over()) {
 			t.Fatalf("the question is %+v", name)
 		}
@@ -290,7 +290,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 			t.Error("the question still waits")
 		}
 		synctest.Wait()
-		password := r.Session.Asking()
+		password := r.Session.Question()
 		for what, err := range map[string]error{
 			"answered": name.Answer(t.Context(), []byte("bob")), "declined": name.Decline(t.Context()),
 		} {
@@ -298,7 +298,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 				t.Errorf("%s too late: %v", what, err)
 			}
 		}
-		if closed(password.Over()) || r.Session.Pending().Text != "Password: " {
+		if closed(password.Over()) || r.Session.Question().Prompt().Text != "Password: " {
 			t.Errorf("the second question had the first one's answer")
 		}
 		// Text typed as an answer declines nothing, and a line end is not part of it.
@@ -309,7 +309,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 		if got := strings.Join(l.answers, ","); got != "alice,hunter2" {
 			t.Errorf("the answers were %s", got)
 		}
-		if r.Session.Asking() != nil || r.Session.State() != session.Open {
+		if r.Session.Question() != nil || r.Session.State() != session.Open {
 			t.Errorf("it is %s", r.Session.State())
 		}
 		if r, err = r.Again(t.Context(), time.Minute); err != nil || r.State != session.Open || r.Prompt != nil {
@@ -338,7 +338,7 @@ func TestAskingEndsWithItsTime(t *testing.T) {
 	for name, end := range map[string]func(s *session.Session){
 		"nobody answers": func(*session.Session) { time.Sleep(2 * time.Minute) },
 		"declined": func(s *session.Session) {
-			if err := s.Asking().Decline(t.Context()); err != nil {
+			if err := s.Question().Decline(t.Context()); err != nil {
 				t.Error(err)
 			}
 		},
@@ -352,10 +352,10 @@ func TestAskingEndsWithItsTime(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				a := r.Session.Asking()
+				a := r.Session.Question()
 				end(r.Session)
 				synctest.Wait()
-				if !closed(a.Over()) || r.Session.Asking() != nil || l.err == nil {
+				if !closed(a.Over()) || r.Session.Question() != nil || l.err == nil {
 					t.Errorf("it still waits: %v", l.err)
 				}
 				if err := a.Answer(t.Context(), []byte("x")); err == nil {
@@ -378,7 +378,7 @@ func TestAnswerThatLooksLikeDeclining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Session.Asking().Answer(t.Context(), []byte("\x03")); err != nil {
+		if err := r.Session.Question().Answer(t.Context(), []byte("\x03")); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

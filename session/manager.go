@@ -44,8 +44,9 @@ type Config struct {
 	Files    term.Files // of this machine; nil: they are not offered. Their maker closes them
 	FarFiles FarFiles   // see Options
 
-	// Devices makes a session the machine's one for a console device, until release is called, or says who has it. It
-	// and release are called while others wait, and must not. Nil: a console is one among the sessions of this Manager.
+	// Devices reserves a device's console for a session, so that no other process of this machine opens it, until
+	// release is called. It fails if another session has it. Both functions must return at once, because other callers
+	// of Open wait for them. Nil: only this Manager's sessions share consoles.
 	Devices func(device, session string) (release func(), err error)
 
 	Observers []term.Observer
@@ -53,9 +54,6 @@ type Config struct {
 }
 
 // A Manager is the set of sessions of one process. Make it with NewManager.
-//
-// The life of a session must not be locked under mu, because a session that ends takes mu under the lock of its life;
-// see Session.
 type Manager struct {
 	c      Config
 	locks  LockTable
@@ -63,7 +61,9 @@ type Manager struct {
 
 	descriptors descriptors
 
-	mu       sync.Mutex // guards the following
+	// mu guards the following. A session that ends locks it while its life is locked, so no session's life may be
+	// locked while mu is.
+	mu       sync.Mutex
 	sessions map[string]*Session
 	consoles map[string]*console // by device
 	exited   []*Session          // those that stay until a caller closes them, oldest first
@@ -130,19 +130,21 @@ func (m *Manager) notFound(id string) error {
 	}
 }
 
-// Hide is GetFor for a session that the caller must not see: the error says that there is no such session.
+// Hide returns the error for a session that the caller of ctx must not see: it says that there is no such session. The
+// Observers get an event of the refused action verb.
 func (m *Manager) Hide(ctx context.Context, verb term.Verb, id string) error {
 	err := m.notFound(id)
 	m.Refused(ctx, id, verb, err)
 	return err
 }
 
-// Refused tells the observers of an action that was refused before it came to a session.
+// Refused sends the Observers an event of an action that was refused with err before it came to a session.
 func (m *Manager) Refused(ctx context.Context, id string, verb term.Verb, err error) {
 	m.refused(ctx, id, term.Event{Verb: verb, Refused: err})
 }
 
-// GetFor is Get for an action: that there is no such session is an event, as any refusal.
+// GetFor is Get for the action verb of the caller of ctx. If there is no such session, the Observers get an event of
+// the refused action.
 func (m *Manager) GetFor(ctx context.Context, verb term.Verb, id string) (*Session, error) {
 	s, err := m.Get(id)
 	if err != nil {

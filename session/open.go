@@ -25,12 +25,12 @@ type OpenRequest struct {
 	ID          string        // of the new session, one that is free; empty: a fresh one
 	BufferBytes int           // output kept for readers; 0: the manager's
 	BufferLines int           // 0: the manager's
-	Device      string        // open the console of this device, or return its session; empty: a normal session
+	Device      string        // the console to open, or to share if it is open; empty: a normal session
 	IdleTimeout time.Duration // 0: the manager's
 	Life        time.Duration // close it after so long, whatever it does, and before the manager would; 0: no such limit
 	Expect      Expect
-	LockTTL     time.Duration // >0: take the lock at once for the task that ctx carries
-	OwnOnly     bool          // an open console is returned only to the token that has opened it
+	LockTTL     time.Duration // >0: take the lock at once for the caller's task
+	OwnOnly     bool          // share an open console only if this caller (by Transport and Token of its Actor) opened it
 	Wait        time.Duration // the longest this call waits; 0: until the session is open or asks something
 }
 

@@ -31,12 +31,12 @@ type Options struct {
 	Protocol, Host string     // for Info
 	User           string     // as whom the caller logs in; empty: the default
 	Opener         term.Actor // for Info
-	Device         string     // the device if the session is its console: all but reading takes a lock; empty: no console
+	Device         string     // the device if the session is its console (see the package); empty: a normal session
 	Locks          *LockTable
-	AllowTakeOver  bool            // a task may take the lock from the one that holds it; see TakeOver
+	AllowTakeOver  bool            // a task may take the lock from another that holds it; see TakeOver
 	Gate           term.Gate       // nil allows everything
 	Journal        term.Journal    // nil keeps none
-	Observers      []term.Observer // told of everything, after the fact
+	Observers      []term.Observer // get an event of each action and all output, afterwards
 	Logger         *slog.Logger    // nil: silent
 	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
 	FarFiles       FarFiles        // nil: files of the far side are not offered
@@ -100,7 +100,7 @@ func (l limits) noMemory(op, session string) error {
 	}
 }
 
-// TooManyReads is the error for a read that stopped with ReasonLimit.
+// TooManyReads returns the error for a Chunk whose Reason is ReasonLimit: Config.MaxReads reads were waiting already.
 func (s *Session) TooManyReads() error {
 	reached := term.LimitReached{Limit: term.LimitWaitingReads}
 	if t := s.o.managed.limits.reads; t != nil {

@@ -18,12 +18,11 @@ import (
 )
 
 // A Session is one terminal. Any number of goroutines may call its methods.
-//
-// Its state is in small structs, each with a mutex of its own. They must be locked in this order, and most of them are
-// locked alone: life, then the Manager's or the buffer's; the lock's, then the lock table's; redact's order, then
-// those of the output's receivers. Apart from the last, no mutex is held during a call of the transport, the Gate, the
-// Journal or an Observer.
 type Session struct {
+	// Each small struct has a mutex of its own. Most are locked alone; others only in this order: life, then the
+	// Manager's or the buffer's; the lock's, then the lock table's; redact's order, then those of the output's
+	// receivers. Apart from the last, no mutex is held while the transport, the Gate, the Journal or an Observer runs.
+
 	id      string
 	o       Options
 	created time.Time

@@ -16,7 +16,7 @@ type State string
 // The states.
 const (
 	Connecting     State = "connecting"
-	Authenticating State = "authenticating" // at least one question was asked; see Session.Pending
+	Authenticating State = "authenticating" // at least one question was asked; see Session.Question
 	Open           State = "open"
 	Closed         State = "closed" // by a caller, or because the program at the far end ended
 	Failed         State = "error"  // never reached, or lost; Info.End says why

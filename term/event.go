@@ -8,13 +8,13 @@ import (
 // An Actor is the caller of an action. All fields are statements of the caller itself,
 // except Transport, Token, Operator and Attachment.
 type Actor struct {
-	Transport string // "stdio", "http", "socket", "cli", "library"
+	Transport string // how the call came, for example "stdio" or "http"; empty for a direct call of this library
 	Client    string // name of the program that calls, as it gives it
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token
 	Task      string // a task of the principal; tasks hold locks, see Principal
-	Agent     string // an agent that the program acts for
-	Evidence  string // the program's own reference for the call
+	Agent     string // for the audit log: the agent that the program acts for, as the program gives it
+	Evidence  string // for the audit log: the program's own reference for the call, for example of a ticket
 	Call      string // correlation id, which the answer and the audit log also have; empty: none
 
 	// Operator says that a person makes the call over a transport that only the operator can

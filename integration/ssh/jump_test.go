@@ -74,7 +74,7 @@ Host target
 		Auth:     term.Auth{Password: term.Secret(l.Users["bob"].Password)},
 	}
 	s := o.MustAsk(wish, `Verification code: `)
-	if q := s.Pending(); q.Hop != 1 || q.User != "carol" || q.Host != fmt.Sprintf("127.0.0.1:%d", second.Port) {
+	if q := s.Question().Prompt(); q.Hop != 1 || q.User != "carol" || q.Host != fmt.Sprintf("127.0.0.1:%d", second.Port) {
 		t.Errorf("the question lacks the host that asks: %+v", q)
 	}
 	lab.AnswerLogin(t, s, lab.OneTimeCode())
@@ -112,7 +112,7 @@ func labHopGetsNoPassword(t *testing.T, l *lab.Namespace) {
 	wish := term.Target{Protocol: "ssh", Host: "target", Auth: term.Auth{Password: term.Secret(bob.Password)}}
 
 	s := o.MustAsk(wish, `(?i)password`)
-	if q := s.Pending(); q.Hop != 0 || q.Host != fmt.Sprintf("127.0.0.1:%d", hop.Port) {
+	if q := s.Question().Prompt(); q.Hop != 0 || q.Host != fmt.Sprintf("127.0.0.1:%d", hop.Port) {
 		t.Errorf("the question does not say that the jump host asks: %+v", q)
 	}
 	lab.AnswerLogin(t, s, bob.Password)

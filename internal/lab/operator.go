@@ -131,11 +131,15 @@ func (o *Operator) Refused(target term.Target, kind term.Kind) *term.Error {
 // WantQuestion fails the test unless a question that matches is waiting.
 func WantQuestion(t *testing.T, s *session.Session, pattern string) *term.Prompt {
 	t.Helper()
-	q := s.Pending()
-	if q == nil || !regexp.MustCompile(pattern).MatchString(q.Text) {
-		t.Fatalf("%s session with the question %+v; want one that matches %q (%v)", s.State(), q, pattern, s.Info().End.Err)
+	var asked term.Prompt
+	q := s.Question()
+	if q != nil {
+		asked = q.Prompt()
 	}
-	return q
+	if q == nil || !regexp.MustCompile(pattern).MatchString(asked.Text) {
+		t.Fatalf("%s session with the question %+v; want one that matches %q (%v)", s.State(), asked, pattern, s.Info().End.Err)
+	}
+	return &asked
 }
 
 // AnswerLogin answers the login's question and waits for its next step.

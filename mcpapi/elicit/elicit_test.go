@@ -220,12 +220,12 @@ func TestElicitOnce(t *testing.T) {
 					t.Error(err)
 				}
 				for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-					if q := found.Pending(); q != nil && strings.Contains(q.Text, "Password") ||
+					if q := found.Question(); q != nil && strings.Contains(q.Prompt().Text, "Password") ||
 						found.State() == session.Open { // open: the caller had the result at once
 						break
 					}
 					if time.Now().After(deadline) {
-						t.Errorf("the next question does not come, but %+v; %+v", found.Pending(), found.Info())
+						t.Errorf("the next question does not come, but %+v; %+v", found.Question(), found.Info())
 						return &sdk.ElicitResult{Action: "cancel"}
 					}
 				}
@@ -469,10 +469,10 @@ func TestPageIsGuarded(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Passwords: map[string]string{"demo": "hunter2-1138"}}})
 	l.Open("")
 	s, err := l.Manager.Get(l.Session)
-	if err != nil || s.Asking() == nil {
+	if err != nil || s.Question() == nil {
 		t.Fatalf("no question: %v", err)
 	}
-	address, err := elicit.OpenPage(t.Context(), pages, s.Asking())
+	address, err := elicit.OpenPage(t.Context(), pages, s.Question())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -509,7 +509,7 @@ func TestPageIsGuarded(t *testing.T) {
 			t.Errorf("%s: %d %v %s", name, status, header, page)
 		}
 	}
-	if s.Asking() == nil {
+	if s.Question() == nil {
 		t.Fatal("one of them has answered")
 	}
 	// The person may also say no, and the login is over.
@@ -532,13 +532,13 @@ func TestPagesEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, err := elicit.OpenPage(t.Context(), pages, s.Asking())
+	address, err := elicit.OpenPage(t.Context(), pages, s.Question())
 	if err != nil {
 		t.Fatal(err)
 	}
 	pages.Close()
 	wantGone(t, address)
-	if s.Asking() == nil {
+	if s.Question() == nil {
 		t.Error("the question is gone with it")
 	}
 }

@@ -10,6 +10,6 @@ import (
 const PageBody = pageBody
 
 // OpenPage makes a page for a question.
-func OpenPage(ctx context.Context, p *Pages, a *session.Asking) (string, error) {
+func OpenPage(ctx context.Context, p *Pages, a *session.Question) (string, error) {
 	return p.open(ctx, a)
 }

@@ -42,7 +42,7 @@ func secret(q term.Prompt) bool {
 }
 
 // form is how a question is put to the client, if it can be.
-func (q *Questions) form(ctx context.Context, a *session.Asking) (mcp.ElicitationParams, bool) {
+func (q *Questions) form(ctx context.Context, a *session.Question) (mcp.ElicitationParams, bool) {
 	p := a.Prompt()
 	asForm, asURL := elicitation(ctx)
 	switch {
@@ -65,7 +65,7 @@ func (q *Questions) form(ctx context.Context, a *session.Asking) (mcp.Elicitatio
 }
 
 // pageForm sends the person to a page of this machine, if the client is on it too.
-func (q *Questions) pageForm(ctx context.Context, a *session.Asking, asURL bool) (mcp.ElicitationParams, bool) {
+func (q *Questions) pageForm(ctx context.Context, a *session.Question, asURL bool) (mcp.ElicitationParams, bool) {
 	if !asURL || !stdio.Is(server.ClientSessionFromContext(ctx)) || q.Pages == nil {
 		return mcp.ElicitationParams{}, false
 	}

@@ -22,7 +22,7 @@ import (
 // as if the client could not ask: the result has the prompt, and ptyctl_session_io write answers it.
 //
 // Who answers does not matter to the login. The first answer counts, and it is for the question that was shown
-// (session.Asking).
+// (session.Question).
 
 // answerID names the one question of an input_required result.
 const answerID = "answer"
@@ -74,7 +74,7 @@ func (q *Questions) Login(ctx context.Context, c *toolset.Call, v any) (any, *mc
 func (l *login) askNow(ctx context.Context) (any, error) {
 	acting := l.call.Actor(ctx)
 	for {
-		a := l.opening.Session.Asking()
+		a := l.opening.Session.Question()
 		if a == nil {
 			break
 		}
@@ -92,7 +92,7 @@ func (l *login) askNow(ctx context.Context) (any, error) {
 
 // request asks the client one question, and stops when another caller answers it. It reports whether the question is
 // answered, by the person or by that caller.
-func (l *login) request(ctx context.Context, a *session.Asking, form mcp.ElicitationParams) bool {
+func (l *login) request(ctx context.Context, a *session.Question, form mcp.ElicitationParams) bool {
 	// The person has as long as the call may wait; afterwards the question is the caller's.
 	waiting, stop := context.WithTimeout(ctx, l.call.Left())
 	defer stop()
@@ -130,7 +130,7 @@ func (l *login) request(ctx context.Context, a *session.Asking, form mcp.Elicita
 // pending answer remembers who called, and with which arguments: only the same call may continue it.
 func (l *login) question(ctx context.Context) *mcp.CallToolResult {
 	acting := l.call.Actor(ctx)
-	a := l.opening.Session.Asking()
+	a := l.opening.Session.Question()
 	if a == nil {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (l *login) result(ctx context.Context, wait time.Duration) (any, error) {
 // dismissed it, or may not answer it.
 func (l *login) answer(
 	ctx context.Context,
-	a *session.Asking,
+	a *session.Question,
 	form mcp.ElicitationParams,
 	res *mcp.ElicitationResponse,
 ) bool {

@@ -54,7 +54,7 @@ var errPagesClosed = errors.New("ptyctl is shutting down")
 
 // open makes a page for a question and returns its address. A person who answers on the page acts in the name of
 // ctx's actor.
-func (p *Pages) open(ctx context.Context, a *session.Asking) (address string, err error) {
+func (p *Pages) open(ctx context.Context, a *session.Question) (address string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -95,7 +95,7 @@ func (p *Pages) open(ctx context.Context, a *session.Asking) (address string, er
 
 // A page asks one question on its own port.
 type page struct {
-	asking *session.Asking
+	asking *session.Question
 	actor  term.Actor
 	host   string // as the Host header must be: another name for this address is a trick (DNS rebinding)
 	path   string // random: knowing it is the permission

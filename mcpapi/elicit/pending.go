@@ -45,7 +45,7 @@ type pendingAnswer struct {
 	consent *term.Consent // not nil: the question is this, and not one of a login
 	refusal error         // that the call ends with, unless there is consent
 
-	asking *session.Asking
+	asking *session.Question
 	form   mcp.ElicitationParams
 	open   toolset.Opening
 	notes  []string

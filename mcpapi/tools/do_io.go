@@ -45,8 +45,9 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q := s.Pending(); q != nil {
-		out.Prompt, out.WaitingForInput = (*wire.Prompt)(q), true
+	if q := s.Question(); q != nil {
+		asked := wire.Prompt(q.Prompt())
+		out.Prompt, out.WaitingForInput = &asked, true
 	}
 	if st := s.State(); st != session.Open {
 		out.State = st
