@@ -68,7 +68,7 @@ func (s *Session) close(cause error, force bool) (already bool) {
 		s.execs.awaitStopped(stopGrace)
 		s.far.Stop(stopGrace)
 	}
-	s.link.Load().hangUp(s.group)
+	s.hangUp()
 	select {
 	case <-s.group.wait():
 	case <-timer.C:
@@ -182,7 +182,7 @@ func (s *Session) faulted(where string, fault any) {
 		Op: where, Session: s.id, Kind: term.Internal,
 		Msg: "a fault in ptyctl ended this session; open a new one, and report the log",
 	}))
-	s.link.Load().hangUp(s.group)
+	s.hangUp()
 }
 
 // goroutines are those of one session. A panic in one is reported to failed, and ends no other.

@@ -67,6 +67,7 @@ type Manager struct {
 	sessions map[string]*Session
 	consoles map[string]*console // by device
 	exited   []*Session          // those that stay until a caller closes them, oldest first
+	expiring []*Session          // those that have ended and are forgotten in a while, the first of them first
 	live     int
 	closing  bool
 	drained  chan struct{} // closed when closing and no session lives
@@ -103,6 +104,13 @@ func (m *Manager) Live() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.live
+}
+
+// Ended returns how many sessions have ended and are still kept.
+func (m *Manager) Ended() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(0, len(m.sessions)-m.live)
 }
 
 // Buffered returns how many bytes of memory the output takes that is kept for all sessions and execs.
@@ -239,12 +247,21 @@ func (m *Manager) ended(s *Session) {
 	}
 }
 
+// maxExpiring is how many ended sessions wait to be forgotten. Each takes some 7 KiB besides its output, which has a
+// limit of its own, so a caller of many short sessions must not have all of them kept for the time of retention.
+const maxExpiring = 4000
+
 // expireLocked lets a session that has ended be forgotten after the time of retention. Requires m.mu.
 func (m *Manager) expireLocked(s *Session) {
 	s.owner.expiry = time.AfterFunc(m.c.Retention, func() {
 		defer s.group.rescue("retention")
 		m.forget(s)
 	})
+	m.expiring = append(m.expiring, s)
+	if len(m.expiring) > maxExpiring {
+		m.expiring[0].owner.expiry.Reset(0) // and not here, under the mutex
+		m.expiring = slices.Delete(m.expiring, 0, 1)
+	}
 }
 
 // dismissed is called when a caller has closed a session that had ended before.
@@ -273,6 +290,9 @@ func (m *Manager) forget(s *Session) {
 		delete(m.sessions, s.id)
 	}
 	m.exited = slices.DeleteFunc(m.exited, func(other *Session) bool { return other == s })
+	if i := slices.Index(m.expiring, s); i >= 0 {
+		m.expiring = slices.Delete(m.expiring, i, i+1)
+	}
 	if s.owner.expiry != nil {
 		s.owner.expiry.Stop()
 	}

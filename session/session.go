@@ -33,7 +33,7 @@ type Session struct {
 	life     *life
 	group    *goroutines
 	timeouts *timeouts
-	link     atomic.Pointer[link] // nil before the session is Open, and not changed then
+	link     atomic.Pointer[link] // nil before the session is Open; once that is closed, what remains of it
 	count    counters
 
 	buf     *buffer.Buffer

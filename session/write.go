@@ -234,8 +234,8 @@ func (out *writer) pressProtocolKey(
 	if err := s.life.alive(op); err != nil {
 		return res, err
 	}
-	sender, ok := s.link.Load().Transport.(term.KeySender)
-	if !ok {
+	sender := s.link.Load().keys
+	if sender == nil {
 		return res, &term.Error{
 			Op:      op,
 			Session: s.id,

@@ -15,6 +15,7 @@ const (
 	memoryFloor   = 44 << 20 // the limit is never lower
 	memoryBase    = 8 << 20
 	memorySession = 108 << 10
+	memoryEnded   = 12 << 10 // of a session that has ended and is still kept
 	memoryStep    = 4 << 20 // a smaller change is not worth stopping the program for
 )
 
@@ -41,7 +42,7 @@ func (b *memoryBudget) Observe(e term.Event) {
 		return
 	}
 	b.buffered.Store(buffered)
-	limit := memoryLimit(b.sessions.Live(), buffered)
+	limit := memoryLimit(b.sessions.Live(), b.sessions.Ended(), buffered)
 	if change := limit - b.limit.Load(); -memoryStep < change && change < memoryStep {
 		return
 	}
@@ -49,7 +50,7 @@ func (b *memoryBudget) Observe(e term.Event) {
 	debug.SetMemoryLimit(limit)
 }
 
-// memoryLimit is the limit for this many live sessions that keep this many bytes of output.
-func memoryLimit(live int, buffered int64) int64 {
-	return max(memoryFloor, memoryBase+int64(live)*memorySession+buffered)
+// memoryLimit is the limit for this many sessions that live and that have ended, which keep this many bytes of output.
+func memoryLimit(live, ended int, buffered int64) int64 {
+	return max(memoryFloor, memoryBase+int64(live)*memorySession+int64(ended)*memoryEnded+buffered)
 }
