@@ -16,7 +16,7 @@ const (
 	memoryBase    = 8 << 20
 	memorySession = 108 << 10
 	memoryEnded   = 12 << 10 // of a session that has ended and is still kept
-	memoryStep    = 4 << 20 // a smaller change is not worth stopping the program for
+	memoryStep    = 4 << 20  // a smaller change is not worth stopping the program for
 )
 
 // A memoryBudget makes the garbage collector work harder before the program takes more than it may. By default Go lets
