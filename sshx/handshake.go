@@ -225,22 +225,30 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 	// The step decides the rest: the same network error has another reason in
 	// each of them.
 	case stepAuth:
+		untried := login.EndedEarly()
 		seen.Describe(&failure)
 		if len(seen.Tried) == 0 {
 			return failed(
 				term.ConnectFailed, "try again", "%s ended the connection before anything could be tried: %v", h, err,
 			)
 		}
+		advice, left := "check username and credentials", ""
+		if len(untried) > 0 {
+			left = fmt.Sprintf("; never tried: %s", firstFew(untried))
+			advice = "the server counts each key that is offered (MaxAuthTries): name the right one in ssh_config " +
+				"with IdentityFile, and set IdentitiesOnly yes for this host"
+		}
 		ended := failed(
 			term.AuthFailed,
-			"check username and credentials",
-			"%s ended the connection during authentication (tried: %s): %v",
+			advice,
+			"%s ended the connection during authentication (tried: %s): %v%s",
 			h,
 			strings.Join(seen.Tried, ", "),
 			err,
+			left,
 		)
-		if login.RefusedTooMany() {
-			return &retry{err: ended, refusedKeys: seen.Keys}
+		if refused := login.RefusedTooMany(); refused != nil {
+			return &retry{err: ended, refusedKeys: refused, offered: seen.Keys}
 		}
 		return ended
 	case stepBanner:
@@ -303,6 +311,17 @@ func unreadableError(h *plan.Hop, failure term.ConnectFailure, err error) *term.
 	}
 	e.Facts = e.Facts.With(failure)
 	return e
+}
+
+// maxNamed is the most keys that a message names.
+const maxNamed = 8
+
+// firstFew lists the first of many names.
+func firstFew(names []string) string {
+	if more := len(names) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // hostKeyError converts an error of the host key check to one of package term, or

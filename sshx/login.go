@@ -46,7 +46,7 @@ func (p *pool) login(w *watchdog, via *mux.Link, h *plan.Hop, l *steps, asker te
 		// after them.
 		case again.refusedKeys != nil && h.Cred.Refused == nil:
 			skipping := *h
-			skipping.Cred.Refused = again.refusedKeys
+			skipping.Cred.Refused, skipping.Cred.Offered = again.refusedKeys, again.offered
 			h = &skipping
 		case again.noRoom && try <= startupRetries:
 			select {
@@ -69,6 +69,7 @@ type retry struct {
 	err         error
 	noRoom      bool
 	refusedKeys []string // fingerprints the server has seen and refused
+	offered     []string // their names
 }
 
 func (r *retry) Error() string { return r.err.Error() }

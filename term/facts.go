@@ -77,7 +77,9 @@ type ConnectFailure struct {
 	Hop            string // user@host:port where it happened
 	MethodsTried   []string
 	MethodsAllowed []string
-	KeysOffered    []string // fingerprints
+	KeysOffered    []string // fingerprints, those of certificates with " (certificate)" after them
+	KeysUntried    []string // the same, for keys that were left when the server ended the login
+	Unused         []string // reasons why keys and methods were not used
 	ServerMessage  string
 	ServerOffers   []string // algorithms
 	Warnings       []string // about the configuration that led there

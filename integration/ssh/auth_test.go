@@ -238,6 +238,15 @@ func labMaxAuthTries(t *testing.T, l *lab.Namespace) {
 			if d := term.FactOf[term.ConnectFailure](e); !slices.Contains(d.MethodsTried, "publickey") || len(d.KeysOffered) < 3 {
 				t.Errorf("the details do not say which keys were offered: %+v", d)
 			}
+			d := term.FactOf[term.ConnectFailure](e)
+			if !slices.Contains(d.KeysUntried, good.Fingerprint()) {
+				t.Errorf("the details do not name the key that was never tried: %+v, want %s", d.KeysUntried, good.Fingerprint())
+			}
+			for _, want := range []string{"never tried: ", good.Fingerprint(), "IdentitiesOnly"} {
+				if text := e.Message(); !strings.Contains(text, want) {
+					t.Errorf("the message does not say %q: %s", want, text)
+				}
+			}
 		})
 	}
 }

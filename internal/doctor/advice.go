@@ -1,9 +1,11 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -101,6 +103,12 @@ func loginFailure(d term.ConnectFailure, withheld term.Denial, at term.Hop) stri
 	if len(d.KeysOffered) > 0 {
 		text += " (keys: " + strings.Join(d.KeysOffered, ", ") + ")"
 	}
+	if len(d.KeysUntried) > 0 {
+		text += "; the server ended the login before these could be tried: " + strings.Join(d.KeysUntried, ", ")
+	}
+	for _, why := range d.Unused {
+		text += "; " + why
+	}
 	if len(d.MethodsAllowed) > 0 {
 		text += "; the server allows " + strings.Join(d.MethodsAllowed, ", ")
 	}
@@ -112,10 +120,15 @@ func loginFailure(d term.ConnectFailure, withheld term.Denial, at term.Hop) stri
 
 // loginAdvice returns the advice after a failed login: the likeliest cause first.
 func loginAdvice(d term.ConnectFailure, at term.Hop, ids []sshx.Identity, h *sshx.InspectedHost, asked bool) string {
-	for _, id := range ids {
-		if id.Certificate != nil && id.Problem != "" {
-			return "get a new certificate: of " + id.From + ", " + id.Problem
-		}
+	if len(d.KeysUntried) > 0 {
+		return fmt.Sprintf(
+			"name the right key for this host with IdentityFile, and set IdentitiesOnly yes there: "+
+				"the server ends a login after a few keys (MaxAuthTries), and %s came too late",
+			tty.Count(len(d.KeysUntried), "key"),
+		)
+	}
+	if advice := certificateAdvice(d, at, ids, h); advice != "" {
+		return advice
 	}
 	tried := strings.Join(d.MethodsTried, " ")
 	switch {
@@ -143,6 +156,49 @@ func loginAdvice(d term.ConnectFailure, at term.Hop, ids []sshx.Identity, h *ssh
 	default:
 		return "there was no key to offer: add one to the agent with: ssh-add, or name one with IdentityFile"
 	}
+}
+
+// certificateAdvice returns the advice after a failed login with a certificate, or "" without any.
+func certificateAdvice(d term.ConnectFailure, at term.Hop, ids []sshx.Identity, h *sshx.InspectedHost) string {
+	usable := func(id sshx.Identity) bool { return id.Certificate != nil && id.Problem == "" }
+	offered := func(id sshx.Identity) bool {
+		return slices.ContainsFunc(d.KeysOffered, func(name string) bool {
+			return name == id.Fingerprint+" (certificate)"
+		})
+	}
+	var certs []sshx.Identity
+	for _, id := range ids {
+		if id.Certificate != nil {
+			certs = append(certs, id)
+		}
+	}
+	if i := slices.IndexFunc(certs, func(id sshx.Identity) bool { return usable(id) && !offered(id) }); i >= 0 {
+		c := certs[i]
+		switch {
+		case !slices.Contains(h.Config.PubkeyAcceptedAlgorithms, c.Type) && !strings.HasPrefix(c.Type, "ssh-rsa"):
+			return fmt.Sprintf("allow the certificate's algorithm: PubkeyAcceptedAlgorithms +%s; it is set by: %s",
+				c.Type, h.Config.Origin("PubkeyAcceptedAlgorithms"))
+		case h.Config.IdentitiesOnly && c.From == "agent":
+			return "the agent's certificate is left out by IdentitiesOnly: name it with CertificateFile, " +
+				"or remove IdentitiesOnly; it is set by: " + h.Config.Origin("IdentitiesOnly").String()
+		}
+	}
+	if i := slices.IndexFunc(certs, func(id sshx.Identity) bool {
+		return usable(id) && offered(id) && names(id.Certificate, at.User)
+	}); i >= 0 {
+		return fmt.Sprintf("the server refuses the certificate of %s: ask its operator whether it trusts the authority "+
+			"with the key %s (TrustedUserCAKeys), and lets its principals in as %q",
+			certs[i].From, certs[i].Certificate.Authority, at.User)
+	}
+	if i := slices.IndexFunc(certs, func(id sshx.Identity) bool { return usable(id) && offered(id) }); i >= 0 {
+		c := certs[i].Certificate
+		return fmt.Sprintf("get a certificate for %s: that of %s is for %s", at.User, certs[i].From,
+			cmp.Or(strings.Join(c.Principals, ", "), "nobody"))
+	}
+	if i := slices.IndexFunc(certs, func(id sshx.Identity) bool { return id.Problem != "" }); i >= 0 {
+		return "get a new certificate: of " + certs[i].From + ", " + certs[i].Problem
+	}
+	return ""
 }
 
 // removeKey is the command that takes the recorded key of a host out of its file.

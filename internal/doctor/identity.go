@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (r *Report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 		r.ok("agent", "%s holds %s", h.Agent, tty.Count(inAgent, "key"))
 	}
 	for _, id := range ids {
-		r.identity(id)
+		r.identity(id, h.Config.User)
 	}
 	if len(ids) == 0 {
 		r.add(
@@ -59,7 +60,8 @@ func (r *Report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 	return ids
 }
 
-func (r *Report) identity(id sshx.Identity) {
+// identity reports a key for a login as user.
+func (r *Report) identity(id sshx.Identity, user string) {
 	f := Finding{Status: fine, Check: "key", Text: describeIdentity(id)}
 	file := tty.CommandLine([]string{id.From})
 	switch {
@@ -73,9 +75,18 @@ func (r *Report) identity(id sshx.Identity) {
 	}
 	if id.Certificate != nil {
 		f.Check = "certificate"
+		if id.Problem == "" && !names(id.Certificate, user) {
+			// No failure: the server may have another list (sshd_config(5) AuthorizedPrincipalsFile).
+			f.Status, f.Text = noted, f.Text+" - it is not for "+user
+			f.Do = "get a certificate for " + user + ", or log in as one of its principals"
+		}
 	}
 	r.add(f)
 }
+
+// names reports whether a certificate names a user among its principals. One without principals is for nobody
+// (sshd_config(5) TrustedUserCAKeys).
+func names(c *sshx.CertificateInfo, user string) bool { return slices.Contains(c.Principals, user) }
 
 // describeIdentity names a key by its public properties.
 func describeIdentity(id sshx.Identity) string {

@@ -31,6 +31,7 @@ type Details struct {
 	MethodsTried   []string `json:"methods_tried,omitempty"`
 	MethodsAllowed []string `json:"methods_allowed,omitempty"`
 	KeysOffered    []string `json:"keys_offered,omitempty"` // fingerprints
+	KeysUntried    []string `json:"keys_untried,omitempty"` // those that the server did not wait for
 	ServerMessage  string   `json:"server_message,omitempty"`
 
 	// HOSTKEY_*
@@ -80,6 +81,7 @@ func DetailsOf(e *term.Error) *Details {
 		case term.ConnectFailure:
 			d.Ladder, d.Hop, d.ServerMessage = ladder(f.Ladder), f.Hop, f.ServerMessage
 			d.MethodsTried, d.MethodsAllowed, d.KeysOffered = f.MethodsTried, f.MethodsAllowed, f.KeysOffered
+			d.KeysUntried = f.KeysUntried
 			d.ServerOffers, d.Warnings = f.ServerOffers, f.Warnings
 		case term.HostKeyFailure:
 			d.HostKeyType, d.Fingerprint, d.KnownHosts = f.Type, f.Fingerprint, f.KnownHosts

@@ -14,10 +14,10 @@ import (
 // failure only gives a warning, because the login does not depend on it.
 func (k *keyring) addToAgent(warn func(string)) {
 	c := k.h.Cred
-	if c.AddKeys == "" || c.AddKeys == "no" || c.AgentSocket == "" || len(k.seen.Keys) == 0 {
+	if c.AddKeys == "" || c.AddKeys == "no" || c.AgentSocket == "" || len(k.seen.offered) == 0 {
 		return
 	}
-	key, ok := k.opened[k.seen.Keys[len(k.seen.Keys)-1]]
+	key, ok := k.opened[k.seen.offered[len(k.seen.offered)-1]]
 	if !ok {
 		return
 	}

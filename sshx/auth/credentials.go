@@ -28,6 +28,7 @@ type Credentials struct {
 	Prompts        int           // most attempts by password or question
 	Batch          bool          // never ask
 	Refused        []string      // fingerprints of keys that must not be offered again
+	Offered        []string      // their names, for a message
 	Notes          []string      // problems with these credentials, for a message
 	Signer         ssh.Signer    // of PrivateKey, if it could be read without a question
 	AddKeys        string        // AddKeysToAgent: no, yes, ask or confirm

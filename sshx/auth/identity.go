@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"golang.org/x/crypto/ssh"
 
@@ -163,7 +164,8 @@ func publicHalf(path string) ssh.PublicKey {
 }
 
 // certified returns a signer for each user certificate that is configured, or
-// that is beside an identity. The signer needs the private key among keys.
+// that is beside an identity. The signer needs the private key among keys, or the same
+// certificate: an agent may hold nothing but that.
 func (k *keyring) certified(keys []ssh.Signer) []ssh.Signer {
 	paths := append([]string(nil), k.h.Cred.Certificates...)
 	for _, id := range k.h.Cred.IdentityFiles {
@@ -181,7 +183,14 @@ func (k *keyring) certified(keys []ssh.Signer) []ssh.Signer {
 			k.seen.note("%s is not a certificate", path)
 			continue
 		}
+		if slices.ContainsFunc(certs, func(s ssh.Signer) bool { return sameKey(s.PublicKey(), cert) }) {
+			continue
+		}
 		for _, s := range keys {
+			if sameKey(s.PublicKey(), cert) {
+				certs = append(certs, s)
+				break
+			}
 			if sameKey(s.PublicKey(), cert.Key) {
 				if cs, err := ssh.NewCertSigner(cert, s); err == nil {
 					certs = append(certs, cs)

@@ -30,11 +30,13 @@ type keyring struct {
 
 	loaded bool
 	keys   []ssh.Signer
-	held   map[string]bool           // fingerprints of the agent's keys
-	opened map[string]agent.AddedKey // keys from files, by fingerprint, in the form for the agent
-	ready  []ssh.Signer              // the last key again, with another algorithm
-	agent  net.Conn                  // nil without an agent
-	forget func() bool               // detaches the agent's connection from ctx
+	// The agent's keys that IdentitiesOnly leaves out, by name.
+	excluded []string
+	held     map[string]bool           // fingerprints of the agent's keys
+	opened   map[string]agent.AddedKey // keys from files, by fingerprint, in the form for the agent
+	ready    []ssh.Signer              // the last key again, with another algorithm
+	agent    net.Conn                  // nil without an agent
+	forget   func() bool               // detaches the agent's connection from ctx
 }
 
 // newKeyring returns the keys of one login; nothing is read before next.
@@ -64,7 +66,7 @@ func (k *keyring) next() ssh.Signer {
 	for len(k.keys) > 0 {
 		s := k.keys[0]
 		k.keys = k.keys[1:]
-		if slices.Contains(k.h.Cred.Refused, ssh.FingerprintSHA256(s.PublicKey())) {
+		if k.refusedBefore(s) {
 			continue
 		}
 		// Algorithms first: a key that cannot sign here needs no permission.
@@ -73,13 +75,40 @@ func (k *keyring) next() ssh.Signer {
 			continue
 		}
 		if why := k.withhold.key(s.PublicKey(), k.held[ssh.FingerprintSHA256(plainKey(s.PublicKey()))]); why != "" {
-			k.seen.note("key %s was not offered: %s", ssh.FingerprintSHA256(plainKey(s.PublicKey())), why)
+			k.seen.note("key %s was not offered: %s", keyName(s.PublicKey()), why)
 			continue
 		}
 		k.ready = usable[1:]
 		return usable[0]
 	}
 	return nil
+}
+
+// refusedBefore reports whether the server has refused the key on an earlier connection of
+// this login.
+func (k *keyring) refusedBefore(s ssh.Signer) bool {
+	return slices.Contains(k.h.Cred.Refused, ssh.FingerprintSHA256(s.PublicKey()))
+}
+
+// untried returns the names of the keys that are left.
+func (k *keyring) untried() []string {
+	var names []string
+	for _, s := range k.keys {
+		if !k.refusedBefore(s) {
+			names = append(names, keyName(s.PublicKey()))
+		}
+	}
+	return names
+}
+
+// keyName names a key in messages: by its fingerprint, as ssh-add -l does for a certificate
+// too.
+func keyName(key ssh.PublicKey) string {
+	name := ssh.FingerprintSHA256(plainKey(key))
+	if _, ok := key.(*ssh.Certificate); ok {
+		name += " (certificate)"
+	}
+	return name
 }
 
 // restrict limits a signer to the allowed signature algorithms; it returns no
@@ -92,8 +121,8 @@ func (k *keyring) restrict(s ssh.Signer) []ssh.Signer {
 	}
 	var usable []string
 	for _, a := range signatureAlgorithms(s.PublicKey()) {
-		if slices.Contains(k.h.PubkeyAlgos, a) {
-			usable = append(usable, a)
+		if slices.Contains(k.h.PubkeyAlgos, a.name) {
+			usable = append(usable, a.signature)
 		}
 	}
 	var out []ssh.Signer
@@ -112,23 +141,38 @@ func (k *keyring) restrict(s ssh.Signer) []ssh.Signer {
 		return out
 	}
 	k.seen.note(
-		"key %s was not offered: PubkeyAcceptedAlgorithms allows none of its algorithms",
-		ssh.FingerprintSHA256(s.PublicKey()),
+		"key %s was not offered: PubkeyAcceptedAlgorithms allows none of its algorithms (%s)",
+		keyName(s.PublicKey()), s.PublicKey().Type(),
 	)
 	return nil
 }
 
+// An algorithm is a public key algorithm, and the algorithm of its signatures, which is
+// another one for a certificate.
+type algorithm struct{ name, signature string }
+
 // signatureAlgorithms returns the algorithms of a key, the best first (RFC 8332
 // for RSA).
-func signatureAlgorithms(key ssh.PublicKey) []string {
+func signatureAlgorithms(key ssh.PublicKey) []algorithm {
 	t := key.Type()
-	if c, ok := key.(*ssh.Certificate); ok {
-		t = c.Key.Type()
+	c, certified := key.(*ssh.Certificate)
+	switch {
+	case certified && c.Key.Type() == ssh.KeyAlgoRSA:
+		return []algorithm{
+			{ssh.CertAlgoRSASHA512v01, ssh.KeyAlgoRSASHA512},
+			{ssh.CertAlgoRSASHA256v01, ssh.KeyAlgoRSASHA256},
+			{ssh.CertAlgoRSAv01, ssh.KeyAlgoRSA},
+		}
+	case certified:
+		return []algorithm{{t, c.Key.Type()}}
+	case t == ssh.KeyAlgoRSA:
+		return []algorithm{
+			{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA512},
+			{ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSASHA256},
+			{ssh.KeyAlgoRSA, ssh.KeyAlgoRSA},
+		}
 	}
-	if t == ssh.KeyAlgoRSA {
-		return []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSA}
-	}
-	return []string{t}
+	return []algorithm{{t, t}}
 }
 
 // load collects the keys, without asking for passphrases where that is possible.
@@ -172,8 +216,16 @@ func (k *keyring) load() {
 			inFiles = append(inFiles, s)
 		}
 	}
-	k.keys = append(k.certified(slices.Concat(named, inFiles)), named...)
-	if !c.IdentitiesOnly {
+	certs := k.certified(slices.Concat(named, inFiles, agentKeys))
+	agentKeys = slices.DeleteFunc(agentKeys, func(s ssh.Signer) bool {
+		return slices.ContainsFunc(certs, func(c ssh.Signer) bool { return sameKey(s.PublicKey(), c.PublicKey()) })
+	})
+	k.keys = append(certs, named...)
+	if c.IdentitiesOnly {
+		for _, s := range agentKeys {
+			k.excluded = append(k.excluded, keyName(s.PublicKey()))
+		}
+	} else {
 		k.keys = append(k.keys, agentKeys...)
 	}
 	k.keys = append(k.keys, inFiles...)
@@ -200,12 +252,33 @@ func (k *keyring) agentKeys() []ssh.Signer {
 		k.seen.note("the agent at %s lists no keys: %v", c.AgentSocket, err)
 		return nil
 	}
-	for _, s := range signers {
+	for i, s := range signers {
+		signers[i] = held(s)
 		k.held[ssh.FingerprintSHA256(plainKey(s.PublicKey()))] = true
 	}
 	_ = conn.SetDeadline(time.Time{}) // signing may wait for a touch, or for a person's consent
 	k.agent, k.forget = conn, context.AfterFunc(k.ctx, func() { _ = conn.Close() })
 	return signers
+}
+
+// A heldKey is a key of the agent under its own type, so that a certificate is known as one:
+// the client of x/crypto/ssh makes all of them *agent.Key.
+type heldKey struct {
+	ssh.AlgorithmSigner
+	key ssh.PublicKey
+}
+
+// PublicKey implements ssh.Signer.
+func (h heldKey) PublicKey() ssh.PublicKey { return h.key }
+
+// held returns a signer of the agent as a heldKey, if its type is known.
+func held(s ssh.Signer) ssh.Signer {
+	as, ok := s.(ssh.AlgorithmSigner)
+	key, err := ssh.ParsePublicKey(s.PublicKey().Marshal())
+	if !ok || err != nil {
+		return s
+	}
+	return heldKey{as, key}
 }
 
 // agentTimeout limits each exchange with the agent, except signing.

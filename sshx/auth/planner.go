@@ -24,7 +24,9 @@ const (
 type Record struct {
 	Tried   []string   // methods, in order, each once
 	allowed []string   // methods in the server's last answer
-	Keys    []string   // fingerprints offered
+	Keys    []string   // names of the keys offered
+	Untried []string   // names of the keys that were left when the server ended the login
+	offered []string   // fingerprints of the keys offered, or of their certificates
 	Notes   []string   // reasons why a key or a method was not used
 	Lacked  term.Field // what the caller could have given, and has not; empty: nothing known
 	Last    string     // method of the current attempt; after success, the successful one
@@ -47,6 +49,14 @@ func (r *Record) attempt(method string) {
 	}
 }
 
+// offer records the offer of a key.
+func (r *Record) offer(key ssh.PublicKey) {
+	r.offered = append(r.offered, ssh.FingerprintSHA256(key))
+	if name := keyName(key); len(r.Keys) == 0 || r.Keys[len(r.Keys)-1] != name { // not with another algorithm
+		r.Keys = append(r.Keys, name)
+	}
+}
+
 // noteOnce is note for a reason that may occur again.
 func (r *Record) noteOnce(text string) {
 	if !slices.Contains(r.Notes, text) {
@@ -61,7 +71,8 @@ func (r *Record) note(format string, args ...any) {
 
 // Describe adds the record to the facts of an error.
 func (r *Record) Describe(f *term.ConnectFailure) {
-	f.MethodsTried, f.MethodsAllowed, f.KeysOffered = r.Tried, r.allowed, r.Keys
+	f.MethodsTried, f.MethodsAllowed, f.KeysOffered, f.KeysUntried = r.Tried, r.allowed, r.Keys, r.Untried
+	f.Unused = r.Notes
 }
 
 // A Planner chooses the method for each attempt of a login. After each attempt
@@ -86,7 +97,7 @@ type Planner struct {
 // NewPlanner returns the planner for one login at h, which ends with ctx. person answers
 // questions. ended returns why the connection has ended, or nil.
 func NewPlanner(ctx context.Context, h *Account, person Asker, ended func() error) *Planner {
-	seen := &Record{Notes: slices.Clip(h.Cred.Notes)}
+	seen := &Record{Notes: slices.Clip(h.Cred.Notes), Keys: slices.Clip(h.Cred.Offered)}
 	rules := &withholding{may: h.May, h: h}
 	return &Planner{
 		ctx: ctx, h: h, person: person, seen: seen, ended: ended,
@@ -114,10 +125,22 @@ func (a *Planner) AgentWithheld() string { return a.withhold.agent() }
 // for it.
 func (a *Planner) AddToAgent(warn func(string)) { a.keys.addToAgent(warn) }
 
-// RefusedTooMany reports whether the server ended the login after it had refused several
-// keys, and nothing else had been tried (sshd_config(5) MaxAuthTries).
-func (a *Planner) RefusedTooMany() bool {
-	return !a.gaveUp && len(a.seen.Keys) > 1 && len(a.seen.Tried) == 1 && a.seen.Tried[0] == MethodPublicKey
+// EndedEarly records the keys that were left when the server ended the login, and returns the
+// names of them.
+func (a *Planner) EndedEarly() []string {
+	if !a.gaveUp && len(a.seen.Tried) > 0 {
+		a.seen.Untried = a.keys.untried()
+	}
+	return a.seen.Untried
+}
+
+// RefusedTooMany returns the fingerprints of the keys that the server has refused before it
+// ended the login, if nothing else had been tried (sshd_config(5) MaxAuthTries), or nil.
+func (a *Planner) RefusedTooMany() []string {
+	if a.gaveUp || len(a.seen.offered) < 2 || len(a.seen.Tried) != 1 || a.seen.Tried[0] != MethodPublicKey {
+		return nil
+	}
+	return a.seen.offered
 }
 
 // Close ends the connection to the agent.
@@ -163,7 +186,7 @@ func (a *Planner) Next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 		case MethodPublicKey:
 			if s := a.keys.next(); s != nil {
 				a.seen.attempt(m)
-				a.seen.Keys = append(a.seen.Keys, ssh.FingerprintSHA256(s.PublicKey()))
+				a.seen.offer(s.PublicKey())
 				return ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return []ssh.Signer{s}, nil }), nil
 			}
 		case MethodKeyboard:
@@ -276,6 +299,9 @@ func (a *Planner) ask(q term.Prompt) (string, error) {
 // exhausted returns the error of a login without any method left, with advice for
 // the caller.
 func (a *Planner) exhausted() error {
+	if left := a.keys.excluded; len(left) > 0 {
+		a.seen.note("IdentitiesOnly leaves out the agent's %s", strings.Join(left, ", "))
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s accepted none of the methods tried", a.h)
 	switch {

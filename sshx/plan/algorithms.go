@@ -30,6 +30,9 @@ var (
 		ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
 	}
 	defaultPubkey = []string{
+		ssh.CertAlgoED25519v01, ssh.CertAlgoECDSA256v01, ssh.CertAlgoECDSA384v01, ssh.CertAlgoECDSA521v01,
+		ssh.CertAlgoSKED25519v01, ssh.CertAlgoSKECDSA256v01,
+		ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
 		ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521,
 		ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256,
 		ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
@@ -50,8 +53,10 @@ func algorithmDefaults() sshconfig.Algorithms {
 		HostKey: set(defaultHostKeys, s.HostKeys, i.HostKeys),
 		Pubkey: set(
 			defaultPubkey,
-			append(s.PublicKeyAuths, ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256),
-			i.PublicKeyAuths,
+			slices.Concat(defaultPubkey, slices.DeleteFunc(s.PublicKeyAuths, func(name string) bool {
+				return slices.Contains(defaultPubkey, name)
+			})),
+			append(i.PublicKeyAuths, ssh.CertAlgoRSAv01),
 		),
 		CASignature: set(
 			[]string{
