@@ -78,7 +78,7 @@ func do(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 
 // unreadArguments returns how many tools a package binds, and the fields of their arguments that its code does not
 // read, as "struct.Field". The names in everyCall are read elsewhere.
-// If the source is not nil, it stands for the package.
+// If the source is not nil, it replaces the package's files.
 func unreadArguments(t *testing.T, folder string, source any, everyCall []string) (bound int, unread []string) {
 	t.Helper()
 	set := token.NewFileSet()

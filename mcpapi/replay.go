@@ -17,7 +17,8 @@ import (
 
 // How many request ids are remembered per session, for how long, and how much their results may take in all.
 const (
-	// Per session, request ids are remembered up to this number and time; replayBytes bounds all their results together.
+	// Per session, request ids are remembered up to this number and time; replayBytes bounds all their results
+	// together.
 	maxReplays   = 1000
 	replayMemory = 10 * time.Minute
 	replayBytes  = 32 << 20

@@ -9,8 +9,8 @@ import (
 	"ptyctl/term"
 )
 
-// failure is the error for something that the system refuses. What is used up is a
-// limit, and not a fault of the program that was to start.
+// failure is the error for something that the system refuses. A resource without
+// room is a limit, and not a fault of the program that was to start.
 func failure(op, what string, err error) error {
 	var e *term.Error
 	switch {

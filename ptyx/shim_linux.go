@@ -30,7 +30,7 @@ const shimArg = "ptyctl-internal-limits"
 // shimSocket is the descriptor on which the shim receives its order.
 const shimSocket = 3
 
-// shimReady is what the shim writes just before it becomes the program.
+// shimReady is the message of the shim just before it becomes the program.
 const shimReady = "\x00"
 
 // shimWait is how long the shim may take to become the program.

@@ -113,8 +113,8 @@ func (m *Manager) removeConsole(device string, c *console) {
 // join returns a console that another call has opened, or opens.
 func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) (OpenResult, error) {
 	d := s.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
-	// To join is an open of its own for the Gate: a caller must not reach by another one's session what it may not
-	// open.
+	// The Gate judges a join as an open: a caller must not reach a host by another caller's session that it may not
+	// open itself.
 	err := m.checkOpen(d, r)
 	if a, b := d.Event.Actor, s.o.Opener; err == nil && r.OwnOnly && (a.Transport != b.Transport || a.Token != b.Token) {
 		err = &term.Error{

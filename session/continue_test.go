@@ -169,8 +169,8 @@ func TestContinueFindsErrorsAcrossResults(t *testing.T) {
 	})
 }
 
-// TestDeadlineMoves: a continued command gets a new deadline, earlier or later than its own, and what is left of it is
-// said.
+// TestDeadlineMoves: a continued command gets a new deadline, earlier or later than its own, and results have the
+// time that is left.
 func TestDeadlineMoves(t *testing.T) {
 	for _, to := range []time.Duration{time.Second, 10 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

@@ -53,7 +53,7 @@
 //     [ExecResult].WaitingFor has one of its kinds.
 //   - redact: a stream without the echo of secrets.
 //   - match: the pattern that a reader waits for, found in the stream, without the echo of typed text.
-//   - output: what a command has written, and the question that a reader waits for.
+//   - output: the output of a command, and the question that a reader waits for.
 //   - text: the output as clean text, line by line, and the lines with a pattern.
 //   - access: who may act on a session, and the record of each action.
 //   - transfer: the files of this machine and of the far side.

@@ -35,13 +35,14 @@ type ExecRequest struct {
 	Stdin   []byte
 	Timeout time.Duration // the command's deadline, after which it is stopped; 0: a minute
 	// Unattended replaces Timeout once the first call has returned with the command running: from then on the command
-	// is stopped only when no call has waited for it for this long. Set it if Timeout is a mere default. 0: Timeout stays.
+	// is stopped only when no call has waited for it for this long. Set it if Timeout is a mere default. 0: Timeout
+	// stays.
 	Unattended time.Duration
 	Wait       time.Duration // the longest this call waits; 0: as long as Timeout
 	MaxOutput  int           // most bytes per stream in the result; 0: 16 KiB
 	Expect     Expect        // overrides the session's
-	// Grace is the time between TERM and KILL for a command in the channel lane that is stopped, and the longest that its
-	// result waits to learn that it is gone. 0: KILL follows after 2 s, and the result does not wait.
+	// Grace is the time between TERM and KILL for a command in the channel lane that is stopped, and the longest that
+	// its result waits to learn that it is gone. 0: KILL follows after 2 s, and the result does not wait.
 	Grace time.Duration
 	Queue bool // terminal lane: wait for the commands before this one, instead of Busy
 
@@ -83,8 +84,8 @@ type ExecResult struct {
 	Exit       term.Exit
 	ExitReason string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost",
 	// "marker_not_seen", "unsupported_shell", "session_ended"
-	// WaitingFor is the question that a command in the terminal seems to ask, or the unfinished line at which it stands
-	// still; see package prompt for the kinds. With kind prompt, it has started a shell that waits for commands.
+	// WaitingFor is the question that a command in the terminal seems to ask, or the unfinished line at which it has
+	// stalled; see package prompt for the kinds. With kind prompt, it has started a shell that waits for commands.
 	WaitingFor *term.Waiting
 	Prompt     *bool // terminal lane: whether a prompt was seen at the end; nil: not looked for
 	Lost       int64 // terminal lane: bytes that came too fast to be kept
@@ -219,7 +220,7 @@ type ContinueRequest struct {
 
 // ContinueExec waits on, at most r.Wait, for an exec that Exec left running, or returns its output again.
 //
-// Callers are told apart by their Principal. To move the deadline, the caller must hold the lock if the session is
+// Callers are identified by their Principal. To move the deadline, the caller must hold the lock if the session is
 // locked; a command that is over, or is being stopped, has none to move, and ExecResult.Moved says so.
 func (s *Session) ContinueExec(ctx context.Context, id string, r ContinueRequest) (ExecResult, error) {
 	x, err := s.execs.find("exec", id)
@@ -308,7 +309,7 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 	s := e.s
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
-	// A far side that does not obey must not keep the call: what it does later, the next result says.
+	// A far side that does not obey must not keep the call: the next result has its later output.
 	late := time.NewTimer(0)
 	late.Stop()
 	defer late.Stop()

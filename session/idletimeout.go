@@ -77,7 +77,7 @@ func (l *timeouts) stop() {
 
 // check closes the session, or looks again when it could be over at the earliest.
 //
-// It runs in the goroutine of the timer, which is none of the session's: otherwise close would wait for itself.
+// It runs in the goroutine of the timer, which does not belong to the session: otherwise close would wait for itself.
 func (l *timeouts) check() {
 	if by, code := l.over(); code != "" {
 		l.s.close(errClosedByCaller{"ptyctl: " + by, code}, false)

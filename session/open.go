@@ -79,8 +79,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	if err != nil {
 		return nil, nil, err
 	}
-	// What was judged is what runs: the Gate may have put another program, or printed words, in place of the
-	// caller's.
+	// Only the judged words run: the Gate may have put another program, or printed words, in place of the caller's.
 	if d.Ruling.Argv != nil {
 		r.Target.Local.Argv = d.Ruling.Argv
 	}
@@ -106,7 +105,7 @@ func connect(s *Session, dial term.Dialer, t term.Target) {
 // admit makes s one of the manager's. A refused session never existed, so no event reports its end.
 func (m *Manager) admit(ctx context.Context, s *Session, d *access.Call, r OpenRequest) (*Lease, error) {
 	if err := m.mayOpen(ctx, s, d, r); err != nil {
-		// A refused session has no end that would give back what it has.
+		// A refused session never ends, so its resources are released here.
 		s.timeouts.stop()
 		s.life.cancel(err)
 		s.owner.releaseDevice()

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// smallRead is the size of the buffer of an idle pump. It is a size class of the allocator and larger than the 4 KiB
-	// that a PTY gives at a time, so such a read does not fill it.
+	// smallRead is the size of the buffer of an idle pump. It is a size class of the allocator and larger than the 4
+	// KiB that a PTY gives at a time, so such a read does not fill it.
 	smallRead = 4864
-	// largeRead is the most that one Read takes from the transport, when more than smallRead bytes wait there. The payload
-	// of one SSH packet as OpenSSH sends it is at most 32 KiB.
+	// largeRead is the most that one Read takes from the transport, when more than smallRead bytes wait there. The
+	// payload of one SSH packet as OpenSSH sends it is at most 32 KiB.
 	largeRead = 16 << 10
 )
 

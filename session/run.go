@@ -197,15 +197,14 @@ func (x *run) waitsOn() (*term.Waiting, <-chan struct{}) {
 	return x.typed.Waiting()
 }
 
-// waitsFor returns what a result says of the input that the command waits for. A line that stands still, without more
-// to tell that it is a question, ends one call alone.
+// waitsFor returns the question or the stalled line for a result. A stalled line ends only one call.
 func (x *run) waitsFor() *term.Waiting {
 	if x.typed == nil {
 		return nil
 	}
 	w, _ := x.typed.Waiting()
 	if w == nil {
-		w = x.typed.Stands()
+		w = x.typed.Stalled()
 	}
 	x.typed.Told()
 	return w

@@ -28,9 +28,9 @@ const (
 // shells finds out what reads the lines of a session's commands.
 type shells struct{ s *Session }
 
-// farSide returns the shell that reads the lines of a command: the class in the call, else the class that the session
-// expects, else the one found by asking. A device is never asked; a shell is, because its name tells how long a line
-// may be. A shell shown by a marker at this prompt takes precedence over the expected one.
+// farSide returns the shell that reads the lines of a command. A class in the call wins, then a shell that a marker has
+// shown at this prompt, then the class that the session expects, then the login shell. Only the shell has a name, which
+// limits the length of a line, so the login shell is asked for it even if a class is expected. A device is never asked.
 func (k *shells) farSide(ctx context.Context, asked, expected Class) shell.Shell {
 	s := k.s
 	if asked == "" && expected == ClassDevice {
@@ -47,10 +47,9 @@ func (k *shells) farSide(ctx context.Context, asked, expected Class) shell.Shell
 // classLimit is how long the question for the shell may take.
 const classLimit = 5 * time.Second
 
-// shellOf returns the class of the terminal's far side. It is the caller's if given; away from the login shell's
-// prompt the one shown by a marker there; else the one found before; else the login shell's, asked over a channel of
-// its own until it answers. A terminal without such a channel is never asked: a device might take the question for a
-// command.
+// shellOf returns the shell at the terminal's far side: the class that the caller gives, else the shell known for
+// this prompt, else the login shell. The login shell is asked over a channel of its own. A terminal without such a
+// channel is never asked, because a device might take the question for a command.
 func (k *shells) shellOf(ctx context.Context, asked Class) shell.Shell {
 	s := k.s
 	if sh := s.prompts.ShellAt(s.lane.LastLine(), asked); sh.Class != "" {

@@ -60,8 +60,8 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) SearchResult {
 // LastLine returns the unfinished last line as a person sees it: at rest, the prompt.
 func (s *Session) LastLine() string { return s.lane.LastLine() }
 
-// Waiting returns the question that the terminal seems to ask, judged by its unfinished last line, or that line itself if
-// it is no prompt and has stood still for Options.QuietLine; nil: neither.
+// Waiting returns the question that the terminal seems to ask, judged by its unfinished last line, or that line
+// itself if it is no prompt and has stood still for Options.QuietLine; nil: neither.
 func (s *Session) Waiting() *term.Waiting {
 	if s.screen.modes().AltScreen {
 		return &term.Waiting{Kind: prompt.Editor, Text: s.lane.LastLine()}
@@ -73,11 +73,12 @@ func (s *Session) Waiting() *term.Waiting {
 	if w := prompt.Asks(line); w != nil {
 		return w
 	}
-	return s.stands(line)
+	return s.stalledLine(line)
 }
 
-// stands returns the last line if it is unfinished, no prompt, and unchanged for a while: something may wait there.
-func (s *Session) stands(line string) *term.Waiting {
+// stalledLine returns the last line if it is unfinished, no prompt, and unchanged for a while: something may wait
+// there.
+func (s *Session) stalledLine(line string) *term.Waiting {
 	if strings.TrimSpace(line) == "" || age(&s.count.lastRx) < s.o.QuietLine {
 		return nil
 	}
@@ -115,7 +116,7 @@ func (w *screen) modes() vt.Modes {
 	return w.tracker.Modes()
 }
 
-// marks returns what the shell has said of its prompts.
+// marks returns the marks that the shell has sent around its prompts.
 func (w *screen) marks() vt.Marks {
 	w.mu.Lock()
 	defer w.mu.Unlock()

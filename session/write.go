@@ -33,8 +33,8 @@ type WriteResult struct {
 	Answered bool // the data answered the login's question instead of being typed
 	Echo     Echo // of the data, for ReadRequest.Echo; empty for a key and for sensitive data
 
-	// Warnings says which parts of the data the caller probably did not mean: a key spelled as text, a line longer than a
-	// terminal takes, a paste that the program has not asked for. The data was still typed as given.
+	// Warnings says which parts of the data the caller probably did not mean: a key spelled as text, a line longer
+	// than a terminal takes, a paste that the program has not asked for. The data was still typed as given.
 	Warnings []string
 }
 

@@ -165,7 +165,7 @@ func (w *write) pieces() error {
 		if len(piece) == 0 {
 			return nil
 		}
-		// Before the piece goes out: the answer may come at once, and is judged by what was typed.
+		// Before the piece goes out: the answer may come at once, and is judged by the typed text.
 		s.writer.setTyped(piece)
 		s.redact.Typed(piece)
 		n, err := w.t.Write(piece)

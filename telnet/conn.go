@@ -212,7 +212,7 @@ func (c *Conn) spawn(f func()) {
 }
 
 // isTimeout reports whether err is a deadline, after which the stream can continue. The end of a
-// connection to a dead network (ETIMEDOUT) calls itself a timeout, too, and is none.
+// connection to a dead network (ETIMEDOUT) calls itself a timeout, too, but ends the stream.
 func isTimeout(err error) bool {
 	if err == nil || errors.Is(err, syscall.ETIMEDOUT) {
 		return false

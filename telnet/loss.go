@@ -18,7 +18,7 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interv
 
 // noticeLoss makes TCP end nc when the network or the far side is dead. It does nothing for a
 // connection that is not over TCP directly, for example through an SSH bastion, which has
-// keep-alives of its own. What a system does not offer is left out.
+// keep-alives of its own. It omits the options that a system lacks.
 func noticeLoss(nc net.Conn, limit time.Duration) {
 	for {
 		inner, ok := nc.(interface{ NetConn() net.Conn }) // TLS, or a connection through a proxy

@@ -84,7 +84,7 @@ type (
 	}
 )
 
-// A Front is what the programs in front of a terminal do: those that its keys reach (its foreground
+// A Front describes the programs in front of a terminal: those that its keys reach (its foreground
 // process group, termios(3)). The zero value knows nothing.
 type Front struct {
 	Program string  // the base name of the group's first program; empty: unknown

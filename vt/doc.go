@@ -15,7 +15,7 @@
 //	                 -> Line, LastLine   the unfinished line, for prompt patterns
 //	bytes -> Filter  -> bytes            for a terminal: sequences that draw, and no others
 //	bytes -> Tracker -> Modes, Queries   the modes switched on, the questions asked
-//	                 -> Marks           what a shell says of its prompts (OSC 133)
+//	                 -> Marks           where a shell shows prompts (OSC 133)
 //
 // # Clean text
 //

@@ -2,8 +2,8 @@ package vt
 
 import "bytes"
 
-// Marks is what a shell has said of its prompts, by the marks of FinalTerm (OSC 133) or of VS
-// Code (OSC 633): A and B stand before and behind a prompt, C before the output of a command,
+// Marks has the marks that a shell sends around its prompts, those of FinalTerm (OSC 133) or of
+// VS Code (OSC 633): A and B are before and behind a prompt, C before the output of a command,
 // D behind it.
 type Marks struct {
 	Prompts  int  // prompts shown so far
@@ -13,7 +13,7 @@ type Marks struct {
 // maxMark is the most bytes kept of a mark.
 const maxMark = 64
 
-// Marks returns what the shell has said so far; zero: nothing.
+// Marks returns the marks of the shell so far; zero: it has sent no mark.
 func (t *Tracker) Marks() Marks { return t.marks }
 
 // osc reads a mark. A mark of a continuation line (k=s) does not count: no command begins there.

@@ -40,8 +40,8 @@ import (
 func main() {
 	ptyx.EnableLimits()
 	protectSecrets()
-	// A client that closed its end must not kill us before every session is closed. Ignored, the signal would be ignored
-	// by every program that we start, too.
+	// A client that closed its end must not kill us before every session is closed. Ignored, the signal would be
+	// ignored by every program that we start, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newCommandLine().RunContext(ctx, os.Args)

@@ -282,7 +282,7 @@ func TestScreenLeftOn(t *testing.T) {
 }
 
 // TestLinesThatStandStill runs commands that print a part of a line and then say nothing more. One that reads the
-// terminal is told of after a while; so is one that only works, except where it is known not to read.
+// terminal is reported after a while; so is one that only works, except where it is known not to read.
 func TestLinesThatStandStill(t *testing.T) {
 	t.Parallel()
 	for i, tt := range []struct {

@@ -63,7 +63,7 @@ var questions = []question{
 	{"", "fish -c 'read -P \"City? \" x'", `City\? $`, prompt.Unknown, false},
 }
 
-// TestQuestions runs programs that ask. Each is told of within a few seconds, before the time after which any
+// TestQuestions runs programs that ask. Each is reported within a few seconds, before the time after which any
 // unfinished line is.
 func TestQuestions(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 )
 
 // A command that outlasts its call, on OpenSSH, in both lanes: it goes on as long as its caller wants it, each result
-// has what is new, and says how long the command still has.
+// has the new output, and says how long the command still has.
 func TestExecContinued(t *testing.T) {
 	t.Parallel() // it waits
 	s := lab.StartSSHD(t)

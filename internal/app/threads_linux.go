@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// manyThreads is a limit that is no reason to count what is in use, which takes a look at every process.
+// manyThreads is a limit so high that the threads in use need not be counted; counting reads every process.
 const manyThreads = 1024
 
 // threadsLeft returns how many more threads the user may have (RLIMIT_NPROC, getrlimit(2)). It reports false if that is

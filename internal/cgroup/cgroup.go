@@ -18,10 +18,10 @@ type Limit struct {
 // Left returns how much may still be used; it is not negative.
 func (l Limit) Left() int64 { return max(0, l.Max-l.Used) }
 
-// Memory returns the least limit of memory, in bytes. It reports false if there is none.
+// Memory returns the least limit of memory, in bytes. It reports false without a limit.
 func Memory() (Limit, bool) { return system("/").memory() }
 
-// Processes returns the limit of processes and threads that leaves the least room. It reports false if there is none.
+// Processes returns the limit of processes and threads that leaves the least room. It reports false without a limit.
 func Processes() (Limit, bool) { return system("/").processes() }
 
 // unlimited is above every limit that anybody sets: version 1 says so in place of "max" (memory.limit_in_bytes is then
@@ -66,7 +66,7 @@ func (s system) read(dir, most, used string) (Limit, bool) {
 	return Limit{Max: limit, Used: now, File: path}, true
 }
 
-// number returns the number in a file. It reports false for "max" and whatever else is none.
+// number returns the number in a file. It reports false for "max" and any other text.
 func (s system) number(path string) (int64, bool) {
 	text, err := os.ReadFile(filepath.Join(string(s), path))
 	if err != nil {

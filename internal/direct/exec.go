@@ -141,7 +141,7 @@ const unsure = "unknown"
 // atOnce is the longest time of a call that did not wait.
 const atOnce = time.Second
 
-// wait waits for the end of the command. A line that only stands still may be that of a slow program: the result has
+// wait waits for the end of the command. A stalled line may be that of a slow program: the result has
 // it, but the next call waits on. A question ends each call at once.
 func (r *remoteCommand) wait(ctx context.Context, id string, last *execResult) error {
 	asked := 0 // calls in a row that ended at once

@@ -118,8 +118,8 @@ func explainHost(in *sshx.InspectedHost, cfg config.Config, all bool) Host {
 	return h
 }
 
-// operatorsOwn returns the value of a keyword for which a key of ptyctl.toml decides, in place of ssh_config. Its origin
-// names the line that has no effect.
+// operatorsOwn returns the value of a keyword for which a key of ptyctl.toml decides, in place of ssh_config. Its
+// origin names the line that has no effect.
 func operatorsOwn(s sshconfig.Setting, cfg config.Config) (Value, bool) {
 	const key = "ssh.known_hosts_path"
 	if s.Keyword != "UserKnownHostsFile" || cfg.SSH.KnownHostsPath == "" {

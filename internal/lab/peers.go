@@ -36,8 +36,8 @@ func Listen(tb testing.TB, behave func(net.Conn)) (port int) {
 	return portOf(tb, l.Addr().String())
 }
 
-// Silent sends nothing. As the others below, it is a way in which a port can be no SSH server, and returns when the
-// client has gone.
+// Silent sends nothing. Like the functions below, it plays a port without an SSH server, and returns when the client
+// has closed the connection.
 func Silent(c net.Conn) { io.Copy(io.Discard, c) }
 
 // HalfBanner sends half an SSH banner and then waits.

@@ -40,8 +40,8 @@ var hardening = [][]string{
 	{"bind-key", "-T", takeKeys, "C-]", "if-shell", "-F", "#{pane_dead}", "detach-client", "send-keys C-]"},
 	{"set-option", "-g", "key-table", watchKeys},
 
-	// A window closes without a viewer after its session has ended. So does one with a taken terminal: the agent must not
-	// wait for a person who has left.
+	// A window closes without a viewer after its session has ended. So does one with a taken terminal: the agent must
+	// not wait for a person who has left.
 	{"set-hook", "-g", "pane-died", "if-shell -F '" + noViewer + "' kill-session"},
 	{
 		"set-hook", "-g", "client-detached",

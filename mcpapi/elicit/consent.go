@@ -137,7 +137,8 @@ func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationP
 	if wanted.Protocol == "local" {
 		where = "this machine"
 	}
-	// What ptyctl says comes first, and each line of the caller's is marked: none can pass for ptyctl's, or push it away.
+	// What ptyctl says comes first, and each line of the caller's is marked: none can pass for ptyctl's, or push it
+	// away.
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,

@@ -119,7 +119,7 @@ func (w *answer) write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// writeExactly is write of bytes that hold no stand-in for an id.
+// writeExactly is write of bytes that hold no placeholder for an id.
 func (w *answer) writeExactly(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

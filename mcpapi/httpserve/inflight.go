@@ -39,8 +39,8 @@ func (f *inFlight) begin(key string, cancel context.CancelCauseFunc) (end func()
 	}
 }
 
-// cancel ends the request that the parameters of a notifications/cancelled name. One that is not in flight may have been
-// answered in the meantime, and is ignored, as the protocol asks.
+// cancel ends the request that the parameters of a notifications/cancelled name. One that is not in flight may have
+// been answered in the meantime, and is ignored, as the protocol asks.
 func (f *inFlight) cancel(params json.RawMessage) {
 	var named struct {
 		RequestID json.RawMessage `json:"requestId"`

@@ -31,8 +31,8 @@ func (f *IDFinder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ID returns the id of the request, as it was sent; nil if the message has none or several, is no request, or if its id
-// is none that MCP allows.
+// ID returns the id of the request, as it was sent; nil if the message has none or several, is no request, or has an
+// id that MCP does not allow.
 func (f *IDFinder) ID() json.RawMessage {
 	if _, ok := IDKey(f.id); !ok || f.ids != 1 || !f.request || !json.Valid(f.id) {
 		return nil

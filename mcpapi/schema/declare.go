@@ -21,13 +21,14 @@ import (
 //	min, max the bounds of an integer; without them it is 0 or more, and fits 32 bits
 //	on       the actions that take it; without it, those of need, or all
 //	need     the actions that need it; * for all
-//	default  its value where a call gives none, which the schema tells
+//	default  its value where a call gives none, which the schema has
 //	show     of an object: the members that the schema shows; without it, all
-//	is       words: filled (not the empty string), unlisted (left out of the schema, to keep the list of tools short:
-//	         another tool shows it, or it is plain), and marks of the tool's own, see Marked
+//	is       any of these words: filled (an empty string is refused); unlisted (not in the schema, which keeps the list
+//	         of tools short, because another tool shows the argument or its name says enough); a mark of the tool's
+//	         own, see Marked
 //
-// The results of a tool are structs too, with the tags json, doc and is: a member that is listed is in the schema.
-// after names the member that it follows there, if that is not the one before it in the struct.
+// The results of a tool are structs too, with the tags json, doc, is and after. The schema has the members with
+// is:"listed", in the order of the struct; after moves a member behind the one that it names.
 
 // Declare completes a tool's table from the struct A of its arguments and the structs of its results. It panics if they
 // do not fit together: the program must not start with such a tool.

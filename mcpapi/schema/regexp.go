@@ -14,8 +14,8 @@ const (
 	MaxRegexp   = 4 << 10 // bytes of a pattern
 	MaxPatterns = 64      // of one list
 
-	// maxProgram bounds the instructions that a pattern compiles to. A pattern without counts has about one for each byte,
-	// so no count gets a caller more memory, or more time for each byte searched, than as many letters would.
+	// maxProgram bounds the instructions that a pattern compiles to. A pattern without counts has about one for each
+	// byte, so no count gets a caller more memory, or more time for each byte searched, than as many letters would.
 	maxProgram = MaxRegexp
 )
 

@@ -7,6 +7,6 @@
 // Guarantees:
 //
 //   - A caller is shown, and told of, the sessions that it may see, and no others.
-//   - A session never waits for the notifications to clients, and what is kept of its changes is bounded.
+//   - A session never waits for the notifications to clients, and the memory for its changes is bounded.
 //   - Changes that happen together make one notification.
 package subscribe

@@ -10,7 +10,7 @@ import (
 	"ptyctl/mcpapi/toolset"
 )
 
-// What a call asks for is kept within the operator's limits, and a result says what is left of the command's time.
+// A request is kept within the operator's limits, and a result has the time that the command still has.
 func TestExecContinueLimits(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{Limits: toolset.Limits{
 		MaxWait: time.Second, MaxExecTimeout: time.Hour, UnattendedExec: 2 * time.Hour,

@@ -27,7 +27,7 @@ func answering(_ context.Context, r *sshserver.Request) sshserver.Exit {
 	}
 }
 
-// A write waits for what the terminal answers, not for the echo of its own data, and returns the part that was asked for.
+// A write waits for the terminal's answer, not for the echo of its own data, and returns the part that was asked for.
 func TestWriteAndWait(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Handler: answering}})
 	l.Open("")

@@ -354,8 +354,8 @@ var harmlessLong = strings.Fields(
 		"--help",
 )
 
-// unknownScript returns the refusal of a script with unknown text in it. Where that text replaces a placeholder of xargs
-// or find, there is another way to write the command.
+// unknownScript returns the refusal of a script with unknown text in it. Where that text replaces a placeholder of
+// xargs or find, there is another way to write the command.
 func (r *Reader) unknownScript(shell string) error {
 	why := "the line that " + shell + " runs is not known before it runs"
 	if len(r.placeholders) == 0 {

@@ -52,7 +52,7 @@ func (h Holder) as(to Holder) string {
 	return "task " + h.Task
 }
 
-// shown is the name of h for another to see: a task has one for those of its own principal alone.
+// shown returns the name of h as the holder to may see it: the task's name only within one principal.
 func (h Holder) shown(to Holder) string {
 	if !h.Attached() && h.Principal != to.Principal {
 		return anotherClient

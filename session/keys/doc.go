@@ -6,8 +6,8 @@
 // finds the key that a name from elsewhere means, such as Ctrl-C or <C-c>, and [Spelled] the key that a text spells
 // instead of pressing it, such as \x03.
 //
-// Input that is more than a key: [Paste] makes data what a terminal sends for pasted text, and a [Line] counts what is
-// typed, because a terminal takes [MaxLine] bytes of a line and no more.
+// Input that is more than a key: [Paste] gives data the form that a terminal sends for pasted text, and a [Line]
+// counts typed bytes, because a terminal takes [MaxLine] bytes of a line and no more.
 //
 // The package does no I/O. Only a Line has state.
 package keys

@@ -72,8 +72,8 @@ func (c *Command) turnPage(w *term.Waiting) time.Duration {
 	case c.Pages() >= min(p.Max, MaxPages):
 		return 0
 	}
-	// A caller who types holds the token. The question is then theirs to answer, and a key of ours must not land in their
-	// input.
+	// A caller who types holds the token. The question is then theirs to answer, and a key of ours must not land in
+	// their input.
 	release, ok := l.t.Hold()
 	if !ok {
 		return 0

@@ -63,7 +63,7 @@ type follower struct {
 	holding bool   // the unfinished last line goes to held: without marker, and while the command is interrupted
 	held    []byte // it may turn out to be the prompt, which is no output
 
-	standing standing // its unfinished last line
+	stall stall // its unfinished last line
 
 	pressed time.Time // when a page was last turned; zero: never
 	turned  int64     // how far the stream had been read then
@@ -83,7 +83,7 @@ type signals struct {
 
 	mu      sync.Mutex // guards the following
 	waiting *term.Waiting
-	stands  *term.Waiting // the unfinished line that stands still; nil: none does
+	stalled *term.Waiting // the stalled line, or nil
 	changed chan struct{} // closed and replaced when waiting changes
 }
 

@@ -19,7 +19,7 @@ const (
 	// quietSign is the same for a prompt that only its sign tells from a report.
 	quietSign = time.Second
 
-	// answerWait is how long an answered question may go on standing there before it counts as asked again.
+	// answerWait is how long an answered question may stay there before it counts as asked again.
 	answerWait = 1 * time.Second
 
 	// defaultQuiet is how long a device must be quiet before its answer counts as complete, if the caller gave
@@ -53,7 +53,7 @@ func (c *Command) Follow() (term.Exit, error) {
 	anew := func() { // the last line is another one, or may be
 		c.moves()
 		stand.Reset(c.r.QuietLine + quietStop)
-		c.standing.look = 0
+		c.stall.look = 0
 	}
 	for {
 		changed := c.l.out.Changed()
@@ -90,7 +90,7 @@ func (c *Command) Follow() (term.Exit, error) {
 				return term.Exit{}, nil
 			}
 		case <-stand.C:
-			if rest := c.still(); rest > 0 {
+			if rest := c.checkStall(); rest > 0 {
 				stand.Reset(rest)
 			}
 		case <-c.answered:
@@ -137,7 +137,7 @@ func (c *Command) quietTime() time.Duration {
 // asks records that the command seems to wait for w; the text of w then counts as output.
 func (c *Command) asks(w *term.Waiting) {
 	switch {
-	case w == nil && c.Stands() != nil: // still
+	case w == nil && c.Stalled() != nil: // still
 		return
 	case w == nil:
 	case c.scan == nil:
@@ -175,7 +175,7 @@ func (c *Command) advance() bool {
 		c.off = sl.Next
 		c.lost += sl.Dropped
 		c.taken = c.taken || bytes.IndexByte(sl.Data, '\n') >= 0
-		c.standing.grow(sl.Data, c.l.history.Touches())
+		c.stall.grow(sl.Data, c.l.history.Touches())
 		switch c.scan {
 		case nil:
 			c.emit(c.echo.Strip(c.ends.Convert(nil, sl.Data)))

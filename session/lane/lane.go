@@ -31,8 +31,9 @@ type Terminal interface {
 	// Type types a line, if the lock still has that epoch.
 	Type(ctx context.Context, line string, epoch uint64) (Typed, error)
 
-	// Press presses a key for a caller past everything that waits to be typed, and calls done when it is out. It reports
-	// false, and does nothing, if the lock's epoch is another or the key cannot be put on record with the reason.
+	// Press presses a key for a caller past everything that waits to be typed, and calls done when it is out. It
+	// reports false, and does nothing, if the lock's epoch is another or the key cannot be put on record with the
+	// reason.
 	Press(k Key, done func()) bool
 }
 

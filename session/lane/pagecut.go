@@ -76,12 +76,12 @@ func (c *pageCut) stop() []byte {
 	return c.flush()
 }
 
-// wiped returns how much of p, which follows the key, erases the pager's line: backspaces, carriage returns, blanks
-// and control sequences. Blanks behind the last of the others belong to the next line. blank: it leaves nothing of the
-// pager to be seen. more: p may not be all of it.
+// wiped returns the length n of the erasure with which p begins: the bytes by which a pager removes its line after a
+// key, which are backspaces, carriage returns, blanks and control sequences. Blanks at the end of these belong to the
+// next line of output. blank says that the pager's line is gone from the screen, more that the erasure may continue
+// after p.
 //
-// A pager that erases nothing ends its line with LF, which then is its own; behind an erasure it is a blank line of
-// the output.
+// An LF after an erasure is a blank line of the output. Without an erasure it ends the pager's own line.
 func wiped(p []byte) (n int, blank, more bool) {
 	drawn := false // blanks, after which nothing has moved back
 	for i := 0; i < len(p); {

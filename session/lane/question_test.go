@@ -9,7 +9,7 @@ import (
 	"ptyctl/term"
 )
 
-// A question is told by its form as well, after a moment in which the program might have gone on.
+// A question is also known by its form, after a moment in which the program might have gone on.
 func TestQuestionByForm(t *testing.T) {
 	for _, tt := range []struct{ question, kind string }{
 		{"Destination filename [startup-config]? ", prompt.Unknown},

@@ -37,7 +37,7 @@ func (l *Lane) LastLine() string {
 }
 
 const (
-	// rightGap is the least distance between the cursor and a right prompt. What is typed begins at the cursor.
+	// rightGap is the least distance between the cursor and a right prompt. Typed text begins at the cursor.
 	rightGap = 2
 
 	// rightEdge is how far from the window's edge a right prompt may end: zsh leaves one column, and a character may
@@ -45,7 +45,7 @@ const (
 	rightEdge = 8
 )
 
-// isRightPrompt reports whether the text behind the cursor is a right prompt: it stands at the window's right edge.
+// isRightPrompt reports whether the text behind the cursor is a right prompt: it ends at the window's right edge.
 func isRightPrompt(left, right string, cols int) bool {
 	text := strings.TrimLeft(right, " ")
 	gap := len(right) - len(text)

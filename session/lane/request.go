@@ -26,7 +26,7 @@ type Request struct {
 	NoMarker                   bool          // do not ask for the exit status
 	MarkerPrefix, MarkerSuffix string        // in place of the default marker; both or none
 	Idle                       time.Duration // silence that ends a wait without marker; 0: 2 s, or off with Prompt
-	QuietLine                  time.Duration // after which an unfinished line stands still; 0: DefaultQuietLine
+	QuietLine                  time.Duration // after which an unfinished line is stalled; 0: DefaultQuietLine
 	Timeout                    time.Duration // the command's deadline
 	Wait                       time.Duration // how long the call waits
 	Queue                      bool          // wait for the commands before this one, instead of Busy

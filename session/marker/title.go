@@ -35,7 +35,7 @@ func (m Marker) dropTitles(p []byte) (kept []byte, held int) {
 }
 
 // stringLength returns the length of the control string that p begins with, which begins with ESC (ECMA-48, 5.6; ESC k
-// is screen's): 0 if it is none, and -1 if it is not finished.
+// is screen's): 0 if p begins with no such string, and -1 if it is not finished.
 func stringLength(p []byte) int {
 	if len(p) == 1 {
 		return -1

@@ -39,7 +39,7 @@ type automaton struct {
 	keys []byte
 }
 
-// A state is the threads that wait for the next rune, and a rune that stands for the one before.
+// A state is the threads that wait for the next rune, and a rune that represents the one before.
 type state struct {
 	threads []uint32
 	before  rune
@@ -78,7 +78,7 @@ func (a *automaton) forget() {
 	a.next = append(a.next, make([]uint16, utf8.RuneSelf)...)
 }
 
-// class returns a rune that stands for r when it is the rune before: only as much is told apart as prog asks for.
+// class returns the rune that represents r when it is the rune before: prog distinguishes only a few classes.
 func (a *automaton) class(r rune) rune {
 	const words = syntax.EmptyWordBoundary | syntax.EmptyNoWordBoundary
 	switch {

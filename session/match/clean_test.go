@@ -13,7 +13,7 @@ import (
 	"ptyctl/session/match"
 )
 
-// In clean text, a pattern sees what a reader sees, and the cursors count the bytes. The output is cut in two at each
+// In clean text, a pattern sees the text as a reader does, and the cursors count the bytes. The output is cut in two at each
 // byte.
 func TestUntilInCleanText(t *testing.T) {
 	const debian = "echo hi\r\n\x1b[?2004l\rhi\r\n\x1b[?2004h\x1b]0;alice@vm: ~\aalice@vm:~$ "
@@ -68,7 +68,7 @@ func TestPromptIsNoFinishedLine(t *testing.T) {
 	}
 }
 
-// What is found does not depend on how the output is cut, unless a line changes after it was shown.
+// The match does not depend on how the output is cut, unless a line changes after it was shown.
 func TestCutsDoNotMatter(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	pieces := []string{"a", "b", "ab", " ", "\r\n", "\x1b[1m", "\x1b[2C", "\x1b]0;ab\a", "é", "\n"}
@@ -104,7 +104,7 @@ func TestCutsDoNotMatter(t *testing.T) {
 	}
 }
 
-// What the buffer dropped before the search is counted, and the search goes on behind it with a whole line.
+// Bytes that the buffer dropped before the search are counted, and the search goes on behind it with a whole line.
 func TestUnsearchedIsCounted(t *testing.T) {
 	b := buffer.New(buffer.Options{MaxBytes: 4096})
 	for _, clean := range []bool{false, true} {

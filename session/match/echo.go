@@ -10,12 +10,12 @@ const (
 	// maxEchoKey is how much of a typed line is compared, in bytes.
 	maxEchoKey = 1 << 10
 
-	// longEcho is how many characters a typed line must have for the end of a line to be taken for its echo, whatever
-	// stands before it.
+	// longEcho is the least length, in characters, of a typed line that is recognized as the end of an output line
+	// whatever the rest of that line is.
 	longEcho = 4
 
-	// somePart is how many characters at the end of a row are enough to know the line by, if that does not fit into one row:
-	// line editors scroll such a line, or show it row by row.
+	// somePart is how many characters at the end of a row identify a typed line that does not fit into one row: line
+	// editors scroll such a line, or show it row by row.
 	somePart = 12
 )
 
@@ -176,7 +176,7 @@ func (x *echoes) find(squeezed, line string, l *expected) (at int, ok bool) {
 	}
 }
 
-// prompts reports whether the beginning of line that head is the squeezed form of looks like a shell's prompt.
+// prompts reports whether a beginning of line looks like a shell's prompt: the one of which head is the squeezed form.
 func (x *echoes) prompts(head, line string) bool {
 	for i, r := range line {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"ptyctl/session/match"
 )
 
-// How terminals show what was typed, and the first match that is none of it.
+// How terminals show typed text, and the first match that is not part of it.
 func TestEchoDoesNotMatch(t *testing.T) {
 	isPrompt := func(line string) bool { return strings.HasSuffix(line, "$ ") || strings.HasSuffix(line, "> ") }
 	for _, c := range []struct {

@@ -174,7 +174,7 @@ func (s *Stream) feed(p []byte) (start, stop int64, ok bool) {
 	return s.search(text, s.off-int64(len(p)), s.off)
 }
 
-// feedLine reads a line of p, or what there is of it, and searches it if it is no echo. It returns the rest of p.
+// feedLine reads a line of p, or the part that p has, and searches it if it is no echo. It returns the rest of p.
 func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 	l := &s.line
 	over := s.echo.over()

@@ -112,7 +112,7 @@ func (o Excerpt) Bytes() []byte { return append(slices.Clip(o.Head), o.Tail...) 
 // start as from the end, cut between runes.
 func (st *Stream) Excerpt(budget int) Excerpt { return st.Since(0, budget) }
 
-// Since is Excerpt of what follows the offset from. What is not held any more counts as left out.
+// Since is Excerpt of the bytes after the offset from. Bytes that are not held any more count as left out.
 func (st *Stream) Since(from int64, budget int) Excerpt {
 	st.mu.Lock()
 	defer st.mu.Unlock()

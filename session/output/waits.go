@@ -26,7 +26,8 @@ func Waits(b *buffer.Buffer, st buffer.Stat, from int64, patterns []*regexp.Rege
 		if loc := re.FindIndex(sl.Data); loc != nil && sl.Start+int64(loc[1]) > from {
 			return true
 		}
-		// The text that a shell draws behind its prompt cannot be seen: the pattern's $ means the end of the visible part.
+		// The text that a shell draws behind its prompt cannot be seen: the pattern's $ means the end of the visible
+		// part.
 		if loc := re.FindStringIndex(line); loc != nil && loc[1] == len(line) {
 			return true
 		}

@@ -42,7 +42,7 @@ type Input struct {
 	Text    []byte // what is typed; nil: a key without bytes
 }
 
-// enders are what empties the line that a line editor holds: its ends, and the keys that drop it.
+// enders are the bytes after which a line editor's line is empty: line ends, and the keys that discard the line.
 const enders = "\r\n\x03\x04\x15\x1c"
 
 // Touch remembers that a caller types.
@@ -207,8 +207,9 @@ func (h *History) SetLogin(sh shell.Shell) {
 	h.login = sh
 }
 
-// ShellAt returns the shell that reads a line typed behind the last one: asked if it is not empty; away from the login
-// shell's prompt the shell that a marker has shown there; else the login shell. The class is empty if it is unknown.
+// ShellAt returns the shell that will read the next typed line. It is the class asked for, if the caller gives one.
+// It is the shell that a marker has shown, if line is not the login shell's prompt. Otherwise it is the login shell.
+// The class is empty if it is unknown.
 func (h *History) ShellAt(line string, asked shell.Class) shell.Shell {
 	h.mu.Lock()
 	defer h.mu.Unlock()

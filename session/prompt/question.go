@@ -11,7 +11,7 @@ import (
 
 // Programs and devices ask in many words, but in few forms: a question mark, a list of choices, a default in brackets,
 // a label with a colon. This file recognises the forms. Progress reports have some of them too ("Compiling: ",
-// "Get:1 http://x [12 kB]"), so each form also has what it must not be.
+// "Get:1 http://x [12 kB]"), so each form also has exceptions.
 
 // A form is an unfinished line taken apart from its end.
 type form struct {
@@ -141,7 +141,7 @@ var selectPrompt = regexp.MustCompile(`^(?:#\?|\?#) $`)
 // maxQuestion is the longest line that counts as a question, in bytes.
 const maxQuestion = 300
 
-// formKind returns the kind of question that a line is by its form; empty: it is none.
+// formKind returns the kind of question that a line is by its form; empty: no question.
 func formKind(line string) string {
 	if len(line) > maxQuestion || strings.TrimSpace(line) == "" || leadingSign(line) != "" {
 		return ""
@@ -195,7 +195,7 @@ var (
 			`[\d.,]+ ?(?:ms|s|sec|secs|seconds|min|m|h)|\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?|[#=>\-.*|/\\ █▓▒░━╸▏▎▍▌▋▊▉]{2,})\s*)$`,
 	)
 
-	// verdict is what a report shows in brackets.
+	// verdict is the result that a report shows in brackets.
 	verdict = regexp.MustCompile(
 		`(?i)^(?:ok|done|fail(?:ed|ure)?|pass(?:ed)?|skip(?:ped)?|error|err|warn(?:ing)?|info|debug|trace|notice|fatal|` +
 			`crit(?:ical)?|running|busy|up|down|yes!|cached|new|modified|deleted)$`,
@@ -204,11 +204,11 @@ var (
 	// ellipsis is the end of a line that will be completed.
 	ellipsis = regexp.MustCompile(`(?:\.\.+|…)$`)
 
-	// fetched is how package managers name what they fetch.
+	// fetched is how package managers name their downloads.
 	fetched = regexp.MustCompile(`^(?:Get|Hit|Ign|Err):\d+ `)
 )
 
-// isProgress reports whether the line tells what is done, which it will complete by itself.
+// isProgress reports whether the line reports work in progress, and will be completed without input.
 func isProgress(f form, words []string) bool {
 	if ellipsis.MatchString(f.stem) || fetched.MatchString(f.stem) || verdict.MatchString(words[0]) && len(words) <= 3 {
 		return true
@@ -231,7 +231,7 @@ func isGerund(word string) bool {
 }
 
 // hasDefault reports whether the last brackets of a line with a colon hold a default, a range or a hint for an answer.
-// The number of a process behind a name, as in make[1]: and sshd[812]:, is none.
+// The number of a process behind a name, as in make[1]: and sshd[812]:, does not count.
 func hasDefault(f form) bool {
 	last := f.groups[len(f.groups)-1]
 	number := strings.Trim(last, "0123456789") == "" && last != ""

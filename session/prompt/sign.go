@@ -99,7 +99,7 @@ func leadingSign(line string) string {
 	return line[:n]
 }
 
-// continuation is what shells show while a command is not complete: PS2 as shells have it, and zsh's names of what is
+// continuation matches the prompt for the rest of a command: PS2, and in zsh the names of the constructs that are
 // open. It is also the prompt of node and of R. Its form is never proof of a shell's prompt.
 var continuation = regexp.MustCompile(
 	`^(?:(?:quote|dquote|bquote|cmdsubst|heredocd?|pipe|if|then|elif|else|for|while|until|do|select|case|function|subsh|` +

@@ -167,8 +167,8 @@ type filter struct {
 	words   []*secret       // those shorter than commonWord
 	size    int             // of all secrets
 
-	// The end of the stream, if an echo may have begun there. The first released bytes of it were passed on already, as Mask
-	// if masked is set.
+	// The end of the stream, if an echo may have begun there. The first released bytes of it were passed on already,
+	// as Mask if masked is set.
 	held     []byte
 	released int
 	masked   bool

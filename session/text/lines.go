@@ -10,8 +10,8 @@ import (
 
 // Lines are a part of the output that is held, line by line.
 type Lines struct {
-	// All gives the number of each line, counted from the oldest one held, from 1, and its text, clean as Clean has it and
-	// without its line end. The text is valid until the next one. It may be ranged over once.
+	// All gives the number of each line, counted from the oldest one held, from 1, and its text, clean as Clean has
+	// it and without its line end. The text is valid until the next one. It may be ranged over once.
 	All iter.Seq2[int, []byte]
 
 	Total   int   // lines held, an unfinished last one included

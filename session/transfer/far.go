@@ -29,7 +29,8 @@ type Carrier interface {
 	Busy() (done func())                       // the session is not idle until done is called
 	Spawn(where string, f func()) (begun bool) // f runs in a goroutine for which the session's end waits
 
-	// Channel opens a channel to the far side's SFTP server. Carries reports whether the protocol has such channels at all.
+	// Channel opens a channel to the far side's SFTP server. Carries reports whether the protocol has such channels
+	// at all.
 	Channel(ctx context.Context) (io.ReadWriteCloser, error)
 	Carries() bool
 }
@@ -46,8 +47,8 @@ type Far struct {
 	conn *fileConn  // nil: none
 }
 
-// NewFar returns the files at the far side of the session with that id. If connect is nil, every action is refused: they
-// are not offered.
+// NewFar returns the files at the far side of the session with that id. If connect is nil, every action is refused:
+// they are not offered.
 func NewFar(session string, carrier Carrier, connect Connect) *Far {
 	return &Far{session: session, carrier: carrier, dial: connect, turn: make(chan struct{}, 1)}
 }

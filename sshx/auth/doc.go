@@ -7,7 +7,7 @@
 //	login.Prove(proof)               // when the host's key is known, before the first attempt
 //
 // An Account has the credentials for one host, and the operator's rules for them. A Planner is
-// one login there; its Record says what was tried. Identities lists the keys that a login could
+// one login there; its Record has the attempts. Identities lists the keys that a login could
 // use, for a person who looks for a problem.
 //
 // The package guarantees:

@@ -11,7 +11,7 @@
 //
 // The package guarantees:
 //
-//   - A caller cannot loosen what the operator has set: the limits (floor.go) apply to the
+//   - A caller cannot loosen the operator's settings: the limits (floor.go) apply to the
 //     evaluated configuration, whatever it came from.
 //   - The operator's record decides about host keys; files and a fingerprint of the caller are an
 //     additional condition (trust.go).

@@ -74,8 +74,8 @@ func (p *Planning) trust(ctx context.Context, cfg *sshconfig.Config, h *Hop, tar
 }
 
 // userFiles returns the user's known_hosts files of a configuration. The operator's
-// own setting replaces what ssh_config says, but not what a caller says: that is a
-// condition more.
+// own setting replaces the files of ssh_config, but not those of a caller, which are an
+// additional condition.
 func (p *Planning) userFiles(cfg *sshconfig.Config) []string {
 	if p.o.KnownHostsPath != "" && !cfg.Origin("UserKnownHostsFile").Caller() {
 		return []string{p.o.KnownHostsPath}

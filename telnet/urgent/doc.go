@@ -1,4 +1,4 @@
-// Package urgent is what a Telnet client needs of TCP urgent data, which marks an interrupt
+// Package urgent has the TCP urgent data of a Telnet client, which marks an interrupt
 // (RFC 854, "SYNCH"). For example:
 //
 //	dialer := net.Dialer{Control: urgent.Keep} // leave urgent bytes in the stream

@@ -60,9 +60,9 @@ func (v view) ended(ran, cleanup bool) string {
 	)
 }
 
-// blows are the signals that end a program, each with the time to wait before the next. A
+// endSignals are the signals that end a program, each with the time to wait before the next. A
 // program should get a chance to clean up, so KILL comes last.
-var blows = []struct {
+var endSignals = []struct {
 	signal string
 	time   time.Duration
 }{{"HUP", 250 * time.Millisecond}, {"KILL", 2 * time.Second}}
@@ -71,7 +71,7 @@ var blows = []struct {
 // restores the status if the signal was refused, for example by the policy.
 func (t *terminal) stop(ctx context.Context) error {
 	before := t.killed.Swap(true)
-	for _, b := range blows {
+	for _, b := range endSignals {
 		err := t.Signal(ctx, b.signal)
 		switch {
 		case errors.Is(err, term.AlreadyClosed): // the program is ending at this moment

@@ -9,11 +9,11 @@ import (
 	"ptyctl/term"
 )
 
-// A command may ask in a way that nothing tells from a report: it prints a part of a line and waits. After a while of
-// silence that is told as what it is, an unfinished line, and once for a command it ends the call.
+// A command may ask in a way that looks like a report: it prints a part of a line and waits. After a while of silence
+// results have that line as stalled, and once for each command it ends the call.
 
 const (
-	// DefaultQuietLine is how long an unfinished line must be unchanged to count as one that stands still.
+	// DefaultQuietLine is how long an unfinished line must be unchanged to count as stalled.
 	DefaultQuietLine = 5 * time.Second
 
 	// grownQuiet is the same for a program that has completed or redrawn an unfinished line before, as reports of
@@ -24,19 +24,19 @@ const (
 	growPause = 200 * time.Millisecond
 )
 
-// A standing watches the unfinished last line of a command. The goroutine that follows the command owns it.
-type standing struct {
+// A stall watches the unfinished last line of a command. The goroutine that follows the command owns it.
+type stall struct {
 	began   time.Time     // when the line began; zero: there is none
 	touches int           // how often callers had typed then
 	grew    bool          // the program has gone on with a line that had been there for a while
-	told    bool          // the call was ended for a line that stands still
+	told    bool          // a stalled line has ended a call
 	look    time.Duration // until the next look at a program that does not read its terminal
 }
 
 // grow takes note of output.
-func (s *standing) grow(p []byte, touches int) {
+func (s *stall) grow(p []byte, touches int) {
 	now := time.Now()
-	// What is typed is echoed in the line.
+	// The line may only have grown by the echo of typed text.
 	if !s.began.IsZero() && now.Sub(s.began) >= growPause && s.touches == touches {
 		s.grew = true
 	}
@@ -49,12 +49,12 @@ func (s *standing) grow(p []byte, touches int) {
 	}
 }
 
-// still sets or clears the line that stands still, and ends the call for it, once. rest is how long to wait until the
-// next look; 0: until there is output.
-func (c *Command) still() (rest time.Duration) {
+// checkStall sets or clears the stalled line, and ends the call for it, once. rest is how long to wait until the next
+// look; 0: until there is output.
+func (c *Command) checkStall() (rest time.Duration) {
 	line := c.l.LastLine()
 	need := c.r.QuietLine
-	if c.standing.grew {
+	if c.stall.grew {
 		need = max(need, grownQuiet)
 	}
 	need += quietStop // a deadline of the same length comes first
@@ -66,17 +66,17 @@ func (c *Command) still() (rest time.Duration) {
 	case c.l.t.Quiet() < need:
 		return need - c.l.t.Quiet()
 	case c.l.t.Front().Reads == term.No: // nothing says when it begins to read
-		c.standing.look = max(need, 2*c.standing.look)
-		return c.standing.look
+		c.stall.look = max(need, 2*c.stall.look)
+		return c.stall.look
 	}
 	w := &term.Waiting{Kind: prompt.Unknown, Text: line}
 	c.show()
 	c.mu.Lock()
-	c.stands = w
+	c.stalled = w
 	known := c.waiting != nil
 	c.mu.Unlock()
-	if !known && !c.standing.told {
-		c.standing.told = true
+	if !known && !c.stall.told {
+		c.stall.told = true
 		c.setWaiting(w)
 	}
 	return 0
@@ -85,23 +85,23 @@ func (c *Command) still() (rest time.Duration) {
 // moves notes that the last line has changed, or is about to.
 func (c *Command) moves() {
 	c.mu.Lock()
-	c.stands = nil
+	c.stalled = nil
 	c.mu.Unlock()
 	c.setWaiting(nil)
 }
 
-// Stands returns the unfinished line that stands still, though nothing tells that it is a question; nil: none does.
-func (c *Command) Stands() *term.Waiting {
+// Stalled returns the stalled line: unfinished, unchanged for a while, and not known to be a question. It may be nil.
+func (c *Command) Stalled() *term.Waiting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.stands
+	return c.stalled
 }
 
-// Told notes that a caller has learned that a line stands still: the next call waits on.
+// Told notes that a caller has learned of the stalled line: the next call waits on.
 func (c *Command) Told() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.waiting != nil && c.waiting == c.stands {
+	if c.waiting != nil && c.waiting == c.stalled {
 		c.waiting = nil
 	}
 }

@@ -12,9 +12,9 @@ import (
 // about reports whether a time is the wanted one, or a tenth of a second more.
 func about(got, want time.Duration) bool { return got >= want && got <= want+100*time.Millisecond }
 
-// An unfinished line that nothing tells from a report ends the call when it stands still, once for the command, and is
-// in later results as long as it stands.
-func TestStandsStill(t *testing.T) {
+// An unfinished line that looks like a report ends the call when it stalls, once for the command, and is in later
+// results as long as it is stalled.
+func TestStalled(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		want := term.Waiting{Kind: prompt.Unknown, Text: "glorp "}
 		var got session.ExecResult
@@ -43,8 +43,8 @@ func TestStandsStill(t *testing.T) {
 	})
 }
 
-// A call that ends by itself tells of the line, too.
-func TestStandsStillAtTheEndOfAWait(t *testing.T) {
+// A call that ends by itself has the line, too.
+func TestStalledAtTheEndOfAWait(t *testing.T) {
 	inShell(t, userPrompt, session.Options{QuietLine: 2 * time.Second}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		r := posix("pieces 25s step |step |step ")
 		r.Timeout, r.Wait = 5*time.Minute, time.Minute
@@ -108,7 +108,7 @@ func TestGrownLine(t *testing.T) {
 	})
 }
 
-// At a prompt nothing stands still.
+// A prompt is no stalled line.
 func TestPromptDoesNotStandStill(t *testing.T) {
 	for _, line := range []string{userPrompt, "r1#", "λ ", "➜  src git:(main) ", "[admin@MikroTik] > ", ""} {
 		inShell(t, line, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
