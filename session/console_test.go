@@ -387,7 +387,7 @@ func TestConsoleNeedsLock(t *testing.T) {
 			t.Errorf("%d refused writes are on record", n)
 		}
 		put(t, <-far, "login: ")
-		if c := s.Read(t.Context(), session.ReadRequest{}); string(c.Data) != "login: " {
+		if c := s.Read(t.Context(), session.ReadRequest{NoWait: true}); string(c.Data) != "login: " {
 			t.Errorf("read %q", c.Data)
 		}
 		if _, err := s.Lock(task("t1"), time.Minute); err != nil {

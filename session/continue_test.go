@@ -281,7 +281,7 @@ func TestUnattended(t *testing.T) {
 				time.Sleep(lease - time.Second)
 				var err error
 				if i%2 == 0 {
-					_, err = s.ReadExec(t.Context(), id, "stdout", session.ReadRequest{})
+					_, err = s.ReadExec(t.Context(), id, "stdout", session.ReadRequest{NoWait: true})
 				} else {
 					_, err = s.ContinueExec(t.Context(), id, session.ContinueRequest{Wait: time.Second})
 				}

@@ -117,7 +117,7 @@ func TestExecRefused(t *testing.T) {
 		for _, err := range []error{
 			second(s.ContinueExec(t.Context(), "exec-none", session.ContinueRequest{})),
 			second(s.CancelExec(t.Context(), "", session.ContinueRequest{})),
-			second(s.ReadExec(t.Context(), "exec-none", "stdout", session.ReadRequest{})),
+			second(s.ReadExec(t.Context(), "exec-none", "stdout", session.ReadRequest{NoWait: true})),
 		} {
 			wantKind(t, err, term.NotFound)
 		}
@@ -170,7 +170,7 @@ func TestExecContinued(t *testing.T) {
 			string(c.Data) != "0\n1\n" {
 			t.Errorf("%q, %v", c.Data, err)
 		}
-		_, err := s.ReadExec(t.Context(), got.ID, "stdin", session.ReadRequest{})
+		_, err := s.ReadExec(t.Context(), got.ID, "stdin", session.ReadRequest{NoWait: true})
 		wantKind(t, err, term.InvalidArgument)
 		if got, err = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{}); err != nil ||
 			got.Done != session.DoneRunning ||

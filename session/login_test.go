@@ -87,7 +87,7 @@ func TestPromptsAreAnsweredByWrite(t *testing.T) {
 				if len(l.answers) != 2 || l.answers[0] != c.want || l.answers[1] != code {
 					t.Errorf("answers %q", l.answers)
 				}
-				shown := s.Read(t.Context(), session.ReadRequest{}).Data
+				shown := s.Read(t.Context(), session.ReadRequest{NoWait: true}).Data
 				if string(shown) != "Password: \r\nCode: \r\n" {
 					t.Errorf("output %q", shown)
 				}

@@ -46,7 +46,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("target %+v", got)
 		}
 		put(t, <-far, "hello")
-		if c := r.Session.Read(t.Context(), session.ReadRequest{}); string(c.Data) != "hello" {
+		if c := r.Session.Read(t.Context(), session.ReadRequest{NoWait: true}); string(c.Data) != "hello" {
 			t.Errorf("read %q", c.Data)
 		}
 		if s, err := m.Get(r.Session.ID()); err != nil || s != r.Session {
@@ -196,7 +196,7 @@ func TestSessionsAreIndependent(t *testing.T) {
 		m.Open(t.Context(), target("bad"))
 		synctest.Wait()
 		put(t, <-far, "alive")
-		if c := good.Read(t.Context(), session.ReadRequest{}); string(c.Data) != "alive" || good.State() != session.Open {
+		if c := good.Read(t.Context(), session.ReadRequest{NoWait: true}); string(c.Data) != "alive" || good.State() != session.Open {
 			t.Errorf("%q, %s", c.Data, good.State())
 		}
 	})

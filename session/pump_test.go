@@ -84,7 +84,7 @@ func TestUnreadOutput(t *testing.T) {
 	if m.HeapAlloc > 32<<20 {
 		t.Errorf("%d bytes of memory", m.HeapAlloc)
 	}
-	c := s.Read(t.Context(), session.ReadRequest{MaxBytes: 100})
+	c := s.Read(t.Context(), session.ReadRequest{MaxBytes: 100, NoWait: true})
 	if st := c.Buffer; st.End != size || st.Start != size-2<<20 || st.Allocated > 2<<20 {
 		t.Errorf("buffer = %+v, want the last 2 MiB of the flood in at most 2 MiB", st)
 	}
@@ -297,7 +297,7 @@ func TestMaxBufferBytes(t *testing.T) {
 		if st.Allocated != 24*kib || !st.Capped || st.End != 64*kib {
 			t.Errorf("buffer = %+v, want 24 KiB held of 64 KiB", st)
 		}
-		if c := greedy.Read(t.Context(), session.ReadRequest{}); c.Dropped != 40*kib || !bytes.Equal(c.Data, text[40*kib:]) {
+		if c := greedy.Read(t.Context(), session.ReadRequest{NoWait: true}); c.Dropped != 40*kib || !bytes.Equal(c.Data, text[40*kib:]) {
 			t.Errorf("%d bytes after %d", len(c.Data), c.Dropped)
 		}
 		_, err := m.Open(t.Context(), target("d"))
@@ -312,7 +312,7 @@ func TestMaxBufferBytes(t *testing.T) {
 		limited(err)
 		time.Sleep(time.Minute + 1)
 		opened(t, m, "d")
-		if c := greedy.Read(t.Context(), session.ReadRequest{}); !c.EOF || len(c.Data) != 0 || c.Dropped != 64*kib {
+		if c := greedy.Read(t.Context(), session.ReadRequest{NoWait: true}); !c.EOF || len(c.Data) != 0 || c.Dropped != 64*kib {
 			t.Errorf("a forgotten session is read: %+v", c)
 		}
 	})

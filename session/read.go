@@ -21,13 +21,14 @@ const Latest int64 = -1
 //
 // With none of Until, Idle and WaitFor, Read returns as soon as there is anything after Cursor. With any of
 // them it goes on until one is met. In every case it stops at Timeout, at the end of the stream, when ctx ends,
-// and (unless Tail is set) when MaxBytes are there to be returned.
+// and (unless Tail is set) when MaxBytes are there to be returned. The zero value waits for new output until ctx ends.
 type ReadRequest struct {
-	Cursor   int64 // first byte wanted; Latest or past the end: from now on; without effect if Tail needs no waiting
-	Tail     bool  // return the end of the buffered output, not the bytes after Cursor
-	MaxBytes int   // most bytes to return; 0: no limit but the buffer's
-	MaxLines int   // Tail: most lines to return; 0: no limit
-	Timeout  time.Duration
+	Cursor   int64         // first byte wanted; Latest or past the end: from now on; without effect if Tail needs no waiting
+	Tail     bool          // return the end of the buffered output, not the bytes after Cursor
+	MaxBytes int           // most bytes to return; 0: no limit but the buffer's
+	MaxLines int           // Tail: most lines to return; 0: no limit
+	Timeout  time.Duration // the longest to wait; 0: until ctx ends; negative: as NoWait
+	NoWait   bool          // take what is there now; see Within
 
 	// Until stops after its first match that ends beyond Cursor, however the match was cut into writes. In it, ^ is the
 	// start of any line, and $ (without (?m)) the end of the output so far; a pattern for a whole line, from ^ to $ without
@@ -40,6 +41,12 @@ type ReadRequest struct {
 	WaitFor      []*regexp.Regexp // stop when the unfinished last line matches one: something waits for input
 }
 
+// Within returns r with d to wait, where d is what is left of some time: no wait if nothing is.
+func (r ReadRequest) Within(d time.Duration) ReadRequest {
+	r.Timeout, r.NoWait = d, d <= 0
+	return r
+}
+
 // A Reason says why a Read stopped.
 type Reason string
 
@@ -50,7 +57,7 @@ const (
 	ReasonIdle     Reason = "idle"     // Idle
 	ReasonInput    Reason = "input"    // WaitFor
 	ReasonFull     Reason = "full"     // MaxBytes
-	ReasonTimeout  Reason = "timeout"  // Timeout
+	ReasonTimeout  Reason = "timeout"  // Timeout, or NoWait
 	ReasonEOF      Reason = "eof"      // the stream ended
 	ReasonCanceled Reason = "canceled" // the caller's context ended
 	ReasonTail     Reason = "tail"     // a snapshot, without waiting
@@ -218,8 +225,17 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 			Clean: w.r.Clean, Cols: w.cols, Echo: w.r.Echo, IsPrompt: w.isPrompt,
 		})
 	}
-	deadline := time.NewTimer(max(w.r.Timeout, 0))
-	defer deadline.Stop()
+	waits := !w.r.NoWait && w.r.Timeout >= 0
+	var over <-chan time.Time // nil, and so never, if ctx alone limits the wait
+	if !waits || w.r.Timeout > 0 {
+		limit := w.r.Timeout
+		if !waits {
+			limit = 0
+		}
+		deadline := time.NewTimer(limit)
+		defer deadline.Stop()
+		over = deadline.C
+	}
 	var idle *time.Timer
 	var idleC <-chan time.Time
 	if w.r.Idle > 0 {
@@ -251,7 +267,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		if st.Closed {
 			return ReasonEOF, st.End, st.End
 		}
-		if !entered && w.r.Timeout > 0 { // one that does not wait needs no place
+		if !entered && waits { // one that does not wait needs no place
 			if entered = w.waiting.enter(); !entered {
 				return ReasonLimit, st.End, st.End
 			}
@@ -269,7 +285,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 			return ReasonIdle, st.End, st.End
 		case <-runeC:
 			return ReasonData, st.End, st.End
-		case <-deadline.C:
+		case <-over:
 			return ReasonTimeout, st.End, st.End
 		case <-ctx.Done():
 			return ReasonCanceled, st.End, st.End

@@ -33,7 +33,7 @@ func TestReadStopsFor(t *testing.T) {
 		{"data that is there", []step{{0, "abc"}}, session.ReadRequest{Timeout: time.Minute}, session.ReasonData, "abc", 0},
 		{"data that comes", []step{{time.Second, "abc"}}, session.ReadRequest{Timeout: time.Minute}, session.ReasonData, "abc", time.Second},
 		{"nothing", nil, session.ReadRequest{Timeout: 2 * time.Second}, session.ReasonTimeout, "", 2 * time.Second},
-		{"nothing, without waiting", nil, session.ReadRequest{}, session.ReasonTimeout, "", 0},
+		{"nothing, without waiting", nil, session.ReadRequest{NoWait: true}, session.ReasonTimeout, "", 0},
 		{"a negative timeout", nil, session.ReadRequest{Timeout: -1}, session.ReasonTimeout, "", 0},
 		{"the match", []step{{0, "a"}, {time.Second, "b$ "}, {time.Second, "c"}}, session.ReadRequest{Until: re(`\$ `), Timeout: time.Minute}, session.ReasonMatched, "ab$ ", time.Second},
 		{"no match", []step{{0, "a"}, {time.Second, "b"}}, session.ReadRequest{Until: re(`x`), Timeout: 3 * time.Second}, session.ReasonTimeout, "ab", 3 * time.Second},
@@ -116,15 +116,15 @@ func TestReadCursor(t *testing.T) {
 			start, drop int64
 			reason      session.Reason
 		}{
-			{"before the start", session.ReadRequest{}, "6789abcdef", 6, 6, session.ReasonData},
-			{"before the start, bounded", session.ReadRequest{MaxBytes: 4}, "6789", 6, 6, session.ReasonFull},
-			{"before the start, bounded by more than is held", session.ReadRequest{MaxBytes: 12}, "6789abcdef", 6, 6, session.ReasonData},
-			{"before the start, waiting", session.ReadRequest{MaxBytes: 12, Until: re("zz")}, "6789abcdef", 6, 6, session.ReasonTimeout},
-			{"before the start, matching", session.ReadRequest{Cursor: 2, Until: re("8")}, "678", 6, 4, session.ReasonMatched},
-			{"in the middle", session.ReadRequest{Cursor: 12}, "cdef", 12, 0, session.ReasonData},
-			{"at the end", session.ReadRequest{Cursor: 16}, "", 16, 0, session.ReasonTimeout},
-			{"past the end", session.ReadRequest{Cursor: 1000}, "", 16, 0, session.ReasonTimeout},
-			{"latest", session.ReadRequest{Cursor: session.Latest}, "", 16, 0, session.ReasonTimeout},
+			{"before the start", session.ReadRequest{NoWait: true}, "6789abcdef", 6, 6, session.ReasonData},
+			{"before the start, bounded", session.ReadRequest{MaxBytes: 4, NoWait: true}, "6789", 6, 6, session.ReasonFull},
+			{"before the start, bounded by more than is held", session.ReadRequest{MaxBytes: 12, NoWait: true}, "6789abcdef", 6, 6, session.ReasonData},
+			{"before the start, waiting", session.ReadRequest{MaxBytes: 12, Until: re("zz"), NoWait: true}, "6789abcdef", 6, 6, session.ReasonTimeout},
+			{"before the start, matching", session.ReadRequest{Cursor: 2, Until: re("8"), NoWait: true}, "678", 6, 4, session.ReasonMatched},
+			{"in the middle", session.ReadRequest{Cursor: 12, NoWait: true}, "cdef", 12, 0, session.ReasonData},
+			{"at the end", session.ReadRequest{Cursor: 16, NoWait: true}, "", 16, 0, session.ReasonTimeout},
+			{"past the end", session.ReadRequest{Cursor: 1000, NoWait: true}, "", 16, 0, session.ReasonTimeout},
+			{"latest", session.ReadRequest{Cursor: session.Latest, NoWait: true}, "", 16, 0, session.ReasonTimeout},
 		} {
 			got := s.Read(t.Context(), c.r)
 			if string(got.Data) != c.data || got.Start != c.start || got.Dropped != c.drop || got.Reason != c.reason ||
@@ -239,7 +239,7 @@ func TestReadLosesNothingUnsaid(t *testing.T) {
 func TestReadKeepsRunesWhole(t *testing.T) {
 	for name, r := range map[string]session.ReadRequest{
 		"no condition":      {Timeout: 100 * time.Millisecond},
-		"no condition, 0":   {},
+		"no condition, 0":   {NoWait: true},
 		"idle":              {Idle: 50 * time.Millisecond, Timeout: time.Second},
 		"until":             {Until: re(`(?s).`), Timeout: 100 * time.Millisecond},
 		"until at the end":  {Until: re(`$`), Timeout: 100 * time.Millisecond},
@@ -309,7 +309,7 @@ func TestReadIsNeverStuckWithBinaryData(t *testing.T) {
 			s, far := start(t, 0, session.Options{})
 			put(t, far, "€")
 			for cursor := range int64(3) {
-				if c := s.Read(t.Context(), session.ReadRequest{Cursor: cursor, MaxBytes: 1}); len(c.Data) != 1 ||
+				if c := s.Read(t.Context(), session.ReadRequest{Cursor: cursor, MaxBytes: 1, NoWait: true}); len(c.Data) != 1 ||
 					c.Next != cursor+1 {
 					t.Fatalf("at %d: %q, next %d", cursor, c.Data, c.Next)
 				}
@@ -322,7 +322,7 @@ func TestReadIsNeverStuckWithBinaryData(t *testing.T) {
 			put(t, far, "x\xe2")
 			far.Close()
 			synctest.Wait()
-			if c := s.Read(t.Context(), session.ReadRequest{}); string(c.Data) != "x\xe2" || !c.EOF {
+			if c := s.Read(t.Context(), session.ReadRequest{NoWait: true}); string(c.Data) != "x\xe2" || !c.EOF {
 				t.Errorf("%q, EOF %v", c.Data, c.EOF)
 			}
 		})
@@ -352,7 +352,7 @@ func TestMaxReads(t *testing.T) {
 		for name, r := range map[string]session.ReadRequest{
 			"there is something": {Timeout: time.Minute},
 			"it matches":         {Until: re(">"), Timeout: time.Minute},
-			"no time":            {Until: re("never")},
+			"no time":            {Until: re("never"), NoWait: true},
 			"tail":               {Tail: true, Timeout: time.Minute},
 		} {
 			if c := a.Read(t.Context(), r); c.Reason == session.ReasonLimit {
@@ -368,4 +368,51 @@ func TestMaxReads(t *testing.T) {
 			t.Errorf("after the others: %s", c.Reason)
 		}
 	})
+}
+
+// TestReadWaits: as with every other time, zero means the default, which is to wait as long as ctx allows.
+func TestReadWaits(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		r      session.ReadRequest
+		cancel time.Duration // of the call's context; 0: never
+		want   session.Reason
+		after  time.Duration
+	}{
+		{"zero", session.ReadRequest{Cursor: session.Latest}, 0, session.ReasonData, time.Hour},
+		{"zero, a pattern", session.ReadRequest{Cursor: session.Latest, Until: re("z")}, 0, session.ReasonMatched, time.Hour},
+		{"zero, canceled", session.ReadRequest{Cursor: session.Latest}, time.Minute, session.ReasonCanceled, time.Minute},
+		{"a time", session.ReadRequest{Cursor: session.Latest, Timeout: time.Minute}, 0, session.ReasonTimeout, time.Minute},
+		{"NoWait", session.ReadRequest{Cursor: session.Latest, NoWait: true}, 0, session.ReasonTimeout, 0},
+		{"NoWait and a time", session.ReadRequest{Cursor: session.Latest, NoWait: true, Timeout: time.Minute}, 0, session.ReasonTimeout, 0},
+		{"NoWait, there is something", session.ReadRequest{NoWait: true}, 0, session.ReasonData, 0},
+		{"negative", session.ReadRequest{Cursor: session.Latest, Timeout: -1}, 0, session.ReasonTimeout, 0},
+		{"within nothing", session.ReadRequest{Cursor: session.Latest}.Within(0), 0, session.ReasonTimeout, 0},
+		{"within less", session.ReadRequest{Cursor: session.Latest}.Within(-time.Second), 0, session.ReasonTimeout, 0},
+		{"within a time", session.ReadRequest{Cursor: session.Latest}.Within(time.Second), 0, session.ReasonTimeout, time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, far := start(t, 0, session.Options{})
+				put(t, far, "before")
+				ctx := t.Context()
+				if tc.cancel > 0 {
+					var stop context.CancelFunc
+					ctx, stop = context.WithTimeout(ctx, tc.cancel)
+					defer stop()
+				}
+				began, later := time.Now(), make(chan struct{})
+				go func() {
+					defer close(later)
+					time.Sleep(time.Hour)
+					_, _ = far.Write([]byte("z"))
+				}()
+				c := s.Read(ctx, tc.r)
+				if after := time.Since(began); c.Reason != tc.want || after != tc.after {
+					t.Errorf("Read(%+v) = %s after %s, want %s after %s", tc.r, c.Reason, after, tc.want, tc.after)
+				}
+				<-later
+			})
+		})
+	}
 }

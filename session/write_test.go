@@ -375,7 +375,7 @@ func TestAnswerCursor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := r.Session.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor}); string(c.Data) != "\r\nCode: " {
+		if c := r.Session.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, NoWait: true}); string(c.Data) != "\r\nCode: " {
 			t.Errorf("what came of the answer is %q", c.Data)
 		}
 	})

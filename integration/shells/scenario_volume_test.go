@@ -232,7 +232,7 @@ func wantVolume(
 		t.Fatal("nothing names the rest of the output")
 	}
 	var read int64
-	c, err := s.ReadExec(t.Context(), r.ID, "stdout", session.ReadRequest{Cursor: 0, MaxBytes: 100000})
+	c, err := s.ReadExec(t.Context(), r.ID, "stdout", session.ReadRequest{Cursor: 0, MaxBytes: 100000, NoWait: true})
 	if dropped := c.Dropped; err != nil || dropped != c.Start || (size > 1<<20) != (dropped > 0) {
 		t.Fatalf("the first read: %d bytes from %d on, %d dropped, %v", len(c.Data), c.Start, c.Dropped, err)
 	}
@@ -246,7 +246,7 @@ func wantVolume(
 			break
 		}
 		next := c.Next
-		c, err = s.ReadExec(t.Context(), r.ID, "stdout", session.ReadRequest{Cursor: next, MaxBytes: 100000})
+		c, err = s.ReadExec(t.Context(), r.ID, "stdout", session.ReadRequest{Cursor: next, MaxBytes: 100000, NoWait: true})
 		if err != nil || c.Dropped != 0 || c.Start != next || len(c.Data) == 0 {
 			t.Fatalf("the read from %d on: %d bytes from %d on, %d dropped, %v", next, len(c.Data), c.Start, c.Dropped, err)
 		}

@@ -126,7 +126,7 @@ func shellsMegabyte(t *testing.T, s *session.Session) {
 			t.Context(),
 			r.ID,
 			"stdout",
-			session.ReadRequest{Cursor: int64(read), MaxBytes: int(r.Stdout.TailStart) - read},
+			session.ReadRequest{Cursor: int64(read), MaxBytes: int(r.Stdout.TailStart) - read, NoWait: true},
 		)
 		if err != nil || len(c.Data) == 0 || c.Dropped != 0 || bytes.Count(c.Data, []byte("x")) != len(c.Data) {
 			t.Fatalf("the middle from %d on: %d bytes, %d dropped, %v", read, len(c.Data), c.Dropped, err)

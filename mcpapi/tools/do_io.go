@@ -114,7 +114,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 			out.EndCode = i.End.Code
 			c.Warn("the session is over: " + wire.WordsFor(ctx).EndReason(i.End))
 		}
-		read.Timeout -= time.Since(start)
+		read = read.Within(read.Timeout - time.Since(start))
 	}
 	// Without a condition a write returns at once, as typing does. After a timeout the far side takes no
 	// input, and waiting for its reaction would only cost more time.
@@ -128,8 +128,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 			read.Tail = true
 		}
 		// The call as a whole waits no longer than a client does, whatever its parts ask for.
-		read.Timeout = max(0, min(read.Timeout, c.Limits().MaxWait-time.Since(start)))
-		chunk := s.Read(ctx, read)
+		chunk := s.Read(ctx, read.Within(min(read.Timeout, c.Limits().MaxWait-time.Since(start))))
 		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
 			c.Warn(wire.WordsFor(ctx).Of(s.TooManyReads()))
 		}
@@ -230,14 +229,15 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
 		Clean:    in.Format == "clean",
 		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
-		Timeout:  c.Limits().ReadTimeout,
 	}
+	wait := c.Limits().ReadTimeout
 	if r.MaxBytes == 0 {
 		r.MaxBytes = defaultChunk
 	}
 	if in.TimeoutMS != nil {
-		r.Timeout = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
+		wait = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
 	}
+	r = r.Within(wait)
 	// A decimal string: 64-bit offsets do not survive a client that keeps numbers as floats.
 	if in.Cursor != "" {
 		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {

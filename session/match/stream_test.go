@@ -97,24 +97,24 @@ func TestUntilAndCursor(t *testing.T) {
 			next    int64
 			exclude bool
 		}{
-			{"the first", session.ReadRequest{Until: re(`\$ `)}, session.ReasonMatched, "a$ ", 3, false},
-			{"one that ends at the cursor does not count", session.ReadRequest{Cursor: 3, Until: re(`\$ `)}, session.ReasonMatched, "b$ ", 6, false},
-			{"one that straddles the cursor does", session.ReadRequest{Cursor: 2, Until: re(`\$ `)}, session.ReasonMatched, " ", 3, false},
-			{"none after the cursor", session.ReadRequest{Cursor: 6, Until: re(`\$ `)}, session.ReasonTimeout, "c", 7, false},
-			{"excluded", session.ReadRequest{Until: re(`\$ `), ExcludeMatch: true}, session.ReasonMatched, "a", 3, true},
-			{"excluded, straddling", session.ReadRequest{Cursor: 2, Until: re(`\$ `), ExcludeMatch: true}, session.ReasonMatched, "", 3, true},
-			{"excluded, at the cursor", session.ReadRequest{Cursor: 1, Until: re(`\$ `), ExcludeMatch: true}, session.ReasonMatched, "", 3, true},
-			{"as long as MaxBytes", session.ReadRequest{Until: re(`\$ `), MaxBytes: 3}, session.ReasonMatched, "a$ ", 3, false},
-			{"beyond MaxBytes", session.ReadRequest{Until: re(`\$ `), MaxBytes: 2}, session.ReasonFull, "a$", 2, false},
-			{"then found by the next read", session.ReadRequest{Cursor: 2, Until: re(`\$ `), MaxBytes: 2}, session.ReasonMatched, " ", 3, false},
-			{"empty", session.ReadRequest{Cursor: 4, Until: re(``)}, session.ReasonMatched, "$", 5, false},
+			{"the first", session.ReadRequest{Until: re(`\$ `), NoWait: true}, session.ReasonMatched, "a$ ", 3, false},
+			{"one that ends at the cursor does not count", session.ReadRequest{Cursor: 3, Until: re(`\$ `), NoWait: true}, session.ReasonMatched, "b$ ", 6, false},
+			{"one that straddles the cursor does", session.ReadRequest{Cursor: 2, Until: re(`\$ `), NoWait: true}, session.ReasonMatched, " ", 3, false},
+			{"none after the cursor", session.ReadRequest{Cursor: 6, Until: re(`\$ `), NoWait: true}, session.ReasonTimeout, "c", 7, false},
+			{"excluded", session.ReadRequest{Until: re(`\$ `), ExcludeMatch: true, NoWait: true}, session.ReasonMatched, "a", 3, true},
+			{"excluded, straddling", session.ReadRequest{Cursor: 2, Until: re(`\$ `), ExcludeMatch: true, NoWait: true}, session.ReasonMatched, "", 3, true},
+			{"excluded, at the cursor", session.ReadRequest{Cursor: 1, Until: re(`\$ `), ExcludeMatch: true, NoWait: true}, session.ReasonMatched, "", 3, true},
+			{"as long as MaxBytes", session.ReadRequest{Until: re(`\$ `), MaxBytes: 3, NoWait: true}, session.ReasonMatched, "a$ ", 3, false},
+			{"beyond MaxBytes", session.ReadRequest{Until: re(`\$ `), MaxBytes: 2, NoWait: true}, session.ReasonFull, "a$", 2, false},
+			{"then found by the next read", session.ReadRequest{Cursor: 2, Until: re(`\$ `), MaxBytes: 2, NoWait: true}, session.ReasonMatched, " ", 3, false},
+			{"empty", session.ReadRequest{Cursor: 4, Until: re(``), NoWait: true}, session.ReasonMatched, "$", 5, false},
 		} {
 			got := s.Read(t.Context(), c.r)
 			if got.Reason != c.reason || string(got.Data) != c.data || got.Next != c.next {
 				t.Errorf("%s: %s, %q, next %d", c.name, got.Reason, got.Data, got.Next)
 			}
 		}
-		if c := s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Until: re(``)}); c.Reason != session.ReasonTimeout {
+		if c := s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Until: re(``), NoWait: true}); c.Reason != session.ReasonTimeout {
 			t.Errorf("nothing new: %s", c.Reason)
 		}
 	})

@@ -97,7 +97,7 @@ func TestExecBudget(t *testing.T) {
 						t.Context(),
 						got.ID,
 						"stdout",
-						session.ReadRequest{Cursor: cursor, MaxBytes: int(min(o.TailStart-cursor, 5000))},
+						session.ReadRequest{Cursor: cursor, MaxBytes: int(min(o.TailStart-cursor, 5000)), NoWait: true},
 					)
 					if err != nil {
 						t.Fatal(err)

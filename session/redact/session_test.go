@@ -33,7 +33,7 @@ func secretly(tb testing.TB, s *session.Session, far io.Reader, text string) ses
 
 // shown returns all that is in the output.
 func shown(s *session.Session) string {
-	return string(s.Read(context.Background(), session.ReadRequest{Cursor: 0}).Data)
+	return string(s.Read(context.Background(), session.ReadRequest{Cursor: 0, NoWait: true}).Data)
 }
 
 // wantShown fails the test unless the output is want.

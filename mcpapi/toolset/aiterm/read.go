@@ -53,8 +53,7 @@ func (s *Set) ptyRead(ctx context.Context, c *call, in *readArgs) (*readOut, err
 	r := session.ReadRequest{
 		Cursor:   cursor,
 		MaxBytes: int(c.lower("max_bytes", bytes, int64(o.MaxReadBytes), "limits.max_read_bytes")),
-		Timeout:  c.wait("timeout_ms", wait),
-	}
+	}.Within(c.wait("timeout_ms", wait))
 	k, given, lost, err := c.chunks(ctx, t, n, in.SinceSeq, r)
 	if err != nil {
 		return nil, err

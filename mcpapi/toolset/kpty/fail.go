@@ -158,7 +158,7 @@ func (c *call) failed(ctx context.Context, err error) error {
 	if f.ErrorCode == ProcessExited && c.s != nil && c.Action() != "read" {
 		m := c.bookmark(ctx)
 		if m.take(ctx, time.Second) {
-			k := c.s.Read(ctx, session.ReadRequest{Cursor: m.place(), MaxBytes: c.maxBytes()})
+			k := c.s.Read(ctx, session.ReadRequest{Cursor: m.place(), MaxBytes: c.maxBytes(), NoWait: true})
 			m.move(k.Next)
 			m.release()
 			rest := c.chunk(k)

@@ -146,7 +146,7 @@ func (c *call) readOn(ctx context.Context) (any, error) {
 		return readOut{OK: true, SessionID: c.s.ID(), TimedOut: true}, canceled(ctx)
 	}
 	defer m.release()
-	k := c.s.Read(ctx, session.ReadRequest{Cursor: m.place(), MaxBytes: c.maxBytes(), Timeout: max(time.Until(until), 0)})
+	k := c.s.Read(ctx, session.ReadRequest{Cursor: m.place(), MaxBytes: c.maxBytes()}.Within(time.Until(until)))
 	if k.Reason == session.ReasonLimit {
 		return nil, c.s.TooManyReads()
 	}

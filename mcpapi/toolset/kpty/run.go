@@ -91,7 +91,7 @@ const slowShell = 2 * time.Second
 func (c *call) bearWith(ctx context.Context, res session.ExecResult, until time.Time) (session.ExecResult, error) {
 	unseen := term.WithActor(ctx, term.Actor{}) // an empty actor: the audit log must not show a read that no caller sees
 	for res.Done == session.DoneRunning && res.WaitingFor != nil && res.WaitingFor.Kind == prompt.Command {
-		k := c.s.Read(unseen, session.ReadRequest{Cursor: session.Latest, Timeout: min(slowShell, time.Until(until))})
+		k := c.s.Read(unseen, session.ReadRequest{Cursor: session.Latest}.Within(min(slowShell, time.Until(until))))
 		again, err := c.s.ContinueExec(ctx, res.ID, session.ContinueRequest{Wait: time.Until(until), MaxOutput: c.maxBytes()})
 		if err != nil || len(k.Data) == 0 {
 			return again, err

@@ -49,8 +49,7 @@ func (c *call) talk(ctx context.Context) (any, error) {
 	r := session.ReadRequest{
 		Cursor:   res.Cursor,
 		MaxBytes: c.maxBytes(),
-		Timeout:  max(0, c.wait(runTimeout*time.Millisecond)-time.Since(began)),
-	}
+	}.Within(c.wait(runTimeout*time.Millisecond) - time.Since(began))
 	if c.in.Sentinel != "" {
 		r.Until = regexp.MustCompile(regexp.QuoteMeta(c.in.Sentinel))
 		return c.answered(ctx, c.s.Read(ctx, r))
@@ -73,13 +72,13 @@ func (c *call) listen(ctx context.Context, r session.ReadRequest, prompt string)
 	echo.Until = lineFeed
 	first := c.s.Read(unseen, echo)
 	if first.Reason == session.ReasonMatched {
-		r.Timeout = max(0, r.Timeout-time.Since(began))
+		r = r.Within(r.Timeout - time.Since(began))
 		if strings.TrimSpace(prompt) != "" {
 			r.WaitFor = []*regexp.Regexp{regexp.MustCompile("^" + regexp.QuoteMeta(prompt) + "$")}
 		}
 		return c.s.Read(ctx, r)
 	}
-	k := c.s.Read(ctx, session.ReadRequest{Cursor: r.Cursor, MaxBytes: r.MaxBytes})
+	k := c.s.Read(ctx, session.ReadRequest{Cursor: r.Cursor, MaxBytes: r.MaxBytes, NoWait: true})
 	k.Reason = first.Reason
 	return k
 }
