@@ -64,6 +64,13 @@ const (
 	maxBatch  = 256
 )
 
+// maxOwed is how many events are kept until the log can be written again. A session is closed, and a lock given back,
+// also when that cannot be recorded, so each such line comes later; of all others only the count does.
+const maxOwed = 4096
+
+// owes reports whether e was done although the log could not be written.
+func owes(e term.Event) bool { return e.Verb == term.VerbClose || e.Verb == term.VerbUnlock }
+
 // A Log writes an audit log. It implements term.Observer, and its method Journal is a
 // term.Journal. All methods are safe for concurrent use.
 type Log struct {
@@ -77,9 +84,10 @@ type Log struct {
 
 	// Owned by the goroutine that writes.
 	file    *file
-	noted   int64 // lost lines that the log already mentions
-	failing bool  // the last write has failed
-	dirty   bool  // some lines are not synced
+	noted   int64        // lost lines that the log already mentions
+	owed    []term.Event // what was done although it could not be written: see maxOwed
+	failing bool         // the last write has failed
+	dirty   bool         // some lines are not synced
 }
 
 // A request asks for a line to be written.
@@ -269,15 +277,24 @@ func (l *Log) write(batch []request) {
 		switch {
 		case r.ack != nil:
 			r.ack <- errs[i]
-		case errs[i] != nil:
+		case errs[i] == nil:
+		case owes(r.event) && len(l.owed) < maxOwed:
+			l.owed = append(l.owed, r.event)
+		default:
 			l.lost.Add(1)
 		}
 	}
 	l.failed(failure)
 }
 
-// count adds an entry with the number of lines lost since the last one. Requires begin.
+// count adds the lines that are owed, and an entry with the number of lines lost since the last one. Requires begin.
 func (l *Log) count() error {
+	for len(l.owed) > 0 {
+		if err := l.file.add(newEntry(l.owed[0], l.o.Commands)); err != nil {
+			return err
+		}
+		l.owed, l.dirty = l.owed[1:], true
+	}
 	lost := l.lost.Load()
 	if lost == l.noted {
 		return nil

@@ -265,15 +265,21 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 			return nil, context.Cause(ctx)
 		}
 	}
-	return nil, &term.Error{
-		Kind: term.ConnectFailed,
-		Err:  err,
-		Msg: fmt.Sprintf(
-			"cannot connect to %s: %v; check that the host is up and that port %d is the one its Telnet server listens on",
-			a.address(),
-			term.RootCause(err),
-			a.hop.Port,
-		),
+	return nil, a.refused(err)
+}
+
+// refused is the error of a connection that was not made.
+func (a *attempt) refused(err error) error {
+	what := "cannot connect to " + a.address()
+	if term.OutOfDescriptors(err) {
+		return term.NoDescriptors(what, err)
+	}
+	advice := fmt.Sprintf("check that the host is up and that port %d is the one its Telnet server listens on", a.hop.Port)
+	if term.OutOfPorts(err) {
+		advice = term.NoPortAdvice
+	}
+	return &term.Error{
+		Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("%s: %v; %s", what, term.RootCause(err), advice),
 	}
 }
 

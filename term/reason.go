@@ -63,6 +63,7 @@ const (
 	ReasonNotReplaced  Reason = "the file can only be written over"
 	ReasonUnreadable   Reason = "a file that decides cannot be read"
 	ReasonDescriptors  Reason = "there is no file descriptor left"
+	ReasonUnrecorded   Reason = "the journal refuses what it cannot record"
 	ReasonTasks        Reason = "there is no room for another process"
 	ReasonTerminals    Reason = "there is no pseudo-terminal left"
 	ReasonPTYRefused   Reason = "the server refuses a pseudo-terminal"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,8 @@ func TestAuditDiskFull(t *testing.T) {
 				`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice"}`,
 				s.Port(),
 			).SessionID
+			spare := c.Call(t, lab.ToolSession,
+				`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice"}`, s.Port()).SessionID
 			const resize = `{"action":"resize","session_id":%s,"cols":90,"rows":30}`
 
 			refused := 0
@@ -58,7 +61,7 @@ func TestAuditDiskFull(t *testing.T) {
 				}
 				switch {
 				case r.ErrorCode == "":
-				case closed && r.ErrorCode == "POLICY_DENIED" && strings.Contains(r.Message, "audit"):
+				case closed && r.ErrorCode == "IO_ERROR" && r.Retryable && strings.Contains(r.Message, "audit"):
 					refused++
 				default:
 					t.Fatalf("on a full disk: %s", r.Text)
@@ -71,6 +74,11 @@ func TestAuditDiskFull(t *testing.T) {
 				strings.Count(log, "cannot be written") > 20 {
 				t.Errorf("the log does not say so, or too often:\n%s", lab.Tail(log, 2000))
 			}
+			// What could not be recorded any more can be closed, and the line comes when it can be written.
+			early := c.Call(t, lab.ToolSession, `{"action":"close","session_id":%s}`, spare)
+			if early.State != "closed" {
+				t.Errorf("close on a full disk: %s", early.Text)
+			}
 			if err := os.Remove(root + filler); err != nil {
 				t.Fatal(err)
 			}
@@ -81,6 +89,11 @@ func TestAuditDiskFull(t *testing.T) {
 				t.Fatal(err)
 			}
 			leaktest.Output(t, "audit", text)
+			if !slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
+				return strings.Contains(line, spare) && strings.Contains(line, `"close"`)
+			}) {
+				t.Errorf("the audit log has no line of the close on a full disk:\n%s", lab.Tail(string(text), 2000))
+			}
 			r, err := audit.Verify("", root+h.Audit)
 			if err != nil || r.Lost == 0 {
 				t.Errorf("%+v, %v", r, err)

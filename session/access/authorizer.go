@@ -55,13 +55,11 @@ func (k *Authorizer) authorize(ctx context.Context, a term.Action, e *term.Event
 		e.Reported = ruling.Reported
 	}
 	if k.o.Journal != nil {
-		if err := k.o.Journal(k.stamp(*e)); err != nil {
+		// A close ends what nobody could record any more, so it is not refused; its outcome is recorded later.
+		if err := k.o.Journal(k.stamp(*e)); err != nil && a.Verb != term.VerbClose {
 			return term.Ruling{}, &term.Error{
-				Op:      string(a.Verb),
-				Session: k.o.Session,
-				Kind:    term.PolicyDenied,
-				Msg:     "the audit journal could not be written, so nothing was done; the operator must mend it",
-				Err:     err,
+				Op: string(a.Verb), Session: k.o.Session, Kind: term.IOError, Reason: term.ReasonUnrecorded, Err: err,
+				Msg: "the audit log is not writable, so nothing was done",
 			}
 		}
 	}

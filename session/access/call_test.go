@@ -25,7 +25,7 @@ func TestRefusal(t *testing.T) {
 		kind    term.Kind
 	}{
 		"gate":    {gate: func(context.Context, term.Action) (term.Ruling, error) { return term.Ruling{}, forbidden }, kind: term.PolicyDenied},
-		"journal": {journal: func(term.Event) error { return errors.New("disk full") }, kind: term.PolicyDenied},
+		"journal": {journal: func(term.Event) error { return errors.New("disk full") }, kind: term.IOError},
 		"lock":    {locked: true, kind: term.Locked},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,13 +54,7 @@ func dialTCP(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
 			}
 		}
 		if try >= h.Attempts {
-			return nil, &term.Error{
-				Kind: term.ConnectFailed,
-				Err:  err,
-				Msg:  fmt.Sprintf("cannot connect to %s: %v", h.Address(), term.RootCause(err)),
-
-				Advice: fmt.Sprintf("check that the host is up and that its server listens on port %d", h.Port),
-			}
+			return nil, refused(h, err)
 		}
 		select { // ssh(1) waits a second between attempts
 		case <-time.After(time.Second):
@@ -68,4 +62,20 @@ func dialTCP(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// refused is the error of a connection that was not made.
+func refused(h *Endpoint, err error) error {
+	what := fmt.Sprintf("cannot connect to %s", h.Address())
+	if term.OutOfDescriptors(err) {
+		return term.NoDescriptors(what, err)
+	}
+	e := &term.Error{
+		Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("%s: %v", what, term.RootCause(err)),
+		Advice: fmt.Sprintf("check that the host is up and that its server listens on port %d", h.Port),
+	}
+	if term.OutOfPorts(err) {
+		e.Advice = term.NoPortAdvice
+	}
+	return e
 }
