@@ -30,7 +30,13 @@ var redactions = []struct {
 		redacted,
 	},
 	// Authorization: Basic dXNlcjpwYXNz
-	{"authorization x- cookie", regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|x-[a-z-]*(?:key|token)|(?:set-)?cookie)(["']?\s*[:=]\s*)[^"'\r\n]+`), "${1}${2}" + redacted},
+	{
+		"authorization x- cookie",
+		regexp.MustCompile(
+			`(?i)\b((?:proxy-)?authorization|x-[a-z-]*(?:key|token)|(?:set-)?cookie)(["']?\s*[:=]\s*)[^"'\r\n]+`,
+		),
+		"${1}${2}" + redacted,
+	},
 	{"bearer basic", regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`), "${1} " + redacted},
 	// https://user:pass@host, and a long user name without a password, which is often a
 	// token.
@@ -39,7 +45,9 @@ var redactions = []struct {
 	// password=..., "token": "...", --api-key ..., -password ...
 	{
 		"pass pwd secret token key credential",
-		regexp.MustCompile(`(?is)([a-z0-9_.-]*(?:` + secretName + `)[a-z0-9_.-]*)(\\?["']?\s*(?:=>|:=|[=:])\s*)` + value),
+		regexp.MustCompile(
+			`(?is)([a-z0-9_.-]*(?:` + secretName + `)[a-z0-9_.-]*)(\\?["']?\s*(?:=>|:=|[=:])\s*)` + value,
+		),
 		"${1}${2}" + redacted,
 	},
 	{
@@ -56,11 +64,25 @@ var redactions = []struct {
 		"${1}${2}" + redacted,
 	},
 	// mysql -pSECRET, sshpass -p SECRET, curl -u user:SECRET
-	{"mysql mariadb", regexp.MustCompile(`(?is)\b((?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^|;&\r\n]*?\s-p)` + value), "${1}" + redacted},
+	{
+		"mysql mariadb",
+		regexp.MustCompile(`(?is)\b((?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^|;&\r\n]*?\s-p)` + value),
+		"${1}" + redacted,
+	},
 	{"sshpass", regexp.MustCompile(`(?is)\b(sshpass\s+(?:-\w+\s+)*?-p\s*)` + value), "${1}" + redacted},
-	{"-u --proxy-user", regexp.MustCompile(`(?is)(\s(?:-u|--user|--proxy-user)[\s=]*["']?[^\s:"']+):` + value), "${1}:" + redacted},
+	{
+		"-u --proxy-user",
+		regexp.MustCompile(`(?is)(\s(?:-u|--user|--proxy-user)[\s=]*["']?[^\s:"']+):` + value),
+		"${1}:" + redacted,
+	},
 	// echo SECRET | sudo -S, printf ... | passwd
-	{"echo printf", regexp.MustCompile(`(?is)\b(echo|printf)\b[^|\r\n]*(\|\s*(?:sudo\b[^|]*\s(?:-S|--stdin)\b|passwd\b|chpasswd\b|smbpasswd\b|docker\s+login\b|cryptsetup\b))`), "${1} " + redacted + " ${2}"},
+	{
+		"echo printf",
+		regexp.MustCompile(
+			`(?is)\b(echo|printf)\b[^|\r\n]*(\|\s*(?:sudo\b[^|]*\s(?:-S|--stdin)\b|passwd\b|chpasswd\b|smbpasswd\b|docker\s+login\b|cryptsetup\b))`,
+		),
+		"${1} " + redacted + " ${2}",
+	},
 	{"<<<", regexp.MustCompile(`(?is)(<<<\s*)` + value), "${1}" + redacted},
 	// Tokens with a known prefix.
 	{

@@ -156,7 +156,8 @@ func (v *verifier) add(line []byte) error {
 	case n.Event == eventFile:
 		v.suspect(
 			line,
-			"first line of a file in the middle of another: the line end before it, or lines between them, were changed",
+			"first line of a file in the middle of another: "+
+				"the line end before it, or lines between them, were changed",
 		)
 	case n.Prev != v.last:
 		v.suspect(

@@ -37,7 +37,11 @@ func (l *loader) compareHTTP(h *HTTP) {
 		l.clash(
 			only,
 			only,
-			fmt.Sprintf("%s has fewer than %d characters; use a random value (openssl rand -hex 32 prints one)", only, minToken),
+			fmt.Sprintf(
+				"%s has fewer than %d characters; use a random value (openssl rand -hex 32 prints one)",
+				only,
+				minToken,
+			),
 		)
 	}
 	// A refused token counts as present: its own error already says what to correct.

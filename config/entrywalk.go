@@ -68,7 +68,11 @@ func (w *walk) finish() {
 	for _, e := range w.entries {
 		for i, f := range e.kind.Fields {
 			if f.Required && !e.seen[f.Path] && !w.full() {
-				w.refuse(e.rows[i].Path, e.where, fmt.Sprintf("%s has no %s; give %s", e.kind.headerOf(e.name), f.Path, f.Form))
+				w.refuse(
+					e.rows[i].Path,
+					e.where,
+					fmt.Sprintf("%s has no %s; give %s", e.kind.headerOf(e.name), f.Path, f.Form),
+				)
 			}
 		}
 		e.add()

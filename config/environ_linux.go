@@ -61,8 +61,9 @@ func environmentBlock() (start, end int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // after the program's name, which may contain anything
-	const first = 3                                                 // number of the first field after the name
+	// After the program's name, which may contain anything.
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	const first = 3 // number of the first field after the name
 	if len(fields) <= 51-first {
 		return 0, 0, errors.New("/proc/self/stat does not say where the environment is")
 	}

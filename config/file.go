@@ -74,7 +74,10 @@ func (l *loader) readTOML(name string, doc []byte) {
 		if w.full() {
 			l.fail(
 				name,
-				fmt.Sprintf("reading stopped after %d problems; correct these first, or use another file", maxFileProblems),
+				fmt.Sprintf(
+					"reading stopped after %d problems; correct these first, or use another file",
+					maxFileProblems,
+				),
 				nil,
 			)
 			return

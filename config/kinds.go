@@ -15,7 +15,15 @@ import (
 func integer(p *int, path string, def, min, max int, doc string) row {
 	*p = def
 	form := fmt.Sprintf("a whole number from %d to %d", min, max)
-	k := Key{Path: path, Type: TypeInt, Default: strconv.Itoa(def), Min: int64(min), Max: int64(max), Form: form, Doc: doc}
+	k := Key{
+		Path:    path,
+		Type:    TypeInt,
+		Default: strconv.Itoa(def),
+		Min:     int64(min),
+		Max:     int64(max),
+		Form:    form,
+		Doc:     doc,
+	}
 	return newRow(k, func(text []string) error {
 		n, err := strconv.Atoi(text[0])
 		if err != nil || n < min || n > max {

@@ -51,7 +51,12 @@ func (c Config) Settings() []Setting {
 				key := place + "." + f.Path
 				list = append(
 					list,
-					Setting{Key: key, Value: tomlText(field(v, f.Path)), Origin: cmp.Or(c.origin[key], "default"), Header: header},
+					Setting{
+						Key:    key,
+						Value:  tomlText(field(v, f.Path)),
+						Origin: cmp.Or(c.origin[key], "default"),
+						Header: header,
+					},
 				)
 			}
 		}
@@ -89,7 +94,10 @@ func sameEntries(t Table, a, b reflect.Value) bool {
 	for i := range a.Len() {
 		x, y := a.Index(i), b.Index(i)
 		if x.FieldByName("Name").String() != y.FieldByName("Name").String() ||
-			slices.ContainsFunc(t.Fields, func(f Key) bool { return !same(f.Type, field(x, f.Path), field(y, f.Path)) }) {
+			slices.ContainsFunc(
+				t.Fields,
+				func(f Key) bool { return !same(f.Type, field(x, f.Path), field(y, f.Path)) },
+			) {
 			return false
 		}
 	}

@@ -107,7 +107,11 @@ func (w *walk) pair(table string, n *unstable.Node) {
 func (w *walk) value(r row, v *unstable.Node, start int) {
 	where, origin := w.at(start)
 	if v.Kind != tomlKind(r.Type) {
-		w.refuse(r.Path, where, fmt.Sprintf("%s is %s; give %s%s", r.Path, kindName(v.Kind), r.Form, quotes(r.Type, v.Kind)))
+		w.refuse(
+			r.Path,
+			where,
+			fmt.Sprintf("%s is %s; give %s%s", r.Path, kindName(v.Kind), r.Form, quotes(r.Type, v.Kind)),
+		)
 		return
 	}
 	switch v.Kind {

@@ -23,7 +23,8 @@ func endOf(name string, info fs.FileInfo, more int) (int64, error) {
 	return 0, &term.Error{
 		Op: opWrite, Kind: term.IOError,
 		Msg: fmt.Sprintf(
-			"%s cannot be added to: the server says that it has %d bytes, which no file can have; replace it as a whole",
+			"%s cannot be added to: the server says that it has %d bytes, which no file can have; "+
+				"replace it as a whole",
 			quote(name),
 			uint64(info.Size()),
 		),

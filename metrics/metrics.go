@@ -85,7 +85,11 @@ func New(o Options) *Metrics {
 	dropped := counter("ptyctl_dropped_bytes_total", "Bytes of output dropped from buffers before they were read.",
 		"protocol")
 	for _, p := range o.Protocols {
-		m.traffic[p] = traffic{bytes.WithLabelValues(p, "in"), bytes.WithLabelValues(p, "out"), dropped.WithLabelValues(p)}
+		m.traffic[p] = traffic{
+			bytes.WithLabelValues(p, "in"),
+			bytes.WithLabelValues(p, "out"),
+			dropped.WithLabelValues(p),
+		}
 	}
 	m.registry.MustRegister(m.opens, m.actions, m.commands, m.conflicts, latency, read, bytes, dropped)
 	if o.Sessions != nil {

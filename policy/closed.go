@@ -32,7 +32,8 @@ func (c closedLine) named(err error, text string) error {
 	if !ok || d.rule.Name != "" {
 		return err
 	}
-	d.rule, d.part = c.k.needed(), cmp.Or(d.part, grammar.Shorten(text)) // a list of allowed commands would not help here
+	// A list of allowed commands would not help here.
+	d.rule, d.part = c.k.needed(), cmp.Or(d.part, grammar.Shorten(text))
 	if !c.k.any() {
 		d.rule = c.rule
 	}

@@ -17,7 +17,7 @@ type Credential struct {
 	Source string
 
 	Hosts, Users []string // patterns with * and ?; empty: all
-	HostKey      string   // "recorded" in known_hosts, or also "pinned" by the caller; empty: the host key policy decides
+	HostKey      string   // "recorded" in known_hosts, or also "pinned" by the caller; empty: the policy for keys
 	Name, Where  string   // as those of a Rule; may be empty
 }
 

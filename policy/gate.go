@@ -58,8 +58,13 @@ func New(r Rules) (*Policy, error) {
 		return nil, fmt.Errorf("%s: ptyctl's own folder is not known: %w", permissionsName, err)
 	}
 	p := &Policy{
-		rules:    r,
-		commands: commands{allow: patterns(r.Allow), deny: patterns(r.Deny), ask: patterns(r.Ask), permissions: permitted},
+		rules: r,
+		commands: commands{
+			allow:       patterns(r.Allow),
+			deny:        patterns(r.Deny),
+			ask:         patterns(r.Ask),
+			permissions: permitted,
+		},
 		hosts: hostRules{
 			allow: newHostRules(
 				r.Hosts,

@@ -48,7 +48,8 @@ func (p *Policy) hop(h *term.PlannedHop) error {
 	// The name is allowed, but the caller's options lead it to another host.
 	if anyAllows(p.hosts.allow, h.Alias) || anyAllows(p.hosts.allow, h.Host) {
 		d.why = "an entry allows the name, but by the operator's own ssh_config it does not lead here"
-		d.instead = "leave out what makes it mean another host: a configuration file, options such as HostName, another port"
+		d.instead = "leave out what makes it mean another host: " +
+			"a configuration file, options such as HostName, another port"
 	}
 	return d
 }

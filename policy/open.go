@@ -147,7 +147,11 @@ func (p *Policy) program(name, dir string, known bool) (path string, err error) 
 			return "", nil
 		}
 		if err != nil {
-			return "", &denial{rule: p.programRule(), part: name, why: fmt.Sprintf("there is no such program (%v)", err)}
+			return "", &denial{
+				rule: p.programRule(),
+				part: name,
+				why:  fmt.Sprintf("there is no such program (%v)", err),
+			}
 		}
 		path = found
 	}
@@ -183,6 +187,7 @@ func (p *Policy) programRule() Rule {
 // builtins are words that shells run themselves and that start no other
 // program.
 var builtins = grammar.SetOf(
-	": alias bg break cd continue declare dirs disown exit export false fg getopts jobs local popd pushd read readonly " +
+	": alias bg break cd continue declare dirs disown exit export false fg getopts jobs local popd pushd read " +
+		"readonly " +
 		"return set shift shopt times trap true type typeset ulimit umask unalias unset wait",
 )

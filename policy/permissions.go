@@ -73,7 +73,10 @@ func parsePermissions(text string) (*permissions, error) {
 			if len(w.Parts) == 0 {
 				return nil, fmt.Errorf(`"bash" has an empty pattern; give the words of a command`)
 			}
-			p.rules = append(p.rules, permission{pattern{Rule{Text: text, Name: permissionsName, Where: permissionsName}, w}, v})
+			p.rules = append(
+				p.rules,
+				permission{pattern{Rule{Text: text, Name: permissionsName, Where: permissionsName}, w}, v},
+			)
 		}
 	}
 	slices.SortFunc(p.rules, func(a, b permission) int {

@@ -17,7 +17,8 @@ func (p *Policy) report(ctx context.Context, a term.Action) (term.Ruling, error)
 	if a.Plan != nil && !a.Plan.Unresolved {
 		ruling.Grant = p.grant(a.Plan)
 		if len(ruling.Grant.Credentials) > 0 {
-			ruling.Grant.Report = func(string, error) {} // the session replaces it by a function that records the credentials
+			// The session replaces it by a function that records the credentials.
+			ruling.Grant.Report = func(string, error) {}
 		}
 	}
 	return ruling, nil

@@ -72,7 +72,8 @@ func oldAddress(name string) (netip.Addr, bool) {
 	}
 	var sum uint64
 	for i, part := range parts {
-		if part == "" || strings.ContainsAny(part, "_+-") || strings.HasPrefix(part, "0b") || strings.HasPrefix(part, "0o") {
+		if part == "" || strings.ContainsAny(part, "_+-") || strings.HasPrefix(part, "0b") ||
+			strings.HasPrefix(part, "0o") {
 			return netip.Addr{}, false
 		}
 		n, err := strconv.ParseUint(part, 0, 32)

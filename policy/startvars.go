@@ -104,7 +104,11 @@ func (p *Policy) started(a term.Action) (path string, err error) {
 	}
 	path, err = p.program(a.Target.Local.Argv[0], a.Dir, true)
 	if path == "" && err == nil { // a builtin of shells, for which there is no file
-		return "", &denial{rule: p.programRule(), part: grammar.Shorten(a.Target.Local.Argv[0]), why: "there is no such program"}
+		return "", &denial{
+			rule: p.programRule(),
+			part: grammar.Shorten(a.Target.Local.Argv[0]),
+			why:  "there is no such program",
+		}
 	}
 	return path, err
 }

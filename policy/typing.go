@@ -84,7 +84,12 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 				instead: "type whole lines, with their ends",
 			}
 		}
-		c := closedLine{k: &p.commands, screen: true, variable: p.variables(a), d: grammar.Dialect{Class: farSide(ctx, a)}}
+		c := closedLine{
+			k:        &p.commands,
+			screen:   true,
+			variable: p.variables(a),
+			d:        grammar.Dialect{Class: farSide(ctx, a)},
+		}
 		judge = func(line string) error {
 			printed, err := c.rewritten(line)
 			if err == nil && line != printed {
@@ -127,4 +132,6 @@ var pasteBrackets = strings.NewReplacer("\x1b[200~", "", "\x1b[201~", "")
 const editing = "\t\x1b\x7f\x01\x02\x05\x06\x08\x0b\x0e\x0f\x10\x12\x13\x14\x15\x16\x17\x18\x19\x1f"
 
 // harmlessKeys neither edit a line nor recall another.
-var harmlessKeys = grammar.SetOf("enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break interrupt_process abort_output ayt eof")
+var harmlessKeys = grammar.SetOf(
+	"enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break interrupt_process abort_output ayt eof",
+)

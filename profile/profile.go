@@ -53,7 +53,11 @@ func Regexps(list []Pattern) []*regexp.Regexp {
 // values to which it points.
 func Get(name string) (Profile, bool) {
 	all := families()
-	i, ok := slices.BinarySearchFunc(all, name, func(f family, name string) int { return strings.Compare(f.name, name) })
+	i, ok := slices.BinarySearchFunc(
+		all,
+		name,
+		func(f family, name string) int { return strings.Compare(f.name, name) },
+	)
 	if !ok {
 		return Profile{}, false
 	}

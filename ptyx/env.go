@@ -77,7 +77,8 @@ func (h Host) inherits(name string) bool {
 	}
 	return slices.ContainsFunc(h.Inherit, func(pattern string) bool {
 		if start, any := strings.CutSuffix(pattern, "*"); any {
-			return strings.HasPrefix(name, start) && name != "TERM" // TERM must describe the program's terminal, not ours
+			// TERM must describe the program's terminal, not ours.
+			return strings.HasPrefix(name, start) && name != "TERM"
 		}
 		return name == pattern
 	})

@@ -163,7 +163,9 @@ func askBeforeFork() error {
 	)
 	runtime.KeepAlive(filter)
 	if errno != 0 {
-		return errors.New("a limit on processes is not supported by this system (seccomp: " + errno.Error() + "); leave it out")
+		return errors.New(
+			"a limit on processes is not supported by this system (seccomp: " + errno.Error() + "); leave it out",
+		)
 	}
 	err := unix.Sendmsg(shimSocket, []byte{0}, unix.UnixRights(int(listener)), nil, 0)
 	_ = unix.Close(int(listener))
@@ -209,8 +211,19 @@ func forkFilter() []unix.SockFilter {
 				block = append(block, jump(unix.BPF_JEQ, c.number, 0, 1),
 					give(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)))
 			case c.flagged:
-				block = append(block, jump(unix.BPF_JEQ, c.number, 0, 4), load(offsetFlags),
-					jump(unix.BPF_JSET, unix.CLONE_THREAD, 0, 1), give(unix.SECCOMP_RET_ALLOW), give(unix.SECCOMP_RET_USER_NOTIF))
+				block = append(
+					block,
+					jump(unix.BPF_JEQ, c.number, 0, 4),
+					load(offsetFlags),
+					jump(
+						unix.BPF_JSET,
+						unix.CLONE_THREAD,
+						0,
+						1,
+					),
+					give(unix.SECCOMP_RET_ALLOW),
+					give(unix.SECCOMP_RET_USER_NOTIF),
+				)
 			default:
 				block = append(block, jump(unix.BPF_JEQ, c.number, 0, 1), give(unix.SECCOMP_RET_USER_NOTIF))
 			}

@@ -113,7 +113,11 @@ func (t *Terminal) Signal(_ context.Context, name string) error {
 	case "KILL":
 		return windows.TerminateProcess(t.process, 137)
 	case "TERM", "HUP", "QUIT":
-		return &term.Error{Op: "signal", Kind: term.Unsupported, Msg: "Windows has no signal " + name + "; use INT or KILL"}
+		return &term.Error{
+			Op:   "signal",
+			Kind: term.Unsupported,
+			Msg:  "Windows has no signal " + name + "; use INT or KILL",
+		}
 	}
 	return unknownSignal(name)
 }

@@ -88,7 +88,8 @@ func (p *process) members() []member {
 	for _, pid := range some {
 		// Processes of this process's own session are skipped: another child may
 		// have the tag by mistake.
-		if sid, err := unix.Getsid(pid); err == nil && pid != self && (sid == p.pid || sid != own && tagged(pid, p.tag)) {
+		if sid, err := unix.Getsid(pid); err == nil && pid != self &&
+			(sid == p.pid || sid != own && tagged(pid, p.tag)) {
 			in[pid] = true
 		}
 	}

@@ -42,8 +42,11 @@ func (s Sandbox) Check() error {
 			return &term.Error{
 				Op:   "open",
 				Kind: term.IOError,
-				Msg: fmt.Sprintf("the sandbox for local programs names %s: %v; create it, or remove it from the sandbox",
-					path, reason(err)),
+				Msg: fmt.Sprintf(
+					"the sandbox for local programs names %s: %v; create it, or remove it from the sandbox",
+					path,
+					reason(err),
+				),
 			}
 		}
 		// Otherwise a program could replace path by a link, and so move the
@@ -54,7 +57,8 @@ func (s Sandbox) Check() error {
 					Op:   "open",
 					Kind: term.InvalidArgument,
 					Msg: fmt.Sprintf(
-						"the sandbox for local programs names %s, which is inside %s, where programs may write; remove it",
+						"the sandbox for local programs names %s, which is inside %s, where programs may write; "+
+							"remove it",
 						path,
 						folder,
 					),

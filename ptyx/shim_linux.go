@@ -52,7 +52,8 @@ func EnableLimits() {
 func limitsUnsupported(l term.Limits) (term.Field, string) {
 	switch {
 	case !limitsEnabled.Load():
-		return term.FieldLimits, "limits are not built into this program: its main function must call ptyx.EnableLimits; leave limits out"
+		return term.FieldLimits, "limits are not built into this program: " +
+			"its main function must call ptyx.EnableLimits; leave limits out"
 	case l.Processes != 0 && forkCalls == nil:
 		return term.FieldProcesses, "a limit on processes is not supported on this processor; leave it out"
 	}

@@ -78,7 +78,8 @@ func single(class, word string) string {
 // character in it separates, expands, completes or quotes.
 func Plain(word string) bool {
 	return word != "" && strings.IndexFunc(word, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_./:+-", r)
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+			!strings.ContainsRune("_./:+-", r)
 	}) < 0
 }
 
@@ -97,5 +98,6 @@ func Show(words []string) string {
 
 // special reports whether a shell might give the character a meaning.
 func special(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./:,+@%=", r)
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+		!strings.ContainsRune("_-./:,+@%=", r)
 }

@@ -129,7 +129,8 @@ func (s *Session) finish(st State, end End) {
 	l.end = end
 	from := l.state
 	l.settle()
-	_ = s.buf.Close()         // before the state says so: who sees the end of the session can read the end of its output
+	// Before the state says so: who sees the end of the session can read the end of its output.
+	_ = s.buf.Close()
 	if s.owner.ended != nil { // before it too: who sees the end may count on the place being free
 		s.owner.ended(s)
 	}

@@ -116,7 +116,8 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 	// The Gate judges a join as an open: a caller must not reach a host by another caller's session that it may not
 	// open itself.
 	err := m.checkOpen(d, r)
-	if a, b := d.Event.Actor, s.o.Opener; err == nil && r.OwnOnly && (a.Transport != b.Transport || a.Token != b.Token) {
+	if a, b := d.Event.Actor, s.o.Opener; err == nil && r.OwnOnly &&
+		(a.Transport != b.Transport || a.Token != b.Token) {
 		err = &term.Error{
 			Op:   "open",
 			Kind: term.Locked,
@@ -139,7 +140,8 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 //
 // A call that has joined it did not give up, so it opens another.
 func wasAbandoned(s *Session) bool {
-	return s.life.ctx.Err() != nil && errors.As(context.Cause(s.life.ctx), new(errClosedByCaller)) && s.link.Load() == nil
+	return s.life.ctx.Err() != nil && errors.As(context.Cause(s.life.ctx), new(errClosedByCaller)) &&
+		s.link.Load() == nil
 }
 
 // waitConsole waits for done, at most as long as the call may.

@@ -53,7 +53,7 @@ type ExecRequest struct {
 	NoMarker     bool          // do not ask for the exit code
 	MarkerPrefix string        // in place of the default marker; both or none
 	MarkerSuffix string        //
-	Idle         time.Duration // without marker: the silence that ends the wait; 0: 2 s, or none if Expect.Prompt is set
+	Idle         time.Duration // without marker: the silence that ends the wait; 0: 2 s, or none with Expect.Prompt
 
 	writtenFor Class // the shell that Command is written for; empty: as the caller gave it
 }
@@ -69,7 +69,7 @@ const (
 	DoneIdle       DoneReason = "idle_reached" // nothing came for a while: the command may or may not have ended
 	DoneEOF        DoneReason = "eof"          // the channel closed without such a report
 	DoneTimeout    DoneReason = "timeout"      // the command's deadline passed, or it was canceled
-	DoneRunning    DoneReason = "running"      // the call's time is over, the command goes on: continue with ExecResult.ID
+	DoneRunning    DoneReason = "running"      // the command goes on after the call: continue with ExecResult.ID
 )
 
 // An Output is a stream of a command, cut to a budget.

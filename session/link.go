@@ -48,7 +48,15 @@ func (l *link) describe(log *slog.Logger, session string) (about term.Descriptio
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			log.Error("panic in a transport's description", "session", session, "panic", fmt.Sprint(r), "stack", stack())
+			log.Error(
+				"panic in a transport's description",
+				"session",
+				session,
+				"panic",
+				fmt.Sprint(r),
+				"stack",
+				stack(),
+			)
 			about = l.about
 		}
 	}()

@@ -37,7 +37,12 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 			_, _ = s.buf.Write([]byte("\r\n"))
 			return a, nil
 		case <-p.cancel:
-			return "", &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "the question was declined with ctrl_c"}
+			return "", &term.Error{
+				Op:      "open",
+				Session: s.id,
+				Kind:    term.Canceled,
+				Msg:     "the question was declined with ctrl_c",
+			}
 		case <-timer.C:
 			if !s.life.withdraw(p) {
 				continue // an answer was accepted already, and is on its way
@@ -174,7 +179,11 @@ func (q *Question) Decline(ctx context.Context) error { return q.give(ctx, []byt
 // give gives data to the question, if that still waits. ETX (ctrl_c) alone declines.
 func (q *Question) give(ctx context.Context, data []byte) (err error) {
 	s, p := q.s, q.asked
-	d := s.auth.Begin(ctx, term.VerbAnswer, term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)})
+	d := s.auth.Begin(
+		ctx,
+		term.VerbAnswer,
+		term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)},
+	)
 	defer func() { d.End(err) }()
 	if term.ActorFrom(ctx).Operator { // a task with the lock may be waiting for the operator's answer
 		err = d.PermitUnlocked(ctx, term.Action{})

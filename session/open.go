@@ -27,17 +27,17 @@ type OpenRequest struct {
 	BufferLines int           // 0: the manager's
 	Device      string        // the console to open, or to share if it is open; empty: a normal session
 	IdleTimeout time.Duration // 0: the manager's
-	Life        time.Duration // close it after so long, whatever it does, and before the manager would; 0: no such limit
+	Life        time.Duration // close it after so long, if the manager would not before; 0: no such limit
 	Expect      Expect
 	LockTTL     time.Duration // >0: take the lock at once for the caller's task
-	OwnOnly     bool          // share an open console only if this caller (by Transport and Token of its Actor) opened it
+	OwnOnly     bool          // share an open console only if the same Transport and Token opened it
 	Wait        time.Duration // the longest this call waits; 0: until the session is open or asks something
 }
 
 // An OpenResult is a session that opens, or has opened.
 type OpenResult struct {
 	Session *Session
-	State   State        // Open; Authenticating with a Prompt; Connecting when Wait was over; Closed if it ended at once
+	State   State        // Open; Authenticating with a Prompt; Connecting after Wait; Closed if it ended
 	Prompt  *term.Prompt // the question that must be answered with Write, or nil
 	Lease   *Lease
 

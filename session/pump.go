@@ -88,7 +88,11 @@ func verdict(session string, t term.Transport, err error) (State, End) {
 	}
 	switch {
 	case exit.Known && exit.Signal != "":
-		return Closed, End{Code: EndKilled, Reason: "the program was ended by signal " + exit.Signal + limit, Exit: exit}
+		return Closed, End{
+			Code:   EndKilled,
+			Reason: "the program was ended by signal " + exit.Signal + limit,
+			Exit:   exit,
+		}
 	case exit.Known:
 		return Closed, End{
 			Code: EndExited, Reason: fmt.Sprintf("the program exited with status %d%s", exit.Code, limit), Exit: exit,

@@ -160,7 +160,9 @@ func (x *run) over() term.Event {
 	}
 	return term.Event{
 		Verb: term.VerbExecEnd, Actor: x.actor, Exec: x.id, Detail: string(x.lane), State: state,
-		Size: int(x.stdout.Buffer.Stat().End + x.stderr.Buffer.Stat().End), Exit: &x.exit, Duration: x.duration, Err: x.err,
+		Size: int(
+			x.stdout.Buffer.Stat().End + x.stderr.Buffer.Stat().End,
+		), Exit: &x.exit, Duration: x.duration, Err: x.err,
 	}
 }
 

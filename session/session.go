@@ -79,8 +79,10 @@ func newSession(o Options, by owner) *Session {
 	o = o.withDefaults()
 	s := &Session{
 		id: o.ID, o: o, created: time.Now(), owner: by,
-		life:    newLife(o.ID),
-		buf:     buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.managed.limits.memory}),
+		life: newLife(o.ID),
+		buf: buffer.New(
+			buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.managed.limits.memory},
+		),
 		screen:  &screen{pty: o.PTY},
 		prompts: prompt.NewHistory(),
 		input:   &access.InputLog{Keep: o.RecordTxEvents},

@@ -97,7 +97,8 @@ func (e *execs) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch 
 	if !errors.Is(err, term.LimitExceeded) || r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return res, err
 	}
-	if r.writtenFor != "" && s.shells.shellOf(ctx, "").Class != r.writtenFor { // another shell would read it differently
+	// Another shell would read it differently.
+	if r.writtenFor != "" && s.shells.shellOf(ctx, "").Class != r.writtenFor {
 		return res, err
 	}
 	typed, typedErr := s.execs.startTyped(ctx, r, epoch)

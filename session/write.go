@@ -215,7 +215,9 @@ func (out *writer) pasted(data []byte) (text []byte, warnings []string, err erro
 		}
 	}
 	if split {
-		warnings = []string{"the program has not asked for bracketed paste: the lines were typed one by one, each with enter"}
+		warnings = []string{
+			"the program has not asked for bracketed paste: the lines were typed one by one, each with enter",
+		}
 	}
 	return text, warnings, nil
 }

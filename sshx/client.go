@@ -141,7 +141,8 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 			w.limit,
 			step,
 		)
-		e.Reason, e.Advice = term.ReasonSlow, "check address and port, and raise Target.ConnectTimeout if it is only slow"
+		e.Reason, e.Advice = term.ReasonSlow, "check address and port, and raise Target.ConnectTimeout if it is "+
+			"only slow"
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}
 	}

@@ -40,14 +40,19 @@ func (sh *Shell) SendKey(ctx context.Context, name string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, mux.RequestLimit)
 	defer cancel()
-	ok, err := sh.ch.Request(ctx, "break", ssh.Marshal(struct{ Milliseconds uint32 }{uint32(breakLength.Milliseconds())}))
+	ok, err := sh.ch.Request(
+		ctx,
+		"break",
+		ssh.Marshal(struct{ Milliseconds uint32 }{uint32(breakLength.Milliseconds())}),
+	)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return refused(
 			fmt.Sprintf(
-				"%s refuses the key break (RFC 4335): the session is not on a serial line, or the server cannot pass a "+
+				"%s refuses the key break (RFC 4335): "+
+					"the session is not on a serial line, or the server cannot pass a "+
 					"break on; press ctrl_c to interrupt, or use the console server's own key for a break",
 				sh.c.own.Name,
 			),

@@ -137,7 +137,11 @@ func (p *pool) connectJumps(
 	for i, h := range hops {
 		l.hop(h.Host, h.Port, h.User)
 		before := via
-		j, err := p.use(w.ctx, shareKey(hops[:i+1]), func() (*mux.Link, error) { return p.login(w, before, h, l, asker) })
+		j, err := p.use(
+			w.ctx,
+			shareKey(hops[:i+1]),
+			func() (*mux.Link, error) { return p.login(w, before, h, l, asker) },
+		)
 		if err != nil {
 			return jumps, nil, err
 		}

@@ -125,7 +125,8 @@ func (c Config) withDefaults() (Config, error) {
 	total := 0
 	for _, v := range c.Env {
 		total += len(v.Name) + len(v.Value) + 2
-		if v.Name == "" || strings.ContainsRune(v.Name+v.Value, 0) || total > maxEnviron/2 { // escapes may double the size
+		// Escapes may double the size.
+		if v.Name == "" || strings.ContainsRune(v.Name+v.Value, 0) || total > maxEnviron/2 {
 			return c, invalid(
 				term.FieldEnv,
 				"the environment for the server must have names, no NUL bytes, and at most %d bytes in all",

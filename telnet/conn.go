@@ -201,7 +201,8 @@ func (c *Conn) spawn(f func()) {
 					&term.Error{
 						Kind: term.Internal,
 						Err:  fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
-						Msg:  "a fault in ptyctl ended this connection; open a new session, and report the device's last output",
+						Msg: "a fault in ptyctl ended this connection; " +
+							"open a new session, and report the device's last output",
 					},
 				)
 				_ = c.nc.Close()

@@ -243,7 +243,8 @@ func (c *Conn) Break(ctx context.Context) error {
 	answering, cancel := context.WithTimeout(ctx, breakTime)
 	defer cancel()
 	// A server may start the break without an answer.
-	if _, err := c.request(answering, comSetControl, comControlBreakOn); err != nil && !errors.Is(err, term.ExecTimeout) {
+	if _, err := c.request(answering, comSetControl, comControlBreakOn); err != nil &&
+		!errors.Is(err, term.ExecTimeout) {
 		c.breakOff()
 		return err
 	}

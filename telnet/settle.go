@@ -30,7 +30,8 @@ func (c *Conn) Settle(ctx context.Context) error {
 			return c.Lost()
 		}
 		c.mu.Lock()
-		settled, commands, some := c.e.settled(), c.e.negotiated, c.e.negotiated > 0 || c.e.dec.total > 0 || len(c.ahead) > 0
+		settled, commands, some := c.e.settled(), c.e.negotiated, c.e.negotiated > 0 || c.e.dec.total > 0 ||
+			len(c.ahead) > 0
 		c.mu.Unlock()
 		if settled || c.config.Mode == ModeRaw || len(c.ahead) >= settleAhead {
 			return nil

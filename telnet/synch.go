@@ -37,7 +37,12 @@ func (c *Conn) Synch() error {
 		return &term.Error{Op: "synch", Kind: term.IOError, Err: err}
 	}
 	if err := urgent.Send(tcp, []byte{cmdIAC, cmdDM}); err != nil {
-		return &term.Error{Op: "synch", Kind: term.Unsupported, Err: err, Msg: "urgent data cannot be sent: " + err.Error()}
+		return &term.Error{
+			Op:   "synch",
+			Kind: term.Unsupported,
+			Err:  err,
+			Msg:  "urgent data cannot be sent: " + err.Error(),
+		}
 	}
 	return nil
 }

@@ -76,7 +76,8 @@ func (d Dialer) forTarget(t term.Target) (_ Dialer, warnings []string, err error
 		if d.SendUser {
 			c.Env = append(slices.Clone(c.Env), term.EnvVar{Name: "USER", Value: t.User})
 		} else {
-			warnings = append(warnings, "the user name was not sent: Telnet has no login of its own; answer the server's prompt")
+			warnings = append(warnings, "the user name was not sent: Telnet has no login of its own; "+
+				"answer the server's prompt")
 		}
 	}
 	want := t.Telnet.TLS

@@ -92,7 +92,8 @@ func (t *TLS) client(ctx context.Context, nc net.Conn, host string) (*tls.Conn, 
 			Msg: fmt.Sprintf(
 				"the certificate of %s cannot be verified: %v (its fingerprint is %s)", host, unverified.Err, offered,
 			),
-			Advice: "verify its fingerprint by another way and set TLSOptions.Pin, or set TLSOptions.ServerName to its name",
+			Advice: "verify its fingerprint by another way and set TLSOptions.Pin, or set TLSOptions.ServerName " +
+				"to its name",
 		}
 		e.Facts = term.Facts{term.HostKeyFailure{Fingerprint: offered}}
 		return nil, e

@@ -88,7 +88,7 @@ type Action struct {
 	Target    *Target  // open
 	Plan      *Plan    // open: the Dialer's plan; nil in the first question, before there is one
 	Command   string   // exec; open of a local session: its program and arguments, quoted for a shell
-	Argv      []string // the words of the command, if the caller passed words; Command is then only for people and records
+	Argv      []string // the words of the command, if the caller passed any; Command is then for people only
 	Dir       string   // exec, and open of a local session: working directory; empty: the far side's default
 	Env       []EnvVar // exec, and open of a local session
 	Input     int      // exec: number of bytes on its standard input

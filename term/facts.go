@@ -17,7 +17,10 @@ type Facts []Fact
 // With returns a copy of f with one more fact, which replaces that of the same type. The copy
 // matters because several callers may share one error.
 func (f Facts) With(fact Fact) Facts {
-	out := slices.DeleteFunc(slices.Clone(f), func(old Fact) bool { return reflect.TypeOf(old) == reflect.TypeOf(fact) })
+	out := slices.DeleteFunc(
+		slices.Clone(f),
+		func(old Fact) bool { return reflect.TypeOf(old) == reflect.TypeOf(fact) },
+	)
 	return append(out, fact)
 }
 

@@ -57,7 +57,8 @@ func invisible(r rune) bool {
 	case r <= 0x200d: // ZWSP, ZWNJ, ZWJ
 		return true
 	case r < 0xfe00:
-		return 0x2060 <= r && r <= 0x206f || r == 0x3164 // word joiner, invisible operators, deprecated format characters
+		// Word joiner, invisible operators, deprecated format characters.
+		return 0x2060 <= r && r <= 0x206f || r == 0x3164
 	case r <= 0xfe0d: // variation selectors 1-14
 		return true
 	case r == 0xfeff, 0xfff9 <= r && r <= 0xfffb: // BOM, interlinear annotation

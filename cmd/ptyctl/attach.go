@@ -21,8 +21,9 @@ func attachCommand() *cli.Command {
 		Flags: append(
 			reachFlags(),
 			&cli.BoolFlag{
-				Name:  "take",
-				Usage: "take the terminal from the agent and type into it, until ctrl-] gives it back (control_mode readwrite)",
+				Name: "take",
+				Usage: "take the terminal from the agent and type into it, until ctrl-] gives it back " +
+					"(control_mode readwrite)",
 			},
 			&cli.BoolFlag{Name: "raw", Usage: "show the bytes as they are: they may do anything to your terminal"},
 			&cli.BoolFlag{

@@ -15,7 +15,8 @@ func auditCommand() *cli.Command {
 	return group(&cli.Command{
 		Name: "audit", Usage: "look at audit logs",
 		Subcommands: []*cli.Command{{
-			Name: "verify", Usage: "check that nothing in an audit log was changed or removed; give the rotated files too",
+			Name: "verify", Usage: "check that nothing in an audit log was changed or removed; " +
+				"give the rotated files too",
 			ArgsUsage: "FILE...",
 			Flags: []cli.Flag{
 				&cli.StringFlag{

@@ -19,7 +19,8 @@ func bridgeCommand() *cli.Command {
 	return group(&cli.Command{
 		Name: "bridge", Usage: "show a session in another program",
 		Subcommands: []*cli.Command{{
-			Name: "tmux", Usage: "show a session in a tmux window that anybody of yours may look at, for as long as it lasts",
+			Name: "tmux", Usage: "show a session in a tmux window that anybody of yours may look at, for as " +
+				"long as it lasts",
 			ArgsUsage: "ID",
 			Flags: append(
 				reachFlags(),

@@ -21,8 +21,9 @@ const maxCall = 8 << 20
 
 func callCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "call",
-		Usage:     "call a tool of a running ptyctl as an agent does, and print its result; status 1 if the call failed",
+		Name: "call",
+		Usage: "call a tool of a running ptyctl as an agent does, and print its result; " +
+			"status 1 if the call failed",
 		ArgsUsage: "TOOL JSON",
 		Description: "JSON is the tool's arguments, or - to read them from stdin: stdin is in no list of processes.\n" +
 			"ptyctl call ptyctl_session '{\"action\":\"list\"}'",

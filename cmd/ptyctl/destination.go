@@ -41,7 +41,9 @@ func destination(c *cli.Context, text string) (term.Target, error) {
 	}
 	t.Host = strings.TrimSuffix(strings.TrimPrefix(t.Host, "["), "]")
 	if t.Host == "" {
-		return t, usageError{fmt.Errorf("%q names no host; give [USER@]HOST[:PORT], or an alias of your ssh_config", text)}
+		return t, usageError{
+			fmt.Errorf("%q names no host; give [USER@]HOST[:PORT], or an alias of your ssh_config", text),
+		}
 	}
 	return t, nil
 }

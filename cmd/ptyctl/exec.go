@@ -23,7 +23,10 @@ func execCommand() *cli.Command {
 		ArgsUsage: "[USER@]HOST[:PORT] -- COMMAND...",
 		Flags: append(
 			hostFlags(),
-			&cli.StringFlag{Name: "lane", Usage: "channel (beside a terminal) or terminal (typed into one); default auto"},
+			&cli.StringFlag{
+				Name:  "lane",
+				Usage: "channel (beside a terminal) or terminal (typed into one); default auto",
+			},
 			&cli.DurationFlag{
 				Name:  "timeout",
 				Usage: "stop the command after this `TIME`, such as 90s; default as configured for calls that ask for the longest",
@@ -124,7 +127,11 @@ func hostAndCommand(c *cli.Context) (host string, command []string, err error) {
 	}
 	if len(args) < 2 {
 		return "", nil, usageError{
-			fmt.Errorf("exec needs a host and a command; call it as %s [flags] %s", c.Command.HelpName, c.Command.ArgsUsage),
+			fmt.Errorf(
+				"exec needs a host and a command; call it as %s [flags] %s",
+				c.Command.HelpName,
+				c.Command.ArgsUsage,
+			),
 		}
 	}
 	return args[0], args[1:], nil

@@ -52,7 +52,10 @@ func hostFlags() []cli.Flag {
 		&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "ssh or telnet"},
 		&cli.IntFlag{Name: "p", Aliases: []string{"port"}, Usage: "the host's `PORT`"},
 		&cli.StringFlag{Name: "J", Usage: "jump hosts, as ssh -J"},
-		&cli.StringFlag{Name: "host-key", Usage: "the host key `POLICY`: strict, ask, accept_new; default as configured"},
+		&cli.StringFlag{
+			Name:  "host-key",
+			Usage: "the host key `POLICY`: strict, ask, accept_new; default as configured",
+		},
 		&cli.StringFlag{Name: "profile", Usage: "the device `FAMILY`; ptyctl profiles lists them"},
 	}
 }

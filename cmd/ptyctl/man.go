@@ -42,10 +42,13 @@ func manual(app *cli.App) string {
 	m.macro("SH", "DESCRIPTION")
 	m.text(
 		"ptyctl is an MCP server that gives AI agents terminals over SSH and Telnet. " +
-			"An MCP client starts it as ptyctl mcp. The other commands are for the person who runs it: they watch sessions, step in, " +
+			"An MCP client starts it as ptyctl mcp. The other commands are for the person who runs it: " +
+			"they watch sessions, step in, " +
 			"show how hosts are reached, and say what is wrong.",
 	)
-	m.text("No ssh or telnet program is started. ssh_config(5), known_hosts and the agent are used as ssh(1) uses them.")
+	m.text(
+		"No ssh or telnet program is started. ssh_config(5), known_hosts and the agent are used as ssh(1) uses them.",
+	)
 	m.macro("SH", "COMMANDS")
 	for _, c := range leaves(app.Commands, "ptyctl") {
 		m.macro("SS", c.name)

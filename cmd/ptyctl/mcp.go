@@ -43,7 +43,8 @@ func runMCP(c *cli.Context) error {
 	}
 	if unprotected != nil {
 		log.Warn(
-			"other programs of this user may read secrets of this process: its protection has failed; see ptyctl doctor",
+			"other programs of this user may read secrets of this process: its protection has failed; "+
+				"see ptyctl doctor",
 			"err",
 			unprotected.Error(),
 		)

@@ -20,16 +20,28 @@ func policyCommand() *cli.Command {
 		Name: "policy", Usage: "look at the operator's rules, and ask them",
 		Subcommands: []*cli.Command{
 			{
-				Name: "check", Usage: "say whether a caller may run a command, and which rule says so; the status is 1 if not",
+				Name: "check", Usage: "say whether a caller may run a command, and which rule says so; " +
+					"the status is 1 if not",
 				ArgsUsage:    "-- COMMAND [ARGUMENT...]   (one argument is a line for a shell, more are words)",
 				OnUsageError: wrongFlag, HideHelpCommand: true,
 				Flags: []cli.Flag{
 					configFlag(),
-					&cli.StringFlag{Name: "host", Usage: "the `HOST` to run it on, as a caller names it; that is asked, too"},
+					&cli.StringFlag{
+						Name:  "host",
+						Usage: "the `HOST` to run it on, as a caller names it; that is asked, too",
+					},
 					&cli.StringFlag{Name: "user", Aliases: []string{"l"}, Usage: "log in as `NAME`"},
 					&cli.IntFlag{Name: "port", Aliases: []string{"p"}, Usage: "connect to `PORT`"},
-					&cli.StringFlag{Name: "jump", Aliases: []string{"J"}, Usage: "go through `HOSTS`, as the -J of ssh(1)"},
-					&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "the `PROTOCOL` of the session: ssh, telnet or local"},
+					&cli.StringFlag{
+						Name:    "jump",
+						Aliases: []string{"J"},
+						Usage:   "go through `HOSTS`, as the -J of ssh(1)",
+					},
+					&cli.StringFlag{
+						Name:  "protocol",
+						Value: "ssh",
+						Usage: "the `PROTOCOL` of the session: ssh, telnet or local",
+					},
 					&cli.StringFlag{Name: "cwd", Usage: "the working `FOLDER`"},
 					&cli.StringFlag{
 						Name:  "class",
@@ -78,7 +90,9 @@ var errDenied = errors.New("denied")
 
 func checkPolicy(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return usageError{errors.New("policy check needs a command, such as: ptyctl policy check -- systemctl restart nginx")}
+		return usageError{
+			errors.New("policy check needs a command, such as: ptyctl policy check -- systemctl restart nginx"),
+		}
 	}
 	q := policycheck.Query{
 		Protocol: c.String("protocol"), Host: c.String("host"), User: c.String("user"), Port: c.Int("port"),

@@ -16,7 +16,9 @@ func profilesCommand() *cli.Command {
 	return &cli.Command{
 		Name: "profiles", Usage: "list the device families that --profile and expect.profile know, or show one",
 		ArgsUsage: "[NAME]",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON: everything about all of them, or about one"}},
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print JSON: everything about all of them, or about one"},
+		},
 		Action: func(c *cli.Context) error {
 			names, err := arguments(c, 0, 1)
 			if err != nil {
@@ -29,7 +31,11 @@ func profilesCommand() *cli.Command {
 			p, ok := profile.Get(name)
 			if !ok {
 				return usageError{
-					fmt.Errorf("there is no profile %q; the profiles are %s", name, strings.Join(profile.Names(), ", ")),
+					fmt.Errorf(
+						"there is no profile %q; the profiles are %s",
+						name,
+						strings.Join(profile.Names(), ", "),
+					),
 				}
 			}
 			if c.Bool("json") {

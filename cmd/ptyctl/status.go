@@ -13,8 +13,9 @@ import (
 
 func statusCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "status",
-		Usage:     "count the sessions of each running ptyctl and show its metrics, or all that is known about one session",
+		Name: "status",
+		Usage: "count the sessions of each running ptyctl and show its metrics, or all that is known about " +
+			"one session",
 		ArgsUsage: "[ID]",
 		Flags: append(reachFlags(),
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},

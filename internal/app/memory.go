@@ -38,7 +38,8 @@ func newMemoryBudget() *memoryBudget {
 // Observe implements term.Observer.
 func (b *memoryBudget) Observe(e term.Event) {
 	buffered := b.sessions.Buffered()
-	if change := buffered - b.buffered.Load(); e.Verb == term.VerbOutput && -memoryStep < change && change < memoryStep {
+	if change := buffered - b.buffered.Load(); e.Verb == term.VerbOutput && -memoryStep < change &&
+		change < memoryStep {
 		return
 	}
 	b.buffered.Store(buffered)

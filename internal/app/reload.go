@@ -76,7 +76,8 @@ func (r *reloader) reload() {
 			r.log.Info("a key was changed", "key", c.Key, "from", c.Old, "to", c.New)
 		} else {
 			later++
-			r.log.Warn("a key was changed that counts only after a restart", "key", c.Key, "in_force", c.Old, "then", c.New)
+			r.log.Warn("a key was changed that counts only after a "+
+				"restart", "key", c.Key, "in_force", c.Old, "then", c.New)
 		}
 	}
 	r.cfg = cfg

@@ -18,7 +18,10 @@ import (
 // name.
 func telnetDialer(cfg config.Config, network *sshx.Network) (term.Dialer, error) {
 	d := telnet.Dialer{
-		Config:         telnet.Config{Enter: telnet.Enter(cfg.Telnet.Enter), Binary: telnet.BinaryPolicy(cfg.Telnet.Binary)},
+		Config: telnet.Config{
+			Enter:  telnet.Enter(cfg.Telnet.Enter),
+			Binary: telnet.BinaryPolicy(cfg.Telnet.Binary),
+		},
 		ConnectTimeout: cfg.Session.ConnectTimeout,
 		SendUser:       cfg.Telnet.SendUsername,
 	}

@@ -68,7 +68,13 @@ func (a *Attachment) take(ctx context.Context) (previous string, err error) {
 	err = a.Client.Call(
 		ctx,
 		client.ToolSession,
-		client.SessionCall{Action: "lock", SessionID: a.ID, TaskID: task, LockTTL: leaseTime.Milliseconds(), TakeOver: true},
+		client.SessionCall{
+			Action:    "lock",
+			SessionID: a.ID,
+			TaskID:    task,
+			LockTTL:   leaseTime.Milliseconds(),
+			TakeOver:  true,
+		},
 		&out,
 	)
 	if err != nil {
@@ -94,7 +100,11 @@ func mayType(r *client.StatusResult) error {
 	if strings.HasPrefix(rule, "policy.typing ") {
 		remedy = `set policy.typing = "allow"`
 	}
-	return fmt.Errorf("typing is denied by %s: watch without --take, or have the operator %s", tty.Printable(rule), remedy)
+	return fmt.Errorf(
+		"typing is denied by %s: watch without --take, or have the operator %s",
+		tty.Printable(rule),
+		remedy,
+	)
 }
 
 // ReadOnlyHint says how to step in where only watching is allowed. It returns other errors as they are.

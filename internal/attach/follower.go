@@ -58,14 +58,21 @@ func (f *follower) read(ctx context.Context, wait int64, most int) (piece, error
 	err := f.Client.Call(
 		ctx,
 		client.ToolIO,
-		client.IOCall{Action: "read", SessionID: f.ID, Cursor: f.cursor, Encoding: "base64", Timeout: &wait, MaxBytes: most},
+		client.IOCall{
+			Action:    "read",
+			SessionID: f.ID,
+			Cursor:    f.cursor,
+			Encoding:  "base64",
+			Timeout:   &wait,
+			MaxBytes:  most,
+		},
 		&out,
 	)
 	if err != nil {
 		switch {
 		case client.IsCode(err, "NOT_FOUND"): // it has ended, and is forgotten by now
 			return piece{ended: true}, nil
-		case client.IsCode(err, "LIMIT_EXCEEDED") && client.Pause(ctx, busyWait): // too many read at once; there is no hurry
+		case client.IsCode(err, "LIMIT_EXCEEDED") && client.Pause(ctx, busyWait): // too many read at once
 			return piece{}, nil
 		}
 		return piece{}, lost(ctx, err)
@@ -106,7 +113,8 @@ func (f *follower) fill(ctx context.Context, most int64) (piece, error) {
 			all = piece{start: all.start + int64(len(all.data)) + p.dropped}
 		}
 		all.data, all.ended = append(all.data, p.data...), p.ended
-		if pos, err := strconv.ParseInt(f.cursor, 10, 64); err != nil || p.ended || len(p.data) == 0 || pos >= at.BufferEnd {
+		if pos, err := strconv.ParseInt(f.cursor, 10, 64); err != nil || p.ended || len(p.data) == 0 ||
+			pos >= at.BufferEnd {
 			return all, err
 		}
 	}

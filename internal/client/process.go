@@ -67,8 +67,10 @@ func Connect(ctx context.Context, o Options) (found Processes, unreached, err er
 	case unreached != nil:
 		return nil, nil, unreached
 	}
-	return nil, nil, errors.New("no ptyctl of yours is running with a control socket; one is started by an MCP client, " +
-		"or by ptyctl mcp (control_mode disabled turns its socket off)")
+	return nil, nil, errors.New(
+		"no ptyctl of yours is running with a control socket; one is started by an MCP client, " +
+			"or by ptyctl mcp (control_mode disabled turns its socket off)",
+	)
 }
 
 // Dial connects to the process at one socket.

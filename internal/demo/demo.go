@@ -70,7 +70,17 @@ func startSelf(ctx context.Context, dir, version string) (*client.Client, error)
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		return nil, err
 	}
-	c, err := client.NewStdioMCPClient(self, nil, "mcp", "--transport", "stdio", "--config", empty, "--log-level", "warn")
+	c, err := client.NewStdioMCPClient(
+		self,
+		nil,
+		"mcp",
+		"--transport",
+		"stdio",
+		"--config",
+		empty,
+		"--log-level",
+		"warn",
+	)
 	if err != nil {
 		return nil, fmt.Errorf("demo: %s did not start: %w", self, err)
 	}

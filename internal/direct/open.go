@@ -83,7 +83,8 @@ func Open(
 	}
 	a := &attach.Attachment{Client: on, ID: out.SessionID}
 	err := a.Login(ctx, person)
-	if ended, ok := errors.AsType[*attach.EndedError](err); ok { // the person has asked for a host, and knows no session
+	// The person has asked for a host, and knows no session.
+	if ended, ok := errors.AsType[*attach.EndedError](err); ok {
 		err = errors.New(strings.TrimPrefix(ended.Reason, "open: "))
 	}
 	return a, err

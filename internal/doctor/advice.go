@@ -186,9 +186,13 @@ func certificateAdvice(d term.ConnectFailure, at term.Hop, ids []sshx.Identity, 
 	if i := slices.IndexFunc(certs, func(id sshx.Identity) bool {
 		return usable(id) && offered(id) && names(id.Certificate, at.User)
 	}); i >= 0 {
-		return fmt.Sprintf("the server refuses the certificate of %s: ask its operator whether it trusts the authority "+
-			"with the key %s (TrustedUserCAKeys), and lets its principals in as %q",
-			certs[i].From, certs[i].Certificate.Authority, at.User)
+		return fmt.Sprintf(
+			"the server refuses the certificate of %s: ask its operator whether it trusts the authority "+
+				"with the key %s (TrustedUserCAKeys), and lets its principals in as %q",
+			certs[i].From,
+			certs[i].Certificate.Authority,
+			at.User,
+		)
 	}
 	if i := slices.IndexFunc(certs, func(id sshx.Identity) bool { return usable(id) && offered(id) }); i >= 0 {
 		c := certs[i].Certificate

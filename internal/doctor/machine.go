@@ -140,7 +140,14 @@ func (r *Report) knownHosts(files []string) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			r.add(Finding{Status: failing, Check: "known_hosts", Text: err.Error(), Do: "make " + name + " readable for you"})
+			r.add(
+				Finding{
+					Status: failing,
+					Check:  "known_hosts",
+					Text:   err.Error(),
+					Do:     "make " + name + " readable for you",
+				},
+			)
 		case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
 			r.add(
 				Finding{

@@ -35,7 +35,10 @@ func openLogFile(path string, max int64, keep int) (*logFile, error) {
 	}
 	// The file may have another name than stdout. A device such as /dev/null may be both.
 	if stdout, err := os.Stdout.Stat(); err == nil && os.SameFile(info, stdout) && info.Mode()&fs.ModeCharDevice == 0 {
-		return nil, errors.Join(fmt.Errorf("%s is this process's stdout, which carries the MCP messages", path), l.f.Close())
+		return nil, errors.Join(
+			fmt.Errorf("%s is this process's stdout, which carries the MCP messages", path),
+			l.f.Close(),
+		)
 	}
 	return l, nil
 }

@@ -81,7 +81,8 @@ func parseExpectation(text string) (Expectation, error) {
 			return e, fmt.Errorf("%q is no flag; write the command behind --", words[i])
 		case to == nil:
 			return e, fmt.Errorf(
-				"there is no flag %s; the flags are --host, --user, --port, --jump, --protocol, --cwd, --class, --argv and --type",
+				"there is no flag %s; the flags are --host, --user, --port, --jump, --protocol, --cwd, --class, "+
+					"--argv and --type",
 				name,
 			)
 		case !given && i+1 < len(words):

@@ -43,7 +43,8 @@ func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
 			_ = errors.Join(<-got, f.Close()) // closing releases the lock, if any
 		}()
 		return nil, fmt.Errorf(
-			"%s was locked for %v: a process that uses it seems to be stopped; end or continue it (fuser or lsof names it)",
+			"%s was locked for %v: a process that uses it seems to be stopped; "+
+				"end or continue it (fuser or lsof names it)",
 			f.Name(),
 			limit,
 		)

@@ -29,7 +29,7 @@ type Config struct {
 	AuthorizedKeys      []ssh.PublicKey   // for every user
 	KeyboardInteractive func(user string, challenge ssh.KeyboardInteractiveChallenge) error
 
-	RequireAll   bool // all of publickey, password, keyboard-interactive that are set, in this order, by partial success
+	RequireAll   bool // all methods that are set: publickey, password, keyboard-interactive
 	MaxAuthTries int  // failures before the server disconnects; 0: 6, negative: no limit
 
 	// Handler runs each shell and command. Nil means a process on this machine, with the

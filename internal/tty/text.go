@@ -31,7 +31,8 @@ func CommandLine(words []string) string {
 }
 
 func needsQuotes(r rune) bool {
-	return !strings.ContainsRune("-_./:=@,%+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	return !strings.ContainsRune("-_./:=@,%+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') &&
+		(r < 'a' || r > 'z')
 }
 
 // Count shows a number of things: "1 key", "2 keys".

@@ -121,7 +121,8 @@ func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationP
 	}
 	text := strings.ReplaceAll(wanted.Text, "\r", "\n") // how a line is entered
 	shown := text + wanted.Dir + wanted.Env
-	if utf8.RuneCountInString(shown) > maxShown || plain(shown) != shown || strings.Count(shown, "\n") > maxConsentLines ||
+	if utf8.RuneCountInString(shown) > maxShown || plain(shown) != shown ||
+		strings.Count(shown, "\n") > maxConsentLines ||
 		strings.Contains(wanted.Dir, "\n") {
 		return mcp.ElicitationParams{}, false
 	}

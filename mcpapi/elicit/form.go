@@ -71,7 +71,13 @@ func (q *Questions) pageForm(ctx context.Context, a *session.Question, asURL boo
 	}
 	address, err := q.Pages.open(ctx, a)
 	if err != nil {
-		q.Log.Warn("no page for the question of a login; it is left to the caller", "session", a.Session().ID(), "error", err)
+		q.Log.Warn(
+			"no page for the question of a login; it is left to the caller",
+			"session",
+			a.Session().ID(),
+			"error",
+			err,
+		)
 		return mcp.ElicitationParams{}, false
 	}
 	return mcp.ElicitationParams{
@@ -98,7 +104,8 @@ const maxShown = 2000
 func plain(text string) string {
 	n := 0
 	return strings.Map(func(r rune) rune {
-		if n++; n > maxShown || r != '\n' && !unicode.IsPrint(r) { // IsPrint leaves out format characters: bidi, zero width
+		// IsPrint leaves out format characters: bidi, zero width.
+		if n++; n > maxShown || r != '\n' && !unicode.IsPrint(r) {
 			return -1
 		}
 		return r

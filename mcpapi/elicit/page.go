@@ -68,7 +68,13 @@ func (p *Pages) open(ctx context.Context, a *session.Question) (address string, 
 	actor := term.ActorFrom(ctx)
 	// The audit log tells the person at the page from the client that asked for it.
 	actor.Transport = "page"
-	g := &page{asking: a, actor: actor, host: l.Addr().String(), path: "/" + rand.Text() + rand.Text(), form: rand.Text()}
+	g := &page{
+		asking: a,
+		actor:  actor,
+		host:   l.Addr().String(),
+		path:   "/" + rand.Text() + rand.Text(),
+		form:   rand.Text(),
+	}
 	srv := &http.Server{
 		Handler:     http.NewCrossOriginProtection().Handler(g),
 		ReadTimeout: pageTimeout, WriteTimeout: pageTimeout, MaxHeaderBytes: pageHeaders,
@@ -144,7 +150,10 @@ func (g *page) take(w http.ResponseWriter, r *http.Request) {
 		g.show(
 			w,
 			http.StatusForbidden,
-			pageData{Heading: "Not accepted", Text: "This did not come from the page itself. Open the page's address again."},
+			pageData{
+				Heading: "Not accepted",
+				Text:    "This did not come from the page itself. Open the page's address again.",
+			},
 		)
 		return
 	}
@@ -157,7 +166,11 @@ func (g *page) take(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, term.Busy):
-		g.show(w, http.StatusConflict, pageData{Heading: "Too late", Text: "Another person has answered this question."})
+		g.show(
+			w,
+			http.StatusConflict,
+			pageData{Heading: "Too late", Text: "Another person has answered this question."},
+		)
 	case err != nil:
 		g.show(w, http.StatusConflict, pageData{Heading: "Not accepted", Text: err.Error()})
 	default:

@@ -49,7 +49,10 @@ func (h *Handler) answerCall(ctx context.Context, w *answer, s clientSession, id
 	if err != nil {
 		h.o.Logger.Error("an answer cannot be written as JSON", "error", err)
 		w.refuse(
-			refuse(http.StatusInternalServerError, "the answer cannot be written as JSON; the server's log has the details"),
+			refuse(
+				http.StatusInternalServerError,
+				"the answer cannot be written as JSON; the server's log has the details",
+			),
 		)
 		return
 	}

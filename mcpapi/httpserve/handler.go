@@ -170,7 +170,11 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	t, err := h.tokens.of(r)
 	if err != nil {
 		h.tell.Do(func() {
-			h.o.Logger.Warn("request refused: no valid token; further refusals are not logged for a while", "from", r.RemoteAddr)
+			h.o.Logger.Warn(
+				"request refused: no valid token; further refusals are not logged for a while",
+				"from",
+				r.RemoteAddr,
+			)
 		})
 		return err
 	}

@@ -69,7 +69,12 @@ func (s *mcpSessions) excess(token string) *mcpSession {
 // makeRoom ends sessions of a token until it may begin another one.
 func (h *Handler) makeRoom(ctx context.Context, token string) {
 	for m := h.sessions.excess(token); m != nil; m = h.sessions.excess(token) {
-		r, err := http.NewRequestWithContext(context.WithValue(ctx, tokenKey{}, token), http.MethodDelete, Path, http.NoBody)
+		r, err := http.NewRequestWithContext(
+			context.WithValue(ctx, tokenKey{}, token),
+			http.MethodDelete,
+			Path,
+			http.NoBody,
+		)
 		if err != nil {
 			return // never: the method and the path are constants
 		}

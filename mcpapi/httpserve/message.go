@@ -157,7 +157,10 @@ func (e *envelope) hasID() bool { return e.id != nil }
 // read reads the body of r into memory and gives r a copy for mcp-go.
 func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	if kind := r.Header.Get("Content-Type"); kind != jsonType && !isJSON(kind) {
-		return e, refuse(http.StatusUnsupportedMediaType, "send a JSON-RPC message, with the header Content-Type: "+jsonType)
+		return e, refuse(
+			http.StatusUnsupportedMediaType,
+			"send a JSON-RPC message, with the header Content-Type: "+jsonType,
+		)
 	}
 	tooLarge := refuse(http.StatusRequestEntityTooLarge, "message too large: at most "+
 		strconv.FormatInt(h.o.MaxBody, 10)+" bytes are allowed (limits.max_message_bytes); send less in one message")

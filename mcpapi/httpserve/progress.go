@@ -57,7 +57,14 @@ func (h *Handler) follow(ctx context.Context, c called) context.Context {
 // fit, and calls this method for each one.
 func (c *callSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
 	c.begin.Do(func() {
-		c.queue, c.flushes, c.done = make(chan mcp.JSONRPCNotification, 16), make(chan chan struct{}), make(chan struct{})
+		c.queue, c.flushes, c.done = make(
+			chan mcp.JSONRPCNotification,
+			16,
+		), make(
+			chan chan struct{},
+		), make(
+			chan struct{},
+		)
 		c.running.Go(c.write)
 		c.w.call.Store(c)
 	})

@@ -55,7 +55,10 @@ func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
 	case err := <-failed:
 		h.Close()
 		h.endCalls(errShutdown)
-		return errors.Join(fmt.Errorf("accept connections on %s: %w; start the server again", ln.Addr(), err), srv.Close())
+		return errors.Join(
+			fmt.Errorf("accept connections on %s: %w; start the server again", ln.Addr(), err),
+			srv.Close(),
+		)
 	case <-ctx.Done():
 	}
 	h.Close()

@@ -76,7 +76,12 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 	for _, m := range given {
 		// The action is read before everything else, because it decides which of the other arguments exist.
 		if m.Name == "action" && json.Unmarshal(m.Value, &name) != nil {
-			return Action{}, c.Invalid("action", t.actionNames(), "action must be a string: one of %s", oneOf(t.actionNames()))
+			return Action{}, c.Invalid(
+				"action",
+				t.actionNames(),
+				"action must be a string: one of %s",
+				oneOf(t.actionNames()),
+			)
 		}
 	}
 	if a, ok := t.Action(name); ok {
@@ -84,7 +89,12 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 	}
 	// Missing and wrong are two errors: a model repairs them in different ways.
 	if name == "" {
-		return Action{}, c.Invalid("action", t.actionNames(), "action is missing; use one of %s", oneOf(t.actionNames()))
+		return Action{}, c.Invalid(
+			"action",
+			t.actionNames(),
+			"action is missing; use one of %s",
+			oneOf(t.actionNames()),
+		)
 	}
 	return Action{}, c.Invalid(
 		"action",
@@ -323,7 +333,14 @@ func (c *Checker) strings(path string, raw json.RawMessage) ([]string, error) {
 	list := make([]string, len(items))
 	for i, item := range items {
 		if item[0] != '"' {
-			return nil, c.Invalid(fmt.Sprintf("%s[%d]", path, i), nil, "%s[%d] must be a string, not %s", path, i, typeOf(item))
+			return nil, c.Invalid(
+				fmt.Sprintf("%s[%d]", path, i),
+				nil,
+				"%s[%d] must be a string, not %s",
+				path,
+				i,
+				typeOf(item),
+			)
 		}
 		list[i] = jsonrpc.Unquoted(item)
 	}

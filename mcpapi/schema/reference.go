@@ -14,7 +14,14 @@ func Markdown(tools []*Tool) string {
 				about = t.About
 			}
 			needs, takes := t.arguments(a.Name)
-			markdownRow(&b, markdownCode(t.Name), markdownCode(a.Name), about, markdownCode(needs...), markdownCode(takes...))
+			markdownRow(
+				&b,
+				markdownCode(t.Name),
+				markdownCode(a.Name),
+				about,
+				markdownCode(needs...),
+				markdownCode(takes...),
+			)
 		}
 	}
 	return b.String()

@@ -48,7 +48,10 @@ func (l *loop) admit(c *pending, inline bool) *mcp.JSONRPCError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inFlight[c.msg.key] != nil {
-		e := mcpgo.Error(mcp.INVALID_REQUEST, "a request with this id is still in flight; use a new id for each request")
+		e := mcpgo.Error(
+			mcp.INVALID_REQUEST,
+			"a request with this id is still in flight; use a new id for each request",
+		)
 		return &e
 	}
 	if !inline && len(l.inFlight) >= l.opts.MaxInFlight {

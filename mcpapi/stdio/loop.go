@@ -91,7 +91,10 @@ func (l *loop) request(m rpcMessage) {
 	run := func() {
 		defer l.finish(c)
 		var slot mcpgo.ErrorSlot
-		answer := l.handle(l.srv.WithContext(mcpgo.WithErrorSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
+		answer := l.handle(
+			l.srv.WithContext(mcpgo.WithErrorSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}),
+			m,
+		)
 		// The answer is made even if the request was cancelled meanwhile: whether it was can change until the
 		// last moment.
 		if l.claim(c) {

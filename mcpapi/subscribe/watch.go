@@ -288,10 +288,12 @@ func (f *feed) subscribable(ctx context.Context, uri string) bool {
 
 // listen sets the server's hooks for subscriptions.
 func (f *feed) listen(hooks *server.Hooks) {
-	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, _ *mcp.ListResourcesResult) {
-		// Only one who has seen the list has something that is out of date when it changes.
-		f.watch(ctx, func(w *watcher) { w.list = true })
-	})
+	hooks.AddAfterListResources(
+		func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, _ *mcp.ListResourcesResult) {
+			// Only one who has seen the list has something that is out of date when it changes.
+			f.watch(ctx, func(w *watcher) { w.list = true })
+		},
+	)
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, req *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
 		if f.subscribable(ctx, req.Params.URI) {
 			f.watch(ctx, func(w *watcher) { w.uris[req.Params.URI] = true })

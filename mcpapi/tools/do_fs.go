@@ -32,7 +32,10 @@ func doFS(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 	defer cancel()
 	if in.TimeoutMS > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms"))
+		ctx, stop = context.WithTimeout(
+			ctx,
+			c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms"),
+		)
 		defer stop()
 	}
 	// Those of this machine; each of the two has roots and limits of its own.

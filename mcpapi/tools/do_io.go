@@ -134,7 +134,8 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		}
 		show(c, s, chunk, in, out)
 		if chunk.OwnEcho {
-			c.Warn("until_regex would have matched the terminal's echo of data, and nothing else; include_echo counts that too")
+			c.Warn("until_regex would have matched the terminal's echo of data, and nothing else; " +
+				"include_echo counts that too")
 		}
 	}
 	return canceled(ctx, s)
@@ -188,7 +189,8 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
 	if k.Unsearched > 0 {
 		c.Warn(fmt.Sprintf("%d bytes were dropped before until_regex was looked for in them: the output came faster; "+
-			"send it to a file and search that, or have the operator raise session.output_buffer_max_bytes", k.Unsearched))
+			"send it to a file and search that, or have the operator raise "+
+			"session.output_buffer_max_bytes", k.Unsearched))
 	}
 	var removed *sanitized
 	// Raw output is left as it is, and its cursors count raw bytes either way.

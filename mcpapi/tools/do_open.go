@@ -87,7 +87,10 @@ func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessi
 	if res.State.Ended() {
 		out.EndCode = i.End.Code
 		// Not an error: a program that ended has run, and its output and status are there to be read.
-		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")
+		out.Warnings = append(
+			out.Warnings,
+			"the session was over at once: "+i.End.Reason+"; read its output from cursor 0",
+		)
 	}
 	// A console is one for each device. The call has joined it, and its own arguments did not count.
 	if res.Existing {

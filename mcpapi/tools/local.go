@@ -62,7 +62,11 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 			example,
 		)
 	case isFalse(in.PTY.Enabled):
-		return ch.Invalid("pty.enabled", nil, "a local session has a terminal; to run a program without one use ptyctl_run")
+		return ch.Invalid(
+			"pty.enabled",
+			nil,
+			"a local session has a terminal; to run a program without one use ptyctl_run",
+		)
 	}
 	return nil
 }

@@ -154,7 +154,8 @@ func compound(c syntax.Command) error {
 	case *syntax.Block:
 		return Outside("{ ... } with a redirection or in a pipeline", "write the redirection at each command")
 	case *syntax.Subshell:
-		return Outside("a subshell ( ... )", "write the commands without the brackets, and give a folder as the working "+
+		return Outside("a subshell ( ... )", "write the commands without the brackets, and give a folder as the "+
+			"working "+
 			"directory of the call")
 	case *syntax.IfClause:
 		return Outside("if", "use && and ||, or "+apart)
@@ -310,7 +311,9 @@ func ParseShell(text string) (*syntax.File, error) {
 			fmt.Sprintf(`leave it out, or have printf make it: printf '\%03o'`, text[at]),
 		)
 	case len(openers.FindAllStringIndex(text, maxOpeners+1)) > maxOpeners:
-		return nil, TooLong(fmt.Sprintf("it has more than %d brackets, substitutions and compound commands", maxOpeners))
+		return nil, TooLong(
+			fmt.Sprintf("it has more than %d brackets, substitutions and compound commands", maxOpeners),
+		)
 	}
 	// LangBash parses the most constructs. node refuses those that other shells
 	// read differently. Comments are kept so that node sees them.
@@ -319,7 +322,12 @@ func ParseShell(text string) (*syntax.File, error) {
 	if err != nil {
 		if p, ok := errors.AsType[syntax.ParseError](err); ok {
 			return nil, &Refusal{
-				Why:     fmt.Sprintf("it is no POSIX shell command: at line %d, column %d %s", p.Pos.Line(), p.Pos.Col(), p.Text),
+				Why: fmt.Sprintf(
+					"it is no POSIX shell command: at line %d, column %d %s",
+					p.Pos.Line(),
+					p.Pos.Col(),
+					p.Text,
+				),
 				Instead: "check its quotes and brackets",
 			}
 		}

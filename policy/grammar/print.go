@@ -57,7 +57,10 @@ func (d Dialect) limited() bool { return d.AnyLine || d.Class == quote.Csh }
 // lacks returns the refusal of a construct that the far side cannot express.
 func (d Dialect) lacks(what, instead string) error {
 	if d.AnyLine {
-		return &Refusal{Why: "which shell reads this part is not known, and not every shell has " + what, Instead: instead}
+		return &Refusal{
+			Why:     "which shell reads this part is not known, and not every shell has " + what,
+			Instead: instead,
+		}
 	}
 	return &Refusal{Why: "the shell of the far side (" + d.Class + ") does not have " + what, Instead: instead}
 }
@@ -163,7 +166,10 @@ func (d Dialect) fewRedirects(list []Redirect) (out []string, merged bool, err e
 		case r.File == nil && r.Fd == 2 && !merged:
 			merged = true
 		default:
-			return nil, false, d.lacks("this redirection", "use < FILE, > FILE or > FILE 2>&1, each once, or leave it out")
+			return nil, false, d.lacks(
+				"this redirection",
+				"use < FILE, > FILE or > FILE 2>&1, each once, or leave it out",
+			)
 		}
 	}
 	for _, r := range []*Redirect{input, output} {

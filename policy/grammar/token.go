@@ -16,7 +16,8 @@ func readToken(w *syntax.Word) (*Token, error) {
 		switch p := p.(type) {
 		case *syntax.Lit:
 			if i == 0 && p.Value == "~" && len(w.Parts) > 1 { // in zsh, ~[ calls a function
-				return nil, Outside("~ with something other than / behind it", "write the folder's path, or put the ~ in quotes")
+				return nil, Outside("~ with something other than / behind it", "write the folder's path, or put "+
+					"the ~ in quotes")
 			}
 			if err := t.bare(p.Value, i == 0); err != nil {
 				return nil, err
@@ -74,7 +75,8 @@ func expansion(p syntax.WordPart) error {
 		}
 		return Outside("a variable ($"+name+")", instead)
 	case *syntax.CmdSubst:
-		return Outside("a command substitution", "run the inner command first, and write out what it printed; or put the "+
+		return Outside("a command substitution", "run the inner command first, and write out what it printed; "+
+			"or put the "+
 			"text in single quotes if it is none")
 	case *syntax.ArithmExp:
 		return Outside("$((...))", "write the number out")
@@ -109,7 +111,10 @@ func (t *Token) bare(text string, first bool) error {
 	if first && strings.HasPrefix(text, "~") {
 		rest := text[1:]
 		if rest != "" && rest[0] != '/' {
-			return Outside("the home folder of another user ("+Shorten(text)+")", "write the folder's path, or quotes if it is none")
+			return Outside(
+				"the home folder of another user ("+Shorten(text)+")",
+				"write the folder's path, or quotes if it is none",
+			)
 		}
 		t.home, text = true, rest
 	}

@@ -95,7 +95,7 @@ func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 	const self, document = "SPDXRef-ptyctl", "SPDXRef-DOCUMENT"
 	d := spdxDocument{
 		Version: "SPDX-2.3", License: "CC0-1.0", ID: document, Name: name,
-		Namespace: "https://spdx.org/spdxdocs/" + name + "-" + sum, // must be unique (SPDX 2.3, 6.5); no server answers there
+		Namespace: "https://spdx.org/spdxdocs/" + name + "-" + sum, // must be unique (SPDX 2.3, 6.5)
 		Creation:  spdxCreation{r.date.Format("2006-01-02T15:04:05Z"), []string{"Tool: ptyctl-dist"}},
 		Describes: []string{self},
 		Packages: []spdxPackage{{

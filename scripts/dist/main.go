@@ -146,7 +146,11 @@ func (r release) make(ctx context.Context, wanted []platform) error {
 			p,
 			name,
 			binary,
-			append(slices.Clip(docs), entry{"THIRD-PARTY-LICENSES.txt", 0o644, licences}, entry{"ptyctl.spdx.json", 0o644, bom}),
+			append(
+				slices.Clip(docs),
+				entry{"THIRD-PARTY-LICENSES.txt", 0o644, licences},
+				entry{"ptyctl.spdx.json", 0o644, bom},
+			),
 		)
 		if err != nil {
 			return err

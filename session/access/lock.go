@@ -67,7 +67,8 @@ func (l *Lock) refuse(op string, by Holder, err error) error {
 		}
 		if by.Nameless() && holder.Principal == by.Principal {
 			e.Reason = term.ReasonTaskOmitted
-			e.Advice = "if the lock is this caller's, name that task in the call; reading is allowed, for anything else wait"
+			e.Advice = "if the lock is this caller's, name that task in the call; " +
+				"reading is allowed, for anything else wait"
 		}
 		lost.fill(&e.Facts, by)
 		return e

@@ -36,7 +36,8 @@ func Spelled(text string, sensitive bool) string {
 	if len(body) <= 32 && !sensitive {
 		if key := wholeKey(body); key != "" {
 			return fmt.Sprintf(
-				"the text is the characters %s, sent as given, not a key; to press the key pass key %q in place of text",
+				"the text is the characters %s, sent as given, not a key; "+
+					"to press the key pass key %q in place of text",
 				body,
 				key,
 			)

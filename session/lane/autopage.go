@@ -59,7 +59,8 @@ func (c *Command) turnPage(w *term.Waiting) time.Duration {
 		return 0
 	}
 	before, pager, ok := c.findPager(l.LastLine())
-	if q := prompt.Waits(pager, nil); q != nil && q.Kind != prompt.Pager { // a careless pattern must not answer a question
+	// A careless pattern must not answer a question.
+	if q := prompt.Waits(pager, nil); q != nil && q.Kind != prompt.Pager {
 		ok = false
 	}
 	switch {

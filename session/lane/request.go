@@ -77,13 +77,15 @@ func (c *Command) line() (string, error) {
 	case (!marked || class == shell.Cmd) && strings.ContainsFunc(line, isUnseen):
 		return refused(
 			term.InvalidArgument,
-			"the command holds a character that cannot be seen, which a line editor here would take for a key, or drop; "+
+			"the command holds a character that cannot be seen, which a line editor here would take for a key, "+
+				"or drop; "+
 				"leave it out",
 		)
 	case custom && class == shell.Cmd:
 		return "", &term.Error{
 			Op: "exec", Session: c.l.session, Kind: term.Unsupported, Reason: term.ReasonCustomMarker,
-			Msg: "cmd.exe cannot print a custom marker", Advice: "leave ExecRequest.MarkerPrefix and MarkerSuffix empty",
+			Msg: "cmd.exe cannot print a custom marker", Advice: "leave ExecRequest.MarkerPrefix and " +
+				"MarkerSuffix empty",
 		}
 	}
 	if marked {

@@ -70,7 +70,8 @@ func (e *Echo) Strip(p []byte) []byte {
 			e.line = e.line[1:]
 			e.seen = append(e.seen, c)
 			e.over = len(e.line) == 0
-		case (c == '\r' || c == '\b' || c == ' ' || c == 0) && len(e.seen) > 0 && len(e.seen) < maxEcho: // the line wraps
+		case (c == '\r' || c == '\b' || c == ' ' || c == 0) && len(e.seen) > 0 && len(e.seen) < maxEcho:
+			// The line wraps.
 			e.seen = append(e.seen, c)
 		default:
 			return append(e.Flush(), p[i:]...)

@@ -36,7 +36,13 @@ type Marker struct {
 
 // New makes the marker of one call. Empty prefix and suffix mean the default.
 func New(prefix, suffix string) Marker {
-	m := Marker{nonce: strings.ToLower(rand.Text()[:12]), prefix: prefix, suffix: suffix, anchor: prefix, closing: suffix}
+	m := Marker{
+		nonce:   strings.ToLower(rand.Text()[:12]),
+		prefix:  prefix,
+		suffix:  suffix,
+		anchor:  prefix,
+		closing: suffix,
+	}
 	if m.prefix == "" && m.suffix == "" {
 		m.prefix, m.suffix, m.ascii = defaultPrefix, defaultSuffix, true
 		m.anchor, m.closing = "PTYCTL_RC_"+m.nonce+"=", ":END_"+m.nonce
@@ -55,7 +61,8 @@ func Check(prefix, suffix string) string {
 	case strings.ContainsAny(prefix+suffix, "\x00\r\n"):
 		return "a custom marker cannot hold NUL, CR or LF, which terminals change; choose other characters"
 	case suffix[0] >= '0' && suffix[0] <= '9':
-		return "the suffix of a custom marker cannot begin with a digit, which would be taken for one of the exit code; " +
+		return "the suffix of a custom marker cannot begin with a digit, which would be taken for one of the " +
+			"exit code; " +
 			"choose another"
 	}
 	return ""

@@ -64,7 +64,8 @@ func signed(line string) bool {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(words[0])
-	begins := isSign(first) && utf8.RuneCountInString(words[0]) <= 3 && strings.HasPrefix(line, words[0]) && len(words) > 1
+	begins := isSign(first) && utf8.RuneCountInString(words[0]) <= 3 && strings.HasPrefix(line, words[0]) &&
+		len(words) > 1
 	if !endsInSign(line) && !begins {
 		return false
 	}

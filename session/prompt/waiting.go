@@ -30,15 +30,40 @@ type waitPattern struct {
 // is returned.
 var waitPatterns = []waitPattern{
 	{HostKey, regexp.MustCompile(`(?i)are you sure you want to continue connecting.*\? ?$`)},
-	{Password, regexp.MustCompile(`(?i)(?:pass(?:word|phrase|code)|verification code|one-time code|\bpin\b|\botp\b|token)[^:?\r\n]{0,80}[:?] ?$`)},
+	{
+		Password,
+		regexp.MustCompile(
+			`(?i)(?:pass(?:word|phrase|code)|verification code|one-time code|\bpin\b|\botp\b|token)[^:?\r\n]{0,80}[:?] ?$`,
+		),
+	},
 	{Password, regexp.MustCompile(`(?i)\bpass(?:word|phrase) for [^\r\n]{1,120}: ?$`)},
-	{YesNo, regexp.MustCompile(`(?i)[\[(<] ?(?:y(?:es)? ?[/|] ?no?|yes/no/\[fingerprint\])(?: ?[/|] ?[a-z?]+)* ?[\])>][ :?]*$`)},
+	{
+		YesNo,
+		regexp.MustCompile(
+			`(?i)[\[(<] ?(?:y(?:es)? ?[/|] ?no?|yes/no/\[fingerprint\])(?: ?[/|] ?[a-z?]+)* ?[\])>][ :?]*$`,
+		),
+	},
 	{YesNo, regexp.MustCompile(`(?i)(?:\(y or n\)|continue\? ?(?:\[[yn]\])?|proceed\?) ?$`)},
-	{Pager, regexp.MustCompile(`(?i)(?:-{2,4} ?\(?more(?: ?\(?\d{1,3}%\)?)?\)? ?-{2,4}(?:\(\d{1,3}%\))?|<-{1,3} ?more ?-{1,3}>|press (?:any key|enter|return) to continue|-press any key for more-|^\(end\)|^lines \d+-\d+|-- \[q quit\|)[^\r\n]{0,40}$`)},
-	{Pager, regexp.MustCompile(`(?i)\b(?:press|hit|strike|tap) (?:the )?[\[<("']?(?:any key|enter|return|space(?:bar| bar)?)[\])>"']?(?: key| now)?(?: (?:to|for|when)\b[^,\r\n]{0,60})?[ .:…)\]]*$`)},
+	{
+		Pager,
+		regexp.MustCompile(
+			`(?i)(?:-{2,4} ?\(?more(?: ?\(?\d{1,3}%\)?)?\)? ?-{2,4}(?:\(\d{1,3}%\))?|<-{1,3} ?more ?-{1,3}>|press (?:any key|enter|return) to continue|-press any key for more-|^\(end\)|^lines \d+-\d+|-- \[q quit\|)[^\r\n]{0,40}$`,
+		),
+	},
+	{
+		Pager,
+		regexp.MustCompile(
+			`(?i)\b(?:press|hit|strike|tap) (?:the )?[\[<("']?(?:any key|enter|return|space(?:bar| bar)?)[\])>"']?(?: key| now)?(?: (?:to|for|when)\b[^,\r\n]{0,60})?[ .:…)\]]*$`,
+		),
+	},
 	{Pager, regexp.MustCompile(`^:$`)},
 	{Login, regexp.MustCompile(`(?i)(?:^|[\s\w.-])(?:login|user ?name(?: for [^\r\n]{1,100})?): ?$`)},
-	{REPL, regexp.MustCompile(`^(?:>>> |\.\.\. |In \[\d+\]: |\(gdb\) |\(lldb\) |\(i?[Pp]db\) |sqlite> |mysql> |MariaDB \[[^\]]*\]> |[\w-]+[=-][#>] |irb\([^)]*\):\d+:\d+> |> |ftp> |sftp> |redis [^>]*> |[\w.:-]+:\d+> )$`)},
+	{
+		REPL,
+		regexp.MustCompile(
+			`^(?:>>> |\.\.\. |In \[\d+\]: |\(gdb\) |\(lldb\) |\(i?[Pp]db\) |sqlite> |mysql> |MariaDB \[[^\]]*\]> |[\w-]+[=-][#>] |irb\([^)]*\):\d+:\d+> |> |ftp> |sftp> |redis [^>]*> |[\w.:-]+:\d+> )$`,
+		),
+	},
 }
 
 // shellPrompt matches the last line of a shell that is ready; learned and given prompts are tried first.

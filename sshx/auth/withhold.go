@@ -40,7 +40,8 @@ func (w *withholding) refuses(credential string, c term.CredentialCondition) str
 	case c.Never:
 		why = cmp.Or(c.Why, "it may not be used at this host")
 	case c.HostKey == term.HostKeyPinned && w.proof != term.HostKeyPinned:
-		why = "it may be used only if the host key is on the operator's record and its fingerprint is given with the call"
+		why = "it may be used only if the host key is on the operator's record and its fingerprint is given " +
+			"with the call"
 	case c.HostKey == term.HostKeyRecorded && w.proof == term.HostKeyAccepted:
 		why = "it may be used only if the host key was on the operator's record before"
 	default:

@@ -187,5 +187,12 @@ func (db *database) withKey(key ssh.PublicKey, limit int) []Entry {
 
 // entry returns the record as an Entry.
 func (r *record) entry(fingerprint string) Entry {
-	return Entry{File: r.file, Line: r.line, Marker: r.marker, Names: r.names, Type: r.keyType, Fingerprint: fingerprint}
+	return Entry{
+		File:        r.file,
+		Line:        r.line,
+		Marker:      r.marker,
+		Names:       r.names,
+		Type:        r.keyType,
+		Fingerprint: fingerprint,
+	}
 }

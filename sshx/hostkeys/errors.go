@@ -79,7 +79,8 @@ func (e *UnknownError) next() string {
 	text := "compare the fingerprint with one from the host's owner, then "
 	switch {
 	case e.Floor >= AcceptNew && e.NoPin:
-		return text + "add the host's ssh-keyscan line to known_hosts, or use policy accept_new to record it on first use"
+		return text + "add the host's ssh-keyscan line to known_hosts, or use policy accept_new to record it on " +
+			"first use"
 	case e.Floor >= AcceptNew:
 		return text + "add the host's ssh-keyscan line to known_hosts, or pin it by its fingerprint, " +
 			"or use policy accept_new to record it on first use"
@@ -163,7 +164,14 @@ func (e *RevokedError) Fact() string {
 	if e.Entry.Fingerprint != e.Fingerprint {
 		what = "the authority that certified the host key"
 	}
-	return fmt.Sprintf("%s of %q is revoked by %s (the host offers %s %s)", what, e.Name, e.Entry, e.Type, e.Fingerprint)
+	return fmt.Sprintf(
+		"%s of %q is revoked by %s (the host offers %s %s)",
+		what,
+		e.Name,
+		e.Entry,
+		e.Type,
+		e.Fingerprint,
+	)
 }
 
 // UnreadableError reports a file that must be read to decide about a key, and exists, but

@@ -95,7 +95,8 @@ func (v *Verifier) wanted() []entry {
 func (v *Verifier) usable(l lines) []entry {
 	usable := func(entries []entry) []entry {
 		return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
-			return e.Marker == Revoked || isRevoked(entries, e) || v.o.Fingerprint != "" && e.Fingerprint != v.o.Fingerprint
+			return e.Marker == Revoked || isRevoked(entries, e) ||
+				v.o.Fingerprint != "" && e.Fingerprint != v.o.Fingerprint
 		})
 	}
 	if entries := usable(l.name); len(entries) > 0 {

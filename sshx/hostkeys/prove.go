@@ -73,7 +73,11 @@ func VerifyProof(answer, sessionID []byte, keys []ssh.PublicKey, algorithm strin
 		answer = rest
 		var sig ssh.Signature
 		if err := ssh.Unmarshal(blob, &sig); err != nil {
-			return nil, fmt.Errorf("hostkeys: the server's proof for key %d is malformed: keep the keys on record: %w", i+1, err)
+			return nil, fmt.Errorf(
+				"hostkeys: the server's proof for key %d is malformed: keep the keys on record: %w",
+				i+1,
+				err,
+			)
 		}
 		if k.Type() == ssh.KeyAlgoRSA && !slices.Contains(proofAlgorithms(algorithm), sig.Format) {
 			continue

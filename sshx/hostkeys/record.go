@@ -41,11 +41,14 @@ func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err er
 	}
 	if v.o.ReadOnly {
 		return nil, judgement{}, &notRecordableError{
-			"the known_hosts file was named by the caller, and may only be read: the operator would have to allow its folder",
+			"the known_hosts file was named by the caller, and may only be read: " +
+				"the operator would have to allow its folder",
 		}
 	}
 	if v.o.RecordFile == "" {
-		return nil, judgement{}, &notRecordableError{"no user known_hosts file is configured: set one (UserKnownHostsFile)"}
+		return nil, judgement{}, &notRecordableError{
+			"no user known_hosts file is configured: set one (UserKnownHostsFile)",
+		}
 	}
 	err = withLock(v.o.RecordFile, func(path string) error {
 		db, callers, err := v.o.read()
@@ -60,8 +63,10 @@ func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err er
 		names := v.names.missing(j, name)
 		for _, n := range names {
 			if !recordable(n) {
-				return &notRecordableError{fmt.Sprintf("the name %q has characters that have a meaning in known_hosts: "+
-					"use another name for the host", n)}
+				return &notRecordableError{
+					fmt.Sprintf("the name %q has characters that have a meaning in known_hosts: "+
+						"use another name for the host", n),
+				}
 			}
 		}
 		if len(names) == 0 {

@@ -49,7 +49,8 @@ func (k *Link) Start(
 				Kind: term.Internal,
 				Err:  cause,
 				Msg: fmt.Sprintf(
-					"a fault in ptyctl ended the connection to %s; open a new session, and report the actions before it",
+					"a fault in ptyctl ended the connection to %s; "+
+						"open a new session, and report the actions before it",
 					k.Name,
 				),
 			},
@@ -61,7 +62,11 @@ func (k *Link) Start(
 	k.wg.Go(func() {
 		err := k.Conn.Wait()
 		k.end(
-			&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", k.Name, err)},
+			&term.Error{
+				Kind: term.RemoteClosed,
+				Err:  err,
+				Msg:  fmt.Sprintf("the connection to %s was lost: %v", k.Name, err),
+			},
 		)
 	})
 }
@@ -133,7 +138,11 @@ func (k *Link) broken(err error) error {
 	if lost := k.Lost(); lost != nil {
 		return lost
 	}
-	return &term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v", k.Name, err)}
+	return &term.Error{
+		Kind: term.RemoteClosed,
+		Err:  err,
+		Msg:  fmt.Sprintf("the connection to %s broke: %v", k.Name, err),
+	}
 }
 
 // LostSoon returns why the link has ended, or nil if it works. The channels of a lost

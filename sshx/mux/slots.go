@@ -217,7 +217,11 @@ func (s *Slots) full(cause error) error {
 	case errors.As(cause, &own) && own.Kind == term.RemoteClosed:
 		return own
 	case errors.Is(cause, context.Canceled):
-		return &term.Error{Kind: term.Canceled, Err: cause, Msg: "canceled while waiting for a channel to run the command on"}
+		return &term.Error{
+			Kind: term.Canceled,
+			Err:  cause,
+			Msg:  "canceled while waiting for a channel to run the command on",
+		}
 	}
 	msg := fmt.Sprintf(
 		"%s opens no further channel for a command (MaxSessions in its sshd_config), "+

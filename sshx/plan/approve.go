@@ -62,7 +62,14 @@ func (r *Route) Plan(unresolved bool) term.Plan {
 
 // plan returns the part of the plan about h.
 func (h *Hop) plan() term.PlannedHop {
-	p := term.PlannedHop{Alias: h.name, Host: h.Host, Port: h.Port, User: h.User, Vouched: h.Vouched, Addresses: h.Addrs}
+	p := term.PlannedHop{
+		Alias:     h.name,
+		Host:      h.Host,
+		Port:      h.Port,
+		User:      h.User,
+		Vouched:   h.Vouched,
+		Addresses: h.Addrs,
+	}
 	if len(p.Addresses) == 0 { // a numeric address needs no lookup
 		if a, err := netip.ParseAddr(h.Host); err == nil {
 			p.Addresses = []netip.Addr{a}

@@ -108,7 +108,11 @@ func (p *Planning) checkCaller(cfg *sshconfig.Config) error {
 			if keyword == "UserKnownHostsFile" || keyword == "GlobalKnownHostsFile" {
 				p.Route.Warnings = append(
 					p.Route.Warnings,
-					fmt.Sprintf("host keys were compared with %s (from %s) as well as with the operator's known_hosts", keyword, at),
+					fmt.Sprintf(
+						"host keys were compared with %s (from %s) as well as with the operator's known_hosts",
+						keyword,
+						at,
+					),
 				)
 			}
 		}

@@ -82,7 +82,8 @@ func (h *Hop) Prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 		return nil, err
 	}
 	return func(key ssh.PublicKey) term.HostKeyProof {
-		if err := record.Verify(context.Background(), key); err != nil { // the policy is strict, so no question is asked
+		// The policy is strict, so no question is asked.
+		if err := record.Verify(context.Background(), key); err != nil {
 			return term.HostKeyAccepted
 		}
 		if pin := strings.TrimRight(h.HostKeys.Fingerprint, "="); pin == "" || pin != record.Result().Fingerprint {

@@ -61,8 +61,9 @@ func (p *Planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 	t := p.t
 	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
 		return nil, &term.Error{
-			Kind:  term.InvalidArgument,
-			Msg:   "the fingerprint to pin is invalid: give SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it",
+			Kind: term.InvalidArgument,
+			Msg: "the fingerprint to pin is invalid: give SHA256: " +
+				"and 43 characters, as ssh-keygen -l -f KEY.pub prints it",
 			Facts: term.Facts{term.ArgumentFault{Field: term.FieldFingerprint}},
 		}
 	}
@@ -229,7 +230,11 @@ func (p *Planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 		}
 		return nil, &term.Error{
 			Kind: term.Unsupported,
-			Msg:  fmt.Sprintf("the configuration for %s needs unsupported features: %s", eo.Host, strings.Join(why, "; ")),
+			Msg: fmt.Sprintf(
+				"the configuration for %s needs unsupported features: %s",
+				eo.Host,
+				strings.Join(why, "; "),
+			),
 		}
 	}
 	// A ProxyCommand of the form "ssh -W" has become jumps already; any other is
@@ -255,7 +260,8 @@ func (p *Planning) jumps(ctx context.Context, over *sshconfig.Config, depth int)
 	if depth > maxJumps || len(p.Route.Hops)+len(list) > maxJumps {
 		return term.Errorf(
 			term.InvalidArgument,
-			"ProxyJump for %s leads through more than %d hosts; look for a jump host whose own configuration jumps back",
+			"ProxyJump for %s leads through more than %d hosts; "+
+				"look for a jump host whose own configuration jumps back",
 			p.t.Host,
 			maxJumps,
 		)
@@ -293,7 +299,11 @@ func (p *Planning) endpoint(cfg *sshconfig.Config, name string) (*Hop, error) {
 		return nil, err
 	}
 	if cfg.BindInterface != "" && !reach.CanBindInterface {
-		return nil, term.Errorf(term.Unsupported, "%s: BindInterface is supported on Linux only", cfg.Origin("BindInterface"))
+		return nil, term.Errorf(
+			term.Unsupported,
+			"%s: BindInterface is supported on Linux only",
+			cfg.Origin("BindInterface"),
+		)
 	}
 	return &Hop{name: name, Endpoint: reach.Endpoint{
 		Host: cfg.HostName, Port: cfg.Port, Family: families[cfg.AddressFamily], Dial: p.o.Dial,

@@ -38,7 +38,10 @@ func (p *Planning) session(cfg *sshconfig.Config, h *Hop) error {
 				"agent forwarding (from %s) is not allowed by the operator; leave it out",
 				at,
 			),
-			Facts: term.Facts{term.ArgumentFault{Field: term.FieldExtraArgs}, term.Denial{Setting: term.SettingAgentForwarding}},
+			Facts: term.Facts{
+				term.ArgumentFault{Field: term.FieldExtraArgs},
+				term.Denial{Setting: term.SettingAgentForwarding},
+			},
 		}
 	default:
 		r.Warnings = append(

@@ -63,7 +63,12 @@ func dialProxy(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
 		return nil, &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
-			Msg:  fmt.Sprintf("cannot connect to %s through the proxy %s: %v", h.Address(), h.Proxy.Host, term.RootCause(err)),
+			Msg: fmt.Sprintf(
+				"cannot connect to %s through the proxy %s: %v",
+				h.Address(),
+				h.Proxy.Host,
+				term.RootCause(err),
+			),
 		}
 	}
 	l.Address("via proxy " + h.Proxy.Host)
@@ -101,7 +106,10 @@ func dialHTTP(ctx context.Context, h *Endpoint) (net.Conn, error) {
 	}
 	if u := h.Proxy.User; u != nil {
 		password, _ := u.Password()
-		req.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
+		req.Header.Set(
+			"Proxy-Authorization",
+			"Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)),
+		)
 	}
 	if err := req.Write(conn); err != nil {
 		_ = conn.Close()

@@ -262,7 +262,10 @@ func (f *finisher) authentication() {
 	if list := f.word("PreferredAuthentications"); list != "" {
 		c.PreferredAuthentications = strings.Split(list, ",")
 		possible := []string{"publickey", "keyboard-interactive", "password", "none"}
-		if !slices.ContainsFunc(c.PreferredAuthentications, func(m string) bool { return slices.Contains(possible, m) }) {
+		if !slices.ContainsFunc(
+			c.PreferredAuthentications,
+			func(m string) bool { return slices.Contains(possible, m) },
+		) {
 			f.warn(Warning{
 				Origin: f.origin("PreferredAuthentications"), Keyword: "PreferredAuthentications", Applies: true,
 				Text: "none of these methods is available; add publickey, keyboard-interactive or password",

@@ -82,7 +82,12 @@ var keywords = []Keyword{
 	{Name: "ProxyJump", Strict: true, Tokens: tokensProxy, parse: jump},
 	{Name: "ProxyCommand", Strict: true, Tokens: tokensProxy, parse: command},
 	{Name: "ProxyUseFdpass", Default: no, parse: yesNo},
-	{Name: "CanonicalizeHostname", Strict: true, Default: no, parse: words("yes", "true=yes", "no", "false=no", "always")},
+	{
+		Name:    "CanonicalizeHostname",
+		Strict:  true,
+		Default: no,
+		parse:   words("yes", "true=yes", "no", "false=no", "always"),
+	},
 	{Name: "CanonicalDomains", parse: domains},
 	{Name: "CanonicalizeMaxDots", Default: []string{"1"}, parse: integer},
 	{Name: "CanonicalizeFallbackLocal", Default: yes, parse: yesNo},

@@ -180,7 +180,9 @@ func (e *evaluator) matchExec(command string, origin Origin) (bool, error) {
 	case origin.Caller():
 		return false, errors.New("exec is refused: what a caller supplies never runs a program; the block is skipped")
 	case !e.opt.AllowExec || e.opt.Exec == nil:
-		return false, errors.New("exec is not allowed: the block is skipped; the operator can allow programs in ssh_config")
+		return false, errors.New(
+			"exec is not allowed: the block is skipped; the operator can allow programs in ssh_config",
+		)
 	}
 	expanded, err := e.expandCommand(command, e.tokens(e.connectHost()))
 	if err != nil {

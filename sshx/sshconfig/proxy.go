@@ -29,7 +29,11 @@ func (f *finisher) proxy() {
 		return
 	}
 	if f.text("ProxyUseFdpass") == "yes" {
-		f.refuse("ProxyUseFdpass", f.origin("ProxyUseFdpass"), "a ProxyCommand must carry the data itself: set it to no")
+		f.refuse(
+			"ProxyUseFdpass",
+			f.origin("ProxyUseFdpass"),
+			"a ProxyCommand must carry the data itself: set it to no",
+		)
 	}
 	expanded, err := f.expandCommand(cmd, f.t.only(tokensProxy))
 	if err != nil {

@@ -135,7 +135,11 @@ func (e *evaluator) read(f file) error {
 		if e.budget.lines++; e.budget.lines > maxLines {
 			return &FileError{
 				File: f.path,
-				Err:  fmt.Errorf("line %d: more than %d lines were read: check the Include lines for loops", i+1, maxLines),
+				Err: fmt.Errorf(
+					"line %d: more than %d lines were read: check the Include lines for loops",
+					i+1,
+					maxLines,
+				),
 			}
 		}
 		if err := e.line(f, line, origin, &active); err != nil {
@@ -149,7 +153,10 @@ func (e *evaluator) read(f file) error {
 // lines.
 func (e *evaluator) countFile(path string) error {
 	if e.budget.files++; e.budget.files > maxFiles {
-		return &FileError{File: path, Err: fmt.Errorf("more than %d files are included: check the Include lines", maxFiles)}
+		return &FileError{
+			File: path,
+			Err:  fmt.Errorf("more than %d files are included: check the Include lines", maxFiles),
+		}
 	}
 	return nil
 }
@@ -202,7 +209,10 @@ func (e *evaluator) load(f file) ([]string, error) {
 		if e.budget.bytes += len(data); e.budget.bytes > maxBytes {
 			return nil, &FileError{
 				File: f.path,
-				Err:  fmt.Errorf("more than %d bytes were read: this is not an ssh_config, or includes other files", maxBytes),
+				Err: fmt.Errorf(
+					"more than %d bytes were read: this is not an ssh_config, or includes other files",
+					maxBytes,
+				),
 			}
 		}
 	case info.IsDir(), f.path == os.DevNull:

@@ -23,7 +23,10 @@ func systemDir(goos string, programData func() (string, error)) (string, error) 
 		err = fmt.Errorf("%q is not an absolute path", dir)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the folder ProgramData, which has the system's ssh_config, cannot be determined: %w", err)
+		return "", fmt.Errorf(
+			"the folder ProgramData, which has the system's ssh_config, cannot be determined: %w",
+			err,
+		)
 	}
 	return strings.TrimRight(dir, `\/`) + `\ssh`, nil
 }

@@ -19,7 +19,13 @@ func (d *Diary) Observe(e term.Event) {
 	defer d.mu.Unlock()
 	e.Data = nil
 	switch e.Verb {
-	case term.VerbOutput, term.VerbState, term.VerbExecEnd, term.VerbRead, term.VerbQuestion, term.VerbGone, term.VerbPlan:
+	case term.VerbOutput,
+		term.VerbState,
+		term.VerbExecEnd,
+		term.VerbRead,
+		term.VerbQuestion,
+		term.VerbGone,
+		term.VerbPlan:
 		d.happened = append(d.happened, e)
 	default:
 		d.actions = append(d.actions, e)

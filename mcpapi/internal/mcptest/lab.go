@@ -90,7 +90,9 @@ func NewServer(t *testing.T, c Config) (*Lab, *mcpapi.Server) {
 	}
 	if c.Sessions.Dialers == nil {
 		c.Sessions.Dialers = map[string]term.Dialer{
-			"ssh": sshx.Dialer(sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none", Logger: leaktest.Log(t)}),
+			"ssh": sshx.Dialer(
+				sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none", Logger: leaktest.Log(t)},
+			),
 		}
 	}
 	if c.Sessions.Logger == nil {

@@ -80,7 +80,8 @@ func (n *numbering) reach(end int64, at time.Time) {
 	for n.end() < end {
 		i, now := len(n.chunks)-1, at.UnixNano()
 		if i >= 0 {
-			now = max(now, n.chunks[i].at) // a reader may see bytes before the observer reports them with an earlier time
+			// A reader may see bytes before the observer reports them with an earlier time.
+			now = max(now, n.chunks[i].at)
 		}
 		if i >= 0 && !n.was(i) && now-n.chunks[i].at < int64(joinFor) && n.chunks[i].end-n.startOf(i) < maxChunk {
 			n.chunks[i].end = min(end, n.startOf(i)+maxChunk)

@@ -77,9 +77,11 @@ func (s *Set) shellRun(ctx context.Context, c *call, in *shellArgs) (*shellOut, 
 	switch {
 	case r.TimedOut:
 		return nil, &incomplete{&term.Error{Kind: term.ExecTimeout, Msg: fmt.Sprintf(
-			"program stopped: it ran longer than %s; details.result has its output. Pass a longer timeout_ms, up to %d "+
+			"program stopped: it ran longer than %s; "+
+				"details.result has its output. Pass a longer timeout_ms, up to %d "+
 				"(limits.max_wait_ms), or use pty_open, which has no such limit",
-			timeout, o.MaxWait.Milliseconds(),
+			timeout,
+			o.MaxWait.Milliseconds(),
 		)}, out}
 	case r.Exit.Limit != "" && r.Exit.Code == 0: // the program went on without the resource
 		c.warnings = append(

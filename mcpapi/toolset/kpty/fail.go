@@ -227,7 +227,8 @@ func busy(d *wire.Details) string {
 // limit names the operator's limit that the call has reached.
 func limit(d *wire.Details, action string) string {
 	if action == "read" || action == "talk" {
-		return "too many reads are waiting (" + d.Limit + "): read again with timeout_ms 0, which does not wait, or later"
+		return "too many reads are waiting (" + d.Limit + "): read again with timeout_ms 0, which does not " +
+			"wait, or later"
 	}
 	return "limit of the operator reached (" + d.Limit + "): kill a session that is no longer needed, and try again"
 }

@@ -61,7 +61,8 @@ func (c *call) run(ctx context.Context) (any, error) {
 			)
 		}
 	case strings.TrimSpace(c.in.Command) == "":
-		return nil, c.Invalid("command", "command is missing: pass the command to run, or the exec_id of one to wait for")
+		return nil, c.Invalid("command", "command is missing: "+
+			"pass the command to run, or the exec_id of one to wait for")
 	default:
 		var r session.ExecRequest
 		if r, warnings, err = c.request(); err != nil {

@@ -27,7 +27,13 @@ type view struct {
 func (t *terminal) view(i session.Info) view {
 	v := view{id: i.ID, status: t.status(i.State), lines: i.Buffer.Lines, created: i.Created}
 	if p := i.About.Process; p != nil {
-		v.pid, v.workdir, v.command, v.title = p.PID, visible(p.Dir), visible(strings.Join(p.Argv, " ")), visible(p.Title)
+		v.pid, v.workdir, v.command, v.title = p.PID, visible(
+			p.Dir,
+		), visible(
+			strings.Join(p.Argv, " "),
+		), visible(
+			p.Title,
+		)
 	}
 	if v.title == "" {
 		v.title = v.command

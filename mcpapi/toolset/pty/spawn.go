@@ -33,8 +33,12 @@ func (s *set) spawn(ctx context.Context, c *toolset.Call, in *spawnArgs) (any, e
 	o := c.Limits()
 	c.Waits("the program to start", nil)
 	opened, err := c.Open(ctx, session.OpenRequest{
-		Target: term.Target{Protocol: "local", Local: local, PTY: term.PTY{Term: "xterm-256color", Cols: 120, Rows: 40}},
-		ID:     newID(c.Taken), BufferLines: s.lines, BufferBytes: s.lines * lineBytes, Wait: o.MaxWait,
+		Target: term.Target{
+			Protocol: "local",
+			Local:    local,
+			PTY:      term.PTY{Term: "xterm-256color", Cols: 120, Rows: 40},
+		},
+		ID: newID(c.Taken), BufferLines: s.lines, BufferBytes: s.lines * lineBytes, Wait: o.MaxWait,
 	})
 	if err != nil {
 		return nil, notStarted(err, in.Command)

@@ -215,7 +215,10 @@ func Watch(tb testing.TB, o *session.Options) {
 func LogTo(tb testing.TB, w io.Writer) *slog.Logger {
 	tb.Helper()
 	return slog.New(
-		slog.NewTextHandler(io.MultiWriter(w, leaktest.Writer(tb, "log")), &slog.HandlerOptions{Level: slog.LevelDebug}),
+		slog.NewTextHandler(
+			io.MultiWriter(w, leaktest.Writer(tb, "log")),
+			&slog.HandlerOptions{Level: slog.LevelDebug},
+		),
 	)
 }
 

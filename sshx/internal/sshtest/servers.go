@@ -26,7 +26,16 @@ func Quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) err
 			var want []string
 			for _, qa := range round {
 				q, a, _ := strings.Cut(qa, "=")
-				questions, echos, want = append(questions, q), append(echos, strings.HasPrefix(q, "Name")), append(want, a)
+				questions, echos, want = append(
+					questions,
+					q,
+				), append(
+					echos,
+					strings.HasPrefix(q, "Name"),
+				), append(
+					want,
+					a,
+				)
 			}
 			got, err := challenge("", "", questions, echos)
 			if err != nil {
@@ -43,7 +52,8 @@ func Quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) err
 // Untouched checks that a server received no credential.
 func Untouched(t *testing.T, srv *sshserver.Server) {
 	t.Helper()
-	if n := srv.Stats(); len(n.Attempts) != 0 || n.PasswordsSeen != 0 || len(n.KeysOffered) != 0 || n.Authenticated != 0 {
+	if n := srv.Stats(); len(n.Attempts) != 0 || n.PasswordsSeen != 0 || len(n.KeysOffered) != 0 ||
+		n.Authenticated != 0 {
 		t.Errorf("the server was told %+v", n)
 	}
 }
