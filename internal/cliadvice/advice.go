@@ -48,10 +48,10 @@ var byReason = map[term.Reason]string{
 	term.ReasonNegotiation:  "check --protocol and the port",
 
 	term.ReasonUnreadable:  "make the file readable for ptyctl, or remove it, and try again",
-	term.ReasonDescriptors: "close sessions that are not needed, or raise the limit of the process (ulimit -n)",
-	term.ReasonTasks:       "end programs that are not needed, or raise the limit (ulimit -u, pids.max of the container)",
+	term.ReasonDescriptors: "close sessions that are not needed, or raise the limit of open files",
+	term.ReasonTasks:       "end programs that are not needed, or raise the limit of processes of the user or the container",
 	term.ReasonTerminals:   "close terminals that are not needed, or raise kernel.pty.max",
-	term.ReasonPTYRefused:  "the commands of ptyctl need a terminal there; use ssh -T for this account",
+	term.ReasonPTYRefused:  "ask for an account that may have a terminal; these commands need one",
 
 	term.ReasonRunCommands: "run single commands with ptyctl exec, whose commands are judged one by one",
 }
