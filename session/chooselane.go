@@ -46,6 +46,9 @@ func (e *execs) chooseLane(r ExecRequest) (Lane, error) {
 		return LaneChannel, nil
 	case "", LaneAuto:
 		// A prefix and a suffix are for the marker of a typed line, so they ask for the terminal.
+		if s.life.typeless() {
+			return LaneChannel, nil
+		}
 		if typed || !can || r.MarkerPrefix != "" || r.MarkerSuffix != "" || class == ClassDevice {
 			return LaneTerminal, nil
 		}

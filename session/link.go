@@ -18,6 +18,7 @@ type link struct {
 	signaler   term.Signaler    // nil: no signal can be delivered
 	subsystems term.Subsystemer // nil: it carries no files
 	keys       term.KeySender   // nil: its protocol has no keys
+	outliver   term.Outliver    // nil: it ends with its terminal
 	describer  term.Describer   // nil: there is nothing to tell
 	about      term.Description // the description of the time when the session opened
 
@@ -32,6 +33,7 @@ func newLink(t term.Transport) *link {
 	l.signaler, _ = t.(term.Signaler)
 	l.subsystems, _ = t.(term.Subsystemer)
 	l.keys, _ = t.(term.KeySender)
+	l.outliver, _ = t.(term.Outliver)
 	l.describer, _ = t.(term.Describer)
 	if l.describer != nil {
 		l.about = l.describer.Describe()

@@ -54,8 +54,47 @@ func (s *Session) pump(t term.Transport) {
 	// Before the end: bytes that were held back as a possible echo are output after all, and the buffer takes none
 	// later.
 	s.redact.End()
-	s.finish(verdict(s.id, t, err))
+	st, end := verdict(s.id, t, err)
+	if over := s.outlives(end); over != nil {
+		select {
+		case <-over:
+			lost := s.link.Load().outliver.Lost()
+			if lost == nil {
+				lost = &term.Error{Op: "read", Session: s.id, Kind: term.RemoteClosed, Msg: "the connection has ended"}
+			}
+			st, end = failed(lost)
+		case <-s.life.ctx.Done():
+		}
+	}
+	s.finish(st, end)
 	s.hangUp()
+}
+
+// outlives returns a channel that is closed at the end of a connection that goes on without its terminal, or nil if the
+// session ends with that.
+//
+// The terminal of a restricted account ends by itself: its shell is git-shell, or a command that the server runs in place
+// of any (sshd_config(5) ForceCommand). Commands on channels work all the same. In a terminal where something was
+// typed, the end is meant.
+func (s *Session) outlives(end End) <-chan struct{} {
+	l := s.link.Load()
+	bare := l.about.NoTerminal != ""
+	if l.outliver == nil || l.execer == nil || s.o.Device != "" || s.prompts.Typed() ||
+		!bare && (!end.Exit.Known || end.Exit.Signal != "") {
+		return nil
+	}
+	over := l.outliver.Connection()
+	if over == nil || s.life.ctx.Err() != nil {
+		return nil
+	}
+	if !bare {
+		s.life.mu.Lock()
+		s.life.noTerminal = fmt.Sprintf("what the account runs there ended at once, with status %d", end.Exit.Code)
+		s.life.mu.Unlock()
+		s.o.Logger.Info("terminal ended, connection goes on", "session", s.id, "status", end.Exit.Code)
+	}
+	_ = s.buf.Close() // no more output comes
+	return over
 }
 
 // giveLarge puts a buffer back, and wipes the data, which may be secret.

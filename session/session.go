@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -129,6 +130,7 @@ func (s *Session) attach(t term.Transport) {
 	}
 	s.link.Store(link)
 	s.prompts.SetLogin(shell.OfProcess(link.about.Process))
+	l.noTerminal = link.about.NoTerminal
 	from := l.state
 	l.set(Open)
 	l.mu.Unlock()
@@ -225,6 +227,10 @@ func (s *Session) Info() Info {
 	i.About = s.link.Load().describe(s.o.Logger, s.id)
 	s.life.mu.Lock()
 	i.State, i.End, i.Prompt = s.life.state, s.life.end, s.life.prompt()
+	if why := s.life.noTerminal; why != "" && i.About.NoTerminal == "" {
+		i.About.NoTerminal, i.About.PTY, i.About.Capabilities.Resize = why, false, term.No
+		i.About.Warnings = append(slices.Clip(i.About.Warnings), "this session has no terminal: "+why+"; commands run on channels")
+	}
 	s.life.mu.Unlock()
 	i.Buffer = s.buf.Stat() // after the state: of a session that has ended, all of the output
 	i.PTY, i.Resized = s.screen.size()

@@ -55,11 +55,13 @@ type life struct {
 	cancel  context.CancelCauseFunc //
 	over    chan struct{}           // closed by finish
 
-	mu      sync.Mutex // guards the following; locked before the Manager's
-	state   State
-	end     End
-	asked   *question     // the login's question that waits; nil: none does
-	changed chan struct{} // closed and replaced when state or asked changes
+	mu    sync.Mutex // guards the following; locked before the Manager's
+	state State
+	end   End
+	// Why there is no terminal, but for commands beside it; empty: there is one.
+	noTerminal string
+	asked      *question     // the login's question that waits; nil: none does
+	changed    chan struct{} // closed and replaced when state or asked changes
 }
 
 // newLife starts the life of a session in the state Connecting. Its context does not descend from the call that opens
@@ -138,6 +140,29 @@ func (l *life) alive(op string) error {
 			Advice:  "wait until Session.State is Open",
 		}
 	}
+}
+
+// typing returns the error that says why nothing can be typed; nil: it can.
+func (l *life) typing(op string) error {
+	if err := l.alive(op); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.noTerminal == "" {
+		return nil
+	}
+	return &term.Error{
+		Op: op, Session: l.session, Kind: term.Unsupported, Reason: term.ReasonCommandsOnly,
+		Msg: "this session has no terminal: " + l.noTerminal, Advice: "run commands with Session.Exec",
+	}
+}
+
+// typeless reports whether there is no terminal.
+func (l *life) typeless() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.noTerminal != ""
 }
 
 // closedError says that the session had ended before op began. Requires that the session's context is done.

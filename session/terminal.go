@@ -18,6 +18,9 @@ import (
 // It returns once the line is typed. The time that the command has waited for its turn is not part of its deadline.
 func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
 	s := e.s
+	if err := s.life.typing("exec"); err != nil {
+		return nil, err
+	}
 	if r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return nil, &term.Error{
 			Op: "exec", Session: s.id, Kind: term.Unsupported,

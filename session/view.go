@@ -152,7 +152,7 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 	const op = "resize"
 	d := s.auth.Begin(ctx, term.VerbResize, term.Event{Detail: fmt.Sprintf("%dx%d", cols, rows)})
 	defer func() { d.End(err) }()
-	if err := s.life.alive(op); err != nil {
+	if err := s.life.typing(op); err != nil {
 		return err
 	}
 	if cols < 1 || rows < 1 || cols > maxCells || rows > maxCells {
@@ -179,7 +179,7 @@ func (s *Session) Signal(ctx context.Context, name string) (err error) {
 	const op = "signal"
 	d := s.auth.Begin(ctx, term.VerbSignal, term.Event{Detail: name})
 	defer func() { d.End(err) }()
-	if err := s.life.alive(op); err != nil {
+	if err := s.life.typing(op); err != nil {
 		return err
 	}
 	signaler := s.link.Load().signaler

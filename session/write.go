@@ -90,7 +90,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 			Facts:   term.Facts{term.ArgumentFault{Field: term.FieldKey}},
 		}
 	}
-	if err := s.life.alive(op); err != nil {
+	if err := s.life.typing(op); err != nil {
 		return res, err
 	}
 	secret := data // without the brackets of a paste, which no terminal echoes
@@ -233,7 +233,7 @@ func (out *writer) pressProtocolKey(
 	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Detail: name})
 	defer func() { d.End(err) }()
 	res.Cursor = s.End()
-	if err := s.life.alive(op); err != nil {
+	if err := s.life.typing(op); err != nil {
 		return res, err
 	}
 	sender := s.link.Load().keys

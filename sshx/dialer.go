@@ -2,6 +2,7 @@ package sshx
 
 import (
 	"context"
+	"errors"
 
 	"ptyctl/term"
 )
@@ -25,7 +26,7 @@ func (n *Network) HandshakesWaiting() int { return int(n.pool.waiting.Load()) }
 func Dialer(o Options) term.Dialer { return NewNetwork(o).OpenShell }
 
 // OpenShell is the term.Dialer of SSH: it makes a connection with one login
-// shell. Closing the shell closes the connection.
+// shell, or without one if the server gives no terminal. Closing it closes the connection.
 func (n *Network) OpenShell(
 	ctx context.Context,
 	t term.Target,
@@ -39,7 +40,17 @@ func (n *Network) OpenShell(
 	if err != nil {
 		return nil, err
 	}
+	if t.CommandsOnly {
+		return &commands{c: c, why: "it was opened for commands alone"}, nil
+	}
 	sh, err := c.Shell(ctx, t.PTY)
+	if e, ok := errors.AsType[*term.Error](err); ok && e.Reason == term.ReasonPTYRefused {
+		// Like ssh(1), which goes on without one; but a shell without a prompt is of use only to those who ask for it,
+		// and the account may have a command in place of a shell.
+		return &commands{c: c, why: e.Msg, warnings: []string{
+			"no terminal and no shell was started: " + e.Msg + "; commands run on channels",
+		}}, nil
+	}
 	if err != nil {
 		_ = c.Close()
 		return nil, err

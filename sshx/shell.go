@@ -218,6 +218,19 @@ func (sh *Shell) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 	return sh.c.Exec(ctx, r, stdout, stderr)
 }
 
+// Connection implements term.Outliver. A RemoteCommand is all that its connection is for.
+func (sh *Shell) Connection() <-chan struct{} {
+	if sh.c.r.RemoteCommand != "" || sh.c.Lost() != nil {
+		return nil
+	}
+	ctx, end := context.WithCancel(sh.life)
+	context.AfterFunc(sh.c.own.Context(), end)
+	return ctx.Done()
+}
+
+// Lost implements term.Outliver.
+func (sh *Shell) Lost() error { return sh.c.Lost() }
+
 // Subsystem implements term.Subsystemer on the shell's connection.
 func (sh *Shell) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
 	return sh.c.Subsystem(ctx, name)
@@ -261,6 +274,7 @@ var (
 	_ term.Execer      = (*Shell)(nil)
 	_ term.Signaler    = (*Shell)(nil)
 	_ term.Waiter      = (*Shell)(nil)
+	_ term.Outliver    = (*Shell)(nil)
 	_ term.Describer   = (*Shell)(nil)
 	_ term.Subsystemer = (*Shell)(nil)
 )

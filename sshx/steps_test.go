@@ -138,7 +138,6 @@ func TestShellFaults(t *testing.T) {
 	}{
 		{"frozen", sshserver.Faults{FreezeAfterAuth: true}, term.ConnectTimeout, 10 * time.Second, "did not answer"},
 		{"no answer to a channel", sshserver.Faults{HangChannelOpen: true}, term.ConnectTimeout, 10 * time.Second, "did not answer"},
-		{"no pty", sshserver.Faults{RefusePTY: true}, term.Unsupported, 0, "set PTY.Disabled"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
@@ -159,6 +158,47 @@ func TestShellFaults(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoTerminal checks a server that gives no terminal: a Client's shell is refused, with advice, and a session runs
+// commands without one.
+func TestNoTerminal(t *testing.T) {
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		srv := l.Server(sshtest.Addr1, sshserver.Config{Faults: sshserver.Faults{RefusePTY: true}})
+		_, err := l.Client(sshtest.To(sshtest.Host1, ""), nil).Shell(t.Context(), term.PTY{})
+		var e *term.Error
+		if !errors.As(err, &e) || e.Kind != term.Unsupported || !strings.Contains(e.Message(), "set PTY.Disabled") ||
+			sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "channel!" {
+			t.Errorf("Shell fails with %v (%s); want %s with advice, at the step channel", err, term.KindOf(err), term.Unsupported)
+		}
+		for _, only := range []bool{false, true} {
+			target := sshtest.To(sshtest.Host1, "")
+			target.CommandsOnly = only
+			tr, err := sshx.Dialer(l.Opts)(t.Context(), target, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := tr.(term.Describer).Describe()
+			if d.NoTerminal == "" || d.PTY || only == (len(d.Warnings) > 0) {
+				t.Errorf("with CommandsOnly %v the session describes itself as %+v; want it without a terminal", only, d)
+			}
+			if _, err := tr.Write([]byte("x")); !errors.Is(err, term.Unsupported) {
+				t.Errorf("Write = %v, want %s", err, term.Unsupported)
+			}
+			var out strings.Builder
+			exit, err := tr.(term.Execer).Exec(t.Context(), term.ExecRequest{Command: "exit 3"}, &out, nil)
+			if err != nil || exit.Code != 3 {
+				t.Errorf("Exec = %+v, %v; want status 3", exit, err)
+			}
+			over := tr.(term.Outliver).Connection()
+			_ = tr.Close()
+			<-over
+		}
+		time.Sleep(time.Second)
+		if n := srv.Stats().Open; n > 1 { // the Client's ends with the test
+			t.Errorf("%d connections left, want 1", n)
+		}
+	})
 }
 
 // TestSlowSuccess checks that a login may take ten silent seconds, for example

@@ -67,6 +67,7 @@ const (
 	ReasonTasks        Reason = "there is no room for another process"
 	ReasonTerminals    Reason = "there is no pseudo-terminal left"
 	ReasonPTYRefused   Reason = "the server refuses a pseudo-terminal"
+	ReasonCommandsOnly Reason = "the session has no terminal, only commands"
 )
 
 // A Limit identifies a limit of the operator.

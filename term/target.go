@@ -10,6 +10,7 @@ type Target struct {
 	User           string // empty: from the configuration, or else the local user
 	Auth           Auth
 	PTY            PTY
+	CommandsOnly   bool // SSH: start no shell; commands run on channels of their own
 	SSH            SSHOptions
 	Telnet         TelnetOptions
 	Local          LocalOptions

@@ -57,6 +57,15 @@ type (
 		Wait() (Exit, error)
 	}
 
+	// An Outliver has a connection that may outlive its terminal: commands go on to run on it.
+	// Connection is called once, after Read has ended. It returns a channel that is closed when
+	// the connection has ended, for the reason that Lost then returns, or nil if nothing is left
+	// of the transport without its terminal.
+	Outliver interface {
+		Connection() <-chan struct{}
+		Lost() error
+	}
+
 	// A Describer describes the terminal and its connection. The answer is valid for the
 	// moment only, since a device may negotiate further (Telnet). Describe must not block.
 	Describer interface {
@@ -160,6 +169,7 @@ type Process struct {
 // A Description describes a terminal and its connection.
 type Description struct {
 	PTY           bool   // the far side runs on a pseudo-terminal
+	NoTerminal    string // why there is no terminal, only commands on channels; empty: there is one
 	ServerBanner  string // text before authentication (RFC 4252 section 5.4), or the banner of a console
 	ServerVersion string // identification string (RFC 4253 section 4.2)
 	HostKey       string // fingerprint of the accepted host key, "SHA256:..."

@@ -55,6 +55,8 @@ func runExec(c *cli.Context) (err error) {
 	if err := checkExec(host.Protocol, command, words); err != nil {
 		return usageError{err}
 	}
+	// A terminal that nobody uses would start a shell, or the command that the account has in its place.
+	host.CommandsOnly = host.Protocol == "ssh" && command.Lane != "terminal" && host.Profile == ""
 	if c.Bool("argv") {
 		command.Argv = words
 	} else { // joined by blanks, for the shell there to read, as ssh(1) does it

@@ -79,10 +79,15 @@ func labProgramRestricted(t *testing.T, l *lab.Namespace) {
 	c := h.Connect(t)
 
 	const open = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s}`
-	if r := c.Refused(t, "UNSUPPORTED", lab.ToolSession, open, noTTY.Port); !strings.Contains(r.Message, "pty.enabled") {
-		t.Errorf("the message lacks advice: %s", r.Text)
+	r := c.Call(t, lab.ToolSession, open, noTTY.Port)
+	if !strings.Contains(r.Text, "no terminal") || !strings.Contains(r.Text, `"pty_enabled":false`) {
+		t.Errorf("open does not say that there is no terminal: %s", r.Text)
 	}
-	r := c.Call(
+	if e := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"id -un"}`, r.SessionID); e.Stdout != "alice\n" {
+		t.Errorf("the command: %s", e.Text)
+	}
+	c.Close(t, r.SessionID)
+	r = c.Call(
 		t,
 		lab.ToolSession,
 		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"pty":{"enabled":false}}`,

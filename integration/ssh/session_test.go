@@ -62,10 +62,15 @@ func labPermitTTYNo(t *testing.T, l *lab.Namespace) {
 	server := l.SSHD(t, lab.ServerConfig{Config: "PermitTTY no"})
 	o := l.Operator(t, server)
 	target := server.WithKey(l.Users["alice"])
-	e := o.Refused(target, term.Unsupported)
-	if !strings.Contains(e.Message(), "PTY.Disabled") {
-		t.Errorf("the message lacks advice: %s", e.Message())
+	// Without a terminal the session is for commands, and says so.
+	bare := o.MustOpen(target)
+	if about := bare.Info().About; about.PTY || !strings.Contains(about.NoTerminal, "PermitTTY") ||
+		!strings.Contains(strings.Join(about.Warnings, "\n"), "no terminal") {
+		t.Errorf("the session does not say that it has no terminal: %+v", about)
 	}
+	lab.WantExec(t, bare, "id -un; exit 4", "alice\n", 4)
+	_, err := bare.Write(t.Context(), []byte("id\r"), session.WriteOptions{})
+	lab.WantError(t, err, term.Unsupported)
 	target.PTY.Disabled = true
 	s := o.MustOpen(target)
 	lab.TypeUntil(t, s, "echo out; echo err >&2; tty\n", `out\n(?s:.*)not a tty\n`)
@@ -83,11 +88,15 @@ func labPermitTTYNo(t *testing.T, l *lab.Namespace) {
 func labNoLogin(t *testing.T, l *lab.Namespace) {
 	server := l.SSHD(t, lab.ServerConfig{})
 	s := l.Operator(t, server).MustOpen(server.WithKey(l.Users["nina"]))
-	end := lab.WantEnd(t, s, 10*time.Second)
-	if !end.Exit.Known || end.Exit.Code != 1 || s.State() != session.Closed {
-		t.Errorf("the session is %s and ended with %+v (%v); want status 1", s.State(), end.Exit, end.Err)
-	}
 	lab.ReadUntil(t, s, 0, `This account is currently not available`)
+	// The terminal has ended, with the status of nologin(8), and commands get the same answer.
+	if c := s.Read(t.Context(), session.ReadRequest{Cursor: s.End(), Timeout: 10 * time.Second}); !c.EOF {
+		t.Errorf("the terminal has not ended: %+v", c)
+	}
+	if i := s.Info(); i.State != session.Open || !strings.Contains(i.About.NoTerminal, "status 1") {
+		t.Errorf("the session is %s, without a terminal because %q; want it open, because of status 1", i.State, i.About.NoTerminal)
+	}
+	lab.WantExec(t, s, "id -un", "This account is currently not available.\n", 1)
 }
 
 func labBanner(t *testing.T, l *lab.Namespace) {

@@ -47,11 +47,12 @@ var byReason = map[term.Reason]string{
 	term.ReasonNotTelnetTLS: "the commands use no TLS; check --protocol and the port",
 	term.ReasonNegotiation:  "check --protocol and the port",
 
-	term.ReasonUnreadable:  "make the file readable for ptyctl, or remove it, and try again",
-	term.ReasonDescriptors: "close sessions that are not needed, or raise the limit of open files",
-	term.ReasonTasks:       "end programs that are not needed, or raise the limit of processes of the user or the container",
-	term.ReasonTerminals:   "close terminals that are not needed, or raise kernel.pty.max",
-	term.ReasonPTYRefused:  "ask for an account that may have a terminal; these commands need one",
+	term.ReasonUnreadable:   "make the file readable for ptyctl, or remove it, and try again",
+	term.ReasonDescriptors:  "close sessions that are not needed, or raise the limit of open files",
+	term.ReasonTasks:        "end programs that are not needed, or raise the limit of processes of the user or the container",
+	term.ReasonTerminals:    "close terminals that are not needed, or raise kernel.pty.max",
+	term.ReasonCommandsOnly: "run commands with ptyctl exec",
+	term.ReasonPTYRefused:   "run commands with ptyctl exec",
 
 	term.ReasonRunCommands: "run single commands with ptyctl exec, whose commands are judged one by one",
 }

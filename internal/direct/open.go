@@ -22,6 +22,7 @@ type Host struct {
 	HostKeyPolicy string // empty: as configured
 	Profile       string // of the device; empty: none
 	PTY           *PTY   // nil: of the usual size
+	CommandsOnly  bool   // SSH: start no shell
 }
 
 // A PTY is the terminal that a session gets on its host.
@@ -40,6 +41,7 @@ type openCall struct {
 	PTY      *PTY        `json:"pty,omitempty"`
 	SSH      *sshOptions `json:"ssh_options,omitempty"`
 	Expect   *expect     `json:"expect,omitempty"`
+	Type     string      `json:"session_type,omitempty"`
 }
 
 type sshOptions struct {
@@ -64,6 +66,9 @@ func Open(
 	}
 	if o := (sshOptions{h.HostKeyPolicy, h.Jump}); o != (sshOptions{}) {
 		call.SSH = &o
+	}
+	if h.CommandsOnly {
+		call.Type = "exec"
 	}
 	if h.Profile != "" {
 		call.Expect = &expect{h.Profile}

@@ -26,6 +26,7 @@ var namespaceUsers = []struct{ name, shell string }{
 	{"carol", "/bin/sh"},
 	{"frank", "/bin/sh"},          // the password has expired
 	{"nina", "/usr/sbin/nologin"}, // has no shell
+	{"git", "/usr/bin/git-shell"}, // may run git's commands alone
 	{"oddpass", "/bin/sh"},        // has a password that shells and protocols trip over
 }
 

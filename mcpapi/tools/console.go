@@ -23,6 +23,8 @@ func checkConsole(c *toolset.Call, in *sessionArgs) error {
 		)
 	case !console && in.DeviceID != "":
 		return ch.Invalid("device_id", nil, "device_id is for session_type console; add that, or leave device_id out")
+	case in.SessionType == "exec" && in.Protocol != "ssh":
+		return ch.Invalid("session_type", nil, "session_type exec is for protocol ssh; leave it out")
 	case len(in.DeviceID) > maxDevice:
 		return ch.Invalid("device_id", nil, "device_id has %d bytes; %d are allowed", len(in.DeviceID), maxDevice)
 	}

@@ -122,7 +122,8 @@ func (in *sessionArgs) target(c *toolset.Call) term.Target {
 			// The caller may switch questions off, and only the operator on.
 			NoInteractive: c.NoInteractive() || isFalse(in.Auth.Interactive),
 		},
-		PTY: term.PTY{Disabled: isFalse(in.PTY.Enabled), Cols: in.PTY.Cols, Rows: in.PTY.Rows, Term: in.PTY.Term},
+		CommandsOnly: in.SessionType == "exec",
+		PTY:          term.PTY{Disabled: isFalse(in.PTY.Enabled), Cols: in.PTY.Cols, Rows: in.PTY.Rows, Term: in.PTY.Term},
 		SSH: term.SSHOptions{
 			HostKeyPolicy: in.SSH.HostKeyPolicy, HostKeyFingerprint: in.SSH.Fingerprint, KnownHostsPath: in.SSH.KnownHosts,
 			NoConfig: isFalse(in.SSH.UseConfig), ConfigPath: in.SSH.ConfigPath, ExtraArgs: in.SSH.ExtraArgs,

@@ -51,7 +51,7 @@ type sessionArgs struct {
 	SSH         openSSH       `json:"ssh_options" on:"open" is:"far" doc:"[open]"`
 	Telnet      openTelnet    `json:"telnet" on:"open" doc:"[open]"`
 	Expect      expectArgs    `json:"expect" on:"open" doc:"[open] patterns; all members: see ptyctl_session_exec" show:"profile prompt_regex"`
-	SessionType string        `json:"session_type" on:"open" enum:"normal console" doc:"[open] console: one per device_id"`
+	SessionType string        `json:"session_type" on:"open" enum:"normal console exec" doc:"[open] console: one per device_id; exec: no terminal, commands only"`
 	DeviceID    string        `json:"device_id" on:"open" is:"filled"`
 	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"[open] lock at once; needs task_id"`
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"makes a retry safe"`

@@ -148,6 +148,7 @@ var advice = map[term.Reason]string{
 		"or name the host as the certificate does (telnet.tls.server_name)",
 	term.ReasonNoTLS: "leave telnet.tls out, or give the port that has it (992 as a rule)",
 
+	term.ReasonCommandsOnly: "run commands with ptyctl_session_exec; auto takes the channel lane",
 	term.ReasonPTYRefused:   "pass pty.enabled false for a session without one",
 	term.ReasonOneProgram:   `run another with ptyctl_run, or open a local session with argv ["bash"]`,
 	term.ReasonNoTerminal:   "pass its input as stdin of ptyctl_run, or open a local session",

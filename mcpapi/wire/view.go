@@ -58,6 +58,9 @@ func sessionType(i session.Info) string {
 	if i.Device != "" {
 		return "console"
 	}
+	if i.About.NoTerminal != "" {
+		return "exec"
+	}
 	return "normal"
 }
 
