@@ -29,18 +29,18 @@ func TestLocalRun(t *testing.T) {
 		`{"argv":["sh","-c","pwd; cat; echo oops >&2; exit 7"],"cwd":%s,"stdin":"in put","limits":{"cpu_s":10,"open_files":64}}`,
 		dir,
 	)
-	if !lab.IsCode(r.RC, 7) || r.Stdout != dir+"\nin put" || r.Stderr != "oops\n" || r.DoneReason != "exit_status" ||
+	if !lab.IsCode(r.ExitCode, 7) || r.Stdout != dir+"\nin put" || r.Stderr != "oops\n" || r.DoneReason != "exit_status" ||
 		r.TimedOut ||
 		r.Cwd != dir ||
 		r.Usage == nil ||
 		r.Usage.MaxRSSKB == 0 ||
 		r.SessionID != "" ||
 		r.ExecID != "" ||
-		r.Signal != "" {
-		t.Errorf("run of pwd, cat and exit 7 = %s, want rc 7, stdout %q and stderr \"oops\\n\"", r.Text, dir+"\nin put")
+		r.ExitSignal != "" {
+		t.Errorf("run of pwd, cat and exit 7 = %s, want exit code 7, stdout %q and stderr \"oops\\n\"", r.Text, dir+"\nin put")
 	}
 	r = c.Call(t, lab.ToolRun, `{"argv":["sh","-c","kill -TERM $$"]}`)
-	if !lab.IsCode(r.RC, 143) || r.Signal != "TERM" {
+	if !lab.IsCode(r.ExitCode, 143) || r.ExitSignal != "TERM" {
 		t.Errorf("ended by a signal: %s", r.Text)
 	}
 	binary := "\x00\xff\xfe"
@@ -98,7 +98,7 @@ func TestLocalRunTimeouts(t *testing.T) {
 		lab.ToolRun,
 		`{"argv":["sh","-c","trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done"],"timeout_ms":300}`,
 	)
-	if !r.TimedOut || r.DoneReason != "timeout" || !lab.IsCode(r.RC, 9) || r.Stdout != "up\nbye\n" || r.Killed != "yes" {
+	if !r.TimedOut || r.DoneReason != "timeout" || !lab.IsCode(r.ExitCode, 9) || r.Stdout != "up\nbye\n" || r.Killed != "yes" {
 		t.Errorf("obeys: %s", r.Text)
 	}
 	r = c.Call(
@@ -106,11 +106,11 @@ func TestLocalRunTimeouts(t *testing.T) {
 		lab.ToolRun,
 		`{"argv":["sh","-c","trap '' TERM; echo up; while :; do sleep 0.01; done"],"timeout_ms":300,"grace_ms":200}`,
 	)
-	if !r.TimedOut || !lab.IsCode(r.RC, 137) || r.Signal != "KILL" || r.Stdout != "up\n" || r.DurationMS < 500 {
+	if !r.TimedOut || !lab.IsCode(r.ExitCode, 137) || r.ExitSignal != "KILL" || r.Stdout != "up\n" || r.DurationMS < 500 {
 		t.Errorf("ignores: %s", r.Text)
 	}
 	r = c.Call(t, lab.ToolRun, `{"argv":["sh","-c","echo up; sleep 4; echo done; exit 3"],"title":"slow"}`)
-	if r.DoneReason != "running" || r.TimedOut || r.RC != nil || r.Stdout != "up\n" || r.SessionID == "" ||
+	if r.DoneReason != "running" || r.TimedOut || r.ExitCode != nil || r.Stdout != "up\n" || r.SessionID == "" ||
 		r.ExecID == "" {
 		t.Fatalf("runs on: %s", r.Text)
 	}
@@ -140,7 +140,7 @@ func TestLocalRunTimeouts(t *testing.T) {
 func TestLocalRunCaps(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	r := c.Call(t, lab.ToolRun, `{"argv":["seq","20000"],"max_output_bytes":1000}`)
-	if !lab.IsCode(r.RC, 0) || !r.Truncated || r.StdoutBytes != 108894 || len(r.Stdout) > 1100 ||
+	if !lab.IsCode(r.ExitCode, 0) || !r.Truncated || r.StdoutBytes != 108894 || len(r.Stdout) > 1100 ||
 		!strings.HasPrefix(r.Stdout, "1\n2\n3\n") ||
 		!strings.HasSuffix(r.Stdout, "\n19999\n20000\n") ||
 		r.StdoutOmitted == nil ||
@@ -188,7 +188,7 @@ func TestLocalLimits(t *testing.T) {
 		{"a fork bomb", `{"argv":["/usr/bin/python3","-c","import os\nwhile True: os.fork()"],"limits":{"processes":20},"timeout_ms":30000}`, "processes", "", 1},
 	} {
 		r := c.Call(t, lab.ToolRun, l.args)
-		if !lab.IsCode(r.RC, l.code) || r.LimitExceeded != l.limit ||
+		if !lab.IsCode(r.ExitCode, l.code) || r.LimitExceeded != l.limit ||
 			l.suspected != "" && !slices.Contains(r.Suspected, l.suspected) ||
 			r.TimedOut {
 			t.Errorf("%s: %s", l.name, lab.Tail(r.Text, 1000))
@@ -218,7 +218,7 @@ func TestLocalSandbox(t *testing.T) {
 		"echo x > here; echo x > "+outside+"/there; touch "+outside+"/there2; ls "+outside,
 		inside,
 	)
-	if !lab.IsCode(r.RC, 0) || r.Stdout != "" || !strings.Contains(r.Stderr, "Permission denied") {
+	if !lab.IsCode(r.ExitCode, 0) || r.Stdout != "" || !strings.Contains(r.Stderr, "Permission denied") {
 		t.Errorf("a program without a terminal: %s", r.Text)
 	}
 	id := c.OpenLocal(
@@ -389,7 +389,7 @@ func TestLocalCosts(t *testing.T) {
 	}
 	fds := lab.OpenFiles(t, c.PID)
 	for i := range 300 {
-		if r := c.Call(t, lab.ToolRun, `{"argv":["sh","-c","sleep 0 & echo x; exit 3"]}`); !lab.IsCode(r.RC, 3) ||
+		if r := c.Call(t, lab.ToolRun, `{"argv":["sh","-c","sleep 0 & echo x; exit 3"]}`); !lab.IsCode(r.ExitCode, 3) ||
 			r.Stdout != "x\n" {
 			t.Fatalf("round %d: %s", i, r.Text)
 		}

@@ -69,8 +69,8 @@ func TestLocalVim(t *testing.T) {
 	}
 	c := lab.ConnectLocal(t)
 	r := c.Call(t, lab.ToolRun, `{"argv":["vim","-Nu","NONE","-Es",%s,"-c","%%s/two/three/","-c","wq"]}`, file)
-	if !lab.IsCode(r.RC, 0) {
-		t.Errorf("run of vim -Es = %s, want rc 0", r.Text)
+	if !lab.IsCode(r.ExitCode, 0) {
+		t.Errorf("run of vim -Es = %s, want exit code 0", r.Text)
 	}
 	id := c.OpenLocal(t, []string{"vim", "-Nu", "NONE", "-Es", file}, "")
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"$append\rfour\r.\rwq\r"}`, id)

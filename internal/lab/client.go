@@ -145,9 +145,10 @@ type Result struct {
 	}
 
 	LocalState
-	RC     *int
-	Signal string
-	Usage  *struct {
+	RC         *int
+	Signal     string
+	ExitSignal string `json:"exit_signal"`
+	Usage      *struct {
 		CPUMS    int64 `json:"cpu_ms"`
 		MaxRSSKB int64 `json:"max_rss_kb"`
 	}

@@ -23,7 +23,7 @@ const (
 
 // leastWait is how long the server waits at least for a stranger's request, however many others come. A client that has
 // connected sends it at once, so that it is no stranger for long.
-const leastWait = 20 * time.Millisecond
+const leastWait = 200 * time.Millisecond
 
 // connections is a listener that keeps strangers from locking others out. When one address has too many strangers, or
 // all together are too many, the oldest of the address that has most of them is closed. If all of those are too young
@@ -55,6 +55,7 @@ type connection struct {
 	of      *connections
 	address netip.Prefix
 	opened  time.Time
+	done    atomic.Bool   // its request was answered without a token, and it is only kept until the client has the answer
 	waits   atomic.Bool   // the server waits for bytes of the client
 	waited  time.Duration // from opened until the server first did; set before waits
 	rate    *rate.Limiter // of requests without a token; nil: not made yet. Used by one request at a time
@@ -115,22 +116,25 @@ func (l *connections) add(c *connection) (victim *connection) {
 			}
 		}
 	}
-	now := time.Now()
+	now, tooMany := time.Now(), l.strangers > l.most
 	for e := mine.Front(); e != nil; e = e.Next() {
 		old := e.Value.(*connection)
 		age := now.Sub(old.opened)
-		if age < leastWait {
-			break // the others are younger
+		if old.done.Load() {
+			return old
+		}
+		if age < leastWait && !tooMany {
+			return nil // the others are younger
 		}
 		// A client that has sent its request waits for the server, which may not have come to it yet.
-		if old.waits.Load() && age-old.waited >= leastWait {
+		if old.waits.Load() && (age-old.waited >= leastWait || tooMany) {
 			return old
 		}
 	}
-	if l.strangers <= l.most {
-		return nil
+	if tooMany {
+		return mine.Front().Value.(*connection)
 	}
-	return mine.Front().Value.(*connection)
+	return nil
 }
 
 // Read implements net.Conn. It has one caller at a time.

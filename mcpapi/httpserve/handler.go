@@ -141,6 +141,10 @@ func (h *Handler) Close() {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w := newAnswer(rw)
+	c := connectionOf(r)
+	if c != nil {
+		defer c.done.Store(true) // unless it is admitted, it is closed now
+	}
 	defer w.finish()
 	defer h.rescue(w, r)
 	if r.URL.Path == healthPath {

@@ -40,6 +40,9 @@ func (c *Checker) valid(raw json.RawMessage) error {
 // Decode is Table.decode of arguments that are split already.
 func (c *Checker) Decode(given []jsonrpc.Member) (any, error) {
 	in := reflect.New(c.t.args)
+	c.local = slices.ContainsFunc(given, func(m jsonrpc.Member) bool {
+		return m.Name == "protocol" && string(m.Value) == `"local"`
+	})
 	// A copy of the defaults: a value that the call gives replaces its own member alone.
 	in.Elem().Set(c.t.defaults)
 	if err := c.object("", c.t.Fields, given, in.Elem()); err != nil {
@@ -109,10 +112,17 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 type Checker struct {
 	t      *Tool
 	action string
+	local  bool // the call says protocol local
 }
 
 // Checker returns the checker for a call of an action.
 func (t *Tool) Checker(action string) *Checker { return &Checker{t: t, action: action} }
+
+// ForLocal has the errors show calls with protocol local.
+func (c *Checker) ForLocal() *Checker {
+	c.local = true
+	return c
+}
 
 // Fields returns the names of the arguments that the action takes, the needed ones first.
 func (c *Checker) Fields() []string { return c.t.FieldsOf(c.action) }
@@ -124,6 +134,9 @@ func (c *Checker) Invalid(field string, allowed []string, format string, args ..
 	example := c.t.Actions[0].Example
 	if a, ok := c.t.Action(c.action); ok {
 		example = a.Example
+		if c.local && a.Local != "" {
+			example = a.Local
+		}
 	}
 	return &term.Error{
 		Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...) + "; a correct call: " + c.t.Name + " " + example,

@@ -34,6 +34,7 @@ type Action struct {
 	Name    string
 	About   string // one line
 	Example string // arguments of a correct call, as JSON
+	Local   string // the same for a call with protocol local; empty: Example
 	Reads   bool   // types nothing and changes nothing
 
 	Verb term.Verb // its name in the audit log; empty: Name

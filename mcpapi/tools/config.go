@@ -32,10 +32,10 @@ type configArgs struct {
 // configOut is the result of ptyctl_session_config: the size and the patterns in force after the call.
 type configOut struct {
 	Action   string       `json:"action"`
-	Success  bool         `json:"success" is:"listed"`
+	Success  bool         `json:"success"`
 	Cols     int          `json:"cols,omitempty"`
 	Rows     int          `json:"rows,omitempty"`
-	Expect   *expectOut   `json:"expect,omitempty" is:"listed"`
+	Expect   *expectOut   `json:"expect,omitempty"`
 	Telnet   *wire.Telnet `json:"telnet,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
 }

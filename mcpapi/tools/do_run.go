@@ -49,14 +49,14 @@ func runResult(c *toolset.Call, r session.RunResult, asked term.Limits) *runOut 
 	out := &runOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir,
 		SessionID: r.Session, ExecID: r.ID,
-		RCReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: wire.LimitName(r.Exit.Limit),
+		ExitReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: wire.LimitName(r.Exit.Limit),
 		Suspected: wire.LimitNames(r.Exit.Suspected),
 		Truncated: !r.Stdout.Complete() ||
 			!r.Stderr.Complete(), Warnings: append(c.Warnings(), lowered(asked, r.Process.Limits)...),
 	}
 	out.RemainingMS = remaining(r.ExecResult)
 	// Nil while the program runs: its usage is known only from its end.
-	out.RC, out.Signal, out.Usage = wire.Exit(r.Exit)
+	out.ExitCode, out.ExitSignal, out.Usage = wire.Exit(r.Exit)
 	out.Stdout, out.StdoutEncoding, out.StdoutBytes, out.StdoutOmitted = streamOut(r.Stdout)
 	out.Stderr, out.StderrEncoding, out.StderrBytes, out.StderrOmitted = streamOut(r.Stderr)
 	return out

@@ -26,18 +26,18 @@ type execArgs struct {
 	SessionID     string       `json:"session_id" need:"*" is:"filled"`
 	Cmd           string       `json:"cmd" doc:"line for the shell"`
 	Argv          []string     `json:"argv" is:"start" doc:"words instead, never parsed"`
-	TimeoutMS     int64        `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"stops the command; default 60000; with exec_id: from now"`
+	TimeoutMS     int64        `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default 60000; with exec_id: from now"`
 	WaitMS        *int64       `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait of this call; default 50000"`
-	Cwd           string       `json:"cwd" is:"filled start"`
+	Cwd           string       `json:"cwd" is:"filled start" doc:"else the login directory, until something is typed"`
 	Env           []string     `json:"env" is:"start" doc:"NAME=value; servers take few"`
 	Stdin         string       `json:"stdin" is:"start"`
 	StdinEncoding string       `json:"stdin_encoding" is:"start" enum:"utf-8 base64"`
 	MaxOutput     int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
-	Lane          session.Lane `json:"lane" is:"start" enum:"auto channel terminal"`
+	Lane          session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh, beside the terminal; cd and export do not last. terminal: typed into it. default auto"`
 	Queue         bool         `json:"queue" is:"start" doc:"terminal lane: wait for its turn"`
 	ExecID        string       `json:"exec_id" is:"filled" doc:"go on waiting for this one"`
 	Cancel        bool         `json:"cancel" doc:"stop exec_id"`
-	StopOnCancel  bool         `json:"stop_on_cancel" is:"start unlisted" doc:"stop the command when this call is cancelled"`
+	StopOnCancel  bool         `json:"stop_on_cancel" is:"start" doc:"stop the command when this call is cancelled"`
 	TaskID        string       `json:"task_id" is:"filled" doc:"your name for locks"`
 	Expect        expectArgs   `json:"expect" is:"start" doc:"patterns for this call"`
 	UntilIdleMS   int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: quiet that ends the wait"`
@@ -68,15 +68,15 @@ type execOut struct {
 	ExitCodeReason *string            `json:"exit_code_reason"`
 	DoneReason     session.DoneReason `json:"done_reason" is:"listed"`
 	PromptDetected *bool              `json:"prompt_detected"`
-	TimedOut       bool               `json:"timed_out" is:"listed"`
-	DurationMS     int64              `json:"duration_ms" is:"listed"`
-	ExecLane       session.Lane       `json:"exec_lane" is:"listed"`
-	Truncated      bool               `json:"truncated" is:"listed" after:"stderr_merged"`
+	TimedOut       bool               `json:"timed_out"`
+	DurationMS     int64              `json:"duration_ms"`
+	ExecLane       session.Lane       `json:"exec_lane"`
+	Truncated      bool               `json:"truncated"`
 
 	ExecID           string        `json:"exec_id,omitempty" is:"listed"`
 	RemainingMS      *int64        `json:"remaining_ms,omitempty" is:"listed"` // until the command is stopped, while it runs
 	WaitingFor       *wire.Waiting `json:"waiting_for,omitempty" is:"listed"`
-	StderrMerged     bool          `json:"stderr_merged,omitempty" is:"listed"` // into stdout: a terminal has one stream
+	StderrMerged     bool          `json:"stderr_merged,omitempty"` // into stdout: a terminal has one stream
 	LostBytes        int64         `json:"lost_bytes,omitempty"`
 	Pages            int           `json:"pages,omitempty"` // turned by auto_page
 	ExitSignal       string        `json:"exit_signal,omitempty"`
@@ -88,9 +88,9 @@ type execOut struct {
 	StderrEncoding   string        `json:"stderr_encoding,omitempty"`
 	StdoutBytes      int64         `json:"stdout_bytes,omitempty"`
 	StderrBytes      int64         `json:"stderr_bytes,omitempty"`
-	StdoutOmitted    *omitted      `json:"stdout_omitted,omitempty" is:"listed"`
-	StderrOmitted    *omitted      `json:"stderr_omitted,omitempty" is:"listed"`
-	ErrorHints       []string      `json:"error_hints,omitempty" is:"listed"`
+	StdoutOmitted    *omitted      `json:"stdout_omitted,omitempty"`
+	StderrOmitted    *omitted      `json:"stderr_omitted,omitempty"`
+	ErrorHints       []string      `json:"error_hints,omitempty"`
 	Warnings         []string      `json:"warnings,omitempty"`
 }
 

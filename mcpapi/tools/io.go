@@ -26,15 +26,15 @@ var ioTool = toolset.Bind(schema.Tool{
 // absent data.
 type ioArgs struct {
 	SessionID    string     `json:"session_id" need:"*" is:"filled"`
-	Data         *string    `json:"data" on:"write" doc:"[write] text; this or key"`
+	Data         *string    `json:"data" on:"write" doc:"[write] text to type; end a line with \\r; this or key"`
 	Key          keyName    `json:"key" on:"write" is:"filled" doc:"[write] "`
 	Paste        bool       `json:"paste" on:"write" doc:"[write] data as one paste, not as keys"`
 	Sensitive    bool       `json:"sensitive" on:"write" doc:"[write] keep it out of every record"`
 	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"[write] your name for locks"`
 	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk"`
-	Cursor       string     `json:"cursor" on:"read search" is:"filled" doc:"where to start: a next_cursor, or 0"`
+	Cursor       string     `json:"cursor" on:"read search" is:"filled" doc:"a next_cursor, or \"0\" (a string)"`
 	Mode         string     `json:"mode" on:"read write" enum:"cursor tail" doc:"tail: the end"`
-	TimeoutMS    *int64     `json:"timeout_ms" on:"read write" max:"1<<40" doc:"longest wait; default 2000"`
+	TimeoutMS    *int64     `json:"timeout_ms" on:"read write" max:"1<<40" doc:"milliseconds; longest wait; default 2000"`
 	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384"`
 	MaxLines     int        `json:"max_lines" on:"read write" min:"1" doc:"with mode tail"`
 	UntilRegex   string     `json:"until_regex" on:"read write" is:"filled" doc:"wait for this (RE2)"`
@@ -66,33 +66,33 @@ type inputHints struct {
 // ioOut is the result of ptyctl_session_io.
 type ioOut struct {
 	Action       string `json:"action"`
-	BytesWritten *int   `json:"bytes_written,omitempty" is:"listed"`
-	BytesPending int    `json:"bytes_pending,omitempty"`
+	BytesWritten *int   `json:"bytes_written,omitempty"`
+	BytesPending int    `json:"bytes_pending,omitempty" is:"listed"`
 	Cursor       string `json:"cursor,omitempty" is:"listed"` // [write] end of the output before the write
 	*readOut
 	WriteTimedOut   bool            `json:"write_timed_out,omitempty"`
 	WaitingFor      *wire.Waiting   `json:"waiting_for,omitempty" is:"listed"`
-	WaitingForInput bool            `json:"waiting_for_input,omitempty" is:"listed" after:"eof"`
-	State           session.State   `json:"state,omitempty" is:"listed"`
+	WaitingForInput bool            `json:"waiting_for_input,omitempty"`
+	State           session.State   `json:"state,omitempty"`
 	EndCode         session.EndCode `json:"end_code,omitempty" is:"listed"` // with eof
-	Prompt          *wire.Prompt    `json:"prompt,omitempty" is:"listed"`
+	Prompt          *wire.Prompt    `json:"prompt,omitempty"`
 	Warnings        []string        `json:"warnings,omitempty"`
 }
 
 // readOut is the part of the result that a read adds.
 type readOut struct {
 	Chunk             string `json:"chunk" is:"listed"`
-	Encoding          string `json:"encoding" is:"listed"`
+	Encoding          string `json:"encoding"`
 	NextCursor        string `json:"next_cursor" is:"listed"`
 	BufferStartCursor string `json:"buffer_start_cursor"`
 	BufferEndCursor   string `json:"buffer_end_cursor"`
-	Matched           bool   `json:"matched,omitempty" is:"listed"`
+	Matched           bool   `json:"matched,omitempty"`
 	IdleReached       bool   `json:"idle_reached,omitempty"`
 	Full              bool   `json:"full,omitempty"` // max_bytes came before the condition
-	TimedOut          bool   `json:"timed_out" is:"listed"`
-	EOF               bool   `json:"eof" is:"listed"`
-	Truncated         bool   `json:"truncated" is:"listed"`
-	DroppedBytes      int64  `json:"dropped_bytes" is:"listed"`
+	TimedOut          bool   `json:"timed_out"`
+	EOF               bool   `json:"eof"`
+	Truncated         bool   `json:"truncated"`
+	DroppedBytes      int64  `json:"dropped_bytes"`
 	UnsearchedBytes   int64  `json:"unsearched_bytes,omitempty"` // dropped before until_regex was looked for in them
 	BufferedBytes     int64  `json:"buffered_bytes"`
 	BufferLimitBytes  int    `json:"buffer_limit_bytes"`

@@ -21,7 +21,6 @@ func (l limitsArgs) limits() term.Limits {
 // the first one, so that the caller knows which field to leave out.
 func checkLocal(c *toolset.Call, in *sessionArgs) error {
 	ch := c.Checker()
-	example := `{"action":"open","protocol":"local","argv":["bash"]}`
 	if in.Protocol != "local" {
 		// Refused and not ignored: env on an SSH session would seem to be set.
 		if name := c.Marked(in, "local"); name != "" {
@@ -31,7 +30,7 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 				"%s is for protocol local, not for %s; leave it out, or open %s",
 				name,
 				in.Protocol,
-				example,
+				localExample,
 			)
 		}
 		if in.Host == "" {
@@ -39,6 +38,7 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 		}
 		return nil
 	}
+	ch.ForLocal()
 	name := c.Marked(in, "far")
 	if name == "" && in.SessionType == "console" {
 		name = "session_type"
@@ -47,9 +47,8 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 		return ch.Invalid(
 			name,
 			nil,
-			"%s is for another machine, and protocol local starts a program on this one; leave it out: %s",
+			"%s is for another machine, and protocol local starts a program on this one; leave it out",
 			name,
-			example,
 		)
 	}
 	switch {
@@ -58,8 +57,7 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 		return ch.Invalid(
 			"argv",
 			nil,
-			`argv is missing: the program and its arguments; no shell is started unless it is named, as in %s`,
-			example,
+			"argv is missing: the program and its arguments; no shell is started unless it is named",
 		)
 	case isFalse(in.PTY.Enabled):
 		return ch.Invalid(

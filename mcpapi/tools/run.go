@@ -11,7 +11,7 @@ import (
 var runTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_run",
 	Title: "Run a program here",
-	About: "Run one program on this machine, without a terminal, and get its output, errors and exit code. argv is the program and its arguments; for a command line pass [\"bash\",\"-c\",\"...\"]. It gets a clean environment, and what it leaves running is ended; limits {cpu_s, memory_bytes, open_files, processes} bound it. If done_reason is running, go on with ptyctl_session_exec {session_id, exec_id}. For anything interactive open a session with protocol local.",
+	About: "Run one program on this machine, without a terminal. argv is the program and its arguments; for a command line pass [\"bash\",\"-c\",\"...\"]. It gets a clean environment, and what it leaves running is ended; limits bound it. If done_reason is running, go on with ptyctl_session_exec {session_id, exec_id}. For anything interactive open a session (protocol local).",
 	Actions: []schema.Action{
 		{Example: `{"argv":["go","test","./..."],"cwd":"/srv/app"}`, Verb: term.VerbExec},
 	},
@@ -25,13 +25,13 @@ type runArgs struct {
 	Cwd           string     `json:"cwd" is:"filled"`
 	Env           []string   `json:"env" doc:"NAME=value"`
 	Stdin         string     `json:"stdin"`
-	StdinEncoding string     `json:"stdin_encoding" enum:"utf-8 base64" is:"unlisted"`
-	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"then it gets TERM; default 60000"`
+	StdinEncoding string     `json:"stdin_encoding" enum:"utf-8 base64"`
+	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; then it gets TERM; default 60000"`
 	GraceMS       int64      `json:"grace_ms" min:"1" max:"60000" doc:"from TERM to KILL; default 2000"`
 	MaxOutput     int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384, the middle is cut"`
-	Limits        limitsArgs `json:"limits" is:"unlisted" doc:"of each process; processes: of all together"`
-	Title         string     `json:"title" is:"filled unlisted"`
-	RequestID     string     `json:"request_id" is:"filled unlisted"`
+	Limits        limitsArgs `json:"limits" doc:"of each process; processes: of all together"`
+	Title         string     `json:"title" is:"filled" doc:"name in lists"`
+	RequestID     string     `json:"request_id" is:"filled" doc:"makes a retry safe"`
 }
 
 // limitsArgs are the limits of a program on this machine; 0 means that the call sets none. Processes counts all
@@ -45,12 +45,12 @@ type limitsArgs struct {
 
 // runOut is the result of ptyctl_run. Usage and the limits that ended the program are left out while it runs.
 type runOut struct {
-	RC         *int               `json:"rc"`
-	Signal     string             `json:"signal,omitempty"`
-	RCReason   string             `json:"rc_reason,omitempty"` // why rc is null
+	ExitCode   *int               `json:"exit_code"`
+	ExitSignal string             `json:"exit_signal,omitempty"`
+	ExitReason string             `json:"exit_code_reason,omitempty"` // why exit_code is null
 	Stdout     string             `json:"stdout" is:"listed"`
 	Stderr     string             `json:"stderr" is:"listed"`
-	DoneReason session.DoneReason `json:"done_reason" is:"listed"`
+	DoneReason session.DoneReason `json:"done_reason"`
 	TimedOut   bool               `json:"timed_out"`
 	DurationMS int64              `json:"duration_ms"`
 	Cwd        string             `json:"cwd,omitempty"`

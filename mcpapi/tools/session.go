@@ -8,13 +8,16 @@ import (
 	"ptyctl/term"
 )
 
+// localExample is a correct call to open a terminal on this machine.
+const localExample = `{"action":"open","protocol":"local","argv":["bash"]}`
+
 var sessionTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_session",
 	Title:   "Terminal sessions",
 	About:   "Open, list, lock and close terminals on remote hosts, and programs on this machine. Then use ptyctl_session_exec for commands and ptyctl_session_io to type and read.",
 	Reading: "See the terminals, and everything known about one. ptyctl_session_io reads what they show.",
 	Actions: []schema.Action{
-		{Name: "open", About: "connect; needs protocol, and host or (local) argv. If the result has a prompt, answer it with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`},
+		{Name: "open", About: "connect; needs protocol, and host or (local) argv. If the result has a prompt, answer it with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`, Local: localExample},
 		{Name: "close", About: "end a session; its output stays readable for a while.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
 		{Name: "list", About: "sessions, or those of a state, protocol or host (*.example.net).", Example: `{"action":"list","state":"open"}`, Reads: true},
 		{Name: "status", About: "everything known about one session.", Example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, Reads: true},
@@ -37,11 +40,11 @@ type sessionArgs struct {
 	Signal      string        `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT"`
 	Protocol    string        `json:"protocol" on:"open list" need:"open" enum:"ssh telnet local"`
 	Host        string        `json:"host" on:"open list" is:"filled far" doc:"name, address, or Host alias of ssh_config"`
-	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[open] local: program, arguments; no shell. Also cwd, env, title, limits"`
-	Cwd         string        `json:"cwd" on:"open" is:"filled local unlisted"`
-	Env         []string      `json:"env" on:"open" is:"local unlisted"`
-	Title       string        `json:"title" on:"open" is:"filled local unlisted"`
-	Limits      limitsArgs    `json:"limits" on:"open" is:"local unlisted" doc:"of each process; processes: of all together"`
+	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[open] local: program, arguments; no shell"`
+	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[open] local, like the next three"`
+	Env         []string      `json:"env" on:"open" is:"local" doc:"NAME=value"`
+	Title       string        `json:"title" on:"open" is:"filled local"`
+	Limits      limitsArgs    `json:"limits" on:"open" is:"local" show:"-" doc:"members: see ptyctl_run"`
 	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list]"`
 	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"[open]"`
 	Username    string        `json:"username" on:"open" is:"filled far" doc:"[open]"`
@@ -99,7 +102,7 @@ type openSSH struct {
 type openTelnet struct {
 	Mode   string  `json:"mode" enum:"auto telnet raw"`
 	Enter  string  `json:"enter" enum:"auto cr crlf crnul lf"`
-	Binary string  `json:"binary" enum:"auto always never" is:"unlisted"`
+	Binary string  `json:"binary" enum:"auto always never"`
 	TLS    openTLS `json:"tls"`
 }
 
@@ -117,7 +120,7 @@ type sessionOut struct {
 	Success         bool                `json:"success"`
 	SessionID       string              `json:"session_id,omitempty" is:"listed"`
 	Existing        string              `json:"existing_session_id,omitempty"` // the same, if the session was there before
-	State           session.State       `json:"state,omitempty" is:"listed"`
+	State           session.State       `json:"state,omitempty"`
 	EndCode         session.EndCode     `json:"end_code,omitempty" is:"listed"`
 	Protocol        string              `json:"protocol,omitempty"`
 	PTYEnabled      *bool               `json:"pty_enabled,omitempty"`
@@ -128,17 +131,17 @@ type sessionOut struct {
 	ExitSignal      string              `json:"exit_signal,omitempty"`
 	Usage           *wire.Usage         `json:"usage,omitempty"`
 	DurationMS      int64               `json:"duration_ms,omitempty"`
-	Cursor          string              `json:"cursor,omitempty" is:"listed"`
+	Cursor          string              `json:"cursor,omitempty"`
 	ServerBanner    string              `json:"server_banner,omitempty"`
 	SecurityWarning string              `json:"security_warning,omitempty"`
 	Telnet          *wire.Telnet        `json:"telnet,omitempty"`
-	WaitingForInput bool                `json:"waiting_for_input,omitempty" is:"listed"`
-	Prompt          *wire.Prompt        `json:"prompt,omitempty" is:"listed"`
+	WaitingForInput bool                `json:"waiting_for_input,omitempty"`
+	Prompt          *wire.Prompt        `json:"prompt,omitempty"`
 	Capabilities    *wire.Capabilities  `json:"capabilities,omitempty"`
-	Sessions        *[]wire.ListEntry   `json:"sessions,omitempty" is:"listed"`
+	Sessions        *[]wire.ListEntry   `json:"sessions,omitempty"`
 	Count           *int                `json:"count,omitempty"` // [list] of all that match
 	More            bool                `json:"more,omitempty"`  // [list] than are shown
-	Session         *wire.SessionStatus `json:"session,omitempty" is:"listed"`
+	Session         *wire.SessionStatus `json:"session,omitempty"`
 	AlreadyClosed   bool                `json:"already_closed,omitempty"`
 	LockAcquired    *bool               `json:"lock_acquired,omitempty"`
 	LockHolder      string              `json:"lock_holder,omitempty"`
