@@ -109,7 +109,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	opening := action{mcptest.SessionTool, l.OpenArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
 
 	full.Store(true)
-	w.does(term.PolicyDenied, opening)
+	w.does(term.IOError, opening)
 	full.Store(false)
 	w.does(
 		term.Unsupported,
@@ -141,8 +141,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does(term.Locked, acts...)
 	w.does("", taking)
 	full.Store(true)
-	w.does(term.PolicyDenied, acts...)
-	w.does(term.PolicyDenied, closing)
+	w.does(term.IOError, acts...)
 	full.Store(false)
 	w.does(
 		term.NotFound,
@@ -164,7 +163,9 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 			"terminal",
 		},
 	)
+	full.Store(true) // which is no reason to keep it
 	w.does("", closing)
+	full.Store(false)
 	w.does("", closing)
 	w.does(term.AlreadyClosed, acts...)
 	w.does(term.AlreadyClosed, leases...)
