@@ -22,6 +22,7 @@ func TestUntilInCleanText(t *testing.T) {
 		{"a prompt, without (?m)", debian, `^alice@\w+:~\$ $`, debian},
 		{"a line behind bracketed paste", debian, `(?m)^hi$`, debian[:strings.Index(debian, "hi\r\n\x1b[?2004h")+2]},
 		{"a whole line, without (?m)", debian, `^hi$`, debian[:strings.Index(debian, "hi\r\n\x1b[?2004h")+2]},
+		{"a word at the end of a line", debian, `hi$`, debian[:strings.Index(debian, "\r\n")]},
 		{"colours inside a word", "a \x1b[31mRE\x1b[1mADY\x1b[m!\r\n", `READY`, "a \x1b[31mRE\x1b[1mADY"},
 		{"a line drawn twice", "10%\r20%\r100% done\r\n$ ", `^100% done`, "10%\r20%\r100% done"},
 		{"over two lines", "\x1b[1mone\x1b[m\r\n\x1b[1mtwo\x1b[m\r\n", `one\ntwo`, "\x1b[1mone\x1b[m\r\n\x1b[1mtwo"},
@@ -50,7 +51,7 @@ func TestUntilInCleanText(t *testing.T) {
 
 // A pattern for a prompt does not match a finished line that ends like one.
 func TestPromptIsNoFinishedLine(t *testing.T) {
-	for _, expr := range []string{`[#>] ?$`, `^.*[#>]$`, `^\S+[#>]$`, `(r1|r2)#$`} {
+	for _, expr := range []string{`[#>] ?$`, `^.*[#>]$`, `^\S+[#>]$`, `(r1|r2)#$`, `^r1[#>]\s*$`} {
 		synctest.Test(t, func(t *testing.T) {
 			s, far := start(t, 0, session.Options{})
 			got := make(chan session.Chunk, 1)

@@ -21,7 +21,8 @@ const (
 
 // An Echo is typed text as a terminal may show it. The zero value is nothing.
 type Echo struct {
-	before string   // the unfinished line when the text was typed
+	line   string   // the unfinished line when the text was typed
+	before string   // the same, without blanks
 	lines  []string // the typed lines, without blanks
 }
 
@@ -31,11 +32,12 @@ type Echo struct {
 // Line editors complete, expand and wrap. Therefore only the part of a line before its first control character counts,
 // other than erasures, and blanks do not count.
 func EchoOf(data []byte, line string) Echo {
-	e := Echo{before: squeeze(line)}
+	e := Echo{before: squeeze(line), line: line}
 	var text []rune
 	whole := true // no control character that only the far side understands came yet
-	end := func() {
-		if key := squeeze(string(text)); key != "" {
+	end := func(entered bool) {
+		key := squeeze(string(text))
+		if key != "" || entered && len(e.lines) == 0 && e.before != "" { // an editor may draw the line again when it is entered
 			e.lines = append(e.lines, key[:min(len(key), maxEchoKey)])
 		}
 		text, whole = text[:0], true
@@ -43,19 +45,20 @@ func EchoOf(data []byte, line string) Echo {
 	for _, r := range string(data) {
 		switch {
 		case r == '\r' || r == '\n':
-			end()
+			end(true)
 		case !whole:
 		case r == '\b' || r == 0x7f:
 			text = text[:max(len(text)-1, 0)]
 		case r == 0x15: // ctrl_u erases the line (termios VKILL)
 			text = text[:0]
+		case unicode.IsControl(r) && r != 0x1b && len(text) == 0: // a key of the editor
 		case unicode.IsControl(r):
 			whole = false
 		default:
 			text = append(text, r)
 		}
 	}
-	end()
+	end(false)
 	return e
 }
 
@@ -78,10 +81,12 @@ func squeeze(s string) string {
 // behind its prompt, when that reads the input typed ahead.
 type echoes struct {
 	before   string
+	atPrompt bool // before is a prompt: the editor reads the text at once, and shows it once
 	isPrompt func(string) bool
 	lines    []expected
-	passed   bool // a line of output came: the echo cannot begin behind before any more
-	least    int  // characters in the first row of a line that does not fit into one
+	again    string // the line echoed last: a shell under set -v shows it once more
+	passed   bool   // a line of output came: the echo cannot begin behind before any more
+	least    int    // characters in the first row of a line that does not fit into one
 }
 
 type expected struct {
@@ -94,6 +99,7 @@ type expected struct {
 // newEchoes expects e in a terminal of so many columns; 0: unknown.
 func newEchoes(e Echo, cols int, isPrompt func(string) bool) *echoes {
 	x := &echoes{before: e.before, isPrompt: isPrompt, least: max(somePart, cols*2/5)}
+	x.atPrompt = e.before != "" && isPrompt(e.line)
 	for _, l := range e.lines {
 		x.lines = append(x.lines, expected{key: l, wide: 2*(len(e.before)+len(l)) > cols})
 	}
@@ -101,7 +107,7 @@ func newEchoes(e Echo, cols int, isPrompt func(string) bool) *echoes {
 }
 
 // over reports whether no echo is expected any more.
-func (x *echoes) over() bool { return len(x.lines) == 0 }
+func (x *echoes) over() bool { return len(x.lines) == 0 && x.again == "" }
 
 // take reports whether the finished line is an echo, and then no longer expects it.
 func (x *echoes) take(line string) bool {
@@ -117,15 +123,21 @@ func (x *echoes) take(line string) bool {
 			}
 		case !ok:
 			continue
-		case at == 0 && !l.shown:
+		case !l.shown && (at == 0 || squeezed[:at] == x.before && !x.atPrompt):
 			l.shown = true
 			return true
+		}
+		x.again = ""
+		if at > 0 && strings.ContainsAny(squeezed[at-1:at], "$#%") {
+			x.again = l.key
 		}
 		x.lines = append(x.lines[:i], x.lines[i+1:]...)
 		return true
 	}
+	again := x.again
+	x.again = ""
 	x.passed = x.passed || squeezed != ""
-	return false
+	return squeezed != "" && squeezed == again
 }
 
 // row reports whether the squeezed line is a part of l that a line editor shows.
@@ -148,23 +160,33 @@ func scrolled(squeezed string) string {
 	return squeezed
 }
 
+// whole reports whether the line is an echo to its last character.
+func (x *echoes) whole(line string) bool {
+	squeezed := squeeze(line)
+	for i := range x.lines {
+		l := &x.lines[i]
+		if head, found := strings.CutSuffix(squeezed, l.key); found && l.key != "" && x.begins(head, line) && !l.shown {
+			return true
+		}
+	}
+	return false
+}
+
 // find returns where in the squeezed line the echo of l begins.
 func (x *echoes) find(squeezed, line string, l *expected) (at int, ok bool) {
-	if l.shown {
-		head, whole := strings.CutSuffix(squeezed, l.key)
-		return len(head), whole && head != "" && x.prompts(head, line)
+	switch head, found := strings.CutSuffix(squeezed, l.key); {
+	case l.shown:
+		return len(head), found && x.repeats(head, line)
+	case found && (l.wide || x.begins(head, line)): // an editor that wraps a line may draw parts of it before
+		return len(head), true
 	}
-	if x.before != "" {
-		if rest, ok := strings.CutPrefix(squeezed, x.before); ok && strings.HasPrefix(rest, l.key) {
-			return len(x.before), true // a right prompt may follow
-		}
+	if x.before != "" && l.key != "" && strings.HasPrefix(squeezed, x.before+l.key) {
+		return len(x.before), true // a right prompt follows
 	}
-	if head, ok := strings.CutSuffix(squeezed, l.key); ok {
-		if head == "" || utf8.RuneCountInString(l.key) >= longEcho || endsLikePrompt(head) {
-			return len(head), true
-		}
+	if x.escaped(squeezed, line, l) {
+		return len(squeezed), true
 	}
-	for from := 0; ; { // behind a prompt that is not the one before, with a right prompt behind it
+	for from := 0; l.key != ""; { // behind a prompt that is not the one before, with a right prompt behind it
 		i := strings.Index(squeezed[from:], l.key)
 		if i < 0 {
 			return 0, false
@@ -174,6 +196,49 @@ func (x *echoes) find(squeezed, line string, l *expected) (at int, ok bool) {
 		}
 		from = at + 1
 	}
+	return 0, false
+}
+
+// begins reports whether an echo may begin behind head: at the start of a line, behind the line that the cursor was in,
+// or behind a prompt, which may have that line behind it when an editor draws it again.
+func (x *echoes) begins(head, line string) bool {
+	if head == x.before || head == "" || carets(head, x.before) || x.prompts(head, line) {
+		return true
+	}
+	return x.redrawn(head, line)
+}
+
+// repeats reports whether the echo of a line that was typed ahead may begin behind head.
+func (x *echoes) repeats(head, line string) bool {
+	return head != "" && (x.prompts(head, line) || x.redrawn(head, line))
+}
+
+// redrawn reports whether head is a prompt and the line that the cursor was in.
+func (x *echoes) redrawn(head, line string) bool {
+	prompt, ok := strings.CutSuffix(head, x.before)
+	return ok && x.before != "" && x.prompts(prompt, line)
+}
+
+// carets reports whether head is before and control characters as a terminal driver shows them, ^A for example (termios
+// ECHOCTL).
+func carets(head, before string) bool {
+	rest, ok := strings.CutPrefix(head, before)
+	for ok && len(rest) >= 2 && rest[0] == '^' {
+		rest = rest[2:]
+	}
+	return ok && rest == ""
+}
+
+// escaped reports whether the line shows l with other signs in place of the characters that are not ASCII.
+func (x *echoes) escaped(squeezed, line string, l *expected) bool {
+	first := strings.IndexFunc(l.key, func(r rune) bool { return r >= utf8.RuneSelf })
+	last := strings.LastIndexFunc(l.key, func(r rune) bool { return r >= utf8.RuneSelf })
+	if first < longEcho {
+		return false
+	}
+	_, size := utf8.DecodeRuneInString(l.key[last:])
+	i := strings.Index(squeezed, l.key[:first])
+	return i >= 0 && x.begins(squeezed[:i], line) && strings.HasSuffix(squeezed, l.key[last+size:])
 }
 
 // prompts reports whether a beginning of line looks like a shell's prompt: the one of which head is the squeezed form.
@@ -190,27 +255,29 @@ func (x *echoes) prompts(head, line string) bool {
 	return false
 }
 
-// endsLikePrompt reports whether head ends neither in a letter nor in a digit, as prompts and questions do.
-func endsLikePrompt(head string) bool {
-	r, _ := utf8.DecodeLastRuneInString(head)
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-}
-
 // coming reports whether the unfinished line may be an echo that is not complete, or that waits for its line end.
 func (x *echoes) coming(line string) bool {
 	squeezed := squeeze(line)
+	if x.again != "" && squeezed != "" && strings.HasPrefix(x.again, squeezed) {
+		return true
+	}
 	for i := range x.lines {
 		l := &x.lines[i]
 		if x.row(squeezed, l) || l.wide && !l.shown && len(squeezed) >= somePart &&
 			strings.Contains(l.key, squeezed[len(squeezed)-somePart:]) {
 			return true
 		}
-		if !l.shown && !x.passed && begins(strings.CutPrefix(squeezed, x.before))(l.key) {
+		if !l.shown && !x.passed && x.before != "" && x.under(squeezed, l.key) {
 			return true
 		}
 		for n := range min(len(l.key), len(squeezed)) {
 			head, ok := strings.CutSuffix(squeezed, l.key[:n+1])
-			if ok && (head == "" && !l.shown || head != "" && x.prompts(head, line)) {
+			if ok && (x.repeats(head, line) || !l.shown && x.begins(head, line) && !(x.passed && head == x.before)) {
+				return true
+			}
+		}
+		if first := strings.IndexFunc(l.key, func(r rune) bool { return r >= utf8.RuneSelf }); first >= longEcho {
+			if i := strings.Index(squeezed, l.key[:first]); i >= 0 && x.begins(squeezed[:i], line) {
 				return true
 			}
 		}
@@ -218,9 +285,8 @@ func (x *echoes) coming(line string) bool {
 	return false
 }
 
-// begins returns a test whether rest is the beginning of a key, or has all of it, given that ok.
-func begins(rest string, ok bool) func(key string) bool {
-	return func(key string) bool {
-		return ok && (strings.HasPrefix(key, rest) || strings.HasPrefix(rest, key))
-	}
+// under reports whether the squeezed line is the line that the cursor was in, with the beginning of key or all of it.
+func (x *echoes) under(squeezed, key string) bool {
+	rest, ok := strings.CutPrefix(squeezed, x.before)
+	return ok && (strings.HasPrefix(key, rest) || key != "" && strings.HasPrefix(rest, key))
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -25,10 +26,14 @@ func Compile(re *regexp.Regexp) *Pattern {
 		}
 	}
 	p := &Pattern{re: re, spansLines: canMatchNewline(parsed)}
-	wholeLine := isWholeLine(parsed)
-	if replaceOp(parsed, syntax.OpBeginText, syntax.OpBeginLine) || wholeLine {
-		if wholeLine {
-			replaceOp(parsed, syntax.OpEndText, syntax.OpEndLine)
+	anyLine := isWholeLine(parsed) || endsInWord(parsed)
+	if replaceOp(parsed, syntax.OpBeginText, syntax.OpBeginLine) || anyLine {
+		if anyLine { // in raw bytes, a line ends with CR LF
+			for i, sub := range parsed.Sub {
+				if sub.Op == syntax.OpEndText {
+					parsed.Sub[i] = lineEnd()
+				}
+			}
 		}
 		if lines, err := regexp.Compile(parsed.String()); err == nil {
 			p.re = lines
@@ -41,6 +46,41 @@ func Compile(re *regexp.Regexp) *Pattern {
 		p.prefix = []byte(prefix)
 	}
 	return p
+}
+
+// lineEnd returns the expression of an end of a line.
+func lineEnd() *syntax.Regexp {
+	re, err := syntax.Parse(`(?m:\r?$)`, syntax.Perl)
+	if err != nil {
+		panic(err) // a constant
+	}
+	return re
+}
+
+// endsInWord reports whether re is a sequence whose last part before $ is a letter or a digit. No prompt ends so: the
+// pattern is meant for output.
+func endsInWord(re *syntax.Regexp) bool {
+	if re.Op != syntax.OpConcat || re.Sub[len(re.Sub)-1].Op != syntax.OpEndText {
+		return false
+	}
+	last := re.Sub[len(re.Sub)-2]
+	for last.Op == syntax.OpPlus || last.Op == syntax.OpCapture || last.Op == syntax.OpRepeat && last.Min > 0 ||
+		last.Op == syntax.OpConcat {
+		last = last.Sub[len(last.Sub)-1]
+	}
+	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	switch last.Op {
+	case syntax.OpLiteral:
+		return isWord(last.Rune[len(last.Rune)-1])
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(last.Rune); i += 2 {
+			if last.Rune[i+1]-last.Rune[i] > 64 || !isWord(last.Rune[i]) || !isWord(last.Rune[i+1]) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // replaceOp replaces one operation by another in re, and reports whether there was any.

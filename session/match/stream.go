@@ -190,7 +190,15 @@ func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 	l.raw = append(l.raw, p[:n]...)
 	if !over {
 		l.text = s.cleaner.Append(l.text, p[:n])
-		ended = bytes.HasSuffix(l.text, newline)
+		shown, cursor := s.cleaner.Line()
+		switch {
+		case bytes.HasSuffix(l.text, newline):
+		case ended && cursor == len(shown) && s.echo.whole(string(l.text)+shown): // it fills its row: the Cleaner takes the line end for a wrap
+			l.text = append(append(l.text, shown...), '\n')
+			s.cleaner = &vt.Cleaner{Cols: s.o.Cols}
+		default:
+			ended = false
+		}
 	}
 	if !ended && len(l.raw) < maxLine {
 		return rest, 0, 0, false
@@ -237,7 +245,7 @@ func (s *Stream) takeEcho(text []byte) (own bool) {
 	for line := range bytes.Lines(text) { // rows of one line, if the editor draws them so
 		own = s.echo.take(string(line)) || own
 	}
-	if own && s.echo.over() && s.o.Clean { // else titles may come
+	if s.echo.over() && s.o.Clean { // else titles may come
 		s.echo = nil
 	}
 	return own
