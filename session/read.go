@@ -31,8 +31,8 @@ type ReadRequest struct {
 	NoWait   bool          // take what is there now; see Within
 
 	// Until stops after its first match that ends beyond Cursor, however the match was cut into writes. In it, ^ is the
-	// start of any line, and $ (without (?m)) the end of the output so far; a pattern for a whole line, from ^ to $ without
-	// a wildcard, matches any line. Bytes that the buffer dropped before the search are counted in Chunk.Unsearched.
+	// start of any line, and $ (without (?m)) the end of the output so far, or of any line behind a letter or a digit; see
+	// package match. Bytes that the buffer dropped before the search are counted in Chunk.Unsearched.
 	Until        *regexp.Regexp
 	Clean        bool             // Until matches the text that Session.Clean would return, not the bytes
 	Echo         Echo             // of a write: the lines that show it do not match Until; see WriteResult

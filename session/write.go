@@ -122,7 +122,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 	case o.Sensitive:
 		// The echo can be back before the write returns, so it is expected before the first byte goes out.
 		echo, err = s.writer.expectEcho(secret)
-	case o.Key == "":
+	case o.Key == "" || o.Key == "enter": // an editor may draw the line again when it is entered
 		shown = match.EchoOf(secret, s.LastLine())
 	}
 	if err == nil {

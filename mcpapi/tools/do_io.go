@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -133,9 +134,9 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 			c.Warn(wire.WordsFor(ctx).Of(s.TooManyReads()))
 		}
 		show(c, s, chunk, in, out)
-		if chunk.OwnEcho {
-			c.Warn("until_regex would have matched the terminal's echo of data, and nothing else; " +
-				"include_echo counts that too")
+		if chunk.OwnEcho && (chunk.Reason == session.ReasonTimeout || chunk.Reason == session.ReasonIdle) {
+			c.Warn("until_regex matched only in lines that look like the terminal's echo of data, which do not count; " +
+				"if they are output, pass include_echo")
 		}
 	}
 	return canceled(ctx, s)
@@ -192,6 +193,12 @@ func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out 
 			"send it to a file and search that, or have the operator raise "+
 			"session.output_buffer_max_bytes", k.Unsearched))
 	}
+	if k.Reason == session.ReasonTimeout && in.UntilRegex != "" && in.Format != "clean" && !k.OwnEcho {
+		if text, _ := s.Clean(k); matchesLine(in.UntilRegex, text) {
+			c.Warn("until_regex did not match the raw bytes, which have escape sequences and CR LF; " +
+				"it would match with format clean")
+		}
+	}
 	var removed *sanitized
 	// Raw output is left as it is, and its cursors count raw bytes either way.
 	if in.Format == "clean" {
@@ -207,6 +214,12 @@ func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out 
 	if k.Next == k.Buffer.End && !k.EOF && s.State() == session.Open {
 		out.WaitingFor = (*wire.Waiting)(s.Waiting())
 	}
+}
+
+// matchesLine reports whether the pattern matches in text, where $ is the end of any line.
+func matchesLine(pattern string, text []byte) bool {
+	re, err := regexp.Compile("(?m)" + pattern)
+	return err == nil && re.Match(text)
 }
 
 // canceled is the error of a call after its client stopped waiting.

@@ -18,8 +18,9 @@
 // # Anchors
 //
 // The start of a search is not the start of the stream, so ^ and \A mean the start of a line, with or without (?m).
-// Without (?m), $ and \z mean the end of the output so far, as in a pattern for a prompt. The exception is a pattern
-// that describes a whole line from ^ to $, without a wildcard such as . or \S: it matches any whole line.
+// Without (?m), $ and \z mean the end of the output so far, as in a pattern for a prompt. Where no prompt can be meant
+// they mean the end of any line: behind a letter or a digit (DONE$), and in a pattern for a whole line, from ^ to $
+// without a wildcard such as . or \S (^=====$).
 //
 // # Echoes
 //
