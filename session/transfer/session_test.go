@@ -291,7 +291,7 @@ func TestFilesJournal(t *testing.T) {
 			return nil
 		}})
 		_, err := s.Files().Write(t.Context(), term.FileWrite{Path: "x"})
-		wantKind(t, err, term.PolicyDenied)
+		wantKind(t, err, term.IOError)
 		f.wantStory(t)
 		if _, err := s.Files().Read(t.Context(), term.FileRead{Path: "x"}); err != nil {
 			t.Error(err)
