@@ -96,7 +96,7 @@ var importRules = []rule{
 
 	{pkg: "mcpapi/jsonrpc", why: "it knows messages and no tool"},
 	{pkg: "mcpapi/mcpgo", ours: []string{"mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it gets round mcp-go and knows no tool"},
-	{pkg: "mcpapi/stdio", ours: []string{"mcpapi/jsonrpc", "mcpapi/mcpgo"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
+	{pkg: "mcpapi/stdio", ours: []string{"mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
 	{pkg: "mcpapi/schema", ours: []string{"mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"mcpapi/identity", "mcpapi/mcpgo", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},

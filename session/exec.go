@@ -350,6 +350,15 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 					Err:     ctx.Err(),
 				}
 			}
+			if errors.Is(context.Cause(ctx), term.ErrStopping) {
+				return &term.Error{
+					Op:      "exec",
+					Session: s.id,
+					Kind:    term.Canceled,
+					Msg:     "ptyctl is stopping, which ends the command and its session: exec " + x.id + " cannot be waited for",
+					Err:     ctx.Err(),
+				}
+			}
 			return &term.Error{
 				Op:      "exec",
 				Session: s.id,

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -93,6 +94,20 @@ func TestExecCallCanceled(t *testing.T) {
 		e := wantKind(t, err, term.Canceled)
 		if running := s.Info().Running; len(running) != 1 || !strings.Contains(e.Msg, running[0]) {
 			t.Errorf("running %q, error %v", running, e)
+		}
+	})
+}
+
+// A call that ends because the program does is not told that its command goes on.
+func TestExecCallEndsWithTheProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, obedient("some"), session.Options{})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(fmt.Errorf("the client has gone: %w", term.ErrStopping)) })
+		_, err := s.Exec(ctx, session.ExecRequest{Command: "id"})
+		e := wantKind(t, err, term.Canceled)
+		if strings.Contains(e.Msg+e.Advice, "goes on") || !strings.Contains(e.Msg, "stopping") || e.Reason != "" {
+			t.Errorf("error %v, want that the command ends, too", e)
 		}
 	})
 }

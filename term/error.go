@@ -13,6 +13,10 @@ import (
 // ever be renamed, because programs compare them.
 type Kind string
 
+// ErrStopping is, or is wrapped by, the cause (context.Cause) of a context that ends because the program does. What was
+// begun under it ends then, too, where a call that is canceled for another reason may leave something running.
+var ErrStopping = errors.New("ptyctl is stopping")
+
 // Kinds of failures.
 const (
 	InvalidArgument Kind = "INVALID_ARGUMENT" // wrong arguments; the message says how to correct them

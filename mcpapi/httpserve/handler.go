@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -64,7 +65,7 @@ const (
 
 // Causes for which the server cancels a request.
 var (
-	errShutdown   = errors.New("the server is shutting down")
+	errShutdown   = fmt.Errorf("the server is shutting down: %w", term.ErrStopping)
 	errSessionEnd = errors.New("the MCP session has ended")
 )
 

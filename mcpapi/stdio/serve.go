@@ -12,6 +12,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/term"
 )
 
 const (
@@ -31,8 +33,8 @@ const (
 // Why the context of a request ended, as context.Cause tells its handler.
 var (
 	errCancelledByClient = errors.New("the client cancelled the request")
-	errInputEnded        = errors.New("the client closed its side and the time to finish is over")
-	errOutputBroken      = errors.New("answers can no longer be written to the client")
+	errInputEnded        = fmt.Errorf("the client closed its side and the time to finish is over: %w", term.ErrStopping)
+	errOutputBroken      = fmt.Errorf("answers can no longer be written to the client: %w", term.ErrStopping)
 )
 
 // Options adjusts Serve. The zero value works.
@@ -61,6 +63,11 @@ func callsOf(srv MessageServer) caller {
 	return c
 }
 
+// stopping is the cause with which requests end when ctx does.
+func stopping(ctx context.Context) error {
+	return fmt.Errorf("%w: %w", term.ErrStopping, context.Cause(ctx))
+}
+
 // Serve answers newline-delimited JSON-RPC 2.0 from in on out, as the MCP stdio transport describes it, until
 // in ends or ctx is done. It returns nil in both cases.
 //
@@ -87,8 +94,9 @@ func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, 
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 
-	base, cancelAll := context.WithCancelCause(ctx)
+	base, cancelAll := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelAll(nil)
+	defer context.AfterFunc(ctx, func() { cancelAll(stopping(ctx)) })()
 	w := newMessageWriter(out, o.MaxInFlight, o.Logger)
 	session := newSession(w)
 	if err := srv.RegisterSession(ctx, session); err != nil {
@@ -127,7 +135,7 @@ func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, 
 		case w.failed() != nil:
 			cause = errOutputBroken
 		case ctx.Err() != nil: // it ends base, too, but a moment later
-			cause = context.Cause(ctx)
+			cause = stopping(ctx)
 		}
 		cancelAll(cause)
 		if !l.waitIdle(grace, nil, nil) {

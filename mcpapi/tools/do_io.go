@@ -104,7 +104,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
 	out.Cursor = strconv.FormatInt(res.Cursor, 10)
 	if res.TimedOut {
-		c.Warn("the far side did not take all of it in time; read what it shows, or send ctrl_c")
+		c.Warn(notTaken(res.Pending))
 	}
 	if res.Answered {
 		// The far side judges an answer in its own time, and the caller wants to know the verdict: the next
@@ -311,4 +311,13 @@ func newReadOut(k session.Chunk, encoding string) *readOut {
 	}
 	out.Chunk = string(k.Data)
 	return out
+}
+
+// notTaken is the warning about a write that timed out, of which pending bytes were not taken yet.
+func notTaken(pending int) string {
+	if pending == 0 {
+		return "the far side did not take all of it in time; read what it shows, or send ctrl_c"
+	}
+	return fmt.Sprintf("the far side did not take all of it in time; %d bytes (bytes_pending) may still go out, "+
+		"so do not send them again: read what it shows, or send ctrl_c", pending)
 }

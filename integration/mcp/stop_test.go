@@ -1,0 +1,30 @@
+package mcp
+
+import (
+	"strings"
+	"testing"
+
+	"ptyctl/internal/lab"
+)
+
+// When ptyctl is told to stop, a call in flight on stdio is told the truth: its command ends, too.
+func TestStopTellsTheTruth(t *testing.T) {
+	t.Parallel()
+	c := lab.NewHome(t).Connect(t)
+	var r lab.Result
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r, err = c.Try(t.Context(), lab.ToolRun, `{"argv":["sleep","600"]}`)
+	}()
+	lab.Eventually(t, "the program", func() bool {
+		return len(c.Call(t, lab.ToolSession, `{"action":"list"}`).Sessions) == 1
+	})
+	c.Terminate()
+	<-done
+	if err != nil || r.ErrorCode != "CANCELED" || strings.Contains(r.Text, "goes on") || strings.Contains(r.Message, "wait for it") ||
+		!strings.Contains(r.Message, "stopping") {
+		t.Errorf("run while ptyctl stops = %s, %v; want that the command ends, too", r.Text, err)
+	}
+}
