@@ -53,8 +53,13 @@ type typed struct {
 // A follower is how far the output of a command has been read. The goroutine that follows the command owns it; the
 // outcome may be read when that has ended.
 type follower struct {
-	off   int64 // how far the stream has been read
-	taken bool  // a line end came since: the far side has taken the line
+	off    int64 // how far the stream has been read
+	taken  bool  // a line end came since: the far side has taken the line
+	nested bool  // it waits at the prompt of a shell that it has started
+	muted  bool  // what comes is the output of later commands
+
+	outer  []*Command      // the commands in whose shells it runs
+	within *marker.Scanner // finds their markers in the output of a command without one; nil: there are none
 
 	scan *marker.Scanner // nil: no marker; the prompt or silence ends it, and the following are used
 	echo marker.Echo
@@ -80,6 +85,7 @@ type signals struct {
 	yielded     chan struct{} // closed when the next command may have the terminal
 	yield       sync.Once
 	pages       atomic.Int32 // turned; see AutoPage
+	returned    sync.Once    // the history has learned of the marker
 
 	mu      sync.Mutex // guards the following
 	waiting *term.Waiting
@@ -146,6 +152,7 @@ func (c *Command) send(ctx context.Context) (int, error) {
 		c.echo, c.holding = marker.NewEcho(c.text), true
 	}
 	c.touches = c.l.history.Touches()
+	c.enter()
 	c.l.mu.Lock()
 	c.sent = true
 	c.l.mu.Unlock()

@@ -9,6 +9,7 @@
 //   - turns.go: the turns of commands in the terminal, and the queue.
 //   - ready.go: waits until the terminal shows a prompt.
 //   - follow.go: reads the output until a marker, a prompt or silence ends the command.
+//   - within.go: commands that have started a shell, and those that run in it.
 //   - stalled.go: finds an unfinished line that does not change any more.
 //   - autopage.go, pagecut.go: turns the pages of a pager and takes its line out of the output.
 //   - emit.go: passes the output on, except for a last line that may be the prompt.

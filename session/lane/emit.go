@@ -4,6 +4,9 @@ import "bytes"
 
 // emit takes output of the command. Where the last line may be the prompt, it is held back until it is finished.
 func (c *Command) emit(p []byte) {
+	if c.muted {
+		return
+	}
 	p = c.cut.strip(p)
 	if !c.holding {
 		_, _ = c.w.Write(p)

@@ -33,6 +33,7 @@ type fakeShell struct {
 	keys     chan byte
 	ran      []string // the commands, in order
 	silent   bool     // no echo
+	left     int      // the status with which a sub has ended
 	pressed  string   // the keys that its pager took
 }
 
@@ -130,9 +131,12 @@ func (f *fakeShell) line() bool {
 	}
 	m := typedForm.FindStringSubmatch(line)
 	if m == nil { // typed by hand, or to a device
-		f.run(line)
-		f.print(f.prompt)
-		return true
+		_, goesOn := f.run(line)
+		if goesOn || !strings.HasPrefix(line, "leave") {
+			f.print(f.prompt)
+			goesOn = true
+		}
+		return goesOn
 	}
 	nonce, command, end := m[1], strings.ReplaceAll(unescape(m[2]), "%%", "%"), m[3]
 	f.print("\x1eS=" + nonce + "\x1f\r\n")
@@ -186,6 +190,18 @@ func (f *fakeShell) run(command string) (status int, goesOn bool) {
 	case "enter": // a shell with that prompt
 		f.prompt = arg
 		return -1, true
+	case "sub": // a shell with that prompt, until leave
+		outer := f.prompt
+		f.prompt = arg
+		f.print(arg)
+		for f.line() {
+		}
+		f.prompt = outer
+		return f.left, true
+	case "leave":
+		f.left, _ = strconv.Atoi(arg)
+		f.print("exit\r\n")
+		return -1, false
 	case "ask":
 		f.print(arg)
 		answer, ok := f.read(true)

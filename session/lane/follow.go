@@ -2,6 +2,7 @@ package lane
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,9 @@ func (c *Command) Follow() (term.Exit, error) {
 		if c.ended() {
 			return c.marked(), nil
 		}
+		if c.left() {
+			return c.leftShell(), nil
+		}
 		if c.l.out.Stat().Closed {
 			return c.closed(), nil
 		}
@@ -77,6 +81,9 @@ func (c *Command) Follow() (term.Exit, error) {
 				return c.atEnd(), nil
 			}
 			w, rest := c.question()
+			if w != nil && w.Kind == prompt.Command && prompt.LeavesShell(c.r.Command) {
+				return c.atEnd(), nil
+			}
 			c.await(w, rest, still)
 		case <-idle.C:
 			switch w, _ := c.question(); {
@@ -102,6 +109,10 @@ func (c *Command) Follow() (term.Exit, error) {
 			}
 			still.Reset(quiet)
 		case <-c.yielded:
+			if c.startsShell() {
+				return c.followWithin(), nil
+			}
+			c.becomeOuter()
 			return c.atEnd(), nil
 		case <-c.x.Done():
 			if c.l.t.Context().Err() != nil { // the session, not the command's time, is over
@@ -152,7 +163,7 @@ func (c *Command) asks(w *term.Waiting) {
 // meanwhile; and the line before was a prompt.
 func (c *Command) marked() term.Exit {
 	c.outcome = Marked
-	c.l.history.Marked(c.sh.Class, c.before, c.touches)
+	c.returns()
 	status, _ := c.scan.Status()
 	return term.Exit{Known: true, Code: status}
 }
@@ -167,7 +178,7 @@ func (c *Command) atEnd() term.Exit {
 // advance takes the output that has arrived, and reports whether there was any.
 func (c *Command) advance() bool {
 	from := c.off
-	for !c.ended() {
+	for !c.ended() && !c.left() {
 		sl := c.l.out.At(c.off, followPiece)
 		if sl.Next == c.off {
 			break
@@ -178,7 +189,11 @@ func (c *Command) advance() bool {
 		c.stall.grow(sl.Data, c.l.history.Touches())
 		switch c.scan {
 		case nil:
-			c.emit(c.echo.Strip(c.ends.Convert(nil, sl.Data)))
+			data := sl.Data
+			if c.within != nil {
+				data = c.within.Feed(nil, data)
+			}
+			c.emit(c.echo.Strip(c.ends.Convert(nil, data)))
 		default:
 			if sl.Dropped > 0 { // the start was there, or the echo would be
 				c.scan.Assume()
@@ -195,7 +210,11 @@ func (c *Command) undecided() []byte {
 	if c.scan != nil {
 		return c.scan.Flush(nil)
 	}
-	return append(c.echo.Strip(c.ends.Flush(nil)), c.echo.Flush()...)
+	var rest []byte
+	if c.within != nil {
+		rest = c.echo.Strip(c.ends.Convert(nil, c.within.Flush(nil)))
+	}
+	return slices.Concat(rest, c.echo.Strip(c.ends.Flush(nil)), c.echo.Flush())
 }
 
 // atPrompt reports whether line is the prompt.
@@ -230,6 +249,9 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 	case !c.alt && c.l.t.Modes().AltScreen:
 		return &term.Waiting{Kind: prompt.Editor, Text: line}, 0
 	case c.taken && c.atPrompt(line):
+		if c.scan != nil && c.otherReads() { // nothing says when that changes
+			return nil, max(quietForm, c.l.t.Quiet())
+		}
 		return &term.Waiting{Kind: prompt.Command, Text: line}, 0
 	case c.scan != nil && !c.scan.Started():
 		return nil, 0
@@ -260,6 +282,7 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 		return nil, rest
 	}
 	if w.Kind == prompt.Command {
+		c.nested = true
 		c.l.history.Nest(prompt.StartedBy(c.r.Command), line)
 	}
 	return w, 0

@@ -17,6 +17,7 @@ const interruptGrace = 1 * time.Second
 func (c *Command) stop() term.Exit {
 	c.outcome = Prompted
 	if w, _ := c.question(); w != nil && w.Kind == prompt.Command {
+		c.becomeOuter()
 		return term.Exit{Killed: "unknown"}
 	}
 	for _, key := range []string{"\x03", "\x1c"} {

@@ -61,6 +61,7 @@ type Lane struct {
 	mu      sync.Mutex    // guards the following
 	current *Command      // the command that has the terminal, or nil
 	queue   []*turn       // the calls that wait for it, first come first
+	outer   []*Command    // those that have left the terminal to a shell they started, the outermost first
 	changed chan struct{} // closed and replaced when current or queue changes
 }
 

@@ -108,6 +108,11 @@ func (c *Command) ready(ctx context.Context) error {
 			v.Front = l.t.Front()
 			o = l.history.Judge(v)
 		}
+		if o == nil && c.scan != nil && l.t.Quiet() >= quietStop { // to look at the programs is dear
+			v := c.view()
+			v.Front = l.t.Front()
+			o = l.history.Judge(v)
+		}
 		if o != nil && !o.Passing && !l.history.Reacting(l.out.Stat().End) {
 			return c.busy(o)
 		}

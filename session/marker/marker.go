@@ -102,8 +102,10 @@ type Scanner struct {
 	started bool
 	done    bool
 	status  int
-	rest    []byte // received and not yet decided upon; never more than a marker is long, between calls
-	early   int    // bytes of rest that Peek has passed on
+	rest    []byte   // received and not yet decided upon; never more than a marker is long, between calls
+	early   int      // bytes of rest that Peek has passed on
+	outer   []Marker // of the commands that wait for a shell within which this one runs
+	left    int      // 1 + the index in outer of the one that came; 0: none
 	ends    LineEnds
 }
 
@@ -119,9 +121,19 @@ func (sc *Scanner) Assume() { sc.started = true }
 // Status returns the exit status, once the end marker has come.
 func (sc *Scanner) Status() (status int, ok bool) { return sc.status, sc.done }
 
+// Marker returns the marker that ends the exec.
+func (sc *Scanner) Marker() Marker { return sc.m }
+
+// Within adds the markers of commands that have started a shell and wait for its end. If one of them comes once the
+// command has started, the shell that ran it is gone, and no further output is its own.
+func (sc *Scanner) Within(outer []Marker) { sc.outer = outer }
+
+// Left returns the index of the outer marker that came, and its exit status.
+func (sc *Scanner) Left() (i, status int, ok bool) { return sc.left - 1, sc.status, sc.left > 0 }
+
 // Feed takes the next bytes, and appends to out the part that is certain to be output. Line ends are LF.
 func (sc *Scanner) Feed(out, p []byte) []byte {
-	if sc.done {
+	if sc.done || sc.left > 0 {
 		return out
 	}
 	p = append(sc.rest, p...)
@@ -132,7 +144,7 @@ func (sc *Scanner) Feed(out, p []byte) []byte {
 		sc.rest = p
 		return out
 	}
-	from, status, v := sc.m.findEnd(p)
+	from, status, v, left := sc.findFirst(p)
 	passed := min(sc.early, from)
 	sc.early -= passed
 	body, held := sc.m.dropTitles(p[passed:from])
@@ -142,7 +154,7 @@ func (sc *Scanner) Feed(out, p []byte) []byte {
 		if !sc.m.shown(open) {
 			out = sc.ends.Convert(out, open)
 		}
-		sc.done, sc.status, sc.rest = true, status, nil
+		sc.done, sc.left, sc.status, sc.rest = left == 0, left, status, nil
 		return sc.ends.Flush(out)
 	}
 	out = sc.ends.Convert(out, body)
@@ -196,6 +208,18 @@ const (
 	endPartial                   // one may: more bytes are needed
 	endFound
 )
+
+// findFirst is findEnd for the own marker and the outer ones; left is as in Scanner.
+func (sc *Scanner) findFirst(p []byte) (from, status int, v endVerdict, left int) {
+	from, status, v = sc.m.findEnd(p)
+	for i, m := range sc.outer {
+		f, s, found := m.findEnd(p)
+		if found > v || found == v && f < from {
+			from, status, v, left = f, s, found, i+1
+		}
+	}
+	return from, status, v, left
+}
 
 // findEnd returns where the first end begins, or may begin if more comes; len(p) if nowhere. Only the anchor is
 // searched for in all of p.

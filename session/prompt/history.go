@@ -163,6 +163,13 @@ func StartedBy(command string) shell.Class {
 	return ""
 }
 
+// LeavesShell reports whether a command line ends the shell that reads it, and does nothing else.
+func LeavesShell(command string) bool {
+	words := strings.Fields(command)
+	return len(words) > 0 && len(words) < 3 && (words[0] == "exit" || words[0] == "logout") &&
+		!strings.ContainsAny(command, ";&|\n#")
+}
+
 // Refused remembers that the shell could not read a line with a marker: its class is not that of the last shell that
 // showed a marker.
 func (h *History) Refused() {

@@ -68,7 +68,16 @@ func (h *History) judge(v View) *Obstacle {
 			What:    fmt.Sprintf("nothing was shown since a line was entered at %q", line),
 			Passing: true,
 		}
-	case v.Prompt != nil && v.Prompt.MatchString(line), h.isLearned(line):
+	case v.Prompt != nil && v.Prompt.MatchString(line):
+		return nil
+	case v.Marked && readByOther(v):
+		return &Obstacle{
+			Waiting: unknown,
+			What:    fmt.Sprintf("the program %s, which is no shell, reads the terminal", v.Front.Program),
+			Reason:  term.ReasonNoPrompt,
+			Passing: true,
+		}
+	case h.isLearned(line):
 		return nil
 	case v.Shell.Name != "" && h.isFirst(line): // its class was found out, not said: it is known to be a shell's
 		return nil
@@ -171,13 +180,25 @@ func (h *History) AtShell(v View) bool {
 	defer h.mu.Unlock()
 	v.Marked = true
 	switch {
-	case v.Front.Reads == term.No:
+	case v.Front.Reads == term.No, readByOther(v):
 		return false
 	case h.proven(v):
 		return true
 	}
 	looks := isNested(v.Line) || signed(v.Line) || v.Starts != "" && shellPrompt.MatchString(v.Line)
 	return looks && !percentage.MatchString(v.Line)
+}
+
+// Occupied reports whether the programs in front show that the last line cannot be a shell's prompt, whatever it looks
+// like.
+func Occupied(v View) bool { return v.Front.Reads == term.No || readByOther(v) }
+
+// readByOther reports whether a program reads the terminal that is no shell. One that edits its line, or passes every
+// key on, as ssh does, may show a shell's prompt.
+func readByOther(v View) bool {
+	f := v.Front
+	return f.Reads == term.Yes && !f.Edits && f.Program != "" && f.Program != v.Shell.Name &&
+		shell.Named(f.Program).Class == shell.Unknown
 }
 
 // Designed reports whether a line has the looks of a prompt by a sign beyond ASCII alone, which some reports have too.
