@@ -19,21 +19,21 @@ type LockTable = access.LockTable
 
 // Lock takes or extends the session's lock for the task that ctx carries.
 func (s *Session) Lock(ctx context.Context, ttl time.Duration) (Lease, error) {
-	return s.changeLock(ctx, term.VerbLock, func(by Holder) (Lease, error) { return s.lock.Acquire(by, ttl) })
+	return changeLock(ctx, s, term.VerbLock, func(by Holder) (Lease, error) { return s.lock.Acquire(by, ttl) })
 }
 
 // Heartbeat extends a lock that the task still holds.
 //
 // It fails if the lock has expired or was taken over, so a task learns of the loss before it types.
 func (s *Session) Heartbeat(ctx context.Context, ttl time.Duration) (Lease, error) {
-	return s.changeLock(ctx, term.VerbHeartbeat, func(by Holder) (Lease, error) {
+	return changeLock(ctx, s, term.VerbHeartbeat, func(by Holder) (Lease, error) {
 		return s.lock.Table.Renew(s.id, by, ttl)
 	})
 }
 
 // Unlock gives the lock back.
 func (s *Session) Unlock(ctx context.Context) error {
-	_, err := s.changeLock(ctx, term.VerbUnlock, func(by Holder) (Lease, error) {
+	_, err := changeLock(ctx, s, term.VerbUnlock, func(by Holder) (Lease, error) {
 		return Lease{}, s.lock.Table.Release(s.id, by)
 	})
 	return err
@@ -60,7 +60,7 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 		s.auth.Begin(ctx, term.VerbTakeOver, term.Event{}).End(err)
 		return l, previous, err
 	}
-	l, err = s.changeLock(ctx, term.VerbTakeOver, func(by Holder) (got Lease, err error) {
+	l, err = changeLock(ctx, s, term.VerbTakeOver, func(by Holder) (got Lease, err error) {
 		got, previous, err = s.lock.TakeOver(by, operator, ttl)
 		return got, err
 	})
@@ -79,9 +79,10 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 	return l, previous, nil
 }
 
-// changeLock has change done to the lock of a session that lives, and the action put on record.
-func (s *Session) changeLock(
+// changeLock applies change to the lock of a session that has not ended, and records the action.
+func changeLock(
 	ctx context.Context,
+	s *Session,
 	verb term.Verb,
 	change func(by Holder) (Lease, error),
 ) (l Lease, err error) {

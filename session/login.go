@@ -60,16 +60,6 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	}
 }
 
-// answer gives data to the pending question and reports whether there was one. One trailing line end is not
-// part of the answer. ETX (ctrl_c) alone declines.
-func (s *Session) answer(ctx context.Context, data []byte) (answered bool, err error) {
-	p := s.life.question()
-	if p == nil {
-		return false, nil
-	}
-	return true, (&Question{s: s, asked: p}).give(ctx, data)
-}
-
 // trimLineEnd removes one trailing CR LF, CR or LF.
 func trimLineEnd(p []byte) []byte {
 	if n := len(p); n > 0 && p[n-1] == '\n' {
@@ -176,7 +166,8 @@ func (q *Question) Answer(ctx context.Context, text []byte) error {
 // Decline declines, as ctrl_c does: the login fails.
 func (q *Question) Decline(ctx context.Context) error { return q.give(ctx, []byte(etx)) }
 
-// give gives data to the question, if that still waits. ETX (ctrl_c) alone declines.
+// give gives data to the question, if that still waits. One trailing line end is not part of the answer. ETX (ctrl_c)
+// alone declines.
 func (q *Question) give(ctx context.Context, data []byte) (err error) {
 	s, p := q.s, q.asked
 	d := s.auth.Begin(

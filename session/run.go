@@ -58,7 +58,11 @@ type run struct {
 
 	typed *lane.Command // nil in the channel lane
 
-	// Set before done is closed.
+	outcome // set before done is closed
+}
+
+// An outcome is how a command ended.
+type outcome struct {
 	exit     term.Exit
 	err      error
 	duration time.Duration

@@ -53,8 +53,9 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	if known {
 		// A question comes before the terminal: while it waits, what is written is most likely a password.
 		before := s.End() // the effects of the answer come after it
-		if answered, err := s.answer(ctx, key); answered {
+		if q := s.Question(); q != nil {
 			res := WriteResult{Cursor: before}
+			err := q.give(ctx, key)
 			if err == nil {
 				res.Written, res.Answered = len(key), true
 			}

@@ -32,7 +32,7 @@ type Conn struct {
 	write  chan struct{}
 	unsent []byte // the rest of a partly written message; guarded by write
 
-	serialTurn chan struct{} // held during a request to a serial line and during a whole break
+	com comPort
 
 	// reading guards the following state of Read. It must be taken before mu.
 	reading sync.Mutex
@@ -64,8 +64,9 @@ func NewConn(nc net.Conn, config Config) (*Conn, error) {
 	noticeLoss(nc, config.lossLimit)
 	c := &Conn{
 		nc: nc, config: config, e: newEngine(config), done: make(chan struct{}),
-		write: make(chan struct{}, 1), serialTurn: make(chan struct{}, 1),
+		write: make(chan struct{}, 1),
 	}
+	c.com = comPort{c, make(chan struct{}, 1)}
 	if urgent.Indirect(nc) {
 		c.stray = new(urgent.StrayDataMark)
 	}

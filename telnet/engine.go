@@ -27,14 +27,11 @@ type engine struct {
 	spoken bool           // the peer has sent a Telnet command
 
 	control []byte // commands waiting to be written
-	sizeDue bool   // the window size must be sent after them
 
-	cols, rows         int       // the size of the window
-	sentCols, sentRows int       // the size last sent
-	sentAt             time.Time // time of that
-	sentTerminal       string    // the terminal name last sent
-	terminal           int       // names sent since the option was agreed
-	charset            string    // agreed by CHARSET; empty if none
+	windowSize
+	sentTerminal string // the terminal name last sent
+	terminal     int    // names sent since the option was agreed
+	charset      string // agreed by CHARSET; empty if none
 
 	answers    bucket
 	loops      bucket
@@ -52,9 +49,17 @@ type engine struct {
 	serial  serial
 }
 
+// A windowSize is the size of the terminal's window, as NAWS sends it (RFC 1073).
+type windowSize struct {
+	cols, rows         int
+	sizeDue            bool      // the size must be sent after the commands in control
+	sentCols, sentRows int       // the size last sent
+	sentAt             time.Time // time of that
+}
+
 // newEngine returns an engine with the configured offers ready to be sent.
 func newEngine(c Config) *engine {
-	e := &engine{config: c, cols: c.Cols, rows: c.Rows, spoken: c.Mode == ModeTelnet}
+	e := &engine{config: c, windowSize: windowSize{cols: c.Cols, rows: c.Rows}, spoken: c.Mode == ModeTelnet}
 	e.dec.OnEvent, e.dec.KeepNUL = e.event, !e.spoken
 	for _, o := range c.Offer {
 		e.ask(us, o, true)

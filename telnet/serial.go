@@ -158,7 +158,7 @@ const (
 // SetSerial sets the server's serial line (RFC 2217) and returns the resulting settings,
 // which may differ from the requested ones.
 func (c *Conn) SetSerial(ctx context.Context, want SerialLine) (is SerialLine, err error) {
-	speed, err := c.comPort(ctx, comSetBaudRate, binary.BigEndian.AppendUint32(nil, want.Speed)...)
+	speed, err := c.com.ask(ctx, comSetBaudRate, binary.BigEndian.AppendUint32(nil, want.Speed)...)
 	if err != nil {
 		return is, err
 	}
@@ -175,7 +175,7 @@ func (c *Conn) SetSerial(ctx context.Context, want SerialLine) (is SerialLine, e
 		{comSetStopSize, byte(want.StopBits), (*byte)(&is.StopBits)},
 		{comSetControl, byte(want.Flow), (*byte)(&is.Flow)},
 	} {
-		if *f.is, err = c.comPortByte(ctx, f.code, f.want); err != nil {
+		if *f.is, err = c.com.askByte(ctx, f.code, f.want); err != nil {
 			return is, err
 		}
 	}
@@ -188,23 +188,23 @@ func (c *Conn) SetSignal(ctx context.Context, s Signal, on bool) (bool, error) {
 	if !on {
 		want++
 	}
-	is, err := c.comPortByte(ctx, comSetControl, want)
+	is, err := c.com.askByte(ctx, comSetControl, want)
 	return is == byte(s), err
 }
 
 // Purge empties the server's buffers.
 func (c *Conn) Purge(ctx context.Context, what Purge) error {
-	_, err := c.comPortByte(ctx, comPurgeData, byte(what))
+	_, err := c.com.askByte(ctx, comPurgeData, byte(what))
 	return err
 }
 
 // WatchSerial selects the changes of line and modem that the server should report.
 // SerialState returns them.
 func (c *Conn) WatchSerial(ctx context.Context, line LineState, modem ModemState) error {
-	if _, err := c.comPort(ctx, comSetLineMask, byte(line)); err != nil {
+	if _, err := c.com.ask(ctx, comSetLineMask, byte(line)); err != nil {
 		return err
 	}
-	_, err := c.comPort(ctx, comSetModemMask, byte(modem))
+	_, err := c.com.ask(ctx, comSetModemMask, byte(modem))
 	return err
 }
 
@@ -217,7 +217,7 @@ func (c *Conn) SerialState() (LineState, ModemState) {
 
 // SerialServer returns the server's signature: its name, in a form of its own.
 func (c *Conn) SerialServer(ctx context.Context) (string, error) {
-	name, err := c.comPort(ctx, comSignature)
+	name, err := c.com.ask(ctx, comSignature)
 	return string(name), err
 }
 
@@ -233,116 +233,30 @@ func (c *Conn) Break(ctx context.Context) error {
 	if !serial {
 		return c.Send(BRK)
 	}
-	if err := c.lockSerial(ctx); err != nil {
+	if err := c.com.lock(ctx); err != nil {
 		return err
 	}
-	defer c.unlockSerial()
+	defer c.com.unlock()
 	// The break must last breakTime even if the server answers late or not at all.
 	held := time.NewTimer(breakTime)
 	defer held.Stop()
 	answering, cancel := context.WithTimeout(ctx, breakTime)
 	defer cancel()
 	// A server may start the break without an answer.
-	if _, err := c.request(answering, comSetControl, comControlBreakOn); err != nil &&
+	if _, err := c.com.request(answering, comSetControl, comControlBreakOn); err != nil &&
 		!errors.Is(err, term.ExecTimeout) {
-		c.breakOff()
+		c.com.breakOff()
 		return err
 	}
 	select {
 	case <-held.C:
 	case <-ctx.Done():
-		c.breakOff()
+		c.com.breakOff()
 		return unanswered(ctx, "break")
 	case <-c.done:
 	}
-	_, err := c.request(ctx, comSetControl, comControlBreakOff)
+	_, err := c.com.request(ctx, comSetControl, comControlBreakOff)
 	return err
-}
-
-// breakOff ends a break without waiting for an answer.
-func (c *Conn) breakOff() {
-	c.mu.Lock()
-	if c.e.on(us, ComPort) {
-		c.e.control = appendSub(c.e.control, ComPort, comSetControl, comControlBreakOff)
-	}
-	c.mu.Unlock()
-	c.flush()
-}
-
-// comPort waits for its turn, sends a request and returns the data of the answer.
-func (c *Conn) comPort(ctx context.Context, code byte, data ...byte) ([]byte, error) {
-	if err := c.lockSerial(ctx); err != nil {
-		return nil, err
-	}
-	defer c.unlockSerial()
-	return c.request(ctx, code, data...)
-}
-
-// lockSerial waits for the turn to send requests. Answers have no number, so only the order
-// assigns them to requests of the same kind.
-func (c *Conn) lockSerial(ctx context.Context) error {
-	select {
-	case c.serialTurn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return unanswered(ctx, "serial")
-	case <-c.done:
-		return errClosed("serial")
-	}
-}
-
-// unlockSerial gives the turn to the next caller of lockSerial.
-func (c *Conn) unlockSerial() { <-c.serialTurn }
-
-// request sends a request and returns the data of its answer. The caller must hold
-// c.serialTurn.
-func (c *Conn) request(ctx context.Context, code byte, data ...byte) ([]byte, error) {
-	answer := make(chan []byte, 1)
-	c.mu.Lock()
-	if !c.e.on(us, ComPort) {
-		c.mu.Unlock()
-		return nil, &term.Error{
-			Op:   "serial",
-			Kind: term.Unsupported,
-			Msg:  "the server offers no control of a serial line (RFC 2217); set the line on the console server itself",
-		}
-	}
-	c.e.serial.code, c.e.serial.answer = code, answer
-	c.e.control = appendSub(c.e.control, ComPort, append([]byte{code}, data...)...)
-	c.mu.Unlock()
-	c.flush()
-	defer func() {
-		c.mu.Lock()
-		c.e.serial.answer = nil
-		c.mu.Unlock()
-	}()
-	select {
-	case got, ok := <-answer:
-		if !ok {
-			return nil, &term.Error{
-				Op:   "serial",
-				Kind: term.Unsupported,
-				Msg:  "the server has withdrawn control of the serial line",
-			}
-		}
-		return got, nil
-	case <-ctx.Done():
-		return nil, unanswered(ctx, "serial")
-	case <-c.done:
-		return nil, errClosed("serial")
-	}
-}
-
-// comPortByte sends a request with an answer of one byte.
-func (c *Conn) comPortByte(ctx context.Context, code, value byte) (byte, error) {
-	got, err := c.comPort(ctx, code, value)
-	if err != nil {
-		return 0, err
-	}
-	if len(got) != 1 {
-		return 0, errComPort(code, got)
-	}
-	return got[0], nil
 }
 
 // errComPort returns the error of an answer with a wrong length.

@@ -41,7 +41,7 @@ func (c *Cleaner) Append(dst, src []byte) []byte {
 			break
 		}
 		t, rest := c.parser.Next(src)
-		l.pay(len(src) - len(rest))
+		l.spare.pay(len(src) - len(rest))
 		if src = rest; t != nil {
 			c.apply(t)
 		}
@@ -62,7 +62,7 @@ func (c *Cleaner) quick(src []byte) []byte {
 		case b >= 0x20 && b != del:
 			var ascii bool
 			if n, ascii = printable(src); ascii {
-				c.line.pay(n)
+				c.line.spare.pay(n)
 				if !c.line.laid || !c.line.add(src[:n]) {
 					c.line.write(src[:n], true)
 				}
@@ -71,11 +71,11 @@ func (c *Cleaner) quick(src []byte) []byte {
 			if n == len(src) { // the end of src may cut a rune
 				return src
 			}
-			c.line.pay(n)
+			c.line.spare.pay(n)
 			c.print(src[:n])
 		case b == esc:
 			if n = colour(src); n > 0 {
-				c.line.pay(n)
+				c.line.spare.pay(n)
 				c.count.CSI++
 				break
 			}
@@ -83,7 +83,7 @@ func (c *Cleaner) quick(src []byte) []byte {
 			if n = t.sequence(src); n == 0 {
 				return src
 			}
-			c.line.pay(n)
+			c.line.spare.pay(n)
 			if t.Kind == CSI {
 				c.count.CSI++
 				c.csi(t)
@@ -92,7 +92,7 @@ func (c *Cleaner) quick(src []byte) []byte {
 			c.apply(t)
 		default:
 			n = 1
-			c.line.pay(n)
+			c.line.spare.pay(n)
 			c.control(b)
 		}
 		src = src[n:]

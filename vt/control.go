@@ -154,7 +154,7 @@ func (l *line) repeat(n int) {
 		limit = l.cols
 	}
 	n = min(n, limit)
-	if l.last == 0 || columns(l.last) == 0 || !l.spend(n*utf8.RuneLen(l.last)) {
+	if l.last == 0 || columns(l.last) == 0 || !l.spare.spend(n*utf8.RuneLen(l.last)) {
 		return
 	}
 	var buf [utf8.UTFMax]byte

@@ -158,7 +158,7 @@ func (l *line) mark(r rune) bool {
 // blank only.
 func (l *line) reach(i int) int {
 	gap := i - l.size()
-	if gap > 1 && !l.spend(gap) {
+	if gap > 1 && !l.spare.spend(gap) {
 		gap = 1
 		i = l.size() + 1
 		l.at.col = i
@@ -181,25 +181,6 @@ func (l *line) extend(n int) {
 	}
 	l.cells = slices.Grow(l.cells, n)[:len(l.cells)+n]
 	clear(l.cells[len(l.cells)-n:])
-}
-
-const (
-	freeSpare = 4 << 10 // blanks that every stream may have
-	maxSpare  = 1 << 20 // most blanks saved from its input
-)
-
-// pay allows one more blank or repetition for each of n bytes read.
-func (l *line) pay(n int) { l.spare += n }
-
-// spend uses n of the allowed blanks or repetitions, so that a short input cannot produce a
-// long text. It returns false if fewer are left.
-func (l *line) spend(n int) bool {
-	l.spare = min(l.spare, maxSpare)
-	if n > l.spare+freeSpare {
-		return false
-	}
-	l.spare -= n
-	return true
 }
 
 // split replaces a wide character or tab that spans the front of cell i by blanks.
@@ -357,7 +338,7 @@ func (l *line) insertBlanks(n int) {
 		return
 	}
 	n = min(n, to-i)
-	if !l.spend(n) {
+	if !l.spare.spend(n) {
 		return
 	}
 	l.split(i)

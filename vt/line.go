@@ -66,7 +66,7 @@ type line struct {
 	insert    bool     // IRM
 	changed   bool     // drawn text has been overwritten or erased
 	rewritten int      // lines that were changed
-	spare     int      // blanks and repetitions allowed by the bytes read so far, beyond freeSpare
+	spare     spare
 }
 
 // write draws s, which must be whole characters without controls. ascii true means that all
@@ -114,7 +114,7 @@ func (l *line) add(s []byte) bool {
 		limit = min(l.cols, maxCells)
 	}
 	gap := l.at.col - len(l.text)
-	if gap < 0 || end > limit || gap > 1 && !l.spend(gap) {
+	if gap < 0 || end > limit || gap > 1 && !l.spare.spend(gap) {
 		return false
 	}
 	if gap > 0 {

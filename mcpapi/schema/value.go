@@ -1,0 +1,197 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ptyctl/mcpapi/jsonrpc"
+)
+
+// value checks one value against its field, and sets the struct's field. A pointer field is allocated, so that the
+// tool can tell an absent value from a zero one.
+func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect.Value) error {
+	if into.Kind() == reflect.Pointer {
+		into.Set(reflect.New(into.Type().Elem()))
+		into = into.Elem()
+	}
+	wrong := func(want string) error {
+		return c.Invalid(path, nil, "%s must be %s, not %s", path, want, typeOf(raw))
+	}
+	switch f.Kind {
+	case KindString:
+		if raw[0] != '"' {
+			return wrong("a string")
+		}
+		text, err := c.text(path, f, jsonrpc.Unquoted(raw))
+		if err != nil {
+			return err
+		}
+		into.SetString(text)
+	case KindInteger:
+		n, ok := integer(raw)
+		// A number that is no whole one is reported with its bounds below.
+		if !ok && typeOf(raw) != "a number" {
+			return wrong("a whole number")
+		}
+		if err := c.bounds(path, f, n, ok); err != nil {
+			return err
+		}
+		setNumber(into, n)
+	case KindBoolean:
+		if s := string(raw); s != "true" && s != "false" {
+			return wrong("true or false")
+		}
+		into.SetBool(raw[0] == 't')
+	case KindStrings:
+		if raw[0] != '[' {
+			return wrong("an array of strings")
+		}
+		list, err := c.strings(path, raw)
+		if err != nil {
+			return err
+		}
+		into.Set(reflect.ValueOf(list))
+	case KindMap:
+		byName, err := c.byName(path, raw)
+		if err != nil {
+			return err
+		}
+		into.Set(reflect.ValueOf(byName))
+	case KindObject:
+		given, err := c.members(path, raw)
+		if err != nil {
+			return err
+		}
+		return c.object(path, f.Fields, given, into)
+	}
+	return nil
+}
+
+// text checks a string: one of the enumerated values, and not blank where the field must be filled.
+func (c *Checker) text(path string, f *Field, s string) (string, error) {
+	if len(f.Enum) > 0 && !slices.Contains(f.Enum, s) {
+		return "", c.Invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, Shorten(s), oneOf(f.Enum))
+	}
+	if f.NonEmpty && strings.TrimSpace(s) == "" {
+		// Models send empty strings for members that they do not want; the message says how to leave it out.
+		return "", c.Invalid(path, nil, "%s is empty; leave it out, or give a value", path)
+	}
+	return s, nil
+}
+
+// bounds checks the range of a number; ok is false if it is not a whole number.
+func (c *Checker) bounds(path string, f *Field, n int64, ok bool) error {
+	// No field is unbounded: an int may have 32 bits, and no argument needs more without saying so.
+	limit := f.Max
+	if limit == 0 {
+		limit = math.MaxInt32
+	}
+	switch {
+	case !ok:
+		return c.Invalid(path, nil, "%s must be a whole number between %d and %d", path, f.Min, limit)
+	case n < f.Min || n > limit:
+		return c.Invalid(path, nil, "%s is %d; it must be between %d and %d", path, n, f.Min, limit)
+	}
+	return nil
+}
+
+// strings reads an array of strings. An error names the element, for example env[1].
+func (c *Checker) strings(path string, raw json.RawMessage) ([]string, error) {
+	items := jsonrpc.Elements(raw)
+	list := make([]string, len(items))
+	for i, item := range items {
+		if item[0] != '"' {
+			return nil, c.Invalid(
+				fmt.Sprintf("%s[%d]", path, i),
+				nil,
+				"%s[%d] must be a string, not %s",
+				path,
+				i,
+				typeOf(item),
+			)
+		}
+		list[i] = jsonrpc.Unquoted(item)
+	}
+	return list, nil
+}
+
+// byName reads an object of strings under arbitrary names.
+func (c *Checker) byName(path string, raw json.RawMessage) (map[string]string, error) {
+	given, err := c.members(path, raw)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string]string, len(given))
+	for _, m := range given {
+		if m.Value[0] != '"' {
+			name := join(path, Shorten(m.Name))
+			return nil, c.Invalid(name, nil, "%s must be a string, not %s", name, typeOf(m.Value))
+		}
+		values[m.Name] = jsonrpc.Unquoted(m.Value)
+	}
+	return values, nil
+}
+
+// setNumber sets an integer field of any size; bounds has checked the range.
+func setNumber(into reflect.Value, n int64) {
+	if into.CanUint() {
+		into.SetUint(uint64(n))
+		return
+	}
+	into.SetInt(n)
+}
+
+// integer reads a whole number. It also accepts 5.0: some clients write every number as a float.
+func integer(raw json.RawMessage) (int64, bool) {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n, true
+	}
+	x, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return 0, false
+	}
+	return int64(x), true
+}
+
+// typeOf names the type of a JSON value for a message. It must not show the value itself, which may be a secret.
+func typeOf(raw json.RawMessage) string {
+	switch raw[0] {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	default:
+		return "a number"
+	}
+}
+
+// Shorten cuts a caller's text to a length that fits a message.
+func Shorten(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}
+
+// oneOf lists names for a message.
+func oneOf(names []string) string { return strings.Join(names, ", ") }
+
+// join returns the path of a member, for example "auth.password".
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

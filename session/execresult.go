@@ -1,0 +1,196 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ptyctl/session/output"
+	"ptyctl/term"
+)
+
+// collect waits for x, at most r.Wait, and makes a result of the outcome so far.
+func (e *execs) collect(ctx context.Context, x *run, r ContinueRequest) (ExecResult, error) {
+	x.deadline.attend()
+	err := e.await(ctx, x, r.Wait)
+	x.deadline.leave(true) // also of a call that was canceled: its error names the command
+	if err != nil {
+		return ExecResult{}, err
+	}
+	return e.result(x, term.ActorFrom(ctx).Principal(), r)
+}
+
+// await waits until there is something to say about x, at most for wait.
+func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
+	s := e.s
+	timer := time.NewTimer(max(wait, 0))
+	defer timer.Stop()
+	// A far side that does not obey must not keep the call: the next result has its later output.
+	late := time.NewTimer(0)
+	late.Stop()
+	defer late.Stop()
+	over := s.life.ctx.Done()
+	for {
+		w, turned := x.waitsOn()
+		if w != nil && x.ctx.Err() == nil { // for an answer that only the caller can give
+			return nil
+		}
+		left, limited, moved := x.deadline.next()
+		switch {
+		case over == nil: // late is set
+		case limited:
+			late.Reset(max(left, 0) + x.settle)
+		default:
+			late.Stop()
+		}
+		select {
+		case <-turned:
+		case <-moved:
+		case <-x.done:
+			return nil
+		case <-timer.C:
+			return nil
+		case <-late.C:
+			return nil
+		case <-over: // x ends with the session, and needs a moment for it
+			over = nil
+			late.Reset(x.settle)
+		case <-ctx.Done():
+			if x.stopOnCancel {
+				x.cancel(errExecCanceled)
+				return &term.Error{
+					Op:      "exec",
+					Session: s.id,
+					Kind:    term.Canceled,
+					Msg:     "the call was canceled, and the command with it, as it was to stop then: exec " + x.id,
+					Err:     ctx.Err(),
+				}
+			}
+			if errors.Is(context.Cause(ctx), term.ErrStopping) {
+				return &term.Error{
+					Op:      "exec",
+					Session: s.id,
+					Kind:    term.Canceled,
+					Msg:     "ptyctl is stopping, which ends the command and its session: exec " + x.id + " cannot be waited for",
+					Err:     ctx.Err(),
+				}
+			}
+			return &term.Error{
+				Op:      "exec",
+				Session: s.id,
+				Kind:    term.Canceled,
+				Reason:  term.ReasonCanceledRunning,
+				Msg:     "the call was canceled; the command goes on until its own deadline as exec " + x.id,
+				Advice:  "Session.ContinueExec waits for it",
+				Facts:   term.Facts{term.Occupied{Exec: x.id}},
+				Err:     ctx.Err(),
+			}
+		}
+	}
+}
+
+// result says what x has done so far.
+func (e *execs) result(x *run, to term.Principal, r ContinueRequest) (ExecResult, error) {
+	s := e.s
+	ended := x.ended()
+	res := ExecResult{ID: x.id, Lane: x.lane, Duration: time.Since(x.started)}
+	x.deliver(&res, to, r)
+	if x.typed != nil {
+		res.Pages, res.Marked = x.typed.Pages(), x.typed.Marked()
+	}
+	cause := context.Cause(x.ctx)
+	res.TimedOut = errors.Is(cause, context.DeadlineExceeded)
+	res.Canceled = errors.Is(cause, errExecCanceled)
+	var err error
+	if ended {
+		res.Duration, res.Exit, err = x.duration, x.exit, x.err
+	} else {
+		// Until the far side says how it ended, it may still run.
+		res.Exit.Killed = "unknown"
+	}
+	switch {
+	case res.TimedOut || res.Canceled:
+		res.Done = DoneTimeout
+		if !res.Exit.Known {
+			res.ExitReason = stopReason(res.Canceled)
+		}
+	case !ended && s.life.ctx.Err() == nil:
+		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
+		res.WaitingFor = x.waitsFor()
+		res.Remaining = x.deadline.remaining()
+	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):
+		s.execs.typedResult(x, &res)
+	case !ended || err != nil: // lost, with the session or by itself
+		if !x.put() && !res.Exit.Started {
+			s.execs.forget(x.id)
+			return ExecResult{}, s.execs.execFailed(err)
+		}
+		res.Done, res.ExitReason = DoneEOF, "connection_lost"
+	case res.Exit.Known:
+		res.Done = DoneExitStatus
+	default:
+		res.Done, res.ExitReason = DoneEOF, "no_status"
+	}
+	if ended {
+		x.fetched.Store(true)
+	}
+	if ended && res.Stdout.Whole() && res.Stderr.Whole() {
+		if !x.handed.Load() { // a caller who knows the id may ask again, should this answer be lost
+			s.execs.forget(x.id)
+		}
+		res.ID = ""
+	} else {
+		x.handed.Store(true)
+	}
+	return res, nil
+}
+
+// deliver puts the output into a result for a caller, and remembers that the caller has had it.
+func (x *run) deliver(res *ExecResult, to term.Principal, r ContinueRequest) {
+	budget := r.MaxOutput
+	if budget <= 0 {
+		budget = x.maxOutput
+	}
+	x.mu.Lock()
+	had, known := x.given[to]
+	from := had
+	if !r.New {
+		from = delivered{}
+	}
+	res.Stdout, res.Stderr = x.stdout.Since(from.stdout, budget), x.stderr.Since(from.stderr, budget)
+	if known || len(x.given) < maxGiven {
+		x.given[to] = delivered{
+			stdout: max(had.stdout, res.Stdout.Next()), stderr: max(had.stderr, res.Stderr.Next()),
+		}
+	}
+	x.mu.Unlock()
+	res.ErrorHints = x.expect.hints(
+		x.joined(x.stdout, res.Stdout), res.Stdout.Tail, x.joined(x.stderr, res.Stderr), res.Stderr.Tail,
+	)
+}
+
+// joined is the start of an excerpt with what its first line began with, so that an error pattern matches a line of
+// which an earlier result had a part.
+func (x *run) joined(st *output.Stream, o Output) []byte {
+	if len(x.expect.Errors) == 0 || o.Start == 0 || len(o.Head) == 0 {
+		return o.Head
+	}
+	return append(st.Unfinished(o.Start), o.Head...)
+}
+
+// stopReason names the reason for a command that was stopped: by a caller or by its deadline.
+func stopReason(canceled bool) string {
+	if canceled {
+		return "canceled"
+	}
+	return "timeout"
+}
+
+// execFailed returns the reason why a command has no outcome: err is the Execer's error, nil if it has not returned.
+func (e *execs) execFailed(err error) error {
+	s := e.s
+	if s.life.ctx.Err() != nil && !errors.Is(err, term.Internal) {
+		return s.life.endedError("exec")
+	}
+	return s.life.transportError("exec", err)
+}
