@@ -44,7 +44,7 @@ type Config struct {
 	// OnEvent is called by Read for each command received, in order. It must not call the Conn.
 	OnEvent func(Event)
 
-	lossLimit time.Duration // 0: the constant lossLimit; shorter in tests
+	lossLimit time.Duration // 0: loss.Limit; shorter in tests
 }
 
 // A Mode says whether the peer speaks Telnet.

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"ptyctl/telnet/loss"
 	"ptyctl/telnet/urgent"
 	"ptyctl/term"
 )
@@ -61,7 +62,7 @@ func NewConn(nc net.Conn, config Config) (*Conn, error) {
 		// Without this the kernel removes a byte from the answer to an interrupt.
 		urgent.Inline(tcp)
 	}
-	noticeLoss(nc, config.lossLimit)
+	loss.Notice(nc, config.lossLimit)
 	c := &Conn{
 		nc: nc, config: config, e: newEngine(config), done: make(chan struct{}),
 		write: make(chan struct{}, 1),

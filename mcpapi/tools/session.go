@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"encoding/json"
+
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
@@ -149,4 +151,13 @@ type sessionOut struct {
 	LockEpoch       int64               `json:"lock_epoch,omitempty"`      // greater for each later grant
 	PreviousHolder  string              `json:"previous_holder,omitempty"` // whom the lock was taken from
 	Warnings        []string            `json:"warnings,omitempty"`
+}
+
+// Closes reports whether a call closes a terminal session. Such a call frees what others need, so that no rate should
+// refuse it.
+func Closes(tool string, arguments json.RawMessage) bool {
+	var call struct {
+		Action string `json:"action"`
+	}
+	return tool == sessionTool.Name && json.Unmarshal(arguments, &call) == nil && call.Action == "close"
 }

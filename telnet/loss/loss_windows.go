@@ -1,4 +1,4 @@
-package telnet
+package loss
 
 import (
 	"syscall"

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !windows
 
-package telnet
+package loss
 
 import "time"
 
