@@ -137,6 +137,9 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 	}
 	err := m.descriptors.check()
 	if err == nil {
+		err = m.unanswered(s, d.Event.Actor.Principal())
+	}
+	if err == nil {
 		err = m.takeDevice(s)
 	}
 	if err == nil {
@@ -214,7 +217,8 @@ func (m *Manager) options(r OpenRequest) Options {
 		Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal,
 		Observers: m.c.Observers, Logger: m.c.Logger, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles,
 		managed: managed{
-			limits: m.limits, dir: local.Dir, life: r.Life,
+			account: account(r.Target),
+			limits:  m.limits, dir: local.Dir, life: r.Life,
 			stays:   len(local.Argv) > 0 && !r.Target.PTY.Disabled,
 			program: len(local.Argv) > 0 && r.Target.PTY.Disabled,
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"time"
 
 	"ptyctl/sshx/mux"
@@ -28,7 +29,12 @@ func (p *pool) login(w *watchdog, via *mux.Link, h *plan.Hop, l *steps, asker te
 	if err != nil {
 		return nil, err
 	}
+	done = sync.OnceFunc(done)
 	defer done()
+	// A login that waits for a person has no turn: it may wait for minutes, and none of the others for it.
+	if asker != nil {
+		asker = patient{asker, done}
+	}
 	pause := startupPause
 	for try := 1; ; try++ {
 		k, err := attempt(w, via, h, l, asker)
@@ -62,6 +68,18 @@ func (p *pool) login(w *watchdog, via *mux.Link, h *plan.Hop, l *steps, asker te
 			return nil, again.err
 		}
 	}
+}
+
+// A patient Prompter ends the turn of its login before it asks.
+type patient struct {
+	term.Prompter
+	done func()
+}
+
+// Prompt implements term.Prompter.
+func (p patient) Prompt(ctx context.Context, q term.Prompt) (string, error) {
+	p.done()
+	return p.Prompter.Prompt(ctx, q)
 }
 
 // A retry is an error after which another attempt may succeed.

@@ -119,6 +119,11 @@ type Occupied struct {
 	Pattern string // matches the last line, if the caller knows that it is a prompt; empty: none would help
 }
 
+// Unanswered are the caller's own logins that wait for an answer (Busy).
+type Unanswered struct {
+	Sessions []string // ids
+}
+
 // Ended is how the session ended (AlreadyClosed, RemoteClosed, Canceled).
 type Ended struct {
 	Reason string // for a person
@@ -133,6 +138,7 @@ func (DeviceOwner) fact()    {}
 func (ConnectFailure) fact() {}
 func (HostKeyFailure) fact() {}
 func (LimitReached) fact()   {}
+func (Unanswered) fact()     {}
 func (Denial) fact()         {}
 func (Occupied) fact()       {}
 func (Ended) fact()          {}

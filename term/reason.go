@@ -12,6 +12,7 @@ type Reason string
 const (
 	ReasonNoSession       Reason = "no such session"
 	ReasonLoginAsks       Reason = "the login asks a question"
+	ReasonLoginsWait      Reason = "earlier logins wait for answers"
 	ReasonOpening         Reason = "the session is still opening"
 	ReasonNoFiles         Reason = "the protocol carries no files"
 	ReasonNulByte         Reason = "the command holds a NUL byte"

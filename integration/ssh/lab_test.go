@@ -67,6 +67,7 @@ func TestLab(t *testing.T) {
 		{"program: login over a hop", labProgramLogin},
 		{"program: restricted accounts", labProgramRestricted},
 		{"restricted accounts", labRestricted},
+		{"eight unanswered logins", labUnanswered},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel() // most of them wait, most of the time

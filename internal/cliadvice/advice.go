@@ -12,9 +12,10 @@ import (
 // byReason has what to do about an error, by its reason. A reason that no command can cause is not listed: the
 // commands of ptyctl run no programs of this machine, move no files, and give no marker and no pin of their own.
 var byReason = map[term.Reason]string{
-	term.ReasonNoSession: "ptyctl sessions --all lists the sessions",
-	term.ReasonLoginAsks: "answer it with ptyctl answer",
-	term.ReasonOpening:   "wait until ptyctl sessions shows the session as open",
+	term.ReasonNoSession:  "ptyctl sessions --all lists the sessions",
+	term.ReasonLoginAsks:  "answer it with ptyctl answer",
+	term.ReasonLoginsWait: "answer with ptyctl answer",
+	term.ReasonOpening:    "wait until ptyctl sessions shows the session as open",
 
 	term.ReasonHeldTakable: "watch with ptyctl attach, wait, or take the terminal with ptyctl attach --take",
 	term.ReasonNotHeld:     "take the terminal again with ptyctl attach --take",

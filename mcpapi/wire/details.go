@@ -52,6 +52,8 @@ type Details struct {
 	Prompt     *Prompt  `json:"prompt,omitempty"`      // of a login that waits for its answer
 	WaitingFor *Waiting `json:"waiting_for,omitempty"` // of a terminal
 
+	SessionIDs []string `json:"session_ids,omitempty"` // of logins that wait for an answer
+
 	PromptRegex string `json:"prompt_regex,omitempty"` // for expect.prompt_regex, if the last line is a prompt
 
 	// ALREADY_CLOSED, REMOTE_CLOSED
@@ -102,6 +104,8 @@ func DetailsOf(e *term.Error) *Details {
 			d.Prompt = (*Prompt)(&f)
 		case term.Occupied:
 			d.WaitingFor, d.PromptRegex = (*Waiting)(f.Waiting), f.Pattern
+		case term.Unanswered:
+			d.SessionIDs = f.Sessions
 		case term.Ended:
 			d.EndReason, d.EndCode = f.Reason, f.Code
 		}
