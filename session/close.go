@@ -179,10 +179,8 @@ func failed(err error) (State, End) {
 func (s *Session) faulted(where string, fault any) {
 	s.o.Logger.Error("panic in a session's goroutine",
 		"session", s.id, "where", where, "panic", fmt.Sprint(fault), "stack", stack())
-	s.finish(failed(&term.Error{
-		Op: where, Session: s.id, Kind: term.Internal,
-		Msg: "a fault in ptyctl ended this session; open a new one, and report the log",
-	}))
+	s.finish(failed(sessionError(where, s.id, term.Internal,
+		"a fault in ptyctl ended this session; open a new one, and report the log")))
 	s.hangUp()
 }
 

@@ -144,20 +144,11 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	s := e.s
 	const op = "exec"
 	if strings.TrimSpace(r.Command) == "" {
-		return nil, 0, &term.Error{
-			Op:      op,
-			Session: s.id,
-			Kind:    term.InvalidArgument,
-			Msg:     "the command is empty; pass the command to run",
-		}
+		return nil, 0, sessionError(op, s.id, term.InvalidArgument, "the command is empty; pass the command to run")
 	}
 	if len(r.Argv) > 0 && r.Argv[0] == "" {
-		return nil, 0, &term.Error{
-			Op:      op,
-			Session: s.id,
-			Kind:    term.InvalidArgument,
-			Msg:     "the first word is empty; it is the program to run",
-		}
+		return nil, 0, sessionError(op, s.id, term.InvalidArgument,
+			"the first word is empty; it is the program to run")
 	}
 	if strings.IndexByte(r.Command, 0) >= 0 {
 		return nil, 0, &term.Error{

@@ -37,12 +37,7 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 			_, _ = s.buf.Write([]byte("\r\n"))
 			return a, nil
 		case <-p.cancel:
-			return "", &term.Error{
-				Op:      "open",
-				Session: s.id,
-				Kind:    term.Canceled,
-				Msg:     "the question was declined with ctrl_c",
-			}
+			return "", sessionError("open", s.id, term.Canceled, "the question was declined with ctrl_c")
 		case <-timer.C:
 			if !s.life.withdraw(p) {
 				continue // an answer was accepted already, and is on its way
@@ -79,12 +74,8 @@ func (l *life) ask(p *question, show func(text string)) error {
 	case l.ctx.Err() != nil:
 		return context.Cause(l.ctx)
 	case l.state == Open: // later input is for the terminal
-		return &term.Error{
-			Op:      "open",
-			Session: l.session,
-			Kind:    term.Unsupported,
-			Msg:     "a question can only be asked while the session is opening: " + p.question.Text,
-		}
+		return sessionError("open", l.session, term.Unsupported,
+			"a question can only be asked while the session is opening: "+p.question.Text)
 	}
 	// Text and question change under one mutex: an answer to the text finds the question.
 	show(p.question.Text)
@@ -186,12 +177,8 @@ func (q *Question) give(ctx context.Context, data []byte) (err error) {
 	}
 	// Of several answers one takes the question off; the others are for nothing that waits.
 	if !s.life.withdraw(p) {
-		return &term.Error{
-			Op:      "write",
-			Session: s.id,
-			Kind:    term.Busy,
-			Msg:     "another call answered this question first; read the session's state before answering again",
-		}
+		return sessionError("write", s.id, term.Busy,
+			"another call answered this question first; read the session's state before answering again")
 	}
 	if string(data) == etx {
 		close(p.cancel)

@@ -208,12 +208,8 @@ func (m *Manager) add(s *Session) error {
 			Facts:  term.Facts{term.LimitReached{Limit: term.LimitSessions, Value: int64(m.c.MaxSessions)}},
 		}
 	case m.sessions[s.id] != nil:
-		return &term.Error{
-			Op:      "open",
-			Session: s.id,
-			Kind:    term.InvalidArgument,
-			Msg:     fmt.Sprintf("there is a session %q already; choose another id", s.id),
-		}
+		return sessionError("open", s.id, term.InvalidArgument,
+			fmt.Sprintf("there is a session %q already; choose another id", s.id))
 	case !s.buf.Reserve():
 		return m.limits.noMemory("open", "")
 	}

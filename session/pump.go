@@ -62,7 +62,7 @@ func (s *Session) pump(t term.Transport) {
 		case <-over:
 			lost := s.link.Load().outliver.Lost()
 			if lost == nil {
-				lost = &term.Error{Op: "read", Session: s.id, Kind: term.RemoteClosed, Msg: "the connection has ended"}
+				lost = sessionError("read", s.id, term.RemoteClosed, "the connection has ended")
 			}
 			st, end = failed(lost)
 		case <-s.life.ctx.Done():

@@ -259,3 +259,8 @@ func endedFact(cause error) term.Ended {
 
 // fact is what an error says of the end.
 func (e End) fact() term.Ended { return term.Ended{Reason: e.Reason, Code: string(e.Code)} }
+
+// sessionError returns the error of an operation on the session with that id.
+func sessionError(op, id string, k term.Kind, msg string) *term.Error {
+	return &term.Error{Op: op, Session: id, Kind: k, Msg: msg}
+}

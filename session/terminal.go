@@ -22,11 +22,9 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 		return nil, err
 	}
 	if r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
-		return nil, &term.Error{
-			Op: "exec", Session: s.id, Kind: term.Unsupported,
-			Msg: "a folder, variables and stdin belong to the channel lane; in the terminal, type cd and export" +
-				s.execs.beside(", or use the channel lane"),
-		}
+		return nil, sessionError("exec", s.id, term.Unsupported,
+			"a folder, variables and stdin belong to the channel lane; in the terminal, type cd and export"+
+				s.execs.beside(", or use the channel lane"))
 	}
 	expect, by := s.Expect().with(r.Expect), term.ActorFrom(ctx)
 	c, err := s.lane.Prepare(ctx, lane.Request{
@@ -174,12 +172,8 @@ func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane
 	case err != nil:
 		return lane.Typed{}, withWritten(err, w.Written)
 	case w.TimedOut:
-		return lane.Typed{}, &term.Error{
-			Op:      "exec",
-			Session: s.id,
-			Kind:    term.ExecTimeout,
-			Msg:     "the terminal does not take what is typed; read what it shows, or send ctrl_c",
-		}
+		return lane.Typed{}, sessionError("exec", s.id, term.ExecTimeout,
+			"the terminal does not take what is typed; read what it shows, or send ctrl_c")
 	}
 	return lane.Typed{Cursor: w.Cursor, Bytes: w.Written}, nil
 }

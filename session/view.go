@@ -156,12 +156,8 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 		return err
 	}
 	if cols < 1 || rows < 1 || cols > maxCells || rows > maxCells {
-		return &term.Error{
-			Op:      op,
-			Session: s.id,
-			Kind:    term.InvalidArgument,
-			Msg:     fmt.Sprintf("cols and rows must be between 1 and %d; got %d x %d", maxCells, cols, rows),
-		}
+		return sessionError(op, s.id, term.InvalidArgument,
+			fmt.Sprintf("cols and rows must be between 1 and %d; got %d x %d", maxCells, cols, rows))
 	}
 	if _, err := d.Permit(ctx, term.Action{}); err != nil {
 		return err
@@ -184,12 +180,8 @@ func (s *Session) Signal(ctx context.Context, name string) (err error) {
 	}
 	signaler := s.link.Load().signaler
 	if signaler == nil {
-		return &term.Error{
-			Op:      op,
-			Session: s.id,
-			Kind:    term.Unsupported,
-			Msg:     "this session's protocol delivers no signals; type the key instead (ctrl_c, ctrl_backslash, ctrl_z)",
-		}
+		return sessionError(op, s.id, term.Unsupported,
+			"this session's protocol delivers no signals; type the key instead (ctrl_c, ctrl_backslash, ctrl_z)")
 	}
 	if _, err := d.Permit(ctx, term.Action{}); err != nil {
 		return err

@@ -161,18 +161,14 @@ func (out *writer) expectEcho(secret []byte) (*redact.Expectation, error) {
 	s := out.s
 	e, err := s.redact.Expect(secret)
 	if err != nil {
-		return nil, &term.Error{
-			Op:      "write",
-			Session: s.id,
-			Kind:    term.LimitExceeded,
-			Msg: fmt.Sprintf(
+		return nil, sessionError("write", s.id, term.LimitExceeded,
+			fmt.Sprintf(
 				"the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, "+
 					"so nothing was written; wait, write less at a time, or do not mark as sensitive what is no secret",
 				redact.MaxBytes,
 				redact.MaxLines,
 				redact.Window,
-			),
-		}
+			))
 	}
 	return e, nil
 }

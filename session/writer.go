@@ -138,10 +138,8 @@ type write struct {
 // is reported as Internal. The data is wiped if it is secret, and the token is given back last.
 func (w *write) run() {
 	defer func() { <-w.s.writer.token }()
-	var err error = &term.Error{
-		Op: "write", Session: w.s.id, Kind: term.Internal,
-		Msg: "a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log",
-	}
+	var err error = sessionError("write", w.s.id, term.Internal,
+		"a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log")
 	defer func() {
 		if w.echo != nil {
 			clear(w.data)
