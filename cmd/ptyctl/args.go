@@ -33,6 +33,47 @@ func arguments(c *cli.Context, least, most int) ([]string, error) {
 	return words, nil
 }
 
+// ordered returns the words of a command line with those flags first that stand behind the arguments of their command:
+// the flag library takes them for arguments there. Words from -- on are left alone, and so is a line with an unknown
+// flag, or one whose end belongs to another program without a --.
+func ordered(app *cli.App, words []string) []string {
+	var command *cli.Command
+	commands, begin := app.Commands, 1
+	for ; begin < len(words); begin++ {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(words[begin]) })
+		if i < 0 {
+			break
+		}
+		command, commands = commands[i], commands[i].Subcommands
+	}
+	if command == nil || command.SkipFlagParsing {
+		return words
+	}
+	end := slices.Index(words, "--")
+	if end < 0 {
+		if end = len(words); strings.Contains(command.ArgsUsage, "--") {
+			return words
+		}
+	}
+	var flags, others []string
+	for i := begin; i < end; i++ {
+		if !isFlag(words[i]) {
+			others = append(others, words[i])
+			continue
+		}
+		f := flagNamed(command, words[i])
+		if f == nil {
+			return words
+		}
+		flags = append(flags, words[i])
+		if f.TakesValue() && !strings.Contains(words[i], "=") && i+1 < end {
+			i++
+			flags = append(flags, words[i])
+		}
+	}
+	return slices.Concat(words[:begin], flags, others, words[end:])
+}
+
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
 
 // misplaced says that there are flags among the words behind a command's flags, and shows the call as it should be.

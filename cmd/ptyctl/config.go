@@ -25,10 +25,18 @@ func configFlags() []cli.Flag {
 				&cli.BoolFlag{Name: k.Flag.Name, Usage: fmt.Sprintf("set %s to %s: %s", k.Path, k.Flag.Value, k.Doc)},
 			)
 		default:
-			flags = append(flags, &cli.StringFlag{Name: k.Flag.Name, Usage: k.Doc})
+			flags = append(flags, &cli.StringFlag{Name: k.Flag.Name, Usage: k.Doc + valuesOf(k)})
 		}
 	}
 	return flags
+}
+
+// valuesOf returns the values that a flag may have, to follow its description; "" if they are not so few.
+func valuesOf(k config.Key) string {
+	if len(k.Values) == 0 {
+		return ""
+	}
+	return " One of " + strings.Join(k.Values, ", ") + "; default " + strings.Trim(k.Default, `"`) + "."
 }
 
 func configFlag() cli.Flag {

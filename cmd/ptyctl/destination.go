@@ -23,6 +23,11 @@ func destinationFlags() []cli.Flag {
 // address, which has a port only in brackets.
 func destination(c *cli.Context, text string) (term.Target, error) {
 	t := term.Target{Protocol: "ssh", Host: text, User: c.String("user"), Port: c.Int("port")}
+	if strings.Contains(text, "://") {
+		return t, usageError{
+			fmt.Errorf("%q is a URL; give [USER@]HOST[:PORT], and for Telnet --protocol telnet to open or exec", text),
+		}
+	}
 	if i := strings.LastIndexByte(text, '@'); i >= 0 {
 		if t.User != "" && t.User != text[:i] {
 			return t, usageError{fmt.Errorf("%q names one user and --user another; leave one out", text)}

@@ -44,8 +44,11 @@ func main() {
 	// ignored by every program that we start, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := newCommandLine().RunContext(ctx, os.Args)
+	line, out := newCommandLine(), &output{Writer: os.Stdout}
+	line.Writer = out
+	err := line.RunContext(ctx, ordered(line, os.Args))
 	stop()
+	err = errors.Join(err, out.failure(os.Args, err))
 	os.Exit(exitCode(err))
 }
 

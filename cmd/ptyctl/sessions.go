@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -96,14 +95,15 @@ func sessionsOnce(c *cli.Context) (string, error) {
 	if len(entries) == 0 {
 		return "no sessions\n", nil
 	}
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SESSION\tSTATE\tHOST\tACTIVE\tLOCKED BY\tPROCESS")
+	rows := [][]string{{"SESSION", "STATE", "HOST", "ACTIVE", "LOCKED BY", "PROCESS"}}
 	for _, e := range entries {
-		fmt.Fprintln(table, row(e, time.Now()))
+		rows = append(rows, row(e, time.Now()))
 	}
-	if err := table.Flush(); err != nil {
-		return "", err
+	width := tableWidth
+	if tty.IsTerminal(os.Stdout) {
+		width, _ = tty.Size(os.Stdout)
 	}
+	writeTable(&b, rows, width)
 	if more {
 		b.WriteString("and others that have ended\n")
 	}
@@ -111,7 +111,7 @@ func sessionsOnce(c *cli.Context) (string, error) {
 }
 
 // row is the line of a session in the table.
-func row(e client.Session, now time.Time) string {
+func row(e client.Session, now time.Time) []string {
 	state, process := e.State, "-"
 	if e.Waiting {
 		state += " (asks: ptyctl answer)"
@@ -128,7 +128,7 @@ func row(e client.Session, now time.Time) string {
 			columns[i] = "-"
 		}
 	}
-	return strings.Join(columns, "\t")
+	return columns
 }
 
 // ago says how long ago something was, given in Unix milliseconds.

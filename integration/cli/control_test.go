@@ -311,6 +311,7 @@ func TestSeveralProcesses(t *testing.T) {
 	}
 	p := h.AtTerminal(t, "sessions", "--config", h.Config, "--watch")
 	p.Showing(a)
+	p.Resize(120, 24) // room for the whole reason: the table keeps to the width
 	first.Close(t, a)
 	p.Showing("closed: closed by the caller")
 	p.Types("\x03")

@@ -109,6 +109,9 @@ func named(e *term.Error) string {
 	bare := *e
 	bare.Advice = ""
 	text := bare.Message()
+	if term.FactOf[term.ArgumentFault](e).Example != "" { // a call of a tool, which no person at a shell makes
+		text, _, _ = strings.Cut(text, "; a correct call: ")
+	}
 	names := slices.DeleteFunc([]string{
 		wire.LimitName(term.FactOf[term.LimitReached](e).Limit),
 		wire.SettingName(term.FactOf[term.Denial](e).Setting),

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	tableWidth = 120 // columns of a table that no terminal shows
+	leastCell  = 8   // columns that a cell keeps, however narrow the terminal is
+	columnGap  = 2
+)
+
+// writeTable writes rows of printable text as a table that is no wider than width, if that leaves leastCell for each
+// cell: the widest column is cut first, so that a long reason or name costs the others nothing.
+func writeTable(b *strings.Builder, rows [][]string, width int) {
+	widths := make([]int, len(rows[0]))
+	for _, r := range rows {
+		for i, cell := range r {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for total(widths) > width && slices.Max(widths) > leastCell {
+		widths[slices.Index(widths, slices.Max(widths))]--
+	}
+	for _, r := range rows {
+		var line strings.Builder
+		for i, cell := range r {
+			if n := utf8.RuneCountInString(cell); n > widths[i] {
+				cell = string([]rune(cell)[:widths[i]-1]) + "…"
+			}
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+columnGap))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+func total(widths []int) (sum int) {
+	for _, w := range widths {
+		sum += w + columnGap
+	}
+	return sum - columnGap
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+)
+
+func TestWriteTable(t *testing.T) {
+	long := strings.Repeat("ä", 300)
+	for _, width := range []int{20, 80, 120, 200} {
+		var b strings.Builder
+		writeTable(&b, [][]string{{"SESSION", "STATE", "HOST"}, {"web1-k3f9q2zd", "closed: " + long, "ssh web1"}}, width)
+		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > max(width, 3*leastCell+2*columnGap) {
+				t.Errorf("a line of a table %d wide has %d columns: %q", width, n, line)
+			}
+		}
+		if width >= 80 && (!strings.HasPrefix(lines[1], "web1-k3f9q2zd  closed: ä") || !strings.HasSuffix(lines[1], "…  ssh web1")) {
+			t.Errorf("row of a table %d wide = %q, want the reason alone cut", width, lines[1])
+		}
+	}
+}
+
+// Flags that stand behind arguments are read, and words of other programs are left alone.
+func TestOrdered(t *testing.T) {
+	for line, want := range map[string]string{
+		"tail ID -n 5":                   "tail -n 5 ID",
+		"tail ID -f -n=5 --pid 3":        "tail -f -n=5 --pid 3 ID",
+		"tail -f ID":                     "tail -f ID",
+		"tail ID -n":                     "tail -n ID",
+		"tail ID --nosuch -f":            "tail ID --nosuch -f",
+		"exec web1 -p 22 -- ls -p -l":    "exec -p 22 web1 -- ls -p -l",
+		"exec web1 ls -p 1":              "exec web1 ls -p 1",
+		"audit verify x.jsonl --head ab": "audit verify --head ab x.jsonl",
+		"call tool - --pid 3":            "call --pid 3 tool -",
+		"nosuch x -f":                    "nosuch x -f",
+		"":                               "",
+	} {
+		words := append([]string{"ptyctl"}, strings.Fields(line)...)
+		if got := strings.Join(ordered(newCommandLine(), words)[1:], " "); got != want {
+			t.Errorf("ordered(%q) = %q, want %q", line, got, want)
+		}
+	}
+}
+
+// The flags of mcp name their values.
+func TestFlagsNameTheirValues(t *testing.T) {
+	for name, want := range map[string]string{
+		"transport": "stdio, http, both", "log-level": "debug, info, warn, error", "control-mode": "disabled, readonly, readwrite",
+	} {
+		f, _ := flagNamed(mcpCommand(), "--"+name).(*cli.StringFlag)
+		if f == nil || !strings.Contains(f.Usage, want) {
+			t.Errorf("flag --%s: %+v, want its values %s", name, f, want)
+		}
+	}
+}
