@@ -13,8 +13,9 @@ import (
 
 // What tools/list may cost a model's context, in bytes: the core tools, and all there are.
 const (
-	maxList = 14000
-	maxAll  = 17000
+	maxList    = 14000
+	maxDefault = 14 << 10 // as listed without configuration: no files are offered
+	maxAll     = 17000
 )
 
 // TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.
@@ -38,6 +39,9 @@ func TestToolsList(t *testing.T) {
 		if len(l) >= maxList {
 			t.Errorf("%s: tools/list has %d bytes, must stay under %d", name, len(l), maxList)
 		}
+	}
+	if usual := list(true, "2025-06-18", "core", "local", "health"); len(usual) >= maxDefault {
+		t.Errorf("tools/list as it is by default has %d bytes, must stay under %d", len(usual), maxDefault)
 	}
 	if all := list(true, "2025-06-18"); len(all) >= maxAll {
 		t.Errorf("tools/list of all tools has %d bytes, must stay under %d", len(all), maxAll)

@@ -35,7 +35,7 @@ type configOut struct {
 	Success  bool         `json:"success"`
 	Cols     int          `json:"cols,omitempty"`
 	Rows     int          `json:"rows,omitempty"`
-	Expect   *expectOut   `json:"expect,omitempty"`
+	Expect   *expectOut   `json:"expect,omitempty" is:"listed"`
 	Telnet   *wire.Telnet `json:"telnet,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
 }

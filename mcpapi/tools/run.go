@@ -30,7 +30,7 @@ type runArgs struct {
 	GraceMS       int64      `json:"grace_ms" min:"1" max:"60000" doc:"from TERM to KILL; default 2000"`
 	MaxOutput     int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384, the middle is cut"`
 	Limits        limitsArgs `json:"limits" doc:"of each process; processes: of all together"`
-	Title         string     `json:"title" is:"filled" doc:"name in lists"`
+	Title         string     `json:"title" is:"filled"`
 	RequestID     string     `json:"request_id" is:"filled" doc:"makes a retry safe"`
 }
 
@@ -48,8 +48,8 @@ type runOut struct {
 	ExitCode   *int               `json:"exit_code"`
 	ExitSignal string             `json:"exit_signal,omitempty"`
 	ExitReason string             `json:"exit_code_reason,omitempty"` // why exit_code is null
-	Stdout     string             `json:"stdout" is:"listed"`
-	Stderr     string             `json:"stderr" is:"listed"`
+	Stdout     string             `json:"stdout"`
+	Stderr     string             `json:"stderr"`
 	DoneReason session.DoneReason `json:"done_reason"`
 	TimedOut   bool               `json:"timed_out"`
 	DurationMS int64              `json:"duration_ms"`
