@@ -133,8 +133,8 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 			s.count.running.Add(-1)
 			s.timeouts.touch()
 			s.auth.Observe(x.over())
+			x.deadline.end() // before others may see that it is over
 			close(x.done)
-			x.deadline.end()
 			x.cancel(nil)
 			id := x.id // the timer must not keep the output of a run that is forgotten before
 			s.execs.expire(x, time.AfterFunc(s.o.Retention, func() {

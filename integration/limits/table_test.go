@@ -75,7 +75,7 @@ func TestExhausted(t *testing.T) {
 				p.Close(t, id)
 			}
 			if c.free != "" {
-				if r := p.Call(t, lab.ToolRun, `{"argv":["/bin/sh","-c",%s]}`, c.free); r.RC == nil || *r.RC != 0 {
+				if r := p.Call(t, lab.ToolRun, `{"argv":["/bin/sh","-c",%s]}`, c.free); r.ExitCode == nil || *r.ExitCode != 0 {
 					t.Fatalf("%s: %s", c.free, r.Text)
 				}
 			}
