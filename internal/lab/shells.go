@@ -73,8 +73,8 @@ echo '%[1]s:x:%[2]d:%[2]d::'$h':%[3]s' >>/etc/passwd
 echo '%[1]s:*:19000:0:99999:7:::' >>/etc/shadow
 echo '%[1]s:x:%[2]d:' >>/etc/group
 echo '%[1]s:%[4]s' | chpasswd --crypt-method SHA256
-mkdir $h
-chown %[2]d:%[2]d $h`, name, uid, shell, u.Password))
+mkdir -p $h/.local/share/fish/generated_completions # or fish reads all manual pages, beside the test
+chown -R %[2]d:%[2]d $h`, name, uid, shell, u.Password))
 }
 
 // Open logs in as the user, and waits until the shell has shown its prompt.
