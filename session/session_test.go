@@ -33,10 +33,7 @@ type (
 )
 
 var (
-	watch     = sessiontest.Watch
 	logTo     = sessiontest.LogTo
-	tellState = sessiontest.TellState
-	newTeller = sessiontest.NewTeller
 	start     = sessiontest.Start
 	startExec = sessiontest.StartExec
 	manage    = sessiontest.Manage
@@ -48,7 +45,6 @@ var (
 	re        = sessiontest.Re
 	wantKind  = sessiontest.WantKind
 	since     = sessiontest.Since
-	widePipe  = sessiontest.WidePipe
 	run       = sessiontest.Run
 	calls     = sessiontest.Calls
 )

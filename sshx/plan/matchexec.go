@@ -38,7 +38,7 @@ func runMatchExec(ctx context.Context, command string) (bool, error) {
 func matchExecShell(goos, shell string) (string, error) {
 	switch {
 	case goos == "windows" && !driveLetter.MatchString(shell):
-		return "", errors.New("Match exec needs a shell: set SHELL to the whole path of one, such as C:\\...\\sh.exe")
+		return "", errors.New("no shell for Match exec: set SHELL to the whole path of one, such as C:\\...\\sh.exe")
 	case shell == "":
 		return "/bin/sh", nil
 	}
