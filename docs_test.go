@@ -139,7 +139,7 @@ func keyTables() string {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", k.Path[dot+1:], k.Default, k.Doc, k.Form, names)
 	}
 	for _, table := range config.Tables() {
-		fmt.Fprintf(&b, "\n### `%s`\n\n%s Any number of these tables, in the file alone.\n\n", table.Header(), table.Doc)
+		fmt.Fprintf(&b, "\n### `%s`\n\n%s\nAny number of these tables, in the file alone.\n\n", table.Header(), table.Doc)
 		if table.Live() {
 			b.WriteString("A running server takes these over on `SIGHUP`.\n\n")
 		}

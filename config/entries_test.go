@@ -74,7 +74,8 @@ func TestCredentialMistakes(t *testing.T) {
 			credentialForm,
 		head + `source = ""`: `2:10: policy.credential.source is empty; give ` +
 			credentialForm,
-		head + `hosts = ["web1"]`:                                       `1:3: [[policy.credential]] has no source; give ` + credentialForm,
+		head + `hosts = ["web1"]`: `1:3: [[policy.credential]] has no source; give ` +
+			credentialForm,
 		head + "source = \"agent\"\n[policy.credential.web]\nx = 1":     `3:2: there is no table [policy.credential.web]; remove it, or use a field of [[policy.credential]]: source, hosts, users, host_key`,
 		"[policy.credential]\nsource = \"agent\"":                       `1:2: [policy.credential] would be a single table; write [[policy.credential]]`,
 		"[[policy.credentials]]\nsource = \"agent\"":                    `1:3: there is no table [policy.credentials]; did you mean [[policy.credential]]?`,

@@ -61,7 +61,8 @@ func wantKind(tb testing.TB, err error, kind term.Kind, words ...string) {
 	if kind == term.PolicyDenied && (term.FactOf[term.Denial](e).Setting != term.SettingLocalFiles) {
 		tb.Errorf("error %v has the details %+v, want the setting %q", err, e.Facts, term.SettingLocalFiles)
 	}
-	if kind == term.LimitExceeded && e.Op == "file_write" && (term.FactOf[term.LimitReached](e).Limit != term.LimitFileWrite) {
+	if kind == term.LimitExceeded && e.Op == "file_write" &&
+		(term.FactOf[term.LimitReached](e).Limit != term.LimitFileWrite) {
 		tb.Errorf("error %v has the details %+v, want the limit %q", err, e.Facts, term.LimitFileWrite)
 	}
 	for _, w := range words {

@@ -39,7 +39,8 @@ func TestCallLog(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{Logger: log}})
 	l.Open(`,"request_id":"first","auth":{"password":"hunter2-1138"}`)
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"deploy-7","data":"hunter3-1138\r","sensitive":true}`)
-	l.Call(mcptest.ExecTool, `{"session_id":"nobody-12345678","cmd":"echo hunter4","task_id":"`+strings.Repeat("x", 300)+`"}`)
+	l.Call(mcptest.ExecTool,
+		`{"session_id":"nobody-12345678","cmd":"echo hunter4","task_id":"`+strings.Repeat("x", 300)+`"}`)
 
 	type line struct {
 		Msg, Tool, Action, Session, Task string

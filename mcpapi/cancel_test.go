@@ -28,7 +28,8 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 			l.Write(mcptest.CancelCall(id))
 			l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","timeout_ms":0}`) // the session is there for others
 			if lane == "channel" {
-				if r := l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"channel","cmd":"echo meanwhile"}`); r.Stdout != "meanwhile\n" {
+				if r := l.OK(mcptest.ExecTool,
+					`{"session_id":"$S","lane":"channel","cmd":"echo meanwhile"}`); r.Stdout != "meanwhile\n" {
 					t.Errorf("another command: %s", r.Text)
 				}
 			}
@@ -36,7 +37,9 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 				t.Errorf("the wait ended after %v", passed)
 			}
 			// Its id is in status, before its end and after, and its output is not lost.
-			for r := l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`); len(r.Session.Unfetched) == 0; r = l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`) {
+			for r := l.OK(mcptest.SessionTool,
+				`{"action":"status","session_id":"$S"}`); len(r.Session.Unfetched) == 0; r = l.OK(
+				mcptest.SessionTool, `{"action":"status","session_id":"$S"}`) {
 				if ids := r.Session.Running; len(ids) > 1 || len(ids) == 1 && ids[0] != running ||
 					time.Since(cancelled) > 20*time.Second {
 					t.Fatalf("running: %q, fetched by nobody: %q", r.Session.Running, r.Session.Unfetched)
@@ -77,7 +80,8 @@ func TestCancelStopsTheCommand(t *testing.T) {
 				r.ExitCodeReason == nil && r.ExitCode == nil {
 				t.Errorf("the command: %s", r.Text)
 			}
-			if r := l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"echo next"}`); r.Stdout != "next\n" {
+			if r := l.OK(mcptest.ExecTool,
+				`{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"echo next"}`); r.Stdout != "next\n" {
 				t.Errorf("the next command: %s", r.Text)
 			}
 		})
@@ -118,7 +122,8 @@ func TestCancelByTheOfficialClient(t *testing.T) {
 				}
 				cancel()
 			}()
-			if _, err := c.Try(ctx, mcptest.IOTool, `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`); err == nil {
+			if _, err := c.Try(ctx, mcptest.IOTool,
+				`{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`); err == nil {
 				t.Error("the call was answered")
 			}
 			for deadline := time.Now().Add(10 * time.Second); s.Info().Readers != 0; time.Sleep(time.Millisecond) {

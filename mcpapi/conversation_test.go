@@ -73,10 +73,11 @@ func playFile(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	prose, parts := sections(string(text))
-	l, srv := mcptest.NewServer(t, mcptest.Config{Options: mcpapi.Options{Structured: true, Version: "0.0.0"}, SSH: sshserver.Config{
-		Passwords:           map[string]string{"demo": "demo-1138"},
-		KeyboardInteractive: mcptest.TwoQuestions.KeyboardInteractive,
-	}})
+	l, srv := mcptest.NewServer(t,
+		mcptest.Config{Options: mcpapi.Options{Structured: true, Version: "0.0.0"}, SSH: sshserver.Config{
+			Passwords:           map[string]string{"demo": "demo-1138"},
+			KeyboardInteractive: mcptest.TwoQuestions.KeyboardInteractive,
+		}})
 	inR, in := io.Pipe()
 	outR, outW := io.Pipe()
 	var running sync.WaitGroup

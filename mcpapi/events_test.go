@@ -115,12 +115,14 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	full.Store(false)
 	w.does(
 		term.Unsupported,
-		action{mcptest.SessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
+		action{mcptest.SessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "",
+			"h"},
 	)
 	w.does("", opening)
 	l.Session = seen.Last().Session
 	// A shell that is not ready yet would die of INT.
-	if r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"[$#] $","timeout_ms":10000}`); !r.Matched {
+	if r := l.OK(mcptest.IOTool,
+		`{"action":"read","session_id":"$S","cursor":"0","until_regex":"[$#] $","timeout_ms":10000}`); !r.Matched {
 		t.Fatalf("no prompt: %s", r.Text)
 	}
 	seen.Take()
@@ -232,7 +234,8 @@ func TestConsolesAreEvents(t *testing.T) {
 // An answer is an action of its own kind, and its record never shows the text.
 func TestAnswersAreEvents(t *testing.T) {
 	var seen mcptest.Diary
-	l := mcptest.NewLab(t, mcptest.Config{SSH: mcptest.TwoQuestions, Sessions: session.Config{Observers: []term.Observer{&seen}}})
+	l := mcptest.NewLab(t,
+		mcptest.Config{SSH: mcptest.TwoQuestions, Sessions: session.Config{Observers: []term.Observer{&seen}}})
 	w := walk{Lab: l, seen: &seen, task: "t1"}
 	l.Open(`,"task_id":"t1"`)
 	w.does(term.Busy, action{mcptest.ExecTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
@@ -248,7 +251,8 @@ func TestAnswersAreEvents(t *testing.T) {
 	)
 	w.does(
 		"",
-		action{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
+		action{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "",
+			"challenge"},
 	)
 	w.does(
 		term.AlreadyClosed,

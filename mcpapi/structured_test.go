@@ -32,7 +32,8 @@ func TestStructuredContent(t *testing.T) {
 				mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}),
 				tt.revision,
 			)
-			for _, r := range []mcptest.Reply{a.OK(mcptest.SessionTool, `{"action":"list"}`), a.Call(mcptest.SessionTool, `{"action":"<&>"}`)} {
+			for _, r := range []mcptest.Reply{a.OK(mcptest.SessionTool, `{"action":"list"}`),
+				a.Call(mcptest.SessionTool, `{"action":"<&>"}`)} {
 				if got := r.Structured != nil; got != tt.want {
 					t.Errorf("structured content is %s", r.Structured)
 				}

@@ -76,8 +76,8 @@ var runnerShells = map[string]string{
 	"sh": "dash", "bash": "bash", "dash": "dash", "zsh": "zsh", "mksh": "mksh", "ksh": "ksh93", "fish": "fish", "tcsh": "tcsh",
 }
 
-// shellEntries are the entries of a careful operator for a runner: all of its forms, but of a shell only those that name
-// their script, because an entry that begins with a shell's name allows any script file and any input.
+// shellEntries are the entries of a careful operator for a runner: all of its forms, but of a shell only those that
+// name their script, because an entry that begins with a shell's name allows any script file and any input.
 func shellEntries(name string) []string {
 	if _, ok := runnerShells[name]; !ok {
 		return []string{name + " *"}
@@ -163,8 +163,8 @@ func runnerAdversary(tb testing.TB) (a *adversary, names []string, links map[str
 	return a, names, links
 }
 
-// TestAdversaryRunners looks for a line in which a real env, xargs, find, timeout or shell runs something that the policy,
-// which looks through these programs, did not see.
+// TestAdversaryRunners looks for a line in which a real env, xargs, find, timeout or shell runs something that the
+// policy, which looks through these programs, did not see.
 func TestAdversaryRunners(t *testing.T) {
 	seed := *adversarySeed
 	if seed == 0 {

@@ -118,7 +118,8 @@ func TestConsentToTyping(t *testing.T) {
 		}
 		c.write.Verb, c.write.Protocol = term.VerbWrite, "ssh"
 		e, ok := errors.AsType[*term.Error](p.Check(t.Context(), c.write))
-		if !ok || (term.FactOf[term.Denial](e).Consent != nil) != c.askable || c.askable && !term.FactOf[term.Denial](e).Consent.Typed {
+		if !ok || (term.FactOf[term.Denial](e).Consent != nil) != c.askable ||
+			c.askable && !term.FactOf[term.Denial](e).Consent.Typed {
 			t.Errorf("typing %s, write %q: denial = %v, want a question only for lines", c.typing, c.write.Data, e)
 		}
 	}

@@ -500,17 +500,20 @@ func TestNamed(t *testing.T) {
 func TestDenialTells(t *testing.T) {
 	p := gate(t, policy.Rules{Deny: rules("deny", "rm *"), Allow: rules("allow", "ls *", "rm *")})
 	e := denied(t, p.Check(t.Context(), sshExec("ls && sudo -n rm -rf /srv")))
-	if e.Op != "exec" || !strings.Contains(term.FactOf[term.Denial](e).Rule, `policy.allow`) || len(term.FactOf[term.Denial](e).Allowed) != 2 ||
+	if e.Op != "exec" || !strings.Contains(term.FactOf[term.Denial](e).Rule, `policy.allow`) ||
+		len(term.FactOf[term.Denial](e).Allowed) != 2 ||
 		!strings.Contains(e.Msg, "sudo -n rm -rf /srv") {
 		t.Errorf("denial = %+v, %+v; want rule, position, part and alternatives", e, e.Facts)
 	}
 	e = denied(t, p.Check(t.Context(), sshExec("ls && rm -rf /srv")))
-	if term.FactOf[term.Denial](e).Rule != `policy.deny "rm *" (ptyctl.toml:7)` || !strings.Contains(e.Msg, "‘rm -rf /srv’") ||
+	if term.FactOf[term.Denial](e).Rule != `policy.deny "rm *" (ptyctl.toml:7)` ||
+		!strings.Contains(e.Msg, "‘rm -rf /srv’") ||
 		!strings.Contains(e.Msg, "ls *") {
 		t.Errorf("denial = %+v, %+v; want rule, position, part and alternatives", e, e.Facts)
 	}
 	e = denied(t, p.Check(t.Context(), sshExec("ls $(")))
-	if !strings.Contains(e.Msg, "check its quotes and brackets") || !strings.Contains(term.FactOf[term.Denial](e).Rule, "ptyctl.toml:7") {
+	if !strings.Contains(e.Msg, "check its quotes and brackets") ||
+		!strings.Contains(term.FactOf[term.Denial](e).Rule, "ptyctl.toml:7") {
 		t.Errorf("denial = %+v, %+v; want rule, position, part and alternatives", e, e.Facts)
 	}
 }

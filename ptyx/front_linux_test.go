@@ -10,7 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// The programs in front of a terminal: a shell at its prompt, a builtin of it, a program that asks and programs that work.
+// The programs in front of a terminal: a shell at its prompt, a builtin of it, a program that asks and programs that
+// work.
 func TestProbe(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -143,7 +143,8 @@ func TestSandboxCheck(t *testing.T) {
 		{Read: []string{inner}, Write: []string{folder}},
 		{Read: []string{link}, Write: []string{folder}},
 	} {
-		if err := box.Check(); term.KindOf(err) != term.InvalidArgument || !strings.Contains(err.Error(), "is inside "+folder) {
+		if err := box.Check(); term.KindOf(err) != term.InvalidArgument ||
+			!strings.Contains(err.Error(), "is inside "+folder) {
 			t.Errorf("%+v: %v", box, err)
 		}
 	}

@@ -158,7 +158,8 @@ func TestMaxSessionsAndRetention(t *testing.T) {
 		time.Sleep(time.Second)
 		opened(t, m, "b")
 		_, err := m.Open(t.Context(), target("c"))
-		if e := wantKind(t, err, term.LimitExceeded); term.FactOf[term.LimitReached](e).Limit != term.LimitSessions || term.FactOf[term.LimitReached](e).Value != 2 {
+		if e := wantKind(t, err, term.LimitExceeded); term.FactOf[term.LimitReached](e).Limit != term.LimitSessions ||
+			term.FactOf[term.LimitReached](e).Value != 2 {
 			t.Errorf("details = %+v, want a limit of 2 sessions", e.Facts)
 		}
 		if e := seen.Of(term.VerbOpen); len(e) != 3 || !errors.Is(e[2].Refused, term.LimitExceeded) {
@@ -196,7 +197,8 @@ func TestSessionsAreIndependent(t *testing.T) {
 		m.Open(t.Context(), target("bad"))
 		synctest.Wait()
 		put(t, <-far, "alive")
-		if c := good.Read(t.Context(), session.ReadRequest{NoWait: true}); string(c.Data) != "alive" || good.State() != session.Open {
+		if c := good.Read(t.Context(), session.ReadRequest{NoWait: true}); string(c.Data) != "alive" ||
+			good.State() != session.Open {
 			t.Errorf("%q, %s", c.Data, good.State())
 		}
 	})

@@ -75,8 +75,8 @@ func (s *Session) pump(t term.Transport) {
 // outlives returns a channel that is closed at the end of a connection that goes on without its terminal, or nil if the
 // session ends with that.
 //
-// The terminal of a restricted account ends by itself: its shell is git-shell, or a command that the server runs in place
-// of any (sshd_config(5) ForceCommand). Commands on channels work all the same. In a terminal where something was
+// The terminal of a restricted account ends by itself: its shell is git-shell, or a command that the server runs in
+// place of any (sshd_config(5) ForceCommand). Commands on channels work all the same. In a terminal where something was
 // typed, the end is meant.
 func (s *Session) outlives(end End) <-chan struct{} {
 	l := s.link.Load()

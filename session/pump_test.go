@@ -213,7 +213,8 @@ func BenchmarkPump(b *testing.B) {
 				for b.Loop() {
 					conn := sender(b, size, chunk)
 					begin := time.Now()
-					if n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{conn}, make([]byte, 16<<10)); n != size {
+					if n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{conn},
+						make([]byte, 16<<10)); n != size {
 						b.Fatal(n, err)
 					}
 					raw += time.Since(begin)
@@ -297,7 +298,8 @@ func TestMaxBufferBytes(t *testing.T) {
 		if st.Allocated != 24*kib || !st.Capped || st.End != 64*kib {
 			t.Errorf("buffer = %+v, want 24 KiB held of 64 KiB", st)
 		}
-		if c := greedy.Read(t.Context(), session.ReadRequest{NoWait: true}); c.Dropped != 40*kib || !bytes.Equal(c.Data, text[40*kib:]) {
+		if c := greedy.Read(t.Context(), session.ReadRequest{NoWait: true}); c.Dropped != 40*kib ||
+			!bytes.Equal(c.Data, text[40*kib:]) {
 			t.Errorf("%d bytes after %d", len(c.Data), c.Dropped)
 		}
 		_, err := m.Open(t.Context(), target("d"))
@@ -312,7 +314,8 @@ func TestMaxBufferBytes(t *testing.T) {
 		limited(err)
 		time.Sleep(time.Minute + 1)
 		opened(t, m, "d")
-		if c := greedy.Read(t.Context(), session.ReadRequest{NoWait: true}); !c.EOF || len(c.Data) != 0 || c.Dropped != 64*kib {
+		if c := greedy.Read(t.Context(), session.ReadRequest{NoWait: true}); !c.EOF || len(c.Data) != 0 ||
+			c.Dropped != 64*kib {
 			t.Errorf("a forgotten session is read: %+v", c)
 		}
 	})

@@ -23,7 +23,7 @@ const Latest int64 = -1
 // them it goes on until one is met. In every case it stops at Timeout, at the end of the stream, when ctx ends,
 // and (unless Tail is set) when MaxBytes are there to be returned. The zero value waits for new output until ctx ends.
 type ReadRequest struct {
-	Cursor   int64         // first byte wanted; Latest or past the end: from now on; without effect if Tail needs no waiting
+	Cursor   int64         // first byte wanted; Latest or past the end: from now on; no effect if Tail needs no waiting
 	Tail     bool          // return the end of the buffered output, not the bytes after Cursor
 	MaxBytes int           // most bytes to return; 0: no limit but the buffer's
 	MaxLines int           // Tail: most lines to return; 0: no limit

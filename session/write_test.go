@@ -186,7 +186,8 @@ func TestWriteRefused(t *testing.T) {
 		}
 		_, err := s.Write(task("t2"), []byte("x"), session.WriteOptions{})
 		e := wantKind(t, err, term.Locked)
-		if term.FactOf[term.LockConflict](e).Holder != "t1" || !term.FactOf[term.LockConflict](e).Expires.Equal(time.Now().Add(time.Minute)) {
+		if term.FactOf[term.LockConflict](e).Holder != "t1" ||
+			!term.FactOf[term.LockConflict](e).Expires.Equal(time.Now().Add(time.Minute)) {
 			t.Errorf("details %+v", e.Facts)
 		}
 		_, err = s.Write(t.Context(), []byte("x"), session.WriteOptions{})
@@ -197,7 +198,8 @@ func TestWriteRefused(t *testing.T) {
 		}
 		s.Close(t.Context(), session.CloseOptions{})
 		w, err := s.Write(task("t1"), []byte("x"), session.WriteOptions{})
-		if e := wantKind(t, err, term.AlreadyClosed); term.FactOf[term.Ended](e).Reason != "closed by the caller" || w.Written != 0 {
+		if e := wantKind(t, err, term.AlreadyClosed); term.FactOf[term.Ended](e).Reason != "closed by the caller" ||
+			w.Written != 0 {
 			t.Errorf("%+v, %+v", e.Facts, w)
 		}
 	})
@@ -375,7 +377,8 @@ func TestAnswerCursor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := r.Session.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, NoWait: true}); string(c.Data) != "\r\nCode: " {
+		if c := r.Session.Read(t.Context(),
+			session.ReadRequest{Cursor: w.Cursor, NoWait: true}); string(c.Data) != "\r\nCode: " {
 			t.Errorf("what came of the answer is %q", c.Data)
 		}
 	})

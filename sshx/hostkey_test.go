@@ -59,7 +59,8 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 					e := l.Fails(target, sshtest.NoPrompter(t), key.kind)
 					if term.FactOf[term.ConnectFailure](e).Hop != hop || !strings.Contains(e.Msg, hop) ||
 						term.FactOf[term.HostKeyFailure](e).Fingerprint != ssh.FingerprintSHA256(bad.HostKey()) {
-						t.Errorf("hop %q, fingerprint %q, message %q", term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.HostKeyFailure](e).Fingerprint, e.Msg)
+						t.Errorf("hop %q, fingerprint %q, message %q", term.FactOf[term.ConnectFailure](e).Hop,
+							term.FactOf[term.HostKeyFailure](e).Fingerprint, e.Msg)
 					}
 					if sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "hostkey!" {
 						t.Errorf("stopped at %v", sshtest.Steps(term.FactOf[term.ConnectFailure](e).Ladder))

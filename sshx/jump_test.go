@@ -97,7 +97,8 @@ func TestPasswordStaysFromJumpHosts(t *testing.T) {
 		target := sshtest.To("192.0.2.2", "pass-1138")
 		target.SSH.ExtraArgs = []string{"-J", "u@192.0.2.1"}
 		e := l.Fails(target, nil, term.AuthFailed)
-		if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || len(term.FactOf[term.ConnectFailure](e).Ladder) != 1 {
+		if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" ||
+			len(term.FactOf[term.ConnectFailure](e).Ladder) != 1 {
 			t.Errorf("hop %q, steps %+v", term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).Ladder)
 		}
 		if n := j.Stats(); n.PasswordsSeen != 0 || sshtest.Attempts(j, "keyboard-interactive") != 0 {
@@ -128,7 +129,9 @@ func TestWaysThatDoNotWork(t *testing.T) {
 				if !strings.Contains(e.Message(), tc.says) {
 					t.Errorf("%q lacks %q", e.Message(), tc.says)
 				}
-				if tc.hop != "" && (term.FactOf[term.ConnectFailure](e).Hop != tc.hop || len(term.FactOf[term.ConnectFailure](e).Ladder) != 2 || sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "tcp!") {
+				if tc.hop != "" && (term.FactOf[term.ConnectFailure](e).Hop != tc.hop ||
+					len(term.FactOf[term.ConnectFailure](e).Ladder) != 2 ||
+					sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "tcp!") {
 					t.Errorf("hop %q, steps %+v", term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).Ladder)
 				}
 			})

@@ -111,18 +111,19 @@ func TestShellRequests(t *testing.T) {
 func TestShellControls(t *testing.T) {
 	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
 		windows, signals := make(chan sshserver.Window, 1), make(chan ssh.Signal, 1)
-		srv := l.Server(sshtest.Addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
-			for {
-				select {
-				case w := <-r.Windows:
-					windows <- w
-				case s := <-r.Signals:
-					signals <- s
-				case <-ctx.Done():
-					return sshserver.Exit{}
+		srv := l.Server(sshtest.Addr1,
+			sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+				for {
+					select {
+					case w := <-r.Windows:
+						windows <- w
+					case s := <-r.Signals:
+						signals <- s
+					case <-ctx.Done():
+						return sshserver.Exit{}
+					}
 				}
-			}
-		}})
+			}})
 		sh := l.Open(sshtest.To(sshtest.Host1, ""))
 		if err := sh.Resize(200, 50); err != nil || <-windows != (sshserver.Window{Cols: 200, Rows: 50}) {
 			t.Errorf("Resize: %v", err)
@@ -148,16 +149,17 @@ func TestMergedOutput(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
 			var srv *sshserver.Server
-			srv = l.Server(sshtest.Addr1, sshserver.Config{Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
-				for _, w := range []io.Writer{r.Stdout, r.Stderr, r.Stdout, r.Stderr} {
-					_, _ = io.WriteString(w, map[bool]string{true: "o", false: "e"}[w == r.Stdout]+strings.Repeat(".", 9000))
-					time.Sleep(time.Millisecond)
-				}
-				if lost {
-					srv.DropConnections()
-				}
-				return sshserver.Exit{Status: 3}
-			}})
+			srv = l.Server(sshtest.Addr1,
+				sshserver.Config{Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
+					for _, w := range []io.Writer{r.Stdout, r.Stderr, r.Stdout, r.Stderr} {
+						_, _ = io.WriteString(w, map[bool]string{true: "o", false: "e"}[w == r.Stdout]+strings.Repeat(".", 9000))
+						time.Sleep(time.Millisecond)
+					}
+					if lost {
+						srv.DropConnections()
+					}
+					return sshserver.Exit{Status: 3}
+				}})
 			target := sshtest.To(sshtest.Host1, "")
 			target.PTY.Disabled = true
 			sh := l.Open(target)

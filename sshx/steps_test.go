@@ -80,8 +80,10 @@ func TestConnectFailures(t *testing.T) {
 				if !strings.Contains(e.Message(), tc.message) || !strings.Contains(e.Message(), sshtest.Host1) {
 					t.Errorf("message %q lacks %q or the host", e.Message(), tc.message)
 				}
-				if e.Op != "open" || term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || term.FactOf[term.ConnectFailure](e).ServerMessage != tc.said && tc.said != "" {
-					t.Errorf("op %q, hop %q, server message %q", e.Op, term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).ServerMessage)
+				if e.Op != "open" || term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" ||
+					term.FactOf[term.ConnectFailure](e).ServerMessage != tc.said && tc.said != "" {
+					t.Errorf("op %q, hop %q, server message %q", e.Op, term.FactOf[term.ConnectFailure](e).Hop,
+						term.FactOf[term.ConnectFailure](e).ServerMessage)
 				}
 				if got := sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder); got != tc.step {
 					t.Errorf("stopped at %s, want %s (%v)", got, tc.step, sshtest.Steps(term.FactOf[term.ConnectFailure](e).Ladder))
@@ -145,11 +147,14 @@ func TestShellFaults(t *testing.T) {
 				start := time.Now()
 				_, err := sshx.Dialer(l.Opts)(t.Context(), sshtest.To(sshtest.Host1, ""), nil, nil)
 				var e *term.Error
-				if !errors.As(err, &e) || e.Kind != tc.kind || !strings.Contains(e.Message(), tc.says) || time.Since(start) < tc.after {
+				if !errors.As(err, &e) || e.Kind != tc.kind || !strings.Contains(e.Message(), tc.says) ||
+					time.Since(start) < tc.after {
 					t.Fatalf("%v (%s) after %v", err, term.KindOf(err), time.Since(start))
 				}
-				if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "channel!" {
-					t.Errorf("hop %q, steps %v", term.FactOf[term.ConnectFailure](e).Hop, sshtest.Steps(term.FactOf[term.ConnectFailure](e).Ladder))
+				if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" ||
+					sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "channel!" {
+					t.Errorf("hop %q, steps %v", term.FactOf[term.ConnectFailure](e).Hop,
+						sshtest.Steps(term.FactOf[term.ConnectFailure](e).Ladder))
 				}
 				time.Sleep(time.Second)
 				if n := srv.Stats().Open; n != 0 && !tc.faults.FreezeAfterAuth { // a frozen server does not see the end
@@ -169,7 +174,8 @@ func TestNoTerminal(t *testing.T) {
 		var e *term.Error
 		if !errors.As(err, &e) || e.Kind != term.Unsupported || !strings.Contains(e.Message(), "set PTY.Disabled") ||
 			sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "channel!" {
-			t.Errorf("Shell fails with %v (%s); want %s with advice, at the step channel", err, term.KindOf(err), term.Unsupported)
+			t.Errorf("Shell fails with %v (%s); want %s with advice, at the step channel", err, term.KindOf(err),
+				term.Unsupported)
 		}
 		for _, only := range []bool{false, true} {
 			target := sshtest.To(sshtest.Host1, "")

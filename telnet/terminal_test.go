@@ -160,7 +160,8 @@ func TestOpenRefuses(t *testing.T) {
 		_, err := d.Open(t.Context(), target, nil, nil)
 		leaktest.Output(t, "error", fmt.Sprint(err))
 		e, ok := errors.AsType[*term.Error](err)
-		if !ok || e.Kind != term.InvalidArgument || term.FactOf[term.ArgumentFault](e).Field != field || strings.Contains(err.Error(), "geheim-1138") {
+		if !ok || e.Kind != term.InvalidArgument || term.FactOf[term.ArgumentFault](e).Field != field ||
+			strings.Contains(err.Error(), "geheim-1138") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

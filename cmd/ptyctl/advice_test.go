@@ -17,8 +17,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestAdviceFitsTheCommandLine reads the advice for every reason: each flag and command in it exists, and no argument of
-// a tool is named.
+// TestAdviceFitsTheCommandLine reads the advice for every reason: each flag and command in it exists, and no argument
+// of a tool is named.
 func TestAdviceFitsTheCommandLine(t *testing.T) {
 	source, err := os.ReadFile("../../term/reason.go")
 	if err != nil {
@@ -37,7 +37,8 @@ func TestAdviceFitsTheCommandLine(t *testing.T) {
 			}
 		}
 		flags := execCommand().Flags
-		for _, found := range regexp.MustCompile(`ptyctl ((?:[a-z]+ ?)+)|\s(--?[a-zA-Z][\w-]*)`).FindAllStringSubmatch(text, -1) {
+		for _, found := range regexp.MustCompile(`ptyctl ((?:[a-z]+ ?)+)|\s(--?[a-zA-Z][\w-]*)`).FindAllStringSubmatch(text,
+			-1) {
 			if flag := found[2]; flag != "" {
 				if !hasFlag(flags, flag) {
 					t.Errorf("the advice for %q names the flag %s, which does not exist: %q", r[1], flag, text)

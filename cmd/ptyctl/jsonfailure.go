@@ -27,8 +27,8 @@ type jsonFailure struct {
 	Message   string    `json:"message"`
 }
 
-// failure prints the failure of a command with --json, so that a program which reads stdout finds JSON there in any case.
-// stderr has the same in words.
+// failure prints the failure of a command with --json, so that a program which reads stdout finds JSON there in any
+// case. stderr has the same in words.
 func (o *output) failure(args []string, err error) error {
 	if err == nil || o.used || errors.As(err, new(exitStatus)) || !wantsJSON(args) {
 		return nil

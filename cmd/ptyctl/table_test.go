@@ -19,7 +19,8 @@ func TestWriteTable(t *testing.T) {
 				t.Errorf("a line of a table %d wide has %d columns: %q", width, n, line)
 			}
 		}
-		if width >= 80 && (!strings.HasPrefix(lines[1], "web1-k3f9q2zd  closed: ä") || !strings.HasSuffix(lines[1], "…  ssh web1")) {
+		if width >= 80 && (!strings.HasPrefix(lines[1], "web1-k3f9q2zd  closed: ä") ||
+			!strings.HasSuffix(lines[1], "…  ssh web1")) {
 			t.Errorf("row of a table %d wide = %q, want the reason alone cut", width, lines[1])
 		}
 	}

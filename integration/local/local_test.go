@@ -37,7 +37,8 @@ func TestLocalRun(t *testing.T) {
 		r.SessionID != "" ||
 		r.ExecID != "" ||
 		r.ExitSignal != "" {
-		t.Errorf("run of pwd, cat and exit 7 = %s, want exit code 7, stdout %q and stderr \"oops\\n\"", r.Text, dir+"\nin put")
+		t.Errorf("run of pwd, cat and exit 7 = %s, want exit code 7, stdout %q and stderr \"oops\\n\"", r.Text,
+			dir+"\nin put")
 	}
 	r = c.Call(t, lab.ToolRun, `{"argv":["sh","-c","kill -TERM $$"]}`)
 	if !lab.IsCode(r.ExitCode, 143) || r.ExitSignal != "TERM" {
@@ -98,7 +99,8 @@ func TestLocalRunTimeouts(t *testing.T) {
 		lab.ToolRun,
 		`{"argv":["sh","-c","trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done"],"timeout_ms":300}`,
 	)
-	if !r.TimedOut || r.DoneReason != "timeout" || !lab.IsCode(r.ExitCode, 9) || r.Stdout != "up\nbye\n" || r.Killed != "yes" {
+	if !r.TimedOut || r.DoneReason != "timeout" || !lab.IsCode(r.ExitCode, 9) || r.Stdout != "up\nbye\n" ||
+		r.Killed != "yes" {
 		t.Errorf("obeys: %s", r.Text)
 	}
 	r = c.Call(

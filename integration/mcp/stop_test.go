@@ -23,7 +23,8 @@ func TestStopTellsTheTruth(t *testing.T) {
 	})
 	c.Terminate()
 	<-done
-	if err != nil || r.ErrorCode != "CANCELED" || strings.Contains(r.Text, "goes on") || strings.Contains(r.Message, "wait for it") ||
+	if err != nil || r.ErrorCode != "CANCELED" || strings.Contains(r.Text, "goes on") ||
+		strings.Contains(r.Message, "wait for it") ||
 		!strings.Contains(r.Message, "stopping") {
 		t.Errorf("run while ptyctl stops = %s, %v; want that the command ends, too", r.Text, err)
 	}

@@ -129,7 +129,8 @@ func (c ptyTools) work(dir string) {
 	) {
 		c.tb.Error(text)
 	}
-	if text := c.ok("pty_read", `{"id":%s}`, id); text != "<pty_output id=\""+id+"\" status=\"killed\">\n00001| ready\n\n(End of buffer - total 1 lines)\n</pty_output>" {
+	if text := c.ok("pty_read", `{"id":%s}`, id); text != "<pty_output id=\""+id+
+		"\" status=\"killed\">\n00001| ready\n\n(End of buffer - total 1 lines)\n</pty_output>" {
 		c.tb.Errorf("pty_read of a killed terminal = %q, want status killed and the line ready", text)
 	}
 }

@@ -149,7 +149,8 @@ func TestRedTeamHosts(t *testing.T) {
 				h.Write(
 					t,
 					h.SSHConfig,
-					tt.config+"Host *\n\tIdentityAgent none\n\tIdentitiesOnly yes\n\tIdentityFile "+forbidden.Identity+"\n\tIdentityFile "+allowed.Identity+"\n",
+					tt.config+"Host *\n\tIdentityAgent none\n\tIdentitiesOnly yes\n\tIdentityFile "+forbidden.Identity+
+						"\n\tIdentityFile "+allowed.Identity+"\n",
 				)
 				other := filepath.Join(h.Dir, "other_config")
 				h.Write(

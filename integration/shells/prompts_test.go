@@ -31,7 +31,8 @@ type promptRow struct {
 	always bool // part of the normal run; the others need the build tag long
 }
 
-// promptRows are the prompts. In each, commands must run, also after something was typed, in a nested shell and after it.
+// promptRows are the prompts. In each, commands must run, also after something was typed, in a nested shell and after
+// it.
 var promptRows = []promptRow{
 	{"bash, Debian", bashWith, ".rc", `PS1='\u@\h:\w\$ '`, "", 0, false},
 	{"bash, Red Hat", bashWith, ".rc", `PS1='[\u@\h \W]\$ '`, "", 0, false},
@@ -104,7 +105,8 @@ func (p promptRow) open(t *testing.T, far bool) *session.Session {
 		env = append(env, term.EnvVar{Name: name, Value: value})
 	}
 	tr, err := ptyx.Host{}.Open(
-		context.Background(), term.Target{PTY: term.PTY{Cols: 100, Rows: 30}, Local: term.LocalOptions{Argv: p.argv, Dir: home, Env: env}}, nil, nil,
+		context.Background(), term.Target{PTY: term.PTY{Cols: 100, Rows: 30},
+			Local: term.LocalOptions{Argv: p.argv, Dir: home, Env: env}}, nil, nil,
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +172,8 @@ func runAtPrompt(t *testing.T, s *session.Session, p promptRow) {
 			t.Errorf("%s, %q: the output %q holds the marker", when, command, r.Stdout.Bytes())
 		}
 		if got := string(text); got != want || !r.Exit.Known || r.Exit.Code != 0 {
-			t.Errorf("%s, %q: output %q, exit %+v (%s), waiting for %+v; want %q", when, command, got, r.Exit, r.ExitReason, r.WaitingFor, want)
+			t.Errorf("%s, %q: output %q, exit %+v (%s), waiting for %+v; want %q", when, command, got, r.Exit, r.ExitReason,
+				r.WaitingFor, want)
 		}
 	}
 	write := func(text string) {
@@ -273,7 +276,8 @@ func TestScreenLeftOn(t *testing.T) {
 				lab.TypeUntil(t, s, "reset\r", `\x1bc`)
 				settle(t, s)
 			}
-			r, err := s.Exec(t.Context(), session.ExecRequest{Command: "echo back", Lane: session.LaneTerminal, Timeout: patient})
+			r, err := s.Exec(t.Context(),
+				session.ExecRequest{Command: "echo back", Lane: session.LaneTerminal, Timeout: patient})
 			if err != nil || string(r.Stdout.Bytes()) != "back\n" {
 				t.Errorf("after the screen was left on: %q, %v", r.Stdout.Bytes(), err)
 			}
@@ -303,7 +307,8 @@ func TestLinesThatStandStill(t *testing.T) {
 			t.Run(tt.command+map[bool]string{true: ", far", false: ", here"}[far], func(t *testing.T) {
 				t.Parallel()
 				s := promptRow{argv: bashWith, file: ".rc", config: `PS1='\u@\h:\w\$ '`, quiet: 2 * time.Second}.open(t, far)
-				r, err := s.Exec(t.Context(), session.ExecRequest{Command: tt.command, Lane: session.LaneTerminal, Timeout: patient})
+				r, err := s.Exec(t.Context(),
+					session.ExecRequest{Command: tt.command, Lane: session.LaneTerminal, Timeout: patient})
 				if err != nil {
 					lab.Fatal(t, err)
 				}
@@ -360,7 +365,8 @@ func TestStartedShells(t *testing.T) {
 			t.Run(tt.login+", "+tt.command+map[bool]string{true: ", far", false: ", here"}[far], func(t *testing.T) {
 				t.Parallel()
 				s := row.open(t, far)
-				r, err := s.Exec(t.Context(), session.ExecRequest{Command: tt.command, Lane: session.LaneTerminal, Timeout: 2 * patient})
+				r, err := s.Exec(t.Context(),
+					session.ExecRequest{Command: tt.command, Lane: session.LaneTerminal, Timeout: 2 * patient})
 				if err != nil {
 					lab.Fatal(t, err)
 				}
@@ -370,14 +376,16 @@ func TestStartedShells(t *testing.T) {
 				for _, command := range []string{"echo in", "echo again"} {
 					r, err = s.Exec(t.Context(), session.ExecRequest{Command: command, Lane: session.LaneTerminal, Timeout: patient})
 					if err != nil || !r.Exit.Known || r.Exit.Code != 0 {
-						t.Fatalf("%q: %q, %+v, waiting for %+v, %v; the last line is %q", command, r.Stdout.Bytes(), r.Exit, r.WaitingFor, err, s.LastLine())
+						t.Fatalf("%q: %q, %+v, waiting for %+v, %v; the last line is %q", command, r.Stdout.Bytes(), r.Exit, r.WaitingFor,
+							err, s.LastLine())
 					}
 				}
 				if _, err = s.Write(t.Context(), []byte("exit\r"), session.WriteOptions{}); err != nil {
 					t.Fatal(err)
 				}
 				settle(t, s)
-				r, err = s.Exec(t.Context(), session.ExecRequest{Command: "echo back", Lane: session.LaneTerminal, Timeout: patient})
+				r, err = s.Exec(t.Context(),
+					session.ExecRequest{Command: "echo back", Lane: session.LaneTerminal, Timeout: patient})
 				if err != nil || !r.Exit.Known {
 					t.Fatalf("back: %q, %+v, %v; the last line is %q", r.Stdout.Bytes(), r.Exit, err, s.LastLine())
 				}

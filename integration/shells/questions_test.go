@@ -75,17 +75,21 @@ func TestQuestions(t *testing.T) {
 			t.Parallel()
 			s := promptRow{argv: bashWith, file: ".rc", config: `PS1='\u@\h:\w\$ '`, quiet: time.Hour}.open(t, true)
 			if q.setup != "" {
-				r, err := s.Exec(t.Context(), session.ExecRequest{Command: q.setup, Lane: session.LaneTerminal, Timeout: time.Minute})
+				r, err := s.Exec(t.Context(),
+					session.ExecRequest{Command: q.setup, Lane: session.LaneTerminal, Timeout: time.Minute})
 				if err != nil || r.Exit.Code != 0 {
 					t.Fatalf("%q: %q, %+v, %v", q.setup, r.Stdout.Bytes(), r.Exit, err)
 				}
 			}
-			r, err := s.Exec(t.Context(), session.ExecRequest{Command: q.command, Lane: session.LaneTerminal, Timeout: 2 * patient})
+			r, err := s.Exec(t.Context(),
+				session.ExecRequest{Command: q.command, Lane: session.LaneTerminal, Timeout: 2 * patient})
 			if err != nil {
 				lab.Fatal(t, err)
 			}
-			if r.WaitingFor == nil || !regexp.MustCompile(q.line).MatchString(r.WaitingFor.Text) || q.kind != "" && r.WaitingFor.Kind != q.kind {
-				t.Fatalf("%s after %v with output %q, waiting for %+v; want %s %q", r.Done, r.Duration, r.Stdout.Bytes(), r.WaitingFor, q.kind, q.line)
+			if r.WaitingFor == nil || !regexp.MustCompile(q.line).MatchString(r.WaitingFor.Text) ||
+				q.kind != "" && r.WaitingFor.Kind != q.kind {
+				t.Fatalf("%s after %v with output %q, waiting for %+v; want %s %q", r.Done, r.Duration, r.Stdout.Bytes(),
+					r.WaitingFor, q.kind, q.line)
 			}
 			t.Logf("%-60s %-9s %v", r.WaitingFor.Text, r.WaitingFor.Kind, r.Duration.Round(10*time.Millisecond))
 		})
@@ -147,7 +151,8 @@ func TestSlowPrograms(t *testing.T) {
 		t.Run(p.script, func(t *testing.T) {
 			t.Parallel()
 			s := promptRow{argv: bashWith, file: ".rc", config: "PAUSE() { sleep 1; }\n" + `PS1='\u@\h:\w\$ '`}.open(t, true)
-			r, err := s.Exec(t.Context(), session.ExecRequest{Command: p.script, Lane: session.LaneTerminal, Timeout: time.Minute})
+			r, err := s.Exec(t.Context(),
+				session.ExecRequest{Command: p.script, Lane: session.LaneTerminal, Timeout: time.Minute})
 			if err != nil {
 				lab.Fatal(t, err)
 			}

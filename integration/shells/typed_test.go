@@ -101,7 +101,8 @@ func waitTyped(t *testing.T, s *session.Session, data, word string, clean bool, 
 		}
 	}
 	if got != lines || last != word {
-		t.Errorf("%.80q, waiting for %q: %d lines are the word, want %d, the last one of the chunk %q", data, word, got, lines, c.Data)
+		t.Errorf("%.80q, waiting for %q: %d lines are the word, want %d, the last one of the chunk %q", data, word, got,
+			lines, c.Data)
 	}
 	s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: quiet, Timeout: lab.Patience}) // the prompt
 }

@@ -235,7 +235,8 @@ func labMaxAuthTries(t *testing.T, l *lab.Namespace) {
 				return
 			}
 			e := o.Refused(server.Target(l.Users["alice"]), term.AuthFailed)
-			if d := term.FactOf[term.ConnectFailure](e); !slices.Contains(d.MethodsTried, "publickey") || len(d.KeysOffered) < 3 {
+			if d := term.FactOf[term.ConnectFailure](e); !slices.Contains(d.MethodsTried, "publickey") ||
+				len(d.KeysOffered) < 3 {
 				t.Errorf("the details do not say which keys were offered: %+v", d)
 			}
 			d := term.FactOf[term.ConnectFailure](e)
@@ -254,7 +255,8 @@ func labMaxAuthTries(t *testing.T, l *lab.Namespace) {
 func labNoMethodOfOurs(t *testing.T, l *lab.Namespace) {
 	server := l.SSHD(t, lab.ServerConfig{Config: "HostbasedAuthentication yes\nAuthenticationMethods hostbased"})
 	e := l.Operator(t, server).Refused(server.WithKey(l.Users["alice"]), term.AuthFailed)
-	if d := term.FactOf[term.ConnectFailure](e); !slices.Equal(d.MethodsAllowed, []string{"hostbased"}) || len(d.MethodsTried) != 0 {
+	if d := term.FactOf[term.ConnectFailure](e); !slices.Equal(d.MethodsAllowed, []string{"hostbased"}) ||
+		len(d.MethodsTried) != 0 {
 		t.Errorf("the details do not say that the server allows hostbased only: %+v", d)
 	}
 	if !regexp.MustCompile(`hostbased`).MatchString(e.Message()) {

@@ -97,7 +97,8 @@ func TestCertificates(t *testing.T) {
 					strings.NewReplacer("%k", key, "%c", key+"-cert.pub").Replace(test.config))
 				host := fmt.Sprintf("%s@127.0.0.1:%d", server.User, server.Port)
 				out, stderr, status := h.Run(t, "doctor", "--batch", "--config", h.Config, host)
-				if in := strings.Contains(out, "ok    auth            publickey"); in != test.in || in && strings.Contains(test.name, "only") && status != 0 {
+				if in := strings.Contains(out, "ok    auth            publickey"); in != test.in ||
+					in && strings.Contains(test.name, "only") && status != 0 {
 					t.Errorf("%s: doctor ended with %d, want a login %v:\n%s%s", test.name, status, test.in, out, stderr)
 				}
 				for _, want := range test.says {

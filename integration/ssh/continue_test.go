@@ -50,7 +50,8 @@ func TestExecContinued(t *testing.T) {
 			}
 
 			// Without timeout_ms a command is not stopped soon after its call has handed it over.
-			r := runs(start("echo begun; sleep 3; echo done; (exit 3)", `,"wait_ms":1000`), "begun\n", unattended-500, unattended)
+			r := runs(start("echo begun; sleep 3; echo done; (exit 3)", `,"wait_ms":1000`), "begun\n", unattended-500,
+				unattended)
 			runs(more(r, `,"wait_ms":0`), "", unattended-500, unattended)
 			ended(more(r, ""), "done\n", 3)
 			if r = start("sleep 1000", ""); !r.TimedOut { // within the call the default counts
@@ -77,7 +78,8 @@ func TestExecContinued(t *testing.T) {
 
 			// Silence ends nothing where the end is known.
 			r = start("echo x", `,"until_idle_ms":1000`)
-			if r.Stdout != "x\n" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "until_idle_ms means nothing here") {
+			if r.Stdout != "x\n" || len(r.Warnings) != 1 ||
+				!strings.Contains(r.Warnings[0], "until_idle_ms means nothing here") {
 				t.Errorf("echo x with until_idle_ms: %s", r.Text)
 			}
 			c.Refused(t, "INVALID_ARGUMENT", lab.ToolExec, `{"session_id":%s,"cmd":"id","until_idle_ms":2001}`, id)

@@ -139,7 +139,8 @@ func labHopForbidsForwarding(t *testing.T, l *lab.Namespace) {
 			if !strings.Contains(e.Message(), fmt.Sprintf("alice@127.0.0.1:%d", hop.Port)) {
 				t.Errorf("the message does not name the hop: %s", e.Message())
 			}
-			if len(term.FactOf[term.ConnectFailure](e).Ladder) != 2 || term.FactOf[term.ConnectFailure](e).Ladder[1].Port != target.Port {
+			if len(term.FactOf[term.ConnectFailure](e).Ladder) != 2 ||
+				term.FactOf[term.ConnectFailure](e).Ladder[1].Port != target.Port {
 				t.Errorf("the ladder does not end at the target: %+v", e.Facts)
 			}
 			if line := target.Log.Find(`Connection from`); line != "" {

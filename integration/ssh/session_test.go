@@ -94,7 +94,8 @@ func labNoLogin(t *testing.T, l *lab.Namespace) {
 		t.Errorf("the terminal has not ended: %+v", c)
 	}
 	if i := s.Info(); i.State != session.Open || !strings.Contains(i.About.NoTerminal, "status 1") {
-		t.Errorf("the session is %s, without a terminal because %q; want it open, because of status 1", i.State, i.About.NoTerminal)
+		t.Errorf("the session is %s, without a terminal because %q; want it open, because of status 1", i.State,
+			i.About.NoTerminal)
 	}
 	lab.WantExec(t, s, "id -un", "This account is currently not available.\n", 1)
 }
@@ -107,7 +108,8 @@ func labBanner(t *testing.T, l *lab.Namespace) {
 	if got := s.Info().About.ServerBanner; got != banner { // escaping harmful text is the job of the code that shows it
 		t.Errorf("the banner is %q; want %q", got, banner)
 	}
-	if c := s.Read(t.Context(), session.ReadRequest{NoWait: true}); strings.Contains(string(c.Data), "Authorized users only") {
+	if c := s.Read(t.Context(), session.ReadRequest{NoWait: true}); strings.Contains(string(c.Data),
+		"Authorized users only") {
 		t.Errorf("the banner is in the terminal's output: %q", c.Data)
 	}
 	lab.WantExec(t, s, "id -un", "alice\n", 0)

@@ -49,7 +49,8 @@ func TestMemoryBudget(t *testing.T) {
 	if got := limit(); got > memoryFloor+memoryStep {
 		t.Errorf("with none: %d", got)
 	}
-	if got, want := memoryLimit(1000, 500, 100<<20), int64(memoryBase+1000*memorySession+500*memoryEnded+(100<<20)); got != want {
+	if got, want := memoryLimit(1000, 500,
+		100<<20), int64(memoryBase+1000*memorySession+500*memoryEnded+(100<<20)); got != want {
 		t.Errorf("with 100 MiB of output: %d, want %d", got, want)
 	}
 

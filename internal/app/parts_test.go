@@ -142,7 +142,8 @@ func TestDeviceLocks(t *testing.T) {
 	if !ok || e.Kind != term.Locked || len(e.Facts) == 0 {
 		t.Fatalf("the second opening = %v, want LOCKED with the owner", err)
 	}
-	if o := term.FactOf[term.DeviceOwner](e); o.SessionID != "s1" || o.Socket != "/run/first.sock" || o.PID != os.Getpid() ||
+	if o := term.FactOf[term.DeviceOwner](e); o.SessionID != "s1" || o.Socket != "/run/first.sock" ||
+		o.PID != os.Getpid() ||
 		time.Since(o.Since) > time.Minute {
 		t.Errorf("the owner is %+v, want session s1 of this process at /run/first.sock", o)
 	}

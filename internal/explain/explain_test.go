@@ -89,7 +89,8 @@ func TestExplainKnownHosts(t *testing.T) {
 		!strings.HasSuffix(got[0].Origin, end) {
 		t.Errorf("UserKnownHostsFile = %q, want /etc/known of ssh.known_hosts_path%s", got, end)
 	}
-	if host.HostKeys == nil || host.HostKeys.Files[0] != "/etc/known" || strings.Contains(host.HostKeys.Files[1], "/dev/") {
+	if host.HostKeys == nil || host.HostKeys.Files[0] != "/etc/known" ||
+		strings.Contains(host.HostKeys.Files[1], "/dev/") {
 		t.Errorf("host keys = %+v, want /etc/known alone in place of the user's files", host.HostKeys)
 	}
 }

@@ -137,7 +137,8 @@ func WantQuestion(t *testing.T, s *session.Session, pattern string) *term.Prompt
 		asked = q.Prompt()
 	}
 	if q == nil || !regexp.MustCompile(pattern).MatchString(asked.Text) {
-		t.Fatalf("%s session with the question %+v; want one that matches %q (%v)", s.State(), asked, pattern, s.Info().End.Err)
+		t.Fatalf("%s session with the question %+v; want one that matches %q (%v)", s.State(), asked, pattern,
+			s.Info().End.Err)
 	}
 	return &asked
 }

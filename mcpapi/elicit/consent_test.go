@@ -97,7 +97,8 @@ func TestConsent(t *testing.T) {
 						t.Fatalf("asked: %+v", asked)
 					}
 					if c.asked > 0 {
-						for _, part := range []string{"'echo' 'pushed2'", "@127.0.0.1 ", `policy.ask "echo pushed*" (rules:1)`, "this one call"} {
+						for _, part := range []string{"'echo' 'pushed2'", "@127.0.0.1 ", `policy.ask "echo pushed*" (rules:1)`,
+							"this one call"} {
 							if !strings.Contains(asked[0].Message, part) {
 								t.Errorf("%q is not in %q", part, asked[0].Message)
 							}
@@ -151,7 +152,8 @@ func TestNoConsent(t *testing.T) {
 						t.Errorf("exec: %s, %d questions", r.Text, len(p.questions()))
 					}
 					for _, more := range []string{`"consent":true`, `"decision":"allow_once"`} {
-						if r := client.Call(mcptest.ExecTool, `{"session_id":"`+id+`","cmd":"echo pushed",`+more+`}`); r.ErrorCode != term.InvalidArgument {
+						if r := client.Call(mcptest.ExecTool,
+							`{"session_id":"`+id+`","cmd":"echo pushed",`+more+`}`); r.ErrorCode != term.InvalidArgument {
 							t.Errorf("%s: %s", more, r.Text)
 						}
 					}

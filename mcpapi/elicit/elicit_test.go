@@ -109,7 +109,8 @@ func TestElicitHostKey(t *testing.T) {
 						return
 					}
 					// A question that the person dismissed goes to the caller.
-					if r = client.Call(mcptest.IOTool, `{"action":"write","session_id":"`+r.SessionID+`","data":"yes\r"}`); r.State != "open" {
+					if r = client.Call(mcptest.IOTool,
+						`{"action":"write","session_id":"`+r.SessionID+`","data":"yes\r"}`); r.State != "open" {
 						t.Errorf("answered by a write: %s", r.Text)
 					}
 				})
@@ -195,7 +196,8 @@ func TestElicitNothing(t *testing.T) {
 	p := &person{t: t, answer: saying("accept")}
 	pages := elicit.NewPages()
 	defer pages.Close()
-	l, srv := mcptest.NewServer(t, mcptest.Config{SSH: mcptest.TwoQuestions, Options: mcpapi.Options{Elicitation: true, Pages: pages}})
+	l, srv := mcptest.NewServer(t,
+		mcptest.Config{SSH: mcptest.TwoQuestions, Options: mcpapi.Options{Elicitation: true, Pages: pages}})
 	client := mcptest.NewOfficialHTTP(t, srv, "2026-07-28", p.options(alsoPages))
 	if r := client.Call(mcptest.SessionTool, l.OpenArgs("")); r.Prompt == nil || len(p.questions()) != 0 {
 		t.Errorf("over HTTP: %s", r.Text)
@@ -239,7 +241,8 @@ func TestElicitOnce(t *testing.T) {
 				len(p.questions()) != 1 {
 				t.Fatalf("open: %s", r.Text)
 			}
-			if r = c.Call(mcptest.IOTool, `{"action":"write","session_id":"`+r.SessionID+`","data":"hunter2-1138\r"}`); r.State != "open" {
+			if r = c.Call(mcptest.IOTool,
+				`{"action":"write","session_id":"`+r.SessionID+`","data":"hunter2-1138\r"}`); r.State != "open" {
 				t.Errorf("the second question had another answer: %s", r.Text)
 			}
 		})
@@ -327,7 +330,8 @@ func TestElicitState(t *testing.T) {
 	}
 	token = begin()
 	// The same arguments in another order are the same call.
-	if got := ask(fmt.Sprintf(`{"username":"demo","port":%d, "host":"127.0.0.1","protocol":"ssh","action":"open"}`, l.SSH.Port()), answer(token)); !strings.Contains(
+	if got := ask(fmt.Sprintf(`{"username":"demo","port":%d, "host":"127.0.0.1","protocol":"ssh","action":"open"}`,
+		l.SSH.Port()), answer(token)); !strings.Contains(
 		got,
 		`\"state\":\"open\"`,
 	) {
@@ -513,7 +517,8 @@ func TestPageIsGuarded(t *testing.T) {
 		t.Fatal("one of them has answered")
 	}
 	// The person may also say no, and the login is over.
-	if status, _, _ := get(t, http.MethodPost, address, url.Values{"form": {field}, "decline": {"1"}}, nil); status != http.StatusOK {
+	if status, _, _ := get(t, http.MethodPost, address, url.Values{"form": {field}, "decline": {"1"}},
+		nil); status != http.StatusOK {
 		t.Errorf("declined: %d", status)
 	}
 	<-s.Ended()

@@ -109,7 +109,8 @@ func TestLoginFails(t *testing.T) {
 		}
 	})
 	t.Run("nobody answers", func(t *testing.T) {
-		l := mcptest.NewLab(t, mcptest.Config{SSH: mcptest.TwoQuestions, Sessions: session.Config{PromptTimeout: 50 * time.Millisecond}})
+		l := mcptest.NewLab(t,
+			mcptest.Config{SSH: mcptest.TwoQuestions, Sessions: session.Config{PromptTimeout: 50 * time.Millisecond}})
 		l.Open("")
 		r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":10000}`)
 		if !r.EOF || r.State != "error" {
@@ -136,7 +137,8 @@ func TestLoginFails(t *testing.T) {
 			t.Fatalf("open: %s", r.Text)
 		}
 		l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"other-1138\r","task_id":"b"}`, term.Locked)
-		if r = l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"p w-1138\r\r","task_id":"a"}`); r.Prompt == nil ||
+		if r = l.OK(mcptest.IOTool,
+			`{"action":"write","session_id":"$S","data":"p w-1138\r\r","task_id":"a"}`); r.Prompt == nil ||
 			r.Prompt.Index != 2 {
 			t.Errorf("the holder's answer: %s", r.Text)
 		}
@@ -145,7 +147,8 @@ func TestLoginFails(t *testing.T) {
 
 // A credential in the call is used as it is meant, without a method named.
 func TestLoginByCredential(t *testing.T) {
-	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Passwords: map[string]string{"demo": "correct horse-1138"}}})
+	l := mcptest.NewLab(t,
+		mcptest.Config{SSH: sshserver.Config{Passwords: map[string]string{"demo": "correct horse-1138"}}})
 	if r := l.Open(`,"auth":{"password":"correct horse-1138"}`); r.State != "open" {
 		t.Errorf("got %s", r.Text)
 	}
@@ -167,7 +170,8 @@ func TestLoginByCredential(t *testing.T) {
 
 // An open leaves no session behind if its client gives up.
 func TestOpenCancelledByClient(t *testing.T) {
-	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Faults: sshserver.Faults{SilentAfterAccept: true}, NoAuth: true}})
+	l := mcptest.NewLab(t,
+		mcptest.Config{SSH: sshserver.Config{Faults: sshserver.Faults{SilentAfterAccept: true}, NoAuth: true}})
 	id, _ := l.Start("tools/call", l.Params(mcptest.SessionTool, l.OpenArgs("")))
 	count := func(live bool) bool {
 		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {

@@ -41,11 +41,13 @@ func TestDirectCalls(t *testing.T) {
 		}
 	}
 	const unknown = "tool 'none' not found; tools/list shows the tools"
-	if r, direct := a.exactly("none", `{}`); !direct || r.Error == nil || r.Error.Code != -32602 || r.Error.Message != unknown {
+	if r, direct := a.exactly("none", `{}`); !direct || r.Error == nil || r.Error.Code != -32602 ||
+		r.Error.Message != unknown {
 		t.Errorf("call of an unknown tool: direct %t, %s; want an error: %s", direct, r.text, unknown)
 	}
 	first := s.initialize(writeToken, latest) // its first call goes through mcp-go's handler
-	if r := first.ask("tools/call", calling("none", `{}`)); r.Error == nil || r.Error.Code != -32602 || r.Error.Message != unknown {
+	if r := first.ask("tools/call", calling("none", `{}`)); r.Error == nil || r.Error.Code != -32602 ||
+		r.Error.Message != unknown {
 		t.Errorf("first call, of an unknown tool: %s; want an error: %s", r.text, unknown)
 	}
 	m := a.message

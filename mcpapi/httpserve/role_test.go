@@ -173,7 +173,8 @@ func TestIsolate(t *testing.T) {
 		same,
 	)
 	if first.SessionID != again.SessionID || other.SessionID == first.SessionID {
-		t.Errorf("open = %s, repeated %s, by another token %s; want the same only for the first two", first.SessionID, again.SessionID, other.SessionID)
+		t.Errorf("open = %s, repeated %s, by another token %s; want the same only for the first two", first.SessionID,
+			again.SessionID, other.SessionID)
 	}
 
 	const console = `{"action":"open","protocol":"ssh","host":"echo","session_type":"console","device_id":"router-1"}`

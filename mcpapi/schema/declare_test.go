@@ -48,7 +48,8 @@ func TestDeclareDecodes(t *testing.T) {
 		t.Errorf("decode = %+v, want %+v", got, want)
 	}
 	got, err = tool.Decode(json.RawMessage(`{"text":"b"}`), "")
-	if want := (&everyType{everyEmbedded: everyEmbedded{"b"}, Number: 7, Unsigned: 3}); err != nil || !reflect.DeepEqual(got, want) {
+	if want := (&everyType{everyEmbedded: everyEmbedded{"b"}, Number: 7, Unsigned: 3}); err != nil ||
+		!reflect.DeepEqual(got, want) {
 		t.Errorf("decode of the least = %+v, %v, want %+v", got, err, want)
 	}
 }

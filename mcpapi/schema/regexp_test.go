@@ -18,7 +18,8 @@ func TestRegexpProgram(t *testing.T) {
 	}
 	for _, pattern := range []string{
 		"x{0,1000}x{0,1000}x{0,1000}", strings.Repeat("x{0,1000}", 455), "((abcdefghijklmnopqrstuvwxyz{0,10}){10}yy){10}", "(abcdef){1000}", "(?:abcdef){999,}",
-		strings.Repeat("(", 400) + "x{0,1000}" + strings.Repeat(")*", 400) + strings.Repeat("y{1000}", 4), "(?:[a-z]{500}|z{0,500}){2}y{0,1000}",
+		strings.Repeat("(", 400) + "x{0,1000}" + strings.Repeat(")*", 400) +
+			strings.Repeat("y{1000}", 4), "(?:[a-z]{500}|z{0,500}){2}y{0,1000}",
 	} {
 		if _, err := CompileRegexp(pattern, false); err == nil ||
 			!strings.Contains(err.Error(), "shorten the repeat counts") {

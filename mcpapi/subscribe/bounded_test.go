@@ -35,7 +35,8 @@ func TestWatchIsBounded(t *testing.T) {
 
 // BenchmarkObserve measures the cost to a session of being watched: the observer gets each chunk of output.
 func BenchmarkObserve(b *testing.B) {
-	for name, uris := range map[string][]string{"nobody watches": nil, "the state is watched": {statusURI("s")}, "the tail is watched": {tailURI("s")}} {
+	for name, uris := range map[string][]string{"nobody watches": nil, "the state is watched": {statusURI("s")},
+		"the tail is watched": {tailURI("s")}} {
 		b.Run(name, func(b *testing.B) {
 			w := NewWatch()
 			defer w.Close()

@@ -27,7 +27,8 @@ func TestListen(t *testing.T) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			if err := stdio.Serve(t.Context(), mcpapi.NewServer(mcpapi.Options{Sessions: m, Watch: w}), far, far, stdio.Options{}); err != nil {
+			if err := stdio.Serve(t.Context(), mcpapi.NewServer(mcpapi.Options{Sessions: m, Watch: w}), far, far,
+				stdio.Options{}); err != nil {
 				t.Error(err)
 			}
 			far.Close()

@@ -22,7 +22,8 @@ func TestConsole(t *testing.T) {
 		t.Fatalf("open: %s", o.Text)
 	}
 	again := l.OK(mcptest.SessionTool, l.OpenArgs(strings.Replace(console, "t1", "t2", 1)+`,"acquire_lock":true`))
-	if again.SessionID != o.SessionID || again.Existing != o.SessionID || again.LockAcquired == nil || *again.LockAcquired ||
+	if again.SessionID != o.SessionID || again.Existing != o.SessionID || again.LockAcquired == nil ||
+		*again.LockAcquired ||
 		again.LockHolder != "t1" || again.State != "open" || again.Cursor != "0" ||
 		len(again.Warnings) != 0 {
 		t.Errorf("second open: %s", again.Text)

@@ -105,7 +105,8 @@ func TestDecodeRefuses(t *testing.T) {
 			if len(e.Message()) > 2000 {
 				t.Errorf("the message has %d bytes", len(e.Message()))
 			}
-			if e.Kind == term.InvalidArgument && decodeAny(tt.tool, json.RawMessage(term.FactOf[term.ArgumentFault](e).Example)) != nil {
+			if e.Kind == term.InvalidArgument &&
+				decodeAny(tt.tool, json.RawMessage(term.FactOf[term.ArgumentFault](e).Example)) != nil {
 				t.Errorf("the example %q is wrong itself", term.FactOf[term.ArgumentFault](e).Example)
 			}
 		})
@@ -223,7 +224,8 @@ func FuzzDecode(f *testing.F) {
 			f.Add(i, []byte(a.Example))
 		}
 	}
-	for _, s := range []string{`{"action":"open","host":null,"auth":{"password":{}}}`, `{"action":"read","timeout_ms":1e3,"input_hints":{"wait_for_regexes":[null]}}`, `{"":[[[{}]]]}`, `null`, ` `} {
+	for _, s := range []string{`{"action":"open","host":null,"auth":{"password":{}}}`,
+		`{"action":"read","timeout_ms":1e3,"input_hints":{"wait_for_regexes":[null]}}`, `{"":[[[{}]]]}`, `null`, ` `} {
 		f.Add(0, []byte(s))
 		f.Add(2, []byte(s))
 	}

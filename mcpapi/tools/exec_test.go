@@ -52,7 +52,8 @@ func TestExec(t *testing.T) {
 			if r.ExecID != "" || r.Truncated || r.TimedOut || string(r.Members["exit_code_reason"]) != "null" {
 				t.Errorf("got %s", r.Text)
 			}
-			for _, m := range []string{"stdout", "stderr", "exit_code", "exit_code_reason", "done_reason", "prompt_detected", "timed_out", "duration_ms", "truncated"} {
+			for _, m := range []string{"stdout", "stderr", "exit_code", "exit_code_reason", "done_reason", "prompt_detected",
+				"timed_out", "duration_ms", "truncated"} {
 				if r.Members[m] == nil {
 					t.Errorf("%s is missing in %s", m, r.Text)
 				}
@@ -153,10 +154,13 @@ func TestExecOutputBudget(t *testing.T) {
 	if m.Chunk != "0010\n0011\n" || m.NextCursor != "60" || m.Encoding != "utf-8" {
 		t.Errorf("the middle: %s", m.Text)
 	}
-	if m = l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stdout","mode":"tail","max_lines":2}`); m.Chunk != "1998\n1999\n" {
+	if m = l.OK(mcptest.IOTool,
+		`{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+
+			`","stream":"stdout","mode":"tail","max_lines":2}`); m.Chunk != "1998\n1999\n" {
 		t.Errorf("its tail: %s", m.Text)
 	}
-	if m = l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stderr"}`); m.Chunk != "" ||
+	if m = l.OK(mcptest.IOTool,
+		`{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stderr"}`); m.Chunk != "" ||
 		!m.EOF {
 		t.Errorf("stderr: %s", m.Text)
 	}

@@ -159,14 +159,16 @@ func TestProfileWrong(t *testing.T) {
 	}
 	// Pages may be turned for one command where the session knows the pager.
 	l.OK(mcptest.ConfigTool, `{"action":"expect","session_id":"$S","expect":{"pager_regexes":["More"]}}`)
-	if r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(
+	if r := l.OK(mcptest.ExecTool,
+		`{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(
 		r.Members["pages"],
 	) != "2" {
 		t.Errorf("exec of show log with auto_page: %s; want 2 pages", r.Text)
 	}
 	// Every profile can be named.
 	for _, name := range profile.Names() {
-		if x := l.OK(mcptest.ConfigTool, `{"action":"expect","session_id":"$S","expect":{"profile":"`+name+`"}}`).Expect; x.Profile != name {
+		if x := l.OK(mcptest.ConfigTool,
+			`{"action":"expect","session_id":"$S","expect":{"profile":"`+name+`"}}`).Expect; x.Profile != name {
 			t.Errorf("%s: %+v", name, x)
 		}
 	}

@@ -17,7 +17,8 @@ func TestListFilters(t *testing.T) {
 	dialers["telnet"] = dialers["ssh"]
 	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Dialers: dialers}})
 	ids := make(map[string]string) // by host
-	for _, s := range []struct{ protocol, host string }{{"ssh", "web1.example.net"}, {"telnet", "sw1.example.net"}, {"ssh", "db1.example.org"}} {
+	for _, s := range []struct{ protocol, host string }{{"ssh", "web1.example.net"}, {"telnet", "sw1.example.net"},
+		{"ssh", "db1.example.org"}} {
 		ids[s.host] = l.OK(
 			mcptest.SessionTool,
 			fmt.Sprintf(`{"action":"open","protocol":%q,"host":%q}`, s.protocol, s.host),
@@ -65,7 +66,8 @@ func TestListIsBounded(t *testing.T) {
 		r.Sessions[99].Host != "h99" {
 		t.Errorf("%d sessions: %.300s", len(r.Sessions), r.Text)
 	}
-	if r = l.OK(mcptest.SessionTool, `{"action":"list","state":"closed"}`); len(r.Sessions) != 1 || r.Members["more"] != nil {
+	if r = l.OK(mcptest.SessionTool, `{"action":"list","state":"closed"}`); len(r.Sessions) != 1 ||
+		r.Members["more"] != nil {
 		t.Errorf("the ended one: %s", r.Text)
 	}
 }

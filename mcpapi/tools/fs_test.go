@@ -179,9 +179,11 @@ func TestFiles(t *testing.T) {
 		l.Fails(mcptest.FilesTool, args(`{"action":"read",@"}`), term.InvalidArgument, "use list")
 		l.Fails(mcptest.FilesTool, args(`{"action":"write",@file","data":"x","mode":"rw"}`), term.InvalidArgument, "octal")
 		l.Fails(mcptest.FilesTool, args(`{"action":"write",@file","data":"x","mode":"1777"}`), term.InvalidArgument, "octal")
-		l.Fails(mcptest.FilesTool, args(`{"action":"write",@file","data":"?","encoding":"base64"}`), term.InvalidArgument, "base64")
+		l.Fails(mcptest.FilesTool, args(`{"action":"write",@file","data":"?","encoding":"base64"}`), term.InvalidArgument,
+			"base64")
 		l.Fails(mcptest.FilesTool, args(`{"action":"write",@file"}`), term.InvalidArgument, "data is missing")
-		l.Fails(mcptest.FilesTool, args(`{"action":"read",@file","data":"x"}`), term.InvalidArgument, "belongs to action write")
+		l.Fails(mcptest.FilesTool, args(`{"action":"read",@file","data":"x"}`), term.InvalidArgument,
+			"belongs to action write")
 	})
 	l.Fails(mcptest.FilesTool, `{"action":"read","path":"/etc/passwd"}`, term.PolicyDenied, "fs.roots", l.here)
 	l.Fails(mcptest.FilesTool, `{"action":"read","session_id":"none-12345678","path":"x"}`, term.NotFound, "no session")
@@ -301,7 +303,8 @@ func TestFilesRetried(t *testing.T) {
 // TestFilesLarge moves a file in the parts that calls take.
 func TestFilesLarge(t *testing.T) {
 	const size, part = 2 << 20, 512 << 10
-	l := newFilesLab(t, mcptest.Config{Options: mcpapi.Options{Limits: toolset.Limits{MaxFileRead: part}}}, fsx.Limits{Read: part, Write: part})
+	l := newFilesLab(t, mcptest.Config{Options: mcpapi.Options{Limits: toolset.Limits{MaxFileRead: part}}},
+		fsx.Limits{Read: part, Write: part})
 	l.Open("")
 	data := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{9})
@@ -389,7 +392,8 @@ func TestFilesOffered(t *testing.T) {
 			if err := json.Unmarshal(l.Request("tools/list", `{}`).Result, &list); err != nil {
 				t.Fatal(err)
 			}
-			at := slices.IndexFunc(list.Tools, func(t struct{ Name, Description string }) bool { return t.Name == mcptest.FilesTool })
+			at := slices.IndexFunc(list.Tools,
+				func(t struct{ Name, Description string }) bool { return t.Name == mcptest.FilesTool })
 			if (at >= 0) != tt.listed {
 				t.Fatalf("listed: %v, want %v", at >= 0, tt.listed)
 			}
@@ -405,9 +409,11 @@ func TestFilesOffered(t *testing.T) {
 			}
 			l.Open("")
 			if tt.sessions.FarFiles == nil {
-				l.Fails(mcptest.FilesTool, `{"action":"read","session_id":"$S","path":"x"}`, term.PolicyDenied, "fs.remote", "operator")
+				l.Fails(mcptest.FilesTool, `{"action":"read","session_id":"$S","path":"x"}`, term.PolicyDenied, "fs.remote",
+					"operator")
 			} else {
-				l.Fails(mcptest.FilesTool, `{"action":"read","session_id":"$S","path":"x"}`, term.Unsupported, `offers no subsystem "sftp"`)
+				l.Fails(mcptest.FilesTool, `{"action":"read","session_id":"$S","path":"x"}`, term.Unsupported,
+					`offers no subsystem "sftp"`)
 			}
 		})
 	}

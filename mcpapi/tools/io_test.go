@@ -57,7 +57,8 @@ func TestWriteAndRead(t *testing.T) {
 	if !r.Matched || strings.Contains(r.Chunk, "a2b") {
 		t.Errorf("include_match false: %s", r.Text)
 	}
-	for _, m := range []string{"truncated", "dropped_bytes", "next_cursor", "eof", "timed_out", "chunk", "encoding", "buffer_start_cursor", "buffer_end_cursor", "buffered_bytes", "buffer_limit_bytes"} {
+	for _, m := range []string{"truncated", "dropped_bytes", "next_cursor", "eof", "timed_out", "chunk", "encoding",
+		"buffer_start_cursor", "buffer_end_cursor", "buffered_bytes", "buffer_limit_bytes"} {
 		if r.Members[m] == nil {
 			t.Errorf("%s is missing in %s", m, r.Text)
 		}
@@ -164,7 +165,8 @@ func TestClamping(t *testing.T) {
 	if r.Chunk != "01234" || len(r.Warnings) != 3 {
 		t.Errorf("got %s", r.Text)
 	}
-	for i, want := range []string{"max_bytes was lowered to 5 (limits.max_read_bytes)", "timeout_ms was lowered to 60ms (limits.max_wait_ms)", "until_idle_ms was lowered to 60ms (limits.max_wait_ms)"} {
+	for i, want := range []string{"max_bytes was lowered to 5 (limits.max_read_bytes)",
+		"timeout_ms was lowered to 60ms (limits.max_wait_ms)", "until_idle_ms was lowered to 60ms (limits.max_wait_ms)"} {
 		if i < len(r.Warnings) && r.Warnings[i] != want {
 			t.Errorf("warning %q, want %q", r.Warnings[i], want)
 		}
@@ -225,7 +227,8 @@ func TestWriteWarnings(t *testing.T) {
 
 // Output beyond the buffer is lost, and every read that missed some says how much.
 func TestDropped(t *testing.T) {
-	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Handler: flood}, Sessions: session.Config{BufferBytes: 8192}})
+	l := mcptest.NewLab(t,
+		mcptest.Config{SSH: sshserver.Config{Handler: flood}, Sessions: session.Config{BufferBytes: 8192}})
 	l.Open("")
 	l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"end\\.$","timeout_ms":10000}`)
 	r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0,"max_bytes":100}`)
@@ -235,7 +238,8 @@ func TestDropped(t *testing.T) {
 	if s := l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`); s.Session.DroppedBytes == 0 {
 		t.Errorf("status: %s", s.Text)
 	}
-	r = l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"`+r.NextCursor+`","timeout_ms":0,"max_bytes":100}`)
+	r = l.OK(mcptest.IOTool,
+		`{"action":"read","session_id":"$S","cursor":"`+r.NextCursor+`","timeout_ms":0,"max_bytes":100}`)
 	if r.Truncated || string(r.Members["truncated"]) != "false" || string(r.Members["dropped_bytes"]) != "0" {
 		t.Errorf("got %s", r.Text)
 	}
@@ -299,7 +303,8 @@ func TestWriteStuck(t *testing.T) {
 		},
 	)
 	l.Open("")
-	r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"ls\r","until_regex":"never","timeout_ms":30000}`)
+	r := l.OK(mcptest.IOTool,
+		`{"action":"write","session_id":"$S","data":"ls\r","until_regex":"never","timeout_ms":30000}`)
 	if string(r.Members["write_timed_out"]) != "true" || string(r.Members["bytes_written"]) != "0" ||
 		r.Members["bytes_pending"] == nil ||
 		len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "3 bytes (bytes_pending) may still go out") ||
@@ -330,7 +335,8 @@ func TestSensitive(t *testing.T) {
 	seen := make(actors, 100)
 	l := mcptest.NewLab(
 		t,
-		mcptest.Config{SSH: sshserver.Config{Handler: mcptest.Echo}, Sessions: session.Config{Observers: []term.Observer{seen}}},
+		mcptest.Config{SSH: sshserver.Config{Handler: mcptest.Echo},
+			Sessions: session.Config{Observers: []term.Observer{seen}}},
 	)
 	l.Open("")
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"hunter2-1138","sensitive":true}`)

@@ -56,7 +56,8 @@ func TestFiftyLocksAtOnce(t *testing.T) {
 	}
 	for _, r := range replies {
 		if r.IsError &&
-			(r.ErrorCode != term.Locked || r.Details.LockHolder != winner.LockHolder || r.Details.LockExpiresAt != winner.LockExpiresAt) {
+			(r.ErrorCode != term.Locked || r.Details.LockHolder != winner.LockHolder ||
+				r.Details.LockExpiresAt != winner.LockExpiresAt) {
 			t.Errorf("a loser is told %s", r.Text)
 		}
 	}

@@ -19,12 +19,15 @@ func TestRegexpRefused(t *testing.T) {
 		"input_hints.wait_for_regexes[1]": `"action":"read","input_hints":{"wait_for_regexes":["ok","` + large + `"]}`,
 		"input_hints.wait_for_regexes":    `"action":"read","input_hints":{"wait_for_regexes":["a"` + strings.Repeat(`,"a"`, schema.MaxPatterns) + `]}`,
 	} {
-		if r := l.Fails(mcptest.IOTool, `{"session_id":"$S",`+arguments+`}`, term.InvalidArgument, field); r.Details.Field != field {
+		if r := l.Fails(mcptest.IOTool, `{"session_id":"$S",`+arguments+`}`, term.InvalidArgument,
+			field); r.Details.Field != field {
 			t.Errorf("%s: %s", field, r.Text)
 		}
 	}
-	for field, member := range map[string]string{"expect.prompt_regex": `"prompt_regex":"` + large + `"`, "expect.pager_regexes[0]": `"pager_regexes":["` + large + `"]`} {
-		if r := l.Fails(mcptest.ExecTool, `{"session_id":"$S","cmd":"true","expect":{`+member+`}}`, term.InvalidArgument, "shorten the repeat counts"); r.Details.Field != field {
+	for field, member := range map[string]string{"expect.prompt_regex": `"prompt_regex":"` + large + `"`,
+		"expect.pager_regexes[0]": `"pager_regexes":["` + large + `"]`} {
+		if r := l.Fails(mcptest.ExecTool, `{"session_id":"$S","cmd":"true","expect":{`+member+`}}`, term.InvalidArgument,
+			"shorten the repeat counts"); r.Details.Field != field {
 			t.Errorf("%s: %s", field, r.Text)
 		}
 	}

@@ -18,7 +18,8 @@ func TestOpenListStatusClose(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Banner: "Authorized use only\n"}})
 	before := time.Now().UnixMilli()
 	o := l.Open("")
-	if !o.Success || o.Action != "open" || o.State != "open" || o.Cursor != "0" || o.Protocol != "ssh" || o.PTYEnabled == nil || !*o.PTYEnabled ||
+	if !o.Success || o.Action != "open" || o.State != "open" || o.Cursor != "0" || o.Protocol != "ssh" ||
+		o.PTYEnabled == nil || !*o.PTYEnabled ||
 		!strings.Contains(o.ServerBanner, "Authorized use only") || o.Capabilities == nil ||
 		o.Capabilities.ExitCode != term.Yes ||
 		o.LockAcquired != nil {
@@ -40,7 +41,8 @@ func TestOpenListStatusClose(t *testing.T) {
 	}
 
 	r = l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`)
-	if s := r.Session; s == nil || s.SessionID != o.SessionID || !s.PTY || s.Cols != 120 || s.Rows != 40 || s.Term != "xterm-256color" ||
+	if s := r.Session; s == nil || s.SessionID != o.SessionID || !s.PTY || s.Cols != 120 || s.Rows != 40 ||
+		s.Term != "xterm-256color" ||
 		!strings.HasPrefix(s.HostKey, "SHA256:") || len(s.Ladder) != 1 || s.BufferLimit == 0 ||
 		s.ExitCode != nil ||
 		s.Capabilities == nil {
@@ -265,7 +267,8 @@ func TestForcedClose(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{AllowForce: true}})
 	l.Open(`,"acquire_lock":true,"task_id":"a"`)
 	l.Fails(mcptest.SessionTool, `{"action":"close","session_id":"$S","task_id":"b"}`, term.Locked)
-	if r := l.OK(mcptest.SessionTool, `{"action":"close","session_id":"$S","task_id":"b","force":true}`); r.State != "closed" {
+	if r := l.OK(mcptest.SessionTool,
+		`{"action":"close","session_id":"$S","task_id":"b","force":true}`); r.State != "closed" {
 		t.Errorf("forced close: %s", r.Text)
 	}
 }
@@ -275,7 +278,8 @@ func TestSignal(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Handler: mcptest.Signalled(got)}})
 	l.Open("")
 	for _, name := range []string{"INT", "TERM", "HUP", "KILL", "QUIT"} {
-		if r := l.OK(mcptest.SessionTool, `{"action":"signal","session_id":"$S","signal":"`+name+`"}`); r.SessionID != l.Session {
+		if r := l.OK(mcptest.SessionTool,
+			`{"action":"signal","session_id":"$S","signal":"`+name+`"}`); r.SessionID != l.Session {
 			t.Errorf("signal: %s", r.Text)
 		}
 		if g := <-got; g != name {
@@ -382,7 +386,8 @@ func TestActor(t *testing.T) {
 	seen := make(actors, 100)
 	l := mcptest.NewLab(
 		t,
-		mcptest.Config{Sessions: session.Config{Observers: []term.Observer{seen}}, Options: mcpapi.Options{Transport: "socket"}},
+		mcptest.Config{Sessions: session.Config{Observers: []term.Observer{seen}},
+			Options: mcpapi.Options{Transport: "socket"}},
 	)
 	l.Open(`,"task_id":"a"`)
 	want := term.Actor{Transport: "socket", Client: "tester", Version: "7", Task: "a"}

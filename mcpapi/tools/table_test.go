@@ -17,7 +17,8 @@ import (
 func TestBoundsAreTheEngines(t *testing.T) {
 	pages := fieldAt(t, execTool.Fields, "expect.auto_page.max_pages")
 	if pages.Max != lane.MaxPages || !strings.Contains(pages.About, "100") || lane.DefaultPages != 100 {
-		t.Errorf("max_pages is at most %d (%s), want %d, and %d by default", pages.Max, pages.About, lane.MaxPages, lane.DefaultPages)
+		t.Errorf("max_pages is at most %d (%s), want %d, and %d by default", pages.Max, pages.About, lane.MaxPages,
+			lane.DefaultPages)
 	}
 	if class := fieldAt(t, execTool.Fields, "class"); !slices.Equal(class.Enum, shell.Classes()) {
 		t.Errorf("class is one of %q, want %q", class.Enum, shell.Classes())
@@ -102,7 +103,8 @@ func TestUnlisted(t *testing.T) {
 // TestSchemaDialect checks every schema for what clients are known to choke on.
 func TestSchemaDialect(t *testing.T) {
 	for _, tool := range All() {
-		for kind, schema := range map[string]json.RawMessage{"input": tool.InputSchema(), "output": tool.OutputSchema(wire.Failure{})} {
+		for kind, schema := range map[string]json.RawMessage{"input": tool.InputSchema(),
+			"output": tool.OutputSchema(wire.Failure{})} {
 			lintSchema(t, tool.Name+" "+kind, schema)
 			var root struct {
 				Type     string

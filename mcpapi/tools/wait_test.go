@@ -62,15 +62,18 @@ func TestWriteAndWait(t *testing.T) {
 			l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","until_idle_ms":50}`) // the rest
 		})
 	}
-	found := l.OK(mcptest.IOTool, `{"action":"search","session_id":"$S","pattern":"^aaaaaaaaaa$","format":"clean","max_matches":1}`)
+	found := l.OK(mcptest.IOTool,
+		`{"action":"search","session_id":"$S","pattern":"^aaaaaaaaaa$","format":"clean","max_matches":1}`)
 	if !strings.Contains(found.Text, `"text":"aaaaaaaaaa","match":true`) {
 		t.Errorf("search in clean text = %s, want the line without its colour", found.Text)
 	}
-	if raw := l.OK(mcptest.IOTool, `{"action":"search","session_id":"$S","pattern":"^aaaaaaaaaa$"}`); !strings.Contains(raw.Text, `"matches":0`) {
+	if raw := l.OK(mcptest.IOTool,
+		`{"action":"search","session_id":"$S","pattern":"^aaaaaaaaaa$"}`); !strings.Contains(raw.Text, `"matches":0`) {
 		t.Errorf("search in raw text = %s, want no match: the line begins with an escape sequence", raw.Text)
 	}
 	for _, args := range []string{`"data":"x","mode":"tail"`, `"data":"x","until_regex":"x","max_lines":2`} {
-		if r := l.Call(mcptest.IOTool, `{"action":"write","session_id":"$S",`+args+`}`); !strings.Contains(r.Text, "INVALID_ARGUMENT") {
+		if r := l.Call(mcptest.IOTool, `{"action":"write","session_id":"$S",`+args+`}`); !strings.Contains(r.Text,
+			"INVALID_ARGUMENT") {
 			t.Errorf("write %s = %s, want INVALID_ARGUMENT", args, r.Text)
 		}
 	}

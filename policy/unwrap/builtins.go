@@ -83,7 +83,8 @@ func evaluated(words []grammar.Word) error {
 				"give the program and each argument as a word of its own",
 			)
 		}
-		return grammar.Outside("the program name "+fmt.Sprintf("%q", grammar.Shorten(name)), "call the program by a name of letters and digits")
+		return grammar.Outside("the program name "+fmt.Sprintf("%q", grammar.Shorten(name)),
+			"call the program by a name of letters and digits")
 	case reserved[name]:
 		return grammar.Outside("the word "+name, "write the command itself")
 	case stateful[name]:
@@ -141,7 +142,8 @@ func tested(args []grammar.Word, refuse func(grammar.Word, string) error) error 
 		switch {
 		case a.Text == "-t" && next.Text != "" && !Numeral.MatchString(next.Text) && next.Text != "]":
 			return refuse(next, "give a number")
-		case (a.Text == "-v" || a.Text == "-R") && next.Text != "" && !grammar.VariableName.MatchString(next.Text) && next.Text != "]":
+		case (a.Text == "-v" || a.Text == "-R") && next.Text != "" && !grammar.VariableName.MatchString(next.Text) &&
+			next.Text != "]":
 			return refuse(next, "give the name of a variable")
 		}
 	}

@@ -81,7 +81,8 @@ var interpreters = grammar.SetOf(
 
 // clients are those interpreters that may have other arguments before the
 // program, for example a database or a file.
-var clients = grammar.SetOf("sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs gnuplot maxima octave")
+var clients = grammar.SetOf(
+	"sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs gnuplot maxima octave")
 
 // scripted holds programs that run commands in their program text.
 var scripted = grammar.SetOf("awk gawk mawk nawk original-awk bwk goawk")

@@ -67,7 +67,8 @@ func (r *Reader) unwrapXargs(run runner, args []grammar.Word) (func() error, err
 }
 
 // findRuns holds the actions of find(1) that run commands.
-var findRuns = []grammar.Wildcard{grammar.NewPart("-exec"), grammar.NewPart("-execdir"), grammar.NewPart("-ok"), grammar.NewPart("-okdir")}
+var findRuns = []grammar.Wildcard{grammar.NewPart("-exec"), grammar.NewPart("-execdir"), grammar.NewPart("-ok"),
+	grammar.NewPart("-okdir")}
 
 // unwrapFind judges the commands in the arguments of find(1).
 func (r *Reader) unwrapFind(args []grammar.Word) (func() error, error) {
@@ -206,7 +207,8 @@ func (r *Reader) search(args []grammar.Word, in input) error {
 
 // shellOnly holds words that only a shell runs. In the arguments of other
 // programs they are mere names, for example docker build .
-var shellOnly = grammar.SetOf(". alias bind builtin compgen complete enable eval exec fc hash history jobs set source trap unset")
+var shellOnly = grammar.SetOf(
+	". alias bind builtin compgen complete enable eval exec fc hash history jobs set source trap unset")
 
 // searchTexts looks for denied commands in the texts among the arguments,
 // except for names of files.

@@ -153,7 +153,8 @@ func (r *Reader) strictShell(name string, args []grammar.Word) error {
 		}
 		if a.Text == "" && k == 0 || strings.HasPrefix(a.Text, "-") || strings.HasPrefix(a.Text, "+") ||
 			strings.HasPrefix(a.Text, string(grammar.Hole)) {
-			return grammar.Outside(name+" "+grammar.Shown([]grammar.Word{a}), "call it as "+name+" -c SCRIPT, with words that do not begin with - or +")
+			return grammar.Outside(name+" "+grammar.Shown([]grammar.Word{a}),
+				"call it as "+name+" -c SCRIPT, with words that do not begin with - or +")
 		}
 	}
 	return nil
@@ -205,7 +206,8 @@ func strictFind(args []grammar.Word) error {
 			end++
 		}
 		if !a.Literal() || end == len(args) || end == i+1 {
-			return grammar.Outside("find "+grammar.Shown([]grammar.Word{a})+" without an end", "end the command with \\; or with {} +")
+			return grammar.Outside("find "+grammar.Shown([]grammar.Word{a})+" without an end",
+				"end the command with \\; or with {} +")
 		}
 		i = end
 	}

@@ -176,7 +176,8 @@ func (run runner) options(name string, args []grammar.Word) (rest []grammar.Word
 				continue
 			}
 			if run.assigns && strings.Contains(text, "=") { // env(1) accepts every name that is not empty
-				return nil, "", grammar.Unreadable(name + " may take " + grammar.Shorten(text) + " for a variable, and what follows for the command")
+				return nil, "", grammar.Unreadable(name + " may take " + grammar.Shorten(text) +
+					" for a variable, and what follows for the command")
 			}
 			return args, used, nil
 		case strings.HasPrefix(text, "--"):
@@ -220,7 +221,8 @@ func (run runner) options(name string, args []grammar.Word) (rest []grammar.Word
 // unknownOption returns the refusal of an option that a runner is not known to
 // have.
 func unknownOption(name, option string) error {
-	return grammar.Unreadable(name + " " + grammar.Shorten(option) + " is not known to the policy, so the command that it runs is unknown")
+	return grammar.Unreadable(name + " " + grammar.Shorten(option) +
+		" is not known to the policy, so the command that it runs is unknown")
 }
 
 // isAssignment reports whether text has the form NAME=value.
@@ -232,7 +234,8 @@ func isAssignment(text string) bool {
 }
 
 // unwrapRunner judges the command of a runner, after its options and operands.
-func (r *Reader) unwrapRunner(c *Command, run runner, name string, args []grammar.Word, in input) (func() error, error) {
+func (r *Reader) unwrapRunner(c *Command, run runner, name string, args []grammar.Word, in input) (func() error,
+	error) {
 	if name == "xargs" {
 		return r.unwrapXargs(run, args)
 	}

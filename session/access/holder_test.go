@@ -66,7 +66,8 @@ func TestHolderIsPrincipalAndTask(t *testing.T) {
 							if theirs == mine {
 								want, shown = "task t1 holds", "t1"
 							}
-							if term.FactOf[term.LockConflict](e).Holder != shown || !term.FactOf[term.LockConflict](e).Expires.Equal(held.Expires) {
+							if term.FactOf[term.LockConflict](e).Holder != shown ||
+								!term.FactOf[term.LockConflict](e).Expires.Equal(held.Expires) {
 								t.Errorf("%s by %s as %s: details %+v, want the holder %s and its expiry", act, theirs, name, e.Facts, shown)
 							}
 							if !strings.HasPrefix(e.Msg, want) || strings.Contains(e.Msg, "task_id") {
@@ -173,7 +174,8 @@ func TestAttachedPersonKeepsTheLock(t *testing.T) {
 		}
 		others := []term.Actor{agent, {Transport: "stdio"}, {Transport: "http"}, {Transport: "socket", Operator: true}, {}}
 		for _, other := range others {
-			for _, task := range []string{"t1", name, "person", held.Holder.String(), fmt.Sprint(held), fmt.Sprintf("%+v %#v", held, held)} {
+			for _, task := range []string{"t1", name, "person", held.Holder.String(), fmt.Sprint(held),
+				fmt.Sprintf("%+v %#v", held, held)} {
 				other.Task = task
 				for act, do := range acts {
 					e := wantKind(t, do(as(other), s), term.Locked)

@@ -50,7 +50,8 @@ func TestTakeOver(t *testing.T) {
 		told(s.Resize(task("t1"), 80, 24), term.Locked)
 		told(second(s.Lock(task("t1"), time.Minute)), term.Locked)
 		told(s.Unlock(task("t1")), term.Locked)
-		if e := wantKind(t, second(s.Write(task("t3"), []byte("x"), session.WriteOptions{})), term.Locked); term.FactOf[term.TakenOver](e).By != "" ||
+		if e := wantKind(t, second(s.Write(task("t3"), []byte("x"), session.WriteOptions{})),
+			term.Locked); term.FactOf[term.TakenOver](e).By != "" ||
 			!strings.Contains(e.Message(), "Session.TakeOver") {
 			t.Errorf("a task that lost nothing: %+v", e)
 		}
@@ -174,7 +175,8 @@ func TestTakeOverFromAStuckWrite(t *testing.T) {
 			t.Errorf("TakeOver took %v", took)
 		}
 		s.Close(t.Context(), session.CloseOptions{Force: true})
-		if e := wantKind(t, <-lost, term.AlreadyClosed); !slices.ContainsFunc(e.Facts, func(f term.Fact) bool { _, ok := f.(term.PartialWrite); return ok }) {
+		if e := wantKind(t, <-lost, term.AlreadyClosed); !slices.ContainsFunc(e.Facts,
+			func(f term.Fact) bool { _, ok := f.(term.PartialWrite); return ok }) {
 			t.Errorf("details %+v", e.Facts)
 		}
 	})

@@ -333,14 +333,16 @@ func TestAdviceIsPossible(t *testing.T) {
 		s, far := shellNamed(t, "/bin/sh")
 		put(t, far, "[y/N] ")
 		for _, text := range refusals(t, s) {
-			if !strings.Contains(text, "LaneChannel") && !strings.Contains(text, "use the channel lane") && !strings.Contains(text, "as stdin") {
+			if !strings.Contains(text, "LaneChannel") && !strings.Contains(text, "use the channel lane") &&
+				!strings.Contains(text, "as stdin") {
 				t.Errorf("does not name the other lane: %s", text)
 			}
 		}
 	})
 	inShell(t, "[y/N] ", session.Options{}, func(t *testing.T, s *session.Session, _ *fakeShell) {
 		for _, text := range refusals(t, s) {
-			if strings.Contains(text, "LaneChannel") || strings.Contains(text, "use the channel lane") || strings.Contains(text, "as stdin") {
+			if strings.Contains(text, "LaneChannel") || strings.Contains(text, "use the channel lane") ||
+				strings.Contains(text, "as stdin") {
 				t.Errorf("advises what this session has not: %s", text)
 			}
 		}

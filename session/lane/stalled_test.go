@@ -22,7 +22,8 @@ func TestStalled(t *testing.T) {
 		if took < 5*time.Second || took > 5500*time.Millisecond {
 			t.Errorf("told after %v, want five seconds", took)
 		}
-		if got.WaitingFor == nil || *got.WaitingFor != want || string(got.Stdout.Bytes()) != "glorp " || got.Done != session.DoneRunning {
+		if got.WaitingFor == nil || *got.WaitingFor != want || string(got.Stdout.Bytes()) != "glorp " ||
+			got.Done != session.DoneRunning {
 			t.Fatalf("%s with output %q waits for %+v, want %+v", got.Done, got.Stdout.Bytes(), got.WaitingFor, want)
 		}
 		if w := s.Waiting(); w == nil || *w != want {

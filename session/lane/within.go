@@ -55,8 +55,8 @@ func (c *Command) becomeOuter() {
 	}
 }
 
-// followWithin lets the next command have the terminal, and waits for the end of the shell that the command has started.
-// What comes until then is the output of others.
+// followWithin lets the next command have the terminal, and waits for the end of the shell that the command has
+// started. What comes until then is the output of others.
 func (c *Command) followWithin() term.Exit {
 	c.letGo(true)
 	c.holding, c.muted = false, true

@@ -28,7 +28,8 @@ func wantReturned(t *testing.T, s *session.Session, id, out string, status int) 
 	got, err := s.ContinueExec(t.Context(), id, session.ContinueRequest{Wait: time.Second})
 	if err != nil || got.Done != session.DoneMarker || got.Exit != (term.Exit{Known: true, Code: status}) ||
 		string(got.Stdout.Bytes()) != out {
-		t.Errorf("the exec that started the shell: %q, %+v, %v, want %q and status %d", got.Stdout.Bytes(), got, err, out, status)
+		t.Errorf("the exec that started the shell: %q, %+v, %v, want %q and status %d", got.Stdout.Bytes(), got, err, out,
+			status)
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 func BenchmarkAutomaton(b *testing.B) {
 	var text bytes.Buffer
 	for i := range 20_000 {
-		fmt.Fprintf(&text, "2026-11-22T10:%02d:%02d build[%d]: compiling module/package-%d with 12 flags, 0 errors\r\n", i/60%60, i%60, i%977, i)
+		fmt.Fprintf(&text, "2026-11-22T10:%02d:%02d build[%d]: compiling module/package-%d with 12 flags, 0 errors\r\n",
+			i/60%60, i%60, i%977, i)
 	}
 	for _, expr := range []string{
 		`RC=0;END`, `(?i)password:`, `\d+ passed`, `(FAILED|PASSED|finished in \d+s)`, `^Total: +\d+$`, `\w+ ERROR \w+`, `[$#>] $`,

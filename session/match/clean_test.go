@@ -13,8 +13,8 @@ import (
 	"ptyctl/session/match"
 )
 
-// In clean text, a pattern sees the text as a reader does, and the cursors count the bytes. The output is cut in two at each
-// byte.
+// In clean text, a pattern sees the text as a reader does, and the cursors count the bytes. The output is cut in two at
+// each byte.
 func TestUntilInCleanText(t *testing.T) {
 	const debian = "echo hi\r\n\x1b[?2004l\rhi\r\n\x1b[?2004h\x1b]0;alice@vm: ~\aalice@vm:~$ "
 	for _, c := range []struct{ name, text, expr, want string }{

@@ -37,7 +37,8 @@ func EchoOf(data []byte, line string) Echo {
 	whole := true // no control character that only the far side understands came yet
 	end := func(entered bool) {
 		key := squeeze(string(text))
-		if key != "" || entered && len(e.lines) == 0 && e.before != "" { // an editor may draw the line again when it is entered
+		// An editor may draw the line again when it is entered.
+		if key != "" || entered && len(e.lines) == 0 && e.before != "" {
 			e.lines = append(e.lines, key[:min(len(key), maxEchoKey)])
 		}
 		text, whole = text[:0], true

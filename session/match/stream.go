@@ -193,7 +193,8 @@ func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 		shown, cursor := s.cleaner.Line()
 		switch {
 		case bytes.HasSuffix(l.text, newline):
-		case ended && cursor == len(shown) && s.echo.whole(string(l.text)+shown): // it fills its row: the Cleaner takes the line end for a wrap
+		// It fills its row: the Cleaner takes the line end for a wrap.
+		case ended && cursor == len(shown) && s.echo.whole(string(l.text)+shown):
 			l.text = append(append(l.text, shown...), '\n')
 			s.cleaner = &vt.Cleaner{Cols: s.o.Cols}
 		default:

@@ -114,7 +114,8 @@ func TestUntilAndCursor(t *testing.T) {
 				t.Errorf("%s: %s, %q, next %d", c.name, got.Reason, got.Data, got.Next)
 			}
 		}
-		if c := s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Until: re(``), NoWait: true}); c.Reason != session.ReasonTimeout {
+		if c := s.Read(t.Context(),
+			session.ReadRequest{Cursor: session.Latest, Until: re(``), NoWait: true}); c.Reason != session.ReasonTimeout {
 			t.Errorf("nothing new: %s", c.Reason)
 		}
 	})

@@ -242,8 +242,8 @@ func hasDefault(f form) bool {
 var yesNoVerbs = strings.Fields(`remove delete overwrite replace restart reboot reload shutdown continue proceed save
 	discard erase abort retry install uninstall reinstall upgrade downgrade update reset clear commit rollback accept agree
 	confirm enable disable format quit exit stop kill keep merge apply ignore skip fix repair try unmount mount create
-	destroy purge wipe copy move rename send submit publish deploy push allow deny trust restore revert cancel stage unstage
-	download extract import export use add open close run start begin go`)
+	destroy purge wipe copy move rename send submit publish deploy push allow deny trust restore revert cancel stage
+	unstage download extract import export use add open close run start begin go`)
 
 // auxiliaries begin a question whose answer is yes or no.
 var auxiliaries = strings.Fields(`are is do does did would will can could shall should may might must have has had was
@@ -267,7 +267,8 @@ var askVerbs = strings.Fields(`enter type select choose pick specify provide inp
 	what which who whom whose where when why how your`)
 
 // nouns are what people are asked for: a line of few words that ends in one of them and a colon.
-var nouns = strings.Fields(`name names firstname lastname surname fullname email e-mail mail address addresses number choice
+var nouns = strings.Fields(
+	`name names firstname lastname surname fullname email e-mail mail address addresses number choice
 	choices option selection answer response reply value file filename path directory folder host hostname ip port user
 	username userid uid key id code zone timezone area region city country state province organization organisation company
 	department unit title comment comments message description subject url uri domain date birthday age phone telephone

@@ -2,8 +2,8 @@ package prompt
 
 import "testing"
 
-// Questions of real programs and devices, and the kind of each. None of them may be found only after the time in which any
-// quiet line is reported.
+// Questions of real programs and devices, and the kind of each. None of them may be found only after the time in which
+// any quiet line is reported.
 func TestQuestions(t *testing.T) {
 	for _, tt := range []struct{ from, line, kind string }{
 		{"apt", "Do you want to continue? [Y/n] ", YesNo},

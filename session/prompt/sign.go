@@ -16,7 +16,8 @@ func isSign(r rune) bool {
 	switch {
 	case r < 0x80 || r == utf8.RuneError:
 		return false
-	case r == 'λ' || r == '»' || r == '›' || r == '❯' || r == '❱' || r == '❭' || r == '⟩' || r == '⟫' || r == '〉' || r == '》':
+	case r == 'λ' || r == '»' || r == '›' || r == '❯' || r == '❱' || r == '❭' || r == '⟩' || r == '⟫' || r == '〉' ||
+		r == '》':
 		return true
 	case r >= 0x2800 && r <= 0x28ff, // Braille, of spinners
 		r >= 0x2500 && r <= 0x259f,   // boxes and blocks

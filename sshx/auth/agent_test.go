@@ -80,7 +80,8 @@ func TestAgent(t *testing.T) {
 			l := sshtest.New(t)
 			srv := l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{tc.accept}})
 			l.Config(
-				strings.NewReplacer("%k", l.Write("id", pem), "%p", l.Write("id2.pub", string(ssh.MarshalAuthorizedKey(s2.PublicKey())))).
+				strings.NewReplacer("%k", l.Write("id", pem), "%p",
+					l.Write("id2.pub", string(ssh.MarshalAuthorizedKey(s2.PublicKey())))).
 					Replace(tc.config),
 			)
 			l.Opts.IdentityAgent = socket

@@ -31,7 +31,8 @@ func TestLegacy(t *testing.T) {
 			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
 				l.Server(sshtest.Addr1, c)
 				e := l.Fails(sshtest.To(sshtest.Host1, ""), nil, term.ConnectFailed)
-				if len(term.FactOf[term.ConnectFailure](e).ServerOffers) == 0 || !strings.Contains(e.Msg, term.FactOf[term.ConnectFailure](e).ServerOffers[0]) {
+				if len(term.FactOf[term.ConnectFailure](e).ServerOffers) == 0 ||
+					!strings.Contains(e.Msg, term.FactOf[term.ConnectFailure](e).ServerOffers[0]) {
 					t.Errorf("%v; offers %v", e, term.FactOf[term.ConnectFailure](e).ServerOffers)
 				}
 				target := sshtest.To(sshtest.Host1, "")

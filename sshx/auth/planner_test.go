@@ -59,7 +59,8 @@ func TestPasswordAndQuestions(t *testing.T) {
 				}
 				if tc.kind != "" {
 					e := l.Fails(sshtest.To(sshtest.Host1, tc.pass), p, tc.kind)
-					if strings.Contains(fmt.Sprintf("%+v %+v", e, e.Facts), "hunter2-1138") || len(term.FactOf[term.ConnectFailure](e).MethodsAllowed) == 0 ||
+					if strings.Contains(fmt.Sprintf("%+v %+v", e, e.Facts), "hunter2-1138") ||
+						len(term.FactOf[term.ConnectFailure](e).MethodsAllowed) == 0 ||
 						sshtest.LastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "auth!" {
 						t.Errorf("%+v, details %+v", e, e.Facts)
 					}

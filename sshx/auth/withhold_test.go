@@ -113,7 +113,8 @@ func TestWithheldOnTrial(t *testing.T) {
 	_, unrecorded := sshtest.RawKey(t)
 	srv := l.Unrecorded(
 		sshtest.Addr1,
-		sshserver.Config{AuthorizedKeys: []ssh.PublicKey{unrecorded.PublicKey()}, Passwords: map[string]string{"u": password}},
+		sshserver.Config{AuthorizedKeys: []ssh.PublicKey{unrecorded.PublicKey()},
+			Passwords: map[string]string{"u": password}},
 	)
 	l.Opts.IdentityAgent = serveAgent(t, k1, k2)
 	first, second := ssh.FingerprintSHA256(s1.PublicKey()), ssh.FingerprintSHA256(s2.PublicKey())
@@ -171,7 +172,8 @@ func TestWithheldWithoutRecord(t *testing.T) {
 			target.SSH = options
 			for range 2 {
 				grant := ruled(func(g *term.CredentialGrant) { g.Password = on("recorded") })
-				if err := l.Judged(target, &sshtest.Judge{Grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err == nil {
+				if err := l.Judged(target,
+					&sshtest.Judge{Grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err == nil {
 					t.Error("logged in at a host that the operator has not on record")
 				}
 			}

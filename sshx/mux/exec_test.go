@@ -266,8 +266,8 @@ func TestExecWriters(t *testing.T) {
 	}
 }
 
-// TestExecEnvironment: a command gets SetEnv and SendEnv of the operator's ssh_config, as far as the server accepts them,
-// and those of a caller's options never. A variable of the request replaces one of the same name.
+// TestExecEnvironment: a command gets SetEnv and SendEnv of the operator's ssh_config, as far as the server accepts
+// them, and those of a caller's options never. A variable of the request replaces one of the same name.
 func TestExecEnvironment(t *testing.T) {
 	t.Setenv("LC_SENT", "sent")
 	for _, tc := range []struct {

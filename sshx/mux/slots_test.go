@@ -41,7 +41,8 @@ func TestMaxSessions(t *testing.T) {
 		for _, connections := range []int{2, 4} {
 			sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
 				l.Opts.MaxConnectionsPerHost = connections
-				srv := l.Server(sshtest.Addr1, sshserver.Config{MaxSessions: sessions, Passwords: map[string]string{"u": "pass-1138"}})
+				srv := l.Server(sshtest.Addr1,
+					sshserver.Config{MaxSessions: sessions, Passwords: map[string]string{"u": "pass-1138"}})
 				c := l.Client(sshtest.To(sshtest.Host1, "pass-1138"), nil)
 				if _, err := c.Shell(t.Context(), term.PTY{}); err != nil {
 					t.Fatal(err)

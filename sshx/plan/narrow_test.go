@@ -153,7 +153,8 @@ func TestRecordOfTheOperator(t *testing.T) {
 				target.SSH.HostKeyFingerprint = ssh.FingerprintSHA256(srv.HostKey())
 				c.call(l, &target)
 				e := l.Fails(target, sshtest.NoPrompter(t), term.HostKeyMismatch)
-				if len(term.FactOf[term.HostKeyFailure](e).Recorded) != 1 || term.FactOf[term.HostKeyFailure](e).Recorded[0].File != record {
+				if len(term.FactOf[term.HostKeyFailure](e).Recorded) != 1 ||
+					term.FactOf[term.HostKeyFailure](e).Recorded[0].File != record {
 					t.Errorf("recorded = %+v, want the line of %s", term.FactOf[term.HostKeyFailure](e).Recorded, record)
 				}
 				sshtest.Untouched(t, srv)

@@ -116,14 +116,15 @@ func TestZeroOptions(t *testing.T) {
 func TestMessages(t *testing.T) {
 	file := Origin{Source: UserFile, File: "/c", Line: 3}
 	for got, want := range map[string]string{
-		Refusal{Origin: file, Keyword: "Tunnel", Reason: "why"}.Error():             "/c:3: Tunnel: why",
-		Refusal{Keyword: "Tunnel", Reason: "why"}.Error():                           "extra arguments: Tunnel: why",
-		Warning{Origin: file, Keyword: "x", Text: "why"}.String():                   "/c:3: x: why",
-		Warning{Origin: file, Text: "why"}.String():                                 "/c:3: why",
-		(&ArgError{Arg: "-p", Reason: "why"}).Error():                               "-p: why",
-		(&PermissionError{File: "/c", Reason: "why", Remedy: "chmod x /c"}).Error(): "bad owner or permissions on /c: why; run: chmod x /c",
-		Origin{Source: Argument}.String():                                           "argument",
-		Origin{Source: Default}.String():                                            "default",
+		Refusal{Origin: file, Keyword: "Tunnel", Reason: "why"}.Error(): "/c:3: Tunnel: why",
+		Refusal{Keyword: "Tunnel", Reason: "why"}.Error():               "extra arguments: Tunnel: why",
+		Warning{Origin: file, Keyword: "x", Text: "why"}.String():       "/c:3: x: why",
+		Warning{Origin: file, Text: "why"}.String():                     "/c:3: why",
+		(&ArgError{Arg: "-p", Reason: "why"}).Error():                   "-p: why",
+		(&PermissionError{File: "/c", Reason: "why",
+			Remedy: "chmod x /c"}).Error(): "bad owner or permissions on /c: why; run: chmod x /c",
+		Origin{Source: Argument}.String(): "argument",
+		Origin{Source: Default}.String():  "default",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -19,8 +19,8 @@ const Limit = 100 * time.Second
 // package net it would be 150.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 6}
 
-// Notice makes TCP end nc, with data unacknowledged for limit (0: Limit), when the network or the far side is dead. It does nothing for a
-// connection that is not over TCP directly, for example through an SSH bastion, which has
+// Notice makes TCP end nc, with data unacknowledged for limit (0: Limit), when the network or the far side is dead. It
+// does nothing for a connection that is not over TCP directly, for example through an SSH bastion, which has
 // keep-alives of its own. It omits the options that a system lacks.
 func Notice(nc net.Conn, limit time.Duration) {
 	for {

@@ -319,7 +319,8 @@ func TestGoldenAnswers(t *testing.T) {
 		}
 	}
 	r := l.ok("pty_read", `{"id":"`+id+`","strip_ansi":true}`)
-	if !regexp.MustCompile(`^\{"chunks":\[(\{"seq":\d+,"stream":"stdout","data":"[^"]*","ts":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"\},?)+\],"closed":true,"truncated":false,"correlation_id":"call-[a-z2-7]{16}","duration_ms":\d+\}$`).
+	if !regexp.MustCompile(
+		`^\{"chunks":\[(\{"seq":\d+,"stream":"stdout","data":"[^"]*","ts":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"\},?)+\],"closed":true,"truncated":false,"correlation_id":"call-[a-z2-7]{16}","duration_ms":\d+\}$`).
 		MatchString(r.text) {
 		t.Errorf("pty_read with strip_ansi = %s, want chunks with numbers and times", r.text)
 	}
