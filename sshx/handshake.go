@@ -345,6 +345,9 @@ func hostKeyError(h *plan.Hop, failure term.ConnectFailure, err error) error {
 		e := refuse(term.HostKeyUnknown, unknown.Type, unknown.Fingerprint, unknown)
 		if unknown.AdvisesPin() {
 			e.Reason, e.Advice = term.ReasonPinAllowed, "SSHOptions.HostKeyFingerprint pins a key"
+			if unknown.Policy == hostkeys.AcceptNew {
+				e.Reason = term.ReasonPinUnrecorded
+			}
 		}
 		return e
 	case errors.As(err, &mismatch):

@@ -47,6 +47,7 @@ const (
 	ReasonNoCredential  Reason = "there is no credential to try"
 	ReasonWrongAnswer   Reason = "an answer to a question of the login was not accepted"
 	ReasonWrongPassword Reason = "the password was not accepted"
+	ReasonPinUnrecorded Reason = "the host is unknown, and its key cannot be recorded, but pinned"
 	ReasonPinAllowed    Reason = "the host is unknown, and its key may be pinned"
 	ReasonPinOrRecord   Reason = "the policy is too weak, and the host's key may be pinned"
 

@@ -37,6 +37,8 @@ var byReason = map[term.Reason]string{
 		"a password is asked for unless auth.interactive is false in the configuration, or BatchMode is yes",
 	term.ReasonWrongAnswer:   "check the password or code, and the user name before the @ of USER@HOST",
 	term.ReasonWrongPassword: "check the password, and the user name before the @ of USER@HOST",
+	term.ReasonPinUnrecorded: "compare the fingerprint with one from the host's owner, then make the known_hosts file " +
+		"writable, or give --host-key ask to be asked each time",
 	term.ReasonPinAllowed: "compare the fingerprint with one from the host's owner, then give --host-key accept_new to " +
 		"record the key, or --host-key ask to be asked",
 	term.ReasonPinOrRecord: "for a host that is not on record, give --host-key accept_new; " +

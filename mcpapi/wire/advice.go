@@ -135,6 +135,7 @@ var advice = map[term.Reason]string{
 		"or leave auth.interactive on to be asked",
 	term.ReasonWrongAnswer:   "check the answers that were given, and username",
 	term.ReasonWrongPassword: "check auth.password and username",
+	term.ReasonPinUnrecorded: "ssh_options.host_key_fingerprint pins a key",
 	term.ReasonPinAllowed:    "ssh_options.host_key_fingerprint pins a key",
 	term.ReasonPinOrRecord: "for a host that is not on record, pass its fingerprint as ssh_options.host_key_fingerprint; " +
 		"where the recorded key has changed, have the operator record the new one",

@@ -146,19 +146,18 @@ func (v *Verifier) decideNew(ctx context.Context, o *offer, j judgement) (Result
 		return r, nil
 	}
 	line, now, err := v.record(o, true)
-	var refused *notRecordableError
 	switch {
 	case err == nil && line != nil && now.status == notRecorded:
 		r.Entry = line
 	case err == nil:
 		// Another process has recorded a key meanwhile, and that line decides.
 		return v.decideKnown(o, now)
-	case errors.As(err, &refused) && v.o.Policy == AcceptNew:
-		// Without a record, every connection would be a first use and accept any key.
-		unknown.Unwritable = refused.reason
-		return Result{}, unknown
 	case isVerdict(err):
 		return Result{}, err
+	case v.o.Policy == AcceptNew && !errors.Is(err, errKeepsNothing):
+		// Without a record, every connection would be a first use and accept any key.
+		unknown.Unwritable = err.Error()
+		return Result{}, unknown
 	default:
 		if v.o.Policy == Disabled {
 			r.Decision = Unchecked

@@ -78,6 +78,10 @@ func (e *UnknownError) Fact() string {
 func (e *UnknownError) next() string {
 	text := "compare the fingerprint with one from the host's owner, then "
 	switch {
+	case e.Policy == AcceptNew && e.NoPin: // which would record it, if it could
+		return text + "make a known_hosts file writable, or add the host's ssh-keyscan line to one"
+	case e.Policy == AcceptNew:
+		return text + "make a known_hosts file writable, or pin the key by its fingerprint"
 	case e.Floor >= AcceptNew && e.NoPin:
 		return text + "add the host's ssh-keyscan line to known_hosts, or use policy accept_new to record it on " +
 			"first use"

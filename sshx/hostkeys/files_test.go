@@ -167,7 +167,10 @@ func TestErrorTexts(t *testing.T) {
 		},
 		{&UnknownError{Name: "h"}, []string{"no known_hosts file"}},
 		{&UnknownError{Name: "h", Declined: true}, []string{"answered with no"}},
-		{&UnknownError{Name: "h", Policy: AcceptNew, Unwritable: "full"}, []string{"accept_new cannot record it: full"}},
+		{
+			&UnknownError{Name: "h", Policy: AcceptNew, Floor: AcceptNew, Unwritable: "full"},
+			[]string{"accept_new cannot record it: full", "make a known_hosts file writable, or pin"},
+		},
 		{&MismatchError{Name: "h", Fingerprint: "SHA256:new", Recorded: []Entry{e}}, []string{"SHA256:new", "SHA256:old", "/k:7", "attack"}},
 		{&MismatchError{Name: "h", Pinned: "SHA256:pin"}, []string{"SHA256:pin", "fingerprint"}},
 		{&MismatchError{Name: "h", Earlier: "SHA256:was"}, []string{"SHA256:was"}},
@@ -178,6 +181,9 @@ func TestErrorTexts(t *testing.T) {
 			if !strings.Contains(c.err.Error(), w) {
 				t.Errorf("%q is missing in: %v", w, c.err)
 			}
+		}
+		if strings.Contains(c.err.Error(), "cannot record it") && strings.Contains(c.err.Error(), "use policy accept_new") {
+			t.Errorf("%q advises the policy in force", c.err)
 		}
 		if strings.ContainsAny(c.err.Error(), "\x1b\n") {
 			t.Errorf("control characters in %q", c.err)

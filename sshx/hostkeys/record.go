@@ -21,6 +21,10 @@ type notRecordableError struct{ reason string }
 
 func (e *notRecordableError) Error() string { return e.reason }
 
+// errKeepsNothing is the error of a file that is not made to keep keys, such as /dev/null: whoever named it wants none
+// to be kept.
+var errKeepsNothing = errors.New("keeps nothing: it is not a regular file")
+
 // keptRecord is the reason under Options.KeepRecord.
 const keptRecord = "the operator's record decides where credentials may be used, and only the operator adds to it"
 
@@ -118,7 +122,7 @@ func withLock(path string, f func(path string) error) error {
 	case info.IsDir():
 		return unreadable(path, errDirectory)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s keeps nothing: it is not a regular file", path)
+		return fmt.Errorf("%s %w", path, errKeepsNothing)
 	}
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -150,6 +154,11 @@ func appendText(path, text string) (line int, err error) {
 		text = "\n" + text
 		line++
 	}
-	_, err = f.WriteString(text)
-	return line, err
+	if n, err := f.WriteString(text); err != nil {
+		if n > 0 { // on a full disk: the rest of the line would be taken for a key
+			err = errors.Join(err, f.Truncate(int64(len(old))))
+		}
+		return 0, err
+	}
+	return line, nil
 }

@@ -118,8 +118,8 @@ func TestRecordThroughSymlink(t *testing.T) {
 	}
 }
 
-// TestNotRecorded: an accepted key must stay accepted if the file cannot take it, with a
-// warning.
+// TestNotRecorded: a key that a file should keep and cannot is not accepted, because the next connection would accept
+// any other. Where no key shall be kept it is accepted, with a warning.
 func TestNotRecorded(t *testing.T) {
 	dir := t.TempDir()
 	blocked := filepath.Join(dir, "file")
@@ -134,7 +134,8 @@ func TestNotRecorded(t *testing.T) {
 		want   verdict
 	}{
 		{"device", "server", AcceptNew, []string{os.DevNull}, accept},
-		{"below a file", "server", AcceptNew, []string{filepath.Join(blocked, "known_hosts")}, accept},
+		{"below a file", "server", AcceptNew, []string{filepath.Join(blocked, "known_hosts")}, unknown},
+		{"below a file, disabled", "server", Disabled, []string{filepath.Join(blocked, "known_hosts")}, accept},
 		{"no file", "server", AcceptNew, nil, unknown},
 		{"no file, disabled", "server", Disabled, nil, accept},
 		{"a name that is a pattern", "s*", AcceptNew, []string{filepath.Join(dir, "known_hosts")}, unknown},
