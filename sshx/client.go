@@ -10,6 +10,7 @@ import (
 
 	"ptyctl/sshx/mux"
 	"ptyctl/sshx/plan"
+	"ptyctl/sshx/reach"
 	"ptyctl/term"
 )
 
@@ -90,6 +91,9 @@ func (c *Client) connect(w *watchdog, p term.Prompter, l *steps) (own *mux.Link,
 			err = connectError(w, l, c.warnings, err)
 		}
 	}()
+	if err := lookUpTooLate(w, l, c.r.Hops[0]); err != nil {
+		return nil, nil, err
+	}
 	end := len(c.r.Hops) - 1
 	jumps, via, err := c.pool.connectJumps(w, c.r.Hops[:end], l, p)
 	if err != nil {
@@ -99,6 +103,17 @@ func (c *Client) connect(w *watchdog, p term.Prompter, l *steps) (own *mux.Link,
 	l.hop(h.Host, h.Port, h.User)
 	own, err = c.pool.login(w, via, h, l, p)
 	return own, jumps, err
+}
+
+// lookUpTooLate returns the error of a lookup for the policy that has taken all the time there was. The connection then
+// stopped at this step, before its turn.
+func lookUpTooLate(w *watchdog, l *steps, h *plan.Hop) error {
+	if w.ctx.Err() == nil || h.LookUpErr == nil {
+		return nil
+	}
+	l.hop(h.Host, h.Port, h.User)
+	l.Begin(reach.StepDNS)
+	return h.LookUpErr
 }
 
 // connectAgain makes another connection to the same target without asking a
@@ -143,6 +158,9 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 		)
 		e.Reason, e.Advice = term.ReasonSlow, "check address and port, and raise Target.ConnectTimeout if it is "+
 			"only slow"
+		if step == reach.StepDNS {
+			e = term.NoNameServer(at.Host, w.limit)
+		}
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}
 	}

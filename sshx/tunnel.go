@@ -56,6 +56,10 @@ func (n *Network) DialTCP(
 		return nil, err
 	}
 	l := new(steps)
+	if err := lookUpTooLate(w, l, r.Hops[0]); err != nil {
+		l.end(false, stepDetail(err))
+		return nil, connectError(w, l, r.Warnings, err)
+	}
 	end := len(r.Hops) - 1
 	jumps, via, err := n.pool.connectJumps(w, r.Hops[:end], l, p)
 	if err == nil {

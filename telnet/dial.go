@@ -169,6 +169,9 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 	defer cancel()
 	if a.d.Dial == nil {
 		nc, err = a.dial(limited, network, approve)
+		if a.open == "dns" && errors.Is(err, late) {
+			err = term.NoNameServer(a.hop.Host, limit)
+		}
 	}
 	if err != nil {
 		return nil, canceled(ctx, err)

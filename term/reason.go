@@ -68,6 +68,7 @@ const (
 	ReasonUnrecorded   Reason = "the journal refuses what it cannot record"
 	ReasonTasks        Reason = "there is no room for another process"
 	ReasonTerminals    Reason = "there is no pseudo-terminal left"
+	ReasonNameServer   Reason = "no name server answers"
 	ReasonPTYRefused   Reason = "the server refuses a pseudo-terminal"
 	ReasonCommandsOnly Reason = "the session has no terminal, only commands"
 )

@@ -131,6 +131,8 @@ var advice = map[term.Reason]string{
 	term.ReasonTypeInstead: "use ptyctl_session_io write and read",
 	term.ReasonSlow: "check address and port, and that nothing on the way drops packets, " +
 		"and raise timeouts.connect_timeout_ms if it is only slow",
+	term.ReasonNameServer: "have the operator check the name servers of ptyctl's machine, pass a numeric address as host, " +
+		"or raise timeouts.connect_timeout_ms if they are only slow",
 	term.ReasonNoCredential: "pass auth.password or auth.private_key_pem, load a key into the agent, " +
 		"or leave auth.interactive on to be asked",
 	term.ReasonWrongAnswer:   "check the answers that were given, and username",

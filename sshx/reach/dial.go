@@ -13,7 +13,7 @@ import (
 // dialTCP connects to the server. Like ssh(1) it tries every address in turn,
 // ConnectionAttempts times.
 func dialTCP(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
-	l.Begin(stepDNS)
+	l.Begin(StepDNS)
 	addrs, err := h.Addrs, h.LookUpErr
 	if addrs == nil && err == nil { // no policy has looked it up
 		addrs, err = Resolve(ctx, h)

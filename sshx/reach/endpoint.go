@@ -31,7 +31,7 @@ type Endpoint struct {
 
 // The names of the steps of reaching a server, in order.
 const (
-	stepDNS = "dns"
+	StepDNS = "dns"
 	StepTCP = "tcp"
 )
 
