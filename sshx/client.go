@@ -69,8 +69,8 @@ func dial(
 	if err != nil {
 		return nil, err
 	}
-	c.warnings = append(c.warnings, jumpWarnings(c.jumps)...)
-	c.warnings = append(c.warnings, c.own.AllWarnings(false)...)
+	c.warnings = append(c.warnings, jumpWarnings(c.jumps, c.own.Warnings)...)
+	c.warnings = append(c.warnings, c.own.AllWarnings()...)
 	// Further connections of this Client must log in without questions.
 	var again func(context.Context) (*mux.Link, error)
 	if !human.asked() { // a second login must not ask the person again

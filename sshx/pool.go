@@ -159,11 +159,14 @@ func (p *pool) releaseAll(jumps []*jump) {
 	}
 }
 
-// jumpWarnings returns the warnings about the connections to jump hosts.
-func jumpWarnings(jumps []*jump) []string {
+// jumpWarnings returns the warnings about the connections to jump hosts; own are those about the connection to the
+// target.
+func jumpWarnings(jumps []*jump, own []string) []string {
+	said := slices.Clone(own)
 	var all []string
 	for _, j := range jumps {
-		all = append(all, j.link.AllWarnings(true)...)
+		all = append(all, j.link.JumpWarnings(said)...)
+		said = append(said, j.link.Warnings...)
 	}
 	return all
 }

@@ -70,7 +70,7 @@ func (n *Network) DialTCP(
 			l.end(true, "")
 			return &Tunnel{
 				Conn: conn, pool: n.pool, jumps: jumps, via: via, closed: make(chan struct{}),
-				about: term.Description{Ladder: l.snapshot(), Warnings: append(r.Warnings, jumpWarnings(jumps)...)},
+				about: term.Description{Ladder: l.snapshot(), Warnings: append(r.Warnings, jumpWarnings(jumps, nil)...)},
 			}, nil
 		}
 	}

@@ -183,13 +183,17 @@ func (k *Link) unanswered(ctx context.Context, what string) error {
 	}
 }
 
-// AllWarnings returns the warnings about the connection; those of a jump host
-// begin with its name.
-func (k *Link) AllWarnings(jump bool) []string {
-	all := append(slices.Clip(k.Warnings), weakWarnings(negotiated(k.Conn))...)
-	if jump {
-		for i, w := range all {
-			all[i] = k.Name + ": " + w
+// AllWarnings returns the warnings about the connection.
+func (k *Link) AllWarnings() []string {
+	return append(slices.Clip(k.Warnings), weakWarnings(negotiated(k.Conn))...)
+}
+
+// JumpWarnings returns the warnings about the connection to a jump host, which begin with its name, without those that
+// another hop has, too: they are about the files that are read for both.
+func (k *Link) JumpWarnings(said []string) (all []string) {
+	for _, w := range k.AllWarnings() {
+		if !slices.Contains(said, w) {
+			all = append(all, k.Name+": "+w)
 		}
 	}
 	return all

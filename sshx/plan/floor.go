@@ -55,8 +55,7 @@ func (p *Planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 	}
 	// The operator's own setting is no attack: raise it and say so.
 	if from.Source == sshconfig.Default || !from.Caller() {
-		p.Route.Warnings = append(
-			p.Route.Warnings,
+		p.Route.warn(
 			fmt.Sprintf(
 				"%s: host key policy %s is weaker than the operator allows%s; %s is used",
 				from, want, p.o.named(term.SettingHostKeyFloor), p.o.HostKeyFloor,
@@ -106,8 +105,7 @@ func (p *Planning) checkCaller(cfg *sshconfig.Config) error {
 				paths = append(paths, sshconfig.Value{Text: f, Origin: at})
 			}
 			if keyword == "UserKnownHostsFile" || keyword == "GlobalKnownHostsFile" {
-				p.Route.Warnings = append(
-					p.Route.Warnings,
+				p.Route.warn(
 					fmt.Sprintf(
 						"host keys were compared with %s (from %s) as well as with the operator's known_hosts",
 						keyword,

@@ -224,3 +224,28 @@ func TestSettingName(t *testing.T) {
 		}
 	})
 }
+
+// TestWarningsOnce checks that a line of a file that is read for each hop is warned of once.
+func TestWarningsOnce(t *testing.T) {
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		const jump = "192.0.2.2" // of Addr2
+		l.Server(sshtest.Addr2, sshserver.Config{AllowForward: true})
+		l.Server(sshtest.Addr1, sshserver.Config{})
+		known, err := os.ReadFile(l.Path(".ssh/known_hosts"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Write(".ssh/known_hosts", "no line of a key\n"+string(known))
+		l.Config("Host " + sshtest.Host1 + "\n ProxyJump " + jump + "\nHost *\n StrictHostKeyChecking no\n User u\n")
+		sh, err := l.Client(sshtest.To(sshtest.Host1, ""), nil).Shell(t.Context(), term.PTY{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warnings := strings.Join(sh.Describe().Warnings, "\n")
+		for _, part := range []string{"weaker than the operator allows", "line ignored"} {
+			if n := strings.Count(warnings, part); n != 1 {
+				t.Errorf("warnings = %q: %d of them say %q, want one", warnings, n, part)
+			}
+		}
+	})
+}

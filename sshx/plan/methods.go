@@ -41,7 +41,7 @@ func (p *Planning) credentials(cfg *sshconfig.Config, target bool) auth.Credenti
 	if at := cfg.Origin("AddKeysToAgent"); !at.Caller() {
 		c.AddKeys, c.AddLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
 	} else if cfg.AddKeysToAgent != "no" {
-		p.Route.Warnings = append(p.Route.Warnings, fmt.Sprintf("AddKeysToAgent (from %s) has no effect: "+
+		p.Route.warn(fmt.Sprintf("AddKeysToAgent (from %s) has no effect: "+
 			"only the operator's own ssh_config may change the agent", at))
 	}
 	for _, v := range cfg.IdentityFiles {

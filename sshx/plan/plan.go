@@ -33,6 +33,13 @@ type Route struct {
 	NoTTY         bool // RequestTTY no
 }
 
+// warn adds a warning, once: the same line of a file is read for each hop.
+func (r *Route) warn(text string) {
+	if !slices.Contains(r.Warnings, text) {
+		r.Warnings = append(r.Warnings, text)
+	}
+}
+
 // fingerprintForm is the output of ssh-keygen -l, with or without padding.
 var fingerprintForm = regexp.MustCompile(`^SHA256:[A-Za-z0-9+/]{43}=?$`)
 
@@ -220,7 +227,7 @@ func (p *Planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	p.Evaluated = append(p.Evaluated, Evaluated{Name: eo.Host, Config: cfg, overrides: eo.Overrides})
 	for _, w := range cfg.Warnings {
 		if w.Applies {
-			p.Route.Warnings = append(p.Route.Warnings, w.String())
+			p.Route.warn(w.String())
 		}
 	}
 	if len(cfg.Unsupported) > 0 {

@@ -44,8 +44,7 @@ func (p *Planning) session(cfg *sshconfig.Config, h *Hop) error {
 			},
 		}
 	default:
-		r.Warnings = append(
-			r.Warnings,
+		r.warn(
 			fmt.Sprintf(
 				"%s: the agent is not forwarded; the operator would have to allow it%s",
 				at, p.o.named(term.SettingAgentForwarding),

@@ -49,9 +49,8 @@ func (p *Planning) trust(ctx context.Context, cfg *sshconfig.Config, h *Hop, tar
 	if target {
 		if path := p.t.SSH.KnownHostsPath; path != "" {
 			callers, record = []string{path}, []string{path}
-			p.Route.Warnings = append(
-				p.Route.Warnings,
-				"host keys were compared with the caller's "+path+" as well as with the operator's known_hosts",
+			p.Route.warn(
+				"host keys were compared with the caller's " + path + " as well as with the operator's known_hosts",
 			)
 		}
 		o.Fingerprint = p.t.SSH.HostKeyFingerprint
