@@ -184,14 +184,14 @@ func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 		return fault(op, name, ctx.Err())
 	// The protocol has few codes, so most refusals have the same one and a text.
 	case errors.As(err, &status):
-		e := &term.Error{Op: op, Kind: term.IOError, Err: err}
+		e := &term.Error{Op: op, Kind: term.IOError, Err: term.ForeignError(err)}
 		if status.FxCode() == sftp.ErrSSHFxOpUnsupported {
 			e.Kind = term.Unsupported
 		}
 		e.Msg = fmt.Sprintf(
-			"%s: the server refused with only %.200q; its disk or quota may be full, or the file in use",
+			"%s: the server refused with only \"%s\"; its disk or quota may be full, or the file in use",
 			quote(name),
-			err.Error(),
+			term.ForeignLine(err.Error(), 200),
 		)
 		return e
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):

@@ -8,17 +8,22 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"ptyctl/term"
 )
 
 // maxBannerLines is the most bytes kept of the lines before the identification
 // string, for a message.
 const maxBannerLines = 2 << 10
 
+// maxSaid is the most bytes of them that a message shows.
+const maxSaid = 1000
+
 // errNotSSH2 means that the peer identified itself as something other than SSH 2.
 type errNotSSH2 struct{ line string }
 
 func (e errNotSSH2) Error() string {
-	return fmt.Sprintf("the server speaks %q, not SSH 2", e.line)
+	return fmt.Sprintf("the server speaks \"%s\", not SSH 2", e.line)
 }
 
 // errTelnet means that the peer speaks Telnet. It is certain after the first byte
@@ -108,7 +113,7 @@ func (c *bannerConn) scan(p []byte) (found bool, bad error) {
 		if strings.HasPrefix(line, "SSH-") {
 			c.done, c.version = true, line
 			if !strings.HasPrefix(line, "SSH-2.0-") && !strings.HasPrefix(line, "SSH-1.99-") {
-				return false, errNotSSH2{line}
+				return false, errNotSSH2{term.ForeignLine(line, maxVersion)}
 			}
 			return true, nil
 		}
@@ -141,5 +146,5 @@ func (c *bannerConn) said() string {
 	if !c.done && len(c.line) > 0 {
 		lines = append(slices.Clip(lines), strings.TrimRight(string(c.line), "\r"))
 	}
-	return strings.ToValidUTF8(strings.Join(lines, " / "), "\uFFFD")
+	return term.ForeignLine(strings.Join(lines, "\n"), maxSaid)
 }

@@ -104,7 +104,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	}
 	sc, chans, reqs, err := ssh.NewClientConn(conn, h.Address(), config)
 	if err != nil {
-		return nil, hs.explain(w, l, conn, login, err)
+		return nil, hs.explain(w, l, conn, login, term.ForeignError(err))
 	}
 	loggedIn.Store(true)
 	seen := login.Record()
@@ -114,8 +114,9 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	l.end(true, seen.Last)
 	res := keys.Result()
 	k := &mux.Link{
-		Name: h.String(), Raw: hs.raw, Conn: sc, Version: string(sc.ServerVersion()),
-		Banner: hs.banner, Method: seen.Last, HostKey: res.Fingerprint, Agent: h.ForwardAgent,
+		Name: h.String(), Raw: hs.raw, Conn: sc,
+		Version: term.ForeignLine(string(sc.ServerVersion()), maxVersion), Banner: term.Foreign(hs.banner, shownBanner),
+		Method: seen.Last, HostKey: res.Fingerprint, Agent: h.ForwardAgent,
 		Warnings: append(res.Warnings, seen.Notes...),
 	}
 	if res.Changed { // like ssh(1): no forwarding to a host that may be an impostor
@@ -139,6 +140,12 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 // maxBanner is the most bytes kept of the banner before authentication (RFC 4252
 // section 5.4).
 const maxBanner = 64 << 10
+
+// What is shown of the banner, and of the identification string (RFC 4253 section 4.2).
+const (
+	shownBanner = 8 << 10
+	maxVersion  = 255
+)
 
 // clientVersion is our identification string (RFC 4253 section 4.2), without a
 // VersionAddendum.
@@ -185,7 +192,7 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 	// The library names the algorithm list without a common element, and the server's
 	// offer.
 	if none, ok := errors.AsType[*ssh.AlgorithmNegotiationError](err); ok {
-		failure.ServerOffers = none.RequestedAlgorithms
+		failure.ServerOffers = term.ForeignNames(none.RequestedAlgorithms)
 		return failed(
 			term.ConnectFailed,
 			"if you trust it, allow one of them in ssh_config "+
@@ -193,11 +200,11 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 			"%s and ptyctl have no common algorithm for %s: the server offers only %s",
 			h,
 			none.What,
-			strings.Join(none.RequestedAlgorithms, ", "),
+			strings.Join(failure.ServerOffers, ", "),
 		)
 	}
 	if old, ok := errors.AsType[errNotSSH2](err); ok {
-		return failed(term.ConnectFailed, checkPort, "%s is not an SSH 2 server: it says %q", h, old.line)
+		return failed(term.ConnectFailed, checkPort, "%s is not an SSH 2 server: it says \"%s\"", h, old.line)
 	}
 	if errors.Is(err, errTelnet) {
 		failure.ServerMessage = "" // the bytes are not text
@@ -212,7 +219,7 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 		return failed(
 			term.ConnectFailed,
 			checkPort,
-			"%s is a web server, not an SSH server: it says %q",
+			"%s is a web server, not an SSH server: it says \"%s\"",
 			h,
 			failure.ServerMessage,
 		)

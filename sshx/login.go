@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -43,7 +44,7 @@ func (p *pool) login(w *watchdog, via *mux.Link, h *plan.Hop, l *steps, asker te
 		}
 		var again *retry
 		if errors.As(err, &again) {
-			l.end(false, again.Error())
+			l.end(false, again.step())
 		}
 		switch {
 		case again == nil:
@@ -88,6 +89,14 @@ type retry struct {
 	noRoom      bool
 	refusedKeys []string // fingerprints the server has seen and refused
 	offered     []string // their names
+}
+
+// step is the detail of the failed step. The words of the server are in the error of the last attempt.
+func (r *retry) step() string {
+	if r.noRoom {
+		return "the server closed the connection"
+	}
+	return "the server ended the login after " + strconv.Itoa(len(r.refusedKeys)) + " keys"
 }
 
 func (r *retry) Error() string { return r.err.Error() }

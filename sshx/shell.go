@@ -49,7 +49,7 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 			Msg:  fmt.Sprintf("%s opened no session: %s (%s)", c.own.Name, refused.Message, refused.Reason),
 		}
 	}
-	c.steps.end(false, err.Error())
+	c.steps.end(false, stepDetail(err))
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		named := *e
 		named.Op, named.Facts = "open", term.Facts{term.ConnectFailure{Hop: c.own.Name, Ladder: c.steps.snapshot()}}

@@ -107,5 +107,5 @@ func stepDetail(err error) string {
 	if errors.As(err, new(*term.Error)) {
 		return ""
 	}
-	return term.RootCause(err).Error()
+	return term.ForeignError(term.RootCause(err)).Error()
 }

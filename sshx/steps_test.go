@@ -288,7 +288,7 @@ func TestConnectedSteps(t *testing.T) {
 		}
 		d := sh.Describe()
 		sshtest.WantSteps(t, d.Ladder, "dns", "tcp", "banner", "kex", "hostkey", "auth", "channel")
-		if d.ServerBanner != "welcome\r\n" || d.ServerVersion != "SSH-2.0-lab" || d.AuthMethod != "password" ||
+		if d.ServerBanner != "welcome\n" || d.ServerVersion != "SSH-2.0-lab" || d.AuthMethod != "password" ||
 			!strings.HasPrefix(d.HostKey, "SHA256:") ||
 			d.Algorithms.Kex == "" ||
 			!d.PTY {

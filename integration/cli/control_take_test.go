@@ -201,7 +201,7 @@ func TestAnswer(t *testing.T) {
 	}
 
 	p := h.AtTerminal(t, "answer", "--config", h.Config, id)
-	p.Sees("alice@127.0.0.1.* asks .*\r\nPassword: $")
+	p.Sees(`alice@127.0.0.1.* asks .*\r\nPassword: \\x1b\]0;pwned\\x07 $`)
 	p.Types(password + "\r")
 	p.Sees("\r\nCode: $")
 	p.Types(code + "\r")
@@ -228,11 +228,11 @@ func TestAnswer(t *testing.T) {
 	// A wrong answer is asked for again; leaving leaves the question.
 	id = open()
 	p = h.AtTerminal(t, "answer", "--config", h.Config, id)
-	p.Sees("Password: $")
+	p.Sees(`Password: \\x1b\]0;pwned\\x07 $`)
 	p.Types("wrong\r")
 	p.Sees("Code: $")
 	p.Types("wrong\r")
-	p.Sees(`(?s)Code: .*Password: $`)
+	p.Sees(`(?s)Code: .*Password: \\x1b\]0;pwned\\x07 $`)
 	p.Types("\x03")
 	p.Leaves(1)
 	p.WantSane()

@@ -105,8 +105,9 @@ func labBanner(t *testing.T, l *lab.Namespace) {
 	l.WriteFile(t, "/etc/ssh/lab/banner", "644", banner)
 	server := l.SSHD(t, lab.ServerConfig{Config: "Banner /etc/ssh/lab/banner"})
 	s := l.Operator(t, server).MustOpen(server.WithKey(l.Users["alice"]))
-	if got := s.Info().About.ServerBanner; got != banner { // escaping harmful text is the job of the code that shows it
-		t.Errorf("the banner is %q; want %q", got, banner)
+	want := strings.ReplaceAll(banner, "\x1b", `\x1b`)
+	if got := s.Info().About.ServerBanner; got != want {
+		t.Errorf("the banner is %q; want %q", got, want)
 	}
 	if c := s.Read(t.Context(), session.ReadRequest{NoWait: true}); strings.Contains(string(c.Data),
 		"Authorized users only") {

@@ -63,6 +63,7 @@ type Faults struct {
 	CloseAfterAccept  bool     // close after PreBanner, like sshd above MaxStartups
 	SilentAfterAccept bool     // send nothing after PreBanner
 	StallBanner       bool     // send nothing after the identification string
+	Disconnect        string   // SSH_MSG_DISCONNECT with this text, in place of a key exchange
 
 	// Authentication.
 	ZeroQuestionRound bool          // a keyboard-interactive round without questions after success, like PAM
@@ -70,15 +71,16 @@ type Faults struct {
 	FreezeAfterAuth   bool          // after the login, keep the connection but neither read nor write
 
 	// Connection requests and channels.
-	IgnoreGlobalRequests bool // never answer any, not even keepalive@openssh.com
-	HangChannelOpen      bool // neither confirm nor refuse a session channel
-	RefusePTY            bool // answer pty-req with failure, like "PermitTTY no"
-	RefuseExec           bool // answer exec with failure, like some network devices
-	HangExecReply        bool // neither run nor answer an exec request
-	RefuseSignals        bool // answer signal with failure, like a ForceCommand
-	RefuseBreak          bool // answer break with failure, like servers without RFC 4335
-	NoExitStatus         bool // end without exit-status or exit-signal
-	StatusWithoutClose   bool // send the exit status, but neither EOF nor close
+	IgnoreGlobalRequests bool   // never answer any, not even keepalive@openssh.com
+	HangChannelOpen      bool   // neither confirm nor refuse a session channel
+	RefuseSessions       string // refuse every session channel, for this reason
+	RefusePTY            bool   // answer pty-req with failure, like "PermitTTY no"
+	RefuseExec           bool   // answer exec with failure, like some network devices
+	HangExecReply        bool   // neither run nor answer an exec request
+	RefuseSignals        bool   // answer signal with failure, like a ForceCommand
+	RefuseBreak          bool   // answer break with failure, like servers without RFC 4335
+	NoExitStatus         bool   // end without exit-status or exit-signal
+	StatusWithoutClose   bool   // send the exit status, but neither EOF nor close
 }
 
 // The errors of configurations that cannot work.

@@ -2,6 +2,7 @@ package sshserver
 
 import (
 	"context"
+	"encoding/binary"
 	"io"
 	"sync"
 
@@ -62,8 +63,29 @@ func (s *Server) greet(g *gate) bool {
 	case faults.StallBanner:
 		_, _ = io.WriteString(g, s.version()+"\r\n") // an error means that the client has closed the connection
 		return false
+	case faults.Disconnect != "":
+		_, _ = io.WriteString(g, s.version()+"\r\n"+disconnect(faults.Disconnect))
+		return false
 	}
 	return true
+}
+
+// disconnect returns the packet of SSH_MSG_DISCONNECT (RFC 4253 sections 6 and 11.1), as it is before a
+// key exchange.
+func disconnect(text string) string {
+	payload := ssh.Marshal(struct {
+		Reason   uint32 `sshtype:"1"`
+		Message  string
+		Language string
+	}{2, text, ""})
+	padding := 8 - (5+len(payload))%8
+	if padding < 4 {
+		padding += 8
+	}
+	packet := binary.BigEndian.AppendUint32(nil, uint32(1+len(payload)+padding))
+	packet = append(packet, byte(padding))
+	packet = append(packet, payload...)
+	return string(append(packet, make([]byte, padding)...))
 }
 
 // version returns the identification string.
@@ -105,6 +127,10 @@ func reject(ch ssh.NewChannel, reason ssh.RejectionReason, message string) {
 // openSession accepts a session channel, within MaxSessions.
 func (c *connection) openSession(ch ssh.NewChannel) {
 	if c.server.faults.Load().HangChannelOpen {
+		return
+	}
+	if why := c.server.faults.Load().RefuseSessions; why != "" {
+		reject(ch, ssh.Prohibited, why)
 		return
 	}
 	if !c.addSession() {

@@ -113,6 +113,9 @@ func agrees(content any) bool {
 // Most lines of a command that a person is shown.
 const maxConsentLines = 30
 
+// maxConsent is the longest action that a person is asked about, in runes.
+const maxConsent = 2000
+
 // consentQuestion returns the question for the person. It reports false if the client cannot ask, or if the action
 // cannot be shown exactly: a person must see all that they allow.
 func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationParams, bool) {
@@ -121,7 +124,7 @@ func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationP
 	}
 	text := strings.ReplaceAll(wanted.Text, "\r", "\n") // how a line is entered
 	shown := text + wanted.Dir + wanted.Env
-	if utf8.RuneCountInString(shown) > maxShown || plain(shown) != shown ||
+	if utf8.RuneCountInString(shown) > maxConsent || plain(shown) != shown || strings.Contains(shown, "\t") ||
 		strings.Count(shown, "\n") > maxConsentLines ||
 		strings.Contains(wanted.Dir, "\n") {
 		return mcp.ElicitationParams{}, false

@@ -150,7 +150,7 @@ func TestElicitText(t *testing.T) {
 			}
 			asked := p.questions()
 			if len(asked) != 2 || strings.ContainsAny(asked[0].Message, "\u202e\x1b") ||
-				!strings.Contains(asked[0].Message, "in its own words: 1. Your name") {
+				!strings.Contains(asked[0].Message, `in its own words: 1. Your\u202e name\x1b[2J: `) {
 				t.Fatalf("asked: %+v", asked)
 			}
 		},

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strings"
-	"unicode"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -96,21 +94,11 @@ func heading(q term.Prompt) string {
 	return fmt.Sprintf("ptyctl logs in to %s.\n", host)
 }
 
-// maxShown is how much of a question from afar is shown, in runes.
-const maxShown = 2000
+// maxShown is how much of a question from afar is shown, in bytes.
+const maxShown = 6000
 
-// plain makes a server's text safe to show in a form. It removes controls and invisible characters and bounds the
-// length, so that the text cannot imitate another part of the form.
-func plain(text string) string {
-	n := 0
-	return strings.Map(func(r rune) rune {
-		// IsPrint leaves out format characters: bidi, zero width.
-		if n++; n > maxShown || r != '\n' && !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, text)
-}
+// plain makes a server's text safe to show in a form, so that it cannot imitate another part of the form.
+func plain(text string) string { return term.Foreign(text, maxShown) }
 
 // modeSince is the first protocol revision with modes of elicitation; clients of earlier ones know only forms.
 const modeSince = "2025-11-25"

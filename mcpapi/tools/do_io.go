@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -48,6 +49,9 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	}
 	if q := s.Question(); q != nil {
 		asked := wire.Prompt(q.Prompt())
+		if out.readOut != nil && len(asked.Text) > maxRepeated && shows(out.Chunk, asked.Text) {
+			asked.Text = ""
+		}
 		out.Prompt, out.WaitingForInput = &asked, true
 	}
 	if st := s.State(); st != session.Open {
@@ -55,6 +59,14 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	}
 	out.Warnings = c.Warnings()
 	return out, nil
+}
+
+// maxRepeated is how long a question of a login may be, in bytes, to be in the prompt of a result and in its output.
+const maxRepeated = 200
+
+// shows reports whether the output contains the text, however its lines end.
+func shows(output, text string) bool {
+	return strings.Contains(strings.ReplaceAll(output, "\r", ""), strings.ReplaceAll(text, "\r", ""))
 }
 
 // write types data or a key, and then reads if the call gives a condition to wait for. The time of the write counts

@@ -81,7 +81,10 @@ func DetailsOf(e *term.Error) *Details {
 		case term.DeviceOwner:
 			d.DeviceOwner = &DeviceOwner{PID: f.PID, Socket: f.Socket, SessionID: f.SessionID, Since: Millis(f.Since)}
 		case term.ConnectFailure:
-			d.Ladder, d.Hop, d.ServerMessage = ladder(f.Ladder), f.Hop, f.ServerMessage
+			d.Ladder, d.Hop = ladder(f.Ladder), f.Hop
+			if !strings.Contains(e.Msg, f.ServerMessage) { // once is enough
+				d.ServerMessage = f.ServerMessage
+			}
 			d.MethodsTried, d.MethodsAllowed, d.KeysOffered = f.MethodsTried, f.MethodsAllowed, f.KeysOffered
 			d.KeysUntried = f.KeysUntried
 			d.ServerOffers, d.Warnings = f.ServerOffers, f.Warnings
@@ -179,7 +182,7 @@ type Prompt struct {
 	User  string          `json:"user,omitempty"`
 	Host  string          `json:"host,omitempty"`
 	Kind  term.PromptKind `json:"kind"`
-	Text  string          `json:"text"`
+	Text  string          `json:"text,omitempty"`  // empty: it is long, and in the output of this result
 	Echo  bool            `json:"echo"`            // the answer is no secret and may be shown
 	Index int             `json:"index,omitempty"` // number of the question in its round, from 1
 	Of    int             `json:"of,omitempty"`    // questions in the round

@@ -166,7 +166,7 @@ func (a *Planner) Next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 	if err := a.ended(); err != nil {
 		return nil, err
 	}
-	a.seen.allowed = c.AllowedMethods
+	a.seen.allowed = term.ForeignNames(c.AllowedMethods)
 	if a.seen.abort != nil {
 		a.gaveUp = true
 		return nil, a.seen.abort
@@ -238,13 +238,23 @@ func (a *Planner) password() (string, error) {
 	return a.ask(term.Prompt{Kind: term.PromptPassword, Text: text})
 }
 
+// What is shown of a round of questions, in bytes.
+const (
+	maxName        = 200
+	maxInstruction = 4 << 10
+	maxQuestion    = 1000
+)
+
 // challenge answers one round of questions (RFC 4256 section 3.2). A round may
 // have no questions.
 func (a *Planner) challenge(name, instruction string, questions []string, echos []bool) ([]string, error) {
 	// The caller's password answers one hidden question that asks for it; the
 	// others go to the person.
 	answers := make([]string, len(questions))
+	name = term.ForeignLine(name, maxName)
+	instruction = strings.TrimRight(term.Foreign(instruction, maxInstruction), "\n")
 	for i, q := range questions {
+		q = term.Foreign(q, maxQuestion)
 		if a.h.Cred.Password != "" && !echos[i] && asksForPassword(q) {
 			if a.used {
 				return nil, errPasswordRefused

@@ -1,5 +1,7 @@
 package hostkeys
 
+import "ptyctl/term"
+
 // known has the lines of the files about one host.
 type known struct {
 	record  lines // of UserFiles and GlobalFiles, which decide
@@ -100,7 +102,7 @@ func (k *lines) judge(o *offer, principal string, caAlgorithms []string) judgeme
 				continue
 			}
 			if err := o.checkCert(principal, caAlgorithms); err != nil {
-				j.certificate = err.Error()
+				j.certificate = term.ForeignLine(err.Error(), 500) // it has the words of the certificate
 				break
 			}
 			// A certificate names hosts, so the address is not checked.

@@ -26,6 +26,9 @@ const (
 	drainLimit = 2 * time.Second
 )
 
+// maxRefusal is the most bytes shown of a server's reason not to open a channel.
+const maxRefusal = 500
+
 // A Channel is an open session channel (RFC 4254 section 6.1) and the link that
 // carries it.
 type Channel struct {
@@ -56,6 +59,12 @@ func (k *Link) openChannel(ctx context.Context, kind string, payload []byte) (ss
 	k.wg.Go(func() { // ends with the answer, or with the link
 		var r result
 		r.ch, r.reqs, r.err = k.Conn.OpenChannel(kind, payload)
+		if refused, ok := errors.AsType[*ssh.OpenChannelError](r.err); ok {
+			r.err = &ssh.OpenChannelError{
+				Reason: refused.Reason, Message: term.ForeignLine(refused.Message, maxRefusal),
+			}
+		}
+		r.err = term.ForeignError(r.err)
 		select {
 		case done <- r:
 		case <-gone:
@@ -140,7 +149,7 @@ func (c *Channel) send(ctx context.Context, name string, wantReply bool, payload
 	done := make(chan result, 1)
 	c.k.wg.Go(func() { // ends with the answer, the channel, or the connection
 		ok, err := c.SendRequest(name, wantReply, payload)
-		done <- result{ok, err}
+		done <- result{ok, term.ForeignError(err)}
 	})
 	select {
 	case r := <-done:

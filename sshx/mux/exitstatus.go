@@ -14,6 +14,9 @@ var signals = map[string]int{
 	"BUS": 7, "SYS": 31, "TRAP": 5, "XCPU": 24, "XFSZ": 25,
 }
 
+// maxSignal is the most bytes shown of the name of a signal.
+const maxSignal = 64
+
 // exitOf reads the end of a program from a channel request (RFC 4254 section
 // 6.10). ok is false for any other request.
 func exitOf(r *ssh.Request) (exit term.Exit, ok bool) {
@@ -35,7 +38,7 @@ func exitOf(r *ssh.Request) (exit term.Exit, ok bool) {
 		if ssh.Unmarshal(r.Payload, &m) != nil {
 			return term.Exit{}, false
 		}
-		return term.Exit{Known: true, Code: 128 + signals[m.Signal], Signal: m.Signal}, true
+		return term.Exit{Known: true, Code: 128 + signals[m.Signal], Signal: term.ForeignLine(m.Signal, maxSignal)}, true
 	}
 	return term.Exit{}, false
 }

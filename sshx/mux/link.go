@@ -60,7 +60,7 @@ func (k *Link) Start(
 	k.wg.Go(func() { k.channels(chans) })
 	k.wg.Go(func() { k.requests(reqs, keys) })
 	k.wg.Go(func() {
-		err := k.Conn.Wait()
+		err := term.ForeignError(k.Conn.Wait())
 		k.end(
 			&term.Error{
 				Kind: term.RemoteClosed,

@@ -67,7 +67,7 @@ func dialProxy(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
 				"cannot connect to %s through the proxy %s: %v",
 				h.Address(),
 				h.Proxy.Host,
-				term.RootCause(err),
+				term.ForeignError(term.RootCause(err)),
 			),
 		}
 	}
