@@ -108,7 +108,7 @@ type SSH struct {
 	KnownHostsPath        string        // "": ~/.ssh/known_hosts, as in OpenSSH
 	UseOpenSSHConfig      bool
 	ConfigPath            string // "": ~/.ssh/config and /etc/ssh/ssh_config, as in OpenSSH
-	AllowExecDirectives   bool   // run programs of Match exec in ssh_config
+	AllowExecDirectives   bool   // run programs of Match exec and ProxyCommand in ssh_config
 	AllowAgentForwarding  bool
 	CallerPaths           []string      // folders of files that callers may name; empty: all
 	KeepaliveInterval     time.Duration // 0: no keepalives

@@ -157,8 +157,8 @@ func table(c *Config, home string) []row {
 			&c.SSH.AllowExecDirectives,
 			"ssh.allow_exec_directives",
 			false,
-			"Run the programs of Match exec in the operator's ssh_config. Other directives that run programs are never "+
-				"honoured.",
+			"Run the programs of Match exec and ProxyCommand in the operator's ssh_config. Other directives that run "+
+				"programs are never honoured.",
 		),
 		boolean(&c.SSH.AllowAgentForwarding, "ssh.allow_agent_forwarding", false,
 			"Let a caller forward the SSH agent to a host."),

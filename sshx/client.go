@@ -156,6 +156,9 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 			w.limit,
 			step,
 		)
+		if said := detailOf(at, reach.StepProxy); said != "" {
+			e.Msg += "; its ProxyCommand wrote: " + said
+		}
 		e.Reason, e.Advice = term.ReasonSlow, "check address and port, and raise Target.ConnectTimeout if it is "+
 			"only slow"
 		if step == reach.StepDNS {

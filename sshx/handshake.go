@@ -224,6 +224,9 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 			failure.ServerMessage,
 		)
 	}
+	if ended := commandError(h, step, failure, err); ended != nil {
+		return ended
+	}
 	said := ""
 	if failure.ServerMessage != "" {
 		said = " (it said: " + failure.ServerMessage + ")"

@@ -7,6 +7,7 @@ import (
 	"ptyctl/sshx/auth"
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/plan"
+	"ptyctl/sshx/reach"
 	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
 )
@@ -46,6 +47,12 @@ type CertificateInfo = auth.CertificateInfo
 // Planned reports whether the fields after Config are set. They are not after a
 // refusal.
 func (h *InspectedHost) Planned() bool { return h.cred != nil }
+
+// ProxyProgram returns the program of the host's ProxyCommand, as PATH leads to it; empty if there
+// is none, or if only the shell can tell.
+func (h *InspectedHost) ProxyProgram() (path string, err error) {
+	return reach.Command{Line: h.Config.ProxyCommand}.Program()
+}
 
 // Identities lists the keys that a login at h could use: those of the agent, then
 // those in files. It omits default files that do not exist. agentErr is the

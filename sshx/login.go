@@ -108,7 +108,11 @@ func attempt(w *watchdog, via *mux.Link, h *plan.Hop, l *steps, asker term.Promp
 	if err != nil {
 		return nil, err
 	}
-	return handshake(w, raw, h, l, asker)
+	k, err := handshake(w, raw, h, l, asker)
+	if program, ok := raw.(interface{ Said() string }); ok {
+		l.note(reach.StepProxy, program.Said())
+	}
+	return k, err
 }
 
 // connectTo connects to h, through via if there is a hop before.

@@ -72,6 +72,29 @@ func (l *steps) endLocked(ok bool, detail string) {
 	l.open = ""
 }
 
+// note adds a detail to a step of the last hop.
+func (l *steps) note(step, detail string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	steps := l.hops[len(l.hops)-1].Steps
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].Name == step {
+			steps[i].Detail = detail
+			return
+		}
+	}
+}
+
+// detailOf returns the detail of a step of h.
+func detailOf(h term.Hop, step string) (detail string) {
+	for _, s := range h.Steps {
+		if s.Name == step {
+			detail = s.Detail
+		}
+	}
+	return detail
+}
+
 // at returns the current step.
 func (l *steps) at() string {
 	l.mu.Lock()
@@ -104,6 +127,9 @@ func (l *steps) reached() {
 // stepDetail returns the detail of a failed step. An error with a message of its
 // own needs none.
 func stepDetail(err error) string {
+	if program, ok := errors.AsType[*reach.CommandEnded](err); ok {
+		return program.State
+	}
 	if errors.As(err, new(*term.Error)) {
 		return ""
 	}

@@ -161,7 +161,7 @@ type Hop struct {
 	Steps   []Step
 }
 
-// A Step is one step of a connection: dns, tcp, banner, kex, hostkey, auth, channel; dns, tcp, tls, telnet.
+// A Step is one step of a connection: dns, tcp (or proxy), banner, kex, hostkey, auth, channel; dns, tcp, tls, telnet.
 type Step struct {
 	Name       string
 	OK         bool

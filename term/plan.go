@@ -16,6 +16,10 @@ type Plan struct {
 	// again when it knows the addresses.
 	Unresolved bool
 
+	// ProxyCommand says that a program of the operator's connects to the first hop, and resolves
+	// its name.
+	ProxyCommand bool
+
 	Proxy *PlannedHop  // proxy of the first hop; nil: none
 	Hops  []PlannedHop // in order; the last is the target
 
@@ -38,7 +42,7 @@ type PlannedHop struct {
 	Vouched []string
 
 	// Addresses are the addresses of Host; a Dialer must connect to no other. Empty: the hop
-	// before this one resolves the name, or the name could not be resolved.
+	// or the program before this one resolves the name, or the name could not be resolved.
 	Addresses []netip.Addr
 
 	Names []string // only in Action.Far: further names by which rules know the host
@@ -64,6 +68,9 @@ func (p Plan) Target() *PlannedHop {
 // any secret.
 func (p Plan) String() string {
 	var parts []string
+	if p.ProxyCommand {
+		parts = append(parts, "ProxyCommand")
+	}
 	if p.Proxy != nil {
 		parts = append(parts, "proxy "+p.Proxy.String())
 	}

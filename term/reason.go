@@ -106,6 +106,7 @@ const (
 	SettingCallerPaths     Setting = "folders of callers"
 	SettingAgentForwarding Setting = "agent forwarding"
 	SettingIdentityAgent   Setting = "identity agent"
+	SettingExecDirectives  Setting = "programs of ssh_config"
 )
 
 // A Field identifies the wrong part of a request.

@@ -7,4 +7,6 @@ import (
 	"ptyctl/internal/lab"
 )
 
-func TestMain(m *testing.M) { os.Exit(lab.Main(m, nil)) }
+func TestMain(m *testing.M) {
+	os.Exit(lab.Main(m, map[string]func() error{"proxy": proxyProgram}))
+}

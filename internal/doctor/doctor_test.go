@@ -188,3 +188,30 @@ func TestConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// The program of a ProxyCommand is looked for where its command line names one.
+func TestProxyCommandProgram(t *testing.T) {
+	for line, want := range map[string]struct{ status, text string }{
+		"go %h %p":                    {fine, "the program is /"},
+		"exec go %h":                  {fine, "the program is /"},
+		"no-such-program-1138 %h":     {noted, "no-such-program-1138: exec"},
+		"$HOME/bin/x %h":              {fine, "ProxyCommand $HOME/bin/x web1"},
+		"/no/such/folder/program 'x'": {noted, "/no/such/folder/program"},
+	} {
+		path := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(path, []byte("ProxyCommand "+line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := sshx.Options{ConfigPath: path, IdentityAgent: "none", AllowExecDirectives: true}
+		in, err := sshx.Inspect(t.Context(), term.Target{Protocol: "ssh", Host: "web1"}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := new(Report)
+		r.inspect(in, nil, "web1")
+		if f := r.Findings[len(r.Findings)-1]; f.Check != "proxy" || f.Status != want.status ||
+			!strings.Contains(f.Text, want.text) {
+			t.Errorf("ProxyCommand %s: %+v, want %s with %q", line, f, want.status, want.text)
+		}
+	}
+}

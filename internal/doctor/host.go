@@ -70,7 +70,7 @@ func (r *Report) steps(hops []term.Hop, end Finding) {
 		}
 		for j, s := range h.Steps {
 			f := Finding{Status: fine, Check: s.Name, Text: s.Detail, MS: &s.DurationMS}
-			if s.Name == "tcp" && f.Text == "" {
+			if (s.Name == "tcp" || s.Name == "proxy") && f.Text == "" {
 				f.Text = h.Address
 			}
 			last := i == len(hops)-1 && j == len(h.Steps)-1

@@ -123,4 +123,28 @@ func (r *Report) inspect(in *sshx.Inspection, err error, name string) {
 		return
 	}
 	r.ok("ssh_config", "the way is %s", strings.Join(in.Way, " -> "))
+	for i := range in.Hosts {
+		r.proxyCommand(&in.Hosts[i])
+	}
+}
+
+// proxyCommand checks that the program exists through which ssh_config reaches a host.
+func (r *Report) proxyCommand(h *sshx.InspectedHost) {
+	line := h.Config.ProxyCommand
+	if line == "" {
+		return
+	}
+	at := h.Config.Origin("ProxyCommand")
+	program, err := h.ProxyProgram()
+	switch {
+	case err != nil:
+		r.add(Finding{
+			Status: noted, Check: "proxy", Text: fmt.Sprintf("%s: ProxyCommand %s: %v", at, line, err),
+			Do: "install the program, or give its whole path in ssh_config",
+		})
+	case program == "":
+		r.ok("proxy", "%s: ProxyCommand %s", at, line)
+	default:
+		r.ok("proxy", "%s: ProxyCommand %s; the program is %s", at, line, program)
+	}
 }

@@ -108,7 +108,26 @@ func TestExplainRefusal(t *testing.T) {
 	}
 	e := New(in, refusal, cfg, false)
 	var out bytes.Buffer
-	if err := e.Print(&out); err != nil || !strings.Contains(out.String(), "\nrefused: "+refusal.Error()) {
+	if err := e.Print(&out); err != nil || !strings.Contains(out.String(), "\nrefused: "+refusal.Error()) ||
+		!strings.Contains(out.String(), "ssh.allow_exec_directives") {
 		t.Errorf("Print = %s, %v; want the refusal %v", &out, err, refusal)
+	}
+}
+
+// With the operator's permission the expanded command of a ProxyCommand is shown, with its place.
+func TestExplainProxyCommand(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte("Host web1\n Port 2222\n ProxyCommand nc %h %p\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := apptest.Config(t, "[ssh]", `config_path = "`+file+`"`, "allow_exec_directives = true")
+	in, refusal := sshx.Inspect(t.Context(), term.Target{Protocol: "ssh", Host: "web1"}, app.QuietSSHOptions(cfg))
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	var out bytes.Buffer
+	if err := New(in, nil, cfg, false).Print(&out); err != nil || !strings.Contains(out.String(), "nc web1 2222") ||
+		!strings.Contains(out.String(), file+":3") {
+		t.Errorf("Print = %s, %v; want the command nc web1 2222 and its place %s:3", &out, err, file)
 	}
 }

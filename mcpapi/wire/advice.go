@@ -42,6 +42,7 @@ var settingKeys = map[term.Setting]string{
 	term.SettingCallerPaths:     "ssh.caller_paths",
 	term.SettingAgentForwarding: "ssh.allow_agent_forwarding",
 	term.SettingIdentityAgent:   "ssh.identity_agent",
+	term.SettingExecDirectives:  "ssh.allow_exec_directives",
 }
 
 // settingAdvice tells the operator which setting to change when the engine's error names none.

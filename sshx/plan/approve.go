@@ -20,7 +20,7 @@ func (r *Route) Judge(ctx context.Context, approve term.Approve) error {
 	// A policy that refuses by name must prevent the lookup, which already tells
 	// a resolver about the target.
 	first := r.Hops[0]
-	if name := first.Dialed(); !reach.IsAddress(name) {
+	if name := first.Dialed(); name != "" && !reach.IsAddress(name) {
 		if _, err := approve(ctx, r.Plan(true)); err != nil {
 			return err
 		}
@@ -53,6 +53,7 @@ func (r *Route) Plan(unresolved bool) term.Plan {
 			Addresses: r.Hops[0].ProxyAddrs,
 		}
 	}
+	p.ProxyCommand = r.Hops[0].Command.Line != ""
 	for _, h := range r.Hops {
 		p.Hops = append(p.Hops, h.plan())
 		p.ForwardAgent = p.ForwardAgent || h.ForwardAgent != ""

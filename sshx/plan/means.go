@@ -10,8 +10,8 @@ import (
 )
 
 // Means returns where a name leads by the operator's own configuration: the host,
-// the port if the operator has set one, and the addresses, unless a jump host or
-// a proxy would look them up. If the configuration fails, the name means itself.
+// the port if the operator has set one, and the addresses, unless a jump host, a
+// proxy or a program would look them up. If the configuration fails, the name means itself.
 func Means(ctx context.Context, name string, o Settings) (host string, port int, addrs []netip.Addr) {
 	p, _, err := newPlanning(term.Target{Host: name}, o)
 	if err != nil {
@@ -24,8 +24,8 @@ func Means(ctx context.Context, name string, o Settings) (host string, port int,
 	if cfg.Origin("Port").Source != sshconfig.Default {
 		port = cfg.Port
 	}
-	// Through a jump host the name would be looked up there, with another result.
-	if len(cfg.ProxyJump) == 0 {
+	// Through a jump host or a program the name would be looked up there, with another result.
+	if len(cfg.ProxyJump) == 0 && cfg.ProxyCommand == "" {
 		addrs, _ = reach.Resolve(ctx, &reach.Endpoint{Host: cfg.HostName, Family: "tcp"})
 	}
 	return cfg.HostName, port, addrs

@@ -129,6 +129,16 @@ func newPlanning(t term.Target, o Settings) (*Planning, []sshconfig.Override, er
 
 // complete adds the proxy and the time limit. cfg is the target's configuration.
 func (p *Planning) complete(cfg *sshconfig.Config) (*Route, error) {
+	if first := p.Route.Hops[0]; p.t.SSH.ProxyURL != "" && first.Command.Line != "" {
+		return nil, &term.Error{
+			Kind: term.InvalidArgument,
+			Msg: fmt.Sprintf(
+				"%s is reached through the ProxyCommand of the operator's ssh_config (%s), which takes no proxy; leave it out",
+				first, first.Command.Where,
+			),
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldProxyURL}},
+		}
+	}
 	if p.t.SSH.ProxyURL != "" {
 		u, err := reach.ParseProxy(p.t.SSH.ProxyURL)
 		if err != nil {
@@ -231,32 +241,31 @@ func (p *Planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 		}
 	}
 	if len(cfg.Unsupported) > 0 {
-		why := make([]string, len(cfg.Unsupported))
-		for i, r := range cfg.Unsupported {
-			why[i] = r.Error()
-		}
-		return nil, &term.Error{
-			Kind: term.Unsupported,
-			Msg: fmt.Sprintf(
-				"the configuration for %s needs unsupported features: %s",
-				eo.Host,
-				strings.Join(why, "; "),
-			),
-		}
-	}
-	// A ProxyCommand of the form "ssh -W" has become jumps already; any other is
-	// a program.
-	if cfg.ProxyCommand != "" {
-		return nil, &term.Error{
-			Kind: term.Unsupported,
-			Msg: fmt.Sprintf(
-				"%s: ProxyCommand for %s is not supported except as an ssh -W; use ProxyJump",
-				cfg.Origin("ProxyCommand"),
-				eo.Host,
-			),
-		}
+		return nil, p.unsupported(eo.Host, cfg.Unsupported)
 	}
 	return cfg, nil
+}
+
+// unsupported is the refusal of a host whose configuration needs what is not done here, or what
+// the operator does not allow.
+func (p *Planning) unsupported(host string, refusals []sshconfig.Refusal) error {
+	why, allowable := make([]string, len(refusals)), true
+	for i, r := range refusals {
+		why[i] = r.Error()
+		allowable = allowable && r.Program
+	}
+	e := &term.Error{
+		Kind: term.Unsupported,
+		Msg:  fmt.Sprintf("the configuration for %s needs unsupported features: %s", host, strings.Join(why, "; ")),
+	}
+	if allowable {
+		e.Kind, e.Facts = term.PolicyDenied, term.Facts{term.Denial{Setting: term.SettingExecDirectives}}
+		e.Msg = fmt.Sprintf(
+			"the configuration for %s needs a program that the operator does not allow%s: %s",
+			host, p.o.named(term.SettingExecDirectives), strings.Join(why, "; "),
+		)
+	}
+	return e
 }
 
 // jumps plans the jump hosts of a configuration. As with ssh -J, only the first
@@ -274,7 +283,9 @@ func (p *Planning) jumps(ctx context.Context, over *sshconfig.Config, depth int)
 		)
 	}
 	for i, j := range list {
-		asked := sshconfig.Options{Host: j.Host, User: j.User, Port: j.Port, Overrides: j.Overrides}
+		asked := sshconfig.Options{
+			Host: j.Host, User: j.User, Port: j.Port, Overrides: j.Overrides, Behind: i > 0,
+		}
 		cfg, err := p.evaluate(ctx, asked)
 		if err != nil {
 			return err
@@ -316,6 +327,7 @@ func (p *Planning) endpoint(cfg *sshconfig.Config, name string) (*Hop, error) {
 		Host: cfg.HostName, Port: cfg.Port, Family: families[cfg.AddressFamily], Dial: p.o.Dial,
 		BindAddress: cfg.BindAddress, BindInterface: cfg.BindInterface,
 		Attempts: cfg.ConnectionAttempts, TCPKeepAlive: cfg.TCPKeepAlive,
+		Command: reach.Command{Line: cfg.ProxyCommand, Where: cfg.Origin("ProxyCommand").String()},
 	}}, nil
 }
 

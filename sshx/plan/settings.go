@@ -17,7 +17,7 @@ type Settings struct {
 	ConfigPath     string // replaces the user's and the system's ssh_config; empty: both
 	NoConfig       bool   // read no ssh_config at all
 
-	AllowExecDirectives  bool     // honour Match exec in the operator's own files
+	AllowExecDirectives  bool     // run Match exec and ProxyCommand of the operator's own files
 	AllowAgentForwarding bool     // honour ForwardAgent
 	CallerPaths          []string // folders allowed for a caller's paths; empty: all
 	IdentityAgent        string   // replaces SSH_AUTH_SOCK; "none": no agent

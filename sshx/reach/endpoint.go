@@ -20,6 +20,7 @@ type Endpoint struct {
 	BindAddress   string
 	BindInterface string
 	Proxy         *url.URL // SOCKS5 or HTTP; nil for none
+	Command       Command  // carries the connection, in place of TCP
 	Attempts      int
 	TCPKeepAlive  bool
 	Addrs         []netip.Addr // the approved addresses of host; nil: looked up when dialed
@@ -31,8 +32,9 @@ type Endpoint struct {
 
 // The names of the steps of reaching a server, in order.
 const (
-	StepDNS = "dns"
-	StepTCP = "tcp"
+	StepDNS   = "dns"
+	StepTCP   = "tcp"
+	StepProxy = "proxy" // in place of both: the start of a ProxyCommand
 )
 
 // A Progress records the steps of reaching a server.
@@ -41,9 +43,12 @@ type Progress interface {
 	Address(addr string) // the address at which the server was reached
 }
 
-// Reach connects to the server, through its proxy if it has one.
+// Reach connects to the server, through its program or its proxy if it has one.
 func (h *Endpoint) Reach(ctx context.Context, l Progress) (net.Conn, error) {
-	if h.Proxy != nil {
+	switch {
+	case h.Command.Line != "":
+		return startCommand(ctx, h, l)
+	case h.Proxy != nil:
 		return dialProxy(ctx, h, l)
 	}
 	return dialTCP(ctx, h, l)
@@ -52,9 +57,12 @@ func (h *Endpoint) Reach(ctx context.Context, l Progress) (net.Conn, error) {
 // Address returns host:port.
 func (h *Endpoint) Address() string { return net.JoinHostPort(h.Host, strconv.Itoa(h.Port)) }
 
-// Dialed returns the name that this machine resolves to reach the server.
+// Dialed returns the name that this machine resolves to reach the server; empty if a program does.
 func (h *Endpoint) Dialed() string {
-	if h.Proxy != nil {
+	switch {
+	case h.Command.Line != "":
+		return ""
+	case h.Proxy != nil:
 		return h.Proxy.Hostname()
 	}
 	return h.Host
@@ -68,11 +76,13 @@ func IsAddress(name string) bool {
 
 // LookUp resolves the server, or its proxy. The dialing step reports an error.
 func (h *Endpoint) LookUp(ctx context.Context) {
-	if h.Proxy == nil {
+	switch {
+	case h.Command.Line != "": // the program looks it up
+	case h.Proxy != nil:
+		h.ProxyAddrs, h.LookUpErr = Resolve(ctx, &Endpoint{Host: h.Proxy.Hostname(), Family: "tcp"})
+	default:
 		h.Addrs, h.LookUpErr = Resolve(ctx, h)
-		return
 	}
-	h.ProxyAddrs, h.LookUpErr = Resolve(ctx, &Endpoint{Host: h.Proxy.Hostname(), Family: "tcp"})
 }
 
 // Resolve returns the addresses of the server, limited to its address family.

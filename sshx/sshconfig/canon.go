@@ -43,6 +43,9 @@ func (e *evaluator) canonicalize() string {
 
 // direct reports whether this machine, and not a proxy, resolves the name.
 func (e *evaluator) direct() bool {
+	if e.opt.Behind {
+		return false
+	}
 	for _, name := range []string{"ProxyCommand", "ProxyJump"} {
 		if v := e.text(name); v != "" && !strings.EqualFold(v, "none") {
 			return false

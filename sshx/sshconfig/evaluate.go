@@ -206,11 +206,13 @@ func (e *evaluator) assign(k *Keyword, args []string, origin Origin) error {
 
 // decided reports whether k has its final value.
 func (e *evaluator) decided(k *Keyword) bool {
-	switch k.Name {
-	case "ProxyJump":
+	switch {
+	case e.opt.Behind && (k.Name == "ProxyJump" || k.Name == "ProxyCommand"):
+		return true // by the jump before it
+	case k.Name == "ProxyJump":
 		// The first of the two disables the other.
 		return e.set["ProxyJump"] != nil || e.set["ProxyCommand"] != nil
-	case "ProxyCommand":
+	case k.Name == "ProxyCommand":
 		j := e.text("ProxyJump")
 		return e.set["ProxyCommand"] != nil || j != "" && j != "none"
 	}

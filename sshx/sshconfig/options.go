@@ -38,6 +38,10 @@ type Options struct {
 	// then do not quote lines of the file that are not configuration.
 	AllowPath func(path string) error
 
+	// Behind means that the host is reached through another one, so that its own ProxyJump and
+	// ProxyCommand have no effect.
+	Behind bool
+
 	// AllowExec puts Match exec and ProxyCommand in the operator's files into effect. It never
 	// covers values from the caller.
 	AllowExec bool

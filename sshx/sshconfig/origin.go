@@ -96,6 +96,7 @@ type Refusal struct {
 	Origin  Origin
 	Keyword string // canonical spelling, as in ssh_config(5)
 	Reason  string // the problem and its solution
+	Program bool   // Options.AllowExec would allow it
 }
 
 // Error lets a Refusal be the error of the connection attempt.

@@ -407,3 +407,62 @@ func TestIgnoreUnknownOverride(t *testing.T) {
 	o.Overrides = []Override{{Keyword: "IgnoreUnknown", Value: "Frob*"}, {Keyword: "Frobnicate", Value: "yes"}}
 	evaluate(t, o)
 }
+
+// A word that a caller can choose must be one name for every shell and every option parser.
+func TestMisread(t *testing.T) {
+	for word, want := range map[string]struct{ unix, windows bool }{
+		"web1.example.com": {false, false},
+		"me@example.com":   {false, false},
+		"fe80::1%eth0":     {false, true}, // cmd.exe expands %NAME%
+		"bücher.example":   {false, true}, // the code page can make a quote of a letter
+		"x\u02bay":         {false, true}, // to a quote, in code page 1252
+		"-oProxyCommand":   {true, true},
+		"a b":              {true, true},
+		"$IFS":             {true, true},
+		"`id`":             {true, true},
+		"a*":               {true, true},
+		"~root":            {true, true},
+		"a^b":              {true, true},
+		"a\u2028b":         {true, true},
+	} {
+		if got := misread(word, "linux"); got != want.unix {
+			t.Errorf("misread(%q, linux) = %v, want %v", word, got, want.unix)
+		}
+		if got := misread(word, "windows"); got != want.windows {
+			t.Errorf("misread(%q, windows) = %v, want %v", word, got, want.windows)
+		}
+	}
+}
+
+// The operator's User is used as it is written, but not where a token puts a caller's word into it.
+func TestProxyCommandUser(t *testing.T) {
+	for _, tt := range []struct{ config, host, want string }{
+		{"User 'a b'\nProxyCommand x %r\n", "web", "x a b"},
+		{"User %n\nProxyCommand x %r\n", "web", "x web"},
+		{"User %n\nProxyCommand x %r\n", "web*", ""},
+		{"User me-%n\nProxyCommand x %r\n", "~x", ""},
+	} {
+		o := options(t)
+		o.Host, o.AllowExec = tt.host, true
+		o.UserFile = write(t, t.TempDir(), "user", tt.config)
+		if cfg := evaluate(t, o); cfg.ProxyCommand != tt.want || (refused(cfg, "ProxyCommand") == nil) != (tt.want != "") {
+			t.Errorf("%q for %q: ProxyCommand %q, refusals %v; want %q", tt.config, tt.host, cfg.ProxyCommand, cfg.Unsupported,
+				tt.want)
+		}
+	}
+}
+
+// A jump host behind another one is reached through that one, whatever its own lines say.
+func TestBehind(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		for _, line := range []string{"ProxyCommand nc %h %p", "ProxyJump other", "ProxyCommand ssh -W %h:%p other"} {
+			o := options(t)
+			o.Behind, o.AllowExec = true, allowed
+			o.UserFile = write(t, t.TempDir(), "user", line+"\n")
+			if cfg := evaluate(t, o); cfg.ProxyCommand != "" || len(cfg.ProxyJump) > 0 || len(cfg.Unsupported) > 0 {
+				t.Errorf("%q: ProxyCommand %q, ProxyJump %v, refusals %v; want none", line, cfg.ProxyCommand, cfg.ProxyJump,
+					cfg.Unsupported)
+			}
+		}
+	}
+}

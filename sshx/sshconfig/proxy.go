@@ -26,6 +26,7 @@ func (f *finisher) proxy() {
 	}
 	if reason := f.execRefused(origin); reason != "" {
 		f.refuse("ProxyCommand", origin, reason+"; use ProxyJump, or ProxyCommand ssh -W %h:%p")
+		f.refusals[len(f.refusals)-1].Program = !origin.Caller()
 		return
 	}
 	if f.text("ProxyUseFdpass") == "yes" {

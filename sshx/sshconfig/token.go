@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // tokens maps the letter of a %-token to its value (ssh_config(5), TOKENS).
@@ -111,23 +113,36 @@ func expand(s string, t tokens, env func(string) (string, error)) (string, error
 }
 
 // expandCommand is expand for a command line of the operator's. A shell reads the result, so
-// a host, or a user chosen by the caller, must not contain a character that a shell
-// interprets.
+// a host, or a user that the operator has not written out, must not contain a character that
+// a shell interprets, and must not pass for an option.
 func (e *evaluator) expandCommand(command string, t tokens) (string, error) {
 	for _, letter := range []byte("hjknr") {
-		if letter == 'r' && !e.origin("User").Caller() {
+		if letter == 'r' && !e.origin("User").Caller() && t['r'] == e.user() {
 			continue
 		}
-		if strings.Contains(command, "%"+string(rune(letter))) && strings.ContainsFunc(t[letter], special) {
-			return "", fmt.Errorf("%%%c is %q here, which a shell would interpret: use a plain name", letter, t[letter])
+		if strings.Contains(command, "%"+string(rune(letter))) && misread(t[letter], runtime.GOOS) {
+			return "", fmt.Errorf(
+				"%%%c is %q here, which a shell or the program could read as more than a name: use a plain name",
+				letter, t[letter],
+			)
 		}
 	}
 	return expand(command, t, nil)
 }
 
-// special reports whether a shell might read r as other than a part of a word.
-func special(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-@:+%/,", r)
+// misread reports whether a shell, or the program, might read word as other than one name. On Windows
+// a program gets its arguments in the system's code page, where a letter can become a quote,
+// and the interpreter of a batch file expands %NAME%.
+func misread(word, goos string) bool {
+	return strings.HasPrefix(word, "-") || strings.ContainsFunc(word, func(r rune) bool {
+		switch {
+		case goos == "windows" && (r == '%' || r >= utf8.RuneSelf):
+			return true
+		case unicode.IsLetter(r), unicode.IsDigit(r):
+			return false
+		}
+		return !strings.ContainsRune("._-@:+%/,", r)
+	})
 }
 
 // callerEnv has the variables that a caller's values may expand: locations, never secrets.
