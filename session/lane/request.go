@@ -91,6 +91,7 @@ func (c *Command) line() (string, error) {
 	if marked {
 		m := marker.New(r.MarkerPrefix, r.MarkerSuffix)
 		c.scan = marker.NewScanner(m)
+		c.scan.Runs(line)
 		line = m.Line(c.sh, line)
 	}
 	if limit := marker.LineLimit(c.sh); len(line) > limit {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,7 +25,6 @@ const maxStatus = 11
 // prefix and suffix, by "PTYCTL_RC_nonce=status:END_nonce" for terminals that strip control characters. There only the
 // nonce counts, so text that the command prints itself, the echo, and the markers of earlier calls are never mistaken
 // for it.
-// calls are never mistaken.
 type Marker struct {
 	nonce          string
 	prefix, suffix string
@@ -107,10 +107,14 @@ type Scanner struct {
 	outer   []Marker // of the commands that wait for a shell within which this one runs
 	left    int      // 1 + the index in outer of the one that came; 0: none
 	ends    LineEnds
+	trace   trace
 }
 
 // NewScanner makes the scanner for one exec's marker.
 func NewScanner(m Marker) *Scanner { return &Scanner{m: m} }
+
+// maxBefore is how much is kept of what comes before the start marker: a trace of it, and a part of the marker.
+const maxBefore = 512
 
 // Started reports whether the start marker has come: the shell runs the line.
 func (sc *Scanner) Started() bool { return sc.started }
@@ -144,11 +148,19 @@ func (sc *Scanner) Feed(out, p []byte) []byte {
 		sc.rest = p
 		return out
 	}
+	if len(sc.trace.head) > 0 && sc.early == 0 {
+		var more bool
+		if p, more = sc.trace.dropHead(p); more {
+			sc.rest = p
+			return out
+		}
+	}
 	from, status, v, left := sc.findFirst(p)
 	passed := min(sc.early, from)
 	sc.early -= passed
 	body, held := sc.m.dropTitles(p[passed:from])
 	open := p[from-held : from]
+	body, traced := sc.trace.drop(body, append(slices.Clone(sc.outer), sc.m)...)
 	if v == endFound {
 		out = sc.ends.Convert(out, body)
 		if !sc.m.shown(open) {
@@ -157,8 +169,12 @@ func (sc *Scanner) Feed(out, p []byte) []byte {
 		sc.done, sc.left, sc.status, sc.rest = left == 0, left, status, nil
 		return sc.ends.Flush(out)
 	}
-	out = sc.ends.Convert(out, body)
-	sc.rest = append(sc.rest[:0], p[from-held:]...)
+	out = sc.ends.Convert(out, body[:len(body)-traced])
+	if traced == 0 {
+		sc.rest = append(sc.rest[:0], p[from-held:]...)
+	} else {
+		sc.rest = slices.Concat(body[len(body)-traced:], p[from-held:])
+	}
 	return out
 }
 
@@ -188,8 +204,9 @@ func (sc *Scanner) findStart(p []byte) []byte {
 		start := "S=" + sc.m.nonce
 		i := bytes.Index(p, []byte(start))
 		if i < 0 {
-			return bytes.Clone(p[max(0, len(p)-len(start)+1):])
+			return bytes.Clone(p[max(0, len(p)-maxBefore):])
 		}
+		sc.trace.learn(p[max(0, i-maxBefore):i], sc.m)
 		sc.begun, p = true, p[i+len(start):]
 	}
 	i := bytes.IndexByte(p, '\n')

@@ -161,7 +161,7 @@ func TestMarkerScannerBounded(t *testing.T) {
 		sc := Scanner{m: testMarker()}
 		for range 1000 {
 			sc.Feed(nil, []byte(in))
-			if len(sc.rest) > 200 {
+			if len(sc.rest) > 600 {
 				t.Errorf("%s: %d bytes kept", name, len(sc.rest))
 				break
 			}
