@@ -109,6 +109,9 @@ func Waits(line string, pagers []*regexp.Regexp) *term.Waiting {
 			return &term.Waiting{Kind: p.kind, Text: line}
 		}
 	}
+	if len(line) <= maxQuestion && foreignPassword.MatchString(line) {
+		return &term.Waiting{Kind: Password, Text: line}
+	}
 	if len(line) <= maxQuestion && formOf(line).yesNo(line) {
 		return &term.Waiting{Kind: YesNo, Text: line}
 	}
