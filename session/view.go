@@ -63,14 +63,15 @@ func (s *Session) LastLine() string { return s.lane.LastLine() }
 // Waiting returns the question that the terminal seems to ask, judged by its unfinished last line, or that line
 // itself if it is no prompt and has stood still for Options.QuietLine; nil: neither.
 func (s *Session) Waiting() *term.Waiting {
-	if s.screen.modes().AltScreen {
-		return &term.Waiting{Kind: prompt.Editor, Text: s.lane.LastLine()}
+	line, marks := s.lane.LastLine(), s.screen.marks()
+	v := prompt.View{
+		Line: line, AltScreen: s.screen.modes().AltScreen, Pagers: s.Expect().Pagers, Shell: s.prompts.ShellAt(line, ""),
+		Prompts: marks.Prompts, AtPrompt: marks.AtPrompt,
 	}
-	line := s.lane.LastLine()
-	if w := prompt.Waits(line, s.Expect().Pagers); w != nil {
-		return w
+	if v.AltScreen || prompt.Doubtful(line) { // to look at the programs is dear
+		v.Front = laneTerminal{s}.Front()
 	}
-	if w := prompt.Asks(line); w != nil {
+	if w := s.prompts.Waiting(v); w != nil {
 		return w
 	}
 	return s.stalledLine(line)

@@ -215,7 +215,10 @@ func (w *write) halt() (written, pending int) {
 // setTyped remembers the last line before p is typed: the terminal is about to change.
 func (out *writer) setTyped(p []byte) {
 	s := out.s
-	s.prompts.Touch(prompt.Input{Line: s.lane.LastLine(), End: s.End(), Prompts: s.screen.marks().Prompts, Text: p})
+	s.prompts.Touch(prompt.Input{
+		Line: s.lane.LastLine(), End: s.End(), AltScreen: s.screen.modes().AltScreen,
+		Prompts: s.screen.marks().Prompts, Text: p,
+	})
 }
 
 // countTyped counts bytes that went out for by.

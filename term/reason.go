@@ -36,6 +36,8 @@ const (
 	ReasonOtherPrompt   Reason = "the last line is not the prompt that was expected"
 	ReasonUnsurePrompt  Reason = "the last line may not be a shell's prompt"
 	ReasonDevicePrompt  Reason = "the last line looks like a device's prompt"
+	ReasonHalfTyped     Reason = "typed text stands in the last line"
+	ReasonContinuation  Reason = "the last line may ask for the rest of a command"
 	ReasonCustomMarker  Reason = "the shell cannot print a custom marker"
 	ReasonNoChannelLane Reason = "the session has no channel lane"
 )

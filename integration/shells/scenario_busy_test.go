@@ -76,7 +76,7 @@ func TestScenarioBusy(t *testing.T) {
 			{"cat", "cat", `cat\r\n`, prompt.Unknown, "\x04", `(?s)\$ `},
 			{"read", "read -p 'Your name: ' name; echo \"[$name]\"", `Your name: $`, prompt.Unknown, "x\r", `\n\[x\]`},
 			{"a half-typed line", "", `\$ $`, prompt.Unknown, "\x03", `\$ `},
-			{"an open quote", "echo 'a", `> $`, prompt.REPL, "\x03", `\$ `},
+			{"an open quote", "echo 'a", `> $`, prompt.Continuation, "\x03", `\$ `},
 		} {
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()

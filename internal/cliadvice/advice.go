@@ -27,6 +27,8 @@ var byReason = map[term.Reason]string{
 	term.ReasonFullScreen:    openInstead,
 	term.ReasonOtherPrompt:   "correct --profile, or " + openInstead,
 	term.ReasonUnsurePrompt:  openInstead,
+	term.ReasonHalfTyped:     openInstead,
+	term.ReasonContinuation:  openInstead,
 	term.ReasonDevicePrompt:  "name the device family with --profile (ptyctl profiles lists them), or " + openInstead,
 	term.ReasonNoChannelLane: "leave --lane out, or give --lane terminal",
 	term.ReasonTypeInstead:   "give --lane terminal, or " + openInstead,

@@ -153,6 +153,7 @@ func (c *Command) send(ctx context.Context) (int, error) {
 	}
 	c.touches = c.l.history.Touches()
 	c.enter()
+	c.l.history.Sent()
 	c.l.mu.Lock()
 	c.sent = true
 	c.l.mu.Unlock()

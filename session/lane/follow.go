@@ -266,7 +266,8 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 		return nil, 0
 	default:
 		v := c.view()
-		v.Line, v.Starts = line, prompt.StartedBy(c.r.Command)
+		v.Line = line
+		_, v.Starts = prompt.Starts(c.r.Command)
 		if c.l.t.Quiet() >= quietForm { // to look at the programs is dear
 			v.Front = c.l.t.Front()
 		}
@@ -283,7 +284,8 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 	}
 	if w.Kind == prompt.Command {
 		c.nested = true
-		c.l.history.Nest(prompt.StartedBy(c.r.Command), line)
+		class, _ := prompt.Starts(c.r.Command)
+		c.l.history.Nest(class, line)
 	}
 	return w, 0
 }

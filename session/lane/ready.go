@@ -103,7 +103,8 @@ func (c *Command) ready(ctx context.Context) error {
 		case o == nil:
 		case o.Passing && l.t.Quiet() < quietStop:
 			look = quietStop - l.t.Quiet()
-		case o.Passing, o.Reason == term.ReasonFullScreen, o.Reason == term.ReasonDevicePrompt:
+		case o.Passing, o.Reason == term.ReasonFullScreen, o.Reason == term.ReasonDevicePrompt,
+			o.Reason == term.ReasonContinuation:
 			v := c.view()
 			v.Front = l.t.Front()
 			o = l.history.Judge(v)
@@ -179,6 +180,14 @@ func (c *Command) busy(o *prompt.Obstacle) error {
 		advice = fmt.Sprintf(
 			"if the last line is a shell's prompt, set Expect.Prompt (such as %q), or %s", occupied.Pattern, advice,
 		)
+	case term.ReasonContinuation:
+		occupied.Pattern = prompt.Pattern(o.Waiting.Text)
+		advice = fmt.Sprintf(
+			"press ctrl_c to give an unfinished command up; if the last line is a shell's prompt, set Expect.Prompt "+
+				"(such as %q), or %s", occupied.Pattern, advice,
+		)
+	case term.ReasonHalfTyped:
+		advice = "enter it, or clear it with ctrl_u or ctrl_c; or " + advice
 	case term.ReasonFullScreen:
 		advice = "leave the program by its own key; if it is gone, type reset; or " + advice
 	}

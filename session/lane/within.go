@@ -38,8 +38,9 @@ func (c *Command) enter() {
 // startsShell reports whether the command, which waits at a shell's prompt, seems to have started that shell. If not,
 // the shell has given up the line, and with it the marker.
 func (c *Command) startsShell() bool {
+	_, starts := prompt.Starts(c.r.Command)
 	return c.scan != nil && c.scan.Started() &&
-		(prompt.StartedBy(c.r.Command) != "" || !c.atPrompt(c.l.LastLine()) || c.nested)
+		(starts || !c.atPrompt(c.l.LastLine()) || c.nested)
 }
 
 // becomeOuter notes that the command has left the terminal to what may be a shell that it has started.

@@ -25,25 +25,26 @@ type History struct {
 	touches   int         // how often a caller has typed
 	touchedAt int64       // the end of the output when a caller has last typed; -1: never
 	entered   int64       // the end of the output when a line was last entered; -1: never
-	half      bool        // what was typed last is not entered: the last line may hold it
+	typing    typing      // what callers have typed
 	marks     int         // the prompts that the shell had marked when a line was last entered
-	learned   string      // a line that is known to have been a prompt
+	learned   []string    // lines that are known to have been prompts, the last one last
 	ready     bool        // a marker showed that the shell is ready, and nothing was typed since
 }
+
+// maxLearned is how many prompts are remembered: those of shells within shells.
+const maxLearned = 8
 
 // NewHistory makes the history of a terminal that just opened.
 func NewHistory() *History { return &History{touchedAt: -1, entered: -1} }
 
 // An Input is something that is typed, and the terminal as it was then.
 type Input struct {
-	Line    string // the last one
-	End     int64  // of the output
-	Prompts int    // that the shell has marked so far; see View
-	Text    []byte // what is typed; nil: a key without bytes
+	Line      string // the last one
+	End       int64  // of the output
+	AltScreen bool   // a program has switched to the alternate screen
+	Prompts   int    // that the shell has marked so far; see View
+	Text      []byte // what is typed; nil: a key without bytes
 }
-
-// enders are the bytes after which a line editor's line is empty: line ends, and the keys that discard the line.
-const enders = "\r\n\x03\x04\x15\x1c"
 
 // Touch remembers that a caller types.
 func (h *History) Touch(in Input) {
@@ -53,14 +54,22 @@ func (h *History) Touch(in Input) {
 	if bytes.ContainsAny(in.Text, "\r\n") {
 		h.entered, h.marks = in.End, in.Prompts
 	}
-	if n := len(in.Text); n > 0 {
-		h.half = strings.IndexByte(enders, in.Text[n-1]) < 0
+	if !in.AltScreen {
+		fresh := !h.typed && endsLikePrompt(in.Line)
+		h.typing.add(string(in.Text), in.Line, fresh || h.isFirst(in.Line) || h.isKnown(in.Line))
 	}
 	if !h.typed || IsLogin(h.first) { // what answers a login is no command yet
 		h.first = in.Line
 	}
 	h.typed, h.ready = true, false
 	h.touches++
+}
+
+// Sent remembers that what was typed last is the whole line of a command.
+func (h *History) Sent() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.typing = typing{}
 }
 
 // Pressed remembers that a key was pressed on a command's behalf.
@@ -93,9 +102,11 @@ func (h *History) Learn(line string) {
 
 // learn requires h.mu.
 func (h *History) learn(line string) {
-	if strings.TrimSpace(line) != "" && len(line) <= maxPrompt {
-		h.learned = line
+	if strings.TrimSpace(line) == "" || len(line) > maxPrompt {
+		return
 	}
+	h.learned = append(slices.DeleteFunc(h.learned, func(l string) bool { return l == line }), line)
+	h.learned = h.learned[max(0, len(h.learned)-maxLearned):]
 }
 
 // IsLearned reports whether a line has the form of the prompt that was learned.
@@ -107,10 +118,12 @@ func (h *History) IsLearned(line string) bool {
 
 // isLearned requires h.mu. A line that may also ask for the rest of a command is known only until something is typed.
 func (h *History) isLearned(line string) bool {
-	if isContinuation(line) && !h.ready {
-		return false
-	}
-	return h.learned != "" && (line == h.learned || SameStem(line, h.learned))
+	return (!isContinuation(line) || h.ready) && h.isKnown(line)
+}
+
+// isKnown reports whether a line has the form of a prompt that was learned. Requires h.mu.
+func (h *History) isKnown(line string) bool {
+	return slices.ContainsFunc(h.learned, func(l string) bool { return line == l || SameStem(line, l) })
 }
 
 // Marked remembers that a marker came from a shell of that class, and that before was its prompt. The shell is then
@@ -123,7 +136,9 @@ func (h *History) Marked(class shell.Class, before string, touches int) {
 	if before == h.first {
 		h.began = class
 	}
-	h.ready = h.touches == touches
+	if h.ready = h.touches == touches; h.ready {
+		h.typing = typing{}
+	}
 }
 
 // Nest remembers that a shell shows the prompt line within the login shell. The class is empty if it is not known; then
@@ -144,24 +159,6 @@ func (h *History) Nest(class shell.Class, line string) {
 var posixPrompt = regexp.MustCompile(
 	`^(?:[\w.-]+@[\w.-]+:[~/][^$#%>]*[$#]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#]|-?(?:ba|da|k|mk|a)?sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]) ?$`,
 )
-
-// runsCommand is an option of a shell that is to run a command, and not to read any: -c, -lc.
-var runsCommand = regexp.MustCompile(`^-[a-z]*c$`)
-
-// StartedBy returns the class of the shell that a command line names, as "bash", "sudo -i zsh" and
-// "docker exec -it web sh" do; empty: none, or one that runs a command.
-func StartedBy(command string) shell.Class {
-	words := strings.Fields(command)
-	if slices.ContainsFunc(words, func(w string) bool { return runsCommand.MatchString(w) }) {
-		return ""
-	}
-	for _, w := range slices.Backward(words) {
-		if sh := shell.Named(w[strings.LastIndexByte(w, '/')+1:]); sh.Class != shell.Unknown {
-			return sh.Class
-		}
-	}
-	return ""
-}
 
 // LeavesShell reports whether a command line ends the shell that reads it, and does nothing else.
 func LeavesShell(command string) bool {
@@ -189,7 +186,10 @@ func (h *History) Ready(line string) (prompt string, ok bool) {
 	if endsLikePrompt(line) {
 		h.learn(line)
 	}
-	return h.learned, true
+	if n := len(h.learned); n > 0 {
+		prompt = h.learned[n-1]
+	}
+	return prompt, true
 }
 
 // Reacting reports whether a caller has typed and nothing has come since: the last line may be about to go, for example
@@ -236,7 +236,14 @@ func (h *History) ShellAt(line string, asked shell.Class) shell.Shell {
 	return h.login
 }
 
-// isFirst reports whether a line has the form of the prompt that the terminal began with. Requires h.mu.
+// isFirst reports whether a line has the form of the prompt that the terminal began with. One that does not end as
+// prompts do must be the very same. Requires h.mu.
 func (h *History) isFirst(line string) bool {
-	return endsLikePrompt(h.first) && Waits(h.first, nil) == nil && (line == h.first || SameStem(line, h.first))
+	switch {
+	case strings.TrimSpace(h.first) == "" || Waits(h.first, nil) != nil:
+		return false
+	case endsLikePrompt(h.first):
+		return line == h.first || SameStem(line, h.first)
+	}
+	return line == h.first && Asks(line) == nil && !ellipsis.MatchString(strings.TrimRight(line, " "))
 }

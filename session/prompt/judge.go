@@ -20,10 +20,10 @@ type View struct {
 	Shell     shell.Shell // what reads the line
 	Marked    bool        // the line carries a marker
 
-	Prompts  int         // that the shell has marked so far; see vt.Marks
-	AtPrompt bool        // its last mark was of a prompt
-	Starts   shell.Class // the shell that the running command names; empty: none
-	Front    term.Front  // the programs in front of a terminal of this machine
+	Prompts  int        // that the shell has marked so far; see vt.Marks
+	AtPrompt bool       // its last mark was of a prompt
+	Starts   bool       // the running command starts a shell
+	Front    term.Front // the programs in front of a terminal of this machine
 }
 
 // An Obstacle is a state of the terminal in which no command must be typed.
@@ -57,11 +57,7 @@ func (h *History) judge(v View) *Obstacle {
 	unknown := &term.Waiting{Kind: Unknown, Text: line}
 	switch {
 	case v.AltScreen && !h.proven(v):
-		return &Obstacle{
-			Waiting: &term.Waiting{Kind: Editor, Text: line},
-			What:    "a full-screen program has the terminal, or has left its screen on",
-			Reason:  term.ReasonFullScreen,
-		}
+		return h.fullScreen(v)
 	case h.entered >= 0 && v.End <= h.entered: // the line entered may start something that takes the terminal
 		return &Obstacle{
 			Waiting: unknown,
@@ -70,6 +66,20 @@ func (h *History) judge(v View) *Obstacle {
 		}
 	case v.Prompt != nil && v.Prompt.MatchString(line):
 		return nil
+	case h.halfTyped(line):
+		return &Obstacle{
+			Waiting: unknown,
+			What:    fmt.Sprintf("text that was typed and not entered is in the last line %q", line),
+			Reason:  term.ReasonHalfTyped,
+			Passing: true, // it may be about to be entered, or its echo to be replaced
+		}
+	case v.Marked && h.continues(v):
+		return &Obstacle{
+			Waiting: &term.Waiting{Kind: Continuation, Text: line},
+			What:    fmt.Sprintf("the shell asks at %q for the rest of a command", line),
+			Reason:  term.ReasonContinuation,
+			Passing: strings.TrimSpace(line) == "",
+		}
 	case v.Marked && readByOther(v):
 		return &Obstacle{
 			Waiting: unknown,
@@ -81,14 +91,20 @@ func (h *History) judge(v View) *Obstacle {
 		return nil
 	case v.Shell.Name != "" && h.isFirst(line): // its class was found out, not said: it is known to be a shell's
 		return nil
-	case h.proven(v):
+	case h.proven(v), h.certain(v):
 		return nil
 	case !h.typed && v.Shell.Name != "" && v.Marked && bareContinuation(line): // a fresh shell has nothing to continue
 		return nil
 	}
 	if w := Waits(line, v.Pagers); w != nil {
 		o := &Obstacle{Waiting: w, What: fmt.Sprintf("the terminal waits for something (%s: %q)", w.Kind, w.Text)}
-		if w.Kind == REPL {
+		switch {
+		case v.Marked && bareContinuation(line):
+			o.What = fmt.Sprintf(
+				"the last line %q may ask for the rest of a command, and is the prompt of other programs", line,
+			)
+			o.Reason = term.ReasonContinuation
+		case w.Kind == REPL:
 			o.Reason = term.ReasonUnsurePrompt
 		}
 		return o
@@ -120,8 +136,8 @@ func (h *History) judge(v View) *Obstacle {
 // judgeShell judges a line to which a marker would be typed. Requires h.mu.
 func (h *History) judgeShell(v View, unknown *term.Waiting) *Obstacle {
 	line := v.Line
-	touched := h.typed && !IsLogin(h.first) // beyond the answers to a login: the line may be any program's
-	atLogin := !h.typed && v.Shell.Name != ""
+	touched := h.typed && !IsLogin(h.first)   // beyond the answers to a login: the line may be any program's
+	atLogin := !h.typed && v.Shell.Name != "" // a shell's, which is known, before anything was typed
 	sign := signed(line)
 	nested := isNested(line) || sign
 	switch {
@@ -146,7 +162,7 @@ func (h *History) judgeShell(v View, unknown *term.Waiting) *Obstacle {
 		}
 		return &Obstacle{
 			Waiting: unknown, What: fmt.Sprintf("the last line %q is no prompt", line), Reason: term.ReasonNoPrompt,
-			Passing: true,
+			Passing: true, Until: h.beganWith(v),
 		}
 	case sign && line != h.first && (touched || !shellPrompt.MatchString(line)):
 		return &Obstacle{
@@ -185,7 +201,7 @@ func (h *History) AtShell(v View) bool {
 	case h.proven(v):
 		return true
 	}
-	looks := isNested(v.Line) || signed(v.Line) || v.Starts != "" && shellPrompt.MatchString(v.Line)
+	looks := isNested(v.Line) || signed(v.Line) || v.Starts && shellPrompt.MatchString(v.Line)
 	return looks && !percentage.MatchString(v.Line)
 }
 
@@ -209,7 +225,7 @@ func Designed(line string) bool { return !isNested(line) && signed(line) }
 // not. Requires h.mu.
 func (h *History) proven(v View) bool {
 	switch w := Waits(v.Line, v.Pagers); {
-	case h.half, strings.TrimSpace(v.Line) == "", !v.Marked:
+	case h.typing.stands(v.Line), strings.TrimSpace(v.Line) == "", !v.Marked:
 		return false
 	case w != nil && !isContinuation(v.Line), Asks(v.Line) != nil:
 		return false

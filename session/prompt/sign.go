@@ -111,6 +111,11 @@ var continuation = regexp.MustCompile(
 // isContinuation reports whether a line may ask for the rest of a command.
 func isContinuation(line string) bool { return continuation.MatchString(line) }
 
+// named reports whether a line asks for the rest of a command in words, as those of zsh do.
+func named(line string) bool {
+	return isContinuation(line) && !bareContinuation(line) && line[0] != '>' && strings.HasSuffix(line, " ")
+}
+
 // bareContinuation is isContinuation for the form that is also some people's prompt.
 func bareContinuation(line string) bool { return strings.TrimRight(line, " ") == ">" }
 

@@ -18,6 +18,8 @@ const (
 	REPL     = "repl"
 	Command  = "prompt" // of a shell or device
 	Unknown  = "unknown"
+
+	Continuation = "continuation" // a shell asks for the rest of a command
 )
 
 // A waitPattern recognises one kind of question by the unfinished last line, as a person sees it.
@@ -111,6 +113,9 @@ func Waits(line string, pagers []*regexp.Regexp) *term.Waiting {
 	}
 	if len(line) <= maxQuestion && foreignPassword.MatchString(line) {
 		return &term.Waiting{Kind: Password, Text: line}
+	}
+	if named(line) {
+		return &term.Waiting{Kind: Continuation, Text: line}
 	}
 	if len(line) <= maxQuestion && formOf(line).yesNo(line) {
 		return &term.Waiting{Kind: YesNo, Text: line}
