@@ -2,6 +2,8 @@ package ptyx
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -74,7 +76,10 @@ func readsTerminal(pid int, tty uint64) term.Support {
 		return term.No
 	}
 	threads, err := os.ReadDir(procFile(pid, "task"))
-	if err != nil || len(threads) == 0 {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it has ended meanwhile
+		return term.No
+	case err != nil || len(threads) == 0:
 		return term.Maybe
 	}
 	answer := term.No
@@ -101,7 +106,10 @@ var elsewhere = map[int]bool{
 // threadReads is readsTerminal for one thread, by its present system call (proc_pid_syscall(5)).
 func threadReads(pid int, thread string, tty uint64) term.Support {
 	text, err := os.ReadFile(procFile(pid, "task", thread, "syscall"))
-	if err != nil { // another user's
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH): // it has ended meanwhile
+		return term.No
+	case err != nil: // another user's
 		return term.Maybe
 	}
 	f := bytes.Fields(text)

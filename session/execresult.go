@@ -114,6 +114,9 @@ func (e *execs) result(x *run, to term.Principal, r ContinueRequest) (ExecResult
 		if !res.Exit.Known {
 			res.ExitReason = stopReason(res.Canceled)
 		}
+		if ended && x.typed != nil {
+			res.WaitingFor = x.typed.Standing()
+		}
 	case !ended && s.life.ctx.Err() == nil:
 		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
 		res.WaitingFor = x.waitsFor()

@@ -74,6 +74,8 @@ type follower struct {
 	turned  int64     // how far the stream had been read then
 	cut     pageCut
 
+	standing *term.Waiting // see Standing
+
 	outcome Outcome
 	lost    int64 // bytes that came too fast to be looked at
 }
@@ -143,6 +145,7 @@ func (c *Command) Type(ctx, x context.Context, id string, w io.Writer) (bytes in
 
 // send types the line.
 func (c *Command) send(ctx context.Context) (int, error) {
+	c.enter() // the line may end the shell around it before Type returns
 	typed, err := c.l.t.Type(ctx, c.text+"\r", c.r.Epoch)
 	if err != nil {
 		return 0, err
@@ -152,7 +155,6 @@ func (c *Command) send(ctx context.Context) (int, error) {
 		c.echo, c.holding = marker.NewEcho(c.text), true
 	}
 	c.touches = c.l.history.Touches()
-	c.enter()
 	c.l.history.Sent()
 	c.l.mu.Lock()
 	c.sent = true

@@ -21,6 +21,22 @@ type waiting struct {
 	plain
 	exit term.Exit
 	lost error
+	late time.Duration // how long a Write takes to return once its bytes are out
+
+	front func() term.Front // nil: nothing is known of what is in front
+}
+
+func (w *waiting) Probe() term.Front {
+	if w.front == nil {
+		return term.Front{}
+	}
+	return w.front()
+}
+
+func (w *waiting) Write(p []byte) (int, error) {
+	n, err := w.plain.Write(p)
+	time.Sleep(w.late)
+	return n, err
 }
 
 func (w *waiting) Wait() (term.Exit, error) { return w.exit, w.lost }

@@ -54,7 +54,7 @@ func (c *Command) Follow() (term.Exit, error) {
 	anew := func() { // the last line is another one, or may be
 		c.moves()
 		stand.Reset(c.r.QuietLine + quietStop)
-		c.stall.look = 0
+		c.stall.look, c.stall.doubts = 0, 0
 	}
 	for {
 		changed := c.l.out.Changed()

@@ -2,6 +2,8 @@ package lane
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"ptyctl/session/prompt"
@@ -12,11 +14,16 @@ import (
 const interruptGrace = 1 * time.Second
 
 // stop ends a command at its timeout as a person would: ctrl_c, then ctrl_backslash. Once others have typed, or the
-// lock has changed hands, the program in the terminal may be theirs, and no key is pressed. Nor is one for a shell that
-// the command has started, and that waits at its prompt.
+// lock has changed hands, the program in the terminal may be theirs, and no key is pressed. Nor is one at the deadline for
+// a shell that the command has started, and that waits at its prompt or at what may be one.
 func (c *Command) stop() term.Exit {
 	c.outcome = Prompted
-	if w, _ := c.question(); w != nil && w.Kind == prompt.Command {
+	w, _ := c.question()
+	if w == nil || w.Kind != prompt.Command {
+		w = c.standsInShell(w)
+	}
+	if w != nil {
+		c.standing = w
 		c.becomeOuter()
 		return term.Exit{Killed: "unknown"}
 	}
@@ -31,6 +38,30 @@ func (c *Command) stop() term.Exit {
 	}
 	return term.Exit{Killed: "unknown"}
 }
+
+// standsInShell returns the last line at the deadline of a command that starts a shell, if that may be the shell's prompt,
+// of whatever form; nil: it asks something else, or is at work.
+func (c *Command) standsInShell(asked *term.Waiting) *term.Waiting {
+	line := c.l.LastLine()
+	v := c.view()
+	v.Line, v.Front = line, c.l.t.Front()
+	_, starts := prompt.Starts(c.r.Command)
+	switch {
+	case !starts || c.scan == nil || !c.scan.Started() || !errors.Is(context.Cause(c.x), context.DeadlineExceeded):
+		return nil
+	case strings.TrimSpace(line) == "" || c.l.t.Modes().AltScreen || c.l.t.Quiet() < quietForm:
+		return nil
+	case v.Front.Reads == term.No || prompt.Occupied(v):
+		return nil
+	case asked != nil && asked.Kind != prompt.Unknown && asked.Kind != prompt.REPL:
+		return nil
+	}
+	return &term.Waiting{Kind: prompt.Unknown, Text: line}
+}
+
+// Standing returns the line at which the command was left at its deadline without a key; nil: it was not. Requires that
+// Follow has returned.
+func (c *Command) Standing() *term.Waiting { return c.standing }
 
 // press presses a key for the command and calls done when the key is out. It presses none if others have typed since
 // the command's line went out. It reports whether it presses the key.

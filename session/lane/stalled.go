@@ -22,6 +22,11 @@ const (
 
 	// growPause is the least time between two parts of one line that the far side has sent one by one.
 	growPause = 200 * time.Millisecond
+
+	// maxDoubts is how many looks at the programs in front, one after the other, may show nothing certain before the
+	// line counts as stalled, and doubtPause the time between two of them.
+	maxDoubts  = 4
+	doubtPause = 200 * time.Millisecond
 )
 
 // A stall watches the unfinished last line of a command. The goroutine that follows the command owns it.
@@ -31,6 +36,7 @@ type stall struct {
 	grew    bool          // the program has gone on with a line that had been there for a while
 	told    bool          // a stalled line has ended a call
 	look    time.Duration // until the next look at a program that does not read its terminal
+	doubts  int           // how many looks in a row have shown nothing certain
 }
 
 // grow takes note of output.
@@ -65,9 +71,15 @@ func (c *Command) checkStall() (rest time.Duration) {
 		return 0
 	case c.l.t.Quiet() < need:
 		return need - c.l.t.Quiet()
-	case c.l.t.Front().Reads == term.No: // nothing says when it begins to read
-		c.stall.look = max(need, 2*c.stall.look)
+	}
+	switch c.l.t.Front().Reads {
+	case term.No: // nothing says when it begins to read
+		c.stall.look, c.stall.doubts = max(need, 2*c.stall.look), 0
 		return c.stall.look
+	case term.Maybe: // a program that works may be between two calls of the system
+		if c.stall.doubts++; c.stall.doubts < maxDoubts {
+			return doubtPause
+		}
 	}
 	w := &term.Waiting{Kind: prompt.Unknown, Text: line}
 	c.show()

@@ -46,27 +46,52 @@ func TestStalled(t *testing.T) {
 
 // A call that ends by itself has the line, too.
 func TestStalledAtTheEndOfAWait(t *testing.T) {
-	inShell(t, userPrompt, session.Options{QuietLine: 2 * time.Second}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-		r := posix("pieces 25s step |step |step ")
-		r.Timeout, r.Wait = 5*time.Minute, time.Minute
-		got := run(t, s, r)
-		if got.WaitingFor == nil || got.WaitingFor.Text != "step " || !about(got.Duration, 2*time.Second) {
-			t.Fatalf("after %v waiting for %+v, want the line after two seconds", got.Duration, got.WaitingFor)
-		}
-		if w := s.Waiting(); w == nil || w.Kind != prompt.Unknown {
-			t.Errorf("the session waits for %+v, want the line", w)
-		}
-		for _, wait := range []time.Duration{10 * time.Second, 12 * time.Second} {
-			got, _ = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: wait})
-		}
-		if got.WaitingFor == nil || got.WaitingFor.Text != "step " {
-			t.Errorf("after 24 s waiting for %+v, want the line", got.WaitingFor)
-		}
-		got, _ = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: 10 * time.Second})
-		if got.WaitingFor != nil { // the line grew: 30 s
-			t.Errorf("after 34 s waiting for %+v, want nothing", got.WaitingFor)
-		}
-	})
+	inShell(t, userPrompt, session.Options{QuietLine: 2 * time.Second},
+		func(t *testing.T, s *session.Session, sh *fakeShell) {
+			r := posix("pieces 25s step |step |step ")
+			r.Timeout, r.Wait = 5*time.Minute, time.Minute
+			got := run(t, s, r)
+			if got.WaitingFor == nil || got.WaitingFor.Text != "step " || !about(got.Duration, 2*time.Second) {
+				t.Fatalf("after %v waiting for %+v, want the line after two seconds", got.Duration, got.WaitingFor)
+			}
+			if w := s.Waiting(); w == nil || w.Kind != prompt.Unknown {
+				t.Errorf("the session waits for %+v, want the line", w)
+			}
+			for _, wait := range []time.Duration{10 * time.Second, 12 * time.Second} {
+				got, _ = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: wait})
+			}
+			if got.WaitingFor == nil || got.WaitingFor.Text != "step " {
+				t.Errorf("after 24 s waiting for %+v, want the line", got.WaitingFor)
+			}
+			got, _ = s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: 10 * time.Second})
+			if got.WaitingFor != nil { // the line grew: 30 s
+				t.Errorf("after 34 s waiting for %+v, want nothing", got.WaitingFor)
+			}
+		})
+}
+
+// A program that works, and is between two calls of the system when it is looked at, is looked at again.
+func TestStalledInDoubt(t *testing.T) {
+	for _, tt := range []struct {
+		doubt time.Duration // how long nothing certain shows
+		told  bool
+	}{{5300 * time.Millisecond, false}, {time.Minute, true}} {
+		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			start := time.Now()
+			sh.terminal.front = func() term.Front {
+				if time.Since(start) < tt.doubt {
+					return term.Front{Program: "make", Reads: term.Maybe}
+				}
+				return term.Front{Program: "make", Reads: term.No}
+			}
+			r := posix("pieces 20s step |step ")
+			r.Timeout = time.Minute
+			if got := run(t, s, r); (got.WaitingFor != nil) != tt.told {
+				t.Errorf("in doubt for %v: %s after %v, waiting for %+v; want the line: %v",
+					tt.doubt, got.Done, got.Duration, got.WaitingFor, tt.told)
+			}
+		})
+	}
 }
 
 // A line that grew, or was redrawn, must be quiet for longer.

@@ -59,6 +59,22 @@ func TestShellWithinEnds(t *testing.T) {
 	}
 }
 
+// The shell may end, and the marker come, before the call that typed the line learns that the line is out.
+func TestShellWithinEndsAtOnce(t *testing.T) {
+	for _, noMarker := range []bool{false, true} {
+		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			id := nested(t, s, "bash-5.2# ")
+			sh.terminal.late = time.Second
+			r := posix("leave 5")
+			r.NoMarker = noMarker
+			if got := run(t, s, r); string(got.Stdout.Bytes()) != "exit\n" || got.Done != session.DonePrompt {
+				t.Errorf("leave (no marker: %v): %q, %+v, want exit, and the prompt", noMarker, got.Stdout.Bytes(), got)
+			}
+			wantReturned(t, s, id, "bash-5.2# ", 5)
+		})
+	}
+}
+
 // A caller may leave that shell by hand.
 func TestShellWithinEndedByHand(t *testing.T) {
 	for _, between := range []bool{false, true} {

@@ -1,5 +1,3 @@
-//go:build long
-
 package shells
 
 import (
@@ -14,7 +12,8 @@ import (
 // then ends the first one, and is in no output.
 func TestShellsNestedEnds(t *testing.T) {
 	l := lab.StartShells(t)
-	for _, c := range []struct{ login, command string }{{"bash", "bash --norc"}, {"bash", "zsh -f"}, {"dash", "bash --norc"}} {
+	for _, c := range []struct{ login, command string }{{"bash", "bash --norc"}, {"bash", "zsh -f"},
+		{"dash", "bash --norc"}} {
 		t.Run(c.login+" then "+c.command, func(t *testing.T) {
 			t.Parallel()
 			s := l.Open(t, c.login)
@@ -38,7 +37,8 @@ func TestShellsNestedEnds(t *testing.T) {
 			}
 			lab.WantTerminalExec(t, s, "echo out", "out\n", 0)
 			r, err := s.ContinueExec(t.Context(), first.ID, session.ContinueRequest{Wait: lab.Patience})
-			if err != nil || r.Done != session.DoneMarker || r.Exit.Code != 5 || strings.Contains(string(r.Stdout.Bytes()), "RC") {
+			if err != nil || r.Done != session.DoneMarker || r.Exit.Code != 5 ||
+				strings.Contains(string(r.Stdout.Bytes()), "RC") {
 				t.Errorf("the end of %q = %+v, %q, %v, want exit code 5", c.command, r, r.Stdout.Bytes(), err)
 			}
 		})
