@@ -137,6 +137,7 @@ func (s *Session) finish(st State, end End) {
 	l.set(st)
 	l.mu.Unlock()
 
+	defer close(l.told)
 	s.lock.Table.Drop(s.id)
 	s.timeouts.stop()
 	close(l.over)

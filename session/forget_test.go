@@ -176,6 +176,46 @@ func TestForget(t *testing.T) {
 	})
 }
 
+// A slowObserver takes its time with the end of a session.
+type slowObserver struct{}
+
+func (slowObserver) Observe(e term.Event) {
+	if e.Verb == term.VerbState && State(e.State).Ended() {
+		time.Sleep(time.Second)
+	}
+}
+
+// The observers know of a session's end before they hear that it is gone.
+func TestGoneComesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := new(collector)
+		near, far := bufpipe.New(0)
+		defer far.Close()
+		m := NewManager(Config{
+			Observers: []term.Observer{slowObserver{}, told},
+			Dialers: map[string]term.Dialer{
+				"telnet": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+					return &rigged{ReadWriteCloser: near}, nil
+				},
+			},
+		})
+		r, err := m.Open(t.Context(), OpenRequest{Target: term.Target{Protocol: "telnet", Host: "h"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go r.Session.Close(t.Context(), CloseOptions{})
+		for !r.Session.State().Ended() {
+			time.Sleep(time.Millisecond)
+		}
+		m.Forget(r.Session)
+		time.Sleep(time.Minute)
+		events := told.all()
+		if last := events[len(events)-1]; last.Verb != term.VerbGone {
+			t.Errorf("the last event = %s %s, want %s", last.Verb, last.State, term.VerbGone)
+		}
+	})
+}
+
 // A session that has ended is kept, and its transport is not: an SSH connection with its buffers is much larger than
 // the session.
 func TestTransportIsLetGo(t *testing.T) {

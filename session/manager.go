@@ -296,6 +296,7 @@ func (m *Manager) forget(s *Session) {
 	if known {
 		s.buf.Free()
 		s.execs.forgetAll()
+		<-s.life.told // its end comes before it is gone
 		s.auth.Observe(term.Event{Verb: term.VerbGone})
 	}
 }

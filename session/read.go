@@ -89,11 +89,10 @@ type Echo = match.Echo
 // Data does not end inside a rune that may still be completed: its first bytes are left for the next read until the
 // rest has come, the stream has ended, or a second has passed. Only a MaxBytes smaller than a rune cuts it.
 func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
-	s.count.readers.Add(1)
-	defer s.count.readers.Add(-1)
 	began := time.Now()
 	in := source{
-		b: s.buf, newest: &s.count.lastRx, waiting: s.o.managed.limits.reads, cols: s.screen.cols(),
+		b: s.buf, newest: &s.count.lastRx, waiting: s.o.managed.limits.reads, readers: &s.count.readers,
+		cols:     s.screen.cols(),
 		isPrompt: func(line string) bool { return s.prompts.IsLearned(line) || prompt.Looks(line) },
 	}
 	c := in.read(ctx, r)
@@ -123,8 +122,27 @@ type source struct {
 	b        *buffer.Buffer
 	newest   *atomic.Int64          // when the newest byte arrived, in Unix nanoseconds
 	waiting  *semaphore             // of the reads that wait
+	readers  *atomic.Int64          // counts those of them that read here; nil: they are not counted
 	cols     int                    // the terminal's width; 0: it is none
 	isPrompt func(line string) bool // whether a line looks like a shell's prompt
+}
+
+// enter takes a place among the reads that wait, and counts the read from then on: who sees that a read waits sees a
+// place that is taken. It reports false if there is no place.
+func (in source) enter() bool {
+	entered := in.waiting.enter()
+	if entered && in.readers != nil {
+		in.readers.Add(1)
+	}
+	return entered
+}
+
+// leave gives the place back.
+func (in source) leave() {
+	in.waiting.leave()
+	if in.readers != nil {
+		in.readers.Add(-1)
+	}
 }
 
 // read is Read on any source.
@@ -248,7 +266,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 	entered := false
 	defer func() {
 		if entered {
-			w.waiting.leave()
+			w.leave()
 		}
 	}()
 	for {
@@ -268,7 +286,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 			return ReasonEOF, st.End, st.End
 		}
 		if !entered && waits { // one that does not wait needs no place
-			if entered = w.waiting.enter(); !entered {
+			if entered = w.enter(); !entered {
 				return ReasonLimit, st.End, st.End
 			}
 		}

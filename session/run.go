@@ -265,8 +265,10 @@ func (c *commands) find(op, id string) (*run, error) {
 	}
 	c.mu.Unlock()
 	if x == nil {
-		return nil, sessionError(op, c.session, term.NotFound,
-			"this session has no exec "+id+"; its output was returned in full, or is no longer kept")
+		return nil, &term.Error{
+			Op: op, Session: c.session, Kind: term.NotFound, Reason: term.ReasonNoExec,
+			Msg: "this session has no exec " + id + "; its output was returned in full, or is no longer kept",
+		}
 	}
 	return x, nil
 }

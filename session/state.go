@@ -54,6 +54,7 @@ type life struct {
 	ctx     context.Context         // ends with the session; its cause is the reason
 	cancel  context.CancelCauseFunc //
 	over    chan struct{}           // closed by finish
+	told    chan struct{}           // closed when the observers know of the end
 
 	mu    sync.Mutex // guards the following; locked before the Manager's
 	state State
@@ -67,7 +68,8 @@ type life struct {
 // newLife starts the life of a session in the state Connecting. Its context does not descend from the call that opens
 // the session, because the session must outlive that call.
 func newLife(session string) *life {
-	l := &life{session: session, over: make(chan struct{}), state: Connecting, changed: make(chan struct{})}
+	l := &life{session: session, state: Connecting}
+	l.over, l.told, l.changed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l
 }

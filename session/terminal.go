@@ -73,7 +73,10 @@ func (e *execs) typedResult(x *run, res *ExecResult) {
 			res.Done = DonePrompt
 		}
 		res.ExitReason = "marker_not_seen"
-		if !x.typed.Class().TakesMarker() {
+		switch class := x.typed.Class(); {
+		case class == shell.Device: // which has none to report
+			res.ExitReason = "no_status"
+		case !class.TakesMarker():
 			res.ExitReason = "unsupported_shell"
 		}
 	default:

@@ -11,6 +11,7 @@ type Reason string
 // Reasons of a session's errors.
 const (
 	ReasonNoSession       Reason = "no such session"
+	ReasonNoExec          Reason = "no such command"
 	ReasonLoginAsks       Reason = "the login asks a question"
 	ReasonLoginsWait      Reason = "earlier logins wait for answers"
 	ReasonOpening         Reason = "the session is still opening"

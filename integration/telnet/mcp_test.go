@@ -181,7 +181,7 @@ func TestTelnetRouterOverMCP(t *testing.T) {
 	r = run("show running-config", `,"expect":{"auto_page":{"max_pages":50}}`)
 	if !strings.Contains(r.Stdout, "neighbor 192.0.2.1 description a peer\n") || strings.Contains(r.Stdout, "--More--") ||
 		r.ExitCode != nil ||
-		r.ExitCodeReason != "unsupported_shell" ||
+		r.ExitCodeReason != "no_status" ||
 		r.DoneReason != "prompt_seen" {
 		t.Errorf("exec of show running-config = %s, want the description, no pager, and no exit code", r.Text)
 	}

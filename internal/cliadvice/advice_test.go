@@ -20,6 +20,7 @@ var unreachable = []term.Reason{
 	term.ReasonNoFiles,         // no command moves files
 	term.ReasonTransferSlow,    //
 	term.ReasonNotReplaced,     //
+	term.ReasonNoExec,          // a command names no exec of its own
 	term.ReasonNoTask,          // attach names its task
 	term.ReasonTaskOmitted,     //
 	term.ReasonRunning,         // the session of exec has one command

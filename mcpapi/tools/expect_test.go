@@ -69,10 +69,10 @@ func TestProfile(t *testing.T) {
 
 	// Nothing was typed yet, and still it is typed in the terminal: it is a device.
 	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"shw"}`)
-	if r.ExecLane != "terminal" || r.DoneReason != "prompt_seen" || *r.ExitCodeReason != "unsupported_shell" ||
+	if r.ExecLane != "terminal" || r.DoneReason != "prompt_seen" || *r.ExitCodeReason != "no_status" ||
 		len(r.ErrorHints) != 1 ||
 		r.ErrorHints[0] != "% Invalid input detected at '^' marker." {
-		t.Errorf("exec of shw on a device: %s; want prompt_seen, unsupported_shell, one error hint", r.Text)
+		t.Errorf("exec of shw on a device: %s; want prompt_seen, no_status, one error hint", r.Text)
 	}
 	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"show log"}`)
 	if r.DoneReason != "running" || !strings.Contains(string(r.Members["waiting_for"]), `"kind":"pager"`) ||

@@ -99,6 +99,7 @@ var arguments = map[term.Field]string{
 var advice = map[term.Reason]string{
 	term.ReasonNoSession:       "ptyctl_session list shows the sessions there are",
 	term.ReasonLoginAsks:       "send it with ptyctl_session_io write (ctrl_c cancels)",
+	term.ReasonNoExec:          "ptyctl_session status shows those there are (running_exec_ids, unfetched_exec_ids)",
 	term.ReasonLoginsWait:      "answer with ptyctl_session_io write (ctrl_c cancels), or close them",
 	term.ReasonOpening:         "ask again with ptyctl_session status",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",

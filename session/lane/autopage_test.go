@@ -102,7 +102,7 @@ func TestAutoPage(t *testing.T) {
 		o := session.Options{Expect: paged("", "enter", 100).Expect}
 		inShell(t, "r1#", o, func(t *testing.T, s *session.Session, sh *fakeShell) {
 			got := run(t, s, session.ExecRequest{Command: "pages frr 3"})
-			if got.Pages != 2 || sh.pressed != "\r\r" || got.ExitReason != "unsupported_shell" {
+			if got.Pages != 2 || sh.pressed != "\r\r" || got.ExitReason != "no_status" {
 				t.Errorf("pressed %q: %+v", sh.pressed, got)
 			}
 			if got = run(t, s, session.ExecRequest{Command: "pages frr 3",
@@ -350,8 +350,8 @@ func TestExpectedClass(t *testing.T) {
 		session.Options{Expect: session.Expect{Class: session.ClassDevice}},
 		func(t *testing.T, s *session.Session, sh *fakeShell) {
 			if got := run(t, s, session.ExecRequest{Command: "show version"}); got.Lane != session.LaneTerminal ||
-				got.ExitReason != "unsupported_shell" {
-				t.Errorf("show version = %+v, want the terminal lane and unsupported_shell", got)
+				got.ExitReason != "no_status" {
+				t.Errorf("show version = %+v, want the terminal lane and no_status", got)
 			}
 		},
 	)

@@ -200,7 +200,7 @@ func TestTerminalDevice(t *testing.T) {
 	}
 	check := func(t *testing.T, got session.ExecResult, done session.DoneReason, out string) {
 		t.Helper()
-		if got.Done != done || got.Exit.Known || got.ExitReason != "unsupported_shell" || got.Prompt == nil ||
+		if got.Done != done || got.Exit.Known || got.ExitReason != "no_status" || got.Prompt == nil ||
 			*got.Prompt != (done == session.DonePrompt) ||
 			string(got.Stdout.Bytes()) != out {
 			t.Errorf("%q, %+v, want %s and %q", got.Stdout.Bytes(), got, done, out)
