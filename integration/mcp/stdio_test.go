@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -208,8 +210,8 @@ func TestLinesThatAreNoRequests(t *testing.T) {
 		{"blanks", "  \t", -32700, "empty line"},
 		{"not UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}", -32700, "UTF-8"},
 		{"NUL", "\x00", -32700, "not valid JSON"},
-		{"batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, -32600, "batches"},
-		{"empty batch", `[]`, -32600, "batches"},
+		{"batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, -32600, "2025-03-26"},
+		{"empty batch", `[]`, -32600, "2025-03-26"},
 		{"number", `42`, -32600, "object"},
 		{"other version", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, -32600, "2.0"},
 		{"no method", `{"jsonrpc":"2.0","id":1}`, -32600, "method"},
@@ -254,5 +256,32 @@ func TestLineTooLong(t *testing.T) {
 	t.Logf("a line of %d MiB cost %d KiB", size>>20, grown)
 	if grown > 160<<10 {
 		t.Errorf("a line of %d MiB made the program grow by %d KiB", size>>20, grown)
+	}
+}
+
+// A client of the revision that has batches gets the answers to one as one line.
+func TestBatch(t *testing.T) {
+	p := lab.NewHome(t).Start(t)
+	send := func(line string) {
+		if _, err := io.WriteString(p.Stdin, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := bufio.NewScanner(p.Answers())
+	lines.Buffer(nil, 1<<20)
+	send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},` +
+		`"clientInfo":{"name":"batching","version":"1"}}}`)
+	if !lines.Scan() || !strings.Contains(lines.Text(), `"2025-03-26"`) {
+		t.Fatalf("initialize = %s, want revision 2025-03-26", lab.Tail(lines.Text(), 500))
+	}
+	send(`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":2,"method":"ping"},` +
+		`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"ptyctl_session","arguments":{"action":"list"}}}]`)
+	var answers []struct {
+		ID     any
+		Result json.RawMessage
+	}
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &answers) != nil || len(answers) != 2 || answers[0].Result == nil ||
+		answers[1].Result == nil {
+		t.Errorf("answer to a batch = %s, want an array of two results", lab.Tail(lines.Text(), 500))
 	}
 }

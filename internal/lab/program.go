@@ -89,6 +89,9 @@ func (h *Home) Command(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// Answers is ptyctl's output, for a test that reads the lines itself.
+func (p *Program) Answers() io.Reader { return p.stdout }
+
 // Hide names a secret that the program was given: it is looked for when the program has ended, and by leaktest.
 func (p *Program) Hide(secrets ...string) {
 	for _, s := range secrets {
@@ -166,7 +169,7 @@ func (p *Program) CheckEnd() {
 	}
 }
 
-// CheckJSONRPC checks that each line is one JSON-RPC 2.0 message.
+// CheckJSONRPC checks that each line is one JSON-RPC 2.0 message, or a batch of them.
 func CheckJSONRPC(tb testing.TB, stdout string) {
 	tb.Helper()
 	lines := bufio.NewReader(strings.NewReader(stdout))
@@ -175,8 +178,15 @@ func CheckJSONRPC(tb testing.TB, stdout string) {
 		if err == io.EOF && len(line) == 0 {
 			return
 		}
-		var m struct{ JSONRPC string }
-		if bad := json.Unmarshal(line, &m); bad != nil || m.JSONRPC != "2.0" || err != nil || bytes.ContainsRune(line, '\r') {
+		type message struct{ JSONRPC string }
+		messages := make([]message, 1)
+		var into any = &messages[0]
+		if bytes.HasPrefix(line, []byte("[")) {
+			into = &messages
+		}
+		bad := json.Unmarshal(line, into)
+		if bad != nil || len(messages) == 0 || err != nil || bytes.ContainsRune(line, '\r') ||
+			slices.ContainsFunc(messages, func(m message) bool { return m.JSONRPC != "2.0" }) {
 			tb.Errorf("stdout has the line %q, which is not JSON-RPC (%v)", line, bad)
 		}
 	}

@@ -100,8 +100,12 @@ const maxShown = 6000
 // plain makes a server's text safe to show in a form, so that it cannot imitate another part of the form.
 func plain(text string) string { return term.Foreign(text, maxShown) }
 
-// modeSince is the first protocol revision with modes of elicitation; clients of earlier ones know only forms.
-const modeSince = "2025-11-25"
+// Protocol revisions: since is the first one with elicitation, modeSince the first one with modes of it. Clients of
+// those between know only forms.
+const (
+	since     = "2025-06-18"
+	modeSince = "2025-11-25"
+)
 
 // formMode is the mode of a form, where modes are known.
 func formMode(ctx context.Context) string {
@@ -119,7 +123,9 @@ func elicitation(ctx context.Context) (asForm, asURL bool) {
 			can = info.ClientCapabilities.Elicitation
 		}
 	} else if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
-		can = s.GetClientCapabilities().Elicitation
+		if revision := mcpgo.Revision(ctx); revision == "" || revision >= since {
+			can = s.GetClientCapabilities().Elicitation
+		}
 	}
 	if can == nil {
 		return false, false

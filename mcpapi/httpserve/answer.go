@@ -218,6 +218,13 @@ func (w *answer) finish() {
 	}
 }
 
+// held returns the part of a response that is held back so far.
+func (w *answer) held() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.body.Bytes()
+}
+
 // refuse answers with a JSON-RPC error, unless the response has begun. It closes the
 // connection, because the rest of the request is not read.
 func (w *answer) refuse(r *refusal) {

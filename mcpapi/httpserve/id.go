@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
+	"net/http"
+	"time"
 
 	"ptyctl/mcpapi/jsonrpc"
 )
@@ -12,9 +14,12 @@ import (
 // maxExactID is the longest number that mcp-go, which reads ids into a float64, writes as it was sent, in bytes.
 const maxExactID = 15
 
-// firstBytes is how much is read of a message whose announced length is over the limit: enough to find the id of most
-// clients' requests, and too little to be of use to a hostile one.
-const firstBytes = 4 << 10
+// How much is read of a message over the limit to find its id, which may come last. Of one that is announced to be
+// longer than beyond allows only the start is read, which has the id of most clients' requests.
+const (
+	firstBytes = 4 << 10
+	beyond     = 32 << 20 // more than the limit
+)
 
 // A standIn is the id that mcp-go sees in place of one that it cannot keep, and the id itself. Both are JSON.
 type standIn struct{ given, id []byte }
@@ -45,11 +50,18 @@ func (s *standIn) restore(p []byte) []byte {
 	return bytes.ReplaceAll(p, s.given, s.id)
 }
 
-// idOfLong returns the id of a message over the limit, of which the first part was read, or nil. It reads a little of
-// the rest.
-func idOfLong(first []byte, rest io.Reader) json.RawMessage {
+// idOfLong returns the id of a message over the limit, of which the first part was read, or nil. It keeps nothing of
+// what it reads.
+func (h *Handler) idOfLong(w *answer, first []byte, r *http.Request) json.RawMessage {
+	most, wait := int64(beyond), bodyTimeout
+	if r.ContentLength > h.o.MaxBody+beyond {
+		most, wait = firstBytes, lingerTimeout
+	} else if first == nil {
+		most += h.o.MaxBody
+	}
+	_ = w.control.SetReadDeadline(time.Now().Add(wait))
 	var f jsonrpc.IDFinder
-	_, _ = f.Write(first)                                // it never fails
-	_, _ = io.Copy(&f, io.LimitReader(rest, firstBytes)) // what cannot be read holds no id
+	_, _ = f.Write(first)                            // it never fails
+	_, _ = io.Copy(&f, io.LimitReader(r.Body, most)) // what cannot be read holds no id
 	return f.ID()
 }

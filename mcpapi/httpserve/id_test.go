@@ -52,18 +52,36 @@ func TestRefusalHasTheID(t *testing.T) {
 	s := newSite(t, httpserve.Options{MaxBody: 10_000})
 	a := s.initialize("", latest)
 	long := strings.Repeat("x", 20_000)
+	tail := func(id string) string {
+		return `{"jsonrpc":"2.0","method":"x","params":{"x":"` + long + `"},"id":` + id + `}`
+	}
 	for name, c := range map[string]struct {
 		body   string
 		status int
 		id     any
 	}{
-		"too large, id first":  {`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"x":"` + long + `"}}`, 413, "a"},
-		"too large, id last":   {`{"jsonrpc":"2.0","method":"x","params":{"x":"` + long + `"},"id":"a"}`, 413, nil},
-		"params of wrong type": {`{"jsonrpc":"2.0","id":"a","method":"x","params":7}`, 400, "a"},
+		"too large, id first":       {`{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"x":"` + long + `"}}`, 413, "a"},
+		"too large, id last":        {tail(`"a"`), 413, "a"},
+		"too large, number last":    {tail("77"), 413, 77.0},
+		"too large, id of no one":   {tail("[77]"), 413, nil},
+		"too large, a notification": {strings.Replace(tail("1"), `,"id":1`, "", 1), 413, nil},
+		"params of wrong type":      {`{"jsonrpc":"2.0","id":"a","method":"x","params":7}`, 400, "a"},
 	} {
-		r := a.post(c.body)
-		if r.status != c.status || r.Error == nil || r.ID != c.id {
-			t.Errorf("%s: %d %s, want %d with the id %v", name, r.status, r.text, c.status, c.id)
+		for _, chunked := range []bool{false, true} {
+			req := s.request(t.Context(), message{session: a.session, revision: latest, body: c.body})
+			if chunked {
+				req.ContentLength = -1
+			}
+			r := s.do(req)
+			if r.status != c.status || r.Error == nil || r.ID != c.id {
+				t.Errorf("%s, chunked %t: %d %s, want %d with the id %v", name, chunked, r.status, r.text, c.status, c.id)
+			}
+			if c.status == 413 && (r.Error == nil || !strings.Contains(r.Error.Message, "at most 10000 bytes")) {
+				t.Errorf("%s: %s, want the limit in it", name, r.text)
+			}
 		}
+	}
+	if r := a.ask("tools/list", ""); r.status != 200 {
+		t.Errorf("call after the refusals = %d %s, want success", r.status, r.text)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -39,6 +40,28 @@ type mcpSession struct {
 	end   context.CancelCauseFunc
 	heard atomic.Pointer[partner] // nil: mcp-go's HTTP handler has not had a call of it
 	calls inFlight
+
+	revision atomic.Pointer[string] // of the protocol, from the answer to initialize; nil: not answered yet
+}
+
+// settle notes the protocol revision of a session from the answer to its initialize.
+func (s *mcpSessions) settle(id, token string, answer []byte) {
+	var settled struct {
+		Result struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		} `json:"result"`
+	}
+	if m := s.get(id, token); m != nil && json.Unmarshal(answer, &settled) == nil {
+		m.revision.Store(&settled.Result.ProtocolVersion)
+	}
+}
+
+// protocol returns the protocol revision of the session; "" if it is not settled.
+func (m *mcpSession) protocol() string {
+	if revision := m.revision.Load(); revision != nil {
+		return *revision
+	}
+	return ""
 }
 
 // newMCPSessions returns an empty set for so many tokens.

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
@@ -49,6 +50,9 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		var err *refusal
 		if sent, err = h.read(w, r); err != nil {
 			return err
+		}
+		if sent.batch != nil {
+			return h.batch(w, r, k, sent.batch)
 		}
 		modern := isModern(r, sent.version)
 		call = sent.method == string(mcp.MethodToolsCall)
@@ -125,6 +129,9 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		}
 		h.mcp.ServeHTTP(w, r.WithContext(ctx))
 	}
+	if sent.method == string(mcp.MethodInitialize) {
+		h.sessions.settle(w.Header().Get(server.HeaderKeySessionID), k.Name, w.held())
+	}
 	switch cause := context.Cause(ctx); {
 	case w.answered():
 	case errors.Is(cause, errCancelled):
@@ -142,6 +149,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 // envelope holds the parts of a message that the checks need.
 type envelope struct {
 	body    []byte          // the whole message
+	batch   json.RawMessage // the array that it is, instead of the following; nil: it is none
 	id      json.RawMessage // nil: none
 	key     string          // identifies id among the requests in flight
 	method  string
@@ -166,8 +174,7 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 		strconv.FormatInt(h.o.MaxBody, 10)+" bytes are allowed (limits.max_message_bytes); send less in one message")
 	if r.ContentLength > h.o.MaxBody {
 		if r.Header.Get("Expect") == "" { // the client sends without being asked
-			_ = w.control.SetReadDeadline(time.Now().Add(lingerTimeout))
-			w.id = idOfLong(nil, r.Body)
+			w.id = h.idOfLong(w, nil, r)
 		}
 		return e, tooLarge
 	}
@@ -176,12 +183,12 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	// The client may announce more than it sends, so at most 64 KiB are allocated in advance.
 	buf := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), 64<<10)+bytes.MinRead))
-	_, err := buf.ReadFrom(http.MaxBytesReader(w.rw, r.Body, h.o.MaxBody))
+	_, err := buf.ReadFrom(io.LimitReader(r.Body, h.o.MaxBody+1))
 	body := buf.Bytes()
 	_ = w.control.SetReadDeadline(time.Time{})
 	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
-		w.id = idOfLong(body, http.NoBody)
+	case err == nil && int64(len(body)) > h.o.MaxBody:
+		w.id = h.idOfLong(w, body, r)
 		return e, tooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return e, refuse(http.StatusRequestTimeout,
@@ -195,19 +202,24 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	if bad != nil {
 		return e, bad
 	}
+	if e.batch != nil {
+		return e, nil
+	}
 	body, w.standIn = e.replaceID()
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return e, nil
 }
 
+// invalid refuses what is JSON and no message.
+func invalid(why string) *refusal {
+	bad := refuse(http.StatusBadRequest, why)
+	bad.code = mcp.INVALID_REQUEST
+	return bad
+}
+
 // open parses the message into e. Its errors are JSON-RPC errors with the codes of the
-// specification. Batches are refused because MCP 2025-06-18 removed them.
+// specification.
 func (e *envelope) open() *refusal {
-	invalid := func(why string) *refusal {
-		bad := refuse(http.StatusBadRequest, why)
-		bad.code = mcp.INVALID_REQUEST
-		return bad
-	}
 	const shape = "the message is not a JSON-RPC object; its method must be a string, its params an object"
 	switch text := bytes.TrimLeft(e.body, jsonrpc.Space); {
 	case !utf8.Valid(e.body):
@@ -219,7 +231,8 @@ func (e *envelope) open() *refusal {
 		bad.code = mcp.PARSE_ERROR
 		return bad
 	case text[0] == '[':
-		return invalid("batches are not supported; send each request by itself")
+		e.batch = text
+		return nil
 	case text[0] != '{':
 		return invalid(shape)
 	}

@@ -53,7 +53,7 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 		"not JSON": {m: message{token: writeToken, header: http.Header{"Content-Type": {"text/plain"}}},
 			status: 415, advice: "application/json"},
 		"too large": {m: message{token: writeToken}, status: 413, advice: "at most 8388608 bytes"},
-		"too large, unsaid": {m: message{token: writeToken}, chunked: true, most: 8<<20 + drained, status: 413,
+		"too large, unsaid": {m: message{token: writeToken}, chunked: true, most: 41<<20 + drained, status: 413,
 			advice: "at most 8388608 bytes"},
 		"no token, unsaid": {m: message{}, chunked: true, most: drained, status: 401, advice: "Authorization: Bearer TOKEN"},
 	} {
@@ -231,7 +231,8 @@ func TestMalformed(t *testing.T) {
 		"hello":                       {-32700, "valid JSON"},
 		listTools[:20]:                {-32700, "valid JSON"},
 		listTools + listTools:         {-32700, "valid JSON"},
-		"[" + listTools + "]":         {-32600, "batches"},
+		"[" + listTools + "]":         {-32600, "protocol revision 2025-03-26, and the one in effect is 2025-11-25"},
+		"[]":                          {-32600, "protocol revision 2025-03-26"},
 		`"hello"`:                     {-32600, "JSON-RPC object"},
 		`{"method":5}`:                {-32600, "JSON-RPC object"},
 		`{"method":"x","params":[1]}`: {-32600, "JSON-RPC object"},

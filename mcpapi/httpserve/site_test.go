@@ -212,8 +212,20 @@ func (s *site) send(m message) reply {
 	return r
 }
 
-func (s *site) try(m message) (reply, error) {
-	resp, err := s.client.Do(s.request(context.Background(), m))
+func (s *site) try(m message) (reply, error) { return s.tryRequest(s.request(context.Background(), m)) }
+
+// do sends a request that send cannot make.
+func (s *site) do(req *http.Request) reply {
+	s.t.Helper()
+	r, err := s.tryRequest(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+func (s *site) tryRequest(req *http.Request) (reply, error) {
+	resp, err := s.client.Do(req)
 	if err != nil {
 		return reply{}, err
 	}

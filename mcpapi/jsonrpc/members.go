@@ -3,6 +3,8 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -35,16 +37,23 @@ func Split(object json.RawMessage) (members []Member) {
 }
 
 // Elements returns the elements of an array. The text must be valid JSON, as for Split.
-func Elements(array json.RawMessage) (list []json.RawMessage) {
-	rest := array[1:]
-	for {
-		rest = bytes.TrimLeft(rest, Space+",")
-		if rest[0] == ']' {
-			return list
+func Elements(array json.RawMessage) []json.RawMessage { return slices.Collect(eachElement(array)) }
+
+// eachElement yields the elements of an array, of which there may be too many to keep.
+func eachElement(array json.RawMessage) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		rest := array[1:]
+		for {
+			rest = bytes.TrimLeft(rest, Space+",")
+			if rest[0] == ']' {
+				return
+			}
+			n := valueLength(rest)
+			if !yield(rest[:n:n]) {
+				return
+			}
+			rest = rest[n:]
 		}
-		n := valueLength(rest)
-		list = append(list, rest[:n:n])
-		rest = rest[n:]
 	}
 }
 

@@ -122,10 +122,17 @@ func (l *loop) abandon() [][]byte {
 	var answers [][]byte
 	for _, c := range l.inFlight {
 		l.opts.Logger.Warn("a request ignored its cancellation and was abandoned", "method", *c.msg.Method)
+		var answer []byte
 		if !c.silent {
 			c.silent = true
-			answers = append(answers, l.encode(c.msg.ID, mcpgo.Error(mcp.INTERNAL_ERROR,
-				"the server shut down before this request ended; whether it took effect is unknown")))
+			answer = l.encode(c.msg.ID, mcpgo.Error(mcp.INTERNAL_ERROR,
+				"the server shut down before this request ended; whether it took effect is unknown"))
+		}
+		if c.msg.batch != nil {
+			answer = c.msg.batch.Settle(answer)
+		}
+		if answer != nil {
+			answers = append(answers, answer)
 		}
 	}
 	return answers

@@ -50,8 +50,9 @@ func (l *loop) readAll(in io.Reader) error {
 			return nil
 		}
 		if err != nil {
-			l.refuse(r.long.ID(), mcpgo.Error(mcp.INVALID_REQUEST, fmt.Sprintf(
-				"message dropped: a line may have at most %d bytes; send less in one message", r.max)))
+			l.refuse(rpcMessage{ID: r.long.ID()}, mcpgo.Error(mcp.INVALID_REQUEST, fmt.Sprintf(
+				"message dropped: a line may have at most %d bytes (limits.max_message_bytes); send less in one message",
+				r.max)))
 		} else {
 			l.dispatch(line)
 		}
@@ -61,19 +62,30 @@ func (l *loop) readAll(in io.Reader) error {
 
 // dispatch handles one line. It waits for nothing but the output.
 func (l *loop) dispatch(line []byte) {
-	m, bad := parseMessage(line)
+	if isBatch(line) {
+		l.dispatchBatch(line)
+		return
+	}
+	l.dispatchMessage(parseMessage(line))
+}
+
+// dispatchMessage handles one message, or refuses it for what is bad about it.
+func (l *loop) dispatchMessage(m rpcMessage, bad *mcp.JSONRPCError) {
 	switch {
 	case bad != nil:
-		l.refuse(m.ID, *bad)
+		l.refuse(m, *bad)
+		return
+	case m.Method != nil && m.ID != nil:
+		l.request(m)
+		return
 	case m.Method == nil:
 		l.session.asked.answer(m)
-	case m.ID == nil && *m.Method == string(mcp.MethodNotificationCancelled):
+	case *m.Method == string(mcp.MethodNotificationCancelled):
 		l.cancelled(m)
-	case m.ID == nil:
-		l.handle(l.srv.WithContext(l.ctx, l.session), m)
 	default:
-		l.request(m)
+		l.handle(l.srv.WithContext(l.ctx, l.session), m)
 	}
+	l.settle(m, nil)
 }
 
 // request answers m here if that cannot take long, and in a goroutine of its own otherwise.
@@ -85,7 +97,7 @@ func (l *loop) request(m rpcMessage) {
 	inline := initialize || *m.Method == string(mcp.MethodPing)
 	if bad := l.admit(c, inline); bad != nil {
 		cancel(nil)
-		l.refuse(m.ID, *bad)
+		l.refuse(m, *bad)
 		return
 	}
 	run := func() {
@@ -102,7 +114,9 @@ func (l *loop) request(m rpcMessage) {
 			if *m.Method == string(mcp.MethodResourcesRead) {
 				line = mcpgo.TellURI(line, mcpgo.URIOf(m.Params))
 			}
-			l.out.send(line)
+			l.settle(m, line)
+		} else {
+			l.settle(m, nil)
 		}
 	}
 	if !inline {
@@ -164,8 +178,8 @@ func (l *loop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRPCMess
 }
 
 // refuse answers a message that is not handled. A nil id is written as null.
-func (l *loop) refuse(id json.RawMessage, e mcp.JSONRPCError) {
-	l.out.send(l.encode(id, e))
+func (l *loop) refuse(m rpcMessage, e mcp.JSONRPCError) {
+	l.settle(m, l.encode(m.ID, e))
 }
 
 // encode returns the line that answers id.

@@ -22,8 +22,9 @@ type rpcMessage struct {
 	Params        json.RawMessage
 	Result, Error json.RawMessage
 
-	raw []byte // the whole message
-	key string // identifies ID among the requests in flight
+	raw   []byte         // the whole message
+	key   string         // identifies ID among the requests in flight
+	batch *jsonrpc.Batch // that it is part of; nil: none
 }
 
 // parseMessage reads one line. Its error is the one to answer, with the returned message's ID.
@@ -40,8 +41,6 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 		return bad(nil, mcp.PARSE_ERROR, "message is not valid UTF-8; send JSON encoded as UTF-8")
 	case line[0] != '{' && !json.Valid(line):
 		return bad(nil, mcp.PARSE_ERROR, "message is not valid JSON; send one JSON object per line")
-	case line[0] == '[':
-		return bad(nil, mcp.INVALID_REQUEST, "batches are not supported; send each request on a line of its own")
 	case line[0] != '{':
 		return bad(nil, mcp.INVALID_REQUEST, "message is not a JSON object; send one JSON-RPC object per line")
 	}

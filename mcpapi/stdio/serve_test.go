@@ -49,6 +49,8 @@ type rpcAnswer struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	} `json:"error"`
+
+	batch []rpcAnswer // of a line that is an array
 }
 
 func (a rpcAnswer) text(t *testing.T) string {
@@ -155,7 +157,11 @@ func serve(t *testing.T, srv MessageServer, o Options) *conn {
 		lines.Buffer(nil, 64<<20)
 		for lines.Scan() {
 			var a rpcAnswer
-			if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			var into any = &a
+			if bytes.HasPrefix(lines.Bytes(), []byte("[")) {
+				into = &a.batch
+			}
+			if err := json.Unmarshal(lines.Bytes(), into); err != nil {
 				t.Errorf("output is not JSON: %q: %v", lines.Bytes(), err)
 			}
 			c.answers <- a
@@ -508,8 +514,8 @@ func TestBadLines(t *testing.T) {
 		{"deep", deep, "null", mcp.PARSE_ERROR, "not valid JSON"},
 		{"deep in object", `{"params":` + deep, "null", mcp.PARSE_ERROR, "not valid JSON"},
 		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}", "null", mcp.PARSE_ERROR, "UTF-8"},
-		{"batch", "[" + ping("1") + "]", "null", mcp.INVALID_REQUEST, "batches are not supported"},
-		{"empty batch", "[]", "null", mcp.INVALID_REQUEST, "batches are not supported"},
+		{"batch", "[" + ping("1") + "]", "null", mcp.INVALID_REQUEST, "2025-03-26, and the one in effect is not settled"},
+		{"empty batch", "[]", "null", mcp.INVALID_REQUEST, "batches exist only in protocol revision 2025-03-26"},
 		{"broken batch", "[" + ping("1"), "null", mcp.PARSE_ERROR, "not valid JSON"},
 		{"number", "42", "null", mcp.INVALID_REQUEST, "not a JSON object"},
 		{"string", `"x"`, "null", mcp.INVALID_REQUEST, "not a JSON object"},
@@ -525,6 +531,8 @@ func TestBadLines(t *testing.T) {
 			`"a"`, mcp.INVALID_REQUEST, "65536 bytes"},
 		{"too long, id last", `{"method":"x","params":{"a":"` + strings.Repeat("\\", 3*limit) + `"},"jsonrpc":"2.0","id":7}`,
 			"7", mcp.INVALID_REQUEST, "65536 bytes"},
+		{"too long, number first", `{"id":7,"method":"x","params":{"a":"` + strings.Repeat("x", limit) + `"}}`,
+			"7", mcp.INVALID_REQUEST, "limits.max_message_bytes"},
 		{"too long, an answer", `{"jsonrpc":"2.0","id":7,"result":"` + strings.Repeat("x", limit) + `"}`,
 			"null", mcp.INVALID_REQUEST, "65536 bytes"},
 		{"one byte too long", strings.Repeat(" ", limit+1), "null", mcp.INVALID_REQUEST, "65536 bytes"},
