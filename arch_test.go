@@ -102,7 +102,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"mcpapi/identity", "mcpapi/mcpgo", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
 	{pkg: "mcpapi/toolset", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/wire", "session", "term"}, why: "tools are written against it, and see no server"},
-	{pkg: "mcpapi/tools", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session/keys", "session/lane", "session/shell", "term", "session", "profile"}, why: "it maps the wire to sessions and knows no transport"},
+	{pkg: "mcpapi/tools", ours: []string{"internal/destination", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session/keys", "session/lane", "session/shell", "term", "session", "profile"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "term", "session", "session/prompt"}, why: "a tool set has what the core tools have: a call, and the sessions that its caller may see"},
 	{pkg: "mcpapi/elicit", ours: []string{"mcpapi/mcpgo", "mcpapi/stdio", "mcpapi/toolset", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it asks people about calls, and knows no tool"},
 	{pkg: "mcpapi/subscribe", ours: []string{"mcpapi/identity", "mcpapi/stdio", "mcpapi/tools", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it shows sessions and changes none"},
@@ -127,6 +127,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
+	{pkg: "internal/destination", why: "it reads text and reaches nothing"},
 	{pkg: "internal/cgroup", why: "it reads limits and knows nothing that they limit"},
 	{pkg: "internal/rundir", theirs: []string{"golang.org/x/sys"}, why: "it is a folder and the locks in it, whatever they are for"},
 	{pkg: "scripts/bundle", ours: []string{"mcpapi", "session"}, why: "it packs what others have built, and asks the tools for their names"},

@@ -15,7 +15,7 @@ func TestLocalMistakesHaveLocalExamples(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"action":"open","protocol":"local"}`:                               local,
 		`{"action":"open","protocol":"local","host":"x","argv":["bash"]}`:    local,
-		`{"action":"open","protocol":"local","argv":"bash"}`:                 local,
+		`{"action":"open","protocol":"local","argv":"bash -l"}`:              local,
 		`{"action":"open","argv":["bash"],"cols":80,"protocol":"local"}`:     local,
 		`{"action":"open","protocol":"local","argv":["a"],"limits":{"x":1}}`: local,
 		`{"action":"open","protocol":"ssh"}`:                                 far,

@@ -71,7 +71,7 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*inv
 		return nil, schema.Action{}, err
 	}
 	c := &invocation{s: s, t: t}
-	s.shared.Begin(&c.Call, t.Tool, a.Name, raw, args)
+	s.shared.Begin(&c.Call, t.set, t.Tool, a.Name, raw, args)
 	return c, a, nil
 }
 

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"net"
 	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"ptyctl/internal/destination"
 	"ptyctl/term"
 )
 
@@ -19,36 +19,51 @@ func destinationFlags() []cli.Flag {
 	}
 }
 
-// destination turns [USER@]HOST[:PORT] and destinationFlags into a target. A host with colons of its own is an IPv6
-// address, which has a port only in brackets.
-func destination(c *cli.Context, text string) (term.Target, error) {
-	t := term.Target{Protocol: "ssh", Host: text, User: c.String("user"), Port: c.Int("port")}
-	if strings.Contains(text, "://") {
-		return t, usageError{
-			fmt.Errorf("%q is a URL; give [USER@]HOST[:PORT], and for Telnet --protocol telnet to open or exec", text),
+// target turns [USER@]HOST[:PORT], or a URL of ssh or telnet, and destinationFlags into a target. Its protocol is empty
+// where the text names none.
+func target(c *cli.Context, text string) (term.Target, error) {
+	d, err := destination.Parse(text)
+	switch {
+	case errors.Is(err, destination.ErrPassword): // which must not be shown once more
+		return term.Target{}, usageError{
+			errors.New("the host holds a password; give [USER@]HOST[:PORT] without it: it is asked for"),
+		}
+	case err != nil:
+		return term.Target{}, usageError{
+			fmt.Errorf("%q is no host: %w; give [USER@]HOST[:PORT], or an alias of your ssh_config", text, err),
 		}
 	}
-	if i := strings.LastIndexByte(text, '@'); i >= 0 {
-		if t.User != "" && t.User != text[:i] {
-			return t, usageError{fmt.Errorf("%q names one user and --user another; leave one out", text)}
+	t := term.Target{Protocol: d.Protocol, Host: d.Host, User: c.String("user"), Port: c.Int("port")}
+	for _, part := range []struct{ name, inText, flag string }{
+		{"user", d.User, t.User}, {"port", portText(d.Port), portText(t.Port)},
+	} {
+		if part.inText != "" && part.flag != "" && part.inText != part.flag {
+			return t, usageError{fmt.Errorf("%q names one %s and --%s another; leave one out", text, part.name, part.name)}
 		}
-		t.User, t.Host = text[:i], text[i+1:]
 	}
-	if host, port, err := net.SplitHostPort(t.Host); err == nil {
-		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || n == 0 {
-			return t, usageError{fmt.Errorf("%q has the port %q; give a number from 1 to 65535", text, port)}
-		}
-		if t.Port != 0 && t.Port != int(n) {
-			return t, usageError{fmt.Errorf("%q names one port and --port another; leave one out", text)}
-		}
-		t.Host, t.Port = host, int(n)
+	if d.User != "" {
+		t.User = d.User
 	}
-	t.Host = strings.TrimSuffix(strings.TrimPrefix(t.Host, "["), "]")
-	if t.Host == "" {
-		return t, usageError{
-			fmt.Errorf("%q names no host; give [USER@]HOST[:PORT], or an alias of your ssh_config", text),
-		}
+	if d.Port != 0 {
+		t.Port = d.Port
 	}
 	return t, nil
+}
+
+// sshTarget is target for a command that is about SSH alone.
+func sshTarget(c *cli.Context, text string) (term.Target, error) {
+	t, err := target(c, text)
+	if err == nil && t.Protocol == "telnet" {
+		err = usageError{fmt.Errorf("%q is a host of Telnet, and %s is about SSH; use ptyctl open", text, c.Command.Name)}
+	}
+	t.Protocol = "ssh"
+	return t, err
+}
+
+// portText returns a port as text, empty for none.
+func portText(port int) string {
+	if port == 0 {
+		return ""
+	}
+	return strconv.Itoa(port)
 }

@@ -38,7 +38,7 @@ func doctorCommand() *cli.Command {
 			case len(words) == 0:
 				r.Machine(c.Context, cfg, version())
 			default:
-				target, err := destination(c, words[0])
+				target, err := sshTarget(c, words[0])
 				if err != nil {
 					return err
 				}

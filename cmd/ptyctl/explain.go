@@ -29,7 +29,7 @@ func explainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			target, err := destination(c, words[0])
+			target, err := sshTarget(c, words[0])
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,12 +61,16 @@ func hostFlags() []cli.Flag {
 	}
 }
 
-// hostAt returns the host at [USER@]HOST[:PORT], as hostFlags say to reach it. It refuses what no call could open,
-// before a connection is made and a password asked.
+// hostAt returns the host at [USER@]HOST[:PORT] or a URL, as hostFlags say to reach it. It refuses what no call could
+// open, before a connection is made and a password asked.
 func hostAt(c *cli.Context, where string) (direct.Host, error) {
-	to, err := destination(c, where)
+	to, err := target(c, where)
+	protocol := c.String("protocol")
+	if to.Protocol != "" && c.IsSet("protocol") && to.Protocol != protocol {
+		err = usageError{fmt.Errorf("%q names one protocol and --protocol another; leave one out", where)}
+	}
 	h := direct.Host{
-		Protocol: c.String("protocol"), Host: to.Host, User: to.User, Port: to.Port,
+		Protocol: cmp.Or(to.Protocol, protocol), Host: to.Host, User: to.User, Port: to.Port,
 		Jump: c.String("J"), HostKeyPolicy: c.String("host-key"), Profile: c.String("profile"),
 	}
 	if err == nil {

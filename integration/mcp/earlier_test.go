@@ -69,17 +69,8 @@ func TestEarlierCalls(t *testing.T) {
 	} {
 		c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"key":%s}`, id, key)
 	}
-	for key, right := range map[string]string{
-		"ctrl+c": "ctrl_c", "ctrl-c": "ctrl_c", "arrow-up": "arrow_up", "page-up": "page_up",
-	} {
-		if r := c.Refused(
-			t, "INVALID_ARGUMENT", lab.ToolIO, `{"action":"write","session_id":%s,"key":%s}`, id, key,
-		); !strings.Contains(
-			r.Message,
-			"use "+right,
-		) {
-			t.Errorf("%s: %s", key, r.Text)
-		}
+	for _, key := range []string{"ctrl+c", "ctrl-c", "arrow-up", "page-up"} { // its other names for keys
+		c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"key":%s}`, id, key)
 	}
 	// Where the marker behind the command was lost, or forged.
 	for command, code := range map[string]int{
@@ -145,7 +136,7 @@ func TestEarlierCalls(t *testing.T) {
 	) {
 		t.Errorf("refusal of ProxyCommand = %s, want a message with ProxyJump", r.Text)
 	}
-	c.Refused(t, "INVALID_ARGUMENT", lab.ToolIO, `{"action":"read","session_id":%s,"encoding":"utf8"}`, id)
+	c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"encoding":"utf8"}`, id)
 	c.Refused(
 		t,
 		"INVALID_ARGUMENT",

@@ -55,14 +55,14 @@ func TestWrongCalls(t *testing.T) {
 		{
 			"wrong type",
 			lab.ToolExec,
-			`{"session_id":"` + open + `","cmd":["ls"]}`,
+			`{"session_id":"` + open + `","stdin":["ls"],"cmd":"cat"}`,
 			"INVALID_ARGUMENT",
-			[]string{"cmd", "string"},
+			[]string{"stdin", "string"},
 		},
 		{
 			"number as text",
 			lab.ToolSession,
-			`{"action":"open","protocol":"ssh","host":"h","port":"22"}`,
+			`{"action":"open","protocol":"ssh","host":"h","port":"ssh"}`,
 			"INVALID_ARGUMENT",
 			[]string{"port", "whole number"},
 		},

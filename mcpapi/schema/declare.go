@@ -22,10 +22,15 @@ import (
 //	on       the actions that take it; without it, those of need, or all
 //	need     the actions that need it; * for all
 //	default  its value where a call gives none, which the schema has
+//	words    the argument that takes a list of words in place of this text
 //	show     of an object: the members that the schema shows; without it, all
-//	is       any of these words: filled (an empty string is refused); unlisted (not in the schema, which keeps the list
-//	         of tools short, because another tool shows the argument or its name says enough); a mark of the tool's
-//	         own, see Marked
+//	is       any of these words: filled (an empty string is none); given (an empty string is refused); unlisted (not in
+//	         the schema, which keeps the list of tools short, because another tool shows the argument or its name says
+//	         enough); derived (the tool itself finds the value that a call leaves out); number (a string that holds a
+//	         number, and may be one); text (a string that may not be a number); pairs (a list of NAME=value, which may
+//	         be an object); a mark of the tool's own, see Marked
+//
+// A type may have a method Canonical(text string) string, which returns the value that a text means.
 //
 // The results of a tool are structs too, with the tags json, doc, is and after. The schema has the members with
 // is:"listed", in the order of the struct; after moves a member behind the one that it names.
@@ -59,7 +64,7 @@ func argumentsOf(s reflect.Type, show []string) (fields []Field) {
 		f := Field{
 			Name: tag.name(), About: tag.text("doc"), Enum: tag.words("enum"), index: sf.Index,
 			Actions: tag.words("on"), Required: tag.words("need"), Min: tag.number("min"), Max: tag.number("max"),
-			Default: tag.text("default"), Marks: tag.words("is"),
+			Default: tag.text("default"), Marks: tag.words("is"), Words: tag.text("words"),
 		}
 		f.NonEmpty, f.Unlisted = f.Is("filled"), f.Is("unlisted") || show != nil && !slices.Contains(show, f.Name)
 		// An argument that one action needs belongs to that action alone unless its tag says otherwise.
@@ -93,6 +98,9 @@ func (f *Field) describe(zero any) {
 	}
 	if d, ok := zero.(interface{ Doc() string }); ok {
 		f.About += d.Doc()
+	}
+	if c, ok := zero.(interface{ Canonical(text string) string }); ok {
+		f.canonical = c.Canonical
 	}
 	if f.Default != "" {
 		f.About = strings.TrimPrefix(f.About+"; default "+f.Default, "; ")

@@ -39,8 +39,9 @@ func (c *Checker) valid(raw json.RawMessage) error {
 func (c *Checker) Decode(given []jsonrpc.Member) (any, error) {
 	in := reflect.New(c.t.args)
 	c.local = slices.ContainsFunc(given, func(m jsonrpc.Member) bool {
-		return m.Name == "protocol" && string(m.Value) == `"local"`
+		return m.Name == "protocol" && strings.EqualFold(string(m.Value), `"local"`)
 	})
+	c.every = c.t.givesEvery(given)
 	// A copy of the defaults: a value that the call gives replaces its own member alone.
 	in.Elem().Set(c.t.defaults)
 	if err := c.object("", c.t.Fields, given, in.Elem()); err != nil {
@@ -88,8 +89,13 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 	if a, ok := t.Action(name); ok {
 		return a, nil
 	}
+	for _, a := range t.Actions {
+		if fold(a.Name) == fold(name) {
+			return a, nil
+		}
+	}
 	// Missing and wrong are two errors: a model repairs them in different ways.
-	if name == "" {
+	if strings.TrimSpace(name) == "" {
 		return Action{}, c.Invalid(
 			"action",
 			t.actionNames(),
@@ -111,10 +117,18 @@ type Checker struct {
 	t      *Tool
 	action string
 	local  bool // the call says protocol local
+	every  bool // the call gives every argument that the schema lists
+	exact  bool // values have to be as the schema shows them
 }
 
 // Checker returns the checker for a call of an action.
 func (t *Tool) Checker(action string) *Checker { return &Checker{t: t, action: action} }
+
+// Exactly has values taken only in the form that the schema shows, as the contract of another program demands.
+func (c *Checker) Exactly() *Checker {
+	c.exact = true
+	return c
+}
 
 // ForLocal has the errors show calls with protocol local.
 func (c *Checker) ForLocal() *Checker {
@@ -153,7 +167,7 @@ func (c *Checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, e
 	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	if raw = bytes.TrimLeft(raw, jsonrpc.Space); raw[0] != '{' {
+	if raw = object(bytes.TrimLeft(raw, jsonrpc.Space)); raw[0] != '{' {
 		return nil, c.Invalid(path, nil, "%s must be a JSON object", what)
 	}
 	out := jsonrpc.Split(raw)
@@ -182,29 +196,42 @@ func (c *Checker) object(path string, fields []Field, given []jsonrpc.Member, in
 		if path == "" && m.Name == "action" && c.t.HasActions() {
 			continue // known already
 		}
-		i, err := c.find(path, fields, m.Name)
+		i, err := c.find(path, fields, m)
 		if err != nil {
 			return err
 		}
+		if i < 0 {
+			continue
+		}
+		f := c.words(fields, &fields[i], m.Value)
+		to := into.FieldByIndex(f.index)
+		if c.unset(f, m.Value, to.Kind()) {
+			continue
+		}
 		has[i] = true
-		if err := c.value(join(path, m.Name), &fields[i], m.Value, into.FieldByIndex(fields[i].index)); err != nil {
+		if err := c.value(join(path, m.Name), f, m.Value, to); err != nil {
 			return err
 		}
 	}
 	for i := range fields {
-		if f := &fields[i]; path == "" && f.needs(c.action) && !has[i] {
+		if f := &fields[i]; path == "" && f.needs(c.action) && !has[i] && !f.Is("derived") {
 			return c.Invalid(f.Name, c.allowed(fields, path), "%s is missing%s", f.Name, c.forAction())
 		}
 	}
 	return nil
 }
 
-// find returns the index of the field with that name, if the action takes it. Otherwise its error says whether the
-// field is unknown or belongs to another action, and lists the fields that this action takes.
-func (c *Checker) find(path string, fields []Field, name string) (int, error) {
+// find returns the index of the field that a member is for, if the action takes it, and -1 for a member of another
+// action that says nothing. Otherwise its error says whether the field is unknown or belongs to another action, and
+// lists the fields that this action takes.
+func (c *Checker) find(path string, fields []Field, m jsonrpc.Member) (int, error) {
+	name := m.Name
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
-	if i >= 0 && fields[i].Takes(c.action) {
+	switch {
+	case i >= 0 && fields[i].Takes(c.action):
 		return i, nil
+	case i >= 0 && !c.exact && c.idle(&fields[i], m.Value):
+		return -1, nil
 	}
 	// The message lists them, because a model that guessed a name needs the right one and not another guess.
 	allowed := c.allowed(fields, path)

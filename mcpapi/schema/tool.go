@@ -70,10 +70,12 @@ type Field struct {
 	NonEmpty bool
 	Unlisted bool     // left out of the schema
 	Default  string   // where a call gives none
+	Words    string   // the argument that takes a list of words in place of this text
 	Marks    []string // words of the tag is
 
-	index []int  // of the struct's field
-	after string // the member of a result that it follows
+	index     []int               // of the struct's field
+	after     string              // the member of a result that it follows
+	canonical func(string) string // the value that a text means; nil: its type knows no other names
 }
 
 // Is reports whether the field has a mark.

@@ -19,12 +19,18 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 		into.Set(reflect.New(into.Type().Elem()))
 		into = into.Elem()
 	}
+	if !c.exact {
+		raw = f.meant(raw)
+	}
 	wrong := func(want string) error {
 		return c.Invalid(path, nil, "%s must be %s, not %s", path, want, typeOf(raw))
 	}
 	switch f.Kind {
 	case KindString:
-		if raw[0] != '"' {
+		switch {
+		case raw[0] != '"' && f.Words != "":
+			return wrong("one string (" + f.Words + " takes words)")
+		case raw[0] != '"':
 			return wrong("a string")
 		}
 		text, err := c.text(path, f, jsonrpc.Unquoted(raw))
@@ -74,11 +80,16 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 
 // text checks a string: one of the enumerated values, and not blank where the field must be filled.
 func (c *Checker) text(path string, f *Field, s string) (string, error) {
+	if !c.exact {
+		s = f.named(s)
+	}
 	if len(f.Enum) > 0 && !slices.Contains(f.Enum, s) {
 		return "", c.Invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, Shorten(s), oneOf(f.Enum))
 	}
 	if f.NonEmpty && strings.TrimSpace(s) == "" {
-		// Models send empty strings for members that they do not want; the message says how to leave it out.
+		if f.needs(c.action) {
+			return "", c.Invalid(path, nil, "%s is empty; give a value", path)
+		}
 		return "", c.Invalid(path, nil, "%s is empty; leave it out, or give a value", path)
 	}
 	return s, nil

@@ -102,7 +102,7 @@ func TestConsoleArguments(t *testing.T) {
 		`,"session_type":"console"`:                                                "needs device_id",
 		`,"device_id":"d"`:                                                         "is for session_type console",
 		`,"session_type":"normal","device_id":"d"`:                                 "is for session_type console",
-		`,"session_type":"console","device_id":" "`:                                "device_id is empty",
+		`,"session_type":"console","device_id":" "`:                                "needs device_id",
 		`,"session_type":"console","device_id":"a\nb"`:                             "control character",
 		`,"session_type":"console","device_id":"` + strings.Repeat("x", 257) + `"`: "257 bytes",
 		`,"session_type":"console","device_id":"d","acquire_lock":true`:            "task_id",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,6 @@ func TestDecodeRefuses(t *testing.T) {
 		{"action null", sessionTool, `{"action":null}`, "", "action", []string{"action is missing"}},
 		{"action empty", sessionTool, `{"action":""}`, "", "action", []string{"action is missing"}},
 		{"action unknown", sessionTool, `{"action":"openn"}`, "", "action", []string{`action "openn" does not exist`, "open, close"}},
-		{"action in capitals", sessionTool, `{"action":"OPEN"}`, "", "action", []string{"does not exist"}},
 		{"action twice", sessionTool, `{"action":"list","action":"open"}`, "", "action", []string{"action is given twice"}},
 
 		{"unknown field", sessionTool, open(`,"hostname":"x"`), "", "hostname", []string{`unknown field "hostname" for action open`, "it takes action, protocol, task_id", "username"}},
@@ -49,8 +49,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"endless name", sessionTool, open(`,"` + strings.Repeat("é", 5000) + `":1`), "", strings.Repeat("é", 32) + "...", []string{"unknown field"}},
 		{"field of another action", sessionTool, `{"action":"list","session_id":"s"}`, "", "session_id", []string{`field "session_id" belongs to action close`, "not to list"}},
 		{"field of another action, io", ioTool, `{"action":"read","session_id":"s","data":"x"}`, "", "data", []string{"belongs to action write, not to read", "until_regex"}},
-		{"missing field", sessionTool, `{"action":"open","host":"h"}`, "", "protocol", []string{"protocol is missing for action open", "a correct call: ptyctl_session {"}},
-		{"missing because null", sessionTool, `{"action":"open","protocol":null,"host":"h"}`, "", "protocol", []string{"protocol is missing"}},
+		{"missing field", sessionTool, `{"action":"close"}`, "", "session_id", []string{"session_id is missing for action close", "a correct call: ptyctl_session {"}},
+		{"missing because null", sessionTool, `{"action":"close","session_id":null}`, "", "session_id", []string{"session_id is missing"}},
 		{"missing task", sessionTool, `{"action":"lock","session_id":"s"}`, "", "task_id", []string{"task_id is missing for action lock"}},
 		{"missing signal", sessionTool, `{"action":"signal","session_id":"s"}`, "", "signal", []string{"signal is missing"}},
 		{"missing size", configTool, `{"action":"resize","session_id":"s","cols":80}`, "", "rows", []string{"rows is missing"}},
@@ -59,25 +59,33 @@ func TestDecodeRefuses(t *testing.T) {
 		{"twice, escaped", sessionTool, open(`,"port":22,"p\u006frt":23`), "", "port", []string{"port is given twice"}},
 		{"twice, nested", sessionTool, open(`,"pty":{"cols":80,"cols":81}`), "", "pty.cols", []string{"pty.cols is given twice"}},
 
-		{"string: number", execTool, `{"session_id":"s","cmd":7}`, "", "cmd", []string{"cmd must be a string, not a number"}},
-		{"string: object", execTool, `{"session_id":"s","cmd":{}}`, "", "cmd", []string{"a string, not an object"}},
-		{"string: array", execTool, `{"session_id":"s","cmd":["ls"]}`, "", "cmd", []string{"a string, not an array"}},
-		{"string: boolean", execTool, `{"session_id":"s","cmd":true}`, "", "cmd", []string{"a string, not a boolean"}},
+		{"string: fraction", execTool, `{"session_id":"s","stdin":7.5}`, "", "stdin", []string{"stdin must be a string, not a number"}},
+		{"string: octal digits", fsTool, `{"action":"write","path":"p","data":"","mode":644}`, "", "mode", []string{"mode must be a string, not a number"}},
+		{"string: object", execTool, `{"session_id":"s","stdin":{"a":1}}`, "", "stdin", []string{"a string, not an object"}},
+		{"string: array", execTool, `{"session_id":"s","stdin":["ls"]}`, "", "stdin", []string{"a string, not an array"}},
+		{"string: boolean", execTool, `{"session_id":"s","stdin":true}`, "", "stdin", []string{"a string, not a boolean"}},
+		{"line: words of a shell", execTool, `{"session_id":"s","cmd":["ls","|","wc"]}`, "", "cmd", []string{"cmd must be one string (argv takes words), not an array"}},
+		{"line: two lines", execTool, `{"session_id":"s","cmd":["cd /tmp","ls"]}`, "", "cmd", []string{"cmd must be one string", "not an array"}},
 		{"string: empty", execTool, `{"session_id":"","cmd":"ls"}`, "", "session_id", []string{"session_id is empty"}},
-		{"string: blank", sessionTool, `{"action":"open","protocol":"ssh","host":" \t"}`, "", "host", []string{"host is empty"}},
-		{"integer: string", sessionTool, open(`,"port":"22"`), "", "port", []string{"port must be a whole number, not a string"}},
+		{"string: pin, empty", sessionTool, open(`,"ssh_options":{"host_key_fingerprint":" "}`), "", "ssh_options.host_key_fingerprint", []string{"is empty; leave it out, or give a value"}},
+		{"string: place of a file, empty", fsTool, `{"action":"read","session_id":"","path":"p"}`, "", "session_id", []string{"session_id is empty; leave it out"}},
+		{"integer: string", sessionTool, open(`,"port":"ssh"`), "", "port", []string{"port must be a whole number, not a string"}},
+		{"integer: hexadecimal", sessionTool, open(`,"port":"0x16"`), "", "port", []string{"port must be a whole number, not a string"}},
+		{"integer: less than a millisecond", ioTool, io(`,"until_idle_ms":"1us"`), "", "until_idle_ms", []string{"a whole number, not a string"}},
 		{"integer: fraction", sessionTool, open(`,"port":5.5`), "", "port", []string{"port must be a whole number between 1 and 65535"}},
 		{"integer: boolean", sessionTool, open(`,"port":true`), "", "port", []string{"port must be a whole number, not a boolean"}},
-		{"integer: too small", sessionTool, open(`,"port":0`), "", "port", []string{"port is 0; it must be between 1 and 65535"}},
+		{"integer: too small", sessionTool, open(`,"port":-1`), "", "port", []string{"port is -1; it must be between 1 and 65535"}},
 		{"integer: too large", sessionTool, open(`,"port":65536`), "", "port", []string{"port is 65536; it must be between 1 and 65535"}},
 		{"integer: negative", ioTool, `{"action":"read","session_id":"s","timeout_ms":-1}`, "", "timeout_ms", []string{"timeout_ms is -1; it must be between 0 and"}},
 		{"integer: beyond 64 bits", sessionTool, open(`,"port":99999999999999999999`), "", "port", []string{"between 1 and 65535"}},
 		{"integer: beyond float64", sessionTool, open(`,"port":1e999`), "", "port", []string{"between 1 and 65535"}},
 		{"integer: nested", sessionTool, open(`,"pty":{"cols":10001}`), "", "pty.cols", []string{"pty.cols is 10001; it must be between 1 and 10000"}},
-		{"boolean: string", ioTool, io(`,"sensitive":"true"`), "", "sensitive", []string{"sensitive must be true or false, not a string"}},
-		{"boolean: number", ioTool, io(`,"sensitive":1`), "", "sensitive", []string{"sensitive must be true or false, not a number"}},
-		{"array: string", execTool, `{"session_id":"s","env":"A=b"}`, "", "env", []string{"env must be an array of strings, not a string"}},
-		{"array: object", execTool, `{"session_id":"s","env":{"A":"b"}}`, "", "env", []string{"env must be an array of strings, not an object"}},
+		{"boolean: string", ioTool, io(`,"sensitive":"yes"`), "", "sensitive", []string{"sensitive must be true or false, not a string"}},
+		{"boolean: number", ioTool, io(`,"sensitive":2`), "", "sensitive", []string{"sensitive must be true or false, not a number"}},
+		{"array: string", execTool, `{"session_id":"s","env":"A=b C=d"}`, "", "env", []string{"env must be an array of strings, not a string"}},
+		{"array: object", execTool, `{"session_id":"s","env":{"A":["b"]}}`, "", "env", []string{"env must be an array of strings, not an object"}},
+		{"array: object of no pairs", execTool, `{"session_id":"s","argv":{"A":"b"}}`, "", "argv", []string{"argv must be an array of strings, not an object"}},
+		{"array: object, twice", execTool, `{"session_id":"s","env":{"A":"b","A":"c"}}`, "", "env", []string{"not an object"}},
 		{"array: of numbers", execTool, `{"session_id":"s","env":["A=b",2]}`, "", "env[1]", []string{"env[1] must be a string, not a number"}},
 		{"array: of null", execTool, `{"session_id":"s","env":[null]}`, "", "env[0]", []string{"env[0] must be a string, not null"}},
 		{"object: string", sessionTool, open(`,"auth":"agent"`), "", "auth", []string{"auth must be a JSON object"}},
@@ -132,7 +140,7 @@ func TestDecodeAllowed(t *testing.T) {
 	}{
 		{sessionTool, `{"action":"lock","session_id":"s","x":1}`, []string{"action", "session_id", "task_id", "lock_ttl_ms"}, []string{"host", "force"}},
 		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","pty":{"x":1}}`, []string{"enabled", "cols", "rows", "term"}, []string{"action", "host"}},
-		{sessionTool, `{"action":"signal","session_id":"s","signal":"SIGINT"}`, []string{"INT", "TERM"}, nil},
+		{sessionTool, `{"action":"signal","session_id":"s","signal":"SIGFOO"}`, []string{"INT", "TERM"}, nil},
 		{sessionTool, `{"action":"nothing"}`, []string{"open", "signal"}, nil},
 	}
 	for _, tt := range tests {
@@ -246,4 +254,159 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%q: a refusal without details or message: %+v", args, e)
 		}
 	})
+}
+
+// Forms of arguments that can mean one thing alone are read as that.
+func TestUnderstood(t *testing.T) {
+	const open, write = `"action":"open","protocol":"ssh","host":"h"`, `"action":"write","session_id":"s"`
+	for _, tt := range []struct {
+		tool        *toolset.Tool
+		wrote, same string
+	}{
+		{sessionTool, `{` + open + `,"port":"22"}`, `{` + open + `,"port":22}`},
+		{sessionTool, `{` + open + `,"port":" 22.0 "}`, `{` + open + `,"port":22}`},
+		{sessionTool, `{` + open + `,"port":0,"username":"","argv":[],"env":{},"limits":{"cpu_s":0}}`, `{` + open + `}`},
+		{sessionTool, `{` + open + `,"port":"","acquire_lock":"","auth":"","telnet":{"mode":"","tls":{"enabled":false}}}`, `{` + open + `}`},
+		{sessionTool, `{` + open + `,"session_id":"","signal":null,"take_over":false,"state":""}`, `{` + open + `}`},
+		{sessionTool, `{"action":"OPEN","protocol":"SSH","host":"h"}`, `{` + open + `}`},
+		{sessionTool, `{` + open + `,"ssh_options":{"host_key_policy":"accept-new"}}`, `{` + open + `,"ssh_options":{"host_key_policy":"accept_new"}}`},
+		{sessionTool, `{` + open + `,"auth":{"method":"PrivateKey","password":1138}}`, `{` + open + `,"auth":{"method":"private_key","password":"1138"}}`},
+		{sessionTool, `{` + open + `,"pty":"{\"cols\":\"80\"}"}`, `{` + open + `,"pty":{"cols":80}}`},
+		{sessionTool, `{` + open + `,"expect":{"profile":"Cisco-IOS"}}`, `{` + open + `,"expect":{"profile":"cisco_ios"}}`},
+		{sessionTool, `{` + open + `,"timeouts":{"connect_timeout_ms":"5s"}}`, `{` + open + `,"timeouts":{"connect_timeout_ms":5000}}`},
+		{sessionTool, `{"action":"open","protocol":"local","argv":"bash","env":{"A":"b c","N":8080,"E":""}}`, `{"action":"open","protocol":"local","argv":["bash"],"env":["A=b c","N=8080","E="]}`},
+		{sessionTool, `"{\"action\":\"list\",\"state\":\"Open\"}"`, `{"action":"list","state":"open"}`},
+		{sessionTool, `{"action":"signal","session_id":"s","signal":"SIGINT"}`, `{"action":"signal","session_id":"s","signal":"INT"}`},
+		{sessionTool, `{"action":"signal","session_id":"s","signal":"sigterm"}`, `{"action":"signal","session_id":"s","signal":"TERM"}`},
+		{sessionTool, `{"action":"signal","session_id":"s","signal":"kill"}`, `{"action":"signal","session_id":"s","signal":"KILL"}`},
+		{sessionTool, `{"action":"signal","session_id":"s","signal":2}`, `{"action":"signal","session_id":"s","signal":"INT"}`},
+		{sessionTool, `{"action":"lock","session_id":7,"task_id":1}`, `{"action":"lock","session_id":"7","task_id":"1"}`},
+
+		{execTool, `{"session_id":"s","cmd":["ls","-l"]}`, `{"session_id":"s","argv":["ls","-l"]}`},
+		{execTool, `{"session_id":"s","cmd":"ls","argv":[],"exec_id":"","timeout_ms":0,"env":[],"lane":"","cwd":""}`, `{"session_id":"s","cmd":"ls"}`},
+		{execTool, `{"session_id":"s","cmd":"ls","lane":"Terminal","class":"Bash","queue":"True"}`, `{"session_id":"s","cmd":"ls","lane":"terminal","class":"posix","queue":true}`},
+		{execTool, `{"session_id":"s","cmd":"ls","stdin_encoding":"UTF8","env":"A=b"}`, `{"session_id":"s","cmd":"ls","stdin_encoding":"utf-8","env":["A=b"]}`},
+		{execTool, `{"session_id":"s","cmd":"ls","env":"[\"A=b c\"]"}`, `{"session_id":"s","cmd":"ls","env":["A=b c"]}`},
+		{execTool, `{"session_id":"s","cmd":"ls","timeout_ms":"30s","wait_ms":"1m"}`, `{"session_id":"s","cmd":"ls","timeout_ms":30000,"wait_ms":60000}`},
+		{execTool, `{"session_id":"s","cmd":7}`, `{"session_id":"s","cmd":"7"}`},
+
+		{ioTool, `{"action":"read","session_id":"s","cursor":0}`, `{"action":"read","session_id":"s","cursor":"0"}`},
+		{ioTool, `{"action":"Read","session_id":"s","cursor":12.0,"data":"","key":""}`, `{"action":"read","session_id":"s","cursor":"12"}`},
+		{ioTool, `{"action":"read","session_id":"s","format":"CLEAN","mode":"TAIL","max_lines":"5"}`, `{"action":"read","session_id":"s","format":"clean","mode":"tail","max_lines":5}`},
+		{ioTool, `{` + write + `,"data":1,"sensitive":"false","paste":0}`, `{` + write + `,"data":"1"}`},
+		{ioTool, `{` + write + `,"key":"Ctrl-C","until_regex":""}`, `{` + write + `,"key":"ctrl_c"}`},
+		{ioTool, `{` + write + `,"key":"\u0003"}`, `{` + write + `,"key":"ctrl_c"}`},
+		{ioTool, `{` + write + `,"key":"\\x1b[A"}`, `{` + write + `,"key":"arrow_up"}`},
+
+		{configTool, `{"action":"resize","session_id":"s","cols":"120","rows":40.0}`, `{"action":"resize","session_id":"s","cols":120,"rows":40}`},
+		{runTool, `{"argv":["env"],"env":{"A":true},"timeout_ms":0,"limits":{}}`, `{"argv":["env"],"env":["A=true"]}`},
+		{fsTool, `{"action":"read","path":"p","offset":"0","encoding":"UTF-8"}`, `{"action":"read","path":"p","encoding":"utf-8"}`},
+	} {
+		got, want := decoded(t, tt.tool, tt.wrote), decoded(t, tt.tool, tt.same)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s %s = %+v, want that of %s: %+v", tt.tool.Name, tt.wrote, got, tt.same, want)
+		}
+	}
+}
+
+func decoded(t *testing.T, tool *toolset.Tool, args string) any {
+	t.Helper()
+	a, given, err := tool.Split(json.RawMessage(args))
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool.Name, args, err)
+	}
+	in, err := tool.Checker(a.Name).Decode(given)
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool.Name, args, err)
+	}
+	return in
+}
+
+// A client that gives every argument of the schema can call each action: with nulls, and with zero values.
+func TestEveryArgument(t *testing.T) {
+	for _, tool := range All() {
+		for _, a := range tool.Actions {
+			for _, null := range []bool{true, false} {
+				args := every(t, tool.InputSchema(), json.RawMessage(a.Example), null)
+				got, want := decoded(t, tool, args), decoded(t, tool, a.Example)
+				if !null && tool == ioTool && a.Name == "write" {
+					got.(*ioArgs).Data = want.(*ioArgs).Data // an empty text is one
+				}
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("%s %s = %+v, want that of the example: %+v", tool.Name, args, got, want)
+				}
+			}
+		}
+	}
+}
+
+// every returns the example, with null or the zero value for each other property of the schema.
+func every(t *testing.T, schema, example json.RawMessage, null bool) string {
+	t.Helper()
+	var s struct {
+		Properties map[string]json.RawMessage
+	}
+	given := map[string]json.RawMessage{}
+	if err := json.Unmarshal(schema, &s); err != nil {
+		t.Fatal(err)
+	}
+	if len(example) > 0 {
+		if err := json.Unmarshal(example, &given); err != nil {
+			t.Fatal(err)
+		}
+	}
+	zeros := map[string]string{"string": `""`, "integer": "0", "boolean": "false", "array": "[]"}
+	for name, property := range s.Properties {
+		var p struct{ Type string }
+		if err := json.Unmarshal(property, &p); err != nil {
+			t.Fatal(err)
+		}
+		switch _, has := given[name]; {
+		case has && p.Type != "object", has && null:
+		case null:
+			given[name] = json.RawMessage("null")
+		case p.Type == "object":
+			given[name] = json.RawMessage(every(t, property, given[name], null))
+		default:
+			given[name] = json.RawMessage(zeros[p.Type])
+		}
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestReach(t *testing.T) {
+	for _, tt := range []struct{ wrote, same string }{
+		{`"protocol":"ssh","host":"alice@web1:2222"`, `"protocol":"ssh","host":"web1","username":"alice","port":2222`},
+		{`"host":"ssh://alice@web1"`, `"protocol":"ssh","host":"web1","username":"alice"`},
+		{`"host":"telnet://sw1:2323"`, `"protocol":"telnet","host":"sw1","port":2323`},
+		{`"protocol":"telnet","host":"telnet://sw1:23","port":23`, `"protocol":"telnet","host":"sw1","port":23`},
+		{`"protocol":"ssh","host":"[::1]"`, `"protocol":"ssh","host":"::1"`},
+		{`"protocol":"ssh","host":"[::1]:2222"`, `"protocol":"ssh","host":"::1","port":2222`},
+		{`"protocol":"ssh","host":"alice@web1","username":"alice"`, `"protocol":"ssh","host":"web1","username":"alice"`},
+	} {
+		got, want := decoded(t, sessionTool, `{"action":"open",`+tt.wrote+`}`), decoded(t, sessionTool,
+			`{"action":"open",`+tt.same+`}`)
+		if err := got.(*sessionArgs).reach(sessionTool.Checker("open")); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s = %+v, %v, want that of %s", tt.wrote, got, err, tt.same)
+		}
+	}
+	for wrote, part := range map[string]string{
+		`"protocol":"ssh","host":"alice@web1","username":"bob"`: "host says username alice, and username says bob",
+		`"protocol":"ssh","host":"web1:22","port":23`:           "host says port 22, and port says 23",
+		`"protocol":"ssh","host":"telnet://sw1"`:                "host says protocol telnet, and protocol says ssh",
+		`"protocol":"ssh","host":"web1:ssh"`:                    `its port is "ssh"`,
+		`"protocol":"ssh","host":"ssh://alice:hunter2@web1"`:    "auth.password",
+		`"protocol":"telnet","host":"admin:hunter2@sw1"`:        "holds a password",
+		`"host":"web1"`: "protocol is missing",
+	} {
+		in := decoded(t, sessionTool, `{"action":"open",`+wrote+`}`).(*sessionArgs)
+		err := in.reach(sessionTool.Checker("open"))
+		if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want an error with %q", wrote, err, part)
+		}
+	}
 }

@@ -75,10 +75,18 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	ch := c.Checker()
 	var data []byte
 	var err error
+	if in.Key != "" && in.Data != nil && *in.Data == "" {
+		in.Data = nil // from clients that give every argument
+	}
+	character := in.Data == nil && in.Key.character()
 	switch {
 	// Which of the two came first would be a guess, and a key such as enter runs the line that was typed.
+	case character: // the key types its own name
+		data, in.Key = []byte(in.Key), ""
+	case in.Data != nil && in.Key == "enter":
+		return ch.Invalid("key", nil, "data and key exclude each other: leave key out, and end data with \\r, which is enter")
 	case in.Data != nil && in.Key != "":
-		return ch.Invalid("key", nil, "data and key exclude each other: write the text first, then the key")
+		return ch.Invalid("key", nil, "data and key exclude each other: write data alone, then key in a call of its own")
 	case in.Data != nil:
 		if data, err = decodeText(ch, "data", *in.Data, in.Encoding); err != nil {
 			return err
@@ -97,10 +105,10 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		return err
 	}
 	switch {
-	case in.Mode != "" && !conditions:
+	case in.Mode == "tail" && !conditions:
 		return ch.Invalid("mode", nil, "mode is for what a write waits for: add until_regex or until_idle_ms")
 	case in.MaxLines > 0 && in.Mode != "tail":
-		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail")
+		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail; add mode tail, or leave max_lines out")
 	}
 	start := time.Now()
 	// The read's arguments were checked before this point, because a write cannot be taken back once a wrong
@@ -161,13 +169,17 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 	if err != nil {
 		return err
 	}
+	if in.MaxLines > 0 && in.Mode == "" && in.Cursor == "" && in.ExecID == "" {
+		req.Tail = true // the last lines: of which others could it be?
+	}
 	switch {
 	case in.Stream != "" && in.ExecID == "":
-		return ch.Invalid("exec_id", nil, "stream needs exec_id: the command whose stream to read")
+		return ch.Invalid("exec_id", nil,
+			"stream needs exec_id: the command whose stream to read; leave it out for the terminal")
 	case in.Mode == "tail" && in.Cursor != "":
 		return ch.Invalid("cursor", nil, "mode tail takes no cursor; use mode cursor to read from one")
-	case in.MaxLines > 0 && in.Mode != "tail":
-		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail")
+	case in.MaxLines > 0 && !req.Tail:
+		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail, which takes no cursor; leave one of the two out")
 	}
 	if in.ExecID != "" {
 		// A command has two streams with offsets of their own; most callers mean its output.

@@ -1,10 +1,14 @@
 package tools
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
-	"strings"
+	"strconv"
 
+	"ptyctl/internal/destination"
+	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/profile"
@@ -15,6 +19,9 @@ import (
 // open connects and waits until the session is open or its login asks a question. All arguments are checked before
 // the connection starts: a wrong one must not leave a half-open session.
 func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	if err := in.reach(c.Checker()); err != nil {
+		return err
+	}
 	if err := checkAuth(c, in); err != nil {
 		return err
 	}
@@ -143,20 +150,12 @@ func (in *sessionArgs) target(c *toolset.Call) term.Target {
 	return t
 }
 
+// telnetDefaults say nothing, from clients that give every argument.
+var telnetDefaults = openTelnet{Mode: "auto", Enter: "auto", Binary: "auto"}
+
 // checkAuth refuses credentials that do not go together.
 func checkAuth(c *toolset.Call, in *sessionArgs) error {
 	ch := c.Checker()
-	// The dialer would look such a name up and fail with a resolver's words, which help no model.
-	if user, host, ok := splitHost(in.Host); ok {
-		return ch.Invalid(
-			"host",
-			nil,
-			"host %q is more than a host: pass host %q, and %s as its own field",
-			in.Host,
-			host,
-			user,
-		)
-	}
 	switch a := &in.Auth; {
 	case in.Protocol == "telnet" && in.Auth != (openAuth{}):
 		return ch.Invalid(
@@ -165,7 +164,7 @@ func checkAuth(c *toolset.Call, in *sessionArgs) error {
 			"Telnet has no authentication of its own: leave auth out, "+
 				"read the device's login prompt with ptyctl_session_io and answer it with write (sensitive for the password)",
 		)
-	case in.Protocol != "telnet" && in.Telnet != (openTelnet{}):
+	case in.Protocol != "telnet" && in.Telnet != (openTelnet{}) && in.Telnet != telnetDefaults:
 		return ch.Invalid("telnet", nil, "telnet is for protocol telnet, not for %s; leave it out", in.Protocol)
 	case a.Method == "private_key" && a.PrivateKeyPEM == "":
 		return ch.Invalid(
@@ -192,22 +191,54 @@ func checkAuth(c *toolset.Call, in *sessionArgs) error {
 	return nil
 }
 
-// splitHost finds a protocol, a user or a port in a host name, which models often pass. It returns the bare host, and
-// the name of the field that takes the rest. An IPv6 address has no such part.
-func splitHost(text string) (field, host string, ok bool) {
-	if _, rest, found := strings.Cut(text, "://"); found {
-		return "protocol, username and port", rest, true
-	}
-	if _, rest, found := strings.Cut(text, "@"); found {
-		return "username", rest, true
-	}
-	if name, port, found := strings.Cut(text, ":"); found && port != "" && strings.Trim(port, "0123456789") == "" &&
-		// More than one colon is an IPv6 address.
-		!strings.Contains(name, ":") {
-		return "port", name, true
-	}
-	return "", "", false
-}
-
 // isFalse reports whether a boolean argument is given and false; an absent one means the default, true.
 func isFalse(b *bool) bool { return b != nil && !*b }
+
+// reach puts the parts of a host such as alice@web1:22 or telnet://sw1 into the arguments that are theirs. A part that
+// another argument contradicts is refused: neither of the two is known to be the right one.
+func (in *sessionArgs) reach(ch *schema.Checker) error {
+	if in.Host != "" {
+		d, err := destination.Parse(in.Host)
+		switch {
+		case errors.Is(err, destination.ErrPassword):
+			return ch.Invalid(
+				"host",
+				nil,
+				"host holds a password, which would be shown with it: pass the bare name as host, the user as username, "+
+					"and the password as auth.password (Telnet: at its login prompt)",
+			)
+		case err != nil:
+			return ch.Invalid(
+				"host",
+				nil,
+				"host is no host: %v; host is a name or an address, such as web1, alice@web1:22 or [::1]:22",
+				err,
+			)
+		}
+		var port string
+		if d.Port != 0 {
+			port = strconv.Itoa(d.Port)
+		}
+		for _, part := range []struct{ name, inHost, given string }{
+			{"username", d.User, in.Username}, {"port", port, strconv.Itoa(in.Port)}, {"protocol", d.Protocol, in.Protocol},
+		} {
+			if part.inHost != "" && part.given != "" && part.given != "0" && part.inHost != part.given {
+				return ch.Invalid(
+					part.name,
+					nil,
+					"host says %s %s, and %s says %s; leave one of the two out",
+					part.name,
+					schema.Shorten(part.inHost),
+					part.name,
+					schema.Shorten(part.given),
+				)
+			}
+		}
+		in.Host, in.Username = d.Host, cmp.Or(d.User, in.Username)
+		in.Port, in.Protocol = cmp.Or(d.Port, in.Port), cmp.Or(d.Protocol, in.Protocol)
+	}
+	if in.Protocol == "" {
+		return ch.Invalid("protocol", ch.Fields(), "protocol is missing for action open; use one of ssh, telnet, local")
+	}
+	return nil
+}

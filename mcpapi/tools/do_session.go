@@ -161,5 +161,5 @@ func signal(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionO
 		return err
 	}
 	out.SessionID = s.ID()
-	return s.Signal(ctx, in.Signal)
+	return s.Signal(ctx, string(in.Signal))
 }

@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"strings"
+
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
@@ -24,12 +26,12 @@ var execTool = toolset.Bind(schema.Tool{
 // sizes in bytes.
 type execArgs struct {
 	SessionID     string       `json:"session_id" need:"*" is:"filled"`
-	Cmd           string       `json:"cmd" doc:"line for the shell"`
+	Cmd           string       `json:"cmd" words:"argv" doc:"line for the shell"`
 	Argv          []string     `json:"argv" is:"start" doc:"words instead, never parsed"`
 	TimeoutMS     int64        `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default 60000; with exec_id: from now"`
 	WaitMS        *int64       `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait of this call; default 50000"`
 	Cwd           string       `json:"cwd" is:"filled start" doc:"else the login directory, until something is typed"`
-	Env           []string     `json:"env" is:"start" doc:"NAME=value; servers take few"`
+	Env           []string     `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
 	Stdin         string       `json:"stdin" is:"start"`
 	StdinEncoding string       `json:"stdin_encoding" is:"start" enum:"utf-8 base64"`
 	MaxOutput     int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
@@ -51,6 +53,14 @@ type execClass session.Class
 
 // Enum returns all that there are.
 func (execClass) Enum() []string { return shell.Classes() }
+
+// Canonical returns the class of a shell that is named in its place, such as bash.
+func (execClass) Canonical(text string) string {
+	if class := shell.Named(strings.ToLower(text)).Class; class != shell.Unknown {
+		return string(class)
+	}
+	return text
+}
 
 // execMarker is how the end of a command is recognised that is typed.
 type execMarker struct {

@@ -15,11 +15,19 @@ import (
 
 // expectArgs are the patterns that three tools take.
 type expectArgs struct {
-	Profile  string    `json:"profile" is:"filled" doc:"device family: cisco_ios, frr, ..."`
+	Profile  family    `json:"profile" is:"filled" doc:"device family: cisco_ios, frr, ..."`
 	Prompt   string    `json:"prompt_regex" is:"filled"`
 	Pagers   *[]string `json:"pager_regexes"`
 	Errors   *[]string `json:"error_regexes"`
 	AutoPage *autoPage `json:"auto_page" doc:"turn pages for me"`
+}
+
+// family is the name of a device family.
+type family string
+
+// Canonical returns the name in the form of the profiles.
+func (family) Canonical(text string) string {
+	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(text)))
 }
 
 // autoPage is how ptyctl turns a pager's pages itself.
@@ -86,7 +94,7 @@ func (e *expectArgs) ofProfile(path string) (session.Expect, error) {
 	if e.Profile == "" {
 		return session.Expect{}, nil
 	}
-	p, ok := profile.Get(e.Profile)
+	p, ok := profile.Get(string(e.Profile))
 	if !ok {
 		names := profile.Names()
 		return session.Expect{}, &term.Error{
@@ -94,7 +102,7 @@ func (e *expectArgs) ofProfile(path string) (session.Expect, error) {
 			Msg: fmt.Sprintf(
 				"%s %q does not exist; use one of %s, or give prompt_regex and pager_regexes",
 				path,
-				schema.Shorten(e.Profile),
+				schema.Shorten(string(e.Profile)),
 				strings.Join(names, ", "),
 			),
 		}

@@ -134,8 +134,7 @@ func TestProfileWrong(t *testing.T) {
 	l.Open("")
 	for _, tt := range []struct{ expect, field, part string }{
 		{`{"profile":"cisco"}`, "expect.profile", "arista_eos, cisco_asa, cisco_ios,"},
-		{`{"profile":"CISCO_IOS"}`, "expect.profile", "posix, vyos"},
-		{`{"profile":" "}`, "expect.profile", "is empty"},
+		{`{"profile":"CISCO_OIS"}`, "expect.profile", "posix, vyos"},
 		{`{"auto_page":{}}`, "expect.auto_page", "profile or pager_regexes"},
 		{`{"profile":"frr","pager_regexes":[],"auto_page":{}}`, "expect.auto_page", "profile or pager_regexes"},
 		{`{"profile":"frr","auto_page":{"key":"y"}}`, "expect.auto_page.key", "space, enter, q"},

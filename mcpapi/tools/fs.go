@@ -23,13 +23,13 @@ var fsTool = toolset.Bind(schema.Tool{
 
 // fsArgs are the arguments of ptyctl_fs. Sizes and offsets are in bytes, mode is octal.
 type fsArgs struct {
-	SessionID string `json:"session_id" is:"filled"`
+	SessionID string `json:"session_id" is:"filled given"`
 	Path      string `json:"path" need:"*" is:"filled"`
 	Offset    int64  `json:"offset" on:"read" max:"1<<62"`
 	MaxBytes  int64  `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default 65536"`
 	Data      string `json:"data" need:"write"`
 	Encoding  string `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data"`
-	Mode      string `json:"mode" on:"write" is:"filled" doc:"octal"`
+	Mode      string `json:"mode" on:"write" is:"filled text" doc:"octal"`
 	Append    bool   `json:"append" on:"write"`
 	NonAtomic bool   `json:"non_atomic" on:"write" is:"unlisted"` // the errors that it helps against name it
 	Cursor    string `json:"cursor" on:"list" is:"filled"`

@@ -1,6 +1,9 @@
 package tools
 
 import (
+	"unicode"
+	"unicode/utf8"
+
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
@@ -32,7 +35,7 @@ type ioArgs struct {
 	Sensitive    bool       `json:"sensitive" on:"write" doc:"[write] keep it out of every record"`
 	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"[write] your name for locks"`
 	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk"`
-	Cursor       string     `json:"cursor" on:"read search" is:"filled" doc:"a next_cursor, or \"0\" (a string)"`
+	Cursor       string     `json:"cursor" on:"read search" is:"filled number" doc:"a next_cursor, or \"0\" (a string)"`
 	Mode         string     `json:"mode" on:"read write" enum:"cursor tail" doc:"tail: the end"`
 	TimeoutMS    *int64     `json:"timeout_ms" on:"read write" max:"1<<40" doc:"milliseconds; longest wait; default 2000"`
 	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384"`
@@ -57,6 +60,20 @@ type keyName string
 
 // Doc lists the known keys for the argument's description.
 func (keyName) Doc() string { return keys.List }
+
+// Canonical returns the key that is meant by a name of another program's, or by the bytes that it sends.
+func (keyName) Canonical(text string) string {
+	if key := keys.Meant(text); key != "" {
+		return key
+	}
+	return text
+}
+
+// character reports whether the name is one character, which types itself.
+func (k keyName) character() bool {
+	r, n := utf8.DecodeRuneInString(string(k))
+	return n == len(k) && unicode.IsPrint(r) && r != utf8.RuneError
+}
 
 // inputHints are patterns that recognise a question.
 type inputHints struct {

@@ -115,9 +115,9 @@ func TestIORefused(t *testing.T) {
 		{`"action":"read","cursor":"-1"`, "cursor", "", []string{"is none"}},
 		{`"action":"read","cursor":"1.5"`, "cursor", "", nil},
 		{`"action":"read","cursor":"99999999999999999999"`, "cursor", "", nil},
-		{`"action":"read","cursor":0`, "cursor", "", []string{"must be a string, not a number"}},
+		{`"action":"read","cursor":0.5`, "cursor", "", []string{"must be a string, not a number"}},
 		{`"action":"read","mode":"tail","cursor":"0"`, "cursor", "", []string{"mode tail takes no cursor"}},
-		{`"action":"read","max_lines":5`, "max_lines", "", []string{"belongs to mode tail"}},
+		{`"action":"read","cursor":"0","max_lines":5`, "max_lines", "", []string{"belongs to mode tail"}},
 		{`"action":"read","mode":"cursor","max_lines":5`, "max_lines", "", []string{"belongs to mode tail"}},
 		{`"action":"read","until_idle_ms":3000`, "until_idle_ms", "", []string{"longer than timeout_ms (2000)"}},
 		{`"action":"write","data":"x","until_idle_ms":30,"timeout_ms":20`, "until_idle_ms", "", []string{"longer than timeout_ms (20)"}},
@@ -190,6 +190,8 @@ func TestKeys(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Handler: mcptest.Echo}})
 	l.Open("")
 	for name, want := range map[string]string{
+		"Enter": "\r", "Ctrl-C": "\x03", "^D": "\x04", "C-z": "\x1a", `\x05`: "\x05", "y": "y", "Q": "Q",
+		"ArrowDown": "\x1b[B", "PageUp": "\x1b[5~", "<F5>": "\x1b[15~", "M-x": "\x1bx", "Return": "\r",
 		"enter": "\r", "ctrl_c": "\x03", "ctrl_b": "\x02", "alt_f": "\x1bf", "esc": "\x1b", "arrow_up": "\x1b[A", "ctrl_backslash": "\x1c", "backspace": "\x7f", "f10": "\x1b[21~",
 	} {
 		r := l.OK(
@@ -202,7 +204,6 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		`"key":"Ctrl-C"`:                     "use ctrl_c",
 		`"key":"turbo"`:                      keys.List,
 		`"key":"enter","paste":true`:         "paste is for data",
 		`"data":"a\u001b[201~","paste":true`: "end the paste",

@@ -23,7 +23,7 @@ var runTool = toolset.Bind(schema.Tool{
 type runArgs struct {
 	Argv          []string   `json:"argv" need:"*" doc:"program and arguments"`
 	Cwd           string     `json:"cwd" is:"filled"`
-	Env           []string   `json:"env" doc:"NAME=value"`
+	Env           []string   `json:"env" is:"pairs" doc:"NAME=value"`
 	Stdin         string     `json:"stdin"`
 	StdinEncoding string     `json:"stdin_encoding" enum:"utf-8 base64"`
 	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; then it gets TERM; default 60000"`

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"strings"
 
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
@@ -39,12 +40,12 @@ type sessionArgs struct {
 	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default 60000"`
 	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder"`
 	Force       bool          `json:"force" on:"close" doc:"[close] do not wait for the far side"`
-	Signal      string        `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT"`
-	Protocol    string        `json:"protocol" on:"open list" need:"open" enum:"ssh telnet local"`
+	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT"`
+	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local"`
 	Host        string        `json:"host" on:"open list" is:"filled far" doc:"name, address, or Host alias of ssh_config"`
 	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[open] local: program, arguments; no shell"`
 	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[open] local, like the next three"`
-	Env         []string      `json:"env" on:"open" is:"local" doc:"NAME=value"`
+	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"NAME=value"`
 	Title       string        `json:"title" on:"open" is:"filled local"`
 	Limits      limitsArgs    `json:"limits" on:"open" is:"local" show:"-" doc:"members: see ptyctl_run"`
 	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list]"`
@@ -61,6 +62,21 @@ type sessionArgs struct {
 	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"[open] lock at once; needs task_id"`
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"makes a retry safe"`
 }
+
+// signalName is the name of a signal.
+type signalName string
+
+// Canonical returns the name of a signal that is written with SIG before it, or as its number.
+func (signalName) Canonical(text string) string {
+	text = strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(text)), "SIG")
+	if name, ok := signalNumbers[text]; ok {
+		return name
+	}
+	return text
+}
+
+// signalNumbers are the numbers of signals that POSIX fixes for kill.
+var signalNumbers = map[string]string{"1": "HUP", "2": "INT", "3": "QUIT", "9": "KILL", "15": "TERM"}
 
 // openAuth has the credentials for a login. An empty method is derived from the credentials that are given. Their type
 // keeps the secrets out of logs and messages.
@@ -90,7 +106,7 @@ type openTimeouts struct {
 // result of all configuration together, wherever a value came from.
 type openSSH struct {
 	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default strict"`
-	Fingerprint   string   `json:"host_key_fingerprint" is:"filled" doc:"SHA256:... to pin"`
+	Fingerprint   string   `json:"host_key_fingerprint" is:"filled given" doc:"SHA256:... to pin"`
 	KnownHosts    string   `json:"known_hosts_path" is:"filled"`
 	UseConfig     *bool    `json:"use_openssh_config" doc:"default true"`
 	ConfigPath    string   `json:"config_path" is:"filled" doc:"like ssh -F"`
@@ -112,7 +128,7 @@ type openTelnet struct {
 type openTLS struct {
 	Enabled    bool   `json:"enabled"`
 	ServerName string `json:"server_name" is:"filled"`
-	Pin        string `json:"pin" is:"filled" doc:"SHA256:..."`
+	Pin        string `json:"pin" is:"filled given" doc:"SHA256:..."`
 }
 
 // sessionOut is the result of every action of ptyctl_session; an action leaves out the members of the others.

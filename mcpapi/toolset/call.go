@@ -64,14 +64,23 @@ type Call struct {
 	arguments json.RawMessage
 	args      []jsonrpc.Member // arguments, split
 	notes     []string         // the result's warnings
+	exact     bool             // another program's contract says which values are taken
 	began     time.Time
 	meter     meter
 	opening   *Opening
 }
 
-// Begin makes c a call of an action. The arguments are valid JSON, and args are the same, split.
-func (s *Shared) Begin(c *Call, t *Tool, action string, arguments json.RawMessage, args []jsonrpc.Member) {
+// Begin makes c a call of an action of a set's tool. The arguments are valid JSON, and args are the same, split.
+func (s *Shared) Begin(
+	c *Call,
+	set *Set,
+	t *Tool,
+	action string,
+	arguments json.RawMessage,
+	args []jsonrpc.Member,
+) {
 	c.shared, c.tool, c.action, c.arguments, c.args, c.began = s, t, action, arguments, args, time.Now()
+	c.exact = set.Fail != nil
 }
 
 // Action returns the name of the tool's action that the call is for.
@@ -104,7 +113,13 @@ func (c *Call) Marked(in any, mark string) string { return c.tool.Marked(in, mar
 func (c *Call) Invalid(field, text string) error { return c.Checker().Invalid(field, nil, "%s", text) }
 
 // Checker returns the checker for this call, to report a wrong argument in the same words as the table does.
-func (c *Call) Checker() *schema.Checker { return c.tool.Checker(c.action) }
+func (c *Call) Checker() *schema.Checker {
+	checker := c.tool.Checker(c.action)
+	if c.exact {
+		checker.Exactly()
+	}
+	return checker
+}
 
 // Waits names, for progress messages, the event that the call is about to wait for; s may be nil.
 func (c *Call) Waits(what string, s *session.Session) { c.meter.waits(what, s) }

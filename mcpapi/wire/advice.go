@@ -98,8 +98,8 @@ var arguments = map[term.Field]string{
 // added if the session has a channel lane.
 var advice = map[term.Reason]string{
 	term.ReasonNoSession:       "ptyctl_session list shows the sessions there are",
-	term.ReasonLoginAsks:       "send it with ptyctl_session_io write (ctrl_c cancels)",
 	term.ReasonNoExec:          "ptyctl_session status shows those there are (running_exec_ids, unfetched_exec_ids)",
+	term.ReasonLoginAsks:       "send it as data with ptyctl_session_io write (key ctrl_c cancels)",
 	term.ReasonLoginsWait:      "answer with ptyctl_session_io write (ctrl_c cancels), or close them",
 	term.ReasonOpening:         "ask again with ptyctl_session status",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
