@@ -109,8 +109,8 @@ var importRules = []rule{
 	{
 		pkg: "mcpapi",
 		ours: []string{
-			"mcpapi/elicit", "mcpapi/identity", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/subscribe", "mcpapi/tools",
-			"mcpapi/toolset", "mcpapi/wire", "session", "term",
+			"mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/subscribe",
+			"mcpapi/tools", "mcpapi/toolset", "mcpapi/wire", "session", "term",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go"},
 		why:    "it joins the tools with the protocol and knows no transport",

@@ -28,6 +28,18 @@ func (s *Server) Answer(ctx context.Context, id, params json.RawMessage) (answer
 	return mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, Result: result}, true
 }
 
+// HandleMessage answers a message as mcp-go does. The error about an unknown tool names the tool that is meant, where
+// its name says so.
+func (s *Server) HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage {
+	answer := s.MCPServer.HandleMessage(ctx, message)
+	if name, ok := mcpgo.UnknownTool(answer); ok {
+		if text := s.api.noTool(name); text != "" {
+			return mcpgo.Error(mcp.INVALID_PARAMS, text)
+		}
+	}
+	return answer
+}
+
 // readCall takes the parameters of a call apart, and finds its tool.
 func (s *api) readCall(params json.RawMessage) (t calledTool, r request, ok bool) {
 	c, ok := mcpgo.ReadCall(params)

@@ -64,6 +64,9 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.Cal
 // call finds out which action of the tool a call is for.
 func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*invocation, schema.Action, error) {
 	a, args, err := t.Split(raw)
+	if err != nil && !s.shared.OnlyReads(ctx) {
+		return nil, schema.Action{}, s.elsewhere(t, args, err)
+	}
 	if err != nil {
 		if r := t.ForReading(); r != nil && s.shared.OnlyReads(ctx) {
 			_, _, err = r.Split(raw) // which fails too, and shows nothing that the caller may not do

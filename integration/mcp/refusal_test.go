@@ -81,7 +81,7 @@ func TestWrongCalls(t *testing.T) {
 			"INVALID_ARGUMENT",
 			[]string{"protocol", "rlogin", "ssh"},
 		},
-		{"wrong action", lab.ToolSession, `{"action":"start"}`, "INVALID_ARGUMENT", []string{"start", "open", "close"}},
+		{"wrong action", lab.ToolSession, `{"action":"start"}`, "INVALID_ARGUMENT", []string{"start", "use ptyctl_session open"}},
 		{
 			"wrong key",
 			lab.ToolIO,

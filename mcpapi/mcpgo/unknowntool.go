@@ -29,6 +29,19 @@ func unknownTool(e *mcp.JSONRPCErrorDetails) (changed bool) {
 	return ok
 }
 
+// UnknownTool returns the name of the tool that does not exist, if mcp-go's answer says that.
+func UnknownTool(answer mcp.JSONRPCMessage) (name string, ok bool) {
+	e, ok := answer.(mcp.JSONRPCError)
+	if !ok || e.Error.Code != mcp.INVALID_PARAMS {
+		return "", false
+	}
+	name, ok = strings.CutPrefix(e.Error.Message, toolError)
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(name, saidTwice)
+}
+
 // TellTool returns an answer that mcp-go has written with an error about an unknown tool in plain words. Any other
 // answer is returned as it is.
 func TellTool(answer []byte) []byte {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,6 +77,9 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 	t := c.t
 	name := ""
 	for _, m := range given {
+		if m.Name == "session_id" && m.Value[0] == '"' {
+			c.About(jsonrpc.Unquoted(m.Value))
+		}
 		// The action is read before everything else, because it decides which of the other arguments exist.
 		if m.Name == "action" && json.Unmarshal(m.Value, &name) != nil {
 			return Action{}, c.Invalid(
@@ -94,13 +98,20 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 			return a, nil
 		}
 	}
+	suits := ""
+	if near := t.nearestAction(name); near != "" {
+		c.action = near
+	} else if c.action = t.suits(given); c.action != "" {
+		suits = "; these arguments are those of " + c.action
+	}
 	// Missing and wrong are two errors: a model repairs them in different ways.
 	if strings.TrimSpace(name) == "" {
 		return Action{}, c.Invalid(
 			"action",
 			t.actionNames(),
-			"action is missing; use one of %s",
+			"action is missing; use one of %s%s",
 			oneOf(t.actionNames()),
+			suits,
 		)
 	}
 	return Action{}, c.Invalid(
@@ -119,10 +130,23 @@ type Checker struct {
 	local  bool // the call says protocol local
 	every  bool // the call gives every argument that the schema lists
 	exact  bool // values have to be as the schema shows them
+
+	session string // that the call names, for the examples
 }
 
 // Checker returns the checker for a call of an action.
 func (t *Tool) Checker(action string) *Checker { return &Checker{t: t, action: action} }
+
+// About has the errors show calls for that session, if it may be the id of one.
+func (c *Checker) About(session string) *Checker {
+	if len(session) <= 64 && strings.Trim(session, idLetters) == "" {
+		c.session = session
+	}
+	return c
+}
+
+// idLetters are the characters of the ids that ptyctl gives.
+const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
 // Exactly has values taken only in the form that the schema shows, as the contract of another program demands.
 func (c *Checker) Exactly() *Checker {
@@ -139,6 +163,9 @@ func (c *Checker) ForLocal() *Checker {
 // Fields returns the names of the arguments that the action takes, the needed ones first.
 func (c *Checker) Fields() []string { return c.t.FieldsOf(c.action) }
 
+// sessionExample is the session of an example.
+var sessionExample = regexp.MustCompile(`"session_id":"[^"]*"`)
+
 // Invalid returns an INVALID_ARGUMENT that names the field and shows a correct call, so that a model can repair its
 // call without another look at the schema.
 func (c *Checker) Invalid(field string, allowed []string, format string, args ...any) error {
@@ -149,6 +176,9 @@ func (c *Checker) Invalid(field string, allowed []string, format string, args ..
 		if c.local && a.Local != "" {
 			example = a.Local
 		}
+	}
+	if c.session != "" {
+		example = sessionExample.ReplaceAllLiteralString(example, `"session_id":"`+c.session+`"`)
 	}
 	return &term.Error{
 		Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...) + "; a correct call: " + c.t.Name + " " + example,
@@ -236,13 +266,15 @@ func (c *Checker) find(path string, fields []Field, m jsonrpc.Member) (int, erro
 	// The message lists them, because a model that guessed a name needs the right one and not another guess.
 	allowed := c.allowed(fields, path)
 	if i < 0 {
+		instead := c.instead(path, fields, name)
 		name = join(path, Shorten(name))
 		return 0, c.Invalid(
 			name,
 			allowed,
-			"unknown field %q%s; it takes %s",
+			"unknown field %q%s; %sit takes %s",
 			name,
 			c.forAction(),
+			instead,
 			cmp.Or(strings.Join(allowed, ", "), "none"),
 		)
 	}

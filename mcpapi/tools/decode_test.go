@@ -410,3 +410,37 @@ func TestReach(t *testing.T) {
 		}
 	}
 }
+
+// An unknown name is answered with the argument that is meant.
+func TestInstead(t *testing.T) {
+	for _, tt := range []struct {
+		tool       *toolset.Tool
+		args, part string
+	}{
+		{execTool, `{"session_id":"s","command":"ls"}`, "use cmd; "},
+		{execTool, `{"sessionId":"s","cmd":"ls"}`, "use session_id; "},
+		{execTool, `{"session":"s","cmd":"ls"}`, "use session_id; "},
+		{execTool, `{"session_id":"s","cmd":"ls","timeout":30}`, "use timeout_ms (milliseconds); "},
+		{execTool, `{"session_id":"s","cmd":"ls","workdir":"/"}`, "use cwd; "},
+		{execTool, `{"session_id":"s","cmd":"ls","input":"x"}`, "use stdin; "},
+		{execTool, `{"session_id":"s","cmd":"ls","profile":"frr"}`, "use expect.profile, a member of expect; "},
+		{ioTool, `{"action":"write","session_id":"s","input":"x"}`, "use data; "},
+		{ioTool, `{"action":"write","session_id":"s","text":"x"}`, "use data; "},
+		{ioTool, `{"action":"read","session_id":"s","lines":5}`, "use max_lines; "},
+		{ioTool, `{"action":"search","session_id":"s","query":"x"}`, "use pattern; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","hostname":"h"}`, "use host; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","user":"u"}`, "use username; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","usrename":"u"}`, "use username; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","password":"x"}`, "use auth.password, a member of auth; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","auth":{"user":"u"}}`, "use username, which stands beside auth; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","auth":{"pasword":"x"}}`, "use auth.password; "},
+		{configTool, `{"action":"resize","session_id":"s","width":80,"rows":24}`, "use cols; "},
+		{fsTool, `{"action":"read","filename":"p"}`, "use path; "},
+		{runTool, `{"command":"ls"}`, "use argv; "},
+		{runTool, `{"argv":["ls"],"verbose":true}`, `"verbose" for ptyctl_run; it takes`},
+	} {
+		if err := decodeAny(tt.tool, json.RawMessage(tt.args)); err == nil || !strings.Contains(err.Error(), tt.part) {
+			t.Errorf("%s %s: %v, want an error with %q", tt.tool.Name, tt.args, err, tt.part)
+		}
+	}
+}

@@ -207,6 +207,9 @@ func Message(e *term.Error) string {
 		settingAdvice[term.FactOf[term.Denial](e).Setting],
 		limitAdvice[term.FactOf[term.LimitReached](e).Limit],
 	)
+	if text == "" && e.Kind == term.AlreadyClosed {
+		return Plain(e) + " (ptyctl_session_io read; ptyctl_session open)"
+	}
 	if text == "" {
 		return Plain(e) + argumentOf(e)
 	}

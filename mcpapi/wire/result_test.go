@@ -25,7 +25,7 @@ func TestFailures(t *testing.T) {
 		},
 		{
 			"with a session", &term.Error{Session: "web-1", Kind: term.AlreadyClosed, Msg: "it has ended"},
-			`{"error_code":"ALREADY_CLOSED","message":"it has ended","retryable":false,"details":{"session_id":"web-1"}}`,
+			`{"error_code":"ALREADY_CLOSED","message":"it has ended (ptyctl_session_io read; ptyctl_session open)","retryable":false,"details":{"session_id":"web-1"}}`,
 		},
 		{"bare", term.Errorf(term.Busy, "<later> & again"), `{"error_code":"BUSY","message":"<later> & again","retryable":true}`},
 		{"wrapped", fmt.Errorf("x: %w", &term.Error{Kind: term.NotFound, Msg: "none"}), `{"error_code":"NOT_FOUND","message":"none","retryable":false}`},

@@ -1,0 +1,161 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"ptyctl/mcpapi/jsonrpc"
+)
+
+// otherNames has what other programs call an argument, without case and separators, and the arguments that may be
+// meant. The first one that the action takes is the one.
+var otherNames = map[string]string{
+	"args": "argv", "arguments": "argv", "background": "wait_ms", "bytes": "max_bytes max_output_bytes",
+	"cmd": "argv", "columns": "cols", "command": "cmd argv", "commandline": "cmd argv", "commands": "cmd argv",
+	"content": "data stdin",
+	"dir":     "cwd path", "directory": "cwd path", "environment": "env", "envs": "env", "expectregex": "until_regex",
+	"file": "path", "filename": "path", "filepath": "path", "folder": "path cwd", "from": "cursor offset",
+	"handle": "session_id", "height": "rows", "hostname": "host", "id": "session_id exec_id", "idletimeout": "until_idle_ms",
+	"idle": "until_idle_ms", "input": "data stdin", "ip": "host", "ipaddress": "host", "address": "host", "keypress": "key",
+	"keys": "key", "limit": "max_lines max_bytes limit max_matches", "line": "cmd data", "lines": "max_lines rows",
+	"login": "username", "maxoutput": "max_output_bytes", "message": "data", "name": "title", "offset": "cursor",
+	"password": "", "pattern": "until_regex", "position": "cursor", "program": "argv", "prompt": "until_regex",
+	"query": "pattern", "regex": "until_regex pattern", "regexp": "until_regex pattern", "remote": "host",
+	"script": "cmd argv", "search": "pattern", "secret": "sensitive", "server": "host", "session": "session_id",
+	"shell": "argv", "sid": "session_id", "since": "cursor", "size": "max_bytes", "tail": "max_lines", "target": "host",
+	"task": "task_id", "taskname": "task_id", "agentid": "task_id", "owner": "task_id", "terminal": "session_id",
+	"terminalid": "session_id", "text": "data stdin", "string": "data", "timeout": "timeout_ms timeouts.connect_timeout_ms",
+	"timeouts": "timeout_ms", "timeoutsec": "timeout_ms", "timeoutseconds": "timeout_ms", "type": "protocol",
+	"until": "until_regex", "user": "username", "value": "data", "wait": "wait_ms timeout_ms",
+	"waitfor": "until_regex", "width": "cols", "workdir": "cwd", "workingdirectory": "cwd", "processid": "exec_id",
+	"jobid": "exec_id", "commandid": "exec_id", "signalname": "signal", "sig": "signal",
+}
+
+// instead names the argument that a call probably means by an unknown name, as a part of a message, or "".
+func (c *Checker) instead(path string, fields []Field, name string) string {
+	meant := c.nearest(fields, name)
+	switch {
+	case meant != "" && path != "":
+		meant = path + "." + meant
+	case meant == "" && path == "":
+		meant = c.within(fields, name)
+	case meant == "": // a member that stands beside the object, and not in it
+		if meant = c.nearest(c.t.Fields, name); meant != "" {
+			meant += ", which stands beside " + path
+		}
+	}
+	switch {
+	case meant == "":
+		return ""
+	case strings.HasSuffix(meant, "_ms"):
+		meant += " (milliseconds)"
+	}
+	return "use " + meant + "; "
+}
+
+// within returns the path of the member of an object that has the name, or "".
+func (c *Checker) within(fields []Field, name string) string {
+	for i := range fields {
+		f := &fields[i]
+		if f.Kind != KindObject || !f.Takes(c.action) {
+			continue
+		}
+		for _, m := range f.Fields {
+			if fold(m.Name) == fold(name) {
+				return f.Name + "." + m.Name + ", a member of " + f.Name
+			}
+		}
+	}
+	return ""
+}
+
+// nearest returns the field that the action takes and that a name means, or "".
+func (c *Checker) nearest(fields []Field, name string) string {
+	if len(name) > 32 {
+		return ""
+	}
+	takes := func(name string) bool {
+		return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name && f.Takes(c.action) })
+	}
+	for candidate := range strings.FieldsSeq(otherNames[fold(name)]) {
+		object, _, inside := strings.Cut(candidate, ".")
+		switch {
+		case inside && takes(object):
+			return candidate + ", a member of " + object
+		case takes(candidate):
+			return candidate
+		}
+	}
+	name = fold(name)
+	best, far := "", len(name)/3 // more letters than that make another word
+	for i := range fields {
+		if f := fields[i].Name; takes(f) {
+			if d := distance(fold(f), name); d < far || d == far && best == "" {
+				best, far = f, d
+			}
+		}
+	}
+	return best
+}
+
+// distance returns how many letters two words differ in: letters that one has more, and letters that are others.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		left := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			cost := left
+			if a[i] != b[j] {
+				cost = min(left, above, row[j]) + 1
+			}
+			left, row[j+1] = above, cost
+		}
+	}
+	return row[len(b)]
+}
+
+// nearestAction returns the action whose name is nearly the given one, or "".
+func (t *Tool) nearestAction(name string) string {
+	if len(name) > 32 {
+		return ""
+	}
+	for _, a := range t.Actions {
+		if len(name) > 2 && distance(a.Name, fold(name)) <= 1 {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+// suits returns the action that takes all arguments of a call and needs the most of them, or "". It is the one that a
+// call without an action probably means; of two, the one that only reads.
+func (t *Tool) suits(given []jsonrpc.Member) string {
+	if !slices.ContainsFunc(given, func(m jsonrpc.Member) bool { return m.Name != "action" }) {
+		return ""
+	}
+	has := make(map[string]bool, len(given))
+	for _, m := range given {
+		has[m.Name] = m.Name != "action" && !zero(m.Value)
+	}
+	best, most, reads := "", -1, false
+	for _, a := range t.Actions {
+		needs := 0
+		for i := range t.Fields {
+			switch f := &t.Fields[i]; {
+			case has[f.Name] && !f.Takes(a.Name), f.needs(a.Name) && !has[f.Name]:
+				needs = -len(t.Fields)
+			case f.needs(a.Name):
+				needs++
+			}
+		}
+		if needs > most || needs == most && a.Reads && !reads {
+			best, most, reads = a.Name, needs, a.Reads
+		}
+	}
+	return best
+}
