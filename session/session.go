@@ -207,6 +207,7 @@ type Info struct {
 	Unfetched         []string  // ids of execs that have ended while no call waited for them, oldest first
 	Readers           int64     // reads that wait now
 	Typed             bool      // something was typed into the terminal after it opened
+	TerminalEnded     string    // why its terminal is gone while the connection goes on; empty: it is not
 
 	Lease *Lease // nil: not locked
 }
@@ -228,8 +229,9 @@ func (s *Session) Info() Info {
 	s.life.mu.Lock()
 	i.State, i.End, i.Prompt = s.life.state, s.life.end, s.life.prompt()
 	if why := s.life.noTerminal; why != "" && i.About.NoTerminal == "" {
+		i.TerminalEnded = "this session has no terminal: " + why + "; commands run on channels"
 		i.About.NoTerminal, i.About.PTY, i.About.Capabilities.Resize = why, false, term.No
-		i.About.Warnings = append(slices.Clip(i.About.Warnings), "this session has no terminal: "+why+"; commands run on channels")
+		i.About.Warnings = append(slices.Clip(i.About.Warnings), i.TerminalEnded)
 	}
 	s.life.mu.Unlock()
 	i.Buffer = s.buf.Stat() // after the state: of a session that has ended, all of the output

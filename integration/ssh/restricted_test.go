@@ -58,12 +58,16 @@ func labRestricted(t *testing.T, l *lab.Namespace) {
 				if test.open != "" && !strings.Contains(r.Text, test.open) {
 					t.Fatalf("open does not say %q: %s", test.open, r.Text)
 				}
-				for range 2 {
+				said := r.Text // of the terminal
+				command := func() {
 					e := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":%s}`, r.SessionID, test.command)
 					if e.Stdout != test.stdout || e.ExitCode == nil || *e.ExitCode != test.status {
 						t.Fatalf("round %d: exec %q: %s; want %q, %d", i+1, test.command, e.Text, test.stdout, test.status)
 					}
+					said += e.Text
 				}
+				command()
+				command()
 				if i == 0 {
 					// The end of what the account runs in place of a shell is seen by then, or soon.
 					c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"never","timeout_ms":10000}`,
@@ -71,6 +75,10 @@ func labRestricted(t *testing.T, l *lab.Namespace) {
 					w := c.Refused(t, "UNSUPPORTED", lab.ToolIO, `{"action":"write","session_id":%s,"data":"x\r"}`, r.SessionID)
 					if !strings.Contains(w.Message, test.refused) || !strings.Contains(w.Message, "ptyctl_session_exec") {
 						t.Errorf("write: %s; want %q and advice", w.Message, test.refused)
+					}
+					command()
+					if n := strings.Count(said, "no terminal"); n != 1 {
+						t.Errorf("open and three execs say %d times that there is no terminal, want once: %s", n, said)
 					}
 				}
 				c.Close(t, r.SessionID)

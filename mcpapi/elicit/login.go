@@ -172,7 +172,7 @@ func (q *Questions) Resume(
 	}
 	// Collected before the question came; their result was never sent.
 	for _, w := range p.notes {
-		c.Warn(w)
+		c.Inform(w)
 	}
 	return (&login{q, c, &p.open}).resume(ctx, &p, answer)
 }
@@ -248,13 +248,13 @@ func (l *login) answer(
 		// The content comes from the client, and need not follow the schema it was given.
 		text, ok := answerIn(res.Content, hostKey)
 		if !ok {
-			l.call.Warn("the client's answer to the question did not have the form asked for")
+			l.call.Inform("the client's answer to the question did not have the form asked for")
 			return false
 		}
 		err = a.Answer(ctx, []byte(text))
 	}
 	if err != nil && !errors.Is(err, term.Busy) { // Busy: another caller answered first
-		l.call.Warn("the answer could not be given: " + wire.WordsFor(ctx).Of(err))
+		l.call.Inform("the answer could not be given: " + wire.WordsFor(ctx).Of(err))
 		return false
 	}
 	return true

@@ -47,7 +47,7 @@ func existing(c *toolset.Call, in *sessionArgs, i session.Info, out *sessionOut)
 		out.lease(*i.Lease)
 	}
 	if i.Host != in.Host || i.Protocol != in.Protocol {
-		c.Warn(
+		c.Inform(
 			fmt.Sprintf(
 				"device %s has its session on host %s over %s, not as this call asked; "+
 					"the call's other arguments have no effect either",

@@ -51,11 +51,6 @@ func TestExecContinueLimits(t *testing.T) {
 // until_idle_ms is silence that ends a wait; where the end of a command is known, that is said to mean nothing.
 func TestExecUntilIdle(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
-	l.OpenShell()
-	l.OK(
-		mcptest.IOTool,
-		`{"action":"write","session_id":"$S","data":"PS1='r@h:/$ '\r","until_idle_ms":200,"timeout_ms":5000}`,
-	)
 	for _, tt := range []struct {
 		args, done string
 		warned     bool
@@ -64,6 +59,11 @@ func TestExecUntilIdle(t *testing.T) {
 		{`"lane":"terminal","class":"posix"`, "marker_seen", true},
 		{`"lane":"terminal","class":"posix","rc_mode":{"enabled":false}`, "prompt_seen", false},
 	} {
+		l.OpenShell() // whose caller has had no warning yet
+		l.OK(
+			mcptest.IOTool,
+			`{"action":"write","session_id":"$S","data":"PS1='r@h:/$ '\r","until_idle_ms":200,"timeout_ms":5000}`,
+		)
 		r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"echo x","until_idle_ms":5000,"timeout_ms":5000,`+tt.args+`}`)
 		warned := len(r.Warnings) == 1 && strings.Contains(r.Warnings[0], "until_idle_ms means nothing here")
 		if r.DoneReason != tt.done || r.Stdout != "x\n" || warned != tt.warned || !warned && len(r.Warnings) > 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/mcpapi/toolset"
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -441,6 +442,38 @@ func TestInstead(t *testing.T) {
 	} {
 		if err := decodeAny(tt.tool, json.RawMessage(tt.args)); err == nil || !strings.Contains(err.Error(), tt.part) {
 			t.Errorf("%s %s: %v, want an error with %q", tt.tool.Name, tt.args, err, tt.part)
+		}
+	}
+}
+
+func TestChangesShell(t *testing.T) {
+	for line, want := range map[string]string{
+		"cd /tmp": "cd", " cd": "cd", "cd /tmp && export A=b": "cd", "export A='b; c'": "export", ". ~/.profile": ".",
+		"source venv/bin/activate": "source", "alias ll='ls -l'": "alias", "set -e": "set", "umask 022": "umask",
+		"ulimit -n 4096": "ulimit", "A=b": "A=b", "cd /tmp\nexport A=b\n": "cd", "pushd /": "pushd",
+		"cd /tmp && ls": "", "cd /tmp; pwd": "", "export": "", "export -p": "", "alias": "", "set": "", "set -o": "",
+		"umask": "", "ulimit -a": "", "ulimit -n": "", "A=b env": "", "cdrecord": "", "ls": "", "": "",
+		"cd $(mktemp -d) | cat": "", "export A=$(cat f)": "", "source f > log": "",
+	} {
+		if got := changesShell(line); got != want {
+			t.Errorf("changesShell(%q) = %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestWantsTerminal(t *testing.T) {
+	for text, want := range map[string]bool{
+		"sudo: a terminal is required to read the password; either use the -S option": true,
+		"su: must be run from a terminal":                                             true, "the input device is not a TTY": true, "not a tty\n": true,
+		"Pseudo-terminal will not be allocated because stdin is not a terminal.": true,
+		"passwd: Authentication token manipulation error":                        true, "top: failed tty get": true,
+		"TERM environment variable not set.": true, "Error opening terminal: unknown.": true,
+		"open: /dev/tty: No such device or address": true, "sudo: sorry, you must have a tty to run sudo": true,
+		"no such file": false, "terminal": false, "cat: /dev/ttyUSB0: No such file": false, "pretty": false,
+	} {
+		if got := wantsTerminal(session.ExecResult{Stderr: session.Output{Head: []byte(text), Total: int64(len(text)),
+			TailStart: int64(len(text))}}); got != want {
+			t.Errorf("wantsTerminal(%q) = %v, want %v", text, got, want)
 		}
 	}
 }

@@ -32,8 +32,14 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 		c.Warn("until_idle_ms means nothing here: this command's end is known, and ends the wait; " +
 			"it is for devices, class unknown and rc_mode {enabled: false}")
 	}
+	inMilliseconds(c, in.TimeoutMS, res.TimedOut)
+	i := s.Info()
+	advise(c, in, res, i.About.PTY)
+	if i.TerminalEnded != "" { // after open had answered
+		c.Warn(i.TerminalEnded)
+	}
 	if in.ExecID != "" && in.TimeoutMS > 0 && !res.Moved {
-		c.Warn("timeout_ms moved nothing: the command was over, or about to be stopped")
+		c.Inform("timeout_ms moved nothing: the command was over, or about to be stopped")
 	}
 	return execResult(c, res), nil
 }

@@ -57,6 +57,9 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if st := s.State(); st != session.Open {
 		out.State = st
 	}
+	if in.TimeoutMS != nil && out.readOut != nil {
+		inMilliseconds(c, *in.TimeoutMS, out.TimedOut)
+	}
 	out.Warnings = c.Warnings()
 	return out, nil
 }
@@ -118,13 +121,13 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		return err
 	}
 	for _, w := range res.Warnings {
-		c.Warn(w)
+		c.Inform(w)
 	}
 	// A pointer, because 0 bytes written is a fact that the caller needs after a timeout.
 	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
 	out.Cursor = strconv.FormatInt(res.Cursor, 10)
 	if res.TimedOut {
-		c.Warn(notTaken(res.Pending))
+		c.Inform(notTaken(res.Pending))
 	}
 	if res.Answered {
 		// The far side judges an answer in its own time, and the caller wants to know the verdict: the next
@@ -133,7 +136,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		out.State = s.State()
 		if i := s.Info(); i.State.Ended() {
 			out.EndCode = i.End.Code
-			c.Warn("the session is over: " + wire.WordsFor(ctx).EndReason(i.End))
+			c.Inform("the session is over: " + wire.WordsFor(ctx).EndReason(i.End))
 		}
 		read = read.Within(read.Timeout - time.Since(start))
 	}
@@ -151,11 +154,11 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		// The call as a whole waits no longer than a client does, whatever its parts ask for.
 		chunk := s.Read(ctx, read.Within(min(read.Timeout, c.Limits().MaxWait-time.Since(start))))
 		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
-			c.Warn(wire.WordsFor(ctx).Of(s.TooManyReads()))
+			c.Inform(wire.WordsFor(ctx).Of(s.TooManyReads()))
 		}
 		show(c, s, chunk, in, out)
 		if chunk.OwnEcho && (chunk.Reason == session.ReasonTimeout || chunk.Reason == session.ReasonIdle) {
-			c.Warn("until_regex matched only in lines that look like the terminal's echo of data, which do not count; " +
+			c.Inform("until_regex matched only in lines that look like the terminal's echo of data, which do not count; " +
 				"if they are output, pass include_echo")
 		}
 	}
@@ -213,13 +216,13 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 // output, show adds the question that the terminal seems to ask.
 func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
 	if k.Unsearched > 0 {
-		c.Warn(fmt.Sprintf("%d bytes were dropped before until_regex was looked for in them: the output came faster; "+
+		c.Inform(fmt.Sprintf("%d bytes were dropped before until_regex was looked for in them: the output came faster; "+
 			"send it to a file and search that, or have the operator raise "+
 			"session.output_buffer_max_bytes", k.Unsearched))
 	}
 	if k.Reason == session.ReasonTimeout && in.UntilRegex != "" && in.Format != "clean" && !k.OwnEcho {
 		if text, _ := s.Clean(k); matchesLine(in.UntilRegex, text) {
-			c.Warn("until_regex did not match the raw bytes, which have escape sequences and CR LF; " +
+			c.Inform("until_regex did not match the raw bytes, which have escape sequences and CR LF; " +
 				"it would match with format clean")
 		}
 	}

@@ -28,9 +28,12 @@ func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, erro
 	case "signal":
 		err = signal(ctx, c, in, out)
 	}
+	if err != nil {
+		return nil, err
+	}
 	// Last, so that the warnings of every step are in the result, whichever action ran.
 	out.Warnings = append(out.Warnings, c.Warnings()...)
-	return out, err
+	return out, nil
 }
 
 // lease puts a lock into the result: its holder, its end in Unix milliseconds, and its epoch, which grows with each

@@ -175,7 +175,11 @@ func TestClamping(t *testing.T) {
 	if !r.TimedOut {
 		t.Errorf("got %s", r.Text)
 	}
+	if len(r.Warnings) != 0 {
+		t.Errorf("the caller has had these warnings: %q", r.Warnings)
+	}
 	// The largest numbers there are must not wrap around to small ones.
+	l.Open("")
 	r = l.OK(
 		mcptest.IOTool,
 		`{"action":"read","session_id":"$S","cursor":"0","timeout_ms":1099511627776,"max_bytes":1099511627776,"until_idle_ms":1099511627776}`,

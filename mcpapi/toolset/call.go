@@ -29,6 +29,8 @@ type Shared struct {
 	AllowForce    bool   // a task without the lock may close by force
 
 	Limits
+
+	said said
 }
 
 // Limits are the operator's, and what counts where a call says nothing.
@@ -63,8 +65,10 @@ type Call struct {
 	action    string
 	arguments json.RawMessage
 	args      []jsonrpc.Member // arguments, split
-	notes     []string         // the result's warnings
-	exact     bool             // another program's contract says which values are taken
+	notes     []note           // for the result's warnings
+	session   string           // that the call is about
+	caller    term.Principal
+	exact     bool // another program's contract says which values are taken
 	began     time.Time
 	meter     meter
 	opening   *Opening
@@ -128,11 +132,28 @@ func (c *Call) Waits(what string, s *session.Session) { c.meter.waits(what, s) }
 // far.
 func (c *Call) Moves(what string) func(bytes int64) { return c.meter.moves(what) }
 
-// Warn adds a warning to the result.
-func (c *Call) Warn(text string) { c.notes = append(c.notes, text) }
+// Warn adds advice to the result's warnings, once for each session and caller: repeated, it would only cost space.
+func (c *Call) Warn(text string) { c.notes = append(c.notes, note{text, true}) }
 
-// Warnings returns the warnings so far.
-func (c *Call) Warnings() []string { return c.notes }
+// Inform adds a warning that says what became of this very call.
+func (c *Call) Inform(text string) { c.notes = append(c.notes, note{text, false}) }
+
+// Warnings returns the warnings so far that the caller has not had. The result must show them.
+func (c *Call) Warnings() (texts []string) {
+	for i := range c.notes {
+		n := &c.notes[i]
+		if n.once {
+			n.once = false
+			if c.shared.said.already(c.shared.Sessions, c.session, c.caller, n.text) {
+				n.text = ""
+			}
+		}
+		if n.text != "" {
+			texts = append(texts, n.text)
+		}
+	}
+	return texts
+}
 
 // Millis returns a wire duration as a time.Duration. It lowers it to the operator's limit, with a warning that names
 // key. A limit of 0 means no limit.
@@ -160,6 +181,7 @@ func (c *Call) OnlyReads(ctx context.Context) bool { return c.shared.OnlyReads(c
 // other action.
 func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session.Session, error) {
 	s, err := c.shared.Sessions.GetFor(ctx, verb, id)
+	c.session, c.caller = id, term.ActorFrom(ctx).Principal()
 	if err == nil && !identity.FromContext(ctx).Sees(s.Info()) {
 		return nil, c.shared.Sessions.Hide(ctx, verb, id)
 	}
