@@ -151,7 +151,7 @@ var importRules = []rule{
 		pkg: "internal/doctor",
 		ours: []string{
 			"term", "sshx", "ptyx", "ptyx/protect", "devlock", "config", "control", "internal/app", "internal/cliadvice",
-			"internal/client", "internal/rundir",
+			"internal/cgroup", "internal/client", "internal/rundir",
 			"internal/tty",
 		},
 		why: "it looks, and opens no session",

@@ -2,8 +2,10 @@ package ptyx
 
 import (
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -115,4 +117,10 @@ func newTag() (mark, own unix.Rlimit) {
 func tagged(pid int, tag uint64) bool {
 	var l unix.Rlimit
 	return tag != 0 && unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &l) == nil && (l.Cur == tag || l.Max == tag)
+}
+
+// endFirst has the system end a process, and those that it starts, before any other when memory runs out
+// (proc_pid_oom_score_adj(5)). A process that cannot be marked so is one that has ended, or that the system protects.
+func endFirst(pid int) {
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 }

@@ -27,7 +27,8 @@ type command struct {
 	title  string
 	limits term.Limits
 
-	sandbox Sandbox
+	sandbox  Sandbox
+	endFirst bool
 }
 
 // command checks the caller's program and settings, and finds the program's file.
@@ -39,8 +40,8 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 		argv:    o.Argv,
 		title:   o.Title,
 		limits:  o.Limits.Min(h.Limits),
-		sandbox: h.Sandbox,
-		env:     h.environment(o, termName),
+		sandbox: h.Sandbox, endFirst: h.EndFirst,
+		env: h.environment(o, termName),
 	}
 	if err := checkLimits(c.limits); err != nil {
 		return command{}, err

@@ -23,6 +23,9 @@ type Host struct {
 
 	// Sandbox applies to every program.
 	Sandbox Sandbox
+
+	// EndFirst has the system end programs, and not this process, when it runs out of memory (Linux).
+	EndFirst bool
 }
 
 // Open is the term.Dialer of this machine: it starts the program of t on a

@@ -23,6 +23,9 @@ func start(c command, stdin, stdout, stderr *os.File, terminal bool) (*process, 
 	if err := p.spawn(c); err != nil {
 		return nil, failure("open", "the system did not start "+c.path, err)
 	}
+	if c.endFirst {
+		endFirst(p.pid)
+	}
 	go p.watch()
 	return p, nil
 }

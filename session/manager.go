@@ -34,6 +34,7 @@ type Config struct {
 	IdleTimeout    time.Duration // when an OpenRequest has none; 0: never
 	MaxAge         time.Duration // see Options
 	MaxBufferBytes int           // output kept for all sessions, execs and ended ones included; 0: 256 MiB
+	Room           func() error  // refuses a session for which the system has no room; nil: none is refused
 	MaxReads       int           // reads that wait at a time, over all sessions; 0: 200
 	Retention      time.Duration // how long an ended session stays listed and readable; 0: 5 min
 	AllowTakeOver  bool          // see Options

@@ -136,6 +136,9 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 		return err
 	}
 	err := m.descriptors.check()
+	if err == nil && m.c.Room != nil {
+		err = m.c.Room()
+	}
 	if err == nil {
 		err = m.unanswered(s, d.Event.Actor.Principal())
 	}

@@ -71,6 +71,7 @@ const (
 	ReasonUnrecorded   Reason = "the journal refuses what it cannot record"
 	ReasonTasks        Reason = "there is no room for another process"
 	ReasonTerminals    Reason = "there is no pseudo-terminal left"
+	ReasonMemory       Reason = "there is no memory for another session"
 	ReasonNameServer   Reason = "no name server answers"
 	ReasonPTYRefused   Reason = "the server refuses a pseudo-terminal"
 	ReasonCommandsOnly Reason = "the session has no terminal, only commands"
@@ -88,6 +89,7 @@ const (
 	LimitDescriptors  Limit = "file descriptors of this process"
 	LimitTasks        Limit = "processes and threads of this user or container"
 	LimitTerminals    Limit = "pseudo-terminals of this system"
+	LimitGroupMemory  Limit = "memory of this control group"
 
 	// Of a local program: see Limits.
 	LimitCPU       Limit = "cpu"

@@ -34,7 +34,7 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 
 // An App is one ptyctl. Its zero value is not usable.
 type App struct {
-	cfg     config.Config // in force, with the path of the control socket that was made
+	cfg     config.Config // in force: with the path of the control socket that was made, and with limits that fit
 	loaded  config.Config // as it was read, to compare with when it is read again
 	version string
 	log     *slog.Logger
@@ -75,8 +75,9 @@ const commandOutput = 128 << 20
 func ForCommand(cfg config.Config, o Options) (*App, error) {
 	cfg.Server.Control.ControlSocketPath = ""
 	cfg.Server.Toolsets = nil
-	cfg.Limits.MaxExecOutputBytes = max(cfg.Limits.MaxExecOutputBytes, commandOutput)
 	a := begin(cfg, o)
+	output := min(commandOutput, a.cfg.Limits.MaxTotalBufferBytes)
+	a.cfg.Limits.MaxExecOutputBytes = max(a.cfg.Limits.MaxExecOutputBytes, output)
 	if err := a.assemble(false); err != nil {
 		return nil, errors.Join(err, a.Close(context.Background()))
 	}
@@ -87,7 +88,12 @@ func begin(cfg config.Config, o Options) *App {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &App{cfg: cfg, loaded: cfg, version: o.Version, log: o.Logger, aiterm: aiterm.New()}
+	a := &App{cfg: cfg, loaded: cfg, version: o.Version, log: o.Logger, aiterm: aiterm.New()}
+	if most := FitMemory(&a.cfg); a.cfg.Limits != cfg.Limits {
+		a.log.Info("the memory limit of the control group lowers limits of the configuration", "bytes", most,
+			"max_total_buffer_bytes", a.cfg.Limits.MaxTotalBufferBytes)
+	}
+	return a
 }
 
 // assemble makes the parts, in the order in which they need each other.

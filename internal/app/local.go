@@ -7,14 +7,16 @@ import (
 	"slices"
 
 	"ptyctl/config"
+	"ptyctl/internal/cgroup"
 	"ptyctl/ptyx"
 	"ptyctl/term"
 )
 
 // localHost is this machine, as the configuration lets it be used.
 func localHost(c config.Local) ptyx.Host {
+	_, limited := cgroup.Memory() // then one program too many would end this process
 	return ptyx.Host{
-		Inherit: c.InheritEnv,
+		EndFirst: limited, Inherit: c.InheritEnv,
 		Sandbox: ptyx.Sandbox{Read: c.ReadPaths, Write: c.WritePaths},
 		Limits: term.Limits{
 			CPUSeconds: c.MaxCPUSeconds, MemoryBytes: int64(c.MaxMemoryMiB) << 20,

@@ -6,6 +6,7 @@ import (
 
 	"ptyctl/audit"
 	"ptyctl/config"
+	"ptyctl/internal/cgroup"
 	"ptyctl/metrics"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -33,7 +34,8 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 			journal = a.audit.Journal
 		}
 	}
-	budget := newMemoryBudget()
+	memory := &group{left: cgroup.MemoryLeft}
+	budget := newMemoryBudget(memory)
 	if budget != nil {
 		observers = append(observers, budget)
 	}
@@ -43,6 +45,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		Dialers:        byProtocol,
 		MaxSessions:    cfg.Session.MaxSessions,
 		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
+		Room:           memory.room,
 		MaxReads:       cfg.Limits.MaxWaitingReads,
 		BufferBytes:    cfg.Session.OutputBufferMaxBytes,
 		BufferLines:    cfg.Session.OutputBufferMaxLines,

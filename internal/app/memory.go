@@ -1,9 +1,11 @@
 package app
 
 import (
+	"math"
 	"os"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"ptyctl/session"
 	"ptyctl/term"
@@ -12,39 +14,83 @@ import (
 // The memory that the program may take: a base, and a share for each session besides the output that is kept. A session
 // takes some 100 KiB; the rest of its share is for its garbage.
 const (
-	memoryFloor   = 44 << 20 // the limit is never lower
+	memoryFloor   = 44 << 20 // the limit is never lower, unless a control group's is
 	memoryBase    = 8 << 20
 	memorySession = 108 << 10
 	memoryEnded   = 12 << 10 // of a session that has ended and is still kept
 	memoryStep    = 4 << 20  // a smaller change is not worth stopping the program for
+
+	groupStep  = 1 << 20 // the same where a control group has a limit
+	groupEvery = time.Second
 )
 
 // A memoryBudget makes the garbage collector work harder before the program takes more than it may. By default Go lets
-// the heap grow to twice the memory in use, which with a thousand sessions is more than all of them take.
+// the heap grow to twice the memory in use, which with a thousand sessions is more than all of them take, and knows
+// nothing of control groups.
 type memoryBudget struct {
+	group    *group
+	ours     bool             // the environment leaves the collector's pace to this program, too
 	sessions *session.Manager // set before the first event
 	buffered atomic.Int64     // when the limit was last set
 	limit    atomic.Int64
+	ceiling  atomic.Int64 // of the control group
+	looked   atomic.Int64 // when ceiling was read, in Unix nanoseconds
 }
 
 // newMemoryBudget returns nil if the environment sets the limit.
-func newMemoryBudget() *memoryBudget {
-	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
+func newMemoryBudget(g *group) *memoryBudget {
+	if os.Getenv("GOMEMLIMIT") != "" {
 		return nil
 	}
-	return &memoryBudget{}
+	b := &memoryBudget{group: g, ours: os.Getenv("GOGC") == ""}
+	b.ceiling.Store(math.MaxInt64)
+	b.limit.Store(math.MaxInt64)
+	if _, limited := g.ceiling(); !limited {
+		if !b.ours {
+			return nil
+		}
+		b.group = nil
+		return b
+	}
+	b.look()
+	b.set(memoryFloor)
+	return b
 }
 
 // Observe implements term.Observer.
 func (b *memoryBudget) Observe(e term.Event) {
+	looked := b.group != nil && time.Now().UnixNano()-b.looked.Load() > int64(groupEvery)
+	if looked {
+		b.look()
+	}
 	buffered := b.sessions.Buffered()
-	if change := buffered - b.buffered.Load(); e.Verb == term.VerbOutput && -memoryStep < change &&
+	if change := buffered - b.buffered.Load(); !looked && e.Verb == term.VerbOutput && -memoryStep < change &&
 		change < memoryStep {
 		return
 	}
 	b.buffered.Store(buffered)
-	limit := memoryLimit(b.sessions.Live(), b.sessions.Ended(), buffered)
-	if change := limit - b.limit.Load(); -memoryStep < change && change < memoryStep {
+	b.set(memoryLimit(b.sessions.Live(), b.sessions.Ended(), buffered))
+}
+
+// look reads what the control group allows.
+func (b *memoryBudget) look() {
+	b.looked.Store(time.Now().UnixNano())
+	if most, ok := b.group.ceiling(); ok {
+		b.ceiling.Store(most)
+	}
+}
+
+// set sets the limit to what the sessions need, as far as the control group allows it.
+func (b *memoryBudget) set(limit int64) {
+	step := int64(memoryStep)
+	if b.group != nil {
+		step = groupStep
+	}
+	if !b.ours {
+		limit = math.MaxInt64
+	}
+	limit = min(limit, b.ceiling.Load())
+	if change := limit - b.limit.Load(); -step < change && change < step {
 		return
 	}
 	b.limit.Store(limit)

@@ -24,7 +24,7 @@ func TestMemoryBudget(t *testing.T) {
 	debug.SetMemoryLimit(math.MaxInt64)
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
 
-	b := newMemoryBudget()
+	b := newMemoryBudget(&group{})
 	m := session.NewManager(session.Config{
 		MaxSessions: 2000, Observers: []term.Observer{b},
 		Dialers: map[string]term.Dialer{
@@ -55,7 +55,7 @@ func TestMemoryBudget(t *testing.T) {
 	}
 
 	t.Setenv("GOMEMLIMIT", "1GiB")
-	if newMemoryBudget() != nil {
+	if newMemoryBudget(&group{}) != nil {
 		t.Error("GOMEMLIMIT is the user's to set")
 	}
 }

@@ -1,6 +1,8 @@
 package cgroup
 
 import (
+	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +13,7 @@ import (
 // A Limit is the limit of a control group.
 type Limit struct {
 	Max  int64
-	Used int64  // by all processes of the group, when it was read
+	Used int64  // by all processes of the group, when it was read. Memory: without the cache of files, which gives way
 	File string // where Max is from
 }
 
@@ -19,10 +21,21 @@ type Limit struct {
 func (l Limit) Left() int64 { return max(0, l.Max-l.Used) }
 
 // Memory returns the least limit of memory, in bytes. It reports false without a limit.
-func Memory() (Limit, bool) { return system("/").memory() }
+func Memory() (Limit, bool) { return least(system("/").memory(), func(l Limit) int64 { return l.Max }) }
+
+// MemoryLeft returns the limit of memory that leaves the least room, in bytes. It reports false without a limit.
+func MemoryLeft() (Limit, bool) { return least(system("/").memory(), Limit.Left) }
 
 // Processes returns the limit of processes and threads that leaves the least room. It reports false without a limit.
-func Processes() (Limit, bool) { return system("/").processes() }
+func Processes() (Limit, bool) { return least(system("/").processes(), Limit.Left) }
+
+// least returns the limit of which by is least.
+func least(limits []Limit, by func(Limit) int64) (Limit, bool) {
+	if len(limits) == 0 {
+		return Limit{}, false
+	}
+	return slices.MinFunc(limits, func(a, b Limit) int { return cmp.Compare(by(a), by(b)) }), true
+}
 
 // unlimited is above every limit that anybody sets: version 1 says so in place of "max" (memory.limit_in_bytes is then
 // the greatest multiple of the page size).
@@ -31,28 +44,48 @@ const unlimited = 1 << 62
 // system is the folder that has /proc and the mounted control groups: "/", or that of a test.
 type system string
 
-func (s system) memory() (least Limit, ok bool) {
+// memory returns the limits of memory of all groups.
+func (s system) memory() (limits []Limit) {
 	for _, dir := range s.groups("memory") {
 		for _, f := range [][2]string{
 			{"memory.max", "memory.current"},
 			{"memory.high", "memory.current"}, // above it, a group is slowed down until it hardly runs
 			{"memory.limit_in_bytes", "memory.usage_in_bytes"},
 		} {
-			if l, limited := s.read(dir, f[0], f[1]); limited && (!ok || l.Max < least.Max) {
-				least, ok = l, true
+			if l, ok := s.read(dir, f[0], f[1]); ok {
+				l.Used = max(0, l.Used-s.cache(dir))
+				limits = append(limits, l)
 			}
 		}
 	}
-	return least, ok
+	return limits
 }
 
-func (s system) processes() (least Limit, ok bool) {
-	for _, dir := range s.groups("pids") {
-		if l, limited := s.read(dir, "pids.max", "pids.current"); limited && (!ok || l.Left() < least.Left()) {
-			least, ok = l, true
+// cache returns how many bytes of a group's memory are the cache of files.
+func (s system) cache(dir string) (n int64) {
+	text, _ := os.ReadFile(filepath.Join(string(s), dir, "memory.stat"))
+	prefix := ""
+	if bytes.Contains(text, []byte("\ntotal_active_file ")) { // version 1: with the groups below
+		prefix = "total_"
+	}
+	for line := range strings.Lines(string(text)) {
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), " "); name {
+		case prefix + "active_file", prefix + "inactive_file":
+			size, _ := strconv.ParseInt(value, 10, 64)
+			n += size
 		}
 	}
-	return least, ok
+	return n
+}
+
+// processes returns the limits of processes and threads of all groups.
+func (s system) processes() (limits []Limit) {
+	for _, dir := range s.groups("pids") {
+		if l, ok := s.read(dir, "pids.max", "pids.current"); ok {
+			limits = append(limits, l)
+		}
+	}
+	return limits
 }
 
 // read returns the limit in a group's file.

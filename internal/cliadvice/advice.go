@@ -57,6 +57,7 @@ var byReason = map[term.Reason]string{
 	term.ReasonUnreadable:   "make the file readable for ptyctl, or remove it, and try again",
 	term.ReasonDescriptors:  "close sessions that are not needed, or raise the limit of open files",
 	term.ReasonTasks:        "end programs that are not needed, or raise the limit of processes of the user or container",
+	term.ReasonMemory:       "close sessions and end programs that are not needed, or raise the container's memory limit",
 	term.ReasonTerminals:    "close terminals that are not needed, or raise kernel.pty.max",
 	term.ReasonCommandsOnly: "run commands with ptyctl exec",
 	term.ReasonPTYRefused:   "run commands with ptyctl exec",

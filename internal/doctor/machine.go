@@ -13,6 +13,7 @@ import (
 	"ptyctl/control"
 	"ptyctl/devlock"
 	"ptyctl/internal/app"
+	"ptyctl/internal/cgroup"
 	"ptyctl/internal/client"
 	"ptyctl/internal/rundir"
 	"ptyctl/internal/tty"
@@ -40,6 +41,7 @@ func (r *Report) Machine(ctx context.Context, cfg config.Config, version string)
 		r.identities(ctx, &in.Hosts[0])
 	}
 	r.memory()
+	r.group(cfg)
 	r.folder("runtime folder", rundir.Dir)
 	r.folder("device locks", func() (string, error) {
 		if cfg.Locks.DeviceDir != "" {
@@ -71,6 +73,31 @@ func (r *Report) memory() {
 		return
 	}
 	r.ok(check, "other programs of this user cannot read it")
+}
+
+// group reports the memory limit of the control group that doctor runs in. A server may run in another.
+func (r *Report) group(cfg config.Config) {
+	const check = "memory limit"
+	l, ok := cgroup.MemoryLeft()
+	if !ok {
+		r.ok(check, "no control group of this process has one")
+		return
+	}
+	app.FitMemory(&cfg)
+	text := fmt.Sprintf("%d MiB (%s), of which %d MiB are left; sessions keep at most %d MiB of output together",
+		l.Max>>20, l.File, l.Left()>>20, cfg.Limits.MaxTotalBufferBytes>>20)
+	if app.FullGroup(l) {
+		r.add(
+			Finding{
+				Status: failing,
+				Check:  check,
+				Text:   text + ": no session would open",
+				Do:     "raise the limit of the container or service, or end programs in it",
+			},
+		)
+		return
+	}
+	r.ok(check, "%s", text)
 }
 
 // sockets checks the control sockets of the processes that run.

@@ -25,6 +25,7 @@ var limitKeys = map[term.Limit]string{
 	term.LimitDescriptors:  "RLIMIT_NOFILE",
 	term.LimitTasks:        "RLIMIT_NPROC",
 	term.LimitTerminals:    "kernel.pty.max",
+	term.LimitGroupMemory:  "memory.max",
 
 	term.LimitCPU:       "cpu_s",
 	term.LimitMemory:    "memory_bytes",
@@ -170,6 +171,8 @@ var advice = map[term.Reason]string{
 		"permissions); close works meanwhile",
 	term.ReasonTasks: "end programs that are not needed, for example by closing their sessions, and call again, " +
 		"or have the operator raise the limit (pids.max of the container, ulimit -u)",
+	term.ReasonMemory: "close sessions and end programs that are not needed, and call again, " +
+		"or have the operator raise the memory limit of the container or service (memory.max)",
 	term.ReasonTerminals: "close local sessions that are not needed and call again, use ptyctl_run, " +
 		"which needs no terminal, or have the operator raise the limit (kernel.pty.max, max= of devpts)",
 }
