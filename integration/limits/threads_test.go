@@ -24,7 +24,6 @@ func TestNoProcessesLeft(t *testing.T) {
 	c := h.Connect(t)
 	ssh := c.Call(t, lab.ToolSession, openSSH, s.Port()).SessionID
 	runaway := c.OpenLocal(t, []string{"/bin/sh"}, "")
-	const local = `{"action":"open","protocol":"local","argv":["/bin/cat"]}`
 	const limited = `{"argv":["/bin/echo","hi"],"limits":{"open_files":20}}`
 
 	refused := func(r lab.Result) bool {
