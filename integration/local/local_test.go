@@ -561,6 +561,13 @@ func TestLocalExitNotifies(t *testing.T) {
 	if err := c.Session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
 		t.Fatal(err)
 	}
+	// Subscribe of revision 2026-07-28 does not wait for the server: it listens once it has told of a change.
+	cols := 80
+	lab.Eventually(t, "a notification of a change", func() bool {
+		cols++
+		c.Call(t, lab.ToolConfig, `{"action":"resize","session_id":%s,"cols":%s,"rows":24}`, id, cols)
+		return len(changed) > 0
+	})
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"\r"}`, id)
 	for deadline := time.After(lab.Patience); ; {
 		select {

@@ -88,7 +88,7 @@ func labDropbear(t *testing.T, l *lab.Namespace) {
 		if err != nil {
 			lab.Fatal(t, err)
 		}
-		labWantStopped(t, l, r, "sleep 4321.3")
+		labWantStopped(t, l, s, r, "sleep 4321.3")
 		lab.WantExec(t, s, "echo still here", "still here\n", 0)
 	})
 	t.Run("keepalive", func(t *testing.T) {

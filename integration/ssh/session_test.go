@@ -166,8 +166,14 @@ func labSignal(t *testing.T, l *lab.Namespace) {
 
 // labWantStopped fails the test unless the command has run out of time, and all of it ends without further help. Left
 // alone, its processes would go on for an hour.
-func labWantStopped(t *testing.T, l *lab.Namespace, r session.ExecResult, mark string) {
+func labWantStopped(t *testing.T, l *lab.Namespace, s *session.Session, r session.ExecResult, mark string) {
 	t.Helper()
+	if r.Done == session.DoneRunning { // the call ended before the command did
+		var err error
+		if r, err = s.ContinueExec(t.Context(), r.ID, session.ContinueRequest{Wait: lab.Patience}); err != nil {
+			lab.Fatal(t, err)
+		}
+	}
 	if !r.TimedOut {
 		t.Errorf("the command did not run out of time: %s, %+v", r.Done, r.Exit)
 	}
@@ -192,7 +198,7 @@ func labExecTimeout(t *testing.T, l *lab.Namespace) {
 			if string(r.Stdout.Bytes()) != "begun\n" {
 				t.Errorf("stdout = %q, want \"begun\\n\"", r.Stdout.Bytes())
 			}
-			labWantStopped(t, l, r, test.mark)
+			labWantStopped(t, l, s, r, test.mark)
 		})
 	}
 	lab.WantExec(t, s, "echo still here", "still here\n", 0)
