@@ -197,7 +197,7 @@ func certificateAdvice(d term.ConnectFailure, at term.Hop, ids []sshx.Identity, 
 	if i := slices.IndexFunc(certs, func(id sshx.Identity) bool { return usable(id) && offered(id) }); i >= 0 {
 		c := certs[i].Certificate
 		return fmt.Sprintf("get a certificate for %s: that of %s is for %s", at.User, certs[i].From,
-			cmp.Or(strings.Join(c.Principals, ", "), "nobody"))
+			cmp.Or(principals(c), "nobody"))
 	}
 	if i := slices.IndexFunc(certs, func(id sshx.Identity) bool { return id.Problem != "" }); i >= 0 {
 		return "get a new certificate: of " + certs[i].From + ", " + certs[i].Problem

@@ -9,6 +9,7 @@ import (
 
 	"ptyctl/internal/tty"
 	"ptyctl/sshx"
+	"ptyctl/term"
 )
 
 // identities reports the keys for a login at a host.
@@ -88,6 +89,14 @@ func (r *Report) identity(id sshx.Identity, user string) {
 // (sshd_config(5) TrustedUserCAKeys).
 func names(c *sshx.CertificateInfo, user string) bool { return slices.Contains(c.Principals, user) }
 
+// principals names the principals of a certificate, which an authority or an agent has chosen.
+func principals(c *sshx.CertificateInfo) string {
+	return strings.Join(term.ForeignNames(c.Principals), ", ")
+}
+
+// maxNote is the most bytes shown of the comment or the type of a key.
+const maxNote = 200
+
 // describeIdentity names a key by its public properties.
 func describeIdentity(id sshx.Identity) string {
 	parts := []string{id.From + ":"}
@@ -96,17 +105,17 @@ func describeIdentity(id sshx.Identity) string {
 	}
 	var notes []string
 	if id.Type != "" {
-		notes = append(notes, id.Type)
+		notes = append(notes, term.ForeignLine(id.Type, maxNote))
 	}
 	if id.Comment != "" {
-		notes = append(notes, id.Comment)
+		notes = append(notes, term.ForeignLine(id.Comment, maxNote))
 	}
 	if id.Encrypted {
 		notes = append(notes, "encrypted: its passphrase will be asked for")
 	}
 	if c := id.Certificate; c != nil {
 		if len(c.Principals) > 0 {
-			notes = append(notes, "for "+strings.Join(c.Principals, ", "))
+			notes = append(notes, "for "+principals(c))
 		}
 		if !c.ValidBefore.IsZero() {
 			notes = append(notes, "until "+c.ValidBefore.UTC().Format(time.DateTime)+" UTC")

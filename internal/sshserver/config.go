@@ -74,6 +74,7 @@ type Faults struct {
 	IgnoreGlobalRequests bool   // never answer any, not even keepalive@openssh.com
 	HangChannelOpen      bool   // neither confirm nor refuse a session channel
 	RefuseSessions       string // refuse every session channel, for this reason
+	RefuseForward        string // refuse every direct-tcpip channel, for this reason
 	RefusePTY            bool   // answer pty-req with failure, like "PermitTTY no"
 	RefuseExec           bool   // answer exec with failure, like some network devices
 	HangExecReply        bool   // neither run nor answer an exec request

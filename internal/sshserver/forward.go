@@ -27,6 +27,8 @@ func (c *connection) openForward(ch ssh.NewChannel) {
 	switch err := ssh.Unmarshal(ch.ExtraData(), &target); {
 	case err != nil:
 		reject(ch, ssh.ConnectionFailed, "malformed direct-tcpip request")
+	case c.server.faults.Load().RefuseForward != "":
+		reject(ch, ssh.ConnectionFailed, c.server.faults.Load().RefuseForward)
 	case !c.server.config.AllowForward:
 		// The reason and the text of sshd with "AllowTcpForwarding no".
 		reject(ch, ssh.Prohibited, "open failed")

@@ -110,7 +110,9 @@ func DetailsOf(e *term.Error) *Details {
 		case term.Unanswered:
 			d.SessionIDs = f.Sessions
 		case term.Ended:
-			d.EndReason, d.EndCode = f.Reason, f.Code
+			if d.EndCode = f.Code; !strings.Contains(e.Msg, f.Reason) {
+				d.EndReason = f.Reason
+			}
 		}
 	}
 	return d

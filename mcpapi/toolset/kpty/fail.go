@@ -182,7 +182,7 @@ func advice(e *term.Error, action string) string {
 		return fmt.Sprintf("no session %q: list shows the sessions, spawn starts a new one", e.Session)
 	case term.AlreadyClosed, term.RemoteClosed:
 		return fmt.Sprintf("the program of this session has ended (%s): output has the rest of its output; "+
-			"spawn a new session to go on", d.EndReason)
+			"spawn a new session to go on", term.FactOf[term.Ended](e).Reason)
 	case term.Busy:
 		return busy(d)
 	case term.Locked:

@@ -1,0 +1,1 @@
+// This file lets a test declare a function without a body, which go:linkname joins to another package's.
