@@ -127,7 +127,9 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 		shown = match.EchoOf(secret, s.LastLine())
 	}
 	if err == nil {
-		if res, err = s.writer.send(ctx, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
+		if res, err = s.writer.send(
+			ctx, data, permit{epoch: epoch, timeout: o.Timeout, echo: echo},
+		); res.Written+res.Pending == 0 {
 			// No echo will come, and what looks like one from now on is output.
 			echo.Canceled()
 		}

@@ -29,20 +29,21 @@ type writer struct {
 	line  keys.Line     // that is being typed
 }
 
-// send hands permitted data to the transport, when its turn comes. A timeout of 0 is the session's. echo, which may be
-// nil, is notified when the data goes out.
-func (out *writer) send(
-	ctx context.Context,
-	data []byte,
-	epoch uint64,
-	timeout time.Duration,
-	echo *redact.Expectation,
-) (WriteResult, error) {
+// A permit says under which conditions data goes out.
+type permit struct {
+	epoch   uint64              // of the lock when it was permitted
+	timeout time.Duration       // 0: the session's
+	echo    *redact.Expectation // is notified when the data goes out; nil: the data is no secret
+	whole   bool                // once it has begun, a caller who gives up does not stop it
+}
+
+// send hands permitted data to the transport, when its turn comes.
+func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult, error) {
 	s := out.s
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
-	setDefault(&timeout, s.o.WriteTimeout)
-	deadline := time.NewTimer(timeout)
+	setDefault(&p.timeout, s.o.WriteTimeout)
+	deadline := time.NewTimer(p.timeout)
 	defer deadline.Stop()
 
 	select {
@@ -68,8 +69,8 @@ func (out *writer) send(
 		t:     s.link.Load(),
 		data:  bytes.Clone(data),
 		by:    access.HolderOf(term.ActorFrom(ctx)),
-		epoch: epoch,
-		echo:  echo,
+		epoch: p.epoch,
+		echo:  p.echo,
 		done:  make(chan error, 1),
 	}
 	// The Write of a transport cannot be canceled. In a goroutine of its own it may outlast this call, and it keeps
@@ -77,6 +78,9 @@ func (out *writer) send(
 	if !s.group.spawn(op, w.run) {
 		<-s.writer.token
 		return res, s.life.endedError(op)
+	}
+	if p.whole {
+		ctx = context.WithoutCancel(ctx)
 	}
 	return res, s.writer.awaitWrite(ctx, w, deadline, &res)
 }
@@ -166,11 +170,11 @@ func (w *write) pieces() error {
 		// Before the piece goes out: the answer may come at once, and is judged by the typed text.
 		s.writer.setTyped(piece)
 		s.redact.Typed(piece)
+		s.lane.Input(piece)
 		n, err := w.t.Write(piece)
 		w.took(n)
 		s.writer.countTyped(w.by, n)
 		s.timeouts.touch()
-		s.lane.Input(piece[:n])
 		if err != nil {
 			return s.writer.writeFailed(err)
 		}

@@ -207,7 +207,7 @@ func (c *Command) setWaiting(w *term.Waiting) {
 	c.changed = make(chan struct{})
 }
 
-// input tells the command that a caller has typed p.
+// input tells the command that a caller types p, before p goes out.
 func (c *Command) input(p []byte) {
 	c.setWaiting(nil)
 	token := c.answered

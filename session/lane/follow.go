@@ -56,9 +56,24 @@ func (c *Command) Follow() (term.Exit, error) {
 		stand.Reset(c.r.QuietLine + quietStop)
 		c.stall.look, c.stall.doubts = 0, 0
 	}
+	interrupted := false
 	for {
 		changed := c.l.out.Changed()
-		if c.advance() {
+		end := c.l.out.Stat().End
+		select {
+		case <-c.interrupted: // looked for once end is known: no effect of the key comes before end
+			interrupted = true
+		default:
+		}
+		if interrupted {
+			if e, ok := c.settled(c.x, interruptGrace*3); ok {
+				return e, nil
+			}
+			interrupted = false
+			still.Reset(quiet)
+			continue
+		}
+		if c.advance(end) {
 			still.Reset(quiet)
 			anew()
 			if c.quietTime() > 0 {
@@ -104,10 +119,7 @@ func (c *Command) Follow() (term.Exit, error) {
 			anew()
 			still.Reset(answerWait)
 		case <-c.interrupted:
-			if e, ok := c.settled(c.x, interruptGrace*3); ok {
-				return e, nil
-			}
-			still.Reset(quiet)
+			interrupted = true
 		case <-c.yielded:
 			if c.startsShell() {
 				return c.followWithin(), nil
@@ -175,11 +187,11 @@ func (c *Command) atEnd() term.Exit {
 	return term.Exit{}
 }
 
-// advance takes the output that has arrived, and reports whether there was any.
-func (c *Command) advance() bool {
+// advance takes the output that has arrived before end, and reports whether there was any.
+func (c *Command) advance(end int64) bool {
 	from := c.off
-	for !c.ended() && !c.left() {
-		sl := c.l.out.At(c.off, followPiece)
+	for c.off < end && !c.ended() && !c.left() {
+		sl := c.l.out.At(c.off, int(min(followPiece, end-c.off)))
 		if sl.Next == c.off {
 			break
 		}
@@ -293,7 +305,7 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 // closed is the outcome of a command during which the terminal ended: it may have ended it itself.
 func (c *Command) closed() term.Exit {
 	exit, err := c.l.t.End()
-	c.advance()
+	c.advance(c.l.out.Stat().End)
 	if c.ended() {
 		return c.marked()
 	}

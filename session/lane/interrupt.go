@@ -84,7 +84,7 @@ func (c *Command) settled(ctx context.Context, limit time.Duration) (e term.Exit
 	defer still.Stop()
 	for {
 		changed := c.l.out.Changed()
-		if c.advance() {
+		if c.advance(c.l.out.Stat().End) {
 			still.Reset(quietStop)
 		}
 		if c.ended() {

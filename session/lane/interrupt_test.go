@@ -1,6 +1,8 @@
 package lane_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -10,16 +12,23 @@ import (
 )
 
 func TestTerminalInterrupted(t *testing.T) {
+	for _, late := range []time.Duration{0, time.Second} { // until the call that types the key learns that it is out
+		t.Run(late.String(), func(t *testing.T) { terminalInterrupted(t, late) })
+	}
+}
+
+func terminalInterrupted(t *testing.T, late time.Duration) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		r := posix("sleep 99")
 		r.Wait = time.Second
 		got := run(t, s, r)
+		sh.terminal.late = late
 		typeIn(t, s, "\x03")
 		got, err := s.ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: time.Minute})
 		if err != nil || got.Done != session.DonePrompt || got.Exit.Known || got.ExitReason != "marker_not_seen" ||
 			got.TimedOut ||
 			string(got.Stdout.Bytes()) != "^C\n" ||
-			got.Duration > 2*time.Second {
+			got.Duration > 2*time.Second+late {
 			t.Fatalf("%q, %+v, %v", got.Stdout.Bytes(), got, err)
 		}
 		wantMarker(t, run(t, s, posix("say after")), "after\n", 0)
@@ -122,6 +131,38 @@ func TestTerminalCancel(t *testing.T) {
 					t.Error("it still runs")
 				}
 			})
+		})
+	}
+}
+
+// A call may be canceled while its line goes out: the command that then runs is known, and stops if it was to.
+func TestTerminalCanceledWhileTyping(t *testing.T) {
+	for _, stop := range []bool{false, true} {
+		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			sh.terminal.late = time.Second
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+			defer cancel()
+			r := posix("sleep 99")
+			r.StopOnCancel = stop
+			_, err := s.Exec(ctx, r)
+			e, ok := errors.AsType[*term.Error](err)
+			if running := !stop; !ok || e.Kind != term.Canceled || (e.Reason == term.ReasonCanceledRunning) != running {
+				t.Fatalf("stop %v: %v, want that the command goes on or is stopped", stop, err)
+			}
+			i := s.Info()
+			ids := append(i.Running, i.Unfetched...)
+			if len(ids) != 1 {
+				t.Fatalf("stop %v: running %q, unfetched %q, want one command", stop, i.Running, i.Unfetched)
+			}
+			if !stop {
+				if _, err = s.CancelExec(t.Context(), ids[0], session.ContinueRequest{}); err != nil {
+					t.Fatal(err)
+				}
+			} else if got, err := s.ContinueExec(t.Context(), ids[0], session.ContinueRequest{Wait: time.Minute}); err != nil ||
+				!got.Canceled || got.Exit.Killed != "yes" {
+				t.Errorf("the stopped command: %+v, %v", got, err)
+			}
+			wantMarker(t, run(t, s, posix("say after")), "after\n", 0)
 		})
 	}
 }

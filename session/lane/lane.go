@@ -70,7 +70,7 @@ func New(session string, t Terminal, out *buffer.Buffer, h *prompt.History) *Lan
 	return &Lane{session: session, t: t, out: out, history: h, changed: make(chan struct{})}
 }
 
-// Input notes that a caller has typed p: the question that the command waited for may be answered.
+// Input notes that p, which a caller types, is about to go out: the question that the command waits for may be answered.
 func (l *Lane) Input(p []byte) {
 	l.mu.Lock()
 	c := l.current

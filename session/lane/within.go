@@ -65,7 +65,7 @@ func (c *Command) followWithin() term.Exit {
 	c.Release()
 	for {
 		changed := c.l.out.Changed()
-		c.advance()
+		c.advance(c.l.out.Stat().End)
 		switch {
 		case c.ended():
 			return c.marked()
