@@ -317,10 +317,13 @@ func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) 
 	limit := int64(w.r.MaxBytes)
 	full := !w.r.Tail && limit > 0 && st.End-begin >= limit
 	if w.until != nil {
-		if start, stop, ok := w.until.Look(); ok && (!full || stop <= begin+limit) {
-			if w.r.ExcludeMatch {
-				return ReasonMatched, max(start, w.from), stop, true
-			}
+		start, stop, ok := w.until.Look() // in all that has arrived, which may be more than st says
+		switch {
+		case ok && !w.r.Tail && limit > 0 && stop > begin+limit:
+			full = true
+		case ok && w.r.ExcludeMatch:
+			return ReasonMatched, max(start, w.from), stop, true
+		case ok:
 			return ReasonMatched, stop, stop, true
 		}
 	}
