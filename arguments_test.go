@@ -188,7 +188,7 @@ func addFields(fields map[*types.Var]string, pkg *types.Package, of types.Type, 
 	}
 }
 
-// exportData opens what the compiler has written about a package that folder's package imports.
+// exportData opens the compiler's export data of a package that folder's package imports.
 func exportData(t *testing.T, folder string) importer.Lookup {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}", ".")

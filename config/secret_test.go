@@ -30,7 +30,7 @@ func TestSecretIsNeverShown(t *testing.T) {
 		fmt.Fprintf(&out, verb+"\n", holder)
 		fmt.Fprintf(&out, verb+"\n", secret)
 	}
-	fmt.Fprintln(&out, secret, fmt.Errorf("with %w", fmt.Errorf("%v", secret)))
+	fmt.Fprintln(&out, secret, fmt.Errorf("with %w", fmt.Errorf("made of %v", secret)))
 	if err := json.NewEncoder(&out).Encode(holder); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 		t.Run(lane, func(t *testing.T) {
 			l := mcptest.NewLab(t, mcptest.Config{})
 			l.OpenShell()
-			l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
+			// From here on the shell is known.
+			l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`)
 			id, answer := l.Start(
 				"tools/call",
 				l.Params(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"sleep 2; echo after"}`),
@@ -65,7 +66,8 @@ func TestCancelStopsTheCommand(t *testing.T) {
 		t.Run(lane, func(t *testing.T) {
 			l := mcptest.NewLab(t, mcptest.Config{})
 			l.OpenShell()
-			l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
+			// From here on the shell is known.
+			l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`)
 			id, _ := l.Start(
 				"tools/call",
 				l.Params(
@@ -132,7 +134,9 @@ func TestCancelByTheOfficialClient(t *testing.T) {
 				}
 			}
 			if strings.HasPrefix(t.Name(), "TestCancelByTheOfficialClient/http_2026") {
-				return // this client ends its session when the server refuses its notification, which the transport in front does not
+				// This client ends its session when the server refuses its notification, which the transport in
+				// front does not.
+				return
 			}
 			if r := c.Call(mcptest.ExecTool, `{"session_id":"`+id+`","cmd":"echo still"}`); r.Stdout != "still\n" {
 				t.Errorf("afterwards: %s", r.Text)

@@ -124,8 +124,8 @@ func TestLabelsAreBounded(t *testing.T) {
 		},
 	)
 	for _, v := range []term.Verb{
-		term.VerbOpen, term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbSignal, term.VerbResize, term.VerbExpect, term.VerbLock, term.VerbUnlock,
-		term.VerbHeartbeat, term.VerbTakeOver, term.VerbClose, term.VerbOutput, term.VerbRead,
+		term.VerbOpen, term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbSignal, term.VerbResize, term.VerbExpect,
+		term.VerbLock, term.VerbUnlock, term.VerbHeartbeat, term.VerbTakeOver, term.VerbClose, term.VerbOutput, term.VerbRead,
 	} {
 		for _, err := range []error{nil, &term.Error{Kind: term.Locked, Msg: chosen}, io.EOF} {
 			actor := term.Actor{Transport: chosen, Client: chosen, Version: chosen, Token: chosen, Task: chosen}

@@ -51,8 +51,9 @@ func acts(far term.PlannedHop) map[term.Verb]term.Action {
 		term.VerbWrite: {Data: []byte("uptime\r")},
 	}
 	for _, v := range []term.Verb{
-		term.VerbOpen, term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbSignal, term.VerbResize, term.VerbExpect, term.VerbLock,
-		term.VerbUnlock, term.VerbClose, term.VerbHeartbeat, term.VerbTakeOver, term.VerbFileRead, term.VerbFileWrite, "new",
+		term.VerbOpen, term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbSignal, term.VerbResize, term.VerbExpect,
+		term.VerbLock, term.VerbUnlock, term.VerbClose, term.VerbHeartbeat, term.VerbTakeOver, term.VerbFileRead,
+		term.VerbFileWrite, "new",
 	} {
 		a := all[v]
 		a.Verb, a.Protocol, a.Host, a.Far = v, "ssh", far.Alias, &far

@@ -22,7 +22,7 @@ func TestJudgedProgram(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte("#!/bin/sh\necho "+says+"\n"), 0o700); err != nil { //nolint:gosec // it is a program
+		if err := os.WriteFile(path, []byte("#!/bin/sh\necho "+says+"\n"), 0o700); err != nil { //nolint:gosec // a program
 			t.Fatal(err)
 		}
 	}

@@ -143,7 +143,7 @@ func TestOperatorsLimits(t *testing.T) {
 
 func TestShimFails(t *testing.T) {
 	script := t.TempDir() + "/script"
-	if err := os.WriteFile(script, []byte("echo no first line\n"), 0o700); err != nil { //nolint:gosec // it must be executable
+	if err := os.WriteFile(script, []byte("echo no first line\n"), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 	for _, l := range []term.Limits{{}, {OpenFiles: 50}, {Processes: 5}} {

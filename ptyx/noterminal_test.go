@@ -153,7 +153,7 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
-// The output that no writer takes must be read all the same, and a writer of a caller's must not end this process.
+// The output that no writer takes must still be read, and a writer of a caller's must not end this process.
 func TestProgramWriters(t *testing.T) {
 	const script = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 7"
 	for _, tc := range []struct {

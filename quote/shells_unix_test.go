@@ -37,7 +37,8 @@ const characters = "''\\\\!!\"$`*?[]{}()<>|&;#~=^%-+@ \t\n\ra1é,.:/\u2028\u00a0
 func TestShells(t *testing.T) {
 	bin := t.TempDir()
 	recorder := "#!/bin/sh\nfor a in \"$@\"; do printf '%s\\0' \"$a\"; done\n"
-	if err := os.WriteFile(filepath.Join(bin, "recorder"), []byte(recorder), 0o700); err != nil { //nolint:gosec // it is a program
+	path := filepath.Join(bin, "recorder")
+	if err := os.WriteFile(path, []byte(recorder), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 	seed := uint64(time.Now().UnixNano())

@@ -255,7 +255,8 @@ func TestTransportIsLetGo(t *testing.T) {
 			for op, err := range map[string]error{
 				"resize": s.Resize(t.Context(), 80, 24), "signal": s.Signal(t.Context(), "INT"),
 			} {
-				if e, ok := err.(*term.Error); !ok || e.Kind != term.AlreadyClosed && e.Kind != term.RemoteClosed { //nolint:errorlint // as it is returned
+				e, ok := err.(*term.Error) //nolint:errorlint // it must be unwrapped
+				if !ok || e.Kind != term.AlreadyClosed && e.Kind != term.RemoteClosed {
 					t.Errorf("%s of an ended session = %v", op, err)
 				}
 			}

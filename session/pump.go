@@ -221,7 +221,7 @@ func (s *Session) hangUp() {
 	})
 }
 
-// dead returns a link with the same abilities and the last description, in place of one that is closed. What is asked
+// dead returns a link with the same abilities and the last description, in place of one that is closed. Every call
 // of it has come too late.
 func (l *link) dead(s *Session) *link {
 	over := &overTransport{life: s.life}

@@ -41,7 +41,7 @@ type ReadRequest struct {
 	WaitFor      []*regexp.Regexp // stop when the unfinished last line matches one: something waits for input
 }
 
-// Within returns r with d to wait, where d is what is left of some time: no wait if nothing is.
+// Within returns r with d, the rest of some time, to wait: no wait if nothing is left.
 func (r ReadRequest) Within(d time.Duration) ReadRequest {
 	r.Timeout, r.NoWait = d, d <= 0
 	return r

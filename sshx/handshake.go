@@ -141,7 +141,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 // section 5.4).
 const maxBanner = 64 << 10
 
-// What is shown of the banner, and of the identification string (RFC 4253 section 4.2).
+// The most bytes shown of the banner and of the identification string (RFC 4253 section 4.2).
 const (
 	shownBanner = 8 << 10
 	maxVersion  = 255

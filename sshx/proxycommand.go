@@ -11,7 +11,7 @@ import (
 )
 
 // commandError converts the end of a ProxyCommand in a step of a login to one that the caller can
-// act on. It returns nil for other errors, and for an end of which the server is the cause.
+// act on. It returns nil for other errors, and for an end that the server caused.
 func commandError(h *plan.Hop, step string, failure term.ConnectFailure, err error) error {
 	program, ok := errors.AsType[*reach.CommandEnded](err)
 	if !ok || program.Quiet() || step == stepAuth {

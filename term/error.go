@@ -13,7 +13,7 @@ import (
 // ever be renamed, because programs compare them.
 type Kind string
 
-// ErrStopping is, or is wrapped by, the cause (context.Cause) of a context that ends because the program does. What was
+// ErrStopping is, or is wrapped by, the cause (context.Cause) of a context that ends because the program does. Work
 // begun under it ends then, too, where a call that is canceled for another reason may leave something running.
 var ErrStopping = errors.New("ptyctl is stopping")
 

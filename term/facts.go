@@ -24,8 +24,8 @@ func (f Facts) With(fact Fact) Facts {
 	return append(out, fact)
 }
 
-// FactOf returns the fact of type F of the first *Error that err wraps, and the zero value if
-// there is none. For example
+// FactOf returns the fact of type F of the first *Error that err wraps, and the zero value without
+// one. For example
 //
 //	term.FactOf[term.LockConflict](err).Holder
 //

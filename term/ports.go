@@ -10,6 +10,6 @@ import (
 func OutOfPorts(err error) bool { return errors.Is(err, syscall.EADDRNOTAVAIL) }
 
 // NoPortAdvice is what to do then: the far side has no part in it.
-const NoPortAdvice = "the fault is on this machine and not at the host: all its local ports for that host and port are in " +
-	"use (net.ipv4.ip_local_port_range), or it has no such address family; close connections that are not needed, " +
+const NoPortAdvice = "the fault is on this machine and not at the host: all its local ports for that host and port " +
+	"are in use (net.ipv4.ip_local_port_range), or it has no such address family; close connections that are not needed, " +
 	"wait a minute, and try again"

@@ -33,7 +33,7 @@ func arguments(c *cli.Context, least, most int) ([]string, error) {
 	return words, nil
 }
 
-// ordered returns the words of a command line with those flags first that stand behind the arguments of their command:
+// ordered returns the words of a command line with those flags first that follow the arguments of their command:
 // the flag library takes them for arguments there. Words from -- on are left alone, and so is a line with an unknown
 // flag, or one whose end belongs to another program without a --.
 func ordered(app *cli.App, words []string) []string {

@@ -21,7 +21,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.Writer.Write(p)
 }
 
-// A jsonFailure is what a command with --json prints if it fails before it has a result.
+// A jsonFailure is printed by a command with --json that fails before it has a result.
 type jsonFailure struct {
 	ErrorCode term.Kind `json:"error_code,omitempty"`
 	Message   string    `json:"message"`

@@ -26,7 +26,7 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
-// Flags that stand behind arguments are read, and words of other programs are left alone.
+// Flags that follow arguments are read, and words of other programs are left alone.
 func TestOrdered(t *testing.T) {
 	for line, want := range map[string]string{
 		"tail ID -n 5":                   "tail -n 5 ID",

@@ -75,7 +75,8 @@ func TestVerboseSessionsInASmallGroup(t *testing.T) {
 		room(r, err)
 		return err
 	})
-	t.Logf("after %v %d calls were refused; ptyctl has %d KiB at most", time.Since(began), refused, lab.StatusField(t, c.PID, "VmHWM"))
+	t.Logf("after %v %d calls were refused; ptyctl has %d KiB at most", time.Since(began), refused,
+		lab.StatusField(t, c.PID, "VmHWM"))
 	for _, id := range open {
 		c.Close(t, id)
 	}

@@ -19,7 +19,8 @@ func TestProgramsAreThoseJudged(t *testing.T) {
 	if err := os.Mkdir(evil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(evil, "uname"), []byte("#!/bin/sh\ntouch "+canary+"\n"), 0o700); err != nil { //nolint:gosec // a program
+	script := []byte("#!/bin/sh\ntouch " + canary + "\n")
+	if err := os.WriteFile(filepath.Join(evil, "uname"), script, 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(evil, "rc"), []byte("touch "+canary+"\n"), 0o600); err != nil {

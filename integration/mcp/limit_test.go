@@ -10,7 +10,7 @@ import (
 )
 
 // The official clients learn that a message was over the limit: the answer has the id of the request, wherever that is
-// in it. A client without it would wait for ever.
+// in it. A client without it would never stop waiting.
 func TestMessageOverTheLimit(t *testing.T) {
 	t.Parallel()
 	h := lab.NewHome(t)

@@ -171,8 +171,8 @@ var wrongOtherCalls = []wrongCall{
 
 const toolFiles = "ptyctl_fs"
 
-// Each wrong call gets an answer that leads to a right one: the second call uses no tool and no argument that stands
-// neither in the first one nor in its answer, and succeeds.
+// Each wrong call gets an answer that leads to a right one: the second call uses no tool and no argument that is
+// written neither in the first one nor in its answer, and succeeds.
 func TestSecondCall(t *testing.T) {
 	const password = "second-call-1138"
 	s, dir := lab.StartSSHD(t), t.TempDir()
@@ -194,7 +194,10 @@ func TestSecondCall(t *testing.T) {
 	value["$ASKING"] = c.Call(t, lab.ToolSession, lab.OpenSSH, guarded.Port(), "alice").SessionID
 	value["$EXEC"] = c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"sleep 60","wait_ms":0}`, value["$OPEN"]).ExecID
 	var pairs []string
-	for _, name := range []string{"$PASSWORDPORT", "$PASSWORD", "$PORT", "$USER", "$DIR", "$OPEN", "$TYPED", "$CLOSED", "$LOCKED", "$SPARE2", "$SPARE", "$FRESH", "$LOCAL", "$ASKING", "$EXEC"} {
+	for _, name := range []string{
+		"$PASSWORDPORT", "$PASSWORD", "$PORT", "$USER", "$DIR", "$OPEN", "$TYPED", "$CLOSED", "$LOCKED", "$SPARE2",
+		"$SPARE", "$FRESH", "$LOCAL", "$ASKING", "$EXEC",
+	} {
 		pairs = append(pairs, name, value[name])
 	}
 	fill := strings.NewReplacer(pairs...)

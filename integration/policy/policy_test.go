@@ -32,7 +32,8 @@ func TestPolicyOnCommands(t *testing.T) {
 		} {
 			c.DeniedBy(t, "policy.deny", lab.ToolExec, run, id, command, lane)
 		}
-		for _, command := range []string{"f() { rm -rf " + victim + "; }; f", "$(echo rm) -rf " + victim} { // no rule allows these
+		// No rule allows these.
+		for _, command := range []string{"f() { rm -rf " + victim + "; }; f", "$(echo rm) -rf " + victim} {
 			c.DeniedBy(t, "policy.ask", lab.ToolExec, run, id, command, lane)
 		}
 		c.DeniedBy(t, "policy.ask", lab.ToolExec, run, id, "systemctl restart nginx", lane)

@@ -25,7 +25,8 @@ func newCanary(tb testing.TB) canary {
 	tb.Helper()
 	dir := tb.TempDir()
 	c := canary{filepath.Join(dir, "canary"), filepath.Join(dir, "mark")}
-	if err := os.WriteFile(c.path, []byte("#!/bin/sh\necho \"$0 $*\" >>"+c.mark+"\n"), 0o755); err != nil { //nolint:gosec // it is a program
+	script := []byte("#!/bin/sh\necho \"$0 $*\" >>" + c.mark + "\n")
+	if err := os.WriteFile(c.path, script, 0o755); err != nil { //nolint:gosec // it is a program
 		tb.Fatal(err)
 	}
 	return c

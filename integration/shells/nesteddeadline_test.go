@@ -13,8 +13,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestNestedAtDeadline runs commands that start a shell with a prompt of no known form, up to their deadline: nothing is
-// typed into a shell that waits. A command that works is stopped.
+// TestNestedAtDeadline runs commands that start a shell with a prompt of no known form, up to their deadline: nothing
+// is typed into a shell that waits. A command that works is stopped.
 func TestNestedAtDeadline(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -41,7 +41,9 @@ func TestNestedAtDeadline(t *testing.T) {
 				t.Fatal(err)
 			}
 			command := regexp.MustCompile("FILE").ReplaceAllLiteralString(tt.command, file)
-			r, err := s.Exec(t.Context(), session.ExecRequest{Command: command, Lane: session.LaneTerminal, Timeout: 3 * time.Second})
+			r, err := s.Exec(t.Context(), session.ExecRequest{
+				Command: command, Lane: session.LaneTerminal, Timeout: 3 * time.Second,
+			})
 			if err != nil {
 				lab.Fatal(t, err)
 			}

@@ -76,7 +76,8 @@ func waitTyped(t *testing.T, s *session.Session, data, word string, clean bool, 
 		t.Fatal(err)
 	}
 	r := session.ReadRequest{
-		Cursor: w.Cursor, Echo: w.Echo, Clean: clean, Until: regexp.MustCompile(regexp.QuoteMeta(word)), Timeout: lab.Patience,
+		Cursor: w.Cursor, Echo: w.Echo, Clean: clean, Timeout: lab.Patience,
+		Until: regexp.MustCompile(regexp.QuoteMeta(word)),
 	}
 	if lines == 0 {
 		r.Until, r.Idle = regexp.MustCompile(regexp.QuoteMeta(word)), quiet
@@ -96,7 +97,8 @@ func waitTyped(t *testing.T, s *session.Session, data, word string, clean bool, 
 	got := 0
 	last := ""
 	for line := range bytes.Lines(text) {
-		if last = strings.TrimPrefix(strings.TrimSpace(string(line)), "$ "); last == word { // behind dash's prompt for what was typed ahead
+		// Input that was typed ahead comes behind dash's prompt.
+		if last = strings.TrimPrefix(strings.TrimSpace(string(line)), "$ "); last == word {
 			got++
 		}
 	}

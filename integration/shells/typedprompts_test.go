@@ -56,8 +56,8 @@ func TestTypedAtCustomPrompts(t *testing.T) {
 	}
 }
 
-// TestContinuationLines leaves shells in the middle of a command. A refusal names the line for what it is, and the key
-// that gives the command up; then commands run.
+// TestContinuationLines leaves shells in the middle of a command. A refusal says so, and names the key that gives the
+// command up; then commands run.
 func TestContinuationLines(t *testing.T) {
 	t.Parallel()
 	zsh := promptRow{argv: []string{"zsh", "-f"}}
@@ -121,7 +121,8 @@ func TestKilledEditor(t *testing.T) {
 			}
 			if far {
 				e := lab.WantTerminalRefusal(t, s, session.ExecRequest{Command: "echo no", Timeout: patient}, term.Busy)
-				if w := term.FactOf[term.Occupied](e).Waiting; w == nil || w.Kind != prompt.Command || !strings.Contains(e.Message(), "reset") {
+				w := term.FactOf[term.Occupied](e).Waiting
+				if w == nil || w.Kind != prompt.Command || !strings.Contains(e.Message(), "reset") {
 					t.Errorf("%q, waiting for %+v, want the prompt and the advice to reset", e.Message(), w)
 				}
 				lab.TypeUntil(t, s, "reset\r", `\x1bc`)

@@ -11,7 +11,7 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// TestManyShortSessions opens and closes 10,000 sessions in one program, of which the last thousands are kept. Where
+// TestManyShortSessions opens and closes 10,000 sessions in one program, which keeps the last thousands. Where
 // the machine is quick enough, all end within the five minutes of retention.
 func TestManyShortSessions(t *testing.T) {
 	const sessions, most = 10_000, 100 << 10 // KiB

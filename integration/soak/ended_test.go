@@ -17,8 +17,8 @@ import (
 // its buffers took 32 KiB and more.
 const endedMemory = 16 << 10
 
-// TestEndedSessionsAreSmall opens and closes SSH sessions, each with a command beside the terminal, and counts what is
-// kept of them. TestManyShortSessions is the same with the built program.
+// TestEndedSessionsAreSmall opens and closes SSH sessions, each with a command beside the terminal, and counts
+// the memory that they still hold. TestManyShortSessions is the same with the built program.
 func TestEndedSessionsAreSmall(t *testing.T) {
 	const sessions = 100
 	s := lab.ServeSSH(t, sshserver.Config{NoAuth: true})

@@ -69,7 +69,8 @@ func TestCertificates(t *testing.T) {
 			},
 			{
 				name: "wrong principal", agent: []agent.AddedKey{k.Held(t, foreign)},
-				says: []string{"note  certificate", "not for " + server.User, "do: get a certificate for " + server.User}, never: "ssh-copy-id",
+				says:  []string{"note  certificate", "not for " + server.User, "do: get a certificate for " + server.User},
+				never: "ssh-copy-id",
 			},
 			{
 				name: "plain key alone", agent: []agent.AddedKey{plain.Held(t, "")},

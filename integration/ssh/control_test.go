@@ -19,13 +19,8 @@ func labControlSocket(t *testing.T, l *lab.Namespace) {
 	if err := os.WriteFile(filepath.Join(dir, "ptyctl"), program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l.Run(
-		t,
-		"cp "+filepath.Join(
-			dir,
-			"ptyctl",
-		)+" /run/lab/ptyctl; chmod 755 /run/lab/ptyctl; install -d -o alice -g alice -m 700 /run/lab/alice; mkfifo -m 666 /run/lab/input",
-	)
+	l.Run(t, "cp "+filepath.Join(dir, "ptyctl")+" /run/lab/ptyctl; chmod 755 /run/lab/ptyctl; "+
+		"install -d -o alice -g alice -m 700 /run/lab/alice; mkfifo -m 666 /run/lab/input")
 	defer l.Run(t, "rm -rf /run/lab/alice /run/lab/input /run/lab/ptyctl")
 	as := func(user, command string) string {
 		return "setpriv --reuid " + user + " --regid " + user + " --clear-groups env -i HOME=/run/lab/home/" + user +
@@ -33,13 +28,9 @@ func labControlSocket(t *testing.T, l *lab.Namespace) {
 	}
 	const socket = "/run/lab/alice/ptyctl/s.sock"
 	// The shell waits here until a writer has opened the pipe; the input stays open until the writer closes it.
-	l.Run(
-		t,
-		as(
-			"alice",
-			"/run/lab/ptyctl mcp --control-socket "+socket,
-		)+" </run/lab/input >/dev/null 2>/run/lab/log &\nexec 9>/run/lab/input; sleep infinity 9>&9 & echo $! >/run/lab/holder",
-	)
+	l.Run(t, as("alice", "/run/lab/ptyctl mcp --control-socket "+socket)+
+		" </run/lab/input >/dev/null 2>/run/lab/log &\n"+
+		"exec 9>/run/lab/input; sleep infinity 9>&9 & echo $! >/run/lab/holder")
 	defer l.Run(t, "kill $(cat /run/lab/holder) || true")
 	sessions := func(user string) string {
 		return l.Run(t, as(user, "/run/lab/ptyctl sessions --socket "+socket)+" 2>&1 || echo status $?")

@@ -88,8 +88,8 @@ func alone(tb testing.TB, c *lab.Client) {
 	})
 }
 
-// TestProxyCommand logs in to a real server through a program, which ends with its session, together with what it has
-// started.
+// TestProxyCommand logs in to a real server through a program, which ends with its session, as do the programs that it
+// has started.
 func TestProxyCommand(t *testing.T) {
 	s := lab.StartSSHD(t)
 	for _, mode := range []string{"relay", "family", "deaf"} {

@@ -69,7 +69,7 @@ func labRestricted(t *testing.T, l *lab.Namespace) {
 				command()
 				command()
 				if i == 0 {
-					// The end of what the account runs in place of a shell is seen by then, or soon.
+					// The end of the account's own program is seen by then, or soon.
 					c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"never","timeout_ms":10000}`,
 						r.SessionID)
 					w := c.Refused(t, "UNSUPPORTED", lab.ToolIO, `{"action":"write","session_id":%s,"data":"x\r"}`, r.SessionID)

@@ -44,8 +44,9 @@ func TestTelnetRecord(t *testing.T) {
 		},
 		{
 			name: "inetutils-nowindow", about: "GNU inetutils telnetd, whose client tells neither terminal nor window",
-			start:  lab.StartInetutils,
-			config: telnet.Config{NoWindow: true}, talk: func(r *recording) { r.login(r.server); r.do("echo done", `\ndone\r\ndemo\$ $`) },
+			start:   lab.StartInetutils,
+			config:  telnet.Config{NoWindow: true},
+			talk:    func(r *recording) { r.login(r.server); r.do("echo done", `\ndone\r\ndemo\$ $`) },
 			carries: []string{"\ndone"},
 		},
 		{
@@ -71,7 +72,8 @@ func TestTelnetRecord(t *testing.T) {
 		},
 		{
 			name: "frr-endless", about: "FRRouting bgpd, a window that is told to have no rows", start: lab.StartRouter,
-			config: telnet.Config{Cols: -1, Rows: -1}, talk: func(r *recording) { r.login(r.server); r.do("list", `( --More-- |\nr1> )$`) },
+			config:  telnet.Config{Cols: -1, Rows: -1},
+			talk:    func(r *recording) { r.login(r.server); r.do("list", `( --More-- |\nr1> )$`) },
 			carries: []string{"show version"},
 		},
 		{

@@ -28,7 +28,7 @@ const (
 )
 
 // FitMemory lowers the limits of a configuration that a control group's memory limit does not allow for, and returns
-// that limit, in bytes; 0: there is none.
+// that limit, in bytes; 0 without one.
 func FitMemory(cfg *config.Config) int64 {
 	l, ok := cgroup.Memory()
 	if !ok {
@@ -63,8 +63,8 @@ type group struct {
 	mu sync.Mutex // held while memory is given back, so that many refused calls do it once at a time
 }
 
-// room refuses another session while there is too little memory for it. What the system would end for want of memory
-// may be this process, with all sessions.
+// room refuses another session while there is too little memory for it. Without memory, the system may end this
+// process, with all sessions.
 func (g *group) room() error {
 	if g.left == nil {
 		return nil
@@ -91,8 +91,8 @@ func (g *group) room() error {
 // FullGroup reports whether there is too little memory for another session.
 func FullGroup(l cgroup.Limit) bool { return l.Left() < l.Max/roomPart }
 
-// ceiling returns the most memory that the Go runtime may take, in bytes, so that what is left of the group's is enough
-// for others. It reports false without a limit.
+// ceiling returns the most memory that the Go runtime may take, in bytes, and leaves enough of the group's for other
+// processes. It reports false without a limit.
 func (g *group) ceiling() (most int64, ok bool) {
 	if g.left == nil {
 		return 0, false

@@ -72,7 +72,7 @@ func (b *memoryBudget) Observe(e term.Event) {
 	b.set(memoryLimit(b.sessions.Live(), b.sessions.Ended(), buffered))
 }
 
-// look reads what the control group allows.
+// look reads the limit of the control group.
 func (b *memoryBudget) look() {
 	b.looked.Store(time.Now().UnixNano())
 	if most, ok := b.group.ceiling(); ok {
@@ -80,7 +80,7 @@ func (b *memoryBudget) look() {
 	}
 }
 
-// set sets the limit to what the sessions need, as far as the control group allows it.
+// set sets the limit that the sessions need, as far as the control group allows it.
 func (b *memoryBudget) set(limit int64) {
 	step := int64(memoryStep)
 	if b.group != nil {

@@ -13,7 +13,7 @@ import (
 // network and terminals need none. With 40 calls at a time on two processors 4 were too few, and 8 were enough.
 const spareThreads = 24
 
-// keepThreads makes threads, and leaves them to the runtime, which keeps idle ones for ever and takes them before it
+// keepThreads makes threads, and leaves them to the runtime, which never ends idle ones and takes them before it
 // asks the system for another. Where few are allowed, half of them stay for the programs beside.
 func keepThreads() {
 	n := spareThreads

@@ -29,7 +29,7 @@ func MemoryLeft() (Limit, bool) { return least(system("/").memory(), Limit.Left)
 // Processes returns the limit of processes and threads that leaves the least room. It reports false without a limit.
 func Processes() (Limit, bool) { return least(system("/").processes(), Limit.Left) }
 
-// least returns the limit of which by is least.
+// least returns the limit with the least result of by.
 func least(limits []Limit, by func(Limit) int64) (Limit, bool) {
 	if len(limits) == 0 {
 		return Limit{}, false

@@ -61,7 +61,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// No error shows a password, wherever a wrong part stands.
+// No error shows a password, wherever the wrong part is.
 func TestParseKeepsPasswords(t *testing.T) {
 	for _, text := range []string{
 		"alice:hunter2@web1", "ssh://alice:hunter2@web1:22", "ssh://alice:hunter2@web1:99999", "ssh://alice:hunter2@",

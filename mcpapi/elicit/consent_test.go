@@ -181,7 +181,8 @@ func TestConsentQuestion(t *testing.T) {
 				t.Fatalf("asked %d times", len(asked))
 			}
 			_, said, _ := strings.Cut(asked[0].Message, "\n")
-			if want := "In the folder:\n| /tmp\nTo run:\n| 'echo' 'pushed\n| \n| In the folder:\n| /srv\n| The rule is gone.'\n"; said != want {
+			want := "In the folder:\n| /tmp\nTo run:\n| 'echo' 'pushed\n| \n| In the folder:\n| /srv\n| The rule is gone.'\n"
+			if said != want {
 				t.Errorf("asked %q, want %q", said, want)
 			}
 		},

@@ -20,7 +20,8 @@ import (
 var (
 	hostKeyForm = json.RawMessage(
 		`{"type":"object","properties":{"trust":{"type":"boolean","title":"Trust this host key",` +
-			`"description":"Only if the fingerprint is the one that the host's administrator gave you.","default":false}},"required":["trust"]}`,
+			`"description":"Only if the fingerprint is the one that the host's administrator gave you.",` +
+			`"default":false}},"required":["trust"]}`,
 	)
 	textForm = json.RawMessage(
 		`{"type":"object","properties":{"answer":{"type":"string","title":"Answer",` +

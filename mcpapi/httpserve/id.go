@@ -50,8 +50,8 @@ func (s *standIn) restore(p []byte) []byte {
 	return bytes.ReplaceAll(p, s.given, s.id)
 }
 
-// idOfLong returns the id of a message over the limit, of which the first part was read, or nil. It keeps nothing of
-// what it reads.
+// idOfLong returns the id of a message over the limit, which begins with first, or nil. It keeps none of the bytes
+// that it reads.
 func (h *Handler) idOfLong(w *answer, first []byte, r *http.Request) json.RawMessage {
 	most, wait := int64(beyond), bodyTimeout
 	if r.ContentLength > h.o.MaxBody+beyond {

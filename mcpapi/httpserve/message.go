@@ -210,7 +210,7 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	return e, nil
 }
 
-// invalid refuses what is JSON and no message.
+// invalid refuses JSON that is not a message.
 func invalid(why string) *refusal {
 	bad := refuse(http.StatusBadRequest, why)
 	bad.code = mcp.INVALID_REQUEST

@@ -142,7 +142,7 @@ func (l limiter) mayGoOn() *refusal {
 // maxUnlimited is the longest message that is read above the rate, in bytes.
 const maxUnlimited = 4 << 10
 
-// unlimited reports whether a request above the rate is served all the same; it reads the body for that, if it is
+// unlimited reports whether a request above the rate is served nevertheless; it reads the body for that, if it is
 // short, and puts it back.
 func (h *Handler) unlimited(w *answer, r *http.Request) bool {
 	if h.o.Unlimited == nil || r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > maxUnlimited {

@@ -12,8 +12,8 @@ import (
 // BatchRevision is the only protocol revision of MCP that has batches.
 const BatchRevision = "2025-03-26"
 
-// MayBatch reports whether a request of that method may be part of a batch: the handshake may not, nor what is answered
-// only when its connection ends.
+// MayBatch reports whether a request of that method may be part of a batch: the handshake may not, nor a request that
+// is answered only when its connection ends.
 func MayBatch(method string) bool { return method != "initialize" && method != "subscriptions/listen" }
 
 // A Batch collects the answers to the messages of a JSON array (section 6 of the JSON-RPC specification). Its methods

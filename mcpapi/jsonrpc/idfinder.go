@@ -9,8 +9,8 @@ import (
 const maxToken = 1 << 10
 
 // An IDFinder finds the id of a request that is too long to be kept: the answer that says so must have that id, or the
-// client waits for ever. The message is written to it in parts, and it keeps no more than one name and the id. The zero
-// value is ready to use.
+// client never stops waiting. The message is written to it in parts, and it keeps no more than one name and the id. The
+// zero value is ready to use.
 type IDFinder struct {
 	depth   int  // of objects and arrays
 	inText  bool // within a string

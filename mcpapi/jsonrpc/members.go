@@ -39,7 +39,7 @@ func Split(object json.RawMessage) (members []Member) {
 // Elements returns the elements of an array. The text must be valid JSON, as for Split.
 func Elements(array json.RawMessage) []json.RawMessage { return slices.Collect(eachElement(array)) }
 
-// eachElement yields the elements of an array, of which there may be too many to keep.
+// eachElement yields the elements of an array, which may be too many to keep.
 func eachElement(array json.RawMessage) iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
 		rest := array[1:]

@@ -14,7 +14,7 @@ import (
 
 // Models write values in other forms than the schema shows: a number as a string, a list as one word, a zero for every
 // argument that they do not want. A form that can mean one value alone is read as that value. This file has all such
-// forms; what it leaves as it is meets the checks of value.go. The schemas show none of them.
+// forms; the checks of value.go see every other value as it is. The schemas show none of them.
 
 // meant returns the value that raw stands for, in the field's own JSON type, or raw itself.
 func (f *Field) meant(raw json.RawMessage) json.RawMessage {

@@ -69,7 +69,7 @@ func (l *loop) dispatch(line []byte) {
 	l.dispatchMessage(parseMessage(line))
 }
 
-// dispatchMessage handles one message, or refuses it for what is bad about it.
+// dispatchMessage handles one message, or refuses it if bad is not nil.
 func (l *loop) dispatchMessage(m rpcMessage, bad *mcp.JSONRPCError) {
 	switch {
 	case bad != nil:

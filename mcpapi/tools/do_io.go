@@ -340,7 +340,7 @@ func newReadOut(k session.Chunk, encoding string) *readOut {
 	return out
 }
 
-// notTaken is the warning about a write that timed out, of which pending bytes were not taken yet.
+// notTaken is the warning about a write that timed out before the last pending bytes were taken.
 func notTaken(pending int) string {
 	if pending == 0 {
 		return "the far side did not take all of it in time; read what it shows, or send ctrl_c"

@@ -14,7 +14,11 @@ import (
 var execTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_exec",
 	Title: "Run a command",
-	About: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id for what is new; kind prompt: it has started a shell, run the next command there; kind unknown: it may only be slow.",
+	About: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile " +
+		"is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its " +
+		"directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with " +
+		"ptyctl_session_io write, then call with exec_id for what is new; kind prompt: it has started a shell, run the " +
+		"next command there; kind unknown: it may only be slow.",
 	Actions: []schema.Action{
 		{Example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`, Verb: term.VerbExec},
 	},
@@ -84,7 +88,7 @@ type execOut struct {
 	Truncated      bool               `json:"truncated"`
 
 	ExecID           string        `json:"exec_id,omitempty" is:"listed"`
-	RemainingMS      *int64        `json:"remaining_ms,omitempty" is:"listed"` // until the command is stopped, while it runs
+	RemainingMS      *int64        `json:"remaining_ms,omitempty" is:"listed"` // until it is stopped, while it runs
 	WaitingFor       *wire.Waiting `json:"waiting_for,omitempty" is:"listed"`
 	StderrMerged     bool          `json:"stderr_merged,omitempty"` // into stdout: a terminal has one stream
 	LostBytes        int64         `json:"lost_bytes,omitempty"`
@@ -92,7 +96,7 @@ type execOut struct {
 	ExitSignal       string        `json:"exit_signal,omitempty"`
 	Killed           string        `json:"killed,omitempty"`
 	BackgroundOutput bool          `json:"background_output,omitempty"`
-	StdoutCursor     string        `json:"stdout_cursor,omitempty"` // where stdout starts in the stream; empty: at its beginning
+	StdoutCursor     string        `json:"stdout_cursor,omitempty"` // where stdout starts; empty: at the beginning
 	StderrCursor     string        `json:"stderr_cursor,omitempty"`
 	StdoutEncoding   string        `json:"stdout_encoding,omitempty"`
 	StderrEncoding   string        `json:"stderr_encoding,omitempty"`

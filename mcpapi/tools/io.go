@@ -12,10 +12,12 @@ import (
 )
 
 var ioTool = toolset.Bind(schema.Tool{
-	Name:    "ptyctl_session_io",
-	Title:   "Type and read",
-	About:   "Type into a terminal and read what it shows. Do not poll: give until_regex or until_idle_ms, to write itself or to read from the cursor it returned.",
-	Reading: "Read what a terminal shows. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the last read.",
+	Name:  "ptyctl_session_io",
+	Title: "Type and read",
+	About: "Type into a terminal and read what it shows. Do not poll: give until_regex or until_idle_ms, to write " +
+		"itself or to read from the cursor it returned.",
+	Reading: "Read what a terminal shows. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the " +
+		"last read.",
 	Actions: []schema.Action{
 		{Name: "write", About: "type data or press a key; lines end with \\r.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","data":"ls\r","until_idle_ms":300}`},
 		{Name: "read", About: "what follows cursor (default: what is new), or mode tail.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","cursor":"0","until_regex":"\\$ $"}`, Reads: true},

@@ -153,8 +153,10 @@ func TestClamping(t *testing.T) {
 	l := mcptest.NewLab(
 		t,
 		mcptest.Config{
-			Options: mcpapi.Options{Limits: toolset.Limits{MaxWait: 60 * time.Millisecond, MaxReadBytes: 5, ReadTimeout: time.Millisecond}},
-			SSH:     sshserver.Config{Handler: mcptest.Echo},
+			Options: mcpapi.Options{Limits: toolset.Limits{
+				MaxWait: 60 * time.Millisecond, MaxReadBytes: 5, ReadTimeout: time.Millisecond,
+			}},
+			SSH: sshserver.Config{Handler: mcptest.Echo},
 		},
 	)
 	l.Open("")

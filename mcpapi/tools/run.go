@@ -11,7 +11,10 @@ import (
 var runTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_run",
 	Title: "Run a program here",
-	About: "Run one program on this machine, without a terminal. argv is the program and its arguments; for a command line pass [\"bash\",\"-c\",\"...\"]. It gets a clean environment, and what it leaves running is ended; limits bound it. If done_reason is running, go on with ptyctl_session_exec {session_id, exec_id}. For anything interactive open a session (protocol local).",
+	About: "Run one program on this machine, without a terminal. argv is the program and its arguments; for a " +
+		"command line pass [\"bash\",\"-c\",\"...\"]. It gets a clean environment, and what it leaves running is ended; " +
+		"limits bound it. If done_reason is running, go on with ptyctl_session_exec {session_id, exec_id}. For anything " +
+		"interactive open a session (protocol local).",
 	Actions: []schema.Action{
 		{Example: `{"argv":["go","test","./..."],"cwd":"/srv/app"}`, Verb: term.VerbExec},
 	},

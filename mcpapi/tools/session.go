@@ -15,9 +15,10 @@ import (
 const localExample = `{"action":"open","protocol":"local","argv":["bash"]}`
 
 var sessionTool = toolset.Bind(schema.Tool{
-	Name:    "ptyctl_session",
-	Title:   "Terminal sessions",
-	About:   "Open, list, lock and close terminals on remote hosts, and programs on this machine. Then use ptyctl_session_exec for commands and ptyctl_session_io to type and read.",
+	Name:  "ptyctl_session",
+	Title: "Terminal sessions",
+	About: "Open, list, lock and close terminals on remote hosts, and programs on this machine. Then use " +
+		"ptyctl_session_exec for commands and ptyctl_session_io to type and read.",
 	Reading: "See the terminals, and everything known about one. ptyctl_session_io reads what they show.",
 	Actions: []schema.Action{
 		{Name: "open", About: "connect; needs protocol, and host or (local) argv. If the result has a prompt, answer it with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`, Local: localExample},

@@ -136,16 +136,16 @@ var advice = map[term.Reason]string{
 	term.ReasonTypeInstead: "use ptyctl_session_io write and read",
 	term.ReasonSlow: "check address and port, and that nothing on the way drops packets, " +
 		"and raise timeouts.connect_timeout_ms if it is only slow",
-	term.ReasonNameServer: "have the operator check the name servers of ptyctl's machine, pass a numeric address as host, " +
-		"or raise timeouts.connect_timeout_ms if they are only slow",
+	term.ReasonNameServer: "have the operator check the name servers of ptyctl's machine, pass a numeric address as " +
+		"host, or raise timeouts.connect_timeout_ms if they are only slow",
 	term.ReasonNoCredential: "pass auth.password or auth.private_key_pem, load a key into the agent, " +
 		"or leave auth.interactive on to be asked",
 	term.ReasonWrongAnswer:   "check the answers that were given, and username",
 	term.ReasonWrongPassword: "check auth.password and username",
 	term.ReasonPinUnrecorded: "ssh_options.host_key_fingerprint pins a key",
 	term.ReasonPinAllowed:    "ssh_options.host_key_fingerprint pins a key",
-	term.ReasonPinOrRecord: "for a host that is not on record, pass its fingerprint as ssh_options.host_key_fingerprint; " +
-		"where the recorded key has changed, have the operator record the new one",
+	term.ReasonPinOrRecord: "for a host that is not on record, pass its fingerprint as " +
+		"ssh_options.host_key_fingerprint; where the recorded key has changed, have the operator record the new one",
 
 	term.ReasonTelnetLogin: "leave auth out, read the login prompt with ptyctl_session_io and answer it with write " +
 		"(sensitive for the password)",

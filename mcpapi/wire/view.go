@@ -102,7 +102,7 @@ type SessionStatus struct {
 	Telnet        *Telnet     `json:"telnet,omitempty"`
 	Ladder        []Hop       `json:"ladder,omitempty"`
 	Warnings      []string    `json:"warnings,omitempty"`
-	TypingDenied  string      `json:"typing_denied_by,omitempty"` // the operator's rule that refuses any input of this caller
+	TypingDenied  string      `json:"typing_denied_by,omitempty"` // the operator's rule that refuses this caller's input
 	TxEvents      []TxEvent   `json:"tx_events,omitempty"`        // oldest first; only if the operator wants them
 }
 

@@ -14,8 +14,8 @@ import (
 const interruptGrace = 1 * time.Second
 
 // stop ends a command at its timeout as a person would: ctrl_c, then ctrl_backslash. Once others have typed, or the
-// lock has changed hands, the program in the terminal may be theirs, and no key is pressed. Nor is one at the deadline for
-// a shell that the command has started, and that waits at its prompt or at what may be one.
+// lock has changed hands, the program in the terminal may be theirs, and no key is pressed. Nor is one at the deadline
+// for a shell that the command has started, and that waits at its prompt or at what may be one.
 func (c *Command) stop() term.Exit {
 	c.outcome = Prompted
 	w, _ := c.question()
@@ -39,8 +39,8 @@ func (c *Command) stop() term.Exit {
 	return term.Exit{Killed: "unknown"}
 }
 
-// standsInShell returns the last line at the deadline of a command that starts a shell, if that may be the shell's prompt,
-// of whatever form; nil: it asks something else, or is at work.
+// standsInShell returns the last line at the deadline of a command that starts a shell, if that may be the shell's
+// prompt, of whatever form; nil: it asks something else, or is at work.
 func (c *Command) standsInShell(asked *term.Waiting) *term.Waiting {
 	line := c.l.LastLine()
 	v := c.view()

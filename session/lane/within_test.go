@@ -94,7 +94,7 @@ func TestShellWithinEndedByHand(t *testing.T) {
 	}
 }
 
-// A probed is a terminal of this machine: what is in front of it is known.
+// A probed is a terminal of this machine: its foreground program is known.
 type probed struct {
 	plain
 	front func() term.Front

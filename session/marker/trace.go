@@ -92,7 +92,7 @@ func (t *trace) dropHead(p []byte) (rest []byte, more bool) {
 }
 
 // isHead returns which line of the trace behind the start marker a line is, and of how many lines that is, as a shell
-// may print the command's line ends as they are; 0: it is none that is expected.
+// may print the command's line ends as they are; 0: not a line of the trace.
 func (t *trace) isHead(line string) (kind headLine, lines int) {
 	plain := unquoted(line)
 	before, made := strings.CutSuffix(plain, "printf "+unquoted(printfOctal(t.command)))
@@ -171,8 +171,8 @@ func (m Marker) parseTrace(p []byte) (n int, v endVerdict) {
 // usualPrefix is PS4 as shells have it by default.
 var usualPrefix = regexp.MustCompile(`(?:\+[^\s>]*> |\++ |-*> )$`)
 
-// begin returns where the trace begins whose command follows before: what the shell prints before a traced command is
-// part of it, and what the last command has printed without a line end is not.
+// begin returns where the trace begins whose command follows before. The prefix that the shell prints belongs to the
+// trace; output of the last command without a line end does not.
 func (t *trace) begin(before []byte) int {
 	line := bytes.LastIndexByte(before, '\n') + 1
 	text := string(before[line:])

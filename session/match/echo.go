@@ -242,7 +242,7 @@ func (x *echoes) escaped(squeezed, line string, l *expected) bool {
 	return i >= 0 && x.begins(squeezed[:i], line) && strings.HasSuffix(squeezed, l.key[last+size:])
 }
 
-// prompts reports whether a beginning of line looks like a shell's prompt: the one of which head is the squeezed form.
+// prompts reports whether the beginning of line that squeezes to head looks like a shell's prompt.
 func (x *echoes) prompts(head, line string) bool {
 	for i, r := range line {
 		switch {

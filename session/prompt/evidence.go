@@ -11,8 +11,8 @@ import (
 
 // This file has the evidence beyond the looks of the last line: what was typed, and what was there before.
 
-// fullScreen is the obstacle of a terminal on its alternate screen. Where the last line is known to be a shell's prompt,
-// the program is gone. Requires h.mu.
+// fullScreen is the obstacle of a terminal on its alternate screen. Where the last line is known to be a shell's
+// prompt, the program is gone. Requires h.mu.
 func (h *History) fullScreen(v View) *Obstacle {
 	o := &Obstacle{
 		Waiting: &term.Waiting{Kind: Editor, Text: v.Line},
@@ -54,8 +54,8 @@ func (h *History) continues(v View) bool {
 	return named(v.Line)
 }
 
-// certain reports whether a line that is also the form of a continuation is the prompt of the shell that edits a line in
-// front of the terminal: the shell has shown it as its prompt before, and only whole commands were entered since.
+// certain reports whether a line that is also the form of a continuation is the prompt of the shell that edits a line
+// in front of the terminal: the shell has shown it as its prompt before, and only whole commands were entered since.
 // Requires h.mu.
 func (h *History) certain(v View) bool {
 	return v.Marked && bareContinuation(v.Line) && (v.Line == h.first || h.wasPrompt(v.Line)) && !h.typing.tricky &&

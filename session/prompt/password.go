@@ -2,8 +2,8 @@ package prompt
 
 import "regexp"
 
-// foreignPassword matches questions for a password in the languages into which Linux-PAM, sudo and shadow are translated,
-// by the stem of the word. The line ends in a colon, of any script.
+// foreignPassword matches questions for a password in the languages into which Linux-PAM, sudo and shadow are
+// translated, by the stem of the word. The line ends in a colon, of any script.
 var foreignPassword = regexp.MustCompile(`(?i)(?:` +
 	`passwor[td]|kennwort|passord|pasvort|pasahitz|parool|\bparol|heslo|hesla|hasło|hasła|lozink|šifr[au]|şifrə|` +
 	`lösenord|adgangskode|wachtwoord|mot de passe|contrase[ñn]a|contrasenya|contrasinal|contrasigno|palavra-passe|` +

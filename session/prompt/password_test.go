@@ -18,7 +18,9 @@ func TestForeignPasswords(t *testing.T) {
 			t.Errorf("%q waits for %+v, want a password", line, w)
 		}
 	}
-	for _, line := range []string{"Passwort geändert", "密码已更新", "пароль изменён ", "Kennwörter werden geprüft... ", "me@host:~/heslo$ "} {
+	for _, line := range []string{
+		"Passwort geändert", "密码已更新", "пароль изменён ", "Kennwörter werden geprüft... ", "me@host:~/heslo$ ",
+	} {
 		if w := Waits(line, nil); w != nil {
 			t.Errorf("%q waits for %+v, want nothing", line, w)
 		}

@@ -92,7 +92,7 @@ var (
 	name   = regexp.MustCompile(`^[\w.+\-]{1,64}$`)
 )
 
-// leadingSign returns the sign that a prompt begins with, as "➜  ~ " does, of which the rest changes with the place.
+// leadingSign returns the sign that a prompt begins with, as "➜  ~ " does; its rest changes with the folder.
 func leadingSign(line string) string {
 	r, n := utf8.DecodeRuneInString(line)
 	if !isSign(r) || !signed(line) {

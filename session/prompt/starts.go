@@ -59,7 +59,7 @@ func isInteractive(args []string) bool {
 	return true
 }
 
-// startsSome reports whether a command starts a shell without naming it: su, "sudo -i", "ssh web1", "docker exec -it x".
+// startsSome reports whether a command starts a shell without naming it: su, "sudo -i", "ssh web1", "docker exec -it".
 func startsSome(words []string) bool {
 	line := strings.Join(words, " ")
 	for i, w := range words {

@@ -238,7 +238,7 @@ func (a *Planner) password() (string, error) {
 	return a.ask(term.Prompt{Kind: term.PromptPassword, Text: text})
 }
 
-// What is shown of a round of questions, in bytes.
+// The most that is shown of a round of questions, in bytes.
 const (
 	maxName        = 200
 	maxInstruction = 4 << 10

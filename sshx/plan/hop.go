@@ -93,7 +93,7 @@ func (h *Hop) Prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 	}, nil
 }
 
-// Account returns what a login at h needs.
+// Account returns the account that a login at h uses.
 func (h *Hop) Account() *auth.Account {
 	return &auth.Account{
 		Name: h.String(), User: h.User, Host: h.Host,

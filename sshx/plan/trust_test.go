@@ -71,7 +71,8 @@ func TestCallersTrustStore(t *testing.T) {
 				t.Context(),
 				term.Target{Host: "127.0.0.1", Port: srv.Port(), User: "u", SSH: o},
 				sshx.Options{
-					HomeDir: t.TempDir(), KnownHostsPath: file("operators", c.operator), ConfigPath: file("config", c.config), CallerPaths: c.paths, IdentityAgent: "none",
+					HomeDir: t.TempDir(), KnownHostsPath: file("operators", c.operator),
+					ConfigPath: file("config", c.config), CallerPaths: c.paths, IdentityAgent: "none",
 				},
 				nil,
 			)

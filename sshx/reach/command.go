@@ -35,7 +35,7 @@ type CommandEnded struct {
 	Said  string // the end of its standard error, safe to show
 }
 
-// Error says how the program ended, and what it has written.
+// Error says how the program ended, with the end of its standard error.
 func (e *CommandEnded) Error() string {
 	s := "the ProxyCommand ended with " + e.State
 	if e.Said != "" {
@@ -114,7 +114,7 @@ func (c Command) failed(err error) error {
 	}
 }
 
-// Read reads what the server has sent. Its error says how the program ended.
+// Read reads the server's bytes. Its error says how the program ended.
 func (c *commandConn) Read(p []byte) (int, error) {
 	n, err := c.stdout.Read(p)
 	if n > 0 || err == nil {
@@ -153,7 +153,7 @@ func (c *commandConn) Close() error {
 	return nil
 }
 
-// finish waits for the program, which has ended or loses its connection now, and kills what is left of
+// finish waits for the program, which has ended or loses its connection now, and kills the rest of
 // its group.
 func (c *commandConn) finish() {
 	c.ending.Do(func() {
@@ -194,7 +194,7 @@ func (c *commandConn) finish() {
 	})
 }
 
-// Said returns the end of what the program has written to its standard error, on one line.
+// Said returns the end of the program's standard error, on one line.
 func (c *commandConn) Said() string { return c.said.line() }
 
 // LocalAddr implements net.Conn.

@@ -133,7 +133,8 @@ func (l *Lab) Open(more string) Reply {
 func (l *Lab) OpenShell() {
 	l.T.Helper()
 	l.Open("")
-	if r := l.OK(IOTool, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"\\$ $","timeout_ms":10000}`); !r.Matched {
+	const untilPrompt = `{"action":"read","session_id":"$S","cursor":"0","until_regex":"\\$ $","timeout_ms":10000}`
+	if r := l.OK(IOTool, untilPrompt); !r.Matched {
 		l.T.Fatalf("no prompt came: %s", r.Text)
 	}
 }

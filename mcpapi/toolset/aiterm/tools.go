@@ -58,7 +58,10 @@ func (s *Set) ptyTools() []*toolset.Tool {
 			Name: "pty_open", Title: "Start a program on a terminal", Local: true,
 			About: "Start a program on a terminal of its own.",
 			Hints: schema.Hints{Destructive: true, OpenWorld: true},
-		}, schema.Action{Verb: term.VerbOpen, Example: `{"argv":["bash"],"env":{"PATH":"/usr/bin:/bin","TERM":"xterm-256color"}}`}, s.ptyOpen),
+		}, schema.Action{
+			Verb:    term.VerbOpen,
+			Example: `{"argv":["bash"],"env":{"PATH":"/usr/bin:/bin","TERM":"xterm-256color"}}`,
+		}, s.ptyOpen),
 		bind(schema.Tool{
 			Name: "pty_send", Title: "Type into a terminal", Local: true,
 			About: "Type bytes into a terminal. The enter key is \\r, ctrl-c is byte 3.",
@@ -106,7 +109,10 @@ func (s *Set) fileTools() []*toolset.Tool {
 			Name: "fs_writeFile", Title: "Write a file", Local: true, Files: true,
 			About: "Replace a file as a whole, or make it.",
 			Hints: schema.Hints{Destructive: true, Idempotent: true},
-		}, schema.Action{Verb: term.VerbFileWrite, Example: `{"path":"/srv/app/config.toml","data":"ZGVidWcgPSB0cnVlCg==","mode":"0644"}`}, s.writeFile),
+		}, schema.Action{
+			Verb:    term.VerbFileWrite,
+			Example: `{"path":"/srv/app/config.toml","data":"ZGVidWcgPSB0cnVlCg==","mode":"0644"}`,
+		}, s.writeFile),
 		bind(schema.Tool{
 			Name: "fs_list", Title: "List a folder", About: aboutList, Reading: aboutList, Local: true, Files: true,
 			Hints: schema.Hints{ReadOnly: true, Idempotent: true},

@@ -80,7 +80,7 @@ type readOut struct {
 // shown is the part of a result that holds output.
 type shown struct {
 	Output    string `json:"output" is:"listed"`
-	Encoding  string `json:"encoding,omitempty"`                        // "base64" for bytes that are not UTF-8; empty: plain text
+	Encoding  string `json:"encoding,omitempty"`                        // "base64" for bytes that are not UTF-8
 	Truncated bool   `json:"truncated" is:"listed" after:"waiting_for"` // Output is incomplete
 	Dropped   int64  `json:"dropped_bytes,omitempty"`                   // bytes that the session's buffer no longer holds
 }
@@ -182,7 +182,8 @@ func (c *call) over() error {
 	<-c.s.Ended() // the output ends a moment before the state changes
 	i := c.s.Info()
 	e := &term.Error{
-		Op: "read", Session: i.ID, Kind: term.AlreadyClosed, Facts: term.Facts{term.Ended{Reason: i.End.Reason, Code: string(i.End.Code)}},
+		Op: "read", Session: i.ID, Kind: term.AlreadyClosed,
+		Facts: term.Facts{term.Ended{Reason: i.End.Reason, Code: string(i.End.Code)}},
 	}
 	if i.State == session.Failed && !i.End.Exit.Known {
 		e.Kind, e.Msg, e.Err = term.IOError, "terminal no longer readable: "+i.End.Reason, i.End.Err
