@@ -116,7 +116,7 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 	// The Gate judges a join as an open: a caller must not reach a host by another caller's session that it may not
 	// open itself.
 	err := m.checkOpen(d, r)
-	if a, b := d.Event.Actor, s.o.Opener; err == nil && r.OwnOnly &&
+	if a, b := d.Event.Actor, s.o.Origin.Opener; err == nil && r.OwnOnly &&
 		(a.Transport != b.Transport || a.Token != b.Token) {
 		err = &term.Error{
 			Op:   "open",
@@ -170,10 +170,10 @@ func waitConsole(ctx, waiting context.Context, done <-chan struct{}, device stri
 //
 // The map of consoles holds for this Manager alone; other processes of the machine may have the device as well.
 func (m *Manager) takeDevice(s *Session) error {
-	if s.o.Device == "" || m.c.Devices == nil {
+	if s.o.Origin.Device == "" || m.c.Devices == nil {
 		return nil
 	}
-	release, err := m.c.Devices(s.o.Device, s.id)
+	release, err := m.c.Devices(s.o.Origin.Device, s.id)
 	if err != nil {
 		return err
 	}

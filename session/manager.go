@@ -227,7 +227,7 @@ func (m *Manager) ended(s *Session) {
 	s.owner.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.consoles, s.o.Device)
+	delete(m.consoles, s.o.Origin.Device)
 	m.live--
 	if m.closing && m.live == 0 {
 		close(m.drained)

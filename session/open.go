@@ -71,7 +71,7 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 // begin makes a session that connects, if that is permitted and there is room for it.
 func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, error) {
 	o := m.options(r)
-	o.Opener = term.ActorFrom(ctx)
+	o.Origin.Opener = term.ActorFrom(ctx)
 	s := newSession(o, owner{ended: m.ended, closed: m.dismissed})
 	d := s.auth.Begin(ctx, term.VerbOpen, opening(r.Target))
 	lease, err := m.admit(ctx, s, d, r)
@@ -94,7 +94,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 //
 // The dial ends with the session and not with the call that asked for it, which may return before.
 func connect(s *Session, dial term.Dialer, t term.Target) {
-	tr, err := dial(s.life.ctx, t, s, s.auth.Approve(s.o.Opener, t))
+	tr, err := dial(s.life.ctx, t, s, s.auth.Approve(s.o.Origin.Opener, t))
 	if err != nil {
 		s.finish(failed(err))
 		return
@@ -211,8 +211,9 @@ func (m *Manager) options(r OpenRequest) Options {
 		name = r.Device
 	}
 	return Options{
-		ID: cmp.Or(r.ID, NewID(name)), Protocol: r.Target.Protocol, Host: host, User: r.Target.User,
-		Device: r.Device, PTY: r.Target.PTY, Expect: r.Expect,
+		ID:     cmp.Or(r.ID, NewID(name)),
+		Origin: Origin{Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device},
+		PTY:    r.Target.PTY, Expect: r.Expect,
 		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines),
 		ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, QuietLine: m.c.QuietLine,

@@ -28,10 +28,7 @@ type Options struct {
 	PromptTimeout  time.Duration // how long a question waits for its answer; 0: 110 s
 	Expect         Expect
 	PTY            term.PTY
-	Protocol, Host string     // for Info
-	User           string     // as whom the caller logs in; empty: the default
-	Opener         term.Actor // for Info
-	Device         string     // the device if the session is its console (see the package); empty: a normal session
+	Origin         Origin
 	Locks          *LockTable
 	AllowTakeOver  bool            // a task may take the lock from another that holds it; see TakeOver
 	Gate           term.Gate       // nil allows everything
@@ -42,6 +39,15 @@ type Options struct {
 	FarFiles       FarFiles        // nil: files of the far side are not offered
 
 	managed managed
+}
+
+// An Origin says where a session leads, and who opened it. Nothing in it is needed: it is for rules, records and Info.
+type Origin struct {
+	Protocol string
+	Host     string
+	User     string     // as whom the caller logs in; empty: the default
+	Device   string     // the device if the session is its console (see the package); empty: a normal session
+	Opener   term.Actor // the caller who opened the session
 }
 
 // managed are the options that only a Manager sets.

@@ -81,7 +81,7 @@ func (s *Session) pump(t term.Transport) {
 func (s *Session) outlives(end End) <-chan struct{} {
 	l := s.link.Load()
 	bare := l.about.NoTerminal != ""
-	if l.outliver == nil || l.execer == nil || s.o.Device != "" || s.prompts.Typed() ||
+	if l.outliver == nil || l.execer == nil || s.o.Origin.Device != "" || s.prompts.Typed() ||
 		!bare && (!end.Exit.Known || end.Exit.Signal != "") {
 		return nil
 	}

@@ -89,9 +89,9 @@ func newSession(o Options, by owner) *Session {
 		input:   &access.InputLog{Keep: o.RecordTxEvents},
 		expect:  &patterns{e: o.Expect},
 	}
-	s.lock = &access.Lock{Table: o.Locks, Session: o.ID, Device: o.Device, AllowTakeOver: o.AllowTakeOver}
+	s.lock = &access.Lock{Table: o.Locks, Session: o.ID, Device: o.Origin.Device, AllowTakeOver: o.AllowTakeOver}
 	s.auth = access.New(access.Options{
-		Session: o.ID, Protocol: o.Protocol, Host: o.Host, User: o.User,
+		Session: o.ID, Protocol: o.Origin.Protocol, Host: o.Origin.Host, User: o.Origin.User,
 		Gate: o.Gate, Journal: o.Journal, Observers: o.Observers, Log: o.Logger, Lock: s.lock,
 	})
 	s.group = &goroutines{failed: s.faulted}
@@ -145,7 +145,7 @@ func (s *Session) attach(t term.Transport) {
 			Duration: time.Since(s.created),
 		},
 	)
-	s.o.Logger.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
+	s.o.Logger.Info("session open", "session", s.id, "protocol", s.o.Origin.Protocol, "host", s.o.Origin.Host)
 	// Events come first: no observer should see output of a session that it does not know to be open.
 	if !s.group.spawn("pump", func() { s.pump(t) }) {
 		_ = t.Close()
@@ -184,19 +184,16 @@ func idHost(host string) string {
 //
 // The fields are read one after another, not at one instant: counters may be newer than State. All sizes are in bytes.
 type Info struct {
-	ID       string
-	Protocol string
-	Host     string
-	Device   string // the device if the session is its console; empty: a normal session
-	Opener   term.Actor
-	State    State
-	End      End // zero while the session lives
-	Prompt   *term.Prompt
-	Created  time.Time
-	PTY      term.PTY
-	Resized  int64 // the cursor from which on PTY's size counts; 0: from the start
-	About    term.Description
-	Buffer   buffer.Stat
+	ID string
+	Origin
+	State   State
+	End     End // zero while the session lives
+	Prompt  *term.Prompt
+	Created time.Time
+	PTY     term.PTY
+	Resized int64 // the cursor from which on PTY's size counts; 0: from the start
+	About   term.Description
+	Buffer  buffer.Stat
 
 	BytesIn, BytesOut int64     // from and to the far side
 	LastIn, LastOut   time.Time // zero: never
@@ -215,11 +212,10 @@ type Info struct {
 // Info returns the session's present state.
 func (s *Session) Info() Info {
 	i := Info{
-		ID: s.id, Protocol: s.o.Protocol, Host: s.o.Host, Device: s.o.Device, Opener: s.o.Opener, Created: s.created,
+		ID: s.id, Origin: s.o.Origin, Created: s.created,
 		BytesIn: s.count.rx.Load(), BytesOut: s.count.tx.Load(),
-		LastIn: unixNano(
-			s.count.lastRx.Load(),
-		), LastOut: unixNano(s.count.lastTx.Load()), Drained: unixNano(s.count.drained.Load()),
+		LastIn: unixNano(s.count.lastRx.Load()), LastOut: unixNano(s.count.lastTx.Load()),
+		Drained: unixNano(s.count.drained.Load()),
 		Dropped: s.count.dropped.Load(), Execs: s.count.execs.Load(), Readers: s.count.readers.Load(),
 	}
 	if l, ok := s.lock.Table.Get(s.id); ok {

@@ -18,8 +18,8 @@ func (m *Manager) unanswered(s *Session, by term.Principal) error {
 	m.mu.Lock()
 	var same []*Session
 	for _, other := range m.sessions {
-		if other.o.managed.account == s.o.managed.account && other.o.Protocol == s.o.Protocol &&
-			other.o.Opener.Principal() == by {
+		if other.o.managed.account == s.o.managed.account && other.o.Origin.Protocol == s.o.Origin.Protocol &&
+			other.o.Origin.Opener.Principal() == by {
 			same = append(same, other)
 		}
 	}

@@ -74,12 +74,12 @@ func (s *Session) Waiting() *term.Waiting {
 	if w := s.prompts.Waiting(v); w != nil {
 		return w
 	}
-	return s.stalledLine(line)
+	return stalledLine(s, line)
 }
 
 // stalledLine returns the last line if it is unfinished, no prompt, and unchanged for a while: something may wait
 // there.
-func (s *Session) stalledLine(line string) *term.Waiting {
+func stalledLine(s *Session, line string) *term.Waiting {
 	if strings.TrimSpace(line) == "" || age(&s.count.lastRx) < s.o.QuietLine {
 		return nil
 	}

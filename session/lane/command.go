@@ -179,40 +179,40 @@ func (c *Command) Release() {
 func (c *Command) Class() shell.Class { return c.sh.Class }
 
 // Marked reports whether a marker ends the command.
-func (c *Command) Marked() bool { return c.scan != nil }
+func (f *follower) Marked() bool { return f.scan != nil }
 
 // Pages returns how many pages were turned so far.
-func (c *Command) Pages() int { return int(c.pages.Load()) }
+func (s *signals) Pages() int { return int(s.pages.Load()) }
 
 // Outcome returns what ended the command, and how many bytes of its output came too fast to be looked at. Requires that
 // Follow has returned.
-func (c *Command) Outcome() (o Outcome, lost int64) { return c.outcome, c.lost }
+func (f *follower) Outcome() (o Outcome, lost int64) { return f.outcome, f.lost }
 
 // Waiting returns the question that the command seems to wait for, and a channel that is closed when that changes.
-func (c *Command) Waiting() (*term.Waiting, <-chan struct{}) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.waiting, c.changed
+func (s *signals) Waiting() (*term.Waiting, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting, s.changed
 }
 
 // setWaiting records the question that the command seems to wait for; nil: no question.
-func (c *Command) setWaiting(w *term.Waiting) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if w == c.waiting || w != nil && c.waiting != nil && *w == *c.waiting {
+func (s *signals) setWaiting(w *term.Waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w == s.waiting || w != nil && s.waiting != nil && *w == *s.waiting {
 		return
 	}
-	c.waiting = w
-	close(c.changed)
-	c.changed = make(chan struct{})
+	s.waiting = w
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // input tells the command that a caller types p, before p goes out.
-func (c *Command) input(p []byte) {
-	c.setWaiting(nil)
-	token := c.answered
+func (s *signals) input(p []byte) {
+	s.setWaiting(nil)
+	token := s.answered
 	if bytes.ContainsAny(p, "\x03\x1c") {
-		token = c.interrupted
+		token = s.interrupted
 	}
 	select {
 	case token <- struct{}{}:

@@ -136,11 +136,11 @@ func (c *Command) Follow() (term.Exit, error) {
 }
 
 // ended reports whether the marker came.
-func (c *Command) ended() bool {
-	if c.scan == nil {
+func (f *follower) ended() bool {
+	if f.scan == nil {
 		return false
 	}
-	_, ok := c.scan.Status()
+	_, ok := f.scan.Status()
 	return ok
 }
 
@@ -218,15 +218,15 @@ func (c *Command) advance(end int64) bool {
 }
 
 // undecided returns the bytes held back for an end that will not come any more.
-func (c *Command) undecided() []byte {
-	if c.scan != nil {
-		return c.scan.Flush(nil)
+func (f *follower) undecided() []byte {
+	if f.scan != nil {
+		return f.scan.Flush(nil)
 	}
 	var rest []byte
-	if c.within != nil {
-		rest = c.echo.Strip(c.ends.Convert(nil, c.within.Flush(nil)))
+	if f.within != nil {
+		rest = f.echo.Strip(f.ends.Convert(nil, f.within.Flush(nil)))
 	}
-	return slices.Concat(rest, c.echo.Strip(c.ends.Flush(nil)), c.echo.Flush())
+	return slices.Concat(rest, f.echo.Strip(f.ends.Flush(nil)), f.echo.Flush())
 }
 
 // atPrompt reports whether line is the prompt.

@@ -61,7 +61,7 @@ func (c *Command) standsInShell(asked *term.Waiting) *term.Waiting {
 
 // Standing returns the line at which the command was left at its deadline without a key; nil: it was not. Requires that
 // Follow has returned.
-func (c *Command) Standing() *term.Waiting { return c.standing }
+func (f *follower) Standing() *term.Waiting { return f.standing }
 
 // press presses a key for the command and calls done when the key is out. It presses none if others have typed since
 // the command's line went out. It reports whether it presses the key.

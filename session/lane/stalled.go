@@ -95,25 +95,25 @@ func (c *Command) checkStall() (rest time.Duration) {
 }
 
 // moves notes that the last line has changed, or is about to.
-func (c *Command) moves() {
-	c.mu.Lock()
-	c.stalled = nil
-	c.mu.Unlock()
-	c.setWaiting(nil)
+func (s *signals) moves() {
+	s.mu.Lock()
+	s.stalled = nil
+	s.mu.Unlock()
+	s.setWaiting(nil)
 }
 
 // Stalled returns the stalled line: unfinished, unchanged for a while, and not known to be a question. It may be nil.
-func (c *Command) Stalled() *term.Waiting {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stalled
+func (s *signals) Stalled() *term.Waiting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stalled
 }
 
 // Told notes that a caller has learned of the stalled line: the next call waits on.
-func (c *Command) Told() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.waiting != nil && c.waiting == c.stalled {
-		c.waiting = nil
+func (s *signals) Told() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting != nil && s.waiting == s.stalled {
+		s.waiting = nil
 	}
 }

@@ -87,25 +87,25 @@ func (c *Command) followWithin() term.Exit {
 }
 
 // left reports whether the shell that ran the command is gone: the marker of a command around it came.
-func (c *Command) left() bool {
-	_, ok := c.leftFor()
+func (f *follower) left() bool {
+	_, ok := f.leftFor()
 	return ok
 }
 
 // leftFor returns the command whose marker came.
-func (c *Command) leftFor() (*Command, bool) {
-	scan := c.scan
+func (f *follower) leftFor() (*Command, bool) {
+	scan := f.scan
 	if scan == nil {
-		scan = c.within
+		scan = f.within
 	}
 	if scan == nil {
 		return nil, false
 	}
 	if i, _, ok := scan.Left(); ok {
-		return c.outer[i], true
+		return f.outer[i], true
 	}
-	if _, ok := scan.Status(); ok && scan == c.within {
-		return c.outer[0], true
+	if _, ok := scan.Status(); ok && scan == f.within {
+		return f.outer[0], true
 	}
 	return nil, false
 }
