@@ -239,7 +239,7 @@ func (t Table) adviseField(field string) string {
 	for i, f := range t.Fields {
 		names[i] = f.Path
 	}
-	if i := nearest(field, names); i >= 0 {
+	if i := similar(field, names); i >= 0 {
 		return "did you mean " + names[i] + "?"
 	}
 	return "remove it, or use a field of " + t.Header() + ": " + strings.Join(names, ", ")

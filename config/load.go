@@ -158,7 +158,7 @@ func (l *loader) strangeEnv(name string) string {
 			return "has no effect, because only the file can hold tables; use " + k.Header() + " there"
 		}
 	}
-	if i := nearest(name, names); i >= 0 {
+	if i := similar(name, names); i >= 0 {
 		return fmt.Sprintf("has no effect, because no key has this variable; did you mean %s?", means[i])
 	}
 	return "has no effect, because no key has this variable; remove it"

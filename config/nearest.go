@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"ptyctl/internal/nearest"
 )
 
 // advise suggests how to correct an unknown key.
@@ -22,7 +24,7 @@ func (l *loader) advise(path string) string {
 	for _, k := range l.kinds {
 		paths, headers = append(paths, k.Path), append(headers, k.Header())
 	}
-	if i := nearest(path, paths); i >= 0 {
+	if i := similar(path, paths); i >= 0 {
 		return "did you mean " + headers[i] + "?"
 	}
 	paths = paths[:len(l.rows)]
@@ -55,7 +57,7 @@ func (l *loader) adviseTable(path string) string {
 		paths, headers = append(paths, p), append(headers, k.Header())
 		tables = append(tables, k.Header())
 	}
-	if i := nearest(path, paths); i >= 0 {
+	if i := similar(path, paths); i >= 0 {
 		return "did you mean " + headers[i] + "?"
 	}
 	return "remove it; the tables are " + strings.Join(tables, ", ")
@@ -81,41 +83,11 @@ func cutTable(path string) (table, name string) {
 	return path[:i], path[i+1:]
 }
 
-// nearest returns the index of the candidate that is most similar to name, or -1 if none
-// is similar.
-func nearest(name string, candidates []string) int {
+// similar returns the index of the candidate that is most similar to name, or -1 if none is similar.
+func similar(name string, candidates []string) int {
 	const longest = 80 // a longer name is no typing error and slow to compare
 	if len(name) > longest {
 		return -1
 	}
-	best, index := max(2, len(name)/3)+1, -1
-	for i, c := range candidates {
-		if d := distance(name, c); d < best {
-			best, index = d, i
-		}
-	}
-	return index
-}
-
-// distance returns the number of bytes to delete and insert to get from a to b. A
-// replaced byte counts twice, so that an omitted word is closer than another word.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			above := row[j+1]
-			if a[i] == b[j] {
-				row[j+1] = diagonal
-			} else {
-				row[j+1] = 1 + min(above, row[j])
-			}
-			diagonal = above
-		}
-	}
-	return row[len(b)]
+	return nearest.In(candidates, name, max(2, len(name)/3), nearest.Words)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/internal/nearest"
 	"ptyctl/mcpapi/jsonrpc"
 )
 
@@ -33,14 +34,14 @@ var otherNames = map[string]string{
 
 // instead names the argument that a call probably means by an unknown name, as a part of a message, or "".
 func (c *Checker) instead(path string, fields []Field, name string) string {
-	meant := c.nearest(fields, name)
+	meant := c.closest(fields, name)
 	switch {
 	case meant != "" && path != "":
 		meant = path + "." + meant
 	case meant == "" && path == "":
 		meant = c.within(fields, name)
 	case meant == "": // a member that stands beside the object, and not in it
-		if meant = c.nearest(c.t.Fields, name); meant != "" {
+		if meant = c.closest(c.t.Fields, name); meant != "" {
 			meant += ", which stands beside " + path
 		}
 	}
@@ -69,8 +70,8 @@ func (c *Checker) within(fields []Field, name string) string {
 	return ""
 }
 
-// nearest returns the field that the action takes and that a name means, or "".
-func (c *Checker) nearest(fields []Field, name string) string {
+// closest returns the field that the action takes and that a name means, or "".
+func (c *Checker) closest(fields []Field, name string) string {
 	if len(name) > 32 {
 		return ""
 	}
@@ -86,48 +87,31 @@ func (c *Checker) nearest(fields []Field, name string) string {
 			return candidate
 		}
 	}
-	name = fold(name)
-	best, far := "", len(name)/3 // more letters than that make another word
+	var taken, folded []string
 	for i := range fields {
 		if f := fields[i].Name; takes(f) {
-			if d := distance(fold(f), name); d < far || d == far && best == "" {
-				best, far = f, d
-			}
+			taken, folded = append(taken, f), append(folded, fold(f))
 		}
 	}
-	return best
-}
-
-// distance returns how many letters two words differ in: letters that one has more, and letters that are others.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	name = fold(name)
+	// More letters than a third make another word.
+	if i := nearest.In(folded, name, len(name)/3, nearest.Letters); i >= 0 {
+		return taken[i]
 	}
-	for i := range len(a) {
-		left := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			above := row[j+1]
-			cost := left
-			if a[i] != b[j] {
-				cost = min(left, above, row[j]) + 1
-			}
-			left, row[j+1] = above, cost
-		}
-	}
-	return row[len(b)]
+	return ""
 }
 
 // nearestAction returns the action whose name is nearly the given one, or "".
 func (t *Tool) nearestAction(name string) string {
-	if len(name) > 32 {
+	if len(name) < 3 || len(name) > 32 {
 		return ""
 	}
-	for _, a := range t.Actions {
-		if len(name) > 2 && distance(a.Name, fold(name)) <= 1 {
-			return a.Name
-		}
+	names := make([]string, len(t.Actions))
+	for i, a := range t.Actions {
+		names[i] = a.Name
+	}
+	if i := nearest.In(names, fold(name), 1, nearest.Letters); i >= 0 {
+		return names[i]
 	}
 	return ""
 }
