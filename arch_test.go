@@ -93,12 +93,12 @@ var importRules = []rule{
 	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
 	{pkg: "audit", ours: []string{"term"}, why: "it observes events and touches no session"},
 	{pkg: "metrics", ours: []string{"term"}, theirs: []string{"github.com/prometheus/client_golang"}, why: "it observes events and touches no session"},
-	{pkg: "config", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
+	{pkg: "config", ours: []string{"internal/nearest"}, theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 
 	{pkg: "mcpapi/jsonrpc", why: "it knows messages and no tool"},
 	{pkg: "mcpapi/mcpgo", ours: []string{"mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it gets round mcp-go and knows no tool"},
 	{pkg: "mcpapi/stdio", ours: []string{"mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
-	{pkg: "mcpapi/schema", ours: []string{"mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},
+	{pkg: "mcpapi/schema", ours: []string{"internal/nearest", "mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"mcpapi/identity", "mcpapi/mcpgo", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
 	{pkg: "mcpapi/toolset", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/wire", "session", "term"}, why: "tools are written against it, and see no server"},
@@ -127,6 +127,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
+	{pkg: "internal/nearest", why: "it compares words and knows no list of them"},
 	{pkg: "internal/destination", why: "it reads text and reaches nothing"},
 	{pkg: "internal/cgroup", why: "it reads limits and knows nothing that they limit"},
 	{pkg: "internal/rundir", theirs: []string{"golang.org/x/sys"}, why: "it is a folder and the locks in it, whatever they are for"},
@@ -142,7 +143,7 @@ var importRules = []rule{
 	{pkg: "internal/tty", ours: []string{"term", "vt"}, theirs: []string{"golang.org/x/term"}, why: "it knows the terminal of this process, and no session"},
 	{pkg: "internal/cliadvice", ours: []string{"term", "mcpapi/wire"}, why: "it is text about errors, and does nothing"},
 	{pkg: "internal/client", ours: []string{"control", "internal/tty"}, why: "it calls tools and knows no engine"},
-	{pkg: "internal/tmux", ours: []string{"config", "internal/rundir", "internal/tty"}, why: "it shows windows and knows no session"},
+	{pkg: "internal/tmux", ours: []string{"config", "internal/rundir", "internal/tty", "quote"}, why: "it shows windows and knows no session"},
 	{pkg: "internal/attach", ours: []string{"control", "vt", "internal/client", "internal/tmux", "internal/tty"}, theirs: []string{"golang.org/x/term"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/direct", ours: []string{"control", "internal/attach", "internal/client", "internal/tty"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/app/apptest", ours: []string{"config", "internal/app"}, why: "every test of a command may use it"},
@@ -152,7 +153,7 @@ var importRules = []rule{
 		ours: []string{
 			"term", "sshx", "ptyx", "ptyx/protect", "devlock", "config", "control", "internal/app", "internal/cliadvice",
 			"internal/cgroup", "internal/client", "internal/rundir",
-			"internal/tty",
+			"internal/tty", "quote",
 		},
 		why: "it looks, and opens no session",
 	},
@@ -401,6 +402,16 @@ func TestLintRules(t *testing.T) {
 		t.Fatalf("%s lacks the lines %q and %q that enclose the depguard rules", name, begin, end)
 	}
 	want := depguard(importRules, module)
+	keys := make(map[string]bool)
+	for line := range strings.Lines(want) {
+		if strings.HasPrefix(line, strings.Repeat(" ", 9)) {
+			continue
+		}
+		if keys[line] {
+			t.Errorf("two rules have the key %q, which golangci-lint refuses", strings.TrimSpace(line))
+		}
+		keys[line] = true
+	}
 	if old == want {
 		return
 	}
@@ -419,7 +430,7 @@ func depguard(rules []rule, module string) string {
 		folder, isTree := strings.CutSuffix(r.pkg, "/...")
 		key, pattern := strings.ReplaceAll(folder, "/", "-"), folder+"/*.go"
 		if isTree {
-			pattern = folder + "/**/*.go"
+			key, pattern = key+"-below", folder+"/**/*.go" // folder itself may have a rule of its own
 		}
 		if r.file != "" {
 			key, pattern = key+"-"+strings.TrimSuffix(r.file, ".go"), folder+"/"+r.file
