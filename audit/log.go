@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,23 +39,16 @@ type Options struct {
 
 // withDefaults returns o with defaults for its zero fields.
 func (o Options) withDefaults() Options {
-	setDefault(&o.MaxBytes, 64<<20)
-	setDefault(&o.Keep, 10)
-	setDefault(&o.Fsync, FsyncInterval)
-	setDefault(&o.Commands, CommandsRedacted)
-	setDefault(&o.Queue, 4096)
-	setDefault(&o.Timeout, 5*time.Second)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
+	o.Keep = cmp.Or(o.Keep, 10)
+	o.Fsync = cmp.Or(o.Fsync, FsyncInterval)
+	o.Commands = cmp.Or(o.Commands, CommandsRedacted)
+	o.Queue = cmp.Or(o.Queue, 4096)
+	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Costs of the writer: syncEvery is the interval of FsyncInterval, maxBatch the number of

@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -49,33 +50,25 @@ type Options struct {
 
 // withDefaults returns o with each unset limit at its default, so that no other code must check for 0.
 func (o Options) withDefaults() Options {
-	setDefault(&o.Version, "dev")
-	setDefault(&o.Transport, "stdio")
+	o.Version = cmp.Or(o.Version, "dev")
+	o.Transport = cmp.Or(o.Transport, "stdio")
 	// The common clients give up on a call after a minute.
-	setDefault(&o.MaxWait, 50*time.Second)
-	setDefault(&o.ReadTimeout, 2*time.Second)
-	setDefault(&o.ExecTimeout, time.Minute)
-	setDefault(&o.MaxConnectTimeout, 2*time.Minute)
+	o.MaxWait = cmp.Or(o.MaxWait, 50*time.Second)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, 2*time.Second)
+	o.ExecTimeout = cmp.Or(o.ExecTimeout, time.Minute)
+	o.MaxConnectTimeout = cmp.Or(o.MaxConnectTimeout, 2*time.Minute)
 	// A command may run for a day, over many calls; without an end a forgotten one would hold its channel for
 	// good.
-	setDefault(&o.MaxExecTimeout, 24*time.Hour)
-	setDefault(&o.UnattendedExec, 10*time.Minute)
-	setDefault(&o.MaxReadBytes, 1<<20)
-	setDefault(&o.MaxFileRead, 1<<20)
-	setDefault(&o.LockTTL, time.Minute)
-	setDefault(&o.MaxLockTTL, time.Hour)
+	o.MaxExecTimeout = cmp.Or(o.MaxExecTimeout, 24*time.Hour)
+	o.UnattendedExec = cmp.Or(o.UnattendedExec, 10*time.Minute)
+	o.MaxReadBytes = cmp.Or(o.MaxReadBytes, 1<<20)
+	o.MaxFileRead = cmp.Or(o.MaxFileRead, 1<<20)
+	o.LockTTL = cmp.Or(o.LockTTL, time.Minute)
+	o.MaxLockTTL = cmp.Or(o.MaxLockTTL, time.Hour)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
-}
-
-// setDefault sets a field that has its zero value.
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // api is the state that all handlers share.

@@ -169,12 +169,8 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		if err := p.mayAct(a, "type"); err != nil {
 			return allowed, err
 		}
-		if rule, ok := ruled(p.hosts.execOnly, a); ok {
-			return allowed, &denial{
-				rule:   rule,
-				why:    "on this host commands are run, and nothing is typed",
-				reason: term.ReasonRunCommands,
-			}
+		if err := p.execOnly(a, "nothing is typed"); err != nil {
+			return allowed, err
 		}
 		return allowed, p.typed(ctx, a)
 	case term.VerbSignal:
@@ -185,12 +181,8 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		if err := p.mayAct(a, "change files"); err != nil {
 			return allowed, err
 		}
-		if rule, ok := ruled(p.hosts.execOnly, a); ok {
-			return allowed, &denial{
-				rule:   rule,
-				why:    "on this host commands are run, and no file is changed",
-				reason: term.ReasonRunCommands,
-			}
+		if err := p.execOnly(a, "no file is changed"); err != nil {
+			return allowed, err
 		}
 		return allowed, p.file(a, true)
 	}
@@ -209,6 +201,15 @@ func (p *Policy) mayAct(a term.Action, what string) error {
 		why:     "this host is read-only: a caller may not " + what + " there",
 		instead: "reading is allowed",
 	}
+}
+
+// execOnly denies an action on a host where commands are run and nothing else.
+func (p *Policy) execOnly(a term.Action, what string) error {
+	rule, ok := ruled(p.hosts.execOnly, a)
+	if !ok {
+		return nil
+	}
+	return &denial{rule: rule, why: "on this host commands are run, and " + what, reason: term.ReasonRunCommands}
 }
 
 // file judges a file or folder that is read or changed without a command, like

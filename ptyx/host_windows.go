@@ -133,19 +133,7 @@ func (t *Terminal) Wait() (term.Exit, error) {
 }
 
 // Describe implements term.Describer.
-func (t *Terminal) Describe() term.Description {
-	about := t.about
-	return term.Description{
-		PTY: true, Process: &about,
-		Capabilities: term.Capabilities{
-			SplitStdoutStderr: term.No,
-			ExitCode:          term.BestEffort,
-			Resize:            term.Yes,
-			Signal:            term.BestEffort,
-			ParallelExec:      term.No,
-		},
-	}
-}
+func (t *Terminal) Describe() term.Description { return ofTerminal(t.about, term.BestEffort) }
 
 // Close closes the console, and so ends the programs attached to it.
 func (t *Terminal) Close() error {

@@ -93,19 +93,7 @@ func (t *Terminal) Wait() (term.Exit, error) {
 }
 
 // Describe implements term.Describer.
-func (t *Terminal) Describe() term.Description {
-	about := t.about
-	return term.Description{
-		PTY: true, Process: &about,
-		Capabilities: term.Capabilities{
-			SplitStdoutStderr: term.No,
-			ExitCode:          term.BestEffort,
-			Resize:            term.Yes,
-			Signal:            term.Yes,
-			ParallelExec:      term.No,
-		},
-	}
-}
+func (t *Terminal) Describe() term.Description { return ofTerminal(t.about, term.Yes) }
 
 // Close closes the terminal, for which the system sends HUP (tty_ioctl(4)), and
 // ends the program and its children.

@@ -45,9 +45,13 @@ func TestRefused(t *testing.T) {
 
 func TestShow(t *testing.T) {
 	for want, words := range map[string][]string{
-		`ls -l /tmp/a_b.c`:         {"ls", "-l", "/tmp/a_b.c"},
-		`sh -c 'echo "$HOME"; ls'`: {"sh", "-c", `echo "$HOME"; ls`},
-		`echo '' 'it'\''s' 'ä'`:    {"echo", "", "it's", "ä"},
+		`ls -l /tmp/a_b.c`:           {"ls", "-l", "/tmp/a_b.c"},
+		`sh -c 'echo "$HOME"; ls'`:   {"sh", "-c", `echo "$HOME"; ls`},
+		`echo '' 'it'\''s' 'ä'`:      {"echo", "", "it's", "ä"},
+		"ptyctl doctor web1":         {"ptyctl", "doctor", "web1"},
+		"a 'b c' ''":                 {"a", "b c", ""},
+		`'it'\''s' --to=me@h:22,a+b`: {"it's", "--to=me@h:22,a+b"},
+		"'$HOME' '*' 'ä'":            {"$HOME", "*", "ä"},
 	} {
 		if got := quote.Show(words); got != want {
 			t.Errorf("Show(%q) = %s, want %s", words, got, want)

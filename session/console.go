@@ -29,17 +29,7 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 			return m.makeConsole(ctx, waiting, r, c)
 		}
 		if err := waitConsole(ctx, waiting, c.made, r.Device); err != nil {
-			m.refused(
-				ctx,
-				"",
-				term.Event{
-					Verb:     term.VerbOpen,
-					Protocol: r.Target.Protocol,
-					Host:     r.Target.Host,
-					Detail:   account(r.Target),
-					Refused:  err,
-				},
-			)
+			m.refusedOpen(ctx, "", r, err)
 			return OpenResult{}, err
 		}
 		s := c.session
@@ -53,20 +43,17 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 			}
 		}
 		if err := waitConsole(ctx, waiting, s.life.over, r.Device); err != nil {
-			m.refused(
-				ctx,
-				s.id,
-				term.Event{
-					Verb:     term.VerbOpen,
-					Protocol: r.Target.Protocol,
-					Host:     r.Target.Host,
-					Detail:   account(r.Target),
-					Refused:  err,
-				},
-			)
+			m.refusedOpen(ctx, s.id, r, err)
 			return OpenResult{}, err
 		}
 	}
+}
+
+// refusedOpen tells the Observers that r was refused; id is the session that it would have joined, or empty.
+func (m *Manager) refusedOpen(ctx context.Context, id string, r OpenRequest, err error) {
+	m.refused(ctx, id, term.Event{
+		Verb: term.VerbOpen, Protocol: r.Target.Protocol, Host: r.Target.Host, Detail: account(r.Target), Refused: err,
+	})
 }
 
 // consoleFor returns the console of a device. If first, it is new, and the caller must fill it.

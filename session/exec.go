@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -124,9 +125,9 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	}
 	began := time.Now()
 	d := s.auth.Begin(ctx, term.VerbExec, term.Event{Command: r.Command})
-	setDefault(&r.Timeout, defaultExecTimeout)
+	r.Timeout = cmp.Or(r.Timeout, defaultExecTimeout)
 	// Longer than the deadline, so that the result of a command that was stopped says whether it is gone.
-	setDefault(&r.Wait, r.Timeout+settle)
+	r.Wait = cmp.Or(r.Wait, r.Timeout+settle)
 	x, epoch, err := s.execs.startExec(ctx, d, &r)
 	d.End(err) // its end is an event of its own, however long it takes
 	if err != nil {
@@ -252,7 +253,7 @@ func (s *Session) CancelExec(ctx context.Context, id string, r ContinueRequest) 
 	if err != nil {
 		return ExecResult{}, err
 	}
-	setDefault(&r.Wait, stopGrace+settle)
+	r.Wait = cmp.Or(r.Wait, stopGrace+settle)
 	return s.execs.collect(ctx, x, r)
 }
 

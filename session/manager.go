@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,11 +77,11 @@ type Manager struct {
 
 // NewManager makes an empty set of sessions.
 func NewManager(c Config) *Manager {
-	setDefault(&c.MaxSessions, 100)
-	setDefault(&c.ConnectTimeout, 15*time.Second)
-	setDefault(&c.Retention, 5*time.Minute)
-	setDefault(&c.MaxBufferBytes, 256<<20)
-	setDefault(&c.MaxReads, 200)
+	c.MaxSessions = cmp.Or(c.MaxSessions, 100)
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 15*time.Second)
+	c.Retention = cmp.Or(c.Retention, 5*time.Minute)
+	c.MaxBufferBytes = cmp.Or(c.MaxBufferBytes, 256<<20)
+	c.MaxReads = cmp.Or(c.MaxReads, 200)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

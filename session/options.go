@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"regexp"
@@ -64,12 +65,12 @@ type managed struct {
 
 // withDefaults returns o with every zero field replaced by its documented default.
 func (o Options) withDefaults() Options {
-	setDefault(&o.BufferBytes, 2<<20)
-	setDefault(&o.ExecBytes, 1<<20)
-	setDefault(&o.Retention, 5*time.Minute)
-	setDefault(&o.WriteTimeout, 10*time.Second)
-	setDefault(&o.QuietLine, lane.DefaultQuietLine)
-	setDefault(&o.PromptTimeout, 110*time.Second)
+	o.BufferBytes = cmp.Or(o.BufferBytes, 2<<20)
+	o.ExecBytes = cmp.Or(o.ExecBytes, 1<<20)
+	o.Retention = cmp.Or(o.Retention, 5*time.Minute)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
+	o.QuietLine = cmp.Or(o.QuietLine, lane.DefaultQuietLine)
+	o.PromptTimeout = cmp.Or(o.PromptTimeout, 110*time.Second)
 	if o.ID == "" {
 		o.ID = NewID("session")
 	}
@@ -81,14 +82,6 @@ func (o Options) withDefaults() Options {
 	}
 	o.PTY = o.PTY.OrDefault()
 	return o
-}
-
-// setDefault sets *field to value if it has the zero value.
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // limits are shared by the sessions of a Manager. The zero value limits nothing.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -41,11 +42,11 @@ const defaultRunGrace = 2 * time.Second
 //
 // So a program without a terminal is under the same limits, rules and records as one with a terminal.
 func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
-	setDefault(&r.Timeout, defaultExecTimeout)
-	setDefault(&r.Grace, defaultRunGrace)
-	setDefault(&r.Wait, r.Timeout+r.Grace+killTime)
+	r.Timeout = cmp.Or(r.Timeout, defaultExecTimeout)
+	r.Grace = cmp.Or(r.Grace, defaultRunGrace)
+	r.Wait = cmp.Or(r.Wait, r.Timeout+r.Grace+killTime)
 	r.Target.PTY.Disabled = true
-	setDefault(&r.Target.ConnectTimeout, m.c.ConnectTimeout)
+	r.Target.ConnectTimeout = cmp.Or(r.Target.ConnectTimeout, m.c.ConnectTimeout)
 	s, _, err := m.begin(ctx, OpenRequest{Target: r.Target})
 	if err != nil {
 		return RunResult{}, err

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -249,7 +250,7 @@ func (out *writer) pressProtocolKey(
 	if err != nil {
 		return res, err
 	}
-	setDefault(&timeout, s.o.WriteTimeout)
+	timeout = cmp.Or(timeout, s.o.WriteTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// The Gate and the Journal may have taken their time.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 	s := out.s
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
-	setDefault(&p.timeout, s.o.WriteTimeout)
+	p.timeout = cmp.Or(p.timeout, s.o.WriteTimeout)
 	deadline := time.NewTimer(p.timeout)
 	defer deadline.Stop()
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ptyctl/internal/tty"
+	"ptyctl/quote"
 )
 
 // arguments returns the words after a command's flags. There must be at least least and at most most of them; most < 0
@@ -101,7 +101,7 @@ func misplaced(c *cli.Context, words []string) error {
 	}
 	given := c.Lineage()[1].Args().Tail() // of this command, as they were typed
 	right := slices.Concat(given[:len(given)-c.NArg()], flags, others)
-	return usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, tty.CommandLine(right))}
+	return usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, quote.Show(right))}
 }
 
 // flagNamed returns the flag of a command that a word such as --name=value names, or nil.

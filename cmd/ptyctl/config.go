@@ -63,7 +63,17 @@ func source(c *cli.Context) config.Source {
 
 // loadConfig reads the configuration; one that is wrong is a wrong call.
 func loadConfig(c *cli.Context) (config.Config, []config.Warning, error) {
-	cfg, warnings, err := config.Load(source(c))
+	return readConfig(source(c))
+}
+
+// fileConfig reads the configuration for a command without flags for its keys.
+func fileConfig(c *cli.Context) (config.Config, error) {
+	cfg, _, err := readConfig(config.Source{Path: c.String("config")})
+	return cfg, err
+}
+
+func readConfig(from config.Source) (config.Config, []config.Warning, error) {
+	cfg, warnings, err := config.Load(from)
 	if err != nil {
 		return cfg, warnings, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}

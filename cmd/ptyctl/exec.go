@@ -10,6 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ptyctl/control"
+	"ptyctl/internal/app"
 	"ptyctl/internal/attach"
 	"ptyctl/internal/direct"
 )
@@ -42,7 +44,7 @@ func execCommand() *cli.Command {
 	}
 }
 
-func runExec(c *cli.Context) (err error) {
+func runExec(c *cli.Context) error {
 	where, words, err := hostAndCommand(c)
 	if err != nil {
 		return err
@@ -70,24 +72,16 @@ func runExec(c *cli.Context) (err error) {
 			return errors.New("there is more on stdin than exec takes (4 MiB)")
 		}
 	}
-	c.Context = asPerson(c.Context)
-	a, closeAll, err := newApp(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll()) }()
-	on, err := a.Client(c.Context, 0)
-	if err != nil {
-		return err
-	}
-	defer on.Close()
-	at, err := direct.Open(c.Context, on, host, attach.NewPerson(os.Stdin, c.App.ErrWriter), os.Stderr)
-	if err != nil {
-		return notReached(c, err)
-	}
-	if command.Timeout <= 0 {
-		command.Timeout = a.Config().Limits.MaxExecTimeout
-	}
+	return atHost(c, host, func(a *app.App, on *control.Client, at *attach.Attachment) error {
+		if command.Timeout <= 0 {
+			command.Timeout = a.Config().Limits.MaxExecTimeout
+		}
+		return execAt(c, on, at, command)
+	})
+}
+
+// execAt runs the command in an open session, and returns its exit status as an error.
+func execAt(c *cli.Context, on *control.Client, at *attach.Attachment, command direct.Command) error {
 	end, err := direct.Exec(c.Context, on, at.ID, command, c.App.Writer, c.App.ErrWriter)
 	switch {
 	case errors.Is(err, direct.ErrInterrupted):

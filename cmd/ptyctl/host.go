@@ -5,13 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"ptyctl/config"
+	"ptyctl/control"
 	"ptyctl/internal/app"
+	"ptyctl/internal/attach"
 	"ptyctl/internal/cliadvice"
 	"ptyctl/internal/direct"
 	"ptyctl/internal/logging"
@@ -22,9 +24,9 @@ import (
 // newApp makes a ptyctl within this process: open and exec reach hosts with the tools that an agent has. Its log goes
 // to the configured file, never to stderr, where the person sees the session. The caller closes it with closeAll.
 func newApp(c *cli.Context) (a *app.App, closeAll func() error, err error) {
-	cfg, _, err := config.Load(config.Source{Path: c.String("config")})
+	cfg, err := fileConfig(c)
 	if err != nil {
-		return nil, nil, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+		return nil, nil, err
 	}
 	o, closeLog := app.Options{Version: version()}, func() {}
 	if cfg.Logging.File != "" {
@@ -44,6 +46,28 @@ func newApp(c *cli.Context) (a *app.App, closeAll func() error, err error) {
 		closeLog()
 		return err
 	}, nil
+}
+
+// atHost opens a terminal on host with a ptyctl within this process, and closes both when use has returned.
+func atHost(
+	c *cli.Context, host direct.Host, use func(*app.App, *control.Client, *attach.Attachment) error,
+) (err error) {
+	c.Context = asPerson(c.Context)
+	a, closeAll, err := newApp(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	on, err := a.Client(c.Context, 0)
+	if err != nil {
+		return err
+	}
+	defer on.Close()
+	at, err := direct.Open(c.Context, on, host, attach.NewPerson(os.Stdin, c.App.ErrWriter), os.Stderr)
+	if err != nil {
+		return notReached(c, err)
+	}
+	return use(a, on, at)
 }
 
 // hostFlags say how to reach a host.

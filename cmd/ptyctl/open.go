@@ -6,6 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ptyctl/control"
+	"ptyctl/internal/app"
 	"ptyctl/internal/attach"
 	"ptyctl/internal/direct"
 	"ptyctl/internal/tty"
@@ -22,7 +24,7 @@ func openCommand() *cli.Command {
 	}
 }
 
-func runOpen(c *cli.Context) (err error) {
+func runOpen(c *cli.Context) error {
 	args, err := arguments(c, 1, 1)
 	if err != nil {
 		return err
@@ -36,30 +38,17 @@ func runOpen(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.Context = asPerson(c.Context)
-	a, closeAll, err := newApp(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll()) }()
-	on, err := a.Client(c.Context, 0)
-	if err != nil {
-		return err
-	}
-	defer on.Close()
 	host.PTY = &direct.PTY{Term: os.Getenv("TERM")}
 	host.PTY.Cols, host.PTY.Rows = tty.Size(os.Stdout)
-	at, err := direct.Open(c.Context, on, host, attach.NewPerson(os.Stdin, c.App.ErrWriter), os.Stderr)
-	if err != nil {
-		return notReached(c, err)
-	}
-	ended, err := at.Type(c.Context, attach.Options{Out: c.App.Writer, Raw: c.Bool("raw")})
-	if err != nil || !ended { // not ended: the person has left, or a signal came
-		return err
-	}
-	now, err := at.Status(c.Context)
-	if err != nil {
-		return err
-	}
-	return remoteStatus(now.Session.ExitCode, now.Session.ExitSignal)
+	return atHost(c, host, func(_ *app.App, _ *control.Client, at *attach.Attachment) error {
+		ended, err := at.Type(c.Context, attach.Options{Out: c.App.Writer, Raw: c.Bool("raw")})
+		if err != nil || !ended { // not ended: the person has left, or a signal came
+			return err
+		}
+		now, err := at.Status(c.Context)
+		if err != nil {
+			return err
+		}
+		return remoteStatus(now.Session.ExitCode, now.Session.ExitSignal)
+	})
 }

@@ -61,7 +61,7 @@ func policyCommand() *cli.Command {
 					if c.NArg() > 0 {
 						return usageError{fmt.Errorf("policy show takes no argument %q", c.Args().First())}
 					}
-					cfg, err := policyConfig(c)
+					cfg, err := fileConfig(c)
 					if err != nil {
 						return err
 					}
@@ -78,12 +78,23 @@ func policyCommand() *cli.Command {
 	}
 }
 
-func policyConfig(c *cli.Context) (config.Config, error) {
-	cfg, _, err := config.Load(config.Source{Path: c.String("config")})
+// loadPolicy returns the configuration and the rules that it has.
+func loadPolicy(c *cli.Context) (config.Config, *policy.Policy, error) {
+	cfg, err := fileConfig(c)
 	if err != nil {
-		return config.Config{}, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+		return cfg, nil, err
 	}
-	return cfg, nil
+	p, err := app.NewPolicy(cfg)
+	return cfg, p, err
+}
+
+// sayUnenforced prints that the rules are only reported, if that is so.
+func sayUnenforced(c *cli.Context, cfg config.Config) error {
+	if cfg.Policy.Mode != config.PolicyModeReport {
+		return nil
+	}
+	_, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+app.NotEnforced)
+	return err
 }
 
 var errDenied = errors.New("denied")
@@ -109,11 +120,7 @@ func checkPolicy(c *cli.Context) error {
 	if err := q.Check(); err != nil {
 		return usageError{err}
 	}
-	cfg, err := policyConfig(c)
-	if err != nil {
-		return err
-	}
-	p, err := app.NewPolicy(cfg)
+	cfg, p, err := loadPolicy(c)
 	if err != nil {
 		return err
 	}
@@ -121,10 +128,8 @@ func checkPolicy(c *cli.Context) error {
 		_, err := fmt.Fprintln(c.App.Writer, "allowed: there are no rules")
 		return err
 	}
-	if cfg.Policy.Mode == config.PolicyModeReport {
-		if _, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+app.NotEnforced); err != nil {
-			return err
-		}
+	if err := sayUnenforced(c, cfg); err != nil {
+		return err
 	}
 	got := q.Judge(c.Context, cfg, p)
 	var text string

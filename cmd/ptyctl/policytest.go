@@ -6,8 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ptyctl/config"
-	"ptyctl/internal/app"
 	"ptyctl/internal/policycheck"
 	"ptyctl/internal/tty"
 )
@@ -46,11 +44,7 @@ func policyTestCommand() *cli.Command {
 }
 
 func testPolicy(c *cli.Context, file string) error {
-	cfg, err := policyConfig(c)
-	if err != nil {
-		return err
-	}
-	p, err := app.NewPolicy(cfg)
+	cfg, p, err := loadPolicy(c)
 	if err != nil {
 		return err
 	}
@@ -63,10 +57,8 @@ func testPolicy(c *cli.Context, file string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if cfg.Policy.Mode == config.PolicyModeReport {
-		if _, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+app.NotEnforced); err != nil {
-			return err
-		}
+	if err := sayUnenforced(c, cfg); err != nil {
+		return err
 	}
 	differ := 0
 	for _, e := range list {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ptyctl/config"
 	"ptyctl/control"
 	"ptyctl/internal/client"
 )
@@ -23,9 +22,9 @@ func reachFlags() []cli.Flag {
 
 // reach connects to every process that reachFlags mean. It reports one that does not answer on stderr.
 func reach(c *cli.Context) (client.Processes, error) {
-	cfg, _, err := config.Load(config.Source{Path: c.String("config")})
+	cfg, err := fileConfig(c)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+		return nil, err
 	}
 	if c.String("socket") != "" && c.Int("pid") != 0 {
 		return nil, usageError{errors.New("--socket and --pid exclude each other; give one of them")}

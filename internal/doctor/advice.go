@@ -12,6 +12,7 @@ import (
 
 	"ptyctl/internal/cliadvice"
 	"ptyctl/internal/tty"
+	"ptyctl/quote"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -215,7 +216,7 @@ func removeKey(d term.HostKeyFailure, at term.Hop) string {
 	if len(d.Recorded) > 0 && d.Recorded[0].File != "" {
 		line = append(line, "-f", d.Recorded[0].File)
 	}
-	return tty.CommandLine(line)
+	return quote.Show(line)
 }
 
 func firstOf(files []string) string {

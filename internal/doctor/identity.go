@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ptyctl/internal/tty"
+	"ptyctl/quote"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -64,7 +65,7 @@ func (r *Report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 // identity reports a key for a login as user.
 func (r *Report) identity(id sshx.Identity, user string) {
 	f := Finding{Status: fine, Check: "key", Text: describeIdentity(id)}
-	file := tty.CommandLine([]string{id.From})
+	file := quote.Show([]string{id.From})
 	switch {
 	case id.Problem == "":
 	case id.Certificate != nil:

@@ -18,6 +18,7 @@ import (
 	"ptyctl/internal/rundir"
 	"ptyctl/internal/tty"
 	"ptyctl/ptyx/protect"
+	"ptyctl/quote"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -181,7 +182,7 @@ func (r *Report) knownHosts(files []string) {
 					Status: failing,
 					Check:  "known_hosts",
 					Text:   fmt.Sprintf("%s: its mode %#o lets others decide whom you trust", name, info.Mode().Perm()),
-					Do:     "chmod go-w " + tty.CommandLine([]string{name}),
+					Do:     "chmod go-w " + quote.Show([]string{name}),
 				},
 			)
 		default:
@@ -225,7 +226,7 @@ func (r *Report) folder(check string, where func() (string, error)) {
 					Status: failing,
 					Check:  check,
 					Text:   fmt.Sprintf("%s: its mode is %#o, not 0700", dir, info.Mode().Perm()),
-					Do:     "chmod 700 " + tty.CommandLine([]string{dir}),
+					Do:     "chmod 700 " + quote.Show([]string{dir}),
 				},
 			)
 		default:

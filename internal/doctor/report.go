@@ -10,6 +10,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/internal/app"
 	"ptyctl/internal/tty"
+	"ptyctl/quote"
 	"ptyctl/sshx"
 )
 
@@ -117,7 +118,7 @@ func (r *Report) inspect(in *sshx.Inspection, err error, name string) {
 				Status: failing,
 				Check:  "ssh_config",
 				Text:   err.Error(),
-				Do:     "see all of it with: ptyctl explain " + tty.CommandLine([]string{name}),
+				Do:     "see all of it with: ptyctl explain " + quote.Show([]string{name}),
 			},
 		)
 		return

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ptyctl/internal/tty"
+	"ptyctl/quote"
 )
 
 // A Window shows one session.
@@ -140,7 +141,7 @@ func (t *Server) attachLine(w Window) string {
 	if w.Mode == Watch {
 		words = append(words, "-r")
 	}
-	return tty.CommandLine(words)
+	return quote.Show(words)
 }
 
 // serving reports whether a server answers at the socket.

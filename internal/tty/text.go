@@ -18,23 +18,6 @@ func Printable(text string) string {
 	return strings.Join(strings.FieldsFunc(Plain(text), func(r rune) bool { return r == '\n' || r == '\t' }), " ")
 }
 
-// CommandLine shows words as a person could type them into a POSIX shell.
-func CommandLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = w
-		if w == "" || strings.ContainsFunc(w, needsQuotes) {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-func needsQuotes(r rune) bool {
-	return !strings.ContainsRune("-_./:=@,%+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') &&
-		(r < 'a' || r > 'z')
-}
-
 // Count shows a number of things: "1 key", "2 keys".
 func Count(n int, noun string) string {
 	if n == 1 {

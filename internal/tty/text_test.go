@@ -26,16 +26,3 @@ func TestPrintable(t *testing.T) {
 		t.Errorf("Printable(%q) = %q, want one line without control characters", hostile, got)
 	}
 }
-
-func TestCommandLine(t *testing.T) {
-	for want, words := range map[string][]string{
-		"ptyctl doctor web1":         {"ptyctl", "doctor", "web1"},
-		"a 'b c' ''":                 {"a", "b c", ""},
-		`'it'\''s' --to=me@h:22,a+b`: {"it's", "--to=me@h:22,a+b"},
-		"'$HOME' '*' 'ä'":            {"$HOME", "*", "ä"},
-	} {
-		if got := CommandLine(words); got != want {
-			t.Errorf("CommandLine(%q) = %s, want %s", words, got, want)
-		}
-	}
-}
