@@ -93,9 +93,9 @@ func TestNoSuchSession(t *testing.T) {
 			l.OK(c.tool, args)
 			continue
 		}
-		r := l.Fails(c.tool, args, c.closed, "has ended")
-		if r.Details.SessionID != l.Session || r.Details.EndReason == "" || r.Details.EndCode != "closed" {
-			t.Errorf("%s: details %+v", c.args, r.Details)
+		r := l.Fails(c.tool, args, c.closed, "has ended", "closed by")
+		if r.Details.SessionID != l.Session || r.Details.EndReason != "" || r.Details.EndCode != "closed" {
+			t.Errorf("%s: details %+v, want the session, its end_code, and no reason: the message has it", c.args, r.Details)
 		}
 	}
 	r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
