@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,7 +72,11 @@ func TestFind(t *testing.T) {
 func TestConnect(t *testing.T) {
 	socket := apptest.Start(t)
 	missing := filepath.Join(t.TempDir(), "none.sock")
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir()) // with no socket of this user
+	own := filepath.Join(t.TempDir(), "run") // with no socket; one that is open to others would be passed over
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", own)
 	tests := []struct {
 		o    client.Options
 		want []string // paths
