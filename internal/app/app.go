@@ -12,6 +12,7 @@ import (
 	"ptyctl/control"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/elicit"
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/subscribe"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/metrics"
@@ -39,6 +40,7 @@ type App struct {
 	version string
 	log     *slog.Logger
 
+	messages *jsonrpc.Room // for the requests in flight of all transports; nil: no limit
 	sessions *session.Manager
 	metrics  *metrics.Metrics
 	audit    *audit.Log // nil if no audit log is configured
@@ -89,7 +91,11 @@ func begin(cfg config.Config, o Options) *App {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &App{cfg: cfg, loaded: cfg, version: o.Version, log: o.Logger, aiterm: aiterm.New()}
-	if most := FitMemory(&a.cfg); a.cfg.Limits != cfg.Limits {
+	most := FitMemory(&a.cfg)
+	if most > 0 {
+		a.messages = jsonrpc.NewRoom(most / messagePart)
+	}
+	if a.cfg.Limits != cfg.Limits {
 		a.log.Info("the memory limit of the control group lowers limits of the configuration", "bytes", most,
 			"max_total_buffer_bytes", a.cfg.Limits.MaxTotalBufferBytes)
 	}
@@ -118,7 +124,7 @@ func (a *App) assemble(serves bool) error {
 		return nil
 	}
 	a.server = a.newServer(a.cfg)
-	a.http, err = listenHTTP(a.cfg, a.server.MCPServer, a.metrics.Handler(), a.log)
+	a.http, err = listenHTTP(a.cfg, a.server.MCPServer, a.messages, a.metrics.Handler(), a.log)
 	return err
 }
 

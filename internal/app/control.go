@@ -16,6 +16,7 @@ import (
 	"ptyctl/control"
 	"ptyctl/internal/cliadvice"
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // A controlSocket is the control socket of this process. A nil one means that there is no socket.
@@ -66,7 +67,9 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlSocket, error)
 }
 
 // serve answers at the socket until close is called.
-func (s *controlSocket) serve(cfg config.Config, srv *server.MCPServer, metrics http.Handler) {
+func (s *controlSocket) serve(
+	cfg config.Config, srv *server.MCPServer, messages *jsonrpc.Room, metrics http.Handler,
+) {
 	if s == nil {
 		return
 	}
@@ -78,7 +81,8 @@ func (s *controlSocket) serve(cfg config.Config, srv *server.MCPServer, metrics 
 	h := httpserve.New(srv, httpserve.Options{
 		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket",
 		Message: cliadvice.Message,
-		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: metrics, Logger: s.log,
+		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
+		Metrics: metrics, Logger: s.log,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop

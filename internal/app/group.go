@@ -15,7 +15,7 @@ import (
 // that have limits are sized to leave room for the rest: sessions, calls in progress and local programs.
 const (
 	outputPart  = 4   // of all sessions and commands together
-	messagePart = 16  // of one message
+	messagePart = 32  // of one message, and of all large ones in flight
 	keptPart    = 128 // of one session
 	answerPart  = 512 // of one result, one stream of a command, one file; while it is made it takes eight times as much
 	leastPart   = 64 << 10

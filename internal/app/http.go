@@ -15,6 +15,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/tools"
 )
 
@@ -28,6 +29,7 @@ type httpPort struct {
 func listenHTTP(
 	cfg config.Config,
 	srv *server.MCPServer,
+	messages *jsonrpc.Room,
 	metrics http.Handler,
 	log *slog.Logger,
 ) (*httpPort, error) {
@@ -65,7 +67,8 @@ func listenHTTP(
 	h := httpserve.New(srv, httpserve.Options{
 		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins,
 		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL,
-		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: metrics, Logger: log,
+		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
+		Metrics: metrics, Logger: log,
 	})
 	return &httpPort{h, ln}, nil
 }

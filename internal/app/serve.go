@@ -17,7 +17,7 @@ func (a *App) Serve(ctx context.Context) error {
 	if cfg := withCore(a.cfg); len(cfg.Server.Toolsets) != len(a.cfg.Server.Toolsets) {
 		atSocket = a.newServer(cfg)
 	}
-	a.control.serve(a.cfg, atSocket.MCPServer, a.metrics.Handler())
+	a.control.serve(a.cfg, atSocket.MCPServer, a.messages, a.metrics.Handler())
 	a.log.Info("serving", "version", a.version, "transport", string(a.cfg.Server.Transport))
 
 	ctx, stop := context.WithCancel(ctx)
@@ -34,7 +34,8 @@ func (a *App) Serve(ctx context.Context) error {
 		wg.Go(func() {
 			defer stop()
 			stdioErr = stdio.Serve(ctx, a.server, os.Stdin, os.Stdout, stdio.Options{
-				MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight, Logger: a.log,
+				MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight,
+				Room: a.messages, Logger: a.log,
 			})
 		})
 	}

@@ -53,6 +53,7 @@ type answer struct {
 	call    atomic.Pointer[callSession] // the call that has sent a notification; nil: none
 	uri     json.RawMessage             // URI of the resource that is read, for the text of an error
 	toCall  bool                        // it answers a tools/call
+	inBatch bool                        // the request is part of one that was read as a whole
 	id      json.RawMessage             // of the request, for a refusal; nil: not known
 	standIn *standIn                    // nil: mcp-go has the request's own id
 

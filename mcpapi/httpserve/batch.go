@@ -105,6 +105,7 @@ func newInBatch(r *http.Request, text json.RawMessage) *inBatch {
 	one := &inBatch{text: text, r: r.Clone(r.Context()), header: make(http.Header)}
 	one.r.Body, one.r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	one.w = newAnswer(one)
+	one.w.inBatch = true
 	return one
 }
 

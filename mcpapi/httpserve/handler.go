@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
 
@@ -31,6 +32,7 @@ type Options struct {
 	Origins   []string      // web pages that may call, for example "https://example.net", besides those of this server
 	MaxBody   int64         // bytes of one message; 0: 8 MiB
 	MaxCalls  int           // concurrent requests, and as many open streams; 0: 256
+	Room      *jsonrpc.Room // for the bytes of these requests; nil: no limit
 	RateLimit int           // requests per second and token, with bursts of 5 s; 0: no limit. No tokens: per connection
 	IdleTTL   time.Duration // life of an unused MCP session; 0: 30 min
 	Metrics   http.Handler  // handler of /metrics; nil: not found

@@ -51,6 +51,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		if sent, err = h.read(w, r); err != nil {
 			return err
 		}
+		defer sent.leave()
 		if sent.batch != nil {
 			return h.batch(w, r, k, sent.batch)
 		}
@@ -149,6 +150,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 // envelope holds the parts of a message that the checks need.
 type envelope struct {
 	body    []byte          // the whole message
+	leave   func()          // gives its part of Options.Room back
 	batch   json.RawMessage // the array that it is, instead of the following; nil: it is none
 	id      json.RawMessage // nil: none
 	key     string          // identifies id among the requests in flight
@@ -161,6 +163,17 @@ type envelope struct {
 // hasID reports whether the message is a request, which needs an answer. A message
 // without an id is a notification.
 func (e *envelope) hasID() bool { return e.id != nil }
+
+// takeRoom takes the room of a message before it is read. A body of unknown length takes as much as it may have.
+func (h *Handler) takeRoom(w *answer, r *http.Request) (leave func(), ok bool) {
+	switch {
+	case w.inBatch: // which has taken it
+		return func() {}, true
+	case r.ContentLength < 0:
+		return h.o.Room.Take(h.o.MaxBody)
+	}
+	return h.o.Room.Take(r.ContentLength)
+}
 
 // read reads the body of r into memory and gives r a copy for mcp-go.
 func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
@@ -178,6 +191,20 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 		}
 		return e, tooLarge
 	}
+	var ok bool
+	if e.leave, ok = h.takeRoom(w, r); !ok {
+		if r.Header.Get("Expect") == "" {
+			w.id = h.idOfLong(w, nil, r)
+		}
+		full := refuse(http.StatusServiceUnavailable, h.o.Room.Full())
+		full.header("Retry-After", "1")
+		return e, full
+	}
+	defer func() {
+		if bad != nil {
+			e.leave()
+		}
+	}()
 	// http.Server.ReadTimeout would also end long calls, so the deadline covers only the
 	// body. Errors are ignored: only readers of tests have no deadlines.
 	_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))

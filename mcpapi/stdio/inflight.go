@@ -14,7 +14,8 @@ import (
 type pending struct {
 	msg    rpcMessage
 	cancel context.CancelCauseFunc
-	silent bool // guarded by loop.mu: it gets no answer, or has it already
+	leave  func() // gives its part of Options.Room back
+	silent bool   // guarded by loop.mu: it gets no answer, or has it already
 }
 
 // begin counts a line as being dispatched, unless the loop is stopped.
@@ -60,6 +61,15 @@ func (l *loop) admit(c *pending, inline bool) *mcp.JSONRPCError {
 			l.opts.MaxInFlight))
 		return &e
 	}
+	c.leave = func() {}
+	if !inline {
+		leave, ok := l.opts.Room.Take(int64(len(c.msg.raw)))
+		if !ok {
+			e := mcpgo.Error(codeTooManyRequests, l.opts.Room.Full())
+			return &e
+		}
+		c.leave = leave
+	}
 	l.inFlight[c.msg.key] = c
 	l.active++
 	return nil
@@ -79,6 +89,7 @@ func (l *loop) claim(c *pending) bool {
 // finish releases c; its answer, if any, is already written.
 func (l *loop) finish(c *pending) {
 	c.cancel(nil)
+	c.leave()
 	l.end()
 }
 

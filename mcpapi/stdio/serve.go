@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
 
@@ -41,6 +42,7 @@ var (
 type Options struct {
 	MaxMessageBytes int           // longest line accepted, without its line end; 0 means 8 MiB
 	MaxInFlight     int           // requests running at one time; 0 means 256
+	Room            *jsonrpc.Room // for the bytes of these requests; nil: no limit
 	DrainTimeout    time.Duration // how long requests may go on after the end of the input; 0 means 3 s
 	Logger          *slog.Logger  // handler panics and abandoned requests; nil discards them
 }
