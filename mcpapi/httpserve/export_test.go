@@ -7,6 +7,12 @@ func (h *Handler) MCPSessions() int {
 	return len(h.sessions.byID)
 }
 
+// LimitMCPSessions lowers the most MCP sessions at a time.
+func (h *Handler) LimitMCPSessions(most int) { h.sessions.limit(most, len(h.o.Tokens)) }
+
+// MaxMCPSessions is the limit by default.
+const MaxMCPSessions = maxSessions
+
 // Limits for which tests wait.
 const (
 	HeaderTimeout = headerTimeout

@@ -2,7 +2,14 @@
 
 package httpserve_test
 
-import "time"
+import (
+	"time"
+
+	"ptyctl/mcpapi/httpserve"
+)
 
 // lockoutTime is how long strangers attack in each way.
 const lockoutTime = time.Minute
+
+// clients is how many MCP sessions may exist at a time.
+const clients = httpserve.MaxMCPSessions

@@ -6,3 +6,6 @@ import "time"
 
 // lockoutTime is how long strangers attack in each way; a minute with the build tag long.
 const lockoutTime = time.Second
+
+// clients is how many MCP sessions may exist at a time; MaxMCPSessions with the build tag long.
+const clients = 1000

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 // Those who have no token cannot keep out a client that has one, whatever they do with their connections, and although
 // they come from the same address. How long the client waits is logged.
 func TestStrangersLockNobodyOut(t *testing.T) {
+	t.Parallel()
 	const attackers = 8
 	for name, attack := range map[string]struct {
 		first string // sent at once
@@ -27,6 +29,10 @@ func TestStrangersLockNobodyOut(t *testing.T) {
 		"slow header": {"POST /mcp HTTP/1.1\r\nX: ", true},
 		"healthz":     {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", true},
 		"wrong token": {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nContent-Length: 999999\r\n\r\n", true},
+		"initialize": {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
+			strconv.Itoa(len(firstRequest)) + "\r\n\r\n" + firstRequest, true},
+		"initialize, wrong token": {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n" +
+			"Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(firstRequest)) + "\r\n\r\n" + firstRequest, true},
 		"come and go": {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {

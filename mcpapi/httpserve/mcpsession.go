@@ -66,11 +66,13 @@ func (m *mcpSession) protocol() string {
 
 // newMCPSessions returns an empty set for so many tokens.
 func newMCPSessions(tokens int) *mcpSessions {
-	return &mcpSessions{
-		share: max(1, maxSessions/max(1, tokens)),
-		byID:  make(map[string]*mcpSession), byToken: make(map[string]*list.List),
-	}
+	s := &mcpSessions{byID: make(map[string]*mcpSession), byToken: make(map[string]*list.List)}
+	s.limit(maxSessions, tokens)
+	return s
 }
+
+// limit divides the most sessions among so many tokens.
+func (s *mcpSessions) limit(most, tokens int) { s.share = max(1, most/max(1, tokens)) }
 
 // excess returns the session that must end before its token can begin another one, or nil: the one that was not used
 // for the longest time. A session whose stream is open is used.

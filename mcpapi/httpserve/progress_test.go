@@ -34,6 +34,7 @@ func talkative(s *site, n int) {
 // order. Calls without notifications are answered without a stream, before and after
 // that.
 func TestNotificationsBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		begin  func(*site) agent
 		stream bool // a stream of the session is open at the same time
@@ -43,6 +44,7 @@ func TestNotificationsBeforeTheAnswer(t *testing.T) {
 		"legacy, listening": {func(s *site) agent { return s.initialize("", latest) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			const calls, most = 40, 100
 			s := newSite(t, httpserve.Options{})
 			talkative(s, most)

@@ -38,8 +38,10 @@ func (d *diary) of(verb term.Verb) (last term.Event) {
 // Clients of every revision can begin, list and call over HTTP, and the events name the
 // client.
 func TestRevisions(t *testing.T) {
+	t.Parallel()
 	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
 			var seen diary
 			s := newSite(t, httpserve.Options{Tokens: allTokens}, &seen)
 			var a agent
