@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -96,13 +94,11 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	}
 }
 
-var blanks = bytes.Repeat([]byte{' '}, 64<<10)
-
 // spaces are endless leading white space of JSON.
 type spaces struct{}
 
 func (spaces) Read(p []byte) (int, error) {
-	return copy(p, blanks), nil
+	return copy(p, bytes.Repeat([]byte{' '}, len(p))), nil
 }
 
 func TestTokens(t *testing.T) {
@@ -350,58 +346,6 @@ func TestHostIsTheAddress(t *testing.T) {
 		resp.Body.Close()
 		if resp.StatusCode != 401 {
 			t.Errorf("%s: %s, want it to ask for a token", u.Host, resp.Status)
-		}
-	}
-}
-
-// At the limit one more request is refused. Streams and calls have separate limits.
-func TestMaxCalls(t *testing.T) {
-	s := newSite(t, httpserve.Options{MaxCalls: 2})
-	a := s.initialize("", latest)
-	id := a.open()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	for range 2 {
-		if status, _ := a.listen(ctx); status != 200 {
-			t.Fatalf("status of the stream = %d, want 200", status)
-		}
-	}
-	m := a.message
-	m.method = http.MethodGet
-	s.refused(s.send(m), 503, "limits.max_in_flight")
-
-	wait := a.asking(
-		"tools/call",
-		calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`),
-	)
-	ended := make(chan error, 2)
-	for range 2 {
-		go func() {
-			resp, err := s.client.Do(s.request(ctx, wait))
-			if err == nil {
-				resp.Body.Close()
-			}
-			ended <- err
-		}()
-	}
-	for {
-		x, err := s.sessions.Get(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if x.Info().Readers == 2 {
-			break
-		}
-	}
-	r := a.ask("tools/list", "")
-	s.refused(r, 503, "limits.max_in_flight")
-	if n, err := strconv.Atoi(r.header.Get("Retry-After")); err != nil || n < 1 {
-		t.Errorf("Retry-After = %q, want 1", r.header.Get("Retry-After"))
-	}
-	cancel()
-	for range 2 {
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
 		}
 	}
 }
