@@ -101,8 +101,9 @@ func (r *replays) do(
 	case <-ctx.Done():
 		return nil, &term.Error{
 			Kind: term.Canceled,
-			Msg:  "the call was canceled, but what it started goes on; ask with the same request_id for its result",
-			Err:  ctx.Err(),
+			Msg: term.CanceledMsg(ctx,
+				"the call was canceled, but what it started goes on; ask with the same request_id for its result"),
+			Err: ctx.Err(),
 		}
 	}
 }

@@ -238,7 +238,7 @@ func opened(ctx, waiting context.Context, s *Session, ours bool) (OpenResult, er
 			Op:      "open",
 			Session: s.id,
 			Kind:    term.Canceled,
-			Msg:     "canceled while another call was opening the session; that goes on",
+			Msg:     term.CanceledMsg(ctx, "canceled while another call was opening the session; that goes on"),
 			Err:     ctx.Err(),
 		}
 	}

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -16,6 +17,15 @@ type Kind string
 // ErrStopping is, or is wrapped by, the cause (context.Cause) of a context that ends because the program does. Work
 // begun under it ends then, too, where a call that is canceled for another reason may leave something running.
 var ErrStopping = errors.New("ptyctl is stopping")
+
+// CanceledMsg is the message of a call that ended with ctx: otherwise, unless that promises what does not outlive the
+// program, which is stopping.
+func CanceledMsg(ctx context.Context, otherwise string) string {
+	if errors.Is(context.Cause(ctx), ErrStopping) {
+		return "ptyctl is stopping, which ends its sessions and what runs in them"
+	}
+	return otherwise
+}
 
 // Kinds of failures.
 const (

@@ -121,12 +121,25 @@ func TestStop(t *testing.T) {
 			}
 			c.NextResult(c.Ask(lab.ToolIO, `{"action":"write","session_id":%s,"data":"sleep 999\r"}`, id))
 			lab.Eventually(t, "the start of sleep 999", func() bool { return lab.Runs(t, s.PID, "sleep 999") })
-			c.Ask(lab.ToolIO, `{"action":"read","session_id":%s,"until_regex":"never","timeout_ms":30000}`, id)
+			waiting := []string{
+				c.Ask(lab.ToolIO, `{"action":"read","session_id":%s,"until_regex":"never","timeout_ms":30000}`, id),
+				c.Ask(lab.ToolExec, `{"session_id":%s,"cmd":"sleep 998","lane":"channel"}`, id),
+				c.Ask(lab.ToolExec, `{"session_id":%s,"cmd":"sleep 997","lane":"channel","request_id":"a"}`, id),
+			}
+			lab.Eventually(t, "the start of sleep 997", func() bool { return lab.Runs(t, s.PID, "sleep 997") })
 			begin := time.Now()
 			if err := w.stop(c); err != nil {
 				t.Fatal(err)
 			}
-			c.CheckEnd()
+			rest := c.Drain()
+			for _, id := range waiting { // nothing goes on, and nothing can be read again
+				a, ok := rest[id]
+				if !ok {
+					t.Errorf("request %s has no answer", id)
+				} else if r := a.ToolResult(t); r.ErrorCode != "CANCELED" || !strings.Contains(r.Message, "ptyctl is stopping") {
+					t.Errorf("request %s: %s, want CANCELED because ptyctl is stopping", id, r.Text)
+				}
+			}
 			t.Logf("ended after %v", time.Since(begin))
 			s.WaitIdle(t)
 			// That the connections are gone proves little: they would also go with the process.

@@ -257,7 +257,7 @@ func canceled(ctx context.Context, s *session.Session) error {
 	return &term.Error{
 		Session: s.ID(),
 		Kind:    term.Canceled,
-		Msg:     "the call was canceled; nothing is lost: read again from the same cursor",
+		Msg:     term.CanceledMsg(ctx, "the call was canceled; nothing is lost: read again from the same cursor"),
 		Err:     ctx.Err(),
 	}
 }

@@ -99,7 +99,7 @@ func (c *call) chunks(
 			return k, nil, false, &term.Error{
 				Session: t.ID(),
 				Kind:    term.Canceled,
-				Msg:     "the call was canceled; nothing is lost: read again with the same since_seq",
+				Msg:     term.CanceledMsg(ctx, "the call was canceled; nothing is lost: read again with the same since_seq"),
 			}
 		}
 		var needs int64

@@ -199,7 +199,7 @@ func canceled(ctx context.Context) error {
 	}
 	return &term.Error{
 		Kind: term.Canceled,
-		Msg:  "the call was cancelled; nothing is lost: the next read returns it",
+		Msg:  term.CanceledMsg(ctx, "the call was cancelled; nothing is lost: the next read returns it"),
 		Err:  ctx.Err(),
 	}
 }
