@@ -59,7 +59,7 @@ var importRules = []rule{
 	{pkg: "session/internal/sessiontest", ours: []string{"internal/bufpipe", "internal/leaktest", "session", "term"}, why: "the tests of sessions and their parts may use it"},
 	{pkg: "session/redact", why: "it knows bytes and secrets, not terminals"},
 	{pkg: "session/shell", ours: []string{"term"}, why: "it knows names of shells and runs none"},
-	{pkg: "session/marker", ours: []string{"session/shell"}, why: "it makes and reads text, and does no I/O"},
+	{pkg: "session/marker", ours: []string{"session/shell", "vt"}, why: "it makes and reads text, and does no I/O"},
 	{pkg: "session/prompt", ours: []string{"session/shell", "term"}, why: "it judges lines, and does no I/O"},
 	{pkg: "session/match", ours: []string{"buffer", "vt"}, why: "it finds patterns in a terminal's output and knows no session"},
 	{pkg: "session/output", ours: []string{"buffer", "vt"}, why: "it knows bytes that a reader waits for, not sessions"},

@@ -82,7 +82,10 @@ func (f farTerminal) Exec(_ context.Context, _ term.ExecRequest, stdout, _ io.Wr
 }
 
 // open starts the shell and waits for its prompt.
-func (p promptRow) open(t *testing.T, far bool) *session.Session {
+func (p promptRow) open(t *testing.T, far bool) *session.Session { return p.openIn(t, far, 100) }
+
+// openIn is open in a window of so many columns.
+func (p promptRow) openIn(t *testing.T, far bool, cols int) *session.Session {
 	t.Helper()
 	home := t.TempDir()
 	if p.file != "" {
@@ -104,9 +107,9 @@ func (p promptRow) open(t *testing.T, far bool) *session.Session {
 		}
 		env = append(env, term.EnvVar{Name: name, Value: value})
 	}
+	size := term.PTY{Cols: cols, Rows: 30}
 	tr, err := ptyx.Host{}.Open(
-		context.Background(), term.Target{PTY: term.PTY{Cols: 100, Rows: 30},
-			Local: term.LocalOptions{Argv: p.argv, Dir: home, Env: env}}, nil, nil,
+		context.Background(), term.Target{PTY: size, Local: term.LocalOptions{Argv: p.argv, Dir: home, Env: env}}, nil, nil,
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +120,7 @@ func (p promptRow) open(t *testing.T, far bool) *session.Session {
 			tr = farTerminal{tr, "ash"}
 		}
 	}
-	o := session.Options{PTY: term.PTY{Cols: 100, Rows: 30}, QuietLine: p.quiet}
+	o := session.Options{PTY: size, QuietLine: p.quiet}
 	if p.argv[0] == "busybox" {
 		o.Expect.Class = session.ClassPosix
 	}

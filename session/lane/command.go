@@ -47,7 +47,9 @@ type typed struct {
 	sh      shell.Shell // what reads it
 	touches int         // how often callers had typed when the line was out
 	before  string      // the last line before it
+	row     string      // what was left of the cursor then
 	alt     bool        // the alternate screen was on before
+	edited  bool        // a line editor with bracketed paste read the line
 }
 
 // A follower is how far the output of a command has been read. The goroutine that follows the command owns it; the
@@ -145,6 +147,10 @@ func (c *Command) Type(ctx, x context.Context, id string, w io.Writer) (bytes in
 
 // send types the line.
 func (c *Command) send(ctx context.Context) (int, error) {
+	c.edited, c.row = c.l.t.Modes().BracketedPaste, c.before
+	if _, above := c.l.lastLine(); above {
+		c.row = ""
+	}
 	c.enter() // the line may end the shell around it before Type returns
 	typed, err := c.l.t.Type(ctx, c.text+"\r", c.r.Epoch)
 	if err != nil {
@@ -152,7 +158,7 @@ func (c *Command) send(ctx context.Context) (int, error) {
 	}
 	c.off = typed.Cursor
 	if c.scan == nil {
-		c.echo, c.holding = marker.NewEcho(c.text), true
+		c.echo, c.holding = marker.NewEcho(c.text, c.row, c.l.t.Cols(), c.edited), true
 	}
 	c.touches = c.l.history.Touches()
 	c.l.history.Sent()

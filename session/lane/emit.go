@@ -1,6 +1,10 @@
 package lane
 
-import "bytes"
+import (
+	"bytes"
+
+	"ptyctl/vt"
+)
 
 // emit takes output of the command. Where the last line may be the prompt, it is held back until it is finished.
 func (c *Command) emit(p []byte) {
@@ -13,12 +17,27 @@ func (c *Command) emit(p []byte) {
 		return
 	}
 	c.held = append(c.held, p...)
-	end := bytes.LastIndexByte(c.held, '\n') + 1
+	end := c.promptBegins()
 	if len(c.held)-end > lineBack {
 		end = len(c.held)
 	}
 	_, _ = c.w.Write(c.held[:end])
 	c.held = append(c.held[:0], c.held[end:]...)
+}
+
+// promptBegins returns where the last line of the bytes held back begins: the unfinished one, or the prompt above the
+// cursor.
+func (c *Command) promptBegins() int {
+	end := bytes.LastIndexByte(c.held, '\n') + 1
+	if end < len(c.held) || end == 0 {
+		return end
+	}
+	begin := bytes.LastIndexByte(c.held[:end-1], '\n') + 1
+	var clean vt.Cleaner
+	if line := clean.Append(nil, c.held[begin:end]); promptAbove(string(line), c.l.t.Cols()) != "" {
+		return begin
+	}
+	return end
 }
 
 // show writes the bytes held back: the last line is output, as the command waits there.
@@ -36,7 +55,7 @@ func (c *Command) letGo(prompt bool) {
 		c.holding = true
 		c.emit(c.undecided())
 		c.emit(c.cut.stop())
-		c.held = c.held[:bytes.LastIndexByte(c.held, '\n')+1]
+		c.held = c.held[:c.promptBegins()]
 		if before, _ := c.l.promptLine(c.r.Prompt); before != "" { // the text before the prompt is output
 			c.held = append(append(c.held, before...), '\n')
 		}

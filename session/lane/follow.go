@@ -261,6 +261,9 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 	case !c.alt && c.l.t.Modes().AltScreen:
 		return &term.Waiting{Kind: prompt.Editor, Text: line}, 0
 	case c.taken && c.atPrompt(line):
+		if c.scan == nil && c.r.Prompt == nil && !c.echo.Pending() { // it came just now
+			return nil, quietStop
+		}
 		if c.scan != nil && c.otherReads() { // nothing says when that changes
 			return nil, max(quietForm, c.l.t.Quiet())
 		}

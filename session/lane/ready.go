@@ -24,16 +24,44 @@ const (
 	promptWait = 3 * time.Second
 )
 
-// LastLine returns the unfinished last line as a person sees it, without a right prompt.
+// LastLine returns the unfinished last line as a person sees it, without a right prompt. It is the line above the cursor
+// where a shell has left its prompt there for want of room.
 func (l *Lane) LastLine() string {
+	line, _ := l.lastLine()
+	return line
+}
+
+// lastLine is LastLine, and reports whether the line is above the cursor.
+func (l *Lane) lastLine() (line string, above bool) {
 	end := l.out.Stat().End
 	var c vt.Cleaner
-	c.Append(nil, l.out.At(max(end-lineBack, 0), lineBack).Data)
+	finished := c.Append(nil, l.out.At(max(end-lineBack, 0), lineBack).Data)
 	text, at := c.Line()
-	if isRightPrompt(text[:at], text[at:], l.t.Cols()) {
-		return text[:at]
+	if text == "" {
+		line = promptAbove(string(finished), l.t.Cols())
+		return line, line != ""
 	}
-	return text
+	if isRightPrompt(text[:at], text[at:], l.t.Cols()) {
+		return text[:at], false
+	}
+	return text, false
+}
+
+// leastRoom is how many columns some line editors want behind the prompt (mksh: MIN_EDIT_SPACE). With less they begin
+// another row.
+const leastRoom = 8
+
+// promptAbove returns the last of the finished lines if that is a prompt behind which there is no room in a window of so
+// many columns; else it is empty.
+func promptAbove(finished string, cols int) string {
+	line := strings.TrimSuffix(finished, "\n")
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	width := utf8.RuneCountInString(line)
+	full := cols > 0 && width > 0 && (width-1)%cols+1 >= cols-leastRoom
+	if !full || !strings.HasSuffix(line, " ") || !prompt.Looks(line) {
+		return ""
+	}
+	return line
 }
 
 const (
