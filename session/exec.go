@@ -83,7 +83,8 @@ type ExecResult struct {
 	Stderr     Output
 	Exit       term.Exit
 	ExitReason string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost",
-	// "marker_not_seen", "unsupported_shell", "session_ended". A device has no status to report.
+	// "marker_not_seen", "unsupported_shell", "session_ended". A device has no status to report, and nor has a
+	// far side of which nothing is known; "unsupported_shell" is a shell that is known by name, and takes no marker.
 	// WaitingFor is the question that a command in the terminal seems to ask, or the unfinished line at which it has
 	// stalled; see package prompt for the kinds. With kind prompt, it has started a shell that waits for commands.
 	WaitingFor *term.Waiting

@@ -73,11 +73,12 @@ func (e *execs) typedResult(x *run, res *ExecResult) {
 			res.Done = DonePrompt
 		}
 		res.ExitReason = "marker_not_seen"
-		switch class := x.typed.Class(); {
-		case class == shell.Device: // which has none to report
-			res.ExitReason = "no_status"
-		case !class.TakesMarker():
+		switch sh := x.typed.Shell(); {
+		case sh.Class.TakesMarker():
+		case sh.Name != "": // a shell that no marker is known for
 			res.ExitReason = "unsupported_shell"
+		default: // a device, which has none to report, or nothing is known
+			res.ExitReason = "no_status"
 		}
 	default:
 		res.Done = DoneEOF

@@ -41,7 +41,7 @@ func TestScenarioRouter(t *testing.T) {
 	lab.ReadUntil(t, s, 0, `r1>$`)
 	ended := func(r session.ExecResult) {
 		t.Helper()
-		if r.Done != session.DonePrompt || r.ExitReason != "unsupported_shell" || r.Prompt == nil || !*r.Prompt ||
+		if r.Done != session.DonePrompt || r.ExitReason != "no_status" || r.Prompt == nil || !*r.Prompt ||
 			r.Exit.Known {
 			t.Errorf(
 				"ended because of %s (%+v, %s, prompt %v); the terminal shows %q",

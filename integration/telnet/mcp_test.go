@@ -71,7 +71,7 @@ func TestTelnetOverMCP(t *testing.T) {
 				`{"session_id":%s,"cmd":"echo out","class":"unknown","expect":{"prompt_regex":"demo\\$ $"}}`,
 				id,
 			)
-			if r.Stdout != "out\n" || r.ExitCode != nil || r.ExitCodeReason != "unsupported_shell" {
+			if r.Stdout != "out\n" || r.ExitCode != nil || r.ExitCodeReason != "no_status" {
 				t.Errorf("%s: %s", s.Name, r.Text)
 			}
 			c.Refused(t, "UNSUPPORTED", lab.ToolExec, `{"session_id":%s,"cmd":"id","lane":"channel"}`, id)

@@ -150,7 +150,7 @@ func telnetRouterSession(t *testing.T) {
 		t.Helper()
 		r := telnetExec(t, s, session.ExecRequest{Command: command})
 		if got := string(r.Stdout.Bytes()); !strings.Contains(got, output) || r.Exit.Known ||
-			r.ExitReason != "unsupported_shell" ||
+			r.ExitReason != "no_status" ||
 			r.Done != session.DonePrompt {
 			t.Errorf(
 				"%s: put out %q and is %s with %+v (%s, waiting for %+v)",

@@ -181,8 +181,8 @@ func (c *Command) Release() {
 	}
 }
 
-// Class returns the class of what reads the command's line.
-func (c *Command) Class() shell.Class { return c.sh.Class }
+// Shell returns what reads the command's line.
+func (c *Command) Shell() shell.Shell { return c.sh }
 
 // Marked reports whether a marker ends the command.
 func (f *follower) Marked() bool { return f.scan != nil }

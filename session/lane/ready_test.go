@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -226,86 +225,6 @@ func shellNamed(t *testing.T, name string) (*session.Session, io.ReadWriter) {
 	)
 	t.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
 	return s, far
-}
-
-func TestClassAskedOnce(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		exec  func(n int, ctx context.Context, stdout io.Writer) (term.Exit, error)
-		asked int
-	}{
-		{"answered", func(_ int, _ context.Context, w io.Writer) (term.Exit, error) {
-			io.WriteString(w, "/bin/bash\n")
-			return term.Exit{Known: true}, nil
-		}, 1},
-		{"no shell", func(_ int, _ context.Context, w io.Writer) (term.Exit, error) {
-			io.WriteString(w, strings.Repeat("no such command ", 1<<12))
-			return term.Exit{Known: true, Code: 1}, nil
-		}, 1},
-		{"slow", func(n int, ctx context.Context, w io.Writer) (term.Exit, error) {
-			if n == 1 {
-				<-ctx.Done()
-				return term.Exit{}, ctx.Err()
-			}
-			io.WriteString(w, "/bin/bash\n")
-			return term.Exit{Known: true}, nil
-		}, 2},
-		{"refused", func(n int, _ context.Context, w io.Writer) (term.Exit, error) {
-			if n == 1 {
-				return term.Exit{}, &term.Error{Kind: term.LimitExceeded}
-			}
-			io.WriteString(w, "/bin/bash\n")
-			return term.Exit{Known: true}, nil
-		}, 2},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				near, far := widePipe()
-				asked := 0
-				s := session.New(
-					&shell{
-						Plain: plain{ReadWriteCloser: near},
-						OnExec: func(ctx context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
-							asked++
-							return tt.exec(asked, ctx, stdout)
-						},
-					},
-					session.Options{},
-				)
-				defer s.Close(context.Background(), session.CloseOptions{Force: true})
-				put(t, far, userPrompt)
-				r := session.ExecRequest{
-					Command: "id",
-					Lane:    session.LaneTerminal,
-					Expect:  session.Expect{Prompt: re(`\$ $`)},
-					Idle:    time.Second,
-				}
-				r.Timeout = time.Second
-				go io.Copy(io.Discard, far)
-				for range 2 {
-					if _, err := s.Exec(t.Context(), r); err != nil {
-						t.Fatal(err)
-					}
-					put(t, far, "\r\n"+userPrompt)
-					time.Sleep(10 * time.Second)
-				}
-				if asked != tt.asked {
-					t.Errorf("asked %d times, want %d", asked, tt.asked)
-				}
-			})
-		})
-	}
-	t.Run("nobody to ask", func(t *testing.T) {
-		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-			got := run(t, s, session.ExecRequest{Command: "say hi"})
-			if got.Exit.Known || got.ExitReason != "unsupported_shell" || got.Done != session.DonePrompt {
-				t.Errorf("say hi = %+v, want unsupported_shell, back at the prompt", got)
-			}
-			if !slices.Equal(sh.ran, []string{"say hi"}) {
-				t.Errorf("ran %q", sh.ran)
-			}
-		})
-	})
 }
 
 // The channel lane is an advice only where there is one.
