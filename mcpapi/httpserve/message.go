@@ -270,7 +270,7 @@ func (e *envelope) open() *refusal {
 	if id.Value != nil {
 		key, ok := jsonrpc.IDKey(id.Value)
 		if !ok {
-			return invalid("id must be a string or an integer; null is not allowed in MCP")
+			return invalid(jsonrpc.WrongID(id.Value))
 		}
 		e.id, e.key = id.Value, key
 	}

@@ -235,10 +235,10 @@ func TestMalformed(t *testing.T) {
 		`{"method":5}`:                {-32600, "JSON-RPC object"},
 		`{"method":"x","params":[1]}`: {-32600, "JSON-RPC object"},
 		strings.Replace(listTools, "list", "l\xffst", 1):   {-32700, "UTF-8"},
-		strings.Replace(listTools, `:1,`, `:null,`, 1):     {-32600, "null is not allowed"},
-		strings.Replace(listTools, `:1,`, `:{},`, 1):       {-32600, "a string or an integer"},
-		strings.Replace(listTools, `:1,`, `:1.5,`, 1):      {-32600, "a string or an integer"},
-		strings.Replace(listTools, `:1,`, `:[1],`, 1):      {-32600, "a string or an integer"},
+		strings.Replace(listTools, `:1,`, `:null,`, 1):     {-32600, "here it is null, which JSON-RPC allows and MCP does not"},
+		strings.Replace(listTools, `:1,`, `:{},`, 1):       {-32600, "a string or a whole number, and here it is an object"},
+		strings.Replace(listTools, `:1,`, `:1.5,`, 1):      {-32600, "a string or a whole number, and here it is a"},
+		strings.Replace(listTools, `:1,`, `:[1],`, 1):      {-32600, "a string or a whole number, and here it is a"},
 		strings.Replace(listTools, `:1,`, `:1,"id":2,`, 1): {-32600, "given twice"},
 	} {
 		r := a.post(body)

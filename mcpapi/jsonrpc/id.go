@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 )
 
 // MaxNumericID is the longest number accepted as a request id, in bytes. It keeps ids within the range of the float64
@@ -25,4 +26,21 @@ func IDKey(id json.RawMessage) (key string, ok bool) {
 		return "", false
 	}
 	return string(id), true
+}
+
+// WrongID says what an id for which IDKey reports false is, and what it may be.
+func WrongID(id json.RawMessage) string {
+	is := fmt.Sprintf("a fraction, an exponent, or longer than %d characters", MaxNumericID)
+	switch id[0] {
+	case '{':
+		is = "an object"
+	case '[':
+		is = "an array"
+	case 'n':
+		is = "null, which JSON-RPC allows and MCP does not"
+	case 't', 'f':
+		is = "true or false"
+	}
+	return "id must be a string or a whole number, and here it is " + is +
+		"; give each request an id of its own, such as 1, and a notification none"
 }

@@ -73,7 +73,7 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	}
 	switch {
 	case m.ID != nil && !idOK:
-		return bad(nil, mcp.INVALID_REQUEST, "id must be a string or an integer; null is not allowed in MCP")
+		return bad(nil, mcp.INVALID_REQUEST, jsonrpc.WrongID(m.ID))
 	case err != nil:
 		return bad(m.ID, mcp.INVALID_REQUEST, "not a JSON-RPC 2.0 message: "+err.Error())
 	case string(version.Value) != `"`+mcp.JSONRPC_VERSION+`"`:

@@ -458,9 +458,18 @@ func TestRequestIDs(t *testing.T) {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"nope"}`, id))
 		c.wantError(id, mcp.METHOD_NOT_FOUND, "nope")
 	}
-	for _, id := range []string{"null", "1.5", "1e3", "true", "{}", "[1]", strings.Repeat("9", jsonrpc.MaxNumericID+1)} {
+	for id, is := range map[string]string{
+		"null": "null, which JSON-RPC allows and MCP does not", "1.5": "a fraction", "1e3": "an exponent",
+		"true": "true or false", "{}": "an object", "[1]": "an array",
+		strings.Repeat("9", jsonrpc.MaxNumericID+1): "longer than 64 characters",
+	} {
 		c.send(call(id, "echo", ""))
-		c.wantError("null", mcp.INVALID_REQUEST, "id must be a string or an integer")
+		answer := c.next()
+		if e := answer.Error; e == nil || string(answer.ID) != "null" || e.Code != mcp.INVALID_REQUEST ||
+			!strings.HasPrefix(e.Message, "id must be a string or a whole number, and here it is ") ||
+			!strings.Contains(e.Message, is) {
+			t.Errorf("a request with the id %s gets %+v, want a refusal that says it is %s", id, answer, is)
+		}
 	}
 	c.wantEnd(nil)
 }
