@@ -114,4 +114,10 @@ func (c *invocation) Once(ctx context.Context) (any, error) {
 }
 
 // do runs the call's action.
-func (c *invocation) do(ctx context.Context) (any, error) { return c.t.Handle(c.Actor(ctx), &c.Call) }
+func (c *invocation) do(ctx context.Context) (any, error) {
+	v, err := c.t.Handle(c.Actor(ctx), &c.Call)
+	if err != nil && c.t.set.Fail == nil { // other programs have other units
+		err = c.Hurried(err)
+	}
+	return v, err
+}

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -109,7 +108,7 @@ func commands(line string) (list []string) {
 
 // inMilliseconds warns of a time that was over and that its caller may have given in seconds.
 func inMilliseconds(c *toolset.Call, ms int64, over bool) {
-	if over && ms > 0 && ms < 1000 {
-		c.Warn(fmt.Sprintf("timeout_ms is in milliseconds, and these %d are over; %d s are %d", ms, ms, ms*1000))
+	if text := toolset.InMilliseconds("timeout_ms", ms); over && text != "" {
+		c.Warn(text)
 	}
 }
