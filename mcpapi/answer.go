@@ -33,12 +33,16 @@ func (s *Server) Answer(ctx context.Context, id, params json.RawMessage) (answer
 func (s *Server) HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage {
 	answer := s.MCPServer.HandleMessage(ctx, message)
 	if name, ok := mcpgo.UnknownTool(answer); ok {
-		if text := s.api.noTool(name); text != "" {
+		if text := s.UnknownTool(ctx, name); text != "" {
 			return mcpgo.Error(mcp.INVALID_PARAMS, text)
 		}
 	}
 	return answer
 }
+
+// UnknownTool returns the error about a tool that the caller is not offered: it names the one that is meant. It returns
+// "" where the name does not say that.
+func (s *Server) UnknownTool(ctx context.Context, name string) string { return s.api.noTool(ctx, name) }
 
 // readCall takes the parameters of a call apart, and finds its tool.
 func (s *api) readCall(params json.RawMessage) (t calledTool, r request, ok bool) {

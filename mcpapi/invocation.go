@@ -65,7 +65,7 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.Cal
 func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*invocation, schema.Action, error) {
 	a, args, err := t.Split(raw)
 	if err != nil && !s.shared.OnlyReads(ctx) {
-		return nil, schema.Action{}, s.elsewhere(t, args, err)
+		return nil, schema.Action{}, s.elsewhere(ctx, t, args, err)
 	}
 	if err != nil {
 		if r := t.ForReading(); r != nil && s.shared.OnlyReads(ctx) {

@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"context"
 	"strings"
 
 	"ptyctl/mcpapi/jsonrpc"
@@ -50,8 +51,9 @@ var places = map[string]bool{
 	"session": true, "terminal": true, "ssh": true, "telnet": true, "shell": true, "pty": true, "file": true,
 }
 
-// meant returns the tool and the action that a name means which no tool or action has, such as ssh_execute.
-func (s *api) meant(name string) (t calledTool, action string, ok bool) {
+// meant returns the tool and the action that a name means which no tool or action has, such as ssh_execute. They are of
+// those that the caller may use.
+func (s *api) meant(ctx context.Context, name string) (t calledTool, action string, ok bool) {
 	if len(name) > 64 {
 		return t, "", false
 	}
@@ -59,7 +61,7 @@ func (s *api) meant(name string) (t calledTool, action string, ok bool) {
 	for _, what := range []bool{true, false} {
 		for _, word := range words {
 			tool, action, _ := strings.Cut(deeds[word], " ")
-			if t, offered := s.tools[tool]; offered && places[word] != what {
+			if t, offered := s.tools[tool]; offered && places[word] != what && s.mayUse(ctx, t, action) {
 				return t, action, true
 			}
 		}
@@ -67,9 +69,21 @@ func (s *api) meant(name string) (t calledTool, action string, ok bool) {
 	return t, "", false
 }
 
+// mayUse reports whether the caller is shown a tool with an action; "" is that of a tool without actions.
+func (s *api) mayUse(ctx context.Context, t calledTool, action string) bool {
+	shown := t.Tool.Tool
+	if s.shared.OnlyReads(ctx) {
+		if shown = t.ForReading(); shown == nil {
+			return false
+		}
+	}
+	_, ok := shown.Action(action)
+	return ok && !s.outOfReach(ctx)(t.Name)
+}
+
 // elsewhere returns, for a call with an action that the tool does not have, the error that names the tool that has it;
 // otherwise the error that it is given.
-func (s *api) elsewhere(t calledTool, args []jsonrpc.Member, err error) error {
+func (s *api) elsewhere(ctx context.Context, t calledTool, args []jsonrpc.Member, err error) error {
 	text := func(name string) (value string) {
 		for _, m := range args {
 			if m.Name == name && m.Value[0] == '"' {
@@ -79,7 +93,7 @@ func (s *api) elsewhere(t calledTool, args []jsonrpc.Member, err error) error {
 		return value
 	}
 	action := text("action")
-	other, meant, ok := s.meant(action)
+	other, meant, ok := s.meant(ctx, action)
 	if s.farFiles[t.Name] {
 		other, meant = t, fileDeeds[strings.ToLower(action)]
 		ok = meant != ""
@@ -98,8 +112,8 @@ func (s *api) elsewhere(t calledTool, args []jsonrpc.Member, err error) error {
 }
 
 // noTool is the answer to a call of a tool that is not offered, or "" if nothing better is known than the list.
-func (s *api) noTool(name string) string {
-	t, action, ok := s.meant(name)
+func (s *api) noTool(ctx context.Context, name string) string {
+	t, action, ok := s.meant(ctx, name)
 	if !ok {
 		return ""
 	}

@@ -226,12 +226,18 @@ func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res
 // forPlace hides, in the same way, tools for places that the caller may not reach: programs on this machine, and
 // ptyctl_fs if the caller may use no files, here or on other hosts.
 func (s *api) forPlace(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	out := s.outOfReach(ctx)
+	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(t mcp.Tool) bool { return out(t.Name) })
+}
+
+// outOfReach returns a function that reports whether a tool is for places that the caller may not reach.
+func (s *api) outOfReach(ctx context.Context) func(tool string) bool {
 	// By transport, because a program of this machine runs as the user of ptyctl: an HTTP client may be
 	// whichever program has the token.
 	programs := slices.Contains(s.o.Local, s.shared.TransportOf(ctx))
 	here, far := s.m.OffersFiles()
 	files := far || here && programs
-	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(t mcp.Tool) bool {
-		return s.placed[t.Name] && !programs || s.farFiles[t.Name] && !files || s.files[t.Name] && !here
-	})
+	return func(tool string) bool {
+		return s.placed[tool] && !programs || s.farFiles[tool] && !files || s.files[tool] && !here
+	}
 }

@@ -124,7 +124,7 @@ func (a *App) assemble(serves bool) error {
 		return nil
 	}
 	a.server = a.newServer(a.cfg)
-	a.http, err = listenHTTP(a.cfg, a.server.MCPServer, a.messages, a.metrics.Handler(), a.log)
+	a.http, err = listenHTTP(a.cfg, a.server, a.messages, a.metrics.Handler(), a.log)
 	return err
 }
 

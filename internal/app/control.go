@@ -10,11 +10,10 @@ import (
 	"os"
 	"sync"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"ptyctl/config"
 	"ptyctl/control"
 	"ptyctl/internal/cliadvice"
+	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/httpserve"
 	"ptyctl/mcpapi/jsonrpc"
 )
@@ -68,7 +67,7 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlSocket, error)
 
 // serve answers at the socket until close is called.
 func (s *controlSocket) serve(
-	cfg config.Config, srv *server.MCPServer, messages *jsonrpc.Room, metrics http.Handler,
+	cfg config.Config, srv *mcpapi.Server, messages *jsonrpc.Room, metrics http.Handler,
 ) {
 	if s == nil {
 		return
@@ -78,9 +77,9 @@ func (s *controlSocket) serve(
 	if o.ControlAuthToken.Reveal() != "" {
 		tokens = []httpserve.Token{{Name: "control", Value: o.ControlAuthToken.Reveal()}}
 	}
-	h := httpserve.New(srv, httpserve.Options{
+	h := httpserve.New(srv.MCPServer, httpserve.Options{
 		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket",
-		Message: cliadvice.Message,
+		Message: cliadvice.Message, UnknownTool: srv.UnknownTool,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
 		Metrics: metrics, Logger: s.log,
 	})

@@ -11,9 +11,8 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"ptyctl/config"
+	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/httpserve"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/tools"
@@ -28,7 +27,7 @@ type httpPort struct {
 // listenHTTP opens the port that the configuration names, if it names one, and says on stderr where it is.
 func listenHTTP(
 	cfg config.Config,
-	srv *server.MCPServer,
+	srv *mcpapi.Server,
 	messages *jsonrpc.Room,
 	metrics http.Handler,
 	log *slog.Logger,
@@ -64,9 +63,9 @@ func listenHTTP(
 		)
 	}
 	fmt.Fprintf(os.Stderr, "ptyctl: serving MCP at %s://%s%s\n", scheme, addr, httpserve.Path)
-	h := httpserve.New(srv, httpserve.Options{
+	h := httpserve.New(srv.MCPServer, httpserve.Options{
 		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins,
-		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL,
+		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL, UnknownTool: srv.UnknownTool,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
 		Metrics: metrics, Logger: log,
 	})

@@ -17,7 +17,7 @@ func (a *App) Serve(ctx context.Context) error {
 	if cfg := withCore(a.cfg); len(cfg.Server.Toolsets) != len(a.cfg.Server.Toolsets) {
 		atSocket = a.newServer(cfg)
 	}
-	a.control.serve(a.cfg, atSocket.MCPServer, a.messages, a.metrics.Handler())
+	a.control.serve(a.cfg, atSocket, a.messages, a.metrics.Handler())
 	a.log.Info("serving", "version", a.version, "transport", string(a.cfg.Server.Transport))
 
 	ctx, stop := context.WithCancel(ctx)

@@ -52,7 +52,7 @@ type answer struct {
 	head    http.Header                 // set by the MCP server, while a call's notifications may already be written
 	call    atomic.Pointer[callSession] // the call that has sent a notification; nil: none
 	uri     json.RawMessage             // URI of the resource that is read, for the text of an error
-	toCall  bool                        // it answers a tools/call
+	toCall  func(tool string) string    // words about an unknown tool, for a tools/call; nil: it answers another
 	inBatch bool                        // the request is part of one that was read as a whole
 	id      json.RawMessage             // of the request, for a refusal; nil: not known
 	standIn *standIn                    // nil: mcp-go has the request's own id
@@ -102,8 +102,8 @@ func (w *answer) writeHeaderLocked(status int) {
 // Write implements io.Writer. A response that is held back is collected in memory.
 func (w *answer) Write(p []byte) (int, error) {
 	w.flushCall()
-	if w.toCall {
-		if told := mcpgo.TellTool(p); len(told) != len(p) {
+	if w.toCall != nil {
+		if told := mcpgo.TellTool(p, w.toCall); !bytes.Equal(told, p) {
 			_, err := w.write(told)
 			return len(p), err
 		}

@@ -41,6 +41,10 @@ type Options struct {
 	// Unlimited reports whether a call of a tool is served also above RateLimit. nil: none is.
 	Unlimited func(tool string, arguments json.RawMessage) bool
 
+	// UnknownTool returns the error about a tool that is not offered to the caller, or "" for one that names
+	// tools/list. nil: it returns "".
+	UnknownTool func(ctx context.Context, tool string) string
+
 	// Message returns the text of an error for a person at a command of ptyctl; see identity.Caller.
 	// nil: no caller is one.
 	Message func(*term.Error) string

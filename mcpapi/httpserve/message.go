@@ -57,7 +57,6 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		}
 		modern := isModern(r, sent.version)
 		call = sent.method == string(mcp.MethodToolsCall)
-		w.toCall = call
 		if sent.method == string(mcp.MethodResourcesRead) {
 			w.hold, w.uri = true, sent.uri
 		}
@@ -120,6 +119,9 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	}
 	if m != nil && sent.hasID() && sent.method != "" {
 		defer m.calls.begin(sent.key, cancel)()
+	}
+	if call {
+		w.toCall = func(tool string) string { return h.unknownTool(ctx, tool) }
 	}
 	if s := m.partner(); s != nil && call && sent.hasID() {
 		h.answerCall(ctx, w, s, sent.id, sent.body)

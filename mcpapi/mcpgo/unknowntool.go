@@ -42,9 +42,9 @@ func UnknownTool(answer mcp.JSONRPCMessage) (name string, ok bool) {
 	return strings.CutSuffix(name, saidTwice)
 }
 
-// TellTool returns an answer that mcp-go has written with an error about an unknown tool in plain words. Any other
-// answer is returned as it is.
-func TellTool(answer []byte) []byte {
+// TellTool returns an answer that mcp-go has written with an error about an unknown tool in better words: those that
+// better has for its name, or plain ones where it has none. Any other answer is returned as it is.
+func TellTool(answer []byte, better func(tool string) string) []byte {
 	if !bytes.Contains(answer, []byte(saidTwice)) { // nearly all
 		return answer
 	}
@@ -53,8 +53,15 @@ func TellTool(answer []byte) []byte {
 		ID      json.RawMessage          `json:"id"`
 		Error   *mcp.JSONRPCErrorDetails `json:"error"`
 	}
-	if json.Unmarshal(answer, &e) != nil || e.Error == nil || !unknownTool(e.Error) {
+	if json.Unmarshal(answer, &e) != nil || e.Error == nil {
 		return answer
+	}
+	name, ok := UnknownTool(mcp.JSONRPCError{Error: *e.Error})
+	if !ok {
+		return answer
+	}
+	if e.Error.Message = better(name); e.Error.Message == "" {
+		e.Error.Message = toolError + name + toldOnce
 	}
 	line, err := jsonrpc.EncodeLine(e)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestUnknownTool(t *testing.T) {
 		},
 		{"no JSON", `' not found: tool not found`, `' not found: tool not found`},
 	} {
-		if got := string(TellTool([]byte(tt.answer))); got != tt.want {
+		if got := string(TellTool([]byte(tt.answer), func(string) string { return "" })); got != tt.want {
 			t.Errorf("%s: TellTool(%s) = %s, want %s", tt.name, tt.answer, got, tt.want)
 		}
 	}
