@@ -13,7 +13,8 @@ import (
 )
 
 // A wrongCall is a call that models make, the parts of its answer that matter, and the call that the answer leads to.
-// In arguments, $NAME stands for a value of the test's own. An empty tool of the second call is that of the first.
+// In arguments, $NAME stands for a value of the test's own. An empty tool of the second call is that of the first; without
+// arguments there is none.
 type wrongCall struct {
 	tool, args string
 	says       []string
@@ -66,6 +67,7 @@ var wrongSessionCalls = []wrongCall{
 	{tool: lab.ToolSession, args: `{"action":"open","protocol":"ssh2","host":"127.0.0.1","port":$PORT,"username":"$USER"}`, says: []string{"use one of ssh, telnet, local"}, then: openSession},
 	{tool: lab.ToolSession, args: `{"action":"open","protocol":"local"}`, says: []string{"argv is missing", `["bash"]`}, then: `{"action":"open","protocol":"local","argv":["bash"]}`},
 	{tool: lab.ToolSession, args: `{"action":"open","protocol":"local","host":"localhost","argv":["bash"]}`, says: []string{"host is for another machine", "leave it out"}, then: `{"action":"open","protocol":"local","argv":["bash"]}`},
+	{tool: lab.ToolSession, args: `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":$SILENTPORT,"username":"$USER","timeouts":{"connect_timeout_ms":30}}`, says: []string{"timeouts.connect_timeout_ms is in milliseconds", "30 s are 30000"}, then: opening(`"timeouts":{"connect_timeout_ms":30000}`)},
 	{tool: lab.ToolSession, args: opening(`"argv":["bash"]`), says: []string{"argv is for protocol local", "leave it out"}, then: openSession},
 	{tool: lab.ToolSession, args: opening(`"session_type":"console"`), says: []string{"needs device_id"}, then: opening(`"session_type":"console","device_id":"switch-001"`)},
 	{tool: lab.ToolSession, args: opening(`"acquire_lock":true`), says: []string{"needs task_id"}, then: opening(`"acquire_lock":true,"task_id":"me"`), gets: `"lock_acquired":true`},
@@ -157,6 +159,7 @@ var wrongOtherCalls = []wrongCall{
 	{tool: toolFiles, args: `{"action":"write","path":"$DIR/g","content":"x"}`, says: []string{"use data;"}, then: `{"action":"write","path":"$DIR/g","data":"x"}`},
 	{tool: toolFiles, args: `{"action":"write","path":"$DIR/g","data":"x","mode":644}`, says: []string{"must be a string"}, then: `{"action":"write","path":"$DIR/g","data":"x","mode":"644"}`},
 	{tool: toolFiles, args: `{"action":"write","path":"$DIR/g","data":"x","mode":"rw-r--r--"}`, says: []string{`\"0644\"`}, then: `{"action":"write","path":"$DIR/g","data":"x","mode":"0644"}`},
+	{tool: toolFiles, args: `{"action":"list","session_id":"$FILES","path":"$DIR","timeout_ms":1}`, says: []string{"timeout_ms is in milliseconds", "1 s are 1000"}, then: `{"action":"list","session_id":"$FILES","path":"$DIR","timeout_ms":30000}`, gets: `"f"`},
 	{tool: toolFiles, args: `{"action":"read","path":"$DIR/none"}`, says: []string{"list"}, then: `{"action":"list","path":"$DIR"}`, gets: `"f"`},
 	{tool: lab.ToolRun, args: `{"command":"echo done"}`, says: []string{"use argv;"}, then: `{"argv":["echo","done"]}`, gets: "done"},
 	{tool: lab.ToolRun, args: `{"argv":"echo done"}`, says: []string{"argv must be an array of strings"}, then: `{"argv":["echo","done"]}`, gets: "done"},
@@ -175,19 +178,19 @@ const toolFiles = "ptyctl_fs"
 // written neither in the first one nor in its answer, and succeeds.
 func TestSecondCall(t *testing.T) {
 	const password = "second-call-1138"
-	s, dir := lab.StartSSHD(t), t.TempDir()
+	s, dir := lab.StartSSHD(t, "Subsystem sftp /usr/lib/openssh/sftp-server"), t.TempDir()
 	guarded := lab.ServeSSH(t, sshserver.Config{Passwords: map[string]string{"alice": password}})
 	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := lab.HomeFor(t, []*lab.SSHD{s}, "[fs]", "roots = ['"+dir+"']")
+	h := lab.HomeFor(t, []*lab.SSHD{s}, "[fs]", "roots = ['"+dir+"']", "remote = true")
 	h.Trust(t, guarded.KnownHostsLine())
 	c := h.Connect(t)
 	c.Hide(password)
 	value := map[string]string{
 		"$PORT": fmt.Sprint(s.Port), "$USER": s.User, "$PASSWORDPORT": fmt.Sprint(guarded.Port()), "$PASSWORD": password, "$DIR": dir,
 		"$OPEN": c.Open(t, s), "$TYPED": c.Open(t, s), "$CLOSED": c.Open(t, s), "$LOCKED": c.Open(t, s), "$SPARE": c.Open(t, s),
-		"$SPARE2": c.Open(t, s), "$FRESH": c.Open(t, s), "$LOCAL": c.OpenLocal(t, []string{"bash"}, ""),
+		"$SPARE2": c.Open(t, s), "$FRESH": c.Open(t, s), "$FILES": c.Open(t, s), "$SILENTPORT": fmt.Sprint(lab.Listen(t, lab.Silent)), "$LOCAL": c.OpenLocal(t, []string{"bash"}, ""),
 	}
 	c.Close(t, value["$CLOSED"])
 	c.Call(t, lab.ToolSession, `{"action":"lock","session_id":%s,"task_id":"other"}`, value["$LOCKED"])
@@ -195,22 +198,39 @@ func TestSecondCall(t *testing.T) {
 	value["$EXEC"] = c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"sleep 60","wait_ms":0}`, value["$OPEN"]).ExecID
 	var pairs []string
 	for _, name := range []string{
-		"$PASSWORDPORT", "$PASSWORD", "$PORT", "$USER", "$DIR", "$OPEN", "$TYPED", "$CLOSED", "$LOCKED", "$SPARE2",
+		"$PASSWORDPORT", "$PASSWORD", "$SILENTPORT", "$PORT", "$FILES", "$USER", "$DIR", "$OPEN", "$TYPED", "$CLOSED", "$LOCKED", "$SPARE2",
 		"$SPARE", "$FRESH", "$LOCAL", "$ASKING", "$EXEC",
 	} {
 		pairs = append(pairs, name, value[name])
 	}
 	fill := strings.NewReplacer(pairs...)
+	n := checkSecondCalls(t, c.Tools, fill, wrongSessionCalls, wrongExecCalls, wrongIOCalls, wrongOtherCalls)
+	if n < 80 {
+		t.Errorf("the tables have %d wrong calls, want at least 80", n)
+	}
+	endPrograms(t, c)
+}
+
+// endPrograms closes the sessions of programs here: one that is left over would fail the test.
+func endPrograms(t *testing.T, c *lab.Client) {
+	t.Helper()
+	for _, s := range c.Call(t, lab.ToolSession, `{"action":"list","protocol":"local","state":"open"}`).Sessions {
+		c.Close(t, s.SessionID)
+	}
+}
+
+// checkSecondCalls makes each wrong call, and the one that its answer leads to. It returns how many there are.
+func checkSecondCalls(t *testing.T, c lab.Tools, fill *strings.Replacer, tables ...[]wrongCall) (n int) {
+	t.Helper()
 	call := func(tool, args string) (text string, failed bool) {
-		r, err := c.Try(t.Context(), tool, strings.ReplaceAll(fill.Replace(args), "%", "%%"))
+		a, err := c.CallTool(t.Context(), tool, json.RawMessage(fill.Replace(args)))
 		if err != nil { // a tool that does not exist
 			return err.Error(), true
 		}
-		return r.Text, r.ErrorCode != ""
+		return a.Content[0].Text, a.IsError
 	}
 	unescaped := strings.NewReplacer(`\"`, `"`, `\\`, `\`)
-	n := 0
-	for _, table := range [][]wrongCall{wrongSessionCalls, wrongExecCalls, wrongIOCalls, wrongOtherCalls} {
+	for _, table := range tables {
 		for _, w := range table {
 			n++
 			answer, failed := call(w.tool, w.args)
@@ -221,6 +241,9 @@ func TestSecondCall(t *testing.T) {
 				if !strings.Contains(answer+unescaped.Replace(answer), fill.Replace(part)) {
 					t.Errorf("%s %s: the answer lacks %q: %.1500s", w.tool, w.args, part, answer)
 				}
+			}
+			if w.then == "" {
+				continue
 			}
 			by := w.by
 			if by == "" {
@@ -237,12 +260,7 @@ func TestSecondCall(t *testing.T) {
 			}
 		}
 	}
-	if n < 80 {
-		t.Errorf("the tables have %d wrong calls, want at least 80", n)
-	}
-	for _, s := range c.Call(t, lab.ToolSession, `{"action":"list","protocol":"local","state":"open"}`).Sessions {
-		c.Close(t, s.SessionID) // a program that is left over would fail the test
-	}
+	return n
 }
 
 // names returns the names of all members of an object and of those within it.
