@@ -327,6 +327,7 @@ func (p *Planning) endpoint(cfg *sshconfig.Config, name string) (*Hop, error) {
 		Host: cfg.HostName, Port: cfg.Port, Family: families[cfg.AddressFamily], Dial: p.o.Dial,
 		BindAddress: cfg.BindAddress, BindInterface: cfg.BindInterface,
 		Attempts: cfg.ConnectionAttempts, TCPKeepAlive: cfg.TCPKeepAlive,
+		Config:  cfg.File,
 		Command: reach.Command{Line: cfg.ProxyCommand, Where: cfg.Origin("ProxyCommand").String()},
 	}}, nil
 }

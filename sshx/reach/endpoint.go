@@ -13,8 +13,9 @@ import (
 
 // An Endpoint is a server to connect to, and the way there.
 type Endpoint struct {
-	Host string // name or address
-	Port int
+	Host   string // name or address
+	Port   int
+	Config string // the ssh_config that may give Host an address, for advice; empty: none
 
 	Family        string // "tcp", "tcp4", "tcp6"
 	BindAddress   string
@@ -96,13 +97,16 @@ func Resolve(ctx context.Context, h *Endpoint) ([]netip.Addr, error) {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil || len(addrs) == 0 {
-		return nil, &term.Error{
-			Kind: term.ConnectFailed,
-			Err:  err,
-			Msg:  fmt.Sprintf("cannot resolve host name %q: %v", h.Host, term.RootCause(err)),
-
-			Advice: "check the name, or add a HostName for it to ssh_config",
+		e := &term.Error{
+			Kind:   term.ConnectFailed,
+			Err:    err,
+			Msg:    fmt.Sprintf("cannot resolve host name %q: %v", h.Host, term.RootCause(err)),
+			Advice: "check the name, or give the address",
 		}
+		if h.Config != "" {
+			e.Advice = "check the name, or add a HostName for it to " + h.Config
+		}
+		return nil, e
 	}
 	for i := range addrs {
 		addrs[i] = addrs[i].Unmap()

@@ -12,6 +12,7 @@ import (
 // defaults filled in and tokens expanded.
 type Config struct {
 	Host         string // the name of the call
+	File         string // the file that is read first, where a line can be added; empty: none is read
 	HostName     string // name or address to connect to
 	Port         int
 	User         string

@@ -11,7 +11,7 @@ import (
 
 // finish converts the values read to a Config.
 func (e *evaluator) finish(host string) *Config {
-	c := &Config{Host: e.opt.Host, HostName: host, set: e.set, effects: make(map[string][]Value)}
+	c := &Config{Host: e.opt.Host, File: e.opt.first(), HostName: host, set: e.set, effects: make(map[string][]Value)}
 	c.note("HostName", host)
 	f := &finisher{evaluator: e, c: c}
 	f.user(host)
