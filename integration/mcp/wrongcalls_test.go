@@ -198,8 +198,8 @@ func TestSecondCall(t *testing.T) {
 	value["$EXEC"] = c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"sleep 60","wait_ms":0}`, value["$OPEN"]).ExecID
 	var pairs []string
 	for _, name := range []string{
-		"$PASSWORDPORT", "$PASSWORD", "$SILENTPORT", "$PORT", "$FILES", "$USER", "$DIR", "$OPEN", "$TYPED", "$CLOSED", "$LOCKED", "$SPARE2",
-		"$SPARE", "$FRESH", "$LOCAL", "$ASKING", "$EXEC",
+		"$PASSWORDPORT", "$PASSWORD", "$SILENTPORT", "$PORT", "$FILES", "$USER", "$DIR", "$OPEN", "$TYPED", "$CLOSED",
+		"$LOCKED", "$SPARE2", "$SPARE", "$FRESH", "$LOCAL", "$ASKING", "$EXEC",
 	} {
 		pairs = append(pairs, name, value[name])
 	}
