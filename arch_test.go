@@ -144,7 +144,7 @@ var importRules = []rule{
 	{pkg: "internal/client", ours: []string{"control", "internal/tty"}, why: "it calls tools and knows no engine"},
 	{pkg: "internal/tmux", ours: []string{"config", "internal/rundir", "internal/tty", "quote"}, why: "it shows windows and knows no session"},
 	{pkg: "internal/attach", ours: []string{"control", "vt", "internal/client", "internal/tmux", "internal/tty"}, theirs: []string{"golang.org/x/term"}, why: "a person has the tools of an agent and no more"},
-	{pkg: "internal/direct", ours: []string{"control", "internal/attach", "internal/client", "internal/tty"}, why: "a person has the tools of an agent and no more"},
+	{pkg: "internal/direct", ours: []string{"control", "internal/attach", "internal/client", "internal/tty", "term"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/app/apptest", ours: []string{"config", "internal/app"}, why: "every test of a command may use it"},
 	{pkg: "internal/policycheck", ours: []string{"term", "session/shell", "sshx", "telnet", "policy", "config", "internal/app"}, why: "it asks the rules and performs nothing"},
 	{

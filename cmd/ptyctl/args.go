@@ -37,15 +37,7 @@ func arguments(c *cli.Context, least, most int) ([]string, error) {
 // the flag library takes them for arguments there. Words from -- on are left alone, and so is a line with an unknown
 // flag, or one whose end belongs to another program without a --.
 func ordered(app *cli.App, words []string) []string {
-	var command *cli.Command
-	commands, begin := app.Commands, 1
-	for ; begin < len(words); begin++ {
-		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(words[begin]) })
-		if i < 0 {
-			break
-		}
-		command, commands = commands[i], commands[i].Subcommands
-	}
+	command, begin := commandOf(app, words)
 	if command == nil || command.SkipFlagParsing {
 		return words
 	}
@@ -72,6 +64,19 @@ func ordered(app *cli.App, words []string) []string {
 		}
 	}
 	return slices.Concat(words[:begin], flags, others, words[end:])
+}
+
+// commandOf returns the command that a line names, and the index of the first word behind its name; nil: it names none.
+func commandOf(app *cli.App, words []string) (command *cli.Command, begin int) {
+	commands := app.Commands
+	for begin = 1; begin < len(words); begin++ {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(words[begin]) })
+		if i < 0 {
+			break
+		}
+		command, commands = commands[i], commands[i].Subcommands
+	}
+	return command, begin
 }
 
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,11 @@ func execCommand() *cli.Command {
 					"which otherwise reads them as one line",
 			},
 			&cli.BoolFlag{Name: "stdin", Usage: "send stdin to the command, up to 4 MiB"},
+			&cli.BoolFlag{
+				Name: "json",
+				Usage: "print one JSON object at the end: stdout, stderr, exit_code and the rest of what an agent gets; " +
+					"the exit status stays",
+			},
 		),
 		Action: runExec,
 	}
@@ -82,7 +88,16 @@ func runExec(c *cli.Context) error {
 
 // execAt runs the command in an open session, and returns its exit status as an error.
 func execAt(c *cli.Context, on *control.Client, at *attach.Attachment, command direct.Command) error {
-	end, err := direct.Exec(c.Context, on, at.ID, command, c.App.Writer, c.App.ErrWriter)
+	var end direct.End
+	var err error
+	if c.Bool("json") {
+		var result json.RawMessage
+		if end, result, err = direct.Result(c.Context, on, at.ID, command); err == nil {
+			err = printJSON(c.App.Writer, result)
+		}
+	} else {
+		end, err = direct.Exec(c.Context, on, at.ID, command, c.App.Writer, c.App.ErrWriter)
+	}
 	switch {
 	case errors.Is(err, direct.ErrInterrupted):
 		return exitStatus{exitInterrupted}

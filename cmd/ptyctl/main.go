@@ -48,7 +48,7 @@ func main() {
 	line.Writer = out
 	err := line.RunContext(ctx, ordered(line, os.Args))
 	stop()
-	err = errors.Join(err, out.failure(os.Args, err))
+	err = errors.Join(err, out.failure(line, os.Args, err))
 	os.Exit(exitCode(err))
 }
 

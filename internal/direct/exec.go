@@ -3,6 +3,7 @@ package direct
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,8 @@ type End struct {
 	ExitCode   *int // nil: not known
 	ExitSignal string
 	TimedOut   bool
+
+	members map[string]json.RawMessage // of the last result
 }
 
 // ErrInterrupted is the end of ctx while a command runs. The command was stopped.
@@ -73,6 +76,14 @@ type execResult struct {
 	TimedOut       bool   `json:"timed_out"`
 	Truncated      bool   `json:"truncated"`
 	WaitingFor     *struct{ Kind, Text string }
+
+	members map[string]json.RawMessage // all of them
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *execResult) UnmarshalJSON(text []byte) error {
+	type fields execResult // without this method
+	return errors.Join(json.Unmarshal(text, (*fields)(r)), json.Unmarshal(text, &r.members))
 }
 
 // Exec runs a command in a session of a host and writes its output to out and errs.
@@ -99,7 +110,7 @@ func Exec(
 	}
 	r := &remoteCommand{on: on, session: session, out: out, errs: errs}
 	last, err := r.finish(ctx, first)
-	return End{last.ExitCode, last.ExitSignal, last.TimedOut}, err
+	return End{last.ExitCode, last.ExitSignal, last.TimedOut, last.members}, err
 }
 
 // A remoteCommand is a command that runs on a host while its output is shown here.

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestWantsJSON: --json counts wherever the flags of a command stand, and not among the words of another program.
+func TestWantsJSON(t *testing.T) {
+	for line, want := range map[string]bool{
+		"sessions --json":                 true,
+		"sessions -json=true":             true,
+		"sessions --json=1":               true,
+		"sessions --json=false":           false,
+		"sessions":                        false,
+		"status ID --json":                true,
+		"config show --json":              true,
+		"version --nosuch --json":         true,
+		"exec --json web1 -- true":        true,
+		"exec web1 --json -- true":        true,
+		"exec --profile --json web1 -- x": false, // the value of a flag
+		"exec web1 -- kubectl --json":     false,
+		"exec web1 kubectl --json":        false,
+		"exec --json web1 true":           true,
+		"open --json web1":                true,
+		"nosuch --json":                   false,
+		"":                                false,
+	} {
+		if got := wantsJSON(newCommandLine(), strings.Fields("ptyctl "+line)); got != want {
+			t.Errorf("wantsJSON(%q) = %t, want %t", line, got, want)
+		}
+	}
+}
