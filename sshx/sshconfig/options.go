@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // Options selects the host and the sources of an evaluation. Host is required; every other
@@ -162,6 +163,21 @@ func (o *Options) fill() error {
 		o.Version = DefaultVersion
 	}
 	return nil
+}
+
+// first returns the file that files reads first, whether it exists or not; empty: none.
+func (o *Options) first() string {
+	switch {
+	case o.NoFiles, strings.EqualFold(o.CallerFile, "none"):
+		return ""
+	case o.CallerFile != "":
+		return o.CallerFile
+	case !strings.EqualFold(o.UserFile, "none"):
+		return o.UserFile
+	case !strings.EqualFold(o.SystemFile, "none"):
+		return o.SystemFile
+	}
+	return ""
 }
 
 // systemResolve is the default of Options.Resolve.

@@ -109,21 +109,6 @@ func (e *evaluator) files() error {
 	return nil
 }
 
-// first returns the file that files reads first, whether it exists or not; empty: none.
-func (o *Options) first() string {
-	switch {
-	case o.NoFiles, strings.EqualFold(o.CallerFile, "none"):
-		return ""
-	case o.CallerFile != "":
-		return o.CallerFile
-	case !strings.EqualFold(o.UserFile, "none"):
-		return o.UserFile
-	case !strings.EqualFold(o.SystemFile, "none"):
-		return o.SystemFile
-	}
-	return ""
-}
-
 // missing reports whether read did not find a file. This error and unreadable are harmless; a
 // *FileError ends the evaluation.
 func missing(err error) bool {
