@@ -61,7 +61,7 @@ VersionAddendum x
 	got := evaluate(t, o)
 	at := func(line int) Origin { return Origin{Source: UserFile, File: o.UserFile, Line: line} }
 	want := &Config{
-		Host: "foo", HostName: "real.example.com", Port: 2222, User: "bob", HostKeyAlias: "alias",
+		Host: "foo", File: o.UserFile, HostName: "real.example.com", Port: 2222, User: "bob", HostKeyAlias: "alias",
 		AddressFamily: "inet6", BindAddress: "192.0.2.1",
 		ConnectTimeout: 10 * time.Second, ConnectionAttempts: 2,
 		ProxyJump:     []Jump{{Host: "a"}, {User: "b", Host: "c", Port: 1}},
