@@ -26,9 +26,9 @@ func policyTestCommand() *cli.Command {
 			"The flags are those of policy check:\n" +
 			"--host, --user, --port, --jump, --protocol, --cwd, --class and --type; with --argv, " +
 			"the words between blanks are given\n" +
-			"one by one, and no shell reads them. Without a command, it is about opening the host. " +
-			"Empty lines and lines that begin with # are left\n" +
-			"out. Each line that the rules judge in another way is printed with its place, the rule and the\n" +
+			"one by one, and no shell reads them. Without a command, it is about opening the host.\n" +
+			"Empty lines and lines that begin with # are left out.\n" +
+			"Each line that the rules judge in another way is printed with its place, the rule and the\n" +
 			"reason. The status is 2 if a line cannot be read, or if there is none. " +
 			"With policy.mode = report the verdicts are\n" +
 			"those of rules that are enforced.",
