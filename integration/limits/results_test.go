@@ -33,8 +33,7 @@ func TestLargeResultsInASmallGroup(t *testing.T) {
 				"lane":"channel","max_output_bytes":1048576}`, c.Call(t, lab.ToolSession, openSSH, s.Port()).SessionID)
 		},
 		"read": func(t *testing.T, c *lab.Client) (string, string) {
-			id := c.OpenLocal(t, []string{"/bin/sh", "-c", "head -c 2000000 /dev/urandom | base64; echo end; exec cat"}, "")
-			t.Cleanup(func() { c.Close(t, id) })
+			id := c.OpenLocal(t, []string{"/bin/sh", "-c", "head -c 2000000 /dev/urandom | base64; echo end"}, "")
 			if r := c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"mode":"tail","max_lines":2,
 				"until_regex":"end","timeout_ms":20000}`, id); !r.Matched {
 				t.Fatalf("the output has no end: %s", lab.Tail(r.Text, 500))
