@@ -5,6 +5,8 @@ package ptyx
 import (
 	"os"
 	"os/exec"
+	"os/signal"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +21,7 @@ func start(c command, stdin, stdout, stderr *os.File, terminal bool) (*process, 
 		Path: c.path, Args: c.argv, Env: c.env, Dir: c.dir, Stdin: stdin, Stdout: stdout, Stderr: stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Setctty: terminal},
 	}
+	takeHangup()
 	p := &process{cmd: cmd, limits: c.limits, exited: make(chan struct{})}
 	if err := p.spawn(c); err != nil {
 		return nil, failure("open", "the system did not start "+c.path, err)
@@ -29,6 +32,15 @@ func start(c command, stdin, stdout, stderr *os.File, terminal bool) (*process, 
 	go p.watch()
 	return p, nil
 }
+
+// takeHangup lets the programs of this process end when their terminal hangs up. Under nohup(1) a process ignores
+// SIGHUP, and a program that it starts inherits that (execve(2)). A signal that is caught is not inherited, and catching
+// it here changes nothing else: it still does not end this process.
+var takeHangup = sync.OnceFunc(func() {
+	if signal.Ignored(unix.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
+	}
+})
 
 // spawn starts the process, through the shim if there are limits or a sandbox.
 func (p *process) spawn(c command) error {
