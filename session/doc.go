@@ -13,13 +13,18 @@
 //
 // Some words have one meaning here:
 //
+//   - A cursor is an offset into a session's output, in bytes from its beginning. A reader passes it to Read, and gets
+//     the next one in [Chunk]: readers do not disturb each other, and none takes output away from another.
 //   - A caller is described by the [term.Actor] that its context carries. Its principal ([term.Principal]) is the part
 //     that it cannot choose by itself, for example its connection; a program that calls this package directly is one.
 //   - A task is a piece of a caller's work, named by Actor.Task. A lock belongs to one task: while it is held, only
 //     that task may act on the session, and all others may read.
 //   - A console is the one session of a device that several callers share, for example a switch at a serial port. All
 //     but reading it needs the lock.
-//   - A command runs in a lane: on a channel of its own beside the terminal, or typed into the terminal.
+//   - A command runs in a lane: on a channel of its own beside the terminal, or typed into the terminal. While it runs,
+//     and as long as its output is kept, it is an exec with an id: see [Session.ContinueExec].
+//   - The Gate ([term.Gate]) may refuse an action, the Journal ([term.Journal]) has it on record before it begins, and
+//     the Observers ([term.Observer]) get its outcome. All three are optional.
 //
 // How the parts meet:
 //

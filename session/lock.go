@@ -42,9 +42,9 @@ func (s *Session) Unlock(ctx context.Context) error {
 // Lease returns the lock as it is.
 func (s *Session) Lease() (Lease, bool) { return s.lock.Table.Get(s.id) }
 
-// TakeOver gives the session's lock to the caller of ctx, even if another task holds it. Options.AllowTakeOver must be
-// set, or the operator must ask; only an attached person takes it from another. previous is the lease that ended by
-// it, or zero.
+// TakeOver gives the session's lock to the caller of ctx, even if another task holds it. That needs
+// Options.AllowTakeOver, or a caller whose Actor.Operator is set. The lock of a person who is attached to the terminal
+// goes to another such person only. previous is the lease that ended by it, or zero.
 //
 // The loser's input stops within 4 KiB. TakeOver waits until that has been sent, but no longer than a second for a far
 // side that does not take it.

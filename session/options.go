@@ -29,7 +29,7 @@ type Options struct {
 	PromptTimeout  time.Duration // how long a question waits for its answer; 0: 110 s
 	Expect         Expect
 	PTY            term.PTY
-	Origin         Origin
+	Origin         Origin // where it leads, and who opened it; the zero value: not known
 	Locks          *LockTable
 	AllowTakeOver  bool            // a task may take the lock from another that holds it; see TakeOver
 	Gate           term.Gate       // nil allows everything
@@ -42,7 +42,8 @@ type Options struct {
 	managed managed
 }
 
-// An Origin says where a session leads, and who opened it. Nothing in it is needed: it is for rules, records and Info.
+// An Origin says where a session leads, and who opened it. Only Device changes what a session does; the other fields
+// are for the Gate, records and Info.
 type Origin struct {
 	Protocol string
 	Host     string

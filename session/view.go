@@ -19,11 +19,13 @@ type Sanitized = vt.Sanitized
 // Lines are a part of the output that is held, line by line.
 type Lines = text.Lines
 
-// A SearchRequest says what to look for in the output that is still held; a SearchResult holds the lines found.
 type (
+	// A SearchRequest says what to look for in the output that is still held.
 	SearchRequest = text.SearchRequest
-	SearchResult  = text.SearchResult
-	SearchLine    = text.SearchLine
+	// A SearchResult has the lines that match.
+	SearchResult = text.SearchResult
+	// A SearchLine is one line of a SearchResult.
+	SearchLine = text.SearchLine
 )
 
 // view returns the output that is held, as text.
@@ -60,8 +62,8 @@ func (s *Session) Search(ctx context.Context, r SearchRequest) SearchResult {
 // LastLine returns the unfinished last line as a person sees it: at rest, the prompt.
 func (s *Session) LastLine() string { return s.lane.LastLine() }
 
-// Waiting returns the question that the terminal seems to ask, judged by its unfinished last line, or that line
-// itself if it is no prompt and has stood still for Options.QuietLine; nil: neither.
+// Waiting returns the question that the terminal seems to ask, judged by its unfinished last line, or that line itself
+// if it is no prompt and has not changed for Options.QuietLine; nil: neither.
 func (s *Session) Waiting() *term.Waiting {
 	line, marks := s.lane.LastLine(), s.screen.marks()
 	v := prompt.View{
