@@ -61,8 +61,10 @@ func TestSecretIsNeverShown(t *testing.T) {
 
 // TestSecretKey loads valid and invalid values of a secret key.
 func TestSecretKey(t *testing.T) {
-	for _, file := range []string{"a.token = 'hunter2-1138'", "a.token = ['hunter2-1138']",
-		"a.token = {hunter2-1138 = 'hunter2-1138'}", "a.token = 'hunter2-1138", "a.token = hunter2-1138", "a.token = \"hunter2-1138\\q\""} {
+	for _, file := range []string{
+		"a.token = 'hunter2-1138'", "a.token = ['hunter2-1138']",
+		"a.token = {hunter2-1138 = 'hunter2-1138'}", "a.token = 'hunter2-1138", "a.token = hunter2-1138", "a.token = \"hunter2-1138\\q\"",
+	} {
 		var s Secret
 		l := &loader{
 			rows:   []row{secret(&s, "a.token", "A token.")},

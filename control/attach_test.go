@@ -44,8 +44,10 @@ func TestAttach(t *testing.T) {
 		want  string // of the error
 	}{
 		"a person": {httpserve.Options{Operator: true}, "", ""},
-		"with a token": {httpserve.Options{Operator: true,
-			Tokens: []httpserve.Token{{Name: "control", Value: "token-of-1138"}}}, "token-of-1138", ""},
+		"with a token": {httpserve.Options{
+			Operator: true,
+			Tokens:   []httpserve.Token{{Name: "control", Value: "token-of-1138"}},
+		}, "token-of-1138", ""},
 		"an older peer": {httpserve.Options{}, "", "server too old"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -153,8 +153,10 @@ func TestLock(t *testing.T) {
 // A device may have any name.
 func TestDeviceNames(t *testing.T) {
 	dir := folder(t)
-	for _, name := range []string{"", "..", "../../etc/passwd", "a/b", "COM1", "con", "\x00", "é",
-		strings.Repeat("x", 10_000)} {
+	for _, name := range []string{
+		"", "..", "../../etc/passwd", "a/b", "COM1", "con", "\x00", "é",
+		strings.Repeat("x", 10_000),
+	} {
 		l, err := Acquire(dir, name, Owner{PID: 1})
 		if err != nil {
 			t.Errorf("%.20q: %v", name, err)

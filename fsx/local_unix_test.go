@@ -46,8 +46,10 @@ func TestNoRegularFile(t *testing.T) {
 			path  string
 			what  string
 		}{
-			{files, fifo, "a FIFO"}, {devices, "/dev/null", "a device"},
-			{devices, "/dev/zero", "a device"}, {devices, "/dev/tty", "a device"},
+			{files, fifo, "a FIFO"},
+			{devices, "/dev/null", "a device"},
+			{devices, "/dev/zero", "a device"},
+			{devices, "/dev/tty", "a device"},
 		} {
 			_, err := tt.files.Read(t.Context(), term.FileRead{Path: tt.path})
 			wantKind(t, err, term.Unsupported, tt.what)

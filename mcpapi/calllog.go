@@ -5,9 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"ptyctl/mcpapi/mcpgo"
 	"sync"
 	"time"
+
+	"ptyctl/mcpapi/mcpgo"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"

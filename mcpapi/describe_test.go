@@ -26,8 +26,10 @@ func TestToolsAreListedAlike(t *testing.T) {
 		"ptyctl_session_io":     {Title: "Type and read"},
 	}
 	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
-		srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(mcptest.WithFiles), Structured: true,
-			Local: []string{"stdio"}})
+		srv := mcpapi.NewServer(mcpapi.Options{
+			Sessions: session.NewManager(mcptest.WithFiles), Structured: true,
+			Local: []string{"stdio"},
+		})
 		var list mcp.ListToolsResult
 		if err := json.Unmarshal(mcptest.NewAgent(t, srv, revision).Request("tools/list", `{}`).Result, &list); err != nil {
 			t.Fatal(err)

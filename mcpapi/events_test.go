@@ -115,8 +115,10 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	full.Store(false)
 	w.does(
 		term.Unsupported,
-		action{mcptest.SessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "",
-			"h"},
+		action{
+			mcptest.SessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "",
+			"h",
+		},
 	)
 	w.does("", opening)
 	l.Session = seen.Last().Session
@@ -251,8 +253,10 @@ func TestAnswersAreEvents(t *testing.T) {
 	)
 	w.does(
 		"",
-		action{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "",
-			"challenge"},
+		action{
+			mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "",
+			"challenge",
+		},
 	)
 	w.does(
 		term.AlreadyClosed,

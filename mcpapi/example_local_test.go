@@ -22,8 +22,10 @@ func TestLocalMistakesHaveLocalExamples(t *testing.T) {
 		`{"action":"open","protocol":"ssh","host":"x","cols":80}`:            far,
 	} {
 		a := mcptest.NewAgent(t,
-			mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(mcptest.WithFiles),
-				Local: []string{"stdio"}}), "2025-06-18")
+			mcpapi.NewServer(mcpapi.Options{
+				Sessions: session.NewManager(mcptest.WithFiles),
+				Local:    []string{"stdio"},
+			}), "2025-06-18")
 		if got := a.Request("tools/call",
 			`{"name":"ptyctl_session","arguments":`+args+
 				`}`); !strings.Contains(strings.ReplaceAll(string(got.Result), `\`, ``), want) {

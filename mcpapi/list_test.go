@@ -22,8 +22,10 @@ const (
 func TestToolsList(t *testing.T) {
 	list := func(structured bool, revision string, sets ...string) json.RawMessage {
 		srv := mcpapi.NewServer(
-			mcpapi.Options{Sessions: session.NewManager(mcptest.WithFiles), Structured: structured, Toolsets: sets,
-				Local: []string{"stdio"}},
+			mcpapi.Options{
+				Sessions: session.NewManager(mcptest.WithFiles), Structured: structured, Toolsets: sets,
+				Local: []string{"stdio"},
+			},
 		)
 		got := mcptest.NewAgent(t, srv, revision).Request("tools/list", `{}`)
 		var result struct {

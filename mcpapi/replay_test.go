@@ -79,8 +79,10 @@ func TestReplayBounded(t *testing.T) {
 
 // A failure after which nothing was done is not remembered; one that leaves doubt is, and so is a panic.
 func TestReplayOfFailures(t *testing.T) {
-	for kind, again := range map[term.Kind]bool{term.Busy: true, term.Locked: true, term.ConnectFailed: true,
-		term.IOError: false, term.RemoteClosed: false} {
+	for kind, again := range map[term.Kind]bool{
+		term.Busy: true, term.Locked: true, term.ConnectFailed: true,
+		term.IOError: false, term.RemoteClosed: false,
+	} {
 		r, runs := newReplays(), 0
 		f := func(context.Context) (any, error) {
 			runs++

@@ -5,12 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"testing"
+
 	"ptyctl/internal/sshserver"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 	"ptyctl/term"
-	"testing"
 )
 
 func TestStructuredContent(t *testing.T) {
@@ -32,8 +33,10 @@ func TestStructuredContent(t *testing.T) {
 				mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}),
 				tt.revision,
 			)
-			for _, r := range []mcptest.Reply{a.OK(mcptest.SessionTool, `{"action":"list"}`),
-				a.Call(mcptest.SessionTool, `{"action":"<&>"}`)} {
+			for _, r := range []mcptest.Reply{
+				a.OK(mcptest.SessionTool, `{"action":"list"}`),
+				a.Call(mcptest.SessionTool, `{"action":"<&>"}`),
+			} {
 				if got := r.Structured != nil; got != tt.want {
 					t.Errorf("structured content is %s", r.Structured)
 				}

@@ -48,13 +48,18 @@ func TestEvents(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"output", []term.Event{{Verb: term.VerbOutput, Size: 3}, {Verb: term.VerbOutput, Size: 4}}, []string{`ptyctl_bytes_total{direction="in",protocol="ssh"} 7`}},
-		{"write", []term.Event{{Verb: term.VerbWrite, Size: 3}, {Verb: term.VerbWrite, Size: 5,
-			Refused: refused(term.Locked)}, {Verb: term.VerbWrite, Size: 2, Err: refused(term.IOError)}}, []string{
+		{"write", []term.Event{{Verb: term.VerbWrite, Size: 3}, {
+			Verb: term.VerbWrite, Size: 5,
+			Refused: refused(term.Locked),
+		}, {Verb: term.VerbWrite, Size: 2, Err: refused(term.IOError)}}, []string{
 			`ptyctl_actions_total{action="write",outcome="IO_ERROR"} 1`, `ptyctl_actions_total{action="write",outcome="LOCKED"} 1`, `ptyctl_actions_total{action="write",outcome="ok"} 1`,
 			`ptyctl_bytes_total{direction="out",protocol="ssh"} 5`, `ptyctl_lock_conflicts_total 1`,
 		}},
-		{"opened", []term.Event{{Verb: term.VerbOpen}, {Verb: term.VerbState, State: "open", From: "connecting"},
-			{Verb: term.VerbState, State: "error", From: "open", Err: refused(term.IOError)}}, []string{
+		{"opened", []term.Event{
+			{Verb: term.VerbOpen},
+			{Verb: term.VerbState, State: "open", From: "connecting"},
+			{Verb: term.VerbState, State: "error", From: "open", Err: refused(term.IOError)},
+		}, []string{
 			`ptyctl_actions_total{action="open",outcome="ok"} 1`, `ptyctl_opens_total{outcome="ok",protocol="ssh"} 1`,
 		}},
 		{"not opened", []term.Event{

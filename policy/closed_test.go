@@ -57,8 +57,10 @@ func TestPrinted(t *testing.T) {
 		{"echo wow!", `'echo' 'wow'\!`, "=", "=", "-", "-"},
 		{"echo 'a\nb'", "'echo' 'a\nb'", "=", "-", "-", "-"},
 	} {
-		for class, want := range map[string]string{"posix": c.posix, "fish": c.fish, "csh": c.csh, "device": c.device,
-			"unknown": c.unknown, "cmd": c.unknown, "powershell": c.unknown} {
+		for class, want := range map[string]string{
+			"posix": c.posix, "fish": c.fish, "csh": c.csh, "device": c.device,
+			"unknown": c.unknown, "cmd": c.unknown, "powershell": c.unknown,
+		} {
 			if want == "=" {
 				want = c.posix
 			}
@@ -230,8 +232,10 @@ func TestRunnersUnderAllow(t *testing.T) {
 // TestPermissionsOfFiles checks that files need permission if commands do.
 func TestPermissionsOfFiles(t *testing.T) {
 	p := gate(t, policy.Rules{Permissions: `{"bash":{"*":"deny","echo *":"allow","> /tmp/*":"allow"}}`})
-	for line, ok := range map[string]bool{"echo x": true, "echo x > /tmp/y": true, "echo x > /home/u/.bashrc": false,
-		"echo x 2>/dev/null": true, "rm x": false, "echo x < /tmp/y": true} {
+	for line, ok := range map[string]bool{
+		"echo x": true, "echo x > /tmp/y": true, "echo x > /home/u/.bashrc": false,
+		"echo x 2>/dev/null": true, "rm x": false, "echo x < /tmp/y": true,
+	} {
 		if got, err := ruled(t, p, "posix", line); (err == nil) != ok {
 			t.Errorf("%s runs %s (%v), want allowed %t", line, got, err, ok)
 		}

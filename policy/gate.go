@@ -34,8 +34,10 @@ func New(r Rules) (*Policy, error) {
 	}
 	// An empty text would match nothing in a list that allows and everything in a
 	// list that denies. Neither can be intended.
-	for _, list := range [][]Rule{r.Allow, r.Deny, r.Ask, r.Programs, r.DenyPrograms, r.WorkDirs, r.Hosts, r.DenyHosts,
-		r.ReadOnlyHosts, r.ExecOnlyHosts, r.Protocols} {
+	for _, list := range [][]Rule{
+		r.Allow, r.Deny, r.Ask, r.Programs, r.DenyPrograms, r.WorkDirs, r.Hosts, r.DenyHosts,
+		r.ReadOnlyHosts, r.ExecOnlyHosts, r.Protocols,
+	} {
 		for _, rule := range list {
 			if strings.TrimSpace(rule.Text) == "" {
 				return nil, fmt.Errorf("%s: it is empty; remove the entry", rule)

@@ -45,8 +45,10 @@ func TestWrongRules(t *testing.T) {
 // acts returns an action of each verb on a session at one host.
 func acts(far term.PlannedHop) map[term.Verb]term.Action {
 	all := map[term.Verb]term.Action{
-		term.VerbOpen: {Target: &term.Target{Protocol: "ssh", Host: far.Alias},
-			Plan: &term.Plan{Hops: []term.PlannedHop{far}}},
+		term.VerbOpen: {
+			Target: &term.Target{Protocol: "ssh", Host: far.Alias},
+			Plan:   &term.Plan{Hops: []term.PlannedHop{far}},
+		},
 		term.VerbExec:  {Command: "uptime"},
 		term.VerbWrite: {Data: []byte("uptime\r")},
 	}
@@ -66,8 +68,10 @@ func acts(far term.PlannedHop) map[term.Verb]term.Action {
 func refusedVerbs(t *testing.T, p *policy.Policy, far term.PlannedHop) string {
 	t.Helper()
 	var out []string
-	for _, v := range []term.Verb{term.VerbOpen, term.VerbAnswer, term.VerbExec, term.VerbWrite, term.VerbSignal,
-		term.VerbFileRead, term.VerbFileWrite, term.VerbResize, term.VerbLock, term.VerbClose} {
+	for _, v := range []term.Verb{
+		term.VerbOpen, term.VerbAnswer, term.VerbExec, term.VerbWrite, term.VerbSignal,
+		term.VerbFileRead, term.VerbFileWrite, term.VerbResize, term.VerbLock, term.VerbClose,
+	} {
 		if err := p.Check(t.Context(), acts(far)[v]); err != nil {
 			if e := denied(t, err); e.Op != string(v) {
 				t.Errorf("refusal of %s has the operation %s, want the same", v, e.Op)
@@ -218,15 +222,19 @@ func TestPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range []string{filepath.Join(good, "tool"), filepath.Join(good, "risky"), filepath.Join(bad, "evil"),
-		filepath.Join(good+"ness", "evil2"), filepath.Join(top, "busybox")} {
+	for _, f := range []string{
+		filepath.Join(good, "tool"), filepath.Join(good, "risky"), filepath.Join(bad, "evil"),
+		filepath.Join(good+"ness", "evil2"), filepath.Join(top, "busybox"),
+	} {
 		if err := os.WriteFile(f, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is a program
 			t.Fatal(err)
 		}
 	}
-	for from, to := range map[string]string{filepath.Join(good, "hidden"): filepath.Join(bad, "evil"),
-		filepath.Join(bad, "other"): filepath.Join(good, "tool"), filepath.Join(good, "applet"): filepath.Join(top,
-			"busybox"), filepath.Join(bad, "applet"): filepath.Join(top, "busybox")} {
+	for from, to := range map[string]string{
+		filepath.Join(good, "hidden"): filepath.Join(bad, "evil"),
+		filepath.Join(bad, "other"):   filepath.Join(good, "tool"), filepath.Join(good, "applet"): filepath.Join(top,
+			"busybox"), filepath.Join(bad, "applet"): filepath.Join(top, "busybox"),
+	} {
 		if err := os.Symlink(to, from); err != nil {
 			t.Fatal(err)
 		}
@@ -289,8 +297,10 @@ func TestLocal(t *testing.T) {
 // is no Gate.
 func BenchmarkCheck(b *testing.B) {
 	p := gate(b, policy.Rules{Deny: rules("deny", "rm -rf *", "shutdown", "git push *", "mkfs*", "dd *", "> /etc/*")})
-	for name, line := range map[string]string{"simple": "uptime",
-		"typical": `cd /srv && grep -c "error: 7" *.log 2>/dev/null | sort -n && echo "done: $(date)"`} {
+	for name, line := range map[string]string{
+		"simple":  "uptime",
+		"typical": `cd /srv && grep -c "error: 7" *.log 2>/dev/null | sort -n && echo "done: $(date)"`,
+	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if err := p.Check(b.Context(), sshExec(line)); err != nil {
@@ -367,8 +377,10 @@ func TestFilesAsRedirections(t *testing.T) {
 		}
 	}
 	p := gate(t, policy.Rules{ExecOnlyHosts: rules("exec_only_hosts", "web*")})
-	if err := p.Check(t.Context(), term.Action{Verb: term.VerbFileWrite, Protocol: "ssh", Host: "web1",
-		Path: "/x"}); err == nil {
+	if err := p.Check(t.Context(), term.Action{
+		Verb: term.VerbFileWrite, Protocol: "ssh", Host: "web1",
+		Path: "/x",
+	}); err == nil {
 		t.Error("a file is changed where commands are run, and nothing else")
 	}
 }

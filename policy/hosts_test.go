@@ -119,8 +119,10 @@ func TestDeniedSpellings(t *testing.T) {
 				t.Errorf("%q: of %+v only %q is refused, want all", rule, h, got)
 			}
 		}
-		for _, h := range []term.PlannedHop{planned("192.0.2.77"), planned("web", "192.0.2.77"), planned("10x.1.2.3"),
-			planned("1.2.3.4.5"), planned("10.1.2.3.example.net")} {
+		for _, h := range []term.PlannedHop{
+			planned("192.0.2.77"), planned("web", "192.0.2.77"), planned("10x.1.2.3"),
+			planned("1.2.3.4.5"), planned("10.1.2.3.example.net"),
+		} {
 			if got := refusedVerbs(t, p, h); got != "" {
 				t.Errorf("%q: of %+v %q is refused, want none", rule, h, got)
 			}
@@ -167,8 +169,10 @@ func TestMeaning(t *testing.T) {
 	}
 	far := planned("192.0.2.1")
 	far.Names = []string{"core1"}
-	if err := p.Check(t.Context(), term.Action{Verb: term.VerbWrite, Protocol: "telnet", Host: "192.0.2.1", Far: &far,
-		Data: []byte("reload\r")}); err == nil {
+	if err := p.Check(t.Context(), term.Action{
+		Verb: term.VerbWrite, Protocol: "telnet", Host: "192.0.2.1", Far: &far,
+		Data: []byte("reload\r"),
+	}); err == nil {
 		t.Error("a host that is only read is typed at, by its address")
 	}
 }

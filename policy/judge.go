@@ -236,8 +236,10 @@ func (p pattern) denies(command []calling) bool {
 func names(w grammar.Word) []grammar.Word {
 	out := []grammar.Word{w}
 	// Some file systems ignore case, so RM is also rm.
-	for _, n := range []string{unwrap.Program(w.Text), strings.ToLower(w.Text),
-		w.Text[strings.LastIndexByte(w.Text, '/')+1:]} {
+	for _, n := range []string{
+		unwrap.Program(w.Text), strings.ToLower(w.Text),
+		w.Text[strings.LastIndexByte(w.Text, '/')+1:],
+	} {
 		if !slices.ContainsFunc(out, func(o grammar.Word) bool { return o.Text == n }) {
 			out = append(out, grammar.Word{Text: n, Multi: w.Multi})
 		}

@@ -3,9 +3,10 @@ package policy_test
 import (
 	"os"
 	"path/filepath"
-	"ptyctl/term"
 	"strings"
 	"testing"
+
+	"ptyctl/term"
 
 	"ptyctl/policy"
 )
@@ -103,8 +104,10 @@ func TestExternalDirectory(t *testing.T) {
 }
 
 func TestWrongPermissions(t *testing.T) {
-	for _, text := range []string{`{`, `[]`, `"deny"`, `{"bash": 1}`, `{"bash": {"ls": true}}`, `{"bash": "never"}`,
-		`{"bash": {"ls": ""}}`, `{"bash": {" ": "deny"}}`, `{"external_directory": "no"}`} {
+	for _, text := range []string{
+		`{`, `[]`, `"deny"`, `{"bash": 1}`, `{"bash": {"ls": true}}`, `{"bash": "never"}`,
+		`{"bash": {"ls": ""}}`, `{"bash": {" ": "deny"}}`, `{"external_directory": "no"}`,
+	} {
 		if _, err := policy.New(policy.Rules{Permissions: text}); err == nil ||
 			!strings.Contains(err.Error(), "PTY_PERMISSIONS") {
 			t.Errorf("parse %s = %v, want an error that names the variable", text, err)

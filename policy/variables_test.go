@@ -126,9 +126,19 @@ func TestRulingNamesTheProgram(t *testing.T) {
 		argv0, dir string
 		want       string // in good; empty: denied
 	}{
-		{"tool", "", "tool"}, {"tool", bad, "tool"}, {"link", "/", "tool"}, {"applet", "", "applet"}, {"busybox", "", "busybox"},
-		{"./link", good, "tool"}, {"./link", "", "tool"}, {filepath.Join(good, "applet"), "", "applet"}, {good + "/../good/link", "", "tool"},
-		{"./link", bad, ""}, {filepath.Join(bad, "tool"), "", ""}, {"nowhere", "", ""}, {"export", "", ""},
+		{"tool", "", "tool"},
+		{"tool", bad, "tool"},
+		{"link", "/", "tool"},
+		{"applet", "", "applet"},
+		{"busybox", "", "busybox"},
+		{"./link", good, "tool"},
+		{"./link", "", "tool"},
+		{filepath.Join(good, "applet"), "", "applet"},
+		{good + "/../good/link", "", "tool"},
+		{"./link", bad, ""},
+		{filepath.Join(bad, "tool"), "", ""},
+		{"nowhere", "", ""},
+		{"export", "", ""},
 	} {
 		a := localOpen(c.argv0, c.dir, false)
 		a.Target.Local.Argv = []string{c.argv0}

@@ -27,7 +27,9 @@ func TestProbe(t *testing.T) {
 		{"sleep", []string{"bash", "--norc"}, "sleep 100\r", func(f term.Front) bool { return f.Program == "sleep" && !f.Edits && f.Reads == term.No }},
 		{"busy", []string{"bash", "--norc"}, "while :; do :; done\r", func(f term.Front) bool { return f.Program == "bash" && !f.Edits && f.Reads == term.No }},
 		{
-			"a pipeline that reads a pipe", []string{"bash", "--norc"}, "sleep 100 | cat\r",
+			"a pipeline that reads a pipe",
+			[]string{"bash", "--norc"},
+			"sleep 100 | cat\r",
 			func(f term.Front) bool { return !f.Edits && f.Reads == term.No },
 		},
 		{"a pipeline that reads", []string{"bash", "--norc"}, "cat | sleep 100\r", func(f term.Front) bool { return !f.Edits && f.Reads == term.Yes }},

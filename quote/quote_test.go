@@ -29,8 +29,10 @@ func TestLine(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, class := range []string{"", "device", "cmd", "powershell", "unknown"} {
-		for _, w := range []string{"", "a b", "a;b", "a|b", "%PATH%", "$x", "a'b", `a"b`, "a`b", "a\nb", "a?", "a*", "a&b",
-			"é", "a^b", "a=b", "a,b", "@a", "!a", "~a", "#a"} {
+		for _, w := range []string{
+			"", "a b", "a;b", "a|b", "%PATH%", "$x", "a'b", `a"b`, "a`b", "a\nb", "a?", "a*", "a&b",
+			"é", "a^b", "a=b", "a,b", "@a", "!a", "~a", "#a",
+		} {
 			if got, err := quote.Word(class, w); err == nil {
 				t.Errorf("Word(%q, %q) = %s, want an error: the class has no quotes", class, w, got)
 			}

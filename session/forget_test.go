@@ -243,11 +243,12 @@ func TestTransportIsLetGo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := NewManager(Config{})
 			near, far := bufpipe.New(0)
-			transport := &rigged{ReadWriteCloser: near}
-			held := weak.Make(transport)
 			s := newSession(Options{ID: "s", managed: managed{limits: m.limits}}, owner{})
-			s.attach(bannered{transport})
-			transport = nil
+			held := func() weak.Pointer[rigged] {
+				transport := &rigged{ReadWriteCloser: near}
+				s.attach(bannered{transport})
+				return weak.Make(transport)
+			}()
 			end(t, m, s, far.Close)
 			for range 3 { // of a goroutine that has just ended the stack may still be looked at
 				runtime.GC()
@@ -261,7 +262,7 @@ func TestTransportIsLetGo(t *testing.T) {
 			for op, err := range map[string]error{
 				"resize": s.Resize(t.Context(), 80, 24), "signal": s.Signal(t.Context(), "INT"),
 			} {
-				e, ok := err.(*term.Error) //nolint:errorlint // it must be unwrapped
+				e, ok := err.(*term.Error) // and not wrapped in another
 				if !ok || e.Kind != term.AlreadyClosed && e.Kind != term.RemoteClosed {
 					t.Errorf("%s of an ended session = %v", op, err)
 				}

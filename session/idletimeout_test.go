@@ -78,8 +78,10 @@ func TestMaxAge(t *testing.T) {
 func TestLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := manage(t, dialed(make(chan net.Conn, 2)), session.Config{MaxAge: 10 * time.Second})
-		for life, says := range map[time.Duration]string{4 * time.Second: "4s, its timeout",
-			time.Minute: "10s, the longest age"} {
+		for life, says := range map[time.Duration]string{
+			4 * time.Second: "4s, its timeout",
+			time.Minute:     "10s, the longest age",
+		} {
 			r, err := m.Open(t.Context(), session.OpenRequest{Target: target("web1").Target, Life: life})
 			if err != nil {
 				t.Fatal(err)

@@ -255,8 +255,9 @@ type overTransport struct {
 	life *life
 }
 
-func (o *overTransport) Read([]byte) (int, error)              { return 0, io.EOF }
-func (o *overTransport) Write([]byte) (int, error)             { return 0, o.life.endedError("write") }
+func (o *overTransport) Read([]byte) (int, error)  { return 0, io.EOF }
+func (o *overTransport) Write([]byte) (int, error) { return 0, o.life.endedError("write") }
+
 func (o *overTransport) Resize(int, int) error                 { return o.life.endedError("resize") }
 func (o *overTransport) Close() error                          { return nil }
 func (o *overTransport) Probe() term.Front                     { return term.Front{} }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"ptyctl/term"
@@ -55,7 +56,7 @@ func (m *commands) Lost() error { return m.c.Lost() }
 func (m *commands) Describe() term.Description {
 	d := m.c.Describe()
 	d.NoTerminal = m.why
-	d.Warnings = append(d.Warnings[:len(d.Warnings):len(d.Warnings)], m.warnings...)
+	d.Warnings = append(slices.Clip(d.Warnings), m.warnings...)
 	d.Capabilities = term.Capabilities{
 		SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.No, Signal: term.No, ParallelExec: term.Yes,
 	}

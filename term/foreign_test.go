@@ -34,16 +34,20 @@ func TestForeign(t *testing.T) {
 
 // Every result is valid, visible and within the limit, and a second call leaves it as it is.
 func FuzzForeign(f *testing.F) {
-	for _, s := range []string{strings.Repeat("\x1b[2J", 300), strings.Repeat("é", 200), "a\r\n\rb", "\xff\xfe",
-		"\u202e"} {
+	for _, s := range []string{
+		strings.Repeat("\x1b[2J", 300), strings.Repeat("é", 200), "a\r\n\rb", "\xff\xfe",
+		"\u202e",
+	} {
 		f.Add(s, 100)
 	}
 	f.Fuzz(func(t *testing.T, s string, limit int) {
 		if limit < 64 || limit > 1<<20 {
 			t.Skip()
 		}
-		for name, show := range map[string]func(string, int) string{"Foreign": term.Foreign,
-			"ForeignLine": term.ForeignLine} {
+		for name, show := range map[string]func(string, int) string{
+			"Foreign":     term.Foreign,
+			"ForeignLine": term.ForeignLine,
+		} {
 			got := show(s, limit)
 			if len(got) > limit || !utf8.ValidString(got) {
 				t.Errorf("%s(%q, %d) = %q, want at most %d bytes of UTF-8", name, s, limit, got, limit)

@@ -72,8 +72,12 @@ var benchData = []struct {
 	name string
 	data func(tb testing.TB) []byte
 }{
-	{"plain", plainLog}, {"coloured", colouredLog}, {"tui", tui},
-	{"programs", programs}, {"progress", progress}, {"cjk", cjkLog},
+	{"plain", plainLog},
+	{"coloured", colouredLog},
+	{"tui", tui},
+	{"programs", programs},
+	{"progress", progress},
+	{"cjk", cjkLog},
 }
 
 func BenchmarkParser(b *testing.B) {

@@ -78,8 +78,10 @@ func TestLineCursor(t *testing.T) {
 
 // Line must not change the later output.
 func TestLineOnlyLooks(t *testing.T) {
-	for _, in := range []string{"a\tb  \r\n", "abc \rX\n", "漢 \b\n", "a \x1b[5;1Hb", "x   ",
-		strings.Repeat("ab\t", 3000)} {
+	for _, in := range []string{
+		"a\tb  \r\n", "abc \rX\n", "漢 \b\n", "a \x1b[5;1Hb", "x   ",
+		strings.Repeat("ab\t", 3000),
+	} {
 		for _, cols := range []int{0, 5} {
 			want := clean(cols, in)
 			everyCut(in[:min(len(in), 50)], func(how string, pieces ...string) {

@@ -13,11 +13,13 @@ import (
 // hostOf returns the host that a command's words name.
 func hostOf(t *testing.T, words ...string) (h direct.Host, err error) {
 	t.Helper()
-	app := &cli.App{Name: "ptyctl", Flags: append(hostFlags(), &cli.StringFlag{Name: "user"}),
+	app := &cli.App{
+		Name: "ptyctl", Flags: append(hostFlags(), &cli.StringFlag{Name: "user"}),
 		Action: func(c *cli.Context) error {
 			h, err = hostAt(c, c.Args().First())
 			return nil
-		}}
+		},
+	}
 	if runErr := app.Run(append([]string{"ptyctl"}, words...)); runErr != nil {
 		t.Fatal(runErr)
 	}

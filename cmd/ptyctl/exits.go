@@ -38,7 +38,7 @@ func notReached(c *cli.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case c.Context.Err() != nil:
+	case c.Err() != nil:
 		return exitStatus{exitInterrupted}
 	}
 	return failureToReach{c.Command.Name, err}

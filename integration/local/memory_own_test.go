@@ -57,7 +57,7 @@ func copyOf(tb testing.TB, h *lab.Home, program, name string) string {
 }
 
 // peeked holds the result of each attempt to look into the parent process: an error, or empty for a success.
-type peeked struct{ Mem, Environ, Maps, Ptrace, Vm string }
+type peeked struct{ Mem, Environ, Maps, Ptrace, VM string }
 
 // peek tries to read the memory of the process that has started this one.
 func peek() error {
@@ -94,7 +94,7 @@ func peek() error {
 	if errors.Is(err, unix.EFAULT) { // it was allowed
 		err = nil
 	}
-	p.Vm = text(err)
+	p.VM = text(err)
 	out, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func TestMemoryIsOnesOwn(t *testing.T) {
 		}
 		for what, refused := range map[string]string{
 			"/proc/PID/mem": got.Mem, "/proc/PID/environ": got.Environ, "/proc/PID/maps": got.Maps, "ptrace": got.Ptrace,
-			"process_vm_readv": got.Vm,
+			"process_vm_readv": got.VM,
 		} {
 			if !strings.Contains(refused, "permi") { // EACCES or EPERM
 				t.Errorf("a program%s got to ptyctl's memory by %s: %q, want a refusal", name, what, refused)

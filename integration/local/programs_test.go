@@ -139,7 +139,13 @@ func TestLocalFullScreen(t *testing.T) {
 func TestLocalShells(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	for _, argv := range [][]string{
-		{"sh"}, {"bash", "--norc"}, {"dash"}, {"zsh", "-f"}, {"fish", "--no-config"}, {"mksh"}, {"tcsh", "-f"},
+		{"sh"},
+		{"bash", "--norc"},
+		{"dash"},
+		{"zsh", "-f"},
+		{"fish", "--no-config"},
+		{"mksh"},
+		{"tcsh", "-f"},
 		{"busybox", "ash"},
 	} {
 		t.Run(strings.Join(argv, " "), func(t *testing.T) {

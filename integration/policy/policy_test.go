@@ -151,8 +151,10 @@ func TestPolicyCheck(t *testing.T) {
 	for _, line := range []string{`permissions = '{"bash": {"ls": "maybe"}}'`, `deny = [" "]`, `typing = "some"`} {
 		h := lab.NewHome(t, "[policy]", line)
 		for _, command := range [][]string{
-			{"mcp", "--config", h.Config}, {"config", "check", "--config", h.Config},
-			{"policy", "check", "--config", h.Config, "--", "ls"}, {"policy", "show", "--config", h.Config},
+			{"mcp", "--config", h.Config},
+			{"config", "check", "--config", h.Config},
+			{"policy", "check", "--config", h.Config, "--", "ls"},
+			{"policy", "show", "--config", h.Config},
 		} {
 			if _, errs, status := h.Run(t, command...); status != 2 || errs == "" {
 				t.Errorf("%s, %q: status %d, %s", line, command, status, errs)

@@ -62,7 +62,7 @@ func doorsTo(t *testing.T, s *lab.SSHD, rules, aiRules []string) (h *lab.Home, d
 	where := fmt.Sprintf("%s@127.0.0.1:%d", s.User, s.Port)
 	tool := func(c lab.Tools, name, arguments string, values ...any) func(string) string {
 		return func(line string) string {
-			return attempt(t, c, name, arguments, append(values[:len(values):len(values)], line)...)
+			return attempt(t, c, name, arguments, append(slices.Clip(values), line)...)
 		}
 	}
 	call := func(tool, arguments string) func(string) string {
@@ -222,9 +222,32 @@ func TestRedTeamTyped(t *testing.T) {
 	b := newCanary(t)
 	line := strings.NewReplacer("canary", b.path)
 	for _, keys := range [][]string{
-		{"canary\r"}, {"ls; canary\r"}, {"ls ", "; canary\r"}, {"echo '", "\rcanary\r"}, {"echo x", ";", "canary", "\r"}, {"'ls' '", "'; canary '", "'\r"}, {`echo '" ; canary ; "' "!#:1"` + "\r"}, {"'echo' 'canary'\r", "!!:1\r"}, {"'echo' 'canary'\r", "!$\r"}, {"'echo' 'canary'\r", "!:1\r"},
-		{"'echo' 'canary'\r", "^'echo' ^^\r"}, {"'echo' 'canary'\r", "\x1b[A", "\x01\x1bd\r"}, {"'echo' 'canary'\r", "\x10\x01\x1b[3~\x1b[3~\r"}, {"ls \\\r", "; canary\r"}, {"cat <<E\r", "$(canary)\r", "E\r"}, {"'echo' 'a\r", "canary\r"}, {"ls\n", "canary\n"}, {"ls\x0acanary\x0a"},
-		{"xcanary\x1b[D\x1b[D\r"}, {"echo canary\x01\x04\x04\x04\x04\x04\r"}, {"\x1b[200~canary\r\x1b[201~\r"}, {"'ls'", " ", "|", "canary", "\r"}, {"\x16\rcanary\r"}, {"'cat'\r", "canary\r", "\x04"}, {"'echo' $'\\ncanary'\r"}, {"'ls' & canary\r"},
+		{"canary\r"},
+		{"ls; canary\r"},
+		{"ls ", "; canary\r"},
+		{"echo '", "\rcanary\r"},
+		{"echo x", ";", "canary", "\r"},
+		{"'ls' '", "'; canary '", "'\r"},
+		{`echo '" ; canary ; "' "!#:1"` + "\r"},
+		{"'echo' 'canary'\r", "!!:1\r"},
+		{"'echo' 'canary'\r", "!$\r"},
+		{"'echo' 'canary'\r", "!:1\r"},
+		{"'echo' 'canary'\r", "^'echo' ^^\r"},
+		{"'echo' 'canary'\r", "\x1b[A", "\x01\x1bd\r"},
+		{"'echo' 'canary'\r", "\x10\x01\x1b[3~\x1b[3~\r"},
+		{"ls \\\r", "; canary\r"},
+		{"cat <<E\r", "$(canary)\r", "E\r"},
+		{"'echo' 'a\r", "canary\r"},
+		{"ls\n", "canary\n"},
+		{"ls\x0acanary\x0a"},
+		{"xcanary\x1b[D\x1b[D\r"},
+		{"echo canary\x01\x04\x04\x04\x04\x04\r"},
+		{"\x1b[200~canary\r\x1b[201~\r"},
+		{"'ls'", " ", "|", "canary", "\r"},
+		{"\x16\rcanary\r"},
+		{"'cat'\r", "canary\r", "\x04"},
+		{"'echo' $'\\ncanary'\r"},
+		{"'ls' & canary\r"},
 	} {
 		id := c.Open(t, s)
 		c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"[$#] $","timeout_ms":20000}`, id)

@@ -36,7 +36,7 @@ func (r *redShell) canaryRan(tb testing.TB) bool {
 func (r *redShell) login(tb testing.TB) {
 	tb.Helper()
 	if r.id != "" {
-		attempt(tb, r.Client.Tools, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, r.id)
+		attempt(tb, r.Tools, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, r.id)
 	}
 	r.id = r.Call(tb, lab.ToolSession, lab.OpenSSH, r.port, r.sh.Name).SessionID
 	r.Call(
@@ -51,7 +51,7 @@ func (r *redShell) login(tb testing.TB) {
 func (r *redShell) usable(tb testing.TB) {
 	tb.Helper()
 	if text := attempt(
-		tb, r.Client.Tools, lab.ToolExec, `{"session_id":%s,"cmd":"echo usable","lane":"terminal","timeout_ms":2000}`, r.id,
+		tb, r.Tools, lab.ToolExec, `{"session_id":%s,"cmd":"echo usable","lane":"terminal","timeout_ms":2000}`, r.id,
 	); !strings.Contains(
 		text,
 		`usable\n`,
@@ -115,7 +115,7 @@ func TestRedTeamShells(t *testing.T) {
 				for _, line := range list {
 					text := attempt(
 						t,
-						r.Client.Tools,
+						r.Tools,
 						lab.ToolExec,
 						`{"session_id":%s,"cmd":%s,"timeout_ms":1000,`+form.more+`}`,
 						r.id,
@@ -129,7 +129,7 @@ func TestRedTeamShells(t *testing.T) {
 						r.login(t)
 						text = attempt(
 							t,
-							r.Client.Tools,
+							r.Tools,
 							lab.ToolExec,
 							`{"session_id":%s,"cmd":%s,"timeout_ms":1000,`+form.more+`}`,
 							r.id,
@@ -191,7 +191,7 @@ func (r *redShell) arguments(t *testing.T) {
 					quoted,
 					1,
 				) + "}"
-				answer := attemptRaw(t, r.Client.Tools, lab.ToolExec, arguments)
+				answer := attemptRaw(t, r.Tools, lab.ToolExec, arguments)
 				if strings.Contains(answer, "POLICY_DENIED") || strings.Contains(answer, "INVALID_ARGUMENT") {
 					continue
 				}

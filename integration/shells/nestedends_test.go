@@ -12,8 +12,11 @@ import (
 // then ends the first one, and is in no output.
 func TestShellsNestedEnds(t *testing.T) {
 	l := lab.StartShells(t)
-	for _, c := range []struct{ login, command string }{{"bash", "bash --norc"}, {"bash", "zsh -f"},
-		{"dash", "bash --norc"}} {
+	for _, c := range []struct{ login, command string }{
+		{"bash", "bash --norc"},
+		{"bash", "zsh -f"},
+		{"dash", "bash --norc"},
+	} {
 		t.Run(c.login+" then "+c.command, func(t *testing.T) {
 			t.Parallel()
 			s := l.Open(t, c.login)

@@ -30,8 +30,10 @@ var questions = []question{
 	{"touch a", "echo a | xargs -p rm", `\?\.\.\.$`, prompt.Unknown, false},
 	{"truncate -s 4M i; mkfs.ext4 -q i", "mkfs.ext4 i", `Proceed anyway\? \(y,N\) $`, prompt.YesNo, true},
 	{"", "npm init", `package name: .*\) $`, prompt.Unknown, false},
-	{"git init -q; git config user.email a@b; git config user.name n; echo a >f; git add f; git commit -qm m; echo b >f", "git add -p",
-		`Stage this hunk \[.*\]\? $`, prompt.YesNo, false},
+	{
+		"git init -q; git config user.email a@b; git config user.name n; echo a >f; git add f; git commit -qm m; echo b >f", "git add -p",
+		`Stage this hunk \[.*\]\? $`, prompt.YesNo, false,
+	},
 	{"git init -q; touch f", "git clean -i", `What now> $`, prompt.Unknown, false},
 	{"", "printf 'protocol=https\\nhost=example.org\\n\\n' | git -c credential.helper= credential fill", `Username for .*: $`, prompt.Login, false},
 	{"", "openssl req -newkey rsa:2048 -nodes -keyout k -out r", `Country Name .*\]:$`, prompt.Unknown, false},
@@ -58,8 +60,10 @@ var questions = []question{
 	{"", "sh -c 'printf \"Your choice > \"; read x'", `Your choice > $`, prompt.Unknown, false},
 	{"", "sh -c 'printf \"Press [ENTER] to continue\"; read x'", `continue$`, prompt.Pager, false},
 	{"", "bash -c 'read -n 1 -p \"(A)bort, (R)etry, (I)gnore? \"'", `\? $`, prompt.Unknown, false},
-	{"", "node -e 'require(\"readline\").createInterface({input:process.stdin,output:process.stdout}).question(\"Package name: \",()=>process.exit())'",
-		`Package name: $`, prompt.Unknown, false},
+	{
+		"", "node -e 'require(\"readline\").createInterface({input:process.stdin,output:process.stdout}).question(\"Package name: \",()=>process.exit())'",
+		`Package name: $`, prompt.Unknown, false,
+	},
 	{"", "fish -c 'read -P \"City? \" x'", `City\? $`, prompt.Unknown, false},
 }
 

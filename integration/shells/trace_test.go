@@ -25,8 +25,10 @@ func TestTraced(t *testing.T) {
 		{promptRow{name: "mksh", argv: []string{"mksh"}}, "PS4='trace: '; set -x", "trace: printf end\nend", false},
 		{promptRow{name: "dash", argv: []string{"dash"}}, "PS4='trace: '; set -x", "trace: printf end\nend", true},
 		{promptRow{name: "busybox ash", argv: []string{"busybox", "ash"}}, "set -x", "+ printf end\nend", false},
-		{promptRow{name: "fish", argv: []string{"fish"}, file: ".config/fish/config.fish", config: "set fish_greeting"},
-			"set -g fish_trace 1", "-> printf end\nend", false},
+		{
+			promptRow{name: "fish", argv: []string{"fish"}, file: ".config/fish/config.fish", config: "set fish_greeting"},
+			"set -g fish_trace 1", "-> printf end\nend", false,
+		},
 		{promptRow{name: "tcsh", argv: []string{"tcsh", "-f"}}, "set echo", "printf end\nend", false},
 	}
 	for _, tt := range tests {

@@ -58,7 +58,7 @@ func TestNewFailsClean(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := apptest.Config(t, tt.lines)
-			dir, err := os.MkdirTemp("", "ptyctl-")
+			dir, err := os.MkdirTemp("", "ptyctl-") //nolint:usetesting // the path of a socket must be short
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ func shell(t *testing.T, socket, command string) (s client.Session, agent *clien
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(p.Client.Close)
+		t.Cleanup(p.Close)
 		return p
 	}
 	agent = dial()
@@ -149,7 +149,7 @@ func TestTake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer second.Client.Close()
+	defer second.Close()
 	b := &Attachment{Client: second.Client, ID: s.SessionID}
 	if previous, err = b.take(t.Context()); err != nil || !strings.HasPrefix(previous, " from person ") {
 		t.Fatalf("take by another person = %q, %v; want it from the person", previous, err)
@@ -176,7 +176,7 @@ func TestReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Client.Close()
+	defer p.Close()
 	a := &Attachment{Client: p.Client, ID: "sh-gone0000"}
 	if err := a.MayTake(t.Context()); err == nil || !strings.Contains(err.Error(), "--control-mode readwrite") {
 		t.Errorf("MayTake = %v, want --control-mode readwrite in it", err)

@@ -13,6 +13,7 @@ import (
 	"ptyctl/internal/client"
 )
 
+// How the output is followed.
 const (
 	busyWait = time.Second    // before a read that the server had no room for is tried again
 	LongPoll = int64(25_000)  // milliseconds that a read waits at the server for new output

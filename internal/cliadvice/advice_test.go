@@ -86,12 +86,14 @@ func TestMessage(t *testing.T) {
 		{"the kind alone", term.Error{Kind: term.Busy}, "BUSY", "BUSY"},
 		{"advice in plain words", term.Error{Msg: "a", Advice: "b"}, "a; b", "a"},
 		{
-			"ours instead of Go's", term.Error{Msg: "a", Advice: "set Auth.Password", Reason: term.ReasonWrongPassword},
+			"ours instead of Go's",
+			term.Error{Msg: "a", Advice: "set Auth.Password", Reason: term.ReasonWrongPassword},
 			"a; check the password, and the user name before the @ of USER@HOST", "a",
 		},
 		{"none instead of Go's", term.Error{Msg: "a", Advice: "call F", Reason: term.ReasonNulByte}, "a", "a"},
 		{
-			"a fact within", term.Error{
+			"a fact within",
+			term.Error{
 				Msg: "alice@web1:22: no key is on record: pin it", Err: factual{}, Reason: term.ReasonOpening,
 				Facts: term.Facts{term.ConnectFailure{Hop: "alice@web1:22"}},
 			},
@@ -99,19 +101,23 @@ func TestMessage(t *testing.T) {
 			"alice@web1:22: no key is on record",
 		},
 		{
-			"a fact within, and no better advice", term.Error{Msg: "no key is on record: pin it", Err: factual{}},
+			"a fact within, and no better advice",
+			term.Error{Msg: "no key is on record: pin it", Err: factual{}},
 			"no key is on record: pin it", "no key is on record",
 		},
 		{
-			"a limit", term.Error{Msg: "a", Advice: "b", Facts: term.Facts{term.LimitReached{Limit: term.LimitSessions}}},
+			"a limit",
+			term.Error{Msg: "a", Advice: "b", Facts: term.Facts{term.LimitReached{Limit: term.LimitSessions}}},
 			"a (session.max_sessions); b", "a (session.max_sessions)",
 		},
 		{
-			"a flag", term.Error{Msg: "policy lax is unknown", Facts: term.Facts{term.ArgumentFault{Field: term.FieldHostKeyPolicy}}},
+			"a flag",
+			term.Error{Msg: "policy lax is unknown", Facts: term.Facts{term.ArgumentFault{Field: term.FieldHostKeyPolicy}}},
 			"policy lax is unknown (--host-key)", "policy lax is unknown (--host-key)",
 		},
 		{
-			"a rule", term.Error{Kind: term.PolicyDenied, Msg: "a", Facts: denied},
+			"a rule",
+			term.Error{Kind: term.PolicyDenied, Msg: "a", Facts: denied},
 			"a; ptyctl policy show says where each rule is", "a",
 		},
 		{"another error as the cause", term.Error{Msg: "a: b", Err: errors.New("b")}, "a: b", "a: b"},

@@ -150,7 +150,7 @@ func TestDialEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if p, err := client.Dial(ctx, control.Socket{Path: apptest.Start(t)}, control.Options{}); err == nil {
-		p.Client.Close()
+		p.Close()
 		t.Error("Dial with a context that has ended = nil, want an error")
 	}
 }

@@ -106,7 +106,7 @@ func (o *Options) sockets() ([]control.Socket, error) {
 // Close ends the connections.
 func (all Processes) Close() {
 	for _, p := range all {
-		p.Client.Close()
+		p.Close()
 	}
 }
 

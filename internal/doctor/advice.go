@@ -107,8 +107,8 @@ func loginFailure(d term.ConnectFailure, withheld term.Denial, at term.Hop) stri
 	if len(d.KeysUntried) > 0 {
 		text += "; the server ended the login before these could be tried: " + strings.Join(d.KeysUntried, ", ")
 	}
-	for _, why := range d.Unused {
-		text += "; " + why
+	if len(d.Unused) > 0 {
+		text += "; " + strings.Join(d.Unused, "; ")
 	}
 	if len(d.MethodsAllowed) > 0 {
 		text += "; the server allows " + strings.Join(d.MethodsAllowed, ", ")

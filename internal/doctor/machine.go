@@ -154,7 +154,7 @@ func countSessions(ctx context.Context, s control.Socket, o control.Options) (in
 	if err != nil {
 		return 0, err
 	}
-	defer p.Client.Close()
+	defer p.Close()
 	sessions, _, err := p.List(ctx)
 	return len(sessions), err
 }

@@ -96,9 +96,11 @@ func (r *Report) Configuration(source config.Source, file string) (cfg config.Co
 		)
 	}
 	if cfg.Policy.Mode == config.PolicyModeReport {
-		r.add(Finding{Status: noted, Check: "policy", Text: "NOT ENFORCED: " + app.NotEnforced,
+		r.add(Finding{
+			Status: noted, Check: "policy", Text: "NOT ENFORCED: " + app.NotEnforced,
 			Do: "once the audit log has no would_deny that you want to pass, remove policy.mode (" +
-				cfg.Origin("policy.mode") + ")"})
+				cfg.Origin("policy.mode") + ")",
+		})
 	}
 	return cfg, err == nil
 }

@@ -40,6 +40,7 @@ type Tools struct {
 	Heard    *leaktest.Client // secrets given to the tools
 }
 
+// A ToolCall calls a tool of the server.
 type ToolCall func(ctx context.Context, tool string, arguments json.RawMessage) (ToolAnswer, error)
 
 // NewTools returns the tools of a server that call calls.

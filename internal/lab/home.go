@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -100,13 +101,14 @@ func (h *Home) Trust(tb testing.TB, lines ...string) {
 func HomeFor(tb testing.TB, servers []*SSHD, lines ...string) *Home {
 	tb.Helper()
 	h := NewHome(tb, lines...)
-	config := "IdentityAgent none\nIdentitiesOnly yes\n"
+	var config strings.Builder
+	config.WriteString("IdentityAgent none\nIdentitiesOnly yes\n")
 	for _, s := range servers {
 		h.Trust(tb, s.KnownHosts())
 		h.Secrets = append(h.Secrets, PrivateKeyLine(s.UserKey.PEM))
-		config += "IdentityFile " + s.Identity + "\n"
+		fmt.Fprintf(&config, "IdentityFile %s\n", s.Identity)
 	}
-	h.Write(tb, h.SSHConfig, config)
+	h.Write(tb, h.SSHConfig, config.String())
 	return h
 }
 

@@ -16,9 +16,12 @@ import (
 )
 
 // Binary is the program under test, built as the tests themselves are, so that the race detector, when it is wanted,
-// watches the process that matters, and a benchmark measures the program without it. PlainBinary is never built with
-// it: its memory is the program's own, and a gigabyte flows through it in seconds.
-var Binary, PlainBinary string
+// watches the process that matters, and a benchmark measures the program without it.
+var Binary string
+
+// PlainBinary is the same program, never built with the race detector: its memory is the program's own, and a gigabyte
+// flows through it in seconds.
+var PlainBinary string
 
 // FixtureVariable names the server that the test binary must be, in the environment of a client that starts its own.
 const FixtureVariable = "PTYCTL_TEST_SERVER"

@@ -215,20 +215,21 @@ func (l *Namespace) Dropbear(t *testing.T) (s *Server, known string) {
 	t.Helper()
 	s = &Server{Port: FreePort(t)}
 	dir := fmt.Sprintf("/etc/ssh/lab/%d", s.Port)
-	command := fmt.Sprintf("/usr/sbin/dropbear -F -E -p 127.0.0.1:%d -P %s/pid", s.Port, dir)
+	command := []string{fmt.Sprintf("/usr/sbin/dropbear -F -E -p 127.0.0.1:%d -P %s/pid", s.Port, dir)}
 	var make strings.Builder
 	fmt.Fprintf(&make, "mkdir -p %s\n", dir)
 	for _, kind := range []string{"rsa", "ecdsa", "ed25519"} {
 		fmt.Fprintf(&make, "dropbearkey -t %s -f %s/%s 2>/dev/null | grep -E '^(ssh|ecdsa)-'\n", kind, dir, kind)
-		command += fmt.Sprintf(" -r %s/%s", dir, kind)
+		command = append(command, "-r", dir+"/"+kind)
 	}
+	var recorded strings.Builder
 	for line := range strings.Lines(l.Run(t, make.String())) {
-		known += fmt.Sprintf("[127.0.0.1]:%d %s", s.Port, strings.TrimSuffix(line, "\n")+"\n")
+		fmt.Fprintf(&recorded, "[127.0.0.1]:%d %s\n", s.Port, strings.TrimSuffix(line, "\n"))
 	}
 	l.Run(t, `umask 077
 mkdir -p ~alice/.ssh
 cp /etc/ssh/lab/authorized/alice ~alice/.ssh/authorized_keys
 chown -R alice:alice ~alice/.ssh`)
-	l.start(t, s, command, `Not backgrounding`)
-	return s, known
+	l.start(t, s, strings.Join(command, " "), `Not backgrounding`)
+	return s, recorded.String()
 }

@@ -38,18 +38,22 @@ func Listen(tb testing.TB, behave func(net.Conn)) (port int) {
 
 // Silent sends nothing. Like the functions below, it plays a port without an SSH server, and returns when the client
 // has closed the connection.
-func Silent(c net.Conn) { io.Copy(io.Discard, c) }
+func Silent(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
 // HalfBanner sends half an SSH banner and then waits.
-func HalfBanner(c net.Conn) { io.WriteString(c, "SSH-2.0-Open"); io.Copy(io.Discard, c) }
+func HalfBanner(c net.Conn) {
+	_, _ = io.WriteString(c, "SSH-2.0-Open")
+	Silent(c)
+}
 
 // CloseAtOnce closes the connection at once.
 func CloseAtOnce(net.Conn) {}
 
 // SpeaksHTTP answers as a web server does.
 func SpeaksHTTP(c net.Conn) {
-	c.Read(make([]byte, 256)) // a web server answers when it has got a line
-	io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nbad request\n")
+	_, _ = c.Read(make([]byte, 256)) // a web server answers when it has got a line
+	_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"+
+		"Connection: close\r\n\r\nbad request\n")
 }
 
 // ServeSSH starts an SSH server within the test.

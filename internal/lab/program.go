@@ -111,7 +111,7 @@ func (p *Program) Finish() {
 		p.TB.Errorf("ptyctl has started programs: %v", children)
 	}
 	p.Stdin.Close()
-	go io.Copy(io.Discard, p.stdout) // the program must not wait for a reader; ends with the process
+	go func() { _, _ = io.Copy(io.Discard, p.stdout) }() // the program must not wait for a reader; ends with the process
 	p.CheckEnd()
 }
 
@@ -141,7 +141,7 @@ func (p *Program) CheckEnd() {
 	select {
 	case <-p.Ended:
 	case <-time.After(Patience):
-		p.Cmd.Process.Signal(syscall.SIGQUIT) // its goroutines, to the log
+		_ = p.Cmd.Process.Signal(syscall.SIGQUIT) // its goroutines, to the log
 		<-p.Ended
 		p.TB.Errorf("ptyctl still ran %v after its input had ended:\n%s", Patience, Tail(p.Log.String(), 64<<10))
 	}

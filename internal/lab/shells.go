@@ -18,7 +18,7 @@ type LoginShell struct {
 	rc      string // startup file in the account's home, which exists though it is empty
 }
 
-// The shells of the tests. zsh asks its newcomers questions unless there is a startup file.
+// LoginShells are the shells of the tests. zsh asks its newcomers questions unless there is a startup file.
 var LoginShells = []LoginShell{
 	{"bash", "/bin/bash", session.ClassPosix, ".bash_profile"},
 	{"dash", "/bin/dash", session.ClassPosix, ".profile"},

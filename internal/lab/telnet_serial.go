@@ -110,7 +110,7 @@ func (d *SerialDevice) serve(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		d.Received.Write(p[:n])
+		_, _ = d.Received.Write(p[:n])
 		in = append(in, p[:n]...)
 		var out []byte
 		out, in = serialAnswer(in)

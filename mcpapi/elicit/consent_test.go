@@ -97,8 +97,10 @@ func TestConsent(t *testing.T) {
 						t.Fatalf("asked: %+v", asked)
 					}
 					if c.asked > 0 {
-						for _, part := range []string{"'echo' 'pushed2'", "@127.0.0.1 ", `policy.ask "echo pushed*" (rules:1)`,
-							"this one call"} {
+						for _, part := range []string{
+							"'echo' 'pushed2'", "@127.0.0.1 ", `policy.ask "echo pushed*" (rules:1)`,
+							"this one call",
+						} {
 							if !strings.Contains(asked[0].Message, part) {
 								t.Errorf("%q is not in %q", part, asked[0].Message)
 							}

@@ -18,7 +18,7 @@ func readForm(r io.Reader) (*sentForm, error) {
 	for len(f.body) < cap(f.body) { // the reader fails behind pageBody
 		n, err := r.Read(f.body[len(f.body):cap(f.body)])
 		f.body = f.body[:len(f.body)+n]
-		if err == io.EOF { //nolint:errorlint // as Read returns it
+		if err == io.EOF { // which Read returns as it is
 			break
 		}
 		if err != nil {

@@ -10,8 +10,10 @@ import (
 
 // TestSentForm checks that a form is read as package net/url reads it, and that nothing of it is left behind wipe.
 func TestSentForm(t *testing.T) {
-	for _, answer := range []string{"", "hunter2", "with blank + plus % percent & and = ü \x00 日本", "%41",
-		strings.Repeat("ä", 300)} {
+	for _, answer := range []string{
+		"", "hunter2", "with blank + plus % percent & and = ü \x00 日本", "%41",
+		strings.Repeat("ä", 300),
+	} {
 		text := url.Values{"form": {"a token"}, "answer": {answer}}.Encode()
 		f, err := readForm(iotest.OneByteReader(strings.NewReader(text)))
 		if err != nil {
@@ -33,8 +35,10 @@ func TestSentForm(t *testing.T) {
 			t.Errorf("behind wipe the form still has %q of %q", body, text)
 		}
 	}
-	for text, want := range map[string]string{"answer=a&answer=b": "a", "answer=%": "%", "answer=%4": "%4",
-		"answer=%zz%41": "%zzA", "answer": "", "&&answer=1": "1"} {
+	for text, want := range map[string]string{
+		"answer=a&answer=b": "a", "answer=%": "%", "answer=%4": "%4",
+		"answer=%zz%41": "%zzA", "answer": "", "&&answer=1": "1",
+	} {
 		f, err := readForm(strings.NewReader(text))
 		if err != nil || string(f.get("answer")) != want {
 			t.Errorf("readForm(%q) has the answer %q, %v, want %q", text, f.get("answer"), err, want)

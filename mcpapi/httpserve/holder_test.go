@@ -17,8 +17,10 @@ var locked = map[string][]string{
 		`{"action":"unlock","session_id":"$S","task_id":"$T"}`, `{"action":"close","session_id":"$S","task_id":"$T"}`,
 	},
 	"ptyctl_session_exec": {`{"session_id":"$S","task_id":"$T","cmd":"true"}`},
-	"ptyctl_session_io": {`{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`,
-		`{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`},
+	"ptyctl_session_io": {
+		`{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`,
+		`{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`,
+	},
 	"ptyctl_session_config": {`{"action":"resize","session_id":"$S","task_id":"$T","cols":80,"rows":24}`},
 }
 
@@ -51,8 +53,10 @@ func TestTokensHoldLocksOfTheirOwn(t *testing.T) {
 	if r := mine.call("ptyctl_session_io", write); r.ErrorCode != "" {
 		t.Fatalf("write by the holder = %s, want success", r.text)
 	}
-	for name, theirs := range map[string]agent{"legacy": s.initialize(otherToken, latest),
-		"modern": s.modern(otherToken)} {
+	for name, theirs := range map[string]agent{
+		"legacy": s.initialize(otherToken, latest),
+		"modern": s.modern(otherToken),
+	} {
 		t.Run(name, func(t *testing.T) {
 			theirs.t = t
 			refusedAll(t, theirs, id, "deploy", "another client holds")
@@ -147,8 +151,13 @@ func TestAttachment(t *testing.T) {
 	}
 	refusedAll(t, showing(plain, proof), id, "x", "person root")
 
-	for _, m := range []message{{method: http.MethodGet}, {body: "x"}, {body: `{"name":7}`}, {body: ""},
-		{body: "{}", header: http.Header{"Content-Type": {"text/plain"}}}} {
+	for _, m := range []message{
+		{method: http.MethodGet},
+		{body: "x"},
+		{body: `{"name":7}`},
+		{body: ""},
+		{body: "{}", header: http.Header{"Content-Type": {"text/plain"}}},
+	} {
 		m.path = httpserve.AttachPath
 		if r := s.send(m); r.status < 400 || r.status >= 500 {
 			t.Errorf("attach with %s %q = %d %s, want a refusal", m.method, m.body, r.status, r.text)

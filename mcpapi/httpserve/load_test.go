@@ -180,8 +180,10 @@ func TestSlowLoris(t *testing.T) {
 	}{
 		"headers": {"POST /mcp HTTP/1.1\r\nX-Slow: ", httpserve.HeaderTimeout, ""},
 		"body":    {head + "Content-Length: 1000\r\n\r\n{", httpserve.BodyTimeout, "HTTP/1.1 408 "},
-		"chunks": {head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\n{", httpserve.BodyTimeout,
-			"HTTP/1.1 408 "},
+		"chunks": {
+			head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\n{", httpserve.BodyTimeout,
+			"HTTP/1.1 408 ",
+		},
 		"nothing at all": {"", httpserve.HeaderTimeout, ""},
 		"nothing after a reply": {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
 			"Content-Length: " + strconv.Itoa(len(firstRequest)) + "\r\n\r\n" + firstRequest, httpserve.IdleTimeout, "HTTP/1.1 200 "},

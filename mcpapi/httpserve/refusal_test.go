@@ -39,22 +39,36 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 		advice  string
 		header  [2]string
 	}{
-		"no token": {m: message{}, status: 401, advice: "Authorization: Bearer TOKEN",
-			header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl"`}},
-		"wrong token": {m: message{token: writeToken + "x"}, status: 401, advice: "no such token",
-			header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl", error="invalid_token"`}},
-		"forged Host": {m: message{token: writeToken, host: "evil.example"}, status: 403,
-			advice: "server.http.allowed_hosts"},
-		"foreign Origin": {m: message{token: writeToken, header: http.Header{"Origin": {"https://evil.example"}}},
-			status: 403, advice: "server.http.allowed_origins"},
+		"no token": {
+			m: message{}, status: 401, advice: "Authorization: Bearer TOKEN",
+			header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl"`},
+		},
+		"wrong token": {
+			m: message{token: writeToken + "x"}, status: 401, advice: "no such token",
+			header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl", error="invalid_token"`},
+		},
+		"forged Host": {
+			m: message{token: writeToken, host: "evil.example"}, status: 403,
+			advice: "server.http.allowed_hosts",
+		},
+		"foreign Origin": {
+			m:      message{token: writeToken, header: http.Header{"Origin": {"https://evil.example"}}},
+			status: 403, advice: "server.http.allowed_origins",
+		},
 		"no such path": {m: message{token: writeToken, path: "/"}, status: 404, advice: "/mcp"},
-		"wrong method": {m: message{token: writeToken, method: "PUT"}, status: 405, advice: "GET or POST or DELETE",
-			header: [2]string{"Allow", "GET, POST, DELETE"}},
-		"not JSON": {m: message{token: writeToken, header: http.Header{"Content-Type": {"text/plain"}}},
-			status: 415, advice: "application/json"},
+		"wrong method": {
+			m: message{token: writeToken, method: "PUT"}, status: 405, advice: "GET or POST or DELETE",
+			header: [2]string{"Allow", "GET, POST, DELETE"},
+		},
+		"not JSON": {
+			m:      message{token: writeToken, header: http.Header{"Content-Type": {"text/plain"}}},
+			status: 415, advice: "application/json",
+		},
 		"too large": {m: message{token: writeToken}, status: 413, advice: "at most 8388608 bytes"},
-		"too large, unsaid": {m: message{token: writeToken}, chunked: true, most: 41<<20 + drained, status: 413,
-			advice: "at most 8388608 bytes"},
+		"too large, unsaid": {
+			m: message{token: writeToken}, chunked: true, most: 41<<20 + drained, status: 413,
+			advice: "at most 8388608 bytes",
+		},
 		"no token, unsaid": {m: message{}, chunked: true, most: drained, status: 401, advice: "Authorization: Bearer TOKEN"},
 	} {
 		t.Run(name, func(t *testing.T) {

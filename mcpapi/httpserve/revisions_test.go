@@ -97,8 +97,10 @@ func TestCancelled(t *testing.T) {
 			`{"requestId"`, `{`+modernMeta+`,"requestId"`, 1)},
 		"with a session": {token: writeToken, revision: latest, session: s.initialize(writeToken,
 			latest).session, body: cancelled},
-		"before there were version headers": {token: writeToken, session: s.initialize(writeToken, "2025-03-26").session,
-			body: cancelled},
+		"before there were version headers": {
+			token: writeToken, session: s.initialize(writeToken, "2025-03-26").session,
+			body: cancelled,
+		},
 	} {
 		if r := s.send(m); r.status != 202 || r.text != "" {
 			t.Errorf("cancellation in the form %s = %d %s, want it accepted", name, r.status, r.text)

@@ -16,19 +16,27 @@ var typing = map[string][]string{
 		`{"action":"open","protocol":"ssh","host":"echo"}`, `{"action":"close","session_id":"$S"}`, `{"action":"lock","session_id":"$S","task_id":"t"}`,
 		`{"action":"unlock","session_id":"$S","task_id":"t"}`, `{"action":"heartbeat","session_id":"$S","task_id":"t"}`, `{"action":"signal","session_id":"$S","signal":"INT"}`,
 	},
-	"ptyctl_session_exec": {`{"session_id":"$S","cmd":"true"}`, `{"session_id":"$S","exec_id":"e1"}`,
-		`{"session_id":"$S","exec_id":"e1","cancel":true}`},
-	"ptyctl_session_io": {`{"action":"write","session_id":"$S","data":"x"}`,
-		`{"action":"write","session_id":"$S","key":"ctrl_c"}`},
-	"ptyctl_session_config": {`{"action":"resize","session_id":"$S","cols":80,"rows":24}`,
-		`{"action":"expect","session_id":"$S","expect":{"profile":"posix"}}`},
+	"ptyctl_session_exec": {
+		`{"session_id":"$S","cmd":"true"}`, `{"session_id":"$S","exec_id":"e1"}`,
+		`{"session_id":"$S","exec_id":"e1","cancel":true}`,
+	},
+	"ptyctl_session_io": {
+		`{"action":"write","session_id":"$S","data":"x"}`,
+		`{"action":"write","session_id":"$S","key":"ctrl_c"}`,
+	},
+	"ptyctl_session_config": {
+		`{"action":"resize","session_id":"$S","cols":80,"rows":24}`,
+		`{"action":"expect","session_id":"$S","expect":{"profile":"posix"}}`,
+	},
 }
 
 // Calls that only read.
 var looking = map[string][]string{
 	"ptyctl_session": {`{"action":"list"}`, `{"action":"status","session_id":"$S"}`},
-	"ptyctl_session_io": {`{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`,
-		`{"action":"search","session_id":"$S","pattern":"x"}`},
+	"ptyctl_session_io": {
+		`{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`,
+		`{"action":"search","session_id":"$S","pattern":"x"}`,
+	},
 	"ptyctl_session_config": {`{"action":"get","session_id":"$S"}`},
 }
 
@@ -64,8 +72,10 @@ func TestRoleRead(t *testing.T) {
 					t.Errorf("%s has no output schema, want one", tool.Name)
 				}
 			}
-			for tool, want := range map[string][]string{"ptyctl_session": {"list", "status"}, "ptyctl_session_io": {"read",
-				"search"}, "ptyctl_session_config": {"get"}} {
+			for tool, want := range map[string][]string{"ptyctl_session": {"list", "status"}, "ptyctl_session_io": {
+				"read",
+				"search",
+			}, "ptyctl_session_config": {"get"}} {
 				if !slices.Equal(actions[tool], want) {
 					t.Errorf("%s offers %v, want %v", tool, actions[tool], want)
 				}

@@ -46,8 +46,10 @@ func TestGoClient(t *testing.T) {
 	id := s.sessions.List()[0].ID
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if r, err := call(ctx, "ptyctl_session_io", map[string]any{"action": "read", "session_id": id,
-		"until_regex": "never", "timeout_ms": 40000}); err == nil {
+	if r, err := call(ctx, "ptyctl_session_io", map[string]any{
+		"action": "read", "session_id": id,
+		"until_regex": "never", "timeout_ms": 40000,
+	}); err == nil {
 		t.Errorf("canceled read = %+v, want an error", r)
 	}
 	if r, err := call(t.Context(), "ptyctl_session", map[string]any{"action": "status", "session_id": id}); err != nil ||

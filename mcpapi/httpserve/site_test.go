@@ -85,8 +85,10 @@ func serveOn(
 	s.sessions = session.NewManager(session.Config{
 		Dialers: map[string]term.Dialer{"ssh": echo, "telnet": asking}, Observers: observers, MaxReads: 500,
 	})
-	s.mcp = mcpapi.NewServer(mcpapi.Options{Sessions: s.sessions, Structured: true, Watch: watch,
-		Elicitation: true}).MCPServer
+	s.mcp = mcpapi.NewServer(mcpapi.Options{
+		Sessions: s.sessions, Structured: true, Watch: watch,
+		Elicitation: true,
+	}).MCPServer
 	s.handler = httpserve.New(s.mcp, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

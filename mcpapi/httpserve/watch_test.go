@@ -26,7 +26,8 @@ func TestIsolatedWatch(t *testing.T) {
 				clients[token], err = mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, &mcp.ClientOptions{
 					ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c <- "list" },
 					ResourceUpdatedHandler: func(_ context.Context,
-						r *mcp.ResourceUpdatedNotificationRequest) {
+						r *mcp.ResourceUpdatedNotificationRequest,
+					) {
 						c <- r.Params.URI
 					},
 				}).Connect(t.Context(), &mcp.StreamableClientTransport{
@@ -44,8 +45,10 @@ func TestIsolatedWatch(t *testing.T) {
 				}
 			}
 			time.Sleep(300 * time.Millisecond)
-			if r, err := clients[writeToken].CallTool(t.Context(), &mcp.CallToolParams{Name: "ptyctl_session",
-				Arguments: map[string]any{"action": "open", "protocol": "ssh", "host": "echo"}}); err != nil ||
+			if r, err := clients[writeToken].CallTool(t.Context(), &mcp.CallToolParams{
+				Name:      "ptyctl_session",
+				Arguments: map[string]any{"action": "open", "protocol": "ssh", "host": "echo"},
+			}); err != nil ||
 				r.IsError {
 				t.Fatal(r, err)
 			}

@@ -39,15 +39,19 @@ func TestAttachments(t *testing.T) {
 			t.Errorf("the first %d bytes are a proof", i)
 		}
 	}
-	for _, text := range []string{"", "x", who.String(), proof + "\n", proof + "AA", " " + proof, proof + "=",
-		strings.Repeat("A", 86), strings.Repeat("A", 1<<20)} {
+	for _, text := range []string{
+		"", "x", who.String(), proof + "\n", proof + "AA", " " + proof, proof + "=",
+		strings.Repeat("A", 86), strings.Repeat("A", 1<<20),
+	} {
 		if who, ok := a.Of(text); ok || who != (term.Attachment{}) {
 			t.Errorf("Of(%.50q) = %v, %v, want none", text, who, ok)
 		}
 	}
 	shown := fmt.Sprintf("%v %+v %#v %s", who, who, who, struct{ A term.Attachment }{who})
-	for _, part := range []string{proof, base64.RawURLEncoding.EncodeToString(raw[:nonceSize]),
-		fmt.Sprintf("%x", a.sum("id", raw[:nonceSize], "person root"))} {
+	for _, part := range []string{
+		proof, base64.RawURLEncoding.EncodeToString(raw[:nonceSize]),
+		fmt.Sprintf("%x", a.sum("id", raw[:nonceSize], "person root")),
+	} {
 		if strings.Contains(shown, part) {
 			t.Errorf("%s shows %s", shown, part)
 		}

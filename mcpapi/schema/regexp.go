@@ -10,6 +10,7 @@ import (
 	"ptyctl/term"
 )
 
+// The bounds of a pattern from a caller.
 const (
 	MaxRegexp   = 4 << 10 // bytes of a pattern
 	MaxPatterns = 64      // of one list

@@ -1,11 +1,12 @@
 package subscribe
 
 import (
-	"ptyctl/session"
-	"ptyctl/term"
 	"strings"
 	"testing"
 	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -35,8 +36,10 @@ func TestWatchIsBounded(t *testing.T) {
 
 // BenchmarkObserve measures the cost to a session of being watched: the observer gets each chunk of output.
 func BenchmarkObserve(b *testing.B) {
-	for name, uris := range map[string][]string{"nobody watches": nil, "the state is watched": {statusURI("s")},
-		"the tail is watched": {tailURI("s")}} {
+	for name, uris := range map[string][]string{
+		"nobody watches": nil, "the state is watched": {statusURI("s")},
+		"the tail is watched": {tailURI("s")},
+	} {
 		b.Run(name, func(b *testing.B) {
 			w := NewWatch()
 			defer w.Close()

@@ -52,8 +52,10 @@ func TestExec(t *testing.T) {
 			if r.ExecID != "" || r.Truncated || r.TimedOut || string(r.Members["exit_code_reason"]) != "null" {
 				t.Errorf("got %s", r.Text)
 			}
-			for _, m := range []string{"stdout", "stderr", "exit_code", "exit_code_reason", "done_reason", "prompt_detected",
-				"timed_out", "duration_ms", "truncated"} {
+			for _, m := range []string{
+				"stdout", "stderr", "exit_code", "exit_code_reason", "done_reason", "prompt_detected",
+				"timed_out", "duration_ms", "truncated",
+			} {
 				if r.Members[m] == nil {
 					t.Errorf("%s is missing in %s", m, r.Text)
 				}

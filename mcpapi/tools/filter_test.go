@@ -17,8 +17,11 @@ func TestListFilters(t *testing.T) {
 	dialers["telnet"] = dialers["ssh"]
 	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Dialers: dialers}})
 	ids := make(map[string]string) // by host
-	for _, s := range []struct{ protocol, host string }{{"ssh", "web1.example.net"}, {"telnet", "sw1.example.net"},
-		{"ssh", "db1.example.org"}} {
+	for _, s := range []struct{ protocol, host string }{
+		{"ssh", "web1.example.net"},
+		{"telnet", "sw1.example.net"},
+		{"ssh", "db1.example.org"},
+	} {
 		ids[s.host] = l.OK(
 			mcptest.SessionTool,
 			fmt.Sprintf(`{"action":"open","protocol":%q,"host":%q}`, s.protocol, s.host),

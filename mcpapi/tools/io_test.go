@@ -57,8 +57,10 @@ func TestWriteAndRead(t *testing.T) {
 	if !r.Matched || strings.Contains(r.Chunk, "a2b") {
 		t.Errorf("include_match false: %s", r.Text)
 	}
-	for _, m := range []string{"truncated", "dropped_bytes", "next_cursor", "eof", "timed_out", "chunk", "encoding",
-		"buffer_start_cursor", "buffer_end_cursor", "buffered_bytes", "buffer_limit_bytes"} {
+	for _, m := range []string{
+		"truncated", "dropped_bytes", "next_cursor", "eof", "timed_out", "chunk", "encoding",
+		"buffer_start_cursor", "buffer_end_cursor", "buffered_bytes", "buffer_limit_bytes",
+	} {
 		if r.Members[m] == nil {
 			t.Errorf("%s is missing in %s", m, r.Text)
 		}
@@ -167,8 +169,10 @@ func TestClamping(t *testing.T) {
 	if r.Chunk != "01234" || len(r.Warnings) != 3 {
 		t.Errorf("got %s", r.Text)
 	}
-	for i, want := range []string{"max_bytes was lowered to 5 (limits.max_read_bytes)",
-		"timeout_ms was lowered to 60ms (limits.max_wait_ms)", "until_idle_ms was lowered to 60ms (limits.max_wait_ms)"} {
+	for i, want := range []string{
+		"max_bytes was lowered to 5 (limits.max_read_bytes)",
+		"timeout_ms was lowered to 60ms (limits.max_wait_ms)", "until_idle_ms was lowered to 60ms (limits.max_wait_ms)",
+	} {
 		if i < len(r.Warnings) && r.Warnings[i] != want {
 			t.Errorf("warning %q, want %q", r.Warnings[i], want)
 		}
@@ -342,8 +346,10 @@ func TestSensitive(t *testing.T) {
 	seen := make(actors, 100)
 	l := mcptest.NewLab(
 		t,
-		mcptest.Config{SSH: sshserver.Config{Handler: mcptest.Echo},
-			Sessions: session.Config{Observers: []term.Observer{seen}}},
+		mcptest.Config{
+			SSH:      sshserver.Config{Handler: mcptest.Echo},
+			Sessions: session.Config{Observers: []term.Observer{seen}},
+		},
 	)
 	l.Open("")
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"hunter2-1138","sensitive":true}`)

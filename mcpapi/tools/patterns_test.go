@@ -1,12 +1,13 @@
 package tools_test
 
 import (
+	"strings"
+	"testing"
+
 	"ptyctl/internal/sshserver"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/term"
-	"strings"
-	"testing"
 )
 
 // Every argument that is a pattern is bounded.
@@ -24,8 +25,10 @@ func TestRegexpRefused(t *testing.T) {
 			t.Errorf("%s: %s", field, r.Text)
 		}
 	}
-	for field, member := range map[string]string{"expect.prompt_regex": `"prompt_regex":"` + large + `"`,
-		"expect.pager_regexes[0]": `"pager_regexes":["` + large + `"]`} {
+	for field, member := range map[string]string{
+		"expect.prompt_regex":     `"prompt_regex":"` + large + `"`,
+		"expect.pager_regexes[0]": `"pager_regexes":["` + large + `"]`,
+	} {
 		if r := l.Fails(mcptest.ExecTool, `{"session_id":"$S","cmd":"true","expect":{`+member+`}}`, term.InvalidArgument,
 			"shorten the repeat counts"); r.Details.Field != field {
 			t.Errorf("%s: %s", field, r.Text)

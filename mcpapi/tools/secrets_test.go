@@ -1,12 +1,13 @@
 package tools_test
 
 import (
+	"strings"
+	"testing"
+
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/term"
-	"strings"
-	"testing"
 )
 
 // A secret in the wrong place or of the wrong type is in no message.

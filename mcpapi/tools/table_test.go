@@ -3,14 +3,15 @@ package tools
 import (
 	"encoding/json"
 	"math"
+	"slices"
+	"strings"
+	"testing"
+
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session/lane"
 	"ptyctl/session/shell"
-	"slices"
-	"strings"
-	"testing"
 )
 
 // TestBoundsAreTheEngines compares the numbers that tags repeat.
@@ -103,8 +104,10 @@ func TestUnlisted(t *testing.T) {
 // TestSchemaDialect checks every schema for what clients are known to choke on.
 func TestSchemaDialect(t *testing.T) {
 	for _, tool := range All() {
-		for kind, schema := range map[string]json.RawMessage{"input": tool.InputSchema(),
-			"output": tool.OutputSchema(wire.Failure{})} {
+		for kind, schema := range map[string]json.RawMessage{
+			"input":  tool.InputSchema(),
+			"output": tool.OutputSchema(wire.Failure{}),
+		} {
 			lintSchema(t, tool.Name+" "+kind, schema)
 			var root struct {
 				Type     string

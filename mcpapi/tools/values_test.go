@@ -1,10 +1,11 @@
 package tools
 
 import (
-	"ptyctl/session"
 	"reflect"
 	"strings"
 	"testing"
+
+	"ptyctl/session"
 )
 
 func TestHostMatches(t *testing.T) {

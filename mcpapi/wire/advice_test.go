@@ -70,16 +70,19 @@ func TestMessage(t *testing.T) {
 		{"advice in plain words", term.Error{Msg: "a", Advice: "b"}, "a; b", "a; b"},
 		{"ours instead of Go's", term.Error{Msg: "a", Advice: "call F", Reason: term.ReasonNotHeld}, "a; take it with ptyctl_session lock", "a"},
 		{
-			"the id of a command", term.Error{Msg: "a", Reason: term.ReasonCanceledRunning, Facts: term.Facts{term.Occupied{Exec: "x1"}}},
+			"the id of a command",
+			term.Error{Msg: "a", Reason: term.ReasonCanceledRunning, Facts: term.Facts{term.Occupied{Exec: "x1"}}},
 			"a; wait for it with exec_id x1", "a",
 		},
 		{
-			"a channel lane", term.Error{Msg: "a", Reason: term.ReasonQueued, Facts: term.Facts{term.Occupied{Channel: true}}},
+			"a channel lane",
+			term.Error{Msg: "a", Reason: term.ReasonQueued, Facts: term.Facts{term.Occupied{Channel: true}}},
 			"a; pass queue true to run after them, or lane channel to run beside the terminal", "a",
 		},
 		{"no channel lane", term.Error{Msg: "a", Reason: term.ReasonQueued}, "a; pass queue true to run after them", "a"},
 		{
-			"a limit", term.Error{Msg: "a", Advice: "b", Facts: term.Facts{term.LimitReached{Limit: term.LimitSessions}}},
+			"a limit",
+			term.Error{Msg: "a", Advice: "b", Facts: term.Facts{term.LimitReached{Limit: term.LimitSessions}}},
 			"a (session.max_sessions); b", "a (session.max_sessions); b",
 		},
 	} {

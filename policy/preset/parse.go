@@ -218,8 +218,8 @@ var netWord = regexp.MustCompile(`^[A-Za-z0-9_.:@*+,^#%~/][A-Za-z0-9_.:@*+,^#%~/
 
 // parse parses the operands.
 func (o *presetOperands) parse(text string) error {
-	if strings.HasPrefix(text, "run ") { // run /FORM/: the operand before the command
-		text = strings.TrimPrefix(text, "run ") + " run"
+	if form, ok := strings.CutPrefix(text, "run "); ok { // run /FORM/: the operand before the command
+		text = form + " run"
 	}
 	if strings.HasPrefix(text, "/") {
 		end := strings.LastIndex(text, "/")
@@ -237,21 +237,21 @@ func (o *presetOperands) parse(text string) error {
 		}
 	}
 	o.most = -1
-	switch least, most, two := strings.Cut(text, "-"); {
-	case text == "*":
-	case text == "files":
+	switch least, most, two := strings.Cut(text, "-"); text {
+	case "*":
+	case "files":
 		o.kind = operandsFiles
-	case text == "file":
+	case "file":
 		o.kind, o.most = operandsFiles, 1
-	case text == "words":
+	case "words":
 		o.kind = operandsWords
-	case text == "rest":
+	case "rest":
 		o.kind = operandsRest
-	case text == "sub", text == "sub?":
+	case "sub", "sub?":
 		o.kind, o.optional = operandsSub, text == "sub?"
-	case text == "run":
+	case "run":
 		o.kind = operandsRun
-	case text == "net":
+	case "net":
 		o.kind, o.first, o.each = operandsNet, netWord, true
 	default:
 		n, err := strconv.Atoi(least)

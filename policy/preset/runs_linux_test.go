@@ -40,8 +40,10 @@ func newFolder(t *testing.T) *folder {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the folder of the test cannot be made: %v %s", err, out)
 	}
-	for _, name := range []string{filepath.Join(bin, "canary"), filepath.Join(f.dir, "canary"), filepath.Join(bin, "1"),
-		filepath.Join(bin, "list"), filepath.Join(bin, "a")} {
+	for _, name := range []string{
+		filepath.Join(bin, "canary"), filepath.Join(f.dir, "canary"), filepath.Join(bin, "1"),
+		filepath.Join(bin, "list"), filepath.Join(bin, "a"),
+	} {
 		if err := os.WriteFile(name, []byte(script), 0o700); err != nil { //nolint:gosec // it is a program
 			t.Fatal(err)
 		}

@@ -50,6 +50,7 @@ var plainArgs = map[string]*regexp.Regexp{
 }
 
 var (
+	// Numeral matches a whole number.
 	Numeral = regexp.MustCompile(`^[+-]?[0-9]{1,18}$`)
 	decimal = regexp.MustCompile(`^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?$`)
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
 	"ptyctl/policy/grammar"
 )
 

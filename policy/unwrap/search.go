@@ -67,8 +67,10 @@ func (r *Reader) unwrapXargs(run runner, args []grammar.Word) (func() error, err
 }
 
 // findRuns holds the actions of find(1) that run commands.
-var findRuns = []grammar.Wildcard{grammar.NewPart("-exec"), grammar.NewPart("-execdir"), grammar.NewPart("-ok"),
-	grammar.NewPart("-okdir")}
+var findRuns = []grammar.Wildcard{
+	grammar.NewPart("-exec"), grammar.NewPart("-execdir"), grammar.NewPart("-ok"),
+	grammar.NewPart("-okdir"),
+}
 
 // unwrapFind judges the commands in the arguments of find(1).
 func (r *Reader) unwrapFind(args []grammar.Word) (func() error, error) {

@@ -235,7 +235,8 @@ func isAssignment(text string) bool {
 
 // unwrapRunner judges the command of a runner, after its options and operands.
 func (r *Reader) unwrapRunner(c *Command, run runner, name string, args []grammar.Word, in input) (func() error,
-	error) {
+	error,
+) {
 	if name == "xargs" {
 		return r.unwrapXargs(run, args)
 	}

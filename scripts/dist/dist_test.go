@@ -38,8 +38,10 @@ func TestReproducible(t *testing.T) {
 	var made [2]map[string][]byte
 	for i, from := range []string{root, elsewhere} {
 		out := t.TempDir()
-		if err := run(t.Context(), []string{"-root", from, "-out", out, "-version", "v0.0.0-test", "-date", "1700000000",
-			"-platforms", here}); err != nil {
+		if err := run(t.Context(), []string{
+			"-root", from, "-out", out, "-version", "v0.0.0-test", "-date", "1700000000",
+			"-platforms", here,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		made[i] = readAll(t, out)
@@ -161,8 +163,10 @@ func checkContents(t *testing.T, text []byte) {
 			t.Errorf("the relationship %+v names an unknown element", r)
 		}
 	}
-	for _, name := range []string{"stdlib", "golang.org/x/crypto", "github.com/mark3labs/mcp-go",
-		"github.com/reiver/go-telnet"} {
+	for _, name := range []string{
+		"stdlib", "golang.org/x/crypto", "github.com/mark3labs/mcp-go",
+		"github.com/reiver/go-telnet",
+	} {
 		if versions[name] == "" {
 			t.Errorf("%s is missing", name)
 		}

@@ -174,8 +174,10 @@ func TestAttachedPersonKeepsTheLock(t *testing.T) {
 		}
 		others := []term.Actor{agent, {Transport: "stdio"}, {Transport: "http"}, {Transport: "socket", Operator: true}, {}}
 		for _, other := range others {
-			for _, task := range []string{"t1", name, "person", held.Holder.String(), fmt.Sprint(held),
-				fmt.Sprintf("%+v %#v", held, held)} {
+			for _, task := range []string{
+				"t1", name, "person", held.Holder.String(), fmt.Sprint(held),
+				fmt.Sprintf("%+v %#v", held, held),
+			} {
 				other.Task = task
 				for act, do := range acts {
 					e := wantKind(t, do(as(other), s), term.Locked)

@@ -25,16 +25,20 @@ func TestBytes(t *testing.T) {
 			}
 		}
 	}
-	for name, letter := range map[string]string{"arrow_up": "A", "arrow_down": "B", "arrow_right": "C", "arrow_left": "D",
-		"home": "H", "end": "F"} {
+	for name, letter := range map[string]string{
+		"arrow_up": "A", "arrow_down": "B", "arrow_right": "C", "arrow_left": "D",
+		"home": "H", "end": "F",
+	} {
 		normal, _ := keys.Bytes(name, false)
 		application, _ := keys.Bytes(name, true)
 		if string(normal) != "\x1b["+letter || string(application) != "\x1bO"+letter {
 			t.Errorf("%s = %q and %q", name, normal, application)
 		}
 	}
-	for _, name := range []string{"", "Enter", "ctrl_", "ctrl_C", "ctrl_1", "ctrl_ab", "alt_", "f0", "f13", "hyper_a",
-		"_a"} {
+	for _, name := range []string{
+		"", "Enter", "ctrl_", "ctrl_C", "ctrl_1", "ctrl_ab", "alt_", "f0", "f13", "hyper_a",
+		"_a",
+	} {
 		if got, ok := keys.Bytes(name, false); ok || got != nil {
 			t.Errorf("%q is a key that sends %q", name, got)
 		}

@@ -25,9 +25,15 @@ var keyAliases = map[string]string{
 
 // modifierAliases are how modifiers are written elsewhere, longest first.
 var modifierAliases = []struct{ is, means string }{
-	{"control_", "ctrl_"}, {"key_ctrl_", "ctrl_"},
-	{"option_", "alt_"}, {"meta_", "alt_"}, {"ctl_", "ctrl_"}, {"c_", "ctrl_"}, {"m_", "alt_"},
-	{"s_", "shift_"}, {"^", "ctrl_"},
+	{"control_", "ctrl_"},
+	{"key_ctrl_", "ctrl_"},
+	{"option_", "alt_"},
+	{"meta_", "alt_"},
+	{"ctl_", "ctrl_"},
+	{"c_", "ctrl_"},
+	{"m_", "alt_"},
+	{"s_", "shift_"},
+	{"^", "ctrl_"},
 }
 
 // Similar returns the key that a caller may mean by the name that other programs use: "Ctrl-C", "^C", "<C-c>",

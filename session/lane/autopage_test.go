@@ -105,8 +105,10 @@ func TestAutoPage(t *testing.T) {
 			if got.Pages != 2 || sh.pressed != "\r\r" || got.ExitReason != "no_status" {
 				t.Errorf("pressed %q: %+v", sh.pressed, got)
 			}
-			if got = run(t, s, session.ExecRequest{Command: "pages frr 3",
-				Expect: session.Expect{AutoPage: &session.AutoPage{}}}); got.Pages != 0 ||
+			if got = run(t, s, session.ExecRequest{
+				Command: "pages frr 3",
+				Expect:  session.Expect{AutoPage: &session.AutoPage{}},
+			}); got.Pages != 0 ||
 				got.WaitingFor == nil {
 				t.Errorf("turned off for one command: %+v", got)
 			}

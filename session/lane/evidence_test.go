@@ -92,8 +92,10 @@ func TestPromptEvidence(t *testing.T) {
 // A shell that a command starts ends the call at its prompt, later commands run in it, and nothing is typed into it at
 // the deadline.
 func TestNestedPrompt(t *testing.T) {
-	for _, inner := range []string{"/ # ", "root@1f2e3d4c5b6a:/# ", "bash-5.2$ ", "I have no name!@web-0:/$ ", "λ ",
-		"~ ❯ "} {
+	for _, inner := range []string{
+		"/ # ", "root@1f2e3d4c5b6a:/# ", "bash-5.2$ ", "I have no name!@web-0:/$ ", "λ ",
+		"~ ❯ ",
+	} {
 		t.Run(inner, func(t *testing.T) {
 			inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 				r := posix("enter " + inner)

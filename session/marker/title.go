@@ -58,8 +58,10 @@ func stringLength(p []byte) int {
 
 // shown reports whether a control string holds a part of the typed line.
 func (m Marker) shown(text []byte) bool {
-	for _, part := range []string{m.nonce, octal(m.prefix), "PTYCTL_RC_%s", `\036S=%s`, `eval "$(printf '`,
-		"eval \"`printf '"} {
+	for _, part := range []string{
+		m.nonce, octal(m.prefix), "PTYCTL_RC_%s", `\036S=%s`, `eval "$(printf '`,
+		"eval \"`printf '",
+	} {
 		if bytes.Contains(text, []byte(part)) {
 			return true
 		}

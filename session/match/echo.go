@@ -273,7 +273,7 @@ func (x *echoes) coming(line string) bool {
 		}
 		for n := range min(len(l.key), len(squeezed)) {
 			head, ok := strings.CutSuffix(squeezed, l.key[:n+1])
-			if ok && (x.repeats(head, line) || !l.shown && x.begins(head, line) && !(x.passed && head == x.before)) {
+			if ok && (x.repeats(head, line) || !l.shown && x.begins(head, line) && (!x.passed || head != x.before)) {
 				return true
 			}
 		}

@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"slices"
 
 	"ptyctl/buffer"
 	"ptyctl/vt"
@@ -273,7 +274,7 @@ func (s *Stream) unfinished(closed bool) (start, stop int64, ok bool) {
 	var text []byte
 	if s.cleaner != nil {
 		line, _ := s.cleaner.Line()
-		text = append(s.line.text[:len(s.line.text):len(s.line.text)], line...)
+		text = append(slices.Clip(s.line.text), line...)
 		if s.echo != nil && !closed && s.echo.coming(string(text)) {
 			s.own = s.own || s.o.Pattern.re.Match(text)
 			return 0, 0, false

@@ -23,8 +23,10 @@ func TestWaitForLooksAtTheUnfinishedLine(t *testing.T) {
 		from := s.End()
 		put(t, far, " ")
 		if c := s.Read(t.Context(),
-			session.ReadRequest{Cursor: from, WaitFor: []*regexp.Regexp{re(`y/n`)},
-				NoWait: true}); c.Reason != session.ReasonTimeout {
+			session.ReadRequest{
+				Cursor: from, WaitFor: []*regexp.Regexp{re(`y/n`)},
+				NoWait: true,
+			}); c.Reason != session.ReasonTimeout {
 			t.Errorf("a question from before, in a line that goes on: %s", c.Reason)
 		}
 		put(t, far, "y\r\nmore (y/n) text\r\n")

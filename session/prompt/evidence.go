@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,14 +64,7 @@ func (h *History) certain(v View) bool {
 }
 
 // wasPrompt reports whether this very line was a prompt. Requires h.mu.
-func (h *History) wasPrompt(line string) bool {
-	for _, l := range h.learned {
-		if l == line {
-			return true
-		}
-	}
-	return false
-}
+func (h *History) wasPrompt(line string) bool { return slices.Contains(h.learned, line) }
 
 // beganWith returns how long a line without the form of a prompt must be unchanged to count as the prompt with which a
 // login shell begins; 0: it never does. Requires h.mu.

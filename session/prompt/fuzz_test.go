@@ -9,8 +9,10 @@ import (
 
 // FuzzLine judges last lines of hostile programs. A pattern that a refusal names must match the line.
 func FuzzLine(f *testing.F) {
-	for _, line := range []string{"", "$ ", "➜  src git:(main) ✗ ", "Name: ", "[y/n](a)[b]: ", "⚡️ ", "a^b\\c ", "((((",
-		"<<>>? ", "╰─ "} {
+	for _, line := range []string{
+		"", "$ ", "➜  src git:(main) ✗ ", "Name: ", "[y/n](a)[b]: ", "⚡️ ", "a^b\\c ", "((((",
+		"<<>>? ", "╰─ ",
+	} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

@@ -41,8 +41,14 @@ func TestHalfTyped(t *testing.T) {
 		at, text, line string
 		want           bool
 	}{
-		{"$ ", "ls", "$ ls", true}, {"$ ", "ls\x7f\x7f", "$ ", false}, {"$ ", "ls\r", "$ ls", false}, {"$ ", "ls\x03", "$ ", false},
-		{"$ ", "\x1b[A", "$ make", true}, {"[12:00] $ ", "rm", "[12:01] $ rm", true}, {":", "q", "$ ", false}, {"$ ", "ls\x15", "$ ", false},
+		{"$ ", "ls", "$ ls", true},
+		{"$ ", "ls\x7f\x7f", "$ ", false},
+		{"$ ", "ls\r", "$ ls", false},
+		{"$ ", "ls\x03", "$ ", false},
+		{"$ ", "\x1b[A", "$ make", true},
+		{"[12:00] $ ", "rm", "[12:01] $ rm", true},
+		{":", "q", "$ ", false},
+		{"$ ", "ls\x15", "$ ", false},
 	} {
 		h := NewHistory()
 		h.Touch(Input{Line: tt.at, Text: []byte(tt.text)})
@@ -59,13 +65,27 @@ func TestStarts(t *testing.T) {
 		class   shell.Class
 		ok      bool
 	}{
-		{"bash", shell.Posix, true}, {"bash --rcfile x --norc", shell.Posix, true}, {"sudo -i zsh", shell.Posix, true},
-		{"docker exec -it web sh", shell.Posix, true}, {"kubectl exec -it web -- /bin/fish", shell.Fish, true},
-		{"cd /tmp; env PS1='> ' bash", shell.Posix, true}, {"su -", "", true}, {"sudo -i", "", true}, {"sudo -u me -s", "", true},
-		{"docker exec -it web /entry", "", true}, {"ssh web1", "", true}, {"true && exec bash", shell.Posix, true},
-		{"bash script.sh", shell.Posix, false}, {"bash -c 'read x'", "", false}, {"curl http://x | bash", "", false},
-		{"bash <script", "", false}, {"make bash.o", "", false}, {"sudo make install", "", false}, {"docker exec web ls", "", false},
-		{"bash; make", "", false}, {"echo 'bash", "", false},
+		{"bash", shell.Posix, true},
+		{"bash --rcfile x --norc", shell.Posix, true},
+		{"sudo -i zsh", shell.Posix, true},
+		{"docker exec -it web sh", shell.Posix, true},
+		{"kubectl exec -it web -- /bin/fish", shell.Fish, true},
+		{"cd /tmp; env PS1='> ' bash", shell.Posix, true},
+		{"su -", "", true},
+		{"sudo -i", "", true},
+		{"sudo -u me -s", "", true},
+		{"docker exec -it web /entry", "", true},
+		{"ssh web1", "", true},
+		{"true && exec bash", shell.Posix, true},
+		{"bash script.sh", shell.Posix, false},
+		{"bash -c 'read x'", "", false},
+		{"curl http://x | bash", "", false},
+		{"bash <script", "", false},
+		{"make bash.o", "", false},
+		{"sudo make install", "", false},
+		{"docker exec web ls", "", false},
+		{"bash; make", "", false},
+		{"echo 'bash", "", false},
 	} {
 		if class, ok := Starts(tt.command); ok != tt.ok || ok && class != tt.class {
 			t.Errorf("Starts(%q) = %q, %v; want %q, %v", tt.command, class, ok, tt.class, tt.ok)

@@ -18,8 +18,9 @@ const (
 	// typeAhead is how long a line end that was typed may take to come back.
 	typeAhead = time.Second
 
-	// MaxBytes and MaxLines bound the text searched for at a time. The writer of the stream waits during the search.
+	// MaxBytes bounds the text searched for at a time. The writer of the stream waits during the search.
 	MaxBytes = 256 << 10
+	// MaxLines bounds the lines of that text.
 	MaxLines = 8 << 10
 )
 

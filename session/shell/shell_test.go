@@ -40,8 +40,10 @@ func TestFromAnswer(t *testing.T) {
 }
 
 func TestOfProcess(t *testing.T) {
-	for name, want := range map[string]Class{"bash": Posix, "/bin/zsh": Posix, "-ksh": Posix, "fish": Fish, "tcsh": Csh,
-		"pwsh": PowerShell, "cmd.exe": Cmd, "PowerShell.exe": PowerShell, "gdb": "", "python3": ""} {
+	for name, want := range map[string]Class{
+		"bash": Posix, "/bin/zsh": Posix, "-ksh": Posix, "fish": Fish, "tcsh": Csh,
+		"pwsh": PowerShell, "cmd.exe": Cmd, "PowerShell.exe": PowerShell, "gdb": "", "python3": "",
+	} {
 		if got := OfProcess(&term.Process{Argv: []string{name, "-x"}}); got.Class != want {
 			t.Errorf("%s: %q, want %q", name, got.Class, want)
 		}

@@ -113,8 +113,10 @@ func TestWithheldOnTrial(t *testing.T) {
 	_, unrecorded := sshtest.RawKey(t)
 	srv := l.Unrecorded(
 		sshtest.Addr1,
-		sshserver.Config{AuthorizedKeys: []ssh.PublicKey{unrecorded.PublicKey()},
-			Passwords: map[string]string{"u": password}},
+		sshserver.Config{
+			AuthorizedKeys: []ssh.PublicKey{unrecorded.PublicKey()},
+			Passwords:      map[string]string{"u": password},
+		},
 	)
 	l.Opts.IdentityAgent = serveAgent(t, k1, k2)
 	first, second := ssh.FingerprintSHA256(s1.PublicKey()), ssh.FingerprintSHA256(s2.PublicKey())

@@ -161,8 +161,10 @@ func TestErrorTexts(t *testing.T) {
 		want []string
 	}{
 		{
-			&UnknownError{Name: "h", Floor: AcceptNew, Type: "ssh-ed25519", Fingerprint: "SHA256:new", Files: []string{"/k"},
-				OtherNames: []Entry{e}, Certificate: "it expired"},
+			&UnknownError{
+				Name: "h", Floor: AcceptNew, Type: "ssh-ed25519", Fingerprint: "SHA256:new", Files: []string{"/k"},
+				OtherNames: []Entry{e}, Certificate: "it expired",
+			},
 			[]string{`"h"`, "ssh-ed25519", "SHA256:new", "/k:7", "it expired", "accept_new", "fingerprint", "ssh-keyscan"},
 		},
 		{&UnknownError{Name: "h"}, []string{"no known_hosts file"}},

@@ -132,5 +132,8 @@ type forwardAddr string
 func (forwardAddr) Network() string  { return "direct-tcpip" }
 func (a forwardAddr) String() string { return string(a) }
 
-func (c *ForwardConn) LocalAddr() net.Addr  { return forwardAddr("ptyctl") }
+// LocalAddr returns a name for this side, which has no address of its own.
+func (c *ForwardConn) LocalAddr() net.Addr { return forwardAddr("ptyctl") }
+
+// RemoteAddr returns the far side of the forwarded connection.
 func (c *ForwardConn) RemoteAddr() net.Addr { return c.remote }

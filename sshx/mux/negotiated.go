@@ -29,8 +29,10 @@ func weakWarnings(a term.Algorithms) []string {
 		what, name string
 		list       []string
 	}{
-		{"key exchange", a.Kex, weak.KeyExchanges}, {"host key", a.HostKey, weak.HostKeys},
-		{"cipher", a.Cipher, weak.Ciphers}, {"MAC", a.MAC, weak.MACs},
+		{"key exchange", a.Kex, weak.KeyExchanges},
+		{"host key", a.HostKey, weak.HostKeys},
+		{"cipher", a.Cipher, weak.Ciphers},
+		{"MAC", a.MAC, weak.MACs},
 	} {
 		if slices.Contains(n.list, n.name) {
 			out = append(out, fmt.Sprintf("the %s algorithm %s is weak; the server should be updated", n.what, n.name))

@@ -21,4 +21,5 @@ func bindTo(name string) func(network, address string, c syscall.RawConn) error 
 	}
 }
 
+// CanBindInterface says whether this system can bind a connection to a network interface.
 const CanBindInterface = true

@@ -121,8 +121,10 @@ func TestMessages(t *testing.T) {
 		Warning{Origin: file, Keyword: "x", Text: "why"}.String():       "/c:3: x: why",
 		Warning{Origin: file, Text: "why"}.String():                     "/c:3: why",
 		(&ArgError{Arg: "-p", Reason: "why"}).Error():                   "-p: why",
-		(&PermissionError{File: "/c", Reason: "why",
-			Remedy: "chmod x /c"}).Error(): "bad owner or permissions on /c: why; run: chmod x /c",
+		(&PermissionError{
+			File: "/c", Reason: "why",
+			Remedy: "chmod x /c",
+		}).Error(): "bad owner or permissions on /c: why; run: chmod x /c",
 		Origin{Source: Argument}.String(): "argument",
 		Origin{Source: Default}.String():  "default",
 	} {

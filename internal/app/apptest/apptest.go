@@ -37,7 +37,7 @@ func Config(tb testing.TB, lines ...string) config.Config {
 func Start(tb testing.TB, lines ...string) (socket string) {
 	tb.Helper()
 	cfg := Config(tb, lines...)
-	dir, err := os.MkdirTemp("", "ptyctl-") // not TempDir: the path of a socket must be short
+	dir, err := os.MkdirTemp("", "ptyctl-") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		tb.Fatal(err)
 	}

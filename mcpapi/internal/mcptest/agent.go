@@ -180,6 +180,7 @@ func (a *Agent) Fails(tool, args string, kind term.Kind, parts ...string) Reply 
 	return r
 }
 
+// ToolNames returns the names of the tools that the server lists.
 func (a *Agent) ToolNames() (names []string) {
 	var list struct{ Tools []struct{ Name string } }
 	a.Decode(a.Request("tools/list", `{}`).Result, &list)
@@ -189,6 +190,7 @@ func (a *Agent) ToolNames() (names []string) {
 	return names
 }
 
+// Decode reads JSON, or fails the test.
 func (a *Agent) Decode(raw json.RawMessage, into any) {
 	a.T.Helper()
 	if err := json.Unmarshal(raw, into); err != nil {

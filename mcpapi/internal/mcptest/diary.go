@@ -14,6 +14,7 @@ type Diary struct {
 	happened []term.Event
 }
 
+// Observe implements term.Observer.
 func (d *Diary) Observe(e term.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,35 +13,38 @@ import (
 	"ptyctl/mcpapi/stdio"
 )
 
+// The lines with which a client begins.
 const (
 	InitializeLine = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18",` +
 		`"capabilities":{},"clientInfo":{"name":"tester","version":"7"}}}`
 	InitializedLine = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
+// CancelCall returns the line that cancels the request with that id.
 func CancelCall(id string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
 }
 
-// lines is a client's end of stdio, line by line.
-type lines struct {
+// Lines is a client's end of stdio, line by line.
+type Lines struct {
 	t    *testing.T
 	in   *io.PipeWriter
 	out  *bufio.Scanner
 	done chan error // what Serve has returned
 }
 
-// line has the members of a line that a test checks.
-type line struct {
+// A Line has the members of a line that a test checks.
+type Line struct {
 	ID     json.RawMessage
 	Method string
 }
 
-func ServeLines(t *testing.T, srv *mcpapi.Server) *lines {
+// ServeLines serves srv on stdio, and returns the client's end. WantEnd ends it.
+func ServeLines(t *testing.T, srv *mcpapi.Server) *Lines {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	l := &lines{t: t, in: inW, out: bufio.NewScanner(outR), done: make(chan error, 1)}
+	l := &Lines{t: t, in: inW, out: bufio.NewScanner(outR), done: make(chan error, 1)}
 	go func() {
 		l.done <- stdio.Serve(context.Background(), srv, inR, outW, stdio.Options{})
 		outW.Close()
@@ -49,7 +52,8 @@ func ServeLines(t *testing.T, srv *mcpapi.Server) *lines {
 	return l
 }
 
-func (l *lines) Send(text string) {
+// Send sends a line.
+func (l *Lines) Send(text string) {
 	l.t.Helper()
 	if _, err := io.WriteString(l.in, text+"\n"); err != nil {
 		l.t.Fatalf("write %.80q: %v", text, err)
@@ -57,7 +61,7 @@ func (l *lines) Send(text string) {
 }
 
 // Next returns the server's next line; it fails the test if none comes within 20 s.
-func (l *lines) Next() (got line) {
+func (l *Lines) Next() (got Line) {
 	l.t.Helper()
 	late := time.AfterFunc(20*time.Second, func() { l.in.CloseWithError(io.ErrNoProgress) })
 	defer late.Stop()
@@ -71,7 +75,7 @@ func (l *lines) Next() (got line) {
 }
 
 // WantEnd ends the input, and expects that the server ends without an error or a further line.
-func (l *lines) WantEnd() {
+func (l *Lines) WantEnd() {
 	l.t.Helper()
 	l.in.Close()
 	if l.out.Scan() {

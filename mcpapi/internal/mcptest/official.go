@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"io"
 	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/stdio"
 	"ptyctl/mcpapi/subscribe"
 	"ptyctl/term"
-	"sync"
-	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/server"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,6 +35,7 @@ var Transports = map[string]Connect{
 	},
 }
 
+// ForEachClient runs f as a test for each transport and revision of the official client.
 func ForEachClient(
 	t *testing.T,
 	f func(t *testing.T, revision string, connect Connect),
@@ -46,6 +48,7 @@ func ForEachClient(
 	}
 }
 
+// URIs returns the URIs of the resources that the server lists.
 func (c *Official) URIs() []string {
 	c.t.Helper()
 	res, err := c.ListResources(c.t.Context(), nil)
@@ -59,6 +62,7 @@ func (c *Official) URIs() []string {
 	return uris
 }
 
+// Text returns the text of a resource, or fails the test.
 func (c *Official) Text(uri string) string {
 	c.t.Helper()
 	res, err := c.ReadResource(c.t.Context(), &sdk.ReadResourceParams{URI: uri})
@@ -68,7 +72,7 @@ func (c *Official) Text(uri string) string {
 	return res.Contents[0].Text
 }
 
-// The revisions that the official client is tried with: the last one with sessions, and the one without.
+// Revisions are those that the official client is tried with: the last one with sessions, and the one without.
 var Revisions = []string{"2025-11-25", "2026-07-28"}
 
 // An Official is the official Go client, connected to a ptyctl in this process.
@@ -131,6 +135,7 @@ func (c *Official) Call(tool, args string) Reply {
 	return r
 }
 
+// Try calls a tool and returns its result, or the error of the call.
 func (c *Official) Try(ctx context.Context, tool, args string) (Reply, error) {
 	res, err := c.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
 	if err != nil {

@@ -121,8 +121,10 @@ func (l *lab) connect() *sdk.ClientSession {
 	l.t.Cleanup(running.Wait)
 	l.t.Cleanup(func() { inW.Close() })
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "tester", Version: "7"}, nil).
-		Connect(l.t.Context(), &sdk.IOTransport{Reader: io.NopCloser(io.TeeReader(outR, leaktest.Writer(l.t, "stdout"))),
-			Writer: inW}, nil)
+		Connect(l.t.Context(), &sdk.IOTransport{
+			Reader: io.NopCloser(io.TeeReader(outR, leaktest.Writer(l.t, "stdout"))),
+			Writer: inW,
+		}, nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -45,8 +45,10 @@ func TestLifecycle(t *testing.T) {
 			t.Errorf("pty_close = %s, want the exit code", c.text)
 		}
 	}
-	for tool, more := range map[string]string{"pty_send": `,"data":"YQ=="`, "pty_resize": `,"rows":1,"cols":1`,
-		"pty_signal": `,"signal":"INT"`} {
+	for tool, more := range map[string]string{
+		"pty_send": `,"data":"YQ=="`, "pty_resize": `,"rows":1,"cols":1`,
+		"pty_signal": `,"signal":"INT"`,
+	} {
 		if f := l.fails(tool, `{"id":"`+r.ID+`"`+more+`}`, aiterm.ESessionClosed, "status 5", "pty_read",
 			"pty_open"); f.Details.ID != r.ID {
 			t.Errorf("failure after the end = %s, want it to say so", f.text)
@@ -122,8 +124,10 @@ func TestWrongCalls(t *testing.T) {
 			t.Errorf("%s %s: %s", c.tool, c.arguments, r.text)
 		}
 	}
-	for tool, more := range map[string]string{"pty_send": `,"data":""`, "pty_read": "",
-		"pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`, "pty_close": ""} {
+	for tool, more := range map[string]string{
+		"pty_send": `,"data":""`, "pty_read": "",
+		"pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`, "pty_close": "",
+	} {
 		l.fails(tool, `{"id":"sh-nosuch"`+more+`}`, aiterm.ENotFound, "sh-nosuch", "pty_open")
 	}
 	// These tools do not find sessions of other tools.
@@ -195,8 +199,10 @@ func TestIsolation(t *testing.T) {
 		return r
 	}
 	id := call("one", "pty_open", `{"argv":["cat"]}`).ID
-	for tool, more := range map[string]string{"pty_send": `,"data":""`, "pty_read": `,"timeout_ms":0`,
-		"pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`, "pty_close": ""} {
+	for tool, more := range map[string]string{
+		"pty_send": `,"data":""`, "pty_read": `,"timeout_ms":0`,
+		"pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`, "pty_close": "",
+	} {
 		if r := call("two", tool, `{"id":"`+id+`"`+more+`}`); r.Code != aiterm.ENotFound {
 			t.Errorf("%s of another token's terminal: %+v", tool, r)
 		}

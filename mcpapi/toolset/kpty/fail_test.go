@@ -71,10 +71,14 @@ func TestCodes(t *testing.T) {
 	if len(seen) != len(contract) {
 		t.Errorf("codes in use = %v, want all of %v", seen, contract)
 	}
-	for action, want := range map[string]Code{"spawn": SpawnFailed, "read": ReadFailed, "write": WriteFailed,
-		"run": WriteFailed} {
-		for _, err := range []error{&term.Error{Kind: term.IOError, Msg: "x"}, &term.Error{Kind: term.LimitExceeded},
-			errors.New("boom")} {
+	for action, want := range map[string]Code{
+		"spawn": SpawnFailed, "read": ReadFailed, "write": WriteFailed,
+		"run": WriteFailed,
+	} {
+		for _, err := range []error{
+			&term.Error{Kind: term.IOError, Msg: "x"}, &term.Error{Kind: term.LimitExceeded},
+			errors.New("boom"),
+		} {
 			if got := newFailure(err, action); got.ErrorCode != want {
 				t.Errorf("code for %v in %s = %s, want %s", err, action, got.ErrorCode, want)
 			}
@@ -132,8 +136,10 @@ type rawJSON string
 
 func TestNotFound(t *testing.T) {
 	a := newAgent(t, setting{})
-	for _, rest := range []string{`"write","data":"x"`, `"read"`, `"run","command":"x"`, `"talk","command":"x"`,
-		`"resize","cols":1,"rows":1`, `"kill"`} {
+	for _, rest := range []string{
+		`"write","data":"x"`, `"read"`, `"run","command":"x"`, `"talk","command":"x"`,
+		`"resize","cols":1,"rows":1`, `"kill"`,
+	} {
 		if r := a.call(`{"session_id":"bash-none","action":%s`, rawJSON(rest+"}")); r.ErrorCode != SessionNotFound ||
 			!strings.Contains(r.Message, "bash-none") ||
 			!strings.Contains(r.Message, "spawn") {
@@ -172,8 +178,10 @@ func TestSpawnFailed(t *testing.T) {
 
 func TestProcessExited(t *testing.T) {
 	a := newAgent(t, setting{})
-	for _, rest := range []string{`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`,
-		`"resize","cols":1,"rows":1`} {
+	for _, rest := range []string{
+		`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`,
+		`"resize","cols":1,"rows":1`,
+	} {
 		id := a.spawn("/bin/sh")
 		a.ok(`{"action":"write","session_id":%s,"data":"echo last wo''rds; exit 7\n"}`, id)
 		a.ended(id)
@@ -309,8 +317,10 @@ func TestAccessDenied(t *testing.T) {
 	}
 	a := newAgent(t, setting{sessions: session.Config{Gate: gate}})
 	id := a.spawn("/bin/sh")
-	for _, rest := range []string{`"write","data":"forbidden"`, `"run","command":"forbidden"`,
-		`"talk","command":"forbidden"`} {
+	for _, rest := range []string{
+		`"write","data":"forbidden"`, `"run","command":"forbidden"`,
+		`"talk","command":"forbidden"`,
+	} {
 		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied ||
 			!strings.Contains(r.Message, "no-forbidden") {
 			t.Errorf("%s against the policy = %s, want %s with the rule", rest, r.text, AccessDenied)
@@ -326,8 +336,10 @@ func TestAccessDenied(t *testing.T) {
 	if _, err := s.Lock(term.WithActor(t.Context(), term.Actor{Task: "deploy"}), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	for _, rest := range []string{`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`,
-		`"resize","cols":9,"rows":9`, `"kill"`} {
+	for _, rest := range []string{
+		`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`,
+		`"resize","cols":9,"rows":9`, `"kill"`,
+	} {
 		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied ||
 			r.Cause != term.Locked ||
 			!strings.Contains(r.Message, "another client") ||
@@ -340,8 +352,10 @@ func TestAccessDenied(t *testing.T) {
 	reads := setting{}
 	reads.options.ReadOnly = true
 	b := newAgent(t, reads)
-	for _, arguments := range []string{`{"action":"spawn"}`, `{"action":"kill","session_id":"x"}`,
-		`{"action":"run","session_id":"x","command":"x"}`} {
+	for _, arguments := range []string{
+		`{"action":"spawn"}`, `{"action":"kill","session_id":"x"}`,
+		`{"action":"run","session_id":"x","command":"x"}`,
+	} {
 		if r := b.call(arguments); r.ErrorCode != AccessDenied || !strings.Contains(r.Message, "read") {
 			t.Errorf("%s by a read-only caller = %s, want %s", arguments, r.text, AccessDenied)
 		}

@@ -94,8 +94,10 @@ func TestRunAwkward(t *testing.T) {
 				}
 			}
 			// A command that the shell cannot parse ends at once with a status other than 0.
-			for _, command := range []string{`echo "never closed`, "echo 'never closed", "if true", "echo $(echo x", "for",
-				")"} {
+			for _, command := range []string{
+				`echo "never closed`, "echo 'never closed", "if true", "echo $(echo x", "for",
+				")",
+			} {
 				r := a.call(`{"action":"run","session_id":%s,"command":%s,"timeout_ms":20000}`, id, command)
 				if !r.OK || r.ExitCode == nil || *r.ExitCode == 0 || r.Running {
 					t.Errorf("%s: run %q = %s, want its end with a status other than 0", shell, command, r.text)
@@ -269,8 +271,10 @@ func TestRunFlood(t *testing.T) {
 
 // In cmd.exe the sentinel is ignored, and a warning says so.
 func TestSentinelInCmd(t *testing.T) {
-	for program, want := range map[string]bool{`C:\Windows\System32\cmd.exe`: true, "CMD.EXE": true, "cmd": true,
-		`C:\bin\pwsh.exe`: false, "/bin/sh": false, "/opt/cmd/sh": false} {
+	for program, want := range map[string]bool{
+		`C:\Windows\System32\cmd.exe`: true, "CMD.EXE": true, "cmd": true,
+		`C:\bin\pwsh.exe`: false, "/bin/sh": false, "/opt/cmd/sh": false,
+	} {
 		if isCmd(program) != want {
 			t.Errorf("isCmd(%q) = %v, want %v", program, !want, want)
 		}

@@ -44,12 +44,15 @@ type Shell struct {
 	OnSignal func(name string) error
 }
 
+// Wait implements term.Waiter.
 func (s *Shell) Wait() (term.Exit, error) { return s.Exit, s.Lost }
 
+// Exec implements term.Execer.
 func (s *Shell) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	return s.OnExec(ctx, r, stdout, stderr)
 }
 
+// Signal implements term.Signaler.
 func (s *Shell) Signal(_ context.Context, name string) error { return s.OnSignal(name) }
 
 // Start makes a session with a far side that has room for limit bytes (0: any number), and closes it after the test.
@@ -228,11 +231,13 @@ type Teller struct {
 	told atomic.Int32
 }
 
+// NewTeller returns a Teller whose record is searched for secrets when the test has ended.
 func NewTeller(tb testing.TB) *Teller {
 	tb.Helper()
 	return &Teller{w: leaktest.Writer(tb, "events")}
 }
 
+// Observe implements term.Observer.
 func (t *Teller) Observe(e term.Event) {
 	if e.Verb != term.VerbOutput && t.told.Add(1) <= 1000 {
 		e.Data = e.Data[:min(len(e.Data), 64)] // a secret is shorter
@@ -247,10 +252,10 @@ func TellState(tb testing.TB, s *session.Session) {
 }
 
 // TypeIn types text and fails the test if the session refuses it.
-func TypeIn(t testing.TB, s *session.Session, text string) {
-	t.Helper()
-	if _, err := s.Write(t.Context(), []byte(text), session.WriteOptions{}); err != nil {
-		t.Fatal(err)
+func TypeIn(tb testing.TB, s *session.Session, text string) {
+	tb.Helper()
+	if _, err := s.Write(tb.Context(), []byte(text), session.WriteOptions{}); err != nil {
+		tb.Fatal(err)
 	}
 }
 
