@@ -209,6 +209,10 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 		return s.TooManyReads()
 	}
 	show(c, s, chunk, in, out)
+	if b := chunk.Buffer; chunk.EOF && in.Cursor == "" && !req.Tail && len(chunk.Data) == 0 && b.End > b.Start {
+		c.Inform(fmt.Sprintf("the terminal has ended, and without a cursor a read returns only what comes from now on; "+
+			"for its output read from cursor \"%d\", or its end with mode tail", b.Start))
+	}
 	return canceled(ctx, s)
 }
 
