@@ -128,7 +128,7 @@ var advice = map[term.Reason]string{
 	term.ReasonHalfTyped:    "enter it, or clear it with key ctrl_u or ctrl_c, and call again; or " + typeInstead,
 	term.ReasonContinuation: "key ctrl_c gives an unfinished command up; " + ifPrompt + typeInstead,
 	term.ReasonFullScreen: "press the key that ends the program; if it is gone and has left its screen on, write " +
-		`"reset\r"; or ` + typeInstead,
+		`"reset\n"; or ` + typeInstead,
 	term.ReasonCustomMarker: "leave rc_mode out",
 
 	term.ReasonNoChannelLane: "use lane terminal",

@@ -217,7 +217,7 @@ func (c *Command) busy(o *prompt.Obstacle) error {
 	case term.ReasonHalfTyped:
 		advice = "enter it, or clear it with ctrl_u or ctrl_c; or " + advice
 	case term.ReasonFullScreen:
-		advice = "leave the program by its own key; if it is gone, type reset; or " + advice
+		advice = "leave the program by its own key; if it is gone, type reset and ctrl_j; or " + advice
 	}
 	if o.Reason == term.ReasonDevicePrompt {
 		advice = "set Expect.Class to ClassDevice; " + advice

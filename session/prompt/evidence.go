@@ -29,7 +29,8 @@ func (h *History) fullScreen(v View) *Obstacle {
 
 // isBack reports whether the last line is the very prompt that was there before, or is proven to be one. Requires h.mu.
 func (h *History) isBack(v View) bool {
-	return h.proven(v) || !isContinuation(v.Line) && v.Front.Program == "" &&
+	shellInFront := v.Front.Program == "" || shell.Named(v.Front.Program).Class.TakesMarker()
+	return h.proven(v) || !isContinuation(v.Line) && shellInFront &&
 		(v.Line == h.first && h.isFirst(v.Line) || h.wasPrompt(v.Line))
 }
 

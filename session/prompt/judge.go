@@ -232,5 +232,11 @@ func (h *History) proven(v View) bool {
 	case v.AtPrompt && v.Prompts > h.marks:
 		return true
 	}
+	if v.AltScreen && !editsLines(v.Front.Program) { // a killed program has left the terminal without lines
+		return false
+	}
 	return v.Front.Edits && shell.Named(v.Front.Program).Class.TakesMarker() && !isContinuation(v.Line)
 }
+
+// editsLines reports whether a shell of that name surely has a line editor: dash has none, and sh is often dash.
+func editsLines(program string) bool { return program != "sh" && program != "dash" }
