@@ -2,16 +2,12 @@ package shells
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"ptyctl/internal/lab"
-	"ptyctl/ptyx"
 	"ptyctl/session"
 	"ptyctl/session/prompt"
 	"ptyctl/term"
@@ -68,67 +64,6 @@ var promptRows = []promptRow{
 }
 
 var bashWith = []string{"bash", "--rcfile", ".rc", "-i"}
-
-// A farTerminal hides what only a terminal of this machine has, and answers the question for the login shell, as SSH
-// servers do.
-type farTerminal struct {
-	term.Transport
-	shell string
-}
-
-func (f farTerminal) Exec(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
-	_, err := io.WriteString(stdout, "/bin/"+f.shell+"\n")
-	return term.Exit{Known: true}, err
-}
-
-// open starts the shell and waits for its prompt.
-func (p promptRow) open(t *testing.T, far bool) *session.Session { return p.openIn(t, far, 100) }
-
-// openIn is open in a window of so many columns.
-func (p promptRow) openIn(t *testing.T, far bool, cols int) *session.Session {
-	t.Helper()
-	home := t.TempDir()
-	if p.file != "" {
-		file := filepath.Join(home, p.file)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(p.config+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	env := []term.EnvVar{
-		{Name: "HOME", Value: home}, {Name: "ZDOTDIR", Value: home}, {Name: "LANG", Value: "C.UTF-8"}, {Name: "HISTFILE", Value: "/dev/null"},
-	}
-	if name, value, ok := strings.Cut(p.env, "="); ok {
-		value = strings.ReplaceAll(value, `\ `, " ")
-		if name == "ENV" {
-			value = filepath.Join(home, value)
-		}
-		env = append(env, term.EnvVar{Name: name, Value: value})
-	}
-	size := term.PTY{Cols: cols, Rows: 30}
-	tr, err := ptyx.Host{}.Open(
-		context.Background(), term.Target{PTY: size, Local: term.LocalOptions{Argv: p.argv, Dir: home, Env: env}}, nil, nil,
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if far {
-		tr = farTerminal{tr, p.argv[0]}
-		if p.argv[0] == "busybox" {
-			tr = farTerminal{tr, "ash"}
-		}
-	}
-	o := session.Options{PTY: size, QuietLine: p.quiet}
-	if p.argv[0] == "busybox" {
-		o.Expect.Class = session.ClassPosix
-	}
-	s := session.New(tr, o)
-	t.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
-	settle(t, s)
-	return s
-}
 
 // farAndHere returns the places in which a row is tried: in the normal run most are tried as on another machine alone.
 func farAndHere(both bool) []bool {
@@ -345,6 +280,7 @@ func TestStartedShells(t *testing.T) {
 		{"bash", "su -", false},
 		{"bash", "sudo -i", false},
 		{"bash", "sudo -s", false},
+		{"bash", "unshare --mount --pid --fork chroot ROOT /bin/sh", false},
 		{"bash", "env -i PS1='/ # ' sh", false},
 		{"bash", "python3 -c 'import pty; pty.spawn(\"/bin/sh\")'", false},
 		{"zsh", "bash --norc", false},
@@ -355,8 +291,9 @@ func TestStartedShells(t *testing.T) {
 		if !tt.always && !allPrompts {
 			continue
 		}
-		if root := strings.HasPrefix(tt.command, "su"); root && os.Getuid() != 0 {
-			continue // it asks for a password, which is a question and no prompt
+		root := strings.HasPrefix(tt.command, "su") || strings.HasPrefix(tt.command, "unshare")
+		if root && os.Getuid() != 0 {
+			continue // it asks for a password, which is a question and no prompt, or is not permitted
 		}
 		row := map[string]promptRow{
 			"bash": {argv: bashWith, file: ".rc", config: `PS1='me@far:\w\$ '`},
@@ -364,12 +301,16 @@ func TestStartedShells(t *testing.T) {
 			"fish": {argv: []string{"fish"}, file: ".config/fish/config.fish", config: "set fish_greeting"},
 			"tcsh": {argv: []string{"tcsh"}, file: ".tcshrc", config: `set prompt='%m:%~%# '`},
 		}[tt.login]
+		if root { // whose own start-up files may do anything
+			row.argv = []string{"bash", "-c", "exec unshare --mount sh -c 'mount --bind $HOME /root; exec bash --rcfile .rc -i'"}
+		}
 		for _, far := range farAndHere(tt.command == "sh") {
 			t.Run(tt.login+", "+tt.command+map[bool]string{true: ", far", false: ", here"}[far], func(t *testing.T) {
 				t.Parallel()
 				s := row.open(t, far)
+				command := strings.ReplaceAll(tt.command, "ROOT", containerRoot(t))
 				r, err := s.Exec(t.Context(),
-					session.ExecRequest{Command: tt.command, Lane: session.LaneTerminal, Timeout: 2 * patient})
+					session.ExecRequest{Command: command, Lane: session.LaneTerminal, Timeout: 2 * patient})
 				if err != nil {
 					lab.Fatal(t, err)
 				}
