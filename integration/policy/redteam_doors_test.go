@@ -52,7 +52,11 @@ func deniedByRules(text string) bool {
 }
 
 // doorsTo opens every door to a server, for a process with its own rules and one that is aiterm. shut closes them all.
-func doorsTo(t *testing.T, s *lab.SSHD, rules, aiRules []string) (h *lab.Home, doors []door, shut func()) {
+//
+// screens returns the ends of their terminals.
+func doorsTo(
+	t *testing.T, s *lab.SSHD, rules, aiRules []string,
+) (h *lab.Home, doors []door, screens func() string, shut func()) {
 	t.Helper()
 	h = lab.HomeFor(t, []*lab.SSHD{s}, append(rules, "[local]\nhttp = true\n"+lab.ReadWrite)...)
 	c := h.Connect(t, "--toolsets", "core,local,pty,k_pty", "--transport", "both", "--listen", "127.0.0.1:0")
@@ -127,7 +131,14 @@ func doorsTo(t *testing.T, s *lab.SSHD, rules, aiRules []string) (h *lab.Home, d
 			return attempt(t, ai.Tools, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(line)))
 		}})
 	}
-	return h, doors, func() {
+	screens = func() (text string) {
+		for _, open := range c.Call(t, lab.ToolSession, `{"action":"list"}`).Sessions {
+			text += "\n" + attempt(t, c.Tools, lab.ToolIO,
+				`{"action":"read","session_id":%s,"mode":"tail","max_bytes":1500,"format":"raw"}`, open.SessionID)
+		}
+		return text
+	}
+	return h, doors, screens, func() {
 		for _, open := range c.Call(t, lab.ToolSession, `{"action":"list"}`).Sessions {
 			attempt(t, c.Tools, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, open.SessionID)
 		}
@@ -153,7 +164,7 @@ func TestRedTeamDoors(t *testing.T) {
 	t.Parallel()
 	s := lab.StartSSHD(t)
 	b := newCanary(t)
-	h, doors, shut := doorsTo(
+	h, doors, _, shut := doorsTo(
 		t,
 		s,
 		[]string{
@@ -192,7 +203,7 @@ func TestDoorsOpen(t *testing.T) {
 	t.Parallel()
 	s := lab.StartSSHD(t)
 	b := newCanary(t)
-	_, doors, shut := doorsTo(t, s, nil, nil)
+	_, doors, screens, shut := doorsTo(t, s, nil, nil)
 	for _, d := range doors {
 		text := d.run(d.line(b.path))
 		if d.name == "paste" { // to bash the end of a pasted line is a part of it
@@ -207,7 +218,7 @@ func TestDoorsOpen(t *testing.T) {
 			ran = b.ran(t)
 		}
 		if !ran {
-			t.Errorf("door %s does not run the canary without rules: %.500s", d.name, text)
+			t.Errorf("door %s does not run the canary without rules: %.500s; the terminals: %s", d.name, text, screens())
 		}
 	}
 	shut()
