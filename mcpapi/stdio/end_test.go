@@ -134,7 +134,7 @@ func TestPanic(t *testing.T) {
 	c.send(call("1", "echo", `"text":"alive"`))
 	c.wantText("1", "alive")
 	c.wantEnd(nil)
-	if s := logged.String(); !strings.Contains(s, "secret-in-a-panic") || !strings.Contains(s, "serve_test.go") {
+	if s := logged.String(); !strings.Contains(s, "secret-in-a-panic") || !strings.Contains(s, "newTestServer") {
 		t.Fatalf("log without panic or stack: %s", s)
 	}
 }

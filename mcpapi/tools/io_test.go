@@ -3,8 +3,10 @@ package tools_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -204,9 +206,14 @@ func TestKeys(t *testing.T) {
 		"ArrowDown": "\x1b[B", "PageUp": "\x1b[5~", "<F5>": "\x1b[15~", "M-x": "\x1bx", "Return": "\r",
 		"enter": "\r", "ctrl_c": "\x03", "ctrl_b": "\x02", "alt_f": "\x1bf", "esc": "\x1b", "arrow_up": "\x1b[A", "ctrl_backslash": "\x1c", "backspace": "\x7f", "f10": "\x1b[21~",
 	} {
+		pattern, err := json.Marshal(regexp.QuoteMeta(want) + "$")
+		if err != nil {
+			t.Fatal(err)
+		}
 		r := l.OK(
 			mcptest.IOTool,
-			fmt.Sprintf(`{"action":"write","session_id":"$S","key":%q,"encoding":"base64","until_idle_ms":20}`, name),
+			fmt.Sprintf(`{"action":"write","session_id":"$S","key":%q,"encoding":"base64","until_regex":%s,"include_echo":true}`,
+				name, pattern),
 		)
 		got, err := base64.StdEncoding.DecodeString(r.Chunk)
 		if err != nil || string(got) != want || *r.BytesWritten != len(want) {
@@ -226,11 +233,11 @@ func TestKeys(t *testing.T) {
 func TestWriteWarnings(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Handler: mcptest.Echo}})
 	l.Open("")
-	r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"\\x03","until_idle_ms":20}`)
+	r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"\\x03","until_regex":"x03","include_echo":true}`)
 	if r.Chunk != `\x03` || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "ctrl_c") {
 		t.Errorf("write of data \\x03: %s; want it typed as given, one warning that names ctrl_c", r.Text)
 	}
-	r = l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"one\ntwo","paste":true,"until_idle_ms":20}`)
+	r = l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"one\ntwo","paste":true,"until_regex":"two","include_echo":true}`)
 	if r.Chunk != "one\rtwo" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "bracketed paste") {
 		t.Errorf("paste of two lines: %s; want it typed, one warning about bracketed paste", r.Text)
 	}

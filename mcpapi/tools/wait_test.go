@@ -42,12 +42,12 @@ func TestWriteAndWait(t *testing.T) {
 		{"the echo too", `"data":"say READY\r","until_regex":"READY","include_echo":true`, "say READY", true, false, ""},
 		{"clean text", `"data":"say READY\r","until_regex":"^aaaaaaaaaa$","format":"clean"`, "say READY\naaaaaaaaaa", true, false, ""},
 		{
-			"nothing but the echo", `"data":"say NEVER\r","until_regex":"NEVER","timeout_ms":50`,
+			"nothing but the echo", `"data":"say NEVER\r","until_regex":"NEVER","timeout_ms":1000`,
 			"say NEVER\r\n\x1b[1maaaaaaaaaa\x1b[m\r\nbbbbbbbbbb\r\nREADY\r\n$ ", false, false, "include_echo",
 		},
 		{"the end of a line", `"data":"go\r","until_regex":"READY$"`, "go\r\n\x1b[1maaaaaaaaaa\x1b[m\r\nbbbbbbbbbb\r\nREADY\r", true, false, ""},
 		{
-			"raw bytes that hide a line", `"data":"go\r","until_regex":"^aaaaaaaaaa$","timeout_ms":50`,
+			"raw bytes that hide a line", `"data":"go\r","until_regex":"^aaaaaaaaaa$","timeout_ms":1000`,
 			"go\r\n\x1b[1maaaaaaaaaa\x1b[m\r\nbbbbbbbbbb\r\nREADY\r\n$ ", false, false, "format clean",
 		},
 		{"the last bytes", `"data":"go\r","until_regex":"\\$ $","mode":"tail","max_bytes":9`, "READY\r\n$ ", true, false, ""},
@@ -63,7 +63,7 @@ func TestWriteAndWait(t *testing.T) {
 			if got := strings.Join(r.Warnings, "; "); !strings.Contains(got, c.warning) || c.warning == "" && got != "" {
 				t.Errorf("write %s warns %q, want %q", c.args, got, c.warning)
 			}
-			l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","until_idle_ms":50}`) // the rest
+			l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","until_idle_ms":200}`) // the rest
 		})
 	}
 	found := l.OK(mcptest.IOTool,

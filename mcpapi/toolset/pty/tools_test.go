@@ -147,7 +147,7 @@ func TestErrors(t *testing.T) {
 		{"pty_read", `{"id":7}`, "Error: id must be a string"},
 		{"pty_read", about(id, `,"limit":0`), "Error: limit is 0"},
 		{"pty_read", about(id, `,"offset":-1`), "Error: offset is -1"},
-		{"pty_read", about(id, `,"lines":1`), `Error: unknown field "lines" for pty_read; it takes id, offset, limit, pattern, ignore_case`},
+		{"pty_read", about(id, `,"lines":1`), `Error: unknown field "lines" for pty_read; use limit; it takes id, offset, limit, pattern, ignore_case`},
 		{"pty_read", about(id, `,"pattern":"a(b"`), "Error: Invalid regex pattern \"a(b\": missing closing ): `a(b`"},
 		{"pty_read", about(id, `,"pattern":"(?=x)"`), "Error: Invalid regex pattern \"(?=x)\": invalid or unsupported Perl syntax: `(?=`"},
 		{"pty_read", about(id, `,"pattern":"*","ignore_case":true`), "Error: Invalid regex pattern \"*\": missing argument to repetition operator: `*`"},
