@@ -15,7 +15,9 @@ func TestTypedAhead(t *testing.T) {
 		{argv: []string{"dash"}},
 		{argv: []string{"zsh"}, file: ".zshrc", config: `PROMPT='me@far %~ %% '`},
 		{argv: []string{"fish"}, file: ".config/fish/config.fish", config: "set fish_greeting"},
-		{argv: []string{"mksh"}}, {argv: []string{"ksh93"}}, {argv: []string{"busybox", "ash"}},
+		{argv: []string{"mksh"}},
+		{argv: []string{"ksh93"}},
+		{argv: []string{"busybox", "ash"}},
 		{argv: []string{"tcsh"}, file: ".tcshrc", config: `set prompt='me@far:%~%# '`},
 	} {
 		if i > 1 && !allPrompts {

@@ -26,8 +26,12 @@ func TestKilledPrograms(t *testing.T) {
 		shell   promptRow
 		command string
 	}{
-		{bash, "less +F /etc/services"}, {bash, "less /etc/services"}, {bash, "top"},
-		{dash, "less /etc/services"}, {dash, "top"}, {dash, "vim -Nu NONE"},
+		{bash, "less +F /etc/services"},
+		{bash, "less /etc/services"},
+		{bash, "top"},
+		{dash, "less /etc/services"},
+		{dash, "top"},
+		{dash, "vim -Nu NONE"},
 	} {
 		if i != 1 && i != 3 && !allPrompts {
 			continue

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ptyctl/internal/bufpipe"
+	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -155,5 +156,37 @@ func TestTakeOverForbidden(t *testing.T) {
 	}
 	if r := l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`); r.LockHolder != "a" {
 		t.Errorf("status: %s", r.Text)
+	}
+}
+
+// The manager's observers learn who made a call.
+func TestActor(t *testing.T) {
+	seen := make(actors, 100)
+	l := mcptest.NewLab(
+		t,
+		mcptest.Config{
+			Sessions: session.Config{Observers: []term.Observer{seen}},
+			Options:  mcpapi.Options{Transport: "socket"},
+		},
+	)
+	l.Open(`,"task_id":"a"`)
+	want := term.Actor{Transport: "socket", Client: "tester", Version: "7", Task: "a"}
+	for {
+		e := <-seen
+		if e.Verb == term.VerbOpen {
+			if e.Actor != want {
+				t.Errorf("actor %+v, want %+v", e.Actor, want)
+			}
+			return
+		}
+	}
+}
+
+type actors chan term.Event
+
+func (a actors) Observe(e term.Event) {
+	select {
+	case a <- e:
+	default:
 	}
 }

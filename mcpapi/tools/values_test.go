@@ -1,10 +1,12 @@
 package tools
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
 )
 
@@ -62,5 +64,106 @@ func TestStreamOut(t *testing.T) {
 				t.Errorf("got %.100q, %q, %d, %+v", text, encoding, total, cut)
 			}
 		})
+	}
+}
+
+func TestReach(t *testing.T) {
+	for _, tt := range []struct{ wrote, same string }{
+		{`"protocol":"ssh","host":"alice@web1:2222"`, `"protocol":"ssh","host":"web1","username":"alice","port":2222`},
+		{`"host":"ssh://alice@web1"`, `"protocol":"ssh","host":"web1","username":"alice"`},
+		{`"host":"telnet://sw1:2323"`, `"protocol":"telnet","host":"sw1","port":2323`},
+		{`"protocol":"telnet","host":"telnet://sw1:23","port":23`, `"protocol":"telnet","host":"sw1","port":23`},
+		{`"protocol":"ssh","host":"[::1]"`, `"protocol":"ssh","host":"::1"`},
+		{`"protocol":"ssh","host":"[::1]:2222"`, `"protocol":"ssh","host":"::1","port":2222`},
+		{`"protocol":"ssh","host":"alice@web1","username":"alice"`, `"protocol":"ssh","host":"web1","username":"alice"`},
+	} {
+		got, want := decoded(t, sessionTool, `{"action":"open",`+tt.wrote+`}`), decoded(t, sessionTool,
+			`{"action":"open",`+tt.same+`}`)
+		if err := got.(*sessionArgs).reach(sessionTool.Checker("open")); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s = %+v, %v, want that of %s", tt.wrote, got, err, tt.same)
+		}
+	}
+	for wrote, part := range map[string]string{
+		`"protocol":"ssh","host":"alice@web1","username":"bob"`: "host says username alice, and username says bob",
+		`"protocol":"ssh","host":"web1:22","port":23`:           "host says port 22, and port says 23",
+		`"protocol":"ssh","host":"telnet://sw1"`:                "host says protocol telnet, and protocol says ssh",
+		`"protocol":"ssh","host":"web1:ssh"`:                    `its port is "ssh"`,
+		`"protocol":"ssh","host":"ssh://alice:hunter2@web1"`:    "auth.password",
+		`"protocol":"telnet","host":"admin:hunter2@sw1"`:        "holds a password",
+		`"host":"web1"`: "protocol is missing",
+	} {
+		in := decoded(t, sessionTool, `{"action":"open",`+wrote+`}`).(*sessionArgs)
+		err := in.reach(sessionTool.Checker("open"))
+		if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want an error with %q", wrote, err, part)
+		}
+	}
+}
+
+// An unknown name is answered with the argument that is meant.
+func TestInstead(t *testing.T) {
+	for _, tt := range []struct {
+		tool       *toolset.Tool
+		args, part string
+	}{
+		{execTool, `{"session_id":"s","command":"ls"}`, "use cmd; "},
+		{execTool, `{"sessionId":"s","cmd":"ls"}`, "use session_id; "},
+		{execTool, `{"session":"s","cmd":"ls"}`, "use session_id; "},
+		{execTool, `{"session_id":"s","cmd":"ls","timeout":30}`, "use timeout_ms (milliseconds); "},
+		{execTool, `{"session_id":"s","cmd":"ls","workdir":"/"}`, "use cwd; "},
+		{execTool, `{"session_id":"s","cmd":"ls","input":"x"}`, "use stdin; "},
+		{execTool, `{"session_id":"s","cmd":"ls","profile":"frr"}`, "use expect.profile, a member of expect; "},
+		{ioTool, `{"action":"write","session_id":"s","input":"x"}`, "use data; "},
+		{ioTool, `{"action":"write","session_id":"s","text":"x"}`, "use data; "},
+		{ioTool, `{"action":"read","session_id":"s","lines":5}`, "use max_lines; "},
+		{ioTool, `{"action":"search","session_id":"s","query":"x"}`, "use pattern; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","hostname":"h"}`, "use host; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","user":"u"}`, "use username; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","usrename":"u"}`, "use username; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","password":"x"}`, "use auth.password, a member of auth; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","auth":{"user":"u"}}`, "use username, which stands beside auth; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","auth":{"pasword":"x"}}`, "use auth.password; "},
+		{configTool, `{"action":"resize","session_id":"s","width":80,"rows":24}`, "use cols; "},
+		{fsTool, `{"action":"read","filename":"p"}`, "use path; "},
+		{runTool, `{"command":"ls"}`, "use argv; "},
+		{runTool, `{"argv":["ls"],"verbose":true}`, `"verbose" for ptyctl_run; it takes`},
+	} {
+		if err := decodeAny(tt.tool, json.RawMessage(tt.args)); err == nil || !strings.Contains(err.Error(), tt.part) {
+			t.Errorf("%s %s: %v, want an error with %q", tt.tool.Name, tt.args, err, tt.part)
+		}
+	}
+}
+
+func TestChangesShell(t *testing.T) {
+	for line, want := range map[string]string{
+		"cd /tmp": "cd", " cd": "cd", "cd /tmp && export A=b": "cd", "export A='b; c'": "export", ". ~/.profile": ".",
+		"source venv/bin/activate": "source", "alias ll='ls -l'": "alias", "set -e": "set", "umask 022": "umask",
+		"ulimit -n 4096": "ulimit", "A=b": "A=b", "cd /tmp\nexport A=b\n": "cd", "pushd /": "pushd",
+		"cd /tmp && ls": "", "cd /tmp; pwd": "", "export": "", "export -p": "", "alias": "", "set": "", "set -o": "",
+		"umask": "", "ulimit -a": "", "ulimit -n": "", "A=b env": "", "cdrecord": "", "ls": "", "": "",
+		"cd $(mktemp -d) | cat": "", "export A=$(cat f)": "", "source f > log": "",
+	} {
+		if got := changesShell(line); got != want {
+			t.Errorf("changesShell(%q) = %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestWantsTerminal(t *testing.T) {
+	for text, want := range map[string]bool{
+		"sudo: a terminal is required to read the password; either use the -S option": true,
+		"su: must be run from a terminal":                                             true, "the input device is not a TTY": true, "not a tty\n": true,
+		"Pseudo-terminal will not be allocated because stdin is not a terminal.": true,
+		"passwd: Authentication token manipulation error":                        true, "top: failed tty get": true,
+		"TERM environment variable not set.": true, "Error opening terminal: unknown.": true,
+		"open: /dev/tty: No such device or address": true, "sudo: sorry, you must have a tty to run sudo": true,
+		"no such file": false, "terminal": false, "cat: /dev/ttyUSB0: No such file": false, "pretty": false,
+	} {
+		if got := wantsTerminal(session.ExecResult{Stderr: session.Output{
+			Head: []byte(text), Total: int64(len(text)),
+			TailStart: int64(len(text)),
+		}}); got != want {
+			t.Errorf("wantsTerminal(%q) = %v, want %v", text, got, want)
+		}
 	}
 }
