@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ptyctl/internal/lab"
 	"ptyctl/ptyx"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -85,13 +86,9 @@ func (p promptRow) start(t *testing.T, far bool, cols int) *session.Session {
 func containerRoot(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	cache, err := os.UserCacheDir()
+	busybox, err := os.ReadFile(lab.Unpacked(t, "busybox-static", "bin/busybox"))
 	if err != nil {
 		t.Fatal(err)
-	}
-	busybox, err := os.ReadFile(filepath.Join(cache, "ptyctl-tests/busybox-static/bin/busybox"))
-	if err != nil {
-		t.Fatalf("%v: run scripts/install-test-deps", err)
 	}
 	if err := os.Mkdir(filepath.Join(root, "bin"), 0o700); err != nil {
 		t.Fatal(err)
