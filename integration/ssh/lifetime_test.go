@@ -14,7 +14,7 @@ import (
 // that is too old, though it is used. A call may set its own idle timeout.
 func TestLifetimes(t *testing.T) {
 	s := lab.StartSSHD(t)
-	c := lab.HomeFor(t, []*lab.SSHD{s}, "[session]\nidle_timeout_ms = 500\nmax_age_ms = 8000").Connect(t)
+	c := lab.HomeFor(t, []*lab.SSHD{s}, "[session]\nidle_timeout_ms = 3000\nmax_age_ms = 12000").Connect(t)
 	idle := c.Open(t, s)
 	used := c.Open(t, s)
 	state := func(id string) (state, text string) {
@@ -26,7 +26,7 @@ func TestLifetimes(t *testing.T) {
 		}
 		return "", r.Text
 	}
-	c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"sleep 2"}`, used) // a running command counts as activity
+	c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"sleep 5"}`, used) // a running command counts as activity
 	if st, text := state(idle); st != "closed" {
 		t.Errorf("the idle session is %q: %s", st, text)
 	}
