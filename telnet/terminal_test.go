@@ -251,7 +251,11 @@ func TestConnectionFailures(t *testing.T) {
 		}
 	})
 	t.Run("the text before the end is shown", func(t *testing.T) {
-		_, busy := listen(t, nil, func(c net.Conn) { io.WriteString(c, "\xff\xfb\x01all lines are busy\r\n") })
+		_, busy := listen(t, nil, func(c net.Conn) {
+			io.WriteString(c, "\xff\xfb\x01all lines are busy\r\n")
+			c.(*net.TCPConn).CloseWrite()
+			io.Copy(io.Discard, c) // a close before the client's options are read would be a reset
+		})
 		tr := openTerminal(t, Dialer{}, term.Target{Host: host, Port: busy})
 		if got, err := io.ReadAll(tr); string(got) != "all lines are busy\r\n" || err != nil {
 			t.Errorf("%q, %v", got, err)
