@@ -24,8 +24,8 @@ func TestLargeResultsInASmallGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := strings.Repeat("x", limit/32-4096) // the most that a message holds
-	rounds := []int{16}
-	if os.Getenv("PTYCTL_LONG") != "" {
+	rounds, all := []int{16}, os.Getenv("PTYCTL_LONG") != ""
+	if all {
 		rounds = []int{8, 16, 32, 16}
 	}
 	for name, make := range map[string]func(t *testing.T, c *lab.Client) (tool, args string){
@@ -57,6 +57,9 @@ func TestLargeResultsInASmallGroup(t *testing.T) {
 				base64.StdEncoding.EncodeToString([]byte(sent[:len(sent)*3/4])))
 		},
 	} {
+		if !all && name != "stdin" && name != "file written" { // what is sent takes the most
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			h := lab.NewHome(t, "[fs]\nroots = ['"+files+"']")
 			h.Trust(t, s.KnownHostsLine())
