@@ -71,8 +71,9 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 					Op:      "exec",
 					Session: s.id,
 					Kind:    term.Canceled,
-					Msg:     "ptyctl is stopping, which ends the command and its session: exec " + x.id + " cannot be waited for",
-					Err:     ctx.Err(),
+					Msg: "ptyctl is stopping, which ends the session: exec " + x.id + " cannot be waited for, and " +
+						e.endsWithPtyctl(x),
+					Err: ctx.Err(),
 				}
 			}
 			return &term.Error{
@@ -87,6 +88,15 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 			}
 		}
 	}
+}
+
+// endsWithPtyctl says what becomes of a command when ptyctl stops. SSH servers let a command on a channel go on when the
+// connection ends.
+func (e *execs) endsWithPtyctl(x *run) string {
+	if x.lane == LaneChannel && e.s.link.Load().about.Process == nil {
+		return "whether its command is still at work there is not known"
+	}
+	return "its command ends, too"
 }
 
 // result says what x has done so far.

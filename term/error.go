@@ -22,7 +22,7 @@ var ErrStopping = errors.New("ptyctl is stopping")
 // program, which is stopping.
 func CanceledMsg(ctx context.Context, otherwise string) string {
 	if errors.Is(context.Cause(ctx), ErrStopping) {
-		return "ptyctl is stopping, which ends its sessions and what runs in them"
+		return "ptyctl is stopping, which ends its sessions; what they have shown cannot be read again"
 	}
 	return otherwise
 }

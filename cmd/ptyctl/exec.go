@@ -100,13 +100,18 @@ func execAt(c *cli.Context, on *control.Client, at *attach.Attachment, command d
 	}
 	switch {
 	case errors.Is(err, direct.ErrInterrupted):
+		fmt.Fprintln(os.Stderr, "ptyctl: interrupted; the command was told to stop, and may go on there")
 		return exitStatus{exitInterrupted}
 	case errors.As(err, new(*direct.OutputError)):
 		return err
 	case err != nil:
 		return notReached(c, err)
 	case end.TimedOut:
-		fmt.Fprintln(os.Stderr, "ptyctl: the command took too long and was stopped (--timeout)")
+		text := "ptyctl: the command took too long (--timeout); it was told to stop, and may go on there"
+		if end.Killed == "yes" {
+			text = "ptyctl: the command took too long and was stopped (--timeout)"
+		}
+		fmt.Fprintln(os.Stderr, text)
 		return exitStatus{124} // as timeout(1)
 	}
 	return remoteStatus(end.ExitCode, end.ExitSignal)

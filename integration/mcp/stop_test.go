@@ -25,7 +25,7 @@ func TestStopTellsTheTruth(t *testing.T) {
 	<-done
 	if err != nil || r.ErrorCode != "CANCELED" || strings.Contains(r.Text, "goes on") ||
 		strings.Contains(r.Message, "wait for it") ||
-		!strings.Contains(r.Message, "stopping") {
+		!strings.Contains(r.Message, "stopping") || !strings.Contains(r.Message, "its command ends, too") {
 		t.Errorf("run while ptyctl stops = %s, %v; want that the command ends, too", r.Text, err)
 	}
 }

@@ -36,11 +36,12 @@ type End struct {
 	ExitCode   *int // nil: not known
 	ExitSignal string
 	TimedOut   bool
+	Killed     string // "yes": a command that was to stop is gone; "unknown": the far side has not said so
 
 	members map[string]json.RawMessage // of the last result
 }
 
-// ErrInterrupted is the end of ctx while a command runs. The command was stopped.
+// ErrInterrupted is the end of ctx while a command runs. The command was told to stop.
 var ErrInterrupted = errors.New("interrupted")
 
 // An OutputError is a failure to write output here, in contrast to a failure of the host.
@@ -74,6 +75,7 @@ type execResult struct {
 	DoneReason     string `json:"done_reason"`
 	ExecID         string `json:"exec_id"`
 	TimedOut       bool   `json:"timed_out"`
+	Killed         string `json:"killed"`
 	Truncated      bool   `json:"truncated"`
 	WaitingFor     *struct{ Kind, Text string }
 
@@ -110,7 +112,7 @@ func Exec(
 	}
 	r := &remoteCommand{on: on, session: session, out: out, errs: errs}
 	last, err := r.finish(ctx, first)
-	return End{last.ExitCode, last.ExitSignal, last.TimedOut, last.members}, err
+	return End{last.ExitCode, last.ExitSignal, last.TimedOut, last.Killed, last.members}, err
 }
 
 // A remoteCommand is a command that runs on a host while its output is shown here.
