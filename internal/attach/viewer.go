@@ -86,6 +86,9 @@ func (v *viewer) run(ctx context.Context) error {
 				v.wake()
 			}
 		case <-shown:
+			if ctx.Err() != nil { // the view was stopped, which the other case tells
+				continue
+			}
 			stop(showing)
 			restore()
 			if showing == nil {
