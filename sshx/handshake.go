@@ -224,7 +224,7 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 			failure.ServerMessage,
 		)
 	}
-	if ended := commandError(h, step, failure, err); ended != nil {
+	if ended := commandError(h, l, step, failure, err); ended != nil {
 		return ended
 	}
 	said := ""

@@ -11,12 +11,14 @@ import (
 )
 
 // commandError converts the end of a ProxyCommand in a step of a login to one that the caller can
-// act on. It returns nil for other errors, and for an end that the server caused.
-func commandError(h *plan.Hop, step string, failure term.ConnectFailure, err error) error {
+// act on, and records that the program is what failed. It returns nil for other errors, and for an
+// end that the server caused.
+func commandError(h *plan.Hop, l *steps, step string, failure term.ConnectFailure, err error) error {
 	program, ok := errors.AsType[*reach.CommandEnded](err)
 	if !ok || program.Quiet() || step == stepAuth {
 		return nil
 	}
+	l.commandEnded(program.Status())
 	return &term.Error{
 		Kind: term.ConnectFailed, Err: err,
 		Msg:    fmt.Sprintf("%s cannot be reached: %v (%s)", h, program, h.Command.Where),

@@ -72,17 +72,40 @@ func (l *steps) endLocked(ok bool, detail string) {
 	l.open = ""
 }
 
-// note adds a detail to a step of the last hop.
+// note adds a detail to a step of the last hop that succeeded.
 func (l *steps) note(step, detail string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if s := l.lastLocked(step); s != nil && s.OK {
+		s.Detail = detail
+	}
+}
+
+// commandEnded marks the step of a ProxyCommand, which counted as successful when the program had started, as the one
+// that failed. Without an identification string nothing has come through the program: there is no step banner then.
+func (l *steps) commandEnded(detail string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.lastLocked(reach.StepProxy)
+	if s == nil {
+		return
+	}
+	s.OK, s.Detail = false, detail
+	if l.open == stepBanner {
+		l.open = ""
+		s.DurationMS += time.Since(l.since).Milliseconds()
+	}
+}
+
+// lastLocked returns the last ended step of that name on the last hop, or nil. The caller must hold l.mu.
+func (l *steps) lastLocked(step string) *term.Step {
 	steps := l.hops[len(l.hops)-1].Steps
 	for i := len(steps) - 1; i >= 0; i-- {
 		if steps[i].Name == step {
-			steps[i].Detail = detail
-			return
+			return &steps[i]
 		}
 	}
+	return nil
 }
 
 // detailOf returns the detail of a step of h.

@@ -155,6 +155,62 @@ func TestProxyCommandFails(t *testing.T) {
 	}
 }
 
+// TestProxyCommandIsBlamed checks that the step proxy is the one that fails where the program has ended by itself, in the
+// ladder and in the words of doctor, and that the server is blamed where it has not.
+func TestProxyCommandIsBlamed(t *testing.T) {
+	s := lab.StartSSHD(t)
+	for name, tt := range map[string]struct {
+		command string
+		steps   string // name and detail of each; ! after one that failed
+		doctor  []string
+	}{
+		"status": {
+			`sh -c 'echo no tunnel >&2; exit 3'`, "proxy!=exit status 3: no tunnel",
+			[]string{"FAIL  proxy ", "ended with exit status 3: no tunnel", "do: run the command in a shell"},
+		},
+		"status without a word": {
+			`sh -c 'exit 3'`, "proxy!=exit status 3", []string{"FAIL  proxy ", "do: run the command in a shell"},
+		},
+		"not found": {
+			"no-such-program-1138 %h", "proxy!=exit status 127: ", []string{"FAIL  proxy ", "do: the shell did not find the program"},
+		},
+		"signal": {`sh -c 'kill -9 $$'`, "proxy!=signal: killed", []string{"FAIL  proxy ", "signal: killed"}},
+		"after the banner": {
+			`sh -c 'echo SSH-2.0-x; echo broke >&2; exit 3'`, "proxy!=exit status 3: broke, banner=, kex!=exit status 3",
+			[]string{"note  proxy           exit status 3: broke", "FAIL  kex ", "do: run the command in a shell"},
+		},
+		"no SSH server": {
+			"echo hello", "proxy=, banner!=", []string{"FAIL  banner ", "do: run the ProxyCommand in a shell to see what answers"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := proxied(t, s, tt.command, allowed)
+			r := h.Connect(t).Refused(t, "CONNECT_FAILED", lab.ToolSession, openWeb)
+			var steps []string
+			for _, step := range r.Details.Ladder[0].Steps {
+				failed := ""
+				if !step.OK {
+					failed = "!"
+				}
+				steps = append(steps, step.Name+failed+"="+step.Detail)
+			}
+			if got := strings.Join(steps, ", "); !strings.HasPrefix(got, tt.steps) {
+				t.Errorf("the ladder is %q, want %q", got, tt.steps)
+			}
+			out, stderr, status := h.Run(t, "doctor", "--batch", "--config", h.Config, "web")
+			if status != 1 || strings.Contains(out, "ok    proxy") == strings.Contains(tt.steps, "proxy!") {
+				t.Errorf("doctor ended with %d, want 1 and no good proxy beside a failed one:\n%s%s", status, out, stderr)
+			}
+			for _, want := range tt.doctor {
+				if !strings.Contains(out, want) {
+					t.Errorf("doctor does not say %q:\n%s", want, out)
+				}
+			}
+		})
+	}
+}
+
 // TestProxyCommandCanceled closes a session while its program hangs.
 func TestProxyCommandCanceled(t *testing.T) {
 	s := lab.StartSSHD(t)

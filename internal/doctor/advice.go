@@ -32,9 +32,7 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 	step, at := "", term.Hop{Host: h.Config.HostName, Port: h.Config.Port}
 	if n := len(d.Ladder); n > 0 {
 		at = d.Ladder[n-1]
-		if m := len(at.Steps); m > 0 {
-			step = at.Steps[m-1].Name
-		}
+		step = failedStep(at)
 	}
 	server := net.JoinHostPort(at.Host, strconv.Itoa(at.Port))
 	set := func(keyword string) string {
@@ -64,6 +62,8 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 		case "tcp":
 			f.Do = "check that the address is right and that no firewall or missing VPN drops the way to " +
 				server + "; " + set("HostName")
+		case proxyBanner:
+			f.Do = tryCommand
 		case "banner":
 			f.Do = server + " takes connections and says nothing: check that an SSH server listens there, " +
 				"or whether it is overloaded; " + set("Port")
@@ -78,6 +78,10 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 			f.Do = "start an SSH server on " + server + ", or correct the port; " + set("Port")
 		case step == "tcp":
 			f.Do = "check this machine's network, and that " + server + " is right; " + set("HostName")
+		case step == "proxy":
+			f.Do = e.Advice
+		case step == proxyBanner:
+			f.Do = tryCommand
 		case step == "banner":
 			f.Do = "check with the host's operator what listens on " + server + "; " + set("Port")
 		case step == "kex":
@@ -91,6 +95,31 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 		}
 	}
 	return f
+}
+
+// proxyBanner is the step banner of a connection that a ProxyCommand carries: no address of this machine's was reached.
+const proxyBanner = "banner through a ProxyCommand"
+
+// tryCommand is the advice about a ProxyCommand that runs, where no SSH server has answered through it.
+const tryCommand = "run the ProxyCommand in a shell to see what answers through it: an SSH server sends a line that " +
+	"begins with SSH-2.0"
+
+// failedStep returns the step of a hop that is the reason of its failure: the last one, unless the ProxyCommand that
+// carried the connection has failed.
+func failedStep(at term.Hop) string {
+	step, proxied := "", false
+	for _, s := range at.Steps {
+		if step = s.Name; step == "proxy" {
+			if !s.OK {
+				return step
+			}
+			proxied = true
+		}
+	}
+	if proxied && step == "banner" {
+		return proxyBanner
+	}
+	return step
 }
 
 // loginFailure lists the attempts to log in, by names and fingerprints.

@@ -68,6 +68,7 @@ func TestDiagnosis(t *testing.T) {
 		{"slow name", failure(term.ConnectTimeout, nil, nil, "dns"), nil, false, "name service"},
 		{"dropped", failure(term.ConnectTimeout, nil, nil, "dns", "tcp"), nil, false, "firewall"},
 		{"mute", failure(term.ConnectTimeout, nil, nil, "tcp", "banner"), nil, false, "10.0.0.7:2222 takes connections and says nothing"},
+		{"mute program", failure(term.ConnectTimeout, nil, nil, "proxy", "banner"), nil, false, "run the ProxyCommand in a shell"},
 		{"slow", failure(term.ConnectTimeout, nil, nil, "kex"), nil, false, "--timeout"},
 		{"no such name", failure(term.ConnectFailed, nil, nil, "dns"), nil, false, "correct the name"},
 		{"no server", failure(term.ConnectFailed, syscall.ECONNREFUSED, nil, "dns", "tcp"), nil, false, "start an SSH server on 10.0.0.7:2222"},
@@ -195,7 +196,7 @@ func TestProxyCommandProgram(t *testing.T) {
 		"go %h %p":                    {fine, "the program is /"},
 		"exec go %h":                  {fine, "the program is /"},
 		"no-such-program-1138 %h":     {noted, "no-such-program-1138: exec"},
-		"$HOME/bin/x %h":              {fine, "ProxyCommand $HOME/bin/x web1"},
+		"$HOME/bin/x %h":              {fine, ": $HOME/bin/x web1"},
 		"/no/such/folder/program 'x'": {noted, "/no/such/folder/program"},
 	} {
 		path := filepath.Join(t.TempDir(), "config")
@@ -209,7 +210,7 @@ func TestProxyCommandProgram(t *testing.T) {
 		}
 		r := new(Report)
 		r.inspect(in, nil, "web1")
-		if f := r.Findings[len(r.Findings)-1]; f.Check != "proxy" || f.Status != want.status ||
+		if f := r.Findings[len(r.Findings)-1]; f.Check != "ProxyCommand" || f.Status != want.status ||
 			!strings.Contains(f.Text, want.text) {
 			t.Errorf("ProxyCommand %s: %+v, want %s with %q", line, f, want.status, want.text)
 		}

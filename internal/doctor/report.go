@@ -131,7 +131,8 @@ func (r *Report) inspect(in *sshx.Inspection, err error, name string) {
 	}
 }
 
-// proxyCommand checks that the program exists through which ssh_config reaches a host.
+// proxyCommand checks that the program exists through which ssh_config reaches a host. Whether it does is the step proxy
+// of the connection.
 func (r *Report) proxyCommand(h *sshx.InspectedHost) {
 	line := h.Config.ProxyCommand
 	if line == "" {
@@ -142,12 +143,12 @@ func (r *Report) proxyCommand(h *sshx.InspectedHost) {
 	switch {
 	case err != nil:
 		r.add(Finding{
-			Status: noted, Check: "proxy", Text: fmt.Sprintf("%s: ProxyCommand %s: %v", at, line, err),
+			Status: noted, Check: "ProxyCommand", Text: fmt.Sprintf("%s: %s: %v", at, line, err),
 			Do: "install the program, or give its whole path in ssh_config",
 		})
 	case program == "":
-		r.ok("proxy", "%s: ProxyCommand %s", at, line)
+		r.ok("ProxyCommand", "%s: %s", at, line)
 	default:
-		r.ok("proxy", "%s: ProxyCommand %s; the program is %s", at, line, program)
+		r.ok("ProxyCommand", "%s: %s; the program is %s", at, line, program)
 	}
 }

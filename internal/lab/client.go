@@ -106,8 +106,9 @@ type Result struct {
 		Fingerprint string
 		Ladder      []struct {
 			Steps []struct {
-				Name string
-				OK   bool
+				Name   string
+				OK     bool
+				Detail string
 			}
 		}
 		Recorded []struct {

@@ -36,12 +36,14 @@ type CommandEnded struct {
 }
 
 // Error says how the program ended, with the end of its standard error.
-func (e *CommandEnded) Error() string {
-	s := "the ProxyCommand ended with " + e.State
-	if e.Said != "" {
-		s += ": " + e.Said
+func (e *CommandEnded) Error() string { return "the ProxyCommand ended with " + e.Status() }
+
+// Status is how the program ended, and the end of its standard error.
+func (e *CommandEnded) Status() string {
+	if e.Said == "" {
+		return e.State
 	}
-	return s
+	return e.State + ": " + e.Said
 }
 
 // Quiet reports whether the program has ended as it does when the server closes the connection.

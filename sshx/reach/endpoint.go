@@ -35,7 +35,7 @@ type Endpoint struct {
 const (
 	StepDNS   = "dns"
 	StepTCP   = "tcp"
-	StepProxy = "proxy" // in place of both: the start of a ProxyCommand
+	StepProxy = "proxy" // in place of both: a ProxyCommand, which must start, and not end by itself
 )
 
 // A Progress records the steps of reaching a server.
