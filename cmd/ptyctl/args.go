@@ -33,17 +33,18 @@ func arguments(c *cli.Context, least, most int) ([]string, error) {
 	return words, nil
 }
 
-// ordered returns the words of a command line with those flags first that follow the arguments of their command:
-// the flag library takes them for arguments there. Words from -- on are left alone, and so is a line with an unknown
-// flag, or one whose end belongs to another program without a --.
+// ordered returns the words of a command line as the flag library understands them: -n5 as -n 5, and those flags first
+// that follow the arguments of their command. Words from -- on are left alone. So is the order of a line with an
+// unknown flag, or one whose end belongs to another program without a --.
 func ordered(app *cli.App, words []string) []string {
 	command, begin := commandOf(app, words)
 	if command == nil || command.SkipFlagParsing {
 		return words
 	}
+	words = unglued(command, words, begin)
 	end := slices.Index(words, "--")
 	if end < 0 {
-		if end = len(words); strings.Contains(command.ArgsUsage, "--") {
+		if end = len(words); endsWithCommand(command, words) {
 			return words
 		}
 	}
@@ -77,6 +78,54 @@ func commandOf(app *cli.App, words []string) (command *cli.Command, begin int) {
 		command, commands = commands[i], commands[i].Subcommands
 	}
 	return command, begin
+}
+
+// unglued returns the words of a command line with flags of one letter apart, and their values too: -fn5 is -f -n 5, as
+// getopt(3) reads it.
+func unglued(command *cli.Command, words []string, begin int) []string {
+	others := endsWithCommand(command, words)
+	apart := slices.Clone(words[:begin])
+	for i := begin; i < len(words); i++ {
+		f := flagNamed(command, words[i])
+		switch {
+		case words[i] == "--" || others && !isFlag(words[i]):
+			return append(apart, words[i:]...)
+		case f == nil && isFlag(words[i]):
+			apart = append(apart, letters(command, words[i])...)
+			continue
+		}
+		apart = append(apart, words[i])
+		if f != nil && f.TakesValue() && !strings.Contains(words[i], "=") && i+1 < len(words) {
+			i++
+			apart = append(apart, words[i])
+		}
+	}
+	return apart
+}
+
+// letters takes a word such as -fn5 apart. A word with a letter that is no flag stays whole.
+func letters(command *cli.Command, word string) []string {
+	var apart []string
+	for rest := word[1:]; rest != ""; rest = rest[1:] {
+		flag := "-" + rest[:1]
+		f := flagNamed(command, flag)
+		if f == nil {
+			return []string{word}
+		}
+		apart = append(apart, flag)
+		if f.TakesValue() {
+			if rest = rest[1:]; rest != "" {
+				apart = append(apart, rest)
+			}
+			break
+		}
+	}
+	return apart
+}
+
+// endsWithCommand reports whether the end of a line is the command of another program, without a -- before it.
+func endsWithCommand(command *cli.Command, words []string) bool {
+	return strings.Contains(command.ArgsUsage, "--") && !slices.Contains(words, "--")
 }
 
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
