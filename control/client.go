@@ -6,15 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/term"
 )
 
 // Options identify the caller. The zero value works.
@@ -54,13 +58,30 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 		return nil, fmt.Errorf("control: %w", err)
 	}
 	c := &Client{mcp: m, http: h, rt: w, token: o.Token}
-	if err := c.start(ctx, o); errors.Is(err, transport.ErrAuthorizationRequired) {
-		return nil, fmt.Errorf("control: %s needs a token; set server.control.control_auth_token as in the server's "+
-			"configuration: %w", path, err)
-	} else if err != nil {
-		return nil, fmt.Errorf("control: %s: %w", path, err)
+	if err := c.start(ctx, o); err != nil {
+		return nil, notReached(path, err)
 	}
 	return c, nil
+}
+
+// notReached returns the failure to reach the server at a socket.
+func notReached(path string, err error) error {
+	kind := term.ConnectFailed
+	switch {
+	case errors.Is(err, transport.ErrAuthorizationRequired):
+		return term.Errorf(term.AuthFailed, "control: %s needs a token; set server.control.control_auth_token as in the "+
+			"server's configuration: %w", path, err)
+	case errors.Is(err, context.Canceled):
+		kind = term.Canceled
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		kind = term.ConnectTimeout
+	case errors.Is(err, fs.ErrPermission):
+		kind = term.AccessDenied
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" { // the rest is about the layers above it
+		err = op.Err
+	}
+	return term.Errorf(kind, "control: %s: %w", path, err)
 }
 
 // Within returns a client of a server in the same process.
@@ -134,7 +155,7 @@ func (c *Client) Raw(ctx context.Context, tool string, arguments any) (text json
 	req.Params.Name, req.Params.Arguments = tool, arguments
 	res, err := c.mcp.CallTool(ctx, req)
 	if err != nil {
-		return nil, false, fmt.Errorf("control: %w", err)
+		return nil, false, callFailed(ctx, err)
 	}
 	if len(res.Content) == 1 {
 		if t, ok := mcp.AsTextContent(res.Content[0]); ok {
@@ -142,6 +163,18 @@ func (c *Client) Raw(ctx context.Context, tool string, arguments any) (text json
 		}
 	}
 	return nil, false, fmt.Errorf("control: the result of %s has no text", tool)
+}
+
+// callFailed returns the failure of a call that has no result.
+func callFailed(ctx context.Context, err error) error {
+	kind := term.IOError
+	switch {
+	case ctx.Err() != nil:
+		kind = term.Canceled
+	case errors.Is(err, mcp.ErrInvalidParams), errors.Is(err, mcp.ErrMethodNotFound):
+		kind = term.InvalidArgument
+	}
+	return term.Errorf(kind, "control: %w", err)
 }
 
 // Follow calls changed once when it starts to watch a resource, and then after each

@@ -12,6 +12,7 @@ import (
 	"ptyctl/internal/attach"
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"
+	"ptyctl/term"
 )
 
 func answerCommand() *cli.Command {
@@ -52,7 +53,7 @@ func runAnswer(c *cli.Context) error {
 			return err
 		}
 		if q == nil {
-			return fmt.Errorf("session %s asks nothing", tty.Printable(s.SessionID))
+			return term.Errorf(term.NotFound, "session %s asks nothing", tty.Printable(s.SessionID))
 		}
 		questions = append(questions, *q)
 	} else if questions, err = all.Questions(c.Context); err != nil {

@@ -13,6 +13,7 @@ import (
 	"ptyctl/internal/client"
 	"ptyctl/internal/tmux"
 	"ptyctl/internal/tty"
+	"ptyctl/term"
 )
 
 func bridgeCommand() *cli.Command {
@@ -76,7 +77,11 @@ func listBridges(c *cli.Context) error {
 // runBridge makes the session's window, unless it exists, and says how to look at it.
 func runBridge(c *cli.Context, s client.Session) error {
 	if s.State == "closed" || s.State == "error" {
-		return fmt.Errorf("session %s has ended; ptyctl tail %[1]s prints what it showed", tty.Printable(s.SessionID))
+		return term.Errorf(
+			term.AlreadyClosed,
+			"session %s has ended; ptyctl tail %[1]s prints what it showed",
+			tty.Printable(s.SessionID),
+		)
 	}
 	t, err := tmux.Find(c.Context)
 	if err != nil {

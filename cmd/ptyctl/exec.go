@@ -15,6 +15,7 @@ import (
 	"ptyctl/internal/app"
 	"ptyctl/internal/attach"
 	"ptyctl/internal/direct"
+	"ptyctl/term"
 )
 
 // maxInput bounds the input of exec --stdin: it is one argument of a call.
@@ -75,7 +76,7 @@ func runExec(c *cli.Context) error {
 			return err
 		}
 		if len(command.Stdin) > maxInput {
-			return errors.New("there is more on stdin than exec takes (4 MiB)")
+			return term.Errorf(term.LimitExceeded, "there is more on stdin than exec takes (4 MiB)")
 		}
 	}
 	return atHost(c, host, func(a *app.App, on *control.Client, at *attach.Attachment) error {

@@ -43,6 +43,9 @@ func explainCommand() *cli.Command {
 			}
 			e := explain.New(in, refusal, cfg, c.Bool("all"))
 			if c.Bool("json") {
+				if refusal != nil {
+					e.Code = string(failureCode(refusal))
+				}
 				err = printJSON(c.App.Writer, e)
 			} else {
 				err = e.Print(c.App.Writer)

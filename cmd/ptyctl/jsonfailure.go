@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
-	"slices"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 
@@ -29,7 +33,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 // A jsonFailure is printed by a command with --json that fails before it has a result.
 type jsonFailure struct {
-	ErrorCode term.Kind `json:"error_code,omitempty"`
+	ErrorCode term.Kind `json:"error_code"`
 	Message   string    `json:"message"`
 }
 
@@ -46,7 +50,7 @@ func (o *output) failure(line *cli.App, args []string, err error) error {
 	return printJSON(o, jsonFailure{failureCode(err), text})
 }
 
-// failureCode returns the code of a failure as a tool would, or "" for one that no tool has.
+// failureCode returns the code of a failure, as a tool would.
 func failureCode(err error) term.Kind {
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		return e.Kind
@@ -55,14 +59,21 @@ func failureCode(err error) term.Kind {
 		return term.Kind(e.Code)
 	}
 	switch {
-	case isInterrupt(err):
+	case isInterrupt(err), errors.Is(err, context.Canceled):
 		return term.Canceled
-	case errors.As(err, new(usageError)), errors.As(err, new(*app.ConfigError)):
+	// cli returns an ExitCoder for help about an unknown command.
+	case errors.As(err, new(usageError)), errors.As(err, new(*app.ConfigError)), errors.As(err, new(cli.ExitCoder)):
 		return term.InvalidArgument
 	case errors.As(err, new(failureToReach)): // after a question of the login
 		return term.ConnectFailed
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
+		return term.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		return term.AccessDenied
+	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)), errors.As(err, new(net.Error)):
+		return term.IOError
 	}
-	return ""
+	return term.Internal
 }
 
 // isInterrupt reports whether a command has ended by ctrl-c, before it had a result.
@@ -71,17 +82,24 @@ func isInterrupt(err error) bool {
 	return ok && status.code == exitInterrupted
 }
 
-// wantsJSON reports whether a command line has --json. The words that belong to another program do not count: those
-// after --, or else after the first argument.
+// wantsJSON reports whether a command line has --json, also one that is wrong. The words that belong to another program
+// do not count: those after --, or else after the first argument.
 func wantsJSON(line *cli.App, words []string) bool {
 	command, begin := commandOf(line, words)
-	if command == nil {
+	if command == nil { // no such command, so no word is a flag's value
+		command = new(cli.Command)
+	}
+	if command.SkipFlagParsing {
 		return false
 	}
-	others := strings.Contains(command.ArgsUsage, "--") && !slices.Contains(words, "--")
+	others := endsWithCommand(command, words)
 	for i := begin; i < len(words) && words[i] != "--"; i++ {
 		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(words[i], "-"), "-"), "=")
-		switch {
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		switch f := flagNamed(command, words[i]); {
 		case !isFlag(words[i]):
 			if others {
 				return false
@@ -89,11 +107,16 @@ func wantsJSON(line *cli.App, words []string) bool {
 		case name == "json":
 			on, err := strconv.ParseBool(value)
 			return !given || on || err != nil
-		default:
-			if f := flagNamed(command, words[i]); f != nil && f.TakesValue() && !given {
-				i++
-			}
+		case given:
+		case f == nil && !isFlag(next), f != nil && f.TakesValue() && (isText(f) || !isFlag(next)):
+			i++ // its value; that of an unknown flag may be none, which only another program's words would show
 		}
 	}
 	return false
+}
+
+// isText reports whether any word may be the flag's value: no number and no time begins with a dash and a letter.
+func isText(f cli.DocGenerationFlag) bool {
+	_, is := f.(*cli.StringFlag)
+	return is
 }

@@ -128,6 +128,11 @@ func newCommandLine() *cli.App {
 			manCommand(),
 			versionCommand(),
 		},
+		Before: func(c *cli.Context) error {
+			help := c.App.Command("help") // the library has added it
+			help.OnUsageError, help.HelpName = wrongFlag, "ptyctl help"
+			return nil
+		},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
 		OnUsageError:   wrongFlag,
 	}

@@ -12,6 +12,7 @@ import (
 	"ptyctl/control"
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"
+	"ptyctl/term"
 )
 
 const (
@@ -100,7 +101,8 @@ func mayType(r *client.StatusResult) error {
 	if strings.HasPrefix(rule, "policy.typing ") {
 		remedy = `set policy.typing = "allow"`
 	}
-	return fmt.Errorf(
+	return term.Errorf(
+		term.PolicyDenied,
 		"typing is denied by %s: watch without --take, or have the operator %s",
 		tty.Printable(rule),
 		remedy,

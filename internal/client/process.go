@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ptyctl/control"
+	"ptyctl/term"
 )
 
 // DialTime is how long a process may take to answer at its socket before it counts as stuck.
@@ -67,8 +68,9 @@ func Connect(ctx context.Context, o Options) (found Processes, unreached, err er
 	case unreached != nil:
 		return nil, nil, unreached
 	}
-	return nil, nil, errors.New(
-		"no ptyctl of yours is running with a control socket; one is started by an MCP client, " +
+	return nil, nil, term.Errorf(
+		term.ConnectFailed,
+		"no ptyctl of yours is running with a control socket; one is started by an MCP client, "+
 			"or by ptyctl mcp (control_mode disabled turns its socket off)",
 	)
 }
@@ -122,7 +124,8 @@ func (all Processes) One(otherwise string) (*Process, error) {
 			names[i] = strconv.Itoa(p.PID)
 		}
 	}
-	return nil, fmt.Errorf(
+	return nil, term.Errorf(
+		term.InvalidArgument,
 		"%d ptyctl processes run (%s); choose one with --pid or --socket%s",
 		len(all),
 		strings.Join(names, ", "),

@@ -8,6 +8,7 @@ import (
 
 	"ptyctl/control"
 	"ptyctl/internal/tty"
+	"ptyctl/term"
 )
 
 // A Session is a session as the action list shows it.
@@ -68,7 +69,9 @@ func (all Processes) Find(ctx context.Context, id string) (Session, error) {
 	}
 	switch len(begins) {
 	case 0:
-		return Session{}, fmt.Errorf("there is no session %s; ptyctl sessions --all lists them", tty.Printable(id))
+		return Session{}, term.Errorf(
+			term.NotFound, "there is no session %s; ptyctl sessions --all lists them", tty.Printable(id),
+		)
 	case 1:
 		return begins[0], nil
 	}
@@ -76,7 +79,8 @@ func (all Processes) Find(ctx context.Context, id string) (Session, error) {
 	for i, e := range begins {
 		names[i] = tty.Printable(e.SessionID)
 	}
-	return Session{}, fmt.Errorf(
+	return Session{}, term.Errorf(
+		term.InvalidArgument,
 		"%s is the beginning of %s; give more of the one that is meant",
 		tty.Printable(id),
 		strings.Join(names, ", "),

@@ -16,6 +16,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/internal/rundir"
 	"ptyctl/internal/tty"
+	"ptyctl/term"
 )
 
 // The oldest version that has every option of hardening: 3.3 of 2022 introduced remain-on-exit-format.
@@ -62,7 +63,7 @@ func (t *Server) guard() error {
 	case err != nil:
 		return err
 	case info.Mode()&fs.ModeSocket == 0:
-		return fmt.Errorf("%s is no socket, and tmux's has to be there; remove it", t.socket)
+		return term.Errorf(term.IOError, "%s is no socket, and tmux's has to be there; remove it", t.socket)
 	case info.Mode().Perm()&0o077 == 0:
 		return nil
 	}
@@ -83,7 +84,8 @@ func (t *Server) recent(ctx context.Context) error {
 	major, _ := strconv.Atoi(v[1])
 	minor, _ := strconv.Atoi(v[2])
 	if major < oldestMajor || major == oldestMajor && minor < oldestMinor {
-		return fmt.Errorf(
+		return term.Errorf(
+			term.Unsupported,
 			"%s is %s, and a bridge needs tmux %d.%d or newer; install that, or use ptyctl attach, which needs none",
 			t.program,
 			strings.TrimSpace(out),
@@ -120,9 +122,9 @@ func (t *Server) output(ctx context.Context, args ...string) (string, error) {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
-		return "", fmt.Errorf("tmux: %s", tty.Printable(string(exit.Stderr)))
+		return "", term.Errorf(term.IOError, "tmux: %s", tty.Printable(string(exit.Stderr)))
 	} else if err != nil {
-		return "", fmt.Errorf("tmux: %w", err)
+		return "", term.Errorf(term.IOError, "tmux: %w", err)
 	}
 	return string(out), nil
 }

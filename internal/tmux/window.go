@@ -3,7 +3,6 @@ package tmux
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"ptyctl/internal/tty"
 	"ptyctl/quote"
+	"ptyctl/term"
 )
 
 // A Window shows one session.
@@ -58,7 +58,8 @@ func (t *Server) Show(ctx context.Context, session, mode string, cols, rows int,
 		}
 	}
 	if failed == nil {
-		failed = fmt.Errorf(
+		failed = term.Errorf(
+			term.IOError,
 			"ptyctl attach ends at once in the window; call ptyctl attach %s to see why",
 			tty.Printable(session),
 		)
