@@ -23,7 +23,8 @@ type question struct {
 // answers it with Write or declines it, or the time for answers is over.
 func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	p := &question{question: q, answer: make(chan string, 1), cancel: make(chan struct{}), over: make(chan struct{})}
-	if err := s.life.ask(p, func(text string) { _, _ = s.buf.Write([]byte(text)) }); err != nil {
+	ask := func() error { return s.life.ask(p, func(text string) { _, _ = s.buf.Write([]byte(text)) }) }
+	if err := s.owner.mayAsk(s, ask); err != nil {
 		return "", err
 	}
 	defer s.life.withdraw(p)

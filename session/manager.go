@@ -62,6 +62,7 @@ type Manager struct {
 	limits limits
 
 	descriptors descriptors
+	logins      logins
 
 	// mu guards the following. A session that ends locks it while its life is locked, so no session's life may be
 	// locked while mu is.

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -72,7 +70,7 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, error) {
 	o := m.options(r)
 	o.Origin.Opener = term.ActorFrom(ctx)
-	s := newSession(o, owner{ended: m.ended, closed: m.dismissed})
+	s := newSession(o, owner{ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(r.Target)})
 	d := s.auth.Begin(ctx, term.VerbOpen, opening(r.Target))
 	lease, err := m.admit(ctx, s, d, r)
 	d.End(err) // the session's state reports whether it opens
@@ -86,15 +84,15 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	if d.Ruling.Program != "" {
 		r.Target.Local.Program = d.Ruling.Program
 	}
-	s.group.spawn("open", func() { connect(s, m.c.Dialers[r.Target.Protocol], r.Target) })
+	s.group.spawn("open", func() { m.connect(s, r.Target) })
 	return s, lease, nil
 }
 
-// connect runs dial and, if it succeeds, opens the session. It is the session's first goroutine.
+// connect dials t and, if that succeeds, opens the session. It is the session's first goroutine.
 //
 // The dial ends with the session and not with the call that asked for it, which may return before.
-func connect(s *Session, dial term.Dialer, t term.Target) {
-	tr, err := dial(s.life.ctx, t, s, s.auth.Approve(s.o.Origin.Opener, t))
+func (m *Manager) connect(s *Session, t term.Target) {
+	tr, err := m.c.Dialers[t.Protocol](s.life.ctx, t, s, m.planned(s, s.auth.Approve(s.o.Origin.Opener, t)))
 	if err != nil {
 		s.finish(failed(err))
 		return
@@ -140,7 +138,7 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 		err = m.c.Room()
 	}
 	if err == nil {
-		err = m.unanswered(s, d.Event.Actor.Principal())
+		err = m.unanswered(s)
 	}
 	if err == nil {
 		err = m.takeDevice(s)
@@ -188,18 +186,6 @@ func opening(t term.Target) term.Event {
 	return e
 }
 
-// account says for the record where the caller wants to go: user@host:port, as far as the call names them.
-func account(t term.Target) string {
-	where := t.Host
-	if t.Port != 0 {
-		where = net.JoinHostPort(t.Host, strconv.Itoa(t.Port))
-	}
-	if t.User != "" {
-		where = t.User + "@" + where
-	}
-	return where
-}
-
 // options are those of a new session for r.
 func (m *Manager) options(r OpenRequest) Options {
 	name, host := r.Target.Host, r.Target.Host
@@ -221,8 +207,7 @@ func (m *Manager) options(r OpenRequest) Options {
 		Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal,
 		Observers: m.c.Observers, Logger: m.c.Logger, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles,
 		managed: managed{
-			account: account(r.Target),
-			limits:  m.limits, dir: local.Dir, life: r.Life,
+			limits: m.limits, dir: local.Dir, life: r.Life,
 			stays:   len(local.Argv) > 0 && !r.Target.PTY.Disabled,
 			program: len(local.Argv) > 0 && r.Target.PTY.Disabled,
 		},

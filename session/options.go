@@ -57,7 +57,6 @@ type Origin struct {
 // They are not exported because they mean nothing outside of a Manager.
 type managed struct {
 	limits  limits        // the manager's
-	account string        // user@host:port, as far as the caller named them
 	dir     string        // where a local session was started, as the caller named it
 	program bool          // a command beside the terminal is a program, started with its arguments and without a shell
 	stays   bool          // readable until a caller closes it, if it ends by itself

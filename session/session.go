@@ -56,6 +56,9 @@ type owner struct {
 	closed  func(*Session) // called when a caller closes it after it has ended
 	expiry  *time.Timer    // forgets it once it has ended; guarded by Manager.mu
 	release func()         // gives the console's device back; nil: nothing was taken
+
+	mayAsk func(s *Session, ask func() error) error // runs ask, with which s asks a question, if that may be
+	login  *login                                   // of a session that logs in
 }
 
 // counters are what Info reports. Times are Unix nanoseconds, 0 for never.
@@ -70,7 +73,7 @@ type counters struct {
 
 // New makes an open session out of a connected transport, which it owns from then on.
 func New(t term.Transport, o Options) *Session {
-	s := newSession(o, owner{})
+	s := newSession(o, owner{mayAsk: func(_ *Session, ask func() error) error { return ask() }})
 	s.attach(t)
 	return s
 }
