@@ -250,6 +250,20 @@ func labMaxAuthTries(t *testing.T, l *lab.Namespace) {
 			}
 		})
 	}
+	t.Run("as many keys as tries, all wrong", func(t *testing.T) {
+		o := l.Operator(t, server)
+		o.Options.IdentityAgent = labAgent(t, o, bad[:3]...)
+		e := o.Refused(server.Target(l.Users["alice"]), term.AuthFailed)
+		for _, want := range []string{"(publickey)", "after 3 keys, all refused", "keys offered is authorized"} {
+			if text := e.Message(); !strings.Contains(text, want) {
+				t.Errorf("the message does not say %q: %s", want, text)
+			}
+		}
+		if d := term.FactOf[term.ConnectFailure](e); !slices.Equal(d.MethodsTried, []string{"publickey"}) ||
+			len(d.KeysOffered) != 3 {
+			t.Errorf("the details do not say which keys were offered: %+v", d)
+		}
+	})
 }
 
 func labNoMethodOfOurs(t *testing.T, l *lab.Namespace) {

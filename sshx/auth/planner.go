@@ -98,6 +98,10 @@ type Planner struct {
 // questions. ended returns why the connection has ended, or nil.
 func NewPlanner(ctx context.Context, h *Account, person Asker, ended func() error) *Planner {
 	seen := &Record{Notes: slices.Clip(h.Cred.Notes), Keys: slices.Clip(h.Cred.Offered)}
+	if n := len(h.Cred.Refused); n > 0 {
+		seen.Tried = []string{MethodPublicKey}
+		seen.note("the server ended an earlier connection after %d keys, all refused", n)
+	}
 	rules := &withholding{may: h.May, h: h}
 	return &Planner{
 		ctx: ctx, h: h, person: person, seen: seen, ended: ended,
