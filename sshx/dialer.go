@@ -41,7 +41,7 @@ func (n *Network) OpenShell(
 		return nil, err
 	}
 	if t.CommandsOnly {
-		return &commands{c: c, why: "it was opened for commands alone"}, nil
+		return &commands{c: c, why: term.OpenedForCommands}, nil
 	}
 	sh, err := c.Shell(ctx, t.PTY)
 	if e, ok := errors.AsType[*term.Error](err); ok && e.Reason == term.ReasonPTYRefused {

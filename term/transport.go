@@ -166,6 +166,9 @@ type Process struct {
 	Limits Limits
 }
 
+// OpenedForCommands is the NoTerminal of a session that was opened without a terminal (Target.CommandsOnly).
+const OpenedForCommands = "it was opened for commands alone"
+
 // A Description describes a terminal and its connection.
 type Description struct {
 	PTY           bool   // the far side runs on a pseudo-terminal

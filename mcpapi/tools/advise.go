@@ -7,11 +7,12 @@ import (
 
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
+	"ptyctl/term"
 )
 
 // advise warns about a command whose result its caller may misread: one that changed only a shell which is gone, and
 // one that failed because it has no terminal.
-func advise(c *toolset.Call, in *execArgs, res session.ExecResult, hasTerminal bool) {
+func advise(c *toolset.Call, in *execArgs, res session.ExecResult, about term.Description) {
 	if !res.Exit.Known || res.Lane != session.LaneChannel {
 		return
 	}
@@ -19,18 +20,26 @@ func advise(c *toolset.Call, in *execArgs, res session.ExecResult, hasTerminal b
 	case res.Exit.Code == 0 && word != "":
 		text := word + " had no lasting effect: in lane channel each command has a shell of its own; " +
 			"give cwd or env with the commands that need it, or join them with &&"
-		if hasTerminal {
+		if about.PTY {
 			text += ", or use lane terminal, whose shell keeps it"
 		}
 		c.Warn(text)
 	case res.Exit.Code != 0 && in.Stdin == "" && wantsTerminal(res):
-		if hasTerminal {
-			c.Warn("the command needs a terminal, and has none in lane channel; run it with lane terminal, " +
-				"and answer what it asks (waiting_for) with ptyctl_session_io write")
-			return
-		}
-		c.Warn("the command needs a terminal, and this session has none; open one that has (no session_type exec), " +
-			"and run it there with lane terminal")
+		c.Warn("the command needs a terminal, and " + toTerminal(about))
+	}
+}
+
+// toTerminal says how a command of a session that about describes gets a terminal.
+func toTerminal(about term.Description) string {
+	switch {
+	case about.PTY:
+		return "has none in lane channel; run it with lane terminal, and answer what it asks (waiting_for) with " +
+			"ptyctl_session_io write"
+	case about.NoTerminal == "" || about.NoTerminal == term.OpenedForCommands:
+		return "this session has none; open one that has (no session_type exec), and run it there with lane terminal"
+	default:
+		return "this account gives none (" + about.NoTerminal + "); use the form of the command that needs none " +
+			"(for example sudo -n), or ask the host's operator"
 	}
 }
 

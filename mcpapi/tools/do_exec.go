@@ -34,7 +34,7 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	}
 	inMilliseconds(c, in.TimeoutMS, res.TimedOut)
 	i := s.Info()
-	advise(c, in, res, i.About.PTY)
+	advise(c, in, res, i.About)
 	if i.TerminalEnded != "" { // after open had answered
 		c.Warn(i.TerminalEnded)
 	}
