@@ -36,6 +36,11 @@ func (d door) typed() bool {
 		strings.Contains(d.name, "pty_send")
 }
 
+// starts reports whether a program starts for each line at the door, which takes most of the test's time.
+func (d door) starts() bool {
+	return strings.HasPrefix(d.name, "ptyctl exec") || strings.HasSuffix(d.name, "by ptyctl call")
+}
+
 // line returns the input that makes the door run a line. talk ends it itself.
 func (d door) line(line string) string {
 	if d.typed() && d.name != "k_pty talk" {
@@ -176,11 +181,15 @@ func TestRedTeamDoors(t *testing.T) {
 			strings.TrimSuffix(readers, "]") + `, "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`,
 		},
 	)
-	for _, d := range doors {
+	for i, d := range doors {
 		if text := d.run("echo fine"); !d.typed() && (deniedByRules(text) || strings.Contains(text, "INVALID")) {
 			t.Errorf("door %s does not run an allowed command: %.500s", d.name, text)
 		}
-		for _, line := range doorLines {
+		lines := doorLines
+		if d.starts() {
+			lines = lab.Sample(doorLines, 4, i)
+		}
+		for _, line := range lines {
 			text := d.run(d.line(strings.ReplaceAll(line, "canary", b.path)))
 			switch ran := b.ran(t); {
 			case ran:

@@ -4,6 +4,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,7 +77,7 @@ func TestRedTeamShells(t *testing.T) {
 	lines := append(
 		redTeamLines(shelltest.Bypasses, labCanary),
 		redTeamLines(map[string][]string{"": shelltest.Typed}, labCanary)...)
-	for _, sh := range lab.LoginShells {
+	for i, sh := range lab.LoginShells {
 		if sh.Name == "rbash" {
 			continue // is bash
 		}
@@ -99,6 +100,8 @@ func TestRedTeamShells(t *testing.T) {
 				{"terminal, claimed unknown", `"lane":"terminal","class":"unknown","expect":{"prompt_regex":"[$%%>#] $"}`},
 				{"terminal, no marker", `"lane":"terminal","rc_mode":{"enabled":false},"expect":{"prompt_regex":"[$%%>#] $"}`},
 			}
+			// Each of a caller's forms is tried in two shells or more.
+			forms = slices.Concat(forms[:2], lab.Sample(forms[2:], 3, i))
 			for n, form := range forms {
 				list := lines
 				if n > 1 { // a form that the caller chooses: the rules judge the same text, but the typed text differs

@@ -12,7 +12,7 @@ import (
 
 // How long the soak goes on, and how much it does at least.
 var (
-	soakTime   = flag.Duration("soak", 48*time.Second, "how long TestSoak opens and closes sessions")
+	soakTime   = flag.Duration("soak", 24*time.Second, "how long TestSoak opens and closes sessions")
 	soakCycles = flag.Int("soak.cycles", 0, "the fewest sessions that TestSoak opens, however long that takes")
 	soakSeed   = flag.Uint64("soak.seed", 0, "what TestSoak's choices follow from; 0 takes one from the clock")
 )
