@@ -64,7 +64,7 @@ func (r *Route) Plan(unresolved bool) term.Plan {
 // plan returns the part of the plan about h.
 func (h *Hop) plan() term.PlannedHop {
 	p := term.PlannedHop{
-		Alias:     h.name,
+		Alias:     h.Name,
 		Host:      h.Host,
 		Port:      h.Port,
 		User:      h.User,

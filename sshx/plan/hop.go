@@ -20,7 +20,6 @@ import (
 // ssh_config, the call and the operator's limits.
 type Hop struct {
 	Index   int      // 0 for the first hop
-	name    string   // the name in the call or the list of jumps
 	Vouched []string // see term.PlannedHop
 	User    string
 	reach.Endpoint

@@ -27,7 +27,7 @@ func (p *Planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 	// caller's name to this host, and if not, do they at least know the host
 	// itself?
 	own := cfg
-	h.Vouched = []string{h.name, h.Host}
+	h.Vouched = []string{h.Name, h.Host}
 	if p.influenced(cfg, asked) {
 		var err error
 		if own, err = p.askOperator(ctx, cfg, asked); err != nil {

@@ -323,8 +323,8 @@ func (p *Planning) endpoint(cfg *sshconfig.Config, name string) (*Hop, error) {
 			cfg.Origin("BindInterface"),
 		)
 	}
-	return &Hop{name: name, Endpoint: reach.Endpoint{
-		Host: cfg.HostName, Port: cfg.Port, Family: families[cfg.AddressFamily], Dial: p.o.Dial,
+	return &Hop{Endpoint: reach.Endpoint{
+		Name: name, Host: cfg.HostName, Port: cfg.Port, Family: families[cfg.AddressFamily], Dial: p.o.Dial,
 		BindAddress: cfg.BindAddress, BindInterface: cfg.BindInterface,
 		Attempts: cfg.ConnectionAttempts, TCPKeepAlive: cfg.TCPKeepAlive,
 		Config:  cfg.File,

@@ -7,15 +7,17 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"ptyctl/term"
 )
 
 // An Endpoint is a server to connect to, and the way there.
 type Endpoint struct {
+	Name   string // in the call or the list of jumps, which ssh_config turns into Host; empty: Host
 	Host   string // name or address
 	Port   int
-	Config string // the ssh_config that may give Host an address, for advice; empty: none
+	Config string // the ssh_config that may give Name an address, for advice; empty: none
 
 	Family        string // "tcp", "tcp4", "tcp6"
 	BindAddress   string
@@ -97,19 +99,29 @@ func Resolve(ctx context.Context, h *Endpoint) ([]netip.Addr, error) {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil || len(addrs) == 0 {
-		e := &term.Error{
-			Kind:   term.ConnectFailed,
-			Err:    err,
-			Msg:    fmt.Sprintf("cannot resolve host name %q: %v", h.Host, term.RootCause(err)),
-			Advice: "check the name, or give the address",
-		}
-		if h.Config != "" {
-			e.Advice = "check the name, or add a HostName for it to " + h.Config
-		}
-		return nil, e
+		return nil, h.unresolved(err)
 	}
 	for i := range addrs {
 		addrs[i] = addrs[i].Unmap()
 	}
 	return addrs, nil
+}
+
+// unresolved is the error of a name that has no address. It also has the name that was asked for, by which a person finds
+// the line of ssh_config: the one that is looked up is its HostName, or its lower case, as with ssh(1).
+func (h *Endpoint) unresolved(err error) error {
+	e := &term.Error{Kind: term.ConnectFailed, Err: err, Advice: "check the name, or give the address"}
+	name, it := strconv.Quote(h.Host), "it"
+	if h.Name != "" && h.Name != h.Host {
+		it = strconv.Quote(h.Name)
+		name += " (of " + it + ")"
+	}
+	switch {
+	case h.Name != "" && !strings.EqualFold(h.Name, h.Host):
+		e.Advice = "check the HostName of " + it
+	case h.Config != "":
+		e.Advice = "check the name, or add a HostName for " + it + " to " + h.Config
+	}
+	e.Msg = fmt.Sprintf("cannot resolve host name %s: %v", name, term.RootCause(err))
+	return e
 }
