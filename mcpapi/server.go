@@ -34,6 +34,7 @@ type Options struct {
 	Local []string
 
 	toolset.Limits
+	Defaults Defaults // of a session to open, for the list of tools
 
 	NoInteractive bool // never ask during a login
 	AllowForce    bool // a task without the lock may close by force
@@ -131,6 +132,7 @@ func NewServer(o Options) *Server {
 	hooks := new(server.Hooks)
 	hooks.AddAfterListTools(s.forReader)
 	hooks.AddAfterListTools(s.forPlace)
+	settings := o.settings()
 	srv := server.NewMCPServer("ptyctl", o.Version,
 		server.WithHooks(hooks),
 		server.WithResourceCapabilities(o.Watch != nil, o.Watch != nil),
@@ -143,11 +145,12 @@ func NewServer(o Options) *Server {
 	for i := range sets {
 		set := &sets[i]
 		for _, t := range set.Tools {
-			srv.AddTool(s.declare(set, t.Tool), s.handler(set, t))
+			listed := t.WithSettings(settings)
+			srv.AddTool(s.declare(set, listed), s.handler(set, t))
 			s.tools[t.Name] = calledTool{set, t}
 			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles
 			// Made once and not for each list: a list is asked for by every client that starts.
-			if r := t.ForReading(); r != nil {
+			if r := listed.ForReading(); r != nil {
 				s.reading[t.Name] = s.declare(set, r)
 			}
 		}

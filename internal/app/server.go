@@ -24,6 +24,10 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 			MaxReadBytes:      cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
 			LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL,
 		},
+		Defaults: mcpapi.Defaults{
+			ConnectTimeout: cfg.Session.ConnectTimeout, IdleTimeout: cfg.Session.IdleTimeout,
+			HostKeyPolicy: string(cfg.SSH.HostKeyPolicy), NoSSHConfig: !cfg.SSH.UseOpenSSHConfig,
+		},
 		AllowForce:    cfg.Locks.AllowForce,
 		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation,
 		JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: a.watch, Pages: a.pages, Logger: a.log,

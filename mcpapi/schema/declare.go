@@ -16,7 +16,8 @@ import (
 // The tags of an argument:
 //
 //	json     its name
-//	doc      its description in the schema; the field's type may add to it with a method Doc() string
+//	doc      its description in the schema, with settings of the operator in braces (settings.go); the field's type may
+//	         add to it with a method Doc() string
 //	enum     the values that it may have, separated by spaces; or the field's type has a method Enum() []string
 //	min, max the bounds of an integer; without them it is 0 or more, and fits 32 bits
 //	on       the actions that take it; without it, those of need, or all

@@ -32,8 +32,8 @@ type execArgs struct {
 	SessionID     string       `json:"session_id" need:"*" is:"filled"`
 	Cmd           string       `json:"cmd" words:"argv" doc:"line for the shell"`
 	Argv          []string     `json:"argv" is:"start" doc:"words instead, never parsed"`
-	TimeoutMS     int64        `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default 60000; with exec_id: from now"`
-	WaitMS        *int64       `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait of this call; default 50000"`
+	TimeoutMS     int64        `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default {session.default_exec_timeout_ms}; with exec_id: from now"`
+	WaitMS        *int64       `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait of this call; default {limits.max_wait_ms}"`
 	Cwd           string       `json:"cwd" is:"filled start" doc:"else the login directory, until something is typed"`
 	Env           []string     `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
 	Stdin         string       `json:"stdin" is:"start"`

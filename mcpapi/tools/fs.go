@@ -26,7 +26,7 @@ type fsArgs struct {
 	SessionID string `json:"session_id" is:"filled given"`
 	Path      string `json:"path" need:"*" is:"filled"`
 	Offset    int64  `json:"offset" on:"read" max:"1<<62"`
-	MaxBytes  int64  `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default 65536"`
+	MaxBytes  int64  `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}"`
 	Data      string `json:"data" need:"write"`
 	Encoding  string `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data"`
 	Mode      string `json:"mode" on:"write" is:"filled text" doc:"octal"`

@@ -29,7 +29,7 @@ type runArgs struct {
 	Env           []string   `json:"env" is:"pairs" doc:"NAME=value"`
 	Stdin         string     `json:"stdin"`
 	StdinEncoding string     `json:"stdin_encoding" enum:"utf-8 base64"`
-	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; then it gets TERM; default 60000"`
+	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; then it gets TERM; default {session.default_exec_timeout_ms}"`
 	GraceMS       int64      `json:"grace_ms" min:"1" max:"60000" doc:"from TERM to KILL; default 2000"`
 	MaxOutput     int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384, the middle is cut"`
 	Limits        limitsArgs `json:"limits" doc:"of each process; processes: of all together"`

@@ -38,7 +38,7 @@ var sessionTool = toolset.Bind(schema.Tool{
 type sessionArgs struct {
 	SessionID   string        `json:"session_id" need:"close lock unlock heartbeat status signal" is:"filled"`
 	TaskID      string        `json:"task_id" on:"open close lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your name for locks"`
-	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default 60000"`
+	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default {locks.default_ttl_ms}"`
 	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder"`
 	Force       bool          `json:"force" on:"close" doc:"[close] do not wait for the far side"`
 	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT"`
@@ -86,7 +86,7 @@ type openAuth struct {
 	Password      term.Secret `json:"password"`
 	PrivateKeyPEM term.Secret `json:"private_key_pem"`
 	Passphrase    term.Secret `json:"passphrase"`
-	Interactive   *bool       `json:"interactive" doc:"false: fail rather than ask"`
+	Interactive   *bool       `json:"interactive" doc:"ask, or fail; default {auth.interactive}"`
 }
 
 // openPTY describes the terminal to request; sizes are in characters.
@@ -99,17 +99,17 @@ type openPTY struct {
 
 // openTimeouts has the times of a session, in milliseconds.
 type openTimeouts struct {
-	Connect int64 `json:"connect_timeout_ms" min:"1" max:"1<<40" doc:"default 15000"`
-	Idle    int64 `json:"idle_timeout_ms" max:"1<<40" doc:"close when idle; default 0: never"`
+	Connect int64 `json:"connect_timeout_ms" min:"1" max:"1<<40" doc:"default {session.connect_timeout_ms}"`
+	Idle    int64 `json:"idle_timeout_ms" max:"1<<40" doc:"close when idle, 0: never; default {session.idle_timeout_ms}"`
 }
 
 // openSSH has the options of SSH, and of its way to a host. Each of them is a wish: the operator's limits apply to the
 // result of all configuration together, wherever a value came from.
 type openSSH struct {
-	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default strict"`
+	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default {ssh.host_key_policy} or ssh_config's"`
 	Fingerprint   string   `json:"host_key_fingerprint" is:"filled given" doc:"SHA256:... to pin"`
 	KnownHosts    string   `json:"known_hosts_path" is:"filled"`
-	UseConfig     *bool    `json:"use_openssh_config" doc:"default true"`
+	UseConfig     *bool    `json:"use_openssh_config" doc:"default {ssh.use_openssh_config}"`
 	ConfigPath    string   `json:"config_path" is:"filled" doc:"like ssh -F"`
 	ExtraArgs     []string `json:"extra_args" doc:"ssh arguments: -o -J -l -p -i -F ..."`
 	Legacy        bool     `json:"legacy" doc:"also offer old algorithms"`

@@ -34,8 +34,8 @@ type (
 	readArgs struct {
 		ID        string `json:"id" need:"*" is:"filled" doc:"from pty_open"`
 		SinceSeq  uint64 `json:"since_seq" max:"1<<53" doc:"seq of the last chunk that you have; default 0"`
-		MaxBytes  int64  `json:"max_bytes" min:"1" max:"1<<53" doc:"default 65536"`
-		TimeoutMS *int64 `json:"timeout_ms" doc:"default 1000"`
+		MaxBytes  int64  `json:"max_bytes" min:"1" max:"1<<53" doc:"default {65536 limits.max_read_bytes}"`
+		TimeoutMS *int64 `json:"timeout_ms" doc:"default {1000 limits.max_wait_ms}"`
 		StripANSI bool   `json:"strip_ansi" doc:"as text, without escape sequences"`
 	}
 	resizeArgs struct {

@@ -16,7 +16,7 @@ const shellGrace = 2 * time.Second
 
 type shellArgs struct {
 	programArgs
-	TimeoutMS int64  `json:"timeout_ms" doc:"default 50000"`
+	TimeoutMS int64  `json:"timeout_ms" doc:"default {session.default_exec_timeout_ms limits.max_wait_ms}"`
 	Stdin     string `json:"stdin" doc:"base64"`
 }
 
