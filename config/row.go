@@ -30,7 +30,7 @@ type Key struct {
 	Type     Type     //
 	Default  string   // as TOML, for example `100`, `"strict"` or `[]`
 	Min, Max int64    // inclusive bounds of TypeInt, and of TypeDuration in milliseconds
-	Values   []string // values of a TypeEnum
+	Values   []string // of a TypeEnum, or of the elements of a TypeStrings with a fixed set of them
 	Form     string   // description of a valid value, to follow "give"
 	Doc      string   // one sentence
 	Env      string   // environment variable
@@ -83,6 +83,12 @@ func newRow(k Key, set func(text []string) error) row {
 // PTYCTL_SESSION_MAX_SESSIONS.
 func envName(path string) string {
 	return "PTYCTL_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// of names the values of a list whose elements are a fixed set. Who uses them checks them.
+func (r row) of(values ...string) row {
+	r.Values, r.Form = values, "a list of "+strings.Join(values, ", ")
+	return r
 }
 
 // env replaces the environment variable that follows from the path.

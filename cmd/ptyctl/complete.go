@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -110,21 +111,19 @@ func argumentValues(ctx context.Context, kind string) []string {
 	return nil
 }
 
+// fixedValues finds the values of a flag in its help, which names all of them where they are a fixed set.
+var fixedValues = regexp.MustCompile(`(?i)\bone (?:or more )?of ([\w-]+(?:, [\w-]+)*)`)
+
 // flagValues returns the values of a flag.
 func flagValues(ctx context.Context, word string, f cli.DocGenerationFlag) []string {
-	name := strings.TrimLeft(word, "-")
-	for _, k := range config.Keys() {
-		if k.Flag.Name == name && len(k.Values) > 0 {
-			return k.Values
+	if f != nil {
+		if named := fixedValues.FindStringSubmatch(f.GetUsage()); named != nil {
+			return strings.Split(named[1], ", ")
 		}
 	}
-	switch name {
+	switch strings.TrimLeft(word, "-") {
 	case "profile":
 		return profile.Names()
-	case "host-key":
-		return []string{"strict", "ask", "accept_new"}
-	case "protocol":
-		return []string{"ssh", "telnet"}
 	case "J":
 		return hostAliases(ctx)
 	case "config", "socket":

@@ -36,6 +36,9 @@ func valuesOf(k config.Key) string {
 	if len(k.Values) == 0 {
 		return ""
 	}
+	if k.Type == config.TypeStrings {
+		return " One or more of " + strings.Join(k.Values, ", ") + "; separated by commas."
+	}
 	return " One of " + strings.Join(k.Values, ", ") + "; default " + strings.Trim(k.Default, `"`) + "."
 }
 

@@ -28,8 +28,9 @@ func execCommand() *cli.Command {
 		Flags: append(
 			hostFlags(),
 			&cli.StringFlag{
-				Name:  "lane",
-				Usage: "channel (beside a terminal) or terminal (typed into one); default auto",
+				Name: "lane",
+				Usage: "one of " + strings.Join(lanes, ", ") + "; channel: beside a terminal, terminal: typed into one; " +
+					"default auto",
 			},
 			&cli.DurationFlag{
 				Name:  "timeout",
@@ -118,10 +119,13 @@ func execAt(c *cli.Context, on *control.Client, at *attach.Attachment, command d
 	return remoteStatus(end.ExitCode, end.ExitSignal)
 }
 
+// lanes are the values of --lane.
+var lanes = []string{"auto", "channel", "terminal"}
+
 // checkExec refuses what no call could run, before a connection is made and a password asked.
 func checkExec(protocol string, command direct.Command, words []string) error {
 	switch {
-	case !slices.Contains([]string{"", "auto", "channel", "terminal"}, command.Lane):
+	case command.Lane != "" && !slices.Contains(lanes, command.Lane):
 		return fmt.Errorf("--lane is %q; give channel, terminal or auto", command.Lane)
 	case command.Lane == "channel" && protocol == "telnet":
 		return errors.New("--lane channel needs SSH: Telnet has nothing beside the terminal; leave --lane out")

@@ -74,12 +74,12 @@ func atHost(
 func hostFlags() []cli.Flag {
 	return []cli.Flag{
 		configFlag(),
-		&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "ssh or telnet"},
+		&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "one of ssh, telnet"},
 		&cli.IntFlag{Name: "p", Aliases: []string{"port"}, Usage: "the host's `PORT`"},
 		&cli.StringFlag{Name: "J", Usage: "jump hosts, as ssh -J"},
 		&cli.StringFlag{
 			Name:  "host-key",
-			Usage: "the host key `POLICY`: strict, ask, accept_new; default as configured",
+			Usage: "the host key `POLICY`, one of " + strings.Join(hostKeyPolicies, ", ") + "; default as configured",
 		},
 		&cli.StringFlag{Name: "profile", Usage: "the device `FAMILY`; ptyctl profiles lists them"},
 	}

@@ -13,6 +13,7 @@ import (
 	"ptyctl/internal/policycheck"
 	"ptyctl/policy"
 	"ptyctl/quote"
+	"ptyctl/session/shell"
 )
 
 func policyCommand() *cli.Command {
@@ -40,13 +41,13 @@ func policyCommand() *cli.Command {
 					&cli.StringFlag{
 						Name:  "protocol",
 						Value: "ssh",
-						Usage: "the `PROTOCOL` of the session: ssh, telnet or local",
+						Usage: "the `PROTOCOL` of the session, one of ssh, telnet, local",
 					},
 					&cli.StringFlag{Name: "cwd", Usage: "the working `FOLDER`"},
 					&cli.StringFlag{
 						Name:  "class",
 						Value: "posix",
-						Usage: "the `CLASS` of what reads the command: posix, fish, csh, or another",
+						Usage: "the `CLASS` of what reads the command, one of " + strings.Join(shell.Classes(), ", "),
 					},
 					&cli.BoolFlag{Name: "type", Usage: "ask about typing it into a terminal, in place of running it"},
 				},

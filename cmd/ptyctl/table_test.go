@@ -1,11 +1,17 @@
 package main
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+
+	"ptyctl/config"
+	"ptyctl/internal/app"
 )
 
 func TestWriteTable(t *testing.T) {
@@ -61,14 +67,36 @@ func TestOrdered(t *testing.T) {
 	}
 }
 
-// The flags of mcp name their values.
+// TestFlagsNameTheirValues checks that the help of each flag with a fixed set of values names them all, and that a shell
+// completes them. A new flag must be in one of the two tables.
 func TestFlagsNameTheirValues(t *testing.T) {
-	for name, want := range map[string]string{
+	fixed := map[string]string{
 		"transport": "stdio, http, both", "log-level": "debug, info, warn, error", "control-mode": "disabled, readonly, readwrite",
-	} {
-		f, _ := flagNamed(mcpCommand(), "--"+name).(*cli.StringFlag)
-		if f == nil || !strings.Contains(f.Usage, want) {
-			t.Errorf("flag --%s: %+v, want its values %s", name, f, want)
+		"toolsets": "core, local, fs, health, aiterm, pty, k_pty", "lane": "auto, channel, terminal",
+		"protocol": "ssh, telnet", "ptyctl policy check protocol": "ssh, telnet, local",
+		"host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown",
+	}
+	free := strings.Fields("auth-token config control-socket cwd head host J jump listen profile socket user")
+	for _, c := range leaves(newCommandLine().Commands, "ptyctl") {
+		for _, f := range c.Flags {
+			s, ok := f.(*cli.StringFlag)
+			if !ok || slices.Contains(free, s.Name) {
+				continue
+			}
+			want := cmp.Or(fixed[c.name+" "+s.Name], fixed[s.Name])
+			if want == "" {
+				t.Errorf("%s --%s is in no table, want it among those with fixed values, or the free ones", c.name, s.Name)
+			}
+			if !regexp.MustCompile(`(?i)\bone (or more )?of ` + want + `([;.]|$)`).MatchString(s.Usage) {
+				t.Errorf("the help of %s --%s is %q, want its values %s", c.name, s.Name, s.Usage, want)
+			}
+			if got := strings.Join(flagValues(t.Context(), "--"+s.Name, s), ", "); got != want {
+				t.Errorf("%s --%s completes %s, want %s", c.name, s.Name, got, want)
+			}
 		}
+	}
+	sets := app.CheckToolsets(config.Config{Server: config.Server{Toolsets: []string{"no-such-set"}}})
+	if sets == nil || !strings.Contains(sets.Error(), "one or more of "+fixed["toolsets"]+",") {
+		t.Errorf("the sets of tools are %v, want those of the help: %s", sets, fixed["toolsets"])
 	}
 }
