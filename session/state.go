@@ -30,10 +30,22 @@ func (st State) Ended() bool { return st == Closed || st == Failed }
 // Err is nil for a normal end, such as a shell that exits with an error status; Exit has that status.
 type End struct {
 	Time   time.Time
-	Code   EndCode   // for a program
-	Reason string    // for a person: "closed by task t1", "the shell exited with status 0"
-	Err    error     // nil if it ended as asked or by itself
-	Exit   term.Exit // how the program at the far end ended, if that is known
+	Code   EndCode // for a program
+	Reason string  // for a person: "closed by task t1", "the shell exited with status 0"
+	Err    error   // nil if it ended as asked or by itself
+	// Exit says how the program at the far end ended, if that is known. Where ptyctl has hung up (Code), that is what
+	// the hang-up has made of it, and no status of its own: see ProgramExit.
+	Exit term.Exit
+}
+
+// ProgramExit is Exit with the status of a program that has ended by itself. One that ptyctl has hung up on has none.
+func (e *End) ProgramExit() term.Exit {
+	exit := e.Exit
+	switch e.Code {
+	case EndClosed, EndShutdown, EndIdle, EndMaxAge:
+		exit.Known, exit.Code, exit.Signal, exit.Suspected = false, 0, "", ""
+	}
+	return exit
 }
 
 // errClosedByCaller is the cause of a session's context after Close; the text is what Info.End.Reason shows.

@@ -138,11 +138,11 @@ func (t laneTerminal) Front() term.Front {
 
 func (t laneTerminal) Cols() int { return t.s.screen.cols() }
 
-// End waits until the session is over, and returns how its program ended.
+// End waits until the session is over, and returns how its program ended, if by itself.
 func (t laneTerminal) End() (term.Exit, error) {
 	<-t.s.life.over
 	end := t.s.life.ending()
-	return end.Exit, end.Err
+	return end.ProgramExit(), end.Err
 }
 
 // Hold takes the writer's token if it is free. It must not wait: a caller who has the token is typing, and a key would

@@ -38,6 +38,9 @@ func TestEndCode(t *testing.T) {
 		if status.EndCode != tc.want || status.Session.EndCode != tc.want {
 			t.Errorf("status after the end = %s, want end_code %q", status.Text, tc.want)
 		}
+		if own := tc.want == "exited" || tc.want == "killed"; own != (status.Session.ExitCode != nil) {
+			t.Errorf("%s: status after the end = %s, want an exit_code: %t", tc.want, status.Text, own)
+		}
 		c.Refused(t, "ALREADY_CLOSED", lab.ToolIO, write, id, "x")
 	}
 }

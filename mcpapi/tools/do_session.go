@@ -96,7 +96,7 @@ func (out *sessionOut) show(s *session.Session, w wire.Words) {
 }
 
 // close ends a session. Closing an ended session is no error: already_closed says so. For a local program the result
-// also has its exit code, its usage and how long it ran.
+// also has its usage, how long it ran, and its exit code if it had ended by itself.
 func closeSession(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
 	s, err := c.Session(ctx, term.VerbClose, in.SessionID)
 	if err != nil {
@@ -110,9 +110,9 @@ func closeSession(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
 	i := s.Info()
 	out.SessionID, out.State, out.EndCode = i.ID, i.State, i.End.Code
-	// A program of this machine has ended with its session, so that its status is known.
+	// A program of this machine has ended with its session, so that what it used is known.
 	if i.About.Process != nil {
-		out.ExitCode, out.ExitSignal, out.Usage = wire.Exit(i.End.Exit)
+		out.ExitCode, out.ExitSignal, out.Usage = wire.Exit(i.End.ProgramExit())
 		out.DurationMS = i.End.Time.Sub(i.Created).Milliseconds()
 	}
 	return nil

@@ -44,7 +44,7 @@ func NewListEntry(i session.Info, w Words) ListEntry {
 	if p := i.About.Process; p != nil {
 		e.PID, e.Title, e.Argv = p.PID, p.Title, p.Argv
 	}
-	e.ExitCode, e.ExitSignal, e.Usage = Exit(i.End.Exit)
+	e.ExitCode, e.ExitSignal, e.Usage = Exit(i.End.ProgramExit())
 	// Unknown until the session is open; all-empty capabilities would say that nothing is supported.
 	if i.About.Capabilities != (term.Capabilities{}) {
 		e.Capabilities = (*Capabilities)(&i.About.Capabilities)
@@ -161,7 +161,8 @@ func NewSessionStatus(i session.Info, w Words) *SessionStatus {
 	}
 	if p := i.About.Process; p != nil {
 		st.Cwd, st.Limits = p.Dir, newLimitsOut(p.Limits)
-		st.LimitMet, st.Suspected = LimitName(i.End.Exit.Limit), LimitNames(i.End.Exit.Suspected)
+		exit := i.End.ProgramExit()
+		st.LimitMet, st.Suspected = LimitName(exit.Limit), LimitNames(exit.Suspected)
 	}
 	// A session without a terminal has no size, not one of 0 by 0.
 	if i.About.PTY {

@@ -115,7 +115,7 @@ func (c *call) kill(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	already := c.s.Close(ctx, session.CloseOptions{})
-	return killOut{OK: true, SessionID: c.s.ID(), Ended: already, ending: endingOf(c.s)}, nil
+	return killOut{OK: true, SessionID: c.s.ID(), Ended: already, ending: endingBy(c.s.Info().End.Exit)}, nil
 }
 
 // An ending is the exit code of a session's program, or the signal that ended it, if
@@ -125,8 +125,13 @@ type ending struct {
 	ExitSignal string `json:"exit_signal,omitempty"`
 }
 
+// endingOf is the ending of a program that has ended by itself.
 func endingOf(s *session.Session) ending {
-	exit := s.Info().End.Exit
+	end := s.Info().End
+	return endingBy(end.ProgramExit())
+}
+
+func endingBy(exit term.Exit) ending {
 	e := ending{ExitSignal: exit.Signal}
 	if exit.Known {
 		e.ExitCode = &exit.Code

@@ -38,8 +38,8 @@ func (t *terminal) view(i session.Info) view {
 	if v.title == "" {
 		v.title = v.command
 	}
-	if v.status == exited && i.End.Exit.Known {
-		v.exit = &i.End.Exit.Code
+	if exit := i.End.ProgramExit(); v.status == exited && exit.Known {
+		v.exit = &exit.Code
 	}
 	return v
 }
