@@ -31,7 +31,8 @@ import (
 //	         number, and may be one); text (a string that may not be a number); pairs (a list of NAME=value, which may
 //	         be an object); a mark of the tool's own, see Marked
 //
-// A type may have a method Canonical(text string) string, which returns the value that a text means.
+// A type may have a method Canonical(text string) string, which returns the value that a text means, and a method
+// Hint(text string) string, which says what to do in place of a text that is none of its values; "": no more than that.
 //
 // The results of a tool are structs too, with the tags json, doc, is and after. The schema has the members with
 // is:"listed", in the order of the struct; after moves a member behind the one that it names.
@@ -102,6 +103,9 @@ func (f *Field) describe(zero any) {
 	}
 	if c, ok := zero.(interface{ Canonical(text string) string }); ok {
 		f.canonical = c.Canonical
+	}
+	if h, ok := zero.(interface{ Hint(text string) string }); ok {
+		f.hint = h.Hint
 	}
 	if f.Default != "" {
 		f.About = strings.TrimPrefix(f.About+"; default "+f.Default, "; ")

@@ -76,6 +76,7 @@ type Field struct {
 	index     []int               // of the struct's field
 	after     string              // the member of a result that it follows
 	canonical func(string) string // the value that a text means; nil: its type knows no other names
+	hint      func(string) string // what to do in place of a text that is no value; nil: its type knows none
 }
 
 // Is reports whether the field has a mark.

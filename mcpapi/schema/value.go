@@ -80,11 +80,17 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 
 // text checks a string: one of the enumerated values, and not blank where the field must be filled.
 func (c *Checker) text(path string, f *Field, s string) (string, error) {
+	given := s
 	if !c.exact {
 		s = f.named(s)
 	}
 	if len(f.Enum) > 0 && !slices.Contains(f.Enum, s) {
-		return "", c.Invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, Shorten(s), oneOf(f.Enum))
+		if f.hint != nil {
+			if hint := f.hint(given); hint != "" {
+				return "", c.Invalid(path, f.Enum, "%s %q does not exist: %s", path, Shorten(given), hint)
+			}
+		}
+		return "", c.Invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, Shorten(given), oneOf(f.Enum))
 	}
 	if f.NonEmpty && strings.TrimSpace(s) == "" {
 		if f.needs(c.action) {

@@ -2,7 +2,7 @@ package tools
 
 import (
 	"encoding/json"
-	"strings"
+	"fmt"
 
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
@@ -69,15 +69,15 @@ type signalName string
 
 // Canonical returns the name of a signal that is written with SIG before it, or as its number.
 func (signalName) Canonical(text string) string {
-	text = strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(text)), "SIG")
-	if name, ok := signalNumbers[text]; ok {
-		return name
-	}
-	return text
+	return toolset.SignalNamed(text)
 }
 
-// signalNumbers are the numbers of signals that POSIX fixes for kill.
-var signalNumbers = map[string]string{"1": "HUP", "2": "INT", "3": "QUIT", "9": "KILL", "15": "TERM"}
+// Hint says what to do in place of a signal with the name of a key.
+func (signalName) Hint(text string) string {
+	return toolset.SignalHint(text, func(key string, _ []byte) string {
+		return fmt.Sprintf(`ptyctl_session_io {"action":"write","key":%q}`, key)
+	})
+}
 
 // openAuth has the credentials for a login. An empty method is derived from the credentials that are given. Their type
 // keeps the secrets out of logs and messages.

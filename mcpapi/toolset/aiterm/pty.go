@@ -2,10 +2,12 @@ package aiterm
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"path/filepath"
 	"time"
 
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -44,13 +46,26 @@ type (
 		Cols int    `json:"cols" need:"*" min:"1" max:"10000"`
 	}
 	signalArgs struct {
-		ID     string `json:"id" need:"*" is:"filled" doc:"from pty_open"`
-		Signal string `json:"signal" need:"*" enum:"INT TERM HUP KILL QUIT"`
+		ID     string     `json:"id" need:"*" is:"filled" doc:"from pty_open"`
+		Signal signalName `json:"signal" need:"*" enum:"INT TERM HUP KILL QUIT"`
 	}
 	closeArgs struct {
 		ID string `json:"id" need:"*" is:"filled" doc:"from pty_open"`
 	}
 )
+
+// signalName is the name of a signal.
+type signalName string
+
+// Canonical returns the name of a signal that is written with SIG before it, or as its number.
+func (signalName) Canonical(text string) string { return toolset.SignalNamed(text) }
+
+// Hint says what to do in place of a signal with the name of a key.
+func (signalName) Hint(text string) string {
+	return toolset.SignalHint(text, func(_ string, bytes []byte) string {
+		return fmt.Sprintf(`pty_send with "data":%q`, base64.StdEncoding.EncodeToString(bytes))
+	})
+}
 
 // openOut is the result of pty_open.
 type openOut struct {
@@ -149,7 +164,7 @@ func (s *Set) ptySignal(ctx context.Context, c *call, in *signalArgs) (*done, er
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Signal(ctx, in.Signal); err != nil {
+	if err := t.Signal(ctx, string(in.Signal)); err != nil {
 		return nil, err
 	}
 	return new(done), nil

@@ -118,6 +118,7 @@ func TestWrongCalls(t *testing.T) {
 		{"pty_read", `{"id":"` + id + `","max_bytes":0}`, "max_bytes", []string{"between 1"}},
 		{"pty_read", `{"id":"` + id + `","since_seq":1.5}`, "since_seq", []string{"whole number"}},
 		{"pty_signal", `{"id":"` + id + `","signal":"STOP"}`, "signal", []string{"INT, TERM, HUP, KILL, QUIT"}},
+		{"pty_signal", `{"id":"` + id + `","signal":"^C"}`, "signal", []string{`use signal "INT"`, `pty_send with "data":"Aw=="`}},
 		{"pty_resize", `{"id":"` + id + `","rows":10}`, "cols", []string{"missing"}},
 	} {
 		if r := l.fails(c.tool, c.arguments, aiterm.EBadArgs, c.parts...); r.Details.Field != c.field || r.Details.Retryable {
