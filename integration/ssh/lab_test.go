@@ -68,6 +68,7 @@ func TestLab(t *testing.T) {
 		{"program: restricted accounts", labProgramRestricted},
 		{"restricted accounts", labRestricted},
 		{"eight unanswered logins", labUnanswered},
+		{"unanswered logins by other spellings", labSpelledLogins},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel() // most of them wait, most of the time

@@ -2,6 +2,8 @@ package ssh
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -51,4 +53,48 @@ func labUnanswered(t *testing.T, l *lab.Namespace) {
 		t.Fatalf("beside 8 unanswered logins, after %v: %v", time.Since(began), err)
 	}
 	_ = sh.Close()
+}
+
+// Of a caller's eight logins at one account two ask, however the account is spelled, and the server keeps no connection
+// of the others.
+func labSpelledLogins(t *testing.T, l *lab.Namespace) {
+	server := l.SSHD(t, lab.ServerConfig{PAM: lab.PAMPassword, Config: "KbdInteractiveAuthentication yes"})
+	o := l.Operator(t, server)
+	o.Options.ConfigPath = o.Write("config", fmt.Sprintf(
+		"Host db DB2\n HostName 127.0.0.1\n Port %d\n User bob\n", server.Port,
+	))
+	target := func(host string) term.Target {
+		to := server.Target(l.Users["bob"])
+		if to.Host = host; host != "127.0.0.1" {
+			to.Port, to.User = 0, ""
+		}
+		return to
+	}
+	first, err := o.Open(target("127.0.0.1"))
+	if err != nil {
+		lab.Fatal(t, err)
+	}
+	asking := []string{first.Session.ID()}
+	var mu sync.Mutex
+	var opens sync.WaitGroup
+	refused := 0
+	for _, host := range []string{"db", "DB2", "127.0.0.1", "db", "127.0.0.1", "DB2", "127.0.0.1"} {
+		opens.Go(func() {
+			r, err := o.Open(target(host))
+			mu.Lock()
+			defer mu.Unlock()
+			switch e, _ := errors.AsType[*term.Error](err); {
+			case err == nil && r.Prompt != nil:
+				asking = append(asking, r.Session.ID())
+			case e != nil && e.Kind == term.Busy && len(term.FactOf[term.Unanswered](err).Sessions) == 2:
+				refused++
+			default:
+				t.Errorf("open %s = %+v, %v; want a question or BUSY", host, r, err)
+			}
+		})
+	}
+	opens.Wait()
+	if len(asking) != 2 || refused != 6 {
+		t.Errorf("%d logins ask (%v) and %d were refused; want 2 and 6", len(asking), asking, refused)
+	}
 }
