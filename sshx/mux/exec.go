@@ -288,22 +288,32 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 	}
 }
 
-// settle waits for the rest of the output after the exit status. It returns false
-// if the streams did not end.
+// settle waits for the rest of the output after the exit status. It returns false if the streams did not end.
+//
+// Quiet alone does not tell a stream that a background process keeps open from a server that is slow. What the server had
+// to send before it answered two questions has come with the answers.
 func (x *execution) settle(ctx context.Context) bool {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()
 	pause := max(drainQuiet, 2*x.trip) // a full window takes a round trip to open again
 	quiet := time.NewTimer(pause)
 	defer quiet.Stop()
+	var answered <-chan struct{}
+	questions := 0
 	for {
 		select {
 		case <-x.drained:
 			return true
 		case <-x.moved:
+			questions, answered = 0, nil
 			quiet.Reset(pause)
 		case <-quiet.C:
-			return false
+			questions, answered = 1, x.ch.k.ask()
+		case <-answered:
+			if questions == 2 {
+				return false
+			}
+			questions, answered = 2, x.ch.k.ask()
 		case <-limit.C:
 			return false
 		case <-ctx.Done():

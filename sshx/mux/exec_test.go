@@ -133,6 +133,30 @@ func TestExecNothingLost(t *testing.T) {
 	})
 }
 
+// TestExecOnSlowServer checks that the rest of the output may come late from a server that is slow to answer: a pause
+// alone is no background process.
+func TestExecOnSlowServer(t *testing.T) {
+	for _, silent := range []bool{true, false} {
+		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+			l.Server(sshtest.Addr1, sshserver.Config{
+				Faults: sshserver.Faults{IgnoreGlobalRequests: silent},
+				Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
+					r.SendExit(sshserver.Exit{Status: 3})
+					time.Sleep(time.Second)
+					_, _ = io.WriteString(r.Stdout, "rest\n")
+					return sshserver.Exit{Status: 3}
+				},
+			})
+			var out bytes.Buffer
+			c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
+			e, err := c.Exec(t.Context(), term.ExecRequest{Command: "x"}, &out, io.Discard)
+			if got := out.String(); err != nil || e.Code != 3 || e.Background == silent || (got == "rest\n") != silent {
+				t.Errorf("silent %v: got %+v, %v, %q; want background %v", silent, e, err, got, !silent)
+			}
+		})
+	}
+}
+
 // slow is a slow writer that counts its writes.
 type slow struct{ writes int } // the race detector watches it
 

@@ -93,12 +93,28 @@ func (a *keepalive) tick() {
 	a.mu.Unlock()
 
 	defer a.k.wg.leave()
-	// Any answer counts: OpenSSH and dropbear both refuse the request, which
-	// shows that they work.
-	_, _, err := a.k.Conn.SendRequest("keepalive@openssh.com", true, nil)
+	err := a.k.question()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {
 		a.asking, a.missed = false, 0
 	}
+}
+
+// question asks the server for an answer, and waits for it. Any counts: OpenSSH and dropbear both refuse the request,
+// which shows that they work.
+func (k *Link) question() error {
+	_, _, err := k.Conn.SendRequest("keepalive@openssh.com", true, nil)
+	return err
+}
+
+// ask is question in a goroutine. The channel is closed when the answer comes.
+func (k *Link) ask() <-chan struct{} {
+	answered := make(chan struct{})
+	k.wg.Go(func() { // ends with the answer, or the connection
+		if k.question() == nil {
+			close(answered)
+		}
+	})
+	return answered
 }
