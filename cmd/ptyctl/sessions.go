@@ -14,6 +14,9 @@ import (
 	"ptyctl/internal/tty"
 )
 
+// sessionsDrop are the columns that a narrow terminal does without, the first one first.
+var sessionsDrop = []string{"PROCESS", "LOCKED BY", "ACTIVE", "HOST"}
+
 // refresh is how often sessions --watch asks again: it shows ages in seconds.
 const refresh = time.Second
 
@@ -103,7 +106,7 @@ func sessionsOnce(c *cli.Context) (string, error) {
 	if tty.IsTerminal(os.Stdout) {
 		width, _ = tty.Size(os.Stdout)
 	}
-	writeTable(&b, rows, width)
+	writeTable(&b, rows, width, sessionsDrop...)
 	if more {
 		b.WriteString("and others that have ended\n")
 	}

@@ -13,13 +13,22 @@ const (
 )
 
 // writeTable writes rows of printable text as a table that is no wider than width, if that leaves leastCell for each
-// cell: the widest column is cut first, so that a long reason or name costs the others nothing.
-func writeTable(b *strings.Builder, rows [][]string, width int) {
+// cell: the widest column is cut first, so that a long reason or name costs the others nothing. Where that is not
+// enough, columns are left out, in the order of drop; the first row has the names.
+func writeTable(b *strings.Builder, rows [][]string, width int, drop ...string) {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, cell := range r {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
+	}
+	if i := slices.Index(rows[0], append(drop, "")[0]); i >= 0 && least(widths) > width {
+		left := make([][]string, len(rows))
+		for n, r := range rows {
+			left[n] = slices.Delete(slices.Clone(r), i, i+1)
+		}
+		writeTable(b, left, width, drop[1:]...)
+		return
 	}
 	for total(widths) > width && slices.Max(widths) > leastCell {
 		widths[slices.Index(widths, slices.Max(widths))]--
@@ -34,6 +43,15 @@ func writeTable(b *strings.Builder, rows [][]string, width int) {
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
+}
+
+// least returns how narrow a table can become.
+func least(widths []int) int {
+	cut := make([]int, len(widths))
+	for i, w := range widths {
+		cut[i] = min(w, leastCell)
+	}
+	return total(cut)
 }
 
 func total(widths []int) (sum int) {
