@@ -3,6 +3,7 @@ package mcpgo
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -42,11 +43,24 @@ func UnknownTool(answer mcp.JSONRPCMessage) (name string, ok bool) {
 	return strings.CutSuffix(name, saidTwice)
 }
 
+// The frame of an event as mcp-go writes it, in one piece.
+const (
+	eventBegin = "event: message\ndata: "
+	eventEnd   = "\n\n"
+)
+
 // TellTool returns an answer that mcp-go has written with an error about an unknown tool in better words: those that
-// better has for its name, or plain ones where it has none. Any other answer is returned as it is.
+// better has for its name, or plain ones where it has none. Any other answer is returned as it is. An answer may be an
+// event of a stream.
 func TellTool(answer []byte, better func(tool string) string) []byte {
 	if !bytes.Contains(answer, []byte(saidTwice)) { // nearly all
 		return answer
+	}
+	if data, ok := bytes.CutPrefix(answer, []byte(eventBegin)); ok {
+		if data, ok = bytes.CutSuffix(data, []byte(eventEnd)); ok {
+			line := bytes.TrimSuffix(TellTool(data, better), []byte("\n"))
+			return slices.Concat([]byte(eventBegin), line, []byte(eventEnd))
+		}
 	}
 	var e struct {
 		JSONRPC string                   `json:"jsonrpc"`

@@ -24,6 +24,11 @@ func TestUnknownTool(t *testing.T) {
 			"another text", `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"y' not found: tool not found"}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"y' not found: tool not found"}}`,
 		},
+		{
+			"an event", "event: message\ndata: " +
+				`{"jsonrpc":"2.0","id":"a","error":{"code":-32602,"message":"tool 'x' not found: tool not found"}}` + "\n\n",
+			"event: message\ndata: " + once + "\n",
+		},
 		{"no JSON", `' not found: tool not found`, `' not found: tool not found`},
 	} {
 		if got := string(TellTool([]byte(tt.answer), func(string) string { return "" })); got != tt.want {
