@@ -3,6 +3,7 @@ package httpserve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -52,7 +53,7 @@ func (h *Handler) unknownTool(ctx context.Context, tool string) string {
 // that is a third of the time of a short call.
 func (h *Handler) answerCall(ctx context.Context, w *answer, s clientSession, id json.RawMessage, body []byte) {
 	response := h.srv.HandleMessage(h.srv.WithContext(ctx, &callSession{clientSession: s, w: w}), body)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errShutdown) {
 		return
 	}
 	if name, ok := mcpgo.UnknownTool(response); ok {
