@@ -20,7 +20,7 @@ const maxBannerLines = 2 << 10
 const maxSaid = 1000
 
 // errNotSSH2 means that the peer identified itself as something other than SSH 2.
-type errNotSSH2 struct{ line string }
+type errNotSSH2 struct{ line string } // safe to show
 
 func (e errNotSSH2) Error() string {
 	return fmt.Sprintf("the server speaks \"%s\", not SSH 2", e.line)
@@ -41,8 +41,10 @@ type bannerConn struct {
 	mu      sync.Mutex // guards the following
 	done    bool
 	line    []byte
+	cut     int      // bytes of that line that were not kept
 	before  []string // complete lines before the identification string
 	size    int
+	dropped int // bytes of complete lines that were not kept
 	version string
 	end     error  // why reading has ended
 	atEnd   func() // called before the reader gets that error; may be nil
@@ -99,25 +101,28 @@ func (c *bannerConn) scan(p []byte) (found bool, bad error) {
 		if i >= 0 {
 			part = p[:i]
 		}
-		if len(c.line) < maxBannerLines {
-			c.line = append(c.line, part[:min(len(part), maxBannerLines-len(c.line))]...)
-		}
+		kept := min(len(part), maxBannerLines-len(c.line))
+		c.line = append(c.line, part[:kept]...)
+		c.cut += len(part) - kept
 		if bytes.HasPrefix(c.line, []byte{0xff}) {
 			return false, errTelnet
 		}
 		if i < 0 {
 			return false, nil
 		}
-		line := strings.TrimRight(string(c.line), "\r")
-		c.line, p = c.line[:0], p[i+1:]
+		line, cut := strings.TrimRight(string(c.line), "\r"), c.cut
+		c.line, c.cut, p = c.line[:0], 0, p[i+1:]
 		if strings.HasPrefix(line, "SSH-") {
 			c.done, c.version = true, line
 			if !strings.HasPrefix(line, "SSH-2.0-") && !strings.HasPrefix(line, "SSH-1.99-") {
-				return false, errNotSSH2{term.ForeignLine(line, maxVersion)}
+				return false, errNotSSH2{term.ForeignLineStart(line, cut, maxVersion)}
 			}
 			return true, nil
 		}
-		if c.size += len(line); line != "" && c.size <= maxBannerLines {
+		c.dropped += cut
+		if c.size += len(line); c.size > maxBannerLines {
+			c.dropped += len(line)
+		} else if line != "" {
 			c.before = append(c.before, line)
 		}
 	}
@@ -146,5 +151,5 @@ func (c *bannerConn) said() string {
 	if !c.done && len(c.line) > 0 {
 		lines = append(slices.Clip(lines), strings.TrimRight(string(c.line), "\r"))
 	}
-	return term.ForeignLine(strings.Join(lines, "\n"), maxSaid)
+	return term.ForeignLineStart(strings.Join(lines, "\n"), c.dropped+c.cut, maxSaid)
 }

@@ -40,6 +40,7 @@ type handshaking struct {
 	h      *plan.Hop
 	raw    net.Conn
 	banner string
+	more   int // bytes of the banner that were not kept
 }
 
 // run runs the key exchange, the host key check and the login, and starts the link.
@@ -96,7 +97,9 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 			return nil
 		},
 		BannerCallback: func(message string) error {
-			hs.banner += message[:min(len(message), maxBanner-len(hs.banner))]
+			kept := min(len(message), maxBanner-len(hs.banner))
+			hs.banner += message[:kept]
+			hs.more += len(message) - kept
 			return nil
 		},
 		ClientVersion: clientVersion + h.Version,
@@ -115,8 +118,9 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	res := keys.Result()
 	k := &mux.Link{
 		Name: h.String(), Raw: hs.raw, Conn: sc,
-		Version: term.ForeignLine(string(sc.ServerVersion()), maxVersion), Banner: term.Foreign(hs.banner, shownBanner),
-		Method: seen.Last, HostKey: res.Fingerprint, Agent: h.ForwardAgent,
+		Version: term.ForeignLine(string(sc.ServerVersion()), maxVersion),
+		Banner:  term.ForeignStart(hs.banner, hs.more, shownBanner),
+		Method:  seen.Last, HostKey: res.Fingerprint, Agent: h.ForwardAgent,
 		Warnings: append(res.Warnings, seen.Notes...),
 	}
 	if res.Changed { // like ssh(1): no forwarding to a host that may be an impostor

@@ -51,6 +51,7 @@ func TestConnectFailures(t *testing.T) {
 			_, _ = io.Copy(io.Discard, c)
 		}, kind: term.ConnectFailed, step: "banner!", message: "protocol telnet"},
 		{name: "not a line", peer: say(strings.Repeat("x", 4096)), kind: term.ConnectFailed, step: "banner!", message: "does not identify"},
+		{name: "many lines", peer: say(strings.Repeat(strings.Repeat("x", 39)+"\n", 100)), kind: term.ConnectFailed, step: "banner!", message: "closed the connection", said: strings.Repeat(strings.Repeat("x", 39)+" / ", 30)[:979] + "[... 3074 bytes more]"},
 		{name: "endless lines", peer: func(c net.Conn) {
 			for {
 				if _, err := io.WriteString(c, "spam\r\n"); err != nil {

@@ -15,27 +15,40 @@ import (
 // sequence, and characters without a visible form (bidirectional controls, zero width) become
 // visible, such as \x1b and \u202e; bytes that are not UTF-8 become U+FFFD (RFC 4252 section
 // 5.4, RFC 4256 section 3.2). A second call changes nothing.
-func Foreign(text string, limit int) string {
+func Foreign(text string, limit int) string { return ForeignStart(text, 0, limit) }
+
+// ForeignStart is Foreign for the start of a text, of which more bytes were not kept: where the
+// text ends, it says how many bytes are missing in all.
+func ForeignStart(text string, more, limit int) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	var b strings.Builder
 	fits, from := 0, 0 // what stays, and where the rest begins, if text is too long
 	for i, r := range text {
-		if b.Len() <= limit-len(omitted(len(text))) {
+		if b.Len() <= limit-len(omitted(len(text)+more)) {
 			fits, from = b.Len(), i
 		}
 		b.WriteString(visible(text[i:], r))
 		if b.Len() > limit {
-			return b.String()[:fits] + omitted(len(text)-from)
+			return b.String()[:fits] + omitted(len(text)-from+more)
 		}
 	}
-	return b.String()
+	switch {
+	case more <= 0:
+		return b.String()
+	case b.Len() <= limit-len(omitted(more)):
+		return b.String() + omitted(more)
+	}
+	return b.String()[:fits] + omitted(len(text)-from+more)
 }
 
 // omitted takes the place of n bytes.
 func omitted(n int) string { return "[... " + strconv.Itoa(n) + " bytes more]" }
 
 // ForeignLine is Foreign on one line: line breaks become " / ".
-func ForeignLine(text string, limit int) string {
+func ForeignLine(text string, limit int) string { return ForeignLineStart(text, 0, limit) }
+
+// ForeignLineStart is ForeignStart on one line.
+func ForeignLineStart(text string, more, limit int) string {
 	var lines []string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		// Spaces of any width are shown as a space.
@@ -44,7 +57,7 @@ func ForeignLine(text string, limit int) string {
 			lines = append(lines, strings.ReplaceAll(line, "\t", " "))
 		}
 	}
-	return Foreign(strings.Join(lines, " / "), limit)
+	return ForeignStart(strings.Join(lines, " / "), more, limit)
 }
 
 // ForeignNames returns names that a far side has sent, for example of algorithms: the first of

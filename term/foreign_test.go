@@ -33,6 +33,26 @@ func TestForeign(t *testing.T) {
 }
 
 // Every result is valid, visible and within the limit, and a second call leaves it as it is.
+// TestForeignStart checks the number of bytes that a text says are missing, where only its start was kept.
+func TestForeignStart(t *testing.T) {
+	for _, tc := range []struct {
+		text        string
+		more, limit int
+		want        string
+	}{
+		{"abc", 0, 100, "abc"},
+		{"abc", 7, 100, "abc[... 7 bytes more]"},
+		{"abc", 7, 20, "a[... 9 bytes more]"},
+		{strings.Repeat("a", 100), 900, 32, strings.Repeat("a", 11) + "[... 989 bytes more]"},
+		{strings.Repeat("a", 32), 1, 32, strings.Repeat("a", 13) + "[... 20 bytes more]"},
+		{strings.Repeat("\x1b", 10), 5, 30, `\x1b\x1b[... 13 bytes more]`},
+	} {
+		if got := term.ForeignStart(tc.text, tc.more, tc.limit); got != tc.want || len(got) > tc.limit {
+			t.Errorf("ForeignStart(%q, %d, %d) = %q, want %q", tc.text, tc.more, tc.limit, got, tc.want)
+		}
+	}
+}
+
 func FuzzForeign(f *testing.F) {
 	for _, s := range []string{
 		strings.Repeat("\x1b[2J", 300), strings.Repeat("é", 200), "a\r\n\rb", "\xff\xfe",
