@@ -75,7 +75,7 @@ func TestScenarioThousandRuns(t *testing.T) {
 							r.Exit.Code != i%256 ||
 							r.ID != "" ||
 							r.Lane != lane {
-							t.Errorf("run %d: stdout %q, exit %+v (%s, %s, id %q)", i, got, r.Exit, r.Done, r.ExitReason, r.ID)
+							t.Errorf("run %d: stdout %q, exit %+v (%s, %s, id %q), waiting %+v, screen %q", i, got, r.Exit, r.Done, r.ExitReason, r.ID, r.WaitingFor, lab.Screenful(s))
 						}
 					}
 				})

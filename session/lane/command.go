@@ -47,6 +47,7 @@ type typed struct {
 	sh      shell.Shell // what reads it
 	touches int         // how often callers had typed when the line was out
 	before  string      // the last line before it
+	ahead   bool        // it went out before the prompt had come
 	row     string      // what was left of the cursor then
 	alt     bool        // the alternate screen was on before
 	edited  bool        // a line editor with bracketed paste read the line

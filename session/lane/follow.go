@@ -23,6 +23,10 @@ const (
 	// answerWait is how long an answered question may stay there before it counts as asked again.
 	answerWait = 1 * time.Second
 
+	// latePrompt is the same for the prompt that was due before the line was typed: a shell on a busy machine may take
+	// as long to read the line.
+	latePrompt = 5 * time.Second
+
 	// defaultQuiet is how long a device must be quiet before its answer counts as complete, if the caller gave
 	// neither a time nor a prompt to go by.
 	defaultQuiet = 2 * time.Second
@@ -66,6 +70,7 @@ func (c *Command) Follow() (term.Exit, error) {
 		default:
 		}
 		if interrupted {
+			c.ahead = false // a prompt answers the key
 			if e, ok := c.settled(c.x, interruptGrace*3); ok {
 				return e, nil
 			}
@@ -116,6 +121,7 @@ func (c *Command) Follow() (term.Exit, error) {
 				stand.Reset(rest)
 			}
 		case <-c.answered:
+			c.ahead = false
 			anew()
 			still.Reset(answerWait)
 		case <-c.interrupted:
@@ -263,6 +269,11 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 	case c.taken && c.atPrompt(line):
 		if c.scan == nil && c.r.Prompt == nil && !c.echo.Pending() { // it came just now
 			return nil, quietStop
+		}
+		if c.ahead && !c.scan.Started() {
+			if rest = latePrompt - c.l.t.Quiet(); rest > 0 {
+				return nil, rest
+			}
 		}
 		if c.scan != nil && c.otherReads() { // nothing says when that changes
 			return nil, max(quietForm, c.l.t.Quiet())

@@ -100,6 +100,32 @@ func TestTerminalFar(t *testing.T) {
 	})
 }
 
+// A slow shell shows its prompt when the next command has been typed already: the echo of the terminal and the prompt of
+// the command before are no sign that the shell has given up the line.
+func TestTerminalSlowPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		put(t, far, userPrompt)
+		go func() {
+			p := make([]byte, 4096)
+			for i := range 2 {
+				n, _ := far.Read(p)
+				m := typedForm.FindStringSubmatch(string(p[:n]))
+				if i == 1 {
+					fmt.Fprintf(far, "%s\r\n", p[:n-1])
+					time.Sleep(100 * time.Millisecond)
+					fmt.Fprint(far, userPrompt)
+					time.Sleep(time.Second)
+				}
+				fmt.Fprintf(far, "%s\r\nS=%s\r\nout\r\nPTYCTL_RC_%s=0:END_%s", p[:n-1], m[1], m[1], m[1])
+			}
+		}()
+		time.Sleep(time.Second)
+		wantMarker(t, run(t, s, posix("id")), "out\n", 0)
+		wantMarker(t, run(t, s, posix("id")), "out\n", 0)
+	})
+}
+
 // A question that was not understood is reported again.
 func TestTerminalAskedAgain(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {

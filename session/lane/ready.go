@@ -119,8 +119,9 @@ func (c *Command) ready(ctx context.Context) error {
 		changed := l.out.Changed()
 		c.alt = l.t.Modes().AltScreen
 		if c.scan != nil { // without marker, a prompt that comes late would be taken for output
-			if due, ok := l.history.Ready(l.LastLine()); ok {
-				c.before = due
+			line := l.LastLine()
+			if due, ok := l.history.Ready(line); ok {
+				c.before, c.ahead = due, due != line
 				return nil
 			}
 		}
