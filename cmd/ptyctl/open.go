@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -49,6 +50,11 @@ func runOpen(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return remoteStatus(now.Session.ExitCode, now.Session.ExitSignal)
+		end := now.Session
+		if end.ExitCode == nil && end.ExitSignal == "" && end.EndReason != "" {
+			fmt.Fprintf(os.Stderr, "ptyctl: the session has ended: %s\n", tty.Printable(end.EndReason))
+			return exitStatus{exitNoStatus}
+		}
+		return remoteStatus(end.ExitCode, end.ExitSignal)
 	})
 }
