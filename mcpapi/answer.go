@@ -56,6 +56,8 @@ func (s *api) readCall(params json.RawMessage) (t calledTool, r request, ok bool
 // handler answers the calls of a tool that come by way of mcp-go.
 func (s *api) handler(set *toolset.Set, t *toolset.Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		ctx, done := mcpgo.ToolContext(ctx)
+		defer done()
 		raw, err := mcpgo.Arguments(req)
 		if err != nil {
 			return nil, err

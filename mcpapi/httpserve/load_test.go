@@ -96,7 +96,7 @@ func TestShutdown(t *testing.T) {
 		if subStatus != 200 {
 			t.Fatalf("status of subscriptions/listen = %d, want 200", subStatus)
 		}
-		ends := make(chan string, 4)
+		ends := make(chan string, 8)
 		begin := time.Now()
 		var wg sync.WaitGroup
 		for name, body := range map[string]io.Reader{"stream": stream, "subscription": subStream} {
@@ -108,21 +108,20 @@ func TestShutdown(t *testing.T) {
 		for wait, want := range map[string]string{
 			"500": `"timed_out\":true`, "30000": "ptyctl is stopping, which ends its sessions",
 		} {
-			wg.Go(func() {
-				r, err := s.try(
-					a.asking(
-						"tools/call",
-						calling(
-							"ptyctl_session_io",
-							`{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":`+wait+`}`,
-						),
-					),
-				)
-				if err != nil || !strings.Contains(r.text, want) {
-					t.Errorf("read with timeout_ms %s: %v, %d %s; want its end, or that the server stops", wait, err, r.status, r.text)
-				}
-				ends <- fmt.Sprint("read ", time.Since(begin))
-			})
+			// a's call passes mcp-go's handler by; the first call of a session, and those of new clients, do not.
+			for who, c := range map[string]agent{
+				"read": a, "first read": s.initialize("", latest), "modern read": modern,
+			} {
+				wg.Go(func() {
+					r, err := s.try(c.asking("tools/call", calling("ptyctl_session_io",
+						`{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":`+wait+`}`)))
+					if err != nil || !strings.Contains(r.text, want) {
+						t.Errorf("%s with timeout_ms %s: %v, %d %s; want its end, or that the server stops",
+							who, wait, err, r.status, r.text)
+					}
+					ends <- fmt.Sprint(who, " ", time.Since(begin))
+				})
+			}
 		}
 		synctest.Wait()
 		begin = time.Now()
@@ -134,7 +133,10 @@ func TestShutdown(t *testing.T) {
 		for e := range ends {
 			got[e] = true
 		}
-		for _, want := range []string{"stream 0s", "subscription 0s", "read 500ms", "read 1s"} {
+		for _, want := range []string{
+			"stream 0s", "subscription 0s", "read 500ms", "read 1s", "first read 500ms", "first read 1s",
+			"modern read 500ms", "modern read 1s",
+		} {
 			if !got[want] {
 				t.Errorf("there is no %q in %v", want, got)
 			}

@@ -18,6 +18,7 @@ import (
 
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/mcpgo"
 )
 
 // Keys of values in a request's context.
@@ -111,7 +112,15 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	}
 	ctx, cancel := context.WithCancelCause(identity.WithCaller(r.Context(), caller))
 	defer cancel(nil)
-	defer context.AfterFunc(done, func() { cancel(errShutdown) })()
+	direct := m.partner()
+	if !call || !sent.hasID() {
+		direct = nil
+	}
+	if call && direct == nil { // its tool ends, and mcp-go answers
+		ctx = mcpgo.WithStop(ctx, done)
+	} else {
+		defer context.AfterFunc(done, func() { cancel(errShutdown) })()
+	}
 	if stream && m != nil { // only a stream ends with its session
 		m.open.Add(1)
 		defer m.open.Add(-1)
@@ -123,8 +132,8 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	if call {
 		w.toCall = func(tool string) string { return h.unknownTool(ctx, tool) }
 	}
-	if s := m.partner(); s != nil && call && sent.hasID() {
-		h.answerCall(ctx, w, s, sent.id, sent.body)
+	if direct != nil {
+		h.answerCall(ctx, w, direct, sent.id, sent.body)
 	} else {
 		ctx = context.WithValue(ctx, tokenKey{}, k.Name)
 		if call {
