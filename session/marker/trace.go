@@ -141,8 +141,8 @@ func (t *trace) drop(body []byte, markers ...Marker) (kept []byte, held int) {
 			at += len(word)
 		}
 	}
-	if !t.on {
-		return body, 0
+	if !t.on { // the command may switch the trace on
+		return body, opening(body[bytes.LastIndexByte(body, '\n')+1:])
 	}
 	line := max(bytes.LastIndexByte(body, '\n')+1, len(body)-len(t.prefix)-maxStatus-len(word))
 	for i := line; i < len(body); i++ {
@@ -170,6 +170,23 @@ func (m Marker) parseTrace(p []byte) (n int, v endVerdict) {
 
 // usualPrefix is PS4 as shells have it by default.
 var usualPrefix = regexp.MustCompile(`(?:\+[^\s>]*> |\++ |-*> )$`)
+
+// openPrefix matches an unfinished line that may begin a trace: its prefix, and a part of the command.
+var openPrefix = regexp.MustCompile(`^(?:\+[^\s>]*(?:> ?)?|\++ ?|-+|-*> ?)(?:p|pr|pri|prin|print|printf)?$`)
+
+// opening returns how many bytes at the end of an unfinished line may begin a trace whose prefix is not known.
+func opening(line []byte) int {
+	const word, longest = "printf ", 256
+	if len(line) <= longest && openPrefix.Match(line) {
+		return len(line)
+	}
+	for n := min(len(word)-1, len(line)); n > 0; n-- {
+		if string(line[len(line)-n:]) == word[:n] {
+			return n
+		}
+	}
+	return 0
+}
 
 // begin returns where the trace begins whose command follows before. The prefix that the shell prints belongs to the
 // trace; output of the last command without a line end does not.

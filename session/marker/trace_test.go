@@ -18,13 +18,14 @@ func TestTrace(t *testing.T) {
 		{"time", "true", "+[12:00:01] " + format + beginLine + "++[12:00:01] printf true\r\n+[12:00:02] eval true\r\nx+[12:00:12] printf" + finish + markers, "x"},
 		{"lines", "echo 'a'\necho b", "+ " + format + beginLine + `++ printf 'echo \047a\047\012echo b'` + "\r\n+ eval 'echo '\\''a'\\''\r\necho b'\r\na\r\nb\r\n+ printf" + finish + markers, "a\nb\n"},
 		{"switched on", "set -x", beginLine + "+zsh:1> printf" + finish + markers, ""},
+		{"switched on in bash", "set -x", beginLine + "+ printf" + finish + markers, ""},
+		{"switched on in fish", "set fish_trace 1", beginLine + "> printf" + finish + markers, ""},
+		{"switched on, own prefix", "PS4='t: '; set -x", beginLine + "t: printf" + finish + markers, "t: "},
+		{"no trace", "cat", beginLine + "+ print\r\n> p\r\n--> x\r\nprint" + markers, "+ print\n> p\n--> x\nprint"},
 		{"the typed line itself", "history", beginLine + " 5  printf" + strings.ReplaceAll(finish, "7 a", "$? a") + markers, " 5  printf" + strings.ReplaceAll(strings.ReplaceAll(finish, "7 a", "$? a"), "\r", "")},
 		{"another printf", "printf x", "+ " + format + beginLine + "+ printf 'printf x'\r\n+ eval 'printf x'\r\n+ printf x\r\nx+ printf" + finish + markers, "+ printf x\nx"},
 	} {
 		for _, size := range []int{1, 7, 1 << 20} {
-			if tt.name == "switched on" && size < 1<<20 { // what comes before the printf is not known
-				continue
-			}
 			sc := NewScanner(testMarker())
 			sc.Runs(tt.command)
 			var out []byte
