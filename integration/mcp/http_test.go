@@ -136,15 +136,18 @@ func TestHTTPShutdown(t *testing.T) {
 	if stream.StatusCode != 200 {
 		t.Fatalf("the stream: %s", stream.Status)
 	}
-	waited := make(chan error, 1)
+	waited := make(chan lab.Result, 1)
 	go func() {
-		_, err := c.Try(
+		r, err := c.Try(
 			context.WithoutCancel(t.Context()),
 			lab.ToolIO,
 			`{"action":"read","session_id":%s,"until_regex":"never","timeout_ms":40000}`,
 			id,
 		)
-		waited <- err
+		if err != nil {
+			t.Errorf("the read that was cut off: %v", err)
+		}
+		waited <- r
 	}()
 	lab.Eventually(t, "a read that waits", func() bool {
 		r, err := c.Try(t.Context(), lab.ToolSession, `{"action":"status","session_id":%s}`, id)
@@ -154,8 +157,8 @@ func TestHTTPShutdown(t *testing.T) {
 	if _, err := bufio.NewReader(stream.Body).ReadString(0); err != io.EOF {
 		t.Errorf("the stream ended with %v", err)
 	}
-	if err := <-waited; err == nil {
-		t.Error("the read that was cut off was answered as if nothing was")
+	if r := <-waited; r.ErrorCode != "CANCELED" || !strings.Contains(r.Message, "ptyctl is stopping") {
+		t.Errorf("the read that was cut off: %s, want CANCELED, as ptyctl is stopping", r.Text)
 	}
 	s.WaitIdle(t)
 }
