@@ -19,9 +19,20 @@ const maxKept = 16 << 20
 // Result runs a command as Exec does, and returns its result as an agent gets it: one JSON object. Both streams are
 // whole in it, however long the command ran.
 func Result(ctx context.Context, on *control.Client, session string, c Command) (End, json.RawMessage, error) {
+	return resultWithin(ctx, on, session, c, maxKept)
+}
+
+// resultWithin is Result with at most so many bytes of each stream.
+func resultWithin(
+	ctx context.Context,
+	on *control.Client,
+	session string,
+	c Command,
+	most int,
+) (End, json.RawMessage, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	out, errs := &kept{stop: stop}, &kept{stop: stop}
+	out, errs := &kept{stop: stop, most: most}, &kept{stop: stop, most: most}
 	end, err := Exec(ctx, on, session, c, out, errs)
 	if full, ok := context.Cause(ctx).(*term.Error); ok { //nolint:errorlint // ours is not wrapped
 		return end, nil, full
@@ -53,6 +64,7 @@ func Result(ctx context.Context, on *control.Client, session string, c Command) 
 // kept is a stream that is kept in memory. One that grows too large stops the command.
 type kept struct {
 	stop context.CancelCauseFunc
+	most int // bytes
 
 	mu sync.Mutex // guards the following
 	bytes.Buffer
@@ -62,10 +74,10 @@ type kept struct {
 func (k *kept) Write(p []byte) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.Len()+len(p) > maxKept {
+	if k.Len()+len(p) > k.most {
 		err := &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf(
 			"the command was stopped: its output is larger than the %d MiB that one JSON object holds; "+
-				"leave --json out, or let it print less", maxKept>>20,
+				"leave --json out, or let it print less", k.most>>20,
 		)}
 		k.stop(err)
 		return 0, err

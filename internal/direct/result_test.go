@@ -51,7 +51,8 @@ func TestResult(t *testing.T) {
 			}
 		}
 	}
-	_, _, err = Result(h.ctx, h.on, at.ID, Command{Line: "cat /dev/zero", Timeout: time.Minute})
+	endless := Command{Line: "cat /dev/zero", Timeout: time.Minute}
+	_, _, err = resultWithin(h.ctx, h.on, at.ID, endless, 1<<20)
 	if !errors.Is(err, term.LimitExceeded) {
 		t.Errorf("Result of an endless output = %v, want %s", err, term.LimitExceeded)
 	}
