@@ -130,7 +130,12 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	// Longer than the deadline, so that the result of a command that was stopped says whether it is gone.
 	r.Wait = cmp.Or(r.Wait, r.Timeout+settle)
 	x, epoch, err := s.execs.startExec(ctx, d, &r)
-	d.End(err) // its end is an event of its own, however long it takes
+	func() {
+		if x != nil {
+			defer close(x.recorded)
+		}
+		d.End(err) // its end is an event of its own, however long it takes
+	}()
 	if err != nil {
 		return ExecResult{}, err
 	}

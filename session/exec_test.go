@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -718,5 +719,32 @@ func TestUnattended(t *testing.T) {
 				t.Errorf("running %q, want the command", r)
 			}
 		})
+	})
+}
+
+// The event of a command's end follows that of its start, also if the command ends before the latter is out.
+func TestExecEventsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var got []term.Verb
+		slow := observed(func(e term.Event) {
+			if e.Verb == term.VerbExec {
+				time.Sleep(time.Second) // the command has ended by then
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Verb == term.VerbExec || e.Verb == term.VerbExecEnd {
+				got = append(got, e.Verb)
+			}
+		})
+		s := startExec(t, func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+			return term.Exit{Known: true}, nil
+		}, session.Options{Observers: []term.Observer{slow}})
+		run(t, s, session.ExecRequest{Command: "true"})
+		mu.Lock()
+		defer mu.Unlock()
+		if want := []term.Verb{term.VerbExec, term.VerbExecEnd}; !slices.Equal(got, want) {
+			t.Errorf("events of true = %v, want %v", got, want)
+		}
 	})
 }

@@ -40,6 +40,7 @@ type run struct {
 	stdout   *output.Stream
 	stderr   *output.Stream
 	expect   Expect
+	recorded chan struct{} // closed when the event of its start is out, which that of its end follows
 	done     chan struct{}
 	expiry   *time.Timer // forgets it; nil while it runs; guarded by commands.mu
 	users    int         // calls that look at the output, which stays until they let go; guarded by commands.mu
@@ -85,7 +86,7 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 	memory := s.o.managed.limits.memory
 	x := &run{
 		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now,
-		done:   make(chan struct{}),
+		recorded: make(chan struct{}), done: make(chan struct{}),
 		stdout: output.NewStream(s.o.ExecBytes, memory, total),
 		stderr: output.NewStream(s.o.ExecBytes, memory, total),
 		expect: s.Expect().with(r.Expect),
@@ -117,7 +118,7 @@ func (e *execs) discard(x *run) {
 }
 
 // launch runs f, which carries the command out, in a goroutine of the session's. It reports false, and forgets
-// the run, when the session is closing.
+// the run, when the session is closing. The caller must close x.recorded, or the run never ends.
 func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 	s := e.s
 	s.count.execs.Add(1)
@@ -132,6 +133,7 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 			_ = x.stderr.Buffer.Close()
 			s.count.running.Add(-1)
 			s.timeouts.touch()
+			<-x.recorded
 			s.auth.Observe(x.over())
 			x.deadline.end() // before others may see that it is over
 			close(x.done)

@@ -110,6 +110,7 @@ func (e *execs) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch 
 	if typedErr != nil {
 		return res, err
 	}
+	close(typed.recorded) // as the command that the server refused
 	defer s.execs.letGo(typed)
 	return s.execs.collect(
 		ctx, typed, ContinueRequest{Wait: r.Wait - time.Since(begun), MaxOutput: r.MaxOutput},

@@ -20,7 +20,8 @@ const hangUpGrace = 200 * time.Millisecond
 
 // The limits on waiting for output after the exit status. The two come in any
 // order, and a background process may keep the stream open without end. The wait
-// ends after drainQuiet without output, and at the latest after drainLimit.
+// ends after drainQuiet without output and two answers of the server, and at the
+// latest after drainLimit.
 const (
 	drainQuiet = 250 * time.Millisecond
 	drainLimit = 2 * time.Second

@@ -257,12 +257,7 @@ func (x *execution) wait(ctx context.Context, grace time.Duration) (term.Exit, e
 		default:
 			return e, nil
 		}
-		select {
-		case <-x.ch.k.ctx.Done():
-			return e, x.ch.k.Lost()
-		case <-time.After(drainQuiet):
-			return e, nil
-		}
+		return e, x.ch.k.LostSoon(nil)
 	}
 }
 
@@ -277,15 +272,8 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 		return e, nil
 	default:
 	}
-	// A channel ends without a status if the server sends none, or if the
-	// connection is lost. The channels of a lost connection end shortly before
-	// the connection itself does.
-	select {
-	case <-x.ch.k.ctx.Done():
-		return term.Exit{}, x.ch.k.Lost()
-	case <-time.After(drainQuiet):
-		return term.Exit{}, nil
-	}
+	// A channel ends without a status if the server sends none, or if the connection is lost.
+	return term.Exit{}, x.ch.k.LostSoon(nil)
 }
 
 // settle waits for the rest of the output after the exit status. It returns false if the streams did not end.

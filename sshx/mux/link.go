@@ -146,16 +146,17 @@ func (k *Link) broken(err error) error {
 }
 
 // LostSoon returns why the link has ended, or nil if it works. The channels of a lost
-// connection end shortly before the connection itself does, so lostSoon waits a moment for
-// the end, until closed.
+// connection end shortly before the connection itself does. So LostSoon asks the server,
+// and waits until it answers, the connection ends, or closed; at most drainLimit.
 func (k *Link) LostSoon(closed <-chan struct{}) error {
-	settle := time.NewTimer(drainQuiet)
-	defer settle.Stop()
+	limit := time.NewTimer(drainLimit)
+	defer limit.Stop()
 	select {
 	case <-k.ctx.Done():
 		return k.Lost()
+	case <-k.ask():
 	case <-closed:
-	case <-settle.C:
+	case <-limit.C:
 	}
 	return nil
 }
