@@ -10,9 +10,10 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// goroutineLines are the first line of a goroutine in a stack dump, and the line that names its creator.
+// These are the first line of a goroutine in a stack dump, and the line that names its creator. Goroutine 0 is the stack
+// of a thread and no goroutine.
 var (
-	goroutineHead    = regexp.MustCompile(`(?m)^goroutine \d+ .*\[`)
+	goroutineHead    = regexp.MustCompile(`(?m)^goroutine [1-9]\d* .*\[`)
 	goroutineCreator = regexp.MustCompile(`(?m)^(created by \S+)`)
 )
 
