@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 
 	"ptyctl/internal/destination"
@@ -85,7 +84,9 @@ func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessi
 		out.PTYEnabled, out.ServerBanner = &enabled, i.About.ServerBanner
 		out.Capabilities = (*wire.Capabilities)(&i.About.Capabilities)
 		out.SecurityWarning, out.Telnet = i.About.Security, (*wire.Telnet)(i.About.Telnet)
-		out.Warnings = slices.Clone(i.About.Warnings)
+		for _, w := range i.About.Warnings {
+			c.Warn(w)
+		}
 	}
 	if p := i.About.Process; p != nil {
 		out.PID, out.Cwd, out.StartedAt = p.PID, p.Dir, i.Created.UnixMilli()

@@ -207,7 +207,11 @@ func (c *Call) Sessions(ctx context.Context, states ...session.State) []session.
 // Open opens a session in the caller's name.
 func (c *Call) Open(ctx context.Context, r session.OpenRequest) (session.OpenResult, error) {
 	r.OwnOnly = identity.FromContext(ctx).Isolated
-	return c.shared.Sessions.Open(ctx, r)
+	res, err := c.shared.Sessions.Open(ctx, r)
+	if err == nil {
+		c.session, c.caller = res.Session.ID(), term.ActorFrom(ctx).Principal()
+	}
+	return res, err
 }
 
 // Run runs a program on this machine in the caller's name.
