@@ -17,7 +17,7 @@ var revisions = []string{"2025-11-25", "2026-07-28"}
 
 // TestConformance runs the official suite against ptyctl's server, plus the tools, resources and prompts that the suite
 // calls by name. The known failures and their reasons are in node/conformance-*.yml; a listed check that passes fails
-// the test. The suite waits for some events no longer than half a second, so no other test runs beside it.
+// the test.
 func TestConformance(t *testing.T) {
 	node := installedNode(t)
 	url := serveFixtures(t)
@@ -56,12 +56,22 @@ func TestConformanceOfPtyctl(t *testing.T) {
 	}
 }
 
-// conformance runs the suite against a server, and fails the test if it does.
+// conformance runs the suite against a server, and fails the test if it does. The suite waits for some events for half
+// a second, which a busy machine may need for a request: what fails is run again, twice. A fault of the server's fails
+// each time.
 func (n nodePackages) conformance(t *testing.T, url string, args ...string) {
 	t.Helper()
-	out, err := n.command(t, "conformance", append([]string{"server", "--url", url}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Errorf("conformance %v: %v\n%s", args, err, lab.Tail(string(out), 16<<10))
+	args = append([]string{"server", "--url", url}, args...)
+	for left := 2; ; left-- {
+		out, err := n.command(t, "conformance", args...).CombinedOutput()
+		if err == nil {
+			return
+		}
+		if left == 0 {
+			t.Errorf("conformance %v: %v\n%s", args, err, lab.Tail(string(out), 16<<10))
+			return
+		}
+		t.Logf("conformance %v: %v; %d more\n%s", args, err, left, lab.Tail(string(out), 2<<10))
 	}
 }
 
