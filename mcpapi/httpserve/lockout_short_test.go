@@ -7,5 +7,8 @@ import "time"
 // lockoutTime is how long strangers attack in each way; a minute with the build tag long.
 const lockoutTime = time.Second
 
+// lockoutTries is how often a client tries to send a request; once with the build tag long.
+const lockoutTries = 5
+
 // clients is how many MCP sessions may exist at a time; MaxMCPSessions with the build tag long.
 const clients = 1000
