@@ -209,7 +209,8 @@ func TestAITermLifecycle(t *testing.T) {
 		t.Errorf("stty size = %q, want 20 90", got)
 	}
 	c.do(t, "pty_resize", `{"id":%s,"rows":41,"cols":121}`, id)
-	c.send(t, id, "stty size; echo sle''eps; sleep 1000\r")
+	// A child says it, so that the signal does not come while the shell starts one: dash then waits for its end.
+	c.send(t, id, "stty size; sh -c 'echo sle\"\"eps; exec sleep 1000'\r")
 	if got := c.follow(t, id, &seq, "sleeps\n"); !strings.Contains(got, "41 121\n") {
 		t.Errorf("stty size after pty_resize = %q, want 41 121", got)
 	}
