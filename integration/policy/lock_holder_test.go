@@ -245,9 +245,12 @@ func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 	if status := helloAt(t, socket, proof); status != http.StatusOK {
 		t.Errorf("with the proof itself: %d, want 200", status)
 	}
-	last := map[bool]string{true: "B", false: "A"}[strings.HasSuffix(proof, "A")]
+	changedAt := func(i int) string {
+		other := map[bool]string{true: "B", false: "A"}[proof[i] == 'A']
+		return proof[:i] + other + proof[i+1:]
+	}
 	for _, changed := range []string{
-		last + proof[1:], proof[:len(proof)/2] + last + last + proof[len(proof)/2+2:], strings.ToUpper(proof), "x",
+		changedAt(0), changedAt(len(proof) / 2), strings.ToUpper(proof), "x",
 		proof + "A", proof[:len(proof)-8],
 	} {
 		if status := helloAt(t, socket, changed); status != http.StatusForbidden {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -157,7 +158,8 @@ func (s *SSHD) WaitIdle(tb testing.TB) {
 func (s *SSHD) Freeze(tb testing.TB, connection Process) {
 	tb.Helper()
 	for _, p := range append([]Process{connection}, Descendants(tb, connection.PID)...) {
-		if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
+		// A helper of the shell's start-up files may have ended since it was listed.
+		if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
 			tb.Fatalf("stop %d (%s): %v", p.PID, p.Command, err)
 		}
 	}
