@@ -329,7 +329,8 @@ func (s *SFTP) readDir(ctx context.Context, name string) ([]fs.FileInfo, error) 
 	s.inbound.over.Store(&over)
 	defer s.inbound.over.Store(nil)
 	infos, err := s.c.ReadDirContext(bounded, name)
-	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+	// Also without an error: the library may have read the end before it saw that it was canceled.
+	if ctx.Err() == nil && bounded.Err() != nil {
 		return nil, &term.Error{
 			Op:   opRead,
 			Kind: term.LimitExceeded,
