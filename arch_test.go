@@ -117,7 +117,7 @@ var importRules = []rule{
 	{
 		pkg: "mcpapi/internal/mcptest",
 		ours: []string{
-			"internal/leaktest", "internal/sshserver", "mcpapi", "mcpapi/stdio", "mcpapi/subscribe", "mcpapi/wire", "session",
+			"internal/leaktest", "internal/sshserver", "mcpapi", "mcpapi/identity", "mcpapi/stdio", "mcpapi/subscribe", "mcpapi/wire", "session",
 			"sshx", "term",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go", "github.com/modelcontextprotocol/go-sdk/mcp", "golang.org/x/crypto/ssh"},
@@ -163,8 +163,8 @@ var importRules = []rule{
 		pkg: "internal/app",
 		ours: []string{
 			"term", "session", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
-			"mcpapi", "mcpapi/elicit", "mcpapi/jsonrpc", "mcpapi/stdio", "mcpapi/subscribe", "mcpapi/httpserve",
-			"mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
+			"mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/stdio", "mcpapi/subscribe",
+			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "internal/cgroup", "internal/cliadvice", "internal/logging",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"},

@@ -28,12 +28,12 @@ type Config struct {
 
 // Server configures the transports and the tools offered to MCP clients.
 type Server struct {
-	Transport  Transport
-	Structured bool     // also send structuredContent and outputSchema to clients that support them
-	ReadOnly   bool     // offer only tools that do not type
-	Toolsets   []string // empty: core, local, fs and health
-	HTTP       HTTP
-	Control    Control
+	Transport Transport
+	Results   Results  // of calls, for clients that ask for no form
+	ReadOnly  bool     // offer only tools that do not type
+	Toolsets  []string // empty: core, local, fs and health
+	HTTP      HTTP
+	Control   Control
 
 	JSONRPCErrors bool // answer a failed call on stdio with a JSON-RPC error instead of a result
 }
@@ -211,6 +211,16 @@ const (
 	TransportStdio Transport = "stdio" // one JSON-RPC message per line on stdin and stdout
 	TransportHTTP  Transport = "http"  // MCP's streamable HTTP
 	TransportBoth  Transport = "both"
+)
+
+// Results is the form of the results of calls.
+type Results string
+
+// Values of Results.
+const (
+	ResultsCompact Results = "compact" // what differs from the ordinary
+	ResultsFull    Results = "full"    // every field, and structuredContent
+	ResultsText    Results = "text"    // a line with the facts, and the output as it is
 )
 
 // ControlMode selects the actions allowed over the control socket.

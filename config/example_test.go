@@ -9,18 +9,18 @@ import (
 func ExampleLoad() {
 	cfg, warnings, err := config.Load(config.Source{
 		Env:   []string{"PTYCTL_SESSION_MAX_SESSIONS=20", "PTYCTL_LOG_LEVL=debug"},
-		Flags: map[string]string{"server.structured": "false"},
+		Flags: map[string]string{"server.read_only": "true"},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(cfg.Session.MaxSessions, cfg.Origin("session.max_sessions"))
-	fmt.Println(cfg.Server.Structured, cfg.Origin("server.structured"))
+	fmt.Println(cfg.Server.ReadOnly, cfg.Origin("server.read_only"))
 	fmt.Println(warnings[0])
 	// Output:
 	// 20 PTYCTL_SESSION_MAX_SESSIONS
-	// false --no-structured
+	// true --read-only
 	// PTYCTL_LOG_LEVL: has no effect, because no key has this variable; did you mean PTYCTL_LOG_LEVEL?
 }
 
@@ -48,7 +48,7 @@ func ExampleKeys() {
 	}
 	// Output:
 	// --transport TEXT  sets server.transport (default "stdio")
-	// --no-structured  sets server.structured = false
+	// --results TEXT  sets server.results (default "compact")
 	// --read-only  sets server.read_only = true
 	// --toolsets TEXT  sets server.toolsets (default [])
 	// --jsonrpc-errors  sets server.jsonrpc_errors = true

@@ -11,7 +11,7 @@ import (
 // return values out of bounds.
 func FuzzLoad(f *testing.F) {
 	f.Add(Example(), "PTYCTL_LOG_LEVEL=debug", "ssh.caller_paths", "/a,/b")
-	f.Add("[ssh]\ncaller_paths = [\"/a\", [1], {x = 2}]\n", "PTYCTL_", "server.structured", "false")
+	f.Add("[ssh]\ncaller_paths = [\"/a\", [1], {x = 2}]\n", "PTYCTL_", "server.read_only", "false")
 	f.Add("session = {max_sessions = {x = 1}}\n'a.b'.\"c\\u0000\" = 1979-05-27", "=", "", "")
 	f.Add("\ufeffssh = "+strings.Repeat("[", 20000), "PTYCTL_TRANSPORT", "no.such", "x")
 	f.Add(strings.Repeat("a.", 10000)+"b = 1", "HOME=/", "logging.file", "~")

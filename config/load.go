@@ -167,6 +167,10 @@ func (l *loader) strangeEnv(name string) string {
 // readFlags stores the values of flags, the last layer.
 func (l *loader) readFlags(flags map[string]string) {
 	for _, path := range slices.Sorted(maps.Keys(flags)) {
+		if i := slices.IndexFunc(bypassed, func(b bypass) bool { return b.path == path && b.flag != "" }); i >= 0 {
+			l.warn("--"+bypassed[i].flag, bypassed[i].why)
+			continue
+		}
 		r, ok := l.row(path)
 		if !ok {
 			l.fail("--"+bare(path), "there is no such key; "+l.advise(path), nil)

@@ -64,7 +64,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := Config{
 		Server: Server{
-			Transport: TransportStdio, Structured: true,
+			Transport: TransportStdio, Results: ResultsCompact,
 			HTTP:    HTTP{Listen: "127.0.0.1:8765", RateLimit: 100, SessionTTL: 30 * time.Minute},
 			Control: Control{ControlMode: ControlReadOnly},
 		},
@@ -151,7 +151,7 @@ func TestEveryType(t *testing.T) {
 		wantFile   any
 		wantText   any
 	}{
-		{"server.structured", `false`, "true", func(c Config) any { return c.Server.Structured }, false, true},
+		{"server.read_only", `false`, "true", func(c Config) any { return c.Server.ReadOnly }, false, true},
 		{"locks.allow_force", `true`, "0", func(c Config) any { return c.Locks.AllowForce }, true, false},
 		{"auth.interactive", `false`, "1", func(c Config) any { return c.Auth.Interactive }, false, true},
 		{"limits.max_in_flight", `0x10`, "17", func(c Config) any { return c.Limits.MaxInFlight }, 16, 17},
@@ -204,16 +204,16 @@ func TestEmptyFlagClears(t *testing.T) {
 
 func TestFlagWithoutArgument(t *testing.T) {
 	for _, k := range Keys() {
-		if k.Flag.Name != "no-structured" {
+		if k.Flag.Name != "read-only" {
 			continue
 		}
-		c, _, problems := load(t, "[server]\nstructured = true", nil, map[string]string{k.Path: k.Flag.Value})
-		if problems != nil || c.Server.Structured || c.Origin(k.Path) != "--no-structured" {
-			t.Errorf("problems %v, structured %v from %q", problems, c.Server.Structured, c.Origin(k.Path))
+		c, _, problems := load(t, "[server]\nread_only = false", nil, map[string]string{k.Path: k.Flag.Value})
+		if problems != nil || !c.Server.ReadOnly || c.Origin(k.Path) != "--read-only" {
+			t.Errorf("problems %v, read_only %v from %q", problems, c.Server.ReadOnly, c.Origin(k.Path))
 		}
 		return
 	}
-	t.Error("no key has the flag --no-structured")
+	t.Error("no key has the flag --read-only")
 }
 
 func TestShortNames(t *testing.T) {

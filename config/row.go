@@ -46,8 +46,8 @@ type Key struct {
 type Flag struct {
 	Name string // without dashes; "": the key has no flag
 
-	// Value is the text for a flag without an argument: for example, --no-structured means
-	// server.structured = false. If it is "", the flag takes the text as its argument.
+	// Value is the text for a flag without an argument: for example, --read-only means
+	// server.read_only = true. If it is "", the flag takes the text as its argument.
 	Value string
 }
 

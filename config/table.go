@@ -19,9 +19,10 @@ func table(c *Config, home string) []row {
 		enum(&c.Server.Transport, "server.transport", TransportStdio,
 			"How MCP messages reach the server.",
 			TransportStdio, TransportHTTP, TransportBoth).env("PTYCTL_TRANSPORT").flag("transport", ""),
-		boolean(&c.Server.Structured, "server.structured", true,
-			"Also send results as structuredContent, and announce outputSchema, to clients that support them.").
-			flag("no-structured", "false"),
+		enum(&c.Server.Results, "server.results", ResultsCompact,
+			"The form of results: compact has what differs from the ordinary, full has every field and structuredContent, "+
+				"text has a line with the facts and then the output as it is.",
+			ResultsCompact, ResultsFull, ResultsText).flag("results", ""),
 		boolean(&c.Server.ReadOnly, "server.read_only", false,
 			"Offer only the tools that do not type: list sessions, show one, and read.").
 			flag("read-only", "true"),
@@ -372,18 +373,38 @@ func table(c *Config, home string) []row {
 	}
 }
 
-// bypassed lists known names without effect: names of the original program that no longer
-// apply, and names that are not built yet. They cause only a warning, so that an existing
-// file loads.
-var bypassed = []struct{ path, env, why string }{
+// A bypass is a key without effect, and why.
+type bypass struct{ path, env, flag, why string }
+
+// BypassedFlags returns the flags without effect, with the paths of their keys. None takes an argument.
+func BypassedFlags() (flags []Flag) {
+	for _, b := range bypassed {
+		if b.flag != "" {
+			flags = append(flags, Flag{Name: b.flag, Value: b.path})
+		}
+	}
+	return flags
+}
+
+// bypassed lists known names without effect: names that no longer
+// apply. They cause only a warning, so that an existing file loads.
+var bypassed = []bypass{
 	{
 		"ssh.openssh_path",
 		"PTYCTL_SSH_OPENSSH_PATH",
+		"",
 		"has no effect, because ptyctl speaks SSH itself and starts no ssh program; remove it",
 	},
 	{
 		"telnet.telnet_path",
 		"PTYCTL_TELNET_TELNET_PATH",
+		"",
 		"has no effect, because ptyctl starts no telnet program; remove it",
+	},
+	{
+		"server.structured",
+		"PTYCTL_SERVER_STRUCTURED",
+		"no-structured",
+		"has no effect: server.results = \"full\" sends structuredContent, and the other forms do not; use that",
 	},
 }

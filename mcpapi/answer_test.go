@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/stdio"
@@ -18,7 +19,7 @@ import (
 
 // A call that is answered without mcp-go, and one that mcp-go answers, get the same answer.
 func TestDirectAnswers(t *testing.T) {
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Results: identity.Full})
 	for _, tt := range []struct {
 		params string
 		direct bool
@@ -61,7 +62,7 @@ func TestDirectAnswers(t *testing.T) {
 
 // The cost of a call from line to line: through the stdio transport, with a tool that does almost nothing.
 func BenchmarkCall(b *testing.B) {
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Results: identity.Full})
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	done := make(chan error, 1)

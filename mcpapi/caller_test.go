@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/mcpapi/tools"
 	"ptyctl/session"
@@ -20,7 +21,7 @@ func TestReadOnlyServer(t *testing.T) {
 		t,
 		mcptest.Config{
 			Sessions: session.Config{Observers: []term.Observer{seen}},
-			Options:  mcpapi.Options{ReadOnly: true, Structured: true},
+			Options:  mcpapi.Options{ReadOnly: true, Results: identity.Full},
 		},
 	)
 	for _, tool := range tools.All() {

@@ -17,6 +17,7 @@ import (
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/mcpapi/stdio"
 )
@@ -74,7 +75,7 @@ func playFile(t *testing.T, file string) {
 	}
 	prose, parts := sections(string(text))
 	l, srv := mcptest.NewServer(t,
-		mcptest.Config{Options: mcpapi.Options{Structured: true, Version: "0.0.0"}, SSH: sshserver.Config{
+		mcptest.Config{Options: mcpapi.Options{Results: identity.Full, Version: "0.0.0"}, SSH: sshserver.Config{
 			Passwords:           map[string]string{"demo": "demo-1138"},
 			KeyboardInteractive: mcptest.TwoQuestions.KeyboardInteractive,
 		}})

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 )
@@ -27,7 +28,7 @@ func TestToolsAreListedAlike(t *testing.T) {
 	}
 	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		srv := mcpapi.NewServer(mcpapi.Options{
-			Sessions: session.NewManager(mcptest.WithFiles), Structured: true,
+			Sessions: session.NewManager(mcptest.WithFiles), Results: identity.Full,
 			Local: []string{"stdio"},
 		})
 		var list mcp.ListToolsResult

@@ -40,7 +40,7 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.Cal
 	defer c.Report(ctx, s.srv, r.progress)()
 	var v any
 	var question *mcp.CallToolResult
-	switch asks := t.set.Asks(); {
+	switch asks := !t.set.Foreign(); {
 	// The action has run up to its question, and must not run once more: Resume goes on from there.
 	case r.trip.RequestState != "" && asks:
 		v, question, err = s.questions.Resume(ctx, &c.Call, c, r.trip)
@@ -86,13 +86,16 @@ func (c *invocation) outcome(ctx context.Context, v any, err error) (*mcp.CallTo
 	if answer, ok := v.(wire.Answer); ok {
 		return c.s.results.Answer(ctx, answer)
 	}
+	if c.t.set.Foreign() {
+		return c.s.results.Full(ctx, v)
+	}
 	return c.s.results.Result(ctx, v)
 }
 
 // failed makes the result of a failure, in the form of a set of tools.
 func (s *api) failed(ctx context.Context, set *toolset.Set, err error) (*mcp.CallToolResult, error) {
 	// The sets of other programs have a form of their own for failures, which their clients know.
-	if set.Fail == nil {
+	if !set.Foreign() {
 		return s.results.Failure(ctx, err)
 	}
 	if term.KindOf(err) == term.Internal {
@@ -116,7 +119,7 @@ func (c *invocation) Once(ctx context.Context) (any, error) {
 // do runs the call's action.
 func (c *invocation) do(ctx context.Context) (any, error) {
 	v, err := c.t.Handle(c.Actor(ctx), &c.Call)
-	if err != nil && c.t.set.Fail == nil { // other programs have other units
+	if err != nil && !c.t.set.Foreign() { // other programs have other units
 		err = c.Hurried(err)
 	}
 	return v, err

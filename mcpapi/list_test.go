@@ -7,23 +7,25 @@ import (
 	"testing"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 )
 
 // What tools/list may cost a model's context, in bytes: the core tools, and all there are.
 const (
-	maxList    = 14000
+	maxList    = 13000
+	maxFull    = 14500    // with the schemas of results
 	maxDefault = 14 << 10 // as listed without configuration: no files are offered
 	maxAll     = 17000
 )
 
 // TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.
 func TestToolsList(t *testing.T) {
-	list := func(structured bool, revision string, sets ...string) json.RawMessage {
+	list := func(results identity.Results, revision string, sets ...string) json.RawMessage {
 		srv := mcpapi.NewServer(
 			mcpapi.Options{
-				Sessions: session.NewManager(mcptest.WithFiles), Structured: structured, Toolsets: sets,
+				Sessions: session.NewManager(mcptest.WithFiles), Results: results, Toolsets: sets,
 				Local: []string{"stdio"},
 			},
 		)
@@ -36,17 +38,21 @@ func TestToolsList(t *testing.T) {
 		}
 		return result.Tools
 	}
-	plain, structured := list(false, "2025-06-18", "core"), list(true, "2025-06-18", "core")
-	for name, l := range map[string]json.RawMessage{"plain": plain, "structured": structured} {
-		t.Logf("%s: %d bytes", name, len(l))
-		if len(l) >= maxList {
-			t.Errorf("%s: tools/list has %d bytes, must stay under %d", name, len(l), maxList)
+	plain, structured := list(identity.Compact, "2025-06-18", "core"), list(identity.Full, "2025-06-18", "core")
+	for _, l := range []struct {
+		name string
+		list json.RawMessage
+		most int
+	}{{"plain", plain, maxList}, {"structured", structured, maxFull}} {
+		t.Logf("%s: %d bytes", l.name, len(l.list))
+		if len(l.list) >= l.most {
+			t.Errorf("%s: tools/list has %d bytes, must stay under %d", l.name, len(l.list), l.most)
 		}
 	}
-	if usual := list(true, "2025-06-18", "core", "local", "health"); len(usual) >= maxDefault {
+	if usual := list(identity.Compact, "2025-06-18", "core", "local", "health"); len(usual) >= maxDefault {
 		t.Errorf("tools/list as it is by default has %d bytes, must stay under %d", len(usual), maxDefault)
 	}
-	if all := list(true, "2025-06-18"); len(all) >= maxAll {
+	if all := list(identity.Full, "2025-06-18"); len(all) >= maxAll {
 		t.Errorf("tools/list of all tools has %d bytes, must stay under %d", len(all), maxAll)
 	} else {
 		t.Logf("all: %d bytes", len(all))
@@ -55,7 +61,7 @@ func TestToolsList(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		list json.RawMessage
-	}{{"plain", plain}, {"structured", structured}, {"others", list(true, "2025-06-18", "local", "fs", "health")}} {
+	}{{"plain", plain}, {"structured", structured}, {"others", list(identity.Full, "2025-06-18", "local", "fs", "health")}} {
 		var pretty bytes.Buffer
 		if err := json.Indent(&pretty, part.list, "  ", " "); err != nil {
 			t.Fatal(err)
@@ -72,11 +78,11 @@ func TestToolsList(t *testing.T) {
 	compareGolden(t, "tools_list.json", golden.Bytes())
 
 	for range 3 {
-		if again := list(true, "2025-06-18", "core"); !bytes.Equal(again, structured) {
+		if again := list(identity.Full, "2025-06-18", "core"); !bytes.Equal(again, structured) {
 			t.Fatal("two servers list the tools in different bytes")
 		}
 	}
-	if old := list(true, "2025-03-26", "core"); !bytes.Equal(old, plain) {
+	if old := list(identity.Full, "2025-03-26", "core"); !bytes.Equal(old, plain) {
 		t.Error("a client of a revision without structured content is told of output schemas")
 	}
 }

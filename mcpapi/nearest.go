@@ -98,7 +98,7 @@ func (s *api) elsewhere(ctx context.Context, t calledTool, args []jsonrpc.Member
 		other, meant = t, fileDeeds[strings.ToLower(action)]
 		ok = meant != ""
 	}
-	if !ok || !t.set.Asks() {
+	if !ok || t.set.Foreign() {
 		return err
 	}
 	return other.Checker(meant).About(text("session_id")).Invalid(

@@ -108,7 +108,7 @@ func (r *replays) do(
 	}
 }
 
-// run runs f and keeps its result, encoded, so that its size is known. A call that failed before it did anything is
+// run runs f and keeps its result, whose size is that of its JSON. A call that failed before it did anything is
 // forgotten: its retry may succeed.
 func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (any, error)) {
 	defer close(p.done)
@@ -120,7 +120,7 @@ func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (a
 		return
 	}
 	if text, err := json.Marshal(p.v); err == nil && p.err == nil {
-		p.v, p.size = json.RawMessage(text), len(text)
+		p.size = len(text)
 	}
 	r.bytes += p.size
 	r.order = append(r.order, p)

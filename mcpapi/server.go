@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/mcpapi/elicit"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/subscribe"
 	"ptyctl/mcpapi/toolset"
@@ -21,11 +22,11 @@ import (
 
 // Options configure a server. Sessions is required; the zero value of everything else works.
 type Options struct {
-	Sessions   *session.Manager
-	Version    string
-	Structured bool   // send structuredContent and outputSchema to clients that know them
-	Transport  string // in the audit log, for transports that set no Caller; empty: "stdio"
-	ReadOnly   bool   // for every caller: only what does not type
+	Sessions  *session.Manager
+	Version   string
+	Results   identity.Results // for callers that ask for no form; empty: compact
+	Transport string           // in the audit log, for transports that set no Caller; empty: "stdio"
+	ReadOnly  bool             // for every caller: only what does not type
 	// Toolsets names the sets to offer; CheckToolsets must have accepted the names. Empty: this package's own tools.
 	Toolsets []string
 	More     []toolset.Set // sets of others: offered if Toolsets names them
@@ -118,7 +119,7 @@ func NewServer(o Options) *Server {
 		placed:   make(map[string]bool),
 		files:    make(map[string]bool),
 		farFiles: make(map[string]bool),
-		results:  wire.Encoder{Structured: o.Structured, JSONRPCErrors: o.JSONRPCErrors, Log: o.Logger},
+		results:  wire.Encoder{Results: o.Results, JSONRPCErrors: o.JSONRPCErrors, Log: o.Logger},
 		shared: toolset.Shared{
 			Sessions: o.Sessions, Version: o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
 			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Limits: o.Limits,
@@ -168,7 +169,7 @@ func NewServer(o Options) *Server {
 // declare returns the entry of a tool in tools/list.
 func (s *api) declare(set *toolset.Set, t *schema.Tool) mcp.Tool {
 	d := mcp.NewToolWithRawSchema(t.Name, t.Description(), t.InputSchema())
-	if s.o.Structured && len(t.Output) > 0 {
+	if len(t.Output) > 0 {
 		d.RawOutputSchema = t.OutputSchema(set.FailureForm())
 	}
 	d.Annotations = annotations(t)
@@ -197,12 +198,13 @@ func annotations(t *schema.Tool) mcp.ToolAnnotation {
 // forClient leaves out the output schemas for a client that gets no structured content: some insist that the one
 // comes with the other.
 func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
-	if s.results.StructuredFor(ctx) {
-		return list
-	}
+	own, others := s.results.StructuredFor(ctx), s.results.KnowsStructured(ctx)
 	plain := slices.Clone(list)
 	for i := range plain {
-		plain[i].RawOutputSchema = nil
+		called, known := s.tools[plain[i].Name]
+		if foreign := !known || called.set.Foreign(); !own && !foreign || !others {
+			plain[i].RawOutputSchema = nil
+		}
 	}
 	return plain
 }

@@ -9,6 +9,7 @@ import (
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -17,20 +18,20 @@ import (
 func TestStructuredContent(t *testing.T) {
 	for _, tt := range []struct {
 		revision string
-		option   bool
+		results  identity.Results
 		want     bool
 	}{
-		{"2024-11-05", true, false},
-		{"2025-03-26", true, false},
-		{"2025-06-18", true, true},
-		{"2025-11-25", true, true},
-		{"2025-06-18", false, false},
-		{"2025-11-25", false, false},
+		{"2024-11-05", identity.Full, false},
+		{"2025-03-26", identity.Full, false},
+		{"2025-06-18", identity.Full, true},
+		{"2025-11-25", identity.Full, true},
+		{"2025-06-18", identity.Compact, false},
+		{"2025-11-25", "", false},
 	} {
-		t.Run(fmt.Sprintf("%s %v", tt.revision, tt.option), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %v", tt.revision, tt.results), func(t *testing.T) {
 			a := mcptest.NewAgent(
 				t,
-				mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}),
+				mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Results: tt.results}),
 				tt.revision,
 			)
 			for _, r := range []mcptest.Reply{
@@ -50,7 +51,7 @@ func TestStructuredContent(t *testing.T) {
 
 // A client of a stateless revision says in each request which one it speaks.
 func TestStructuredContentStateless(t *testing.T) {
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Results: identity.Full})
 	a := mcptest.NewAgent(t, srv, "2025-03-26")
 	got := a.Request(
 		"tools/call",

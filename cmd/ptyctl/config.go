@@ -28,6 +28,9 @@ func configFlags() []cli.Flag {
 			flags = append(flags, &cli.StringFlag{Name: k.Flag.Name, Usage: k.Doc + valuesOf(k)})
 		}
 	}
+	for _, f := range config.BypassedFlags() {
+		flags = append(flags, &cli.BoolFlag{Name: f.Name, Usage: "has no effect any more: see --results"})
+	}
 	return flags
 }
 
@@ -59,6 +62,11 @@ func source(c *cli.Context) config.Source {
 			s.Flags[k.Path] = c.String(k.Flag.Name)
 		case c.Bool(k.Flag.Name):
 			s.Flags[k.Path] = k.Flag.Value
+		}
+	}
+	for _, f := range config.BypassedFlags() {
+		if c.IsSet(f.Name) {
+			s.Flags[f.Value] = ""
 		}
 	}
 	return s

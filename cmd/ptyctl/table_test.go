@@ -95,7 +95,7 @@ func TestOrdered(t *testing.T) {
 // completes them. A new flag must be in one of the two tables.
 func TestFlagsNameTheirValues(t *testing.T) {
 	fixed := map[string]string{
-		"transport": "stdio, http, both", "log-level": "debug, info, warn, error", "control-mode": "disabled, readonly, readwrite",
+		"transport": "stdio, http, both", "results": "compact, full, text", "log-level": "debug, info, warn, error", "control-mode": "disabled, readonly, readwrite",
 		"toolsets": "core, local, fs, health, aiterm, pty, k_pty", "lane": "auto, channel, terminal",
 		"protocol": "ssh, telnet", "ptyctl policy check protocol": "ssh, telnet, local",
 		"host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown",

@@ -13,6 +13,7 @@ import (
 
 	"ptyctl/internal/lab"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -78,7 +79,7 @@ func errorCodes(t *testing.T) (codes []string) {
 // serveCodes is ptyctl's server with a protocol of its own, which only fails.
 func serveCodes() error {
 	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": failToOpen}})
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: m, Structured: true})
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: m, Results: identity.Full})
 	return stdio.Serve(context.Background(), srv, os.Stdin, os.Stdout, stdio.Options{})
 }
 

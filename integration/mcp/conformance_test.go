@@ -9,6 +9,7 @@ import (
 	"ptyctl/internal/lab"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/session"
 )
 
@@ -78,7 +79,7 @@ func (n nodePackages) conformance(t *testing.T, url string, args ...string) {
 // serveFixtures serves the fixtures over HTTP, as ptyctl serves its tools, until the test ends.
 func serveFixtures(tb testing.TB) (url string) {
 	tb.Helper()
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Results: identity.Full})
 	addFixtures(srv.MCPServer)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

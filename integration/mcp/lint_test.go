@@ -33,7 +33,7 @@ func TestToolsListLint(t *testing.T) {
 	}{
 		{nil, true, 17000},
 		{[]string{"--toolsets", "core"}, true, maxToolsList},
-		{[]string{"--toolsets", "core", "--no-structured"}, false, maxToolsList},
+		{[]string{"--toolsets", "core", "--results", "compact"}, false, maxToolsList},
 		{[]string{"--read-only"}, true, maxToolsList},
 		{[]string{"--toolsets", "pty"}, false, maxToolsList},
 	} {

@@ -152,6 +152,7 @@ func (a *App) offerMachine() (err error) {
 // limit.
 func (a *App) Client(ctx context.Context, maxWait time.Duration) (*control.Client, error) {
 	cfg := a.cfg
+	cfg.Server.Results = config.ResultsFull
 	if maxWait > 0 {
 		cfg.Limits.MaxWait = min(maxWait, cfg.Limits.MaxWait)
 	}

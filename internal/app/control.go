@@ -15,6 +15,7 @@ import (
 	"ptyctl/internal/cliadvice"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
 )
 
@@ -78,7 +79,7 @@ func (s *controlSocket) serve(
 		tokens = []httpserve.Token{{Name: "control", Value: o.ControlAuthToken.Reveal()}}
 	}
 	h := httpserve.New(srv.MCPServer, httpserve.Options{
-		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket",
+		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket", Results: identity.Full,
 		Message: cliadvice.Message, UnknownTool: srv.UnknownTool,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
 		Metrics: metrics, Logger: s.log,

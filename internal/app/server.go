@@ -5,6 +5,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/mcpapi/toolset/kpty"
@@ -14,7 +15,7 @@ import (
 // newServer makes the MCP server of the sessions, with the tools and limits of cfg.
 func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 	return mcpapi.NewServer(mcpapi.Options{
-		Sessions: a.sessions, Version: a.version, Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly,
+		Sessions: a.sessions, Version: a.version, Results: identity.Results(cfg.Server.Results), ReadOnly: cfg.Server.ReadOnly,
 		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm), Local: localTransports(cfg.Local),
 		Limits: toolset.Limits{
 			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),

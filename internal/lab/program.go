@@ -80,6 +80,7 @@ func (h *Home) Command(args ...string) *exec.Cmd {
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = []string{
 		"HOME=" + h.Dir, "XDG_RUNTIME_DIR=" + h.RuntimeDir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0",
+		"PTYCTL_SERVER_RESULTS=full", // what the tests look at
 	}
 	cmd.Env = append(cmd.Env, h.Env...)
 	cmd.Dir = h.Dir

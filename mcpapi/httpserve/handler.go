@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,10 @@ type Options struct {
 	// Message returns the text of an error for a person at a command of ptyctl; see identity.Caller.
 	// nil: no caller is one.
 	Message func(*term.Error) string
+
+	// Results is the form of results for requests whose query does not name one, as in /mcp?results=text. Empty: the
+	// server's.
+	Results identity.Results
 }
 
 // Paths of the server. AttachPath answers only if Options.Operator is set: there a person
@@ -253,9 +258,26 @@ func (h *Handler) caller(r *http.Request, t *key) (identity.Caller, *refusal) {
 		Isolated:  h.o.Isolate,
 		Operator:  h.o.Operator,
 		Message:   h.o.Message,
+		Results:   h.o.Results,
+	}
+	if bad := askedResults(r, &c); bad != nil {
+		return c, bad
 	}
 	bad := h.attachment(r, &c)
 	return c, bad
+}
+
+// askedResults sets the form of results that the query of r asks for.
+func askedResults(r *http.Request, c *identity.Caller) *refusal {
+	asked := identity.Results(r.URL.Query().Get("results"))
+	switch {
+	case asked == "":
+	case slices.Contains(identity.Forms(), asked):
+		c.Results = asked
+	default:
+		return refuse(http.StatusBadRequest, "no such form of results; use /mcp?results=compact, full or text")
+	}
+	return nil
 }
 
 // notAllowed refuses a method. RFC 9110 section 15.5.6 demands the header Allow.

@@ -18,6 +18,7 @@ import (
 	"ptyctl/internal/bufpipe"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/subscribe"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -86,7 +87,7 @@ func serveOn(
 		Dialers: map[string]term.Dialer{"ssh": echo, "telnet": asking}, Observers: observers, MaxReads: 500,
 	})
 	s.mcp = mcpapi.NewServer(mcpapi.Options{
-		Sessions: s.sessions, Structured: true, Watch: watch,
+		Sessions: s.sessions, Results: identity.Full, Watch: watch,
 		Elicitation: true,
 	}).MCPServer
 	s.handler = httpserve.New(s.mcp, o)

@@ -16,6 +16,8 @@ type Caller struct {
 	Isolated  bool   // knows only of the sessions that its own token has opened
 	Operator  bool   // is the person who runs ptyctl: see term.Actor
 
+	Results Results // the form that it asks for; empty: the server's
+
 	// Message returns the text of an error for a person at a command of ptyctl, who has flags and no tools. nil: there
 	// are no such commands, and every caller gets the words of the tools.
 	Message func(*term.Error) string

@@ -39,3 +39,16 @@ type configOut struct {
 	Telnet   *wire.Telnet `json:"telnet,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
 }
+
+// configCompact is the compact form of configOut, a type of its own so that it has no compact form in turn.
+type configCompact configOut
+
+// Compact leaves out what the call said itself.
+func (out *configOut) Compact() any {
+	c := configCompact(*out)
+	c.Action, c.Success = "", false
+	if out.Action == "resize" {
+		c.Expect, c.Telnet = nil, nil
+	}
+	return c
+}

@@ -41,7 +41,10 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	if in.ExecID != "" && in.TimeoutMS > 0 && !res.Moved {
 		c.Inform("timeout_ms moved nothing: the command was over, or about to be stopped")
 	}
-	return execResult(c, res), nil
+	out := execResult(c, res)
+	out.session = s.ID()
+	out.laneChosen = res.Lane == session.LaneTerminal && i.Protocol == "ssh" && (in.Lane == "" || in.Lane == session.LaneAuto)
+	return out, nil
 }
 
 // exec starts, continues or cancels a command, as the arguments say.

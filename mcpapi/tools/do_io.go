@@ -38,7 +38,7 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	// A read may wait for most of a minute; a client that asked for progress learns in the meantime that the
 	// call is alive.
 	c.Waits("the "+c.Action()+" on "+s.ID(), s)
-	out := &ioOut{Action: c.Action()}
+	out := &ioOut{Action: c.Action(), session: in.SessionID, asked: in.UntilRegex != ""}
 	if c.Action() == "write" {
 		err = write(ctx, c, s, in, out)
 	} else {

@@ -83,6 +83,7 @@ func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessi
 		enabled := i.About.PTY
 		out.PTYEnabled, out.ServerBanner = &enabled, i.About.ServerBanner
 		out.Capabilities = (*wire.Capabilities)(&i.About.Capabilities)
+		out.unusual = in.wantsTerminal() && i.Protocol == "ssh" && i.About.Capabilities != usual
 		out.SecurityWarning, out.Telnet = i.About.Security, (*wire.Telnet)(i.About.Telnet)
 		for _, w := range i.About.Warnings {
 			c.Warn(w)
@@ -190,6 +191,16 @@ func checkAuth(c *toolset.Call, in *sessionArgs) error {
 		return ch.Invalid("task_id", nil, "acquire_lock needs task_id: the name under which you hold the lock")
 	}
 	return nil
+}
+
+// usual are the capabilities of an SSH session with a terminal.
+var usual = term.Capabilities{
+	SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes,
+}
+
+// wantsTerminal reports whether the call asks for a session with a terminal.
+func (in *sessionArgs) wantsTerminal() bool {
+	return in.SessionType != "exec" && !isFalse(in.PTY.Enabled)
 }
 
 // isFalse reports whether a boolean argument is given and false; an absent one means the default, true.

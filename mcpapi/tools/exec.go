@@ -18,7 +18,8 @@ var execTool = toolset.Bind(schema.Tool{
 		"is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its " +
 		"directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with " +
 		"ptyctl_session_io write, then call with exec_id for what is new; kind prompt: it has started a shell, run the " +
-		"next command there; kind unknown: it may only be slow.",
+		"next command there; kind unknown: it may only be slow. A member that is absent is at its default: stderr empty " +
+		"(or in stdout, where one terminal shows both), the end ordinary, nothing cut or timed out.",
 	Actions: []schema.Action{
 		{Example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`, Verb: term.VerbExec},
 	},
@@ -76,7 +77,7 @@ type execMarker struct {
 // execOut is the result of ptyctl_session_exec. ExitCode is nil while the command runs and where the code cannot be
 // known; ExitCodeReason then says why.
 type execOut struct {
-	Stdout         string             `json:"stdout" is:"listed"`
+	Stdout         string             `json:"stdout" is:"listed" compact:"keep"`
 	Stderr         string             `json:"stderr" is:"listed"`
 	ExitCode       *int               `json:"exit_code"`
 	ExitCodeReason *string            `json:"exit_code_reason"`
@@ -106,11 +107,59 @@ type execOut struct {
 	StderrOmitted    *omitted      `json:"stderr_omitted,omitempty"`
 	ErrorHints       []string      `json:"error_hints,omitempty"`
 	Warnings         []string      `json:"warnings,omitempty"`
+
+	session    string // where it ran
+	laneChosen bool   // auto took the terminal of an SSH session, where a command has a channel of its own otherwise
 }
+
+// SessionName is for the text form.
+func (out *execOut) SessionName() string { return out.session }
 
 // omitted describes the part of a stream that was left out of the result, and how to read it.
 type omitted struct {
 	At     int    `json:"at"` // offset within the returned stream, decoded, at which the cut is
 	Bytes  int64  `json:"bytes"`
 	Cursor string `json:"cursor"` // to read it with ptyctl_session_io read {exec_id, stream, cursor}
+}
+
+// reported is the least duration of a command that a compact result tells, in milliseconds.
+const reported = 1000
+
+// execCompact is the compact form of execOut, a type of its own so that it has no compact form in turn.
+type execCompact execOut
+
+// Compact leaves out the ordinary end of a command, and what only a cut or a continuation needs.
+func (out *execOut) Compact() any {
+	c := execCompact(*out)
+	switch out.DoneReason {
+	case session.DoneExitStatus, session.DoneMarker, session.DonePrompt:
+		c.DoneReason = ""
+	}
+	if c.ExitCode != nil {
+		c.ExitCodeReason = nil
+	}
+	if c.PromptDetected != nil && *c.PromptDetected {
+		c.PromptDetected = nil
+	}
+	if !out.laneChosen {
+		c.ExecLane = ""
+	}
+	// The exec_id is for a command that goes on, and for output that was cut.
+	if c.DoneReason != session.DoneRunning && !c.Truncated {
+		c.ExecID = ""
+	}
+	if !c.Truncated {
+		c.StdoutCursor, c.StderrCursor = "", ""
+	}
+	if c.StdoutOmitted == nil {
+		c.StdoutBytes = 0
+	}
+	if c.StderrOmitted == nil {
+		c.StderrBytes = 0
+	}
+	if c.DurationMS < reported {
+		c.DurationMS = 0
+	}
+	c.StderrMerged = false
+	return c
 }

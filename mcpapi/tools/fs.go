@@ -82,3 +82,57 @@ type (
 		ModifiedAt int64  `json:"modified_at,omitempty"` // Unix milliseconds
 	}
 )
+
+// The compact forms are types of their own, so that they have no compact form in turn.
+type (
+	readCompact    fsReadOut
+	writtenCompact fsWriteOut
+	listedCompact  fsListOut
+	statCompact    fsStatOut
+)
+
+// Compact leaves out what only a cut needs.
+func (out *fsReadOut) Compact() any {
+	c := readCompact(*out)
+	c.Action, c.Mode, c.ModifiedAt = "", "", 0
+	if c.DataEncoding == "utf-8" {
+		c.DataEncoding = ""
+	}
+	if !c.Truncated {
+		c.Size, c.NextOffset = 0, 0
+	}
+	return c
+}
+
+// writtenNotAtomic is a file that was written in place, which a reader may have seen half.
+type writtenNotAtomic struct {
+	writtenCompact
+	Atomic *bool `json:"atomic"`
+}
+
+// Compact leaves out the mode, and that the file was replaced as a whole.
+func (out *fsWriteOut) Compact() any {
+	c := writtenCompact(*out)
+	c.Action, c.Mode, c.Atomic = "", "", false
+	if c.Size == c.BytesWritten {
+		c.Size = 0
+	}
+	if !out.Atomic {
+		return writtenNotAtomic{c, &out.Atomic}
+	}
+	return c
+}
+
+// Compact leaves out the action.
+func (out *fsListOut) Compact() any {
+	c := listedCompact(*out)
+	c.Action = ""
+	return c
+}
+
+// Compact leaves out the action.
+func (out *fsStatOut) Compact() any {
+	c := statCompact(*out)
+	c.Action = ""
+	return c
+}

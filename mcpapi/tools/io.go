@@ -15,7 +15,8 @@ var ioTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_io",
 	Title: "Type and read",
 	About: "Type into a terminal and read what it shows. Do not poll: give until_regex or until_idle_ms, to write " +
-		"itself or to read from the cursor it returned.",
+		"itself or to read from the cursor it returned. A member that is absent is at its default: no chunk is no " +
+		"output; without matched: false, until_regex matched.",
 	Reading: "Read what a terminal shows. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the " +
 		"last read.",
 	Actions: []schema.Action{
@@ -96,7 +97,13 @@ type ioOut struct {
 	EndCode         session.EndCode `json:"end_code,omitempty" is:"listed"` // with eof
 	Prompt          *wire.Prompt    `json:"prompt,omitempty"`
 	Warnings        []string        `json:"warnings,omitempty"`
+
+	session string
+	asked   bool // for until_regex
 }
+
+// SessionName is for the text form.
+func (out *ioOut) SessionName() string { return out.session }
 
 // readOut is the part of the result that a read adds.
 type readOut struct {
@@ -150,4 +157,77 @@ type foundLine struct {
 	Cursor string `json:"cursor"`
 	Text   string `json:"text"`
 	Match  bool   `json:"match,omitempty"`
+}
+
+// ioCompact is the compact form of ioOut. It says whether a condition was not met where the call gave one.
+type ioCompact struct {
+	BytesWritten *int   `json:"bytes_written"`
+	BytesPending int    `json:"bytes_pending"`
+	Cursor       string `json:"cursor"`
+	NextCursor   string `json:"next_cursor"`
+	Chunk        string `json:"chunk"`
+	Encoding     string `json:"encoding"`
+	Matched      *bool  `json:"matched"`
+
+	IdleReached       bool            `json:"idle_reached"`
+	Full              bool            `json:"full"`
+	TimedOut          bool            `json:"timed_out"`
+	EOF               bool            `json:"eof"`
+	Truncated         bool            `json:"truncated"`
+	DroppedBytes      int64           `json:"dropped_bytes"`
+	BufferStartCursor string          `json:"buffer_start_cursor"`
+	UnsearchedBytes   int64           `json:"unsearched_bytes"`
+	Sanitized         *sanitized      `json:"sanitized"`
+	WriteTimedOut     bool            `json:"write_timed_out"`
+	WaitingFor        *wire.Waiting   `json:"waiting_for"`
+	WaitingForInput   bool            `json:"waiting_for_input"`
+	State             session.State   `json:"state"`
+	EndCode           session.EndCode `json:"end_code"`
+	Prompt            *wire.Prompt    `json:"prompt"`
+	Warnings          []string        `json:"warnings"`
+}
+
+// Compact leaves out the buffer's extent, and the end of a wait that is the one asked for.
+func (out *ioOut) Compact() any {
+	c := &ioCompact{
+		BytesPending: out.BytesPending, WriteTimedOut: out.WriteTimedOut, WaitingFor: out.WaitingFor,
+		WaitingForInput: out.WaitingForInput && out.Prompt == nil, EndCode: out.EndCode, Prompt: out.Prompt,
+		Warnings: out.Warnings,
+	}
+	if out.WriteTimedOut {
+		c.BytesWritten = out.BytesWritten
+	}
+	if out.State != session.Open {
+		c.State = out.State
+	}
+	r := out.readOut
+	if r == nil {
+		c.Cursor = out.Cursor
+		return c
+	}
+	c.NextCursor, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Chunk, r.Full, r.TimedOut, r.EOF
+	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized
+	if r.Encoding != "utf-8" {
+		c.Encoding = r.Encoding
+	}
+	if r.Truncated {
+		c.BufferStartCursor = r.BufferStartCursor
+	}
+	if out.asked && !r.Matched {
+		c.Matched, c.IdleReached = &r.Matched, r.IdleReached
+	}
+	return c
+}
+
+// searchCompact is the compact form of searchOut, a type of its own so that it has no compact form in turn.
+type searchCompact searchOut
+
+// Compact leaves out the counts of a search that has shown all.
+func (out *searchOut) Compact() any {
+	c := searchCompact(*out)
+	c.Action = ""
+	if !c.More {
+		c.NextCursor = ""
+	}
+	return c
 }

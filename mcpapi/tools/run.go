@@ -51,7 +51,7 @@ type runOut struct {
 	ExitCode   *int               `json:"exit_code"`
 	ExitSignal string             `json:"exit_signal,omitempty"`
 	ExitReason string             `json:"exit_code_reason,omitempty"` // why exit_code is null
-	Stdout     string             `json:"stdout"`
+	Stdout     string             `json:"stdout" compact:"keep"`
 	Stderr     string             `json:"stderr"`
 	DoneReason session.DoneReason `json:"done_reason"`
 	TimedOut   bool               `json:"timed_out"`
@@ -73,4 +73,29 @@ type runOut struct {
 	StdoutOmitted  *omitted `json:"stdout_omitted,omitempty"`
 	StderrOmitted  *omitted `json:"stderr_omitted,omitempty"`
 	Warnings       []string `json:"warnings,omitempty"`
+}
+
+// runCompact is the compact form of runOut, a type of its own so that it has no compact form in turn.
+type runCompact runOut
+
+// Compact leaves out what the compact result of an exec does.
+func (out *runOut) Compact() any {
+	c := runCompact(*out)
+	if c.DoneReason == session.DoneExitStatus {
+		c.DoneReason = ""
+	}
+	if c.DoneReason != session.DoneRunning && !c.Truncated {
+		c.SessionID, c.ExecID = "", ""
+	}
+	if c.StdoutOmitted == nil {
+		c.StdoutBytes = 0
+	}
+	if c.StderrOmitted == nil {
+		c.StderrBytes = 0
+	}
+	if c.DurationMS < reported {
+		c.DurationMS = 0
+	}
+	c.Cwd, c.Usage = "", nil
+	return c
 }

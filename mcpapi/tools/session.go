@@ -18,7 +18,8 @@ var sessionTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session",
 	Title: "Terminal sessions",
 	About: "Open, list, lock and close terminals on remote hosts, and programs on this machine. Then use " +
-		"ptyctl_session_exec for commands and ptyctl_session_io to type and read.",
+		"ptyctl_session_exec for commands and ptyctl_session_io to type and read. A member that is absent is at its " +
+		"default: without state a session is open, without protocol it is ssh.",
 	Reading: "See the terminals, and everything known about one. ptyctl_session_io reads what they show.",
 	Actions: []schema.Action{
 		{Name: "open", About: "connect; needs protocol, and host or (local) argv. If the result has a prompt, answer it with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`, Local: localExample},
@@ -168,7 +169,12 @@ type sessionOut struct {
 	LockEpoch       int64               `json:"lock_epoch,omitempty"`      // greater for each later grant
 	PreviousHolder  string              `json:"previous_holder,omitempty"` // whom the lock was taken from
 	Warnings        []string            `json:"warnings,omitempty"`
+
+	unusual bool // the capabilities are not those that a session of its protocol usually has
 }
+
+// SessionName is for the text form.
+func (out *sessionOut) SessionName() string { return out.SessionID }
 
 // Closes reports whether a call closes a terminal session. Such a call frees what others need, so that no rate should
 // refuse it.
@@ -177,4 +183,56 @@ func Closes(tool string, arguments json.RawMessage) bool {
 		Action string `json:"action"`
 	}
 	return tool == sessionTool.Name && json.Unmarshal(arguments, &call) == nil && call.Action == "close"
+}
+
+// sessionCompact is the compact form of sessionOut, a type of its own so that it has no compact form in turn.
+type sessionCompact sessionOut
+
+// Compact leaves out what a caller knows from the call, and what status has.
+func (out *sessionOut) Compact() any {
+	c := sessionCompact(*out)
+	c.Action, c.Success, c.Protocol, c.Cursor, c.PID, c.Cwd, c.StartedAt, c.Usage = "", false, "", "", 0, "", 0, nil
+	c.PTYEnabled, c.Telnet, c.Capabilities = nil, nil, nil
+	if c.State == session.Open || out.Action == "close" {
+		c.State = ""
+	}
+	if out.unusual {
+		c.Capabilities = out.Capabilities
+	}
+	if c.Prompt != nil {
+		c.WaitingForInput = false
+	}
+	if out.Action != "open" && out.Action != "status" {
+		c.SessionID = ""
+	}
+	if c.DurationMS < reported {
+		c.DurationMS = 0
+	}
+	if c.LockAcquired != nil && *c.LockAcquired {
+		c.LockAcquired = nil
+	}
+	if out.Action != "status" && c.LockAcquired == nil {
+		c.LockHolder, c.LockEpoch = "", 0 // the caller's own
+	}
+	if out.Sessions != nil {
+		brief := make([]wire.ListEntry, len(*out.Sessions))
+		for i, e := range *out.Sessions {
+			brief[i] = e.Brief()
+		}
+		c.Sessions = &brief
+		if !c.More {
+			c.Count = nil
+		}
+	}
+	if out.Session != nil { // which has all that stands beside it
+		c.SessionID, c.State, c.EndCode, c.LockHolder, c.LockEpoch, c.LockExpiresAt = "", "", "", "", 0, 0
+	}
+	switch out.Action {
+	case "close", "unlock", "signal": // these have nothing else to say, mostly
+		c.Success = true
+		if c.EndCode == session.EndClosed {
+			c.EndCode = ""
+		}
+	}
+	return c
 }

@@ -84,7 +84,7 @@ func (s *Shared) Begin(
 	args []jsonrpc.Member,
 ) {
 	c.shared, c.tool, c.action, c.arguments, c.args, c.began = s, t, action, arguments, args, time.Now()
-	c.exact = set.Fail != nil
+	c.exact = set.Foreign()
 }
 
 // Action returns the name of the tool's action that the call is for.

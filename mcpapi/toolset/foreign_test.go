@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
@@ -84,7 +85,7 @@ func TestForeignTools(t *testing.T) {
 		}
 		return wire.Answer{Text: "did " + got.ID, Structured: json.RawMessage(`{"code":"OK"}`)}, nil
 	})
-	options := mcpapi.Options{Structured: true, Local: []string{"stdio"}, More: []toolset.Set{set}}
+	options := mcpapi.Options{Results: identity.Full, Local: []string{"stdio"}, More: []toolset.Set{set}}
 	if names := mcptest.NewLab(t, mcptest.Config{Options: options}).ToolNames(); slices.Contains(names, "foreign_tool") {
 		t.Errorf("the set is offered unasked: %v", names)
 	}

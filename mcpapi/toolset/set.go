@@ -13,13 +13,13 @@ type Set struct {
 	Failure any // the struct of that form, see schema.Declare
 }
 
-// Asks reports whether a call can have the person at the client asked. The contract of another program has no such
-// results.
-func (s *Set) Asks() bool { return s.Fail == nil }
+// Foreign reports whether the contract of the tools is that of another program. Its results have one form, and it asks
+// the person at the client nothing.
+func (s *Set) Foreign() bool { return s.Fail != nil }
 
 // FailureForm is the struct of a failure.
 func (s *Set) FailureForm() any {
-	if s.Fail == nil {
+	if !s.Foreign() {
 		return wire.Failure{}
 	}
 	return s.Failure

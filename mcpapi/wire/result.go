@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/term"
 )
@@ -18,37 +20,58 @@ const structuredSince = "2025-06-18"
 
 // An Encoder makes the results of calls.
 type Encoder struct {
-	Structured    bool // send structuredContent to clients that know it
-	JSONRPCErrors bool // failures are JSON-RPC errors, where the transport can send them; see rpcerror.go
+	Results       identity.Results // for callers that ask for no form; empty: compact
+	JSONRPCErrors bool             // failures are JSON-RPC errors, where the transport can send them; see rpcerror.go
 	Log           *slog.Logger
 }
 
-// Result makes the result of a call: one JSON object, as text, and again as structured content for clients that know
-// it.
-func (e *Encoder) Result(ctx context.Context, v any) (*mcp.CallToolResult, error) {
-	return e.object(ctx, v, false)
+// ResultsFor returns the form of the results that a caller gets.
+func (e *Encoder) ResultsFor(ctx context.Context) identity.Results {
+	return cmp.Or(identity.FromContext(ctx).Results, e.Results, identity.Compact)
 }
 
-func (e *Encoder) object(ctx context.Context, v any, isError bool) (*mcp.CallToolResult, error) {
+// Result makes the result of a call: one JSON object or a text, in the form that the caller gets.
+func (e *Encoder) Result(ctx context.Context, v any) (*mcp.CallToolResult, error) {
+	switch e.ResultsFor(ctx) {
+	case identity.Full:
+		return e.Full(ctx, v)
+	case identity.Text:
+		return plain(Text(v))
+	default:
+		return plain(Compact(v))
+	}
+}
+
+// Full makes the result of a call with every field, as text, and again as structured content for clients that know
+// it.
+func (e *Encoder) Full(ctx context.Context, v any) (*mcp.CallToolResult, error) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	// A terminal's output is full of <, > and &; escaped, each would cost a model six characters.
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := encode(&b, v); err != nil {
 		return nil, err
 	}
-	// The encoder ends a value with a newline, which would be a part of the text.
-	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}, IsError: isError}
-	if e.StructuredFor(ctx) {
-		r.StructuredContent = mcpgo.Object(text)
+	r, err := plain(b.Bytes(), nil)
+	if e.KnowsStructured(ctx) {
+		r.StructuredContent = mcpgo.Object(b.Bytes())
 	}
-	return r, nil
+	return r, err
 }
 
-// StructuredFor reports whether the client gets structured content.
+// plain makes a result of a text alone.
+func plain(text []byte, err error) (*mcp.CallToolResult, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}}, nil
+}
+
+// StructuredFor reports whether the client gets structured content from ptyctl's own tools.
 func (e *Encoder) StructuredFor(ctx context.Context) bool {
-	return e.Structured && mcpgo.Revision(ctx) >= structuredSince
+	return e.ResultsFor(ctx) == identity.Full && e.KnowsStructured(ctx)
+}
+
+// KnowsStructured reports whether the client's revision of the protocol has structured content.
+func (e *Encoder) KnowsStructured(ctx context.Context) bool {
+	return mcpgo.Revision(ctx) >= structuredSince
 }
 
 // An Answer is the result of a call, in the form that the contract of another program asks for.
@@ -61,7 +84,7 @@ type Answer struct {
 // Answer makes the result of a call from an Answer.
 func (e *Encoder) Answer(ctx context.Context, a Answer) (*mcp.CallToolResult, error) {
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(a.Text)}, IsError: a.IsError}
-	if a.Structured != nil && e.StructuredFor(ctx) {
+	if a.Structured != nil && e.KnowsStructured(ctx) {
 		structured, err := mcpgo.NewObject(a.Structured)
 		if err != nil {
 			return nil, err
@@ -107,5 +130,23 @@ func (e *Encoder) Failure(ctx context.Context, err error) (*mcp.CallToolResult, 
 	if slot := mcpgo.ErrorSlotFrom(ctx); e.JSONRPCErrors && slot != nil {
 		slot.Put(f.rpcError())
 	}
-	return e.object(ctx, f, true)
+	r, err := e.failure(ctx, f)
+	if err == nil {
+		r.IsError = true
+	}
+	return r, err
+}
+
+// failure makes the result of a failure, which is the same in the compact form and in the full one.
+func (e *Encoder) failure(ctx context.Context, f Failure) (*mcp.CallToolResult, error) {
+	switch e.ResultsFor(ctx) {
+	case identity.Full:
+		return e.Full(ctx, f)
+	case identity.Text:
+		return plain(textOfFailure(f))
+	default:
+		var b bytes.Buffer
+		err := encode(&b, f)
+		return plain(b.Bytes(), err)
+	}
 }

@@ -31,6 +31,24 @@ type ListEntry struct {
 	Capabilities *Capabilities   `json:"capabilities,omitempty"`
 }
 
+// Brief is the compact form of an entry: what tells it from others, and what is not as it usually is.
+func (e ListEntry) Brief() ListEntry {
+	b := ListEntry{
+		SessionID: e.SessionID, DeviceID: e.DeviceID, Host: e.Host, EndCode: e.EndCode, ExitCode: e.ExitCode,
+		ExitSignal: e.ExitSignal, Title: e.Title, LockHolder: e.LockHolder, Waiting: e.Waiting,
+	}
+	if e.SessionType == "exec" {
+		b.SessionType = e.SessionType
+	}
+	if e.Protocol != "ssh" {
+		b.Protocol = e.Protocol
+	}
+	if e.State != session.Open {
+		b.State = e.State
+	}
+	return b
+}
+
 // NewListEntry is the wire form of a session in a list, for a caller with these words.
 func NewListEntry(i session.Info, w Words) ListEntry {
 	e := ListEntry{

@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/session"
 	"ptyctl/sshx"
 	"ptyctl/term"
@@ -105,6 +107,7 @@ func NewServer(t *testing.T, c Config) (*Lab, *mcpapi.Server) {
 	l.Manager = session.NewManager(c.Sessions)
 	t.Cleanup(func() { l.Manager.Close(context.Background()) })
 	c.Options.Sessions = l.Manager
+	c.Options.Results = cmp.Or(c.Options.Results, identity.Full) // what the tests look at
 	return l, mcpapi.NewServer(c.Options)
 }
 

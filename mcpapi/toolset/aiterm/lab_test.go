@@ -76,7 +76,7 @@ func newLab(t *testing.T, o mcpapi.Options, c session.Config) *lab {
 	c.Logger = leaktest.Log(t)
 	l.manager = session.NewManager(c)
 	t.Cleanup(func() { l.manager.Close(context.Background()) })
-	o.Sessions, o.Structured, o.Logger, o.Local = l.manager, true, c.Logger, []string{"stdio"}
+	o.Sessions, o.Logger, o.Local = l.manager, c.Logger, []string{"stdio"}
 	o.Version, o.More, o.Toolsets = "1.2.3", []toolset.Set{set.Toolset()}, []string{set.Name()}
 	l.server = mcpapi.NewServer(o)
 	l.client = l.connect()
