@@ -2,6 +2,8 @@ package mcpapi_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +76,47 @@ func TestCompact(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCompactSays checks that what is not ordinary is there.
+func TestCompactSays(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{Results: identity.Compact}})
+	l.Open("")
+	l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"\\$ $","timeout_ms":10000}`)
+	for _, c := range []struct {
+		tool, args string
+		want       []string // members, and no others
+	}{
+		{mcptest.ExecTool, `{"session_id":"$S","cmd":"sleep 1.1"}`, []string{"stdout", "exit_code", "duration_ms"}},
+		{
+			mcptest.ExecTool, `{"session_id":"$S","cmd":"seq 9999","max_output_bytes":100}`,
+			[]string{"stdout", "exit_code", "truncated", "exec_id", "stdout_bytes", "stdout_omitted"},
+		},
+		{
+			mcptest.ExecTool, `{"session_id":"$S","cmd":"sleep 60","wait_ms":1000}`,
+			[]string{"stdout", "exit_code_reason", "done_reason", "exec_id", "remaining_ms", "duration_ms"},
+		},
+		{
+			mcptest.ExecTool, `{"session_id":"$S","cmd":"sleep 60","timeout_ms":1000}`,
+			[]string{"stdout", "exit_code", "exit_signal", "done_reason", "timed_out", "killed", "duration_ms"},
+		},
+		{
+			mcptest.IOTool, `{"action":"write","session_id":"$S","data":"cd /\r","until_regex":"\\$ $","timeout_ms":10000}`,
+			[]string{"next_cursor", "chunk"},
+		},
+		{mcptest.ExecTool, `{"session_id":"$S","cmd":"pwd"}`, []string{"stdout", "exit_code", "exec_lane"}},
+		{
+			mcptest.IOTool, `{"action":"search","session_id":"$S","pattern":"nothing such"}`,
+			nil,
+		},
+	} {
+		r := l.OK(c.tool, c.args)
+		got := slices.Sorted(maps.Keys(r.Members))
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s %s = %s, want the members %q", c.tool, c.args, r.Text, c.want)
+		}
 	}
 }
 

@@ -43,6 +43,9 @@ func (e ListEntry) Brief() ListEntry {
 	if e.Protocol != "ssh" {
 		b.Protocol = e.Protocol
 	}
+	if e.Protocol == "local" {
+		b.Host = ""
+	}
 	if e.State != session.Open {
 		b.State = e.State
 	}
