@@ -218,6 +218,19 @@ func (run runner) options(name string, args []grammar.Word) (rest []grammar.Word
 	return nil, used, nil
 }
 
+// takesNext reports whether the next argument is the value of an option.
+func (run runner) takesNext(option string) bool {
+	if long, ok := strings.CutPrefix(option, "--"); ok {
+		return !slices.Contains(run.long, long) && slices.Contains(run.long, long+"=")
+	}
+	for i := 1; i < len(option); i++ {
+		if strings.IndexByte(run.valued, option[i]) >= 0 {
+			return i == len(option)-1
+		}
+	}
+	return false
+}
+
 // unknownOption returns the refusal of an option that a runner is not known to
 // have.
 func unknownOption(name, option string) error {
@@ -240,7 +253,12 @@ func (r *Reader) unwrapRunner(c *Command, run runner, name string, args []gramma
 	if name == "xargs" {
 		return r.unwrapXargs(run, args)
 	}
+	value := false           // of the option before it, as -a in env -u -a
 	for _, a := range args { // options with effects that cannot be judged
+		if value {
+			value = false
+			continue
+		}
 		if strings.HasPrefix(a.Text, "-") && len(a.Text) > 1 && a.Text[1] != '-' &&
 			strings.IndexByte(run.opaque, a.Text[1]) >= 0 {
 			c.Opaque = name + " " + a.Text[:2] + " runs a command that cannot be seen"
@@ -249,6 +267,7 @@ func (r *Reader) unwrapRunner(c *Command, run runner, name string, args []gramma
 		if !strings.HasPrefix(a.Text, "-") {
 			break
 		}
+		value = run.takesNext(a.Text)
 	}
 	if run.lead && len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") {
 		if !args[0].Literal() {
