@@ -106,6 +106,11 @@ func TestCompactSays(t *testing.T) {
 			[]string{"next_cursor", "chunk"},
 		},
 		{mcptest.ExecTool, `{"session_id":"$S","cmd":"pwd"}`, []string{"stdout", "exit_code", "exec_lane"}},
+		{ // silence ends the wait, and maybe not the command
+			mcptest.ExecTool,
+			`{"session_id":"$S","cmd":"sleep 30","class":"unknown","rc_mode":{"enabled":false},"until_idle_ms":1000,"timeout_ms":20000}`,
+			[]string{"stdout", "exit_code_reason", "exec_lane", "done_reason", "duration_ms", "prompt_detected"},
+		},
 		{
 			mcptest.IOTool, `{"action":"search","session_id":"$S","pattern":"nothing such"}`,
 			nil,

@@ -144,8 +144,8 @@ func (out *execOut) Compact() any {
 	if !out.laneChosen {
 		c.ExecLane = ""
 	}
-	// The exec_id is for a command that goes on, and for output that was cut.
-	if c.DoneReason != session.DoneRunning && !c.Truncated {
+	// The exec_id is for a command that goes on, or may do so, and for output that was cut.
+	if c.DoneReason == "" && !c.Truncated && !c.BackgroundOutput {
 		c.ExecID = ""
 	}
 	if !c.Truncated {

@@ -84,7 +84,7 @@ func (out *runOut) Compact() any {
 	if c.DoneReason == session.DoneExitStatus {
 		c.DoneReason = ""
 	}
-	if c.DoneReason != session.DoneRunning && !c.Truncated {
+	if c.DoneReason == "" && !c.Truncated {
 		c.SessionID, c.ExecID = "", ""
 	}
 	if c.StdoutOmitted == nil {
