@@ -83,6 +83,18 @@ func asks(t *testing.T, s *session.Session, command, kind string) session.ExecRe
 // wantEnded fails the test unless the command has ended with code and its output matches.
 func wantEnded(t *testing.T, s *session.Session, r session.ExecResult, output string, code int) {
 	t.Helper()
+	// A full-screen program that is about to leave its screen may pause, and is still one that waits then.
+	for end := s.End(); r.Done == session.DoneRunning && r.WaitingFor != nil && r.WaitingFor.Kind == prompt.Editor; {
+		k := s.Read(t.Context(), session.ReadRequest{Cursor: end, Timeout: lab.Patience})
+		if k.Reason != session.ReasonData {
+			break
+		}
+		end = k.Next
+		var err error
+		if r, err = s.ContinueExec(t.Context(), r.ID, session.ContinueRequest{Wait: lab.Patience}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if got := string(r.Stdout.Bytes()); !regexp.MustCompile(output).MatchString(got) || r.Done != session.DoneMarker ||
 		!r.Exit.Known ||
 		r.Exit.Code != code {

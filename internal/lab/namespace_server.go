@@ -217,9 +217,9 @@ func (l *Namespace) Dropbear(t *testing.T) (s *Server, known string) {
 	dir := fmt.Sprintf("/etc/ssh/lab/%d", s.Port)
 	command := []string{fmt.Sprintf("/usr/sbin/dropbear -F -E -p 127.0.0.1:%d -P %s/pid", s.Port, dir)}
 	var make strings.Builder
-	fmt.Fprintf(&make, "mkdir -p %s\n", dir)
+	fmt.Fprintf(&make, "rm -rf %s\nmkdir -p %s\ncd %s\n", dir, dir, dir) // an earlier server may have had the port
 	for _, kind := range []string{"rsa", "ecdsa", "ed25519"} {
-		fmt.Fprintf(&make, "dropbearkey -t %s -f %s/%s 2>/dev/null | grep -E '^(ssh|ecdsa)-'\n", kind, dir, kind)
+		fmt.Fprintf(&make, "dropbearkey -t %[1]s -f %[1]s >made 2>&1 || { cat made; exit 1; }\ngrep -E '^(ssh|ecdsa)-' made\n", kind)
 		command = append(command, "-r", dir+"/"+kind)
 	}
 	var recorded strings.Builder
