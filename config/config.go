@@ -84,7 +84,8 @@ type Session struct {
 	UnattendedExecTimeout time.Duration // from a result that says running
 	WriteTimeout          time.Duration
 	QuietLine             time.Duration
-	RecordTxEvents        bool // remember the times and sizes of inputs, never their text
+	Format                Format // of output for a call that names none
+	RecordTxEvents        bool   // remember the times and sizes of inputs, never their text
 }
 
 // Limits are the operator's limits. A caller may request less, never more.
@@ -221,6 +222,15 @@ const (
 	ResultsCompact Results = "compact" // what differs from the ordinary
 	ResultsFull    Results = "full"    // every field, and structuredContent
 	ResultsText    Results = "text"    // a line with the facts, and the output as it is
+)
+
+// Format is the form of the output in results.
+type Format string
+
+// Values of Format.
+const (
+	FormatClean Format = "clean" // text for reading
+	FormatRaw   Format = "raw"   // the bytes as they came
 )
 
 // ControlMode selects the actions allowed over the control socket.

@@ -29,6 +29,7 @@ func (o Options) settings() schema.Settings {
 		"locks.default_ttl_ms":            ms(o.LockTTL),
 		"session.connect_timeout_ms":      ms(cmp.Or(o.Defaults.ConnectTimeout, 15*time.Second)),
 		"session.default_exec_timeout_ms": ms(o.ExecTimeout),
+		"session.format":                  o.Format,
 		"session.idle_timeout_ms":         ms(o.Defaults.IdleTimeout),
 		"session.read_timeout_ms":         ms(o.ReadTimeout),
 		"ssh.host_key_policy":             cmp.Or(o.Defaults.HostKeyPolicy, "strict"),

@@ -10,6 +10,7 @@ import (
 	"ptyctl/quote"
 	"ptyctl/session/access"
 	"ptyctl/session/output"
+	"ptyctl/session/text"
 	"ptyctl/term"
 )
 
@@ -99,6 +100,8 @@ type ExecResult struct {
 	Canceled   bool
 	ErrorHints []string
 	Duration   time.Duration
+
+	cols int // the terminal's width
 }
 
 const (
@@ -263,6 +266,31 @@ func (s *Session) CancelExec(ctx context.Context, id string, r ContinueRequest) 
 	return s.execs.collect(ctx, x, r)
 }
 
+// view returns a stream of a command as text.
+func (e *execs) view(x *run, st *output.Stream) text.View {
+	if x.typed == nil {
+		return text.View{Buffer: st.Buffer, NoTerminal: true}
+	}
+	return text.View{Buffer: st.Buffer, Cols: e.s.screen.cols()}
+}
+
+// stream returns a stream of the command by its name.
+func (x *run) stream(op, session, name string) (*output.Stream, error) {
+	switch name {
+	case "stdout":
+		return x.stdout, nil
+	case "stderr":
+		return x.stderr, nil
+	}
+	return nil, &term.Error{
+		Op:      op,
+		Session: session,
+		Kind:    term.InvalidArgument,
+		Msg:     fmt.Sprintf("stream %q does not exist; use stdout or stderr", name),
+		Facts:   term.Facts{term.ArgumentFault{Field: term.FieldStream, Allowed: []string{"stdout", "stderr"}}},
+	}
+}
+
 // ReadExec reads one stream ("stdout" or "stderr") of an exec, exactly as Read reads the terminal.
 //
 // Offsets count from the start of the stream. The output can be read while the command runs and, after its end, for
@@ -275,17 +303,24 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	defer s.execs.letGo(x)
 	x.deadline.attend()
 	defer x.deadline.leave(false)
-	switch stream {
-	case "stdout":
-		return source{b: x.stdout.Buffer, newest: &x.stdout.Newest, waiting: s.o.managed.limits.reads}.read(ctx, r), nil
-	case "stderr":
-		return source{b: x.stderr.Buffer, newest: &x.stderr.Newest, waiting: s.o.managed.limits.reads}.read(ctx, r), nil
+	st, err := x.stream("read", s.id, stream)
+	if err != nil {
+		return Chunk{}, err
 	}
-	return Chunk{}, &term.Error{
-		Op:      "read",
-		Session: s.id,
-		Kind:    term.InvalidArgument,
-		Msg:     fmt.Sprintf("stream %q does not exist; use stdout or stderr", stream),
-		Facts:   term.Facts{term.ArgumentFault{Field: term.FieldStream, Allowed: []string{"stdout", "stderr"}}},
+	in := source{view: s.execs.view(x, st), newest: &st.Newest, waiting: s.o.managed.limits.reads}
+	return in.read(ctx, r), nil
+}
+
+// SearchExec is Search in one stream of an exec, as far as it is held.
+func (s *Session) SearchExec(ctx context.Context, id, stream string, r SearchRequest) (SearchResult, error) {
+	x, err := s.execs.find("search", id)
+	if err != nil {
+		return SearchResult{}, err
 	}
+	defer s.execs.letGo(x)
+	st, err := x.stream("search", s.id, stream)
+	if err != nil {
+		return SearchResult{}, err
+	}
+	return s.execs.view(x, st).Search(ctx, r), nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"ptyctl/session/output"
 	"ptyctl/term"
 )
 
@@ -106,6 +105,7 @@ func (e *execs) result(x *run, to term.Principal, r ContinueRequest) (ExecResult
 	res := ExecResult{ID: x.id, Lane: x.lane, Duration: time.Since(x.started)}
 	x.deliver(&res, to, r)
 	if x.typed != nil {
+		res.cols = s.screen.cols()
 		res.Pages, res.Marked = x.typed.Pages(), x.typed.Marked()
 	}
 	cause := context.Cause(x.ctx)
@@ -178,17 +178,18 @@ func (x *run) deliver(res *ExecResult, to term.Principal, r ContinueRequest) {
 	}
 	x.mu.Unlock()
 	res.ErrorHints = x.expect.hints(
-		x.joined(x.stdout, res.Stdout), res.Stdout.Tail, x.joined(x.stderr, res.Stderr), res.Stderr.Tail,
+		res.Stdout.FirstLine(), res.Stdout.Tail, res.Stderr.FirstLine(), res.Stderr.Tail,
 	)
 }
 
-// joined is the start of an excerpt with what its first line began with, so that an error pattern matches a line of
-// which an earlier result had a part.
-func (x *run) joined(st *output.Stream, o Output) []byte {
-	if len(x.expect.Errors) == 0 || o.Start == 0 || len(o.Head) == 0 {
-		return o.Head
+// Clean returns the two ends of an output of the command as text for reading; if nothing was left out between them, all
+// is in head. Of a command in the terminal it is clean text, as package vt defines it; of one beside it, the output
+// without colours, as it is if it is not UTF-8.
+func (r ExecResult) Clean(o Output) (head, tail []byte, removed Sanitized) {
+	if r.Lane == LaneTerminal {
+		return o.Clean(r.cols)
 	}
-	return append(st.Unfinished(o.Start), o.Head...)
+	return o.WithoutSGR()
 }
 
 // stopReason names the reason for a command that was stopped: by a caller or by its deadline.

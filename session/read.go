@@ -11,6 +11,7 @@ import (
 	"ptyctl/session/match"
 	"ptyctl/session/output"
 	"ptyctl/session/prompt"
+	"ptyctl/session/text"
 	"ptyctl/term"
 )
 
@@ -34,7 +35,7 @@ type ReadRequest struct {
 	// start of any line, and $ (without (?m)) the end of the output so far, or of any line behind a letter or a digit; see
 	// package match. Bytes that the buffer dropped before the search are counted in Chunk.Unsearched.
 	Until        *regexp.Regexp
-	Clean        bool             // Until matches the text that Session.Clean would return, not the bytes
+	Clean        bool             // Until matches clean text, as package vt defines it, not the bytes
 	Echo         Echo             // of a write: the lines that show it do not match Until; see WriteResult
 	ExcludeMatch bool             // leave the match out of Data; Next is still behind it
 	Idle         time.Duration    // stop when nothing arrived for so long, counted from the call at the earliest
@@ -79,6 +80,19 @@ type Chunk struct {
 
 	Unsearched int64 // bytes that came after Cursor and were dropped before Until was looked for in them
 	OwnEcho    bool  // ReadRequest.Echo kept Until from matching
+
+	view text.View // of the output that it is a part of
+}
+
+// Clean returns the chunk as text for reading. Of a terminal's output that is text without escape sequences, with
+// overwritten text in its last state, and safe to show; see package vt. Of a command beside the terminal it is the
+// output without colours, as it is if it is not UTF-8. Cursors go on counting raw bytes.
+func (k Chunk) Clean() (clean []byte, removed Sanitized) { return k.view.Clean(k.Start, k.Data) }
+
+// Part returns the part of the chunk from one offset to another, both within it.
+func (k Chunk) Part(from, to int64) Chunk {
+	k.Data, k.Start, k.Next = k.Data[from-k.Start:to-k.Start], from, to
+	return k
 }
 
 // An Echo is the text of a write as a terminal may show it. The zero value is nothing.
@@ -91,8 +105,7 @@ type Echo = match.Echo
 func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	began := time.Now()
 	in := source{
-		b: s.buf, newest: &s.count.lastRx, waiting: s.o.managed.limits.reads, readers: &s.count.readers,
-		cols:     s.screen.cols(),
+		view: s.view(), newest: &s.count.lastRx, waiting: s.o.managed.limits.reads, readers: &s.count.readers,
 		isPrompt: func(line string) bool { return s.prompts.IsLearned(line) || prompt.Looks(line) },
 	}
 	c := in.read(ctx, r)
@@ -119,11 +132,10 @@ func (s *Session) End() int64 { return s.buf.Stat().End }
 
 // A source is read from: a session's output, or a stream of an exec.
 type source struct {
-	b        *buffer.Buffer
+	view     text.View
 	newest   *atomic.Int64          // when the newest byte arrived, in Unix nanoseconds
 	waiting  *semaphore             // of the reads that wait
 	readers  *atomic.Int64          // counts those of them that read here; nil: they are not counted
-	cols     int                    // the terminal's width; 0: it is none
 	isPrompt func(line string) bool // whether a line looks like a shell's prompt
 }
 
@@ -148,7 +160,7 @@ func (in source) leave() {
 // read is Read on any source.
 func (in source) read(ctx context.Context, r ReadRequest) Chunk {
 	var c Chunk
-	b := in.b
+	b := in.view.Buffer
 	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0
 	if r.Tail && !conditions {
 		c = tail(b, r, ReasonTail)
@@ -167,7 +179,7 @@ func (in source) read(ctx context.Context, r ReadRequest) Chunk {
 			c.Unsearched, c.OwnEcho = w.until.Unsearched(), c.Reason != ReasonMatched && w.until.OwnEcho()
 		}
 	}
-	c.Buffer = b.Stat()
+	c.view, c.Buffer = in.view, b.Stat()
 	c.EOF = c.Buffer.Closed && c.Next >= c.Buffer.End
 	if !c.EOF && c.Reason != ReasonMatched {
 		c.holdBackPartialRune(age(in.newest) < runeWait)
@@ -238,9 +250,9 @@ type waiter struct {
 // wait returns why it stopped, the end of the data to return, and where the next read starts.
 func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 	if w.r.Until != nil {
-		w.until = match.New(w.b, match.Options{
+		w.until = match.New(w.view.Buffer, match.Options{
 			Pattern: match.Compile(w.r.Until), From: w.from,
-			Clean: w.r.Clean, Cols: w.cols, Echo: w.r.Echo, IsPrompt: w.isPrompt,
+			Clean: w.r.Clean, Cols: w.view.Cols, Echo: w.r.Echo, IsPrompt: w.isPrompt,
 		})
 	}
 	waits := !w.r.NoWait && w.r.Timeout >= 0
@@ -271,8 +283,8 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 	}()
 	for {
 		// Before the state: a write between the two has then closed the channel already.
-		changed := w.b.Changed()
-		st := w.b.Stat()
+		changed := w.view.Buffer.Changed()
+		st := w.view.Buffer.Stat()
 		if st.End > seen {
 			seen = st.End
 			if idle != nil {
@@ -297,7 +309,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		select {
 		case <-changed:
 		case <-idleC:
-			if w.b.Stat().End > seen {
+			if w.view.Buffer.Stat().End > seen {
 				continue // the search took longer than Idle, and something arrived meanwhile
 			}
 			return ReasonIdle, st.End, st.End
@@ -330,7 +342,7 @@ func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) 
 	switch {
 	case full:
 		return ReasonFull, begin + limit, begin + limit, true
-	case len(w.r.WaitFor) > 0 && output.Waits(w.b, st, w.from, w.r.WaitFor):
+	case len(w.r.WaitFor) > 0 && output.Waits(w.view.Buffer, st, w.from, w.r.WaitFor):
 		return ReasonInput, st.End, st.End, true
 	case !w.conditions && !w.onlyPartialRune(st):
 		return ReasonData, st.End, st.End, true
@@ -343,7 +355,7 @@ func (w *waiter) onlyPartialRune(st buffer.Stat) bool {
 	if st.Closed || st.End-w.from >= utf8.UTFMax {
 		return false
 	}
-	p := w.b.At(w.from, utf8.UTFMax).Data
+	p := w.view.Buffer.At(w.from, utf8.UTFMax).Data
 	return len(p) > 0 && output.PartialRune(p) == len(p)
 }
 

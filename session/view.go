@@ -31,13 +31,8 @@ type (
 // view returns the output that is held, as text.
 func (s *Session) view() text.View { return text.View{Buffer: s.buf, Cols: s.screen.cols()} }
 
-// Clean returns a chunk of the terminal's output as text for reading: without escape sequences, with overwritten text
-// in its last state, and safe to show; see package vt. Cursors go on counting raw bytes.
-func (s *Session) Clean(k Chunk) (clean []byte, removed Sanitized) {
-	return s.view().Clean(k.Start, k.Data)
-}
-
-// CleanText is Clean for the output of a command in the terminal, from the start of a line.
+// CleanText returns the output of a command in the terminal, from the start of a line, as text for reading; see
+// Chunk.Clean.
 func (s *Session) CleanText(output []byte) (clean []byte, removed Sanitized) {
 	c := vt.Cleaner{Cols: s.screen.cols()}
 	return c.From(nil, output)

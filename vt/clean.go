@@ -14,6 +14,18 @@ type Sanitized struct {
 	BadUTF8   int // bytes that are not UTF-8, each of which became U+FFFD
 	Hidden    int // characters drawn under SGR 8, invisible on a screen but kept in the text
 	Rewritten int // lines changed after they were drawn; the text has their last state
+
+	Escapes int // ESC characters that became \x1b, of WithoutSGR alone
+}
+
+// Plus returns the sums of s and t.
+func (s Sanitized) Plus(t Sanitized) Sanitized {
+	return Sanitized{
+		CSI: s.CSI + t.CSI, OSC: s.OSC + t.OSC, DCS: s.DCS + t.DCS, Other: s.Other + t.Other,
+		Controls: s.Controls + t.Controls, Bidi: s.Bidi + t.Bidi, ZeroWidth: s.ZeroWidth + t.ZeroWidth,
+		BadUTF8: s.BadUTF8 + t.BadUTF8, Hidden: s.Hidden + t.Hidden, Rewritten: s.Rewritten + t.Rewritten,
+		Escapes: s.Escapes + t.Escapes,
+	}
 }
 
 // A Cleaner converts a terminal's output to clean text, as the package comment defines it.

@@ -13,6 +13,7 @@
 //	bytes -> Parser  -> Token            text, controls, ESC, CSI, OSC, DCS ...
 //	bytes -> Cleaner -> text, Sanitized  for reading; CleanFrom for one read of many
 //	                 -> Line, LastLine   the unfinished line, for prompt patterns
+//	bytes -> WithoutSGR -> text          output that was not made for a terminal, without its colours
 //	bytes -> Filter  -> bytes            for a terminal: sequences that draw, and no others
 //	bytes -> Tracker -> Modes, Queries   the modes switched on, the questions asked
 //	                 -> Marks           where a shell shows prompts (OSC 133)

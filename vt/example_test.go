@@ -19,7 +19,7 @@ func ExampleCleaner() {
 	// ok
 	// fetch 100%
 	// done
-	// {CSI:2 OSC:1 DCS:0 Other:0 Controls:0 Bidi:0 ZeroWidth:0 BadUTF8:0 Hidden:0 Rewritten:1}
+	// {CSI:2 OSC:1 DCS:0 Other:0 Controls:0 Bidi:0 ZeroWidth:0 BadUTF8:0 Hidden:0 Rewritten:1 Escapes:0}
 }
 
 func ExampleCleanFrom() {

@@ -87,7 +87,7 @@ func waitTyped(t *testing.T, s *session.Session, data, word string, clean bool, 
 	if lines == 0 {
 		want = session.ReasonIdle
 	}
-	text, _ := s.Clean(c)
+	text, _ := c.Clean()
 	if c.Reason != want {
 		t.Fatalf("%.80q, waiting for %q: %s, want %s; chunk %q", data, word, c.Reason, want, text)
 	}

@@ -23,6 +23,7 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 			UnattendedExec:    cfg.Session.UnattendedExecTimeout,
 			MaxConnectTimeout: cfg.Limits.MaxConnectTimeout,
 			MaxReadBytes:      cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
+			Format:  string(cfg.Session.Format),
 			LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL,
 		},
 		Defaults: mcpapi.Defaults{

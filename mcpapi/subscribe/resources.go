@@ -155,7 +155,7 @@ func (s resources) readTail(ctx context.Context, req mcp.ReadResourceRequest) ([
 	if err != nil {
 		return nil, err
 	}
-	text, _ := found.Clean(found.Read(ctx, session.ReadRequest{Tail: true, MaxBytes: tailBytes, MaxLines: tailLines}))
+	text, _ := found.Read(ctx, session.ReadRequest{Tail: true, MaxBytes: tailBytes, MaxLines: tailLines}).Clean()
 	return []mcp.ResourceContents{
 		mcp.TextResourceContents{URI: req.Params.URI, MIMEType: mimeText, Text: string(text)},
 	}, nil

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
@@ -41,7 +39,7 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	if in.ExecID != "" && in.TimeoutMS > 0 && !res.Moved {
 		c.Inform("timeout_ms moved nothing: the command was over, or about to be stopped")
 	}
-	out := execResult(c, res)
+	out := execResult(c, res, formatOf(c, in.Format, "") == formatRaw)
 	out.session = s.ID()
 	out.laneChosen = res.Lane == session.LaneTerminal && i.Protocol == "ssh" && (in.Lane == "" || in.Lane == session.LaneAuto)
 	return out, nil
@@ -83,7 +81,8 @@ func exec(
 		return session.ExecResult{}, ch.Invalid(
 			name,
 			[]string{
-				"session_id", "exec_id", "wait_ms", "timeout_ms", "cancel", "max_output_bytes", "task_id", "request_id",
+				"session_id", "exec_id", "wait_ms", "timeout_ms", "cancel", "max_output_bytes", "format", "task_id",
+				"request_id",
 			},
 			"%s is for starting a command, and exec_id goes on with one that runs as it was started; leave %s out",
 			name,
@@ -93,7 +92,7 @@ func exec(
 		name := c.Marked(in, "wait")
 		return session.ExecResult{}, ch.Invalid(
 			name,
-			[]string{"session_id", "exec_id", "cancel", "max_output_bytes", "task_id", "request_id"},
+			[]string{"session_id", "exec_id", "cancel", "max_output_bytes", "format", "task_id", "request_id"},
 			"cancel stops the command now, and %s is for one that goes on; leave %s or cancel out",
 			name,
 			name,
@@ -203,14 +202,14 @@ func decodeText(ch *schema.Checker, path, text, encoding string) ([]byte, error)
 	return b, nil
 }
 
-// execResult is the wire form of r.
-func execResult(c *toolset.Call, r session.ExecResult) *execOut {
+// execResult is the wire form of r, with its output as it came or for reading.
+func execResult(c *toolset.Call, r session.ExecResult, raw bool) *execOut {
 	out := &execOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), ExecLane: r.Lane, ExecID: r.ID,
 		ExitSignal: r.Exit.Signal, Killed: r.Exit.Killed, BackgroundOutput: r.Exit.Background, ErrorHints: r.ErrorHints,
 		PromptDetected: r.Prompt, WaitingFor: (*wire.Waiting)(r.WaitingFor), StderrMerged: r.Lane == session.LaneTerminal,
 		LostBytes: r.Lost, Pages: r.Pages,
-		Truncated: !r.Stdout.Complete() || !r.Stderr.Complete(), Warnings: c.Warnings(),
+		Warnings: c.Warnings(),
 	}
 	// exit_code is null rather than 0 where it is not known: 0 would be read as success.
 	if r.Exit.Known {
@@ -221,8 +220,7 @@ func execResult(c *toolset.Call, r session.ExecResult) *execOut {
 	}
 	out.RemainingMS = remaining(r)
 	out.StdoutCursor, out.StderrCursor = startCursor(r.Stdout), startCursor(r.Stderr)
-	out.Stdout, out.StdoutEncoding, out.StdoutBytes, out.StdoutOmitted = streamOut(r.Stdout)
-	out.Stderr, out.StderrEncoding, out.StderrBytes, out.StderrOmitted = streamOut(r.Stderr)
+	out.Stdout, out.Stderr = out.put(r, raw)
 	return out
 }
 
@@ -233,30 +231,4 @@ func remaining(r session.ExecResult) *int64 {
 	}
 	ms := r.Remaining.Milliseconds()
 	return &ms
-}
-
-// startCursor returns the cursor of a stream's first byte in a result, empty for the beginning of the stream.
-func startCursor(o session.Output) string {
-	if o.Start == 0 {
-		return ""
-	}
-	return strconv.FormatInt(o.Start, 10)
-}
-
-// streamOut is the wire form of a stream: text if all of it is UTF-8, with the cut marked; else base64.
-func streamOut(o session.Output) (text, encoding string, total int64, cut *omitted) {
-	if !o.Complete() {
-		// The middle can still be read: the cursor is where it begins.
-		cut = &omitted{At: len(o.Head), Bytes: o.Omitted(), Cursor: strconv.FormatInt(o.Cut(), 10)}
-	}
-	whole := o.Bytes()
-	switch {
-	case cut == nil && utf8.Valid(whole):
-		return string(whole), "", o.Total, nil
-	// The two ends are judged apart: the cut may lie within a character, which is no reason for base64 where
-	// both are whole.
-	case cut == nil || !utf8.Valid(o.Head) || !utf8.Valid(o.Tail):
-		return base64.StdEncoding.EncodeToString(whole), "base64", o.Total, cut
-	}
-	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", o.Head, cut.Bytes, o.Tail), "", o.Total, cut
 }

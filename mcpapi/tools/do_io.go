@@ -28,6 +28,7 @@ const defaultChunk = 16 << 10
 func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	// A search looks at the output held and waits for nothing, so it has a result of its own and no question
 	// in it.
+	in.Format = formatOf(c, in.Format, in.Encoding)
 	if c.Action() == "search" {
 		return search(ctx, c, in)
 	}
@@ -177,8 +178,7 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 	}
 	switch {
 	case in.Stream != "" && in.ExecID == "":
-		return ch.Invalid("exec_id", nil,
-			"stream needs exec_id: the command whose stream to read; leave it out for the terminal")
+		return streamNeedsExec(c)
 	case in.Mode == "tail" && in.Cursor != "":
 		return ch.Invalid("cursor", nil, "mode tail takes no cursor; use mode cursor to read from one")
 	case in.MaxLines > 0 && !req.Tail:
@@ -201,7 +201,13 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 		if chunk.Reason == session.ReasonLimit {
 			return s.TooManyReads()
 		}
+		var removed *sanitized
+		if in.Format != formatRaw {
+			text, counts := chunk.Clean()
+			chunk.Data, removed = text, newSanitized(counts)
+		}
 		out.show(chunk, in.Encoding)
+		out.Sanitized = removed
 		return canceled(ctx, s)
 	}
 	chunk := s.Read(ctx, req)
@@ -224,16 +230,13 @@ func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out 
 			"send it to a file and search that, or have the operator raise "+
 			"session.output_buffer_max_bytes", k.Unsearched))
 	}
-	if k.Reason == session.ReasonTimeout && in.UntilRegex != "" && in.Format != "clean" && !k.OwnEcho {
-		if text, _ := s.Clean(k); matchesLine(in.UntilRegex, text) {
-			c.Inform("until_regex did not match the raw bytes, which have escape sequences and CR LF; " +
-				"it would match with format clean")
-		}
+	if k.Reason == session.ReasonTimeout && in.UntilRegex != "" && !k.OwnEcho {
+		adviseFormat(c, k, in)
 	}
 	var removed *sanitized
 	// Raw output is left as it is, and its cursors count raw bytes either way.
-	if in.Format == "clean" {
-		text, counts := s.Clean(k)
+	if in.Format != formatRaw {
+		text, counts := k.Clean()
 		k.Data, removed = text, newSanitized(counts)
 	}
 	out.show(k, in.Encoding)
@@ -244,6 +247,19 @@ func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out 
 	// Only at the end of the output can its last line be the one that waits; further back it is history.
 	if k.Next == k.Buffer.End && !k.EOF && s.State() == session.Open {
 		out.WaitingFor = (*wire.Waiting)(s.Waiting())
+	}
+}
+
+// adviseFormat says that a pattern which did not match would have done so in the other format.
+func adviseFormat(c *toolset.Call, k session.Chunk, in *ioArgs) {
+	text, _ := k.Clean()
+	switch {
+	case in.Format == formatRaw && matchesLine(in.UntilRegex, text):
+		c.Inform("until_regex did not match the raw bytes, which have escape sequences and CR LF; " +
+			"it would match with format clean")
+	case in.Format != formatRaw && matchesLine(in.UntilRegex, k.Data):
+		c.Inform("until_regex did not match the clean text, which has no escape sequences and ends lines with LF alone; " +
+			"it would match with format raw")
 	}
 }
 
@@ -273,7 +289,7 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 		// Without a cursor a read shows what comes from now on: the caller has seen the rest, or does not want
 		// it.
 		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
-		Clean:    in.Format == "clean",
+		Clean:    in.Format != formatRaw,
 		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
 	}
 	wait := c.Limits().ReadTimeout

@@ -46,23 +46,21 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 		c.Warn("the program needs a terminal, and has none here; open a session with it (ptyctl_session open, " +
 			"protocol local, the same argv), and answer what it asks with ptyctl_session_io write")
 	}
-	return runResult(c, res, local.Limits), nil
+	return runResult(c, res, local.Limits, formatOf(c, in.Format, "") == formatRaw), nil
 }
 
 // runResult is the wire form of r: that of an exec, without the members that need a terminal.
-func runResult(c *toolset.Call, r session.RunResult, asked term.Limits) *runOut {
+func runResult(c *toolset.Call, r session.RunResult, asked term.Limits, raw bool) *runOut {
 	out := &runOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir,
 		SessionID: r.Session, ExecID: r.ID,
 		ExitReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: wire.LimitName(r.Exit.Limit),
 		Suspected: wire.LimitNames(r.Exit.Suspected),
-		Truncated: !r.Stdout.Complete() ||
-			!r.Stderr.Complete(), Warnings: append(c.Warnings(), lowered(asked, r.Process.Limits)...),
+		Warnings:  append(c.Warnings(), lowered(asked, r.Process.Limits)...),
 	}
 	out.RemainingMS = remaining(r.ExecResult)
 	// Nil while the program runs: its usage is known only from its end.
 	out.ExitCode, out.ExitSignal, out.Usage = wire.Exit(r.Exit)
-	out.Stdout, out.StdoutEncoding, out.StdoutBytes, out.StdoutOmitted = streamOut(r.Stdout)
-	out.Stderr, out.StderrEncoding, out.StderrBytes, out.StderrOmitted = streamOut(r.Stderr)
+	out.Stdout, out.Stderr = out.put(r.ExecResult, raw)
 	return out
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -9,15 +10,6 @@ import (
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
 )
-
-// newSanitized is the wire form of s; nil if nothing was removed, so that the member is left out.
-func newSanitized(s session.Sanitized) *sanitized {
-	if s == (session.Sanitized{}) {
-		return nil
-	}
-	out := sanitized(s)
-	return &out
-}
 
 // search finds a pattern in the output that the session still holds. Text that is not UTF-8 has U+FFFD in its place,
 // because JSON cannot hold it.
@@ -35,7 +27,7 @@ func search(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := session.SearchRequest{Pattern: re, Context: in.Context, Max: in.MaxMatches, Clean: in.Format == "clean"}
+	r := session.SearchRequest{Pattern: re, Context: in.Context, Max: in.MaxMatches, Clean: in.Format != formatRaw}
 	if in.Cursor != "" {
 		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {
 			return nil, c.Checker().Invalid(
@@ -47,7 +39,17 @@ func search(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 		}
 	}
 	// It reads the output held and never waits, so that it cannot delay the session.
-	res := s.Search(ctx, r)
+	var res session.SearchResult
+	if in.ExecID != "" {
+		res, err = s.SearchExec(ctx, in.ExecID, cmp.Or(in.Stream, "stdout"), r)
+	} else if in.Stream != "" {
+		err = streamNeedsExec(c)
+	} else {
+		res = s.Search(ctx, r)
+	}
+	if err != nil {
+		return nil, err
+	}
 	found := &searchOut{
 		Action: c.Action(),
 		// Never nil: a client would have to tell null from an empty list.

@@ -39,6 +39,7 @@ type execArgs struct {
 	Env           []string     `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
 	Stdin         string       `json:"stdin" is:"start"`
 	StdinEncoding string       `json:"stdin_encoding" is:"start" enum:"utf-8 base64"`
+	Format        string       `json:"format" enum:"raw clean" doc:"clean: of a terminal as in ptyctl_session_io, else colours out. raw: exact. default {session.format}"`
 	MaxOutput     int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
 	Lane          session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh, beside the terminal; cd and export do not last. terminal: typed into it. default auto"`
 	Queue         bool         `json:"queue" is:"start" doc:"terminal lane: wait for its turn"`
@@ -86,7 +87,6 @@ type execOut struct {
 	TimedOut       bool               `json:"timed_out"`
 	DurationMS     int64              `json:"duration_ms"`
 	ExecLane       session.Lane       `json:"exec_lane"`
-	Truncated      bool               `json:"truncated"`
 
 	ExecID           string        `json:"exec_id,omitempty" is:"listed"`
 	RemainingMS      *int64        `json:"remaining_ms,omitempty" is:"listed"` // until it is stopped, while it runs
@@ -99,14 +99,9 @@ type execOut struct {
 	BackgroundOutput bool          `json:"background_output,omitempty"`
 	StdoutCursor     string        `json:"stdout_cursor,omitempty"` // where stdout starts; empty: at the beginning
 	StderrCursor     string        `json:"stderr_cursor,omitempty"`
-	StdoutEncoding   string        `json:"stdout_encoding,omitempty"`
-	StderrEncoding   string        `json:"stderr_encoding,omitempty"`
-	StdoutBytes      int64         `json:"stdout_bytes,omitempty"`
-	StderrBytes      int64         `json:"stderr_bytes,omitempty"`
-	StdoutOmitted    *omitted      `json:"stdout_omitted,omitempty"`
-	StderrOmitted    *omitted      `json:"stderr_omitted,omitempty"`
-	ErrorHints       []string      `json:"error_hints,omitempty"`
-	Warnings         []string      `json:"warnings,omitempty"`
+	shownOut
+	ErrorHints []string `json:"error_hints,omitempty"`
+	Warnings   []string `json:"warnings,omitempty"`
 
 	session    string // where it ran
 	laneChosen bool   // auto took the terminal of an SSH session, where a command has a channel of its own otherwise
@@ -114,13 +109,6 @@ type execOut struct {
 
 // SessionName is for the text form.
 func (out *execOut) SessionName() string { return out.session }
-
-// omitted describes the part of a stream that was left out of the result, and how to read it.
-type omitted struct {
-	At     int    `json:"at"` // offset within the returned stream, decoded, at which the cut is
-	Bytes  int64  `json:"bytes"`
-	Cursor string `json:"cursor"` // to read it with ptyctl_session_io read {exec_id, stream, cursor}
-}
 
 // reported is the least duration of a command that a compact result tells, in milliseconds.
 const reported = 1000
@@ -151,12 +139,7 @@ func (out *execOut) Compact() any {
 	if !c.Truncated {
 		c.StdoutCursor, c.StderrCursor = "", ""
 	}
-	if c.StdoutOmitted == nil {
-		c.StdoutBytes = 0
-	}
-	if c.StderrOmitted == nil {
-		c.StderrBytes = 0
-	}
+	c.shownOut = c.compact()
 	if c.DurationMS < reported {
 		c.DurationMS = 0
 	}

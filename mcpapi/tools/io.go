@@ -48,9 +48,9 @@ type ioArgs struct {
 	IncludeEcho  bool       `json:"include_echo" on:"write" doc:"[write] match that too"`
 	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"wait for quiet of this length"`
 	InputHints   inputHints `json:"input_hints" on:"read write" doc:"wait for a question"`
-	ExecID       string     `json:"exec_id" on:"read" is:"filled" doc:"[read] of this exec"`
-	Stream       string     `json:"stream" on:"read" enum:"stdout stderr" doc:"[read] of exec_id"`
-	Format       string     `json:"format" on:"read write search" enum:"raw clean" doc:"clean: no escape sequences, for patterns too"`
+	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] of this exec"`
+	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id"`
+	Format       string     `json:"format" on:"read write search" enum:"raw clean" doc:"of chunk, and for patterns. clean: colours and escape sequences out. raw: exact. default {session.format}"`
 	Pattern      string     `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
 	IgnoreCase   bool       `json:"ignore_case" on:"search"`
 	Context      int        `json:"context" on:"search" max:"50" doc:"[search] lines around"`
@@ -126,20 +126,6 @@ type readOut struct {
 	Sanitized *sanitized `json:"sanitized,omitempty"`
 }
 
-// sanitized counts, by kind, the control sequences removed from clean text.
-type sanitized struct {
-	CSI       int `json:"csi,omitempty"`
-	OSC       int `json:"osc,omitempty"`
-	DCS       int `json:"dcs,omitempty"`
-	Other     int `json:"other,omitempty"`
-	Controls  int `json:"controls,omitempty"`
-	Bidi      int `json:"bidi,omitempty"`
-	ZeroWidth int `json:"zero_width,omitempty"`
-	BadUTF8   int `json:"bad_utf8,omitempty"`
-	Hidden    int `json:"hidden,omitempty"`
-	Rewritten int `json:"rewritten,omitempty"`
-}
-
 // searchOut is the result of its action search.
 type searchOut struct {
 	Action     string      `json:"action"`
@@ -206,7 +192,7 @@ func (out *ioOut) Compact() any {
 		return c
 	}
 	c.NextCursor, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Chunk, r.Full, r.TimedOut, r.EOF
-	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized
+	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized.hiding()
 	if r.Encoding != "utf-8" {
 		c.Encoding = r.Encoding
 	}

@@ -31,6 +31,7 @@ type runArgs struct {
 	StdinEncoding string     `json:"stdin_encoding" enum:"utf-8 base64"`
 	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; then it gets TERM; default {session.default_exec_timeout_ms}"`
 	GraceMS       int64      `json:"grace_ms" min:"1" max:"60000" doc:"from TERM to KILL; default 2000"`
+	Format        string     `json:"format" enum:"raw clean" doc:"raw: exact. clean: colours out. default {session.format}"`
 	MaxOutput     int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384, the middle is cut"`
 	Limits        limitsArgs `json:"limits" doc:"of each process; processes: of all together"`
 	Title         string     `json:"title" is:"filled"`
@@ -60,19 +61,13 @@ type runOut struct {
 	Usage      *wire.Usage        `json:"usage,omitempty"`
 	LimitMet   string             `json:"limit_exceeded,omitempty"`
 	Suspected  []string           `json:"limit_suspected,omitempty"`
-	Truncated  bool               `json:"truncated"`
 
-	SessionID      string   `json:"session_id,omitempty" is:"listed"` // where the rest is, with exec_id
-	ExecID         string   `json:"exec_id,omitempty" is:"listed"`
-	RemainingMS    *int64   `json:"remaining_ms,omitempty"` // until the program is stopped, while it runs
-	Killed         string   `json:"killed,omitempty"`
-	StdoutEncoding string   `json:"stdout_encoding,omitempty"`
-	StderrEncoding string   `json:"stderr_encoding,omitempty"`
-	StdoutBytes    int64    `json:"stdout_bytes,omitempty"`
-	StderrBytes    int64    `json:"stderr_bytes,omitempty"`
-	StdoutOmitted  *omitted `json:"stdout_omitted,omitempty"`
-	StderrOmitted  *omitted `json:"stderr_omitted,omitempty"`
-	Warnings       []string `json:"warnings,omitempty"`
+	SessionID   string `json:"session_id,omitempty" is:"listed"` // where the rest is, with exec_id
+	ExecID      string `json:"exec_id,omitempty" is:"listed"`
+	RemainingMS *int64 `json:"remaining_ms,omitempty"` // until the program is stopped, while it runs
+	Killed      string `json:"killed,omitempty"`
+	shownOut
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // runCompact is the compact form of runOut, a type of its own so that it has no compact form in turn.
@@ -87,12 +82,7 @@ func (out *runOut) Compact() any {
 	if c.DoneReason == "" && !c.Truncated {
 		c.SessionID, c.ExecID = "", ""
 	}
-	if c.StdoutOmitted == nil {
-		c.StdoutBytes = 0
-	}
-	if c.StderrOmitted == nil {
-		c.StderrBytes = 0
-	}
+	c.shownOut = c.compact()
 	if c.DurationMS < reported {
 		c.DurationMS = 0
 	}

@@ -59,9 +59,13 @@ func TestStreamOut(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			text, encoding, total, cut := streamOut(tt.in)
-			if text != tt.text || encoding != tt.encoding || total != tt.in.Total || !reflect.DeepEqual(cut, tt.cut) {
-				t.Errorf("got %.100q, %q, %d, %+v", text, encoding, total, cut)
+			for _, raw := range []bool{true, false} {
+				text, encoding, cut, removed := streamOut(session.ExecResult{}, tt.in, raw)
+				if text != tt.text || encoding != tt.encoding || !reflect.DeepEqual(cut, tt.cut) ||
+					removed != (session.Sanitized{}) {
+					t.Errorf("raw %v: got %.100q, %q, %+v, %+v; want %.100q, %q, %+v",
+						raw, text, encoding, cut, removed, tt.text, tt.encoding, tt.cut)
+				}
 			}
 		})
 	}

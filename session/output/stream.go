@@ -87,7 +87,13 @@ type Excerpt struct {
 	Head, Tail []byte
 	Total      int64 // bytes that the command has written
 	TailStart  int64 // offset of Tail[0]
+
+	before, beforeTail []byte // what the stream has before Head and Tail, at most backBytes of it
+	ended              bool   // nothing follows it
 }
+
+// backBytes is how far before a part of a stream a line or a sequence may have begun that the part goes on with.
+const backBytes = 4 << 10
 
 // Cut is the offset after Head: the bytes that were left out start there.
 func (o Excerpt) Cut() int64 { return o.Start + int64(len(o.Head)) }
@@ -134,12 +140,24 @@ func (st *Stream) Since(from int64, budget int) Excerpt {
 		o.Tail = st.Buffer.At(o.TailStart, int(end-o.TailStart)).Data
 		o.TailStart = end - int64(len(o.Tail))
 	}
+	o.ended = now.Closed && o.Next() >= now.End
+	o.before = st.before(o.Start)
 	if o.Omitted() > 0 { // runes are cut only where something is left out
 		o.Head = o.Head[:len(o.Head)-PartialRune(o.Head)]
 		o.Tail = DropRuneRest(o.Tail)
 		o.TailStart = end - int64(len(o.Tail))
+		o.beforeTail = st.before(o.TailStart)
 	}
 	return o
+}
+
+// before returns a copy of the bytes before an offset, at most backBytes, as far as they are held. Requires st.mu.
+func (st *Stream) before(offset int64) []byte {
+	start := max(offset-backBytes, st.Buffer.Stat().Start)
+	if start >= offset {
+		return nil
+	}
+	return st.Buffer.At(start, int(offset-start)).Data
 }
 
 // from returns a copy of at most n bytes from an offset on, as far as they are held in one piece from there on in the
@@ -152,21 +170,6 @@ func (st *Stream) from(offset, n int64) []byte {
 		return nil
 	}
 	return st.Buffer.At(offset, int(n)).Data
-}
-
-// maxLine is the most that Unfinished returns.
-const maxLine = 4 << 10
-
-// Unfinished returns the start of the line that an excerpt from that offset on goes on with, as far as it is held.
-func (st *Stream) Unfinished(offset int64) []byte {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	start := max(offset-maxLine, st.Buffer.Stat().Start, 0)
-	if start >= offset {
-		return nil
-	}
-	line := st.Buffer.At(start, int(offset-start)).Data
-	return line[bytes.LastIndexByte(line, '\n')+1:]
 }
 
 // PartialRune returns how many bytes at the end of p begin a rune that p does not finish.

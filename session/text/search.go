@@ -19,7 +19,7 @@ type SearchRequest struct {
 	Cursor  int64 // where to begin; a SearchResult.Next to go on; 0: the oldest output held
 	Context int   // lines to return before and after each match
 	Max     int   // most matches to return; 0: 50
-	Clean   bool  // look in clean text, and return that
+	Clean   bool  // look in clean text, and return that; see View.Clean
 }
 
 // A SearchLine is one line of the output.
@@ -51,7 +51,7 @@ func (v View) Search(ctx context.Context, r SearchRequest) SearchResult {
 	from := max(r.Cursor, all.Start)
 	res := SearchResult{Next: all.Next, Dropped: max(all.Start-max(r.Cursor, 0), 0)}
 	var clean *vt.Cleaner
-	if r.Clean {
+	if r.Clean && !v.NoTerminal {
 		clean = v.cleaner(all.Start)
 	}
 	var before []SearchLine // the last lines not yet returned
@@ -61,8 +61,11 @@ func (v View) Search(ctx context.Context, r SearchRequest) SearchResult {
 		line, tail, ended := bytes.Cut(rest, []byte("\n"))
 		number++
 		text := bytes.TrimSuffix(line, []byte("\r"))
-		if r.Clean {
+		switch {
+		case clean != nil:
 			text = cleanLine(clean, nil, rest[:len(rest)-len(tail)], len(tail) == 0)
+		case r.Clean:
+			text, _ = vt.WithoutSGR(nil, text, false)
 		}
 		l := SearchLine{Number: number, Cursor: cursor, Text: text[:min(len(text), maxSearchLine)]}
 		size := int64(len(line))

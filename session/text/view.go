@@ -1,6 +1,8 @@
 package text
 
 import (
+	"unicode/utf8"
+
 	"ptyctl/buffer"
 	"ptyctl/vt"
 )
@@ -8,14 +10,28 @@ import (
 // cleanBack is how far before a chunk an escape sequence, or the line it continues, may have begun.
 const cleanBack = 4 << 10
 
+// sgrBack is how far before a chunk a colour sequence may have begun.
+const sgrBack = 128
+
 // A View is the output that a buffer holds, as text.
 type View struct {
 	Buffer *buffer.Buffer
 	Cols   int // the terminal's width in columns; 0: unknown, and no line wraps
+
+	// NoTerminal says that the output was not made for a terminal. Its clean text is the output without colours; see
+	// vt.WithoutSGR. Output that is not UTF-8 stays as it is.
+	NoTerminal bool
 }
 
 // Clean returns data, whose first byte has the offset start, as clean text.
 func (v View) Clean(start int64, data []byte) (text []byte, removed vt.Sanitized) {
+	if v.NoTerminal {
+		if !utf8.Valid(data) {
+			return data, vt.Sanitized{}
+		}
+		st := v.Buffer.Stat()
+		return vt.WithoutSGR(v.before(start, sgrBack), data, !st.Closed || start+int64(len(data)) < st.End)
+	}
 	c := v.cleaner(start)
 	text = c.Append(make([]byte, 0, len(data)), data)
 	text = c.Flush(text)
@@ -24,12 +40,17 @@ func (v View) Clean(start int64, data []byte) (text []byte, removed vt.Sanitized
 
 // cleaner makes a Cleaner that has read the bytes held before start.
 func (v View) cleaner(start int64) *vt.Cleaner {
-	var before []byte
-	if back := min(start, cleanBack); back > 0 {
-		held := v.Buffer.At(start-back, int(back))
-		before = held.Data[:min(max(start-held.Start, 0), int64(len(held.Data)))] // as much as is still held
-	}
 	c := &vt.Cleaner{Cols: v.Cols}
-	c.Skip(before)
+	c.Skip(v.before(start, cleanBack))
 	return c
+}
+
+// before returns the n bytes before start, as many as there are and are still held.
+func (v View) before(start, n int64) []byte {
+	back := min(start, n)
+	if back <= 0 {
+		return nil
+	}
+	held := v.Buffer.At(start-back, int(back))
+	return held.Data[:min(max(start-held.Start, 0), int64(len(held.Data)))]
 }

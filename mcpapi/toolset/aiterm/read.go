@@ -64,9 +64,9 @@ func (s *Set) ptyRead(ctx context.Context, c *call, in *readArgs) (*readOut, err
 		Closed:    k.EOF && (len(given) == 0 || given[len(given)-1].to == k.Next),
 	}
 	for _, g := range given {
-		part := session.Chunk{Data: k.Data[g.from-k.Start : g.to-k.Start], Start: g.from, Next: g.to}
+		part := k.Part(g.from, g.to)
 		if in.StripANSI {
-			part.Data, _ = t.Clean(part)
+			part.Data, _ = part.Clean()
 		}
 		out.Chunks = append(
 			out.Chunks,

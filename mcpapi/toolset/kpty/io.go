@@ -100,7 +100,7 @@ func (s *shown) show(text []byte) {
 func (c *call) chunk(k session.Chunk) (out shown) {
 	text := k.Data
 	if c.in.Format != "raw" {
-		text, _ = c.s.Clean(k)
+		text, _ = k.Clean()
 	}
 	out.show(text)
 	out.Truncated, out.Dropped = k.Dropped > 0, k.Dropped

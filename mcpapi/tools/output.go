@@ -1,0 +1,142 @@
+package tools
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/session"
+)
+
+// The formats of output: as it came, and as text for reading.
+const (
+	formatRaw = "raw"
+)
+
+// formatOf returns the format of a call that asks for this one, or for none. Base64 without a format asks for the bytes.
+func formatOf(c *toolset.Call, format, encoding string) string {
+	if format == "" && encoding == "base64" {
+		return formatRaw
+	}
+	return cmp.Or(format, c.Limits().Format)
+}
+
+// shownOut is the part of the result of a command that says what its stdout and stderr are of what it has put out.
+type shownOut struct {
+	Truncated      bool       `json:"truncated"`
+	StdoutEncoding string     `json:"stdout_encoding,omitempty"`
+	StderrEncoding string     `json:"stderr_encoding,omitempty"`
+	StdoutBytes    int64      `json:"stdout_bytes,omitempty"`
+	StderrBytes    int64      `json:"stderr_bytes,omitempty"`
+	StdoutOmitted  *omitted   `json:"stdout_omitted,omitempty"`
+	StderrOmitted  *omitted   `json:"stderr_omitted,omitempty"`
+	Sanitized      *sanitized `json:"sanitized,omitempty"` // of both
+}
+
+// omitted describes the part of a stream that was left out of the result, and how to read it.
+type omitted struct {
+	At     int    `json:"at"` // offset within the returned stream, decoded, at which the cut is
+	Bytes  int64  `json:"bytes"`
+	Cursor string `json:"cursor"` // to read it with ptyctl_session_io read {exec_id, stream, cursor}
+}
+
+// put describes the output of a command, and returns it as it came or for reading.
+func (out *shownOut) put(r session.ExecResult, raw bool) (stdout, stderr string) {
+	out.Truncated = !r.Stdout.Complete() || !r.Stderr.Complete()
+	out.StdoutBytes, out.StderrBytes = r.Stdout.Total, r.Stderr.Total
+	var a, b session.Sanitized
+	stdout, out.StdoutEncoding, out.StdoutOmitted, a = streamOut(r, r.Stdout, raw)
+	stderr, out.StderrEncoding, out.StderrOmitted, b = streamOut(r, r.Stderr, raw)
+	out.Sanitized = newSanitized(a.Plus(b))
+	return stdout, stderr
+}
+
+// compact leaves out the sizes of what is complete.
+func (out shownOut) compact() shownOut {
+	if out.StdoutOmitted == nil {
+		out.StdoutBytes = 0
+	}
+	if out.StderrOmitted == nil {
+		out.StderrBytes = 0
+	}
+	out.Sanitized = out.Sanitized.hiding()
+	return out
+}
+
+// startCursor returns the cursor of a stream's first byte in a result, empty for the beginning of the stream.
+func startCursor(o session.Output) string {
+	if o.Start == 0 {
+		return ""
+	}
+	return strconv.FormatInt(o.Start, 10)
+}
+
+// streamOut is the wire form of a stream: text if all of it is UTF-8, with the cut marked; else base64.
+func streamOut(r session.ExecResult, o session.Output, raw bool) (
+	text, encoding string, cut *omitted, removed session.Sanitized,
+) {
+	head, tail := o.Head, o.Tail
+	switch {
+	case !raw:
+		head, tail, removed = r.Clean(o)
+	case o.Complete():
+		head, tail = o.Bytes(), nil
+	}
+	if !o.Complete() {
+		// The middle can still be read: the cursor is where it begins.
+		cut = &omitted{At: len(head), Bytes: o.Omitted(), Cursor: strconv.FormatInt(o.Cut(), 10)}
+	}
+	switch {
+	// The two ends are judged apart: the cut may lie within a character, which is no reason for base64 where
+	// both are whole.
+	case !utf8.Valid(head) || !utf8.Valid(tail):
+		return base64.StdEncoding.EncodeToString(append(head[:len(head):len(head)], tail...)), "base64", cut, removed
+	case cut == nil:
+		return string(head), "", nil, removed
+	}
+	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head, cut.Bytes, tail), "", cut, removed
+}
+
+// streamNeedsExec is the error for a stream of no command.
+func streamNeedsExec(c *toolset.Call) error {
+	return c.Invalid("exec_id",
+		"stream needs exec_id: the command whose stream to read; leave it out for the terminal")
+}
+
+// sanitized counts, by kind, the control sequences removed from clean text.
+type sanitized struct {
+	CSI       int `json:"csi,omitempty"`
+	OSC       int `json:"osc,omitempty"`
+	DCS       int `json:"dcs,omitempty"`
+	Other     int `json:"other,omitempty"`
+	Controls  int `json:"controls,omitempty"`
+	Bidi      int `json:"bidi,omitempty"`
+	ZeroWidth int `json:"zero_width,omitempty"`
+	BadUTF8   int `json:"bad_utf8,omitempty"`
+	Hidden    int `json:"hidden,omitempty"`
+	Rewritten int `json:"rewritten,omitempty"`
+	Escapes   int `json:"escapes,omitempty"` // ESC characters that are \x1b in the text
+}
+
+// newSanitized is the wire form of s; nil if nothing was removed, so that the member is left out.
+func newSanitized(s session.Sanitized) *sanitized {
+	if s == (session.Sanitized{}) {
+		return nil
+	}
+	out := sanitized(s)
+	return &out
+}
+
+// hiding returns the counts of what could deceive a reader who does not know that it was there, nil if there are none.
+// A screen shows the same without colours, movements of the cursor, titles and overwritten text.
+func (s *sanitized) hiding() *sanitized {
+	if s == nil {
+		return nil
+	}
+	return newSanitized(session.Sanitized{
+		DCS: s.DCS, Bidi: s.Bidi, ZeroWidth: s.ZeroWidth, BadUTF8: s.BadUTF8, Hidden: s.Hidden, Escapes: s.Escapes,
+	})
+}
