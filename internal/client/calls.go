@@ -75,6 +75,7 @@ type IOCall struct {
 	Timeout   *int64 `json:"timeout_ms,omitempty"`
 	ExecID    string `json:"exec_id,omitempty"`
 	Stream    string `json:"stream,omitempty"`
+	Format    string `json:"format,omitempty"`
 }
 
 // An IOResult is the result of ToolIO, as far as the commands need it.

@@ -63,6 +63,7 @@ type execCall struct {
 	StdinEncoding string   `json:"stdin_encoding,omitempty"`
 	ExecID        string   `json:"exec_id,omitempty"`
 	Cancel        bool     `json:"cancel,omitempty"`
+	Format        string   `json:"format,omitempty"`
 }
 
 type execResult struct {
@@ -98,7 +99,7 @@ func Exec(
 ) (End, error) {
 	call := execCall{
 		SessionID: session, Cmd: c.Line, Argv: c.Argv, Lane: c.Lane, Timeout: max(c.Timeout.Milliseconds(), 1),
-		Wait: firstWait.Milliseconds(),
+		Wait: firstWait.Milliseconds(), Format: "raw", // whatever session.format says
 	}
 	if c.Stdin != nil {
 		call.Stdin, call.StdinEncoding = base64.StdEncoding.EncodeToString(c.Stdin), "base64"
@@ -162,7 +163,7 @@ func (r *remoteCommand) wait(ctx context.Context, id string, last *execResult) e
 		*last = execResult{}
 		began := time.Now()
 		// The streams are read apart, so the result needs none of them.
-		again := execCall{SessionID: r.session, ExecID: id, MaxOutput: 1}
+		again := execCall{SessionID: r.session, ExecID: id, MaxOutput: 1, Format: "raw"}
 		if err := r.on.Call(ctx, client.ToolExec, again, last); err != nil {
 			return err
 		}
@@ -192,6 +193,7 @@ func (r *remoteCommand) stream(ctx context.Context, id, stream string, to io.Wri
 			client.IOCall{
 				Action:    "read",
 				SessionID: r.session,
+				Format:    "raw",
 				ExecID:    id,
 				Stream:    stream,
 				Cursor:    cursor,

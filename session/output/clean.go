@@ -8,9 +8,14 @@ import (
 	"ptyctl/vt"
 )
 
-// FirstLine returns Head with the start of the line that it goes on with, as far as that was held.
+// FirstLine returns Head with the start of the line that it goes on with, as far as that was held; nothing if Head is
+// empty.
 func (o Excerpt) FirstLine() []byte {
-	return append(slices.Clip(o.before[bytes.LastIndexByte(o.before, '\n')+1:]), o.Head...)
+	begun := o.before[bytes.LastIndexByte(o.before, '\n')+1:]
+	if len(begun) == 0 || len(o.Head) == 0 {
+		return o.Head
+	}
+	return append(slices.Clip(begun), o.Head...)
 }
 
 // Clean returns Head and Tail as text for reading, of a terminal of known width (0: unknown): without escape sequences,
