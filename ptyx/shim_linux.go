@@ -114,6 +114,9 @@ func (s *shim) run(p *process) (*guard, error) {
 	if err == nil {
 		err = s.conn.CloseWrite()
 	}
+	if shimEnded(err) {
+		return nil, shimFailure(nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +131,7 @@ func (s *shim) run(p *process) (*guard, error) {
 			failed = append(failed, buf[:max(n, 0)]...)
 		}
 		switch {
-		case errors.Is(err, io.EOF) || err == nil && n == 0 && oobn == 0: // closed by execve
+		case shimEnded(err) || err == nil && n == 0 && oobn == 0: // closed by execve, or the shim has ended
 			if why, ready := bytes.CutPrefix(failed, []byte(shimReady)); !ready || len(why) > 0 {
 				g.end()
 				return nil, shimFailure(why)
@@ -139,6 +142,13 @@ func (s *shim) run(p *process) (*guard, error) {
 			return nil, err
 		}
 	}
+}
+
+// shimEnded reports whether err says that the shim no longer has its end of the socket:
+// EPIPE where it ended before it was sent its order, ECONNRESET where it had not read
+// all of it.
+func shimEnded(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // shimFailure is the error of a shim that did not become the program. Without a
