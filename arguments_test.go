@@ -53,9 +53,12 @@ type args struct {
 	Read    string
 	Written string
 	Object  inner
+	List    []item
 	Same    converted
 	TaskID  string ` + "`json:\"task_id,omitempty\"`" + `
 }
+
+type item struct{ InList string }
 
 type converted struct{ ByAll string }
 
@@ -65,13 +68,14 @@ var tool = toolset.Bind(schema.Tool{}, do)
 
 func do(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 	in.Written = "x"
+	_ = in.List
 	_ = other(in.Same)
 	_ = args{Written: in.Read + in.Object.Read}
 	return nil, nil
 }
 `
 	_, unread := unreadArguments(t, "mcpapi/tools", source, []string{"task_id"})
-	if want := []string{"args.Written", "base.Shared", "inner.Unread"}; !slices.Equal(unread, want) {
+	if want := []string{"args.Written", "base.Shared", "inner.Unread", "item.InList"}; !slices.Equal(unread, want) {
 		t.Errorf("unread are %q, want %q", unread, want)
 	}
 }
@@ -167,7 +171,10 @@ func readByEveryCall(t *testing.T) (names []string) {
 
 // addFields adds the fields of a struct of arguments and of its objects, if they are declared in pkg.
 func addFields(fields map[*types.Var]string, pkg *types.Package, of types.Type, everyCall []string) {
-	if p, ok := of.Underlying().(*types.Pointer); ok {
+	switch p := of.Underlying().(type) {
+	case *types.Pointer:
+		of = p.Elem()
+	case *types.Slice:
 		of = p.Elem()
 	}
 	named, ok := of.(*types.Named)

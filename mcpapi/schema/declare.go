@@ -19,7 +19,8 @@ import (
 //	doc      its description in the schema, with settings of the operator in braces (settings.go); the field's type may
 //	         add to it with a method Doc() string
 //	enum     the values that it may have, separated by spaces; or the field's type has a method Enum() []string
-//	min, max the bounds of an integer; without them it is 0 or more, and fits 32 bits
+//	min, max the bounds of an integer; without them it is 0 or more, and fits 32 bits; of a list of objects, max is the
+//	         number of objects that it may have
 //	on       the actions that take it; without it, those of need, or all
 //	need     the actions that need it; * for all
 //	default  its value where a call gives none, which the schema has
@@ -80,8 +81,13 @@ func argumentsOf(s reflect.Type, show []string) (fields []Field) {
 		if f.Kind = argumentKind(of); f.Kind == "" {
 			tag.panic("arguments of type %v are not read", sf.Type)
 		}
-		if f.Kind == KindObject {
+		switch f.Kind {
+		case KindObject:
 			f.Fields = argumentsOf(of, tag.words("show"))
+		case KindObjects:
+			if f.Fields = argumentsOf(of.Elem(), tag.words("show")); f.Max == 0 {
+				tag.panic("a list of objects needs max: the number of objects that it may have")
+			}
 		}
 		// Checked here, because it would fail only on machines with 32 bits.
 		if of.Kind() == reflect.Int && f.Max > math.MaxInt32 {
@@ -122,8 +128,11 @@ func argumentKind(t reflect.Type) Kind {
 	case reflect.Bool:
 		return KindBoolean
 	case reflect.Slice:
-		if t.Elem().Kind() == reflect.String {
+		switch t.Elem().Kind() {
+		case reflect.String:
 			return KindStrings
+		case reflect.Struct:
+			return KindObjects
 		}
 	case reflect.Map:
 		if t == reflect.TypeFor[map[string]string]() {
@@ -206,7 +215,7 @@ func resultKind(t reflect.Type) Kind {
 	switch {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8: // base64
 		return KindString
-	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.String:
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.String: // of structs, or of pointers to them
 		return KindObjects
 	case t.Kind() == reflect.Interface:
 		return KindObject

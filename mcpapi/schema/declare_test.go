@@ -18,6 +18,12 @@ type everyType struct {
 	Map      map[string]string `json:"map"`
 	Object   everyObject       `json:"object" show:"shown"`
 	Pointer  *everyObject      `json:"pointer"`
+	Objects  []everyItem       `json:"objects" max:"2"`
+}
+
+type everyItem struct {
+	Name string  `json:"name" is:"filled"`
+	Data *string `json:"data"`
 }
 
 type everyEmbedded struct {
@@ -36,13 +42,13 @@ func bound[A any]() *Tool {
 func TestDeclareDecodes(t *testing.T) {
 	tool := bound[everyType]()
 	got, err := tool.Decode(json.RawMessage(`{"text":"a","optional":"x","number":-5,"unsigned":1e3,"flag":false,"list":[],
-		"map":{"A":"b"},"object":{"shown":"s","hidden":2},"pointer":{"hidden":0}}`), "")
+		"map":{"A":"b"},"object":{"shown":"s","hidden":2},"pointer":{"hidden":0},"objects":[{"name":"n"},{"data":""}]}`), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &everyType{
 		everyEmbedded: everyEmbedded{"a"}, Optional: new("x"), Number: -5, Unsigned: 1000, Flag: new(false), List: &[]string{},
-		Map: map[string]string{"A": "b"}, Object: everyObject{"s", 2}, Pointer: &everyObject{},
+		Map: map[string]string{"A": "b"}, Object: everyObject{"s", 2}, Pointer: &everyObject{}, Objects: []everyItem{{Name: "n"}, {Data: new("")}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("decode = %+v, want %+v", got, want)
@@ -60,9 +66,45 @@ func TestDeclareDescribes(t *testing.T) {
 		`"number":{"type":"integer","description":"how many; default 7"},"unsigned":{"type":"integer","description":"default 3"},`+
 		`"flag":{"type":"boolean"},"list":{"type":"array","items":{"type":"string"}},"map":{"type":"object"},`+
 		`"object":{"type":"object","properties":{"shown":{"type":"string"}}},`+
-		`"pointer":{"type":"object","properties":{"shown":{"type":"string"},"hidden":{"type":"integer"}}}},"required":["text"]}`
+		`"pointer":{"type":"object","properties":{"shown":{"type":"string"},"hidden":{"type":"integer"}}},"objects":{"type":"array","items":{"type":"object",`+
+		`"properties":{"name":{"type":"string"},"data":{"type":"string"}}}}},"required":["text"]}`
 	if got != want {
 		t.Errorf("schema = %s, want %s", got, want)
+	}
+}
+
+// A list of objects is read in every form that can mean one alone, and an error names the object.
+func TestObjects(t *testing.T) {
+	tool := bound[everyType]()
+	two := []everyItem{{Name: "a"}, {Name: "b", Data: new("x")}}
+	for given, want := range map[string][]everyItem{
+		`[{"name":"a"},{"name":"b","data":"x"}]`:               two,
+		`"[{\"name\":\"a\"},{\"name\":\"b\",\"data\":\"x\"}]"`: two,
+		`["{\"name\":\"a\"}",{"name":"b","data":"x"}]`:         two,
+		`[{"name":"a","data":null},{"name":"b","data":"x"}]`:   two,
+		`{"name":"a"}`: two[:1],
+		`[]`:           nil,
+		`null`:         nil,
+		`""`:           nil,
+	} {
+		got, err := tool.Decode(json.RawMessage(`{"text":"a","objects":`+given+`}`), "")
+		if err != nil || !reflect.DeepEqual(got.(*everyType).Objects, want) {
+			t.Errorf("objects %s are read as %+v, %v, want %+v", given, got, err, want)
+		}
+	}
+	for given, want := range map[string]string{
+		`[{"name":"a"},{"nam":"b"}]`:    `unknown field "objects[1].nam"`,
+		`[{"name":"a"},{"name":7.5}]`:   "objects[1].name must be a string",
+		`[{"name":"a"},"b"]`:            "objects[1] must be an object, not a string",
+		`[{"name":"a","name":"b"}]`:     "objects[0].name is given twice",
+		`[{},{},{}]`:                    "objects has 3 objects; it may have at most 2",
+		`7`:                             "objects must be an array of objects, not a number",
+		`[{"name":"a"},{"action":"b"}]`: `unknown field "objects[1].action"`,
+	} {
+		if _, err := tool.Decode(json.RawMessage(`{"text":"a","objects":`+given+`}`), ""); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("objects %s are answered with %v, want %q in it", given, err, want)
+		}
 	}
 }
 
@@ -75,6 +117,9 @@ func TestDeclareRefuses(t *testing.T) {
 		}],
 		"use int64": bound[struct {
 			A int `json:"a" max:"1<<40"`
+		}],
+		"a list of objects needs max": bound[struct {
+			A []everyItem `json:"a"`
 		}],
 		"min is no integer": bound[struct {
 			A int `json:"a" min:"x"`

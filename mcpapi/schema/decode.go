@@ -42,7 +42,7 @@ func (c *Checker) Decode(given []jsonrpc.Member) (any, error) {
 	c.local = slices.ContainsFunc(given, func(m jsonrpc.Member) bool {
 		return m.Name == "protocol" && strings.EqualFold(string(m.Value), `"local"`)
 	})
-	c.every = c.t.givesEvery(given)
+	c.every = givesEvery(c.t.Fields, given)
 	// A copy of the defaults: a value that the call gives replaces its own member alone.
 	in.Elem().Set(c.t.defaults)
 	if err := c.object("", c.t.Fields, given, in.Elem()); err != nil {

@@ -27,6 +27,8 @@ func (f *Field) meant(raw json.RawMessage) json.RawMessage {
 		return boolean(raw[0] == '1')
 	case f.Kind == KindStrings && first == '{' && f.Is("pairs"):
 		return pairs(raw)
+	case f.Kind == KindObjects && first == '{': // a list of one
+		return json.RawMessage("[" + string(raw) + "]")
 	case f.Kind == KindMap && first == '{':
 		return texts(raw)
 	}
@@ -51,7 +53,7 @@ func (f *Field) unquoted(raw json.RawMessage) json.RawMessage {
 	// A nested value that was encoded twice.
 	case text[0] == '{' && f.Kind != KindInteger && f.Kind != KindBoolean && json.Valid([]byte(text)):
 		return f.meant(json.RawMessage(text))
-	case text[0] == '[' && f.Kind == KindStrings && json.Valid([]byte(text)):
+	case text[0] == '[' && (f.Kind == KindStrings || f.Kind == KindObjects) && json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	// One word is a list of one. More may be several elements, or one with spaces in it.
 	case f.Kind == KindStrings && !strings.ContainsAny(text, " \t\r\n"):
@@ -181,7 +183,7 @@ func (c *Checker) unset(f *Field, raw json.RawMessage, into reflect.Kind) bool {
 		return f.NonEmpty || len(f.Enum) > 0
 	case KindInteger:
 		return raw[0] == '"' || f.Min > 0
-	case KindStrings:
+	case KindStrings, KindObjects:
 		return raw[0] == '"' || into != reflect.Pointer // an empty list may differ from none
 	}
 	return raw[0] == '"' // of another type
@@ -217,16 +219,16 @@ func (c *Checker) idle(f *Field, raw json.RawMessage) bool {
 	})
 }
 
-// givesEvery reports whether a call gives every argument that the schema lists, and most of them as zero values. Such a
+// givesEvery reports whether a call gives every field that the schema lists, and most of them as zero values. Such a
 // client has no way to leave one out, and its zero values say nothing.
-func (t *Tool) givesEvery(given []jsonrpc.Member) bool {
+func givesEvery(fields []Field, given []jsonrpc.Member) bool {
 	values := make(map[string]json.RawMessage, len(given))
 	for _, m := range given {
 		values[m.Name] = m.Value
 	}
 	listed, zeros := 0, 0
-	for i := range t.Fields {
-		if f := &t.Fields[i]; !f.Unlisted {
+	for i := range fields {
+		if f := &fields[i]; !f.Unlisted {
 			value, has := values[f.Name]
 			if listed++; !has {
 				return false

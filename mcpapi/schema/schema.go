@@ -81,6 +81,10 @@ func (f *Field) schema(b *bytes.Buffer, input bool) {
 		b.WriteString(`{"type":"array","items":{"type":"string"}`)
 	case KindObjects:
 		b.WriteString(`{"type":"array","items":{"type":"object"}`)
+		if len(f.Fields) > 0 {
+			b.Truncate(b.Len() - len(`{"type":"object"}`))
+			b.Write(objectSchema(f.Fields, input))
+		}
 	case KindMap:
 		b.WriteString(`{"type":"object"`)
 	default:

@@ -53,7 +53,7 @@ const (
 	KindBoolean Kind = "boolean"
 	KindStrings Kind = "array" // of strings
 	KindObject  Kind = "object"
-	KindObjects Kind = "objects" // array of objects; output only
+	KindObjects Kind = "objects" // array of objects
 	KindMap     Kind = "map"     // object of strings under arbitrary names
 )
 
@@ -63,10 +63,10 @@ type Field struct {
 	Kind     Kind
 	About    string
 	Enum     []string
-	Fields   []Field  // of an object
+	Fields   []Field  // of an object, or of each object in a list
 	Actions  []string // that take it; empty: all
 	Required []string // actions that need it; "*": all
-	Min, Max int64    // of an integer; both zero: 0 and up
+	Min, Max int64    // of an integer, both zero: 0 and up; Max of a list of objects: its length
 	NonEmpty bool
 	Unlisted bool     // left out of the schema
 	Default  string   // where a call gives none

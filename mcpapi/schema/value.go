@@ -74,7 +74,38 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 			return err
 		}
 		return c.object(path, f.Fields, given, into)
+	case KindObjects:
+		if raw[0] != '[' {
+			return wrong("an array of objects")
+		}
+		return c.objects(path, f, raw, into)
 	}
+	return nil
+}
+
+// objects reads an array of objects. An error names the element, for example steps[1].key.
+func (c *Checker) objects(path string, f *Field, raw json.RawMessage, into reflect.Value) error {
+	items := jsonrpc.Elements(raw)
+	if int64(len(items)) > f.Max {
+		return c.Invalid(path, nil, "%s has %d objects; it may have at most %d", path, len(items), f.Max)
+	}
+	list := reflect.MakeSlice(into.Type(), len(items), len(items))
+	for i, item := range items {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if item = object(item); item[0] != '{' {
+			return c.Invalid(at, nil, "%s must be an object, not %s", at, typeOf(item))
+		}
+		given, err := c.members(at, item)
+		if err != nil {
+			return err
+		}
+		one := *c
+		one.every = c.every || givesEvery(f.Fields, given)
+		if err := one.object(at, f.Fields, given, list.Index(i)); err != nil {
+			return err
+		}
+	}
+	into.Set(list)
 	return nil
 }
 
