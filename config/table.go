@@ -108,9 +108,9 @@ func table(c *Config, home string) []row {
 			"How long a write waits for a far side that takes no input."),
 		millis(&c.Session.QuietLine, "session.quiet_line_ms", 5000*ms, 1*ms, longest,
 			"After this time without output, an unfinished last line may wait for input, whatever it looks like."),
-		enum(&c.Session.Format, "session.format", FormatRaw,
+		enum(&c.Session.Format, "session.format", FormatClean,
 			"The form of output for calls that give no format: clean has no colours and, of a terminal, no escape sequences; raw is exact.",
-			FormatRaw, FormatClean),
+			FormatClean, FormatRaw),
 		boolean(
 			&c.Session.RecordTxEvents,
 			"session.record_tx_events",

@@ -65,7 +65,7 @@ func (o Options) withDefaults() Options {
 	o.UnattendedExec = cmp.Or(o.UnattendedExec, 10*time.Minute)
 	o.MaxReadBytes = cmp.Or(o.MaxReadBytes, 1<<20)
 	o.MaxFileRead = cmp.Or(o.MaxFileRead, 1<<20)
-	o.Format = cmp.Or(o.Format, "raw")
+	o.Format = cmp.Or(o.Format, "clean")
 	o.LockTTL = cmp.Or(o.LockTTL, time.Minute)
 	o.MaxLockTTL = cmp.Or(o.MaxLockTTL, time.Hour)
 	if o.Logger == nil {

@@ -89,7 +89,7 @@ func TestBase64BothWays(t *testing.T) {
 	}
 	var got []byte
 	for cursor := "0"; len(got) < 256; {
-		r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"`+cursor+`","timeout_ms":5000}`)
+		r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"`+cursor+`","timeout_ms":5000,"format":"raw"}`)
 		if r.TimedOut {
 			t.Fatalf("after %d bytes: %s", len(got), r.Text)
 		}

@@ -88,7 +88,7 @@ func (p *benchProgram) mustOpen(b *testing.B) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.enter(b, id, "echo rea''dy", `ready\r\n.*[$#] $`)
+	p.enter(b, id, "echo rea''dy", `ready\n.*[$#] $`)
 	return id
 }
 

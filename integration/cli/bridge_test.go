@@ -120,16 +120,16 @@ func TestBridgeShows(t *testing.T) {
 	plain := newPlainPane(t, 100, 30)
 	shown := 0
 	for _, step := range []struct{ name, typed, until string }{
-		{"a shell", "printf 'on\\ttwo\\r\\nand \\033[1;31mred\\033[0m\\n'; seq 200; echo do''ne\r", `done\r\n\$ $`},
-		{"long lines", "head -c 3000 /dev/zero | tr '\\0' x; echo; printf '\\033[3A\\033[44mup\\033[0m\\0337\\033[1;1Hcorner\\0338'; echo do''ne\r", `done\r\n\$ $`},
+		{"a shell", "printf 'on\\ttwo\\r\\nand \\033[1;31mred\\033[0m\\n'; seq 200; echo do''ne\r", `done\n\$ $`},
+		{"long lines", "head -c 3000 /dev/zero | tr '\\0' x; echo; printf '\\033[3A\\033[44mup\\033[0m\\0337\\033[1;1Hcorner\\0338'; echo do''ne\r", `done\n\$ $`},
 		{"vim", "vim -u NONE -i NONE -n -c 'set number cursorline hlsearch' " + text + "\r", "word"},
 		{"moving in vim", "\x04\x04/colour\rdd", "more lines|1 line less|colour"},
 		{"vim is left", ":q!\r", `\$ $`},
 		{"less", "less -R " + text + "\r", text + "|[(]END|lines 1-"},
 		{"paging in less", "  k", ":"},
 		{"less is left", "q", `\$ $`},
-		{"a region that scrolls, the drawing characters, insertion", `printf '\033[?1049h\033[2J\033[5;20r\033[5;1H'; for i in $(seq 40); do printf '\033[4%dm line %d\033[K\033[0m\r\n' $((i % 8)) $i; done; printf '\033[r\033[22;3H\033(0lqqqk\033(B\033[23;3Habcdef\033[3G\033[2@\033[5M\033[?25l'; echo rea''dy` + "\r", `ready\r\n`},
-		{"and its end", `printf '\033[?25h\033[?1049l'; echo en''ded` + "\r", `ended\r\n\$ $`},
+		{"a region that scrolls, the drawing characters, insertion", `printf '\033[?1049h\033[2J\033[5;20r\033[5;1H'; for i in $(seq 40); do printf '\033[4%dm line %d\033[K\033[0m\r\n' $((i % 8)) $i; done; printf '\033[r\033[22;3H\033(0lqqqk\033(B\033[23;3Habcdef\033[3G\033[2@\033[5M\033[?25l'; echo rea''dy` + "\r", `ready\n`},
+		{"and its end", `printf '\033[?25h\033[?1049l'; echo en''ded` + "\r", `ended\n\$ $`},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			c.Enter(t, id, step.typed, step.until)

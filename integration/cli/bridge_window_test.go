@@ -126,7 +126,7 @@ func TestBridgeIsReadOnly(t *testing.T) {
 		} {
 			p.Types(keys)
 		}
-		c.Enter(t, id, fmt.Sprintf("echo mar''ker %v\r", readOnly), fmt.Sprintf("marker %v\r\n", readOnly))
+		c.Enter(t, id, fmt.Sprintf("echo mar''ker %v\r", readOnly), fmt.Sprintf("marker %v\n", readOnly))
 		p.Showing(fmt.Sprintf("marker %v", readOnly))
 		p.Types("\x1d")
 		p.Leaves(0)

@@ -71,7 +71,7 @@ func TestAttachTake(t *testing.T) {
 			r = c.Call(
 				t,
 				lab.ToolIO,
-				`{"action":"write","session_id":%s,"data":"stty size\r","until_regex":"\\d+ \\d+\r\n","timeout_ms":20000`+test.task+`}`,
+				`{"action":"write","session_id":%s,"data":"stty size\r","until_regex":"\\d+ \\d+\n","timeout_ms":20000`+test.task+`}`,
 				id,
 			)
 			if !strings.Contains(r.Chunk, "40 120") {
@@ -218,7 +218,7 @@ func TestAnswer(t *testing.T) {
 	r := c.Call(
 		t,
 		lab.ToolIO,
-		`{"action":"write","session_id":%s,"data":"echo o''k\r","task_id":"agent-7","until_regex":"ok\r\n","timeout_ms":20000}`,
+		`{"action":"write","session_id":%s,"data":"echo o''k\r","task_id":"agent-7","until_regex":"ok\n","timeout_ms":20000}`,
 		id,
 	)
 	if !r.Matched {

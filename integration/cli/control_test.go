@@ -27,12 +27,12 @@ func TestAttach(t *testing.T) {
 	p := h.AtTerminal(t, "attach", "--config", h.Config, id)
 	p.Sees(`watching ` + id + ` \(ssh 127\.0\.0\.1\); ctrl-\] leaves`)
 	p.Sees("earlier")
-	c.Enter(t, id, "echo la''ter\r", "later\r\n")
+	c.Enter(t, id, "echo la''ter\r", "later\n")
 	p.Sees("later\r\n")
 
 	t.Run("nothing is typed", func(t *testing.T) {
 		p.Types("echo in''truder\r\x03\x04")
-		c.Enter(t, id, "echo mar''ker\r", "marker\r\n")
+		c.Enter(t, id, "echo mar''ker\r", "marker\n")
 		p.Sees("marker\r\n")
 		if strings.Contains(p.Text(), "intruder") {
 			t.Errorf("a watcher has typed:\n%s", p.Text())
@@ -41,7 +41,7 @@ func TestAttach(t *testing.T) {
 	t.Run("ctrl-s and ctrl-q", func(t *testing.T) {
 		p.Types("\x13")
 		p.Types("\x13") // it may be held twice
-		c.Enter(t, id, "echo he''ld\r", "held\r\n")
+		c.Enter(t, id, "echo he''ld\r", "held\n")
 		p.Types("\x11")
 		p.Sees("held\r\n")
 	})
@@ -69,7 +69,7 @@ func TestAttach(t *testing.T) {
 		id := c.Open(t, s)
 		p := h.AtTerminal(t, "attach", "--config", h.Config, id)
 		p.Sees("watching")
-		c.Enter(t, id, "echo la''st\r", "last\r\n")
+		c.Enter(t, id, "echo la''st\r", "last\n")
 		p.Sees("last")
 		c.Finish()
 		p.Leaves(0)
@@ -239,14 +239,14 @@ func TestTail(t *testing.T) {
 	c := h.Connect(t)
 	id := c.Open(t, s)
 	c.PlainShell(t, id)
-	c.Enter(t, id, "seq -f 'n%g' 50\r", `n50\r\n\$ $`)
+	c.Enter(t, id, "seq -f 'n%g' 50\r", `n50\n\$ $`)
 	stdout, stderr, status := h.Run(t, "tail", "--config", h.Config, "-n", "3", id)
 	if status != 0 || stderr != "" || stdout != "n49\nn50\n$ \n" {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	p := h.AtTerminal(t, "tail", "--config", h.Config, "-n", "2", "-f", id)
 	p.Sees(`n50\r+\n\$ $`)
-	c.Enter(t, id, "echo mo''re\r", `more\r\n`)
+	c.Enter(t, id, "echo mo''re\r", `more\n`)
 	p.Sees(`more\r+\n`)
 	c.Close(t, id)
 	p.Leaves(0)

@@ -252,15 +252,15 @@ func TestLocalTerminal(t *testing.T) {
 		dir,
 	)
 	c.Expect(t, id, `READY> $`)
-	r := c.Enter(t, id, "stty size; pwd; echo \"$X\" $TERM\r", `a b xterm-256color\r\n`)
-	if !strings.Contains(r.Chunk, "17 93\r\n"+dir+"\r\n") {
+	r := c.Enter(t, id, "stty size; pwd; echo \"$X\" $TERM\r", `a b xterm-256color\n`)
+	if !strings.Contains(r.Chunk, "17 93\n"+dir+"\n") {
 		t.Errorf("it is %q", r.Chunk)
 	}
 	c.Call(t, lab.ToolConfig, `{"action":"resize","session_id":%s,"cols":101,"rows":31}`, id)
-	c.Enter(t, id, "stty size\r", `31 101\r\n`)
-	c.Enter(t, id, "sh -c 'echo on''ce; exec sleep 1000'\r", `once\r\n`)
+	c.Enter(t, id, "stty size\r", `31 101\n`)
+	c.Enter(t, id, "sh -c 'echo on''ce; exec sleep 1000'\r", `once\n`)
 	c.Call(t, lab.ToolSession, `{"action":"signal","session_id":%s,"signal":"INT"}`, id)
-	c.Enter(t, id, "echo rc=$?\r", `rc=130\r\n`)
+	c.Enter(t, id, "echo rc=$?\r", `rc=130\n`)
 
 	e := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"cd /; sh -c 'echo here; exit 6'"}`, id)
 	if !lab.IsCode(e.ExitCode, 6) || e.Stdout != "here\n" || e.ExecLane != "terminal" || e.DoneReason != "marker_seen" {
@@ -331,7 +331,7 @@ func TestLocalExitedStays(t *testing.T) {
 	id := c.OpenLocal(t, []string{"sh", "-c", "echo the last words; exit 3"}, "")
 	c.AwaitEnd(t, id)
 	time.Sleep(time.Second)
-	if r := c.AwaitEnd(t, id); r.Chunk != "the last words\r\n" {
+	if r := c.AwaitEnd(t, id); r.Chunk != "the last words\n" {
 		t.Errorf("after a second: %s", r.Text)
 	}
 	c.Close(t, id)
@@ -397,7 +397,7 @@ func TestLocalCosts(t *testing.T) {
 		}
 		if i%3 == 0 {
 			id := c.OpenLocal(t, []string{"sh", "-c", "(setsid sleep 0 &); echo y"}, "")
-			if r := c.AwaitEnd(t, id); r.Chunk != "y\r\n" {
+			if r := c.AwaitEnd(t, id); r.Chunk != "y\n" {
 				t.Fatalf("round %d: %s", i, r.Text)
 			}
 			c.Close(t, id)

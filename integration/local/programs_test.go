@@ -87,8 +87,8 @@ func TestLocalPython(t *testing.T) {
 	id := c.OpenLocal(t, []string{"/usr/bin/python3", "-q"}, "")
 	c.Expect(t, id, `>>> $`)
 	c.Enter(t, id, "x = 6 * 7\r", `>>> $`)
-	c.Enter(t, id, "print('is', x)\r", `\nis 42\r\n>>> $`)
-	c.Enter(t, id, "import time; print('sle' + 'eps'); time.sleep(1000)\r", `sleeps\r\n`)
+	c.Enter(t, id, "print('is', x)\r", `\nis 42\n>>> $`)
+	c.Enter(t, id, "import time; print('sle' + 'eps'); time.sleep(1000)\r", `sleeps\n`)
 	r := c.Call(
 		t,
 		lab.ToolIO,

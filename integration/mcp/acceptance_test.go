@@ -148,7 +148,7 @@ func TestManySessions(t *testing.T) {
 		r, err := c.Try(
 			t.Context(),
 			lab.ToolIO,
-			`{"action":"read","session_id":%s,"cursor":%s,"max_bytes":1000000}`,
+			`{"action":"read","session_id":%s,"cursor":%s,"max_bytes":1000000,"format":"raw"}`,
 			ids[i],
 			starts[i],
 		)

@@ -91,7 +91,7 @@ func acceptance(t *testing.T, c lab.Tools, s *lab.SSHD, telnet *lab.TelnetServer
 
 	id, _ = c.OpenTelnet(t, telnet, "")
 	c.LoginTelnet(t, telnet, id)
-	c.Enter(t, id, "echo o''ver telnet\r", `\nover telnet\r\n`)
+	c.Enter(t, id, "echo o''ver telnet\r", `\nover telnet\n`)
 	r = c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"until_regex":"never-there","timeout_ms":300}`, id)
 	if !r.TimedOut || r.Matched {
 		t.Errorf("a read that must time out: %s", r.Text)

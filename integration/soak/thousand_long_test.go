@@ -125,7 +125,7 @@ func TestThousandSessions(t *testing.T) {
 		for block := range thousandBlocks {
 			want.WriteString(lab.StreamBlock("down-"+user(i), block, thousandBlock))
 		}
-		r, err := c.Try(t.Context(), lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","max_bytes":1000000}`, ids[i])
+		r, err := c.Try(t.Context(), lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","max_bytes":1000000,"format":"raw"}`, ids[i])
 		if d := lab.Difference(r.Chunk, want.String()); err == nil && d != "" {
 			err = fmt.Errorf("the whole stream: %s", d)
 		}

@@ -25,7 +25,7 @@ func TestTelnetOverMCP(t *testing.T) {
 			c.LoginTelnet(t, s, id)
 
 			// A command and its echo; a deadline is not an error.
-			if r := c.Enter(t, id, "echo 'héllo, 日本'\r", `\nhéllo, 日本\r\n`); !strings.Contains(r.Chunk, "echo 'h") {
+			if r := c.Enter(t, id, "echo 'héllo, 日本'\r", `\nhéllo, 日本\n`); !strings.Contains(r.Chunk, "echo 'h") {
 				t.Errorf("%s: no echo: %s", s.Name, r.Text)
 			}
 			r := c.Call(
@@ -51,7 +51,7 @@ func TestTelnetOverMCP(t *testing.T) {
 				`{"action":"write","session_id":%s,"data":"echo o''ne; sleep 0.2; echo t''wo\r","until_idle_ms":700,"timeout_ms":20000}`,
 				id,
 			)
-			if r.TimedOut || !strings.Contains(r.Chunk, "\ntwo\r\n") {
+			if r.TimedOut || !strings.Contains(r.Chunk, "\ntwo\n") {
 				t.Errorf("%s: until it is quiet: %s", s.Name, r.Text)
 			}
 
@@ -79,7 +79,7 @@ func TestTelnetOverMCP(t *testing.T) {
 			// The client must send the size where NAWS is agreed.
 			c.Call(t, lab.ToolConfig, `{"action":"resize","session_id":%s,"cols":100,"rows":30}`, id)
 			lab.Eventually(t, "the new size", func() bool {
-				return strings.Contains(c.Enter(t, id, "stty size\r", `\n\d+ \d+\r\n(?s:.*)demo\$ $`).Chunk, "\n30 100\r\n")
+				return strings.Contains(c.Enter(t, id, "stty size\r", `\n\d+ \d+\n(?s:.*)demo\$ $`).Chunk, "\n30 100\n")
 			})
 			get := c.Call(t, lab.ToolConfig, `{"action":"get","session_id":%s}`, id)
 			if get.Telnet.Cols != 100 || !slices.Contains(get.Telnet.Local, "naws") {

@@ -23,5 +23,5 @@ const ReadWrite = "[server.control]\ncontrol_mode = 'readwrite'"
 func (c *Client) PlainShell(tb testing.TB, id string) {
 	tb.Helper()
 	c.Enter(tb, id, "stty -echo; exec env PS1='$ ' sh\r", `[\r\n]\$ $`)
-	c.Enter(tb, id, "echo rea''dy\r", `ready\r\n\$ $`)
+	c.Enter(tb, id, "echo rea''dy\r", `ready\n\$ $`)
 }

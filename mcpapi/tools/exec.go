@@ -39,7 +39,7 @@ type execArgs struct {
 	Env           []string     `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
 	Stdin         string       `json:"stdin" is:"start"`
 	StdinEncoding string       `json:"stdin_encoding" is:"start" enum:"utf-8 base64"`
-	Format        string       `json:"format" enum:"raw clean" doc:"clean: of a terminal as in ptyctl_session_io, else colours out. raw: exact. default {session.format}"`
+	Format        string       `json:"format" enum:"clean raw" doc:"clean: of a terminal as in ptyctl_session_io, else colours out. raw: exact. default {session.format}"`
 	MaxOutput     int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
 	Lane          session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh, beside the terminal; cd and export do not last. terminal: typed into it. default auto"`
 	Queue         bool         `json:"queue" is:"start" doc:"terminal lane: wait for its turn"`

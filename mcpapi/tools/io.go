@@ -50,7 +50,7 @@ type ioArgs struct {
 	InputHints   inputHints `json:"input_hints" on:"read write" doc:"wait for a question"`
 	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] of this exec"`
 	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id"`
-	Format       string     `json:"format" on:"read write search" enum:"raw clean" doc:"of chunk, and for patterns. clean: colours and escape sequences out. raw: exact. default {session.format}"`
+	Format       string     `json:"format" on:"read write search" enum:"clean raw" doc:"of chunk, and for patterns. clean: colours and escape sequences out. raw: exact. default {session.format}"`
 	Pattern      string     `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
 	IgnoreCase   bool       `json:"ignore_case" on:"search"`
 	Context      int        `json:"context" on:"search" max:"50" doc:"[search] lines around"`

@@ -31,7 +31,7 @@ func TestWriteAndRead(t *testing.T) {
 		mcptest.IOTool,
 		`{"action":"write","session_id":"$S","data":"echo $((6*7)) sheep\r","until_regex":"\\n42 sheep\\s","timeout_ms":10000}`,
 	)
-	if !r.Matched || r.BytesWritten == nil || *r.BytesWritten != 20 || !strings.HasSuffix(r.Chunk, "42 sheep\r") ||
+	if !r.Matched || r.BytesWritten == nil || *r.BytesWritten != 20 || !strings.HasSuffix(r.Chunk, "42 sheep\n") ||
 		r.TimedOut ||
 		r.State != "" ||
 		r.Action != "write" {
@@ -71,7 +71,7 @@ func TestWriteAndRead(t *testing.T) {
 		mcptest.IOTool,
 		`{"action":"write","session_id":"$S","data":"echo quiet\r","until_idle_ms":200,"timeout_ms":10000}`,
 	)
-	if !r.IdleReached || r.Matched || !strings.Contains(r.Chunk, "quiet\r\n$ ") {
+	if !r.IdleReached || r.Matched || !strings.Contains(r.Chunk, "quiet\n$ ") {
 		t.Errorf("until idle: %s", r.Text)
 	}
 	r = l.OK(
@@ -237,7 +237,7 @@ func TestWriteWarnings(t *testing.T) {
 	if r.Chunk != `\x03` || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "ctrl_c") {
 		t.Errorf("write of data \\x03: %s; want it typed as given, one warning that names ctrl_c", r.Text)
 	}
-	r = l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"one\ntwo","paste":true,"until_regex":"two","include_echo":true}`)
+	r = l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"one\ntwo","paste":true,"until_regex":"two","include_echo":true,"format":"raw"}`)
 	if r.Chunk != "one\rtwo" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "bracketed paste") {
 		t.Errorf("paste of two lines: %s; want it typed, one warning about bracketed paste", r.Text)
 	}
@@ -400,22 +400,26 @@ func TestWriteAndWait(t *testing.T) {
 		full       bool
 		warning    string
 	}{
-		{"past the echo", `"data":"say READY\r","until_regex":"READY"`, "say READY\r\n\x1b[1maaaaaaaaaa\x1b[m\r\nbbbbbbbbbb\r\nREADY", true, false, ""},
+		{"past the echo", `"data":"say READY\r","until_regex":"READY"`, "say READY\naaaaaaaaaa\nbbbbbbbbbb\nREADY", true, false, ""},
 		{"the echo too", `"data":"say READY\r","until_regex":"READY","include_echo":true`, "say READY", true, false, ""},
-		{"clean text", `"data":"say READY\r","until_regex":"^aaaaaaaaaa$","format":"clean"`, "say READY\naaaaaaaaaa", true, false, ""},
+		{"clean text", `"data":"say READY\r","until_regex":"^aaaaaaaaaa$"`, "say READY\naaaaaaaaaa", true, false, ""},
 		{
 			"nothing but the echo", `"data":"say NEVER\r","until_regex":"NEVER","timeout_ms":1000`,
-			"say NEVER\r\n\x1b[1maaaaaaaaaa\x1b[m\r\nbbbbbbbbbb\r\nREADY\r\n$ ", false, false, "include_echo",
+			"say NEVER\naaaaaaaaaa\nbbbbbbbbbb\nREADY\n$ ", false, false, "include_echo",
 		},
-		{"the end of a line", `"data":"go\r","until_regex":"READY$"`, "go\r\n\x1b[1maaaaaaaaaa\x1b[m\r\nbbbbbbbbbb\r\nREADY\r", true, false, ""},
+		{"the end of a line", `"data":"go\r","until_regex":"READY$"`, "go\naaaaaaaaaa\nbbbbbbbbbb\nREADY", true, false, ""},
 		{
-			"raw bytes that hide a line", `"data":"go\r","until_regex":"^aaaaaaaaaa$","timeout_ms":1000`,
+			"the bytes", `"data":"say READY\r","until_regex":"READY","format":"raw"`,
+			"say READY\r\n\x1b[1maaaaaaaaaa\x1b[m\r\nbbbbbbbbbb\r\nREADY", true, false, "",
+		},
+		{
+			"raw bytes that hide a line", `"data":"go\r","until_regex":"^aaaaaaaaaa$","timeout_ms":1000,"format":"raw"`,
 			"go\r\n\x1b[1maaaaaaaaaa\x1b[m\r\nbbbbbbbbbb\r\nREADY\r\n$ ", false, false, "format clean",
 		},
-		{"the last bytes", `"data":"go\r","until_regex":"\\$ $","mode":"tail","max_bytes":9`, "READY\r\n$ ", true, false, ""},
-		{"max_bytes alone", `"data":"go\r","until_regex":"\\$ $","max_bytes":9`, "READY\r\n$ ", true, false, ""},
-		{"the last lines", `"data":"go\r","until_regex":"\\$ $","mode":"tail","max_lines":2`, "READY\r\n$ ", true, false, ""},
-		{"the first bytes", `"data":"go\r","until_regex":"\\$ $","mode":"cursor","max_bytes":4`, "go\r\n", false, true, ""},
+		{"the last bytes", `"data":"go\r","until_regex":"\\$ $","mode":"tail","max_bytes":9`, "READY\n$ ", true, false, ""},
+		{"max_bytes alone", `"data":"go\r","until_regex":"\\$ $","max_bytes":9`, "READY\n$ ", true, false, ""},
+		{"the last lines", `"data":"go\r","until_regex":"\\$ $","mode":"tail","max_lines":2`, "READY\n$ ", true, false, ""},
+		{"the first bytes", `"data":"go\r","until_regex":"\\$ $","mode":"cursor","max_bytes":4`, "go\n", false, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S",`+c.args+`}`)
@@ -429,12 +433,12 @@ func TestWriteAndWait(t *testing.T) {
 		})
 	}
 	found := l.OK(mcptest.IOTool,
-		`{"action":"search","session_id":"$S","pattern":"^aaaaaaaaaa$","format":"clean","max_matches":1}`)
+		`{"action":"search","session_id":"$S","pattern":"^aaaaaaaaaa$","max_matches":1}`)
 	if !strings.Contains(found.Text, `"text":"aaaaaaaaaa","match":true`) {
 		t.Errorf("search in clean text = %s, want the line without its colour", found.Text)
 	}
 	if raw := l.OK(mcptest.IOTool,
-		`{"action":"search","session_id":"$S","pattern":"^aaaaaaaaaa$"}`); !strings.Contains(raw.Text, `"matches":0`) {
+		`{"action":"search","session_id":"$S","pattern":"^aaaaaaaaaa$","format":"raw"}`); !strings.Contains(raw.Text, `"matches":0`) {
 		t.Errorf("search in raw text = %s, want no match: the line begins with an escape sequence", raw.Text)
 	}
 	for _, args := range []string{`"data":"x","mode":"tail"`, `"data":"x","until_regex":"x","max_lines":2`} {

@@ -31,7 +31,7 @@ type runArgs struct {
 	StdinEncoding string     `json:"stdin_encoding" enum:"utf-8 base64"`
 	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; then it gets TERM; default {session.default_exec_timeout_ms}"`
 	GraceMS       int64      `json:"grace_ms" min:"1" max:"60000" doc:"from TERM to KILL; default 2000"`
-	Format        string     `json:"format" enum:"raw clean" doc:"raw: exact. clean: colours out. default {session.format}"`
+	Format        string     `json:"format" enum:"clean raw" doc:"raw: exact. clean: colours out. default {session.format}"`
 	MaxOutput     int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384, the middle is cut"`
 	Limits        limitsArgs `json:"limits" doc:"of each process; processes: of all together"`
 	Title         string     `json:"title" is:"filled"`

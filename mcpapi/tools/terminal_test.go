@@ -73,15 +73,15 @@ func TestCleanText(t *testing.T) {
 	l.OpenShell()
 	l.OK(
 		mcptest.IOTool,
-		`{"action":"write","session_id":"$S","data":"printf '\\033[31mred\\033[0m \\033]0;title\\007end\\n'\r","until_regex":"end\\r","timeout_ms":5000}`,
+		`{"action":"write","session_id":"$S","data":"printf '\\033[31mred\\033[0m \\033]0;title\\007end\\n'\r","until_regex":"^red end$","timeout_ms":5000}`,
 	)
-	r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","format":"clean"}`)
+	r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0"}`)
 	if !strings.Contains(r.Chunk, "\nred end\n") || strings.ContainsRune(r.Chunk, 0x1b) ||
 		!strings.Contains(string(r.Members["sanitized"]), `"osc":1`) {
 		t.Errorf("clean read of a colored line with a title: %s; want \"red end\" and osc 1 sanitized", r.Text)
 	}
-	if raw := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0"}`); raw.NextCursor != r.NextCursor ||
-		raw.Members["sanitized"] != nil {
+	if raw := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","format":"raw"}`); raw.NextCursor != r.NextCursor ||
+		raw.Members["sanitized"] != nil || !strings.Contains(raw.Chunk, "\x1b[31mred\x1b[0m") {
 		t.Errorf("cursors count raw bytes: %s, %s", raw.Text, r.Text)
 	}
 }

@@ -43,7 +43,7 @@ type Limits struct {
 	UnattendedExec    time.Duration // of a command that names none, after a result that says it goes on; 0: 10 min
 	MaxReadBytes      int           // most bytes of one read; 0: 1 MiB
 	MaxFileRead       int           // most bytes of one read of a file; 0: 1 MiB
-	Format            string        // of output for a call that names none, "clean" or "raw"; empty: raw
+	Format            string        // of output for a call that names none, "clean" or "raw"; empty: clean
 	LockTTL           time.Duration // of a lock that names none; 0: 60 s
 	MaxLockTTL        time.Duration // 0: 1 h
 }
