@@ -35,7 +35,7 @@ type ReadRequest struct {
 	// start of any line, and $ (without (?m)) the end of the output so far, or of any line behind a letter or a digit; see
 	// package match. Bytes that the buffer dropped before the search are counted in Chunk.Unsearched.
 	Until        *regexp.Regexp
-	Clean        bool             // Until matches clean text, as package vt defines it, not the bytes
+	Clean        bool             // Until matches the text that Chunk.Clean returns, not the bytes
 	Echo         Echo             // of a write: the lines that show it do not match Until; see WriteResult
 	ExcludeMatch bool             // leave the match out of Data; Next is still behind it
 	Idle         time.Duration    // stop when nothing arrived for so long, counted from the call at the earliest
@@ -252,7 +252,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 	if w.r.Until != nil {
 		w.until = match.New(w.view.Buffer, match.Options{
 			Pattern: match.Compile(w.r.Until), From: w.from,
-			Clean: w.r.Clean, Cols: w.view.Cols, Echo: w.r.Echo, IsPrompt: w.isPrompt,
+			Clean: w.r.Clean, Cols: w.view.Cols, NoTerminal: w.view.NoTerminal, Echo: w.r.Echo, IsPrompt: w.isPrompt,
 		})
 	}
 	waits := !w.r.NoWait && w.r.Timeout >= 0

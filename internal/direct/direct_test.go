@@ -88,6 +88,10 @@ func (h *host) open(t *testing.T, answer string) (*attach.Attachment, error) {
 	return at, err
 }
 
+// coloured is text that a model gets in another form.
+const coloured = "\x1b[1;31mred\x1b[m\r\n\x1b]0;title\a 10%\r20%\r\n\u202e\u200b\x00\x1b"
+
+// A command's output comes to a person as it is, to the byte, whatever format models get.
 func TestExec(t *testing.T) {
 	h := newHost(t)
 	at, err := h.open(t, password+"\n")
@@ -103,6 +107,9 @@ func TestExec(t *testing.T) {
 	}{
 		{"short", Command{Line: "echo out; echo err >&2; exit 3"}, "out\n", "err\n", 3, false},
 		{"words", Command{Argv: []string{"printf", "%s|", "a b", "$HOME"}}, "a b|$HOME|", "", 0, false},
+		{"colours and CR", Command{Line: "tee /dev/stderr", Stdin: []byte(coloured)}, coloured, coloured, 0, false},
+		{"streamed colours", Command{Line: "cat; sleep 0.6; printf '0m|'", Stdin: []byte("\x1b[31mred\x1b[")}, "\x1b[31mred\x1b[0m|", "", 0, false},
+		{"many colours", Command{Line: "cat", Stdin: []byte(strings.Repeat(coloured, 10000))}, strings.Repeat(coloured, 10000), "", 0, false},
 		{"stdin", Command{Line: "cat", Stdin: []byte("\x00\xffin")}, "\x00\xffin", "", 0, false},
 		{"no stdin", Command{Line: "cat", Stdin: []byte{}}, "", "", 0, false},
 		{"streamed", Command{Line: "echo 1; sleep 0.6; echo 2; echo e >&2; exit 4"}, "1\n2\n", "e\n", 4, false},

@@ -1,10 +1,6 @@
 package match
 
-import (
-	"bytes"
-
-	"ptyctl/vt"
-)
+import "bytes"
 
 // locate returns where the match that the automaton has found begins and ends. It ends between begin and end, as far as
 // the automaton knows; package regexp may take it to begin up to lookBack before, and to end before ahead. If regexp
@@ -24,12 +20,16 @@ func (s *Stream) locate(begin, end, ahead int64) (start, stop int64) {
 	}
 	v := view{raw: sl.Data, text: sl.Data}
 	if s.o.Clean {
-		v.cols, v.clean = s.o.Cols, true
+		v.clean = &s.o
 		v.text = v.at(len(v.raw))
 	}
 	after := 0
 	if known := int(s.o.From - sl.Start); known > 0 {
-		after = len(v.at(min(known, len(v.raw))))
+		before := v.at(min(known, len(v.raw)))
+		after = len(before)
+		if s.o.Clean && s.echo == nil { // see redrawn
+			after = samePrefix(before, v.text)
+		}
 	}
 	for _, loc := range s.o.Pattern.re.FindAllIndex(v.text, -1) {
 		if loc[1] > after {
@@ -45,16 +45,15 @@ func (s *Stream) locate(begin, end, ahead int64) (start, stop int64) {
 // A view relates text to the bytes that it was made of.
 type view struct {
 	raw, text []byte
-	clean     bool
-	cols      int
+	clean     *Options // of clean text; nil: text is raw
 }
 
 // at returns the text of the first n bytes.
 func (v *view) at(n int) []byte {
-	if !v.clean {
+	if v.clean == nil {
 		return v.raw[:n]
 	}
-	c := vt.Cleaner{Cols: v.cols}
+	c := newCleaner(*v.clean)
 	text := c.Append(nil, v.raw[:n])
 	line, _ := c.Line()
 	return append(text, line...)
@@ -62,11 +61,11 @@ func (v *view) at(n int) []byte {
 
 // offset returns how many of the bytes it takes until the first n bytes of the text are there.
 func (v *view) offset(n int) int {
-	if !v.clean {
+	if v.clean == nil {
 		return n
 	}
 	want := v.text[:n]
-	c := vt.Cleaner{Cols: v.cols}
+	c := newCleaner(*v.clean)
 	var text []byte
 	for from := 0; from < len(v.raw); {
 		to := bytes.IndexByte(v.raw[from:], '\n') + 1 + from

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"ptyctl/buffer"
-	"ptyctl/vt"
 )
 
 const (
@@ -27,6 +26,9 @@ type Options struct {
 	Clean   bool  // look in clean text, as package vt defines it, not in the bytes
 	Cols    int   // the terminal's width, for clean text and echoes; 0: unknown
 
+	// NoTerminal says that the output was not made for a terminal: its clean text is that of vt.WithoutSGR.
+	NoTerminal bool
+
 	Echo     Echo                   // not to be matched
 	IsPrompt func(line string) bool // whether a line looks like a shell's prompt; needed with Echo
 }
@@ -42,9 +44,10 @@ type Stream struct {
 	gone  int64 // bytes that were not searched
 
 	a       *automaton
-	after   int64       // Options.From in the units of a, which are bytes of its input
-	cleaner *vt.Cleaner // with Clean or echoes
-	text    []byte      // its last output
+	after   int64   // Options.From in the units of a, which are bytes of its input
+	cleaner cleaner // with Clean or echoes
+	text    []byte  // its last output
+	begun   string  // with Clean, without echoes: the line that From is in, as it was then; see redrawn
 
 	echo *echoes  // nil: none is expected, or not any more
 	line struct { // with echoes: the line that is not searched before it is known to be none
@@ -68,9 +71,11 @@ func New(b *buffer.Buffer, o Options) *Stream {
 		if o.Clean {
 			text = finished
 			s.after = int64(len(finished) + len(unfinished))
+			s.begun = unfinished
 		}
 	}
 	if s.echo != nil { // the line that the cursor is in may become an echo
+		s.begun = ""
 		cut := bytes.LastIndexByte(text, '\n') + 1
 		if o.Clean {
 			s.line.text = bytes.Clone(text[cut:])
@@ -104,7 +109,7 @@ func (s *Stream) context() []byte {
 // begin starts to search at the start of a line, at the offset pos.
 func (s *Stream) begin(pos int64) {
 	if s.o.Clean || s.echo != nil {
-		s.cleaner = &vt.Cleaner{Cols: s.o.Cols}
+		s.cleaner = newCleaner(s.o)
 	}
 	if s.o.Clean {
 		pos = 0
@@ -139,7 +144,7 @@ func (s *Stream) Look() (start, stop int64, ok bool) {
 // lose goes on at the offset to, with the bytes before it missing.
 func (s *Stream) lose(to int64) {
 	s.gone += max(to-max(s.off, s.o.From), 0)
-	s.off, s.gap = to, true
+	s.off, s.gap, s.begun = to, true, ""
 	s.line.raw, s.line.text = nil, nil
 }
 
@@ -171,6 +176,7 @@ func (s *Stream) feed(p []byte) (start, stop int64, ok bool) {
 	if s.o.Clean {
 		s.text = s.cleaner.Append(s.text[:0], p)
 		text = s.text
+		s.redrawn(text)
 	}
 	return s.search(text, s.off-int64(len(p)), s.off)
 }
@@ -197,7 +203,7 @@ func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 		// It fills its row: the Cleaner takes the line end for a wrap.
 		case ended && cursor == len(shown) && s.echo.whole(string(l.text)+shown):
 			l.text = append(append(l.text, shown...), '\n')
-			s.cleaner = &vt.Cleaner{Cols: s.o.Cols}
+			s.cleaner = newCleaner(s.o)
 		default:
 			ended = false
 		}
@@ -275,6 +281,7 @@ func (s *Stream) unfinished(closed bool) (start, stop int64, ok bool) {
 	if s.cleaner != nil {
 		line, _ := s.cleaner.Line()
 		text = append(slices.Clip(s.line.text), line...)
+		s.redrawn(nil)
 		if s.echo != nil && !closed && s.echo.coming(string(text)) {
 			s.own = s.own || s.o.Pattern.re.Match(text)
 			return 0, 0, false
