@@ -115,7 +115,7 @@ func TestTwoWatchersAndTheAgent(t *testing.T) {
 		r := c.Call(
 			t,
 			lab.ToolIO,
-			`{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":20000,"max_bytes":1000000}`,
+			`{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":20000,"max_bytes":1000000,"format":"raw"}`,
 			id,
 			cursor,
 		)

@@ -74,3 +74,28 @@ func TestUntilWithoutTerminal(t *testing.T) {
 		}
 	}
 }
+
+// A program that ends may leave a shorter line than it had: the prompt behind it is as new as any, also for a write that
+// passes over the echo of its data.
+func TestPromptBehindAShorterLine(t *testing.T) {
+	const before, after = "one\r\n\x1b[7mlong.txt lines 1-22/200 11%\x1b[m", "\r\x1b[K:q\r\x1b[K\r\n\x1b[?1049l$ "
+	for _, typed := range []string{"", "\x1b:q\r", ":q\r", "q"} {
+		for cut := range len(after) + 1 {
+			b := buffer.New(buffer.Options{})
+			_, _ = b.Write([]byte(before))
+			s := match.New(b, match.Options{
+				Pattern: match.Compile(re(`\$ $`)), From: int64(len(before)), Clean: true, Cols: 80,
+				Echo: match.EchoOf([]byte(typed), "long.txt lines 1-22/200 11%"), IsPrompt: func(line string) bool { return line == "$ " },
+			})
+			_, _ = b.Write([]byte(after[:cut]))
+			_, stop, ok := s.Look()
+			if ok && cut < len(after) {
+				t.Errorf("%q typed: a match at %d in %q, want none before the prompt", typed, stop, after[:cut])
+			}
+			_, _ = b.Write([]byte(after[cut:]))
+			if _, stop, ok = s.Look(); !ok || stop != int64(len(before)+len(after)) {
+				t.Errorf("%q typed, cut at %d: found %v up to %d, want a match up to %d", typed, cut, ok, stop, len(before)+len(after))
+			}
+		}
+	}
+}

@@ -27,7 +27,7 @@ func (s *Stream) locate(begin, end, ahead int64) (start, stop int64) {
 	if known := int(s.o.From - sl.Start); known > 0 {
 		before := v.at(min(known, len(v.raw)))
 		after = len(before)
-		if s.o.Clean && s.echo == nil { // see redrawn
+		if s.o.Clean { // see redrawn
 			after = samePrefix(before, v.text)
 		}
 	}

@@ -47,7 +47,7 @@ type Stream struct {
 	after   int64   // Options.From in the units of a, which are bytes of its input
 	cleaner cleaner // with Clean or echoes
 	text    []byte  // its last output
-	begun   string  // with Clean, without echoes: the line that From is in, as it was then; see redrawn
+	begun   string  // with Clean: the line that From is in, as it was then; see redrawn
 
 	echo *echoes  // nil: none is expected, or not any more
 	line struct { // with echoes: the line that is not searched before it is known to be none
@@ -75,12 +75,14 @@ func New(b *buffer.Buffer, o Options) *Stream {
 		}
 	}
 	if s.echo != nil { // the line that the cursor is in may become an echo
-		s.begun = ""
 		cut := bytes.LastIndexByte(text, '\n') + 1
 		if o.Clean {
 			s.line.text = bytes.Clone(text[cut:])
 		} else {
 			s.line.raw = bytes.Clone(text[cut:])
+		}
+		if cut < len(text) {
+			s.begun = ""
 		}
 		text = text[:cut]
 	}
@@ -214,6 +216,7 @@ func (s *Stream) feedLine(p []byte) (rest []byte, start, stop int64, ok bool) {
 	raw, text := l.raw, l.text
 	l.raw, l.text = l.raw[:0], l.text[:0]
 	end := s.off - int64(len(rest))
+	s.redrawn(text)
 	if s.takeEcho(text) {
 		s.own = s.own || s.o.Pattern.re.Match(text)
 		s.passOver(raw, end)
@@ -281,7 +284,7 @@ func (s *Stream) unfinished(closed bool) (start, stop int64, ok bool) {
 	if s.cleaner != nil {
 		line, _ := s.cleaner.Line()
 		text = append(slices.Clip(s.line.text), line...)
-		s.redrawn(nil)
+		s.redrawn(s.line.text)
 		if s.echo != nil && !closed && s.echo.coming(string(text)) {
 			s.own = s.own || s.o.Pattern.re.Match(text)
 			return 0, 0, false
