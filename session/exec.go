@@ -41,6 +41,7 @@ type ExecRequest struct {
 	Unattended time.Duration
 	Wait       time.Duration // the longest this call waits; 0: as long as Timeout
 	MaxOutput  int           // most bytes per stream in the result; 0: 16 KiB
+	Match      *Filter       // return only the lines that match; nil: all output. Its Max is MaxOutput.
 	Expect     Expect        // overrides the session's
 	// Grace is the time between TERM and KILL for a command in the channel lane that is stopped, and the longest that
 	// its result waits to learn that it is gone. 0: KILL follows after 2 s, and the result does not wait.
@@ -78,12 +79,16 @@ type Output = output.Excerpt
 
 // An ExecResult is the outcome of a command so far.
 type ExecResult struct {
-	ID         string // to continue, cancel or read more; empty if there is nothing more to get
-	Lane       Lane
-	Stdout     Output
-	Stderr     Output
-	Exit       term.Exit
-	ExitReason string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost",
+	ID     string // to continue, cancel or read more; empty if there is nothing more to get
+	Lane   Lane
+	Stdout Output
+	Stderr Output
+	// What ContinueRequest.Match leaves of the two, nil without it. A stderr of at most 2,000 bytes is not filtered: it
+	// says why a command has failed.
+	StdoutLines *Filtered
+	StderrLines *Filtered
+	Exit        term.Exit
+	ExitReason  string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost",
 	// "marker_not_seen", "unsupported_shell", "session_ended". A device has no status to report, and nor has a
 	// far side of which nothing is known; "unsupported_shell" is a shell that is known by name, and takes no marker.
 	// WaitingFor is the question that a command in the terminal seems to ask, or the unfinished line at which it has
@@ -146,7 +151,9 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	if x.lane == LaneChannel && r.Lane != LaneChannel {
 		return s.execs.collectOrType(ctx, x, r, epoch)
 	}
-	return s.execs.collect(ctx, x, ContinueRequest{Wait: r.Wait - time.Since(began), MaxOutput: r.MaxOutput})
+	return s.execs.collect(ctx, x, ContinueRequest{
+		Wait: r.Wait - time.Since(began), MaxOutput: r.MaxOutput, Match: r.Match,
+	})
 }
 
 // startExec starts a command in the lane that is meant, if that is permitted.
@@ -215,7 +222,10 @@ type ContinueRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: not at all
 	MaxOutput int           // most bytes per stream in the result; 0: as in ExecRequest
 	New       bool          // return only the output that this caller's earlier results have not had
-	Timeout   time.Duration // stop the command that long from now, in place of its deadline; 0: as it is
+	// Match makes the result hold only the lines that match. Its Max is MaxOutput. While the command runs, the result is
+	// about whole lines: an unfinished last line is left for the next. Lines without room are, too.
+	Match   *Filter
+	Timeout time.Duration // stop the command that long from now, in place of its deadline; 0: as it is
 }
 
 // ContinueExec waits on, at most r.Wait, for an exec that Exec left running, or returns its output again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"ptyctl/session/output"
 	"ptyctl/term"
 )
 
@@ -16,7 +17,7 @@ func (e *execs) collect(ctx context.Context, x *run, r ContinueRequest) (ExecRes
 	if err != nil {
 		return ExecResult{}, err
 	}
-	return e.result(x, term.ActorFrom(ctx).Principal(), r)
+	return e.result(ctx, x, r)
 }
 
 // await waits until there is something to say about x, at most for wait.
@@ -99,11 +100,11 @@ func (e *execs) endsWithPtyctl(x *run) string {
 }
 
 // result says what x has done so far.
-func (e *execs) result(x *run, to term.Principal, r ContinueRequest) (ExecResult, error) {
+func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResult, error) {
 	s := e.s
 	ended := x.ended()
 	res := ExecResult{ID: x.id, Lane: x.lane, Duration: time.Since(x.started)}
-	x.deliver(&res, to, r)
+	e.deliver(ctx, x, &res, r)
 	if x.typed != nil {
 		res.cols = s.screen.cols()
 		res.Pages, res.Marked = x.typed.Pages(), x.typed.Marked()
@@ -147,7 +148,7 @@ func (e *execs) result(x *run, to term.Principal, r ContinueRequest) (ExecResult
 	if ended {
 		x.fetched.Store(true)
 	}
-	if ended && res.Stdout.Whole() && res.Stderr.Whole() {
+	if ended && whole(res.Stdout, res.StdoutLines) && whole(res.Stderr, res.StderrLines) {
 		if !x.handed.Load() { // a caller who knows the id may ask again, should this answer be lost
 			s.execs.forget(x.id)
 		}
@@ -158,28 +159,56 @@ func (e *execs) result(x *run, to term.Principal, r ContinueRequest) (ExecResult
 	return res, nil
 }
 
-// deliver puts the output into a result for a caller, and remembers that the caller has had it.
-func (x *run) deliver(res *ExecResult, to term.Principal, r ContinueRequest) {
+// whole reports whether a result has all of a stream.
+func whole(o Output, lines *Filtered) bool {
+	if lines != nil {
+		return o.Start == 0 && lines.Whole()
+	}
+	return o.Whole()
+}
+
+// deliver puts the output into a result for the caller, and remembers that the caller has had it.
+func (e *execs) deliver(ctx context.Context, x *run, res *ExecResult, r ContinueRequest) {
 	budget := r.MaxOutput
 	if budget <= 0 {
 		budget = x.maxOutput
 	}
+	to := term.ActorFrom(ctx).Principal()
 	x.mu.Lock()
+	defer x.mu.Unlock()
 	had, known := x.given[to]
 	from := had
 	if !r.New {
 		from = delivered{}
 	}
 	res.Stdout, res.Stderr = x.stdout.Since(from.stdout, budget), x.stderr.Since(from.stderr, budget)
-	if known || len(x.given) < maxGiven {
-		x.given[to] = delivered{
-			stdout: max(had.stdout, res.Stdout.Next()), stderr: max(had.stderr, res.Stderr.Next()),
+	next := delivered{stdout: res.Stdout.Next(), stderr: res.Stderr.Next()}
+	if r.Match != nil {
+		f := *r.Match
+		f.Max = budget
+		res.StdoutLines = e.filter(ctx, x, x.stdout, from.stdout, f)
+		next.stdout = res.StdoutLines.Next
+		if o := res.Stderr; o.Total-o.Start > shortStderr {
+			res.StderrLines = e.filter(ctx, x, x.stderr, from.stderr, f)
+			next.stderr = res.StderrLines.Next
 		}
 	}
-	x.mu.Unlock()
+	if known || len(x.given) < maxGiven {
+		x.given[to] = delivered{stdout: max(had.stdout, next.stdout), stderr: max(had.stderr, next.stderr)}
+	}
 	res.ErrorHints = x.expect.hints(
 		res.Stdout.FirstLine(), res.Stdout.Tail, res.Stderr.FirstLine(), res.Stderr.Tail,
 	)
+}
+
+// shortStderr is how long a stderr is, in bytes, that is not filtered.
+const shortStderr = 2000
+
+// filter returns the lines of a stream that match.
+func (e *execs) filter(ctx context.Context, x *run, st *output.Stream, from int64, f Filter) *Filtered {
+	more := !st.Buffer.Stat().Closed // before the bytes are taken: none follows then
+	got := e.view(x, st).Filter(ctx, f, from, st.Held(from), more)
+	return &got
 }
 
 // Clean returns the two ends of an output of the command as text for reading; if nothing was left out between them, all

@@ -18,6 +18,7 @@ type RunRequest struct {
 	Grace     time.Duration // that it then has before it is killed; 0: 2 s
 	Wait      time.Duration // the longest this call waits; 0: as long as it takes
 	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
+	Match     *Filter       // as in ExecRequest
 
 	Unattended time.Duration // as in ExecRequest
 
@@ -55,7 +56,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	if _, err = opened(ctx, ctx, s, true); err == nil {
 		res.ExecResult, err = s.Exec(ctx, ExecRequest{
 			Argv: r.Target.Local.Argv, Lane: LaneChannel, Stdin: r.Stdin,
-			Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput,
+			Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput, Match: r.Match,
 			StopOnCancel: r.Once, Unattended: r.Unattended,
 		})
 	}

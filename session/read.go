@@ -89,6 +89,21 @@ type Chunk struct {
 // output without colours, as it is if it is not UTF-8. Cursors go on counting raw bytes.
 func (k Chunk) Clean() (clean []byte, removed Sanitized) { return k.view.Clean(k.Start, k.Data) }
 
+// Match returns the chunk with only those of its lines that match, as they came or clean. Do not clean it again.
+//
+// A line that the chunk begins in the midst of is taken whole, as far as it is held. Its last line is taken as it is, and
+// again by a read that goes on in it. If Filter.Max cuts the text, the chunk ends before the first line that had no room,
+// with ReasonFull.
+func (k Chunk) Match(ctx context.Context, f Filter) (Chunk, Filtered) {
+	part := k.view.Whole(k.Start, k.Data)
+	got := k.view.Filter(ctx, f, part.Start, []output.Part{part}, false)
+	k.Data = got.Text
+	if got.Full {
+		k.Next, k.Reason, k.EOF = max(got.Next, k.Start), ReasonFull, false
+	}
+	return k, got
+}
+
 // Part returns the part of the chunk from one offset to another, both within it.
 func (k Chunk) Part(from, to int64) Chunk {
 	k.Data, k.Start, k.Next = k.Data[from-k.Start:to-k.Start], from, to

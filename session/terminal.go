@@ -96,7 +96,7 @@ func (e *execs) typedResult(x *run, res *ExecResult) {
 func (e *execs) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch uint64) (ExecResult, error) {
 	s := e.s
 	begun := time.Now()
-	res, err := s.execs.collect(ctx, x, ContinueRequest{Wait: r.Wait, MaxOutput: r.MaxOutput})
+	res, err := s.execs.collect(ctx, x, ContinueRequest{Wait: r.Wait, MaxOutput: r.MaxOutput, Match: r.Match})
 	// This error says that the server refused the channel, so nothing ran. After any other the command may have run,
 	// and must not run twice.
 	if !errors.Is(err, term.LimitExceeded) || r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
@@ -113,7 +113,7 @@ func (e *execs) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch 
 	close(typed.recorded) // as the command that the server refused
 	defer s.execs.letGo(typed)
 	return s.execs.collect(
-		ctx, typed, ContinueRequest{Wait: r.Wait - time.Since(begun), MaxOutput: r.MaxOutput},
+		ctx, typed, ContinueRequest{Wait: r.Wait - time.Since(begun), MaxOutput: r.MaxOutput, Match: r.Match},
 	)
 }
 

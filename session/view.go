@@ -26,6 +26,10 @@ type (
 	SearchResult = text.SearchResult
 	// A SearchLine is one line of a SearchResult.
 	SearchLine = text.SearchLine
+	// A Filter says which lines of an output to return.
+	Filter = text.Filter
+	// Filtered holds the lines of an output that match.
+	Filtered = text.Filtered
 )
 
 // view returns the output that is held, as text.

@@ -22,7 +22,13 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	c.Waits("the command on "+s.ID(), s)
 	// Also for exec_id: each call says for itself how much its client can show.
 	maxOutput := c.Lower("max_output_bytes", in.MaxOutput, c.Limits().MaxReadBytes, "limits.max_read_bytes")
-	res, err := exec(ctx, c, s, in, maxOutput)
+	format := formatOf(c, in.Format, "")
+	match, err := in.filter(c, format)
+	if err != nil {
+		return nil, err
+	}
+	more := session.ContinueRequest{MaxOutput: maxOutput, Match: match, New: true}
+	res, err := exec(ctx, c, s, in, more)
 	if err != nil {
 		return nil, err
 	}
@@ -39,19 +45,19 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	if in.ExecID != "" && in.TimeoutMS > 0 && !res.Moved {
 		c.Inform("timeout_ms moved nothing: the command was over, or about to be stopped")
 	}
-	out := execResult(c, res, formatOf(c, in.Format, "") == formatRaw)
+	out := execResult(c, res, format == formatRaw)
 	out.session = s.ID()
 	out.laneChosen = res.Lane == session.LaneTerminal && i.Protocol == "ssh" && (in.Lane == "" || in.Lane == session.LaneAuto)
 	return out, nil
 }
 
-// exec starts, continues or cancels a command, as the arguments say.
+// exec starts, continues or cancels a command, as the arguments say. more says what the result is to have.
 func exec(
 	ctx context.Context,
 	c *toolset.Call,
 	s *session.Session,
 	in *execArgs,
-	maxOutput int,
+	more session.ContinueRequest,
 ) (session.ExecResult, error) {
 	ch := c.Checker()
 	switch {
@@ -81,8 +87,8 @@ func exec(
 		return session.ExecResult{}, ch.Invalid(
 			name,
 			[]string{
-				"session_id", "exec_id", "wait_ms", "timeout_ms", "cancel", "max_output_bytes", "format", "task_id",
-				"request_id",
+				"session_id", "exec_id", "wait_ms", "timeout_ms", "cancel", "max_output_bytes", "format", "match", "context",
+				"task_id", "request_id",
 			},
 			"%s is for starting a command, and exec_id goes on with one that runs as it was started; leave %s out",
 			name,
@@ -92,19 +98,20 @@ func exec(
 		name := c.Marked(in, "wait")
 		return session.ExecResult{}, ch.Invalid(
 			name,
-			[]string{"session_id", "exec_id", "cancel", "max_output_bytes", "format", "task_id", "request_id"},
+			[]string{
+				"session_id", "exec_id", "cancel", "max_output_bytes", "format", "match", "context", "task_id", "request_id",
+			},
 			"cancel stops the command now, and %s is for one that goes on; leave %s or cancel out",
 			name,
 			name,
 		)
 	// Before the plain continuation, because both give exec_id.
 	case in.Cancel:
-		return s.CancelExec(ctx, in.ExecID, session.ContinueRequest{MaxOutput: maxOutput, New: true})
+		return s.CancelExec(ctx, in.ExecID, more)
 	case in.ExecID != "":
-		return s.ContinueExec(ctx, in.ExecID, session.ContinueRequest{
-			Wait: execWait(c, in), MaxOutput: maxOutput, New: true,
-			Timeout: c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms"),
-		})
+		more.Wait = execWait(c, in)
+		more.Timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
+		return s.ContinueExec(ctx, in.ExecID, more)
 	// The two want opposite things of a client that went away.
 	case in.StopOnCancel && in.RequestID != "":
 		return session.ExecResult{}, ch.Invalid(
@@ -154,7 +161,7 @@ func exec(
 		Command: in.Cmd, Argv: in.Argv, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd,
 		Env: env, Stdin: stdin,
 		Timeout: timeout, Unattended: unattended, Wait: max(execWait(c, in), 1), // 0 would be as long as it takes
-		MaxOutput: maxOutput, Expect: expect,
+		MaxOutput: more.MaxOutput, Match: more.Match, Expect: expect,
 		// The class is the caller's word, and goes before what ptyctl would find out.
 		Class: session.Class(in.Class), Idle: idle,
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,

@@ -157,7 +157,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
 			c.Inform(wire.WordsFor(ctx).Of(s.TooManyReads()))
 		}
-		show(c, s, chunk, in, out)
+		show(ctx, c, s, chunk, in, nil, out)
 		if chunk.OwnEcho && (chunk.Reason == session.ReasonTimeout || chunk.Reason == session.ReasonIdle) {
 			c.Inform("until_regex matched only in lines that look like the terminal's echo of data, which do not count; " +
 				"if they are output, pass include_echo")
@@ -184,6 +184,14 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 	case in.MaxLines > 0 && !req.Tail:
 		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail, which takes no cursor; leave one of the two out")
 	}
+	lines, err := matchArgs(in.lineArgs).filter(c, in.Format)
+	if err != nil {
+		return err
+	}
+	if lines != nil && !req.Tail {
+		// What does not match takes no room in the result.
+		lines.Max, req.MaxBytes = req.MaxBytes, max(req.MaxBytes, c.Limits().MaxReadBytes)
+	}
 	if in.ExecID != "" {
 		// A command has two streams with offsets of their own; most callers mean its output.
 		if in.Stream == "" {
@@ -201,20 +209,14 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 		if chunk.Reason == session.ReasonLimit {
 			return s.TooManyReads()
 		}
-		var removed *sanitized
-		if in.Format != formatRaw {
-			text, counts := chunk.Clean()
-			chunk.Data, removed = text, newSanitized(counts)
-		}
-		out.show(chunk, in.Encoding)
-		out.Sanitized = removed
+		out.form(ctx, chunk, in, lines)
 		return canceled(ctx, s)
 	}
 	chunk := s.Read(ctx, req)
 	if chunk.Reason == session.ReasonLimit {
 		return s.TooManyReads()
 	}
-	show(c, s, chunk, in, out)
+	show(ctx, c, s, chunk, in, lines, out)
 	if b := chunk.Buffer; chunk.EOF && in.Cursor == "" && !req.Tail && len(chunk.Data) == 0 && b.End > b.Start {
 		c.Inform(fmt.Sprintf("the terminal has ended, and without a cursor a read returns only what comes from now on; "+
 			"for its output read from cursor \"%d\", or its end with mode tail", b.Start))
@@ -222,9 +224,11 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 	return canceled(ctx, s)
 }
 
-// show puts a chunk of terminal output into the result, in the requested format. If the chunk reaches the end of the
-// output, show adds the question that the terminal seems to ask.
-func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
+// show puts a chunk of terminal output into the result, in the requested format and only those of its lines that are
+// wanted; nil: all. If the chunk reaches the end of the output, show adds the question that the terminal seems to ask.
+func show(
+	ctx context.Context, c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, lines *session.Filter, out *ioOut,
+) {
 	if k.Unsearched > 0 {
 		c.Inform(fmt.Sprintf("%d bytes were dropped before until_regex was looked for in them: the output came faster; "+
 			"send it to a file and search that, or have the operator raise "+
@@ -233,14 +237,7 @@ func show(c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, out 
 	if k.Reason == session.ReasonTimeout && in.UntilRegex != "" && !k.OwnEcho {
 		adviseFormat(c, k, in)
 	}
-	var removed *sanitized
-	// Raw output is left as it is, and its cursors count raw bytes either way.
-	if in.Format != formatRaw {
-		text, counts := k.Clean()
-		k.Data, removed = text, newSanitized(counts)
-	}
-	out.show(k, in.Encoding)
-	out.Sanitized = removed
+	k = out.form(ctx, k, in, lines)
 	if k.EOF {
 		out.EndCode = s.Info().End.Code
 	}
@@ -332,6 +329,25 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 	}
 	conditions = r.Idle > 0 || r.Until != nil || len(r.WaitFor) > 0 || in.TimeoutMS != nil
 	return r, conditions, nil
+}
+
+// form puts a chunk into the result, in the requested format and only those of its lines that are wanted; nil: all. It
+// returns the chunk as it is there.
+func (out *ioOut) form(ctx context.Context, k session.Chunk, in *ioArgs, lines *session.Filter) session.Chunk {
+	var removed *sanitized
+	var counts matchedOut
+	switch {
+	case lines != nil:
+		var got session.Filtered
+		k, got = k.Match(ctx, *lines)
+		counts, removed = matchedOut{&got.Matches, &got.Lines}, newSanitized(got.Removed)
+	case in.Format != formatRaw: // raw output is left as it is, and its cursors count raw bytes either way
+		text, hidden := k.Clean()
+		k.Data, removed = text, newSanitized(hidden)
+	}
+	out.show(k, in.Encoding)
+	out.Sanitized, out.matchedOut = removed, counts
+	return k
 }
 
 // show puts a chunk into the result.

@@ -25,12 +25,18 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	format := formatOf(c, in.Format, "")
+	match, err := in.filter(c, format)
+	if err != nil {
+		return nil, err
+	}
 	limits := c.Limits()
 	r := session.RunRequest{
 		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin,
 		Timeout: limits.ExecTimeout, Wait: limits.MaxWait, Grace: time.Duration(in.GraceMS) * time.Millisecond,
 		Unattended: min(limits.UnattendedExec, limits.MaxExecTimeout),
 		MaxOutput:  c.Lower("max_output_bytes", in.MaxOutput, limits.MaxReadBytes, "limits.max_read_bytes"),
+		Match:      match,
 	}
 	// Absent means the default of the server and not "no limit": a forgotten program would hold its memory.
 	if in.TimeoutMS > 0 {
@@ -46,7 +52,7 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 		c.Warn("the program needs a terminal, and has none here; open a session with it (ptyctl_session open, " +
 			"protocol local, the same argv), and answer what it asks with ptyctl_session_io write")
 	}
-	return runResult(c, res, local.Limits, formatOf(c, in.Format, "") == formatRaw), nil
+	return runResult(c, res, local.Limits, format == formatRaw), nil
 }
 
 // runResult is the wire form of r: that of an exec, without the members that need a terminal.

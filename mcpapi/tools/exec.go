@@ -30,28 +30,29 @@ var execTool = toolset.Bind(schema.Tool{
 // marked start are only for the start of a command, fields marked wait for all but a cancel. Times are in milliseconds,
 // sizes in bytes.
 type execArgs struct {
-	SessionID     string       `json:"session_id" need:"*" is:"filled"`
-	Cmd           string       `json:"cmd" words:"argv" doc:"line for the shell"`
-	Argv          []string     `json:"argv" is:"start" doc:"words instead, never parsed"`
-	TimeoutMS     int64        `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default {session.default_exec_timeout_ms}; with exec_id: from now"`
-	WaitMS        *int64       `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait of this call; default {limits.max_wait_ms}"`
-	Cwd           string       `json:"cwd" is:"filled start" doc:"else the login directory, until something is typed"`
-	Env           []string     `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
-	Stdin         string       `json:"stdin" is:"start"`
-	StdinEncoding string       `json:"stdin_encoding" is:"start" enum:"utf-8 base64"`
-	Format        string       `json:"format" enum:"clean raw" doc:"clean: of a terminal as in ptyctl_session_io, else colours out. raw: exact. default {session.format}"`
-	MaxOutput     int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
-	Lane          session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh, beside the terminal; cd and export do not last. terminal: typed into it. default auto"`
-	Queue         bool         `json:"queue" is:"start" doc:"terminal lane: wait for its turn"`
-	ExecID        string       `json:"exec_id" is:"filled" doc:"go on waiting for this one"`
-	Cancel        bool         `json:"cancel" doc:"stop exec_id"`
-	StopOnCancel  bool         `json:"stop_on_cancel" is:"start" doc:"stop the command when this call is cancelled"`
-	TaskID        string       `json:"task_id" is:"filled" doc:"your name for locks"`
-	Expect        expectArgs   `json:"expect" is:"start" doc:"patterns for this call"`
-	UntilIdleMS   int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: quiet that ends the wait"`
-	Class         execClass    `json:"class" is:"start" doc:"terminal lane: what reads the line; detected"`
-	RCMode        execMarker   `json:"rc_mode" is:"start" doc:"terminal lane: exit code marker"`
-	RequestID     string       `json:"request_id" is:"filled" doc:"makes a retry safe"`
+	SessionID     string   `json:"session_id" need:"*" is:"filled"`
+	Cmd           string   `json:"cmd" words:"argv" doc:"line for the shell"`
+	Argv          []string `json:"argv" is:"start" doc:"words instead, never parsed"`
+	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default {session.default_exec_timeout_ms}; with exec_id: from now"`
+	WaitMS        *int64   `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait of this call; default {limits.max_wait_ms}"`
+	Cwd           string   `json:"cwd" is:"filled start" doc:"else the login directory, until something is typed"`
+	Env           []string `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
+	Stdin         string   `json:"stdin" is:"start"`
+	StdinEncoding string   `json:"stdin_encoding" is:"start" enum:"utf-8 base64"`
+	Format        string   `json:"format" enum:"clean raw" doc:"clean: of a terminal as in ptyctl_session_io, else colours out. raw: exact. default {session.format}"`
+	matchArgs
+	MaxOutput    int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
+	Lane         session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh, beside the terminal; cd and export do not last. terminal: typed into it. default auto"`
+	Queue        bool         `json:"queue" is:"start" doc:"terminal lane: wait for its turn"`
+	ExecID       string       `json:"exec_id" is:"filled" doc:"go on waiting for this one"`
+	Cancel       bool         `json:"cancel" doc:"stop exec_id"`
+	StopOnCancel bool         `json:"stop_on_cancel" is:"start" doc:"stop the command when this call is cancelled"`
+	TaskID       string       `json:"task_id" is:"filled" doc:"your name for locks"`
+	Expect       expectArgs   `json:"expect" is:"start" doc:"patterns for this call"`
+	UntilIdleMS  int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: quiet that ends the wait"`
+	Class        execClass    `json:"class" is:"start" doc:"terminal lane: what reads the line; detected"`
+	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"terminal lane: exit code marker"`
+	RequestID    string       `json:"request_id" is:"filled" doc:"makes a retry safe"`
 }
 
 // execClass is a session.Class, as a caller may name it.
@@ -133,7 +134,7 @@ func (out *execOut) Compact() any {
 		c.ExecLane = ""
 	}
 	// The exec_id is for a command that goes on, or may do so, and for output that was cut.
-	if c.DoneReason == "" && !c.Truncated && !c.BackgroundOutput {
+	if c.DoneReason == "" && !c.Truncated && !c.BackgroundOutput && !c.filtered() {
 		c.ExecID = ""
 	}
 	if !c.Truncated {

@@ -51,11 +51,17 @@ type ioArgs struct {
 	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] of this exec"`
 	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id"`
 	Format       string     `json:"format" on:"read write search" enum:"clean raw" doc:"of chunk, and for patterns. clean: colours and escape sequences out. raw: exact. default {session.format}"`
-	Pattern      string     `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
-	IgnoreCase   bool       `json:"ignore_case" on:"search"`
-	Context      int        `json:"context" on:"search" max:"50" doc:"[search] lines around"`
-	MaxMatches   int        `json:"max_matches" on:"search" min:"1" max:"1000" doc:"[search] default 50"`
-	RequestID    string     `json:"request_id" on:"write" is:"filled" doc:"makes a retry safe"`
+	lineArgs
+	Pattern    string `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
+	IgnoreCase bool   `json:"ignore_case" on:"search"`
+	MaxMatches int    `json:"max_matches" on:"search" min:"1" max:"1000" doc:"[search] default 50"`
+	RequestID  string `json:"request_id" on:"write" is:"filled" doc:"makes a retry safe"`
+}
+
+// lineArgs choose lines of the output.
+type lineArgs struct {
+	Match   string `json:"match" on:"read" is:"filled" doc:"[read] RE2: only lines that match, and counts"`
+	Context int    `json:"context" on:"read search" max:"50" doc:"[read, search] lines around each match"`
 }
 
 // keyName is the name of a key.
@@ -124,6 +130,7 @@ type readOut struct {
 	BufferLimitBytes  int    `json:"buffer_limit_bytes"`
 
 	Sanitized *sanitized `json:"sanitized,omitempty"`
+	matchedOut
 }
 
 // searchOut is the result of its action search.
@@ -154,6 +161,7 @@ type ioCompact struct {
 	Chunk        string `json:"chunk"`
 	Encoding     string `json:"encoding"`
 	Matched      *bool  `json:"matched"`
+	matchedOut
 
 	IdleReached       bool            `json:"idle_reached"`
 	Full              bool            `json:"full"`
@@ -193,6 +201,7 @@ func (out *ioOut) Compact() any {
 	}
 	c.NextCursor, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Chunk, r.Full, r.TimedOut, r.EOF
 	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized.hiding()
+	c.matchedOut = r.matchedOut
 	if r.Encoding != "utf-8" {
 		c.Encoding = r.Encoding
 	}

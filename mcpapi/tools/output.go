@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
 )
@@ -24,6 +25,33 @@ func formatOf(c *toolset.Call, format, encoding string) string {
 	return cmp.Or(format, c.Limits().Format)
 }
 
+// matchArgs choose the lines of a command's output.
+type matchArgs struct {
+	Match   string `json:"match" is:"filled" doc:"RE2: only lines that match, and counts"`
+	Context int    `json:"context" max:"50" doc:"lines around each match"`
+}
+
+// filter returns the filter of a call, nil if it wants all lines.
+func (m matchArgs) filter(c *toolset.Call, format string) (*session.Filter, error) {
+	if m.Match == "" {
+		if m.Context > 0 {
+			return nil, c.Checker().Invalid("context", nil, "context is for the lines around those of match; give match, or leave context out")
+		}
+		return nil, nil
+	}
+	re, err := schema.RegexpArgument("match", m.Match)
+	if err != nil {
+		return nil, err
+	}
+	return &session.Filter{Pattern: re, Context: m.Context, Clean: format != formatRaw}, nil
+}
+
+// matchedOut counts the lines of an output from which match has chosen.
+type matchedOut struct {
+	MatchedLines *int `json:"matched_lines,omitempty"`
+	TotalLines   *int `json:"total_lines,omitempty"` // looked at
+}
+
 // shownOut is the part of the result of a command that says what its stdout and stderr are of what it has put out.
 type shownOut struct {
 	Truncated      bool       `json:"truncated"`
@@ -34,6 +62,10 @@ type shownOut struct {
 	StdoutOmitted  *omitted   `json:"stdout_omitted,omitempty"`
 	StderrOmitted  *omitted   `json:"stderr_omitted,omitempty"`
 	Sanitized      *sanitized `json:"sanitized,omitempty"` // of both
+	matchedOut                // of stdout
+	StderrMatched  *int       `json:"stderr_matched_lines,omitempty"` // absent: stderr is short, and all there
+	StderrLines    *int       `json:"stderr_total_lines,omitempty"`
+	Unsearched     int64      `json:"unsearched_bytes,omitempty"` // of both; no longer held
 }
 
 // omitted describes the part of a stream that was left out of the result, and how to read it.
@@ -45,13 +77,42 @@ type omitted struct {
 
 // put describes the output of a command, and returns it as it came or for reading.
 func (out *shownOut) put(r session.ExecResult, raw bool) (stdout, stderr string) {
-	out.Truncated = !r.Stdout.Complete() || !r.Stderr.Complete()
 	out.StdoutBytes, out.StderrBytes = r.Stdout.Total, r.Stderr.Total
 	var a, b session.Sanitized
-	stdout, out.StdoutEncoding, out.StdoutOmitted, a = streamOut(r, r.Stdout, raw)
-	stderr, out.StderrEncoding, out.StderrOmitted, b = streamOut(r, r.Stderr, raw)
+	if f := r.StdoutLines; f != nil {
+		out.matchedOut = matchedOut{&f.Matches, &f.Lines}
+		out.Unsearched = f.Unsearched
+		stdout, out.StdoutEncoding, out.StdoutOmitted, a = linesOut(f, r.Stdout)
+	} else {
+		stdout, out.StdoutEncoding, out.StdoutOmitted, a = streamOut(r, r.Stdout, raw)
+	}
+	if f := r.StderrLines; f != nil {
+		out.StderrMatched, out.StderrLines = &f.Matches, &f.Lines
+		out.Unsearched += f.Unsearched
+		stderr, out.StderrEncoding, out.StderrOmitted, b = linesOut(f, r.Stderr)
+	} else {
+		stderr, out.StderrEncoding, out.StderrOmitted, b = streamOut(r, r.Stderr, raw)
+	}
+	out.Truncated = out.StdoutOmitted != nil || out.StderrOmitted != nil || out.Unsearched > 0
 	out.Sanitized = newSanitized(a.Plus(b))
 	return stdout, stderr
+}
+
+// filtered reports whether match has left out lines.
+func (out shownOut) filtered() bool { return out.MatchedLines != nil }
+
+// linesOut is the wire form of the lines of a stream that match.
+func linesOut(f *session.Filtered, o session.Output) (text, encoding string, cut *omitted, removed session.Sanitized) {
+	if f.Full {
+		cut = &omitted{At: len(f.Text), Bytes: o.Total - f.Next, Cursor: strconv.FormatInt(f.Next, 10)}
+	}
+	switch {
+	case !utf8.Valid(f.Text):
+		return base64.StdEncoding.EncodeToString(f.Text), "base64", cut, f.Removed
+	case cut == nil:
+		return string(f.Text), "", nil, f.Removed
+	}
+	return fmt.Sprintf("%s[... %d of %d matching lines left out ...]\n", f.Text, f.Matches-f.Shown, f.Matches), "", cut, f.Removed
 }
 
 // compact leaves out the sizes of what is complete.

@@ -24,18 +24,19 @@ var runTool = toolset.Bind(schema.Tool{
 
 // runArgs are the arguments of ptyctl_run. Times are in milliseconds, sizes in bytes.
 type runArgs struct {
-	Argv          []string   `json:"argv" need:"*" doc:"program and arguments"`
-	Cwd           string     `json:"cwd" is:"filled"`
-	Env           []string   `json:"env" is:"pairs" doc:"NAME=value"`
-	Stdin         string     `json:"stdin"`
-	StdinEncoding string     `json:"stdin_encoding" enum:"utf-8 base64"`
-	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; then it gets TERM; default {session.default_exec_timeout_ms}"`
-	GraceMS       int64      `json:"grace_ms" min:"1" max:"60000" doc:"from TERM to KILL; default 2000"`
-	Format        string     `json:"format" enum:"clean raw" doc:"raw: exact. clean: colours out. default {session.format}"`
-	MaxOutput     int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384, the middle is cut"`
-	Limits        limitsArgs `json:"limits" doc:"of each process; processes: of all together"`
-	Title         string     `json:"title" is:"filled"`
-	RequestID     string     `json:"request_id" is:"filled" doc:"makes a retry safe"`
+	Argv          []string `json:"argv" need:"*" doc:"program and arguments"`
+	Cwd           string   `json:"cwd" is:"filled"`
+	Env           []string `json:"env" is:"pairs" doc:"NAME=value"`
+	Stdin         string   `json:"stdin"`
+	StdinEncoding string   `json:"stdin_encoding" enum:"utf-8 base64"`
+	TimeoutMS     int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; then it gets TERM; default {session.default_exec_timeout_ms}"`
+	GraceMS       int64    `json:"grace_ms" min:"1" max:"60000" doc:"from TERM to KILL; default 2000"`
+	Format        string   `json:"format" enum:"clean raw" doc:"raw: exact. clean: colours out. default {session.format}"`
+	matchArgs
+	MaxOutput int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384, the middle is cut"`
+	Limits    limitsArgs `json:"limits" doc:"of each process; processes: of all together"`
+	Title     string     `json:"title" is:"filled"`
+	RequestID string     `json:"request_id" is:"filled" doc:"makes a retry safe"`
 }
 
 // limitsArgs are the limits of a program on this machine; 0 means that the call sets none. Processes counts all
@@ -79,7 +80,7 @@ func (out *runOut) Compact() any {
 	if c.DoneReason == session.DoneExitStatus {
 		c.DoneReason = ""
 	}
-	if c.DoneReason == "" && !c.Truncated {
+	if c.DoneReason == "" && !c.Truncated && !c.filtered() {
 		c.SessionID, c.ExecID = "", ""
 	}
 	c.shownOut = c.compact()

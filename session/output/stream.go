@@ -151,6 +151,31 @@ func (st *Stream) Since(from int64, budget int) Excerpt {
 	return o
 }
 
+// A Part is a piece of a stream.
+type Part struct {
+	Start int64 // offset of Data[0]
+	Data  []byte
+}
+
+// Held returns a copy of all that is held of the stream from an offset on, in order: one part, or two if what was between
+// them is no longer held.
+func (st *Stream) Held(from int64) []Part {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	now := st.Buffer.Stat()
+	from = min(max(from, 0), now.End)
+	var parts []Part
+	if head := min(int64(len(st.head)), now.Start); from < head {
+		parts = append(parts, Part{Start: from, Data: bytes.Clone(st.head[from:head])})
+	}
+	rest := st.Buffer.At(max(from, now.Start), 0)
+	if len(parts) > 0 && parts[0].Start+int64(len(parts[0].Data)) == rest.Start {
+		parts[0].Data = append(parts[0].Data, rest.Data...)
+		return parts
+	}
+	return append(parts, Part{Start: rest.Start, Data: rest.Data})
+}
+
 // before returns a copy of the bytes before an offset, at most backBytes, as far as they are held. Requires st.mu.
 func (st *Stream) before(offset int64) []byte {
 	start := max(offset-backBytes, st.Buffer.Stat().Start)
