@@ -204,10 +204,12 @@ func (e *execs) deliver(ctx context.Context, x *run, res *ExecResult, r Continue
 // shortStderr is how long a stderr is, in bytes, that is not filtered.
 const shortStderr = 2000
 
-// filter returns the lines of a stream that match.
+// filter returns the lines of a stream that match, from an offset on, with all of the line that it is in.
 func (e *execs) filter(ctx context.Context, x *run, st *output.Stream, from int64, f Filter) *Filtered {
+	v := e.view(x, st)
+	from = v.Whole(from, nil).Start
 	more := !st.Buffer.Stat().Closed // before the bytes are taken: none follows then
-	got := e.view(x, st).Filter(ctx, f, from, st.Held(from), more)
+	got := v.Filter(ctx, f, from, st.Held(from), more)
 	return &got
 }
 

@@ -166,6 +166,7 @@ type Result struct {
 		Cursor string
 	} `json:"stdout_omitted"`
 	StdoutEncoding string `json:"stdout_encoding"`
+	StderrEncoding string `json:"stderr_encoding"`
 	BytesWritten   int    `json:"bytes_written"`
 	WriteTimedOut  bool   `json:"write_timed_out"`
 	Version        string
@@ -212,6 +213,10 @@ type Result struct {
 	LostBytes   int64  `json:"lost_bytes"`
 
 	Chunk         string
+	Encoding      string
+	MatchedLines  *int   `json:"matched_lines"`
+	TotalLines    *int   `json:"total_lines"`
+	Unsearched    int64  `json:"unsearched_bytes"`
 	NextCursor    string `json:"next_cursor"`
 	Matched       bool
 	TimedOut      bool `json:"timed_out"`
