@@ -60,8 +60,8 @@ type ioArgs struct {
 
 // lineArgs choose lines of the output.
 type lineArgs struct {
-	Match   string `json:"match" on:"read" is:"filled" doc:"[read] RE2: only lines that match, and counts"`
-	Context int    `json:"context" on:"read search" max:"50" doc:"[read, search] lines around each match"`
+	Match   string `json:"match" on:"read" is:"filled" doc:"[read] only lines that match (RE2)"`
+	Context int    `json:"context" on:"read search" max:"50" doc:"[read, search] lines around them"`
 }
 
 // keyName is the name of a key.

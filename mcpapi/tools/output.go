@@ -27,8 +27,8 @@ func formatOf(c *toolset.Call, format, encoding string) string {
 
 // matchArgs choose the lines of a command's output.
 type matchArgs struct {
-	Match   string `json:"match" is:"filled" doc:"RE2: only lines that match, and counts"`
-	Context int    `json:"context" max:"50" doc:"lines around each match"`
+	Match   string `json:"match" is:"filled" doc:"only lines that match (RE2)"`
+	Context int    `json:"context" max:"50" doc:"lines around them"`
 }
 
 // filter returns the filter of a call, nil if it wants all lines.

@@ -22,8 +22,8 @@ type Filter struct {
 
 // Filtered holds the lines of an output that match, in order, each once.
 //
-// The lines are as they came or clean, with their line ends. Of a line that is longer than a quarter of Filter.Max only
-// the surroundings of its match are there, with the cuts marked. Where lines are left out between two groups of lines
+// The lines are as they came or clean, with their line ends. Of a line that is longer than a quarter of Filter.Max, and
+// than 1,000 bytes if they fit, only the surroundings of its match are there, with the cuts marked. Where lines are left out between two groups of lines
 // with context, there is a line "--".
 type Filtered struct {
 	Text       []byte
@@ -178,7 +178,7 @@ func (p *picker) put(l pickedLine) bool {
 	if p.f.Context > 0 && p.last > 0 && l.number > p.last+1 {
 		sep += "--\n"
 	}
-	if most := p.f.Max / 4; most > 0 && len(l.shown) > most {
+	if most := max(p.f.Max/4, min(p.f.Max, 1000)); most > 0 && len(l.shown) > most {
 		l.shown = around(l.text, l.at, most)
 	}
 	if p.f.Max > 0 && len(p.got.Text)+len(sep)+len(l.shown) > p.f.Max {
@@ -192,9 +192,11 @@ func (p *picker) put(l pickedLine) bool {
 	return true
 }
 
-// around returns about most bytes of a long line: those around the match, or its beginning. Marks say what is left out.
+// around returns the part of a long line that is around the match, or its beginning. Marks say what is left out. With
+// them and a line end it has at most most bytes.
 func around(text []byte, at []int, most int) []byte {
 	from := 0
+	most = max(most-2*len("[... 1234567890 bytes left out ...]")-1, 0)
 	if at != nil {
 		from = max(min(at[0]-most/4, len(text)-most), 0)
 	}

@@ -139,7 +139,7 @@ func TestFilterLongLine(t *testing.T) {
 	long := strings.Repeat("é", 5000) + "needle" + strings.Repeat("ü", 5000)
 	got := filter(text.Filter{Pattern: regexp.MustCompile("needle"), Max: 4000, Clean: true}, "short\n"+long+"\nneedle\n", false)
 	s := string(got.Text)
-	if !utf8.ValidString(s) || !strings.Contains(s, "éneedleü") || !strings.HasPrefix(s, "[... 97") ||
+	if !utf8.ValidString(s) || !strings.Contains(s, "éneedleü") || !strings.HasPrefix(s, "[... 9") ||
 		!strings.HasSuffix(s, "bytes left out ...]\nneedle\n") || len(s) > 1200 || got.Matches != 2 {
 		t.Errorf("needle in a line of %d bytes gives %d bytes, %.80q ... %q", len(long), len(s), s, s[max(len(s)-80, 0):])
 	}
@@ -235,6 +235,18 @@ func BenchmarkFilter(b *testing.B) {
 	for b.Loop() {
 		if got := filter(f, out.String(), false); got.Matches == 0 {
 			b.Fatal("no line matches")
+		}
+	}
+}
+
+// A line that is longer than the room for all lines has its match in it, too.
+func TestFilterLongLineFits(t *testing.T) {
+	out := "a\n" + strings.Repeat("x", 3000) + "needle" + strings.Repeat("y", 3000) + "\n" + strings.Repeat("z", 90) + "needle\n"
+	for _, most := range []int{100, 200, 999, 1000, 2000, 5000} {
+		got := filter(text.Filter{Pattern: regexp.MustCompile("needle"), Max: most, Clean: true}, out, false)
+		first, _, _ := strings.Cut(string(got.Text), "\n")
+		if len(got.Text) > most || !strings.Contains(first, "needle") || most >= 2000 && got.Shown != 2 {
+			t.Errorf("at most %d bytes: %d bytes, %d matches shown, %.120q", most, len(got.Text), got.Shown, got.Text)
 		}
 	}
 }
