@@ -80,7 +80,7 @@ func TestExecMatch(t *testing.T) {
 	for args, parts := range map[string][]string{
 		`"cmd":"ls","context":2`:              {"context", "match"},
 		`"cmd":"ls","match":"("`:              {"match", "RE2"},
-		`"cmd":"ls","match":"(x{99}){99}"`:      {"match", "repeat"},
+		`"cmd":"ls","match":"(x{99}){99}"`:    {"match", "repeat"},
 		`"cmd":"ls","match":"x","context":51`: {"context", "50"},
 	} {
 		l.Fails(mcptest.ExecTool, `{"session_id":"$S",`+args+`}`, term.InvalidArgument, parts...)
