@@ -20,7 +20,7 @@ const Latest int64 = -1
 
 // A ReadRequest says what to read and when to stop waiting for it.
 //
-// With none of Until, Idle and WaitFor, Read returns as soon as there is anything after Cursor. With any of
+// With none of Until, Idle, WaitFor and Prompt, Read returns as soon as there is anything after Cursor. With any of
 // them it goes on until one is met. In every case it stops at Timeout, at the end of the stream, when ctx ends,
 // and (unless Tail is set) when MaxBytes are there to be returned. The zero value waits for new output until ctx ends.
 type ReadRequest struct {
@@ -40,6 +40,12 @@ type ReadRequest struct {
 	ExcludeMatch bool             // leave the match out of Data; Next is still behind it
 	Idle         time.Duration    // stop when nothing arrived for so long, counted from the call at the earliest
 	WaitFor      []*regexp.Regexp // stop when the unfinished last line matches one: something waits for input
+
+	// Prompt stops when the last line rests and is the prompt of a shell, a device or an interpreter: Expect.Prompt, one
+	// that was learned, or one that looks like it. It stops with ReasonInput when the line asks a question instead, before
+	// whose answer no prompt comes. With a Cursor, only what came behind it counts; with Latest, a prompt that is there.
+	// The streams of an exec have none.
+	Prompt bool
 }
 
 // Within returns r with d, the rest of some time, to wait: no wait if nothing is left.
@@ -54,9 +60,9 @@ type Reason string
 // The reasons.
 const (
 	ReasonData     Reason = "data"     // there was something, and no condition was set
-	ReasonMatched  Reason = "matched"  // Until
+	ReasonMatched  Reason = "matched"  // Until, or Prompt
 	ReasonIdle     Reason = "idle"     // Idle
-	ReasonInput    Reason = "input"    // WaitFor
+	ReasonInput    Reason = "input"    // WaitFor, or a question in place of Prompt
 	ReasonFull     Reason = "full"     // MaxBytes
 	ReasonTimeout  Reason = "timeout"  // Timeout, or NoWait
 	ReasonEOF      Reason = "eof"      // the stream ended
@@ -122,6 +128,7 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	in := source{
 		view: s.view(), newest: &s.count.lastRx, waiting: s.o.managed.limits.reads, readers: &s.count.readers,
 		isPrompt: func(line string) bool { return s.prompts.IsLearned(line) || prompt.Looks(line) },
+		sight:    func() (Reason, time.Duration) { return sightOf(s) },
 	}
 	c := in.read(ctx, r)
 	if c.Dropped > 0 {
@@ -148,10 +155,11 @@ func (s *Session) End() int64 { return s.buf.Stat().End }
 // A source is read from: a session's output, or a stream of an exec.
 type source struct {
 	view     text.View
-	newest   *atomic.Int64          // when the newest byte arrived, in Unix nanoseconds
-	waiting  *semaphore             // of the reads that wait
-	readers  *atomic.Int64          // counts those of them that read here; nil: they are not counted
-	isPrompt func(line string) bool // whether a line looks like a shell's prompt
+	newest   *atomic.Int64                  // when the newest byte arrived, in Unix nanoseconds
+	waiting  *semaphore                     // of the reads that wait
+	readers  *atomic.Int64                  // counts those of them that read here; nil: they are not counted
+	isPrompt func(line string) bool         // whether a line looks like a shell's prompt
+	sight    func() (Reason, time.Duration) // see sightOf; nil: it is no terminal
 }
 
 // enter takes a place among the reads that wait, and counts the read from then on: who sees that a read waits sees a
@@ -176,7 +184,7 @@ func (in source) leave() {
 func (in source) read(ctx context.Context, r ReadRequest) Chunk {
 	var c Chunk
 	b := in.view.Buffer
-	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0
+	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0 || r.Prompt
 	if r.Tail && !conditions {
 		c = tail(b, r, ReasonTail)
 	} else {
@@ -312,6 +320,16 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		if st.Closed {
 			return ReasonEOF, st.End, st.End
 		}
+		var sightC <-chan time.Time
+		if w.r.Prompt && w.sight != nil && (w.r.Cursor < 0 || st.End > w.from) {
+			reason, rest := w.sight()
+			if reason != "" {
+				return reason, st.End, st.End
+			}
+			if rest > 0 {
+				sightC = time.After(rest)
+			}
+		}
 		if !entered && waits { // one that does not wait needs no place
 			if entered = w.enter(); !entered {
 				return ReasonLimit, st.End, st.End
@@ -323,6 +341,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		}
 		select {
 		case <-changed:
+		case <-sightC:
 		case <-idleC:
 			if w.view.Buffer.Stat().End > seen {
 				continue // the search took longer than Idle, and something arrived meanwhile

@@ -78,6 +78,38 @@ func (s *Session) Waiting() *term.Waiting {
 	return stalledLine(s, line)
 }
 
+// sightOf returns why a read that waits for the prompt stops now. Otherwise it returns after how long without output it
+// may stop; 0: not before there is output.
+func sightOf(s *Session) (stop Reason, rest time.Duration) {
+	quiet := age(&s.count.lastRx)
+	if rest = prompt.LeastRest - quiet; rest > 0 { // to look at the line is dear while output comes
+		return "", rest
+	}
+	p, marks := s.Expect().Prompt, s.screen.marks()
+	line := s.lane.PromptLine(p)
+	v := prompt.View{
+		Line: line, End: s.End(), AltScreen: s.screen.modes().AltScreen, Prompt: p, Pagers: s.Expect().Pagers,
+		Shell: s.prompts.ShellAt(line, ""), Prompts: marks.Prompts, AtPrompt: marks.AtPrompt,
+	}
+	if v.AltScreen || prompt.Doubtful(line) { // to look at the programs is dear
+		v.Front = laneTerminal{s}.Front()
+	}
+	seen := s.prompts.Sight(v)
+	switch {
+	case !seen.Prompt && seen.Question == nil:
+		return "", 0
+	case quiet < seen.Rest:
+		return "", seen.Rest - quiet
+	case seen.Guessed && (laneTerminal{s}).Front().Reads == term.No: // nothing says when that changes
+		return "", max(quiet, prompt.LeastRest)
+	case age(&s.count.lastRx) < quiet: // something has come since
+		return "", prompt.LeastRest
+	case seen.Prompt:
+		return ReasonMatched, 0
+	}
+	return ReasonInput, 0
+}
+
 // stalledLine returns the last line if it is unfinished, no prompt, and unchanged for a while: something may wait
 // there.
 func stalledLine(s *Session, line string) *term.Waiting {

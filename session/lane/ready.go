@@ -108,6 +108,12 @@ func (l *Lane) promptLine(prompt *regexp.Regexp) (before, line string) {
 	return "", line
 }
 
+// PromptLine returns the last line, or its last row if that matches the prompt.
+func (l *Lane) PromptLine(prompt *regexp.Regexp) string {
+	_, line := l.promptLine(prompt)
+	return line
+}
+
 // ready waits until the terminal shows a prompt, and refuses to type into anything else: into a full-screen program,
 // a pager, a question, a REPL, and a marker into a device's command line. A line that is no prompt has promptWait
 // to become one.
