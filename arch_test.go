@@ -66,7 +66,8 @@ var importRules = []rule{
 	{pkg: "session/text", ours: []string{"buffer", "vt", "session/output"}, why: "it makes text of a buffer and knows no session"},
 	{pkg: "session/transfer", ours: []string{"session/access", "term"}, why: "it carries out actions on files, and knows of a session only what carries them"},
 	{pkg: "session/lane", ours: []string{"term", "buffer", "vt", "session/marker", "session/prompt", "session/shell"}, why: "it types commands into a terminal and knows no session"},
-	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote", "session/access", "session/keys", "session/lane", "session/marker", "session/match", "session/output", "session/prompt", "session/redact", "session/shell", "session/text", "session/transfer"}, why: "the engine knows no protocol, no wire format and no command line"},
+	{pkg: "session/steps", ours: []string{"session/match", "term"}, why: "it orders inputs and waits, and types nothing itself"},
+	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote", "session/access", "session/keys", "session/lane", "session/marker", "session/match", "session/output", "session/prompt", "session/redact", "session/shell", "session/steps", "session/text", "session/transfer"}, why: "the engine knows no protocol, no wire format and no command line"},
 
 	{pkg: "sshx", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/mux", "sshx/plan", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "a transport is usable without the engine"},
 	{pkg: "sshx/auth", ours: []string{"term", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it chooses credentials and connects to nothing but an agent"},

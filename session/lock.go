@@ -46,7 +46,7 @@ func (s *Session) Lease() (Lease, bool) { return s.lock.Table.Get(s.id) }
 // Options.AllowTakeOver, or a caller whose Actor.Operator is set. The lock of a person who is attached to the terminal
 // goes to another such person only. previous is the lease that ended by it, or zero.
 //
-// The loser's input stops within 4 KiB. TakeOver waits until that has been sent, but no longer than a second for a far
+// The loser's input stops within 4 KiB, and a list of its steps where it is. TakeOver waits until that has been sent, but no longer than a second for a far
 // side that does not take it.
 func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous Lease, err error) {
 	operator := term.ActorFrom(ctx).Operator
@@ -100,6 +100,9 @@ func changeLock(
 	}
 	by := access.HolderOf(term.ActorFrom(ctx))
 	l, err = s.lock.Change(string(verb), by, func() (Lease, error) { return change(by) })
+	if err == nil && (verb == term.VerbLock || verb == term.VerbTakeOver) {
+		s.writer.heldBy(by)
+	}
 	if s.State().Ended() { // meanwhile: nothing else would ever drop the lease
 		s.lock.Table.Drop(s.id)
 	}

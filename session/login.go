@@ -186,6 +186,9 @@ func (q *Question) give(ctx context.Context, data []byte) (err error) {
 	} else {
 		p.answer <- string(trimLineEnd(data))
 	}
-	s.input.Add(TxEvent{Verb: term.VerbAnswer, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
+	s.input.Add(TxEvent{
+		Verb: term.VerbAnswer, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Sensitive: true,
+		Step: access.StepFrom(ctx),
+	})
 	return nil
 }

@@ -57,7 +57,7 @@ func (s *Session) pump(t term.Transport) {
 	// later.
 	s.redact.End()
 	st, end := verdict(s.id, t, err)
-	if over := s.outlives(end); over != nil {
+	if over := outlives(s, end); over != nil {
 		select {
 		case <-over:
 			lost := s.link.Load().outliver.Lost()
@@ -78,7 +78,7 @@ func (s *Session) pump(t term.Transport) {
 // The terminal of a restricted account ends by itself: its shell is git-shell, or a command that the server runs in
 // place of any (sshd_config(5) ForceCommand). Commands on channels work all the same. In a terminal where something was
 // typed, the end is meant.
-func (s *Session) outlives(end End) <-chan struct{} {
+func outlives(s *Session, end End) <-chan struct{} {
 	l := s.link.Load()
 	bare := l.about.NoTerminal != ""
 	if l.outliver == nil || l.execer == nil || s.o.Origin.Device != "" || s.prompts.Typed() ||

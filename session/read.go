@@ -125,12 +125,7 @@ type Echo = match.Echo
 // rest has come, the stream has ended, or a second has passed. Only a MaxBytes smaller than a rune cuts it.
 func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	began := time.Now()
-	in := source{
-		view: s.view(), newest: &s.count.lastRx, waiting: s.o.managed.limits.reads, readers: &s.count.readers,
-		isPrompt: func(line string) bool { return s.prompts.IsLearned(line) || prompt.Looks(line) },
-		sight:    func() (Reason, time.Duration) { return sightOf(s) },
-	}
-	c := in.read(ctx, r)
+	c := sourceOf(s).read(ctx, r)
 	if c.Dropped > 0 {
 		s.count.dropped.Add(c.Dropped)
 	}
@@ -160,6 +155,15 @@ type source struct {
 	readers  *atomic.Int64                  // counts those of them that read here; nil: they are not counted
 	isPrompt func(line string) bool         // whether a line looks like a shell's prompt
 	sight    func() (Reason, time.Duration) // see sightOf; nil: it is no terminal
+}
+
+// sourceOf returns the session's output.
+func sourceOf(s *Session) source {
+	return source{
+		view: s.view(), newest: &s.count.lastRx, waiting: s.o.managed.limits.reads, readers: &s.count.readers,
+		isPrompt: func(line string) bool { return s.prompts.IsLearned(line) || prompt.Looks(line) },
+		sight:    func() (Reason, time.Duration) { return sightOf(s) },
+	}
 }
 
 // enter takes a place among the reads that wait, and counts the read from then on: who sees that a read waits sees a

@@ -146,11 +146,15 @@ func (t laneTerminal) End() (term.Exit, error) {
 	return end.ProgramExit(), end.Err
 }
 
-// Hold takes the writer's token if it is free. It must not wait: a caller who has the token is typing, and a key would
-// land in their input.
+// Hold takes the writer's token if it is free. It must not wait: a caller who has the token, or a turn, is typing, and
+// a key would land in their input.
 func (t laneTerminal) Hold() (release func(), ok bool) {
 	select {
 	case t.s.writer.token <- struct{}{}:
+		if t.s.writer.turn.Load() != nil {
+			<-t.s.writer.token
+			return nil, false
+		}
 		return func() { <-t.s.writer.token }, true
 	default:
 		return nil, false

@@ -42,10 +42,23 @@ type WriteResult struct {
 // Write types data into the terminal, or answers the question the login waits with.
 // Writes are serial: one that waits for another gives up at its deadline with nothing written.
 // With an error, the result says how much went out before it.
+//
+// While another call types a list of steps (WriteSteps), a write waits for its end, and is Busy if that does not come
+// in time.
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
+	if err := s.writer.awaitTurn(ctx, cmp.Or(o.Timeout, s.o.WriteTimeout)); err != nil {
+		s.auth.Begin(ctx, term.VerbWrite, term.Event{Sensitive: o.Sensitive, Detail: o.Key}).End(err)
+		return WriteResult{Cursor: s.End()}, err
+	}
+	return s.writer.write(ctx, data, o)
+}
+
+// write is Write for a caller whose turn it is.
+func (out *writer) write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
+	s := out.s
 	// Such a key is no byte: it is a command of Telnet (RFC 854) or a request of SSH (RFC 4335).
 	if keys.IsProtocol(o.Key) {
-		return s.writer.pressProtocolKey(ctx, o.Key, o.Timeout)
+		return out.pressProtocolKey(ctx, o.Key, o.Timeout)
 	}
 	key, known := data, true
 	if o.Key != "" {
@@ -66,7 +79,7 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	// A person who is attached types passwords like any other line, and marks none of them.
 	o.private = o.Sensitive || term.ActorFrom(ctx).Operator
 	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Size: len(key), Sensitive: o.private, Detail: o.Key})
-	res, err := s.writer.typeIn(ctx, d, key, o)
+	res, err := out.typeIn(ctx, d, key, o)
 	d.End(err)
 	return res, err
 }
@@ -84,13 +97,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
 	if o.Key != "" && data == nil {
-		return res, &term.Error{
-			Op:      op,
-			Session: s.id,
-			Kind:    term.InvalidArgument,
-			Msg:     keys.Unknown(o.Key),
-			Facts:   term.Facts{term.ArgumentFault{Field: term.FieldKey}},
-		}
+		return res, out.unknownKey(o.Key)
 	}
 	if err := s.life.typing(op); err != nil {
 		return res, err
@@ -147,6 +154,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 					Bytes:     res.Written,
 					Key:       key,
 					Sensitive: o.private,
+					Step:      access.StepFrom(ctx),
 				},
 			)
 		}
@@ -157,6 +165,17 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 		d.Event.Data = data[:res.Written]
 	}
 	return res, err
+}
+
+// unknownKey is the error for a key that has no name.
+func (out *writer) unknownKey(name string) error {
+	return &term.Error{
+		Op:      "write",
+		Session: out.s.id,
+		Kind:    term.InvalidArgument,
+		Msg:     keys.Unknown(name),
+		Facts:   term.Facts{term.ArgumentFault{Field: term.FieldKey}},
+	}
 }
 
 // expectEcho keeps the echo of a secret, which is about to be typed, out of the output.
@@ -262,7 +281,9 @@ func (out *writer) pressProtocolKey(
 	err = sender.SendKey(ctx, name)
 	if !errors.Is(err, term.Unsupported) { // otherwise the terminal is unchanged
 		s.prompts.Touch(prompt.Input{Line: line, End: end})
-		s.input.Add(TxEvent{Verb: term.VerbWrite, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Key: name})
+		s.input.Add(TxEvent{
+			Verb: term.VerbWrite, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Key: name, Step: access.StepFrom(ctx),
+		})
 		s.timeouts.touch()
 		if name == term.KeyBreak || name == term.KeyInterruptProcess {
 			s.lane.Input([]byte("\x03")) // it means the same to what runs

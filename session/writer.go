@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ptyctl/session/access"
@@ -26,8 +27,9 @@ const writePiece = 4 << 10
 // is out.
 type writer struct {
 	s     *Session
-	token chan struct{} // holds one token: its owner may write to the transport
-	line  keys.Line     // that is being typed
+	token chan struct{}        // holds one token: its owner may write to the transport
+	turn  atomic.Pointer[turn] // of a caller who types several inputs; nil: none does
+	line  keys.Line            // that is being typed
 }
 
 // A permit says under which conditions data goes out.
@@ -47,22 +49,25 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 	deadline := time.NewTimer(p.timeout)
 	defer deadline.Stop()
 
-	select {
-	// A token and no mutex: a write that waits for it must be able to give up.
-	case s.writer.token <- struct{}{}:
-	case <-deadline.C:
-		res.TimedOut = true
-		return res, nil
-	case <-ctx.Done():
-		return res, &term.Error{
-			Op:      op,
-			Session: s.id,
-			Kind:    term.Canceled,
-			Msg:     "canceled before anything was written",
-			Err:     ctx.Err(),
+	for had := false; !had; {
+		select {
+		// A token and no mutex: a write that waits for it must be able to give up.
+		case s.writer.token <- struct{}{}:
+		case <-deadline.C:
+			res.TimedOut = true
+			return res, nil
+		case <-ctx.Done():
+			return res, out.notWritten(ctx)
+		case <-s.life.ctx.Done():
+			return res, s.life.endedError(op)
 		}
-	case <-s.life.ctx.Done():
-		return res, s.life.endedError(op)
+		// A turn that has begun meanwhile comes first.
+		if had = out.other(ctx) == nil; !had {
+			<-s.writer.token
+			if err := out.awaitTurn(ctx, p.timeout); err != nil {
+				return res, err
+			}
+		}
 	}
 	res.Cursor = s.End()
 	w := &write{
@@ -84,6 +89,17 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 		ctx = context.WithoutCancel(ctx)
 	}
 	return res, s.writer.awaitWrite(ctx, w, deadline, &res)
+}
+
+// notWritten is the error of a write that was canceled in time.
+func (out *writer) notWritten(ctx context.Context) error {
+	return &term.Error{
+		Op:      "write",
+		Session: out.s.id,
+		Kind:    term.Canceled,
+		Msg:     "canceled before anything was written",
+		Err:     ctx.Err(),
+	}
 }
 
 // awaitWrite waits for the end of w, its deadline, its caller's or the session's, and fills in res.

@@ -126,6 +126,7 @@ type Event struct {
 	Data      []byte // write and output; nil when Sensitive
 	Size      int    // bytes sent to or received from the far side by this event; also when Sensitive
 	Sensitive bool
+	Step      *int   // write and answer: the index of the step in a list of them; nil: it is in none
 	Command   string // exec, plan, and open of a local session: the command as a Gate allowed it
 	Path      string // file_read and file_write
 	Exec      string // exec and exec_end: the exec's id

@@ -21,7 +21,7 @@ type Call struct {
 
 // Begin starts the account of an action. Its caller ends it with End, once.
 func (k *Authorizer) Begin(ctx context.Context, verb term.Verb, e term.Event) *Call {
-	e.Verb, e.Actor = verb, term.ActorFrom(ctx)
+	e.Verb, e.Actor, e.Step = verb, term.ActorFrom(ctx), StepFrom(ctx)
 	if c := term.ConsentFrom(ctx); c != nil {
 		e.Consent = c.Rule
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +21,20 @@ type TxEvent struct {
 	Key       string // "ctrl_c", ...; empty for text
 	Sensitive bool
 	Reason    string // why ptyctl itself pressed the key
+	Step      *int   // its index in a list of steps; nil: it was in none
+}
+
+type stepKey struct{}
+
+// WithStep returns a context whose actions are those of the step with that index in a list.
+func WithStep(ctx context.Context, step int) context.Context {
+	return context.WithValue(ctx, stepKey{}, &step)
+}
+
+// StepFrom returns the index of the step that ctx carries; nil: none.
+func StepFrom(ctx context.Context) *int {
+	step, _ := ctx.Value(stepKey{}).(*int)
+	return step
 }
 
 // An InputLog is a record of the input of a terminal, without its text. Its zero value remembers nothing.

@@ -165,6 +165,7 @@ func (c *Command) send(ctx context.Context) (int, error) {
 	c.l.history.Sent()
 	c.l.mu.Lock()
 	c.sent = true
+	c.l.wake()
 	c.l.mu.Unlock()
 	return typed.Bytes, nil
 }

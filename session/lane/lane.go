@@ -58,11 +58,12 @@ type Lane struct {
 	history *prompt.History
 	session string // its id, for errors
 
-	mu      sync.Mutex    // guards the following
-	current *Command      // the command that has the terminal, or nil
-	queue   []*turn       // the calls that wait for it, first come first
-	outer   []*Command    // those that have left the terminal to a shell they started, the outermost first
-	changed chan struct{} // closed and replaced when current or queue changes
+	mu       sync.Mutex    // guards the following
+	current  *Command      // the command that has the terminal, or nil
+	reserved bool          // no command may begin; see Reserve
+	queue    []*turn       // the calls that wait for it, first come first
+	outer    []*Command    // those that have left the terminal to a shell they started, the outermost first
+	changed  chan struct{} // closed and replaced when current, its sent, reserved or queue changes
 }
 
 // New makes the lane of a terminal that writes its output to out.

@@ -31,10 +31,10 @@ func (l *Lane) awaitTurn(ctx context.Context, p *turn) error {
 	for {
 		l.mu.Lock()
 		before := slices.Index(l.queue, p)
-		running, changed := l.current, l.changed
+		running, reserved, changed := l.current, l.reserved, l.changed
 		l.mu.Unlock()
 		var turned <-chan struct{}
-		if before == 0 {
+		if before == 0 && !reserved {
 			if running == nil {
 				return nil
 			}
@@ -88,14 +88,31 @@ func (l *Lane) claim(ctx context.Context, c *Command) error {
 	p := c.turn
 	for {
 		l.mu.Lock()
-		other, changed := l.current, l.changed
+		other, reserved, changed := l.current, l.reserved, l.changed
 		queued := len(l.queue) > 0 && l.queue[0] != p
-		if other == nil && !queued {
+		if other == nil && !queued && !reserved {
 			l.current = c
 			l.mu.Unlock()
 			return nil
 		}
 		l.mu.Unlock()
+		switch {
+		case reserved && p != nil:
+			if err := l.awaitTurn(ctx, p); err != nil {
+				return err
+			}
+			continue
+		case reserved:
+			return &term.Error{
+				Op:      "exec",
+				Session: l.session,
+				Kind:    term.Busy,
+				Reason:  term.ReasonSteps,
+				Msg:     "another call is typing a list of steps into this terminal",
+				Advice:  "queue this command with ExecRequest.Queue" + l.beside(", or use LaneChannel"),
+				Facts:   term.Facts{term.Occupied{Channel: l.t.HasChannel()}},
+			}
+		}
 		if queued {
 			return &term.Error{
 				Op:      "exec",
@@ -132,6 +149,36 @@ func (l *Lane) claim(ctx context.Context, c *Command) error {
 			return l.t.Closed("exec")
 		}
 	}
+}
+
+// Reserve keeps commands from beginning until the caller releases the terminal. It waits for others who have reserved
+// it, and for a command that is about to be typed; one that runs goes on. It reports false if ctx ended first.
+func (l *Lane) Reserve(ctx context.Context) (release func(), ok bool) {
+	for {
+		l.mu.Lock()
+		if !l.reserved && (l.current == nil || l.current.sent) {
+			l.reserved = true
+			l.mu.Unlock()
+			return l.unreserve, true
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, false
+		case <-l.t.Context().Done():
+			return nil, false
+		}
+	}
+}
+
+// unreserve undoes Reserve.
+func (l *Lane) unreserve() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reserved = false
+	l.wake()
 }
 
 // givesWay reports whether a command that waits for w lets the next one have the terminal.

@@ -1,0 +1,263 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"time"
+
+	"ptyctl/session/match"
+	"ptyctl/term"
+)
+
+// An Input is one write: text, or a key.
+type Input struct {
+	Data      []byte
+	Key       string // pressed instead of Data
+	Sensitive bool   // keep the content out of events, and its echo out of the output
+	Paste     bool   // type Data as pasted text
+}
+
+// A Step is what is typed at once, and what to wait for before the next step.
+type Step struct {
+	Inputs []Input // one after the other, without a wait between them
+	Wait   Wait
+}
+
+// A Wait is the condition of a step: the first of its members that is met. The zero value waits for nothing.
+type Wait struct {
+	Until   *regexp.Regexp
+	Clean   bool // Until matches clean text
+	Prompt  bool // the last line is a prompt
+	Idle    time.Duration
+	WaitFor []*regexp.Regexp // for the unfinished last line
+	Timeout time.Duration    // the longest to wait; 0: as long as the list may
+
+	IncludeEcho bool // the echo of what was typed meets Until too
+}
+
+// any reports whether there is a condition.
+func (w Wait) any() bool { return w.Until != nil || w.Prompt || w.Idle > 0 || len(w.WaitFor) > 0 }
+
+// limit returns a context that ends with the time of the step.
+func (w Wait) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if w.Timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, w.Timeout)
+}
+
+// A Stop says why the rest of a list was not done.
+type Stop string
+
+// The reasons.
+const (
+	Unmatched Stop = "unmatched" // a step was typed, and its condition was not met
+	Refused   Stop = "refused"   // an input was refused, or failed
+	Taken     Stop = "taken"     // another holder took the lock
+	Time      Stop = "time"      // the time of the list was over, or the far side did not take an input
+	Canceled  Stop = "canceled"  // the context ended
+)
+
+// A Result says how far a list went.
+type Result struct {
+	Cursor  int64 // end of the output before the first input
+	Done    int   // steps that were done: the index of the first one that was not, if the list stopped
+	Typed   bool  // that step was typed whole, and only its condition was not met
+	Stopped Stop  // empty: all was done
+	Err     error // why an input was refused; the session's view of a takeover
+
+	Written  int  // bytes of all inputs that the transport has taken
+	Pending  int  // bytes of the last input that may still go out
+	TimedOut bool // the far side did not take the last input in time
+	Answered bool // an input has answered a question of the login
+
+	OwnEcho  bool     // the condition that was not met has matched in the echo alone
+	Warnings []string // of the inputs
+}
+
+// Typed says what became of one input.
+type Typed struct {
+	Cursor           int64 // end of the output before it
+	Written, Pending int
+	TimedOut         bool
+	Answered         bool   // it has answered a question of the login
+	Echoed           []byte // what the terminal may show of it
+	Warnings         []string
+}
+
+// An Outcome is how a wait ended.
+type Outcome struct {
+	Met     bool
+	OwnEcho bool  // Until has matched in the echo alone
+	Err     error // it was not begun
+}
+
+// A Terminal is a session as a list sees it. Its methods return when their context ends.
+type Terminal interface {
+	LastLine() string // the unfinished one
+	End() int64       // of the output
+
+	// Type types one input of the step with that index.
+	Type(ctx context.Context, step int, in Input) (Typed, error)
+
+	// Judged waits until the login has judged an answer, and reports whether it has.
+	Judged(ctx context.Context) bool
+
+	// Await waits for a condition in the output from a cursor on.
+	Await(ctx context.Context, w Wait, from int64, echo match.Echo) Outcome
+}
+
+// A TakenError is the cause of the end of a context by which Run learns that another holder has the terminal.
+type TakenError struct{}
+
+// Error says that in words.
+func (TakenError) Error() string { return "another holder took the terminal" }
+
+// Run types the steps. It takes no longer than limit, plus the time in which the terminal refuses an input.
+func Run(ctx context.Context, t Terminal, list []Step, limit time.Duration) Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTime)
+	defer cancel()
+	r := runner{t: t, ctx: ctx}
+	r.res.Cursor = t.End()
+	for i, step := range list {
+		r.res.Done, r.res.Typed = i, false
+		if !r.do(i, step) {
+			return r.res
+		}
+	}
+	r.res.Done = len(list)
+	return r.res
+}
+
+// errTime is the cause of a context whose list has had its time.
+var errTime = errors.New("the time of the list is over")
+
+// A runner is a list under way.
+type runner struct {
+	t   Terminal
+	ctx context.Context // of the list
+	res Result
+
+	ahead []byte // what was typed since the last condition was met, as far as its echo is shown
+	line  string // the unfinished line before that
+}
+
+// do does one step, and reports whether the list goes on.
+func (r *runner) do(i int, step Step) bool {
+	if r.over() {
+		return false
+	}
+	var cursor int64
+	for n, in := range step.Inputs {
+		if n > 0 && r.over() {
+			return false
+		}
+		if len(r.ahead) == 0 {
+			r.line = r.t.LastLine()
+		}
+		typed, err := r.t.Type(r.ctx, i, in)
+		if n == 0 {
+			cursor = typed.Cursor
+		}
+		if i == 0 && n == 0 {
+			r.res.Cursor = typed.Cursor
+		}
+		r.ahead = append(r.ahead, typed.Echoed...)
+		r.res.Written += typed.Written
+		r.res.Pending, r.res.TimedOut = typed.Pending, typed.TimedOut
+		r.res.Warnings = append(r.res.Warnings, typed.Warnings...)
+		switch {
+		case err != nil:
+			return r.stop(r.failed(err), err)
+		case typed.TimedOut:
+			return r.stop(Time, nil)
+		case typed.Answered:
+			r.res.Answered, r.ahead = true, nil
+			if !r.judged(step.Wait) {
+				r.res.Typed = n == len(step.Inputs)-1
+				return !r.over() && r.stop(Unmatched, nil)
+			}
+		}
+	}
+	r.res.Typed = true
+	return r.await(step.Wait, cursor)
+}
+
+// judged waits until the login has judged an answer.
+func (r *runner) judged(w Wait) bool {
+	ctx, cancel := w.limit(r.ctx)
+	defer cancel()
+	return r.t.Judged(ctx)
+}
+
+// await waits for the condition of the step that was typed at a cursor.
+func (r *runner) await(w Wait, cursor int64) bool {
+	if !w.any() {
+		return true
+	}
+	ctx, cancel := w.limit(r.ctx)
+	defer cancel()
+	var echo match.Echo
+	if !w.IncludeEcho {
+		echo = match.EchoOf(r.ahead, r.line)
+	}
+	out := r.t.Await(ctx, w, cursor, echo)
+	r.ahead = nil
+	switch {
+	case out.Err != nil:
+		return r.stop(Refused, out.Err)
+	case out.Met:
+		return true
+	case r.over():
+	default:
+		r.stop(Unmatched, nil)
+	}
+	r.res.OwnEcho = out.OwnEcho
+	return false
+}
+
+// over stops the list if its context has ended.
+func (r *runner) over() bool {
+	if r.ctx.Err() == nil {
+		return false
+	}
+	r.stop(r.ended(), nil)
+	return true
+}
+
+// ended says why the context has ended.
+func (r *runner) ended() Stop {
+	switch cause := context.Cause(r.ctx); {
+	case errors.Is(cause, errTime):
+		return Time
+	case errors.As(cause, new(TakenError)):
+		return Taken
+	}
+	return Canceled
+}
+
+// failed says why an input was not typed.
+func (r *runner) failed(err error) Stop {
+	locked := false
+	switch term.KindOf(err) {
+	case term.Locked, term.LockRequired:
+		locked = true
+	case term.Canceled:
+	default:
+		return Refused
+	}
+	switch {
+	case r.ctx.Err() != nil:
+		return r.ended()
+	case locked && (r.res.Done > 0 || r.res.Written > 0 || term.FactOf[term.TakenOver](err).By != ""):
+		return Taken
+	}
+	return Refused
+}
+
+// stop stops the list.
+func (r *runner) stop(why Stop, err error) bool {
+	r.res.Stopped, r.res.Err = why, err
+	return false
+}
