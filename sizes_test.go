@@ -22,6 +22,7 @@ var flat = map[string]string{
 	"audit.Entry":                   "a line of the audit log",
 	"internal/lab.Result":           "the members of all results",
 	"mcpapi/internal/mcptest.Reply": "the members of all results",
+	"mcpapi/tools.ioArgs":           "the arguments of a tool, one line each",
 	"mcpapi/tools.sessionArgs":      "the arguments of a tool, one line each",
 	"mcpapi/tools.sessionOut":       "the members of a result, one line each",
 	"mcpapi/wire.Details":           "the members of an error's details",

@@ -41,6 +41,7 @@ type Entry struct {
 	State   string  `json:"state,omitempty"`
 	Bytes   int     `json:"bytes,omitempty"` // sent to the far side; exec_end: output; files: transferred
 	Secret  bool    `json:"sensitive,omitempty"`
+	Step    *int    `json:"step,omitempty"` // of a list of steps: its index, from 0
 	Exit    *int    `json:"exit_code,omitempty"`
 	Signal  string  `json:"exit_signal,omitempty"`
 	// Took is the duration of the action in microseconds.
@@ -144,7 +145,7 @@ func newEntry(e term.Event, commands Commands) Entry {
 		Exec:   cut(e.Exec, maxName),
 		Path:   cut(redact(cut(e.Path, 4*maxDetail)), maxPath),
 		Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail),
-		Bytes:  e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
+		Bytes:  e.Size, Secret: e.Sensitive, Step: e.Step, Took: e.Duration.Microseconds(),
 		Consent: cut(redact(e.Consent), maxDetail),
 	}
 	if e.Plan != nil {

@@ -113,6 +113,7 @@ func (c *invocation) Once(ctx context.Context) (any, error) {
 	}
 	caller := identity.FromContext(ctx) // what another has done is not what this one may do
 	scope := c.t.Name + "/" + c.Text("session_id") + "/" + caller.Transport + "/" + caller.Token
+	c.Outlives(ctx)
 	return c.s.replays.do(ctx, scope, id, c.Arguments(), c.do)
 }
 

@@ -115,7 +115,7 @@ func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (a
 	p.v, p.err = guarded(context.WithoutCancel(ctx), f)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p.err != nil && undone(p.err) {
+	if p.err != nil && undone(p.err) || p.err == nil && idle(p.v) {
 		r.forget(p)
 		return
 	}
@@ -155,6 +155,12 @@ func undone(err error) bool {
 		return false
 	}
 	return true
+}
+
+// idle reports whether a result says that nothing was done.
+func idle(v any) bool {
+	u, ok := v.(interface{ Undone() bool })
+	return ok && u.Undone()
 }
 
 // forget drops a call. Requires r.mu.

@@ -187,6 +187,7 @@ type stepped struct {
 	out   *writer
 	by    Holder
 	epoch uint64 // of the lock when the list began; 0: it was not held
+	begun bool   // an input was typed: a person's consent was for that one
 }
 
 // LastLine implements steps.Terminal.
@@ -199,6 +200,10 @@ func (l *stepped) End() int64 { return l.out.s.End() }
 func (l *stepped) Type(ctx context.Context, step int, in StepInput) (t steps.Typed, err error) {
 	s := l.out.s
 	ctx = access.WithStep(ctx, step)
+	if l.begun && term.ConsentFrom(ctx) != nil {
+		ctx = term.WithConsent(ctx, term.Consent{})
+	}
+	l.begun = true
 	t.Cursor = s.End()
 	if l.epoch != 0 { // without the lock each input would be permitted that no other holder's lock forbids
 		if err := s.lock.StillHeld("write", l.by, l.epoch); err != nil {

@@ -25,6 +25,7 @@ var unreachable = []term.Reason{
 	term.ReasonTaskOmitted,     //
 	term.ReasonRunning,         // the session of exec has one command
 	term.ReasonQueued,          //
+	term.ReasonSteps,           //
 	term.ReasonNotFree,         //
 	term.ReasonCustomMarker,    // no flag sets a marker
 	term.ReasonCertificate,     // no command uses TLS

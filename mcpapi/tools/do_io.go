@@ -39,10 +39,14 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	// A read may wait for most of a minute; a client that asked for progress learns in the meantime that the
 	// call is alive.
 	c.Waits("the "+c.Action()+" on "+s.ID(), s)
-	out := &ioOut{Action: c.Action(), session: in.SessionID, asked: in.UntilRegex != ""}
-	if c.Action() == "write" {
+	out := &ioOut{Action: c.Action(), session: in.SessionID, asked: in.UntilRegex != "" || in.UntilPrompt}
+	switch {
+	case len(in.Steps) > 0:
+		out.asked = false
+		err = writeSteps(ctx, c, s, in, out)
+	case c.Action() == "write":
 		err = write(ctx, c, s, in, out)
-	} else {
+	default:
 		err = read(ctx, c, s, in, out)
 	}
 	if err != nil {
@@ -79,12 +83,24 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	ch := c.Checker()
 	var data []byte
 	var err error
-	if in.Key != "" && in.Data != nil && *in.Data == "" {
+	var list []session.StepInput // of keys
+	if (in.Key != "" || len(in.Keys) > 0) && in.Data != nil && *in.Data == "" {
 		in.Data = nil // from clients that give every argument
 	}
 	character := in.Data == nil && in.Key.character()
 	switch {
 	// Which of the two came first would be a guess, and a key such as enter runs the line that was typed.
+	case len(in.Keys) > 0:
+		if in.Paste {
+			return ch.Invalid("paste", nil, "paste is for data, not for keys; leave it out")
+		}
+		at := func(field string) string { return field }
+		if list, err = inputsOf(c, at, in.Data, string(in.Key), in.Keys, in.Encoding); err != nil {
+			return err
+		}
+		for i := range list {
+			list[i].Sensitive = in.Sensitive
+		}
 	case character: // the key types its own name
 		data, in.Key = []byte(in.Key), ""
 	case in.Data != nil && in.Key == "enter":
@@ -102,7 +118,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 			return ch.Invalid("key", nil, "%s", keys.Unknown(string(in.Key)))
 		}
 	default:
-		return ch.Invalid("data", nil, "nothing to write: pass data (text) or key (a special key)")
+		return ch.Invalid("data", nil, "nothing to write: pass data (text), key (a special key), keys or steps")
 	}
 	read, conditions, err := readRequest(c, in)
 	if err != nil {
@@ -110,14 +126,19 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	}
 	switch {
 	case in.Mode == "tail" && !conditions:
-		return ch.Invalid("mode", nil, "mode is for what a write waits for: add until_regex or until_idle_ms")
+		return ch.Invalid("mode", nil, "mode is for what a write waits for: add until_regex, until_prompt or until_idle_ms")
 	case in.MaxLines > 0 && in.Mode != "tail":
 		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail; add mode tail, or leave max_lines out")
 	}
 	start := time.Now()
 	// The read's arguments were checked before this point, because a write cannot be taken back once a wrong
 	// pattern is found.
-	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: string(in.Key), Paste: in.Paste})
+	var res session.WriteResult
+	if list != nil {
+		res, err = writeKeys(ctx, c, s, list)
+	} else {
+		res, err = s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: string(in.Key), Paste: in.Paste})
+	}
 	if err != nil {
 		return err
 	}
@@ -134,11 +155,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		// The far side judges an answer in its own time, and the caller wants to know the verdict: the next
 		// question, an open session, or the end.
 		s.Settle(ctx, read.Timeout)
-		out.State = s.State()
-		if i := s.Info(); i.State.Ended() {
-			out.EndCode = i.End.Code
-			c.Inform("the session is over: " + wire.WordsFor(ctx).EndReason(i.End))
-		}
+		judged(ctx, c, s, out)
 		read = read.Within(read.Timeout - time.Since(start))
 	}
 	// Without a condition a write returns at once, as typing does. After a timeout the far side takes no
@@ -149,7 +166,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		if !in.IncludeEcho {
 			read.Echo = res.Echo
 		}
-		if in.UntilRegex != "" && in.MaxBytes > 0 && in.Mode == "" { // the end of the answer, not its beginning
+		if (in.UntilRegex != "" || in.UntilPrompt) && in.MaxBytes > 0 && in.Mode == "" { // the end of the answer, not its beginning
 			read.Tail = true
 		}
 		// The call as a whole waits no longer than a client does, whatever its parts ask for.
@@ -159,12 +176,15 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		}
 		show(ctx, c, s, chunk, in, nil, out)
 		if chunk.OwnEcho && (chunk.Reason == session.ReasonTimeout || chunk.Reason == session.ReasonIdle) {
-			c.Inform("until_regex matched only in lines that look like the terminal's echo of data, which do not count; " +
-				"if they are output, pass include_echo")
+			c.Inform(ownEcho)
 		}
 	}
 	return canceled(ctx, s)
 }
+
+// ownEcho is the warning about a pattern that only the echo of typed text has matched.
+const ownEcho = "until_regex matched only in lines that look like the terminal's echo of data, which do not count; " +
+	"if they are output, pass include_echo"
 
 // read returns output from a cursor, from the end (mode tail), or from one stream of a command.
 func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut) error {
@@ -193,6 +213,9 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 		lines.Max, req.MaxBytes = req.MaxBytes, max(req.MaxBytes, c.Limits().MaxReadBytes)
 	}
 	if in.ExecID != "" {
+		if in.UntilPrompt {
+			return ch.Invalid("until_prompt", nil, "an exec has no prompt; wait for its end with ptyctl_session_exec and exec_id")
+		}
 		// A command has two streams with offsets of their own; most callers mean its output.
 		if in.Stream == "" {
 			in.Stream = "stdout"
@@ -327,7 +350,8 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 	if r.WaitFor, err = schema.RegexpArguments("input_hints.wait_for_regexes", in.InputHints.WaitFor); err != nil {
 		return r, false, err
 	}
-	conditions = r.Idle > 0 || r.Until != nil || len(r.WaitFor) > 0 || in.TimeoutMS != nil
+	r.Prompt = in.UntilPrompt
+	conditions = r.Prompt || r.Idle > 0 || r.Until != nil || len(r.WaitFor) > 0 || in.TimeoutMS != nil
 	return r, conditions, nil
 }
 

@@ -16,7 +16,7 @@ var ioTool = toolset.Bind(schema.Tool{
 	Title: "Type and read",
 	About: "Type into a terminal and read what it shows. Do not poll: give until_regex or until_idle_ms, to write " +
 		"itself or to read from the cursor it returned. A member that is absent is at its default: no chunk is no " +
-		"output; without matched: false, until_regex matched.",
+		"output; without matched: false, the condition was met.",
 	Reading: "Read what a terminal shows. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the " +
 		"last read.",
 	Actions: []schema.Action{
@@ -34,6 +34,8 @@ type ioArgs struct {
 	SessionID    string     `json:"session_id" need:"*" is:"filled"`
 	Data         *string    `json:"data" on:"write" doc:"[write] text to type; end a line with \\r; this or key"`
 	Key          keyName    `json:"key" on:"write" is:"filled" doc:"[write] "`
+	Keys         []string   `json:"keys" on:"write" doc:"[write] these keys in turn"`
+	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"[write] a dialogue in one call: each step when the condition of the one before is met. step and stopped in the result: it stopped at that step (from 0), and typed none after it"`
 	Paste        bool       `json:"paste" on:"write" doc:"[write] data as one paste, not as keys"`
 	Sensitive    bool       `json:"sensitive" on:"write" doc:"[write] keep it out of every record"`
 	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"[write] your name for locks"`
@@ -44,6 +46,7 @@ type ioArgs struct {
 	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384"`
 	MaxLines     int        `json:"max_lines" on:"read write" min:"1" doc:"with mode tail"`
 	UntilRegex   string     `json:"until_regex" on:"read write" is:"filled" doc:"wait for this (RE2)"`
+	UntilPrompt  bool       `json:"until_prompt" on:"read write" doc:"wait for the next prompt"`
 	IncludeMatch *bool      `json:"include_match" on:"read write" doc:"default true"`
 	IncludeEcho  bool       `json:"include_echo" on:"write" doc:"[write] match that too"`
 	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"wait for quiet of this length"`
@@ -62,6 +65,19 @@ type ioArgs struct {
 type lineArgs struct {
 	Match   string `json:"match" on:"read" is:"filled" doc:"[read] only lines that match (RE2)"`
 	Context int    `json:"context" on:"read search" max:"50" doc:"[read, search] lines around them"`
+}
+
+// ioStep is one step of a list.
+type ioStep struct {
+	Data        *string  `json:"data" doc:"this, key or keys"`
+	Key         string   `json:"key" is:"filled"`
+	Keys        []string `json:"keys"`
+	Sensitive   bool     `json:"sensitive"`
+	Paste       bool     `json:"paste"`
+	UntilRegex  string   `json:"until_regex" is:"filled"`
+	UntilPrompt bool     `json:"until_prompt"`
+	UntilIdleMS int64    `json:"until_idle_ms" min:"1" max:"1<<40"`
+	TimeoutMS   int64    `json:"timeout_ms" min:"1" max:"1<<40"`
 }
 
 // keyName is the name of a key.
@@ -103,13 +119,26 @@ type ioOut struct {
 	EndCode         session.EndCode `json:"end_code,omitempty" is:"listed"` // with eof
 	Prompt          *wire.Prompt    `json:"prompt,omitempty"`
 	Warnings        []string        `json:"warnings,omitempty"`
+	*stepsOut
 
 	session string
-	asked   bool // for until_regex
+	asked   bool // for until_regex or until_prompt
 }
 
 // SessionName is for the text form.
 func (out *ioOut) SessionName() string { return out.session }
+
+// stepsOut is the part of the result that says where a list of steps has stopped.
+type stepsOut struct {
+	Stopped session.Stop  `json:"stopped" is:"listed"`
+	Step    int           `json:"step" is:"listed"` // the first one that was not done
+	Typed   bool          `json:"typed,omitempty"`  // it was typed, and only its condition was not met
+	Error   *wire.Failure `json:"error,omitempty"`  // refused, taken
+	nothing bool          // was typed at all
+}
+
+// Undone reports whether nothing was done, so that a retry must do it.
+func (out *ioOut) Undone() bool { return out.stepsOut != nil && out.nothing }
 
 // readOut is the part of the result that a read adds.
 type readOut struct {
@@ -179,6 +208,16 @@ type ioCompact struct {
 	EndCode           session.EndCode `json:"end_code"`
 	Prompt            *wire.Prompt    `json:"prompt"`
 	Warnings          []string        `json:"warnings"`
+
+	*stoppedCompact
+}
+
+// stoppedCompact is the compact form of stepsOut.
+type stoppedCompact struct {
+	Stopped session.Stop  `json:"stopped"`
+	Step    *int          `json:"step"`
+	Typed   bool          `json:"typed"`
+	Error   *wire.Failure `json:"error"`
 }
 
 // Compact leaves out the buffer's extent, and the end of a wait that is the one asked for.
@@ -190,6 +229,9 @@ func (out *ioOut) Compact() any {
 	}
 	if out.WriteTimedOut {
 		c.BytesWritten = out.BytesWritten
+	}
+	if s := out.stepsOut; s != nil {
+		c.stoppedCompact = &stoppedCompact{s.Stopped, &s.Step, s.Typed, s.Error}
 	}
 	if out.State != session.Open {
 		c.State = out.State

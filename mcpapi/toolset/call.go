@@ -73,6 +73,10 @@ type Call struct {
 	began     time.Time
 	meter     meter
 	opening   *Opening
+
+	// onGiveUp calls a function when the client has given the call up, as context.AfterFunc does; nil: the context of
+	// the action ends then.
+	onGiveUp func(func()) (stop func() bool)
 }
 
 // Begin makes c a call of an action of a set's tool. The arguments are valid JSON, and args are the same, split.
@@ -271,6 +275,22 @@ type Opening struct {
 
 // Ask lets the person at the client be asked the question of a login, before the call has its result.
 func (c *Call) Ask(o *Opening) { c.opening = o }
+
+// Outlives says that the action's context will not end when the client gives the call up, which ctx does.
+func (c *Call) Outlives(ctx context.Context) {
+	c.onGiveUp = func(f func()) func() bool { return context.AfterFunc(ctx, f) }
+}
+
+// UntilGivenUp returns a context for what must stop when the client gives the call up, although a retry could still get
+// its result.
+func (c *Call) UntilGivenUp(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if c.onGiveUp == nil {
+		return ctx, cancel
+	}
+	stop := c.onGiveUp(cancel)
+	return ctx, func() { stop(); cancel() }
+}
 
 // Opening returns what Ask has got, or nil.
 func (c *Call) Opening() *Opening { return c.opening }

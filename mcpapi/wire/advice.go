@@ -119,6 +119,7 @@ var advice = map[term.Reason]string{
 	term.ReasonRunning: "wait for it with exec_id {exec}, stop it with cancel, or pass queue true to run after it" +
 		"|, or lane channel to run beside the terminal",
 	term.ReasonQueued:       "pass queue true to run after them|, or lane channel to run beside the terminal",
+	term.ReasonSteps:        "call again when they are through|, or pass lane channel to run beside the terminal",
 	term.ReasonNotFree:      "call again to go on waiting|, or pass lane channel to run beside the terminal",
 	term.ReasonNotReady:     typeInstead,
 	term.ReasonNoPrompt:     ifPrompt + typeInstead,

@@ -108,13 +108,13 @@ type errorDetails struct {
 	*Details
 }
 
-// Failure turns an error into a result. It is the only place that does.
-func (e *Encoder) Failure(ctx context.Context, err error) (*mcp.CallToolResult, error) {
+// NewFailure returns the wire form of an error, which a result may hold as a member.
+func NewFailure(ctx context.Context, err error) Failure {
 	f := Failure{ErrorCode: term.KindOf(err)}
 	// By the kind alone, so that a client can rely on it without reading the text.
 	f.Retryable = f.ErrorCode.Retryable()
-	var known *term.Error
-	if errors.As(err, &known) {
+	known, ok := errors.AsType[*term.Error](err)
+	if ok {
 		f.Message = WordsFor(ctx)(known)
 		if d := DetailsOf(known); d != nil || known.Session != "" {
 			f.Details = &errorDetails{SessionID: known.Session, Details: d}
@@ -122,19 +122,32 @@ func (e *Encoder) Failure(ctx context.Context, err error) (*mcp.CallToolResult, 
 	}
 	// An error without words of its own may hold anything, also a secret: the client learns that there was a
 	// fault, and the log which.
-	if f.ErrorCode == term.Internal && (known == nil || known.Msg == "") {
-		e.Log.Error("internal error", "error", err)
+	if faulty(f.ErrorCode, known) {
 		f.Message = "a fault in ptyctl; its log has the cause. Other sessions are not affected"
+	}
+	return f
+}
+
+// faulty reports whether an error is a fault without words of its own.
+func faulty(kind term.Kind, known *term.Error) bool {
+	return kind == term.Internal && (known == nil || known.Msg == "")
+}
+
+// Failure turns an error into a result. It is the only place that does.
+func (e *Encoder) Failure(ctx context.Context, err error) (*mcp.CallToolResult, error) {
+	f := NewFailure(ctx, err)
+	if known, _ := errors.AsType[*term.Error](err); faulty(f.ErrorCode, known) {
+		e.Log.Error("internal error", "error", err)
 	}
 	// Beside the result and not in place of it: a transport without a slot still has an answer to send.
 	if slot := mcpgo.ErrorSlotFrom(ctx); e.JSONRPCErrors && slot != nil {
 		slot.Put(f.rpcError())
 	}
-	r, err := e.failure(ctx, f)
-	if err == nil {
+	r, bad := e.failure(ctx, f)
+	if bad == nil {
 		r.IsError = true
 	}
-	return r, err
+	return r, bad
 }
 
 // failure makes the result of a failure, which is the same in the compact form and in the full one.

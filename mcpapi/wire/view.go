@@ -136,6 +136,7 @@ type TxEvent struct {
 	Key       string    `json:"key,omitempty"`
 	Sensitive bool      `json:"sensitive,omitempty"`
 	Reason    string    `json:"reason,omitempty"` // of a key that ptyctl itself pressed
+	Step      *int      `json:"step,omitempty"`   // of a list of steps: its index, from 0
 }
 
 // NewTxEvents is the wire form of a session's recent input.
@@ -150,6 +151,7 @@ func NewTxEvents(events []session.TxEvent) []TxEvent {
 			Key:       e.Key,
 			Sensitive: e.Sensitive,
 			Reason:    e.Reason,
+			Step:      e.Step,
 		}
 	}
 	return out

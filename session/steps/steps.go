@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"time"
 
 	"ptyctl/session/match"
@@ -24,6 +25,11 @@ type Step struct {
 	Wait   Wait
 }
 
+// types reports whether the step types anything.
+func (s Step) types() bool {
+	return slices.ContainsFunc(s.Inputs, func(in Input) bool { return in.Key != "" || len(in.Data) > 0 })
+}
+
 // A Wait is the condition of a step: the first of its members that is met. The zero value waits for nothing.
 type Wait struct {
 	Until   *regexp.Regexp
@@ -31,7 +37,7 @@ type Wait struct {
 	Prompt  bool // the last line is a prompt
 	Idle    time.Duration
 	WaitFor []*regexp.Regexp // for the unfinished last line
-	Timeout time.Duration    // the longest to wait; 0: as long as the list may
+	Timeout time.Duration    // the longest to wait for it; 0: as long as the list may
 
 	IncludeEcho bool // the echo of what was typed meets Until too
 }
@@ -72,8 +78,9 @@ type Result struct {
 	TimedOut bool // the far side did not take the last input in time
 	Answered bool // an input has answered a question of the login
 
-	OwnEcho  bool     // the condition that was not met has matched in the echo alone
-	Warnings []string // of the inputs
+	OwnEcho  bool       // the condition that was not met has matched in the echo alone
+	Echo     match.Echo // of what was typed since the last condition was met
+	Warnings []string   // of the inputs
 }
 
 // Typed says what became of one input.
@@ -104,9 +111,12 @@ type Terminal interface {
 	// Judged waits until the login has judged an answer, and reports whether it has.
 	Judged(ctx context.Context) bool
 
-	// Await waits for a condition in the output from a cursor on.
+	// Await waits for a condition in the output from a cursor on, or from now on.
 	Await(ctx context.Context, w Wait, from int64, echo match.Echo) Outcome
 }
+
+// Latest is the cursor of a step that has typed nothing: a prompt that is there already meets its condition.
+const Latest int64 = -1
 
 // A TakenError is the cause of the end of a context by which Run learns that another holder has the terminal.
 type TakenError struct{}
@@ -127,6 +137,7 @@ func Run(ctx context.Context, t Terminal, list []Step, limit time.Duration) Resu
 		}
 	}
 	r.res.Done = len(list)
+	r.res.Echo = match.EchoOf(r.ahead, r.line)
 	return r.res
 }
 
@@ -174,21 +185,17 @@ func (r *runner) do(i int, step Step) bool {
 			return r.stop(Time, nil)
 		case typed.Answered:
 			r.res.Answered, r.ahead = true, nil
-			if !r.judged(step.Wait) {
+			if !r.t.Judged(r.ctx) {
 				r.res.Typed = n == len(step.Inputs)-1
-				return !r.over() && r.stop(Unmatched, nil)
+				return !r.over() && r.stop(Time, nil)
 			}
 		}
 	}
 	r.res.Typed = true
+	if !step.types() {
+		cursor = Latest
+	}
 	return r.await(step.Wait, cursor)
-}
-
-// judged waits until the login has judged an answer.
-func (r *runner) judged(w Wait) bool {
-	ctx, cancel := w.limit(r.ctx)
-	defer cancel()
-	return r.t.Judged(ctx)
 }
 
 // await waits for the condition of the step that was typed at a cursor.
