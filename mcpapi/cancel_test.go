@@ -105,6 +105,32 @@ func TestCancelStopsTheCommand(t *testing.T) {
 	)
 }
 
+// TestCancelStopsTheSteps: what was not begun when the client gave the call up is never typed, and a retry says so.
+func TestCancelStopsTheSteps(t *testing.T) {
+	for name, id := range map[string]string{"without request_id": "", "with request_id": `,"request_id":"r1"`} {
+		t.Run(name, func(t *testing.T) {
+			l := mcptest.NewLab(t, mcptest.Config{})
+			l.OpenShell()
+			args := `{"action":"write","session_id":"$S","steps":[{"data":"echo one; sleep 1\r","until_idle_ms":1500,"timeout_ms":9000},` +
+				`{"data":"echo evil\r"}]` + id + `}`
+			call, _ := l.Start("tools/call", l.Params(mcptest.IOTool, args))
+			l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"\none\r","timeout_ms":9000}`)
+			l.Write(mcptest.CancelCall(call))
+			if id != "" {
+				r := l.Fails(mcptest.IOTool, args, term.Canceled, "0 of 2 steps were done")
+				if r.Details.BytesWritten == nil || *r.Details.BytesWritten == 0 {
+					t.Errorf("the retry of canceled steps: %s, want bytes_written", r.Text)
+				}
+			}
+			l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo two\r","until_regex":"\ntwo\r","timeout_ms":9000}`)
+			r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","until_idle_ms":1000,"timeout_ms":9000}`)
+			if strings.Contains(r.Chunk, "evil") || !strings.Contains(r.Chunk, "two\r\n$ ") {
+				t.Errorf("after canceled steps the terminal shows %q, want no later step, and the next write", r.Chunk)
+			}
+		})
+	}
+}
+
 // TestCancelByTheOfficialClient: on every transport the wait ends when the caller's context does, and the session
 // goes on.
 func TestCancelByTheOfficialClient(t *testing.T) {

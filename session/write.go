@@ -273,6 +273,9 @@ func (out *writer) pressProtocolKey(
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// The Gate and the Journal may have taken their time.
+	if err := out.awaitTurn(ctx, timeout); err != nil {
+		return res, err
+	}
 	if err := s.lock.StillHeld(op, access.HolderOf(term.ActorFrom(ctx)), epoch); err != nil {
 		return res, err
 	}

@@ -190,3 +190,48 @@ func TestConsentQuestion(t *testing.T) {
 		},
 	)
 }
+
+// A person is asked about a list's first step, and about no later one: the call is made again once they agree, and what
+// was typed before would be typed twice.
+func TestConsentToSteps(t *testing.T) {
+	mcptest.ForEachClient(
+		t,
+		func(t *testing.T, revision string, connect mcptest.Connect) {
+			rules := policy.Rules{
+				Ask: []policy.Rule{{Text: "echo ask*", Name: "policy.ask"}}, Consent: true, Typing: policy.TypingLines,
+			}
+			p, err := policy.New(rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, c := range map[string]struct {
+				args  string
+				asked int
+				shows string // of the result
+				typed int    // lines in all
+			}{
+				"first":        {`"steps":[{"data":"'echo' 'ask1'\r","until_prompt":true},{"data":"'echo' 'b'\r"}]`, 1, `"cursor"`, 2},
+				"first, twice": {`"steps":[{"data":"'echo' 'ask1'\r"},{"data":"'echo' 'ask1'\r"}]`, 1, `"step":1`, 1},
+				"second":       {`"steps":[{"data":"'echo' 'a'\r"},{"data":"'echo' 'ask1'\r"},{"data":"'echo' 'b'\r"}]`, 0, "in a call of its own", 1},
+			} {
+				t.Run(name, func(t *testing.T) {
+					person := &person{t: t, answer: accept(map[string]any{"decision": "allow_once"})}
+					config := mcptest.Config{Sessions: session.Config{Gate: p.Gate(), RecordTxEvents: true}}
+					l, client := connect(t, config, revision, person.options(onlyForms))
+					id := client.Call(mcptest.SessionTool, l.OpenArgs("")).SessionID
+					r := client.Call(mcptest.IOTool, `{"action":"write","session_id":"`+id+`",`+c.args+`}`)
+					if asked := len(person.questions()); asked != c.asked || !strings.Contains(r.Text, c.shows) {
+						t.Errorf("steps were answered with %s after %d questions, want %q after %d", r.Text, asked, c.shows, c.asked)
+					}
+					s, err := l.Manager.Get(id)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if typed := len(s.TxEvents()); typed != c.typed {
+						t.Errorf("%d lines were typed, want %d", typed, c.typed)
+					}
+				})
+			}
+		},
+	)
+}
