@@ -226,6 +226,7 @@ type ContinueRequest struct {
 	// about whole lines: an unfinished last line is left for the next. Lines without room are, too.
 	Match   *Filter
 	Timeout time.Duration // stop the command that long from now, in place of its deadline; 0: as it is
+	Look    bool          // the result does not count as that which tells the command's own caller of its end
 }
 
 // ContinueExec waits on, at most r.Wait, for an exec that Exec left running, or returns its output again.

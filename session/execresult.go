@@ -145,8 +145,11 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 	default:
 		res.Done, res.ExitReason = DoneEOF, "no_status"
 	}
-	if ended {
+	if ended && !r.Look {
 		x.fetched.Store(true)
+	}
+	if r.Look {
+		return res, nil
 	}
 	if ended && whole(res.Stdout, res.StdoutLines) && whole(res.Stderr, res.StderrLines) {
 		if !x.handed.Load() { // a caller who knows the id may ask again, should this answer be lost

@@ -40,12 +40,16 @@ type ReadRequest struct {
 	ExcludeMatch bool             // leave the match out of Data; Next is still behind it
 	Idle         time.Duration    // stop when nothing arrived for so long, counted from the call at the earliest
 	WaitFor      []*regexp.Regexp // stop when the unfinished last line matches one: something waits for input
+	End          bool             // stop at the end alone: of the stream, in Await of the session
 
 	// Prompt stops when the last line rests and is the prompt of a shell, a device or an interpreter: Expect.Prompt, one
 	// that was learned, or one that looks like it. It stops with ReasonInput when the line asks a question instead, before
 	// whose answer no prompt comes. With a Cursor, only what came behind it counts; with Latest, a prompt that is there.
 	// The streams of an exec have none.
 	Prompt bool
+
+	// Last returns the last MaxBytes of what came before the stop, and not the first. MaxBytes then never stops a Read.
+	Last bool
 }
 
 // Within returns r with d, the rest of some time, to wait: no wait if nothing is left.
@@ -69,6 +73,7 @@ const (
 	ReasonCanceled Reason = "canceled" // the caller's context ended
 	ReasonTail     Reason = "tail"     // a snapshot, without waiting
 	ReasonLimit    Reason = "limit"    // as many reads wait as may (Config.MaxReads), so this one has not
+	ReasonAsked    Reason = "asked"    // the login asks a question, which Session.Question returns; of Await alone
 )
 
 // A Chunk is the result of a Read. It is a value: none of the reasons is an error.
@@ -80,6 +85,7 @@ type Chunk struct {
 	Start   int64 // offset of Data[0]
 	Next    int64 // cursor to go on from
 	Dropped int64 // bytes between the cursor asked for and Start that are no longer held
+	Skipped int64 // bytes before Start that ReadRequest.Last left out
 	Reason  Reason
 	EOF     bool // the stream has ended and Next is its end
 	Buffer  buffer.Stat
@@ -126,6 +132,12 @@ type Echo = match.Echo
 func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	began := time.Now()
 	c := sourceOf(s).read(ctx, r)
+	s.had(ctx, c, began)
+	return c
+}
+
+// had records that a caller has read c.
+func (s *Session) had(ctx context.Context, c Chunk, began time.Time) {
 	if c.Dropped > 0 {
 		s.count.dropped.Add(c.Dropped)
 	}
@@ -141,7 +153,6 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 			Duration: time.Since(began),
 		},
 	)
-	return c
 }
 
 // End returns the cursor of the next byte to come.
@@ -155,6 +166,9 @@ type source struct {
 	readers  *atomic.Int64                  // counts those of them that read here; nil: they are not counted
 	isPrompt func(line string) bool         // whether a line looks like a shell's prompt
 	sight    func() (Reason, time.Duration) // see sightOf; nil: it is no terminal
+
+	asks func() (asked bool, changed <-chan struct{}) // whether a login asks, and when that may change; nil: none does
+	over <-chan struct{}                              // closed at the end that r.End means; nil: that of the stream
 }
 
 // sourceOf returns the session's output.
@@ -188,7 +202,7 @@ func (in source) leave() {
 func (in source) read(ctx context.Context, r ReadRequest) Chunk {
 	var c Chunk
 	b := in.view.Buffer
-	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0 || r.Prompt
+	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0 || r.Prompt || r.End
 	if r.Tail && !conditions {
 		c = tail(b, r, ReasonTail)
 	} else {
@@ -197,9 +211,12 @@ func (in source) read(ctx context.Context, r ReadRequest) Chunk {
 			from = min(from, r.Cursor)
 		}
 		w := waiter{source: in, r: r, from: from, conditions: conditions}
-		if reason, end, next := w.wait(ctx); r.Tail {
+		switch reason, end, next := w.wait(ctx); {
+		case r.Tail:
 			c = tail(b, r, reason)
-		} else {
+		case r.Last:
+			c = last(b, from, end, next, r.MaxBytes, reason)
+		default:
 			c = extract(b, from, end, next, reason)
 		}
 		if w.until != nil {
@@ -312,6 +329,13 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		// Before the state: a write between the two has then closed the channel already.
 		changed := w.view.Buffer.Changed()
 		st := w.view.Buffer.Stat()
+		var turned <-chan struct{}
+		if w.asks != nil {
+			var asked bool
+			if asked, turned = w.asks(); asked {
+				return ReasonAsked, st.End, st.End
+			}
+		}
 		if st.End > seen {
 			seen = st.End
 			if idle != nil {
@@ -321,7 +345,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 				return reason, end, next
 			}
 		}
-		if st.Closed {
+		if st.Closed && w.ended() {
 			return ReasonEOF, st.End, st.End
 		}
 		var sightC <-chan time.Time
@@ -333,6 +357,9 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 			if rest > 0 {
 				sightC = time.After(rest)
 			}
+		}
+		if st.Closed {
+			changed = nil // it is closed for good, and the end to wait for comes later
 		}
 		if !entered && waits { // one that does not wait needs no place
 			if entered = w.enter(); !entered {
@@ -346,6 +373,8 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		select {
 		case <-changed:
 		case <-sightC:
+		case <-turned:
+		case <-w.over:
 		case <-idleC:
 			if w.view.Buffer.Stat().End > seen {
 				continue // the search took longer than Idle, and something arrived meanwhile
@@ -365,11 +394,12 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) {
 	begin := max(w.from, st.Start)
 	limit := int64(w.r.MaxBytes)
-	full := !w.r.Tail && limit > 0 && st.End-begin >= limit
+	first := !w.r.Tail && !w.r.Last && limit > 0 // what does not fit is for another read
+	full := first && st.End-begin >= limit
 	if w.until != nil {
 		start, stop, ok := w.until.Look() // in all that has arrived, which may be more than st says
 		switch {
-		case ok && !w.r.Tail && limit > 0 && stop > begin+limit:
+		case ok && first && stop > begin+limit:
 			full = true
 		case ok && w.r.ExcludeMatch:
 			return ReasonMatched, max(start, w.from), stop, true
