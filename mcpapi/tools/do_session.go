@@ -12,6 +12,9 @@ import (
 
 // doSession runs one action of ptyctl_session.
 func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, error) {
+	if c.Action() == "wait" {
+		return wait(ctx, c, in)
+	}
 	out := &sessionOut{Action: c.Action(), Success: true}
 	var err error
 	switch c.Action() {

@@ -26,13 +26,14 @@ var sessionTool = toolset.Bind(schema.Tool{
 		{Name: "close", About: "end a session; its output stays readable for a while.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
 		{Name: "list", About: "sessions, or those of a state, protocol or host (*.example.net).", Example: `{"action":"list","state":"open"}`, Reads: true},
 		{Name: "status", About: "everything known about one session.", Example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, Reads: true},
+		{Name: "wait", About: "for the first of several sessions to do what you say, or for all (mode); fired has their output, cursors the others' by index.", Example: `{"action":"wait","on":[{"session_id":"web1-k3f9q2zd","until_regex":"\\$ $"},{"session_id":"db1-x7m2p4qa","exec_id":"exec-5t2k9w3m"}]}`, Reads: true, Verb: term.VerbRead},
 		{Name: "lock", About: "become the only task that may write.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "unlock", About: "release the lock.", Example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "heartbeat", About: "keep the lock.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "signal", About: "send a signal.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 	},
 	Hints: schema.Hints{Destructive: true, OpenWorld: true},
-}, doSession, sessionOut{})
+}, doSession, sessionOut{}, waitOut{})
 
 // sessionArgs are the arguments of ptyctl_session. Those marked local are for programs on this machine alone, and those
 // marked far for other machines.
@@ -63,6 +64,9 @@ type sessionArgs struct {
 	DeviceID    string        `json:"device_id" on:"open" is:"filled"`
 	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"[open] lock at once; needs task_id"`
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"makes a retry safe"`
+	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] each with one until_... or exec_id"`
+	Mode        string        `json:"mode" on:"wait" enum:"any all" doc:"[wait] default any"`
+	TimeoutMS   *int64        `json:"timeout_ms" on:"wait" max:"1<<40" doc:"[wait] milliseconds; default {limits.max_wait_ms}"`
 }
 
 // signalName is the name of a signal.

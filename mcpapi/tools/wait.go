@@ -1,0 +1,301 @@
+package tools
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+	"ptyctl/session/await"
+	"ptyctl/term"
+)
+
+// waitEntry is one thing that the action wait waits for. Without a condition that is any output, or of an exec_id its
+// end or its question.
+type waitEntry struct {
+	SessionID   string `json:"session_id" is:"filled" doc:"required"`
+	Cursor      string `json:"cursor" is:"filled number" doc:"a next_cursor; default: from now"`
+	UntilRegex  string `json:"until_regex" is:"filled" doc:"RE2"`
+	UntilIdleMS int64  `json:"until_idle_ms" min:"1" max:"1<<40" doc:"quiet"`
+	UntilPrompt bool   `json:"until_prompt" doc:"a prompt, or a question"`
+	UntilExit   bool   `json:"until_exit" doc:"the end"`
+	UntilOutput bool   `json:"until_output" doc:"anything (default)"`
+	ExecID      string `json:"exec_id" is:"filled" doc:"its end or question; until_...: its stdout"`
+}
+
+// waitOut is the result of the action wait.
+type waitOut struct {
+	Fired    []firedOut        `json:"fired" is:"listed" compact:"keep"`
+	Cursors  map[string]string `json:"cursors,omitempty"` // of the others, by their index in on
+	TimedOut bool              `json:"timed_out"`
+	Warnings []string          `json:"warnings,omitempty"`
+}
+
+// firedOut is an entry of on whose condition is met.
+type firedOut struct {
+	On         int        `json:"on" compact:"keep"` // its index
+	SessionID  string     `json:"session_id"`
+	ExecID     string     `json:"exec_id,omitempty"`
+	Chunk      string     `json:"chunk"`
+	Encoding   string     `json:"encoding,omitempty"` // base64, where the chunk is no UTF-8
+	NextCursor string     `json:"next_cursor,omitempty"`
+	Matched    *bool      `json:"matched,omitempty"` // where until_regex was given
+	EOF        bool       `json:"eof,omitempty"`
+	Omitted    *omitted   `json:"omitted,omitempty"` // what the chunk leaves out
+	Dropped    int64      `json:"dropped_bytes,omitempty"`
+	Unsearched int64      `json:"unsearched_bytes,omitempty"`
+	Sanitized  *sanitized `json:"sanitized,omitempty"`
+
+	Stderr         string             `json:"stderr,omitempty"` // of an exec, like the next two
+	StderrEncoding string             `json:"stderr_encoding,omitempty"`
+	StderrOmitted  *omitted           `json:"stderr_omitted,omitempty"`
+	DoneReason     session.DoneReason `json:"done_reason,omitempty"`
+	ExitCode       *int               `json:"exit_code,omitempty"` // of an exec, or of the program of a session
+	ExitSignal     string             `json:"exit_signal,omitempty"`
+	ExitReason     string             `json:"exit_code_reason,omitempty"` // why an exec has no exit_code
+
+	WaitingFor *wire.Waiting   `json:"waiting_for,omitempty"`
+	Prompt     *wire.Prompt    `json:"prompt,omitempty"` // of a login
+	State      session.State   `json:"state,omitempty"`  // of the session, unless it is open
+	EndCode    session.EndCode `json:"end_code,omitempty"`
+}
+
+// firedCompact is the compact form of firedOut, a type of its own so that it has no compact form in turn.
+type firedCompact firedOut
+
+// Compact leaves out that until_regex has matched, and the ordinary end of an exec.
+func (out firedOut) Compact() any {
+	c := firedCompact(out)
+	if c.Matched != nil && *c.Matched {
+		c.Matched = nil
+	}
+	switch c.DoneReason {
+	case session.DoneExitStatus, session.DoneMarker, session.DonePrompt:
+		c.DoneReason = ""
+	}
+	if c.ExitCode != nil {
+		c.ExitReason = ""
+	}
+	c.Sanitized = c.Sanitized.hiding()
+	return c
+}
+
+const (
+	// sharedChunks is how many bytes of output the entries of a wait have in common, and mostChunk what one may have of
+	// it: the end of what came. The rest can be read.
+	sharedChunks = 16 << 10
+	mostChunk    = 4 << 10
+
+	// leastChunk is what each may have.
+	leastChunk = 512
+)
+
+// wait waits for the first of several sessions that has something to say, or for all of them.
+func wait(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, error) {
+	if len(in.On) == 0 {
+		return nil, c.Invalid("on", "on is empty: give what to wait for")
+	}
+	limit := c.Limits().MaxWait
+	if in.TimeoutMS != nil {
+		limit = c.Millis("timeout_ms", *in.TimeoutMS, limit, "limits.max_wait_ms")
+	}
+	w := waitFor{Call: c, raw: formatOf(c, "", "") == formatRaw, most: chunkOf(len(in.On)), limit: limit}
+	entries := make([]await.Entry, len(in.On))
+	for i := range in.On {
+		var err error
+		if entries[i], err = w.entry(ctx, i, &in.On[i]); err != nil {
+			return nil, err
+		}
+	}
+	join, which := await.Any, "the first"
+	if in.Mode == "all" {
+		join, which = await.All, "all"
+	}
+	c.Waits(fmt.Sprintf("%s of %d sessions", which, len(entries)), nil)
+	waiting, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	results, err := join(waiting, entries)
+	if err != nil {
+		return nil, w.named(err)
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil, &term.Error{
+			Kind: term.Canceled, Err: ctx.Err(),
+			Msg: term.CanceledMsg(ctx, "the call was canceled; nothing is lost: wait again from the same cursors"),
+		}
+	}
+	out := &waitOut{Fired: []firedOut{}, Cursors: make(map[string]string)}
+	for i, r := range results {
+		switch {
+		case r.Met:
+			fired, err := w.fired(ctx, i, entries[i], r)
+			if err != nil {
+				return nil, w.named(&await.EntryError{Index: i, Err: err})
+			}
+			out.Fired = append(out.Fired, fired)
+		case !entries[i].Ends: // which goes on without a cursor
+			out.Cursors[strconv.Itoa(i)] = strconv.FormatInt(r.Next, 10)
+		}
+	}
+	out.TimedOut = len(out.Fired) == 0 || in.Mode == "all" && len(out.Fired) < len(entries)
+	if in.TimeoutMS != nil {
+		inMilliseconds(c, *in.TimeoutMS, out.TimedOut)
+	}
+	out.Warnings = c.Warnings()
+	return out, nil
+}
+
+// chunkOf is how many bytes of output an entry of a wait for n may have.
+func chunkOf(n int) int { return max(min(sharedChunks/n, mostChunk), leastChunk) }
+
+// waitFor is one call of wait.
+type waitFor struct {
+	*toolset.Call
+	raw   bool
+	most  int // bytes of each chunk
+	limit time.Duration
+}
+
+// at is the path of a member of an entry.
+func at(i int, member string) string { return fmt.Sprintf("on[%d].%s", i, member) }
+
+// entry makes the wait that an entry of the call describes. The caller must be allowed to see its session.
+func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entry, err error) {
+	e = await.Entry{Exec: in.ExecID, Read: session.ReadRequest{
+		Cursor: session.Latest, MaxBytes: w.most, Last: true, Clean: !w.raw, Prompt: in.UntilPrompt,
+		Idle: w.Millis(at(i, "until_idle_ms"), in.UntilIdleMS, w.Limits().MaxWait, "limits.max_wait_ms"),
+	}}
+	output := in.UntilRegex != "" || in.UntilIdleMS > 0 || in.UntilOutput
+	switch {
+	case in.SessionID == "":
+		return e, w.Invalid(at(i, "session_id"), at(i, "session_id")+" is missing")
+	case e.Read.Idle > w.limit:
+		return e, w.Checker().Invalid(at(i, "until_idle_ms"), nil,
+			"%s (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms",
+			at(i, "until_idle_ms"), in.UntilIdleMS, w.limit.Milliseconds())
+	case in.ExecID != "" && in.UntilPrompt:
+		return e, w.Invalid(at(i, "until_prompt"),
+			"until_prompt is for a terminal, not for exec_id, which fires at a question without it; leave one of them out")
+	case in.ExecID != "" && !output && in.Cursor != "":
+		return e, w.Invalid(at(i, "cursor"),
+			"cursor is for output: add until_regex or until_output, or leave it out to wait for the end of exec_id")
+	}
+	e.Ends, e.Asks = in.ExecID != "" && !output, !in.UntilExit
+	e.Read.End = in.UntilExit && !output && !in.UntilPrompt
+	if e.Exec != "" {
+		e.Read.Cursor = 0 // all of its output is the caller's
+	}
+	if in.Cursor != "" {
+		if e.Read.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || e.Read.Cursor < 0 {
+			return e, w.Checker().Invalid(at(i, "cursor"), nil,
+				"%s %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output",
+				at(i, "cursor"), schema.Shorten(in.Cursor))
+		}
+	}
+	if in.UntilRegex != "" && !in.UntilOutput { // which any output comes before
+		if e.Read.Until, err = schema.RegexpArgument(at(i, "until_regex"), in.UntilRegex); err != nil {
+			return e, err
+		}
+	}
+	if in.UntilOutput {
+		e.Read.Idle, e.Read.Prompt = 0, false
+	}
+	if e.Session, err = w.Session(ctx, term.VerbRead, in.SessionID); err != nil {
+		return e, named(err, at(i, "session_id"))
+	}
+	return e, nil
+}
+
+// named returns the error of an entry with the entry's place in the call.
+func (w *waitFor) named(err error) error {
+	e, ok := errors.AsType[*await.EntryError](err)
+	switch {
+	case ok && errors.Is(err, term.NotFound):
+		return named(e.Err, at(e.Index, "exec_id"))
+	case ok:
+		return e.Err
+	}
+	return err
+}
+
+// named returns err as one about an argument.
+func named(err error, field string) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok {
+		return err
+	}
+	about := *e
+	about.Msg = field + ": " + e.Msg
+	about.Facts = append(about.Facts[:len(about.Facts):len(about.Facts)], term.ArgumentFault{Field: term.Field(field)})
+	return &about
+}
+
+// fired is the wire form of an entry that is met.
+func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Result) (out firedOut, err error) {
+	s := e.Session
+	out = firedOut{On: i, SessionID: s.ID(), ExecID: e.Exec}
+	if e.Ends {
+		res, err := s.ContinueExec(ctx, e.Exec, session.ContinueRequest{
+			MaxOutput: w.most, New: true, Look: w.OnlyReads(ctx), // of a reader, another waits for it
+		})
+		if err == nil {
+			out.exec(res, w.raw)
+		}
+		return out, err
+	}
+	out.output(r.Chunk, w.raw)
+	if e.Read.Until != nil {
+		matched := r.Chunk.Reason == session.ReasonMatched
+		out.Matched = &matched
+	}
+	info := s.Info()
+	if info.Prompt != nil {
+		out.Prompt = (*wire.Prompt)(info.Prompt)
+	}
+	switch {
+	case info.State != session.Open:
+		out.State, out.EndCode = info.State, info.End.Code
+		out.ExitCode, out.ExitSignal, _ = wire.Exit(info.End.ProgramExit())
+	// Only at the end of the output can its last line be the one that waits; further back it is history.
+	case e.Exec == "" && r.Chunk.Next == r.Chunk.Buffer.End && !r.Chunk.EOF:
+		out.WaitingFor = (*wire.Waiting)(s.Waiting())
+	}
+	return out, nil
+}
+
+// output puts the output that was waited for into the result.
+func (out *firedOut) output(k session.Chunk, raw bool) {
+	out.NextCursor, out.EOF = strconv.FormatInt(k.Next, 10), k.EOF
+	out.Dropped, out.Unsearched = k.Dropped, k.Unsearched
+	if k.Skipped > 0 {
+		out.Omitted = &omitted{Bytes: k.Skipped, Cursor: strconv.FormatInt(k.Start-k.Skipped, 10)}
+	}
+	if !raw {
+		var counts session.Sanitized
+		k.Data, counts = k.Clean()
+		out.Sanitized = newSanitized(counts)
+	}
+	if out.Chunk = string(k.Data); !utf8.Valid(k.Data) {
+		out.Chunk, out.Encoding = base64.StdEncoding.EncodeToString(k.Data), "base64"
+	}
+}
+
+// exec puts the end of a command, or its question, into the result.
+func (out *firedOut) exec(r session.ExecResult, raw bool) {
+	var shown shownOut
+	out.Chunk, out.Stderr = shown.put(r, raw)
+	out.Encoding, out.Omitted, out.Sanitized = shown.StdoutEncoding, shown.StdoutOmitted, shown.Sanitized
+	out.StderrEncoding, out.StderrOmitted = shown.StderrEncoding, shown.StderrOmitted
+	out.DoneReason, out.ExitReason, out.ExitSignal = r.Done, r.ExitReason, r.Exit.Signal
+	if r.Exit.Known {
+		out.ExitCode = &r.Exit.Code
+	}
+	out.WaitingFor = (*wire.Waiting)(r.WaitingFor)
+}
