@@ -32,7 +32,10 @@ var typing = map[string][]string{
 
 // Calls that only read.
 var looking = map[string][]string{
-	"ptyctl_session": {`{"action":"list"}`, `{"action":"status","session_id":"$S"}`},
+	"ptyctl_session": {
+		`{"action":"list"}`, `{"action":"status","session_id":"$S"}`,
+		`{"action":"wait","on":[{"session_id":"$S","cursor":"0"}],"timeout_ms":0}`,
+	},
 	"ptyctl_session_io": {
 		`{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`,
 		`{"action":"search","session_id":"$S","pattern":"x"}`,
@@ -72,7 +75,7 @@ func TestRoleRead(t *testing.T) {
 					t.Errorf("%s has no output schema, want one", tool.Name)
 				}
 			}
-			for tool, want := range map[string][]string{"ptyctl_session": {"list", "status"}, "ptyctl_session_io": {
+			for tool, want := range map[string][]string{"ptyctl_session": {"list", "status", "wait"}, "ptyctl_session_io": {
 				"read",
 				"search",
 			}, "ptyctl_session_config": {"get"}} {
@@ -148,7 +151,8 @@ func TestIsolate(t *testing.T) {
 					continue
 				}
 				r := theirs.call(tool, strings.ReplaceAll(args, "$S", id))
-				if r.ErrorCode != "NOT_FOUND" || strings.ReplaceAll(r.Message, id, "echo-nothere1") != missing.Message {
+				message := strings.TrimPrefix(strings.ReplaceAll(r.Message, id, "echo-nothere1"), "on[0].session_id: ")
+				if r.ErrorCode != "NOT_FOUND" || message != missing.Message {
 					t.Errorf("call %s %s = %s, want NOT_FOUND", tool, args, r.text)
 				}
 			}

@@ -80,7 +80,7 @@ func (out firedOut) Compact() any {
 	case session.DoneExitStatus, session.DoneMarker, session.DonePrompt:
 		c.DoneReason = ""
 	}
-	if c.ExitCode != nil {
+	if c.ExitCode != nil || c.DoneReason == session.DoneRunning {
 		c.ExitReason = ""
 	}
 	c.Sanitized = c.Sanitized.hiding()
@@ -163,28 +163,28 @@ type waitFor struct {
 	limit time.Duration
 }
 
-// at is the path of a member of an entry.
-func at(i int, member string) string { return fmt.Sprintf("on[%d].%s", i, member) }
+// entryPath is the path of a member of an entry.
+func entryPath(i int, member string) string { return fmt.Sprintf("on[%d].%s", i, member) }
 
 // entry makes the wait that an entry of the call describes. The caller must be allowed to see its session.
 func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entry, err error) {
 	e = await.Entry{Exec: in.ExecID, Read: session.ReadRequest{
 		Cursor: session.Latest, MaxBytes: w.most, Last: true, Clean: !w.raw, Prompt: in.UntilPrompt,
-		Idle: w.Millis(at(i, "until_idle_ms"), in.UntilIdleMS, w.Limits().MaxWait, "limits.max_wait_ms"),
+		Idle: w.Millis(entryPath(i, "until_idle_ms"), in.UntilIdleMS, w.Limits().MaxWait, "limits.max_wait_ms"),
 	}}
 	output := in.UntilRegex != "" || in.UntilIdleMS > 0 || in.UntilOutput
 	switch {
 	case in.SessionID == "":
-		return e, w.Invalid(at(i, "session_id"), at(i, "session_id")+" is missing")
+		return e, w.Invalid(entryPath(i, "session_id"), entryPath(i, "session_id")+" is missing")
 	case e.Read.Idle > w.limit:
-		return e, w.Checker().Invalid(at(i, "until_idle_ms"), nil,
+		return e, w.Checker().Invalid(entryPath(i, "until_idle_ms"), nil,
 			"%s (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms",
-			at(i, "until_idle_ms"), in.UntilIdleMS, w.limit.Milliseconds())
+			entryPath(i, "until_idle_ms"), in.UntilIdleMS, w.limit.Milliseconds())
 	case in.ExecID != "" && in.UntilPrompt:
-		return e, w.Invalid(at(i, "until_prompt"),
+		return e, w.Invalid(entryPath(i, "until_prompt"),
 			"until_prompt is for a terminal, not for exec_id, which fires at a question without it; leave one of them out")
 	case in.ExecID != "" && !output && in.Cursor != "":
-		return e, w.Invalid(at(i, "cursor"),
+		return e, w.Invalid(entryPath(i, "cursor"),
 			"cursor is for output: add until_regex or until_output, or leave it out to wait for the end of exec_id")
 	}
 	e.Ends, e.Asks = in.ExecID != "" && !output, !in.UntilExit
@@ -194,13 +194,13 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 	}
 	if in.Cursor != "" {
 		if e.Read.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || e.Read.Cursor < 0 {
-			return e, w.Checker().Invalid(at(i, "cursor"), nil,
+			return e, w.Checker().Invalid(entryPath(i, "cursor"), nil,
 				"%s %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output",
-				at(i, "cursor"), schema.Shorten(in.Cursor))
+				entryPath(i, "cursor"), schema.Shorten(in.Cursor))
 		}
 	}
 	if in.UntilRegex != "" && !in.UntilOutput { // which any output comes before
-		if e.Read.Until, err = schema.RegexpArgument(at(i, "until_regex"), in.UntilRegex); err != nil {
+		if e.Read.Until, err = schema.RegexpArgument(entryPath(i, "until_regex"), in.UntilRegex); err != nil {
 			return e, err
 		}
 	}
@@ -208,7 +208,7 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 		e.Read.Idle, e.Read.Prompt = 0, false
 	}
 	if e.Session, err = w.Session(ctx, term.VerbRead, in.SessionID); err != nil {
-		return e, named(err, at(i, "session_id"))
+		return e, about(err, entryPath(i, "session_id"))
 	}
 	return e, nil
 }
@@ -218,23 +218,23 @@ func (w *waitFor) named(err error) error {
 	e, ok := errors.AsType[*await.EntryError](err)
 	switch {
 	case ok && errors.Is(err, term.NotFound):
-		return named(e.Err, at(e.Index, "exec_id"))
+		return about(e.Err, entryPath(e.Index, "exec_id"))
 	case ok:
 		return e.Err
 	}
 	return err
 }
 
-// named returns err as one about an argument.
-func named(err error, field string) error {
+// about returns err as one about an argument.
+func about(err error, field string) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {
 		return err
 	}
-	about := *e
-	about.Msg = field + ": " + e.Msg
-	about.Facts = append(about.Facts[:len(about.Facts):len(about.Facts)], term.ArgumentFault{Field: term.Field(field)})
-	return &about
+	named := *e
+	named.Msg = field + ": " + e.Msg
+	named.Facts = append(named.Facts[:len(named.Facts):len(named.Facts)], term.ArgumentFault{Field: term.Field(field)})
+	return &named
 }
 
 // fired is the wire form of an entry that is met.
