@@ -73,6 +73,10 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*inv
 		}
 		return nil, schema.Action{}, err
 	}
+	// What a caller is not shown is refused.
+	if r := s.readers[t.Name]; r != nil && a.Reads && s.shared.OnlyReads(ctx) {
+		t.Tool = r
+	}
 	c := &invocation{s: s, t: t}
 	s.shared.Begin(&c.Call, t.set, t.Tool, a.Name, raw, args)
 	return c, a, nil

@@ -87,9 +87,10 @@ type api struct {
 	results   wire.Encoder
 	replays   *replays
 	questions *elicit.Questions
-	reading   map[string]mcp.Tool // the tools as a caller that may only read sees them
-	placed    map[string]bool     // the tools that are about this machine
-	files     map[string]bool     // those that are about its files
+	reading   map[string]mcp.Tool      // the tools as a caller that may only read sees them
+	readers   map[string]*toolset.Tool // and as that caller calls them
+	placed    map[string]bool          // the tools that are about this machine
+	files     map[string]bool          // those that are about its files
 
 	farFiles map[string]bool // those that are about files there, or on other hosts
 }
@@ -117,6 +118,7 @@ func NewServer(o Options) *Server {
 		replays:  newReplays(),
 		tools:    make(map[string]calledTool),
 		reading:  make(map[string]mcp.Tool),
+		readers:  make(map[string]*toolset.Tool),
 		placed:   make(map[string]bool),
 		files:    make(map[string]bool),
 		farFiles: make(map[string]bool),
@@ -154,6 +156,7 @@ func NewServer(o Options) *Server {
 			// Made once and not for each list: a list is asked for by every client that starts.
 			if r := listed.ForReading(); r != nil {
 				s.reading[t.Name] = s.declare(set, r)
+				s.readers[t.Name] = &toolset.Tool{Tool: r, Handle: t.Handle}
 			}
 		}
 	}

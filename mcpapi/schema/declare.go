@@ -25,12 +25,12 @@ import (
 //	need     the actions that need it; * for all
 //	default  its value where a call gives none, which the schema has
 //	words    the argument that takes a list of words in place of this text
-//	show     of an object: the members that the schema shows; without it, all
-//	is       any of these words: filled (an empty string is none); given (an empty string is refused); unlisted (not in
-//	         the schema, which keeps the list of tools short, because another tool shows the argument or its name says
-//	         enough); derived (the tool itself finds the value that a call leaves out); number (a string that holds a
-//	         number, and may be one); text (a string that may not be a number); pairs (a list of NAME=value, which may
-//	         be an object); a mark of the tool's own, see Marked
+//	is       any of these words: filled (an empty string is none); given (an empty string is refused); derived (the tool
+//	         itself finds the value that a call leaves out); number (a string that holds a number, and may be one); text
+//	         (a string that may not be a number); pairs (a list of NAME=value, which may be an object); a mark of the
+//	         tool's own, see Marked
+//
+// The schema has every argument, at every depth: what a client is not shown is refused. Tool.Absent says why.
 //
 // A type may have a method Canonical(text string) string, which returns the value that a text means, and a method
 // Hint(text string) string, which says what to do in place of a text that is none of its values; "": no more than that.
@@ -43,7 +43,7 @@ import (
 func Declare[A any](t Tool, results ...any) *Tool {
 	// Reflection runs once for each tool, when the program starts; a call only follows the indexes found here.
 	t.args = reflect.TypeFor[A]()
-	t.Fields = argumentsOf(t.args, nil)
+	t.Fields = argumentsOf(t.args)
 	t.defaults = reflect.New(t.args).Elem()
 	setDefaults(t.defaults, t.Fields)
 	for _, r := range results {
@@ -53,11 +53,11 @@ func Declare[A any](t Tool, results ...any) *Tool {
 	return &t
 }
 
-// argumentsOf returns the table of a struct of arguments. The schema shows the members in show; nil: as they say.
-func argumentsOf(s reflect.Type, show []string) (fields []Field) {
+// argumentsOf returns the table of a struct of arguments.
+func argumentsOf(s reflect.Type) (fields []Field) {
 	for sf := range s.Fields() {
 		if sf.Anonymous {
-			for _, f := range argumentsOf(sf.Type, show) {
+			for _, f := range argumentsOf(sf.Type) {
 				f.index = append(slices.Clone(sf.Index), f.index...)
 				fields = append(fields, f)
 			}
@@ -69,7 +69,7 @@ func argumentsOf(s reflect.Type, show []string) (fields []Field) {
 			Actions: tag.words("on"), Required: tag.words("need"), Min: tag.number("min"), Max: tag.number("max"),
 			Default: tag.text("default"), Marks: tag.words("is"), Words: tag.text("words"),
 		}
-		f.NonEmpty, f.Unlisted = f.Is("filled"), f.Is("unlisted") || show != nil && !slices.Contains(show, f.Name)
+		f.NonEmpty = f.Is("filled")
 		// An argument that one action needs belongs to that action alone unless its tag says otherwise.
 		if f.Actions == nil && !slices.Contains(f.Required, "*") {
 			f.Actions = f.Required
@@ -83,9 +83,9 @@ func argumentsOf(s reflect.Type, show []string) (fields []Field) {
 		}
 		switch f.Kind {
 		case KindObject:
-			f.Fields = argumentsOf(of, tag.words("show"))
+			f.Fields = argumentsOf(of)
 		case KindObjects:
-			if f.Fields = argumentsOf(of.Elem(), tag.words("show")); f.Max == 0 {
+			if f.Fields = argumentsOf(of.Elem()); f.Max == 0 {
 				tag.panic("a list of objects needs max: the number of objects that it may have")
 			}
 		}

@@ -265,6 +265,10 @@ func (c *Checker) find(path string, fields []Field, m jsonrpc.Member) (int, erro
 	}
 	// The message lists them, because a model that guessed a name needs the right one and not another guess.
 	allowed := c.allowed(fields, path)
+	if why := c.t.Absent[join(path, name)]; i < 0 && why != "" {
+		name = join(path, name)
+		return 0, c.Invalid(name, allowed, "field %q is not taken here: %s; leave it out", name, why)
+	}
 	if i < 0 {
 		instead := c.instead(path, fields, name)
 		name = join(path, Shorten(name))

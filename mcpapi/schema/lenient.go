@@ -219,26 +219,24 @@ func (c *Checker) idle(f *Field, raw json.RawMessage) bool {
 	})
 }
 
-// givesEvery reports whether a call gives every field that the schema lists, and most of them as zero values. Such a
+// givesEvery reports whether a call gives every field, and most of them as zero values. Such a
 // client has no way to leave one out, and its zero values say nothing.
 func givesEvery(fields []Field, given []jsonrpc.Member) bool {
 	values := make(map[string]json.RawMessage, len(given))
 	for _, m := range given {
 		values[m.Name] = m.Value
 	}
-	listed, zeros := 0, 0
+	zeros := 0
 	for i := range fields {
-		if f := &fields[i]; !f.Unlisted {
-			value, has := values[f.Name]
-			if listed++; !has {
-				return false
-			}
-			if zero(value) {
-				zeros++
-			}
+		value, has := values[fields[i].Name]
+		if !has {
+			return false
+		}
+		if zero(value) {
+			zeros++
 		}
 	}
-	return zeros > listed/2
+	return zeros > len(fields)/2
 }
 
 // object returns the text of an object that was encoded as a JSON string, or raw.

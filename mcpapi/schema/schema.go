@@ -35,22 +35,16 @@ func (t *Tool) OutputSchema(failure any) json.RawMessage {
 	return objectSchema(members, false)
 }
 
-// objectSchema writes the JSON Schema of an object of arguments (input) or results, without unlisted members. It is
-// written by hand: a schema library would cost time at each start.
+// objectSchema writes the JSON Schema of an object of arguments (input) or results. It is written by hand: a schema library would cost time at each start.
 func objectSchema(fields []Field, input bool) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteString(`{"type":"object","properties":{`)
 	var required []string
-	first := true
 	for i := range fields {
 		f := &fields[i]
-		if f.Unlisted {
-			continue
-		}
-		if !first {
+		if i > 0 {
 			b.WriteByte(',')
 		}
-		first = false
 		jsonrpc.Quote(&b, f.Name)
 		b.WriteByte(':')
 		f.schema(&b, input)

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,6 +17,10 @@ type Tool struct {
 	Reading string // the same for a caller that may only read; empty: none of its actions only read
 	Actions []Action
 	Hints   Hints
+
+	// Absent has arguments that the tool does not take, by their paths, and what a caller who wants one can do. Each is
+	// refused with that.
+	Absent map[string]string
 
 	// These are Declare's.
 	Fields   []Field
@@ -68,7 +73,6 @@ type Field struct {
 	Required []string // actions that need it; "*": all
 	Min, Max int64    // of an integer, both zero: 0 and up; Max of a list of objects: its length
 	NonEmpty bool
-	Unlisted bool     // left out of the schema
 	Default  string   // where a call gives none
 	Words    string   // the argument that takes a list of words in place of this text
 	Marks    []string // words of the tag is
@@ -156,9 +160,18 @@ func (t *Tool) ForReading() *Tool {
 		return nil
 	}
 	r.About = t.Reading
-	// An argument of actions that are gone would be refused, so it is not shown either.
+	// An argument of actions that are gone is not shown, and refused.
+	r.Absent = maps.Clone(t.Absent)
 	r.Fields = slices.DeleteFunc(slices.Clone(t.Fields), func(f Field) bool {
-		return !slices.ContainsFunc(r.Actions, func(a Action) bool { return f.Takes(a.Name) })
+		gone := !slices.ContainsFunc(r.Actions, func(a Action) bool { return f.Takes(a.Name) })
+		if gone {
+			if r.Absent == nil {
+				r.Absent = make(map[string]string)
+			}
+			r.Absent[f.Name] = "it belongs to action " + strings.Join(f.Actions, ", ") +
+				", and this caller may only read (role read, or server.read_only)"
+		}
+		return gone
 	})
 	// Many clients ask no person before a read-only tool, and here nothing else is left of it.
 	r.Hints = Hints{ReadOnly: true, Idempotent: true, OpenWorld: t.Hints.OpenWorld}

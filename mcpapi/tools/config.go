@@ -25,7 +25,7 @@ type configArgs struct {
 	SessionID string     `json:"session_id" need:"*" is:"filled"`
 	Cols      int        `json:"cols" need:"resize" min:"1" max:"10000"`
 	Rows      int        `json:"rows" need:"resize" min:"1" max:"10000"`
-	Expect    expectArgs `json:"expect" need:"expect" doc:"all members: see ptyctl_session_exec" show:"profile prompt_regex pager_regexes error_regexes"`
+	Expect    expectArgs `json:"expect" need:"expect" doc:"[expect]"`
 	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"your name for locks"`
 }
 

@@ -30,7 +30,7 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 	if err := checkLocal(c, in); err != nil {
 		return err
 	}
-	expect, err := in.Expect.compile("expect", nil)
+	expect, err := (&expectArgs{patternArgs: in.Expect}).compile("expect", nil)
 	if err != nil {
 		return err
 	}

@@ -13,13 +13,18 @@ import (
 	"ptyctl/term"
 )
 
-// expectArgs are the patterns that three tools take.
+// patternArgs are the patterns that three tools take.
+type patternArgs struct {
+	Profile family    `json:"profile" is:"filled" doc:"device family: cisco_ios, frr, ..."`
+	Prompt  string    `json:"prompt_regex" is:"filled" doc:"RE2"`
+	Pagers  *[]string `json:"pager_regexes" doc:"RE2"`
+	Errors  *[]string `json:"error_regexes" doc:"RE2"`
+}
+
+// expectArgs are those of the tools that also turn pages.
 type expectArgs struct {
-	Profile  family    `json:"profile" is:"filled" doc:"device family: cisco_ios, frr, ..."`
-	Prompt   string    `json:"prompt_regex" is:"filled"`
-	Pagers   *[]string `json:"pager_regexes"`
-	Errors   *[]string `json:"error_regexes"`
-	AutoPage *autoPage `json:"auto_page" doc:"turn pages for me"`
+	patternArgs
+	AutoPage *autoPage `json:"auto_page" doc:"turn pages"`
 }
 
 // family is the name of a device family.
@@ -32,7 +37,7 @@ func (family) Canonical(text string) string {
 
 // autoPage is how ptyctl turns a pager's pages itself.
 type autoPage struct {
-	Key pageKey `json:"key"`
+	Key pageKey `json:"key" doc:"default space"`
 	Max *int    `json:"max_pages" max:"10000" doc:"default 100"`
 }
 

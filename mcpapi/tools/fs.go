@@ -31,12 +31,12 @@ type fsArgs struct {
 	Encoding  string `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data"`
 	Mode      string `json:"mode" on:"write" is:"filled text" doc:"octal"`
 	Append    bool   `json:"append" on:"write"`
-	NonAtomic bool   `json:"non_atomic" on:"write" is:"unlisted"` // the errors that it helps against name it
+	NonAtomic bool   `json:"non_atomic" on:"write" doc:"[write] in place: where only that is possible"`
 	Cursor    string `json:"cursor" on:"list" is:"filled"`
 	Limit     int    `json:"limit" on:"list" min:"1"`
-	TaskID    string `json:"task_id" on:"write" is:"filled unlisted"`
-	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40" is:"unlisted"`
-	RequestID string `json:"request_id" on:"write" is:"filled unlisted"`
+	TaskID    string `json:"task_id" on:"write" is:"filled"`
+	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40"`
+	RequestID string `json:"request_id" on:"write" is:"filled"`
 }
 
 // The results of ptyctl_fs.

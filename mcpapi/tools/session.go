@@ -32,7 +32,8 @@ var sessionTool = toolset.Bind(schema.Tool{
 		{Name: "heartbeat", About: "keep the lock.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "signal", About: "send a signal.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 	},
-	Hints: schema.Hints{Destructive: true, OpenWorld: true},
+	Hints:  schema.Hints{Destructive: true, OpenWorld: true},
+	Absent: map[string]string{"expect.auto_page": "ptyctl_session_config expect and ptyctl_session_exec take it"},
 }, doSession, sessionOut{}, waitOut{})
 
 // sessionArgs are the arguments of ptyctl_session. Those marked local are for programs on this machine alone, and those
@@ -50,7 +51,7 @@ type sessionArgs struct {
 	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[open] local, like the next three"`
 	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"NAME=value"`
 	Title       string        `json:"title" on:"open" is:"filled local"`
-	Limits      limitsArgs    `json:"limits" on:"open" is:"local" show:"-" doc:"members: see ptyctl_run"`
+	Limits      limitsArgs    `json:"limits" on:"open" is:"local" doc:"see ptyctl_run"`
 	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list]"`
 	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"[open]"`
 	Username    string        `json:"username" on:"open" is:"filled far" doc:"[open]"`
@@ -59,7 +60,7 @@ type sessionArgs struct {
 	Timeouts    openTimeouts  `json:"timeouts" on:"open" doc:"[open]"`
 	SSH         openSSH       `json:"ssh_options" on:"open" is:"far" doc:"[open]"`
 	Telnet      openTelnet    `json:"telnet" on:"open" doc:"[open]"`
-	Expect      expectArgs    `json:"expect" on:"open" doc:"[open] patterns; all members: see ptyctl_session_exec" show:"profile prompt_regex"`
+	Expect      patternArgs   `json:"expect" on:"open" doc:"[open] patterns"`
 	SessionType string        `json:"session_type" on:"open" enum:"normal console exec" doc:"[open] console: one per device_id; exec: no terminal, commands only"`
 	DeviceID    string        `json:"device_id" on:"open" is:"filled"`
 	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"[open] lock at once; needs task_id"`
