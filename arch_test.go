@@ -69,6 +69,7 @@ var importRules = []rule{
 	{pkg: "session/lane", ours: []string{"term", "buffer", "vt", "session/marker", "session/prompt", "session/shell"}, why: "it types commands into a terminal and knows no session"},
 	{pkg: "session/steps", ours: []string{"session/match", "term"}, why: "it orders inputs and waits, and types nothing itself"},
 	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote", "session/access", "session/keys", "session/lane", "session/marker", "session/match", "session/output", "session/prompt", "session/redact", "session/shell", "session/steps", "session/text", "session/transfer"}, why: "the engine knows no protocol, no wire format and no command line"},
+	{pkg: "session/hosts", ours: []string{"session", "term"}, why: "it chooses sessions, and knows no protocol and no wire format"},
 
 	{pkg: "sshx", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/mux", "sshx/plan", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "a transport is usable without the engine"},
 	{pkg: "sshx/auth", ours: []string{"term", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it chooses credentials and connects to nothing but an agent"},
@@ -102,8 +103,8 @@ var importRules = []rule{
 	{pkg: "mcpapi/schema", ours: []string{"internal/nearest", "mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"mcpapi/identity", "mcpapi/mcpgo", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
-	{pkg: "mcpapi/toolset", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/wire", "session", "session/keys", "term"}, why: "tools are written against it, and see no server"},
-	{pkg: "mcpapi/tools", ours: []string{"internal/destination", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session/await", "session/keys", "session/lane", "session/shell", "term", "session", "profile"}, why: "it maps the wire to sessions and knows no transport"},
+	{pkg: "mcpapi/toolset", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/wire", "session", "session/hosts", "session/keys", "term"}, why: "tools are written against it, and see no server"},
+	{pkg: "mcpapi/tools", ours: []string{"internal/destination", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session/await", "session/hosts", "session/keys", "session/lane", "session/shell", "term", "session", "profile"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "term", "session", "session/prompt"}, why: "a tool set has what the core tools have: a call, and the sessions that its caller may see"},
 	{pkg: "mcpapi/elicit", ours: []string{"mcpapi/mcpgo", "mcpapi/stdio", "mcpapi/toolset", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it asks people about calls, and knows no tool"},
 	{pkg: "mcpapi/subscribe", ours: []string{"mcpapi/identity", "mcpapi/stdio", "mcpapi/tools", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it shows sessions and changes none"},
@@ -111,7 +112,7 @@ var importRules = []rule{
 		pkg: "mcpapi",
 		ours: []string{
 			"mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/subscribe",
-			"mcpapi/tools", "mcpapi/toolset", "mcpapi/wire", "session", "term",
+			"mcpapi/tools", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go"},
 		why:    "it joins the tools with the protocol and knows no transport",

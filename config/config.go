@@ -74,6 +74,7 @@ type HTTP struct {
 type Session struct {
 	MaxSessions           int
 	IdleTimeout           time.Duration // 0: never
+	AutoIdle              time.Duration // of a session that was opened for a command
 	MaxAge                time.Duration // 0: no limit
 	ClosedRetention       time.Duration // 0: forget at once
 	OutputBufferMaxBytes  int

@@ -69,7 +69,7 @@ func TestDefaults(t *testing.T) {
 			Control: Control{ControlMode: ControlReadOnly},
 		},
 		Session: Session{
-			MaxSessions: 100, ClosedRetention: 300 * time.Second,
+			MaxSessions: 100, AutoIdle: 10 * time.Minute, ClosedRetention: 300 * time.Second,
 			OutputBufferMaxBytes: 2097152, OutputBufferMaxLines: 20000,
 			ConnectTimeout: 15 * time.Second, ReadTimeout: 2 * time.Second,
 			DefaultExecTimeout: time.Minute, UnattendedExecTimeout: 10 * time.Minute,

@@ -88,6 +88,8 @@ func table(c *Config, home string) []row {
 			"Most sessions open at the same time."),
 		millis(&c.Session.IdleTimeout, "session.idle_timeout_ms", 0, 0, longest,
 			"Close a session after this time without a byte in either direction and without a command; 0 is never."),
+		millis(&c.Session.AutoIdle, "session.auto_idle_ms", 10*time.Minute, 1*ms, longest,
+			"Close a session that ptyctl_session_exec has opened for its host after this time without a command or a look at its output."),
 		millis(&c.Session.MaxAge, "session.max_age_ms", 0, 0, longest,
 			"Close a session this long after it was opened, even while it is used; 0 is never."),
 		millis(&c.Session.ClosedRetention, "session.closed_retention_ms", 5*time.Minute, 0, longest,

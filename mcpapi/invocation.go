@@ -116,7 +116,11 @@ func (c *invocation) Once(ctx context.Context) (any, error) {
 		return c.do(ctx)
 	}
 	caller := identity.FromContext(ctx) // what another has done is not what this one may do
-	scope := c.t.Name + "/" + c.Text("session_id") + "/" + caller.Transport + "/" + caller.Token
+	about := c.Text("session_id")
+	if about == "" && !c.t.HasActions() { // a command on a host that it names
+		about = "host " + c.Text("host")
+	}
+	scope := c.t.Name + "/" + about + "/" + caller.Transport + "/" + caller.Token
 	c.Outlives(ctx)
 	return c.s.replays.do(ctx, scope, id, c.Arguments(), c.do)
 }

@@ -115,7 +115,7 @@ func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (a
 	p.v, p.err = guarded(context.WithoutCancel(ctx), f)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p.err != nil && undone(p.err) || p.err == nil && idle(p.v) {
+	if p.err != nil && undone(p.err) || saysUndone(p.v) {
 		r.forget(p)
 		return
 	}
@@ -144,6 +144,12 @@ func guarded(ctx context.Context, f func(context.Context) (any, error)) (v any, 
 	return f(ctx)
 }
 
+// saysUndone reports whether a result says that the action itself was not done, for example because a login asks first.
+func saysUndone(v any) bool {
+	u, ok := v.(interface{ Undone() bool })
+	return ok && u.Undone()
+}
+
 // undone reports whether an error means that nothing was done, so that a retry must run again. After a lost
 // connection, a timeout or a fault, part of the action may have happened: such errors are kept.
 func undone(err error) bool {
@@ -155,12 +161,6 @@ func undone(err error) bool {
 		return false
 	}
 	return true
-}
-
-// idle reports whether a result says that nothing was done.
-func idle(v any) bool {
-	u, ok := v.(interface{ Undone() bool })
-	return ok && u.Undone()
 }
 
 // forget drops a call. Requires r.mu.

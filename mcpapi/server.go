@@ -18,11 +18,14 @@ import (
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
+	"ptyctl/session/hosts"
+	"ptyctl/term"
 )
 
 // Options configure a server. Sessions is required; the zero value of everything else works.
 type Options struct {
 	Sessions  *session.Manager
+	Plan      term.Planner // of SSH, for commands that name a host; nil: they are refused
 	Version   string
 	Results   identity.Results // for callers that ask for no form; empty: compact
 	Transport string           // in the audit log, for transports that set no Caller; empty: "stdio"
@@ -124,7 +127,9 @@ func NewServer(o Options) *Server {
 		farFiles: make(map[string]bool),
 		results:  wire.Encoder{Results: o.Results, JSONRPCErrors: o.JSONRPCErrors, Log: o.Logger},
 		shared: toolset.Shared{
-			Sessions: o.Sessions, Version: o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
+			Sessions: o.Sessions,
+			Hosts:    hosts.New(hosts.Options{Manager: o.Sessions, Plan: o.Plan, Idle: o.AutoIdle}),
+			Version:  o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
 			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Limits: o.Limits,
 		},
 	}

@@ -239,6 +239,7 @@ func (s *Session) ContinueExec(ctx context.Context, id string, r ContinueRequest
 		return ExecResult{}, err
 	}
 	defer s.execs.letGo(x)
+	defer s.execs.used()()
 	moved := false
 	if r.Timeout > 0 && x.ctx.Err() == nil {
 		d := s.auth.Begin(ctx, term.VerbSignal, term.Event{Detail: "exec deadline " + r.Timeout.String(), Exec: id})
@@ -277,6 +278,15 @@ func (s *Session) CancelExec(ctx context.Context, id string, r ContinueRequest) 
 	return s.execs.collect(ctx, x, r)
 }
 
+// used says, at the beginning and at the end of a call that looks at a command, that an automatic session is in use.
+func (e *execs) used() (done func()) {
+	if !e.s.o.Origin.Auto {
+		return func() {}
+	}
+	e.s.timeouts.touch()
+	return e.s.timeouts.touch
+}
+
 // view returns a stream of a command as text.
 func (e *execs) view(x *run, st *output.Stream) text.View {
 	if x.typed == nil {
@@ -312,6 +322,7 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 		return Chunk{}, err
 	}
 	defer s.execs.letGo(x)
+	defer s.execs.used()()
 	x.deadline.attend()
 	defer x.deadline.leave(false)
 	st, err := x.stream("read", s.id, stream)
@@ -329,6 +340,7 @@ func (s *Session) SearchExec(ctx context.Context, id, stream string, r SearchReq
 		return SearchResult{}, err
 	}
 	defer s.execs.letGo(x)
+	defer s.execs.used()()
 	st, err := x.stream("search", s.id, stream)
 	if err != nil {
 		return SearchResult{}, err

@@ -25,6 +25,7 @@ type OpenRequest struct {
 	BufferLines int           // 0: the manager's
 	Device      string        // the console to open, or to share if it is open; empty: a normal session
 	IdleTimeout time.Duration // 0: the manager's
+	Auto        bool          // see Origin
 	Life        time.Duration // close it after so long, if the manager would not before; 0: no such limit
 	Expect      Expect
 	LockTTL     time.Duration // >0: take the lock at once for the caller's task
@@ -198,7 +199,7 @@ func (m *Manager) options(r OpenRequest) Options {
 	}
 	return Options{
 		ID:     cmp.Or(r.ID, NewID(name)),
-		Origin: Origin{Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device},
+		Origin: Origin{Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, Auto: r.Auto},
 		PTY:    r.Target.PTY, Expect: r.Expect,
 		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines),
 		ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,

@@ -42,14 +42,18 @@ type Options struct {
 	managed managed
 }
 
-// An Origin says where a session leads, and who opened it. Only Device changes what a session does; the other fields
-// are for the Gate, records and Info.
+// An Origin says where a session leads, and who opened it. Only Device and Auto change what a session does; the other
+// fields are for the Gate, records and Info.
 type Origin struct {
 	Protocol string
 	Host     string
 	User     string     // as whom the caller logs in; empty: the default
 	Device   string     // the device if the session is its console (see the package); empty: a normal session
 	Opener   term.Actor // the caller who opened the session
+
+	// Auto says that it was opened for a command that named its host. A call that looks at a command's output keeps such
+	// a session from being idle.
+	Auto bool
 }
 
 // managed are the options that only a Manager sets.

@@ -133,7 +133,9 @@ func (l *life) alive(op string) error {
 	defer l.mu.Unlock()
 	switch {
 	case l.ctx.Err() != nil: // it has ended, or Close is at work
-		return l.closedError(op)
+		e := l.closedError(op)
+		e.Reason = term.ReasonEnded
+		return e
 	case l.state == Open:
 		return nil
 	case l.asked != nil:
@@ -180,7 +182,7 @@ func (l *life) typeless() bool {
 }
 
 // closedError says that the session had ended before op began. Requires that the session's context is done.
-func (l *life) closedError(op string) error {
+func (l *life) closedError(op string) *term.Error {
 	ended := endedFact(context.Cause(l.ctx))
 	return &term.Error{
 		Op: op, Session: l.session, Kind: term.AlreadyClosed,

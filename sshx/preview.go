@@ -23,6 +23,15 @@ func Preview(ctx context.Context, t term.Target, o Options) (term.Plan, error) {
 	return r.Plan(false), nil
 }
 
+// Plan is the term.Planner of SSH.
+func (n *Network) Plan(ctx context.Context, t term.Target) (term.Plan, error) {
+	r, err := plan.Login(ctx, t, n.o.settings())
+	if err != nil {
+		return term.Plan{}, err
+	}
+	return r.Plan(true), nil
+}
+
 // Means returns where a name leads by the operator's own configuration: the host,
 // the port if the operator has set one, and the addresses, unless a jump host or
 // a proxy would look them up. If the configuration fails, the name means itself.

@@ -127,6 +127,10 @@ func (h PlannedHop) String() string {
 	return s
 }
 
+// A Planner returns the plan that a Dialer would make for t, before it looks a name up. It sends nothing to any host,
+// and its error is the one with which the Dialer would refuse t.
+type Planner func(ctx context.Context, t Target) (Plan, error)
+
 // Approve decides whether a Dialer may carry out its plan. The Dialer returns the error.
 // A nil Approve allows everything.
 type Approve func(ctx context.Context, p Plan) (Grant, error)

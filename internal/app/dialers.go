@@ -50,6 +50,11 @@ func (d *dialers) byProtocol() map[string]term.Dialer {
 	}
 }
 
+// plan is the term.Planner of SSH.
+func (d *dialers) plan(ctx context.Context, t term.Target) (term.Plan, error) {
+	return d.current.Load().network.Plan(ctx, t)
+}
+
 // handshakesWaiting counts the handshakes of the newest dialers.
 func (d *dialers) handshakesWaiting() int { return d.current.Load().network.HandshakesWaiting() }
 

@@ -15,7 +15,7 @@ import (
 // newServer makes the MCP server of the sessions, with the tools and limits of cfg.
 func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 	return mcpapi.NewServer(mcpapi.Options{
-		Sessions: a.sessions, Version: a.version, Results: identity.Results(cfg.Server.Results), ReadOnly: cfg.Server.ReadOnly,
+		Sessions: a.sessions, Plan: a.dialers.plan, Version: a.version, Results: identity.Results(cfg.Server.Results), ReadOnly: cfg.Server.ReadOnly,
 		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm), Local: localTransports(cfg.Local),
 		Limits: toolset.Limits{
 			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
@@ -23,7 +23,7 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 			UnattendedExec:    cfg.Session.UnattendedExecTimeout,
 			MaxConnectTimeout: cfg.Limits.MaxConnectTimeout,
 			MaxReadBytes:      cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
-			Format:  string(cfg.Session.Format),
+			Format: string(cfg.Session.Format), AutoIdle: cfg.Session.AutoIdle,
 			LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL,
 		},
 		Defaults: mcpapi.Defaults{

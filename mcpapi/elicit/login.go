@@ -222,7 +222,7 @@ func (l *login) result(ctx context.Context, wait time.Duration) (any, error) {
 	if err := l.again(ctx, wait); err != nil {
 		return nil, err
 	}
-	return l.opening.Show(l.call, l.opening.OpenResult), nil
+	return l.opening.Show(ctx, l.call, l.opening.OpenResult)
 }
 
 // answer passes the person's answer to the login. It reports false when the question is still open: the person

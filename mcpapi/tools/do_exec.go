@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -14,24 +15,40 @@ import (
 	"ptyctl/term"
 )
 
+// execute starts a command, or goes on with one.
 func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
+	switch {
+	case in.Host != "":
+		return onHost(ctx, c, in)
+	case in.SessionID == "":
+		return nil, c.Checker().Invalid("session_id", nil,
+			"session_id and host are missing: pass the session_id of an open session, or host to need none")
+	}
 	s, err := c.Session(ctx, term.VerbExec, in.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	c.Waits("the command on "+s.ID(), s)
-	// Also for exec_id: each call says for itself how much its client can show.
-	maxOutput := c.Lower("max_output_bytes", in.MaxOutput, c.Limits().MaxReadBytes, "limits.max_read_bytes")
-	format := formatOf(c, in.Format, "")
-	match, err := in.filter(c, format)
+	more, err := in.wanted(c)
 	if err != nil {
 		return nil, err
 	}
-	more := session.ContinueRequest{MaxOutput: maxOutput, Match: match, New: true}
 	res, err := exec(ctx, c, s, in, more)
 	if err != nil {
 		return nil, err
 	}
+	return executed(c, s, in, res), nil
+}
+
+// wanted says what the result is to have. Also for exec_id: each call says for itself how much its client can show.
+func (in *execArgs) wanted(c *toolset.Call) (session.ContinueRequest, error) {
+	maxOutput := c.Lower("max_output_bytes", in.MaxOutput, c.Limits().MaxReadBytes, "limits.max_read_bytes")
+	match, err := in.filter(c, formatOf(c, in.Format, ""))
+	return session.ContinueRequest{MaxOutput: maxOutput, Match: match, New: true}, err
+}
+
+// executed makes the result of a call from that of its command.
+func executed(c *toolset.Call, s *session.Session, in *execArgs, res session.ExecResult) *execOut {
 	if in.UntilIdleMS > 0 && (res.Lane == session.LaneChannel || res.Marked) {
 		c.Warn("until_idle_ms means nothing here: this command's end is known, and ends the wait; " +
 			"it is for devices, class unknown and rc_mode {enabled: false}")
@@ -45,10 +62,10 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	if in.ExecID != "" && in.TimeoutMS > 0 && !res.Moved {
 		c.Inform("timeout_ms moved nothing: the command was over, or about to be stopped")
 	}
-	out := execResult(c, res, format == formatRaw)
+	out := execResult(c, res, formatOf(c, in.Format, "") == formatRaw)
 	out.session = s.ID()
 	out.laneChosen = res.Lane == session.LaneTerminal && i.Protocol == "ssh" && (in.Lane == "" || in.Lane == session.LaneAuto)
-	return out, nil
+	return out
 }
 
 // exec starts, continues or cancels a command, as the arguments say. more says what the result is to have.
@@ -66,18 +83,6 @@ func exec(
 			"exec_id",
 			nil,
 			"cmd and exec_id exclude each other: cmd starts a command, exec_id goes on with one",
-		)
-	case in.Cmd != "" && in.Argv != nil:
-		return session.ExecResult{}, ch.Invalid(
-			"argv",
-			nil,
-			"cmd and argv exclude each other: cmd is a line for the shell there, argv is a program and its arguments",
-		)
-	case in.Argv != nil && (len(in.Argv) == 0 || in.Argv[0] == ""):
-		return session.ExecResult{}, ch.Invalid(
-			"argv",
-			nil,
-			"argv needs a program as its first word, such as [\"ls\",\"-l\"]",
 		)
 	case in.Cancel && in.ExecID == "":
 		return session.ExecResult{}, ch.Invalid("exec_id", nil, "cancel needs exec_id: the command to stop")
@@ -112,33 +117,60 @@ func exec(
 		more.Wait = execWait(c, in)
 		more.Timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
 		return s.ContinueExec(ctx, in.ExecID, more)
+	}
+	r, err := startRequest(c, in, s.Expect().Pagers, more)
+	if err != nil {
+		return session.ExecResult{}, err
+	}
+	return s.Exec(ctx, r)
+}
+
+// startRequest is the request for the command that the arguments start. pagers are those that its session knows, and
+// more says what the result is to have.
+func startRequest(
+	c *toolset.Call, in *execArgs, pagers []*regexp.Regexp, more session.ContinueRequest,
+) (session.ExecRequest, error) {
+	ch := c.Checker()
+	switch {
+	case in.Cmd != "" && in.Argv != nil:
+		return session.ExecRequest{}, ch.Invalid(
+			"argv",
+			nil,
+			"cmd and argv exclude each other: cmd is a line for the shell there, argv is a program and its arguments",
+		)
+	case in.Argv != nil && (len(in.Argv) == 0 || in.Argv[0] == ""):
+		return session.ExecRequest{}, ch.Invalid(
+			"argv",
+			nil,
+			"argv needs a program as its first word, such as [\"ls\",\"-l\"]",
+		)
 	// The two want opposite things of a client that went away.
 	case in.StopOnCancel && in.RequestID != "":
-		return session.ExecResult{}, ch.Invalid(
+		return session.ExecRequest{}, ch.Invalid(
 			"stop_on_cancel",
 			nil,
 			"stop_on_cancel and request_id exclude each other: "+
 				"with request_id a command outlives the call that started it, for a retry to find",
 		)
 	case in.Argv == nil && strings.TrimSpace(in.Cmd) == "":
-		return session.ExecResult{}, ch.Invalid(
+		return session.ExecRequest{}, ch.Invalid(
 			"cmd",
 			nil,
 			"cmd is empty: pass the command to run (or argv), or exec_id to go on with one",
 		)
 	}
 	// auto_page alone is enough where the session already knows its pagers.
-	expect, err := in.Expect.compile("expect", s.Expect().Pagers)
+	expect, err := in.Expect.compile("expect", pagers)
 	if err != nil {
-		return session.ExecResult{}, err
+		return session.ExecRequest{}, err
 	}
 	env, err := environment(ch, in.Env)
 	if err != nil {
-		return session.ExecResult{}, err
+		return session.ExecRequest{}, err
 	}
 	stdin, err := decodeText(ch, "stdin", in.Stdin, in.StdinEncoding)
 	if err != nil {
-		return session.ExecResult{}, err
+		return session.ExecRequest{}, err
 	}
 	// The command's own deadline. It may be much longer than the wait of a call, which then returns the
 	// exec_id.
@@ -149,7 +181,7 @@ func exec(
 	}
 	idle := c.Millis("until_idle_ms", in.UntilIdleMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
 	if idle > timeout {
-		return session.ExecResult{}, ch.Invalid(
+		return session.ExecRequest{}, ch.Invalid(
 			"until_idle_ms",
 			nil,
 			"until_idle_ms (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms",
@@ -157,7 +189,7 @@ func exec(
 			timeout.Milliseconds(),
 		)
 	}
-	return s.Exec(ctx, session.ExecRequest{
+	return session.ExecRequest{
 		Command: in.Cmd, Argv: in.Argv, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd,
 		Env: env, Stdin: stdin,
 		Timeout: timeout, Unattended: unattended, Wait: max(execWait(c, in), 1), // 0 would be as long as it takes
@@ -165,7 +197,7 @@ func exec(
 		// The class is the caller's word, and goes before what ptyctl would find out.
 		Class: session.Class(in.Class), Idle: idle,
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
-	})
+	}, nil
 }
 
 // execWait is the longest that a call waits for its command.

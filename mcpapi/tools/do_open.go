@@ -59,11 +59,13 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 	}
 	if res.Prompt != nil &&
 		in.RequestID == "" { // a retry must get the same answer, and no person a second question
-		c.Ask(&toolset.Opening{OpenResult: res, Show: func(c *toolset.Call, res session.OpenResult) any {
+		c.Ask(&toolset.Opening{OpenResult: res, Show: func(
+			_ context.Context, c *toolset.Call, res session.OpenResult,
+		) (any, error) {
 			again := &sessionOut{Action: c.Action(), Success: true}
 			opened(c, in, res, again)
 			again.Warnings = append(again.Warnings, c.Warnings()...)
-			return again
+			return again, nil
 		}})
 	}
 	opened(c, in, res, out)
@@ -210,22 +212,10 @@ func isFalse(b *bool) bool { return b != nil && !*b }
 // another argument contradicts is refused: neither of the two is known to be the right one.
 func (in *sessionArgs) reach(ch *schema.Checker) error {
 	if in.Host != "" {
-		d, err := destination.Parse(in.Host)
-		switch {
-		case errors.Is(err, destination.ErrPassword):
-			return ch.Invalid(
-				"host",
-				nil,
-				"host holds a password, which would be shown with it: pass the bare name as host, the user as username, "+
-					"and the password as auth.password (Telnet: at its login prompt)",
-			)
-		case err != nil:
-			return ch.Invalid(
-				"host",
-				nil,
-				"host is no host: %v; host is a name or an address, such as web1, alice@web1:22 or [::1]:22",
-				err,
-			)
+		d, err := hostOf(ch, in.Host, "pass the bare name as host, the user as username, "+
+			"and the password as auth.password (Telnet: at its login prompt)")
+		if err != nil {
+			return err
 		}
 		var port string
 		if d.Port != 0 {
@@ -253,4 +243,17 @@ func (in *sessionArgs) reach(ch *schema.Checker) error {
 		return ch.Invalid("protocol", ch.Fields(), "protocol is missing for action open; use one of ssh, telnet, local")
 	}
 	return nil
+}
+
+// hostOf reads a host such as alice@web1:22. password says what to do in place of a password there.
+func hostOf(ch *schema.Checker, text, password string) (destination.Destination, error) {
+	d, err := destination.Parse(text)
+	switch {
+	case errors.Is(err, destination.ErrPassword):
+		err = ch.Invalid("host", nil, "host holds a password, which would be shown with it: %s", password)
+	case err != nil:
+		err = ch.Invalid("host", nil,
+			"host is no host: %v; host is a name or an address, such as web1, alice@web1:22 or [::1]:22", err)
+	}
+	return d, err
 }

@@ -30,7 +30,8 @@ var execTool = toolset.Bind(schema.Tool{
 // marked start are only for the start of a command, fields marked wait for all but a cancel. Times are in milliseconds,
 // sizes in bytes.
 type execArgs struct {
-	SessionID     string   `json:"session_id" need:"*" is:"filled"`
+	SessionID     string   `json:"session_id" is:"filled" doc:"this or host"`
+	Host          string   `json:"host" is:"filled" doc:"SSH host, as for open: uses your newest session there that nobody has typed into or else locked, or opens one that closes when idle"`
 	Cmd           string   `json:"cmd" words:"argv" doc:"line for the shell"`
 	Argv          []string `json:"argv" is:"start" doc:"words instead, never parsed"`
 	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default {session.default_exec_timeout_ms}; with exec_id: from now"`
@@ -89,6 +90,7 @@ type execOut struct {
 	DurationMS     int64              `json:"duration_ms"`
 	ExecLane       session.Lane       `json:"exec_lane"`
 
+	ranIn
 	ExecID           string        `json:"exec_id,omitempty" is:"listed"`
 	RemainingMS      *int64        `json:"remaining_ms,omitempty" is:"listed"` // until it is stopped, while it runs
 	WaitingFor       *wire.Waiting `json:"waiting_for,omitempty" is:"listed"`
@@ -104,8 +106,14 @@ type execOut struct {
 	ErrorHints []string `json:"error_hints,omitempty"`
 	Warnings   []string `json:"warnings,omitempty"`
 
-	session    string // where it ran
-	laneChosen bool   // auto took the terminal of an SSH session, where a command has a channel of its own otherwise
+	laneChosen bool // auto took the terminal of an SSH session, where a command has a channel of its own otherwise
+}
+
+// ranIn is the session that a command ran in.
+type ranIn struct {
+	SessionID string `json:"session_id,omitempty" is:"listed"` // where the call named its host
+
+	session string // always
 }
 
 // SessionName is for the text form.

@@ -176,7 +176,11 @@ type sessionOut struct {
 	Warnings        []string            `json:"warnings,omitempty"`
 
 	unusual bool // the capabilities are not those that a session of its protocol usually has
+	undone  bool // the call was to run a command, and has not
 }
+
+// Undone has a retry of the call run it again.
+func (out *sessionOut) Undone() bool { return out.undone }
 
 // SessionName is for the text form.
 func (out *sessionOut) SessionName() string { return out.SessionID }

@@ -13,6 +13,7 @@ import (
 	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/session"
+	"ptyctl/session/hosts"
 	"ptyctl/term"
 )
 
@@ -20,6 +21,7 @@ import (
 // sessions that its caller may see, and never the session.Manager.
 type Shared struct {
 	Sessions *session.Manager
+	Hosts    *hosts.Hosts // of commands that name a host
 	Version  string
 	Started  time.Time
 
@@ -44,6 +46,7 @@ type Limits struct {
 	MaxReadBytes      int           // most bytes of one read; 0: 1 MiB
 	MaxFileRead       int           // most bytes of one read of a file; 0: 1 MiB
 	Format            string        // of output for a call that names none, "clean" or "raw"; empty: clean
+	AutoIdle          time.Duration // after which a session that was opened for a command closes; 0: 10 min
 	LockTTL           time.Duration // of a lock that names none; 0: 60 s
 	MaxLockTTL        time.Duration // 0: 1 h
 }
@@ -219,6 +222,19 @@ func (c *Call) Open(ctx context.Context, r session.OpenRequest) (session.OpenRes
 	return res, err
 }
 
+// On calls f with an open session of the caller's at the target, which f runs a command on; see hosts.Hosts.Use.
+func (c *Call) On(ctx context.Context, t term.Target, f func(*session.Session) error) (hosts.Result, error) {
+	about := func(s *session.Session) { c.session, c.caller = s.ID(), term.ActorFrom(ctx).Principal() }
+	res, err := c.shared.Hosts.Use(ctx, hosts.Request{Target: t, Wait: max(c.Left(), 1)}, func(s *session.Session) error {
+		about(s)
+		return f(s)
+	})
+	if err == nil {
+		about(res.Session)
+	}
+	return res, err
+}
+
 // Run runs a program on this machine in the caller's name.
 func (c *Call) Run(ctx context.Context, r session.RunRequest) (session.RunResult, error) {
 	return c.shared.Sessions.Run(ctx, r)
@@ -270,7 +286,7 @@ func (c *Call) Left() time.Duration { return max(c.shared.MaxWait-time.Since(c.b
 // call from the session's present state; the call is the one that gets that result, which may be a later one.
 type Opening struct {
 	session.OpenResult
-	Show func(*Call, session.OpenResult) any
+	Show func(context.Context, *Call, session.OpenResult) (any, error)
 }
 
 // Ask lets the person at the client be asked the question of a login, before the call has its result.

@@ -28,6 +28,7 @@ type ListEntry struct {
 	LastActivity int64           `json:"last_activity,omitempty"` // in either direction
 	LockHolder   string          `json:"lock_holder,omitempty"`
 	Waiting      bool            `json:"waiting_for_input,omitempty"`
+	Auto         bool            `json:"auto,omitempty"` // opened for a command, and closes when it is not used
 	Capabilities *Capabilities   `json:"capabilities,omitempty"`
 }
 
@@ -35,9 +36,9 @@ type ListEntry struct {
 func (e ListEntry) Brief() ListEntry {
 	b := ListEntry{
 		SessionID: e.SessionID, DeviceID: e.DeviceID, Host: e.Host, EndCode: e.EndCode, ExitCode: e.ExitCode,
-		ExitSignal: e.ExitSignal, Title: e.Title, LockHolder: e.LockHolder, Waiting: e.Waiting,
+		ExitSignal: e.ExitSignal, Title: e.Title, LockHolder: e.LockHolder, Waiting: e.Waiting, Auto: e.Auto,
 	}
-	if e.SessionType == "exec" {
+	if e.SessionType == "exec" && !e.Auto {
 		b.SessionType = e.SessionType
 	}
 	if e.Protocol != "ssh" {
@@ -58,6 +59,7 @@ func NewListEntry(i session.Info, w Words) ListEntry {
 		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host,
 		State: i.State, EndCode: i.End.Code, EndReason: w.EndReason(i.End),
 		CreatedAt: i.Created.UnixMilli(), LastActivity: max(Millis(i.LastIn), Millis(i.LastOut)), Waiting: i.Prompt != nil,
+		Auto: i.Auto,
 	}
 	if i.Lease != nil {
 		e.LockHolder = i.Lease.Holder.String()

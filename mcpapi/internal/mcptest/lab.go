@@ -91,11 +91,11 @@ func NewServer(t *testing.T, c Config) (*Lab, *mcpapi.Server) {
 		t.Fatal(err)
 	}
 	if c.Sessions.Dialers == nil {
-		c.Sessions.Dialers = map[string]term.Dialer{
-			"ssh": sshx.Dialer(
-				sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none", Logger: leaktest.Log(t)},
-			),
-		}
+		network := sshx.NewNetwork(
+			sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none", Logger: leaktest.Log(t)},
+		)
+		c.Sessions.Dialers = map[string]term.Dialer{"ssh": network.OpenShell}
+		c.Options.Plan = network.Plan
 	}
 	if c.Sessions.Logger == nil {
 		c.Sessions.Logger = leaktest.Log(t)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package session_test
+package sessiontest_test
 
 import (
 	"context"

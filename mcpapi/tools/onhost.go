@@ -1,0 +1,105 @@
+package tools
+
+import (
+	"context"
+
+	"ptyctl/internal/destination"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/session"
+	"ptyctl/session/hosts"
+	"ptyctl/term"
+)
+
+// onHost runs a command on a host, in a session that the caller has open there or that is opened for it.
+func onHost(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
+	d, err := commandHost(c, in)
+	if err != nil {
+		return nil, err
+	}
+	// All arguments are checked before anything is opened. No pagers are known: nothing is typed.
+	more, err := in.wanted(c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := startRequest(c, in, nil, more)
+	if err != nil {
+		return nil, err
+	}
+	r.Lane = session.LaneChannel // whatever is typed into the terminal meanwhile
+	t := term.Target{
+		Protocol: "ssh", Host: d.Host, Port: d.Port, User: d.User, Auth: term.Auth{NoInteractive: c.NoInteractive()},
+	}
+	c.Waits("connecting", nil)
+	var res session.ExecResult
+	at, err := c.On(ctx, t, func(s *session.Session) (err error) {
+		c.Waits("the command on "+s.ID(), s)
+		r.Wait = max(min(r.Wait, c.Left()), 1) // 0 would be as long as it takes
+		res, err = s.Exec(ctx, r)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case at.State != session.Open:
+		return notRun(c, in, at), nil
+	}
+	// What open says of a new session; a caller who has had it from open does not get it again.
+	for _, w := range at.Session.Info().About.Warnings {
+		c.Warn(w)
+	}
+	out := executed(c, at.Session, in, res)
+	out.SessionID = at.Session.ID()
+	return out, nil
+}
+
+// commandHost returns the host that a command names, and refuses arguments that do not go with one.
+func commandHost(c *toolset.Call, in *execArgs) (d destination.Destination, err error) {
+	ch := c.Checker()
+	switch {
+	case in.SessionID != "":
+		return d, ch.Invalid("host", nil, "session_id and host exclude each other: session_id names the session to use, "+
+			"host has one found or opened; leave one of the two out")
+	case in.ExecID != "" || in.Cancel:
+		return d, ch.Invalid("session_id", nil, "exec_id needs session_id, not host: that of the result with the exec_id")
+	case in.Lane == session.LaneTerminal:
+		return d, ch.Invalid("lane", []string{string(session.LaneAuto), string(session.LaneChannel)},
+			"lane terminal needs a session with a terminal: open one with ptyctl_session open, and pass its session_id")
+	}
+	d, err = hostOf(ch, in.Host, "pass the host without it; if the login asks, the result says how to answer")
+	if err == nil && d.Protocol == "telnet" {
+		err = ch.Invalid("host", nil, "host is for SSH here: open a Telnet host with ptyctl_session open, "+
+			"and pass its session_id")
+	}
+	return d, err
+}
+
+// notRun is the result of a call whose session is not open: the one that open has, and what to do. Where the client can
+// ask, the person there is asked the login's question, and the command runs once the login is over.
+func notRun(c *toolset.Call, in *execArgs, at hosts.Result) *sessionOut {
+	// Only the first call asks. A retry must get the same answer, and no person a second question.
+	if at.Prompt != nil && !at.Joined && in.RequestID == "" {
+		c.Ask(&toolset.Opening{OpenResult: at.OpenResult, Show: func(
+			ctx context.Context, c *toolset.Call, res session.OpenResult,
+		) (any, error) {
+			if res.State != session.Open {
+				return opening(c, res), nil
+			}
+			return onHost(ctx, c, in)
+		}})
+	}
+	return opening(c, at.OpenResult)
+}
+
+// opening is the result for a session that a command waits for.
+func opening(c *toolset.Call, res session.OpenResult) *sessionOut {
+	res.Existing = false // it is no console
+	out := &sessionOut{Action: "open", Success: true, undone: true}
+	opened(c, &sessionArgs{SessionType: "exec"}, res, out)
+	if res.Prompt != nil {
+		c.Inform("the command was not run: the login asks. Answer with ptyctl_session_io write, then make this call again")
+	} else {
+		c.Inform("the command was not run: the session is still " + string(res.State) + ". Make this call again to wait on")
+	}
+	out.Warnings = append(out.Warnings, c.Warnings()...)
+	return out
+}
