@@ -34,6 +34,10 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 	if err != nil {
 		return err
 	}
+	until, err := in.screen(c)
+	if err != nil {
+		return err
+	}
 	// Only now: target warns of timeouts that it lowers, which is noise beside a refusal.
 	t := in.target(c)
 	if t.Local, err = local(c, in.Argv, in.Cwd, in.Env, in.Title, in.Limits); err != nil {
@@ -60,16 +64,73 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 	if res.Prompt != nil &&
 		in.RequestID == "" { // a retry must get the same answer, and no person a second question
 		c.Ask(&toolset.Opening{OpenResult: res, Show: func(
-			_ context.Context, c *toolset.Call, res session.OpenResult,
+			ctx context.Context, c *toolset.Call, res session.OpenResult,
 		) (any, error) {
 			again := &sessionOut{Action: c.Action(), Success: true}
 			opened(c, in, res, again)
+			again.look(ctx, c, in, res, until)
 			again.Warnings = append(again.Warnings, c.Warnings()...)
 			return again, nil
 		}})
 	}
 	opened(c, in, res, out)
+	out.look(ctx, c, in, res, until)
 	return nil
+}
+
+// screen is the read that the call asks for once its session is open; nil: none.
+func (in *sessionArgs) screen(c *toolset.Call) (*session.ReadRequest, error) {
+	ch := c.Checker()
+	switch wants := in.UntilRegex != "" || in.UntilPrompt; {
+	case !wants && in.TimeoutMS != nil:
+		return nil, ch.Invalid("timeout_ms", nil, "timeout_ms is for until_regex or until_prompt, and neither is given; "+
+			"timeouts.connect_timeout_ms is for the connection")
+	case !wants:
+		return nil, nil
+	case in.SessionType == "exec":
+		return nil, ch.Invalid("session_type", nil,
+			"session_type exec has no terminal to wait for; leave until_regex and until_prompt out")
+	}
+	r := &session.ReadRequest{
+		Prompt: in.UntilPrompt, MaxBytes: defaultChunk, Timeout: c.Limits().ReadTimeout,
+		Clean: c.Limits().Format != formatRaw,
+	}
+	if in.TimeoutMS != nil {
+		r.Timeout = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
+	}
+	var err error
+	if in.UntilRegex != "" {
+		r.Until, err = schema.RegexpArgument("until_regex", in.UntilRegex)
+	}
+	return r, err
+}
+
+// look waits as until says, and puts the output into the result. It does not while the login asks: what it shows is in
+// the prompt.
+func (out *sessionOut) look(
+	ctx context.Context, c *toolset.Call, in *sessionArgs, res session.OpenResult, until *session.ReadRequest,
+) {
+	if until == nil || res.State != session.Open && !res.State.Ended() {
+		return
+	}
+	s, r := res.Session, *until
+	if res.Existing { // what a console has shown before is history, but for its last line
+		r.Cursor = s.Read(ctx, session.ReadRequest{Tail: true, MaxLines: 1}).Start
+	}
+	c.Waits("the output of "+s.ID(), s)
+	k := s.Read(ctx, r.Within(min(r.Timeout, c.Left())))
+	if k.Reason == session.ReasonLimit { // the open itself succeeded
+		c.Inform(wire.WordsFor(ctx).Of(s.TooManyReads()))
+	}
+	seen := &ioOut{}
+	show(ctx, c, s, k, &ioArgs{UntilRegex: in.UntilRegex, Format: c.Limits().Format}, nil, seen)
+	out.readOut, out.WaitingFor, out.WaitingForInput = seen.readOut, seen.WaitingFor, seen.WaitingForInput
+	if out.EndCode == "" {
+		out.EndCode = seen.EndCode
+	}
+	if in.TimeoutMS != nil {
+		inMilliseconds(c, *in.TimeoutMS, k.Reason == session.ReasonTimeout)
+	}
 }
 
 // opened puts the state of the new session, or its login's question, into the result.

@@ -181,33 +181,57 @@ type foundLine struct {
 	Match  bool   `json:"match,omitempty"`
 }
 
-// ioCompact is the compact form of ioOut. It says whether a condition was not met where the call gave one.
+// chunkCompact is the compact form of readOut. It says whether a condition was not met where the call gave one.
+type chunkCompact struct {
+	NextCursor string `json:"next_cursor"`
+	Chunk      string `json:"chunk"`
+	Encoding   string `json:"encoding"`
+	Matched    *bool  `json:"matched"`
+	matchedOut
+
+	IdleReached       bool       `json:"idle_reached"`
+	Full              bool       `json:"full"`
+	TimedOut          bool       `json:"timed_out"`
+	EOF               bool       `json:"eof"`
+	Truncated         bool       `json:"truncated"`
+	DroppedBytes      int64      `json:"dropped_bytes"`
+	BufferStartCursor string     `json:"buffer_start_cursor"`
+	UnsearchedBytes   int64      `json:"unsearched_bytes"`
+	Sanitized         *sanitized `json:"sanitized"`
+}
+
+// compact leaves out the buffer's extent, and the end of a wait that is the one asked for. asked says that the call
+// gave a pattern.
+func (r *readOut) compact(asked bool) (c chunkCompact) {
+	c.NextCursor, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Chunk, r.Full, r.TimedOut, r.EOF
+	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized.hiding()
+	c.matchedOut = r.matchedOut
+	if r.Encoding != "utf-8" {
+		c.Encoding = r.Encoding
+	}
+	if r.Truncated {
+		c.BufferStartCursor = r.BufferStartCursor
+	}
+	if asked && !r.Matched {
+		c.Matched, c.IdleReached = &r.Matched, r.IdleReached
+	}
+	return c
+}
+
+// ioCompact is the compact form of ioOut.
 type ioCompact struct {
 	BytesWritten *int   `json:"bytes_written"`
 	BytesPending int    `json:"bytes_pending"`
 	Cursor       string `json:"cursor"`
-	NextCursor   string `json:"next_cursor"`
-	Chunk        string `json:"chunk"`
-	Encoding     string `json:"encoding"`
-	Matched      *bool  `json:"matched"`
-	matchedOut
+	chunkCompact
 
-	IdleReached       bool            `json:"idle_reached"`
-	Full              bool            `json:"full"`
-	TimedOut          bool            `json:"timed_out"`
-	EOF               bool            `json:"eof"`
-	Truncated         bool            `json:"truncated"`
-	DroppedBytes      int64           `json:"dropped_bytes"`
-	BufferStartCursor string          `json:"buffer_start_cursor"`
-	UnsearchedBytes   int64           `json:"unsearched_bytes"`
-	Sanitized         *sanitized      `json:"sanitized"`
-	WriteTimedOut     bool            `json:"write_timed_out"`
-	WaitingFor        *wire.Waiting   `json:"waiting_for"`
-	WaitingForInput   bool            `json:"waiting_for_input"`
-	State             session.State   `json:"state"`
-	EndCode           session.EndCode `json:"end_code"`
-	Prompt            *wire.Prompt    `json:"prompt"`
-	Warnings          []string        `json:"warnings"`
+	WriteTimedOut   bool            `json:"write_timed_out"`
+	WaitingFor      *wire.Waiting   `json:"waiting_for"`
+	WaitingForInput bool            `json:"waiting_for_input"`
+	State           session.State   `json:"state"`
+	EndCode         session.EndCode `json:"end_code"`
+	Prompt          *wire.Prompt    `json:"prompt"`
+	Warnings        []string        `json:"warnings"`
 
 	*stoppedCompact
 }
@@ -220,7 +244,7 @@ type stoppedCompact struct {
 	Error   *wire.Failure `json:"error"`
 }
 
-// Compact leaves out the buffer's extent, and the end of a wait that is the one asked for.
+// Compact leaves out what a caller knows from the call.
 func (out *ioOut) Compact() any {
 	c := &ioCompact{
 		BytesPending: out.BytesPending, WriteTimedOut: out.WriteTimedOut, WaitingFor: out.WaitingFor,
@@ -236,23 +260,11 @@ func (out *ioOut) Compact() any {
 	if out.State != session.Open {
 		c.State = out.State
 	}
-	r := out.readOut
-	if r == nil {
+	if out.readOut == nil {
 		c.Cursor = out.Cursor
 		return c
 	}
-	c.NextCursor, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Chunk, r.Full, r.TimedOut, r.EOF
-	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized.hiding()
-	c.matchedOut = r.matchedOut
-	if r.Encoding != "utf-8" {
-		c.Encoding = r.Encoding
-	}
-	if r.Truncated {
-		c.BufferStartCursor = r.BufferStartCursor
-	}
-	if out.asked && !r.Matched {
-		c.Matched, c.IdleReached = &r.Matched, r.IdleReached
-	}
+	c.chunkCompact = out.compact(out.asked)
 	return c
 }
 

@@ -64,10 +64,12 @@ type sessionArgs struct {
 	SessionType string        `json:"session_type" on:"open" enum:"normal console exec" doc:"[open] console: one per device_id; exec: no terminal, commands only"`
 	DeviceID    string        `json:"device_id" on:"open" is:"filled"`
 	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"[open] lock at once; needs task_id"`
+	UntilRegex  string        `json:"until_regex" on:"open" is:"filled" doc:"[open] then wait for this (RE2), and return the output"`
+	UntilPrompt bool          `json:"until_prompt" on:"open" doc:"[open] the same, for a prompt"`
+	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"milliseconds; longest wait for that; default [open] {session.read_timeout_ms}, [wait] {limits.max_wait_ms}"`
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"makes a retry safe"`
 	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] each with one until_... or exec_id"`
 	Mode        string        `json:"mode" on:"wait" enum:"any all" doc:"[wait] default any"`
-	TimeoutMS   *int64        `json:"timeout_ms" on:"wait" max:"1<<40" doc:"[wait] milliseconds; default {limits.max_wait_ms}"`
 }
 
 // signalName is the name of a signal.
@@ -173,6 +175,8 @@ type sessionOut struct {
 	LockExpiresAt   int64               `json:"lock_expires_at,omitempty"` // Unix milliseconds
 	LockEpoch       int64               `json:"lock_epoch,omitempty"`      // greater for each later grant
 	PreviousHolder  string              `json:"previous_holder,omitempty"` // whom the lock was taken from
+	*readOut                            // [open] the first screenful, where a condition was given
+	WaitingFor      *wire.Waiting       `json:"waiting_for,omitempty"`
 	Warnings        []string            `json:"warnings,omitempty"`
 
 	unusual bool // the capabilities are not those that a session of its protocol usually has
@@ -199,7 +203,20 @@ type sessionCompact sessionOut
 
 // Compact leaves out what a caller knows from the call, and what status has.
 func (out *sessionOut) Compact() any {
+	c := out.compact()
+	if out.readOut == nil {
+		return c
+	}
+	return struct {
+		sessionCompact
+		chunkCompact
+	}{c, out.readOut.compact(true)}
+}
+
+// compact is Compact without the first screenful.
+func (out *sessionOut) compact() sessionCompact {
 	c := sessionCompact(*out)
+	c.readOut = nil
 	c.Action, c.Success, c.Protocol, c.Cursor, c.PID, c.Cwd, c.StartedAt, c.Usage = "", false, "", "", 0, "", 0, nil
 	c.PTYEnabled, c.Telnet, c.Capabilities = nil, nil, nil
 	if c.State == session.Open || out.Action == "close" {

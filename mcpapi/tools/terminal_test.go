@@ -134,3 +134,53 @@ func TestRequestID(t *testing.T) {
 		t.Errorf("two sessions: %s, %s", a.SessionID, b.SessionID)
 	}
 }
+
+// An open that says what to wait for returns the first screenful, and the cursor behind it.
+func TestOpenUntil(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{})
+	r := l.Open(`,"until_regex":"\\$ $","timeout_ms":20000`)
+	if !r.Matched || r.Chunk != "$ " || r.NextCursor != "2" || r.State != "open" {
+		t.Errorf("open until a pattern: %s", r.Text)
+	}
+	r = l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo a-$((1+1))\r","until_regex":"a-2","timeout_ms":20000}`)
+	if !r.Matched {
+		t.Errorf("a write after it: %s", r.Text)
+	}
+	if r = l.Open(`,"until_prompt":true,"timeout_ms":20000`); !r.Matched || r.Chunk != "$ " || len(r.Warnings) > 0 {
+		t.Errorf("open until the prompt: %s", r.Text)
+	}
+	if r = l.Open(`,"until_regex":"login:","timeout_ms":1500`); r.Matched || !r.TimedOut || r.Chunk != "$ " || r.State != "open" {
+		t.Errorf("open until what does not come: %s", r.Text)
+	}
+	if r = l.Open(""); r.Members["chunk"] != nil || r.Members["next_cursor"] != nil {
+		t.Errorf("open without a condition: %s; want no output", r.Text)
+	}
+	// A console that is open already: what its last line shows counts, and not what has been.
+	const console = `,"session_type":"console","device_id":"d1","timeout_ms":1500,"until_regex":`
+	r = l.Open(console + `"\\$ $","task_id":"t1","acquire_lock":true`)
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"t1","data":"echo a-$((1+1))\r","until_regex":"a-2\\n\\$ $","timeout_ms":20000}`)
+	if r = l.Open(console + `"\\$ $"`); !r.Matched || r.Chunk != "$ " || r.Existing != l.Session {
+		t.Errorf("open of an open console: %s; want its last line", r.Text)
+	}
+	if r = l.Open(console + `"a-2"`); r.Matched {
+		t.Errorf("open of an open console until what it has shown: %s", r.Text)
+	}
+	for _, tt := range [][3]string{
+		{`,"timeout_ms":5`, "timeout_ms", "until_regex or until_prompt"},
+		{`,"until_regex":"("`, "until_regex", "RE2"},
+		{`,"until_prompt":true,"session_type":"exec"`, "session_type", "no terminal"},
+	} {
+		if r := l.Fails(mcptest.SessionTool, l.OpenArgs(tt[0]), term.InvalidArgument, tt[2]); r.Details.Field != tt[1] {
+			t.Errorf("open %s: field %q, want %q", tt[0], r.Details.Field, tt[1])
+		}
+	}
+}
+
+// A login that asks is returned at once, whatever the call waits for.
+func TestOpenUntilAsks(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{SSH: mcptest.TwoQuestions})
+	r := l.Open(`,"until_regex":"\\$ $","timeout_ms":50000`)
+	if r.State != "authenticating" || r.Prompt == nil || r.Members["chunk"] != nil {
+		t.Errorf("open until a pattern, with a login that asks: %s", r.Text)
+	}
+}

@@ -26,6 +26,7 @@ type Lab struct {
 	*Agent
 	SSH     *sshserver.Server
 	Manager *session.Manager
+	Plan    term.Planner // of the SSH server's host
 }
 
 // A Config holds the settings of a lab; its zero value lets the user demo in without a password.
@@ -95,7 +96,8 @@ func NewServer(t *testing.T, c Config) (*Lab, *mcpapi.Server) {
 			sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none", Logger: leaktest.Log(t)},
 		)
 		c.Sessions.Dialers = map[string]term.Dialer{"ssh": network.OpenShell}
-		c.Options.Plan = network.Plan
+		l.Plan = network.Plan
+		c.Options.Plan = l.Plan
 	}
 	if c.Sessions.Logger == nil {
 		c.Sessions.Logger = leaktest.Log(t)

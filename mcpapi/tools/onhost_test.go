@@ -1,0 +1,162 @@
+package tools_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/internal/mcptest"
+	"ptyctl/term"
+)
+
+// onHost are the arguments of a command on the lab's host; more is a list of members that begins with a comma.
+func onHost(l *mcptest.Lab, more string) string {
+	return fmt.Sprintf(`{"host":"demo@127.0.0.1:%d"%s}`, l.SSH.Port(), more)
+}
+
+// A command on a host opens a session, which the next one uses, as it uses one that the caller has opened.
+func TestExecOnHost(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{})
+	r := l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"echo out; echo err >&2; exit 3"`))
+	if r.Stdout != "out\n" || r.Stderr != "err\n" || r.ExitCode == nil || *r.ExitCode != 3 || r.SessionID == "" ||
+		r.ExecLane != "channel" {
+		t.Fatalf("a command on a host: %s", r.Text)
+	}
+	first := r.SessionID
+	list := l.OK(mcptest.SessionTool, `{"action":"list"}`)
+	if len(list.Sessions) != 1 || list.Sessions[0].SessionID != first || !list.Sessions[0].Auto ||
+		list.Sessions[0].SessionType != "exec" {
+		t.Errorf("list: %s; want one session for commands, which closes by itself", list.Text)
+	}
+	if r = l.OK(mcptest.ExecTool, onHost(l, `,"argv":["echo","a b"],"lane":"auto"`)); r.SessionID != first ||
+		r.Stdout != "a b\n" {
+		t.Errorf("a second command: %s; want it in %s", r.Text, first)
+	}
+	if r = l.OK(mcptest.ExecTool, fmt.Sprintf(
+		`{"host":"ssh://demo@127.0.0.1:%d/","cmd":"true","session_id":""}`, l.SSH.Port())); r.SessionID != first {
+		t.Errorf("another spelling: %s; want it in %s", r.Text, first)
+	}
+	l.Open("")
+	if r = l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"true"`)); r.SessionID != l.Session {
+		t.Errorf("after an open: %s; want it in %s", r.Text, l.Session)
+	}
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"cd /\r"}`)
+	if r = l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"true"`)); r.SessionID != first {
+		t.Errorf("after something was typed into that: %s; want it in %s", r.Text, first)
+	}
+	l.OK(mcptest.SessionTool, fmt.Sprintf(`{"action":"lock","session_id":%q,"task_id":"t2"}`, first))
+	if r = l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"true","task_id":"t1"`)); r.SessionID == first {
+		t.Errorf("while another task has locked it: %s; want it in a new session", r.Text)
+	}
+	if r = l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"true","task_id":"t2"`)); r.SessionID == first {
+		t.Errorf("the task that has locked it: %s; want the newest session", r.Text)
+	}
+	// A command that goes on is found by the session that the result names.
+	r = l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"read x; echo $x","stdin":"late\n","wait_ms":0`))
+	l.Session = r.SessionID
+	if r = l.OK(mcptest.ExecTool, fmt.Sprintf(`{"session_id":"$S","exec_id":%q}`, r.ExecID)); r.Stdout != "late\n" {
+		t.Errorf("the rest of a command on a host: %s", r.Text)
+	}
+	if n := l.SSH.Stats().Authenticated; n != 3 {
+		t.Errorf("%d connections were made, want 3", n)
+	}
+}
+
+func TestExecOnHostRefused(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{})
+	for _, tt := range []struct{ args, field, part string }{
+		{`{"cmd":"true"}`, "session_id", "session_id and host are missing"},
+		{`{"session_id":"web1-k3f9q2zd","host":"web1","cmd":"true"}`, "host", "exclude each other"},
+		{`{"host":"web1"}`, "cmd", "cmd is empty"},
+		{`{"host":"web1","cmd":"a","argv":["b"]}`, "argv", "exclude each other"},
+		{`{"host":"web1","exec_id":"exec-1"}`, "session_id", "exec_id needs session_id"},
+		{`{"host":"web1","cancel":true}`, "session_id", "exec_id needs session_id"},
+		{`{"host":"web1","cmd":"true","lane":"terminal"}`, "lane", "ptyctl_session open"},
+		{`{"host":"telnet://web1","cmd":"true"}`, "host", "open a Telnet host with ptyctl_session open"},
+		{`{"host":"http://web1","cmd":"true"}`, "host", "not ssh or telnet"},
+		{`{"host":"web1:99999","cmd":"true"}`, "host", "a number from 1 to 65535"},
+		{`{"host":"alice:typed-secret-1138@web1","cmd":"true"}`, "host", "a password"},
+		{`{"host":"web1","cmd":"true","env":["A"]}`, "env[0]", "NAME=value"},
+	} {
+		if r := l.Fails(mcptest.ExecTool, tt.args, term.InvalidArgument, tt.part); r.Details.Field != tt.field {
+			t.Errorf("%s: field %q, want %q", tt.args, r.Details.Field, tt.field)
+		}
+	}
+	if n := len(l.Manager.List()); n != 0 {
+		t.Errorf("%d sessions were opened by calls that were refused", n)
+	}
+	l.Fails(mcptest.ExecTool, `{"host":"127.0.0.1:1","cmd":"true"}`, term.ConnectFailed)
+}
+
+// A login that asks is the result, in the form of open's. The command has not run, so that the same call runs it later,
+// also with the same request_id.
+func TestExecOnHostAsks(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{
+		SSH: sshserver.Config{Passwords: map[string]string{"demo": "correct horse-1138"}},
+	})
+	args := onHost(l, `,"cmd":"echo ran","request_id":"r1"`)
+	for range 2 {
+		r := l.OK(mcptest.ExecTool, args)
+		if r.State != "authenticating" || r.Prompt == nil || !strings.Contains(r.Prompt.Text, "assword") ||
+			len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "was not run") || r.ExitCode != nil {
+			t.Fatalf("a login that asks: %s", r.Text)
+		}
+		if l.Session != "" && l.Session != r.SessionID {
+			t.Errorf("the second call has another session: %s; want %s", r.Text, l.Session)
+		}
+		l.Session = r.SessionID
+	}
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"correct horse-1138"}`)
+	for range 2 { // the second time it is the result of the first
+		if r := l.OK(mcptest.ExecTool, args); r.Stdout != "ran\n" || r.SessionID != l.Session {
+			t.Errorf("after the answer: %s; want it run in %s", r.Text, l.Session)
+		}
+	}
+	if s := l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`).Session; s.Execs != 1 {
+		t.Errorf("%d commands ran, want 1", s.Execs)
+	}
+}
+
+// A retry is told by its host too: one request_id on two hosts is two commands.
+func TestExecOnHostRequestID(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{})
+	one := l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"echo $$","request_id":"1"`))
+	again := l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"echo $$","request_id":"1"`))
+	other := l.OK(mcptest.ExecTool, fmt.Sprintf(
+		`{"host":"ssh://demo@127.0.0.1:%d","cmd":"echo $$","request_id":"1"}`, l.SSH.Port()))
+	if one.Stdout != again.Stdout || one.Stdout == other.Stdout {
+		t.Errorf("one request_id: %q, again %q, for another host %q; want the first two alike",
+			one.Stdout, again.Stdout, other.Stdout)
+	}
+	l.Fails(mcptest.ExecTool, onHost(l, `,"cmd":"true","request_id":"1"`), term.InvalidArgument, "other arguments")
+}
+
+// The results are short, and name the session.
+func TestExecOnHostForms(t *testing.T) {
+	l, srv := mcptest.NewServer(t, mcptest.Config{Options: mcpapi.Options{Results: identity.Text}})
+	a := mcptest.NewAgent(t, srv, "")
+	call := func(tool, args string) string {
+		t.Helper()
+		var r struct{ Content []struct{ Text string } }
+		a.Decode(a.Request("tools/call", a.Params(tool, args)).Result, &r)
+		return r.Content[0].Text
+	}
+	call(mcptest.ExecTool, onHost(l, `,"cmd":"true"`)) // the connection takes its time
+	id := l.Manager.List()[0].ID
+	for _, tt := range [][3]string{
+		{mcptest.ExecTool, onHost(l, `,"cmd":"echo hello"`), "[$S exit 0]\nhello\n"},
+		{mcptest.SessionTool, `{"action":"list"}`, `[sessions [{"session_id":"$S","host":"127.0.0.1","auto":true}]]` + "\n"},
+	} {
+		if got, want := call(tt[0], tt[1]), strings.ReplaceAll(tt[2], "$S", id); got != want {
+			t.Errorf("%s %s = %q, want %q", tt[0], tt[1], got, want)
+		}
+	}
+	compact := mcptest.NewAgent(t, mcpapi.NewServer(mcpapi.Options{Sessions: l.Manager, Plan: l.Plan}), "")
+	want := `{"stdout":"hello\n","exit_code":0,"session_id":"` + id + `"}`
+	if r := compact.OK(mcptest.ExecTool, onHost(l, `,"cmd":"echo hello"`)); r.Text != want {
+		t.Errorf("a command on a host = %s, want %s", r.Text, want)
+	}
+}
