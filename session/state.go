@@ -133,9 +133,7 @@ func (l *life) alive(op string) error {
 	defer l.mu.Unlock()
 	switch {
 	case l.ctx.Err() != nil: // it has ended, or Close is at work
-		e := l.closedError(op)
-		e.Reason = term.ReasonEnded
-		return e
+		return l.closedError(op, true)
 	case l.state == Open:
 		return nil
 	case l.asked != nil:
@@ -181,9 +179,11 @@ func (l *life) typeless() bool {
 	return l.noTerminal != ""
 }
 
-// closedError says that the session had ended before op began. Requires that the session's context is done.
-func (l *life) closedError(op string) *term.Error {
+// closedError says that the session has ended, before op began or while it was under way. Requires that the session's
+// context is done.
+func (l *life) closedError(op string, before bool) error {
 	ended := endedFact(context.Cause(l.ctx))
+	ended.Before = before
 	return &term.Error{
 		Op: op, Session: l.session, Kind: term.AlreadyClosed,
 		Msg: fmt.Sprintf(
@@ -199,7 +199,7 @@ func (l *life) closedError(op string) *term.Error {
 // It gives the cause, and not the broken pipe or closed channel that op met because of it.
 func (l *life) endedError(op string) error {
 	if by := (errClosedByCaller{}); errors.As(context.Cause(l.ctx), &by) {
-		return l.closedError(op)
+		return l.closedError(op, false)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

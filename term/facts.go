@@ -128,6 +128,7 @@ type Unanswered struct {
 type Ended struct {
 	Reason string // for a person
 	Code   string // for a program, for example "idle"; empty: unknown
+	Before bool   // before the action began, so that nothing of it was done
 }
 
 func (ArgumentFault) fact()  {}

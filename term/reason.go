@@ -15,7 +15,6 @@ const (
 	ReasonLoginAsks       Reason = "the login asks a question"
 	ReasonLoginsWait      Reason = "earlier logins wait for answers"
 	ReasonOpening         Reason = "the session is still opening"
-	ReasonEnded           Reason = "the session had ended before"
 	ReasonNoFiles         Reason = "the protocol carries no files"
 	ReasonNulByte         Reason = "the command holds a NUL byte"
 	ReasonCanceledRunning Reason = "the call was canceled, the command goes on"

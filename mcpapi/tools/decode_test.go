@@ -28,7 +28,7 @@ func TestDecodeRefuses(t *testing.T) {
 		parts []string // of the message
 	}{
 		{"no arguments", sessionTool, ``, "", "action", []string{"action is missing", "open, close, list"}},
-		{"no arguments, no actions", execTool, ``, "", "session_id", []string{"session_id is missing for ptyctl_session_exec"}},
+		{"no arguments, no actions", runTool, ``, "", "argv", []string{"argv is missing for ptyctl_run"}},
 		{"null", sessionTool, `null`, "", "action", []string{"action is missing"}},
 		{"empty", sessionTool, `{}`, "", "action", []string{"action is missing"}},
 		{"an array", sessionTool, `[]`, "", "", []string{"the arguments must be a JSON object"}},
@@ -69,7 +69,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"string: boolean", execTool, `{"session_id":"s","stdin":true}`, "", "stdin", []string{"a string, not a boolean"}},
 		{"line: words of a shell", execTool, `{"session_id":"s","cmd":["ls","|","wc"]}`, "", "cmd", []string{"cmd must be one string (argv takes words), not an array"}},
 		{"line: two lines", execTool, `{"session_id":"s","cmd":["cd /tmp","ls"]}`, "", "cmd", []string{"cmd must be one string", "not an array"}},
-		{"string: empty", execTool, `{"session_id":"","cmd":"ls"}`, "", "session_id", []string{"session_id is empty"}},
+		{"string: empty", ioTool, `{"action":"read","session_id":""}`, "", "session_id", []string{"session_id is empty"}},
 		{"string: pin, empty", sessionTool, open(`,"ssh_options":{"host_key_fingerprint":" "}`), "", "ssh_options.host_key_fingerprint", []string{"is empty; leave it out, or give a value"}},
 		{"string: place of a file, empty", fsTool, `{"action":"read","session_id":"","path":"p"}`, "", "session_id", []string{"session_id is empty; leave it out"}},
 		{"integer: string", sessionTool, open(`,"port":"ssh"`), "", "port", []string{"port must be a whole number, not a string"}},

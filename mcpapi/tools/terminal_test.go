@@ -158,7 +158,7 @@ func TestOpenUntil(t *testing.T) {
 	// A console that is open already: what its last line shows counts, and not what has been.
 	const console = `,"session_type":"console","device_id":"d1","timeout_ms":1500,"until_regex":`
 	r = l.Open(console + `"\\$ $","task_id":"t1","acquire_lock":true`)
-	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"t1","data":"echo a-$((1+1))\r","until_regex":"a-2\\n\\$ $","timeout_ms":20000}`)
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"t1","data":"echo a-$((1+1))\r","until_regex":"a-2\\r?\\n\\$ $","timeout_ms":20000}`)
 	if r = l.Open(console + `"\\$ $"`); !r.Matched || r.Chunk != "$ " || r.Existing != l.Session {
 		t.Errorf("open of an open console: %s; want its last line", r.Text)
 	}

@@ -122,7 +122,7 @@ func notStarted(err error) bool {
 	}
 	switch e.Kind {
 	case term.AlreadyClosed:
-		return e.Reason == term.ReasonEnded
+		return term.FactOf[term.Ended](e).Before
 	case term.Locked, term.LockRequired:
 		return true
 	case term.LimitExceeded: // of the server, not of this program

@@ -263,6 +263,7 @@ func TestGate(t *testing.T) {
 
 // Another session takes a command that was certainly not started; any other error is the result.
 func TestNotStarted(t *testing.T) {
+	before := &term.Error{Kind: term.AlreadyClosed, Msg: "over", Facts: term.Facts{term.Ended{Before: true}}}
 	full := &term.Error{Kind: term.LimitExceeded, Msg: "no channel"}
 	memory := &term.Error{
 		Kind: term.LimitExceeded, Msg: "no memory", Facts: term.Facts{term.LimitReached{Limit: term.LimitOutput, Value: 1}},
@@ -272,7 +273,7 @@ func TestNotStarted(t *testing.T) {
 		again bool
 	}{
 		"locked meanwhile":            {term.Errorf(term.Locked, "locked"), true},
-		"ended before":                {&term.Error{Kind: term.AlreadyClosed, Reason: term.ReasonEnded, Msg: "over"}, true},
+		"ended before":                {before, true},
 		"closed while it ran":         {term.Errorf(term.AlreadyClosed, "closed"), false},
 		"ended while it ran":          {term.Errorf(term.RemoteClosed, "lost"), false},
 		"no channel":                  {full, true},
@@ -317,12 +318,12 @@ func TestEndedBefore(t *testing.T) {
 		}()
 		<-started
 		go s.Close(t.Context(), session.CloseOptions{})
-		if e := sessiontest.WantKind(t, <-running, term.AlreadyClosed); e.Reason == term.ReasonEnded {
-			t.Errorf("a command whose session was closed while it ran: reason %q, want none", e.Reason)
+		if e := sessiontest.WantKind(t, <-running, term.AlreadyClosed); term.FactOf[term.Ended](e).Before {
+			t.Errorf("a command whose session was closed while it ran: %+v, want no end before it began", e.Facts)
 		}
 		_, err := s.Exec(t.Context(), session.ExecRequest{Command: "true"})
-		if e := sessiontest.WantKind(t, err, term.AlreadyClosed); e.Reason != term.ReasonEnded {
-			t.Errorf("a command on a closed session: reason %q, want %q", e.Reason, term.ReasonEnded)
+		if e := sessiontest.WantKind(t, err, term.AlreadyClosed); !term.FactOf[term.Ended](e).Before {
+			t.Errorf("a command on a closed session: %+v, want an end before it began", e.Facts)
 		}
 	})
 }
