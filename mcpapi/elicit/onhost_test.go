@@ -1,0 +1,44 @@
+package elicit_test
+
+import (
+	"fmt"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ptyctl/mcpapi/internal/mcptest"
+)
+
+// A command on a host whose login asks runs once the person has answered. If the person dismisses the question, it is
+// the caller's, and no later call puts it to the person again.
+func TestElicitForACommand(t *testing.T) {
+	mcptest.ForEachClient(t, func(t *testing.T, revision string, connect mcptest.Connect) {
+		for name, answer := range map[string]func(*sdk.ElicitParams) *sdk.ElicitResult{
+			"answered": accept(map[string]any{"answer": "7"}), "dismissed": saying("cancel"),
+		} {
+			t.Run(name, func(t *testing.T) {
+				p := &person{t: t, answer: answer}
+				l, client := connect(
+					t, withElicitation(mcptest.Config{SSH: asks(map[string]string{"Number: ": "7"})}), revision, p.options(onlyForms),
+				)
+				args := fmt.Sprintf(`{"host":"demo@127.0.0.1:%d","cmd":"echo ran"}`, l.SSH.Port())
+				r := client.Call(mcptest.ExecTool, args)
+				if name == "dismissed" {
+					if again := client.Call(mcptest.ExecTool, args); r.State != "authenticating" || r.Prompt == nil ||
+						again.SessionID != r.SessionID || again.Prompt == nil {
+						t.Errorf("dismissed: %s, and again: %s; want the question of one session", r.Text, again.Text)
+					}
+					client.Call(mcptest.IOTool, fmt.Sprintf(`{"action":"write","session_id":%q,"data":"7"}`, r.SessionID))
+					r = client.Call(mcptest.ExecTool, args)
+				}
+				if r.Stdout != "ran\n" || r.SessionID == "" {
+					t.Errorf("%s: %s; want that the command has run", name, r.Text)
+				}
+				if n := len(p.questions()); n != 1 || l.SSH.Stats().Authenticated != 1 {
+					t.Errorf("%s: the person was asked %d times, and %d logins were made; want one of each",
+						name, n, l.SSH.Stats().Authenticated)
+				}
+			})
+		}
+	})
+}
