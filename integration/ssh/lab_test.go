@@ -66,6 +66,7 @@ func TestLab(t *testing.T) {
 
 		{"program: login over a hop", labProgramLogin},
 		{"program: restricted accounts", labProgramRestricted},
+		{"program: commands on hosts", labOnHost},
 		{"restricted accounts", labRestricted},
 		{"eight unanswered logins", labUnanswered},
 		{"unanswered logins by other spellings", labSpelledLogins},
