@@ -585,3 +585,25 @@ func TestLocalExitNotifies(t *testing.T) {
 	}
 	c.Close(t, id)
 }
+
+// An open of a local program returns what it shows first, up to its end if that comes before.
+func TestLocalOpenUntil(t *testing.T) {
+	c := lab.ConnectLocal(t)
+	r := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"local","argv":["sh"],"env":["PS1=here> "],`+
+		`"until_regex":"here> $","timeout_ms":20000}`)
+	if !r.Matched || !strings.HasSuffix(r.Chunk, "here> ") {
+		t.Errorf("open of sh until its prompt: %s", r.Text)
+	}
+	c.Close(t, r.SessionID)
+	r = c.Call(t, lab.ToolSession, `{"action":"open","protocol":"local","argv":["sh"],"env":["PS1=$ "],`+
+		`"until_prompt":true,"timeout_ms":20000}`)
+	if !r.Matched || !strings.HasSuffix(r.Chunk, "$ ") {
+		t.Errorf("open of sh until a prompt: %s", r.Text)
+	}
+	c.Close(t, r.SessionID)
+	r = c.Call(t, lab.ToolSession, `{"action":"open","protocol":"local","argv":["echo","all"],`+
+		`"until_regex":"never","timeout_ms":20000}`)
+	if r.Matched || r.TimedOut || !r.EOF || !strings.HasPrefix(r.Chunk, "all") {
+		t.Errorf("open of a program that ends: %s", r.Text)
+	}
+}

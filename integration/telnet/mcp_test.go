@@ -315,3 +315,29 @@ func TestTelnetRawOverMCP(t *testing.T) {
 	}
 	c.Close(t, id)
 }
+
+// TestTelnetOpenUntil opens a session and has its login prompt in one call, by a pattern and without one.
+func TestTelnetOpenUntil(t *testing.T) {
+	for _, start := range []func(testing.TB) *lab.TelnetServer{lab.StartInetutils, lab.StartBusybox} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			c := lab.HomeFor(t, nil).Connect(t)
+			for _, until := range []string{`"until_regex":"login: $"`, `"until_prompt":true`} {
+				r := c.Call(t, lab.ToolSession,
+					`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%s,"timeout_ms":20000,`+until+`}`, s.Port)
+				if r.State != "open" || !strings.HasSuffix(r.Chunk, "login: ") || r.TimedOut ||
+					r.Matched != strings.Contains(until, "regex") || r.WaitingForInput == r.Matched {
+					t.Errorf("%s: open with %s: %s; want the login prompt", s.Name, until, r.Text)
+				}
+				// What follows is read from the cursor of the result.
+				next := c.Call(t, lab.ToolIO,
+					`{"action":"write","session_id":%s,"data":"demo\r","until_regex":"assword: ","timeout_ms":20000}`, r.SessionID)
+				if !next.Matched {
+					t.Errorf("%s: after open with %s: %s", s.Name, until, next.Text)
+				}
+				c.Close(t, r.SessionID)
+			}
+		})
+	}
+}
