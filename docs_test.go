@@ -248,7 +248,8 @@ func TestDocsCalls(t *testing.T) {
 		session.Config{Dialers: map[string]term.Dialer{"ssh": unreachable, "telnet": unreachable, "local": unreachable}},
 	)
 	defer sessions.Close(t.Context())
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: sessions})
+	plan := func(context.Context, term.Target) (term.Plan, error) { return term.Plan{}, nil }
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: sessions, Plan: plan})
 
 	call := func(tool, arguments string) string {
 		request := fmt.Sprintf(
