@@ -55,10 +55,7 @@ func (s *Stream) redrawn(finished []byte) {
 		line, _ := s.cleaner.Line()
 		now = append(slices.Clip(now), line...)
 	}
-	if same := samePrefix(s.begun, now); same < len(s.begun) {
-		s.after -= int64(len(s.begun) - same)
-		s.begun = s.begun[:same]
-	}
+	s.after = s.begunAfter - int64(len(s.begun)-samePrefix(s.begun, now))
 	if len(finished) > 0 {
 		s.begun = ""
 	}

@@ -47,7 +47,10 @@ type Stream struct {
 	after   int64   // Options.From in the units of a, which are bytes of its input
 	cleaner cleaner // with Clean or echoes
 	text    []byte  // its last output
-	begun   string  // with Clean: the line that From is in, as it was then; see redrawn
+
+	// With Clean, the line that From is in as it was then, and after as it was then; see redrawn.
+	begun      string
+	begunAfter int64
 
 	echo *echoes  // nil: none is expected, or not any more
 	line struct { // with echoes: the line that is not searched before it is known to be none
@@ -71,7 +74,7 @@ func New(b *buffer.Buffer, o Options) *Stream {
 		if o.Clean {
 			text = finished
 			s.after = int64(len(finished) + len(unfinished))
-			s.begun = unfinished
+			s.begun, s.begunAfter = unfinished, s.after
 		}
 	}
 	if s.echo != nil { // the line that the cursor is in may become an echo
