@@ -101,6 +101,11 @@ func TestExecMatchGoesOn(t *testing.T) {
 	if m.Chunk != "130\n140\n150\n160\n170\n180\n190\n200\n" || lines(m) != "8 of 71" {
 		t.Errorf("read from where exec was cut = %s, want the other 8", m.Text)
 	}
+	around := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"`+numbers(99)+`","match":"^5$","context":9,"max_output_bytes":20}`)
+	if around.Stdout != "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n[... lines around the last match left out ...]\n" &&
+		around.Stdout != "1\n2\n3\n4\n5\n6\n7\n8\n9\n[... lines around the last match left out ...]\n" {
+		t.Errorf("a match with more context than there is room for = %s", around.Text)
+	}
 	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`","match":"0$"}`)
 	if r.Stdout != m.Chunk || lines(r) != "8 of 71" || r.Truncated {
 		t.Errorf("exec with exec_id = %s, want %q", r.Text, m.Chunk)

@@ -111,6 +111,8 @@ func linesOut(f *session.Filtered, o session.Output) (text, encoding string, cut
 		return base64.StdEncoding.EncodeToString(f.Text), "base64", cut, f.Removed
 	case cut == nil:
 		return string(f.Text), "", nil, f.Removed
+	case f.Matches == f.Shown:
+		return string(f.Text) + "[... lines around the last match left out ...]\n", "", cut, f.Removed
 	}
 	return fmt.Sprintf("%s[... %d of %d matching lines left out ...]\n", f.Text, f.Matches-f.Shown, f.Matches), "", cut, f.Removed
 }
