@@ -98,6 +98,8 @@ var wrongExecCalls = []wrongCall{
 	{tool: lab.ToolExec, args: `{"session_id":"$OPEN","cmd":["echo","done","|","cat"]}`, says: []string{"cmd must be one string"}, then: `{"session_id":"$OPEN","cmd":"echo done | cat"}`, gets: "done"},
 	{tool: lab.ToolExec, args: `{"session_id":"$OPEN","argv":"echo done"}`, says: []string{"argv must be an array of strings"}, then: `{"session_id":"$OPEN","argv":["echo","done"]}`, gets: "done"},
 	{tool: lab.ToolExec, args: `{"session_id":"$OPEN","cmd":"echo done","timeout":30}`, says: []string{"use timeout_ms (milliseconds)"}, then: `{"session_id":"$OPEN","cmd":"echo done","timeout_ms":30000}`, gets: "done"},
+	{tool: lab.ToolExec, args: `{"session_id":"$OPEN","cmd":"echo done","grep":"done"}`, says: []string{"use match;"}, then: `{"session_id":"$OPEN","cmd":"echo done","match":"done"}`, gets: "done"},
+	{tool: lab.ToolExec, args: `{"session_id":"$OPEN","cmd":"echo done","context":2}`, says: []string{"give match"}, then: `{"session_id":"$OPEN","cmd":"echo done","match":"done","context":2}`, gets: "done"},
 	{tool: lab.ToolExec, args: `{"session_id":"$OPEN","cmd":"echo done","timeout_ms":"soon"}`, says: []string{"must be a whole number"}, then: `{"session_id":"$OPEN","cmd":"echo done","timeout_ms":30000}`, gets: "done"},
 	{tool: lab.ToolExec, args: `{"session_id":"$OPEN","cmd":"echo done","timeout_ms":-1}`, says: []string{"between 1 and"}, then: `{"session_id":"$OPEN","cmd":"echo done","timeout_ms":30000}`, gets: "done"},
 	{tool: lab.ToolExec, args: `{"session_id":"$OPEN","cmd":"sleep 0.2; echo done","timeout_ms":30}`, says: []string{"milliseconds", "30 s are 30000"}, then: `{"session_id":"$OPEN","cmd":"sleep 0.2; echo done","timeout_ms":30000}`, gets: "done"},
