@@ -112,6 +112,29 @@ func TestTelnetOverMCP(t *testing.T) {
 	}
 }
 
+// TestTelnetStepsOverMCP logs in, works and logs out in one call.
+func TestTelnetStepsOverMCP(t *testing.T) {
+	for _, start := range []func(testing.TB) *lab.TelnetServer{lab.StartInetutils, lab.StartBusybox} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			c := lab.HomeFor(t, nil).Connect(t)
+			id, _ := c.OpenTelnet(t, s, "")
+			c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_prompt":true,"timeout_ms":20000}`, id)
+			r := c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"format":"clean","steps":[`+
+				`{"data":%s,"until_regex":"assword: ?$","timeout_ms":20000},`+
+				`{"data":%s,"sensitive":true,"until_prompt":true,"timeout_ms":20000},`+
+				`{"data":"echo $((6*7)) sheep\r","until_prompt":true,"timeout_ms":20000}]}`, id,
+				lab.TelnetUser+"\r", lab.TelnetPassword+"\r")
+			if !strings.Contains(r.Chunk, "\n42 sheep\n") || strings.Contains(r.Text, "stopped") ||
+				strings.Contains(r.Text, lab.TelnetPassword) {
+				t.Errorf("%s: the steps of a login are answered with %s, want the command's output", s.Name, r.Text)
+			}
+			c.Close(t, id)
+		})
+	}
+}
+
 // TestTelnetRouterOverMCP configures a router, step by step as an agent does, then with commands and the profile.
 func TestTelnetRouterOverMCP(t *testing.T) {
 	t.Parallel()
