@@ -114,7 +114,7 @@ func TestCancelStopsTheSteps(t *testing.T) {
 			args := `{"action":"write","session_id":"$S","steps":[{"data":"echo one; sleep 1\r","until_idle_ms":1500,"timeout_ms":9000},` +
 				`{"data":"echo evil\r"}]` + id + `}`
 			call, _ := l.Start("tools/call", l.Params(mcptest.IOTool, args))
-			l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"\none\r","timeout_ms":9000}`)
+			l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","format":"raw","cursor":"0","until_regex":"\none\r","timeout_ms":9000}`)
 			l.Write(mcptest.CancelCall(call))
 			if id != "" {
 				r := l.Fails(mcptest.IOTool, args, term.Canceled, "0 of 2 steps were done")
@@ -122,8 +122,8 @@ func TestCancelStopsTheSteps(t *testing.T) {
 					t.Errorf("the retry of canceled steps: %s, want bytes_written", r.Text)
 				}
 			}
-			l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo two\r","until_regex":"\ntwo\r","timeout_ms":9000}`)
-			r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"0","until_idle_ms":1000,"timeout_ms":9000}`)
+			l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","format":"raw","data":"echo two\r","until_regex":"\\$ two\r\n","timeout_ms":9000}`)
+			r := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","format":"raw","cursor":"0","until_idle_ms":1000,"timeout_ms":9000}`)
 			if strings.Contains(r.Chunk, "evil") || !strings.Contains(r.Chunk, "two\r\n$ ") {
 				t.Errorf("after canceled steps the terminal shows %q, want no later step, and the next write", r.Chunk)
 			}

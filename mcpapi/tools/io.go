@@ -35,7 +35,7 @@ type ioArgs struct {
 	Data         *string    `json:"data" on:"write" doc:"[write] text to type; end a line with \\r; this or key"`
 	Key          keyName    `json:"key" on:"write" is:"filled" doc:"[write] "`
 	Keys         []string   `json:"keys" on:"write" doc:"[write] these keys in turn"`
-	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"[write] a dialogue in one call: each step when the condition of the one before is met. step and stopped in the result: it stopped at that step (from 0), and typed none after it"`
+	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"[write] each when the one before has met its condition. stopped and step in the result: which (from 0) was not done; none after it was typed"`
 	Paste        bool       `json:"paste" on:"write" doc:"[write] data as one paste, not as keys"`
 	Sensitive    bool       `json:"sensitive" on:"write" doc:"[write] keep it out of every record"`
 	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"[write] your name for locks"`
