@@ -40,9 +40,10 @@ type Credentials struct {
 func (c *Credentials) Sources() []string {
 	var list []string
 	if c.Method != "password" && slices.Contains(c.Preferred, MethodPublicKey) {
-		if c.Method == "private_key" {
+		if c.offersPrivateKey() {
 			list = append(list, "the caller's key")
-		} else if c.AgentSocket != "" {
+		}
+		if c.AgentSocket != "" && c.Method != "private_key" {
 			list = append(list, "agent")
 		}
 		for _, path := range c.IdentityFiles {
@@ -60,6 +61,11 @@ func (c *Credentials) Sources() []string {
 		}
 	}
 	return list
+}
+
+// offersPrivateKey reports whether the private key of the call is offered: before all others, or alone.
+func (c *Credentials) offersPrivateKey() bool {
+	return c.Method == "private_key" || c.PrivateKey != "" && (c.Method == "auto" || c.Method == "")
 }
 
 // An Account is where to log in, and with what.

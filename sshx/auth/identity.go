@@ -76,8 +76,11 @@ func decrypt(
 }
 
 // CallerKey parses the key of the call. If its passphrase is missing, the error
-// is an *ssh.PassphraseMissingError.
+// is an *ssh.PassphraseMissingError. A call that offers no key of its own has none, which is no error.
 func CallerKey(c Credentials) (ssh.Signer, error) {
+	if !c.offersPrivateKey() {
+		return nil, nil
+	}
 	pem := []byte(c.PrivateKey.Reveal())
 	defer clear(pem)
 	s, err := ssh.ParsePrivateKey(pem)

@@ -82,6 +82,13 @@ func TestCallerKey(t *testing.T) {
 				t.Error("another key was offered too")
 			}
 		}
+		target.Auth.Method = "auto"
+		before := len(srv.Stats().KeysOffered)
+		l.Client(target, nil)
+		if first := srv.Stats().KeysOffered[before]; first != ssh.FingerprintSHA256(key.PublicKey()) {
+			t.Errorf("method auto offers %s first, want the key of the call", first)
+		}
+		target.Auth.Method = "private_key"
 		for _, bad := range []string{"", "nonsense-1138", strings.Replace(plain, "b3Blb", "AAAA", 1)} {
 			target.Auth.PrivateKeyPEM = term.Secret(bad)
 			e := l.Fails(target, sshtest.NoPrompter(t), term.InvalidArgument)

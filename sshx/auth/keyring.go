@@ -178,19 +178,10 @@ func signatureAlgorithms(key ssh.PublicKey) []algorithm {
 // load collects the keys, without asking for passphrases where that is possible.
 func (k *keyring) load() {
 	c := k.h.Cred
+	if c.offersPrivateKey() {
+		k.keys = k.ofCall()
+	}
 	if c.Method == "private_key" {
-		if c.Signer != nil {
-			k.keys = append(k.keys, c.Signer)
-			return
-		}
-		pem := []byte(c.PrivateKey.Reveal())
-		_, err := ssh.ParsePrivateKey(pem)
-		switch {
-		case errors.As(err, new(*ssh.PassphraseMissingError)):
-			if s := k.sealed(callersKey, pem, err, nil); s != nil {
-				k.keys = append(k.keys, s)
-			}
-		}
 		return
 	}
 	agentKeys := k.agentKeys()
@@ -220,7 +211,7 @@ func (k *keyring) load() {
 	agentKeys = slices.DeleteFunc(agentKeys, func(s ssh.Signer) bool {
 		return slices.ContainsFunc(certs, func(c ssh.Signer) bool { return sameKey(s.PublicKey(), c.PublicKey()) })
 	})
-	k.keys = append(certs, named...)
+	k.keys = slices.Concat(k.keys, certs, named)
 	if c.IdentitiesOnly {
 		for _, s := range agentKeys {
 			k.excluded = append(k.excluded, keyName(s.PublicKey()))
@@ -229,6 +220,20 @@ func (k *keyring) load() {
 		k.keys = append(k.keys, agentKeys...)
 	}
 	k.keys = append(k.keys, inFiles...)
+}
+
+// ofCall returns the key of the call, if it can be read.
+func (k *keyring) ofCall() []ssh.Signer {
+	if s := k.h.Cred.Signer; s != nil {
+		return []ssh.Signer{s}
+	}
+	pem := []byte(k.h.Cred.PrivateKey.Reveal())
+	if _, err := ssh.ParsePrivateKey(pem); errors.As(err, new(*ssh.PassphraseMissingError)) {
+		if s := k.sealed(callersKey, pem, err, nil); s != nil {
+			return []ssh.Signer{s}
+		}
+	}
+	return nil
 }
 
 // agentKeys returns the agent's keys. It connects for every login, because a kept

@@ -74,13 +74,14 @@ func (p *Planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 			Facts: term.Facts{term.ArgumentFault{Field: term.FieldFingerprint}},
 		}
 	}
-	if t.Auth.Method == "private_key" { // report a bad key before a person is asked
-		s, err := auth.CallerKey(auth.Credentials{PrivateKey: t.Auth.PrivateKeyPEM, Passphrase: t.Auth.Passphrase})
-		if err != nil && !errors.As(err, new(*ssh.PassphraseMissingError)) {
-			return nil, err
-		}
-		p.signer = s
+	// A bad key is reported before a person is asked.
+	s, err := auth.CallerKey(auth.Credentials{
+		Method: t.Auth.Method, PrivateKey: t.Auth.PrivateKeyPEM, Passphrase: t.Auth.Passphrase,
+	})
+	if err != nil && !errors.As(err, new(*ssh.PassphraseMissingError)) {
+		return nil, err
 	}
+	p.signer = s
 	// The target's configuration names the jump hosts, so it is evaluated first
 	// and added last.
 	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: t.Host, User: t.User, Port: t.Port, Overrides: overrides})
