@@ -114,7 +114,7 @@ type ioOut struct {
 	*readOut
 	WriteTimedOut   bool            `json:"write_timed_out,omitempty"`
 	WaitingFor      *wire.Waiting   `json:"waiting_for,omitempty" is:"listed"`
-	WaitingForInput bool            `json:"waiting_for_input,omitempty"`
+	WaitingForInput bool            `json:"waiting_for_input"`
 	State           session.State   `json:"state,omitempty"`
 	EndCode         session.EndCode `json:"end_code,omitempty" is:"listed"` // with eof
 	Prompt          *wire.Prompt    `json:"prompt,omitempty"`
@@ -147,8 +147,8 @@ type readOut struct {
 	NextCursor        string `json:"next_cursor" is:"listed"`
 	BufferStartCursor string `json:"buffer_start_cursor"`
 	BufferEndCursor   string `json:"buffer_end_cursor"`
-	Matched           bool   `json:"matched,omitempty"`
-	IdleReached       bool   `json:"idle_reached,omitempty"`
+	Matched           bool   `json:"matched"`
+	IdleReached       bool   `json:"idle_reached"`
 	Full              bool   `json:"full,omitempty"` // max_bytes came before the condition
 	TimedOut          bool   `json:"timed_out"`
 	EOF               bool   `json:"eof"`
