@@ -46,7 +46,7 @@ func newAnswerSite(t *testing.T) *answerSite {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,6 +127,7 @@ type device struct {
 	conn   net.Conn
 	prompt string
 	hidden bool // what is typed: a password
+	paging bool // the next key shows the second page
 }
 
 // line reads a line and answers it.
@@ -136,6 +137,10 @@ func (d *device) line() bool {
 	next := func() bool { _, err := io.ReadFull(d.conn, b); return err == nil }
 	for next() {
 		switch {
+		case d.paging && b[0] == ' ':
+			d.paging = false
+			_, err := io.WriteString(d.conn, "\r\ninterface Gi0/2\r\nend\r\n"+d.prompt)
+			return err == nil
 		case b[0] == 0xff: // a command; those of a client to us have three bytes
 			if !next() || !next() {
 				return false
@@ -168,6 +173,13 @@ func (d *device) answer(line string) bool {
 	case "enable":
 		d.hidden = true
 		_, err := io.WriteString(d.conn, "\r\nPassword: ")
+		return err == nil
+	case "show run":
+		d.paging = true
+		_, err := io.WriteString(d.conn, "\r\nhostname switch1\r\ninterface Gi0/1\r\n --More-- ")
+		return err == nil
+	case "show tech": // and then nothing, for as long as anyone waits
+		_, err := io.WriteString(d.conn, "\r\ncollecting\r\n")
 		return err == nil
 	case "exit":
 		return false

@@ -113,6 +113,12 @@ func (site *answerSite) record(form string, cases []answerCase) (list []record) 
 // call makes a call and returns the text of its answer.
 func (site *answerSite) call(c lab.Tools, tool, args string) string {
 	site.t.Helper()
+	return site.answer(c, tool, args).Content[0].Text
+}
+
+// answer makes a call.
+func (site *answerSite) answer(c lab.Tools, tool, args string) lab.ToolAnswer {
+	site.t.Helper()
 	ctx, cancel := context.WithTimeout(site.t.Context(), lab.Patience)
 	defer cancel()
 	session := c.Heard.Call(site.t, args)
@@ -121,12 +127,12 @@ func (site *answerSite) call(c lab.Tools, tool, args string) string {
 		site.t.Fatalf("%s %s: %+v, %v", tool, args, answer, err)
 	}
 	c.Heard.Result(session, answer.Content[0].Text)
-	return answer.Content[0].Text
+	return answer
 }
 
 // keeping finds what a later call needs in an answer of any form.
 var keeping = map[byte]*regexp.Regexp{
-	'S': regexp.MustCompile(`\b((?:[a-z0-9]+|127\.0\.0\.1)-[a-z2-7]{8})\b`),
+	'S': regexp.MustCompile(`"?([a-z0-9.-]+-[a-z2-7]{8})\b`),
 	'E': regexp.MustCompile(`\b(exec-[a-z2-7]{8})\b`),
 	'C': regexp.MustCompile(`cursor"?:? ?"([0-9]+)"`),
 }
@@ -181,7 +187,7 @@ func compareAnswers(t *testing.T, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "answers.txtar")
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // a record to read
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
