@@ -154,3 +154,27 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedStep checks that no form leaves out that a step of a connection has failed: without a word it would pass for
+// one that went well.
+func TestFailedStep(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{})
+	for _, form := range []identity.Results{identity.Compact, identity.Full, identity.Text} {
+		a := mcptest.NewAgent(t, mcpapi.NewServer(mcpapi.Options{Sessions: l.Manager, Results: form}), "")
+		args := `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1,"username":"demo"}`
+		text := string(a.Request("tools/call", a.Params(mcptest.SessionTool, args)).Result)
+		if !strings.Contains(text, `\"name\":\"tcp\",\"ok\":false`) {
+			t.Errorf("%s in form %s = %s, want the step tcp with ok: false", args, form, text)
+		}
+	}
+}
+
+// TestStatusWithoutSteps checks that the compact form of status leaves out the steps of a connection that was made.
+func TestStatusWithoutSteps(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{Results: identity.Compact}})
+	l.Open("")
+	r := l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`)
+	if strings.Contains(r.Text, "ladder") || !strings.Contains(r.Text, `"host_key_fingerprint":"SHA256:`) {
+		t.Errorf("status of an open session = %s, want it without the ladder", r.Text)
+	}
+}

@@ -251,6 +251,8 @@ func (out *sessionOut) compact() sessionCompact {
 		}
 	}
 	if out.Session != nil { // which has all that stands beside it
+		brief := out.Session.Brief()
+		c.Session = &brief
 		c.SessionID, c.State, c.EndCode, c.LockHolder, c.LockEpoch, c.LockExpiresAt = "", "", "", "", 0, 0
 	}
 	switch out.Action {

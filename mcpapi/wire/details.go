@@ -162,7 +162,7 @@ type Hop struct {
 // Step is one step of a connection.
 type Step struct {
 	Name       string `json:"name"`
-	OK         bool   `json:"ok"`
+	OK         bool   `json:"ok" compact:"keep"`
 	DurationMS int64  `json:"duration_ms"`
 	Detail     string `json:"detail,omitempty"`
 }

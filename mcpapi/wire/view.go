@@ -129,6 +129,17 @@ type SessionStatus struct {
 	TxEvents      []TxEvent   `json:"tx_events,omitempty"`        // oldest first; only if the operator wants them
 }
 
+// Brief is the compact form of a status: all of it but the steps of a connection that was made and in which none has
+// failed.
+func (st SessionStatus) Brief() SessionStatus {
+	underWay := st.State == session.Connecting || st.State == session.Authenticating
+	failed := func(h Hop) bool { return slices.ContainsFunc(h.Steps, func(s Step) bool { return !s.OK }) }
+	if !underWay && !slices.ContainsFunc(st.Ladder, failed) {
+		st.Ladder = nil
+	}
+	return st
+}
+
 // TxEvent says that something was typed, never what.
 type TxEvent struct {
 	At        int64     `json:"at"`
