@@ -1,0 +1,19 @@
+// Package agent holds twenty tasks that an agent does on hosts, and counts what they cost.
+//
+// A task is a script in two arms. The first is ptyctl over stdio in its default configuration, called as a competent
+// model calls it. The second is a tool for Bash commands with ssh, scp and tmux beside it, which an agent has for free.
+// A call is one use of a tool, and its bytes are those of the result that the model reads. After each arm the hosts
+// themselves say whether the work is done, and what ptyctl stated about exit codes and ends is compared with them.
+//
+// Both arms keep the same rules, so that their counts mean the same:
+//
+//   - Where the next input depends on what was shown, the call ends and its result is read.
+//   - Input that waits for its prompt needs no look. ptyctl's steps wait for it. With tmux, keys and lines for one
+//     program that is running go out in one call; a call ends with a look where another program begins to read, and
+//     before a secret, which must only be typed at its question.
+//   - Bash waits for a pattern in a loop inside of a call, never by a call of its own, and leaves out empty lines.
+//   - What a command on the host can cut down (grep, tail, sed) it cuts down in both arms.
+//
+// TestTasks does all tasks with ptyctl. With -compare it does them with Bash as well and prints the table: task
+// bench:agent.
+package agent

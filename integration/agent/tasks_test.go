@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"flag"
+	"os"
+	"testing"
+	"time"
+
+	"ptyctl/internal/lab"
+)
+
+var compare = flag.Bool("compare", false, "do the tasks with Bash, ssh and tmux as well, and print the table")
+
+// The most that all tasks may take with ptyctl.
+const (
+	mostCalls = 105
+	mostBytes = 40 << 10
+)
+
+// A kind says in which totals a task counts.
+type kind int
+
+const (
+	plain  kind = iota
+	screen      // a full-screen program
+	hosts       // many hosts
+)
+
+// A task is work on hosts, as two scripts that do it.
+type task struct {
+	name    string
+	kind    kind
+	prepare func(w *world)            // makes the state that the work begins with, for each arm
+	ptyctl  func(w *world, p *ptyctl) // fails the test where a result states what is not so
+	bash    func(w *world, b *bash)
+	lacks   string                // what Bash, ssh and tmux cannot do of it
+	done    func(w *world) string // looks at the hosts: what is wrong there, or ""
+}
+
+var tasks = []task{
+	mfa, service, dialogs, vim, gdb, build,
+	routerPaste, pager, passwordChange, sudo, python, sqlite,
+	logAndJob, manyHosts, htop, menu, cut, console, files, testRun,
+}
+
+// TestTasks does the tasks, each with a ptyctl of its own, as another agent would.
+func TestTasks(t *testing.T) {
+	for _, file := range []string{
+		"/usr/bin/dialog", "/usr/bin/whiptail", "/usr/bin/htop", "/usr/bin/vim", "/usr/bin/gdb", "/usr/bin/tmux",
+		"/usr/bin/sqlite3", "/usr/bin/python3", "/usr/bin/sudo", "/usr/bin/make",
+	} {
+		if _, err := os.Stat(file); err != nil {
+			t.Fatalf("%v: run scripts/install-test-deps", err)
+		}
+	}
+	w := newWorld(t)
+	var rows []row
+	for _, k := range tasks {
+		t.Run(k.name, func(t *testing.T) { rows = append(rows, k.run(w, t)) })
+	}
+	if *compare {
+		printTable(os.Stdout, rows)
+	}
+	var all cost
+	for _, r := range rows {
+		all.add(r.ptyctl)
+	}
+	if all.calls > mostCalls || all.bytes > mostBytes {
+		t.Errorf("the tasks took %d calls and %d bytes of results, want at most %d and %d", all.calls, all.bytes,
+			mostCalls, mostBytes)
+	}
+}
+
+// run does the task in each arm.
+func (k task) run(w *world, t *testing.T) row {
+	r := row{task: k.name, kind: k.kind, lacks: k.lacks}
+	w.t = t
+	k.prepare(w)
+	p := newPtyctl(w, t)
+	began := time.Now()
+	k.ptyctl(w, p)
+	r.ptyctl, r.members, r.took = p.cost, p.members, time.Since(began)
+	if wrong := k.done(w); wrong != "" {
+		t.Errorf("after ptyctl's part of %q the host shows: %s", k.name, wrong)
+	}
+	p.client.Finish()
+	if !*compare {
+		return r
+	}
+	k.prepare(w)
+	b := newBash(w, t)
+	k.bash(w, b)
+	r.bash = b.cost
+	b.finish()
+	if wrong := k.done(w); wrong != "" && k.lacks == "" {
+		t.Errorf("after Bash's part of %q the host shows: %s", k.name, wrong)
+	}
+	return r
+}
+
+// random returns text that no arm can guess, so that an answer must come from the host.
+func random(w *world) string {
+	w.t.Helper()
+	return lab.Tail(w.run("od -An -N4 -tx4 /dev/urandom | tr -d ' '"), 8)
+}
