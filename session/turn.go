@@ -87,7 +87,7 @@ func (out *writer) take(ctx context.Context, limit time.Duration) (context.Conte
 	case ctx.Err() != nil:
 		return ctx, nil, out.notWritten(ctx)
 	case out.s.life.ctx.Err() != nil:
-		return ctx, nil, out.s.life.closedError("write")
+		return ctx, nil, out.s.life.closedError("write", true)
 	default:
 		return ctx, nil, out.notFree()
 	}
