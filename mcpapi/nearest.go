@@ -2,10 +2,13 @@ package mcpapi
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools"
+	"ptyctl/mcpapi/toolset"
 )
 
 // deeds has the words by which models ask for an action, and the tools with the action that they mean; the first tool
@@ -30,7 +33,7 @@ var deeds = map[string]string{
 	"input": "ptyctl_session_io write", "keys": "ptyctl_session_io write", "key": "ptyctl_session_io write",
 	"press": "ptyctl_session_io write", "answer": "ptyctl_session_io write", "paste": "ptyctl_session_io write",
 	"io": "ptyctl_session_io read", "read": "ptyctl_session_io read", "output": "ptyctl_session_io read",
-	"tail": "ptyctl_session_io read", "wait": "ptyctl_session_io read", "expect": "ptyctl_session_config expect",
+	"tail": "ptyctl_session_io read", "wait": "ptyctl_session wait", "expect": "ptyctl_session_config expect",
 	"screen": "ptyctl_session_io read", "search": "ptyctl_session_io search", "find": "ptyctl_session_io search",
 	"grep": "ptyctl_session_io search", "resize": "ptyctl_session_config resize",
 	"config": "ptyctl_session_config get", "settings": "ptyctl_session_config get", "get": "ptyctl_session_config get",
@@ -113,6 +116,12 @@ func (s *api) elsewhere(ctx context.Context, t calledTool, args []jsonrpc.Member
 
 // noTool is the answer to a call of a tool that is not offered, or "" if nothing better is known than the list.
 func (s *api) noTool(ctx context.Context, name string) string {
+	for _, set := range slices.Concat(tools.Sets(), s.o.More) {
+		if slices.ContainsFunc(set.Tools, func(t *toolset.Tool) bool { return t.Name == name }) {
+			return "tool '" + name + "' is not offered: it needs the set " + set.Name + " (server.toolsets), which is the " +
+				"operator's to add"
+		}
+	}
 	t, action, ok := s.meant(ctx, name)
 	if !ok {
 		return ""

@@ -16,7 +16,7 @@ type everyType struct {
 	Flag     *bool             `json:"flag"`
 	List     *[]string         `json:"list"`
 	Map      map[string]string `json:"map"`
-	Object   everyObject       `json:"object" show:"shown"`
+	Object   everyObject       `json:"object"`
 	Pointer  *everyObject      `json:"pointer"`
 	Objects  []everyItem       `json:"objects" max:"2"`
 }
@@ -65,7 +65,7 @@ func TestDeclareDescribes(t *testing.T) {
 		`"text":{"type":"string","enum":["a","b"]},"optional":{"type":"string"},`+
 		`"number":{"type":"integer","description":"how many; default 7"},"unsigned":{"type":"integer","description":"default 3"},`+
 		`"flag":{"type":"boolean"},"list":{"type":"array","items":{"type":"string"}},"map":{"type":"object"},`+
-		`"object":{"type":"object","properties":{"shown":{"type":"string"}}},`+
+		`"object":{"type":"object","properties":{"shown":{"type":"string"},"hidden":{"type":"integer"}}},`+
 		`"pointer":{"type":"object","properties":{"shown":{"type":"string"},"hidden":{"type":"integer"}}},"objects":{"type":"array","items":{"type":"object",`+
 		`"properties":{"name":{"type":"string"},"data":{"type":"string"}}}}},"required":["text"]}`
 	if got != want {

@@ -18,7 +18,7 @@ import (
 func (t *Tool) InputSchema() json.RawMessage {
 	fields := t.Fields
 	if t.HasActions() {
-		action := Field{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: []string{"*"}}
+		action := Field{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: []string{"*"}, About: "see above"}
 		fields = append([]Field{action}, fields...)
 	}
 	return objectSchema(fields, true)

@@ -13,21 +13,21 @@ import (
 var configTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_session_config",
 	Title:   "Terminal settings",
-	About:   "Resize a terminal, or set the patterns that say what its output means.",
+	About:   "A terminal's size, and the patterns that say what its output means.",
 	Reading: "See a terminal's size, and the patterns that say what its output means.",
 	Actions: []schema.Action{
 		{Name: "resize", About: "set cols and rows.", Example: `{"action":"resize","session_id":"web1-k3f9q2zd","cols":120,"rows":40}`},
-		{Name: "expect", About: "set the patterns given; the others stay.", Example: `{"action":"expect","session_id":"web1-k3f9q2zd","expect":{"prompt_regex":"[>#] $"}}`},
-		{Name: "get", About: "size and patterns.", Example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, Reads: true, Verb: term.VerbRead},
+		{Name: "expect", About: "set those given; the others stay.", Example: `{"action":"expect","session_id":"web1-k3f9q2zd","expect":{"prompt_regex":"[>#] $"}}`},
+		{Name: "get", About: "all.", Example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, Reads: true, Verb: term.VerbRead},
 	},
 	Hints: schema.Hints{Idempotent: true, OpenWorld: true},
 }, configure, configOut{})
 
 // configArgs are the arguments of ptyctl_session_config; sizes are in characters.
 type configArgs struct {
-	SessionID string     `json:"session_id" need:"*" is:"filled"`
-	Cols      int        `json:"cols" need:"resize" min:"1" max:"10000"`
-	Rows      int        `json:"rows" need:"resize" min:"1" max:"10000"`
+	SessionID string     `json:"session_id" need:"*" is:"filled" doc:"from open"`
+	Cols      int        `json:"cols" need:"resize" min:"1" max:"10000" doc:"[resize]"`
+	Rows      int        `json:"rows" need:"resize" min:"1" max:"10000" doc:"[resize]"`
 	Expect    expectArgs `json:"expect" need:"expect" doc:"[expect]"`
 	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"your name for locks"`
 }

@@ -14,12 +14,12 @@ import (
 var execTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_exec",
 	Title: "Run a command",
-	About: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile " +
-		"is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its " +
-		"directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with " +
-		"ptyctl_session_io write, then call with exec_id for what is new; kind prompt: it has started a shell, run the " +
-		"next command there; kind unknown: it may only be slow. A member that is absent is at its default: stderr empty " +
-		"(or in stdout, where one terminal shows both), the end ordinary, nothing cut or timed out.",
+	About: "Run a command; get its output and true exit code. Until something is typed into the terminal (or profile " +
+		"is a device) it runs beside it: in the login directory each time, split streams, in parallel. After that " +
+		"it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is " +
+		"running, answer waiting_for with ptyctl_session_io write, then call with exec_id for what is new; kind " +
+		"prompt: it started a shell, run the next command there; unknown: maybe only slow. Absent members: stderr " +
+		"empty (or in stdout, of a terminal), an ordinary end, nothing cut.",
 	Actions: []schema.Action{
 		{Example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`, Verb: term.VerbExec},
 	},
@@ -30,29 +30,29 @@ var execTool = toolset.Bind(schema.Tool{
 // marked start are only for the start of a command, fields marked wait for all but a cancel. Times are in milliseconds,
 // sizes in bytes.
 type execArgs struct {
-	SessionID     string   `json:"session_id" is:"filled" doc:"this or host"`
-	Host          string   `json:"host" is:"filled" doc:"SSH host, as for open: uses your newest session there that nobody has typed into or else locked, or opens one that closes when idle"`
+	SessionID     string   `json:"session_id" is:"filled" doc:"from open; or host"`
+	Host          string   `json:"host" is:"filled" doc:"run there by SSH (user@name:port), opening if needed; no session_id"`
 	Cmd           string   `json:"cmd" words:"argv" doc:"line for the shell"`
 	Argv          []string `json:"argv" is:"start" doc:"words instead, never parsed"`
-	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default {session.default_exec_timeout_ms}; with exec_id: from now"`
-	WaitMS        *int64   `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait of this call; default {limits.max_wait_ms}"`
-	Cwd           string   `json:"cwd" is:"filled start" doc:"else the login directory, until something is typed"`
+	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default {session.default_exec_timeout_ms}; exec_id: from now"`
+	WaitMS        *int64   `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait; default {limits.max_wait_ms}"`
+	Cwd           string   `json:"cwd" is:"filled start" doc:"default: login directory"`
 	Env           []string `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
-	Stdin         string   `json:"stdin" is:"start"`
-	StdinEncoding string   `json:"stdin_encoding" is:"start" enum:"utf-8 base64"`
-	Format        string   `json:"format" enum:"clean raw" doc:"clean: of a terminal as in ptyctl_session_io, else colours out. raw: exact. default {session.format}"`
+	Stdin         string   `json:"stdin" is:"start" doc:"its input"`
+	StdinEncoding string   `json:"stdin_encoding" is:"start" enum:"utf-8 base64" doc:"of stdin"`
+	Format        string   `json:"format" enum:"clean raw" doc:"clean: no colours, of a terminal as text; raw: exact; default {session.format}"`
 	matchArgs
 	MaxOutput    int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
 	Lane         session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh, beside the terminal; cd and export do not last. terminal: typed into it. default auto"`
-	Queue        bool         `json:"queue" is:"start" doc:"terminal lane: wait for its turn"`
-	ExecID       string       `json:"exec_id" is:"filled" doc:"go on waiting for this one"`
+	Queue        bool         `json:"queue" is:"start" doc:"wait for the terminal"`
+	ExecID       string       `json:"exec_id" is:"filled" doc:"go on with this one"`
 	Cancel       bool         `json:"cancel" doc:"stop exec_id"`
-	StopOnCancel bool         `json:"stop_on_cancel" is:"start" doc:"stop the command when this call is cancelled"`
+	StopOnCancel bool         `json:"stop_on_cancel" is:"start" doc:"if this call is cancelled"`
 	TaskID       string       `json:"task_id" is:"filled" doc:"your name for locks"`
-	Expect       expectArgs   `json:"expect" is:"start" doc:"patterns for this call"`
+	Expect       expectArgs   `json:"expect" is:"start" doc:"for this call"`
 	UntilIdleMS  int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: quiet that ends the wait"`
-	Class        execClass    `json:"class" is:"start" doc:"terminal lane: what reads the line; detected"`
-	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"terminal lane: exit code marker"`
+	Class        execClass    `json:"class" is:"start" doc:"what reads a typed line; detected"`
+	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"marker of the exit code"`
 	RequestID    string       `json:"request_id" is:"filled" doc:"makes a retry safe"`
 }
 
@@ -72,9 +72,9 @@ func (execClass) Canonical(text string) string {
 
 // execMarker is how the end of a command is recognised that is typed.
 type execMarker struct {
-	Enabled *bool  `json:"enabled"`
-	Prefix  string `json:"marker_prefix"`
-	Suffix  string `json:"marker_suffix"`
+	Enabled *bool  `json:"enabled" doc:"default true"`
+	Prefix  string `json:"marker_prefix" doc:"before the code"`
+	Suffix  string `json:"marker_suffix" doc:"after it"`
 }
 
 // execOut is the result of ptyctl_session_exec. ExitCode is nil while the command runs and where the code cannot be

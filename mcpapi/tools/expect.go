@@ -15,7 +15,7 @@ import (
 
 // patternArgs are the patterns that three tools take.
 type patternArgs struct {
-	Profile family    `json:"profile" is:"filled" doc:"device family: cisco_ios, frr, ..."`
+	Profile family    `json:"profile" is:"filled" doc:"device: cisco_ios, frr, ..."`
 	Prompt  string    `json:"prompt_regex" is:"filled" doc:"RE2"`
 	Pagers  *[]string `json:"pager_regexes" doc:"RE2"`
 	Errors  *[]string `json:"error_regexes" doc:"RE2"`

@@ -147,6 +147,9 @@ func TestProfileWrong(t *testing.T) {
 			mcptest.ExecTool:    `{"session_id":"$S","cmd":"show log","expect":` + tt.expect + `}`,
 			mcptest.ConfigTool:  `{"action":"expect","session_id":"$S","expect":` + tt.expect + `}`,
 		} {
+			if tool == mcptest.SessionTool && strings.Contains(tt.field, "auto_page") { // it is no argument of open's
+				tt.field, tt.part = "expect.auto_page", "ptyctl_session_exec take it"
+			}
 			r := l.Fails(tool, call, term.InvalidArgument, tt.part)
 			if r.Details.Field != tt.field {
 				t.Errorf("%s %s: field %q, want %q", tool, tt.expect, r.Details.Field, tt.field)

@@ -23,20 +23,20 @@ var fsTool = toolset.Bind(schema.Tool{
 
 // fsArgs are the arguments of ptyctl_fs. Sizes and offsets are in bytes, mode is octal.
 type fsArgs struct {
-	SessionID string `json:"session_id" is:"filled given"`
-	Path      string `json:"path" need:"*" is:"filled"`
-	Offset    int64  `json:"offset" on:"read" max:"1<<62"`
+	SessionID string `json:"session_id" is:"filled given" doc:"its SSH host; default: here"`
+	Path      string `json:"path" need:"*" is:"filled" doc:"absolute, or from the home directory"`
+	Offset    int64  `json:"offset" on:"read" max:"1<<62" doc:"[read] bytes"`
 	MaxBytes  int64  `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}"`
-	Data      string `json:"data" need:"write"`
+	Data      string `json:"data" need:"write" doc:"[write]"`
 	Encoding  string `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data"`
-	Mode      string `json:"mode" on:"write" is:"filled text" doc:"octal"`
-	Append    bool   `json:"append" on:"write"`
-	NonAtomic bool   `json:"non_atomic" on:"write" doc:"[write] in place: where only that is possible"`
-	Cursor    string `json:"cursor" on:"list" is:"filled"`
-	Limit     int    `json:"limit" on:"list" min:"1"`
-	TaskID    string `json:"task_id" on:"write" is:"filled"`
-	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40"`
-	RequestID string `json:"request_id" on:"write" is:"filled"`
+	Mode      string `json:"mode" on:"write" is:"filled text" doc:"[write] octal"`
+	Append    bool   `json:"append" on:"write" doc:"[write]"`
+	NonAtomic bool   `json:"non_atomic" on:"write" doc:"[write] in place"`
+	Cursor    string `json:"cursor" on:"list" is:"filled" doc:"[list] next_cursor"`
+	Limit     int    `json:"limit" on:"list" min:"1" doc:"[list] default 200"`
+	TaskID    string `json:"task_id" on:"write" is:"filled" doc:"[write] your name for locks"`
+	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; default {limits.max_wait_ms}"`
+	RequestID string `json:"request_id" on:"write" is:"filled" doc:"[write] makes a retry safe"`
 }
 
 // The results of ptyctl_fs.

@@ -27,8 +27,8 @@ func formatOf(c *toolset.Call, format, encoding string) string {
 
 // matchArgs choose the lines of a command's output.
 type matchArgs struct {
-	Match   string `json:"match" is:"filled" doc:"only lines that match (RE2)"`
-	Context int    `json:"context" max:"50" doc:"lines around them"`
+	Match   string `json:"match" is:"filled" doc:"only lines with this (RE2)"`
+	Context int    `json:"context" max:"50" doc:"lines around"`
 }
 
 // filter returns the filter of a call, nil if it wants all lines.

@@ -85,22 +85,6 @@ func TestTextsFitTheClients(t *testing.T) {
 	}
 }
 
-// A member that another tool's schema shows is taken, and named where it is wrong.
-func TestUnlisted(t *testing.T) {
-	schema := string(sessionTool.InputSchema())
-	if strings.Contains(schema, "auto_page") || !strings.Contains(schema, `"profile"`) ||
-		!strings.Contains(string(execTool.InputSchema()), "auto_page") {
-		t.Errorf("schema of open = %s, want profile in it, and auto_page only in that of exec", schema)
-	}
-	_, err := sessionTool.Decode(
-		[]byte(`{"action":"open","protocol":"ssh","host":"h","expect":{"auto":1}}`),
-		"open",
-	)
-	if err == nil || !strings.Contains(err.Error(), "auto_page") {
-		t.Errorf("open with expect.auto: error %v, want one that names auto_page", err)
-	}
-}
-
 // TestSchemaDialect checks every schema for what clients are known to choke on.
 func TestSchemaDialect(t *testing.T) {
 	for _, tool := range All() {

@@ -21,13 +21,13 @@ import (
 // end or its question.
 type waitEntry struct {
 	SessionID   string `json:"session_id" is:"filled" doc:"required"`
-	Cursor      string `json:"cursor" is:"filled number" doc:"a next_cursor; default: from now"`
+	Cursor      string `json:"cursor" is:"filled number" doc:"next_cursor; default: from now"`
 	UntilRegex  string `json:"until_regex" is:"filled" doc:"RE2"`
 	UntilIdleMS int64  `json:"until_idle_ms" min:"1" max:"1<<40" doc:"quiet"`
 	UntilPrompt bool   `json:"until_prompt" doc:"a prompt, or a question"`
 	UntilExit   bool   `json:"until_exit" doc:"the end"`
 	UntilOutput bool   `json:"until_output" doc:"anything (default)"`
-	ExecID      string `json:"exec_id" is:"filled" doc:"its end or question; until_...: its stdout"`
+	ExecID      string `json:"exec_id" is:"filled" doc:"its end or question; until_...: stdout"`
 }
 
 // waitOut is the result of the action wait.
