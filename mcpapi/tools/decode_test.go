@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
 )
@@ -316,6 +318,11 @@ func TestUnderstood(t *testing.T) {
 
 func decoded(t *testing.T, tool *toolset.Tool, args string) any {
 	t.Helper()
+	return decodedBy(t, tool.Tool, args)
+}
+
+func decodedBy(t *testing.T, tool *schema.Tool, args string) any {
+	t.Helper()
 	a, given, err := tool.Split(json.RawMessage(args))
 	if err != nil {
 		t.Fatalf("%s %s: %v", tool.Name, args, err)
@@ -327,26 +334,43 @@ func decoded(t *testing.T, tool *toolset.Tool, args string) any {
 	return in
 }
 
-// A client that gives every argument of the schema can call each action: with nulls, and with zero values.
+// What a client may give that has no way to leave an argument out.
+type filler string
+
+const (
+	nulls      filler = "null for each argument"
+	deepNulls  filler = "null for each argument that is no object"
+	zeroValues filler = "the zero value for each argument"
+)
+
+// A client that gives every argument of the schema can call each action, and gets what one gets that leaves them out.
 func TestEveryArgument(t *testing.T) {
 	for _, tool := range All() {
-		for _, a := range tool.Actions {
-			for _, null := range []bool{true, false} {
-				args := every(t, tool.InputSchema(), json.RawMessage(a.Example), null)
-				got, want := decoded(t, tool, args), decoded(t, tool, a.Example)
-				if !null && tool == ioTool && a.Name == "write" {
-					got.(*ioArgs).Data = want.(*ioArgs).Data // an empty text is one
-				}
-				if !reflect.DeepEqual(got, want) {
-					t.Errorf("%s %s = %+v, want that of the example: %+v", tool.Name, args, got, want)
+		tables := []*schema.Tool{tool.Tool}
+		if r := tool.ForReading(); r != nil {
+			tables = append(tables, r)
+		}
+		for _, table := range tables {
+			for _, a := range table.Actions {
+				for _, example := range []string{a.Example, cmp.Or(a.Local, a.Example)} {
+					for _, with := range []filler{nulls, deepNulls, zeroValues} {
+						args := every(t, table.InputSchema(), json.RawMessage(example), with)
+						got, want := decodedBy(t, table, args), decodedBy(t, table, example)
+						if in, ok := got.(*ioArgs); ok && with == zeroValues && a.Name == "write" {
+							in.Data = want.(*ioArgs).Data // an empty text is one
+						}
+						if !reflect.DeepEqual(got, want) {
+							t.Errorf("%s with %s: %s = %+v, want that of the example: %+v", table.Name, with, args, got, want)
+						}
+					}
 				}
 			}
 		}
 	}
 }
 
-// every returns the example, with null or the zero value for each other property of the schema.
-func every(t *testing.T, schema, example json.RawMessage, null bool) string {
+// every returns the example, filled with every other property of the schema.
+func every(t *testing.T, schema, example json.RawMessage, with filler) string {
 	t.Helper()
 	var s struct {
 		Properties map[string]json.RawMessage
@@ -362,18 +386,31 @@ func every(t *testing.T, schema, example json.RawMessage, null bool) string {
 	}
 	zeros := map[string]string{"string": `""`, "integer": "0", "boolean": "false", "array": "[]"}
 	for name, property := range s.Properties {
-		var p struct{ Type string }
+		var p struct {
+			Type  string
+			Items json.RawMessage
+		}
 		if err := json.Unmarshal(property, &p); err != nil {
 			t.Fatal(err)
 		}
-		switch _, has := given[name]; {
-		case has && p.Type != "object", has && null:
-		case null:
-			given[name] = json.RawMessage("null")
-		case p.Type == "object":
-			given[name] = json.RawMessage(every(t, property, given[name], null))
-		default:
+		value, has := given[name]
+		switch {
+		case has && p.Type == "array" && value[1] == '{':
+			var objects []json.RawMessage
+			if err := json.Unmarshal(value, &objects); err != nil {
+				t.Fatal(err)
+			}
+			for i := range objects {
+				objects[i] = json.RawMessage(every(t, p.Items, objects[i], with))
+			}
+			given[name], _ = json.Marshal(objects) // of valid JSON
+		case has && p.Type != "object":
+		case p.Type == "object" && (has || with != nulls):
+			given[name] = json.RawMessage(every(t, property, value, with))
+		case with == zeroValues:
 			given[name] = json.RawMessage(zeros[p.Type])
+		default:
+			given[name] = json.RawMessage("null")
 		}
 	}
 	text, err := json.Marshal(given)

@@ -147,6 +147,7 @@ func TestProfileWrong(t *testing.T) {
 			mcptest.ExecTool:    `{"session_id":"$S","cmd":"show log","expect":` + tt.expect + `}`,
 			mcptest.ConfigTool:  `{"action":"expect","session_id":"$S","expect":` + tt.expect + `}`,
 		} {
+			tt := tt
 			if tool == mcptest.SessionTool && strings.Contains(tt.field, "auto_page") { // it is no argument of open's
 				tt.field, tt.part = "expect.auto_page", "ptyctl_session_exec take it"
 			}

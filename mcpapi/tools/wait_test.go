@@ -86,7 +86,8 @@ func TestWaitForExec(t *testing.T) {
 		}
 		return r.ExecID
 	}
-	job := start("echo listening; read x; echo done; echo no route >&2; exit 3")
+	job := start("until [ -e go ]; do sleep 0.05; done; echo listening; echo done; echo no route >&2; exit 3")
+	l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"touch go"}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+job+`","until_regex":"listen"}]`,
 		`{"fired":[{"on":0,"session_id":"$B","exec_id":"`+job+`","chunk":"listen","next_cursor":"6"}]}`)
 	long := start("sleep 100")
