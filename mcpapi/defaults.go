@@ -26,7 +26,6 @@ func (o Options) settings() schema.Settings {
 		"limits.max_exec_timeout_ms":      ms(o.MaxExecTimeout),
 		"limits.max_read_bytes":           strconv.Itoa(o.MaxReadBytes),
 		"limits.max_wait_ms":              ms(o.MaxWait),
-		"locks.allow_take_over":           strconv.FormatBool(o.Sessions != nil && o.Sessions.AllowsTakeOver()),
 		"locks.default_ttl_ms":            ms(o.LockTTL),
 		"session.connect_timeout_ms":      ms(cmp.Or(o.Defaults.ConnectTimeout, 15*time.Second)),
 		"session.default_exec_timeout_ms": ms(o.ExecTimeout),

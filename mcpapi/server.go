@@ -155,7 +155,6 @@ func NewServer(o Options) *Server {
 		set := &sets[i]
 		for _, t := range set.Tools {
 			listed := t.WithSettings(settings)
-			t = &toolset.Tool{Tool: listed, Handle: t.Handle} // what is not listed is not taken
 			srv.AddTool(s.declare(set, listed), s.handler(set, t))
 			s.tools[t.Name] = calledTool{set, t}
 			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles

@@ -348,9 +348,6 @@ func (m *Manager) Files() *Files {
 // OffersFiles says whether files of this machine, and those of far sides, are offered.
 func (m *Manager) OffersFiles() (here, far bool) { return m.c.Files != nil, m.c.FarFiles != nil }
 
-// AllowsTakeOver says whether a caller may take a lock over from its holder.
-func (m *Manager) AllowsTakeOver() bool { return m.c.AllowTakeOver }
-
 // Files are the files of the session's far side.
 func (s *Session) Files() *Files { return s.far.Files(s.auth) }
 

@@ -25,7 +25,6 @@ import (
 //	need     the actions that need it; * for all
 //	default  its value where a call gives none, which the schema has
 //	words    the argument that takes a list of words in place of this text
-//	with     the operator's setting that must be true; otherwise there is no such argument
 //	is       any of these words: filled (an empty string is none); given (an empty string is refused); derived (the tool
 //	         itself finds the value that a call leaves out); number (a string that holds a number, and may be one); text
 //	         (a string that may not be a number); pairs (a list of NAME=value, which may be an object); a mark of the
@@ -68,7 +67,7 @@ func argumentsOf(s reflect.Type) (fields []Field) {
 		f := Field{
 			Name: tag.name(), About: tag.text("doc"), Enum: tag.words("enum"), index: sf.Index,
 			Actions: tag.words("on"), Required: tag.words("need"), Min: tag.number("min"), Max: tag.number("max"),
-			Default: tag.text("default"), Marks: tag.words("is"), Words: tag.text("words"), With: tag.text("with"),
+			Default: tag.text("default"), Marks: tag.words("is"), Words: tag.text("words"),
 		}
 		f.NonEmpty = f.Is("filled")
 		// An argument that one action needs belongs to that action alone unless its tag says otherwise.

@@ -265,8 +265,9 @@ func (c *Checker) find(path string, fields []Field, m jsonrpc.Member) (int, erro
 	}
 	// The message lists them, because a model that guessed a name needs the right one and not another guess.
 	allowed := c.allowed(fields, path)
-	if why, known := c.t.Absent[join(path, name)]; i < 0 && known {
-		return 0, c.absent(join(path, name), allowed, why)
+	if why := c.t.Absent[join(path, name)]; i < 0 && why != "" {
+		name = join(path, name)
+		return 0, c.Invalid(name, allowed, "field %q is not taken here: %s; leave it out", name, why)
 	}
 	if i < 0 {
 		instead := c.instead(path, fields, name)
@@ -290,15 +291,6 @@ func (c *Checker) find(path string, fields []Field, m jsonrpc.Member) (int, erro
 		c.action,
 		strings.Join(allowed, ", "),
 	)
-}
-
-// absent refuses an argument that the tool does not take.
-func (c *Checker) absent(name string, allowed []string, why Absence) error {
-	err := c.Invalid(name, allowed, "field %q is not taken here: %s; leave it out", name, why.Why)
-	if e, ok := err.(*term.Error); ok && why.Setting != "" { //nolint:errorlint // it is Invalid's own
-		e.Kind, e.Facts = term.PolicyDenied, append(e.Facts, term.Denial{Rule: why.Setting})
-	}
-	return err
 }
 
 // allowed returns the names that the object at path may have.

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,33 +14,14 @@ type Settings map[string]string
 // setting is a default in a description: keys and numbers in braces. Of several, the least counts.
 var setting = regexp.MustCompile(`\{[^{}]+\}`)
 
-// WithSettings returns the table as it holds here: without the arguments that need a setting which is not true, and with
-// the defaults of the others. A description has the key of the operator's setting in place of a value, for example
-// "default {session.read_timeout_ms}", or several and numbers, for example "default {16384 limits.max_read_bytes}". It
-// panics if there is no such setting: the program must not start with such a tool.
+// WithSettings returns the table with the defaults of its arguments as they hold here. A description has the key of the
+// operator's setting in place of a value, for example "default {session.read_timeout_ms}", or several and numbers, for
+// example "default {16384 limits.max_read_bytes}". It panics if there is no such setting: the program must not start
+// with such a tool.
 func (t *Tool) WithSettings(s Settings) *Tool {
 	filled := *t
-	filled.Absent = make(map[string]Absence)
-	maps.Copy(filled.Absent, t.Absent)
-	filled.Fields = s.fill(s.without("", t.Fields, filled.Absent))
+	filled.Fields = s.fill(t.Fields)
 	return &filled
-}
-
-// without returns fields without those that need a setting which is not true. It adds these to absent, by their paths.
-func (s Settings) without(path string, fields []Field, absent map[string]Absence) (list []Field) {
-	for _, f := range fields {
-		value, known := s[f.With]
-		switch {
-		case f.With != "" && !known:
-			panic(fmt.Sprintf("the argument %s needs %s, which is no setting", f.Name, f.With))
-		case f.With != "" && value != "true":
-			absent[join(path, f.Name)] = Absence{"the operator has not set " + f.With, f.With}
-			continue
-		}
-		f.Fields = s.without(join(path, f.Name), f.Fields, absent)
-		list = append(list, f)
-	}
-	return list
 }
 
 // fill returns fields with the values of settings in their descriptions.

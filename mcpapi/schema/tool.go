@@ -18,7 +18,9 @@ type Tool struct {
 	Actions []Action
 	Hints   Hints
 
-	Absent map[string]Absence // arguments that the tool does not take, by their paths
+	// Absent has arguments that the tool does not take although a caller may know them, by their paths, and what would
+	// bring each.
+	Absent map[string]string
 
 	// These are Declare's.
 	Fields   []Field
@@ -41,12 +43,6 @@ type Action struct {
 	Reads   bool   // types nothing and changes nothing
 
 	Verb term.Verb // its name in the audit log; empty: Name
-}
-
-// An Absence says why a tool does not take an argument that a caller may know, and what would bring it.
-type Absence struct {
-	Why     string
-	Setting string // the operator's, that is not true; empty: it is no matter of the operator's
 }
 
 // Hints are the tool's annotations.
@@ -79,7 +75,6 @@ type Field struct {
 	NonEmpty bool
 	Default  string   // where a call gives none
 	Words    string   // the argument that takes a list of words in place of this text
-	With     string   // the setting without which there is no such argument; empty: there always is
 	Marks    []string // words of the tag is
 
 	index     []int               // of the struct's field
@@ -171,10 +166,10 @@ func (t *Tool) ForReading() *Tool {
 		gone := !slices.ContainsFunc(r.Actions, func(a Action) bool { return f.Takes(a.Name) })
 		if gone {
 			if r.Absent == nil {
-				r.Absent = make(map[string]Absence)
+				r.Absent = make(map[string]string)
 			}
-			r.Absent[f.Name] = Absence{Why: "it belongs to action " + strings.Join(f.Actions, ", ") +
-				", and this caller may only read (role read, or server.read_only)"}
+			r.Absent[f.Name] = "it belongs to action " + strings.Join(f.Actions, ", ") +
+				", and this caller may only read (role read, or server.read_only)"
 		}
 		return gone
 	})

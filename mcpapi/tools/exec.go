@@ -15,11 +15,11 @@ var execTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_exec",
 	Title: "Run a command",
 	About: "Run a command; get its output and true exit code. Until something is typed into the terminal (or profile " +
-		"is a device) it runs beside it: in the login directory each time, split streams, in parallel. After that " +
-		"it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is " +
-		"running, answer waiting_for with ptyctl_session_io write, then call with exec_id for what is new; kind " +
-		"prompt: it started a shell, run the next command there; unknown: maybe only slow. Absent members: stderr " +
-		"empty (or in stdout, of a terminal), an ordinary end, nothing cut.",
+		"is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its " +
+		"directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with " +
+		"ptyctl_session_io write, then call with exec_id for what is new; kind prompt: it started a shell, run the " +
+		"next command there; unknown: maybe only slow. Absent members: stderr empty (or in stdout, of a terminal), " +
+		"an ordinary end, nothing cut.",
 	Actions: []schema.Action{
 		{Example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`, Verb: term.VerbExec},
 	},
@@ -33,10 +33,10 @@ type execArgs struct {
 	SessionID     string   `json:"session_id" is:"filled" doc:"from open; or host"`
 	Host          string   `json:"host" is:"filled" doc:"run there by SSH (user@name:port), opening if needed; no session_id"`
 	Cmd           string   `json:"cmd" words:"argv" doc:"line for the shell"`
-	Argv          []string `json:"argv" is:"start" doc:"words instead, never parsed"`
+	Argv          []string `json:"argv" is:"start" doc:"words instead"`
 	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default {session.default_exec_timeout_ms}; exec_id: from now"`
 	WaitMS        *int64   `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait; default {limits.max_wait_ms}"`
-	Cwd           string   `json:"cwd" is:"filled start" doc:"default: login directory"`
+	Cwd           string   `json:"cwd" is:"filled start" doc:"default: the login directory, until something is typed"`
 	Env           []string `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
 	Stdin         string   `json:"stdin" is:"start" doc:"its input"`
 	StdinEncoding string   `json:"stdin_encoding" is:"start" enum:"utf-8 base64" doc:"of stdin"`
@@ -47,12 +47,12 @@ type execArgs struct {
 	Queue        bool         `json:"queue" is:"start" doc:"wait for the terminal"`
 	ExecID       string       `json:"exec_id" is:"filled" doc:"go on with this one"`
 	Cancel       bool         `json:"cancel" doc:"stop exec_id"`
-	StopOnCancel bool         `json:"stop_on_cancel" is:"start" doc:"if this call is cancelled"`
+	StopOnCancel bool         `json:"stop_on_cancel" is:"start" doc:"with this call"`
 	TaskID       string       `json:"task_id" is:"filled" doc:"your name for locks"`
 	Expect       expectArgs   `json:"expect" is:"start" doc:"for this call"`
-	UntilIdleMS  int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: quiet that ends the wait"`
-	Class        execClass    `json:"class" is:"start" doc:"what reads a typed line; detected"`
-	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"marker of the exit code"`
+	UntilIdleMS  int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: end at such quiet"`
+	Class        execClass    `json:"class" is:"start" doc:"what reads a typed line"`
+	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"of a typed line"`
 	RequestID    string       `json:"request_id" is:"filled" doc:"makes a retry safe"`
 }
 

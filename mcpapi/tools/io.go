@@ -35,21 +35,21 @@ type ioArgs struct {
 	Key          keyName    `json:"key" on:"write" is:"filled" doc:""`
 	Keys         []string   `json:"keys" on:"write" doc:"several"`
 	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"in turn; a step that fails ends them: result has stopped, step (from 0)"`
-	Paste        bool       `json:"paste" on:"write" doc:"data as one paste"`
-	Sensitive    bool       `json:"sensitive" on:"write" doc:"keep it out of every record"`
+	Paste        bool       `json:"paste" on:"write" doc:"data as a paste"`
+	Sensitive    bool       `json:"sensitive" on:"write" doc:"keep it out of records"`
 	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"your name for locks"`
 	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk"`
 	Cursor       string     `json:"cursor" on:"read search" is:"filled number" doc:"a next_cursor, or \"0\" (a string)"`
 	Mode         string     `json:"mode" on:"read write" enum:"cursor tail" doc:"tail: the end"`
 	TimeoutMS    *int64     `json:"timeout_ms" on:"read write" max:"1<<40" doc:"milliseconds; default {session.read_timeout_ms}"`
 	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384"`
-	MaxLines     int        `json:"max_lines" on:"read write" min:"1" doc:"with mode tail"`
+	MaxLines     int        `json:"max_lines" on:"read write" min:"1" doc:"of mode tail"`
 	UntilRegex   string     `json:"until_regex" on:"read write" is:"filled" doc:"wait for this (RE2)"`
 	UntilPrompt  bool       `json:"until_prompt" on:"read write" doc:"for a prompt"`
 	IncludeMatch *bool      `json:"include_match" on:"read write" doc:"default true"`
 	IncludeEcho  bool       `json:"include_echo" on:"write" doc:"match it too"`
 	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"wait for quiet so long"`
-	InputHints   inputHints `json:"input_hints" on:"read write" doc:"wait for a question"`
+	InputHints   inputHints `json:"input_hints" on:"read write" doc:"stop at a question"`
 	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] of this exec"`
 	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id"`
 	Format       string     `json:"format" on:"read write search" enum:"clean raw" doc:"clean: as text; raw: exact; also for patterns; default {session.format}"`
@@ -103,7 +103,7 @@ func (k keyName) character() bool {
 
 // inputHints are patterns that recognise a question.
 type inputHints struct {
-	WaitFor *[]string `json:"wait_for_regexes" doc:"of the unfinished last line"`
+	WaitFor *[]string `json:"wait_for_regexes" doc:"of the last line"`
 }
 
 // ioOut is the result of ptyctl_session_io.

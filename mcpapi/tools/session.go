@@ -31,10 +31,8 @@ var sessionTool = toolset.Bind(schema.Tool{
 		{Name: "heartbeat", About: "keep it.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "signal", About: "INT, ...", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 	},
-	Hints: schema.Hints{Destructive: true, OpenWorld: true},
-	Absent: map[string]schema.Absence{
-		"expect.auto_page": {Why: "ptyctl_session_config expect and ptyctl_session_exec take it"},
-	},
+	Hints:  schema.Hints{Destructive: true, OpenWorld: true},
+	Absent: map[string]string{"expect.auto_page": "ptyctl_session_config expect and ptyctl_session_exec take it"},
 }, doSession, sessionOut{}, waitOut{})
 
 // sessionArgs are the arguments of ptyctl_session. Those marked local are for programs on this machine alone, and those
@@ -43,7 +41,7 @@ type sessionArgs struct {
 	SessionID   string        `json:"session_id" need:"close lock unlock heartbeat status signal" is:"filled" doc:"from open"`
 	TaskID      string        `json:"task_id" on:"open close lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your name for locks"`
 	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default {locks.default_ttl_ms}"`
-	TakeOver    bool          `json:"take_over" on:"lock" with:"locks.allow_take_over" doc:"[lock] from its holder"`
+	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder"`
 	Force       bool          `json:"force" on:"close" doc:"[close] at once"`
 	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT" doc:"[signal]"`
 	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local" doc:"[open, list]"`
@@ -52,7 +50,7 @@ type sessionArgs struct {
 	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"local, as the next three"`
 	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"NAME=value"`
 	Title       string        `json:"title" on:"open" is:"filled local" doc:"for people"`
-	Limits      limitsArgs    `json:"limits" on:"open" is:"local" doc:"see ptyctl_run"`
+	Limits      limitsArgs    `json:"limits" on:"open" is:"local" doc:"of each process"`
 	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list]"`
 	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"default 22, 23"`
 	Username    string        `json:"username" on:"open" is:"filled far" doc:"login name"`
@@ -120,7 +118,7 @@ type openSSH struct {
 	KnownHosts    string   `json:"known_hosts_path" is:"filled" doc:"file of known keys"`
 	UseConfig     *bool    `json:"use_openssh_config" doc:"default {ssh.use_openssh_config}"`
 	ConfigPath    string   `json:"config_path" is:"filled" doc:"as ssh -F"`
-	ExtraArgs     []string `json:"extra_args" doc:"ssh arguments: -o -J -l -p -i -F ..."`
+	ExtraArgs     []string `json:"extra_args" doc:"-o -J -l -p -i -F ..."`
 	Legacy        bool     `json:"legacy" doc:"old algorithms too"`
 	ProxyJump     string   `json:"proxy_jump" is:"filled" doc:"as ssh -J; telnet too"`
 	ProxyURL      string   `json:"proxy_url" is:"filled" doc:"socks5:// or http://"`
