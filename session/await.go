@@ -11,11 +11,11 @@ import (
 // Waits of a caller that waits in several places at once; package await joins them. What has not ended such a wait stays
 // to be read.
 
-// Await is Read for a caller that waits in several places, one of which may be enough. met is false if r's time was over,
-// ctx ended or too many reads wait (ReasonLimit): no output is returned then, and nothing counts as read.
+// Await is Session.Read for a caller that waits in several places, one of which may be enough. met is false if r's time
+// was over, ctx ended or too many reads wait (ReasonLimit): no output is returned then, and nothing counts as read.
 //
 // While the session logs in, a question ends the wait too (ReasonAsked): the caller may be who has to answer it.
-func (s *Session) Await(ctx context.Context, r ReadRequest) (c Chunk, met bool) {
+func Await(ctx context.Context, s *Session, r ReadRequest) (c Chunk, met bool) {
 	began := time.Now()
 	in := sourceOf(s)
 	in.asks = s.life.asks
@@ -26,7 +26,7 @@ func (s *Session) Await(ctx context.Context, r ReadRequest) (c Chunk, met bool) 
 	if !c.Reason.Met() {
 		return Chunk{Reason: c.Reason}, false
 	}
-	s.had(ctx, c, began)
+	had(ctx, s, c, began)
 	return c, true
 }
 
@@ -36,8 +36,8 @@ func (r Reason) Met() bool {
 }
 
 // AwaitExec waits until a command has ended or, if asks, seems to wait for an answer. met is false if ctx ends first.
-// Nothing counts as delivered: ContinueExec has the result.
-func (s *Session) AwaitExec(ctx context.Context, id string, asks bool) (met bool, err error) {
+// Nothing counts as delivered: Session.ContinueExec has the result.
+func AwaitExec(ctx context.Context, s *Session, id string, asks bool) (met bool, err error) {
 	x, err := s.execs.find("exec", id)
 	if err != nil {
 		return false, err

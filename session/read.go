@@ -132,12 +132,12 @@ type Echo = match.Echo
 func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	began := time.Now()
 	c := sourceOf(s).read(ctx, r)
-	s.had(ctx, c, began)
+	had(ctx, s, c, began)
 	return c
 }
 
 // had records that a caller has read c.
-func (s *Session) had(ctx context.Context, c Chunk, began time.Time) {
+func had(ctx context.Context, s *Session, c Chunk, began time.Time) {
 	if c.Dropped > 0 {
 		s.count.dropped.Add(c.Dropped)
 	}

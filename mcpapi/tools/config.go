@@ -18,7 +18,7 @@ var configTool = toolset.Bind(schema.Tool{
 	Actions: []schema.Action{
 		{Name: "resize", About: "set cols and rows.", Example: `{"action":"resize","session_id":"web1-k3f9q2zd","cols":120,"rows":40}`},
 		{Name: "expect", About: "set those given; the others stay.", Example: `{"action":"expect","session_id":"web1-k3f9q2zd","expect":{"prompt_regex":"[>#] $"}}`},
-		{Name: "get", About: "all.", Example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, Reads: true, Verb: term.VerbRead},
+		{Name: "get", About: "size and patterns.", Example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, Reads: true, Verb: term.VerbRead},
 	},
 	Hints: schema.Hints{Idempotent: true, OpenWorld: true},
 }, configure, configOut{})

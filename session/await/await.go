@@ -144,13 +144,13 @@ func (e entry) try(ctx context.Context, look bool) (r Result, err error) {
 	r.Next = e.from
 	switch {
 	case e.Ends:
-		r.Met, err = e.Session.AwaitExec(ctx, e.Exec, e.Asks)
+		r.Met, err = session.AwaitExec(ctx, e.Session, e.Exec, e.Asks)
 		return r, err
 	case e.Exec != "":
 		r.Chunk, err = e.Session.ReadExec(ctx, e.Exec, "stdout", read)
 		r.Met = r.Chunk.Reason.Met() && err == nil
 	default:
-		r.Chunk, r.Met = e.Session.Await(ctx, read)
+		r.Chunk, r.Met = session.Await(ctx, e.Session, read)
 	}
 	switch {
 	case r.Met:
