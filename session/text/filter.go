@@ -12,11 +12,14 @@ import (
 	"ptyctl/vt"
 )
 
+// shortLine is the length, in bytes, of a line that is never cut.
+const shortLine = 200
+
 // A Filter says which lines of an output to return.
 type Filter struct {
 	Pattern *regexp.Regexp // matched against each line without its line end
 	Context int            // lines to return before and after each match
-	Max     int            // most bytes to return; 0: no limit
+	Max     int            // most bytes to return, but a first line of up to 200 bytes; 0: no limit
 	Clean   bool           // look in clean text, and return that; see View.Clean
 }
 
@@ -178,10 +181,11 @@ func (p *picker) put(l pickedLine) bool {
 	if p.f.Context > 0 && p.last > 0 && l.number > p.last+1 {
 		sep += "--\n"
 	}
-	if most := max(p.f.Max/4, min(p.f.Max, 1000)); most > 0 && len(l.shown) > most {
+	if most := max(p.f.Max/4, min(p.f.Max, 1000), shortLine); p.f.Max > 0 && len(l.shown) > most {
 		l.shown = around(l.text, l.at, most)
 	}
-	if p.f.Max > 0 && len(p.got.Text)+len(sep)+len(l.shown) > p.f.Max {
+	// The first line is there however little room there is, or a caller who goes on would get no further.
+	if p.f.Max > 0 && p.got.Put > 0 && len(p.got.Text)+len(sep)+len(l.shown) > p.f.Max {
 		p.got.Full, p.cut = true, l.cursor
 		return false
 	}
@@ -196,7 +200,7 @@ func (p *picker) put(l pickedLine) bool {
 // them and a line end it has at most most bytes.
 func around(text []byte, at []int, most int) []byte {
 	from := 0
-	most = max(most-2*len("[... 1234567890 bytes left out ...]")-1, 0)
+	most -= 2*len("[... 1234567890 bytes left out ...]") + 1
 	if at != nil {
 		from = max(min(at[0]-most/4, len(text)-most), 0)
 	}
