@@ -70,7 +70,7 @@ func TestResources(t *testing.T) {
 			}
 			c.Call(
 				mcptest.IOTool,
-				`{"action":"write","session_id":"`+id+`","data":"printf '\\033[1mbo%s\\033[0m\\n' ld; seq 300\r","until_regex":"300\r\n","timeout_ms":10000}`,
+				`{"action":"write","session_id":"`+id+`","data":"printf '\\033[1mbo%s\\033[0m\\n' ld; seq 300\r","until_regex":"300\n","timeout_ms":10000}`,
 			)
 			c.WantChanged(tailOf(id))
 			if tail := c.Text(tailOf(id)); !strings.Contains(tail, "\n299\n300\n") || strings.Contains(tail, "bold") ||
