@@ -82,7 +82,7 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 func (in *sessionArgs) screen(c *toolset.Call) (*session.ReadRequest, error) {
 	ch := c.Checker()
 	switch wants := in.UntilRegex != "" || in.UntilPrompt; {
-	case !wants && in.TimeoutMS != nil:
+	case !wants && in.TimeoutMS != nil && *in.TimeoutMS > 0:
 		return nil, ch.Invalid("timeout_ms", nil, "timeout_ms is for until_regex or until_prompt, and neither is given; "+
 			"timeouts.connect_timeout_ms is for the connection")
 	case !wants:

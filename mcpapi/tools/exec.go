@@ -31,7 +31,7 @@ var execTool = toolset.Bind(schema.Tool{
 // sizes in bytes.
 type execArgs struct {
 	SessionID     string   `json:"session_id" is:"filled" doc:"from open; or host"`
-	Host          string   `json:"host" is:"filled" doc:"run there by SSH (user@name:port), opening if needed; no session_id"`
+	Host          string   `json:"host" is:"filled" doc:"SSH host, as for open: a session is found or opened"`
 	Cmd           string   `json:"cmd" words:"argv" doc:"line for the shell"`
 	Argv          []string `json:"argv" is:"start" doc:"words instead"`
 	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then it is stopped; default {session.default_exec_timeout_ms}; exec_id: from now"`

@@ -65,7 +65,7 @@ type sessionArgs struct {
 	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"needs task_id"`
 	UntilRegex  string        `json:"until_regex" on:"open" is:"filled" doc:"[open] then wait for this (RE2)"`
 	UntilPrompt bool          `json:"until_prompt" on:"open" doc:"[open] or a prompt"`
-	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"longest wait; default [open] {session.read_timeout_ms}, [wait] {limits.max_wait_ms}"`
+	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"milliseconds; default [open] {session.read_timeout_ms}, [wait] {limits.max_wait_ms}"`
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"makes a retry safe"`
 	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] for what"`
 	Mode        string        `json:"mode" on:"wait" enum:"any all" doc:"[wait] default any"`

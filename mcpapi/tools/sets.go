@@ -22,9 +22,9 @@ func All() (list []*toolset.Tool) {
 
 // instructions tell a model what no single tool's description can: how the tools work together.
 const instructions = `ptyctl gives you real terminals on remote hosts and on this machine (protocol local).` + "\n" +
-	`Workflow: ptyctl_session open -> ptyctl_session_exec for commands (true exit code, split streams) -> ` +
-	`ptyctl_session_io for anything interactive -> ptyctl_session close.` + "\n" +
-	`- If open returns state "authenticating" with a prompt (password, code, passphrase, host key), ` +
+	`Workflow: ptyctl_session_exec with host for commands on SSH hosts (true exit code, split streams). ` +
+	`For all else ptyctl_session open -> ptyctl_session_io, exec with session_id -> ptyctl_session close.` + "\n" +
+	`- If open, or exec with host, returns state "authenticating" with a prompt (password, code, passphrase, host key), ` +
 	`answer it with ptyctl_session_io write; one write answers one question.` + "\n" +
 	`- Do not poll. After write, read from the cursor it returned with until_regex (a prompt) or until_idle_ms; ` +
 	`for several sessions at once use ptyctl_session wait.` + "\n" +
