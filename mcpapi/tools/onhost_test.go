@@ -109,6 +109,10 @@ func TestExecOnHostAsks(t *testing.T) {
 		}
 		l.Session = r.SessionID
 	}
+	if list := l.OK(mcptest.SessionTool, `{"action":"list"}`).Sessions; len(list) != 1 || !list[0].Auto ||
+		list[0].SessionType != "exec" || !list[0].Waiting {
+		t.Errorf("list while the login asks: %+v; want one session for commands", list)
+	}
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"correct horse-1138"}`)
 	for range 2 { // the second time it is the result of the first
 		if r := l.OK(mcptest.ExecTool, args); r.Stdout != "ran\n" || r.SessionID != l.Session {

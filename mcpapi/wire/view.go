@@ -81,7 +81,7 @@ func sessionType(i session.Info) string {
 	if i.Device != "" {
 		return "console"
 	}
-	if i.About.NoTerminal != "" {
+	if i.About.NoTerminal != "" || i.Auto { // also while it connects
 		return "exec"
 	}
 	return "normal"
