@@ -59,9 +59,21 @@ func (s *Session) WriteSteps(ctx context.Context, list []Step, limit time.Durati
 	epoch, _ := s.lock.Table.Check(s.id, t.by)
 	res := steps.Run(ctx, &stepped{out: s.writer, by: t.by, epoch: epoch}, list, limit)
 	if res.Stopped == StopTaken && res.Err == nil {
-		res.Err = s.lock.StillHeld("write", t.by, epoch)
+		res.Err = s.writer.taken(t.by, epoch)
 	}
 	return res, nil
+}
+
+// taken is the error of a list whose terminal another holder has taken.
+func (out *writer) taken(by Holder, epoch uint64) error {
+	if err := out.s.lock.StillHeld("write", by, epoch); err != nil {
+		return err
+	}
+	return &term.Error{
+		Op: "write", Session: out.s.id, Kind: term.Locked,
+		Msg: "another task took this session's lock meanwhile and has given it back; " +
+			"read what the terminal shows before you type again",
+	}
 }
 
 // A turn is the terminal in the hands of one caller, who types a list of steps. The lane begins no command meanwhile.

@@ -266,6 +266,12 @@ func TestStepsAreTaken(t *testing.T) {
 			_, _, err := s.TakeOver(term.WithActor(context.Background(), person), time.Minute)
 			return err
 		}},
+		{"a lock that was free, and is again", false, func(s *session.Session) error {
+			if _, err := s.Lock(sessiontest.Task("other"), time.Minute); err != nil {
+				return err
+			}
+			return s.Unlock(sessiontest.Task("other"))
+		}},
 		{"a lock that was free", false, func(s *session.Session) error {
 			_, err := s.Lock(sessiontest.Task("other"), time.Minute)
 			return err
