@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -92,6 +93,37 @@ func TestAttachTake(t *testing.T) {
 		if !strings.Contains(string(trail), part) {
 			t.Errorf("the audit log does not say %s", part)
 		}
+	}
+}
+
+// A person who takes the terminal from a list of steps has it at once, and nothing more of the list is typed.
+func TestAttachTakesFromSteps(t *testing.T) {
+	s := lab.StartSSHD(t)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
+	c := h.Connect(t)
+	id := c.Open(t, s)
+	c.PlainShell(t, id)
+	var list sync.WaitGroup
+	list.Go(func() {
+		r := c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"steps":[`+
+			`{"data":"echo be''gun\r","until_regex":"never","timeout_ms":40000},{"data":"echo ev''il\r"}]}`, id)
+		if !strings.Contains(r.Text, `"stopped":"taken"`) || !strings.Contains(r.Text, `"step":0`) ||
+			!strings.Contains(r.Text, `"error_code":"LOCKED"`) {
+			t.Errorf("the steps were answered with %s, want them taken at step 0", r.Text)
+		}
+	})
+	c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"begun","timeout_ms":20000}`, id)
+	p := h.AtTerminal(t, "attach", "--config", h.Config, "--take", id)
+	p.Sees("you have taken " + id)
+	p.Types("echo per''son\r")
+	p.Sees("person")
+	list.Wait()
+	p.Types("\x1d")
+	p.Sees("detached")
+	p.Leaves(0)
+	r := c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_idle_ms":500,"timeout_ms":20000}`, id)
+	if strings.Contains(r.Chunk, "evil") || !strings.Contains(r.Chunk, "person") {
+		t.Errorf("the terminal shows %q, want the person's line and no later step", r.Chunk)
 	}
 }
 
