@@ -51,7 +51,9 @@ func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 		judged(ctx, c, s, out)
 	}
 	k := showSteps(ctx, c, s, in, out, res.Cursor)
-	if res.Stopped != "" {
+	if last := in.Steps[len(in.Steps)-1]; res.Stopped == "" { // what the last step has waited for has come
+		out.Matched, out.IdleReached = last.UntilRegex != "" || last.UntilPrompt, last.UntilIdleMS > 0
+	} else {
 		out.stepsOut = &stepsOut{Stopped: res.Stopped, Step: res.Done, Typed: res.Typed, nothing: untouched(res)}
 	}
 	switch res.Stopped {
