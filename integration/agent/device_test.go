@@ -50,10 +50,7 @@ var routerPaste = task{
 		id := r.SessionID
 		p.steps(id, []step{
 			secret(w.router.Password, "r1> $"), line("enable", "Password: $"), secret(w.router.Enable, "r1# $"),
-			line("configure terminal", `config\)# $`),
-		})
-		p.write(id, args{
-			"data": strings.Join(peers(), "\r") + "\r", "until_regex": `exit\nr1\(config\)# $`,
+			line("configure terminal", `config\)# $`), line(strings.Join(peers(), "\r"), `exit\nr1\(config\)# $`),
 		}, "Unknown command:  neighbor 192.0.2.6 remoteas", "Specify remote-as or peer-group commands first")
 		p.steps(id, []step{
 			line("router bgp 65001", `router\)# $`), line("neighbor 192.0.2.6 remote-as 65007", `router\)# $`),

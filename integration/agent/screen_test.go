@@ -33,7 +33,7 @@ var dialogs = task{
 		p.write(id, args{"data": "mailer/configure\r", "until_regex": "< ?Cancel"}, "General type", "smarthost")
 		p.write(id, args{"keys": []string{"down", "down", "enter"}, "until_regex": `mail name[\s\S]*Cancel>`},
 			"web1.localdomain")
-		p.steps(id, []step{{"key": "ctrl_u"}, {"data": "mail.example.org\r", "until_idle_ms": 700}}, "Restart the mailer now")
+		p.steps(id, []step{{"key": "ctrl_u"}, line("mail.example.org", `mailer now\?`)}, "Yes", "No")
 		p.write(id, args{"keys": []string{"left", "enter"}, "until_prompt": true}, "mailer: configured")
 	},
 	bash: func(w *world, b *bash) {
