@@ -26,6 +26,9 @@ func FuzzLine(f *testing.F) {
 		if !SameStem(line, line) && leadingSign(line) != "" {
 			t.Errorf("%q is not of its own stem", line)
 		}
+		if s := NewHistory().Sight(View{Line: line}); s.Prompt && s.Question != nil || (s.Prompt || s.Question != nil) != (s.Rest > 0) {
+			t.Errorf("the sight of %q is %+v, want a prompt, a question or nothing", line, s)
+		}
 		p, err := regexp.Compile(Pattern(line))
 		if err != nil || !p.MatchString(line) {
 			t.Errorf("the pattern %q for %q: %v, want a match", Pattern(line), line, err)
