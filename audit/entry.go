@@ -31,6 +31,7 @@ type Entry struct {
 	Host    string  `json:"host,omitempty"` // as the caller wrote it
 	Actor   *Actor  `json:"actor,omitempty"`
 	Exec    string  `json:"exec_id,omitempty"`
+	Copy    string  `json:"copy_id,omitempty"` // [file_read, file_write] the copy that this is a part of
 	Path    string  `json:"path,omitempty"`    // of a file or folder
 	Command string  `json:"command,omitempty"` // see Commands
 	Digest  string  `json:"command_sha256,omitempty"`
@@ -143,6 +144,7 @@ func newEntry(e term.Event, commands Commands) Entry {
 		Time: e.Time.UTC(), Event: string(e.Verb), State: e.State,
 		Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName), Host: cut(redact(e.Host), maxName),
 		Exec:   cut(e.Exec, maxName),
+		Copy:   cut(e.Copy, maxName),
 		Path:   cut(redact(cut(e.Path, 4*maxDetail)), maxPath),
 		Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail),
 		Bytes:  e.Size, Secret: e.Sensitive, Step: e.Step, Took: e.Duration.Microseconds(),

@@ -16,6 +16,12 @@ const nonblock = syscall.O_NONBLOCK
 // program; it can still be replaced.
 func busyProgram(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
 
+// ownedAlone reports whether a file belongs to this account, and has no other name.
+func ownedAlone(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid() && st.Nlink == 1
+}
+
 // keepOwner gives f the owner and the group of the file that it replaces.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	if old == nil {

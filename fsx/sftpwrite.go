@@ -132,20 +132,9 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 
 // replace replaces the file, if it exists, by a new one.
 func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out term.FileWritten, err error) {
-	_, posix := s.c.HasExtension(extRename)
-	if t.old != nil {
-		if err := s.writable(t.path); err != nil {
-			return out, err
-		}
-		if !posix {
-			return out, &term.Error{
-				Op:     opWrite,
-				Kind:   term.Unsupported,
-				Reason: term.ReasonNotReplaced,
-				Msg:    "this server cannot replace a file in one step (it lacks " + extRename + ")",
-				Advice: writeOver,
-			}
-		}
+	posix, err := s.replaceable(t)
+	if err != nil {
+		return out, err
 	}
 	// In the same folder, because a rename must not cross file systems.
 	temp := path.Join(path.Dir(t.path), tempName())
@@ -197,6 +186,27 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 		err = s.c.Rename(temp, t.path) // fails if the file was created meanwhile
 	}
 	return out, err
+}
+
+// replaceable refuses a file that cannot be replaced. It reports whether the server can rename a file over another.
+func (s *SFTP) replaceable(t target) (posix bool, err error) {
+	_, posix = s.c.HasExtension(extRename)
+	if t.old == nil {
+		return posix, nil
+	}
+	if err := s.writable(t.path); err != nil {
+		return posix, err
+	}
+	if !posix {
+		return posix, &term.Error{
+			Op:     opWrite,
+			Kind:   term.Unsupported,
+			Reason: term.ReasonNotReplaced,
+			Msg:    "this server cannot replace a file in one step (it lacks " + extRename + ")",
+			Advice: writeOver,
+		}
+	}
+	return posix, nil
 }
 
 // writable refuses to replace a file without write permission, although its folder

@@ -40,7 +40,7 @@ type run struct {
 	stdout   *output.Stream
 	stderr   *output.Stream
 	expect   Expect
-	recorded chan struct{} // closed when the event of its start is out, which that of its end follows
+	recorded chan struct{} // closed when the event of its start is out, which that of its end follows; nil: neither is
 	done     chan struct{}
 	expiry   *time.Timer // forgets it; nil while it runs; guarded by commands.mu
 	users    int         // calls that look at the output, which stays until they let go; guarded by commands.mu
@@ -133,8 +133,10 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 			_ = x.stderr.Buffer.Close()
 			s.count.running.Add(-1)
 			s.timeouts.touch()
-			<-x.recorded
-			s.auth.Observe(x.over())
+			if x.recorded != nil {
+				<-x.recorded
+				s.auth.Observe(x.over())
+			}
 			x.deadline.end() // before others may see that it is over
 			close(x.done)
 			x.cancel(nil)

@@ -130,6 +130,7 @@ type Event struct {
 	Command   string // exec, plan, and open of a local session: the command as a Gate allowed it
 	Path      string // file_read and file_write
 	Exec      string // exec and exec_end: the exec's id
+	Copy      string // file_read and file_write: the id of the copy that they are parts of; empty: of none
 	Exit      *Exit  // exec_end
 	Plan      *Plan  // plan; Command holds its RemoteCommand
 	Detail    string // for example key, signal, size, user@host:port, lane, reason, warnings

@@ -87,6 +87,8 @@ const (
 	LimitOutput       Limit = "output kept for all sessions"
 	LimitWaitingReads Limit = "waiting reads"
 	LimitFileWrite    Limit = "bytes of a file written at once"
+	LimitCopyBytes    Limit = "bytes of a copy"
+	LimitCopyFiles    Limit = "files and folders of a copy"
 	LimitDescriptors  Limit = "file descriptors of this process"
 	LimitTasks        Limit = "processes and threads of this user or container"
 	LimitTerminals    Limit = "pseudo-terminals of this system"
@@ -131,6 +133,10 @@ const (
 	FieldPort   Field = "Port"
 	FieldPath   Field = "Path"
 	FieldOffset Field = "Offset"
+
+	FieldCopyFrom Field = "From"
+	FieldCopyTo   Field = "To"
+
 	FieldMode   Field = "Mode"
 	FieldSignal Field = "Signal"
 	FieldPTY    Field = "PTY"

@@ -32,6 +32,9 @@ type Authorizer struct {
 // New makes an Authorizer.
 func New(o Options) *Authorizer { return &Authorizer{o: o} }
 
+// Machine names the machine that the actions are about, as far as callers name it.
+func (k *Authorizer) Machine() string { return k.o.Protocol + " " + k.o.User + "@" + k.o.Host }
+
 // Judge asks the Gate alone.
 func (k *Authorizer) Judge(ctx context.Context, a term.Action) (term.Ruling, error) {
 	if k.o.Gate == nil {

@@ -1,0 +1,231 @@
+package filecopy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"ptyctl/term"
+)
+
+// An End is one end of a copy.
+type End struct {
+	Path string
+	Open func(ctx context.Context) (term.CopyFiles, error) // called once, when the copy is permitted
+	// Machine names the machine, so that no copy goes on with what another machine's file has left.
+	Machine string
+	Here    bool // it is this machine: its files are read at no cost
+}
+
+// A Permit asks whether a file may be read or written, and has that recorded. If it may, done must be called with how
+// that ended.
+type Permit func(ctx context.Context, verb term.Verb, path, what string) (done Done, err error)
+
+// A Done takes the number of bytes moved, their checksum if it is known, and the error.
+type Done func(bytes int64, sum string, err error)
+
+// A Copy is a request. A zero field takes the default named beside it.
+type Copy struct {
+	From, To  End
+	Recursive bool  // From is a folder
+	Resume    bool  // go on with what an earlier copy with Resume has left, and leave the same
+	Verify    *bool // read the target back, and compare the checksums; nil: if the file is smaller than 64 MiB
+	MaxBytes  int64 // 0: 1 GiB
+	MaxFiles  int   // in a tree, with folders; 0: 10,000
+
+	Parts    *Parts                   // those in use; nil: no other copies run
+	Permit   Permit                   // nil: all is permitted
+	Progress func(moved, total int64) // must not block; may be nil
+}
+
+// A Result is what was copied.
+type Result struct {
+	To       string // the path of the copy
+	Bytes    int64  // moved
+	Files    int
+	Folders  int
+	Same     int    // files of a tree that an earlier copy had brought
+	SHA256   string // of a single file, in hex; empty: not known
+	Verified bool   // all of it was read back
+	Resumed  int64  // bytes of a single file that an earlier copy had brought
+	Tree     bool   // a folder was copied
+	Created  bool   // there was no such file
+	Changed  bool   // a file changed while it was copied, so the copy may be of no one state of it
+
+	Skipped []Skip // the first of those that were not copied
+	Skips   int    // how many were not copied
+	Failed  int    // how many of these because of an error
+}
+
+// A Skip is an entry of a tree that was not copied.
+type Skip struct {
+	Path string
+	Why  string // empty: Err says it
+	Err  error
+}
+
+const (
+	defaultBytes = 1 << 30
+	defaultFiles = 10_000
+	verifyBelow  = 64 << 20
+	maxSkipped   = 20 // Skips in a Result
+	maxDepth     = 64 // folders in folders
+)
+
+// A copying is a Copy that runs.
+type copying struct {
+	*Copy
+	from, to term.CopyFiles
+	pump     *pump
+	total    int64 // bytes, as far as is known
+	result   Result
+}
+
+// Run copies. The Result counts what was done, also with an error.
+//
+// A target path that ends in a slash, or is an existing folder to which a file is copied, names the folder in which the
+// copy gets the name of its source. A folder is copied into an existing one of that path: their entries are merged.
+func (c *Copy) Run(ctx context.Context) (Result, error) {
+	x := &copying{Copy: c}
+	c.MaxBytes, c.MaxFiles = cmp.Or(c.MaxBytes, defaultBytes), cmp.Or(c.MaxFiles, defaultFiles)
+	if c.Permit == nil {
+		c.Permit = func(context.Context, term.Verb, string, string) (Done, error) {
+			return func(int64, string, error) {}, nil
+		}
+	}
+	err := x.run(ctx)
+	// The cause of the context says more than what a request under way made of its end.
+	if err != nil && ctx.Err() != nil && (errors.Is(err, term.Canceled) || !errors.As(err, new(*term.Error))) {
+		err = ended(ctx)
+	}
+	return x.result, err
+}
+
+// run asks for both ends, opens them, and copies.
+func (x *copying) run(ctx context.Context) (err error) {
+	what := "copy"
+	if x.Recursive {
+		what = "copy of a tree"
+	}
+	read, err := x.Permit(ctx, term.VerbFileRead, x.From.Path, what)
+	if err != nil {
+		return err
+	}
+	var sum string
+	var moved int64
+	defer func() { read(moved, sum, err) }()
+	into, err := x.Permit(ctx, term.VerbFileWrite, x.To.Path, what)
+	if err != nil {
+		return err
+	}
+	defer func() { into(moved, sum, err) }()
+
+	if x.from, err = x.From.Open(ctx); err != nil {
+		return err
+	}
+	if x.to, err = x.To.Open(ctx); err != nil {
+		return err
+	}
+	x.pump = newPump(x.from, x.to)
+	source, err := x.from.Look(ctx, x.From.Path)
+	if err != nil {
+		return err
+	}
+	if x.result.To, err = x.target(ctx, source); err != nil {
+		return err
+	}
+	if x.result.To != x.To.Path { // one more path, which has a right of its own
+		below, err := x.Permit(ctx, term.VerbFileWrite, x.result.To, what)
+		if err != nil {
+			return err
+		}
+		defer func(outer Done) {
+			into = func(_ int64, _ string, err error) { outer(0, "", err) }
+			below(moved, sum, err)
+		}(into)
+	}
+	if x.result.Tree = source.Mode.IsDir(); x.result.Tree {
+		return x.tree(ctx)
+	}
+	moved, err = x.file(ctx, job{from: x.From.Path, to: x.result.To, alone: true})
+	sum = x.result.SHA256
+	return err
+}
+
+// target returns the path of the copy.
+func (x *copying) target(ctx context.Context, source term.FileEntry) (string, error) {
+	switch dir := source.Mode.IsDir(); {
+	case dir && !x.Recursive:
+		return "", invalid(term.FieldCopyFrom, "the source is a folder; a copy of it must be recursive")
+	case !dir && x.Recursive:
+		return "", invalid(term.FieldCopyFrom, "the source is no folder; a copy of it is not recursive")
+	}
+	to := x.To.Path
+	into := strings.HasSuffix(to, "/")
+	if !into && !source.Mode.IsDir() {
+		e, err := x.to.Look(ctx, to)
+		into = err == nil && e.Mode.IsDir()
+	}
+	if !into {
+		return to, nil
+	}
+	name := path.Base(path.Clean(x.From.Path))
+	if name == "." || name == ".." || name == "/" {
+		return "", invalid(term.FieldCopyTo, "the source's path ends in no name; give the path of the copy with its name")
+	}
+	return path.Join(to, name), nil
+}
+
+// count adds to the bytes moved.
+func (x *copying) count(n int) error {
+	x.result.Bytes += int64(n)
+	if x.Progress != nil {
+		x.Progress(x.result.Bytes, max(x.total, x.result.Bytes))
+	}
+	if x.result.Bytes > x.MaxBytes {
+		return x.tooLarge(x.result.Bytes)
+	}
+	return nil
+}
+
+// tooLarge is the error for more bytes than one copy may move.
+func (x *copying) tooLarge(n int64) error {
+	return &term.Error{
+		Op: string(term.VerbFileRead), Kind: term.LimitExceeded,
+		Msg:    fmt.Sprintf("a copy may move %d bytes, and this one has %d or more", x.MaxBytes, n),
+		Facts:  term.Facts{term.LimitReached{Limit: term.LimitCopyBytes, Value: x.MaxBytes}},
+		Advice: "copy a part of it at a time",
+	}
+}
+
+// ended is the error of a copy whose context has ended.
+func ended(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return &term.Error{
+			Op: "copy", Kind: term.IOError, Reason: term.ReasonTransferSlow, Err: ctx.Err(),
+			Msg: "copy timed out", Advice: "give it more time, or copy less at a time",
+		}
+	}
+	return &term.Error{Op: "copy", Kind: term.Canceled, Err: ctx.Err(), Msg: "the copy was canceled"}
+}
+
+// invalid is the error for a path that cannot be copied from or to.
+func invalid(field term.Field, text string) error {
+	return &term.Error{
+		Op: "copy", Kind: term.InvalidArgument, Msg: text, Facts: term.Facts{term.ArgumentFault{Field: field}},
+	}
+}
+
+// placed says of a target that was not found that its folder is missing: the file itself need not be there.
+func placed(to string, err error) error {
+	if !errors.Is(err, term.NotFound) {
+		return err
+	}
+	return &term.Error{
+		Op: string(term.VerbFileWrite), Kind: term.NotFound, Err: err,
+		Msg: fmt.Sprintf("the folder of %.300q does not exist; make it first", to),
+	}
+}

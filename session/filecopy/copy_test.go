@@ -1,0 +1,437 @@
+//go:build unix
+
+package filecopy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"ptyctl/fsx"
+	"ptyctl/term"
+)
+
+// A bench has two folders, and files of this machine that reach them.
+type bench struct {
+	t        *testing.T
+	from, to string
+	here     *fsx.Local
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t}
+	for _, dir := range []*string{&b.from, &b.to} {
+		real, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		*dir = real
+	}
+	var err error
+	if b.here, err = fsx.NewLocal([]string{b.from, b.to}, fsx.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.here.Close() })
+	return b
+}
+
+// A server is OpenSSH's sftp-server and the channel to it. Bytes to it pass through to.
+type server struct {
+	io.Reader
+	in    io.WriteCloser
+	to    func(p []byte) []byte // nil: unchanged
+	close func() error
+}
+
+func (s *server) Write(p []byte) (int, error) {
+	if s.to == nil {
+		return s.in.Write(p)
+	}
+	return s.in.Write(s.to(p))
+}
+
+func (s *server) Close() error { return s.close() }
+
+// far starts a server, and returns the files that it shows.
+func (b *bench) far(to func(p []byte) []byte) (*fsx.SFTP, *server) {
+	b.t.Helper()
+	cmd := exec.Command("/usr/lib/openssh/sftp-server") // of scripts/install-test-deps
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	s := &server{Reader: out, in: in, to: to}
+	s.close = sync.OnceValue(func() error {
+		_ = in.Close()
+		_ = cmd.Process.Kill()
+		_ = out.Close()
+		_ = cmd.Wait()
+		return nil
+	})
+	files, err := fsx.NewSFTP(b.t.Context(), s, fsx.Limits{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = files.Close() })
+	return files, s
+}
+
+// end returns an end of a copy.
+func end(files term.CopyFiles, dir, name string, here bool) End {
+	return End{
+		Path: filepath.Join(dir, name), Machine: "m", Here: here,
+		Open: func(context.Context) (term.CopyFiles, error) { return files, nil },
+	}
+}
+
+// noise returns bytes that repeat nowhere.
+func noise(n int) []byte {
+	data := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{5}).Read(data)
+	return data
+}
+
+func (b *bench) write(name string, data []byte) {
+	b.t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// want compares the content of the target's folder, without the names of parts.
+func (b *bench) want(when string, data []byte, parts int) {
+	b.t.Helper()
+	got, err := os.ReadFile(filepath.Join(b.to, "file"))
+	if !bytes.Equal(got, data) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.t.Errorf("%s: the target has %d bytes, %v; want the %d that it should have", when, len(got), err, len(data))
+	}
+	entries, err := os.ReadDir(b.to)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var others []string
+	for _, e := range entries {
+		if e.Name() != "file" {
+			others = append(others, e.Name())
+		}
+	}
+	if len(others) != parts || slices.ContainsFunc(others, func(n string) bool { return !strings.HasSuffix(n, ".ptyctl-part") }) {
+		b.t.Errorf("%s: beside the target are %q, want %d parts", when, others, parts)
+	}
+}
+
+// TestResume: the connection is cut in the middle, and the next copy goes on, in both directions, with and without a
+// comparison of what is there. What has been damaged in between never stays if it is compared.
+func TestResume(t *testing.T) {
+	const size, cut = 24 << 20, 18 << 20
+	for _, put := range []bool{true, false} {
+		for _, verify := range []bool{true, false} {
+			for _, damaged := range []bool{false, true} {
+				if damaged && !verify {
+					continue
+				}
+				name := map[bool]string{true: "put", false: "get"}[put] + map[bool]string{true: " verified"}[verify] +
+					map[bool]string{true: " damaged"}[damaged]
+				t.Run(name, func(t *testing.T) {
+					b := newBench(t)
+					data := noise(size)
+					b.write(filepath.Join(b.from, "file"), data)
+					b.write(filepath.Join(b.to, "file"), []byte("old"))
+					run := func(cutAt int64) (Result, error) {
+						far, s := b.far(nil)
+						c := Copy{From: end(far, b.from, "file", false), To: end(b.here, b.to, "file", true)}
+						if put {
+							c = Copy{From: end(b.here, b.from, "file", true), To: end(far, b.to, "file", false)}
+						}
+						c.Resume, c.Verify, c.Parts = true, &verify, new(Parts)
+						c.Progress = func(moved, total int64) {
+							if total != size {
+								t.Errorf("%d of %d bytes are told of", moved, total)
+							}
+							if cutAt > 0 && moved >= cutAt {
+								_ = s.Close()
+							}
+						}
+						return c.Run(t.Context())
+					}
+					if r, err := run(cut); !errors.Is(err, term.RemoteClosed) {
+						t.Fatalf("a copy whose connection is cut: %+v, %v", r, err)
+					}
+					b.want("after the cut", []byte("old"), 1)
+					if damaged {
+						parts, _ := filepath.Glob(filepath.Join(b.to, ".file.*.ptyctl-part"))
+						f, err := os.OpenFile(parts[0], os.O_WRONLY, 0)
+						if err == nil {
+							_, err = f.WriteAt([]byte("damaged"), 1<<20)
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+						_ = f.Close()
+					}
+					r, err := run(0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if (r.Resumed > 0) == damaged || r.Bytes+r.Resumed != size || r.Verified != verify || r.SHA256 == "" {
+						t.Errorf("the copy that goes on: %+v", r)
+					}
+					b.want("at last", data, 0)
+				})
+			}
+		}
+	}
+}
+
+// TestResumeOther: a copy does not go on with what one of another file has left.
+func TestResumeOther(t *testing.T) {
+	b := newBench(t)
+	b.write(filepath.Join(b.from, "file"), noise(16<<20))
+	run := func(when int64) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		no := false
+		c := Copy{
+			From: end(b.here, b.from, "file", true), To: end(b.here, b.to, "file", true), Resume: true, Verify: &no,
+			Progress: func(moved, _ int64) {
+				if moved > when {
+					cancel()
+				}
+			},
+		}
+		_, err := c.Run(ctx)
+		return err
+	}
+	if err := run(12 << 20); !errors.Is(err, term.Canceled) {
+		t.Fatalf("a copy that is canceled: %v", err)
+	}
+	b.want("after the cancel", nil, 1)
+	other := bytes.Repeat([]byte("x"), 17<<20)
+	b.write(filepath.Join(b.from, "file"), other)
+	if err := run(1 << 40); err != nil {
+		t.Fatal(err)
+	}
+	b.want("after the copy of another file", other, 1)
+
+	parts := new(Parts)
+	release, err := parts.take("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parts.take("x"); !errors.Is(err, term.Busy) {
+		t.Errorf("a part in use: %v, want BUSY", err)
+	}
+	release()
+	if _, err := parts.take("x"); err != nil {
+		t.Errorf("a part that is free again: %v", err)
+	}
+}
+
+// TestForeignPart: a copy never goes on with a file that another account may have put there.
+func TestForeignPart(t *testing.T) {
+	for _, put := range []bool{true, false} {
+		b := newBench(t)
+		data := noise(20 << 20)
+		b.write(filepath.Join(b.from, "file"), data)
+		b.write(filepath.Join(b.from, "victim"), []byte("untouched"))
+		far, _ := b.far(nil)
+		to := term.CopyFiles(b.here)
+		if put {
+			to = far
+		}
+		c := Copy{From: end(b.here, b.from, "file", true), To: end(to, b.to, "file", !put), Resume: true}
+		x := &copying{Copy: &c}
+		e, err := b.here.Stat(t.Context(), c.From.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := filepath.Join(b.to, x.partName(job{from: c.From.Path, to: c.To.Path}, e))
+		if err := os.Symlink(filepath.Join(b.from, "victim"), part); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context()); !errors.Is(err, term.AccessDenied) {
+			t.Errorf("a link in the part's place: %v, want ACCESS_DENIED", err)
+		}
+		if text, _ := os.ReadFile(filepath.Join(b.from, "victim")); string(text) != "untouched" {
+			t.Errorf("the link's target holds %.20q", text)
+		}
+		if names, _ := filepath.Glob(filepath.Join(b.to, ".*.tmp")); names != nil {
+			t.Errorf("left are %q", names)
+		}
+	}
+}
+
+// TestVerify: what arrives damaged replaces nothing, whether or not it could be resumed.
+func TestVerify(t *testing.T) {
+	for _, resume := range []bool{false, true} {
+		b := newBench(t)
+		b.write(filepath.Join(b.from, "file"), noise(3<<20))
+		b.write(filepath.Join(b.to, "file"), []byte("old"))
+		var once atomic.Bool
+		far, _ := b.far(func(p []byte) []byte {
+			if len(p) < 64<<10 || once.Swap(true) {
+				return p
+			}
+			p = bytes.Clone(p)
+			p[len(p)/2] ^= 1
+			return p
+		})
+		c := Copy{From: end(b.here, b.from, "file", true), To: end(far, b.to, "file", false), Resume: resume}
+		r, err := c.Run(t.Context())
+		if !errors.Is(err, term.IOError) || !strings.Contains(err.Error(), "checksum") || r.Verified {
+			t.Errorf("a damaged copy: %+v, %v", r, err)
+		}
+		if !once.Load() {
+			t.Fatal("no byte was changed")
+		}
+		b.want("after it", []byte("old"), 0)
+	}
+}
+
+// TestCancel: a copy that is canceled leaves everything as it was.
+func TestCancel(t *testing.T) {
+	for _, put := range []bool{true, false} {
+		b := newBench(t)
+		b.write(filepath.Join(b.from, "file"), noise(16<<20))
+		b.write(filepath.Join(b.to, "file"), []byte("old"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		far, _ := b.far(nil)
+		c := Copy{From: end(far, b.from, "file", false), To: end(b.here, b.to, "file", true)}
+		if put {
+			c = Copy{From: end(b.here, b.from, "file", true), To: end(far, b.to, "file", false)}
+		}
+		c.Progress = func(moved, _ int64) {
+			if moved > 4<<20 {
+				cancel()
+			}
+		}
+		if r, err := c.Run(ctx); !errors.Is(err, term.Canceled) || r.Bytes == 0 {
+			t.Errorf("a copy that is canceled: %+v, %v", r, err)
+		}
+		b.want("after it", []byte("old"), 0)
+		select {
+		case <-far.Lost():
+			t.Error("the connection is lost after a cancel")
+		default:
+		}
+	}
+}
+
+// TestSizes: files of any size arrive, whatever they say of their size.
+func TestSizes(t *testing.T) {
+	b := newBench(t)
+	far, _ := b.far(nil)
+	block, _ := far.Requests()
+	for _, n := range []int{0, 1, block - 1, block, block + 1, 3 * block, 1 << 20, 40*block + 7} {
+		data := noise(n)
+		b.write(filepath.Join(b.from, "file"), data)
+		for name, c := range map[string]Copy{
+			"put": {From: end(b.here, b.from, "file", true), To: end(far, b.to, "file", false)},
+			"get": {From: end(far, b.from, "file", false), To: end(b.here, b.to, "file", true)},
+			"far": {From: end(far, b.from, "file", false), To: end(far, b.to, "file", false)},
+		} {
+			r, err := c.Run(t.Context())
+			if err != nil || r.Bytes != int64(n) || !r.Verified || r.Changed {
+				t.Errorf("%s of %d bytes: %+v, %v", name, n, r, err)
+			}
+			b.want(name, data, 0)
+			_ = os.Remove(filepath.Join(b.to, "file"))
+		}
+	}
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		return // not Linux
+	}
+	c := Copy{From: end(far, "/proc/self", "status", false), To: end(b.here, b.to, "file", true)}
+	if r, err := c.Run(t.Context()); err != nil || r.Bytes == 0 || !r.Changed {
+		t.Errorf("a file with more bytes than it says: %+v, %v", r, err)
+	}
+}
+
+// TestTwins: names that differ only in case are two files where the file system says so.
+func TestTwins(t *testing.T) {
+	b := newBench(t)
+	if err := os.Mkdir(filepath.Join(b.from, "tree"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"readme", "README", "other"} {
+		b.write(filepath.Join(b.from, "tree", name), []byte(name))
+	}
+	for range 2 {
+		c := Copy{From: end(b.here, b.from, "tree", true), To: end(b.here, b.to, "tree", true), Recursive: true}
+		r, err := c.Run(t.Context())
+		if err != nil || r.Files != 3 || r.Skips != 0 {
+			t.Errorf("copy: %+v, %v", r, err)
+		}
+	}
+	for _, name := range []string{"readme", "README"} {
+		if text, err := os.ReadFile(filepath.Join(b.to, "tree", name)); err != nil || string(text) != name {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
+	}
+}
+
+// A folding shows files as a file system does that takes upper and lower case for the same.
+type folding struct{ *fsx.Local }
+
+// folded returns the name that a file has there.
+func folded(path string) string {
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if strings.EqualFold(e.Name(), filepath.Base(path)) {
+			return filepath.Join(filepath.Dir(path), e.Name())
+		}
+	}
+	return path
+}
+
+func (f folding) Stat(ctx context.Context, path string) (term.FileEntry, error) {
+	return f.Local.Stat(ctx, folded(path))
+}
+
+func (f folding) Target(ctx context.Context, t term.FileTarget) (term.FileSink, error) {
+	t.Path = folded(t.Path)
+	return f.Local.Target(ctx, t)
+}
+
+// TestTwinsFolded: of two names that are one at the target, the second does not replace the first.
+func TestTwinsFolded(t *testing.T) {
+	b := newBench(t)
+	if err := os.Mkdir(filepath.Join(b.from, "tree"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"readme", "reaDme", "other"} {
+		b.write(filepath.Join(b.from, "tree", name), []byte(name))
+	}
+	c := Copy{
+		From:      end(b.here, b.from, "tree", true),
+		To:        end(folding{b.here}, b.to, "tree", true),
+		Recursive: true,
+	}
+	r, err := c.Run(t.Context())
+	if err != nil || r.Files != 2 || r.Failed != 1 || !strings.Contains(r.Skipped[0].Err.Error(), "upper and lower case") {
+		t.Errorf("copy: %+v, %v", r, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(b.to, "tree/reaDme")); err != nil || string(text) != "reaDme" {
+		t.Errorf("the file holds %q, %v; want the first of the two", text, err)
+	}
+}
