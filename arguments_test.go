@@ -22,7 +22,7 @@ import (
 // somewhere, or the tool would take an argument that does nothing.
 func TestEveryArgumentIsRead(t *testing.T) {
 	everyCall := readByEveryCall(t)
-	for _, folder := range []string{"mcpapi/tools", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty"} {
+	for _, folder := range []string{"mcpapi/tools", "mcpapi/tools/files", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty"} {
 		bound, unread := unreadArguments(t, folder, nil, everyCall)
 		if bound == 0 {
 			t.Errorf("%s binds no tool: this test looks in the wrong place", folder)

@@ -148,6 +148,8 @@ type FS struct {
 	MaxReadBytes  int      // in one result
 	MaxWriteBytes int      // in one call
 	MaxEntries    int      // of a folder in one result
+	MaxCopyBytes  int      // of one copy
+	MaxCopyFiles  int      // of one copy, with folders
 }
 
 // Auth configures questions during logins.

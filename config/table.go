@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Upper limits for values that are certainly typing errors.
 const (
@@ -237,6 +240,10 @@ func table(c *Config, home string) []row {
 		),
 		integer(&c.FS.MaxEntries, "fs.max_entries", 1000, 1, 100000,
 			"Most entries of a folder in one result."),
+		integer(&c.FS.MaxCopyBytes, "fs.max_copy_bytes", 1024*mebibyte, 1024, min(1<<50, math.MaxInt),
+			"Most bytes that one copy moves; they do not pass through results."),
+		integer(&c.FS.MaxCopyFiles, "fs.max_copy_files", 10000, 1, 1000000,
+			"Most files and folders of one copy."),
 
 		boolean(
 			&c.Auth.Elicitation,

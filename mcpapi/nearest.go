@@ -45,7 +45,8 @@ var deeds = map[string]string{
 
 // fileDeeds are deeds on files.
 var fileDeeds = map[string]string{
-	"get": "read", "cat": "read", "download": "read", "open": "read", "put": "write", "upload": "write",
+	"get": "read", "cat": "read", "open": "read", "put": "write", "download": "copy", "upload": "copy", "cp": "copy",
+	"scp": "copy", "sync": "copy", "transfer": "copy",
 	"create": "write", "append": "write", "save": "write", "ls": "list", "dir": "list", "info": "stat", "exists": "stat",
 }
 

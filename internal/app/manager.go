@@ -64,6 +64,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		Journal:        journal,
 		Files:          a.files,
 		FarFiles:       farFiles(cfg.FS),
+		Copies:         session.CopyLimits{Bytes: int64(cfg.FS.MaxCopyBytes), Files: cfg.FS.MaxCopyFiles},
 		Observers:      observers,
 		Logger:         a.log,
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/files"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
 )
@@ -65,7 +66,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"twice, nested", sessionTool, open(`,"pty":{"cols":80,"cols":81}`), "", "pty.cols", []string{"pty.cols is given twice"}},
 
 		{"string: fraction", execTool, `{"session_id":"s","stdin":7.5}`, "", "stdin", []string{"stdin must be a string, not a number"}},
-		{"string: octal digits", fsTool, `{"action":"write","path":"p","data":"","mode":644}`, "", "mode", []string{"mode must be a string, not a number"}},
+		{"string: octal digits", files.Tool, `{"action":"write","path":"p","data":"","mode":644}`, "", "mode", []string{"mode must be a string, not a number"}},
 		{"string: object", execTool, `{"session_id":"s","stdin":{"a":1}}`, "", "stdin", []string{"a string, not an object"}},
 		{"string: array", execTool, `{"session_id":"s","stdin":["ls"]}`, "", "stdin", []string{"a string, not an array"}},
 		{"string: boolean", execTool, `{"session_id":"s","stdin":true}`, "", "stdin", []string{"a string, not a boolean"}},
@@ -73,7 +74,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"line: two lines", execTool, `{"session_id":"s","cmd":["cd /tmp","ls"]}`, "", "cmd", []string{"cmd must be one string", "not an array"}},
 		{"string: empty", ioTool, `{"action":"read","session_id":""}`, "", "session_id", []string{"session_id is empty"}},
 		{"string: pin, empty", sessionTool, open(`,"ssh_options":{"host_key_fingerprint":" "}`), "", "ssh_options.host_key_fingerprint", []string{"is empty; leave it out, or give a value"}},
-		{"string: place of a file, empty", fsTool, `{"action":"read","session_id":"","path":"p"}`, "", "session_id", []string{"session_id is empty; leave it out"}},
+		{"string: place of a file, empty", files.Tool, `{"action":"read","session_id":"","path":"p"}`, "", "session_id", []string{"session_id is empty; leave it out"}},
 		{"integer: string", sessionTool, open(`,"port":"ssh"`), "", "port", []string{"port must be a whole number, not a string"}},
 		{"integer: hexadecimal", sessionTool, open(`,"port":"0x16"`), "", "port", []string{"port must be a whole number, not a string"}},
 		{"integer: less than a millisecond", ioTool, io(`,"until_idle_ms":"1us"`), "", "until_idle_ms", []string{"a whole number, not a string"}},
@@ -307,7 +308,7 @@ func TestUnderstood(t *testing.T) {
 
 		{configTool, `{"action":"resize","session_id":"s","cols":"120","rows":40.0}`, `{"action":"resize","session_id":"s","cols":120,"rows":40}`},
 		{runTool, `{"argv":["env"],"env":{"A":true},"timeout_ms":0,"limits":{}}`, `{"argv":["env"],"env":["A=true"]}`},
-		{fsTool, `{"action":"read","path":"p","offset":"0","encoding":"UTF-8"}`, `{"action":"read","path":"p","encoding":"utf-8"}`},
+		{files.Tool, `{"action":"read","path":"p","offset":"0","encoding":"UTF-8"}`, `{"action":"read","path":"p","encoding":"utf-8"}`},
 	} {
 		got, want := decoded(t, tt.tool, tt.wrote), decoded(t, tt.tool, tt.same)
 		if !reflect.DeepEqual(got, want) {

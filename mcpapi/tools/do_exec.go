@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"regexp"
 	"strings"
@@ -168,7 +167,7 @@ func startRequest(
 	if err != nil {
 		return session.ExecRequest{}, err
 	}
-	stdin, err := decodeText(ch, "stdin", in.Stdin, in.StdinEncoding)
+	stdin, err := toolset.Decode(ch, "stdin", in.Stdin, in.StdinEncoding)
 	if err != nil {
 		return session.ExecRequest{}, err
 	}
@@ -221,24 +220,6 @@ func environment(ch *schema.Checker, list []string) ([]term.EnvVar, error) {
 		env[i] = term.EnvVar{Name: name, Value: value}
 	}
 	return env, nil
-}
-
-// decodeText decodes text in one of the encodings of the wire.
-func decodeText(ch *schema.Checker, path, text, encoding string) ([]byte, error) {
-	if encoding != "base64" {
-		return []byte(text), nil
-	}
-	b, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, ch.Invalid(
-			path,
-			nil,
-			"%s is not valid base64 (%v); encode it with the standard alphabet and padding, or leave encoding out",
-			path,
-			err,
-		)
-	}
-	return b, nil
 }
 
 // execResult is the wire form of r, with its output as it came or for reading.

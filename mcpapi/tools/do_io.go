@@ -108,7 +108,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	case in.Data != nil && in.Key != "":
 		return ch.Invalid("key", nil, "data and key exclude each other: write data alone, then key in a call of its own")
 	case in.Data != nil:
-		if data, err = decodeText(ch, "data", *in.Data, in.Encoding); err != nil {
+		if data, err = toolset.Decode(ch, "data", *in.Data, in.Encoding); err != nil {
 			return err
 		}
 	case in.Key != "" && in.Paste:

@@ -21,7 +21,7 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 	if len(in.Argv) == 0 {
 		return nil, ch.Invalid("argv", nil, "argv is empty: pass the program and its arguments")
 	}
-	stdin, err := decodeText(ch, "stdin", in.Stdin, in.StdinEncoding)
+	stdin, err := toolset.Decode(ch, "stdin", in.Stdin, in.StdinEncoding)
 	if err != nil {
 		return nil, err
 	}

@@ -272,7 +272,7 @@ func inputsOf(
 		}
 		return inputs, nil
 	}
-	text, err := decodeText(ch, at("data"), *data, encoding)
+	text, err := toolset.Decode(ch, at("data"), *data, encoding)
 	return []session.StepInput{{Data: text}}, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ptyctl/mcpapi/tools/files"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
 )
@@ -128,7 +129,7 @@ func TestInstead(t *testing.T) {
 		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","auth":{"user":"u"}}`, "use username, which stands beside auth; "},
 		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","auth":{"pasword":"x"}}`, "use auth.password; "},
 		{configTool, `{"action":"resize","session_id":"s","width":80,"rows":24}`, "use cols; "},
-		{fsTool, `{"action":"read","filename":"p"}`, "use path; "},
+		{files.Tool, `{"action":"read","filename":"p"}`, "use path; "},
 		{runTool, `{"command":"ls"}`, "use argv; "},
 		{runTool, `{"argv":["ls"],"verbose":true}`, `"verbose" for ptyctl_run; it takes`},
 	} {

@@ -240,6 +240,11 @@ func (c *Call) Run(ctx context.Context, r session.RunRequest) (session.RunResult
 	return c.shared.Sessions.Run(ctx, r)
 }
 
+// Copy copies a file or a tree in the caller's name. Its sessions are from Session.
+func (c *Call) Copy(ctx context.Context, r session.CopyRequest) (session.CopyResult, error) {
+	return c.shared.Sessions.Copy(ctx, r)
+}
+
 // Files returns the files of this machine that the operator offers.
 func (c *Call) Files() *session.Files { return c.shared.Sessions.Files() }
 

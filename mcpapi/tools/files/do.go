@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"cmp"
@@ -26,7 +26,10 @@ const (
 // doFS runs one action of ptyctl_fs, on the files of a session's host or, without session_id, on those of this
 // machine.
 func doFS(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
-	// A transfer cannot go on as a command can: the rest is abandoned when the client gives up, and the error
+	if c.Action() == "copy" {
+		return fsCopy(ctx, c, in)
+	}
+	// A read or a write cannot go on as a command can: the rest is abandoned when the client gives up, and the error
 	// says so.
 	ctx, cancel := context.WithTimeout(ctx, c.Limits().MaxWait)
 	defer cancel()
@@ -114,7 +117,7 @@ func wholeRunes(p []byte) int {
 // fsWrite replaces a file or appends to it. mode is octal; without it no permissions are requested.
 func fsWrite(ctx context.Context, c *toolset.Call, files *session.Files, in *fsArgs) (any, error) {
 	ch := c.Checker()
-	data, err := decodeText(ch, "data", in.Data, in.Encoding)
+	data, err := toolset.Decode(ch, "data", in.Data, in.Encoding)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package tools
+package files
 
 import (
 	"ptyctl/mcpapi/schema"
@@ -6,25 +6,34 @@ import (
 	"ptyctl/term"
 )
 
-var fsTool = toolset.Bind(schema.Tool{
-	Name:    "ptyctl_fs",
-	Title:   "Files",
-	About:   "Read and write files: with session_id on its SSH host, else on ptyctl's own machine.",
+// Tool is ptyctl_fs.
+var Tool = toolset.Bind(schema.Tool{
+	Name:  "ptyctl_fs",
+	Title: "Files",
+	About:   "Read, write and copy files: with session_id on its SSH host, else on ptyctl's own machine.",
 	Reading: "Read files: with session_id on its SSH host, else on ptyctl's own machine.",
 	Actions: []schema.Action{
 		{Name: "read", About: "go on at next_offset while truncated.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
 		{Name: "write", About: "replace a file as a whole, or append.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","path":"/srv/app/config.toml","data":"debug = true\n"}`, Verb: term.VerbFileWrite},
+		{Name: "copy", About: "a file or folder, between any two machines; while done_reason is running, wait with " +
+			"ptyctl_session_exec {session_id, exec_id}.",
+			Example: `{"action":"copy","from":{"session_id":"web1-k3f9q2zd","path":"/var/log/app.log"},"to":{"path":"/srv/app/app.log"}}`, Verb: term.VerbFileWrite},
 		{Name: "list", About: "a folder.", Example: `{"action":"list","session_id":"web1-k3f9q2zd","path":"/etc"}`, Reads: true, Verb: term.VerbFileRead},
 		{Name: "stat", About: "type, mode, size.", Example: `{"action":"stat","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
 	},
 	Hints:    schema.Hints{Destructive: true, OpenWorld: true},
 	FarFiles: true,
-}, doFS, fsReadOut{}, fsWriteOut{}, fsListOut{}, fsStatOut{})
+}, doFS, fsReadOut{}, fsWriteOut{}, fsListOut{}, fsStatOut{}, fsCopyOut{})
 
 // fsArgs are the arguments of ptyctl_fs. Sizes and offsets are in bytes, mode is octal.
 type fsArgs struct {
-	SessionID string `json:"session_id" is:"filled given" doc:"its SSH host; default: here"`
-	Path      string `json:"path" need:"*" is:"filled" doc:"absolute, or from the home directory"`
+	SessionID string `json:"session_id" on:"read write list stat" is:"filled given" doc:"its SSH host; default: here"`
+	Path      string `json:"path" need:"read write list stat" is:"filled" doc:"absolute, or from the home directory"`
+	From      place  `json:"from" need:"copy" doc:"[copy]"`
+	To        place  `json:"to" need:"copy" doc:"[copy]; path ending in /: into that folder"`
+	Recursive bool   `json:"recursive" on:"copy" doc:"[copy] from is a folder"`
+	Resume    bool   `json:"resume" on:"copy" doc:"[copy] go on after one that failed and had it"`
+	Verify    *bool  `json:"verify" on:"copy" doc:"[copy] read back before replacing; default below 64 MiB"`
 	Offset    int64  `json:"offset" on:"read" max:"1<<62" doc:"[read] bytes"`
 	MaxBytes  int64  `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}"`
 	Data      string `json:"data" need:"write" doc:"[write]"`
@@ -34,9 +43,15 @@ type fsArgs struct {
 	NonAtomic bool   `json:"non_atomic" on:"write" doc:"[write] in place"`
 	Cursor    string `json:"cursor" on:"list" is:"filled" doc:"[list] next_cursor"`
 	Limit     int    `json:"limit" on:"list" min:"1" doc:"[list] default 200"`
-	TaskID    string `json:"task_id" on:"write" is:"filled" doc:"[write] your name for locks"`
-	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; default {limits.max_wait_ms}"`
-	RequestID string `json:"request_id" on:"write" is:"filled" doc:"[write] makes a retry safe"`
+	TaskID    string `json:"task_id" on:"write copy" is:"filled" doc:"[write, copy] your name for locks"`
+	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; default {limits.max_wait_ms}, of a copy {limits.max_exec_timeout_ms}"`
+	RequestID string `json:"request_id" on:"write copy" is:"filled" doc:"[write, copy] makes a retry safe"`
+}
+
+// A place is one end of a copy.
+type place struct {
+	SessionID string `json:"session_id" is:"filled given" doc:"default: here"`
+	Path      string `json:"path" is:"filled" doc:"needed"`
 }
 
 // The results of ptyctl_fs.

@@ -1,4 +1,4 @@
-package tools_test
+package files_test
 
 import (
 	"bytes"

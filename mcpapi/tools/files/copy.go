@@ -1,0 +1,98 @@
+package files
+
+import (
+	"context"
+
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+)
+
+// fsCopyOut is the result of action copy. DoneReason and ExecID belong to a copy that goes on, of which little else is
+// known.
+type fsCopyOut struct {
+	Action     string             `json:"action"`
+	DoneReason session.DoneReason `json:"done_reason,omitempty" is:"listed"`
+	SessionID  string             `json:"session_id,omitempty" is:"listed"` // of exec_id
+	ExecID     string             `json:"exec_id,omitempty" is:"listed"`
+	To         string             `json:"to,omitempty"` // the path of the copy, where the call has not given it
+	Bytes      int64              `json:"bytes" compact:"keep"`
+	TotalBytes int64              `json:"total_bytes,omitempty"` // while it goes on
+	Files      int                `json:"files,omitempty"`       // of a tree, as all that follow up to skipped_count
+	Folders    int                `json:"folders,omitempty"`     // made
+	Unchanged  int                `json:"unchanged,omitempty"`   // brought by an earlier copy
+	Failed     int                `json:"failed,omitempty"`      // of those skipped, because of an error
+	Skipped    []skipOut          `json:"skipped,omitempty"`     // the first of them
+	SkippedAll int                `json:"skipped_count,omitempty"`
+	ResumedAt  int64              `json:"resumed_at,omitempty"`
+	Created    bool               `json:"created,omitempty"`
+	Changed    bool               `json:"source_changed,omitempty"` // while it was copied
+	Verified   *bool              `json:"verified,omitempty" is:"listed"`
+	SHA256     string             `json:"sha256,omitempty" is:"listed"`
+	DurationMS int64              `json:"duration_ms"`
+	Warnings   []string           `json:"warnings,omitempty"`
+}
+
+// skipOut is an entry of a tree that was not copied.
+type skipOut struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+// copyCompact is a type of its own, so that it has no compact form in turn.
+type copyCompact fsCopyOut
+
+// reported is the least duration of a copy that a compact result tells, in milliseconds.
+const reported = 1000
+
+// Compact leaves out what an ordinary copy has: that it made a new file, and that it took no time.
+func (out *fsCopyOut) Compact() any {
+	c := copyCompact(*out)
+	c.Action, c.Created = "", false
+	if c.DurationMS < reported {
+		c.DurationMS = 0
+	}
+	return c
+}
+
+// newCopyOut is the wire form of r. to is the path that the call has named.
+func newCopyOut(ctx context.Context, r session.CopyResult, to string) *fsCopyOut {
+	out := &fsCopyOut{Action: "copy", Bytes: r.Bytes, DurationMS: r.Duration.Milliseconds()}
+	if r.ID != "" {
+		out.DoneReason, out.SessionID, out.ExecID = session.DoneRunning, r.Session, r.ID
+		out.Bytes, out.TotalBytes = r.Moved, r.Total
+		return out
+	}
+	out.ResumedAt, out.Created, out.Changed, out.SHA256 = r.Resumed, r.Created, r.Changed, r.SHA256
+	out.Verified = &r.Verified
+	if r.To != to {
+		out.To = r.To
+	}
+	if r.Tree {
+		out.Files, out.Folders, out.Unchanged, out.Failed = r.Files, r.Folders, r.Same, r.Failed
+		out.SkippedAll = r.Skips
+		for _, s := range r.Skipped {
+			why := s.Why
+			if s.Err != nil {
+				why = wire.NewFailure(ctx, s.Err).Message
+			}
+			out.Skipped = append(out.Skipped, skipOut{s.Path, why})
+		}
+	}
+	return out
+}
+
+// showCopy returns the function that shows the end of a copy to those who wait for its exec_id: its result on one line,
+// as the call itself would have had it.
+func showCopy(ctx context.Context, to string) func(session.CopyResult, error) []byte {
+	return func(r session.CopyResult, err error) []byte {
+		var v any = newCopyOut(ctx, r, to)
+		if err != nil {
+			v = wire.NewFailure(ctx, err)
+		}
+		text, err := wire.Compact(v)
+		if err != nil {
+			return nil
+		}
+		return append(text, '\n')
+	}
+}

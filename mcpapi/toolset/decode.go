@@ -1,0 +1,25 @@
+package toolset
+
+import (
+	"encoding/base64"
+
+	"ptyctl/mcpapi/schema"
+)
+
+// Decode decodes text in one of the encodings of the wire.
+func Decode(ch *schema.Checker, path, text, encoding string) ([]byte, error) {
+	if encoding != "base64" {
+		return []byte(text), nil
+	}
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, ch.Invalid(
+			path,
+			nil,
+			"%s is not valid base64 (%v); encode it with the standard alphabet and padding, or leave encoding out",
+			path,
+			err,
+		)
+	}
+	return b, nil
+}
