@@ -49,7 +49,7 @@ func benchCommand(b *testing.B, s *benchServer, lines ...string) *exec.Cmd {
 		) + "'",
 		"[session]",
 	}, lines...), "\n"))
-	cmd := exec.Command(lab.Binary, "mcp", "--config", config)
+	cmd := exec.Command(lab.Binary, "mcp", "--results", "full", "--config", config)
 	cmd.Env = []string{"HOME=" + dir, "XDG_RUNTIME_DIR=" + lab.RuntimeDir(b), "PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
 	return cmd
 }
