@@ -137,7 +137,7 @@ func (s *SFTP) MakeFolder(ctx context.Context, name string, mode fs.FileMode) (m
 		if info, err = s.c.Lstat(name); err != nil {
 			return err
 		}
-		return s.c.Chmod(name, newMode(mode, info.Mode())|0o700)
+		return optional(s.c.Chmod(name, newMode(mode, info.Mode())|0o700))
 	})
 	return made, err
 }
@@ -199,7 +199,7 @@ func (k *sftpSink) begin() (err error) {
 		return err
 	}
 	k.mode = newMode(k.want.Mode, info.Mode())
-	if err = k.f.Chmod(0o600); err != nil || k.want.Part == "" { // until Commit: the final file may be its owner's only
+	if err = optional(k.f.Chmod(0o600)); err != nil || k.want.Part == "" { // until Commit: the final file may be its owner's only
 		return err
 	}
 	part := path.Join(dir, k.want.Part)
@@ -266,7 +266,7 @@ func (k *sftpSink) Commit(ctx context.Context, size int64) (out term.FileWritten
 			return err
 		}
 		if k.t.old == nil {
-			if err := k.f.Chmod(k.mode); err != nil {
+			if err := optional(k.f.Chmod(k.mode)); err != nil {
 				return err
 			}
 		} else if _, ok := k.s.c.HasExtension(extSync); ok {
@@ -287,7 +287,7 @@ func (k *sftpSink) Commit(ctx context.Context, size int64) (out term.FileWritten
 			return err
 		}
 		if at := k.want.Modified; !at.IsZero() {
-			if err := k.s.c.Chtimes(k.temp, at, at); err != nil {
+			if err := optional(k.s.c.Chtimes(k.temp, at, at)); err != nil {
 				return err
 			}
 		}
@@ -300,6 +300,14 @@ func (k *sftpSink) Commit(ctx context.Context, size int64) (out term.FileWritten
 		return k.s.c.Rename(k.temp, k.t.path) // fails if the file was created meanwhile
 	})
 	return out, err
+}
+
+// optional passes over the refusal of a server that cannot set a mode or a time: the copy is as good without.
+func optional(err error) error {
+	if status, ok := errors.AsType[*sftp.StatusError](err); ok && status.FxCode() == sftp.ErrSSHFxOpUnsupported {
+		return nil
+	}
+	return err
 }
 
 // Abort implements term.FileSink. It is called after the end of the copy's context, too: then it has the time until

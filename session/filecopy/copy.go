@@ -71,8 +71,9 @@ const (
 	defaultBytes = 1 << 30
 	defaultFiles = 10_000
 	verifyBelow  = 64 << 20
-	maxSkipped   = 20 // Skips in a Result
-	maxDepth     = 64 // folders in folders
+	maxSkipped   = 20  // Skips in a Result
+	maxSkipPath  = 512 // bytes of the path of one, which a far side may choose
+	maxDepth     = 64  // folders in folders
 )
 
 // A copying is a Copy that runs.

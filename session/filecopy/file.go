@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 
@@ -65,6 +66,7 @@ func (x *copying) file(ctx context.Context, j job) (moved int64, err error) {
 	err = x.pump.move(ctx, &s)
 	moved = s.finished - at
 	if err != nil {
+		keep = !errors.Is(err, term.LimitExceeded) // it would be as much the next time
 		return moved, err
 	}
 	verified := x.verifies(s.finished)

@@ -258,6 +258,9 @@ func (x *copying) below(root, rel string) string {
 // skip notes an entry that is not copied.
 func (x *copying) skip(s Skip) {
 	x.result.Skips++
+	if n := len(s.Path); n > maxSkipPath {
+		s.Path = "..." + s.Path[n-maxSkipPath:]
+	}
 	if len(x.result.Skipped) < maxSkipped {
 		x.result.Skipped = append(x.result.Skipped, s)
 	}
