@@ -20,9 +20,9 @@ func TestToolsAreListedAlike(t *testing.T) {
 	hints := map[string]mcp.ToolAnnotation{ // unset hints have the protocol's defaults, the worst of each
 		"ptyctl_fs":             {Title: "Files"},
 		"ptyctl_health":         {Title: "State of ptyctl", ReadOnlyHint: new(true), DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(false)},
-		"ptyctl_run":            {Title: "Run a program here"},
-		"ptyctl_session":        {Title: "Terminal sessions"},
-		"ptyctl_session_config": {Title: "Terminal settings", DestructiveHint: new(false), IdempotentHint: new(true)},
+		"ptyctl_run":            {Title: "Run a program"},
+		"ptyctl_session":        {Title: "Sessions"},
+		"ptyctl_session_config": {Title: "Settings", DestructiveHint: new(false), IdempotentHint: new(true)},
 		"ptyctl_session_exec":   {Title: "Run a command"},
 		"ptyctl_session_io":     {Title: "Type and read"},
 	}

@@ -17,7 +17,7 @@ const (
 	maxList    = 13000
 	maxFull    = 14500    // with the schemas of results
 	maxDefault = 14 << 10 // as listed without configuration: no files are offered
-	maxAll     = 17000
+	maxAll     = 19000
 )
 
 // TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.

@@ -223,12 +223,14 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 	}
 }
 
-// Every argument that is listed says what keeps a model from its usual misuse.
+// Every argument that is listed says what keeps a model from its usual misuse. A member of an object may leave that to
+// the object.
 func TestEveryArgumentIsDescribed(t *testing.T) {
 	for form, o := range forms() {
 		for tool, properties := range shownTools(mcptest.NewAgent(t, mcpapi.NewServer(o), "")) {
 			for path, p := range properties {
-				if strings.TrimSpace(p.Description) == "" {
+				member := strings.Contains(path, ".") // and its object has a path of its own
+				if strings.TrimSpace(p.Description) == "" && !member {
 					t.Errorf("%s: %s %s has no description", form, tool, path)
 				}
 			}

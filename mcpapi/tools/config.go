@@ -12,8 +12,8 @@ import (
 
 var configTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_session_config",
-	Title:   "Terminal settings",
-	About:   "A terminal's size, and the patterns that say what its output means.",
+	Title:   "Settings",
+	About:   "A terminal's size, and its patterns.",
 	Reading: "See a terminal's size, and the patterns that say what its output means.",
 	Actions: []schema.Action{
 		{Name: "resize", About: "set cols and rows.", Example: `{"action":"resize","session_id":"web1-k3f9q2zd","cols":120,"rows":40}`},
@@ -29,7 +29,7 @@ type configArgs struct {
 	Cols      int        `json:"cols" need:"resize" min:"1" max:"10000" doc:"[resize]"`
 	Rows      int        `json:"rows" need:"resize" min:"1" max:"10000" doc:"[resize]"`
 	Expect    expectArgs `json:"expect" need:"expect" doc:"[expect]"`
-	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"your name for locks"`
+	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"name for locks"`
 }
 
 // configOut is the result of ptyctl_session_config: the size and the patterns in force after the call.

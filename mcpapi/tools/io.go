@@ -14,8 +14,8 @@ import (
 var ioTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_io",
 	Title: "Type and read",
-	About: "Type into a terminal and read it. Do not poll: give until_regex or until_idle_ms, to write itself or to " +
-		"read from the cursor it returned. Absent chunk: no output; absent matched: the condition was met.",
+	About: "Type into a terminal and read it. Do not poll: give write itself, or read, until_regex or until_idle_ms. " +
+		"Absent chunk: no output; absent matched: the condition was met.",
 	Reading: "Read what a terminal shows. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the " +
 		"last read.",
 	Actions: []schema.Action{
@@ -34,10 +34,10 @@ type ioArgs struct {
 	Data         *string    `json:"data" on:"write" doc:"text; end a line with \\r; or key"`
 	Key          keyName    `json:"key" on:"write" is:"filled" doc:""`
 	Keys         []string   `json:"keys" on:"write" doc:"several"`
-	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"in turn; a step that fails ends them: result has stopped, step (from 0)"`
-	Paste        bool       `json:"paste" on:"write" doc:"data as a paste"`
-	Sensitive    bool       `json:"sensitive" on:"write" doc:"keep it out of records"`
-	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"your name for locks"`
+	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"in turn, until one fails: stopped, step (from 0)"`
+	Paste        bool       `json:"paste" on:"write" doc:"as a paste"`
+	Sensitive    bool       `json:"sensitive" on:"write" doc:"keep out of records"`
+	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"name for locks"`
 	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk"`
 	Cursor       string     `json:"cursor" on:"read search" is:"filled number" doc:"a next_cursor, or \"0\" (a string)"`
 	Mode         string     `json:"mode" on:"read write" enum:"cursor tail" doc:"tail: the end"`
@@ -45,38 +45,38 @@ type ioArgs struct {
 	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384"`
 	MaxLines     int        `json:"max_lines" on:"read write" min:"1" doc:"of mode tail"`
 	UntilRegex   string     `json:"until_regex" on:"read write" is:"filled" doc:"wait for this (RE2)"`
-	UntilPrompt  bool       `json:"until_prompt" on:"read write" doc:"for a prompt"`
+	UntilPrompt  bool       `json:"until_prompt" on:"read write" doc:"or for a prompt"`
 	IncludeMatch *bool      `json:"include_match" on:"read write" doc:"default true"`
 	IncludeEcho  bool       `json:"include_echo" on:"write" doc:"match it too"`
-	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"wait for quiet so long"`
+	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"or for quiet"`
 	InputHints   inputHints `json:"input_hints" on:"read write" doc:"stop at a question"`
-	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] of this exec"`
+	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] of it"`
 	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id"`
-	Format       string     `json:"format" on:"read write search" enum:"clean raw" doc:"clean: as text; raw: exact; also for patterns; default {session.format}"`
+	Format       string     `json:"format" on:"read write search" enum:"clean raw" doc:"clean: text; raw: exact; default {session.format}"`
 	lineArgs
 	Pattern    string `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
 	IgnoreCase bool   `json:"ignore_case" on:"search" doc:"[search]"`
 	MaxMatches int    `json:"max_matches" on:"search" min:"1" max:"1000" doc:"[search] default 50"`
-	RequestID  string `json:"request_id" on:"write" is:"filled" doc:"makes a retry safe"`
+	RequestID  string `json:"request_id" on:"write" is:"filled" doc:"for retries"`
 }
 
 // lineArgs choose lines of the output.
 type lineArgs struct {
-	Match   string `json:"match" on:"read" is:"filled" doc:"[read] only lines with this (RE2)"`
+	Match   string `json:"match" on:"read" is:"filled" doc:"[read] only such lines (RE2)"`
 	Context int    `json:"context" on:"read search" max:"50" doc:"lines around"`
 }
 
 // ioStep is one step of a list.
 type ioStep struct {
-	Data        *string  `json:"data" doc:"this, key or keys"`
-	Key         string   `json:"key" is:"filled" doc:"one"`
-	Keys        []string `json:"keys" doc:"several"`
-	Sensitive   bool     `json:"sensitive" doc:"unrecorded"`
-	Paste       bool     `json:"paste" doc:"of data"`
-	UntilRegex  string   `json:"until_regex" is:"filled" doc:"then wait"`
-	UntilPrompt bool     `json:"until_prompt" doc:"the same"`
-	UntilIdleMS int64    `json:"until_idle_ms" min:"1" max:"1<<40" doc:"the same"`
-	TimeoutMS   int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"of the wait"`
+	Data        *string  `json:"data" doc:"or key, keys"`
+	Key         string   `json:"key" is:"filled"`
+	Keys        []string `json:"keys"`
+	Sensitive   bool     `json:"sensitive"`
+	Paste       bool     `json:"paste"`
+	UntilRegex  string   `json:"until_regex" is:"filled"`
+	UntilPrompt bool     `json:"until_prompt"`
+	UntilIdleMS int64    `json:"until_idle_ms" min:"1" max:"1<<40"`
+	TimeoutMS   int64    `json:"timeout_ms" min:"1" max:"1<<40"`
 }
 
 // keyName is the name of a key.
@@ -84,7 +84,7 @@ type keyName string
 
 // Doc shows how keys are named, for the argument's description. An unknown name is answered with all of them.
 func (keyName) Doc() string {
-	return "enter tab esc backspace delete space home end page_up arrow_up f1-f12 ctrl_a-ctrl_z alt_a-alt_z break ..."
+	return "enter, esc, tab, arrow_up, page_up, f1, ctrl_c, alt_x, ..."
 }
 
 // Canonical returns the key that is meant by a name of another program's, or by the bytes that it sends.
@@ -103,7 +103,7 @@ func (k keyName) character() bool {
 
 // inputHints are patterns that recognise a question.
 type inputHints struct {
-	WaitFor *[]string `json:"wait_for_regexes" doc:"of the last line"`
+	WaitFor *[]string `json:"wait_for_regexes"`
 }
 
 // ioOut is the result of ptyctl_session_io.

@@ -27,7 +27,7 @@ func formatOf(c *toolset.Call, format, encoding string) string {
 
 // matchArgs choose the lines of a command's output.
 type matchArgs struct {
-	Match   string `json:"match" is:"filled" doc:"only lines with this (RE2)"`
+	Match   string `json:"match" is:"filled" doc:"only such lines (RE2)"`
 	Context int    `json:"context" max:"50" doc:"lines around"`
 }
 

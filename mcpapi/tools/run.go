@@ -10,10 +10,10 @@ import (
 
 var runTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_run",
-	Title: "Run a program here",
-	About: "Run one program here, without a terminal; a command line is [\"bash\",\"-c\",\"...\"]. It gets a clean " +
-		"environment, and what it leaves running is ended. If done_reason is running, go on with " +
-		"ptyctl_session_exec {session_id, exec_id}. Interactive: ptyctl_session open, protocol local.",
+	Title: "Run a program",
+	About: "Run a program here, without a terminal; a command line is [\"bash\",\"-c\",\"...\"]. What it leaves running " +
+		"is ended. done_reason running: go on with ptyctl_session_exec {session_id, exec_id}. Interactive: " +
+		"ptyctl_session open, protocol local.",
 	Actions: []schema.Action{
 		{Example: `{"argv":["go","test","./..."],"cwd":"/srv/app"}`, Verb: term.VerbExec},
 	},
@@ -24,27 +24,27 @@ var runTool = toolset.Bind(schema.Tool{
 // runArgs are the arguments of ptyctl_run. Times are in milliseconds, sizes in bytes.
 type runArgs struct {
 	Argv          []string `json:"argv" need:"*" doc:"program and arguments"`
-	Cwd           string   `json:"cwd" is:"filled" doc:"its directory"`
+	Cwd           string   `json:"cwd" is:"filled" doc:"directory"`
 	Env           []string `json:"env" is:"pairs" doc:"NAME=value"`
-	Stdin         string   `json:"stdin" doc:"its input"`
+	Stdin         string   `json:"stdin" doc:"input"`
 	StdinEncoding string   `json:"stdin_encoding" enum:"utf-8 base64" doc:"of stdin"`
 	TimeoutMS     int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds, then TERM; default {session.default_exec_timeout_ms}"`
 	GraceMS       int64    `json:"grace_ms" min:"1" max:"60000" doc:"TERM to KILL; default 2000"`
 	Format        string   `json:"format" enum:"clean raw" doc:"clean: no colours; raw: exact; default {session.format}"`
 	matchArgs
 	MaxOutput int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
-	Limits    limitsArgs `json:"limits" doc:"of each process"`
-	Title     string     `json:"title" is:"filled" doc:"for people"`
-	RequestID string     `json:"request_id" is:"filled" doc:"makes a retry safe"`
+	Limits    limitsArgs `json:"limits" doc:"of each process; processes: in all"`
+	Title     string     `json:"title" is:"filled" doc:"label"`
+	RequestID string     `json:"request_id" is:"filled" doc:"for retries"`
 }
 
 // limitsArgs are the limits of a program on this machine; 0 means that the call sets none. Processes counts all
 // processes that the program starts, the others apply to each process.
 type limitsArgs struct {
-	CPU       int   `json:"cpu_s" min:"1" max:"1<<30" doc:"CPU seconds"`
-	Memory    int64 `json:"memory_bytes" min:"1<<20" max:"1<<40" doc:"address space"`
-	OpenFiles int   `json:"open_files" min:"4" max:"1<<20" doc:"at once"`
-	Processes int   `json:"processes" min:"1" max:"1<<20" doc:"of all together"`
+	CPU       int   `json:"cpu_s" min:"1" max:"1<<30"`
+	Memory    int64 `json:"memory_bytes" min:"1<<20" max:"1<<40"`
+	OpenFiles int   `json:"open_files" min:"4" max:"1<<20"`
+	Processes int   `json:"processes" min:"1" max:"1<<20"`
 }
 
 // runOut is the result of ptyctl_run. Usage and the limits that ended the program are left out while it runs.

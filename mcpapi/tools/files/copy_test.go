@@ -213,7 +213,7 @@ func TestCopyRefused(t *testing.T) {
 	var forbidden string
 	l := newFilesLab(t, mcptest.Config{Sessions: session.Config{
 		Copies: session.CopyLimits{Bytes: 1 << 20, Files: 4},
-		Gate: gateOn(&forbidden),
+		Gate:   gateOn(&forbidden),
 	}}, fsx.Limits{})
 	l.Open("")
 	write(t, filepath.Join(l.far, "large"), noise(1<<20+1), 0o600)

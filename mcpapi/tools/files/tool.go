@@ -8,8 +8,8 @@ import (
 
 // Tool is ptyctl_fs.
 var Tool = toolset.Bind(schema.Tool{
-	Name:  "ptyctl_fs",
-	Title: "Files",
+	Name:    "ptyctl_fs",
+	Title:   "Files",
 	About:   "Read, write and copy files: with session_id on its SSH host, else on ptyctl's own machine.",
 	Reading: "Read files: with session_id on its SSH host, else on ptyctl's own machine.",
 	Actions: []schema.Action{
