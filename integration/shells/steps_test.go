@@ -75,6 +75,28 @@ func TestScenarioSteps(t *testing.T) {
 			t.Errorf("the dialogue shows %q, want <ann 8> and 42", got)
 		}
 	})
+	t.Run("command", func(t *testing.T) {
+		t.Parallel()
+		s := l.Open(t, "bash")
+		var commands sync.WaitGroup
+		commands.Go(func() {
+			s.Read(t.Context(), session.ReadRequest{Until: regexp.MustCompile(`sleep 1`), Timeout: lab.Patience})
+			r := session.ExecRequest{Command: "echo three", Lane: session.LaneTerminal, Wait: lab.Patience, Timeout: lab.Patience}
+			if _, err := s.Exec(t.Context(), r); term.KindOf(err) != term.Busy {
+				t.Errorf("a command between steps: %v, want %s", err, term.Busy)
+			}
+			r.Queue = true
+			if got, err := s.Exec(t.Context(), r); err != nil || string(got.Stdout.Head) != "three\n" {
+				t.Errorf("a queued command returns %+v, %v, want three", got, err)
+			}
+		})
+		got := wantSteps(t, s,
+			typed("sleep 1; echo on''e\r", until(`one\r\n`)), typed("echo t", quiet), typed("wo\r", prompt))
+		commands.Wait()
+		if !strings.Contains(got, "two\r\n") {
+			t.Errorf("the steps show %q, want two", got)
+		}
+	})
 	t.Run("race", func(t *testing.T) {
 		t.Parallel()
 		s := l.Open(t, "bash")
