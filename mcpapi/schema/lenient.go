@@ -219,8 +219,8 @@ func (c *Checker) idle(f *Field, raw json.RawMessage) bool {
 	})
 }
 
-// givesEvery reports whether a call gives every field, and most of them as zero values. Such a
-// client has no way to leave one out, and its zero values say nothing.
+// givesEvery reports whether a call gives every field, and most of them as zero values. Such a client has no way to
+// leave one out, and its zero values say nothing.
 func givesEvery(fields []Field, given []jsonrpc.Member) bool {
 	values := make(map[string]json.RawMessage, len(given))
 	for _, m := range given {

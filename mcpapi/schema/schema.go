@@ -35,7 +35,8 @@ func (t *Tool) OutputSchema(failure any) json.RawMessage {
 	return objectSchema(members, false)
 }
 
-// objectSchema writes the JSON Schema of an object of arguments (input) or results. It is written by hand: a schema library would cost time at each start.
+// objectSchema writes the JSON Schema of an object of arguments (input) or results. It is written by hand: a schema
+// library would cost time at each start.
 func objectSchema(fields []Field, input bool) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteString(`{"type":"object","properties":{`)
