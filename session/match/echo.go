@@ -268,7 +268,7 @@ func (x *echoes) coming(line string) bool {
 			strings.Contains(l.key, squeezed[len(squeezed)-somePart:]) {
 			return true
 		}
-		if !l.shown && !x.passed && x.before != "" && x.under(squeezed, l.key) {
+		if !l.shown && !x.passed && x.before != "" && x.under(squeezed, line, l.key) {
 			return true
 		}
 		for n := range min(len(l.key), len(squeezed)) {
@@ -287,7 +287,12 @@ func (x *echoes) coming(line string) bool {
 }
 
 // under reports whether the squeezed line is the line that the cursor was in, with the beginning of key or all of it.
-func (x *echoes) under(squeezed, key string) bool {
+// Behind all of it only the rest of its row may come, a right prompt for example: a row below is output.
+func (x *echoes) under(squeezed, line, key string) bool {
 	rest, ok := strings.CutPrefix(squeezed, x.before)
-	return ok && (strings.HasPrefix(key, rest) || key != "" && strings.HasPrefix(rest, key))
+	if !ok || strings.HasPrefix(key, rest) {
+		return ok
+	}
+	behind, ok := strings.CutPrefix(rest, key)
+	return ok && key != "" && len(behind) < len(squeeze(line[strings.LastIndexByte(line, '\n')+1:]))
 }

@@ -75,6 +75,11 @@ func TestEchoDoesNotMatch(t *testing.T) {
 			"echo " + strings.Repeat("abc", 24) + "d\r\n" + strings.Repeat("abc", 24) + "d\r\n", `abcd`,
 			"echo " + strings.Repeat("abc", 24) + "d\r\n" + strings.Repeat("abc", 24) + "d",
 		},
+		{
+			"in a full-screen program that draws on", "+---+", "abc.example\r",
+			"\x1b[18;3Habc.example\x1b[H\x1b[2J\x1b[16;3H+---+\x1b[17;3HReady?", `Ready\?`,
+			"\x1b[18;3Habc.example\x1b[H\x1b[2J\x1b[16;3H+---+\x1b[17;3HReady?",
+		},
 		{"output before the echo", "$ ", "ls\r", "READY\r\n$ ls\r\n", `READY`, "READY"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
