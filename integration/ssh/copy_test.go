@@ -188,13 +188,19 @@ func TestCopyFrozen(t *testing.T) {
 	s := lab.StartSSHD(t, sftpLine)
 	root := t.TempDir()
 	c := lab.HomeFor(t, []*lab.SSHD{s}, "[fs]", "roots = ['"+root+"']", "remote = true").Connect(t)
-	noiseFile(t, filepath.Join(s.Home, "source"), 160<<20)
+	source := filepath.Join(s.Home, "source")
+	if err := os.WriteFile(source, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(source, 1<<30); err != nil { // more than can be moved before the server is stopped
+		t.Fatal(err)
+	}
 	id := c.Open(t, s)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		r := c.Refused(t, "IO_ERROR", toolFS, `{"action":"copy","timeout_ms":3000,"verify":true,"from":{"session_id":%s,"path":%s},`+
-			`"to":{"path":"copy"}}`, id, filepath.Join(s.Home, "source"))
+			`"to":{"path":"copy"}}`, id, source)
 		if !strings.Contains(r.Message, "timed out") {
 			t.Errorf("the message is %q", r.Message)
 		}

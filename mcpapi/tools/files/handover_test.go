@@ -21,15 +21,17 @@ import (
 // A heldLab is a lab in which a copy stops at the file "held" until it is let go, or the copy ends.
 type heldLab struct {
 	*filesLab
-	free chan struct{} // takes one token for each file that may go on
+	reached chan struct{} // gets one token for each file that stops
+	free    chan struct{} // takes one token for each file that may go on
 }
 
 func newHeldLab(t *testing.T) *heldLab {
-	l := &heldLab{free: make(chan struct{}, 1)}
+	l := &heldLab{reached: make(chan struct{}, 9), free: make(chan struct{}, 1)}
 	l.filesLab = newFilesLab(t, mcptest.Config{
 		Options: mcpapi.Options{Limits: toolset.Limits{MaxWait: 200 * time.Millisecond}},
 		Sessions: session.Config{Gate: func(ctx context.Context, a term.Action) (term.Ruling, error) {
 			if a.Verb == term.VerbFileWrite && strings.HasSuffix(a.Path, "held") {
+				l.reached <- struct{}{}
 				select {
 				case <-l.free:
 				case <-ctx.Done():
@@ -51,6 +53,7 @@ func (l *heldLab) start(to string) fileCopy {
 	if r.DoneReason != "running" || r.ExecID == "" || r.SessionID != l.Session {
 		l.T.Fatalf("a copy that goes on: %+v", r)
 	}
+	<-l.reached
 	return r
 }
 
