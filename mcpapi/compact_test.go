@@ -33,7 +33,7 @@ func TestCompact(t *testing.T) {
 				mcptest.ExecTool, `{"session_id":"$S","cmd":"kill -9 $$"}`,
 				`{"stdout":"","exit_code":137,"exit_signal":"KILL"}`,
 			},
-			{mcptest.SessionTool, `{"action":"list"}`, `{"sessions":[{"session_id":"$S","host":"127.0.0.1"}]}`},
+			{mcptest.SessionTool, `{"action":"list"}`, `{"sessions":[{"session_id":"$S"}]}`},
 		}},
 		"io": {mcptest.Echo, []formCase{
 			{
@@ -59,7 +59,7 @@ func TestCompact(t *testing.T) {
 			},
 			{mcptest.SessionTool, `{"action":"close","session_id":"$S"}`, `{"success":true}`},
 			{mcptest.SessionTool, `{"action":"close","session_id":"$S"}`, `{"success":true,"already_closed":true}`},
-			{mcptest.SessionTool, `{"action":"list"}`, `{"sessions":[{"session_id":"$S","host":"127.0.0.1","state":"closed","end_code":"closed"}]}`},
+			{mcptest.SessionTool, `{"action":"list"}`, `{"sessions":[{"session_id":"$S","state":"closed","end_code":"closed"}]}`},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestText(t *testing.T) {
 		},
 		{
 			mcptest.SessionTool, `{"action":"list"}`,
-			`[sessions [{"session_id":"$S","host":"127.0.0.1"}]]` + "\n",
+			`[sessions [{"session_id":"$S"}]]` + "\n",
 		},
 		{mcptest.SessionTool, `{"action":"close","session_id":"$S"}`, "[$S success true]\n"},
 	} {

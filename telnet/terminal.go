@@ -171,9 +171,8 @@ func (t *Terminal) Wait() (term.Exit, error) {
 }
 
 // clearText is the warning about plain Telnet.
-const clearText = "Telnet is not encrypted: anyone on the network can read and change everything, " +
-	"including passwords. " +
-	"Use SSH, or Telnet over TLS, if the device has it."
+const clearText = "Telnet is not encrypted: others on the network can read and change all, passwords too; " +
+	"prefer SSH, or Telnet over TLS"
 
 // Describe implements term.Describer.
 func (t *Terminal) Describe() term.Description {

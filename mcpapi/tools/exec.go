@@ -148,6 +148,7 @@ func (out *execOut) Compact() any {
 		c.StdoutCursor, c.StderrCursor = "", ""
 	}
 	c.shownOut = c.compact()
+	c.WaitingFor = c.WaitingFor.Behind(c.Stdout)
 	if c.DurationMS < reported {
 		c.DurationMS = 0
 	}

@@ -14,7 +14,7 @@ var healthTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_health",
 	Title:   "State of ptyctl",
 	About:   "Version, uptime, counts of sessions and commands.",
-	Reading: "The version and uptime of ptyctl, and its counts.",
+	Reading: "Version, uptime, counts of your sessions.",
 	Actions: []schema.Action{{Example: `{}`, Reads: true, Verb: term.VerbRead}},
 	Hints:   schema.Hints{ReadOnly: true, Idempotent: true},
 }, health, healthOut{})

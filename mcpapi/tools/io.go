@@ -266,6 +266,7 @@ func (out *ioOut) Compact() any {
 		return c
 	}
 	c.chunkCompact = out.compact(out.asked)
+	c.WaitingFor = c.WaitingFor.Behind(c.Chunk)
 	return c
 }
 

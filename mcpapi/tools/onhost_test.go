@@ -152,7 +152,7 @@ func TestExecOnHostForms(t *testing.T) {
 	id := l.Manager.List()[0].ID
 	for _, tt := range [][3]string{
 		{mcptest.ExecTool, onHost(l, `,"cmd":"echo hello"`), "[$S exit 0]\nhello\n"},
-		{mcptest.SessionTool, `{"action":"list"}`, `[sessions [{"session_id":"$S","host":"127.0.0.1","auto":true}]]` + "\n"},
+		{mcptest.SessionTool, `{"action":"list"}`, `[sessions [{"session_id":"$S","auto":true}]]` + "\n"},
 	} {
 		if got, want := call(tt[0], tt[1]), strings.ReplaceAll(tt[2], "$S", id); got != want {
 			t.Errorf("%s %s = %q, want %q", tt[0], tt[1], got, want)

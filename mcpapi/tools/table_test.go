@@ -16,9 +16,9 @@ import (
 
 // TestBoundsAreTheEngines compares the numbers that tags repeat.
 func TestBoundsAreTheEngines(t *testing.T) {
-	pages := fieldAt(t, execTool.Fields, "expect.auto_page.max_pages")
-	if pages.Max != lane.MaxPages || !strings.Contains(pages.About, "100") || lane.DefaultPages != 100 {
-		t.Errorf("max_pages is at most %d (%s), want %d, and %d by default", pages.Max, pages.About, lane.MaxPages,
+	pages, about := fieldAt(t, execTool.Fields, "expect.auto_page.max_pages"), fieldAt(t, execTool.Fields, "expect.auto_page").About
+	if pages.Max != lane.MaxPages || !strings.Contains(about, "100") || lane.DefaultPages != 100 {
+		t.Errorf("max_pages is at most %d (%s), want %d, and %d by default", pages.Max, about, lane.MaxPages,
 			lane.DefaultPages)
 	}
 	if class := fieldAt(t, execTool.Fields, "class"); !slices.Equal(class.Enum, shell.Classes()) {

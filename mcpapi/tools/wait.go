@@ -84,6 +84,7 @@ func (out firedOut) Compact() any {
 		c.ExitReason = ""
 	}
 	c.Sanitized = c.Sanitized.hiding()
+	c.WaitingFor = c.WaitingFor.Behind(c.Chunk)
 	return c
 }
 

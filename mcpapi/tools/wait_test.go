@@ -103,7 +103,7 @@ func TestWaitForExec(t *testing.T) {
 	r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"printf 'Password: '; read x","lane":"terminal","wait_ms":1}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`"}]`,
 		`{"fired":[{"on":0,"session_id":"$B","exec_id":"`+r.ExecID+
-			`","chunk":"Password: ","done_reason":"running","waiting_for":{"kind":"password","text":"Password: "}}]}`)
+			`","chunk":"Password: ","done_reason":"running","waiting_for":{"kind":"password"}}]}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","until_exit":true}],"timeout_ms":1000`,
 		`{"fired":[],"timed_out":true}`)
 }

@@ -196,6 +196,14 @@ type Waiting struct {
 	Text string `json:"text"` // the line, as a person sees it
 }
 
+// Behind is the compact form of w in a result with output: without the text, if the output ends with it.
+func (w *Waiting) Behind(output string) *Waiting {
+	if w == nil || !strings.HasSuffix(strings.TrimRight(output, " "), strings.TrimRight(w.Text, " ")) {
+		return w
+	}
+	return &Waiting{Kind: w.Kind}
+}
+
 // algorithms are those of an SSH connection.
 type algorithms struct {
 	Kex     string `json:"kex,omitempty"`

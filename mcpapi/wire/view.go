@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"ptyctl/session"
@@ -44,7 +45,8 @@ func (e ListEntry) Brief() ListEntry {
 	if e.Protocol != "ssh" {
 		b.Protocol = e.Protocol
 	}
-	if e.Protocol == "local" {
+	// The id has the host in front of its random end.
+	if i := strings.LastIndexByte(e.SessionID, '-'); e.Protocol == "local" || i > 0 && e.SessionID[:i] == e.Host {
 		b.Host = ""
 	}
 	if e.State != session.Open {
