@@ -81,7 +81,7 @@ func TestLargeResultsInASmallGroup(t *testing.T) {
 						}
 					}
 					if err != nil {
-						return fmt.Errorf("%s", lab.Tail(err.Error(), 500)) // not the arguments
+						return fmt.Errorf("the call: %s", lab.Tail(err.Error(), 500)) // not the arguments
 					}
 					return nil
 				})

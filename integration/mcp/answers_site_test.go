@@ -142,8 +142,10 @@ func (d *device) line() bool {
 			_, err := io.WriteString(d.conn, "\r\ninterface Gi0/2\r\nend\r\n"+d.prompt)
 			return err == nil
 		case b[0] == 0xff: // a command; those of a client to us have three bytes
-			if !next() || !next() {
-				return false
+			for range 2 {
+				if !next() {
+					return false
+				}
 			}
 		case b[0] == '\r':
 			if d.hidden { // any password is right

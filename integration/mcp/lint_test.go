@@ -31,7 +31,7 @@ func TestToolsListLint(t *testing.T) {
 		structured bool // results come as structuredContent too, so that their schema is listed
 		most       int
 	}{
-		{nil, true, 17000},
+		{nil, true, 19000},
 		{[]string{"--toolsets", "core"}, true, maxToolsList},
 		{[]string{"--toolsets", "core", "--results", "compact"}, false, maxToolsList},
 		{[]string{"--read-only"}, true, maxToolsList},

@@ -27,7 +27,7 @@ var otherNames = map[string]string{
 	"script": "cmd argv command", "search": "pattern match", "secret": "sensitive", "server": "host", "session": "session_id id", "sessionid": "id",
 	"shell": "argv", "sid": "session_id id", "since": "cursor", "size": "max_bytes", "tail": "max_lines", "target": "host",
 	"task": "task_id", "taskname": "task_id", "agentid": "task_id", "owner": "task_id", "terminal": "session_id id",
-	"terminalid": "session_id id", "ptyid": "id", "text": "data stdin", "string": "data", "timeout": "timeout_ms timeouts.connect_timeout_ms",
+	"terminalid": "session_id id", "ptyid": "id", "text": "data stdin", "string": "data", "timeout": "timeouts.connect_timeout_ms timeout_ms",
 	"timeouts": "timeout_ms", "timeoutsec": "timeout_ms", "timeoutseconds": "timeout_ms", "type": "protocol",
 	"until": "until_regex", "user": "username", "value": "data", "wait": "wait_ms timeout_ms",
 	"waitfor": "until_regex", "width": "cols", "workdir": "cwd", "workingdirectory": "cwd workdir", "processid": "exec_id",

@@ -21,7 +21,7 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 		return onHost(ctx, c, in)
 	case in.SessionID == "":
 		return nil, c.Checker().Invalid("session_id", nil,
-			"session_id and host are missing: pass the session_id of an open session, or host to need none")
+			"session_id is missing, and so is host: pass the session_id of an open session, or host to need none")
 	}
 	s, err := c.Session(ctx, term.VerbExec, in.SessionID)
 	if err != nil {

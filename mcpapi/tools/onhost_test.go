@@ -68,7 +68,7 @@ func TestExecOnHost(t *testing.T) {
 func TestExecOnHostRefused(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
 	for _, tt := range []struct{ args, field, part string }{
-		{`{"cmd":"true"}`, "session_id", "session_id and host are missing"},
+		{`{"cmd":"true"}`, "session_id", "session_id is missing, and so is host"},
 		{`{"session_id":"web1-k3f9q2zd","host":"web1","cmd":"true"}`, "host", "exclude each other"},
 		{`{"host":"web1"}`, "cmd", "cmd is empty"},
 		{`{"host":"web1","cmd":"a","argv":["b"]}`, "argv", "exclude each other"},

@@ -268,8 +268,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("a command that has said it: %+v, %v; want it met by its output", got, err)
 		}
 		entries[1].Read = session.ReadRequest{Cursor: session.Latest}
-		var took time.Duration
-		took = sessiontest.Since(func() { got, err = await.All(t.Context(), entries) })
+		took := sessiontest.Since(func() { got, err = await.All(t.Context(), entries) })
 		if err != nil || !got[0].Met || string(got[1].Chunk.Data) != "done\n" || took != 9*time.Second {
 			t.Errorf("the end of a command: %+v, %v after %v, want both met after 9 s", got, err, took)
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -49,10 +50,9 @@ func (n *network) plan(_ context.Context, t term.Target) (term.Plan, error) {
 	if !ok {
 		p = direct(t.Host, t.Host)
 	}
-	if target := p.Target(); t.User != "" {
-		p.Hops = append([]term.PlannedHop(nil), p.Hops...)
-		target = p.Target()
-		target.User = t.User
+	if t.User != "" {
+		p.Hops = slices.Clone(p.Hops)
+		p.Target().User = t.User
 	}
 	return p, nil
 }
