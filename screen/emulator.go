@@ -1,0 +1,177 @@
+package screen
+
+import "ptyctl/vt"
+
+// An emulator is the state of the terminal that the output changes. Screen feeds it with
+// tokens and reads it.
+//
+// The names of its methods and the behaviour are those of xterm's "XTerm Control Sequences"
+// (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html), and of DEC's VT510 manual for
+// what that page only names.
+type emulator struct {
+	*grid           // the screen that is shown
+	main      *grid // the main screen while the alternate one is shown, else nil
+	cursor    cursor
+	margins   span
+	tabs      []bool // by column
+	modes     modes
+	saved     [2]cursor // DECSC, of the main and the alternate screen
+	last      rune      // for REP
+	shape     int       // DECSCUSR
+	clusters  texts
+	extras    texts // underline colours and links
+	link      string
+	lineColor Color // of the underline
+	history   history
+	title     titles
+	dir       string // OSC 7
+	prompt    Mark   // the last OSC 133
+	hold      hold
+	replies   replies
+}
+
+// A cursor is what DECSC saves: the position, the style, the character sets, the origin mode.
+type cursor struct {
+	x, y int
+	// wrap is true after a character in the last column: the next one begins a new row. This
+	// is the "last column flag" of a VT100.
+	wrap     bool
+	origin   bool // DECOM
+	style    cell
+	charsets charsets
+}
+
+// init makes the screen blank, with the state after a reset.
+func (e *emulator) init(cols, rows int) {
+	*e = emulator{
+		grid:     newGrid(cols, rows),
+		modes:    resetModes,
+		clusters: texts{mostValues: 4096, mostBytes: 128 << 10},
+		extras:   texts{mostValues: 1024, mostBytes: 64 << 10},
+		history:  e.history,
+		title:    e.title,
+		hold:     hold{frame: e.hold.frame},
+		replies:  e.replies,
+	}
+	e.margins = e.all()
+	e.resetTabs()
+}
+
+// apply does what a token other than text asks for.
+func (e *emulator) apply(t *vt.Token) {
+	switch t.Kind {
+	case vt.Text:
+		e.text(t)
+	case vt.Control:
+		e.control(t.Final)
+	case vt.CSI:
+		e.csi(t)
+	case vt.Escape:
+		e.escape(t)
+	case vt.OSC:
+		e.osc(t)
+	case vt.DCS:
+		e.dcs(t)
+	}
+}
+
+// control applies a C0 control (ECMA-48 section 8.2.1).
+func (e *emulator) control(c byte) {
+	switch c {
+	case '\n', '\v', '\f':
+		e.index()
+		if e.modes.has(newLine) {
+			e.carriageReturn()
+		}
+	case '\r':
+		e.carriageReturn()
+	case '\b':
+		e.left(1)
+	case '\t':
+		e.tab(1)
+	case 0x0e: // SO
+		e.cursor.charsets.left = 1
+	case 0x0f: // SI
+		e.cursor.charsets.left = 0
+	}
+}
+
+// escape applies an escape sequence.
+func (e *emulator) escape(t *vt.Token) {
+	c := &e.cursor
+	switch t.Inter[0] {
+	case 0:
+	case '(', ')', '*', '+':
+		c.charsets.designate(int(t.Inter[0]-'('), t.Final)
+		return
+	case '#':
+		if t.Final == '8' && t.Inter[1] == 0 {
+			e.align()
+		}
+		return
+	default:
+		return
+	}
+	switch t.Final {
+	case '6': // DECBI
+		e.backIndex()
+	case '7': // DECSC
+		e.saveCursor()
+	case '8': // DECRC
+		e.restoreCursor()
+	case '9': // DECFI
+		e.forwardIndex()
+	case '=': // DECKPAM
+		e.modes.set(appKeypad, true)
+	case '>': // DECKPNM
+		e.modes.set(appKeypad, false)
+	case 'D': // IND
+		e.index()
+	case 'E': // NEL
+		e.index()
+		e.carriageReturn()
+	case 'H': // HTS
+		e.tabs[c.x] = true
+	case 'M': // RI
+		e.reverseIndex()
+	case 'N', 'O': // SS2, SS3
+		c.charsets.single = t.Final - 'N' + 2
+	case 'Z': // DECID
+		e.replies.primary()
+	case 'c': // RIS
+		e.init(e.cols, e.rows)
+	case 'n', 'o': // LS2, LS3
+		c.charsets.left = t.Final - 'n' + 2
+	}
+}
+
+// align draws the test picture of DECALN: a screen of E.
+func (e *emulator) align() {
+	e.margins = e.all()
+	e.cursor.origin = false
+	e.home()
+	for y := range e.rows {
+		e.clearRow(y, cell{})
+		row, in := e.row(y)
+		fill(row, cell{}.with('E'))
+		in.used = uint16(e.cols)
+	}
+}
+
+// softReset is DECSTR. It leaves the screen and the position of the cursor.
+func (e *emulator) softReset() {
+	e.modes.softReset()
+	e.margins = e.all()
+	e.cursor = cursor{x: e.cursor.x, y: e.cursor.y}
+	e.link, e.lineColor = "", 0
+	e.saved[e.which()] = cursor{}
+	e.shape = 0
+}
+
+// which returns 1 if the alternate screen is shown, else 0.
+func (e *emulator) which() int {
+	if e.main != nil {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,77 @@
+package screen
+
+import "ptyctl/vt"
+
+// The sizes that a screen may have. A caller's wish is brought within them.
+const (
+	MaxCols = 1000
+	MaxRows = 1000
+)
+
+// A Screen is a terminal without glass: Write takes the output of a program, and Snapshot
+// returns what a person would see.
+type Screen struct {
+	parser vt.Parser
+	emu    emulator
+	seen   seen
+}
+
+// New returns a blank screen.
+func New(cols, rows int) *Screen {
+	s := new(Screen)
+	s.emu.init(clamp(cols, rows))
+	return s
+}
+
+func clamp(cols, rows int) (c, r int) { return max(1, min(cols, MaxCols)), max(1, min(rows, MaxRows)) }
+
+// Write draws the next piece of the output, which may end anywhere, also within a sequence or
+// a character. It takes all of p and never fails.
+func (s *Screen) Write(p []byte) (int, error) {
+	e := &s.emu
+	for t, rest := s.parser.Next(p); t != nil; t, rest = s.parser.Next(rest) {
+		e.apply(t)
+	}
+	return len(p), nil
+}
+
+// Resize changes the size, as a person does who drags a window's corner. On the main screen,
+// lines above the prompt wrap at the new width.
+func (s *Screen) Resize(cols, rows int) { s.emu.resize(clamp(cols, rows)) }
+
+// Size returns the size.
+func (s *Screen) Size() (cols, rows int) { return s.emu.cols, s.emu.rows }
+
+// Snapshot returns what the screen shows now.
+func (s *Screen) Snapshot() *Snapshot { return s.Diff(0).Snapshot }
+
+// Scrollback returns the rows that left the top of the main screen last, the oldest first: at
+// most 200, and at most 64 KiB.
+func (s *Screen) Scrollback() *Lines {
+	e := &s.emu
+	l := new(Lines)
+	l.reset(e.cols, e.history.count)
+	var cells []cell
+	for i := range e.history.count {
+		var in info
+		cells, in = unpack(cells[:0], e.history.at(i), func(text []byte, style cell) cell {
+			l.clusters = append(l.clusters, string(text))
+			return style.with(rune(firstCluster + len(l.clusters) - 1))
+		})
+		l.add(cells, in, new(texts), new(texts))
+	}
+	return l
+}
+
+// Drawing reports whether a program is in the middle of a frame, so that the snapshot is of
+// the frame before it. It ends by itself after a second.
+func (s *Screen) Drawing() bool { return s.emu.drawing() }
+
+// Replies returns the answers to the questions that the output has asked since the last
+// call, or nil. Whoever owns the terminal's input decides whether they are sent. They are of a
+// fixed, harmless set, and at most about 1 KiB of them is kept.
+func (s *Screen) Replies() []byte {
+	b := s.emu.replies.bytes
+	s.emu.replies.bytes = nil
+	return b
+}
