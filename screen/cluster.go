@@ -116,7 +116,9 @@ func (e *emulator) setCluster(row []cell, in *info, x int, b []byte) bool {
 }
 
 // appendText appends the text of c.
-func (e *emulator) appendText(dst []byte, c cell) []byte { return appendChar(dst, c, e.clusters.values) }
+func (e *emulator) appendText(dst []byte, c cell) []byte {
+	return appendChar(dst, c, e.clusters.values)
+}
 
 // appendChar appends the text of c, which is blank if it has none.
 func appendChar(dst []byte, c cell, clusters []string) []byte {

@@ -50,11 +50,11 @@ func (e *emulator) csiPlain(t *vt.Token) {
 	case 'Z': // CBT
 		e.backTab(n)
 	case 'a': // HPR
-		e.move(c.x+n, c.y)
+		e.moveBy(n, 0)
 	case 'd': // VPA
 		e.line(n - 1)
 	case 'e': // VPR
-		e.move(c.x, c.y+n)
+		e.moveBy(0, n)
 	case 'J': // ED
 		e.eraseInDisplay(t.Param(0, 0), false)
 	case 'K': // EL
@@ -77,8 +77,6 @@ func (e *emulator) csiPlain(t *vt.Token) {
 		}
 	case '^': // SD, as ECMA-48 has it
 		e.scroll(e.margins, -n, c.style.blank())
-	case 'b': // REP
-		e.repeat(n)
 	case 'g': // TBC
 		e.clearTabs(t.Param(0, 0))
 	case 'h': // SM
@@ -148,9 +146,13 @@ func (e *emulator) csiIntermediate(t *vt.Token) {
 			e.shape = n
 		}
 	case [2]byte{' ', '@'}: // SL
-		e.shiftRows(e.margins.left, -n)
+		if e.within() {
+			e.shiftRows(e.margins.left, -n)
+		}
 	case [2]byte{' ', 'A'}: // SR
-		e.shiftRows(e.margins.left, n)
+		if e.within() {
+			e.shiftRows(e.margins.left, n)
+		}
 	case [2]byte{'\'', '}'}: // DECIC
 		if e.within() {
 			e.shiftRows(e.cursor.x, n)

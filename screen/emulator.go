@@ -59,13 +59,21 @@ func (e *emulator) init(cols, rows int) {
 
 // apply does what a token other than text asks for.
 func (e *emulator) apply(t *vt.Token) {
-	switch t.Kind {
-	case vt.Text:
+	if t.Kind == vt.Text {
 		e.text(t)
+		return
+	}
+	last := e.last
+	e.last = 0 // REP repeats a character that came directly before it
+	switch t.Kind {
 	case vt.Control:
 		e.control(t.Final)
 	case vt.CSI:
-		e.csi(t)
+		if t.Final == 'b' && t.Private == 0 && t.Inter[0] == 0 {
+			e.repeat(last, count(t))
+		} else {
+			e.csi(t)
+		}
 	case vt.Escape:
 		e.escape(t)
 	case vt.OSC:
@@ -162,7 +170,7 @@ func (e *emulator) align() {
 func (e *emulator) softReset() {
 	e.modes.softReset()
 	e.margins = e.all()
-	e.cursor = cursor{x: e.cursor.x, y: e.cursor.y}
+	e.cursor = cursor{x: e.cursor.x, y: e.cursor.y, wrap: e.cursor.wrap}
 	e.link, e.lineColor = "", 0
 	e.saved[e.which()] = cursor{}
 	e.shape = 0

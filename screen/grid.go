@@ -164,9 +164,17 @@ func (g *grid) scroll(s span, n int, blank cell) {
 	for y := free; y < free+max(n, -n); y++ {
 		g.clearRow(y, blank)
 	}
-	if s.top > 0 && n > 0 { // what the row above went on in is gone
-		_, above := g.row(s.top - 1)
-		above.wrapped = false
+	g.cut(s.top - 1)
+	if n < 0 {
+		g.cut(s.bottom)
+	}
+}
+
+// cut ends the line of row y there, because the row that it went on in is another.
+func (g *grid) cut(y int) {
+	if y >= 0 {
+		_, in := g.row(y)
+		in.wrapped = false
 	}
 }
 

@@ -145,8 +145,9 @@ func (e *emulator) setModes(t *vt.Token, on bool) {
 		case altScreen:
 			e.switchScreen(n, on)
 		case sideMargins:
-			e.margins.left, e.margins.right = 0, e.cols-1
-			e.modes.set(m, on)
+			if e.modes.set(m, on); !on {
+				e.margins.left, e.margins.right = 0, e.cols-1
+			}
 		case synchronized:
 			e.synchronize(on)
 		case mouseX10, mouseClicks, mouseDrags, mouseMoves:

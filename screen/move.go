@@ -58,6 +58,16 @@ func (e *emulator) line(y int) {
 	e.move(e.cursor.x, y)
 }
 
+// moveBy is HPR and VPR: right and down, over margins that the origin mode does not forbid.
+func (e *emulator) moveBy(x, y int) {
+	c := &e.cursor
+	x, y = c.x+x, c.y+y
+	if c.origin {
+		x, y = min(x, e.margins.right), min(y, e.margins.bottom)
+	}
+	e.move(x, y)
+}
+
 // up is CUU: it stops at the top margin if it begins below it.
 func (e *emulator) up(n int) {
 	limit := 0

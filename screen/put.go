@@ -140,7 +140,7 @@ func (e *emulator) put(r rune, w int) {
 			return
 		}
 	}
-	if e.modes.has(insert) {
+	if e.modes.has(insert) && e.margins.left <= c.x && c.x <= e.margins.right {
 		e.shiftRight(c.y, c.x, last+1, w, c.style.blank())
 	}
 	row, in := e.row(c.y)
@@ -157,12 +157,13 @@ func (e *emulator) put(r rune, w int) {
 }
 
 // repeat is REP.
-func (e *emulator) repeat(n int) {
-	if e.last == 0 {
+func (e *emulator) repeat(r rune, n int) {
+	if r == 0 {
 		return
 	}
-	w := max(1, width(e.last))
+	w := max(1, width(r))
 	for range min(n, e.cols*e.rows) {
-		e.put(e.last, w)
+		e.put(r, w)
 	}
+	e.last = 0
 }

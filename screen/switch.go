@@ -6,7 +6,11 @@ func (e *emulator) saveCursor() { e.saved[e.which()] = e.cursor }
 // restoreCursor is DECRC; without DECSC before it the cursor goes home, in plain style.
 func (e *emulator) restoreCursor() {
 	e.cursor = e.saved[e.which()]
-	e.cursor.x, e.cursor.y = min(e.cursor.x, e.cols-1), min(e.cursor.y, e.rows-1)
+	c, m := &e.cursor, e.all()
+	if c.origin {
+		m = e.margins
+	}
+	c.x, c.y = max(m.left, min(c.x, m.right)), max(m.top, min(c.y, m.bottom))
 }
 
 // switchScreen shows the alternate screen or the main one. The numbers differ in this:
@@ -18,11 +22,15 @@ func (e *emulator) restoreCursor() {
 //
 // The alternate screen is allocated while it is shown, so it is blank each time, also with 47.
 func (e *emulator) switchScreen(number int, alternate bool) {
-	if alternate && number == 1049 && e.main == nil {
+	if alternate && number == 1049 {
 		e.saveCursor()
 	}
 	switch {
-	case alternate == (e.main != nil):
+	case alternate && e.main != nil:
+		if number == 1049 {
+			e.eraseRows(0, e.rows, false)
+		}
+	case !alternate && e.main == nil:
 	case alternate:
 		e.main, e.grid = e.grid, newGrid(e.cols, e.rows)
 	default:
