@@ -57,7 +57,7 @@ func programs(tb testing.TB) []byte {
 	tb.Helper()
 	var all []byte
 	for _, r := range recordings(tb) {
-		all = append(append(all, r.raw...), "\x1bc"...)
+		all = append(append(all, r.raw...), "\x1b[!p\x1b[?1049l\x1b[H\x1b[2J"...)
 	}
 	return bytes.Repeat(all, 1+1<<20/len(all))
 }

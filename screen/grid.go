@@ -1,6 +1,9 @@
 package screen
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // A grid is the cells of one screen, the main or the alternate. Coordinates begin at 0, and
 // ranges exclude their end.
@@ -27,6 +30,21 @@ func newGrid(cols, rows int) *grid {
 	}
 	for y := range g.order {
 		g.order[y] = uint16(y)
+	}
+	return g
+}
+
+// spare keeps grids of alternate screens, for the next program that wants one.
+var spare sync.Pool
+
+// lendGrid returns a blank grid, of spare if there is one of this size.
+func lendGrid(cols, rows int) *grid {
+	g, _ := spare.Get().(*grid)
+	if g == nil || g.cols != cols || g.rows != rows {
+		return newGrid(cols, rows)
+	}
+	for y := range rows {
+		g.clearRow(y, cell{})
 	}
 	return g
 }

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"encoding/binary"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -16,7 +17,7 @@ const (
 // in a ring. A caller who wants more keeps the output itself.
 //
 // A packed row is a byte of flags, and if it is plain, its ASCII text. Else runs of cells
-// with one style follow: the length of the text and two flags as a number, the style if there
+// with one style follow: the length of the text and two flags in two bytes, the style if there
 // is one, and the text.
 type history struct {
 	ring  []byte
@@ -116,67 +117,81 @@ func pack(dst []byte, row []cell, in info, clusters *texts) []byte {
 	if in.wrapped {
 		flags |= packedWrapped
 	}
-	at := len(dst)
-	dst = append(dst, flags|packedPlain)
 	for len(row) > 0 && row[len(row)-1] == (cell{}) {
 		row = row[:len(row)-1]
 	}
-	for i, c := range row {
-		if c.hi != 0 || c.lo >= utf8.RuneSelf {
-			return packRuns(append(dst[:at], flags), row, clusters)
-		}
-		if c.lo == 0 {
-			c.lo = ' '
-		}
-		if i == mostPackedRow {
-			break
-		}
-		dst = append(dst, byte(c.lo))
+	var other uint64 // what plain ASCII does not have
+	for i := range row {
+		other |= row[i].lo&^0x7f | row[i].hi
+	}
+	if other != 0 {
+		return packRuns(append(dst, flags), row, clusters)
+	}
+	dst = append(dst, flags|packedPlain)
+	at := len(dst)
+	dst = slices.Grow(dst, len(row))[:at+len(row)]
+	text := dst[at:][:len(row)]
+	for i := range row {
+		text[i] = blankIfZero(row[i].lo)
 	}
 	return dst
+}
+
+// blankIfZero returns the ASCII character of lo.
+func blankIfZero(lo uint64) byte {
+	if lo&0x7f == 0 {
+		return ' '
+	}
+	return byte(lo & 0x7f)
 }
 
 // packRuns appends the cells of a row that is not plain. It drops the links.
 func packRuns(dst []byte, row []cell, clusters *texts) []byte {
 	start := len(dst)
-	var buf [mostCluster]byte
 	for i := 0; i < len(row) && len(dst)-start < mostPackedRow; {
 		c := row[i]
 		if c.isTail() { // follows from the cell before it
 			i++
 			continue
 		}
-		style := packedStyle(c)
-		flags, size, end := 0, 0, i+1
-		if c.char() >= firstCluster {
-			flags = runCluster
-			size = len(appendChar(buf[:0], c, clusters.values))
-		} else {
-			for end = i; end < len(row) && row[end].char() < firstCluster; end++ {
-				if row[end].isTail() {
-					continue
-				}
-				if packedStyle(row[end]) != style {
-					break
-				}
-				size += max(1, utf8.RuneLen(row[end].char()))
-			}
-		}
+		head := len(dst)
+		dst = append(dst, 0, 0)
+		flags, style := 0, packedStyle(c)
 		if style != (cell{}) {
-			flags |= runStyled
-		}
-		dst = binary.AppendUvarint(dst, uint64(size<<runLength|flags))
-		if style != (cell{}) {
+			flags = runStyled
 			dst = binary.LittleEndian.AppendUint16(dst, uint16(style.attr()))
 			dst = binary.LittleEndian.AppendUint64(dst, style.hi)
 		}
-		for ; i < end; i++ {
-			if !row[i].isTail() {
-				dst = appendChar(dst, row[i], clusters.values)
-			}
+		text := len(dst)
+		if c.char() >= firstCluster {
+			flags |= runCluster
+			dst = appendChar(dst, c, clusters.values)
+			i++
+		} else {
+			dst, i = packText(dst, row, i)
 		}
+		binary.LittleEndian.PutUint16(dst[head:], uint16((len(dst)-text)<<runLength|flags))
 	}
 	return dst
+}
+
+// packText appends the text of the cells from i on that have one style, and returns the index
+// of the cell after them.
+func packText(dst []byte, row []cell, i int) ([]byte, int) {
+	style, hi := row[i].lo&^charMask, row[i].hi
+	for ; i < len(row); i++ {
+		c := row[i]
+		switch {
+		case c.lo&^0x7f == style && c.hi == hi:
+			dst = append(dst, blankIfZero(c.lo))
+		case c.isTail():
+		case c.lo&^charMask != style || c.hi != hi || c.char() >= firstCluster:
+			return dst, i
+		default:
+			dst = utf8.AppendRune(dst, c.char())
+		}
+	}
+	return dst, i
 }
 
 // packedStyle returns the style of c and whether it is wide.
@@ -193,8 +208,8 @@ func unpack(dst []cell, b []byte, store func(text []byte, c cell) cell) ([]cell,
 		return dst, in
 	}
 	for b = b[1:]; len(b) > 0; {
-		head, n := binary.Uvarint(b)
-		b = b[n:]
+		head := binary.LittleEndian.Uint16(b)
+		b = b[2:]
 		var style cell
 		if head&runStyled != 0 {
 			style.lo = uint64(binary.LittleEndian.Uint16(b)) << shift

@@ -27,10 +27,19 @@ func (e *emulator) text(t *vt.Token) {
 			s = s[n:]
 			continue
 		}
-		r, n := utf8.DecodeRune(s)
+		r, n := decode(s)
 		s = s[n:]
 		e.rune(r)
 	}
+}
+
+// decode is utf8.DecodeRune with a short cut for most characters of three bytes: box drawing,
+// kana, Han, Hangul.
+func decode(s []byte) (rune, int) {
+	if len(s) >= 3 && 0xe1 <= s[0] && s[0] <= 0xec && s[1]&0xc0 == 0x80 && s[2]&0xc0 == 0x80 {
+		return rune(s[0]&0x0f)<<12 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f), 3
+	}
+	return utf8.DecodeRune(s)
 }
 
 // ascii draws printable ASCII. It is the path that most output takes.

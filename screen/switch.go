@@ -32,8 +32,9 @@ func (e *emulator) switchScreen(number int, alternate bool) {
 		}
 	case !alternate && e.main == nil:
 	case alternate:
-		e.main, e.grid = e.grid, newGrid(e.cols, e.rows)
+		e.main, e.grid = e.grid, lendGrid(e.cols, e.rows)
 	default:
+		spare.Put(e.grid)
 		e.grid, e.main = e.main, nil
 		e.hold.frame = nil
 		if e.hold.on { // nobody looks at the frame of a screen that is gone
