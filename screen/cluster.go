@@ -24,7 +24,8 @@ func width(r rune) int {
 		return 1
 	case 0x2800 <= r && r < 0x2900: // braille
 		return 1
-	case 0x30a0 <= r && r < 0x3131, 0x3190 <= r && r < 0xa48d, 0xac00 <= r && r < 0xd7a4: // kana, Han, Hangul
+	case 0x3001 <= r && r < 0x302a, 0x3041 <= r && r < 0x3097, 0x30a0 <= r && r < 0x3100, 0x3400 <= r && r < 0xa48d,
+		0xac00 <= r && r < 0xd7a4, 0xff01 <= r && r < 0xff61: // CJK punctuation, kana, Han, Hangul, full width
 		return 2
 	case 0x1160 <= r && r < 0x1200: // medial and final jamo
 		return 0
@@ -32,6 +33,18 @@ func width(r rune) int {
 		return 1
 	}
 	return displaywidth.Rune(r)
+}
+
+// invisible reports whether r, which has no columns, has no visible form either. Such
+// characters can only hide text from a reader, or change its direction. U+200D, U+FE0E and
+// U+FE0F are not among them: they are in honest emoji.
+func invisible(r rune) bool {
+	switch {
+	case control(r), r == 0x200b, r == 0x200c, r == 0xfeff, 0x180b <= r && r <= 0x180f:
+		return true
+	}
+	return 0x2060 <= r && r <= 0x206f || 0xfe00 <= r && r <= 0xfe0d || 0xfff9 <= r && r <= 0xfffb ||
+		0xe0000 <= r && r <= 0xe0fff
 }
 
 // before returns the column of the character that the cursor is behind.

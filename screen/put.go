@@ -101,6 +101,9 @@ func (e *emulator) rune(r rune) {
 		return
 	}
 	w := width(r)
+	if w == 0 && invisible(r) {
+		return
+	}
 	if e.modes.has(clustered) {
 		if e.join(r) {
 			return
