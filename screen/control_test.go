@@ -35,7 +35,7 @@ func TestSequences(t *testing.T) {
 		{"pending wrap", "0123456789", "0123456789", 0, 9},
 		{"pending wrap and CR", "0123456789\rX", "X123456789", 0, 1},
 		{"pending wrap and BS", "0123456789\bX", "01234567X9", 0, 9},
-		{"pending wrap and EL", "0123456789\x1b[KX", "012345678X", 0, 9},
+		{"pending wrap and EL", "0123456789\x1b[KX", "0123456789|X", 1, 1},
 		{"pending wrap and SGR", "0123456789\x1b[1mX", "0123456789|X", 1, 1},
 		{"pending wrap and LF", "0123456789\nX", "0123456789|         X", 1, 9},
 		{"no wrap", "\x1b[?7l0123456789ab", "012345678b", 0, 9},

@@ -31,14 +31,17 @@ func (e *emulator) eraseRows(from, to int, selective bool) {
 	}
 }
 
-// eraseInLine is EL, and DECSEL with selective. It also takes back a pending wrap, as in
-// xterm.
+// eraseInLine is EL, and DECSEL with selective. With a pending wrap the cursor counts as being
+// behind the last column, so nothing is to its right: grep, for example, erases behind each
+// match, and would lose a character. So do xterm.js, tmux and alacritty; xterm loses it.
 func (e *emulator) eraseInLine(what int, selective bool) {
 	c := &e.cursor
 	from, to := 0, e.cols
 	switch what {
 	case 0:
-		from = c.x
+		if from = c.x; c.wrap {
+			return
+		}
 	case 1:
 		to = c.x + 1
 	case 2:

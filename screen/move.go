@@ -215,7 +215,7 @@ func (e *emulator) tab(n int) {
 	}
 }
 
-// backTab is CBT.
+// backTab is CBT. As in xterm, a pending wrap stays pending.
 func (e *emulator) backTab(n int) {
 	x, first := e.cursor.x, 0
 	if e.cursor.origin {
@@ -225,5 +225,5 @@ func (e *emulator) backTab(n int) {
 		for x--; x > first && !e.tabs[x]; x-- {
 		}
 	}
-	e.move(x, e.cursor.y)
+	e.cursor.x = x
 }

@@ -1,0 +1,271 @@
+package screen
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Options say what Render shows. The zero value is right for most readers.
+type Options struct {
+	Attributes  bool // every change of colour or attribute, not only what stands out
+	Links       bool // the URIs of links
+	BoxDrawing  bool // lines as they are; without it they are folded to + - and |
+	First, Last int  // the rows shown, from 1; 0, 0 is all
+}
+
+// Render returns the difference as text for a reader without eyes:
+//
+//	screen v17 80x24 alt cursor 12,4 title "setup" since v16
+//	 5| > Open                  <- reverse
+//	12| < OK >    <Cancel>      <- 2-7 on blue
+//	(3 empty)
+//	16| Ready
+//
+// Rows and columns count from 1. Blanks at the end of a row are cut. An arrow at the end of a
+// row names what stands out in it: columns, and how. Rows that are as before are not shown,
+// unless the difference is Full; then (N empty) stands for rows without text.
+func (d *Diff) Render(o Options) string {
+	b := d.header(nil)
+	if d.Scrolled > 0 && !d.AltScreen {
+		b = fmt.Appendf(b, "(%d rows have left the top)\n", d.Scrolled)
+	}
+	if m := d.Moved; m.Rows > 0 {
+		b = fmt.Appendf(b, "(rows %d-%d were rows %d-%d)\n", m.To+1, m.To+m.Rows, m.From+1, m.From+m.Rows)
+	}
+	width := len(strconv.Itoa(d.Rows))
+	highlights := d.Highlights()
+	empty := 0
+	for _, y := range d.Changed {
+		if o.Last > 0 && (y+1 < o.First || y+1 > o.Last) {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(highlights, y, func(h Highlight, y int) int { return h.Row - y })
+		last := i
+		for last < len(highlights) && highlights[last].Row == y {
+			last++
+		}
+		start := len(b)
+		b = fmt.Appendf(b, "%*d| ", width, y+1)
+		head := len(b)
+		b = d.appendRow(b, y, o)
+		if d.Full && len(b) == head && last == i {
+			b = b[:start]
+			empty++
+			continue
+		}
+		if empty > 0 {
+			b = slices.Insert(b, start, fmt.Appendf(nil, "(%d empty)\n", empty)...)
+			empty = 0
+		}
+		if len(b) == head {
+			b = b[:head-1]
+		}
+		b = append(d.appendNotes(b, y, highlights[i:last], o), '\n')
+	}
+	if empty > 0 {
+		b = fmt.Appendf(b, "(%d empty)\n", empty)
+	}
+	return string(b)
+}
+
+// Render returns the whole snapshot as text; see Diff.Render.
+func (s *Snapshot) Render(o Options) string {
+	d := Diff{Snapshot: s, Full: true, Changed: make([]int, s.Rows)}
+	for y := range d.Changed {
+		d.Changed[y] = y
+	}
+	return d.Render(o)
+}
+
+func (d *Diff) header(b []byte) []byte {
+	b = fmt.Appendf(b, "screen v%d %dx%d", d.Version, d.Cols, d.Lines.Rows)
+	if d.AltScreen {
+		b = append(b, " alt"...)
+	}
+	b = fmt.Appendf(b, " cursor %d,%d", d.Cursor.Row+1, d.Cursor.Col+1)
+	if d.Cursor.Hidden {
+		b = append(b, " hidden"...)
+	}
+	if d.Title != "" {
+		b = fmt.Appendf(b, " title %q", d.Title)
+	}
+	if d.Drawing {
+		b = append(b, " drawing"...)
+	}
+	if !d.Full {
+		b = fmt.Appendf(b, " since v%d", d.Since)
+		if len(d.Changed) == 0 && d.Moved.Rows == 0 {
+			b = append(b, " no row changed"...)
+		}
+	}
+	return append(b, '\n')
+}
+
+// appendRow appends the text of a row, with lines folded unless o wants them.
+func (l *Lines) appendRow(b []byte, y int, o Options) []byte {
+	start := len(b)
+	b = l.AppendRow(b, y)
+	if o.BoxDrawing {
+		return b
+	}
+	text := string(b[start:])
+	if strings.IndexFunc(text, func(r rune) bool { return fold(r) != 0 }) < 0 {
+		return b
+	}
+	b = b[:start]
+	for _, r := range text {
+		if f := fold(r); f != 0 {
+			r = rune(f)
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return b
+}
+
+// fold returns the ASCII character in place of a line, 0 for any other character. A model
+// pays three times as much for a character of a box.
+func fold(r rune) byte {
+	switch {
+	case r < 0x2500 || r > 0x257f:
+		return 0
+	case r == '─', r == '━', r == '═', 0x2504 <= r && r <= 0x2505, 0x2508 <= r && r <= 0x2509, r == '╌', r == '╍',
+		r == '╴', r == '╶', r == '╸', r == '╺', r == '╼', r == '╾':
+		return '-'
+	case r == '│', r == '┃', r == '║', 0x2506 <= r && r <= 0x2507, 0x250a <= r && r <= 0x250b, r == '╎', r == '╏',
+		r == '╵', r == '╷', r == '╹', r == '╻', r == '╽', r == '╿':
+		return '|'
+	case 0x2571 <= r && r <= 0x2573:
+		return `/\X`[r-0x2571]
+	}
+	return '+'
+}
+
+// appendNotes appends what Render says of a row behind its text.
+func (l *Lines) appendNotes(b []byte, y int, highlights []Highlight, o Options) []byte {
+	switch {
+	case o.Attributes:
+		b = l.appendRuns(b, y)
+	case len(highlights) > 0:
+		b = l.appendHighlights(append(b, "  <-"...), y, highlights)
+	}
+	if o.Links {
+		b = l.appendLinks(b, y)
+	}
+	return b
+}
+
+// appendHighlights appends the columns of what stands out, and after those that look the same,
+// how. A row that stands out as a whole has no columns.
+func (l *Lines) appendHighlights(b []byte, y int, highlights []Highlight) []byte {
+	first, last := l.trim(y, 0, l.Cols)
+	for i, h := range highlights {
+		if from, to := l.trim(y, h.From, h.To); from > first || to < last {
+			b = fmt.Appendf(b, " %d-%d", from+1, to)
+		}
+		look := appendLook(nil, h.Style)
+		if i+1 < len(highlights) {
+			if bytes.Equal(look, appendLook(nil, highlights[i+1].Style)) {
+				continue
+			}
+			look = append(look, ',')
+		}
+		b = append(append(b, ' '), look...)
+	}
+	return b
+}
+
+// appendLook names how a highlight stands out.
+func appendLook(b []byte, s Style) []byte {
+	switch {
+	case s.Attr&Reverse != 0:
+		return append(b, "reverse"...)
+	case s.Bg != 0:
+		return s.Bg.appendName(append(b, "on "...))
+	case s.Attr&Bold != 0:
+		return append(b, "bold"...)
+	}
+	return append(b, "plain"...)
+}
+
+// appendRuns appends the style of each part of a row that has one, as [FROM-TO STYLE].
+func (l *Lines) appendRuns(b []byte, y int) []byte {
+	cells := l.at(y)
+	for from := 0; from < len(cells); {
+		style := l.style(cells[from])
+		style.Link = ""
+		to := from + 1
+		for ; to < len(cells); to++ {
+			next := l.style(cells[to])
+			if next.Link = ""; next != style {
+				break
+			}
+		}
+		if _, end := l.trim(y, from, to); style != (Style{}) && (end > from || style.Bg != 0 || style.Attr&Reverse != 0) {
+			b = fmt.Appendf(b, " [%d-%d%s]", from+1, to, style.names())
+		}
+		from = to
+	}
+	return b
+}
+
+var attrNames = [...]string{"bold", "faint", "italic", "blink", "reverse", "conceal", "strike", "overline"}
+
+// names returns the names of what differs from plain, each with a blank before it.
+func (s Style) names() string {
+	var b []byte
+	for i, name := range attrNames {
+		if s.Attr&(1<<i) != 0 {
+			b = append(append(b, ' '), name...)
+		}
+	}
+	if s.Underline != NoUnderline {
+		b = append(b, " underline"...)
+	}
+	if s.Fg != 0 {
+		b = s.Fg.appendName(append(b, ' '))
+	}
+	if s.Bg != 0 {
+		b = s.Bg.appendName(append(b, " on "...))
+	}
+	return string(b)
+}
+
+var colorNames = [...]string{"black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"}
+
+// appendName appends the name of a colour: red, bright-red, 208, #ff8700, default.
+func (c Color) appendName(b []byte) []byte {
+	if n, ok := c.Index(); ok {
+		switch {
+		case n < 8:
+			return append(b, colorNames[n]...)
+		case n < 16:
+			return append(append(b, "bright-"...), colorNames[n-8]...)
+		}
+		return strconv.AppendInt(b, int64(n), 10)
+	}
+	if red, green, blue, ok := c.RGB(); ok {
+		return fmt.Appendf(b, "#%02x%02x%02x", red, green, blue)
+	}
+	return append(b, "default"...)
+}
+
+// appendLinks appends the links of a row, as [FROM-TO URI].
+func (l *Lines) appendLinks(b []byte, y int) []byte {
+	cells := l.at(y)
+	for from := 0; from < len(cells); {
+		link := l.style(cells[from]).Link
+		to := from + 1
+		for to < len(cells) && l.style(cells[to]).Link == link {
+			to++
+		}
+		if link != "" {
+			b = fmt.Appendf(b, " [%d-%d %s]", from+1, to, link)
+		}
+		from = to
+	}
+	return b
+}
