@@ -1,0 +1,181 @@
+package screen_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"ptyctl/screen"
+)
+
+func TestDiff(t *testing.T) {
+	base := "one\r\ntwo\r\nthree\r\nfour"
+	for _, tt := range []struct {
+		name, then string
+		changed    []int
+		moved      screen.Move
+		scrolled   uint64
+	}{
+		{name: "nothing"},
+		{name: "the same again", then: "\x1b[2;1Htwo\x1b[4;5H"},
+		{name: "a row", then: "\x1b[2;1Hnew", changed: []int{1}},
+		{name: "a colour", then: "\x1b[2;1H\x1b[7mtwo", changed: []int{1}},
+		{name: "the cursor alone", then: "\x1b[H"},
+		{name: "blanks at the end", then: "  "},
+		{name: "a scroll", then: "\r\nfive\r\nsix", changed: []int{4}, moved: screen.Move{From: 1, To: 0, Rows: 4}, scrolled: 1},
+		{name: "a scroll of all", then: strings.Repeat("\r\nx", 6), changed: []int{0, 1, 2, 3, 4}, scrolled: 5},
+		{name: "a line inserted", then: "\x1b[H\x1b[L", changed: []int{0}, moved: screen.Move{From: 0, To: 1, Rows: 4}},
+		{name: "a clear screen", then: "\x1b[2J", changed: []int{0, 1, 2, 3}},
+	} {
+		s := draw(base)
+		since := s.Snapshot().Version
+		s.Write([]byte(tt.then))
+		d := s.Diff(since)
+		if tt.name == "a scroll" { // five went to the last row, six scrolled
+			tt.changed, tt.moved = []int{3, 4}, screen.Move{From: 1, To: 0, Rows: 3}
+		}
+		if d.Full || !slices.Equal(d.Changed, tt.changed) || d.Moved != tt.moved || d.Scrolled != tt.scrolled {
+			t.Errorf("%s: rows %v changed, moved %+v, %d scrolled, full %v; want %v, %+v, %d",
+				tt.name, d.Changed, d.Moved, d.Scrolled, d.Full, tt.changed, tt.moved, tt.scrolled)
+		}
+		if same := d.Version == since; same != (tt.then == "" || tt.name == "the same again") && tt.name != "blanks at the end" {
+			t.Errorf("%s: the version is %d after %d", tt.name, d.Version, since)
+		}
+	}
+}
+
+func TestDiffIsFull(t *testing.T) {
+	s := draw("abc")
+	first := s.Snapshot().Version
+	check := func(why string, since uint64, full bool) {
+		t.Helper()
+		if d := s.Diff(since); d.Full != full || full && len(d.Changed) != d.Rows {
+			t.Errorf("%s: full %v with %d rows, want %v", why, d.Full, len(d.Changed), full)
+		}
+	}
+	check("a known version", first, false)
+	check("a version of the future", 99, true)
+	s.Write([]byte("\x1b[?1049h"))
+	check("another screen", first, true)
+	s.Write([]byte("\x1b[?1049l"))
+	check("the same screen again", first, false)
+	s.Resize(11, 5)
+	check("another size", first, true)
+	s.Resize(10, 5)
+	for i := range 20 {
+		fmt.Fprintf(s, "\r%d", i)
+		s.Snapshot()
+	}
+	check("a version 20 versions ago", first, true)
+}
+
+// A reader who applies the differences of all recordings has the screen that is shown.
+func TestDiffsAddUp(t *testing.T) {
+	full, changed := 0, 0
+	for _, r := range recordings(t) {
+		s := screen.New(r.cols, r.rows)
+		var rows []string
+		version := uint64(0)
+		for rest := r.raw; len(rest) > 0; {
+			n := min(300, len(rest))
+			s.Write(rest[:n])
+			rest = rest[n:]
+			d := s.Diff(version)
+			old := slices.Clone(rows)
+			if d.Full {
+				rows = make([]string, d.Rows)
+			}
+			for i := range d.Moved.Rows {
+				rows[d.Moved.To+i] = old[d.Moved.From+i]
+			}
+			for _, y := range d.Changed {
+				rows[y] = d.Row(y)
+			}
+			version = d.Version
+			if got, want := strings.Join(rows, "\n")+"\n", d.Text(); got != want {
+				t.Fatalf("%s: a reader of the differences has\n%s\nthe screen is\n%s", r.name, got, want)
+			}
+			full += len(d.Snapshot.Render(screen.Options{}))
+			changed += len(d.Render(screen.Options{}))
+		}
+	}
+	t.Logf("differences are %d %% of whole screens", 100*changed/full)
+}
+
+func TestRender(t *testing.T) {
+	s := screen.New(30, 12)
+	s.Write([]byte("\x1b[?1049h\x1b]0;setup\x07\x1b[?25l\x1b[2;3H┌────────┐\x1b[3;3H│ New    │\x1b[4;3H│\x1b[7m Open   \x1b[m│\x1b[5;3H│ Quit   │\x1b[6;3H└────────┘" +
+		"\x1b[9;3H\x1b[44m<OK>\x1b[m <Cancel>\x1b[12;1H\x1b[1;31mReady\x1b[m \x1b]8;;http://h\x07here\x1b]8;;\x07"))
+	d := s.Diff(0)
+	for _, tt := range []struct {
+		options screen.Options
+		want    string
+	}{
+		{screen.Options{}, `screen v1 30x12 alt cursor 12,11 hidden title "setup"
+(1 empty)
+ 2|   +--------+
+ 3|   | New    |
+ 4|   | Open   |  <- 5-8 reverse
+ 5|   | Quit   |
+ 6|   +--------+
+(2 empty)
+ 9|   <OK> <Cancel>  <- 3-6 on blue
+(2 empty)
+12| Ready here
+`},
+		{screen.Options{First: 4, Last: 4, BoxDrawing: true}, `screen v1 30x12 alt cursor 12,11 hidden title "setup"
+ 4|   │ Open   │  <- 5-8 reverse
+`},
+		{screen.Options{First: 9, Last: 12, Attributes: true, Links: true}, `screen v1 30x12 alt cursor 12,11 hidden title "setup"
+ 9|   <OK> <Cancel> [3-6 on blue]
+(2 empty)
+12| Ready here [1-5 bold red] [7-10 http://h]
+`},
+	} {
+		if got := d.Render(tt.options); got != tt.want {
+			t.Errorf("Render(%+v) is\n%s\nwant\n%s", tt.options, got, tt.want)
+		}
+	}
+	s.Write([]byte("\x1b[4;4H Open   \x1b[5;4H\x1b[7m Quit   \x1b[m"))
+	want := `screen v2 30x12 alt cursor 5,12 hidden title "setup" since v1
+ 4|   | Open   |
+ 5|   | Quit   |  <- 5-8 reverse
+`
+	next := s.Diff(d.Version)
+	if got := next.Render(screen.Options{}); got != want {
+		t.Errorf("after a key the difference is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// What a person sees as selected in real programs must be told from the text alone.
+func TestHighlights(t *testing.T) {
+	want := map[string][]string{
+		"dialog-80x24":    {"a  one", "<  OK  >"},
+		"checklist-80x24": {"[*] a  one", "<  OK  >"},
+		"whiptail-80x24":  {"b two", "<Ok>"},
+		"fzf-80x24":       {"> entry 51"},
+		"nano-80x24":      {"Main nano help text"},
+		"less-120x40":     {},
+	}
+	for _, r := range recordings(t) {
+		parts, ok := want[r.name]
+		if !ok {
+			continue
+		}
+		s := feed(r.cols, r.rows, r.raw, 0)
+		var got []string
+		for _, h := range s.Highlights() {
+			got = append(got, strings.TrimSpace(string([]rune(s.Row(h.Row) + strings.Repeat(" ", s.Cols))[h.From:h.To])))
+		}
+		for _, part := range parts {
+			if !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, part) || strings.Contains(part, s) && len(s) > 3 }) {
+				t.Errorf("%s: the highlights are %q, want one of %q", r.name, got, part)
+			}
+		}
+	}
+	s := draw("\x1b[2J\x1b[Hfile\r\n\x1b[1mopen\x1b[m\r\nquit").Snapshot()
+	if h := s.Highlights(); len(h) != 1 || h[0].Row != 1 {
+		t.Errorf("the highlights of a menu whose selected entry is bold are %+v, want row 1", h)
+	}
+}
