@@ -20,7 +20,7 @@ import (
 // engine are the packages below the wire: a library that knows no tools, no arguments of
 // tools and no configuration keys.
 var engine = []string{
-	"term", "session", "session/...", "sshx", "sshx/...", "telnet", "ptyx", "fsx", "policy", "policy/...", "lockmgr", "buffer", "vt",
+	"term", "session", "session/...", "sshx", "sshx/...", "telnet", "ptyx", "fsx", "policy", "policy/...", "lockmgr", "buffer", "vt", "screen",
 	"audit", "metrics", "devlock",
 }
 

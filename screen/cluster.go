@@ -48,8 +48,8 @@ func invisible(r rune) bool {
 }
 
 // before returns the column of the character that the cursor is behind.
-func (e *emulator) before() (x int, ok bool) {
-	c := &e.cursor
+func (p *pen) before() (x int, ok bool) {
+	c := &p.cursor
 	x = c.x
 	if !c.wrap {
 		x--
@@ -57,7 +57,7 @@ func (e *emulator) before() (x int, ok bool) {
 	if x < 0 {
 		return 0, false
 	}
-	row, _ := e.row(c.y)
+	row, _ := p.row(c.y)
 	if row[x].isTail() && x > 0 {
 		x--
 	}
@@ -66,59 +66,59 @@ func (e *emulator) before() (x int, ok bool) {
 
 // combine adds a mark to the character before the cursor. A mark without a character, or for
 // which there is no room, is dropped.
-func (e *emulator) combine(r rune) {
-	x, ok := e.before()
+func (p *pen) combine(r rune) {
+	x, ok := p.before()
 	if !ok {
 		return
 	}
-	row, in := e.row(e.cursor.y)
+	row, in := p.row(p.cursor.y)
 	var buf [mostCluster + utf8.UTFMax]byte
-	b := e.appendText(buf[:0], row[x])
+	b := p.appendText(buf[:0], row[x])
 	if len(b)+utf8.RuneLen(r) > mostMarks {
 		return
 	}
-	e.setCluster(row, in, x, utf8.AppendRune(b, r))
+	p.setCluster(row, in, x, utf8.AppendRune(b, r))
 }
 
 // join adds r to the character before the cursor if both are one grapheme cluster (mode
 // 2027), and reports whether it did.
-func (e *emulator) join(r rune) bool {
-	x, ok := e.before()
+func (p *pen) join(r rune) bool {
+	x, ok := p.before()
 	if !ok {
 		return width(r) == 0
 	}
-	c := &e.cursor
-	row, in := e.row(c.y)
+	c := &p.cursor
+	row, in := p.row(c.y)
 	if row[x].char() == 0 {
 		return width(r) == 0
 	}
 	var buf [mostCluster + utf8.UTFMax]byte
-	b := utf8.AppendRune(e.appendText(buf[:0], row[x]), r)
+	b := utf8.AppendRune(p.appendText(buf[:0], row[x]), r)
 	g := displaywidth.BytesGraphemes(b)
 	if !g.Next() || len(g.Value()) != len(b) {
 		return width(r) == 0 // a mark that joins nothing is dropped
 	}
-	if len(b) > mostCluster || !e.setCluster(row, in, x, b) {
+	if len(b) > mostCluster || !p.setCluster(row, in, x, b) {
 		return true
 	}
 	if g.Width() == 2 && !row[x].isWide() && !c.wrap && c.x == x+1 { // for example an emoji by U+FE0F
-		e.split(row, in, c.x+1)
+		p.split(row, in, c.x+1)
 		row[x].lo |= uint64(wide) << shift
 		row[c.x] = cell{row[x].style().lo | uint64(tail)<<shift, row[x].hi}
 		in.wide = true
-		e.advance(in, 1, e.lastColumn())
+		p.advance(in, 1, p.lastColumn())
 	}
 	return true
 }
 
 // setCluster makes b the text of a cell.
-func (e *emulator) setCluster(row []cell, in *info, x int, b []byte) bool {
-	id, full, ok := e.clusters.id(b)
+func (p *pen) setCluster(row []cell, in *info, x int, b []byte) bool {
+	id, full, ok := p.clusters.id(b)
 	if full {
-		e.clusters.sweep(e.live(&e.clusters, func(c cell) (uint32, bool) {
+		p.clusters.sweep(p.live(&p.clusters, func(c cell) (uint32, bool) {
 			return uint32(c.char() - firstCluster), c.char() >= firstCluster
 		}))
-		id, _, ok = e.clusters.id(b)
+		id, _, ok = p.clusters.id(b)
 	}
 	if !ok {
 		return false
@@ -129,8 +129,8 @@ func (e *emulator) setCluster(row []cell, in *info, x int, b []byte) bool {
 }
 
 // appendText appends the text of c.
-func (e *emulator) appendText(dst []byte, c cell) []byte {
-	return appendChar(dst, c, e.clusters.values)
+func (p *pen) appendText(dst []byte, c cell) []byte {
+	return appendChar(dst, c, p.clusters.values)
 }
 
 // appendChar appends the text of c, which is blank if it has none.
@@ -146,14 +146,14 @@ func appendChar(dst []byte, c cell, clusters []string) []byte {
 }
 
 // live returns which texts of t the cells still name.
-func (e *emulator) live(t *texts, id func(cell) (uint32, bool)) []bool {
+func (p *pen) live(t *texts, id func(cell) (uint32, bool)) []bool {
 	live := make([]bool, len(t.values))
 	mark := func(c cell) {
 		if n, ok := id(c); ok {
 			live[n] = true
 		}
 	}
-	for _, g := range []*grid{e.grid, e.main} {
+	for _, g := range []*grid{p.grid, p.main} {
 		if g == nil {
 			continue
 		}
@@ -161,7 +161,7 @@ func (e *emulator) live(t *texts, id func(cell) (uint32, bool)) []bool {
 			mark(c)
 		}
 	}
-	for _, c := range []cell{e.cursor.style, e.saved[0].style, e.saved[1].style} {
+	for _, c := range []cell{p.cursor.style, p.saved[0].style, p.saved[1].style} {
 		mark(c)
 	}
 	return live

@@ -1,32 +1,32 @@
 package screen
 
 // eraseInDisplay is ED, and DECSED with selective.
-func (e *emulator) eraseInDisplay(what int, selective bool) {
-	c := &e.cursor
+func (p *pen) eraseInDisplay(what int, selective bool) {
+	c := &p.cursor
 	switch what {
 	case 0:
-		e.eraseInLine(0, selective)
-		e.eraseRows(c.y+1, e.rows, selective)
+		p.eraseInLine(0, selective)
+		p.eraseRows(c.y+1, p.rows, selective)
 	case 1:
-		e.eraseRows(0, c.y, selective)
-		e.eraseInLine(1, selective)
+		p.eraseRows(0, c.y, selective)
+		p.eraseInLine(1, selective)
 	case 2:
-		e.eraseRows(0, e.rows, selective)
+		p.eraseRows(0, p.rows, selective)
 		c.wrap = false
 	case 3:
 		if !selective {
-			e.history.clear()
+			p.history.clear()
 		}
 	}
 }
 
-func (e *emulator) eraseRows(from, to int, selective bool) {
-	blank := e.cursor.style.blank()
+func (p *pen) eraseRows(from, to int, selective bool) {
+	blank := p.cursor.style.blank()
 	for y := from; y < to; y++ {
 		if selective {
-			e.eraseUnprotected(y, 0, e.cols, blank)
+			p.eraseUnprotected(y, 0, p.cols, blank)
 		} else {
-			e.clearRow(y, blank)
+			p.clearRow(y, blank)
 		}
 	}
 }
@@ -34,9 +34,9 @@ func (e *emulator) eraseRows(from, to int, selective bool) {
 // eraseInLine is EL, and DECSEL with selective. With a pending wrap the cursor counts as being
 // behind the last column, so nothing is to its right: grep, for example, erases behind each
 // match, and would lose a character. So do xterm.js, tmux and alacritty; xterm loses it.
-func (e *emulator) eraseInLine(what int, selective bool) {
-	c := &e.cursor
-	from, to := 0, e.cols
+func (p *pen) eraseInLine(what int, selective bool) {
+	c := &p.cursor
+	from, to := 0, p.cols
 	switch what {
 	case 0:
 		if from = c.x; c.wrap {
@@ -49,59 +49,59 @@ func (e *emulator) eraseInLine(what int, selective bool) {
 		return
 	}
 	if selective {
-		e.eraseUnprotected(c.y, from, to, c.style.blank())
+		p.eraseUnprotected(c.y, from, to, c.style.blank())
 		return
 	}
 	c.wrap = false
-	e.erase(c.y, from, to, c.style.blank())
-	if _, in := e.row(c.y); to == e.cols {
+	p.erase(c.y, from, to, c.style.blank())
+	if _, in := p.row(c.y); to == p.cols {
 		in.wrapped = false
 	}
 }
 
 // eraseChars is ECH.
-func (e *emulator) eraseChars(n int) {
-	c := &e.cursor
+func (p *pen) eraseChars(n int) {
+	c := &p.cursor
 	c.wrap = false
-	e.erase(c.y, c.x, min(c.x+n, e.cols), c.style.blank())
+	p.erase(c.y, c.x, min(c.x+n, p.cols), c.style.blank())
 }
 
 // insertChars is ICH. Outside the margins it does nothing.
-func (e *emulator) insertChars(n int) {
-	c := &e.cursor
-	if c.wrap = false; e.margins.left <= c.x && c.x <= e.margins.right {
-		e.shiftRight(c.y, c.x, e.margins.right+1, n, c.style.blank())
+func (p *pen) insertChars(n int) {
+	c := &p.cursor
+	if c.wrap = false; p.margins.left <= c.x && c.x <= p.margins.right {
+		p.shiftRight(c.y, c.x, p.margins.right+1, n, c.style.blank())
 	}
 }
 
 // deleteChars is DCH.
-func (e *emulator) deleteChars(n int) {
-	c := &e.cursor
-	if c.wrap = false; e.margins.left <= c.x && c.x <= e.margins.right {
-		e.shiftRight(c.y, c.x, e.margins.right+1, -n, c.style.blank())
-		_, in := e.row(c.y)
+func (p *pen) deleteChars(n int) {
+	c := &p.cursor
+	if c.wrap = false; p.margins.left <= c.x && c.x <= p.margins.right {
+		p.shiftRight(c.y, c.x, p.margins.right+1, -n, c.style.blank())
+		_, in := p.row(c.y)
 		in.wrapped = false
 	}
 }
 
 // insertLines is IL, and DL with a negative n. Outside the margins it does nothing.
-func (e *emulator) insertLines(n int) {
-	if !e.within() {
+func (p *pen) insertLines(n int) {
+	if !p.within() {
 		return
 	}
-	s := e.margins
-	s.top = e.cursor.y
-	e.scroll(s, -n, e.cursor.style.blank())
-	e.carriageReturn()
+	s := p.margins
+	s.top = p.cursor.y
+	p.scroll(s, -n, p.cursor.style.blank())
+	p.carriageReturn()
 }
 
 // shiftRows moves the columns from x to the right margin, in all rows between the margins, to
 // the right by n (DECIC, SR), or to the left by -n (DECDC, SL).
-func (e *emulator) shiftRows(x, n int) {
-	m := &e.margins
+func (p *pen) shiftRows(x, n int) {
+	m := &p.margins
 	for y := m.top; y <= m.bottom; y++ {
-		e.shiftRight(y, x, m.right+1, n, e.cursor.style.blank())
-		_, in := e.row(y)
+		p.shiftRight(y, x, m.right+1, n, p.cursor.style.blank())
+		_, in := p.row(y)
 		in.wrapped = false
 	}
 }

@@ -2,32 +2,36 @@ package screen
 
 import "ptyctl/vt"
 
-// An emulator is the state of the terminal that the output changes. Screen feeds it with
-// tokens and reads it.
+// An emulator is a terminal: it does what tokens ask for. Screen feeds it and reads it.
 //
 // The names of its methods and the behaviour are those of xterm's "XTerm Control Sequences"
 // (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html), and of DEC's VT510 manual for
 // what that page only names.
 type emulator struct {
-	*grid           // the screen that is shown
-	main      *grid // the main screen while the alternate one is shown, else nil
-	cursor    cursor
-	margins   span
-	tabs      []bool // by column
-	modes     modes
-	saved     [2]cursor // DECSC, of the main and the alternate screen
-	last      rune      // for REP
-	shape     int       // DECSCUSR
-	clusters  texts
+	pen
+	shape     int   // DECSCUSR
 	extras    texts // underline colours and links
 	link      string
 	lineColor Color // of the underline
-	history   history
 	title     titles
 	dir       string // OSC 7
 	prompt    Mark   // the last OSC 133
 	hold      hold
 	replies   replies
+}
+
+// A pen draws on the grid that is shown. It is all that decides what a character does.
+type pen struct {
+	*grid          // the screen that is shown
+	main     *grid // the main screen while the alternate one is shown, else nil
+	cursor   cursor
+	margins  span
+	tabs     []bool // by column
+	modes    modes
+	saved    [2]cursor // DECSC, of the main and the alternate screen
+	last     rune      // for REP
+	clusters texts
+	history  history
 }
 
 // A cursor is what DECSC saves: the position, the style, the character sets, the origin mode.
@@ -44,14 +48,16 @@ type cursor struct {
 // init makes the screen blank, with the state after a reset.
 func (e *emulator) init(cols, rows int) {
 	*e = emulator{
-		grid:     newGrid(cols, rows),
-		modes:    resetModes,
-		clusters: texts{mostValues: 4096, mostBytes: 128 << 10},
-		extras:   texts{mostValues: 1024, mostBytes: 64 << 10},
-		history:  e.history,
-		title:    e.title,
-		hold:     hold{frame: e.hold.frame},
-		replies:  e.replies,
+		pen: pen{
+			grid:     newGrid(cols, rows),
+			modes:    resetModes,
+			clusters: texts{mostValues: 4096, mostBytes: 128 << 10},
+			history:  e.history,
+		},
+		extras:  texts{mostValues: 1024, mostBytes: 64 << 10},
+		title:   e.title,
+		hold:    hold{frame: e.hold.frame},
+		replies: e.replies,
 	}
 	e.margins = e.all()
 	e.resetTabs()

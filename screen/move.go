@@ -2,157 +2,157 @@ package screen
 
 // within reports whether the cursor is between the left and the right margin, and between
 // the top and the bottom one.
-func (e *emulator) within() bool {
-	c, m := &e.cursor, &e.margins
+func (p *pen) within() bool {
+	c, m := &p.cursor, &p.margins
 	return m.left <= c.x && c.x <= m.right && m.top <= c.y && c.y <= m.bottom
 }
 
 // lastColumn returns the column before which text must stop. To the right of the margin that
 // is the edge of the screen.
-func (e *emulator) lastColumn() int {
-	if e.cursor.x > e.margins.right {
-		return e.cols - 1
+func (p *pen) lastColumn() int {
+	if p.cursor.x > p.margins.right {
+		return p.cols - 1
 	}
-	return e.margins.right
+	return p.margins.right
 }
 
 // firstColumn is lastColumn on the left.
-func (e *emulator) firstColumn() int {
-	if e.cursor.x < e.margins.left {
+func (p *pen) firstColumn() int {
+	if p.cursor.x < p.margins.left {
 		return 0
 	}
-	return e.margins.left
+	return p.margins.left
 }
 
 // move takes the cursor to a place on the screen.
-func (e *emulator) move(x, y int) {
-	c := &e.cursor
-	c.x, c.y, c.wrap = max(0, min(x, e.cols-1)), max(0, min(y, e.rows-1)), false
+func (p *pen) move(x, y int) {
+	c := &p.cursor
+	c.x, c.y, c.wrap = max(0, min(x, p.cols-1)), max(0, min(y, p.rows-1)), false
 }
 
 // position is CUP: from the corner of the screen, or in origin mode from that of the margins,
 // which the cursor then cannot leave.
-func (e *emulator) position(x, y int) {
-	if e.cursor.origin {
-		m := &e.margins
+func (p *pen) position(x, y int) {
+	if p.cursor.origin {
+		m := &p.margins
 		x, y = min(m.left+x, m.right), min(m.top+y, m.bottom)
 	}
-	e.move(x, y)
+	p.move(x, y)
 }
 
-func (e *emulator) home() { e.position(0, 0) }
+func (p *pen) home() { p.position(0, 0) }
 
 // column is CHA and HPA.
-func (e *emulator) column(x int) {
-	if e.cursor.origin {
-		x = min(e.margins.left+x, e.margins.right)
+func (p *pen) column(x int) {
+	if p.cursor.origin {
+		x = min(p.margins.left+x, p.margins.right)
 	}
-	e.move(x, e.cursor.y)
+	p.move(x, p.cursor.y)
 }
 
 // line is VPA.
-func (e *emulator) line(y int) {
-	if e.cursor.origin {
-		y = min(e.margins.top+y, e.margins.bottom)
+func (p *pen) line(y int) {
+	if p.cursor.origin {
+		y = min(p.margins.top+y, p.margins.bottom)
 	}
-	e.move(e.cursor.x, y)
+	p.move(p.cursor.x, y)
 }
 
 // moveBy is HPR and VPR: right and down, over margins that the origin mode does not forbid.
-func (e *emulator) moveBy(x, y int) {
-	c := &e.cursor
+func (p *pen) moveBy(x, y int) {
+	c := &p.cursor
 	x, y = c.x+x, c.y+y
 	if c.origin {
-		x, y = min(x, e.margins.right), min(y, e.margins.bottom)
+		x, y = min(x, p.margins.right), min(y, p.margins.bottom)
 	}
-	e.move(x, y)
+	p.move(x, y)
 }
 
 // up is CUU: it stops at the top margin if it begins below it.
-func (e *emulator) up(n int) {
+func (p *pen) up(n int) {
 	limit := 0
-	if e.cursor.y >= e.margins.top {
-		limit = e.margins.top
+	if p.cursor.y >= p.margins.top {
+		limit = p.margins.top
 	}
-	e.move(e.cursor.x, max(limit, e.cursor.y-n))
+	p.move(p.cursor.x, max(limit, p.cursor.y-n))
 }
 
 // down is CUD.
-func (e *emulator) down(n int) {
-	limit := e.rows - 1
-	if e.cursor.y <= e.margins.bottom {
-		limit = e.margins.bottom
+func (p *pen) down(n int) {
+	limit := p.rows - 1
+	if p.cursor.y <= p.margins.bottom {
+		limit = p.margins.bottom
 	}
-	e.move(e.cursor.x, min(limit, e.cursor.y+n))
+	p.move(p.cursor.x, min(limit, p.cursor.y+n))
 }
 
 // right is CUF.
-func (e *emulator) right(n int) {
-	e.move(min(e.lastColumn(), e.cursor.x+n), e.cursor.y)
+func (p *pen) right(n int) {
+	p.move(min(p.lastColumn(), p.cursor.x+n), p.cursor.y)
 }
 
 // left is CUB and BS. With reverse wrap (DECSET 45) it goes on in the row above if the text
 // came from there; with its extension (DECSET 1045) always.
-func (e *emulator) left(n int) {
-	c := &e.cursor
-	reverse := e.modes.has(autoWrap) && (e.modes.has(reverseWrap) || e.modes.has(reverseWrapAny))
+func (p *pen) left(n int) {
+	c := &p.cursor
+	reverse := p.modes.has(autoWrap) && (p.modes.has(reverseWrap) || p.modes.has(reverseWrapAny))
 	if !reverse {
-		e.move(max(e.firstColumn(), c.x-n), c.y)
+		p.move(max(p.firstColumn(), c.x-n), c.y)
 		return
 	}
 	if c.wrap { // the cursor is behind the last column
 		c.wrap = false
 		n--
 	}
-	for n = min(n, e.cols*e.rows); n > 0; {
-		first := e.firstColumn()
+	for n = min(n, p.cols*p.rows); n > 0; {
+		first := p.firstColumn()
 		step := min(n, c.x-first)
 		c.x -= step
 		if n -= step; n == 0 {
 			return
 		}
 		y := c.y - 1
-		if c.y == e.margins.top || y < 0 {
-			if !e.modes.has(reverseWrapAny) {
+		if c.y == p.margins.top || y < 0 {
+			if !p.modes.has(reverseWrapAny) {
 				return
 			}
-			y = e.margins.bottom
+			y = p.margins.bottom
 		}
-		if _, above := e.row(y); !above.wrapped && !e.modes.has(reverseWrapAny) {
+		if _, above := p.row(y); !above.wrapped && !p.modes.has(reverseWrapAny) {
 			return
 		}
-		c.x, c.y = e.margins.right, y
+		c.x, c.y = p.margins.right, y
 		n--
 	}
 }
 
 // carriageReturn is CR: to the left margin, or to the edge if the cursor is left of it.
-func (e *emulator) carriageReturn() {
-	e.cursor.x, e.cursor.wrap = e.firstColumn(), false
+func (p *pen) carriageReturn() {
+	p.cursor.x, p.cursor.wrap = p.firstColumn(), false
 }
 
 // index is IND and LF: down, or scroll at the bottom margin.
-func (e *emulator) index() {
-	c, m := &e.cursor, &e.margins
+func (p *pen) index() {
+	c, m := &p.cursor, &p.margins
 	c.wrap = false
 	switch {
 	case c.y == m.bottom:
 		if m.left <= c.x && c.x <= m.right {
-			e.scrollUp(1)
+			p.scrollUp(1)
 		}
-	case c.y < e.rows-1:
+	case c.y < p.rows-1:
 		c.y++
 	}
 }
 
 // reverseIndex is RI: up, or scroll down at the top margin.
-func (e *emulator) reverseIndex() {
-	c, m := &e.cursor, &e.margins
+func (p *pen) reverseIndex() {
+	c, m := &p.cursor, &p.margins
 	c.wrap = false
 	switch {
 	case c.y == m.top:
 		if m.left <= c.x && c.x <= m.right {
-			e.scroll(*m, -1, c.style.blank())
+			p.scroll(*m, -1, c.style.blank())
 		}
 	case c.y > 0:
 		c.y--
@@ -160,70 +160,70 @@ func (e *emulator) reverseIndex() {
 }
 
 // forwardIndex is DECFI: right, or scroll left at the right margin.
-func (e *emulator) forwardIndex() {
-	c := &e.cursor
+func (p *pen) forwardIndex() {
+	c := &p.cursor
 	switch {
-	case c.x == e.margins.right && e.within():
-		e.shiftRows(e.margins.left, -1)
-	case c.x < e.cols-1:
-		e.move(c.x+1, c.y)
+	case c.x == p.margins.right && p.within():
+		p.shiftRows(p.margins.left, -1)
+	case c.x < p.cols-1:
+		p.move(c.x+1, c.y)
 	}
 }
 
 // backIndex is DECBI.
-func (e *emulator) backIndex() {
-	c := &e.cursor
+func (p *pen) backIndex() {
+	c := &p.cursor
 	switch {
-	case c.x == e.margins.left && e.within():
-		e.shiftRows(e.margins.left, 1)
+	case c.x == p.margins.left && p.within():
+		p.shiftRows(p.margins.left, 1)
 	case c.x > 0:
-		e.move(c.x-1, c.y)
+		p.move(c.x-1, c.y)
 	}
 }
 
 // scrollUp scrolls the rows between the margins. What leaves the top of the main screen goes
 // to the history.
-func (e *emulator) scrollUp(n int) {
-	m := &e.margins
-	if m.top == 0 && e.main == nil && m.left == 0 && m.right == e.cols-1 {
+func (p *pen) scrollUp(n int) {
+	m := &p.margins
+	if m.top == 0 && p.main == nil && m.left == 0 && m.right == p.cols-1 {
 		for y := range min(n, m.bottom+1) {
-			_, in := e.row(y)
-			e.history.push(e.at(y), *in, &e.clusters)
+			_, in := p.row(y)
+			p.history.push(p.at(y), *in, &p.clusters)
 		}
 	}
-	e.scroll(*m, n, e.cursor.style.blank())
+	p.scroll(*m, n, p.cursor.style.blank())
 }
 
 // resetTabs sets a tab stop at every eighth column.
-func (e *emulator) resetTabs() {
-	e.tabs = make([]bool, e.cols)
-	for x := 8; x < e.cols; x += 8 {
-		e.tabs[x] = true
+func (p *pen) resetTabs() {
+	p.tabs = make([]bool, p.cols)
+	for x := 8; x < p.cols; x += 8 {
+		p.tabs[x] = true
 	}
 }
 
 // tab is CHT and HT.
-func (e *emulator) tab(n int) {
-	x, last := e.cursor.x, e.lastColumn()
+func (p *pen) tab(n int) {
+	x, last := p.cursor.x, p.lastColumn()
 	for ; n > 0 && x < last; n-- {
-		for x++; x < last && !e.tabs[x]; x++ {
+		for x++; x < last && !p.tabs[x]; x++ {
 		}
 	}
-	e.cursor.x = x // a pending wrap stays pending only in the last column
+	p.cursor.x = x // a pending wrap stays pending only in the last column
 	if x < last {
-		e.cursor.wrap = false
+		p.cursor.wrap = false
 	}
 }
 
 // backTab is CBT. As in xterm, a pending wrap stays pending.
-func (e *emulator) backTab(n int) {
-	x, first := e.cursor.x, 0
-	if e.cursor.origin {
-		first = e.margins.left
+func (p *pen) backTab(n int) {
+	x, first := p.cursor.x, 0
+	if p.cursor.origin {
+		first = p.margins.left
 	}
 	for ; n > 0 && x > first; n-- {
-		for x--; x > first && !e.tabs[x]; x-- {
+		for x--; x > first && !p.tabs[x]; x-- {
 		}
 	}
-	e.cursor.x = x
+	p.cursor.x = x
 }

@@ -7,29 +7,29 @@ import (
 )
 
 // text draws a run of characters.
-func (e *emulator) text(t *vt.Token) {
+func (p *pen) text(t *vt.Token) {
 	s := t.Data
-	if t.ASCII && e.cursor.charsets.plain() && !e.modes.has(insert) {
-		e.ascii(s)
+	if t.ASCII && p.cursor.charsets.plain() && !p.modes.has(insert) {
+		p.ascii(s)
 		return
 	}
 	for len(s) > 0 {
 		if s[0] < utf8.RuneSelf {
 			n := 1
-			if e.cursor.charsets.plain() && !e.modes.has(insert) {
+			if p.cursor.charsets.plain() && !p.modes.has(insert) {
 				for n < len(s) && s[n] < utf8.RuneSelf {
 					n++
 				}
-				e.ascii(s[:n])
+				p.ascii(s[:n])
 			} else {
-				e.put(e.cursor.charsets.translate(s[0]), 1)
+				p.put(p.cursor.charsets.translate(s[0]), 1)
 			}
 			s = s[n:]
 			continue
 		}
 		r, n := decode(s)
 		s = s[n:]
-		e.rune(r)
+		p.rune(r)
 	}
 }
 
@@ -43,37 +43,37 @@ func decode(s []byte) (rune, int) {
 }
 
 // ascii draws printable ASCII. It is the path that most output takes.
-func (e *emulator) ascii(s []byte) {
-	c := &e.cursor
-	e.last = rune(s[len(s)-1])
+func (p *pen) ascii(s []byte) {
+	c := &p.cursor
+	p.last = rune(s[len(s)-1])
 	for len(s) > 0 {
-		if c.wrap && e.modes.has(autoWrap) {
-			e.wrapLine()
+		if c.wrap && p.modes.has(autoWrap) {
+			p.wrapLine()
 		}
-		last := e.lastColumn()
-		row, in := e.row(c.y)
+		last := p.lastColumn()
+		row, in := p.row(c.y)
 		n := min(len(s), last+1-c.x)
 		if in.wide {
-			e.split(row, in, c.x)
-			e.split(row, in, c.x+n)
+			p.split(row, in, c.x)
+			p.split(row, in, c.x+n)
 		}
 		out := row[c.x : c.x+n]
 		lo, hi := c.style.lo, c.style.hi
 		for i, b := range s[:n] {
 			out[i] = cell{lo | uint64(b), hi}
 		}
-		if n < len(s) && !e.modes.has(autoWrap) { // what does not fit overwrites the last column
+		if n < len(s) && !p.modes.has(autoWrap) { // what does not fit overwrites the last column
 			out[n-1] = c.style.with(rune(s[len(s)-1]))
 			s = s[:n]
 		}
-		e.advance(in, n, last)
+		p.advance(in, n, last)
 		s = s[n:]
 	}
 }
 
 // advance moves the cursor to the right over n columns that were drawn.
-func (e *emulator) advance(in *info, n, last int) {
-	c := &e.cursor
+func (p *pen) advance(in *info, n, last int) {
+	c := &p.cursor
 	c.x += n
 	if c.x > int(in.used) {
 		in.used = uint16(c.x)
@@ -85,79 +85,79 @@ func (e *emulator) advance(in *info, n, last int) {
 }
 
 // wrapLine begins the next row for text that did not fit.
-func (e *emulator) wrapLine() {
-	c := &e.cursor
-	if _, in := e.row(c.y); e.lastColumn() == e.cols-1 {
+func (p *pen) wrapLine() {
+	c := &p.cursor
+	if _, in := p.row(c.y); p.lastColumn() == p.cols-1 {
 		in.wrapped = true
 	}
-	c.x = e.firstColumn()
-	e.index()
+	c.x = p.firstColumn()
+	p.index()
 }
 
 // rune draws a character that is not ASCII.
-func (e *emulator) rune(r rune) {
+func (p *pen) rune(r rune) {
 	if r < 0xa0 { // a C1 control in UTF-8
-		e.c1(r)
+		p.c1(r)
 		return
 	}
 	w := width(r)
 	if w == 0 && invisible(r) {
 		return
 	}
-	if e.modes.has(clustered) {
-		if e.join(r) {
+	if p.modes.has(clustered) {
+		if p.join(r) {
 			return
 		}
 	} else if w == 0 {
-		e.combine(r)
+		p.combine(r)
 		return
 	}
-	e.put(r, max(w, 1))
+	p.put(r, max(w, 1))
 }
 
 // c1 applies the C1 controls that are no beginning of a sequence; xterm obeys them in UTF-8
 // too.
-func (e *emulator) c1(r rune) {
+func (p *pen) c1(r rune) {
 	switch r {
 	case 0x84: // IND
-		e.index()
+		p.index()
 	case 0x85: // NEL
-		e.index()
-		e.carriageReturn()
+		p.index()
+		p.carriageReturn()
 	case 0x88: // HTS
-		e.tabs[e.cursor.x] = true
+		p.tabs[p.cursor.x] = true
 	case 0x8d: // RI
-		e.reverseIndex()
+		p.reverseIndex()
 	}
 }
 
 // put draws one character of w columns.
-func (e *emulator) put(r rune, w int) {
-	c := &e.cursor
-	e.last = r
-	auto := e.modes.has(autoWrap)
+func (p *pen) put(r rune, w int) {
+	c := &p.cursor
+	p.last = r
+	auto := p.modes.has(autoWrap)
 	if c.wrap && auto {
-		e.wrapLine()
+		p.wrapLine()
 	}
-	last := e.lastColumn()
+	last := p.lastColumn()
 	if w == 2 && c.x == last {
-		if !auto || last == e.firstColumn() { // a wide character finds no room in any row
+		if !auto || last == p.firstColumn() { // a wide character finds no room in any row
 			return
 		}
-		if e.modes.has(insert) {
-			e.erase(c.y, c.x, c.x+1, c.style.blank())
+		if p.modes.has(insert) {
+			p.erase(c.y, c.x, c.x+1, c.style.blank())
 		}
-		e.wrapLine()
-		if last = e.lastColumn(); c.x == last {
+		p.wrapLine()
+		if last = p.lastColumn(); c.x == last {
 			return
 		}
 	}
-	if e.modes.has(insert) && e.margins.left <= c.x && c.x <= e.margins.right {
-		e.shiftRight(c.y, c.x, last+1, w, c.style.blank())
+	if p.modes.has(insert) && p.margins.left <= c.x && c.x <= p.margins.right {
+		p.shiftRight(c.y, c.x, last+1, w, c.style.blank())
 	}
-	row, in := e.row(c.y)
-	e.split(row, in, c.x)
-	e.split(row, in, c.x+w)
+	row, in := p.row(c.y)
+	p.split(row, in, c.x)
+	p.split(row, in, c.x+w)
 	head := c.style.with(r)
 	if w == 2 {
 		head.lo |= uint64(wide) << shift
@@ -165,17 +165,17 @@ func (e *emulator) put(r rune, w int) {
 		in.wide = true
 	}
 	row[c.x] = head
-	e.advance(in, w, last)
+	p.advance(in, w, last)
 }
 
 // repeat is REP.
-func (e *emulator) repeat(r rune, n int) {
+func (p *pen) repeat(r rune, n int) {
 	if r == 0 {
 		return
 	}
 	w := max(1, width(r))
-	for range min(n, e.cols*e.rows) {
-		e.put(r, w)
+	for range min(n, p.cols*p.rows) {
+		p.put(r, w)
 	}
-	e.last = 0
+	p.last = 0
 }

@@ -2,6 +2,7 @@ package screen_test
 
 import (
 	"compress/gzip"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -91,17 +92,23 @@ func feed(cols, rows int, raw []byte, most int) *screen.Snapshot {
 
 // state is all that a snapshot says, as text.
 func state(s *screen.Snapshot) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%+v %+v %q %q %v %v %d\n", s.Cursor, s.Modes, s.Title, s.Dir, s.AltScreen, s.Prompt, s.ScrolledUp)
+	b := fmt.Appendf(nil, "%+v %+v %q %q %v %v %d\n", s.Cursor, s.Modes, s.Title, s.Dir, s.AltScreen, s.Prompt, s.ScrolledUp)
 	for y := range s.Rows {
 		for x := range s.Cols {
-			if c := s.Cell(y, x); c != (screen.Cell{Rune: ' ', Width: 1}) {
-				fmt.Fprintf(&b, "%d,%d %+v\n", y, x, c)
+			c := s.Cell(y, x)
+			if c == (screen.Cell{Rune: ' ', Width: 1}) {
+				b = append(b, ' ')
+				continue
 			}
+			b = append(binary.AppendUvarint(b, uint64(c.Rune)), c.Cluster...)
+			for _, v := range []uint64{uint64(c.Width), uint64(c.Fg), uint64(c.Bg), uint64(c.Attr), uint64(c.Underline), uint64(c.Line)} {
+				b = binary.AppendUvarint(b, v)
+			}
+			b = append(b, c.Link...)
 		}
-		fmt.Fprintf(&b, "%d %v %v\n", y, s.Wrapped(y), s.Mark(y))
+		b = fmt.Appendf(b, "%d %v %v\n", y, s.Wrapped(y), s.Mark(y))
 	}
-	return b.String()
+	return string(b)
 }
 
 // TestRecordings compares the screen with that of xterm, whole and cut anywhere.
