@@ -58,12 +58,13 @@ func (p *pen) line(y int) {
 	p.move(p.cursor.x, y)
 }
 
-// moveBy is HPR and VPR: right and down, over margins that the origin mode does not forbid.
+// moveBy is HPR and VPR, HPB and VPB: over margins that the origin mode does not forbid.
 func (p *pen) moveBy(x, y int) {
 	c := &p.cursor
 	x, y = c.x+x, c.y+y
 	if c.origin {
-		x, y = min(x, p.margins.right), min(y, p.margins.bottom)
+		m := &p.margins
+		x, y = max(m.left, min(x, m.right)), max(m.top, min(y, m.bottom))
 	}
 	p.move(x, y)
 }

@@ -168,13 +168,13 @@ func (p *pen) put(r rune, w int) {
 	p.advance(in, w, last)
 }
 
-// repeat is REP.
+// repeat is REP. More than two rows would let a few bytes do the work of thousands.
 func (p *pen) repeat(r rune, n int) {
 	if r == 0 {
 		return
 	}
 	w := max(1, width(r))
-	for range min(n, p.cols*p.rows) {
+	for range min(n, 2*p.cols) {
 		p.put(r, w)
 	}
 	p.last = 0

@@ -39,8 +39,18 @@ func cutGrid(g *grid, c *cursor, cols, rows int) *grid {
 		_, in := g.row(y)
 		to.setRow(y-drop, line{g.at(y), *in})
 	}
-	c.x, c.y, c.wrap = min(c.x, cols-1), c.y-drop, false
+	c.widen(g.cols, cols)
+	c.y -= drop
 	return to
+}
+
+// widen brings the column of c from a width to another. Behind the last column there may be
+// room now.
+func (c *cursor) widen(from, to int) {
+	if c.wrap && to > from {
+		c.x++
+	}
+	c.x, c.wrap = min(c.x, to-1), c.wrap && to == from
 }
 
 // setRow fills row y, and cuts what does not fit.
@@ -102,7 +112,8 @@ func (e *emulator) reflow(g *grid, c *cursor, cols, rows int) *grid {
 		to.setRow(y, l)
 		y++
 	}
-	c.x, c.y, c.wrap = min(c.x, cols-1), y+at-drop, false
+	c.widen(g.cols, cols)
+	c.y = y + at - drop
 	for _, l := range below[drop:min(used, drop+rows-y)] {
 		to.setRow(y, l)
 		y++

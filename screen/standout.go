@@ -103,10 +103,10 @@ func (l *Lines) differs(looks []look, y, from, to int) bool {
 		return 2*equal > to-from
 	}
 	top, bottom := y, y
-	for top > 0 && same(top-1) {
+	for top > 0 && y-top < tallHighlight && same(top-1) {
 		top--
 	}
-	for bottom < l.Rows-1 && same(bottom+1) {
+	for bottom < l.Rows-1 && bottom-y < tallHighlight && same(bottom+1) {
 		bottom++
 	}
 	return bottom-top < tallHighlight && bottom-top < l.Rows-1
