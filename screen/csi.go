@@ -57,8 +57,6 @@ func (e *emulator) csiPlain(t *vt.Token) {
 		e.moveBy(0, n)
 	case 'j': // HPB
 		e.moveBy(-n, 0)
-	case 'k': // VPB
-		e.moveBy(0, -n)
 	case 'J': // ED
 		e.eraseInDisplay(t.Param(0, 0), false)
 	case 'K': // EL

@@ -32,8 +32,9 @@ func (p *pen) eraseRows(from, to int, selective bool) {
 }
 
 // eraseInLine is EL, and DECSEL with selective. With a pending wrap the cursor counts as being
-// behind the last column, so nothing is to its right: grep, for example, erases behind each
-// match, and would lose a character. So do xterm.js, tmux and alacritty; xterm loses it.
+// behind the last column, so nothing is to its right, and the wrap stays pending: grep, for
+// example, erases behind each match, and would lose a character. So do xterm.js, tmux and
+// alacritty; xterm loses it.
 func (p *pen) eraseInLine(what int, selective bool) {
 	c := &p.cursor
 	from, to := 0, p.cols
@@ -52,7 +53,6 @@ func (p *pen) eraseInLine(what int, selective bool) {
 		p.eraseUnprotected(c.y, from, to, c.style.blank())
 		return
 	}
-	c.wrap = false
 	p.erase(c.y, from, to, c.style.blank())
 	if _, in := p.row(c.y); to == p.cols {
 		in.wrapped = false

@@ -58,7 +58,7 @@ func (p *pen) line(y int) {
 	p.move(p.cursor.x, y)
 }
 
-// moveBy is HPR and VPR, HPB and VPB: over margins that the origin mode does not forbid.
+// moveBy is HPR, VPR and HPB: over margins that the origin mode does not forbid.
 func (p *pen) moveBy(x, y int) {
 	c := &p.cursor
 	x, y = c.x+x, c.y+y
