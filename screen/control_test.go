@@ -143,6 +143,7 @@ func TestWideCharacters(t *testing.T) {
 		{"no wrap and no room", "\x1b[?7l012345678漢", "012345678", 9},
 		{"soft hyphen", "a\u00adb", "a\u00adb", 3},
 		{"bad UTF-8", "a\xff\xe6\xbcb", "a\ufffd\ufffd\ufffdb", 5},
+		{"Hangul fillers and tags", "a\u3164b\U000e0001c\U000e0002d", "a bc\ufffdd", 7},
 		{"zero-width and bidi characters", "a\u200bb\u202ec\u2066d", "abcd", 4},
 	} {
 		s := draw(tt.in).Snapshot()

@@ -101,8 +101,16 @@ func (p *pen) rune(r rune) {
 		return
 	}
 	w := width(r)
-	if w == 0 && invisible(r) {
-		return
+	if r > 0x1000 || w == 0 {
+		switch {
+		case r == 0x115f, r == 0x3164, r == 0xffa0: // Hangul fillers, which look like blanks
+			r = ' '
+		case !invisible(r):
+		case w == 0:
+			return
+		default: // unassigned, but a program may count it as a column
+			r = utf8.RuneError
+		}
 	}
 	if p.modes.has(clustered) {
 		if p.join(r) {
