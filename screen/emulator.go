@@ -45,11 +45,25 @@ type cursor struct {
 	charsets charsets
 }
 
-// init makes the screen blank, with the state after a reset.
-func (e *emulator) init(cols, rows int) {
+// reset is RIS. It draws on the main screen again.
+func (e *emulator) reset() {
+	g := e.grid
+	if e.main != nil {
+		spare.Put(e.grid)
+		g = e.main
+	}
+	for y := range g.rows {
+		g.clearRow(y, cell{})
+	}
+	e.init(g)
+}
+
+// init draws on g, which is blank, in the state after a reset.
+func (e *emulator) init(g *grid) {
 	*e = emulator{
 		pen: pen{
-			grid:     newGrid(cols, rows),
+			grid:     g,
+			tabs:     e.tabs,
 			modes:    resetModes,
 			clusters: texts{mostValues: 4096, mostBytes: 128 << 10},
 			history:  e.history,
@@ -153,7 +167,7 @@ func (e *emulator) escape(t *vt.Token) {
 	case 'Z': // DECID
 		e.replies.primary()
 	case 'c': // RIS
-		e.init(e.cols, e.rows)
+		e.reset()
 	case 'n', 'o': // LS2, LS3
 		c.charsets.left = t.Final - 'n' + 2
 	}
@@ -165,10 +179,9 @@ func (e *emulator) align() {
 	e.cursor.origin = false
 	e.home()
 	for y := range e.rows {
-		e.clearRow(y, cell{})
 		row, in := e.row(y)
 		fill(row, cell{}.with('E'))
-		in.used = uint16(e.cols)
+		*in = info{used: uint16(e.cols)}
 	}
 }
 

@@ -173,10 +173,16 @@ func (e *emulator) modeState(private bool, n int) int {
 	if private {
 		m = privateMode(n)
 	}
-	switch {
-	case m == 0:
+	on := e.modes.has(m)
+	switch m {
+	case 0:
 		return 0
-	case m == origin && e.cursor.origin, m == altScreen && e.main != nil, m != origin && m != altScreen && e.modes.has(m):
+	case origin:
+		on = e.cursor.origin
+	case altScreen:
+		on = e.main != nil
+	}
+	if on {
 		return 1
 	}
 	return 2

@@ -197,7 +197,10 @@ func (p *pen) scrollUp(n int) {
 
 // resetTabs sets a tab stop at every eighth column.
 func (p *pen) resetTabs() {
-	p.tabs = make([]bool, p.cols)
+	if len(p.tabs) != p.cols {
+		p.tabs = make([]bool, p.cols)
+	}
+	clear(p.tabs)
 	for x := 8; x < p.cols; x += 8 {
 		p.tabs[x] = true
 	}

@@ -204,7 +204,8 @@ func (l *Lines) appendRuns(b []byte, y int) []byte {
 				break
 			}
 		}
-		if _, end := l.trim(y, from, to); style != (Style{}) && (end > from || style.Bg != 0 || style.Attr&Reverse != 0) {
+		_, end := l.trim(y, from, to)
+		if style != (Style{}) && (end > from || style.Bg != 0 || style.Attr&Reverse != 0) {
 			b = fmt.Appendf(b, " [%d-%d%s]", from+1, to, style.names())
 		}
 		from = to

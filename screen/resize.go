@@ -15,9 +15,10 @@ func (e *emulator) resize(cols, rows int) {
 		e.grid = e.reflow(e.grid, &e.cursor, cols, rows)
 	}
 	e.margins = e.all()
-	tabs := e.tabs
-	e.resetTabs()
-	copy(e.tabs, tabs)
+	if tabs := e.tabs; len(tabs) != cols {
+		e.resetTabs()
+		copy(e.tabs, tabs)
+	}
 	e.hold = hold{}
 	for i := range e.saved {
 		s := &e.saved[i]

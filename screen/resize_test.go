@@ -72,6 +72,16 @@ func TestResizeUnderAlternateScreen(t *testing.T) {
 	}
 }
 
+func TestTabsStayAtResize(t *testing.T) {
+	s := draw("\x1b[3g\x1b[4G\x1bH\r")
+	s.Resize(10, 3)
+	s.Resize(30, 3)
+	s.Write([]byte("\ta\tb\tc"))
+	if got := text(s.Snapshot()); got != "   a            b       c" {
+		t.Errorf("a tab stop at column 4, then those of the new columns, draw %q", got)
+	}
+}
+
 func TestSizeIsLimited(t *testing.T) {
 	for _, size := range [][4]int{{0, -5, 1, 1}, {100000, 100000, screen.MaxCols, screen.MaxRows}} {
 		s := screen.New(size[0], size[1])

@@ -19,7 +19,7 @@ type Screen struct {
 // New returns a blank screen.
 func New(cols, rows int) *Screen {
 	s := new(Screen)
-	s.emu.init(clamp(cols, rows))
+	s.emu.init(newGrid(clamp(cols, rows)))
 	return s
 }
 

@@ -213,7 +213,8 @@ func (e *emulator) snapshot(s *Snapshot) *Snapshot {
 		},
 		Modes: Modes{
 			AppCursor: m.has(appCursor), AppKeypad: m.has(appKeypad), BracketedPaste: m.has(bracketedPaste),
-			FocusEvents: m.has(focusEvents), Mouse: m.mouse(), MouseSGR: m.has(mouseSGR), ReverseScreen: m.has(reverseScreen),
+			FocusEvents: m.has(focusEvents), Mouse: m.mouse(), MouseSGR: m.has(mouseSGR),
+			ReverseScreen: m.has(reverseScreen),
 		},
 		Title: e.title.now, Dir: e.dir, AltScreen: e.main != nil, Prompt: e.prompt, ScrolledUp: e.history.total,
 	}
