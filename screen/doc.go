@@ -15,6 +15,8 @@
 //	         Screen.Scrollback -> the last rows that left the top
 //	         Screen.Replies    -> what a terminal would have answered
 //	Snapshot -> Render         -> numbered rows in which a selected entry is marked
+//	         -> Highlights     -> what stands out from its surroundings
+//	         -> Mask           -> the same without what must not be read
 //
 // # What it emulates
 //
