@@ -1,5 +1,4 @@
-// Package screen is a terminal without glass: it takes the output of a program and returns
-// what a person would see.
+// Package screen renders the output of a terminal: it returns what a person would see.
 //
 //	s := screen.New(80, 24)
 //	for chunk := range output { // cut anywhere, even inside a sequence or a character
@@ -43,5 +42,5 @@
 //     before it, for at most a second.
 //   - The size is between 1 x 1 and 1000 x 1000.
 //
-// A Screen must not be used by two goroutines at a time. A Snapshot may.
+// A Screen must not be used by two goroutines at a time. A Snapshot may, except by Mask.
 package screen

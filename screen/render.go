@@ -17,7 +17,7 @@ type Options struct {
 	First, Last int  // the rows shown, from 1; 0, 0 is all
 }
 
-// Render returns the difference as text for a reader without eyes:
+// Render returns the difference as text, for a reader that sees no colours:
 //
 //	screen v17 80x24 alt cursor 12,4 title "setup" since v16
 //	 5| > Open                  <- reverse

@@ -8,7 +8,7 @@ const (
 	MaxRows = 1000
 )
 
-// A Screen is a terminal without glass: Write takes the output of a program, and Snapshot
+// A Screen is a terminal that is not shown: Write takes the output of a program, and Snapshot
 // returns what a person would see.
 type Screen struct {
 	parser vt.Parser

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Snapshot is what the screen showed at one moment. It does not change afterwards.
+// A Snapshot is what the screen showed at one moment. Only Mask changes it afterwards.
 type Snapshot struct {
 	Lines
 

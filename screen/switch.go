@@ -37,7 +37,7 @@ func (e *emulator) switchScreen(number int, alternate bool) {
 		spare.Put(e.grid)
 		e.grid, e.main = e.main, nil
 		e.hold.frame = nil
-		if e.hold.on { // nobody looks at the frame of a screen that is gone
+		if e.hold.on { // its frame is of a screen that is gone
 			e.hold.on = false
 		}
 	}
