@@ -2,7 +2,7 @@ package screen
 
 import "unicode/utf8"
 
-// resize changes the size. The main screen is laid out anew (reflow); a full-screen program
+// resize changes the size. Lines of the main screen are wrapped again (reflow); a full-screen program
 // draws the alternate screen itself, so its rows are only cut.
 func (e *emulator) resize(cols, rows int) {
 	if cols == e.cols && rows == e.rows {
@@ -71,7 +71,7 @@ func (g *grid) setRow(y int, l line) {
 
 // reflow returns the main screen g in another size. Lines above the prompt, those of the
 // history included, are wrapped at the new width. The prompt and what is below it stay as they
-// are, because shells draw them anew and would not find them otherwise; xterm.js does the
+// are, because shells draw them again and would not find them otherwise; xterm.js does the
 // same with the line of the cursor.
 func (e *emulator) reflow(g *grid, c *cursor, cols, rows int) *grid {
 	start := e.promptRow(g, c.y)
