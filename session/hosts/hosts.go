@@ -102,14 +102,26 @@ func (h *Hosts) plan(ctx context.Context, t term.Target) (term.Plan, error) {
 	return p, nil
 }
 
-// way writes down the hosts of a plan, so that plans of the same way are equal.
+// way writes down the hosts of a plan, and how it reaches and trusts them, so that calls with plans of the same way may
+// share a session that is being opened. It distinguishes all that Manager.Usable does.
 func way(p term.Plan) string {
 	var b strings.Builder
-	for _, h := range p.Hops {
+	hop := func(h term.PlannedHop) {
 		if p.ProxyCommand {
 			b.WriteString(strconv.Quote(h.Alias))
 		}
-		b.WriteString(strconv.Quote(h.User) + "@" + net.JoinHostPort(strings.ToLower(h.Host), strconv.Itoa(h.Port)) + " ")
+		b.WriteString(strconv.Quote(h.User) + "@" + net.JoinHostPort(strings.ToLower(h.Host), strconv.Itoa(h.Port)) + " " +
+			h.HostKeyPolicy + " ")
+	}
+	if p.ForwardAgent {
+		b.WriteString("agent ")
+	}
+	if p.Proxy != nil {
+		b.WriteString("proxy ")
+		hop(*p.Proxy)
+	}
+	for _, h := range p.Hops {
+		hop(h)
 	}
 	return b.String()
 }

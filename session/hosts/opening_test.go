@@ -41,6 +41,40 @@ func TestTwelveAtOnce(t *testing.T) {
 	})
 }
 
+// Commands at once on one host, of which one would have the key unchecked or another way there, share no session.
+func TestWaysAtOnce(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*term.Plan)
+	}{
+		{"no key is checked", func(p *term.Plan) { p.Hops[0].HostKeyPolicy = "disabled" }},
+		{"the agent is forwarded", func(p *term.Plan) { p.ForwardAgent = true }},
+		{"a proxy leads there", func(p *term.Plan) { p.Proxy = &term.PlannedHop{Host: "proxy", Port: 1080} }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork(t, session.Config{})
+				other := direct("other", "web1")
+				tt.change(&other)
+				n.plans["other"] = other
+				n.dial = func(context.Context, term.Target, term.Prompter) error { time.Sleep(time.Second); return nil }
+				var calls sync.WaitGroup
+				var used [2]*session.Session
+				for i, name := range []string{"other", "web1"} {
+					calls.Go(func() { used[i] = n.mustUse(t, t.Context(), name) })
+					synctest.Wait()
+				}
+				calls.Wait()
+				if used[0] == used[1] || n.dials() != 2 {
+					t.Errorf("both commands ran in %s and %s, and %d were dialed; want two sessions",
+						used[0].ID(), used[1].ID(), n.dials())
+				}
+			})
+		})
+	}
+}
+
 // A session that cannot be opened fails for all that wait, and the next call tries again.
 func TestFailureGoesToAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
