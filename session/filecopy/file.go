@@ -69,7 +69,8 @@ func (x *copying) file(ctx context.Context, j job) (moved int64, err error) {
 		keep = !errors.Is(err, term.LimitExceeded) // it would be as much the next time
 		return moved, err
 	}
-	verified := x.verifies(s.finished)
+	// A file that has shrunk meanwhile may be small enough only now, when the checksum of its beginning is not known.
+	verified := sum != nil && x.verifies(s.finished)
 	if verified {
 		if err := x.readBack(ctx, sink, s.finished, sum, j.to); err != nil {
 			keep = ctx.Err() != nil

@@ -1,0 +1,196 @@
+//go:build unix
+
+package filecopy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"ptyctl/term"
+)
+
+// TestResume: the connection is cut in the middle, and the next copy goes on, in both directions, with and without a
+// comparison of what is there. What has been damaged in between never stays if it is compared.
+func TestResume(t *testing.T) {
+	const size, cut = 24 << 20, 18 << 20
+	for _, put := range []bool{true, false} {
+		for _, verify := range []bool{true, false} {
+			for _, damaged := range []bool{false, true} {
+				if damaged && !verify {
+					continue
+				}
+				name := map[bool]string{true: "put", false: "get"}[put] + map[bool]string{true: " verified"}[verify] +
+					map[bool]string{true: " damaged"}[damaged]
+				t.Run(name, func(t *testing.T) {
+					b := newBench(t)
+					data := noise(size)
+					b.write(filepath.Join(b.from, "file"), data)
+					b.write(filepath.Join(b.to, "file"), []byte("old"))
+					run := func(cutAt int64) (Result, error) {
+						far, s := b.far(nil)
+						c := Copy{From: end(far, b.from, "file", false), To: end(b.here, b.to, "file", true)}
+						if put {
+							c = Copy{From: end(b.here, b.from, "file", true), To: end(far, b.to, "file", false)}
+						}
+						c.Resume, c.Verify, c.Parts = true, &verify, new(Parts)
+						c.Progress = func(moved, total int64) {
+							if total != size {
+								t.Errorf("%d of %d bytes are told of", moved, total)
+							}
+							if cutAt > 0 && moved >= cutAt {
+								_ = s.Close()
+							}
+						}
+						return c.Run(t.Context())
+					}
+					if r, err := run(cut); !errors.Is(err, term.RemoteClosed) {
+						t.Fatalf("a copy whose connection is cut: %+v, %v", r, err)
+					}
+					b.want("after the cut", []byte("old"), 1)
+					if damaged {
+						parts, _ := filepath.Glob(filepath.Join(b.to, ".file.*.ptyctl-part"))
+						f, err := os.OpenFile(parts[0], os.O_WRONLY, 0)
+						if err == nil {
+							_, err = f.WriteAt([]byte("damaged"), 1<<20)
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+						_ = f.Close()
+					}
+					r, err := run(0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if (r.Resumed > 0) == damaged || r.Bytes+r.Resumed != size || r.Verified != verify || r.SHA256 == "" {
+						t.Errorf("the copy that goes on: %+v", r)
+					}
+					b.want("at last", data, 0)
+				})
+			}
+		}
+	}
+}
+
+// TestResumeOther: a copy does not go on with what one of another file has left.
+func TestResumeOther(t *testing.T) {
+	b := newBench(t)
+	b.write(filepath.Join(b.from, "file"), noise(16<<20))
+	run := func(when int64) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		no := false
+		c := Copy{
+			From: end(b.here, b.from, "file", true), To: end(b.here, b.to, "file", true), Resume: true, Verify: &no,
+			Progress: func(moved, _ int64) {
+				if moved > when {
+					cancel()
+				}
+			},
+		}
+		_, err := c.Run(ctx)
+		return err
+	}
+	if err := run(12 << 20); !errors.Is(err, term.Canceled) {
+		t.Fatalf("a copy that is canceled: %v", err)
+	}
+	b.want("after the cancel", nil, 1)
+	other := bytes.Repeat([]byte("x"), 17<<20)
+	b.write(filepath.Join(b.from, "file"), other)
+	if err := run(1 << 40); err != nil {
+		t.Fatal(err)
+	}
+	b.want("after the copy of another file", other, 1)
+
+	parts := new(Parts)
+	release, err := parts.take("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parts.take("x"); !errors.Is(err, term.Busy) {
+		t.Errorf("a part in use: %v, want BUSY", err)
+	}
+	release()
+	if _, err := parts.take("x"); err != nil {
+		t.Errorf("a part that is free again: %v", err)
+	}
+}
+
+// TestForeignPart: a copy never goes on with a file that another account may have put there.
+func TestForeignPart(t *testing.T) {
+	for _, put := range []bool{true, false} {
+		b := newBench(t)
+		data := noise(20 << 20)
+		b.write(filepath.Join(b.from, "file"), data)
+		b.write(filepath.Join(b.from, "victim"), []byte("untouched"))
+		far, _ := b.far(nil)
+		to := term.CopyFiles(b.here)
+		if put {
+			to = far
+		}
+		c := Copy{From: end(b.here, b.from, "file", true), To: end(to, b.to, "file", !put), Resume: true}
+		x := &copying{Copy: &c}
+		e, err := b.here.Stat(t.Context(), c.From.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := filepath.Join(b.to, x.partName(job{from: c.From.Path, to: c.To.Path}, e))
+		if err := os.Symlink(filepath.Join(b.from, "victim"), part); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Run(t.Context()); !errors.Is(err, term.AccessDenied) {
+			t.Errorf("a link in the part's place: %v, want ACCESS_DENIED", err)
+		}
+		if text, _ := os.ReadFile(filepath.Join(b.from, "victim")); string(text) != "untouched" {
+			t.Errorf("the link's target holds %.20q", text)
+		}
+		if names, _ := filepath.Glob(filepath.Join(b.to, ".*.tmp")); names != nil {
+			t.Errorf("left are %q", names)
+		}
+	}
+}
+
+// TestResumeShrunk: a file that is copied between two servers shrinks while a copy goes on with it. Its beginning was
+// never read by that copy, so that its checksum is not known, also where it is small enough now to be read back.
+func TestResumeShrunk(t *testing.T) {
+	const size, cut, left = 100 << 20, 40 << 20, 50 << 20
+	b := newBench(t)
+	name := filepath.Join(b.from, "file")
+	b.write(name, nil)
+	if err := os.Truncate(name, size); err != nil {
+		t.Fatal(err)
+	}
+	run := func(progress func(moved int64, stop func())) (Result, error) {
+		from, s := b.far(nil)
+		to, _ := b.far(nil)
+		c := Copy{
+			From: end(from, b.from, "file", false), To: end(to, b.to, "file", false), Resume: true,
+			Progress: func(moved, _ int64) { progress(moved, func() { _ = s.Close() }) },
+		}
+		return c.Run(t.Context())
+	}
+	_, err := run(func(moved int64, stop func()) {
+		if moved >= cut {
+			stop()
+		}
+	})
+	if !errors.Is(err, term.RemoteClosed) {
+		t.Fatalf("a copy whose connection is cut: %v", err)
+	}
+	var once sync.Once
+	r, err := run(func(int64, func()) {
+		once.Do(func() {
+			if err := os.Truncate(name, left); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	if err != nil || r.Verified || r.SHA256 != "" || !r.Changed {
+		t.Errorf("a copy of a file that has shrunk: %+v, %v; want one that is not verified", r, err)
+	}
+}
