@@ -238,7 +238,7 @@ func TestTwins(t *testing.T) {
 	for i := range 2 { // the second finds the folder of the first
 		c := Copy{From: end(b.here, b.from, "tree", true), To: end(b.here, b.to, "tree", true), Recursive: true}
 		r, err := c.Run(t.Context())
-		if err != nil || r.Files != 3 || r.Skips != 0 {
+		if err != nil || r.Files != 3 || r.Skips != 0 || r.Created != (i == 0) {
 			t.Errorf("copy %d of a tree of three files: %+v, %v; want all of them", i, r, err)
 		}
 	}

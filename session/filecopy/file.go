@@ -131,7 +131,9 @@ func hashing(sum hash.Hash) func([]byte) error {
 // copied counts a file that is in its place.
 func (x *copying) copied(ctx context.Context, j job, was term.FileEntry, out term.FileWritten, size int64) {
 	x.result.Files++
-	x.result.Created = out.Created && j.alone
+	if j.alone { // of a tree, it says whether the folder is new
+		x.result.Created = out.Created
+	}
 	if size != was.Size {
 		x.result.Changed = true
 		return
