@@ -25,7 +25,7 @@ func (c *charsets) designate(n int, final byte) {
 	c.g[n] = final
 }
 
-// translate returns the character that b stands for in the set in use.
+// translate returns the character that b represents in the set in use.
 func (c *charsets) translate(b byte) rune {
 	set := c.g[c.left]
 	if c.single != 0 {

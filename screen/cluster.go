@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// mostCluster is the most bytes of a character and what is joined to it. The longest emoji
+	// mostCluster is the most bytes of a character and those joined to it. The longest emoji
 	// sequences have 35.
 	mostCluster = 48
 	// mostMarks is the most bytes of a character with combining marks: five or more.

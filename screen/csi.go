@@ -202,9 +202,9 @@ func (e *emulator) setHorizontal(t *vt.Token) {
 	}
 }
 
-// window is the part of XTWINOPS that changes or reads what a screen has: the size in
+// window is the part of XTWINOPS that changes or reads a screen's state: the size in
 // characters and the stack of titles. The title is never reported: the far side would choose
-// what is typed.
+// the input.
 func (e *emulator) window(t *vt.Token) {
 	switch t.Param(0, 0) {
 	case 18:

@@ -29,7 +29,7 @@ type Move struct{ From, To, Rows int }
 const mostSeen = 16
 
 // seen is what readers have seen of the screen: of each row a hash, because a program often
-// draws what is there already.
+// draws the same cells again.
 type seen struct {
 	seed    maphash.Seed
 	key     uint64
@@ -46,7 +46,7 @@ type view struct {
 	scrolledUp uint64
 }
 
-// Diff returns what the screen shows now and what has changed since the snapshot with that
+// Diff returns the screen as it is now and the changes since the snapshot with that
 // version. The last 16 versions are known.
 func (s *Screen) Diff(since uint64) Diff {
 	e := &s.emu
@@ -88,7 +88,7 @@ func (v *view) sameAs(w view) bool {
 	return v.cols == w.cols && v.alt == w.alt && len(v.rows) == len(w.rows)
 }
 
-// look notes what a reader sees, and returns it with its version: that of the last look if
+// look notes the state that a reader sees, and returns it with its version: that of the last look if
 // nothing has changed.
 func (s *seen) look(snap *Snapshot) view {
 	if s.version == 0 {
@@ -115,7 +115,7 @@ func (s *seen) look(snap *Snapshot) view {
 	return v
 }
 
-// rest returns a hash of what is not in the rows.
+// rest returns a hash of the state outside the rows.
 func (s *seen) rest(snap *Snapshot) uint64 {
 	h := maphash.Comparable(s.seed, snap.Cursor)
 	h = s.mix(h, maphash.Comparable(s.seed, snap.Modes), snap.ScrolledUp)

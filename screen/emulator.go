@@ -20,7 +20,7 @@ type emulator struct {
 	replies   replies
 }
 
-// A pen draws on the grid that is shown. It is all that decides what a character does.
+// A pen draws on the grid that is shown. It is all that decides the effect of a character.
 type pen struct {
 	*grid          // the screen that is shown
 	main     *grid // the main screen while the alternate one is shown, else nil
@@ -77,7 +77,7 @@ func (e *emulator) init(g *grid) {
 	e.resetTabs()
 }
 
-// apply does what a token other than text asks for.
+// apply carries out a token other than text.
 func (e *emulator) apply(t *vt.Token) {
 	if t.Kind == vt.Text {
 		e.text(t)

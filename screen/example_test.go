@@ -23,7 +23,7 @@ func Example() {
 	// selected:   Open
 }
 
-// A reader that comes back gets what has changed.
+// A reader that comes back gets the changes.
 func ExampleScreen_Diff() {
 	s := screen.New(40, 3)
 	s.Write([]byte("one\r\ntwo\r\nthree"))

@@ -14,7 +14,7 @@ type grid struct {
 	info       []info   // by slot
 }
 
-// info is what a grid knows of a row.
+// info describes a row of a grid.
 type info struct {
 	used    uint16 // the cells from here on are zero
 	wide    bool   // may have wide characters
@@ -49,7 +49,7 @@ func lendGrid(cols, rows int) *grid {
 	return g
 }
 
-// row returns the cells of row y and what is known of it.
+// row returns the cells of row y and its info.
 func (g *grid) row(y int) ([]cell, *info) {
 	slot := int(g.order[y])
 	from := slot * g.cols

@@ -42,7 +42,7 @@ func (e *emulator) osc(t *vt.Token) {
 	}
 }
 
-// A Mark is what a shell says of a row by OSC 133, the marks of FinalTerm.
+// A Mark is the meaning that a shell gives a row by OSC 133, the marks of FinalTerm.
 type Mark uint8
 
 // The marks.

@@ -27,7 +27,7 @@ type Options struct {
 //
 // Rows and columns count from 1. Blanks at the end of a row are cut. An arrow at the end of a
 // row names what stands out in it: columns, and how. Rows that are as before are not shown,
-// unless the difference is Full; then (N empty) stands for rows without text.
+// unless the difference is Full; then (N empty) means rows without text.
 func (d *Diff) Render(o Options) string {
 	b := d.header(nil)
 	if d.Scrolled > 0 && !d.AltScreen {

@@ -11,7 +11,7 @@ import (
 // few questions at a time; who asks more loses the answers.
 const mostReplies = 1 << 10
 
-// replies collects what a terminal answers to questions. All answers are fixed or numbers: no
+// replies collects the answers of a terminal to questions. All answers are fixed or numbers: no
 // text of the far side is in them, because it would be typed into whatever reads next. So
 // there are no answers to a request for the title (CSI 21 t), the clipboard (OSC 52) or the
 // checksum of an area (DECRQCRA).

@@ -70,7 +70,7 @@ func (g *grid) setRow(y int, l line) {
 }
 
 // reflow returns the main screen g in another size. Lines above the prompt, those of the
-// history included, are wrapped at the new width. The prompt and what is below it stay as they
+// history included, are wrapped at the new width. The prompt and the rows below it stay as they
 // are, because shells draw them again and would not find them otherwise; xterm.js does the
 // same with the line of the cursor.
 func (e *emulator) reflow(g *grid, c *cursor, cols, rows int) *grid {

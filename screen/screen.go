@@ -42,7 +42,7 @@ func (s *Screen) Resize(cols, rows int) { s.emu.resize(clamp(cols, rows)) }
 // Size returns the size.
 func (s *Screen) Size() (cols, rows int) { return s.emu.cols, s.emu.rows }
 
-// Snapshot returns what the screen shows now.
+// Snapshot returns the screen as it is now.
 func (s *Screen) Snapshot() *Snapshot { return s.Diff(0).Snapshot }
 
 // Scrollback returns the rows that left the top of the main screen last, the oldest first: at

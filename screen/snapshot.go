@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Snapshot is what the screen showed at one moment. Only Mask changes it afterwards.
+// A Snapshot is the screen at one moment. Only Mask changes it afterwards.
 type Snapshot struct {
 	Lines
 
@@ -45,7 +45,7 @@ const (
 	MouseMoves        // 1003: and all motion
 )
 
-// Modes are the modes of the terminal that concern what is typed.
+// Modes are the modes of the terminal that concern input.
 type Modes struct {
 	AppCursor      bool // DECCKM
 	AppKeypad      bool // DECKPAM
@@ -200,7 +200,7 @@ func (l *Lines) own(c *cell, clusters, extras *texts) {
 	}
 }
 
-// snapshot copies what is shown into s, which may be nil.
+// snapshot copies the visible state into s, which may be nil.
 func (e *emulator) snapshot(s *Snapshot) *Snapshot {
 	if s == nil {
 		s = new(Snapshot)

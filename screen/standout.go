@@ -16,7 +16,7 @@ const (
 )
 
 // look is what the eye sees of a cell besides its character: the background after Reverse.
-// The foreground is not part of it, because colours of text say more than what is selected.
+// The foreground is not part of it, because colours of text say more than the selection.
 type look uint64
 
 func lookOf(c cell) look {
