@@ -57,14 +57,14 @@ func checkPart(name string, info fs.FileInfo, owned bool) error {
 	}
 }
 
-// newMode returns the permissions of a new file or folder: those asked for, as far as the system gives them to new ones.
+// newMode returns the permissions of a new file or folder: those asked for, as far as the system allows them.
 // given are the permissions of a new file that asked for none.
 func newMode(asked, given fs.FileMode) fs.FileMode {
 	given |= given & 0o444 >> 2 // a new file is never executable by itself
 	return asked.Perm() & given.Perm()
 }
 
-// wholly refuses a file that has not the size of what was written to it.
+// wholly refuses a file whose size is not that of the data written to it.
 func wholly(name string, is, want int64) error {
 	if is == want {
 		return nil

@@ -199,7 +199,8 @@ func (k *sftpSink) begin() (err error) {
 		return err
 	}
 	k.mode = newMode(k.want.Mode, info.Mode())
-	if err = optional(k.f.Chmod(0o600)); err != nil || k.want.Part == "" { // until Commit: the final file may be its owner's only
+	// Until Commit: the final file may be readable by its owner only.
+	if err = optional(k.f.Chmod(0o600)); err != nil || k.want.Part == "" {
 		return err
 	}
 	part := path.Join(dir, k.want.Part)

@@ -105,7 +105,7 @@ func TestCancelStopsTheCommand(t *testing.T) {
 	)
 }
 
-// TestCancelStopsTheSteps: what was not begun when the client gave the call up is never typed, and a retry says so.
+// TestCancelStopsTheSteps: steps not begun when the client gave the call up are never typed, and a retry says so.
 func TestCancelStopsTheSteps(t *testing.T) {
 	for name, id := range map[string]string{"without request_id": "", "with request_id": `,"request_id":"r1"`} {
 		t.Run(name, func(t *testing.T) {

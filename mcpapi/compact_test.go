@@ -79,7 +79,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// TestCompactSays checks that what is not ordinary is there.
+// TestCompactSays checks that unusual facts are in the result.
 func TestCompactSays(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{Results: identity.Compact}})
 	l.Open("")

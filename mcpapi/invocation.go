@@ -73,7 +73,7 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*inv
 		}
 		return nil, schema.Action{}, err
 	}
-	// What a caller is not shown is refused.
+	// An argument that a caller is not shown is refused.
 	if r := s.readers[t.Name]; r != nil && a.Reads && s.shared.OnlyReads(ctx) {
 		t.Tool = r
 	}

@@ -60,7 +60,7 @@ func TestExecMatch(t *testing.T) {
 		t.Errorf("a long stderr = %s, want two lines of 3000", r.Text)
 	}
 
-	// What was left out is there for other questions, and is not run again.
+	// The lines left out are there for other questions, and the command is not run again.
 	r = exec(`"cmd":"%s","match":"^77$"`, numbers(100))
 	if r.ExecID == "" {
 		t.Fatalf("exec with match = %s, want an exec_id for the other lines", r.Text)
@@ -112,7 +112,7 @@ func TestExecMatchGoesOn(t *testing.T) {
 	}
 }
 
-// While a command runs, match sees whole lines; each result has what is new.
+// While a command runs, match sees whole lines; each result has the new ones.
 func TestExecMatchWhileRunning(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
 	l.Open("")
@@ -127,7 +127,7 @@ func TestExecMatchWhileRunning(t *testing.T) {
 	}
 }
 
-// In the terminal, match sees what a person does, and the facts about the command stay.
+// In the terminal, match sees the lines that a person does, and the facts about the command stay.
 func TestExecMatchInTerminal(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
 	l.OpenShell()

@@ -175,7 +175,7 @@ var notHere = regexp.MustCompile(
 	`(?i)not found|no such file|not permitted|denied|authenticat|must be run|may not be used|superuser|unrecognized option|invalid option|rustup`,
 )
 
-// goCache is where go keeps what it has compiled, also for a go that has another home.
+// goCache is where go keeps its compiled packages, also for a go that has another home.
 var goCache = func() func(*testing.T) string {
 	find := sync.OnceValues(func() ([]byte, error) { return exec.Command("go", "env", "GOCACHE").Output() })
 	return func(t *testing.T) string {

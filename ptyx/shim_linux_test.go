@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestShimThatEnds: a shim that ends without a word is told as a lack of processes,
+// TestShimThatEnds: a shim that ends without a word is reported as a lack of processes,
 // whether it had its order before it, in part, or not yet.
 func TestShimThatEnds(t *testing.T) {
 	for name, inOrder := range map[string]bool{"before its order": false, "with its order unread": true} {

@@ -8,8 +8,8 @@ import (
 	"ptyctl/session/output"
 )
 
-// Waits of a caller that waits in several places at once; package await joins them. What has not ended such a wait stays
-// to be read.
+// Waits of a caller that waits in several places at once; package await joins them. Output that has not
+// ended such a wait stays to be read.
 
 // Await is Session.Read for a caller that waits in several places, one of which may be enough. met is false if r's time
 // was over, ctx ended or too many reads wait (ReasonLimit): no output is returned then, and nothing counts as read.
@@ -30,7 +30,7 @@ func Await(ctx context.Context, s *Session, r ReadRequest) (c Chunk, met bool) {
 	return c, true
 }
 
-// Met reports whether a read has stopped for what it waited for, or for the end: more time would not help.
+// Met reports whether a read has stopped because its condition was met, or at the end: more time would not help.
 func (r Reason) Met() bool {
 	return r != ReasonTimeout && r != ReasonCanceled && r != ReasonLimit
 }
@@ -104,7 +104,7 @@ func last(b *buffer.Buffer, from, end, next int64, most int, reason Reason) Chun
 	return c
 }
 
-// Latter returns the last n bytes of the chunk, or fewer, so that no rune is cut. Skipped counts what is left out.
+// Latter returns the last n bytes of the chunk, or fewer, so that no rune is cut. Skipped counts the bytes left out.
 func (k Chunk) Latter(n int) Chunk {
 	if len(k.Data) <= n {
 		return k

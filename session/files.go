@@ -88,7 +88,7 @@ type CopyRequest struct {
 }
 
 // A CopyResult is the outcome of a copy, or with ID of one that goes on: ContinueExec and CancelExec of the Session take
-// the ID. What they return has the output that CopyRequest.Show makes on the standard output, or the standard error if
+// the ID. Their results have the output that CopyRequest.Show makes on the standard output, or the standard error if
 // the copy has failed, and then the exit status 1. Until then the standard error has a line of progress now and then.
 type CopyResult struct {
 	filecopy.Result
@@ -117,7 +117,7 @@ const (
 // Copy copies a file or a tree, and waits for its end, at most r.Wait. It then goes on as an exec of the session, if
 // one of the ends has a session; a copy within this machine ends with the call.
 //
-// Every file is authorized and recorded by itself, at both ends. See package filecopy for what a copy promises.
+// Every file is authorized and recorded by itself, at both ends. Package filecopy lists the promises of a copy.
 func (m *Manager) Copy(ctx context.Context, r CopyRequest) (CopyResult, error) {
 	c := &copyRun{m: m, r: r, began: time.Now(), id: NewID("copy")}
 	r.Timeout = cmp.Or(r.Timeout, longestCopy)

@@ -444,7 +444,7 @@ func TestUnansweredLogins(t *testing.T) {
 	})
 }
 
-// Other spellings of one place, and opens at the same time, are counted together: the place is what the plan says. A
+// Other spellings of one place, and opens at the same time, are counted together: the plan names the place. A
 // login that has begun to ask goes on asking, and the same address behind another host is another place.
 func TestUnansweredLoginsByPlan(t *testing.T) {
 	direct := func(host, addr string) term.Plan {

@@ -42,8 +42,8 @@ type Options struct {
 	managed managed
 }
 
-// An Origin says where a session leads, and who opened it. Only Device and Auto change what a session does; the other
-// fields are for the Gate, records and Info.
+// An Origin says where a session leads, and who opened it. Only Device and Auto change how a session behaves; the
+// other fields are for the Gate, records and Info.
 type Origin struct {
 	Protocol string
 	Host     string

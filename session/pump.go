@@ -115,7 +115,7 @@ func (s *Session) accept(p []byte) {
 
 // verdict says how a stream that ended with err has ended.
 //
-// What the transport knows of its program counts more than how the stream broke: many streams just break when a
+// The transport's knowledge of its program counts more than how the stream broke: many streams just break when a
 // program exits, for example a PTY of Linux (EIO).
 func verdict(session string, t term.Transport, err error) (State, End) {
 	var exit term.Exit

@@ -24,7 +24,7 @@ type logins struct {
 	asking sync.Mutex
 }
 
-// A login is what a Manager knows about how a session logs in.
+// A login is a Manager's knowledge of how a session logs in.
 type login struct {
 	asked bool // it has asked a question; guarded by logins.asking
 
@@ -39,7 +39,7 @@ func (l *login) planned() term.Plan {
 	return l.plan
 }
 
-// newLogin returns the login at t, of which nothing is planned yet.
+// newLogin returns the login at t, which has no plan yet.
 func newLogin(t term.Target) *login {
 	return &login{plan: term.Plan{Hops: []term.PlannedHop{spelled(t)}}}
 }
@@ -196,7 +196,7 @@ func samePlace(old, now term.Plan) bool {
 		old.ForwardAgent != now.ForwardAgent || old.ProxyCommand != now.ProxyCommand {
 		return false
 	}
-	// What the program reaches is known only by the name that it was configured for.
+	// The host that the program reaches is known only by the name that it was configured for.
 	if now.ProxyCommand && old.Hops[0].Alias != now.Hops[0].Alias {
 		return false
 	}

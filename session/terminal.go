@@ -173,7 +173,7 @@ func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane
 	if err := s.life.alive("exec"); err != nil {
 		return lane.Typed{}, err
 	}
-	// A line of which the terminal may have all is a command, whose output and end somebody must follow.
+	// A line of which the terminal may have all is a command, whose output and end must be followed.
 	w, err := s.writer.send(ctx, []byte(line), permit{epoch: epoch, whole: true})
 	if w.Written > 0 {
 		s.input.Add(TxEvent{Verb: term.VerbExec, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Bytes: w.Written})

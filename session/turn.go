@@ -13,7 +13,7 @@ import (
 )
 
 type (
-	// A Step is what is typed at once, and what to wait for before the next step.
+	// A Step is the input typed at once, and the condition before the next step.
 	Step = steps.Step
 	// A StepInput is one write of a Step: text, or a key.
 	StepInput = steps.Input
@@ -36,9 +36,9 @@ const (
 
 // WriteSteps types a list of inputs, each step when the condition of the one before is met, and takes at most limit.
 //
-// Nobody else types from the first input to the last: writes of others wait, and no command begins in the terminal.
+// No other caller types from the first input to the last: writes of others wait, and no command begins in the terminal.
 // Each input is judged and recorded as a write of its own just before it goes out, and may answer a question of the
-// login. A lock that the caller holds is extended to the end of the call. Whoever takes the lock stops the list.
+// login. A lock that the caller holds is extended to the end of the call. Another holder of the lock stops the list.
 //
 // An error means that nothing was typed: an argument of some step is wrong, or the terminal did not become free. All
 // else that stops the list is in the result.

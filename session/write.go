@@ -65,7 +65,7 @@ func (out *writer) write(ctx context.Context, data []byte, o WriteOptions) (Writ
 		key, known = keys.Bytes(o.Key, s.screen.modes().AppCursor)
 	}
 	if known {
-		// A question comes before the terminal: while it waits, what is written is most likely a password.
+		// A question comes before the terminal: while it waits, the input is most likely a password.
 		before := s.End() // the effects of the answer come after it
 		if q := s.Question(); q != nil {
 			res := WriteResult{Cursor: before}

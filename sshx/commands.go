@@ -11,7 +11,7 @@ import (
 )
 
 // commands is a connection without a terminal, for commands on channels of their own: the accounts of git and of
-// deployment tools often allow nothing else, and a shell that nobody asked for would run their command. It is a
+// deployment tools often allow nothing else, and an unasked-for shell would run their command. It is a
 // term.Transport whose terminal has ended before it began.
 type commands struct {
 	c        *Client

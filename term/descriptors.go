@@ -13,7 +13,7 @@ func OutOfDescriptors(err error) bool {
 }
 
 // NoDescriptors returns the error for an action that needs file descriptors where none is left.
-// what is the failed action, and cause the error of the system.
+// what names the failed action, and cause is the error of the system.
 func NoDescriptors(what string, cause error) *Error {
 	why := cause
 	if path, ok := errors.AsType[*fs.PathError](why); ok {

@@ -65,7 +65,7 @@ func runExec(c *cli.Context) error {
 	if err := checkExec(host.Protocol, command, words); err != nil {
 		return usageError{err}
 	}
-	// A terminal that nobody uses would start a shell, or the command that the account has in its place.
+	// An unused terminal would start a shell, or the command that the account has in its place.
 	host.CommandsOnly = host.Protocol == "ssh" && command.Lane != "terminal" && host.Profile == ""
 	if c.Bool("argv") {
 		command.Argv = words

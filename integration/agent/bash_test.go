@@ -53,7 +53,7 @@ func (b *bash) file(name string, mode os.FileMode, text string) {
 	}
 }
 
-// run is a call: it returns what the command prints, which must match the patterns.
+// run is a call: it returns the output of the command, which must match the patterns.
 func (b *bash) run(script string, patterns ...string) string {
 	b.t.Helper()
 	out := b.shell(script)
@@ -77,7 +77,7 @@ func (b *bash) shell(script string) string {
 	return string(out)
 }
 
-// finish ends what is left on the agent's machine. It may be called again.
+// finish ends the programs left on the agent's machine. It may be called again.
 func (b *bash) finish() {
 	b.t.Helper()
 	b.shell(`tmux kill-server 2>/dev/null; for s in ` + b.dir + `/????????????????????*; do
@@ -120,8 +120,8 @@ func press(name string, keys ...string) string {
 	return strings.Join(words, " ")
 }
 
-// wait is the command that waits until the last line of a terminal matches an extended regular expression. What was
-// typed needs a moment to be shown.
+// wait is the command that waits until the last line of a terminal matches an extended regular expression. Typed
+// text needs a moment to be shown.
 func wait(name, until string) string {
 	return fmt.Sprintf("sleep 0.4; for i in $(seq 150); do tmux capture-pane -p -t %s | grep . | tail -n 1 | "+
 		"grep -qE %s && break; sleep 0.1; done", name, quoted(until))

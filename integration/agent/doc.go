@@ -1,4 +1,4 @@
-// Package agent holds twenty tasks that an agent does on hosts, and counts what they cost.
+// Package agent holds twenty tasks that an agent does on hosts, and counts their cost.
 //
 // A task is a script in two arms. The first is ptyctl over stdio in its default configuration, called as a competent
 // model calls it. The second is a tool for Bash commands with ssh, scp and tmux beside it, which an agent has for free.

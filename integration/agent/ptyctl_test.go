@@ -96,7 +96,7 @@ func (p *ptyctl) call(tool string, a args) reply {
 	return r
 }
 
-// ok calls a tool that must do what it was asked: no error, no wait in vain, and all steps.
+// ok calls a tool that must succeed: no error, no wait in vain, and all steps.
 func (p *ptyctl) ok(tool string, a args) reply {
 	p.t.Helper()
 	r := p.call(tool, a)

@@ -136,7 +136,7 @@ grep -E 'error|\*\*\*|ready'; echo "exit ${PIPESTATUS[0]}"`, "shop is ready", "e
 	},
 }
 
-// testRun runs tests, looks at those that fail, corrects what they test, and runs them again.
+// testRun runs tests, looks at those that fail, corrects the code, and runs them again.
 var testRun = task{
 	name: "test run",
 	prepare: func(w *world) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A row is what a task cost in each arm.
+// A row is the cost of a task in each arm.
 type row struct {
 	task         string
 	kind         kind

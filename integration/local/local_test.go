@@ -586,7 +586,7 @@ func TestLocalExitNotifies(t *testing.T) {
 	c.Close(t, id)
 }
 
-// An open of a local program returns what it shows first, up to its end if that comes before.
+// An open of a local program returns its first output, up to its end if that comes before.
 func TestLocalOpenUntil(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	r := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"local","argv":["sh"],"env":["PS1=here> "],`+

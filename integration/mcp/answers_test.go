@@ -16,7 +16,7 @@ import (
 // results are the forms of results, as --results names them.
 var results = []string{"compact", "full", "text"}
 
-// An answerCase is a call, and what it is recorded as. In arguments, $NAME stands for what an earlier call has kept.
+// An answerCase is a call and the name of its record. In arguments, $NAME is a value that an earlier call has kept.
 type answerCase struct {
 	name string // in the table; empty: the call only prepares others
 	tool string
@@ -26,7 +26,7 @@ type answerCase struct {
 	then func(*answerSite)
 }
 
-// TestAnswers records what the program answers to the calls of answerCases, in each form, and what that costs. The
+// TestAnswers records the answers to the calls of answerCases, in each form, and their cost. The
 // records lie in testdata/answers.txtar, the costs in docs/answers.md.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,7 @@ func (site *answerSite) answer(c lab.Tools, tool, args string) lab.ToolAnswer {
 	return answer
 }
 
-// keeping finds what a later call needs in an answer of any form.
+// keeping finds the values for a later call in an answer of any form.
 var keeping = map[byte]*regexp.Regexp{
 	'S': regexp.MustCompile(`"?([a-z0-9.-]+-[a-z2-7]{8})\b`),
 	'E': regexp.MustCompile(`\b(exec-[a-z2-7]{8})\b`),
@@ -154,7 +154,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`SHA256:[A-Za-z0-9+/]{43}`), "SHA256:" + strings.Repeat("k3f9q2zd", 6)[:43]},
 	{regexp.MustCompile(`\b(go_version"?[: ]"?)go[0-9.]+`), "${1}go1.26.0"},
 	{regexp.MustCompile(`/[^"\s]*/Test[^"\s]*/00[0-9]\b`), "/home/demo"},
-	// What a device has agreed to when the answer is made, is chance.
+	// Which options a device has agreed to when the answer is made is chance.
 	{regexp.MustCompile(`"telnet":\{[^}]*\}`), `"telnet":{"raw":false,"remote":["echo","suppress_go_ahead"],"remote_echo":true,` +
 		`"binary_in":false,"binary_out":false,"enter":"crnul"}`},
 }
@@ -182,7 +182,7 @@ func settle(text, form string, slow bool) string {
 	return longStep.ReplaceAllString(text, `${1},"duration_ms":7`)
 }
 
-// compareAnswers compares what was recorded with the file, answer by answer, or writes it there.
+// compareAnswers compares the records with the file, answer by answer, or writes it there.
 func compareAnswers(t *testing.T, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "answers.txtar")

@@ -123,7 +123,7 @@ func addMessageTools(srv *server.MCPServer) {
 // addRequestTools adds the tools that ask the client something while they run, as it was done until 2025-11-25.
 func addRequestTools(srv *server.MCPServer) {
 	addTool(srv, "test_sampling", func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		//lint:ignore SA1019 deprecated since 2026-07-28, and what the suite requires before
+		//lint:ignore SA1019 deprecated since 2026-07-28, and required by the suite before
 		answer, err := srv.RequestSampling(ctx, mcp.CreateMessageRequest{ //nolint:staticcheck // as above, for golangci-lint
 			Request: mcp.Request{
 				Method: "sampling/createMessage",

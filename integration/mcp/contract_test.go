@@ -31,7 +31,7 @@ type contractCase struct {
 	// The members, by their paths: name:type, name:type|type, name=value, name>number, or name! for a member that must
 	// not be there. A type is that of JSON.
 	has string
-	// What is not as clients may expect it, and why.
+	// Departures from what clients may expect, and why.
 	departs string
 }
 
@@ -187,7 +187,7 @@ func note(to map[string]bool, prefix string, object json.RawMessage) {
 	}
 }
 
-// contractMember looks for a member that a case describes, and returns its path and what is wrong with it.
+// contractMember looks for a member that a case describes, and returns its path and its fault.
 func contractMember(answer map[string]any, member string) (path, fault string) {
 	at := strings.IndexAny(member, ":=>!")
 	path = member[:at]

@@ -29,7 +29,7 @@ max_read_bytes = 2048
 interactive = false`
 
 // TestDefaultsOfTheConfiguration checks that the list of tools says the defaults that hold where the operator has set
-// them, and no others: a model relies on what it reads there, for example that an unknown host is refused.
+// them, and no others: a model relies on the text, for example that an unknown host is refused.
 func TestDefaultsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	h := lab.NewHome(t, operators)

@@ -7,7 +7,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// When ptyctl is told to stop, a call in flight on stdio is told the truth: its command ends, too.
+// When ptyctl stops, a call in flight on stdio learns the truth: its command ends, too.
 func TestStopTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	c := lab.NewHome(t).Connect(t)

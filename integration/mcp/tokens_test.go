@@ -20,7 +20,7 @@ const (
 	maxListTokens = 3500
 )
 
-// A cost is what a text costs a model. Tokens are those of the encoding o200k.
+// A cost is that of a text for a model. Tokens are those of the encoding o200k.
 type cost struct{ bytes, tokens int }
 
 // costs measures texts.
@@ -63,7 +63,7 @@ func TestCostOfTools(t *testing.T) {
 	}
 }
 
-// docPart compares a part of a page with what the test has found, or writes it there. The part is between the lines
+// docPart compares a part of a page with the findings of the test, or writes it there. The part is between the lines
 // <!-- name --> and <!-- /name -->.
 func docPart(t *testing.T, page, name, want string) {
 	t.Helper()

@@ -338,7 +338,7 @@ func TestStartedShells(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// A shell on a busy machine may be quiet for long before it is gone, and loses what is typed in that time.
+				// A shell on a busy machine may be quiet for long before it is gone, and loses input of that time.
 				s.Read(t.Context(), session.ReadRequest{Cursor: left.Cursor, Until: back[tt.login], Clean: true, Timeout: patient})
 				settle(t, s)
 				r, err = s.Exec(t.Context(),

@@ -70,8 +70,8 @@ func ascii() string {
 
 var sgr = regexp.MustCompile(`\x1b\[[0-9:;]*m`)
 
-// shown is what a result has of output that was not made for a terminal: text without its colours, in which any other
-// ESC is visible; what is no text as it is.
+// shown is the form in a result of output that was not made for a terminal: text without its colours, in which any
+// other ESC is visible, and other bytes unchanged.
 func shown(content string) string {
 	if !utf8.ValidString(content) {
 		return content
@@ -79,8 +79,8 @@ func shown(content string) string {
 	return strings.ReplaceAll(sgr.ReplaceAllString(content, ""), "\x1b", `\x1b`)
 }
 
-// A command beside the terminal, and a program on this machine, bring what a file holds, byte for byte, with these
-// exceptions only. What is cut from the result is read by its exec_id.
+// A command beside the terminal, and a program on this machine, bring the content of a file, byte for byte, with these
+// exceptions only. The part cut from the result is read by its exec_id.
 func TestBytesOfFiles(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s})
@@ -111,7 +111,7 @@ func TestBytesOfFiles(t *testing.T) {
 	}
 }
 
-// checkBytes checks the output of a command against what it was made of.
+// checkBytes checks the output of a command against its source.
 func checkBytes(t *testing.T, c *lab.Client, r lab.Result, id, content string) {
 	t.Helper()
 	got, want := decoded(t, r.Stdout, r.StdoutEncoding), shown(content)

@@ -68,7 +68,7 @@ func noiseFile(tb testing.TB, path string, size int) (data []byte) {
 	return data
 }
 
-// sameFile compares a file with what it should hold.
+// sameFile compares a file with its expected content.
 func sameFile(tb testing.TB, path string, data []byte) {
 	tb.Helper()
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Destination is a host and what was written beside its name; empty members were not.
+// A Destination is a host and the words beside its name; empty members were not given.
 type Destination struct {
 	Protocol string // "ssh" or "telnet", of a URL
 	User     string

@@ -40,7 +40,7 @@ func resultWithin(
 	if err != nil {
 		return end, nil, err
 	}
-	// What is left of a result that was cut, and then continued, is not true of this one.
+	// The remarks of a result that was cut and then continued are not true of this one.
 	for _, name := range []string{"exec_id", "remaining_ms", "truncated"} {
 		delete(end.members, name)
 	}

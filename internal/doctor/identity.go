@@ -86,7 +86,7 @@ func (r *Report) identity(id sshx.Identity, user string) {
 	r.add(f)
 }
 
-// names reports whether a certificate names a user among its principals. One without principals is for nobody
+// names reports whether a certificate names a user among its principals. One without principals is for no one
 // (sshd_config(5) TrustedUserCAKeys).
 func names(c *sshx.CertificateInfo, user string) bool { return slices.Contains(c.Principals, user) }
 

@@ -27,7 +27,7 @@ const leastWait = 200 * time.Millisecond
 
 // connections is a listener that keeps strangers from locking others out. When one address has too many strangers, or
 // all together are too many, the oldest of the address that has most of them is closed. If all of those are too young
-// for that, there may be more strangers for a moment: accepting waits for nobody, since the kernel's queue is short and
+// for that, there may be more strangers for a moment: accepting never waits, since the kernel's queue is short and
 // the same for all. A connection stops being a stranger at its first authorized request, and is then limited only
 // together with those like it.
 type connections struct {

@@ -294,7 +294,7 @@ func TestSilentStream(t *testing.T) {
 	})
 }
 
-// Connections that send nothing do not accumulate, and nobody waits for their end.
+// Connections that send nothing do not accumulate, and no goroutine waits for their end.
 func TestManyConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, ln := newBubbleSite(t, httpserve.Options{MaxCalls: 8})

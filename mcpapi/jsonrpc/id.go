@@ -28,7 +28,7 @@ func IDKey(id json.RawMessage) (key string, ok bool) {
 	return string(id), true
 }
 
-// WrongID says what an id for which IDKey reports false is, and what it may be.
+// WrongID describes an id for which IDKey reports false, and the ids that are allowed.
 func WrongID(id json.RawMessage) string {
 	is := fmt.Sprintf("a fraction, an exponent, or longer than %d characters", MaxNumericID)
 	switch id[0] {

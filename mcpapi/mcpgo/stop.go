@@ -3,7 +3,7 @@ package mcpgo
 import "context"
 
 // mcp-go's HTTP handler writes no answer once the context of the request has ended. A call that the stop of the server
-// ends has an answer: what is true of its command. So its request's context goes on, and the tool's own one ends.
+// ends has an answer: the state of its command. So its request's context goes on, and the tool's own one ends.
 
 // stopKey finds, in the context of a request, the one that ends with the server.
 type stopKey struct{}

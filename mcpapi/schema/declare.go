@@ -30,7 +30,7 @@ import (
 //	         (a string that may not be a number); pairs (a list of NAME=value, which may be an object); a mark of the
 //	         tool's own, see Marked
 //
-// The schema has every argument, at every depth: what a client is not shown is refused. Tool.Absent says why.
+// The schema has every argument, at every depth: one that a client is not shown is refused. Tool.Absent says why.
 //
 // A type may have a method Canonical(text string) string, which returns the value that a text means, and a method
 // Hint(text string) string, which says what to do in place of a text that is none of its values; "": no more than that.

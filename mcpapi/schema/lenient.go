@@ -16,7 +16,7 @@ import (
 // argument that they do not want. A form that can mean one value alone is read as that value. This file has all such
 // forms; the checks of value.go see every other value as it is. The schemas show none of them.
 
-// meant returns the value that raw stands for, in the field's own JSON type, or raw itself.
+// meant returns the value that raw means, in the field's own JSON type, or raw itself.
 func (f *Field) meant(raw json.RawMessage) json.RawMessage {
 	switch first := raw[0]; {
 	case first == '"' && f.Kind != KindString:
@@ -35,7 +35,7 @@ func (f *Field) meant(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// unquoted reads the JSON string that stands for a value of another type.
+// unquoted reads the JSON string that represents a value of another type.
 func (f *Field) unquoted(raw json.RawMessage) json.RawMessage {
 	text := strings.TrimSpace(jsonrpc.Unquoted(raw))
 	word := strings.ToLower(text)

@@ -46,7 +46,7 @@ type configOut struct {
 // configCompact is the compact form of configOut, a type of its own so that it has no compact form in turn.
 type configCompact configOut
 
-// Compact leaves out what the call said itself.
+// Compact leaves out the values of the call.
 func (out *configOut) Compact() any {
 	c := configCompact(*out)
 	c.Action, c.Success = "", false

@@ -335,7 +335,7 @@ func decodedBy(t *testing.T, tool *schema.Tool, args string) any {
 	return in
 }
 
-// What a client may give that has no way to leave an argument out.
+// Arguments of clients that have no way to leave one out.
 type filler string
 
 const (

@@ -39,7 +39,7 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	return executed(c, s, in, res), nil
 }
 
-// wanted says what the result is to have. Also for exec_id: each call says for itself how much its client can show.
+// wanted describes the result. Also for exec_id: each call says for itself how much its client can show.
 func (in *execArgs) wanted(c *toolset.Call) (session.ContinueRequest, error) {
 	maxOutput := c.Lower("max_output_bytes", in.MaxOutput, c.Limits().MaxReadBytes, "limits.max_read_bytes")
 	match, err := in.filter(c, formatOf(c, in.Format, ""))
@@ -67,7 +67,7 @@ func executed(c *toolset.Call, s *session.Session, in *execArgs, res session.Exe
 	return out
 }
 
-// exec starts, continues or cancels a command, as the arguments say. more says what the result is to have.
+// exec starts, continues or cancels a command, as the arguments say. more describes the result.
 func exec(
 	ctx context.Context,
 	c *toolset.Call,
@@ -125,7 +125,7 @@ func exec(
 }
 
 // startRequest is the request for the command that the arguments start. pagers are those that its session knows, and
-// more says what the result is to have.
+// more describes the result.
 func startRequest(
 	c *toolset.Call, in *execArgs, pagers []*regexp.Regexp, more session.ContinueRequest,
 ) (session.ExecRequest, error) {

@@ -105,7 +105,7 @@ func (in *sessionArgs) screen(c *toolset.Call) (*session.ReadRequest, error) {
 	return r, err
 }
 
-// look waits as until says, and puts the output into the result. It does not while the login asks: what it shows is in
+// look waits as until says, and puts the output into the result. It does not while the login asks: its output is in
 // the prompt.
 func (out *sessionOut) look(
 	ctx context.Context, c *toolset.Call, in *sessionArgs, res session.OpenResult, until *session.ReadRequest,

@@ -113,7 +113,7 @@ func closeSession(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
 	i := s.Info()
 	out.SessionID, out.State, out.EndCode = i.ID, i.State, i.End.Code
-	// A program of this machine has ended with its session, so that what it used is known.
+	// A program of this machine has ended with its session, so that its use of resources is known.
 	if i.About.Process != nil {
 		out.ExitCode, out.ExitSignal, out.Usage = wire.Exit(i.End.ProgramExit())
 		out.DurationMS = i.End.Time.Sub(i.Created).Milliseconds()

@@ -99,7 +99,7 @@ func failure(s *session.Session, res session.StepsResult, steps int) error {
 	case term.Locked, term.LockRequired, term.IOError:
 		return nil
 	case term.PolicyDenied:
-		// The call is made again once a person has agreed; what was typed would be typed twice.
+		// The call is made again once a person has agreed; the steps before it would be typed twice.
 		if term.FactOf[term.Denial](res.Err).Consent == nil {
 			return nil
 		}

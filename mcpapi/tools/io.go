@@ -245,7 +245,7 @@ type stoppedCompact struct {
 	Error   *wire.Failure `json:"error"`
 }
 
-// Compact leaves out what a caller knows from the call.
+// Compact leaves out the values of the call.
 func (out *ioOut) Compact() any {
 	c := &ioCompact{
 		BytesPending: out.BytesPending, WriteTimedOut: out.WriteTimedOut, WaitingFor: out.WaitingFor,

@@ -124,7 +124,7 @@ func TestExecOnHostAsks(t *testing.T) {
 	}
 }
 
-// A retry is told by its host too: one request_id on two hosts is two commands.
+// A retry is known by its host too: one request_id on two hosts is two commands.
 func TestExecOnHostRequestID(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
 	one := l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"echo $$","request_id":"1"`))

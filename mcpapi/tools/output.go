@@ -52,7 +52,7 @@ type matchedOut struct {
 	TotalLines   *int `json:"total_lines,omitempty"` // looked at
 }
 
-// shownOut is the part of the result of a command that says what its stdout and stderr are of what it has put out.
+// shownOut has the members that say which part of a command's output stdout and stderr are.
 type shownOut struct {
 	Truncated      bool       `json:"truncated"`
 	StdoutEncoding string     `json:"stdout_encoding,omitempty"`
@@ -117,7 +117,7 @@ func linesOut(f *session.Filtered, o session.Output) (text, encoding string, cut
 	return fmt.Sprintf("%s[... %d of %d matching lines left out ...]\n", f.Text, f.Matches-f.Shown, f.Matches), "", cut, f.Removed
 }
 
-// compact leaves out the sizes of what is complete.
+// compact leaves out the sizes of complete outputs.
 func (out shownOut) compact() shownOut {
 	if out.StdoutOmitted == nil {
 		out.StdoutBytes = 0

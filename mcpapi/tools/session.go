@@ -200,7 +200,7 @@ func Closes(tool string, arguments json.RawMessage) bool {
 // sessionCompact is the compact form of sessionOut, a type of its own so that it has no compact form in turn.
 type sessionCompact sessionOut
 
-// Compact leaves out what a caller knows from the call, and what status has.
+// Compact leaves out the values of the call, and those that status has.
 func (out *sessionOut) Compact() any {
 	c := out.compact()
 	if out.readOut == nil {

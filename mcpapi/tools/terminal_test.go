@@ -155,7 +155,7 @@ func TestOpenUntil(t *testing.T) {
 	if r = l.Open(""); r.Members["chunk"] != nil || r.Members["next_cursor"] != nil {
 		t.Errorf("open without a condition: %s; want no output", r.Text)
 	}
-	// A console that is open already: what its last line shows counts, and not what has been.
+	// A console that is open already: its last line counts, and not the output before.
 	const console = `,"session_type":"console","device_id":"d1","timeout_ms":1500,"until_regex":`
 	r = l.Open(console + `"\\$ $","task_id":"t1","acquire_lock":true`)
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"t1","data":"echo a-$((1+1))\r","until_regex":"a-2\\r?\\n\\$ $","timeout_ms":20000}`)

@@ -122,7 +122,7 @@ func TestWaitForQuestion(t *testing.T) {
 	}
 }
 
-// The chunk is the end of what came, and says what it leaves out.
+// The chunk is the end of the output, and says how much it leaves out.
 func TestWaitIsBounded(t *testing.T) {
 	l := compactLab(t, sshserver.Config{})
 	shells(l)

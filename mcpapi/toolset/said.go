@@ -21,7 +21,7 @@ type said struct {
 	seed maphash.Seed
 }
 
-// maxSaid bounds the sessions that are remembered, and the texts of each. What is forgotten is said once more.
+// maxSaid bounds the sessions that are remembered, and the texts of each. A forgotten text is said once more.
 const maxSaid = 1000
 
 // already reports whether the caller has had the text about the session, and remembers that it has it now. Without a

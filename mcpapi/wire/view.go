@@ -33,7 +33,7 @@ type ListEntry struct {
 	Capabilities *Capabilities   `json:"capabilities,omitempty"`
 }
 
-// Brief is the compact form of an entry: what tells it from others, and what is not as it usually is.
+// Brief is the compact form of an entry: the members that identify it, and those with an unusual value.
 func (e ListEntry) Brief() ListEntry {
 	b := ListEntry{
 		SessionID: e.SessionID, DeviceID: e.DeviceID, Host: e.Host, EndCode: e.EndCode, ExitCode: e.ExitCode,

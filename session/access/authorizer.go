@@ -58,7 +58,7 @@ func (k *Authorizer) authorize(ctx context.Context, a term.Action, e *term.Event
 		e.Reported = ruling.Reported
 	}
 	if k.o.Journal != nil {
-		// A close ends what nobody could record any more, so it is not refused; its outcome is recorded later.
+		// A close ends a session that cannot be recorded any more, so it is not refused; its outcome is recorded later.
 		if err := k.o.Journal(k.stamp(*e)); err != nil && a.Verb != term.VerbClose {
 			return term.Ruling{}, &term.Error{
 				Op: string(a.Verb), Session: k.o.Session, Kind: term.IOError, Reason: term.ReasonUnrecorded, Err: err,

@@ -30,8 +30,8 @@ type Result struct {
 	Met   bool
 	Chunk session.Chunk // the output that was waited for; empty for an Entry that Ends
 
-	// Next is the cursor for the next wait: behind what has met this one, or where this one began. It is 0 for an Entry
-	// that Ends.
+	// Next is the cursor for the next wait: behind the output that met this one, or where this one began. It is 0
+	// for an Entry that Ends.
 	Next int64
 }
 

@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// A later is what a far side does after a while.
+// A later is an action of a far side after a while.
 type later struct {
 	after time.Duration
 	far   int
@@ -168,7 +168,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// What was waited for in vain is no read: the session's counters and its observers know nothing of it.
+// A wait in vain is no read: the session's counters and its observers know nothing of it.
 func TestVainWaitIsNoRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen sessiontest.Diary

@@ -41,7 +41,7 @@ type Copy struct {
 	Progress func(moved, total int64) // must not block; may be nil
 }
 
-// A Result is what was copied.
+// A Result counts the files and bytes of a copy.
 type Result struct {
 	To       string // the path of the copy
 	Bytes    int64  // moved
@@ -85,7 +85,7 @@ type copying struct {
 	result   Result
 }
 
-// Run copies. The Result counts what was done, also with an error.
+// Run copies. The Result is valid also with an error.
 //
 // A target path that ends in a slash, or is an existing folder to which a file is copied, names the folder in which the
 // copy gets the name of its source. A folder is copied into an existing one of that path: their entries are merged.
@@ -98,7 +98,7 @@ func (c *Copy) Run(ctx context.Context) (Result, error) {
 		}
 	}
 	err := x.run(ctx)
-	// The cause of the context says more than what a request under way made of its end.
+	// The cause of the context says more than the error of a request under way.
 	if err != nil && ctx.Err() != nil && (errors.Is(err, term.Canceled) || !errors.As(err, new(*term.Error))) {
 		err = ended(ctx)
 	}

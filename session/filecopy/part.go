@@ -15,7 +15,7 @@ import (
 )
 
 // A copy with Copy.Resume gathers its data in a file beside the target, which stays when the copy is interrupted. Its
-// name holds a checksum of what the source was: its machine, path, size and time of modification. So a copy of another
+// name holds a checksum of the source's machine, path, size and time of modification. So a copy of another
 // file, or of the same one after a change, never goes on with it.
 //
 // Several writes are under way at a time, so the end of that file may have holes: the last pump.window bytes are never
@@ -63,7 +63,7 @@ func (x *copying) partName(j job, e term.FileEntry) string {
 
 const maxPartName = 200
 
-// resume decides how much of what an earlier copy has left is right, and returns it with its checksum so far; nil: that
+// resume decides how much of the data of an earlier copy is right, and returns it with its checksum so far; nil: that
 // is not known.
 func (x *copying) resume(ctx context.Context, src term.FileSource, sink term.FileSink, size int64) (
 	at int64, sum hash.Hash, err error,
@@ -102,7 +102,7 @@ func (x *copying) resume(ctx context.Context, src term.FileSource, sink term.Fil
 // errDiffers ends a comparison.
 var errDiffers = errors.New("the two files differ")
 
-// A comparer compares what is written to it with a file.
+// A comparer compares the data written to it with a file.
 type comparer struct {
 	with    term.FileSink
 	differs atomic.Bool

@@ -148,7 +148,7 @@ func (p *pump) read(ctx context.Context, group *sync.WaitGroup, s *stream, block
 		if at+int64(p.size) < s.end {
 			continue
 		}
-		// Nobody knows what follows, so this block tells whether anything does.
+		// The end is unknown from here on, so the next block waits for the result of this one.
 		<-b.ready
 		if b.err != nil {
 			return

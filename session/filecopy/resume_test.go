@@ -15,7 +15,7 @@ import (
 )
 
 // TestResume: the connection is cut in the middle, and the next copy goes on, in both directions, with and without a
-// comparison of what is there. What has been damaged in between never stays if it is compared.
+// comparison of the bytes there. Damage in between never stays if they are compared.
 func TestResume(t *testing.T) {
 	const size, cut = 24 << 20, 18 << 20
 	for _, put := range []bool{true, false} {

@@ -191,7 +191,7 @@ func (x *copying) item(ctx context.Context, i item) error {
 	return err
 }
 
-// there returns what stands at the place of an item, zero for nothing, and refuses what must not be replaced: a symbolic
+// there returns the entry at the path of an item, zero for none, and refuses one that must not be replaced: a symbolic
 // link, which leads elsewhere, and a file that the same copy has made of a name that this file system takes for the same.
 func (x *copying) there(ctx context.Context, i item, to string) (term.FileEntry, error) {
 	there, err := x.to.Stat(ctx, to)

@@ -69,7 +69,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A command uses the newest session that is its caller's, that nobody types into and that no other task has locked.
+// A command uses the newest session that is its caller's, that no caller types into and that no other task has locked.
 func TestSessions(t *testing.T) {
 	other := term.WithActor(context.Background(), term.Actor{Transport: "http", Token: "b"})
 	tests := []struct {
@@ -300,7 +300,7 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// What an ended session says before a command starts is told apart from an end while it ran.
+// What an ended session says before a command starts differs from an end while it ran.
 func TestEndedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, session.Config{})

@@ -41,7 +41,7 @@ func TestTwelveAtOnce(t *testing.T) {
 	})
 }
 
-// Commands at once on one host, of which one would have the key unchecked or another way there, share no session.
+// Commands at once on one host share no session if one would check no key, or take another way there.
 func TestWaysAtOnce(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -11,7 +11,7 @@ import (
 
 // A drawing is the echo of a line as a line editor draws it: in pieces, more than once, in colours, or scrolled
 // sideways so that the end alone is left. It ends where the editor switches bracketed paste off, and else with the line
-// on the screen that shows the end of what was typed.
+// on the screen that shows the end of the typed text.
 type drawing struct {
 	line   string // that was typed
 	before string // the last line before it
@@ -78,7 +78,7 @@ func (d *drawing) findEntered() (end int, v endVerdict) {
 // openAt reports whether the line is not finished before held[i]: the line end is behind it.
 func (d *drawing) openAt(i int) bool { return !bytes.HasSuffix(d.held[:i], []byte("\n")) }
 
-// findRow looks for the finished line that shows the end of what was typed.
+// findRow looks for the finished line that shows the end of the typed text.
 func (d *drawing) findRow() (end int, v endVerdict) {
 	for {
 		n := bytes.IndexByte(d.held[d.looked:], '\n')

@@ -129,7 +129,7 @@ func (e *Echo) stripDrawing(p []byte) []byte {
 	return e.Strip(rest)
 }
 
-// wraps reports whether c, amid the line, is what a terminal adds where the line wraps.
+// wraps reports whether c, amid the line, is added by a terminal where the line wraps.
 func (e *Echo) wraps(c byte) bool {
 	n := len(e.seen)
 	return n > 0 && n < maxEcho && (c == '\r' || c == '\n' || c == '\b' || c == ' ' || c == 0)

@@ -42,7 +42,7 @@ func unquoted(text string) string {
 
 const quotes = `\'"$` + "`"
 
-// Runs names the command, whose trace in the output is told from the trace of the rest of the line.
+// Runs names the command, whose trace in the output differs from the trace of the rest of the line.
 func (sc *Scanner) Runs(command string) { sc.trace.command = command }
 
 // learn looks for the trace of the printf that printed the start marker, in the bytes before the marker.

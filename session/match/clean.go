@@ -41,7 +41,7 @@ func (u *uncoloured) Append(dst, p []byte) []byte {
 	return append(dst, text...)
 }
 
-// Line is empty: what is held back is the beginning of a colour.
+// Line is empty: the bytes held back begin a colour.
 func (u *uncoloured) Line() (text string, cursor int) { return "", 0 }
 
 // redrawn looks at the line that the cursor was in, as it is now, with the text that was finished since. If the terminal

@@ -10,7 +10,7 @@ import (
 	"ptyctl/term"
 )
 
-// This file has the evidence beyond the looks of the last line: what was typed, and what was there before.
+// This file has the evidence beyond the looks of the last line: the typed text, and the output before it.
 
 // fullScreen is the obstacle of a terminal on its alternate screen. Where the last line is known to be a shell's
 // prompt, the program is gone. Requires h.mu.
@@ -84,7 +84,7 @@ func (h *History) beganWith(v View) time.Duration {
 // Doubtful reports whether the programs in front of the terminal tell more of a line than its looks.
 func Doubtful(line string) bool { return bareContinuation(line) }
 
-// Waiting returns what the last line seems to ask for, or nil. It knows more than Waits.
+// Waiting returns the question that the last line seems to ask, or nil. It knows more than Waits.
 func (h *History) Waiting(v View) *term.Waiting {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -65,7 +65,7 @@ func (h *History) Touch(in Input) {
 	h.touches++
 }
 
-// Sent remembers that what was typed last is the whole line of a command.
+// Sent remembers that the text typed last is the whole line of a command.
 func (h *History) Sent() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 // maxTyped bounds the typed text that is remembered, in bytes.
 const maxTyped = 4 << 10
 
-// A typing is what callers have typed since a shell was last known to be at its prompt, as far as it tells what the
+// A typing is the text typed by callers since a shell was last known to be at its prompt, as far as it tells what the
 // shell may be at now: its prompt, a half-typed line, or the rest of a command.
 type typing struct {
 	at     string // the last line when the line that is not entered was begun
@@ -23,7 +23,7 @@ type typing struct {
 // enders are the bytes after which a line editor's line is empty: line ends, and the keys that discard the line.
 const enders = "\r\n\x03\x04\x15\x1c"
 
-// add takes what is typed at the last line at; known says that this is a shell's prompt.
+// add takes text typed at the last line at; known says that this is a shell's prompt.
 func (t *typing) add(text, at string, known bool) {
 	for _, c := range text {
 		if t.line == "" && !t.odd {

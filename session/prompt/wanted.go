@@ -21,7 +21,7 @@ const (
 	possiblePrompt = 500 * time.Millisecond
 )
 
-// A Sight is what the last line is to a reader that waits for a prompt.
+// A Sight is the meaning of the last line to a reader that waits for a prompt.
 type Sight struct {
 	Prompt   bool
 	Question *term.Waiting // it asks something, and no prompt comes before the answer; nil: it does not

@@ -7,7 +7,7 @@
 //
 // Guarantees:
 //
-//   - A step is typed once or never. What was not begun when Run returns is never typed.
-//   - A condition looks only at the output after its own step, and the echo of what was typed does not meet it.
+//   - A step is typed once or never. A step not begun when Run returns is never typed.
+//   - A condition looks only at the output after its own step, and the echo of the typed text does not meet it.
 //   - Run returns with the context, and with its time.
 package steps

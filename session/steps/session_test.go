@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// A reply is what the far side shows once a text was typed.
+// A reply is the output of the far side once a text was typed.
 type reply struct {
 	typed string
 	after time.Duration
@@ -28,7 +28,7 @@ type peer struct {
 	typed string
 }
 
-// answer reads what is typed until the terminal ends.
+// answer reads the input until the terminal ends.
 func (p *peer) answer(far net.Conn, replies []reply) {
 	buf := make([]byte, 1024)
 	line := ""
@@ -52,7 +52,7 @@ func (p *peer) answer(far net.Conn, replies []reply) {
 	}
 }
 
-// all returns what was typed so far.
+// all returns the input so far.
 func (p *peer) all() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,7 +213,7 @@ func TestStepsAreRecorded(t *testing.T) {
 	})
 }
 
-// Nobody else types between two steps, with or without a lock, and what waited goes out afterwards.
+// No other caller types between two steps, with or without a lock, and writes that waited go out afterwards.
 func TestStepsKeepOthersOut(t *testing.T) {
 	slow := []reply{{"a", 3 * time.Second, "A"}, {"b", 3 * time.Second, "B"}}
 	list := []session.Step{
@@ -250,7 +250,7 @@ func TestStepsKeepOthersOut(t *testing.T) {
 	})
 }
 
-// Whoever takes the lock stops the list, at once and for good.
+// A caller who takes the lock stops the list, at once and for good.
 func TestStepsAreTaken(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -334,7 +334,7 @@ func TestStepsHoldTheLock(t *testing.T) {
 	})
 }
 
-// What is wrong in any step is refused before the first one is typed.
+// A fault in any step is refused before the first one is typed.
 func TestStepsAreChecked(t *testing.T) {
 	with(t, session.Options{}, nil, func(t *testing.T, s *session.Session, p *peer) {
 		for name, bad := range map[string]session.StepInput{

@@ -19,7 +19,7 @@ type Input struct {
 	Paste     bool   // type Data as pasted text
 }
 
-// A Step is what is typed at once, and what to wait for before the next step.
+// A Step is the input typed at once, and the condition before the next step.
 type Step struct {
 	Inputs []Input // one after the other, without a wait between them
 	Wait   Wait

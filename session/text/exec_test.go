@@ -76,7 +76,7 @@ func TestExecMatchGoesOn(t *testing.T) {
 	})
 }
 
-// A stderr that is short comes whole; what is no longer held is counted.
+// A stderr that is short comes whole; bytes no longer held are counted.
 func TestExecMatchOfBothStreams(t *testing.T) {
 	for _, c := range []struct {
 		name, out, errs string

@@ -26,8 +26,8 @@ type Filter struct {
 // Filtered holds the lines of an output that match, in order, each once.
 //
 // The lines are as they came or clean, with their line ends. Of a line that is longer than a quarter of Filter.Max, and
-// than 1,000 bytes if they fit, only the surroundings of its match are there, with the cuts marked. Where lines are left out between two groups of lines
-// with context, there is a line "--".
+// than 1,000 bytes if they fit, only the surroundings of its match are there, with the cuts marked. A line "--" is
+// between two groups of lines with context where lines are left out.
 type Filtered struct {
 	Text       []byte
 	Lines      int   // lines looked at
@@ -46,7 +46,7 @@ func (f Filtered) Whole() bool { return f.Put == f.Lines && !f.Full && f.Unsearc
 // Filter returns the lines that match. from is the offset from which the output was wanted, and parts are what is held of
 // it, in order. more says that the line at the end of the last part goes on: it is left for later.
 //
-// The cost depends on the size of the parts. When ctx ends, the result is what was found until then.
+// The cost depends on the size of the parts. When ctx ends, the result has the lines found until then.
 func (v View) Filter(ctx context.Context, f Filter, from int64, parts []output.Part, more bool) Filtered {
 	p := picker{ctx: ctx, view: v, f: f, got: Filtered{Next: from}}
 	for i, part := range parts {
@@ -196,8 +196,8 @@ func (p *picker) put(l pickedLine) bool {
 	return true
 }
 
-// around returns the part of a long line that is around the match, or its beginning. Marks say what is left out. With
-// them and a line end it has at most most bytes.
+// around returns the part of a long line around the match, or its beginning. Marks count the bytes left out. With them
+// and a line end it has at most most bytes.
 func around(text []byte, at []int, most int) []byte {
 	from := 0
 	most -= 2*len("[... 1234567890 bytes left out ...]") + 1

@@ -79,7 +79,7 @@ func TestFilterRaw(t *testing.T) {
 	}
 }
 
-// Of a terminal, a line is what a person sees of it.
+// Of a terminal, a line is as a person sees it.
 func TestFilterTerminal(t *testing.T) {
 	const out = "\x1b[31mred\x1b[0m\r\n10%\r20%\r100%\r\n\x1b]0;title\ared\r\n$ "
 	v := text.View{Buffer: buffer.New(buffer.Options{}), Cols: 80}
@@ -149,7 +149,7 @@ func TestFilterLongLine(t *testing.T) {
 	}
 }
 
-// What is no longer held is counted, with the rest of the line that it ends in.
+// Bytes no longer held are counted, with the rest of the line that it ends in.
 func TestFilterGap(t *testing.T) {
 	v := text.View{Buffer: buffer.New(buffer.Options{}), NoTerminal: true}
 	parts := []output.Part{{Data: []byte("a1\na2")}, {Start: 100, Data: []byte("rest a3\na4\n")}}
@@ -178,7 +178,7 @@ func TestFilterWholeLine(t *testing.T) {
 	}
 }
 
-// FuzzFilter compares the filter with a plain reading of what it does.
+// FuzzFilter compares the filter with a plain implementation.
 func FuzzFilter(f *testing.F) {
 	f.Add([]byte("one\r\ntwo\nthree"), "o", 1, 0)
 	f.Add([]byte("\x1b[31ma\x1b[0m\n\xff\nb\n\n"), "a|b", 0, 30)

@@ -278,8 +278,8 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 
 // settle waits for the rest of the output after the exit status. It returns false if the streams did not end.
 //
-// Quiet alone does not tell a stream that a background process keeps open from a server that is slow. What the server had
-// to send before it answered two questions has come with the answers.
+// Quiet alone does not tell a stream that a background process keeps open from a server that is slow. Output that
+// the server had to send before it answered two questions has come with the answers.
 func (x *execution) settle(ctx context.Context) bool {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()

@@ -247,7 +247,7 @@ func (p *Planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	return cfg, nil
 }
 
-// unsupported is the refusal of a host whose configuration needs what is not done here, or what
+// unsupported is the refusal of a host whose configuration needs a feature not done here, or what
 // the operator does not allow.
 func (p *Planning) unsupported(host string, refusals []sshconfig.Refusal) error {
 	why, allowable := make([]string, len(refusals)), true

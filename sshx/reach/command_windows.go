@@ -34,7 +34,7 @@ func commandOf(line string) (*exec.Cmd, error) {
 // A group is a job: a program and those that it starts.
 type group struct{ job windows.Handle }
 
-// start starts cmd in a job that ends with this process. What the program starts in the first moment, before it is
+// start starts cmd in a job that ends with this process. A child of the first moment, before it is
 // in the job, is not found.
 func (g *group) start(cmd *exec.Cmd) error {
 	job, err := windows.CreateJobObject(nil, nil)

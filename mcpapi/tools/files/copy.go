@@ -7,7 +7,7 @@ import (
 	"ptyctl/session"
 )
 
-// fsCopyOut is the result of action copy. DoneReason and ExecID belong to a copy that goes on, of which little else is
+// fsCopyOut is the result of action copy. DoneReason and ExecID belong to a copy that goes on, when little else is
 // known.
 type fsCopyOut struct {
 	Action     string             `json:"action"`

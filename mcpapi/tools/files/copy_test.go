@@ -178,7 +178,7 @@ func TestCopyTree(t *testing.T) {
 	}; !slices.Equal(got, want) {
 		t.Errorf("copied are %q, want %q", got, want)
 	}
-	// Again: what is there is not copied again.
+	// Again: files that are there are not copied again.
 	if err := os.Remove(filepath.Join(l.here, "tree/a")); err != nil {
 		t.Fatal(err)
 	}
