@@ -46,8 +46,8 @@ func (s *Session) Lease() (Lease, bool) { return s.lock.Table.Get(s.id) }
 // Options.AllowTakeOver, or a caller whose Actor.Operator is set. The lock of a person who is attached to the terminal
 // goes to another such person only. previous is the lease that ended by it, or zero.
 //
-// The loser's input stops within 4 KiB, and a list of its steps where it is. TakeOver waits until that has been sent, but no longer than a second for a far
-// side that does not take it.
+// The loser's input stops within 4 KiB, and a list of its steps where it is. TakeOver waits until that has been sent,
+// but no longer than a second for a far side that does not take it.
 func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous Lease, err error) {
 	operator := term.ActorFrom(ctx).Operator
 	if !s.o.AllowTakeOver && !operator {
