@@ -56,13 +56,13 @@ func (v View) Filter(ctx context.Context, f Filter, from int64, parts []output.P
 			part.Start, part.Data = part.Start+int64(rest), part.Data[rest:]
 			p.near, p.after = nil, 0
 		}
-		end := part.Start + int64(len(part.Data))
 		if i == len(parts)-1 && more {
 			part.Data = part.Data[:bytes.LastIndexByte(part.Data, '\n')+1]
-			end = part.Start + int64(len(part.Data))
 		}
-		p.read(part)
-		p.got.Next = end
+		end := part.Start + int64(len(part.Data))
+		if p.got.Next = p.read(part); p.got.Next < end { // ctx has ended
+			break
+		}
 	}
 	if p.got.Full {
 		p.got.Next = p.cut
@@ -101,13 +101,13 @@ type pickedLine struct {
 	vt.Sanitized
 }
 
-// read looks at the lines of a part.
-func (p *picker) read(part output.Part) {
+// read looks at the lines of a part until ctx ends, and returns the offset behind them.
+func (p *picker) read(part output.Part) (cursor int64) {
 	var clean *vt.Cleaner
 	if p.f.Clean && !p.view.NoTerminal {
 		clean = p.view.cleaner(part.Start)
 	}
-	cursor := part.Start
+	cursor = part.Start
 	for rest := part.Data; len(rest) > 0 && p.ctx.Err() == nil; {
 		n := bytes.IndexByte(rest, '\n') + 1
 		if n == 0 {
@@ -139,6 +139,7 @@ func (p *picker) read(part output.Part) {
 	if clean != nil {
 		p.got.Removed = p.got.Removed.Plus(clean.Sanitized())
 	}
+	return cursor
 }
 
 // withoutEnd returns the line without its line end.

@@ -242,3 +242,19 @@ func BenchmarkFilter(b *testing.B) {
 		})
 	}
 }
+
+// The cursor of a search that its caller has given up is behind the lines looked at, not at the end.
+func TestFilterGivenUp(t *testing.T) {
+	const out = "one\ntwo\n"
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, parts := range [][]output.Part{
+		{{Start: 5, Data: []byte(out)}},
+		{{Start: 5, Data: []byte(out)}, {Start: 100, Data: []byte(out)}},
+	} {
+		got := (text.View{Buffer: buffer.New(buffer.Options{}), NoTerminal: true}).Filter(ctx, text.Filter{Pattern: regexp.MustCompile("two")}, 5, parts, false)
+		if got.Next != 5 || got.Lines != 0 {
+			t.Errorf("Filter of %d parts looked at %d lines, next %d; want none, and next 5", len(parts), got.Lines, got.Next)
+		}
+	}
+}
