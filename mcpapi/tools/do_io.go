@@ -320,15 +320,9 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 		wait = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
 	}
 	r = r.Within(wait)
-	// A decimal string: 64-bit offsets do not survive a client that keeps numbers as floats.
 	if in.Cursor != "" {
-		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {
-			return r, false, ch.Invalid(
-				"cursor",
-				nil,
-				"cursor %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output",
-				in.Cursor,
-			)
+		if r.Cursor, err = cursorArgument(ch, "cursor", in.Cursor); err != nil {
+			return r, false, err
 		}
 	}
 	// A quiet that cannot be reached within the time would make each call end as timed out, and look like a

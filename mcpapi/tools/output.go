@@ -203,3 +203,14 @@ func (s *sanitized) hiding() *sanitized {
 		DCS: s.DCS, Bidi: s.Bidi, ZeroWidth: s.ZeroWidth, BadUTF8: s.BadUTF8, Hidden: s.Hidden, Escapes: s.Escapes,
 	})
 }
+
+// cursorArgument reads a cursor. It is a decimal string: 64-bit offsets do not survive a client that keeps numbers as
+// floats.
+func cursorArgument(ch *schema.Checker, path, text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, ch.Invalid(path, nil, "%s %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output",
+			path, schema.Shorten(text))
+	}
+	return n, nil
+}

@@ -194,10 +194,8 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 		e.Read.Cursor = 0 // all of its output is the caller's
 	}
 	if in.Cursor != "" {
-		if e.Read.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || e.Read.Cursor < 0 {
-			return e, w.Checker().Invalid(entryPath(i, "cursor"), nil,
-				"%s %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output",
-				entryPath(i, "cursor"), schema.Shorten(in.Cursor))
+		if e.Read.Cursor, err = cursorArgument(w.Checker(), entryPath(i, "cursor"), in.Cursor); err != nil {
+			return e, err
 		}
 	}
 	if in.UntilRegex != "" && !in.UntilOutput { // which any output comes before
