@@ -32,8 +32,14 @@ type Authorizer struct {
 // New makes an Authorizer.
 func New(o Options) *Authorizer { return &Authorizer{o: o} }
 
-// Machine names the machine that the actions are about, as far as callers name it.
-func (k *Authorizer) Machine() string { return k.o.Protocol + " " + k.o.User + "@" + k.o.Host }
+// Machine names the machine that the actions are about: by the plan on which its session was opened, or without one as
+// its opener did.
+func (k *Authorizer) Machine() string {
+	if far := k.far.Load(); far != nil {
+		return fmt.Sprintf("%s %s@%s port %d", k.o.Protocol, far.User, far.Host, far.Port)
+	}
+	return k.o.Protocol + " " + k.o.User + "@" + k.o.Host
+}
 
 // Judge asks the Gate alone.
 func (k *Authorizer) Judge(ctx context.Context, a term.Action) (term.Ruling, error) {
