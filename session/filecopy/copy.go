@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"strings"
 
@@ -192,8 +193,11 @@ func (x *copying) count(n int) error {
 	return nil
 }
 
-// tooLarge is the error for more bytes than one copy may move.
+// tooLarge is the error for more bytes than one copy may move. The sum of sizes that a far side names may overflow.
 func (x *copying) tooLarge(n int64) error {
+	if n < 0 {
+		n = math.MaxInt64
+	}
 	return &term.Error{
 		Op: string(term.VerbFileRead), Kind: term.LimitExceeded,
 		Msg:    fmt.Sprintf("a copy may move %d bytes, and this one has %d or more", x.MaxBytes, n),

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -292,5 +293,14 @@ func TestTwinsFolded(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(b.to, "tree/reaDme")); err != nil || string(text) != "reaDme" {
 		t.Errorf("the file holds %q, %v; want the first of the two", text, err)
+	}
+}
+
+// TestTooLarge: sizes that a far side made up, whose sum overflows, make no negative number.
+func TestTooLarge(t *testing.T) {
+	x := &copying{Copy: &Copy{MaxBytes: 10}}
+	size := int64(math.MaxInt64)
+	if err := x.tooLarge(size + 1); !errors.Is(err, term.LimitExceeded) || strings.Contains(err.Error(), "-") {
+		t.Errorf("tooLarge of an overflow: %v, want LIMIT_EXCEEDED without a negative number", err)
 	}
 }
