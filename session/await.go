@@ -103,14 +103,3 @@ func last(b *buffer.Buffer, from, end, next int64, most int, reason Reason) Chun
 	c.Skipped = c.Start - from - c.Dropped
 	return c
 }
-
-// Latter returns the last n bytes of the chunk, or fewer, so that no rune is cut. Skipped counts the bytes left out.
-func (k Chunk) Latter(n int) Chunk {
-	if len(k.Data) <= n {
-		return k
-	}
-	data := output.DropRuneRest(k.Data[len(k.Data)-n:])
-	left := int64(len(k.Data) - len(data))
-	k.Data, k.Start, k.Skipped = data, k.Start+left, k.Skipped+left
-	return k
-}
