@@ -47,7 +47,7 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 				Op:      "open",
 				Session: s.id,
 				Kind:    term.AuthFailed,
-				Msg:     "nobody answered the question of the login within " + s.o.PromptTimeout.String(),
+				Msg:     "the question of the login was not answered within " + s.o.PromptTimeout.String(),
 				Facts:   term.Facts{q},
 			}
 		case <-ctx.Done():

@@ -43,7 +43,7 @@ func Parse(text string) (Destination, error) {
 	}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		if d.User, rest = rest[:at], rest[at+1:]; d.User == "" {
-			return Destination{}, errors.New("nothing stands before its @")
+			return Destination{}, errors.New("nothing is before its @")
 		}
 	}
 	host, port, hasPort, err := splitPort(rest)

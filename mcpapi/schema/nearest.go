@@ -45,7 +45,7 @@ func (c *Checker) instead(path string, fields []Field, name string) string {
 		meant = c.within(fields, name)
 	case meant == "": // a member that stands beside the object, and not in it
 		if meant = c.closest(c.t.Fields, name); meant != "" {
-			meant += ", which stands beside " + path
+			meant += ", which is beside " + path
 		}
 	}
 	switch {

@@ -60,7 +60,7 @@ func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 	case session.StopRefused, session.StopTaken:
 		f := wire.NewFailure(ctx, res.Err)
 		if term.FactOf[term.Denial](res.Err).Consent != nil {
-			f.Message += "; nobody was asked, because the steps before it were typed: write this step in a call of its own"
+			f.Message += "; no person was asked, because the steps before it were typed: write this step in a call of its own"
 		}
 		out.Error = &f
 	case session.StopUnmatched:

@@ -126,7 +126,7 @@ func TestInstead(t *testing.T) {
 		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","user":"u"}`, "use username; "},
 		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","usrename":"u"}`, "use username; "},
 		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","password":"x"}`, "use auth.password, a member of auth; "},
-		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","auth":{"user":"u"}}`, "use username, which stands beside auth; "},
+		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","auth":{"user":"u"}}`, "use username, which is beside auth; "},
 		{sessionTool, `{"action":"open","protocol":"ssh","host":"h","auth":{"pasword":"x"}}`, "use auth.password; "},
 		{configTool, `{"action":"resize","session_id":"s","width":80,"rows":24}`, "use cols; "},
 		{files.Tool, `{"action":"read","filename":"p"}`, "use path; "},
