@@ -75,6 +75,10 @@ const (
 	maxSkipped   = 20  // Skips in a Result
 	maxSkipPath  = 512 // bytes of the path of one, which a far side may choose
 	maxDepth     = 64  // folders in folders
+
+	// maxName is the longest name of a file, in bytes. File systems have up to 255 characters; a far side could fill
+	// the memory with names of its own.
+	maxName = 1024
 )
 
 // A copying is a Copy that runs.

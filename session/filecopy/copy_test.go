@@ -304,3 +304,26 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("tooLarge of an overflow: %v, want LIMIT_EXCEEDED without a negative number", err)
 	}
 }
+
+// A lengthy lists one more file in each folder, with a name that no file system has.
+type lengthy struct{ *fsx.Local }
+
+func (l lengthy) Entries(ctx context.Context, path string, most int) ([]term.FileEntry, error) {
+	entries, err := l.Local.Entries(ctx, path, most)
+	return append(entries, term.FileEntry{Name: strings.Repeat("x", 200<<10), Mode: 0o600}), err
+}
+
+// TestLongNames: names of any length from a far side are not kept, and do not end the copy of the others.
+func TestLongNames(t *testing.T) {
+	b := newBench(t)
+	if err := os.Mkdir(filepath.Join(b.from, "tree"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.write(filepath.Join(b.from, "tree", "other"), []byte("other"))
+	c := Copy{From: end(lengthy{b.here}, b.from, "tree", true), To: end(b.here, b.to, "tree", true), Recursive: true}
+	r, err := c.Run(t.Context())
+	if err != nil || r.Files != 1 || r.Skips != 1 || r.Failed != 0 || len(r.Skipped[0].Path) > 2*maxSkipPath {
+		t.Errorf("copy: %d files, %d skipped, %d failed, %v; want one file, and the long name skipped",
+			r.Files, r.Skips, r.Failed, err)
+	}
+}

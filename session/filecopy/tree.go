@@ -96,6 +96,8 @@ func (x *copying) walk(ctx context.Context) (items []item, err error) {
 			switch {
 			case !filepath.IsLocal(e.Name) || filepath.Base(e.Name) != e.Name: // on Windows, names that are paths here
 				x.skip(Skip{Path: rel, Why: "no name for a file of this machine"})
+			case len(e.Name) > maxName:
+				x.skip(Skip{Path: rel, Why: "its name is too long"})
 			case e.Mode.IsDir():
 				if strings.Count(rel, "/") >= maxDepth {
 					return nil, &term.Error{
