@@ -38,7 +38,7 @@ var deeds = map[string]string{
 	"grep": "ptyctl_session_io search", "resize": "ptyctl_session_config resize",
 	"config": "ptyctl_session_config get", "settings": "ptyctl_session_config get", "get": "ptyctl_session_config get",
 	"health": "ptyctl_health", "version": "ptyctl_health", "ping": "ptyctl_health",
-	"upload": "ptyctl_fs write", "download": "ptyctl_fs read", "stat": "ptyctl_fs stat", "file": "ptyctl_fs read",
+	"upload": "ptyctl_fs copy", "download": "ptyctl_fs copy", "copy": "ptyctl_fs copy", "scp": "ptyctl_fs copy", "stat": "ptyctl_fs stat", "file": "ptyctl_fs read",
 	"session": "ptyctl_session open", "terminal": "ptyctl_session open", "ssh": "ptyctl_session open",
 	"telnet": "ptyctl_session open", "shell": "ptyctl_session open", "pty": "ptyctl_session open",
 }

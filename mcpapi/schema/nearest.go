@@ -20,9 +20,9 @@ var otherNames = map[string]string{
 	"file": "path", "filename": "path", "filepath": "path", "folder": "path cwd workdir", "from": "cursor offset",
 	"handle": "session_id id", "height": "rows", "hostname": "host", "id": "session_id exec_id", "idletimeout": "until_idle_ms",
 	"idle": "until_idle_ms", "input": "data stdin", "ip": "host", "ipaddress": "host", "address": "host", "keypress": "key",
-	"keys": "key", "limit": "max_lines max_bytes limit max_matches", "line": "cmd data", "lines": "max_lines rows limit", "maxlines": "limit",
+	"keys": "keys key", "limit": "max_lines max_bytes limit max_matches", "line": "cmd data", "lines": "steps max_lines rows limit", "maxlines": "limit",
 	"login": "username", "maxoutput": "max_output_bytes", "message": "data", "name": "title", "offset": "cursor",
-	"password": "", "pattern": "until_regex match", "position": "cursor", "program": "argv command", "prompt": "until_regex",
+	"password": "", "pattern": "until_regex match", "position": "cursor", "program": "argv command", "prompt": "until_prompt until_regex",
 	"query": "pattern", "regex": "until_regex pattern match", "regexp": "until_regex pattern match", "remote": "host",
 	"script": "cmd argv command", "search": "pattern match", "secret": "sensitive", "server": "host", "session": "session_id id", "sessionid": "id",
 	"shell": "argv", "sid": "session_id id", "since": "cursor", "size": "max_bytes", "tail": "max_lines", "target": "host",
@@ -31,7 +31,7 @@ var otherNames = map[string]string{
 	"timeouts": "timeout_ms", "timeoutsec": "timeout_ms", "timeoutseconds": "timeout_ms", "type": "protocol",
 	"until": "until_regex", "user": "username", "value": "data", "wait": "wait_ms timeout_ms",
 	"waitfor": "until_regex", "width": "cols", "workdir": "cwd", "workingdirectory": "cwd workdir", "processid": "exec_id",
-	"contextlines": "context", "filter": "match", "grep": "match", "include": "match", "matches": "match",
+	"contextlines": "context", "jump": "ssh_options.proxy_jump", "port": "host", "username": "host", "filter": "match", "grep": "match", "include": "match", "matches": "match",
 	"jobid": "exec_id", "commandid": "exec_id", "signalname": "signal", "sig": "signal",
 }
 

@@ -143,7 +143,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		return err
 	}
 	for _, w := range res.Warnings {
-		c.Inform(w)
+		c.Warn(w)
 	}
 	// A pointer, because 0 bytes written is a fact that the caller needs after a timeout.
 	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
@@ -236,6 +236,9 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 		return canceled(ctx, s)
 	}
 	chunk := s.Read(ctx, req)
+	if in.Format != formatRaw {
+		chunk = seen(ctx, s, req, chunk)
+	}
 	if chunk.Reason == session.ReasonLimit {
 		return s.TooManyReads()
 	}

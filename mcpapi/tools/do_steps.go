@@ -40,7 +40,7 @@ func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 		return err
 	}
 	for _, w := range res.Warnings {
-		c.Inform(w)
+		c.Warn(w)
 	}
 	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
 	out.Cursor = strconv.FormatInt(res.Cursor, 10)

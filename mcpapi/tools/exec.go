@@ -30,7 +30,7 @@ var execTool = toolset.Bind(schema.Tool{
 // sizes in bytes.
 type execArgs struct {
 	SessionID     string   `json:"session_id" is:"filled" doc:"from open; or host"`
-	Host          string   `json:"host" is:"filled" doc:"SSH host, in place of session_id"`
+	Host          string   `json:"host" is:"filled" doc:"user@name:port, no session_id"`
 	Cmd           string   `json:"cmd" words:"argv" doc:"shell line"`
 	Argv          []string `json:"argv" is:"start" doc:"or words"`
 	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then stopped; default {session.default_exec_timeout_ms}"`

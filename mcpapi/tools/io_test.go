@@ -448,3 +448,18 @@ func TestWriteAndWait(t *testing.T) {
 		}
 	}
 }
+
+// A read in clean text waits on where the terminal has shown nothing yet.
+func TestReadOfNothingVisible(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{})
+	l.OpenShell()
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"stty -echo; sleep 1; printf '\\033[?2004h'; sleep 30\r","until_regex":"sleep 30\\n"}`)
+	quiet := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","timeout_ms":2500}`)
+	if quiet.Chunk != "" || !quiet.TimedOut {
+		t.Errorf("a read of a change of modes alone: %s, want timed_out and no chunk", quiet.Text)
+	}
+	raw := l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"`+quiet.NextCursor+`","timeout_ms":1,"format":"raw"}`)
+	if raw.Chunk != "" {
+		t.Errorf("the read went past %q, and its next_cursor not", raw.Chunk)
+	}
+}

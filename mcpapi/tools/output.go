@@ -2,9 +2,11 @@ package tools
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"fmt"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"ptyctl/mcpapi/schema"
@@ -50,6 +52,22 @@ func (m matchArgs) filter(c *toolset.Call, format string) (*session.Filter, erro
 type matchedOut struct {
 	MatchedLines *int `json:"matched_lines,omitempty"`
 	TotalLines   *int `json:"total_lines,omitempty"` // looked at
+}
+
+// seen reads on where a read has returned at once and clean text shows nothing of it: a terminal that changes its modes
+// has said nothing yet. Its caller would only read again.
+func seen(ctx context.Context, s *session.Session, r session.ReadRequest, k session.Chunk) session.Chunk {
+	began := time.Now()
+	for k.Reason == session.ReasonData && !k.EOF {
+		if text, removed := k.Clean(); len(text) > 0 || newSanitized(removed).hiding() != nil {
+			break
+		}
+		dropped := k.Dropped
+		r.Cursor = k.Next
+		k = s.Read(ctx, r.Within(r.Timeout-time.Since(began)))
+		k.Dropped += dropped
+	}
+	return k
 }
 
 // shownOut has the members that say which part of a command's output stdout and stderr are.

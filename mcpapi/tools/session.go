@@ -18,7 +18,7 @@ var sessionTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session",
 	Title: "Sessions",
 	About: "Terminals on other hosts, and programs here; ptyctl_session_exec runs commands there, ptyctl_session_io " +
-		"types and reads. Absent: state open, protocol ssh.",
+		"types and reads. Absent in results: state open, protocol ssh.",
 	Reading: "See the terminals, and everything known about one. ptyctl_session_io reads what they show.",
 	Actions: []schema.Action{
 		{Name: "open", About: "needs protocol, and host or (local) argv; takes all not marked. Answer a prompt with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`, Local: localExample},
