@@ -23,17 +23,19 @@ type demonstration struct {
 	err     error
 }
 
-// A result holds the fields of results that the steps check.
+// A result holds the fields of compact results that the steps check: without a state a session is open, without matched
+// the pattern has matched.
 type result struct {
 	Success   bool
 	SessionID string `json:"session_id"`
 	State     string
-	Cursor    string
 	Stdout    string
 	Stderr    string
 	ExitCode  *int `json:"exit_code"`
 	Chunk     string
-	Matched   bool
+	Cols      int
+	Rows      int
+	Matched   *bool
 	Sessions  []struct {
 		SessionID string `json:"session_id"`
 	}
