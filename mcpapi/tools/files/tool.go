@@ -46,7 +46,6 @@ type fsArgs struct {
 	TaskID    string `json:"task_id" on:"write copy" is:"filled" doc:"[write, copy] your name for locks"`
 	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; default {limits.max_wait_ms}, of a copy {limits.max_exec_timeout_ms}"`
 	RequestID string `json:"request_id" on:"write copy" is:"filled" doc:"[write, copy] makes a retry safe"`
-	AgentID   string `json:"agent_id" on:"write copy" is:"filled" doc:"[write, copy] your name in the audit log"`
 }
 
 // A place is one end of a copy.
