@@ -90,7 +90,8 @@ type shownOut struct {
 type omitted struct {
 	At     int    `json:"at"` // offset within the returned stream, decoded, at which the cut is
 	Bytes  int64  `json:"bytes"`
-	Cursor string `json:"cursor"` // to read it with ptyctl_session_io read {exec_id, stream, cursor}
+	Lost   int64  `json:"lost,omitempty"` // those of the bytes that are no longer held
+	Cursor string `json:"cursor"`         // to read it with ptyctl_session_io read {exec_id, stream, cursor}
 }
 
 // put describes the output of a command, and returns it as it came or for reading.
@@ -122,7 +123,9 @@ func (out shownOut) filtered() bool { return out.MatchedLines != nil }
 // linesOut is the wire form of the lines of a stream that match.
 func linesOut(f *session.Filtered, o session.Output) (text, encoding string, cut *omitted, removed session.Sanitized) {
 	if f.Full {
-		cut = &omitted{At: len(f.Text), Bytes: o.Total - f.Next, Cursor: strconv.FormatInt(f.Next, 10)}
+		cut = &omitted{
+			At: len(f.Text), Bytes: o.Total - f.Next, Lost: o.Lost(f.Next, o.Total), Cursor: strconv.FormatInt(f.Next, 10),
+		}
 	}
 	switch {
 	case !utf8.Valid(f.Text):
@@ -167,8 +170,10 @@ func streamOut(r session.ExecResult, o session.Output, raw bool) (
 		head, tail = o.Bytes(), nil
 	}
 	if !o.Complete() {
-		// The middle can still be read: the cursor is where it begins.
-		cut = &omitted{At: len(head), Bytes: o.Omitted(), Cursor: strconv.FormatInt(o.Cut(), 10)}
+		// What is held of the middle can still be read: the cursor is where it begins.
+		cut = &omitted{
+			At: len(head), Bytes: o.Omitted(), Lost: o.Lost(o.Cut(), o.TailStart), Cursor: strconv.FormatInt(o.Cut(), 10),
+		}
 	}
 	switch {
 	// The two ends are judged apart: the cut may lie within a character, which is no reason for base64 where
@@ -178,7 +183,11 @@ func streamOut(r session.ExecResult, o session.Output, raw bool) (
 	case cut == nil:
 		return string(head), "", nil, removed
 	}
-	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", head, cut.Bytes, tail), "", cut, removed
+	lost := ""
+	if cut.Lost > 0 {
+		lost = fmt.Sprintf(", %d of them no longer held", cut.Lost)
+	}
+	return fmt.Sprintf("%s\n[... %d bytes left out%s ...]\n%s", head, cut.Bytes, lost, tail), "", cut, removed
 }
 
 // streamNeedsExec is the error for a stream of no command.

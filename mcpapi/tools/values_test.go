@@ -1,7 +1,9 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"ptyctl/mcpapi/tools/files"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
+	"ptyctl/session/output"
 )
 
 func TestHostMatches(t *testing.T) {
@@ -69,6 +72,23 @@ func TestStreamOut(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is left out and no longer held is counted, in the text too.
+func TestStreamOutLost(t *testing.T) {
+	st := output.NewStream(1000, nil, nil)
+	_, _ = st.Write(bytes.Repeat([]byte("a\n"), 50_000))
+	o := st.Excerpt(20)
+	text, _, cut, _ := streamOut(session.ExecResult{}, o, false)
+	lost := 100_000 - 1000 - 64<<10
+	want := fmt.Sprintf("a\na\na\na\na\n\n[... 99980 bytes left out, %d of them no longer held ...]\na\na\na\na\na\n", lost)
+	if text != want || *cut != (omitted{At: 10, Bytes: 99_980, Lost: int64(lost), Cursor: "10"}) {
+		t.Errorf("a long stream is %q, %+v; want %q, and %d lost", text, *cut, want, lost)
+	}
+	f := &session.Filtered{Text: []byte("a\n"), Matches: 3, Shown: 1, Full: true, Next: 70_000}
+	if _, _, cut, _ = linesOut(f, o); cut.Lost != 99_000-70_000 {
+		t.Errorf("after the lines that match %+v is left out, want %d lost", *cut, 99_000-70_000)
 	}
 }
 

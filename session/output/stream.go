@@ -88,6 +88,8 @@ type Excerpt struct {
 	Total      int64 // bytes that the command has written
 	TailStart  int64 // offset of Tail[0]
 
+	holeStart, holeEnd int64 // nothing between these offsets is held any more
+
 	before, beforeTail []byte // what the stream has before Head and Tail, at most backBytes of it
 	ended              bool   // nothing follows it
 }
@@ -104,6 +106,11 @@ func (o Excerpt) Next() int64 { return o.TailStart + int64(len(o.Tail)) }
 
 // Omitted is how many bytes between Head and Tail were left out.
 func (o Excerpt) Omitted() int64 { return o.TailStart - o.Cut() }
+
+// Lost is how many bytes between two offsets are no longer held.
+func (o Excerpt) Lost(from, to int64) int64 {
+	return max(min(to, o.holeEnd)-max(from, o.holeStart), 0)
+}
 
 // Complete reports whether nothing was left out.
 func (o Excerpt) Complete() bool { return o.Omitted() == 0 }
@@ -129,6 +136,8 @@ func (st *Stream) Since(from int64, budget int) Excerpt {
 	}
 	from = min(from, end)
 	o := Excerpt{Start: from, Total: now.End}
+	o.holeStart = st.headEnd(now.Start)
+	o.holeEnd = max(now.Start, o.holeStart)
 	if end-from <= int64(budget) {
 		o.Head = st.from(from, end-from)
 		o.TailStart = o.Cut()
@@ -165,7 +174,7 @@ func (st *Stream) Held(from int64) []Part {
 	now := st.Buffer.Stat()
 	from = min(max(from, 0), now.End)
 	var parts []Part
-	if head := min(int64(len(st.head)), now.Start); from < head {
+	if head := min(st.headEnd(now.Start), now.Start); from < head {
 		parts = append(parts, Part{Start: from, Data: bytes.Clone(st.head[from:head])})
 	}
 	rest := st.Buffer.At(max(from, now.Start), 0)
@@ -174,6 +183,16 @@ func (st *Stream) Held(from int64) []Part {
 		return parts
 	}
 	return append(parts, Part{Start: rest.Start, Data: rest.Data})
+}
+
+// headEnd is the offset up to which the start of the stream is held, if the Buffer begins at start. A rune that goes on
+// in what is lost does not count. Requires st.mu.
+func (st *Stream) headEnd(start int64) int64 {
+	n := len(st.head)
+	if int64(n) < start {
+		n -= PartialRune(st.head)
+	}
+	return int64(n)
 }
 
 // before returns a copy of the bytes before an offset, at most backBytes, as far as they are held. Requires st.mu.

@@ -14,6 +14,7 @@ import (
 	"ptyctl/internal/leaktest"
 	"ptyctl/session"
 	"ptyctl/session/internal/sessiontest"
+	"ptyctl/session/output"
 	"ptyctl/term"
 )
 
@@ -116,5 +117,37 @@ func TestExecBudget(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// An excerpt says how much of what it leaves out is no longer held, wherever it begins.
+func TestExcerptLost(t *testing.T) {
+	const head, keep, total = 64 << 10, 1000, 100_000
+	st := output.NewStream(keep, nil, nil)
+	for range total / 10 {
+		_, _ = st.Write([]byte("ééééé"))
+	}
+	const hole = total - keep - head // the head ends between two runes
+	for _, c := range []struct {
+		from   int64
+		budget int
+		lost   int64
+	}{
+		{0, 2 * total, hole},
+		{0, 1000, hole},
+		{head - 100, 1000, hole},
+		{head + 1000, 100, hole - 1000},
+		{total - keep, 100, 0},
+		{total, 100, 0},
+	} {
+		if o := st.Since(c.from, c.budget); o.Lost(o.Cut(), o.TailStart) != c.lost || o.Omitted() < c.lost {
+			t.Errorf("from %d with %d bytes: %d of the %d bytes left out are lost, want %d",
+				c.from, c.budget, o.Lost(o.Cut(), o.TailStart), o.Omitted(), c.lost)
+		}
+	}
+	short := output.NewStream(keep, nil, nil)
+	_, _ = short.Write(make([]byte, head))
+	if o := short.Excerpt(100); o.Omitted() != head-100 || o.Lost(0, o.Total) != 0 {
+		t.Errorf("a stream that its head has: %d of %d bytes are lost, want none", o.Lost(0, o.Total), o.Omitted())
 	}
 }
