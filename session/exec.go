@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ptyctl/buffer"
 	"ptyctl/quote"
 	"ptyctl/session/access"
 	"ptyctl/session/output"
@@ -314,6 +315,7 @@ func (x *run) stream(op, session, name string) (*output.Stream, error) {
 
 // ReadExec reads one stream ("stdout" or "stderr") of an exec, exactly as Read reads the terminal.
 //
+// Where the middle of the stream is no longer held, a read from a cursor in its start ends where that does, at the latest.
 // Offsets count from the start of the stream. The output can be read while the command runs and, after its end, for
 // Options.Retention.
 func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest) (Chunk, error) {
@@ -330,10 +332,56 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 		return Chunk{}, err
 	}
 	in := source{view: s.execs.view(x, st), newest: &st.Newest, waiting: s.o.managed.limits.reads}
-	return in.read(ctx, r), nil
+	if c, ok := in.readHead(st, r); ok {
+		return c, nil
+	}
+	c := in.read(ctx, r)
+	if c.Dropped > 0 && r.Cursor >= 0 { // the start is left out, and can be read
+		c.Dropped -= min(c.Dropped, max(int64(len(st.Head(r.Cursor)))-r.Cursor, 0))
+	}
+	return c, nil
 }
 
-// SearchExec is Search in one stream of an exec, as far as it is held.
+// readHead is read for a cursor in the start of a stream that its Buffer no longer has, though st has it. It stops at
+// the end of that with ReasonFull: more is there. ok is false for other reads, and for one with ReadRequest.Last that
+// goes on behind the start.
+func (in source) readHead(st *output.Stream, r ReadRequest) (c Chunk, ok bool) {
+	var head []byte
+	if !r.Tail {
+		head = st.Head(r.Cursor)
+	}
+	if head == nil {
+		return Chunk{}, false
+	}
+	b := buffer.New(buffer.Options{MaxBytes: len(head)})
+	_, _ = b.Write(head)
+	in.view.Buffer = b
+	r.WaitFor = nil // what waits for input is at the end of the stream
+	w := waiter{source: in, r: r, from: r.Cursor, conditions: true}
+	w.follow()
+	reason, end, next, stopped := w.look(b.Stat())
+	if !stopped {
+		if r.Last {
+			return Chunk{}, false
+		}
+		reason, end, next = ReasonFull, int64(len(head)), int64(len(head))
+	}
+	if r.Last {
+		c = last(b, r.Cursor, end, next, r.MaxBytes, reason)
+	} else {
+		c = extract(b, r.Cursor, end, next, reason)
+	}
+	c.view, c.Buffer = in.view, st.Buffer.Stat()
+	if reason == ReasonFull {
+		c.holdBackPartialRune(true)
+		if c.EOF = c.Buffer.Closed && c.Next >= c.Buffer.End; c.EOF {
+			c.Reason = ReasonEOF
+		}
+	}
+	return c, true
+}
+
+// SearchExec is Search in one stream of an exec, as far as it is held: its start and its end.
 func (s *Session) SearchExec(ctx context.Context, id, stream string, r SearchRequest) (SearchResult, error) {
 	x, err := s.execs.find("search", id)
 	if err != nil {
@@ -345,5 +393,5 @@ func (s *Session) SearchExec(ctx context.Context, id, stream string, r SearchReq
 	if err != nil {
 		return SearchResult{}, err
 	}
-	return s.execs.view(x, st).Search(ctx, r), nil
+	return s.execs.view(x, st).SearchIn(ctx, r, st.Held(0)), nil
 }

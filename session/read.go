@@ -293,12 +293,7 @@ type waiter struct {
 
 // wait returns why it stopped, the end of the data to return, and where the next read starts.
 func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
-	if w.r.Until != nil {
-		w.until = match.New(w.view.Buffer, match.Options{
-			Pattern: match.Compile(w.r.Until), From: w.from,
-			Clean: w.r.Clean, Cols: w.view.Cols, NoTerminal: w.view.NoTerminal, Echo: w.r.Echo, IsPrompt: w.isPrompt,
-		})
-	}
+	w.follow()
 	waits := !w.r.NoWait && w.r.Timeout >= 0
 	var over <-chan time.Time // nil, and so never, if ctx alone limits the wait
 	if !waits || w.r.Timeout > 0 {
@@ -387,6 +382,16 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		case <-ctx.Done():
 			return ReasonCanceled, st.End, st.End
 		}
+	}
+}
+
+// follow makes ready to look for r.Until.
+func (w *waiter) follow() {
+	if w.r.Until != nil {
+		w.until = match.New(w.view.Buffer, match.Options{
+			Pattern: match.Compile(w.r.Until), From: w.from,
+			Clean: w.r.Clean, Cols: w.view.Cols, NoTerminal: w.view.NoTerminal, Echo: w.r.Echo, IsPrompt: w.isPrompt,
+		})
 	}
 }
 

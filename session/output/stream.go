@@ -185,6 +185,18 @@ func (st *Stream) Held(from int64) []Part {
 	return append(parts, Part{Start: rest.Start, Data: rest.Data})
 }
 
+// Head returns a copy of the start of the stream, as far as it is held and if it has more of what follows an offset than
+// the Buffer has; else nil. What follows it is in the Buffer, or no longer held.
+func (st *Stream) Head(from int64) []byte {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	start := st.Buffer.Stat().Start
+	if end := st.headEnd(start); from >= 0 && from < start && from < end {
+		return bytes.Clone(st.head[:end])
+	}
+	return nil
+}
+
 // headEnd is the offset up to which the start of the stream is held, if the Buffer begins at start. A rune that goes on
 // in what is lost does not count. Requires st.mu.
 func (st *Stream) headEnd(start int64) int64 {

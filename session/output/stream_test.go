@@ -93,6 +93,7 @@ func TestExecBudget(t *testing.T) {
 				}
 				var middle []byte
 				cursor := int64(len(o.Head))
+				dropped, lost := int64(0), o.Lost(o.Cut(), o.TailStart)
 				for cursor < o.TailStart {
 					chunk, err := s.ReadExec(
 						t.Context(),
@@ -103,14 +104,17 @@ func TestExecBudget(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if chunk.Dropped > 0 != (c.keep > 0 && cursor < int64(c.size-c.keep)) {
-						t.Fatalf("dropped %d at %d", chunk.Dropped, cursor)
+					if dropped += chunk.Dropped; chunk.Dropped > 0 && chunk.Start < int64(c.size-c.keep) {
+						t.Fatalf("dropped %d at %d, of which all is held", chunk.Dropped, cursor)
 					}
 					middle = append(middle, chunk.Data...)
 					if !bytes.Equal(chunk.Data, all[chunk.Start:chunk.Next]) {
 						t.Fatal("a chunk is not of the output")
 					}
 					cursor = chunk.Next
+				}
+				if dropped != lost {
+					t.Errorf("the reads of the middle have dropped %d bytes, and the result says that %d are lost", dropped, lost)
 				}
 				if whole := slices.Concat(o.Head, middle, o.Tail); c.keep == 0 && !bytes.Equal(whole, all) {
 					t.Error("the parts do not make the whole")
@@ -150,4 +154,73 @@ func TestExcerptLost(t *testing.T) {
 	if o := short.Excerpt(100); o.Omitted() != head-100 || o.Lost(0, o.Total) != 0 {
 		t.Errorf("a stream that its head has: %d of %d bytes are lost, want none", o.Lost(0, o.Total), o.Omitted())
 	}
+}
+
+// A read and a search by the id see the start of a stream whose middle is lost, and its end.
+func TestReadHead(t *testing.T) {
+	const keep, n = 1000, 20_000
+	all := []byte(nil)
+	for i := range n {
+		all = fmt.Appendf(all, "%06d\n", i)
+	}
+	const head = 64 << 10
+	tail := int64(len(all) - keep)
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+			_, err := stdout.Write(all)
+			return term.Exit{Known: true}, err
+		}, session.Options{ExecBytes: keep})
+		id := run(t, s, session.ExecRequest{Command: "id"}).ID
+		for _, c := range []struct {
+			name        string
+			r           session.ReadRequest
+			start, next int64
+			dropped     int64
+			reason      session.Reason
+		}{
+			{"from the start", session.ReadRequest{MaxBytes: 100}, 0, 100, 0, session.ReasonFull},
+			{"within the start", session.ReadRequest{Cursor: 8192, MaxBytes: 1 << 20}, 8192, head, 0, session.ReasonFull},
+			{"behind the start", session.ReadRequest{Cursor: head, MaxBytes: 100}, tail, tail + 100, tail - head, session.ReasonFull},
+			{"within what is lost", session.ReadRequest{Cursor: 100_000}, tail, n * 7, tail - 100_000, session.ReasonData},
+			{"the end", session.ReadRequest{Tail: true, MaxBytes: 70}, n*7 - 70, n * 7, 0, session.ReasonTail},
+			{"a match in the start", session.ReadRequest{Until: re("^000300$"), MaxBytes: 9000}, 0, 300*7 + 6, 0, session.ReasonMatched},
+			{"a match beyond MaxBytes", session.ReadRequest{Until: re("^000300$"), MaxBytes: 50}, 0, 50, 0, session.ReasonFull},
+			{"the end of a match in the start", session.ReadRequest{Until: re("^000300$"), Last: true, MaxBytes: 6}, 300 * 7, 300*7 + 6, 0, session.ReasonMatched},
+			{"a match in the end", session.ReadRequest{Until: re("^019999$")}, 0, head, 0, session.ReasonFull},
+			{"its last bytes", session.ReadRequest{Until: re("^019999$"), Last: true, MaxBytes: 6}, n*7 - 7, n*7 - 1, tail - head, session.ReasonMatched},
+		} {
+			c.r.NoWait = true
+			k, err := s.ReadExec(t.Context(), id, "stdout", c.r)
+			if err != nil || k.Start != c.start || k.Next != c.next || k.Dropped != c.dropped || k.Reason != c.reason {
+				t.Errorf("%s: %d to %d, %d dropped, %s, %v; want %d to %d, %d, %s",
+					c.name, k.Start, k.Next, k.Dropped, k.Reason, err, c.start, c.next, c.dropped, c.reason)
+				continue
+			}
+			if !bytes.Equal(k.Data, all[k.Start:k.Next]) {
+				t.Errorf("%s: %.50q is not of the output", c.name, k.Data)
+			}
+			if k.EOF != (k.Next == n*7) {
+				t.Errorf("%s: EOF is %v at %d of %d", c.name, k.EOF, k.Next, n*7)
+			}
+		}
+		found, err := s.SearchExec(t.Context(), id, "stdout", session.SearchRequest{Pattern: re("^(000300|010000|019999)$"), Context: 1})
+		var lines string
+		for _, l := range found.Lines {
+			lines += fmt.Sprintf("%d@%d ", l.Number, l.Cursor)
+			if !bytes.Equal(l.Text, all[l.Cursor:l.Cursor+6]) {
+				t.Errorf("line %d is %q, which is not at %d", l.Number, l.Text, l.Cursor)
+			}
+		}
+		// 9,363 lines are in the start, the last of them unfinished, and 143 in the end.
+		if want := "300@2093 301@2100 302@2107 9505@139986 9506@139993 "; lines != want || err != nil || found.Matches != 2 {
+			t.Errorf("a search finds %s(%d, %v), want %s", lines, found.Matches, err, want)
+		}
+		if found.Dropped != tail-head || found.Next != n*7 {
+			t.Errorf("a search has dropped %d and goes on at %d, want %d and %d", found.Dropped, found.Next, tail-head, n*7)
+		}
+		found, _ = s.SearchExec(t.Context(), id, "stdout", session.SearchRequest{Pattern: re("0$"), Cursor: 100_000, Max: 2})
+		if len(found.Lines) != 2 || !found.More || found.Dropped != tail-100_000 || found.Lines[0].Cursor < tail {
+			t.Errorf("a search from within what is lost: %+v, want two lines of the end", found)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"regexp"
 
+	"ptyctl/session/output"
 	"ptyctl/vt"
 )
 
@@ -24,7 +25,7 @@ type SearchRequest struct {
 
 // A SearchLine is one line of the output.
 type SearchLine struct {
-	Number int64  // counted from the oldest line held, from 1
+	Number int64  // counted from the oldest line held, from 1; lines no longer held are not counted
 	Cursor int64  // of its first byte
 	Text   []byte // without its line end, cut to 2,000 bytes
 	Match  bool   // false: it is there for context
@@ -36,7 +37,7 @@ type SearchResult struct {
 	Matches int
 	Next    int64 // cursor to go on from; the end of the output when More is false
 	More    bool  // there are further matches
-	Dropped int64 // bytes between Cursor and the oldest byte held
+	Dropped int64 // bytes from Cursor on that are no longer held
 }
 
 // Search looks for a pattern, line by line, without waiting and without an effect on readers.
@@ -44,53 +45,80 @@ type SearchResult struct {
 // It looks at all that is held, from the oldest byte, because the numbers of lines count from there. Only lines that
 // begin at Cursor or later can match.
 func (v View) Search(ctx context.Context, r SearchRequest) SearchResult {
+	all := v.Buffer.At(0, 0)
+	return v.SearchIn(ctx, r, []output.Part{{Start: all.Start, Data: all.Data}})
+}
+
+// SearchIn is Search in all parts of the output that are held, in order. No context goes from one part to the next.
+func (v View) SearchIn(ctx context.Context, r SearchRequest, parts []output.Part) SearchResult {
 	if r.Max == 0 {
 		r.Max = 50
 	}
-	all := v.Buffer.At(0, 0)
-	from := max(r.Cursor, all.Start)
-	res := SearchResult{Next: all.Next, Dropped: max(all.Start-max(r.Cursor, 0), 0)}
-	var clean *vt.Cleaner
-	if r.Clean && !v.NoTerminal {
-		clean = v.cleaner(all.Start)
+	s := searcher{ctx: ctx, r: r}
+	end := int64(0)
+	for _, part := range parts {
+		s.res.Dropped += max(part.Start-max(r.Cursor, end), 0)
+		end = part.Start + int64(len(part.Data))
 	}
-	var before []SearchLine // the last lines not yet returned
-	after := 0              // how many of the following lines are context
-	cursor, number := all.Start, int64(0)
-	for rest := all.Data; len(rest) > 0 && ctx.Err() == nil; {
-		line, tail, ended := bytes.Cut(rest, []byte("\n"))
-		number++
+	s.res.Next = end
+	for _, part := range parts {
+		var clean *vt.Cleaner
+		if r.Clean && !v.NoTerminal {
+			clean = v.cleaner(part.Start)
+		}
+		if s.before, s.after = nil, 0; !s.search(part, clean) {
+			break
+		}
+	}
+	return s.res
+}
+
+// A searcher goes through the lines of an output.
+type searcher struct {
+	ctx    context.Context
+	r      SearchRequest
+	res    SearchResult
+	number int64        // of the last line
+	before []SearchLine // the last lines not yet returned
+	after  int          // how many of the following lines are context
+}
+
+// search looks at the lines of a part. It reports false when there are more matches than are wanted.
+func (s *searcher) search(part output.Part, clean *vt.Cleaner) bool {
+	cursor := part.Start
+	for rest := part.Data; len(rest) > 0 && s.ctx.Err() == nil; {
+		line, tail, ended := bytes.Cut(rest, newline)
+		s.number++
 		text := bytes.TrimSuffix(line, []byte("\r"))
 		switch {
 		case clean != nil:
 			text = cleanLine(clean, nil, rest[:len(rest)-len(tail)], len(tail) == 0)
-		case r.Clean:
+		case s.r.Clean:
 			text, _ = vt.WithoutSGR(nil, text, false)
 		}
-		l := SearchLine{Number: number, Cursor: cursor, Text: text[:min(len(text), maxSearchLine)]}
+		l := SearchLine{Number: s.number, Cursor: cursor, Text: text[:min(len(text), maxSearchLine)]}
 		size := int64(len(line))
 		if ended {
 			size++
 		}
-		begins := cursor >= from
 		cursor, rest = cursor+size, tail
-		l.Match = begins && r.Pattern.Match(text)
+		l.Match = l.Cursor >= s.r.Cursor && s.r.Pattern.Match(text)
 		switch {
-		case l.Match && res.Matches == r.Max:
-			res.More, res.Next = true, l.Cursor
-			return res
+		case l.Match && s.res.Matches == s.r.Max:
+			s.res.More, s.res.Next = true, l.Cursor
+			return false
 		case l.Match:
-			res.Matches++
-			res.Lines = append(append(res.Lines, before...), l)
-			before, after = nil, r.Context
-		case after > 0:
-			after--
-			res.Lines = append(res.Lines, l)
-		case r.Context > 0:
-			if before = append(before, l); len(before) > r.Context {
-				before = before[1:]
+			s.res.Matches++
+			s.res.Lines = append(append(s.res.Lines, s.before...), l)
+			s.before, s.after = nil, s.r.Context
+		case s.after > 0:
+			s.after--
+			s.res.Lines = append(s.res.Lines, l)
+		case s.r.Context > 0:
+			if s.before = append(s.before, l); len(s.before) > s.r.Context {
+				s.before = s.before[1:]
 			}
 		}
 	}
-	return res
+	return true
 }
