@@ -106,7 +106,7 @@ func TestExecMatchGoesOn(t *testing.T) {
 		around.Stdout != "1\n2\n3\n4\n5\n6\n7\n8\n9\n[... lines around the last match left out ...]\n" {
 		t.Errorf("a match with more context than there is room for = %s", around.Text)
 	}
-	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`","match":"0$"}`)
+	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`","max_output_bytes":1000}`)
 	if r.Stdout != m.Chunk || lines(r) != "8 of 71" || r.Truncated {
 		t.Errorf("exec with exec_id = %s, want %q", r.Text, m.Chunk)
 	}
@@ -121,9 +121,20 @@ func TestExecMatchWhileRunning(t *testing.T) {
 	if r.DoneReason != "running" || r.Stdout != "a1\n" || lines(r) != "1 of 2" {
 		t.Fatalf("exec = %s, want a1, and the unfinished line left for later", r.Text)
 	}
-	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`","match":"^a"}`)
+	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`)
 	if r.DoneReason != "exit_status" || r.Stdout != "a22\na3" || lines(r) != "2 of 2" {
 		t.Errorf("its end = %s, want a22 and a3", r.Text)
+	}
+	// So does a cancel, and another match counts from then on.
+	const cmd = `"cmd":"echo b1; echo a1; sleep 1; echo b2; echo a2; sleep 60","match":"^a","wait_ms":0`
+	id := l.OK(mcptest.ExecTool, `{"session_id":"$S",`+cmd+`}`).ExecID
+	r = l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","exec_id":"`+id+`","until_regex":"^a2","timeout_ms":10000}`)
+	if r.Chunk != "b1\na1\nb2\na2" {
+		t.Errorf("a read = %s, want all lines", r.Text)
+	}
+	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+id+`","cancel":true}`)
+	if r.Stdout != "a1\na2\n" || lines(r) != "2 of 4" {
+		t.Errorf("cancel = %s, want a1 and a2", r.Text)
 	}
 }
 

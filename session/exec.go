@@ -224,7 +224,8 @@ type ContinueRequest struct {
 	MaxOutput int           // most bytes per stream in the result; 0: as in ExecRequest
 	New       bool          // return only the output that this caller's earlier results have not had
 	// Match makes the result hold only the lines that match. Its Max is MaxOutput. While the command runs, the result is
-	// about whole lines: an unfinished last line is left for the next. Lines without room are, too.
+	// about whole lines: an unfinished last line is left for the next. Lines without room are, too. nil: the one that
+	// this caller has given last, else that of the ExecRequest; Session.ReadExec has all lines.
 	Match   *Filter
 	Timeout time.Duration // stop the command that long from now, in place of its deadline; 0: as it is
 	Look    bool          // the result does not count as that which tells the command's own caller of its end

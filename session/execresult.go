@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -174,7 +175,7 @@ func whole(o Output, lines *Filtered) bool {
 func (e *execs) deliver(ctx context.Context, x *run, res *ExecResult, r ContinueRequest) {
 	budget := r.MaxOutput
 	if budget <= 0 {
-		budget = x.maxOutput
+		budget = x.wants.maxOutput
 	}
 	to := term.ActorFrom(ctx).Principal()
 	x.mu.Lock()
@@ -184,10 +185,11 @@ func (e *execs) deliver(ctx context.Context, x *run, res *ExecResult, r Continue
 	if !r.New {
 		from = delivered{}
 	}
+	match := cmp.Or(r.Match, had.match, x.wants.match)
 	res.Stdout, res.Stderr = x.stdout.Since(from.stdout, budget), x.stderr.Since(from.stderr, budget)
 	next := delivered{stdout: res.Stdout.Next(), stderr: res.Stderr.Next()}
-	if r.Match != nil {
-		f := *r.Match
+	if match != nil {
+		f := *match
 		f.Max = budget
 		res.StdoutLines = e.filter(ctx, x, x.stdout, from.stdout, f)
 		next.stdout = res.StdoutLines.Next
@@ -197,7 +199,10 @@ func (e *execs) deliver(ctx context.Context, x *run, res *ExecResult, r Continue
 		}
 	}
 	if known || len(x.given) < maxGiven {
-		x.given[to] = delivered{stdout: max(had.stdout, next.stdout), stderr: max(had.stderr, next.stderr)}
+		x.given[to] = delivered{
+			stdout: max(had.stdout, next.stdout), stderr: max(had.stderr, next.stderr),
+			match: cmp.Or(r.Match, had.match),
+		}
 	}
 	res.ErrorHints = x.expect.hints(
 		res.Stdout.FirstLine(), res.Stdout.Tail, res.Stderr.FirstLine(), res.Stderr.Tail,

@@ -52,7 +52,7 @@ type run struct {
 
 	sentBytes int // of the line typed, or of its stdin; set before the call that starts it returns
 
-	maxOutput int // of a result, if its caller names none
+	wants wanted // of a result, if its caller does not say
 
 	mu    sync.Mutex                   // guards given
 	given map[term.Principal]delivered // at most maxGiven
@@ -69,8 +69,17 @@ type outcome struct {
 	duration time.Duration
 }
 
+// wanted is what the call that starts a command says of results.
+type wanted struct {
+	maxOutput int     // most bytes per stream
+	match     *Filter // nil: all lines
+}
+
 // delivered is how much of a command's output a caller's results have had: offsets of the streams.
-type delivered struct{ stdout, stderr int64 }
+type delivered struct {
+	stdout, stderr int64
+	match          *Filter // that the caller has given last; nil: none
+}
 
 // maxGiven is for how many callers of a command that is remembered. Others get all of the output each time.
 const maxGiven = 64
@@ -91,10 +100,10 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 		stderr: output.NewStream(s.o.ExecBytes, memory, total),
 		expect: s.Expect().with(r.Expect),
 		users:  1, settle: settle, stopOnCancel: r.StopOnCancel,
-		maxOutput: r.MaxOutput, given: make(map[term.Principal]delivered),
+		wants: wanted{r.MaxOutput, r.Match}, given: make(map[term.Principal]delivered),
 	}
-	if x.maxOutput <= 0 {
-		x.maxOutput = defaultOutput
+	if r.MaxOutput <= 0 {
+		x.wants.maxOutput = defaultOutput
 	}
 	// A command must not start if its output could not be kept.
 	if !x.stdout.Buffer.Reserve() || !x.stderr.Buffer.Reserve() {

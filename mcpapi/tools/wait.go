@@ -52,6 +52,7 @@ type firedOut struct {
 	Dropped    int64      `json:"dropped_bytes,omitempty"`
 	Unsearched int64      `json:"unsearched_bytes,omitempty"`
 	Sanitized  *sanitized `json:"sanitized,omitempty"`
+	matchedOut            // of the output of an exec that was started with match
 
 	Stderr         string             `json:"stderr,omitempty"` // of an exec, like the next two
 	StderrEncoding string             `json:"stderr_encoding,omitempty"`
@@ -292,6 +293,7 @@ func (out *firedOut) exec(r session.ExecResult, raw bool) {
 	out.Chunk, out.Stderr = shown.put(r, raw)
 	out.Encoding, out.Omitted, out.Sanitized = shown.StdoutEncoding, shown.StdoutOmitted, shown.Sanitized
 	out.StderrEncoding, out.StderrOmitted = shown.StderrEncoding, shown.StderrOmitted
+	out.matchedOut, out.Unsearched = shown.matchedOut, shown.Unsearched
 	out.DoneReason, out.ExitReason, out.ExitSignal = r.Done, r.ExitReason, r.Exit.Signal
 	if r.Exit.Known {
 		out.ExitCode = &r.Exit.Code

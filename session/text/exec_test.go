@@ -59,17 +59,25 @@ func TestExecMatchGoesOn(t *testing.T) {
 		check("the start", "a1\n", 1, 2)
 		more("", session.ContinueRequest{Match: f})
 		check("nothing new", "", 0, 0)
-		more("", session.ContinueRequest{})
-		if got.StdoutLines != nil || string(got.Stdout.Bytes()) != "a" {
-			t.Errorf("without a filter: %q, want the unfinished line", got.Stdout.Bytes())
-		}
-		more("2\nb2\n", session.ContinueRequest{Match: f})
+		more("2\nb2\n", session.ContinueRequest{})
 		check("the line whose beginning is known", "a2\n", 1, 2)
-		more("a3", session.ContinueRequest{Match: f})
+		more("b3\na3\n", session.ContinueRequest{Match: &session.Filter{Pattern: re("^b"), Context: 1}})
+		check("another filter", "b3\na3\n", 1, 2)
+		more("c\na4\nb4\nc\n", session.ContinueRequest{})
+		check("that filter, with its context", "a4\nb4\nc\n", 1, 4)
+		other, err := s.ContinueExec(term.WithActor(t.Context(), term.Actor{Transport: "http", Token: "other"}), got.ID, session.ContinueRequest{New: true})
+		if l := other.StdoutLines; err != nil || l == nil || string(l.Text) != "a1\na2\na3\na4\n" || l.Lines != 10 {
+			t.Errorf("another caller: %+v, %v; want the lines that the first filter leaves", l, err)
+		}
+		more("b5", session.ContinueRequest{})
 		check("an unfinished line", "", 0, 0)
+		k, err := s.ReadExec(t.Context(), got.ID, "stdout", session.ReadRequest{NoWait: true})
+		if err != nil || string(k.Data) != "a1\nb1\na2\nb2\nb3\na3\nc\na4\nb4\nc\nb5" {
+			t.Errorf("a read: %q, %v; want all lines", k.Data, err)
+		}
 		close(next)
-		more("", session.ContinueRequest{Match: f})
-		check("the end", "a3", 1, 1)
+		more("", session.ContinueRequest{})
+		check("the end", "b5", 1, 1)
 		if got.Done != session.DoneExitStatus || got.Exit.Code != 3 || got.ID == "" {
 			t.Errorf("the end: %s, exit %d, id %q; want exit status 3, and an id for the other lines", got.Done, got.Exit.Code, got.ID)
 		}
