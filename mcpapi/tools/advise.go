@@ -116,8 +116,8 @@ func commands(line string) (list []string) {
 }
 
 // inMilliseconds warns of a time that was over and that its caller may have given in seconds.
-func inMilliseconds(c *toolset.Call, ms int64, over bool) {
-	if text := toolset.InMilliseconds("timeout_ms", ms); over && text != "" {
+func inMilliseconds(c *toolset.Call, field string, ms int64, over bool) {
+	if text := toolset.InMilliseconds(field, ms); over && text != "" {
 		c.Warn(text)
 	}
 }

@@ -52,7 +52,7 @@ func executed(c *toolset.Call, s *session.Session, in *execArgs, res session.Exe
 		c.Warn("until_idle_ms means nothing here: this command's end is known, and ends the wait; " +
 			"it is for devices, class unknown and rc_mode {enabled: false}")
 	}
-	inMilliseconds(c, in.TimeoutMS, res.TimedOut)
+	inMilliseconds(c, "timeout_ms", in.TimeoutMS, res.TimedOut)
 	i := s.Info()
 	advise(c, in, res, i.About)
 	if i.TerminalEnded != "" { // after open had answered

@@ -63,7 +63,7 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 		out.State = st
 	}
 	if in.TimeoutMS != nil && out.readOut != nil {
-		inMilliseconds(c, *in.TimeoutMS, out.TimedOut)
+		inMilliseconds(c, "timeout_ms", *in.TimeoutMS, out.TimedOut)
 	}
 	out.Warnings = c.Warnings()
 	return out, nil

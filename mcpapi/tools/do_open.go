@@ -129,7 +129,7 @@ func (out *sessionOut) look(
 		out.EndCode = seen.EndCode
 	}
 	if in.TimeoutMS != nil {
-		inMilliseconds(c, *in.TimeoutMS, k.Reason == session.ReasonTimeout)
+		inMilliseconds(c, "timeout_ms", *in.TimeoutMS, k.Reason == session.ReasonTimeout)
 	}
 }
 

@@ -47,7 +47,7 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	inMilliseconds(c, in.TimeoutMS, res.TimedOut)
+	inMilliseconds(c, "timeout_ms", in.TimeoutMS, res.TimedOut)
 	if res.Exit.Known && res.Exit.Code != 0 && in.Stdin == "" && wantsTerminal(res.ExecResult) {
 		c.Warn("the program needs a terminal, and has none here; open a session with it (ptyctl_session open, " +
 			"protocol local, the same argv), and answer what it asks with ptyctl_session_io write")

@@ -63,7 +63,12 @@ func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 			f.Message += "; no person was asked, because the steps before it were typed: write this step in a call of its own"
 		}
 		out.Error = &f
+	case session.StopTime:
+		if in.TimeoutMS != nil {
+			inMilliseconds(c, "timeout_ms", *in.TimeoutMS, true)
+		}
 	case session.StopUnmatched:
+		inMilliseconds(c, fmt.Sprintf("steps[%d].timeout_ms", res.Done), in.Steps[res.Done].TimeoutMS, res.Late)
 		missed := *in
 		missed.UntilRegex = in.Steps[res.Done].UntilRegex
 		switch {

@@ -68,6 +68,19 @@ func TestSteps(t *testing.T) {
 	if member(r, "stopped") != "null" || !strings.Contains(r.Chunk, "\npq2\n") {
 		t.Errorf("a condition of the call: %s; want it met", r.Text)
 	}
+	// A time that was meant in seconds is asked about: that of the step, and that of the call.
+	for _, tt := range []struct{ args, stopped, warning string }{
+		{`"steps":[{"data":"true\r","until_prompt":true},{"data":"sleep 0.2\r","until_regex":"never","timeout_ms":5}]`,
+			`"unmatched"`, "steps[1].timeout_ms is in milliseconds, and these 5 are over; 5 s are 5000"},
+		{`"steps":[{"data":"sleep 0.2\r","until_regex":"never"}],"timeout_ms":6`,
+			`"time"`, "timeout_ms is in milliseconds, and these 6 are over; 6 s are 6000"},
+	} {
+		r = l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S",`+tt.args+`}`)
+		if member(r, "stopped") != tt.stopped || len(r.Warnings) != 1 || r.Warnings[0] != tt.warning {
+			t.Errorf("%s: %s; want %s and the warning %q", tt.args, r.Text, tt.stopped, tt.warning)
+		}
+	}
+	l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","until_prompt":true}`)
 	// Of much output it returns the end.
 	r = l.OK(mcptest.IOTool, wrote(`"steps":[{"data":"seq 1000\r","until_prompt":true}],"max_bytes":20`))
 	if !strings.HasSuffix(r.Chunk, "\n1000\n$ ") || len(r.Chunk) > 20 || len(r.Warnings) != 1 {

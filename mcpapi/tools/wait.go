@@ -148,7 +148,7 @@ func wait(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, error) {
 	}
 	out.TimedOut = len(out.Fired) == 0 || in.Mode == "all" && len(out.Fired) < len(entries)
 	if in.TimeoutMS != nil {
-		inMilliseconds(c, *in.TimeoutMS, out.TimedOut)
+		inMilliseconds(c, "timeout_ms", *in.TimeoutMS, out.TimedOut)
 	}
 	out.Warnings = c.Warnings()
 	return out, nil

@@ -150,6 +150,9 @@ func TestWriteSteps(t *testing.T) {
 					t.Errorf("WriteSteps stopped for %q at step %d after %v (%v), want %q at %d after %v",
 						r.Stopped, r.Done, took, r.Err, c.stopped, c.done, c.took)
 				}
+				if late := c.stopped == session.StopUnmatched && !strings.Contains(c.name, "question"); r.Late != late {
+					t.Errorf("the condition that was not met has had its time: %v, want %v", r.Late, late)
+				}
 				time.Sleep(time.Minute)
 				if got := p.all(); got != c.typed || r.Written != len(c.typed) || r.Cursor != 2 {
 					t.Errorf("typed %q (%d bytes, from cursor %d), want %q from 2", got, r.Written, r.Cursor, c.typed)

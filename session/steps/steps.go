@@ -78,6 +78,7 @@ type Result struct {
 	TimedOut bool // the far side did not take the last input in time
 	Answered bool // an input has answered a question of the login
 
+	Late     bool       // the condition that was not met has had its time, and nothing else has ended the wait
 	OwnEcho  bool       // the condition that was not met has matched in the echo alone
 	Echo     match.Echo // of what was typed since the last condition was met
 	Warnings []string   // of the inputs
@@ -218,6 +219,7 @@ func (r *runner) await(w Wait, cursor int64) bool {
 		return true
 	case r.over():
 	default:
+		r.res.Late = ctx.Err() != nil
 		r.stop(Unmatched, nil)
 	}
 	r.res.OwnEcho = out.OwnEcho
