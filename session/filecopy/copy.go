@@ -18,7 +18,6 @@ type End struct {
 	Open func(ctx context.Context) (term.CopyFiles, error) // called once, when the copy is permitted
 	// Machine names the machine, so that no copy goes on with what another machine's file has left.
 	Machine string
-	Here    bool // it is this machine: its files are read at no cost
 }
 
 // A Permit asks whether a file may be read or written, and has that recorded. If it may, done must be called with how
@@ -49,7 +48,7 @@ type Result struct {
 	Files    int
 	Folders  int
 	Same     int    // files of a tree that an earlier copy had brought
-	SHA256   string // of a single file, in hex; empty: not known
+	SHA256   string // of what a single file has now, in hex; empty: not known
 	Verified bool   // all of it was read back
 	Resumed  int64  // bytes of a single file that an earlier copy had brought
 	Tree     bool   // a folder was copied

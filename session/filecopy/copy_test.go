@@ -97,9 +97,9 @@ func (b *bench) far(to func(p []byte) []byte) (*fsx.SFTP, *server) {
 }
 
 // end returns an end of a copy.
-func end(files term.CopyFiles, dir, name string, here bool) End {
+func end(files term.CopyFiles, dir, name string) End {
 	return End{
-		Path: filepath.Join(dir, name), Machine: "m", Here: here,
+		Path: filepath.Join(dir, name), Machine: "m",
 		Open: func(context.Context) (term.CopyFiles, error) { return files, nil },
 	}
 }
@@ -155,7 +155,7 @@ func TestVerify(t *testing.T) {
 			p[len(p)/2] ^= 1
 			return p
 		})
-		c := Copy{From: end(b.here, b.from, "file", true), To: end(far, b.to, "file", false), Resume: resume}
+		c := Copy{From: end(b.here, b.from, "file"), To: end(far, b.to, "file"), Resume: resume}
 		r, err := c.Run(t.Context())
 		if !errors.Is(err, term.IOError) || !strings.Contains(err.Error(), "checksum") || r.Verified {
 			t.Errorf("a damaged copy: %+v, %v", r, err)
@@ -176,9 +176,9 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		far, _ := b.far(nil)
-		c := Copy{From: end(far, b.from, "file", false), To: end(b.here, b.to, "file", true)}
+		c := Copy{From: end(far, b.from, "file"), To: end(b.here, b.to, "file")}
 		if put {
-			c = Copy{From: end(b.here, b.from, "file", true), To: end(far, b.to, "file", false)}
+			c = Copy{From: end(b.here, b.from, "file"), To: end(far, b.to, "file")}
 		}
 		c.Progress = func(moved, _ int64) {
 			if moved > 4<<20 {
@@ -206,9 +206,9 @@ func TestSizes(t *testing.T) {
 		data := noise(n)
 		b.write(filepath.Join(b.from, "file"), data)
 		for name, c := range map[string]Copy{
-			"put": {From: end(b.here, b.from, "file", true), To: end(far, b.to, "file", false)},
-			"get": {From: end(far, b.from, "file", false), To: end(b.here, b.to, "file", true)},
-			"far": {From: end(far, b.from, "file", false), To: end(far, b.to, "file", false)},
+			"put": {From: end(b.here, b.from, "file"), To: end(far, b.to, "file")},
+			"get": {From: end(far, b.from, "file"), To: end(b.here, b.to, "file")},
+			"far": {From: end(far, b.from, "file"), To: end(far, b.to, "file")},
 		} {
 			r, err := c.Run(t.Context())
 			if err != nil || r.Bytes != int64(n) || !r.Verified || r.Changed {
@@ -221,7 +221,7 @@ func TestSizes(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		return // not Linux
 	}
-	c := Copy{From: end(far, "/proc/self", "status", false), To: end(b.here, b.to, "file", true)}
+	c := Copy{From: end(far, "/proc/self", "status"), To: end(b.here, b.to, "file")}
 	if r, err := c.Run(t.Context()); err != nil || r.Bytes == 0 || !r.Changed {
 		t.Errorf("a file with more bytes than it says: %+v, %v", r, err)
 	}
@@ -237,7 +237,7 @@ func TestTwins(t *testing.T) {
 		b.write(filepath.Join(b.from, "tree", name), []byte(name))
 	}
 	for i := range 2 { // the second finds the folder of the first
-		c := Copy{From: end(b.here, b.from, "tree", true), To: end(b.here, b.to, "tree", true), Recursive: true}
+		c := Copy{From: end(b.here, b.from, "tree"), To: end(b.here, b.to, "tree"), Recursive: true}
 		r, err := c.Run(t.Context())
 		if err != nil || r.Files != 3 || r.Skips != 0 || r.Created != (i == 0) {
 			t.Errorf("copy %d of a tree of three files: %+v, %v; want all of them", i, r, err)
@@ -283,8 +283,8 @@ func TestTwinsFolded(t *testing.T) {
 		b.write(filepath.Join(b.from, "tree", name), []byte(name))
 	}
 	c := Copy{
-		From:      end(b.here, b.from, "tree", true),
-		To:        end(folding{b.here}, b.to, "tree", true),
+		From:      end(b.here, b.from, "tree"),
+		To:        end(folding{b.here}, b.to, "tree"),
 		Recursive: true,
 	}
 	r, err := c.Run(t.Context())
@@ -320,7 +320,7 @@ func TestLongNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write(filepath.Join(b.from, "tree", "other"), []byte("other"))
-	c := Copy{From: end(lengthy{b.here}, b.from, "tree", true), To: end(b.here, b.to, "tree", true), Recursive: true}
+	c := Copy{From: end(lengthy{b.here}, b.from, "tree"), To: end(b.here, b.to, "tree"), Recursive: true}
 	r, err := c.Run(t.Context())
 	if err != nil || r.Files != 1 || r.Skips != 1 || r.Failed != 0 || len(r.Skipped[0].Path) > 2*maxSkipPath {
 		t.Errorf("copy: %d files, %d skipped, %d failed, %v; want one file, and the long name skipped",

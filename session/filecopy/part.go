@@ -63,35 +63,28 @@ func (x *copying) partName(j job, e term.FileEntry) string {
 
 const maxPartName = 200
 
-// resume decides how much of the data of an earlier copy is right, and returns it with its checksum so far; nil: that
-// is not known.
+// resume decides how much of the data of an earlier copy is right, and returns it with its checksum; nil: nobody has
+// looked at it. What is taken as it is has none: that of the source could be another.
 func (x *copying) resume(ctx context.Context, src term.FileSource, sink term.FileSink, size int64) (
 	at int64, sum hash.Hash, err error,
 ) {
-	held := min(sink.Held(), size) - x.pump.window()
-	sum = sha256.New()
-	if held > 0 {
-		at = held
-		s := stream{from: src, end: held, stop: true, readers: x.pump.readers, each: hashing(sum)}
-		switch {
-		case x.verifies(size):
-			check := &comparer{with: sink}
-			s.to, s.writers = check, x.pump.checkers
-			err = x.pump.move(ctx, &s)
-			if s.finished < held || check.differs.Load() {
-				at, sum = 0, sha256.New()
-			}
-		case x.From.Here:
-			err = x.pump.move(ctx, &s)
-		case x.To.Here:
-			s.from = sink
-			err = x.pump.move(ctx, &s)
-		default:
-			sum = nil
+	at, sum = max(min(sink.Held(), size)-x.pump.window(), 0), sha256.New()
+	switch {
+	case at == 0:
+	case !x.verifies(size):
+		sum = nil
+	default:
+		check := &comparer{with: sink}
+		s := stream{
+			from: src, end: at, stop: true, readers: x.pump.readers, to: check, writers: x.pump.checkers, each: hashing(sum),
 		}
-	}
-	if errors.Is(err, errDiffers) {
-		err = nil
+		err = x.pump.move(ctx, &s)
+		if s.finished < at || check.differs.Load() {
+			at, sum = 0, sha256.New()
+		}
+		if errors.Is(err, errDiffers) {
+			err = nil
+		}
 	}
 	if err == nil && sink.Held() > at {
 		err = sink.Truncate(at)

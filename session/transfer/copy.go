@@ -70,7 +70,7 @@ type copying struct {
 // end returns an end for package filecopy.
 func (c *copying) end(e CopyEnd, verb term.Verb) filecopy.End {
 	return filecopy.End{
-		Path: e.Path, Machine: e.Files.auth.Machine(), Here: e.Files.far == nil,
+		Path: e.Path, Machine: e.Files.auth.Machine(),
 		Open: func(ctx context.Context) (term.CopyFiles, error) { return c.open(ctx, e.Files, verb) },
 	}
 }
