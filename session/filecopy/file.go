@@ -64,6 +64,12 @@ func (x *copying) file(ctx context.Context, j job) (moved int64, err error) {
 		},
 	}
 	err = x.pump.move(ctx, &s)
+	if err == nil && at > 0 && s.finished == at { // the source ends within what the earlier copy has left
+		s.at, at, sum = 0, 0, sha256.New()
+		if err = sink.Truncate(0); err == nil {
+			err = x.pump.move(ctx, &s)
+		}
+	}
 	moved = s.finished - at
 	if err != nil {
 		keep = !errors.Is(err, term.LimitExceeded) // it would be as much the next time

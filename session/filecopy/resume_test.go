@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"ptyctl/fsx"
 	"ptyctl/term"
 )
 
@@ -193,5 +194,51 @@ func TestResumeShrunk(t *testing.T) {
 	})
 	if err != nil || r.Verified || r.SHA256 != "" || !r.Changed {
 		t.Errorf("a copy of a file that has shrunk: %+v, %v; want one that is not verified", r, err)
+	}
+}
+
+// A shrinking is files of which each has shrunk to size by the time it is read.
+type shrinking struct {
+	*fsx.Local
+	size int64
+}
+
+func (s shrinking) Source(ctx context.Context, path string, follow bool) (term.FileSource, error) {
+	src, err := s.Local.Source(ctx, path, follow)
+	if err == nil {
+		err = os.Truncate(path, s.size)
+	}
+	return src, err
+}
+
+// TestResumeShorter: a source that shrinks to less than what an earlier copy has left is copied from its start. What it
+// does not have any more does not come into the target.
+func TestResumeShorter(t *testing.T) {
+	for _, verify := range []bool{true, false} {
+		b := newBench(t)
+		data := noise(24 << 20)
+		b.write(filepath.Join(b.from, "file"), data)
+		run := func(from term.CopyFiles, stop int64) (Result, error) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c := Copy{
+				From: end(from, b.from, "file"), To: end(b.here, b.to, "file"), Resume: true, Verify: &verify,
+				Progress: func(moved, _ int64) {
+					if moved >= stop {
+						cancel()
+					}
+				},
+			}
+			return c.Run(ctx)
+		}
+		if _, err := run(b.here, 18<<20); !errors.Is(err, term.Canceled) {
+			t.Fatalf("a copy that is canceled: %v", err)
+		}
+		const left = 3 << 20
+		r, err := run(shrinking{b.here, left}, 1<<40)
+		if err != nil || r.Resumed != 0 || r.Bytes != left || !r.Changed || r.SHA256 == "" {
+			t.Errorf("verify %v: a copy of a file that has shrunk: %+v, %v; want all of it from its start", verify, r, err)
+		}
+		b.want("after the copy of what is left", data[:left], 0)
 	}
 }
