@@ -2,6 +2,8 @@ package access
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"ptyctl/term"
 )
@@ -27,9 +29,9 @@ func (k *Authorizer) Approve(opener term.Actor, t term.Target) term.Approve {
 			return term.Grant{}, err
 		}
 		if target := p.Target(); target != nil {
-			far := *target // which observers may still hold
-			far.Names = ruling.Grant.Names
-			k.far.Store(&far)
+			far := &farSide{host: *target, route: route(p)} // observers may still hold the plan's
+			far.host.Names = ruling.Grant.Names
+			k.far.Store(far)
 		}
 		if others := ruling.Grant.Report; others != nil {
 			ruling.Grant.Report = func(credential string, why error) {
@@ -39,4 +41,20 @@ func (k *Authorizer) Approve(opener term.Actor, t term.Target) term.Approve {
 		}
 		return ruling.Grant, nil
 	}
+}
+
+// route writes down the hosts of a plan that lead to the target. Two plans of one route reach one machine.
+func route(p term.Plan) string {
+	hops := p.Hops
+	if p.Proxy != nil {
+		hops = append([]term.PlannedHop{*p.Proxy}, hops...)
+	}
+	var b strings.Builder
+	for i, h := range hops {
+		if p.ProxyCommand && i == 0 { // the program may know the host by this name alone
+			fmt.Fprintf(&b, "%q ", h.Alias)
+		}
+		fmt.Fprintf(&b, "%q@%q port %d ", h.User, strings.ToLower(h.Host), h.Port)
+	}
+	return b.String()
 }

@@ -26,17 +26,23 @@ type Options struct {
 // An Authorizer decides about actions on one session, or on the files of this machine, and has them put on record.
 type Authorizer struct {
 	o   Options
-	far atomic.Pointer[term.PlannedHop] // the host, by the plan on which the session was opened; nil: not planned
+	far atomic.Pointer[farSide] // by the plan on which the session was opened; nil: not planned
+}
+
+// A farSide is the host of a session.
+type farSide struct {
+	host  term.PlannedHop
+	route string // by which it is reached
 }
 
 // New makes an Authorizer.
 func New(o Options) *Authorizer { return &Authorizer{o: o} }
 
 // Machine names the machine that the actions are about: by the plan on which its session was opened, or without one as
-// its opener did.
+// its opener did. The name of a host behind another one means nothing elsewhere, so the whole way there belongs to it.
 func (k *Authorizer) Machine() string {
 	if far := k.far.Load(); far != nil {
-		return fmt.Sprintf("%s %s@%s port %d", k.o.Protocol, far.User, far.Host, far.Port)
+		return k.o.Protocol + " " + far.route
 	}
 	return k.o.Protocol + " " + k.o.User + "@" + k.o.Host
 }
@@ -47,7 +53,9 @@ func (k *Authorizer) Judge(ctx context.Context, a term.Action) (term.Ruling, err
 		return term.Ruling{}, nil
 	}
 	a.Session, a.Protocol, a.Host, a.User, a.Actor = k.o.Session, k.o.Protocol, k.o.Host, k.o.User, term.ActorFrom(ctx)
-	a.Far = k.far.Load()
+	if far := k.far.Load(); far != nil {
+		a.Far = &far.host
+	}
 	return k.o.Gate(ctx, a)
 }
 
