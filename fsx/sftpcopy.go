@@ -223,6 +223,16 @@ func (k *sftpSink) begin() (err error) {
 	if err != nil {
 		return err
 	}
+	// Another file could have come there in between. The protocol (SFTP version 3) can neither refuse a link nor tell
+	// one file from another: a link to a file of this account with the very size of the part is not noticed.
+	is, err := f.Stat()
+	if err == nil {
+		err = checkPart(part, is, sameOwner(was, is) && sizeOf(was) == sizeOf(is))
+	}
+	if err != nil {
+		_ = f.Close()
+		return err
+	}
 	k.drop()
 	k.f, k.temp, k.closed, k.held = f, part, false, sizeOf(was)
 	return nil

@@ -157,6 +157,43 @@ func TestForeignPart(t *testing.T) {
 	}
 }
 
+// TestForeignPartSwapped: a part that is replaced by a link between the look at it and its opening is refused.
+func TestForeignPartSwapped(t *testing.T) {
+	b := newBench(t)
+	b.write(filepath.Join(b.from, "file"), noise(20<<20))
+	victim := filepath.Join(b.from, "victim")
+	b.write(victim, []byte("untouched"))
+	var part string
+	swapped := false
+	far, _ := b.far(func(p []byte) []byte {
+		// SSH_FXP_OPEN of draft-ietf-secsh-filexfer-02 section 6.3, by its type after the length.
+		if len(p) > 4 && p[4] == 3 && bytes.Contains(p, []byte(filepath.Base(part))) {
+			swapped = true
+			if err := errors.Join(os.Remove(part), os.Symlink(victim, part)); err != nil {
+				t.Error(err)
+			}
+		}
+		return p
+	})
+	c := Copy{From: end(b.here, b.from, "file"), To: end(far, b.to, "file"), Resume: true}
+	x := &copying{Copy: &c}
+	e, err := b.here.Stat(t.Context(), c.From.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part = filepath.Join(b.to, x.partName(job{from: c.From.Path, to: c.To.Path}, e))
+	b.write(part, noise(12<<20))
+	if _, err := c.Run(t.Context()); !errors.Is(err, term.AccessDenied) || !swapped {
+		t.Errorf("a part that became a link (%v): %v, want ACCESS_DENIED", swapped, err)
+	}
+	if text, _ := os.ReadFile(victim); string(text) != "untouched" {
+		t.Errorf("the link's target holds %.20q", text)
+	}
+	if names, _ := filepath.Glob(filepath.Join(b.to, ".*.tmp")); names != nil {
+		t.Errorf("left are %q", names)
+	}
+}
+
 // TestResumeShrunk: a file that is copied between two servers shrinks while a copy goes on with it. Its beginning was
 // never read by that copy, so that its checksum is not known, also where it is small enough now to be read back.
 func TestResumeShrunk(t *testing.T) {
