@@ -18,6 +18,9 @@ import (
 	"ptyctl/term"
 )
 
+// short is a wait that a held copy outlasts.
+const short = 200 * time.Millisecond
+
 // A heldLab is a lab in which a copy stops at the file "held" until it is let go, or the copy ends.
 type heldLab struct {
 	*filesLab
@@ -25,10 +28,10 @@ type heldLab struct {
 	free    chan struct{} // takes one token for each file that may go on
 }
 
-func newHeldLab(t *testing.T) *heldLab {
+func newHeldLab(t *testing.T, wait time.Duration) *heldLab {
 	l := &heldLab{reached: make(chan struct{}, 9), free: make(chan struct{}, 1)}
 	l.filesLab = newFilesLab(t, mcptest.Config{
-		Options: mcpapi.Options{Limits: toolset.Limits{MaxWait: 200 * time.Millisecond}},
+		Options: mcpapi.Options{Limits: toolset.Limits{MaxWait: wait}},
 		Sessions: session.Config{Gate: func(ctx context.Context, a term.Action) (term.Ruling, error) {
 			if a.Verb == term.VerbFileWrite && strings.HasSuffix(a.Path, "held") {
 				l.reached <- struct{}{}
@@ -74,7 +77,7 @@ func (l *heldLab) exec(args string, values ...any) (r execCopy) {
 
 // TestCopyHandedOver: a copy that outlasts its call goes on as an exec of the session, which has its result at last.
 func TestCopyHandedOver(t *testing.T) {
-	l := newHeldLab(t)
+	l := newHeldLab(t, short)
 	for _, name := range []string{"a", "held"} {
 		write(t, filepath.Join(l.here, "tree", name), []byte("text"), 0o600)
 	}
@@ -125,7 +128,7 @@ func TestCopyCanceled(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newHeldLab(t)
+			l := newHeldLab(t, short)
 			for _, name := range []string{"a", "held", "z"} {
 				write(t, filepath.Join(l.here, "tree", name), noise(1<<20), 0o600)
 			}
@@ -139,9 +142,52 @@ func TestCopyCanceled(t *testing.T) {
 	}
 }
 
+// TestCopyCallCanceled: a cancelled call leaves its copy to status and exec. A copy within this machine, which no later
+// call could stop, ends with its call.
+func TestCopyCallCanceled(t *testing.T) {
+	l := newHeldLab(t, time.Minute)
+	write(t, filepath.Join(l.here, "held"), []byte("text"), 0o600)
+	begin := func(to string) {
+		t.Helper()
+		id, _ := l.Start("tools/call", l.Params(mcptest.FilesTool, fmt.Sprintf(`{"action":"copy","from":{"path":%q},"to":%s}`,
+			filepath.Join(l.here, "held"), to)))
+		<-l.reached
+		l.Write(mcptest.CancelCall(id))
+	}
+	begin(fmt.Sprintf(`{"session_id":"$S","path":%q}`, filepath.Join(l.far, "held")))
+	var status struct {
+		Session struct {
+			Running []string `json:"running_exec_ids"`
+		}
+	}
+	text := l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`).Text
+	if err := json.Unmarshal([]byte(text), &status); err != nil || len(status.Session.Running) != 1 {
+		t.Fatalf("status after a cancelled call = %s, %v; want one of running_exec_ids", text, err)
+	}
+	l.free <- struct{}{}
+	if got := l.exec(`{"session_id":"$S","exec_id":%q}`, status.Session.Running[0]); got.ExitCode == nil || *got.ExitCode != 0 {
+		t.Errorf("the copy of a cancelled call: %+v, want its result", got)
+	}
+	if got, want := names(t, l.far), []string{"held"}; !slices.Equal(got, want) {
+		t.Errorf("at the target are %q, want %q", got, want)
+	}
+
+	l.seen.Take()
+	begin(fmt.Sprintf(`{"path":%q}`, filepath.Join(l.here, "copy-held")))
+	var ended []term.Event
+	for deadline := time.Now().Add(time.Minute); len(ended) < 2; time.Sleep(time.Millisecond) {
+		if ended = append(ended, l.seen.Take()...); time.Now().After(deadline) {
+			t.Fatalf("the copy within this machine goes on after its call: %+v", ended)
+		}
+	}
+	if got, want := names(t, l.here), []string{"held"}; !slices.Equal(got, want) {
+		t.Errorf("after the end of the copy there are %q, want %q", got, want)
+	}
+}
+
 // TestCopyHere: a copy within this machine has no session to go on in, and ends with its call.
 func TestCopyHere(t *testing.T) {
-	l := newHeldLab(t)
+	l := newHeldLab(t, short)
 	write(t, filepath.Join(l.here, "tree/held"), []byte("text"), 0o600)
 	l.Fails(mcptest.FilesTool, fmt.Sprintf(`{"action":"copy","from":{"path":%q},"to":{"path":%q}}`,
 		filepath.Join(l.here, "tree/held"), filepath.Join(l.here, "copy-held")), term.IOError, "timed out")
