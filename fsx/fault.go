@@ -36,6 +36,9 @@ func fault(op, path string, err error) error {
 		return e
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, why = term.NotFound, "no such file; list its folder for the names there"
+		if fromHome(path) {
+			why = "no such file, as ~ is not expanded; give an absolute path"
+		}
 	case errors.Is(err, syscall.EROFS):
 		e.Kind, why = term.AccessDenied, "the file system is mounted read-only"
 	case errors.Is(err, fs.ErrPermission):
@@ -129,6 +132,9 @@ func checkPath(op, path string) error {
 	}
 	return nil
 }
+
+// fromHome reports whether a path is meant to begin in a home directory, as only a shell reads it.
+func fromHome(path string) bool { return path == "~" || strings.HasPrefix(path, "~/") }
 
 // maxPath is the longest path in bytes (PATH_MAX of Linux).
 const maxPath = 4096

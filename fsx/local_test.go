@@ -302,6 +302,8 @@ func testMistakes(t *testing.T, files term.Files, root string) {
 	}
 	wantKind(t, read("none"), term.NotFound, `"none"`, "no such file")
 	wantKind(t, read("none/file"), term.NotFound)
+	wantKind(t, read("~/file"), term.NotFound, "~ is not expanded")
+	wantKind(t, write("~/file", "x"), term.NotFound, "~ is not expanded")
 	wantKind(t, read("dir"), term.InvalidArgument, "is a folder; use list")
 	wantKind(t, read(""), term.InvalidArgument, "empty")
 	wantKind(t, read("a\x00b"), term.InvalidArgument, "NUL")
@@ -329,6 +331,8 @@ func TestRoots(t *testing.T) {
 	defer func() { _ = two.Close() }()
 	_, err = two.Read(t.Context(), term.FileRead{Path: "file"})
 	wantKind(t, err, term.InvalidArgument, "absolute", root, other)
+	_, err = two.Read(t.Context(), term.FileRead{Path: "~/file"})
+	wantKind(t, err, term.InvalidArgument, "~ is not expanded", root, other)
 	one, _ := newLocal(t, Limits{})
 	put(t, filepath.Join(one.roots[0].name, "file"), "text")
 	_, err = one.Read(t.Context(), term.FileRead{Path: "file/below"})

@@ -94,6 +94,13 @@ func (l *Local) find(op, path string, follow bool) (place, error) {
 func (l *Local) under(op, path string) (r root, rel string, err error) {
 	if !filepath.IsAbs(path) {
 		switch rel = filepath.Clean(path); {
+		case len(l.roots) != 1 && fromHome(path):
+			return root{}, "", invalid(
+				op,
+				"%s: ~ is not expanded; give an absolute path below one of %s",
+				quote(path),
+				l.names(),
+			)
 		case len(l.roots) != 1:
 			return root{}, "", invalid(
 				op,

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -194,6 +195,12 @@ func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 			term.ForeignLine(err.Error(), 200),
 		)
 		return e
+	case errors.Is(err, fs.ErrNotExist) && fromHome(name):
+		return &term.Error{
+			Op: op, Kind: term.NotFound, Err: err,
+			Msg: quote(name) + ": no such file, as ~ is not expanded; give a path relative to the login directory: " +
+				quote(path.Clean(strings.TrimPrefix(name[1:], "/"))),
+		}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return fault(op, name, err)
 	default:

@@ -227,13 +227,24 @@ func invalid(field term.Field, text string) error {
 	}
 }
 
-// placed says of a target that was not found that its folder is missing: the file itself need not be there.
-func placed(to string, err error) error {
-	if !errors.Is(err, term.NotFound) {
+// placed says of a target that was not found what is missing: its folder, for the file itself need not be there. Some
+// folders, such as /proc, refuse a new file in the same words. A name with ~ is told of already.
+func (x *copying) placed(ctx context.Context, to string, err error) error {
+	if !errors.Is(err, term.NotFound) || to == "~" || strings.HasPrefix(to, "~/") {
 		return err
 	}
-	return &term.Error{
+	e := &term.Error{
 		Op: string(term.VerbFileWrite), Kind: term.NotFound, Err: err,
 		Msg: fmt.Sprintf("the folder of %.300q does not exist; make it first", to),
 	}
+	if !strings.Contains(to, "/") { // on Windows, it may still have a folder
+		return e
+	}
+	if dir, err := x.to.Look(ctx, path.Dir(path.Clean(to))); err == nil && dir.Mode.IsDir() {
+		e.Kind = term.Unsupported
+		e.Msg = fmt.Sprintf(
+			"%.300q cannot be made: its folder is there, and the system answers \"no such file\"; copy to another folder", to,
+		)
+	}
+	return e
 }

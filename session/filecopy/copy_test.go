@@ -250,6 +250,39 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestNotFound: the error for a target that cannot be made says what is missing, and nothing untrue.
+func TestNotFound(t *testing.T) {
+	b := newBench(t)
+	b.write(filepath.Join(b.from, "file"), []byte("text"))
+	if err := os.Mkdir(filepath.Join(b.from, "tree"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	far, _ := b.far(nil)
+	for _, tt := range []struct {
+		to   string
+		kind term.Kind
+		says string
+	}{
+		{filepath.Join(b.to, "none/file"), term.NotFound, "the folder of"},
+		{"~/file", term.NotFound, "~ is not expanded"},
+		{"/proc/file", term.Unsupported, "its folder is there"},
+	} {
+		if _, err := os.Stat("/proc/self/status"); err != nil && strings.HasPrefix(tt.to, "/proc") {
+			continue // not Linux
+		}
+		for _, name := range []string{"file", "tree"} {
+			c := Copy{From: end(b.here, b.from, name), To: end(far, "", tt.to), Recursive: name == "tree"}
+			if _, err := c.Run(t.Context()); !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("copy of %s to %s: %v; want %s, and %q in it", name, tt.to, err, tt.kind, tt.says)
+			}
+		}
+	}
+	c := Copy{From: end(far, "", "~/file"), To: end(b.here, b.to, "file")}
+	if _, err := c.Run(t.Context()); !errors.Is(err, term.NotFound) || !strings.Contains(err.Error(), "~ is not expanded") {
+		t.Errorf("copy of ~/file: %v; want NOT_FOUND that tells of ~", err)
+	}
+}
+
 // A folding shows files as a file system does that takes upper and lower case for the same.
 type folding struct{ *fsx.Local }
 

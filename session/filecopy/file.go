@@ -42,7 +42,7 @@ func (x *copying) file(ctx context.Context, j job) (moved int64, err error) {
 	}
 	sink, err := x.to.Target(ctx, t)
 	if err != nil {
-		return 0, placed(j.to, err)
+		return 0, x.placed(ctx, j.to, err)
 	}
 	keep, committed := true, false
 	defer func() {

@@ -229,7 +229,7 @@ func (x *copying) folder(ctx context.Context, i item, to string) error {
 	if i.rel == "" { // permitted already, with the copy
 		made, err := x.to.MakeFolder(ctx, to, i.entry.Mode.Perm())
 		x.result.Created = made
-		return placed(to, err)
+		return x.placed(ctx, to, err)
 	}
 	done, err := x.Permit(ctx, term.VerbFileWrite, to, "folder")
 	if err != nil {
