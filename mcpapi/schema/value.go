@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -124,10 +125,14 @@ func (c *Checker) text(path string, f *Field, s string) (string, error) {
 		return "", c.Invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, Shorten(given), oneOf(f.Enum))
 	}
 	if f.NonEmpty && strings.TrimSpace(s) == "" {
+		do := "leave it out, or give a value"
 		if f.needs(c.action) {
-			return "", c.Invalid(path, nil, "%s is empty; give a value", path)
+			do = "give a value"
 		}
-		return "", c.Invalid(path, nil, "%s is empty; leave it out, or give a value", path)
+		if f.hint != nil {
+			do = cmp.Or(f.hint(""), do)
+		}
+		return "", c.Invalid(path, nil, "%s is empty; %s", path, do)
 	}
 	return s, nil
 }

@@ -44,7 +44,7 @@ func doFS(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 	// Those of this machine; each of the two has roots and limits of its own.
 	files := c.Files()
 	if in.SessionID != "" {
-		s, err := c.Session(ctx, c.Verb(), in.SessionID)
+		s, err := c.Session(ctx, c.Verb(), string(in.SessionID))
 		if err != nil {
 			return nil, err
 		}

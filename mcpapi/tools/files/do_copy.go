@@ -49,6 +49,6 @@ func placeOf(ctx context.Context, c *toolset.Call, verb term.Verb, name string, 
 	if p.SessionID == "" {
 		return session.CopyPlace{Path: p.Path}, nil
 	}
-	s, err := c.Session(ctx, verb, p.SessionID)
+	s, err := c.Session(ctx, verb, string(p.SessionID))
 	return session.CopyPlace{Session: s, Path: p.Path}, err
 }
