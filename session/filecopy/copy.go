@@ -86,6 +86,7 @@ type copying struct {
 	from, to term.CopyFiles
 	pump     *pump
 	total    int64 // bytes, as far as is known
+	kept     bool  // the file under way is left for a later copy
 	result   Result
 }
 
@@ -102,9 +103,11 @@ func (c *Copy) Run(ctx context.Context) (Result, error) {
 		}
 	}
 	err := x.run(ctx)
-	// The cause of the context says more than the error of a request under way.
-	if err != nil && ctx.Err() != nil && (errors.Is(err, term.Canceled) || !errors.As(err, new(*term.Error))) {
-		err = ended(ctx)
+	if err != nil && ctx.Err() != nil {
+		e, ok := errors.AsType[*term.Error](err)
+		if !ok || e.Kind == term.Canceled || e.Reason == term.ReasonTransferSlow {
+			err = x.unfinished(x.ended(ctx)) // which says more than the error of a request under way
+		}
 	}
 	return x.result, err
 }
@@ -210,14 +213,18 @@ func (x *copying) tooLarge(n int64) error {
 }
 
 // ended is the error of a copy whose context has ended.
-func ended(ctx context.Context) error {
+func (x *copying) ended(ctx context.Context) error {
+	kept := ""
+	if x.Resume && (x.kept || x.result.Files > 0) {
+		kept = "; what has come is kept, and a copy with resume goes on with it"
+	}
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return &term.Error{
 			Op: "copy", Kind: term.IOError, Reason: term.ReasonTransferSlow, Err: ctx.Err(),
-			Msg: "copy timed out", Advice: "give it more time, or copy less at a time",
+			Msg: "the copy timed out" + kept, Advice: "give it more time, or copy less at a time",
 		}
 	}
-	return &term.Error{Op: "copy", Kind: term.Canceled, Err: ctx.Err(), Msg: "the copy was canceled"}
+	return &term.Error{Op: "copy", Kind: term.Canceled, Err: ctx.Err(), Msg: "the copy was canceled" + kept}
 }
 
 // invalid is the error for a path that cannot be copied from or to.

@@ -48,6 +48,7 @@ func (x *copying) file(ctx context.Context, j job) (moved int64, err error) {
 	defer func() {
 		if !committed {
 			sink.Abort(keep)
+			x.kept = keep
 		}
 	}()
 	at, sum, err := x.resume(ctx, src, sink, e.Size)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -191,6 +192,42 @@ func TestForeignPartSwapped(t *testing.T) {
 	}
 	if names, _ := filepath.Glob(filepath.Join(b.to, ".*.tmp")); names != nil {
 		t.Errorf("left are %q", names)
+	}
+}
+
+// An overdue is a context whose deadline is over when it is canceled.
+type overdue struct{ context.Context }
+
+func (o overdue) Err() error {
+	if o.Context.Err() == nil {
+		return nil
+	}
+	return context.DeadlineExceeded
+}
+
+// TestTimeout: the error of a copy that took too long says whether its data is kept.
+func TestTimeout(t *testing.T) {
+	for _, resume := range []bool{true, false} {
+		for _, put := range []bool{true, false} {
+			b := newBench(t)
+			b.write(filepath.Join(b.from, "file"), noise(16<<20))
+			to := term.CopyFiles(b.here)
+			if put {
+				to, _ = b.far(nil)
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			c := Copy{
+				From: end(b.here, b.from, "file"), To: end(to, b.to, "file"), Resume: resume,
+				Progress: func(int64, int64) { cancel(context.DeadlineExceeded) },
+			}
+			_, err := c.Run(overdue{ctx})
+			if !errors.Is(err, term.IOError) || !strings.Contains(err.Error(), "the copy timed out") ||
+				strings.Contains(err.Error(), "is kept") != resume {
+				t.Errorf("resume %v: a copy that takes too long: %v; want IO_ERROR, and to hear of data that is kept", resume, err)
+			}
+			b.want("after the timeout", nil, map[bool]int{true: 1}[resume])
+		}
 	}
 }
 
