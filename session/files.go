@@ -125,7 +125,7 @@ func (m *Manager) Copy(ctx context.Context, r CopyRequest) (CopyResult, error) {
 	s := cmp.Or(r.To.Session, r.From.Session)
 	memory := m.limits.memory
 	if c.memory = int(min(copyMemory, memory.Limit()/2)); !memory.Take(c.memory) {
-		return CopyResult{}, m.limits.noMemory("copy", "")
+		return CopyResult{}, m.limits.noMemoryToCopy(c.memory)
 	}
 	if s == nil {
 		ctx, cancel := context.WithTimeout(ctx, min(r.Timeout, r.Wait))

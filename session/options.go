@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"sync"
@@ -100,6 +101,18 @@ func (l limits) noMemory(op, session string) error {
 		Op: op, Session: session, Kind: term.LimitExceeded,
 		Msg:    "the output kept for all sessions has reached the limit",
 		Advice: "close sessions that are no longer needed, or wait until ended ones are forgotten",
+		Facts:  term.Facts{term.LimitReached{Limit: term.LimitOutput, Value: l.memory.Limit()}},
+	}
+}
+
+// noMemoryToCopy is the error of a copy that needs n bytes of the memory for output.
+func (l limits) noMemoryToCopy(n int) error {
+	return &term.Error{
+		Op: "copy", Kind: term.LimitExceeded,
+		Msg: fmt.Sprintf(
+			"a copy takes %d bytes of the memory that copies share with the output of all sessions, and so many are not left", n,
+		),
+		Advice: "wait until other copies have ended, or close sessions that are no longer needed",
 		Facts:  term.Facts{term.LimitReached{Limit: term.LimitOutput, Value: l.memory.Limit()}},
 	}
 }

@@ -33,8 +33,8 @@ import (
 // The schema has every argument, at every depth: one that a client is not shown is refused. Tool.Absent says why.
 //
 // A type may have a method Canonical(text string) string, which returns the value that a text means, and a method
-// Hint(text string) string, which says what to do in place of a text that is none of its values, or of an empty one that
-// is refused; "": no more than that.
+// Hint(text string) string, which says what to do in place of a text that is none of its values, or of an empty one
+// that is refused; "": no more than that.
 //
 // The results of a tool are structs too, with the tags json, doc, is and after. The schema has the members with
 // is:"listed", in the order of the struct; after moves a member behind the one that it names.

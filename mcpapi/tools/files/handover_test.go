@@ -196,6 +196,40 @@ func TestCopyHere(t *testing.T) {
 	}
 }
 
+// TestCopiesTooMany: a copy for which there is no memory is told that copies share it with output.
+func TestCopiesTooMany(t *testing.T) {
+	l := newHeldLab(t, time.Minute)
+	write(t, filepath.Join(l.here, "held"), []byte("text"), 0o600)
+	copyTo := func(n int) string {
+		return fmt.Sprintf(`{"action":"copy","from":{"path":%q},"to":{"path":%q}}`,
+			filepath.Join(l.here, "held"), filepath.Join(l.here, fmt.Sprint(n, "-held")))
+	}
+	const most = 16 // of 16 MiB each, by default, of which the session's output may take some
+	var held []<-chan mcptest.Answer
+	var refused *mcptest.Reply
+	for n := 0; n <= most && refused == nil; n++ {
+		_, answer := l.Start("tools/call", l.Params(mcptest.FilesTool, copyTo(n)))
+		select {
+		case <-l.reached:
+			held = append(held, answer)
+		case got := <-answer:
+			r := l.Read(got.Result)
+			refused = &r
+		}
+	}
+	if refused == nil || len(held) < most-1 || refused.ErrorCode != term.LimitExceeded ||
+		!strings.Contains(refused.Message, "copies share with the output of all sessions") ||
+		!strings.Contains(refused.Message, "limits.max_total_buffer_bytes") {
+		t.Errorf("after %d copies at a time: %+v; want LIMIT_EXCEEDED that names the memory", len(held), refused)
+	}
+	for range held {
+		l.free <- struct{}{}
+	}
+	for _, answer := range held {
+		<-answer
+	}
+}
+
 // TestCopyRetried: a copy with a request_id is done once.
 func TestCopyRetried(t *testing.T) {
 	l := newFilesLab(t, mcptest.Config{}, fsx.Limits{})
