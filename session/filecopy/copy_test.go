@@ -278,7 +278,8 @@ func TestNotFound(t *testing.T) {
 		}
 	}
 	c := Copy{From: end(far, "", "~/file"), To: end(b.here, b.to, "file")}
-	if _, err := c.Run(t.Context()); !errors.Is(err, term.NotFound) || !strings.Contains(err.Error(), "~ is not expanded") {
+	if _, err := c.Run(t.Context()); !errors.Is(err, term.NotFound) ||
+		!strings.Contains(err.Error(), "~ is not expanded") {
 		t.Errorf("copy of ~/file: %v; want NOT_FOUND that tells of ~", err)
 	}
 }
