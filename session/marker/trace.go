@@ -30,6 +30,9 @@ const (
 // maxTrace is how much of a line is held back that may be a trace.
 const maxTrace = 16 << 10
 
+// longestPrefix is how long an unfinished line may be that begins with the prefix of a trace.
+const longestPrefix = 1 << 10
+
 // unquoted returns text without the characters with which shells quote.
 func unquoted(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -142,7 +145,12 @@ func (t *trace) drop(body []byte, markers ...Marker) (kept []byte, held int) {
 		}
 	}
 	if !t.on { // the command may switch the trace on
-		return body, opening(body[bytes.LastIndexByte(body, '\n')+1:])
+		tail := body[max(0, len(body)-longestPrefix):]
+		line := bytes.LastIndexByte(tail, '\n') + 1
+		if line == 0 && len(tail) < len(body) { // a search through all of a long line costs more than all else
+			return body, 0
+		}
+		return body, opening(tail[line:])
 	}
 	line := max(bytes.LastIndexByte(body, '\n')+1, len(body)-len(t.prefix)-maxStatus-len(word))
 	for i := line; i < len(body); i++ {
