@@ -64,25 +64,22 @@ func TestGigabyte(t *testing.T) {
 			if all := r.StdoutBytes + r.LostBytes; all < size || all > size+r.LostBytes/50 {
 				t.Errorf("got %d bytes and %d lost, want the command's %d", r.StdoutBytes, r.LostBytes, size)
 			}
-			first := c.Call(
-				t,
-				lab.ToolIO,
-				`{"action":"read","session_id":%s,"exec_id":%s,"cursor":"0","max_bytes":1000}`,
-				id,
-				r.ExecID,
-			)
-			var next int64
-			if _, err := fmt.Sscan(first.NextCursor, &next); err != nil || next != first.DroppedBytes+int64(len(first.Chunk)) ||
-				first.DroppedBytes != r.StdoutBytes-first.BufferedBytes ||
-				len(first.Chunk) != 1000 {
-				t.Errorf(
-					"%d bytes, %d dropped, %d of %d kept, next %s",
-					len(first.Chunk),
-					first.DroppedBytes,
-					first.BufferedBytes,
-					r.StdoutBytes,
-					first.NextCursor,
+			// Of the start 64 KiB are kept, and behind them a hole begins.
+			read := func(cursor string) lab.Result {
+				return c.Call(
+					t, lab.ToolIO, `{"action":"read","session_id":%s,"exec_id":%s,"cursor":%s,"max_bytes":1000}`, id, r.ExecID, cursor,
 				)
+			}
+			if first := read("0"); first.DroppedBytes != 0 || len(first.Chunk) != 1000 || first.NextCursor != "1000" {
+				t.Errorf("the start: %d bytes, %d dropped, next %s", len(first.Chunk), first.DroppedBytes, first.NextCursor)
+			}
+			const head = 64 << 10
+			behind := read(fmt.Sprint(head))
+			var next int64
+			if _, err := fmt.Sscan(behind.NextCursor, &next); err != nil || len(behind.Chunk) != 1000 ||
+				next != head+behind.DroppedBytes+1000 || head+behind.DroppedBytes != r.StdoutBytes-behind.BufferedBytes {
+				t.Errorf("behind the start: %d bytes, %d dropped, %d of %d kept, next %s",
+					len(behind.Chunk), behind.DroppedBytes, behind.BufferedBytes, r.StdoutBytes, behind.NextCursor)
 			}
 			if r := c.Call(
 				t, lab.ToolExec, `{"session_id":%s,"cmd":"echo on","lane":%s,"class":"posix"}`, id, lane,
