@@ -66,7 +66,7 @@ const (
 	_         // three bits for the underline
 	_
 	_
-	_
+	secret // drawn by WriteSecret: readers see an asterisk
 	_
 	wide // the first column of a character that has two
 	tail // the second

@@ -123,7 +123,7 @@ func (p *pen) setCluster(row []cell, in *info, x int, b []byte) bool {
 	if !ok {
 		return false
 	}
-	row[x].lo = row[x].lo&^charMask | uint64(firstCluster+id)
+	row[x].lo = row[x].lo&^charMask | uint64(firstCluster+id) | p.secret
 	in.used = max(in.used, uint16(x+1))
 	return true
 }

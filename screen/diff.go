@@ -49,14 +49,7 @@ type view struct {
 // Diff returns the screen as it is now and the changes since the snapshot with that
 // version. The last 16 versions are known.
 func (s *Screen) Diff(since uint64) Diff {
-	e := &s.emu
-	var snap *Snapshot
-	if e.drawing() {
-		snap = e.hold.frame.clone()
-		snap.Drawing = true
-	} else {
-		snap = e.snapshot(nil)
-	}
+	snap := s.visible()
 	now := s.seen.look(snap)
 	snap.Version = now.version
 	d := Diff{Snapshot: snap}
@@ -88,13 +81,18 @@ func (v *view) sameAs(w view) bool {
 	return v.cols == w.cols && v.alt == w.alt && len(v.rows) == len(w.rows)
 }
 
-// look notes the state that a reader sees, and returns it with its version: that of the last look if
-// nothing has changed.
-func (s *seen) look(snap *Snapshot) view {
-	if s.version == 0 {
+// begin chooses the hash.
+func (s *seen) begin() {
+	if s.key == 0 {
 		s.seed = maphash.MakeSeed()
 		s.key = maphash.String(s.seed, "") | 1
 	}
+}
+
+// look notes the state that a reader sees, and returns it with its version: that of the last look if
+// nothing has changed.
+func (s *seen) look(snap *Snapshot) view {
+	s.begin()
 	v := view{cols: snap.Cols, alt: snap.AltScreen, other: s.rest(snap), scrolledUp: snap.ScrolledUp}
 	v.rows = make([]uint64, snap.Rows)
 	for y := range v.rows {

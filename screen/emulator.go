@@ -17,6 +17,7 @@ type emulator struct {
 	dir       string // OSC 7
 	prompt    Mark   // the last OSC 133
 	hold      hold
+	frames    uint64 // that were completed
 	replies   replies
 }
 
@@ -32,6 +33,8 @@ type pen struct {
 	last     rune      // for REP
 	clusters texts
 	history  history
+	secret   uint64 // what WriteSecret adds to the cells that it draws, else 0
+	secrets  bool   // there may be such cells
 }
 
 // A cursor is what DECSC saves: the position, the style, the character sets, the origin mode.
@@ -67,10 +70,13 @@ func (e *emulator) init(g *grid) {
 			modes:    resetModes,
 			clusters: texts{mostValues: 4096, mostBytes: 128 << 10},
 			history:  e.history,
+			secret:   e.secret,
+			secrets:  e.secrets,
 		},
 		extras:  texts{mostValues: 1024, mostBytes: 64 << 10},
 		title:   e.title,
 		hold:    hold{frame: e.hold.frame},
+		frames:  e.frames,
 		replies: e.replies,
 	}
 	e.margins = e.all()

@@ -1,9 +1,12 @@
 package screen
 
+import "strings"
+
 // Mask covers parts of the text, for example secrets, before the lines are read or drawn.
 // find gets each line with the rows that it wraps over joined, and returns the bytes to cover
-// as pairs of a beginning and an end. Each column of them becomes an asterisk without link, so
-// the length stays visible.
+// as pairs of a beginning and an end. Rows that show something in their last column are joined
+// with the next, because programs wrap lines, too. Each column covered becomes an asterisk
+// without link, so the length stays visible. Links in which find finds something are dropped.
 func (l *Lines) Mask(find func(line []byte) [][2]int) {
 	var text []byte
 	var at []int32 // the cell of each byte of text
@@ -16,7 +19,7 @@ func (l *Lines) Mask(find func(line []byte) [][2]int) {
 				at = append(at, x)
 			}
 		}
-		if l.rows[y].wrapped && y+1 < len(l.rows) {
+		if (l.rows[y].wrapped || l.full(y)) && y+1 < len(l.rows) {
 			continue
 		}
 		for _, part := range find(text) {
@@ -26,13 +29,50 @@ func (l *Lines) Mask(find func(line []byte) [][2]int) {
 		}
 		text, at = text[:0], at[:0]
 	}
+	for i, s := range l.extras {
+		if len(s) > 4 && len(find([]byte(s[4:]))) > 0 {
+			l.extras[i] = s[:4]
+		}
+	}
+}
+
+// Mask is Lines.Mask, and covers parts of the title and of the folder's URI, too.
+func (s *Snapshot) Mask(find func(text []byte) [][2]int) {
+	s.Lines.Mask(find)
+	s.Title, s.Dir = masked(s.Title, find), masked(s.Dir, find)
+}
+
+// masked returns s with an asterisk for each byte that find finds in it.
+func masked(s string, find func(text []byte) [][2]int) string {
+	if s == "" {
+		return ""
+	}
+	b := []byte(s)
+	for _, part := range find([]byte(s)) {
+		for i := max(0, part[0]); i < min(part[1], len(b)); i++ {
+			b[i] = '*'
+		}
+	}
+	return strings.ToValidUTF8(string(b), "*")
 }
 
 // cover makes a cell, and its second half, an asterisk.
 func (l *Lines) cover(i int32) {
 	c := l.cells[i]
 	if c.isWide() && int(i)+1 < len(l.cells) {
-		l.cells[i+1] = cell{c.style().lo & (1<<extra - 1), c.hi}.with('*')
+		l.cells[i+1] = c.masked()
 	}
-	l.cells[i] = cell{c.style().lo & (1<<extra - 1), c.hi}.with('*')
+	l.cells[i] = c.masked()
+}
+
+// masked returns an asterisk in the style of c, without a link.
+func (c cell) masked() cell {
+	return cell{c.style().lo & (1<<extra - 1) &^ (uint64(secret) << shift), c.hi}.with('*')
+}
+
+// full reports whether a row shows something in its last column. A program that wraps its text
+// itself leaves no other sign of that.
+func (l *Lines) full(y int) bool {
+	r := l.rows[y]
+	return int(r.to-r.from) == l.Cols && !l.cells[r.to-1].empty()
 }

@@ -11,7 +11,8 @@ func TestMask(t *testing.T) {
 	for _, tt := range []struct{ in, secret, want string }{
 		{"ab secret", "secret", "ab ******"},
 		{"012345secret x", "secret", "012345****|** x"}, // over the end of a row
-		{"012345secr\r\net", "secret", "012345secr|et"}, // two lines
+		{"012345secr\r\net", "secret", "012345****|**"}, // two lines
+		{"01234secr\r\net", "secret", "01234secr|et"},   // two lines, the first of which is not full
 		{"a漢字b", "漢字", "a****b"},
 		{"ae\u0301b", "e\u0301", "a*b"},
 		{"\x1b]8;;http://secret\x07secret\x1b]8;;\x07 x", "secret", "****** x"},

@@ -24,6 +24,7 @@ const (
 	focusEvents                      // 1004
 	mouseUTF8                        // 1005
 	mouseSGR                         // 1006
+	mouseRxvt                        // 1015
 	mousePixels                      // 1016
 	reverseWrapAny                   // 1045
 	bracketedPaste                   // 2004
@@ -41,6 +42,7 @@ const (
 const (
 	resetModes = autoWrap | cursorShown
 	mouseModes = mouseX10 | mouseClicks | mouseDrags | mouseMoves
+	mouseForms = mouseUTF8 | mouseSGR | mouseRxvt | mousePixels
 )
 
 func (m modes) has(one modes) bool { return m&one != 0 }
@@ -96,6 +98,8 @@ func privateMode(n int) modes {
 		return mouseUTF8
 	case 1006:
 		return mouseSGR
+	case 1015:
+		return mouseRxvt
 	case 1016:
 		return mousePixels
 	case 1045:
@@ -152,6 +156,11 @@ func (e *emulator) setModes(t *vt.Token, on bool) {
 			e.synchronize(on)
 		case mouseX10, mouseClicks, mouseDrags, mouseMoves:
 			e.modes.set(mouseModes, false) // one at a time
+			e.modes.set(m, on)
+		case mouseUTF8, mouseSGR, mouseRxvt, mousePixels:
+			if on {
+				e.modes.set(mouseForms, false)
+			}
 			e.modes.set(m, on)
 		default:
 			e.modes.set(m, on)

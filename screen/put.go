@@ -58,12 +58,12 @@ func (p *pen) ascii(s []byte) {
 			p.split(row, in, c.x+n)
 		}
 		out := row[c.x : c.x+n]
-		lo, hi := c.style.lo, c.style.hi
+		lo, hi := c.style.lo|p.secret, c.style.hi
 		for i, b := range s[:n] {
 			out[i] = cell{lo | uint64(b), hi}
 		}
 		if n < len(s) && !p.modes.has(autoWrap) { // what does not fit overwrites the last column
-			out[n-1] = c.style.with(rune(s[len(s)-1]))
+			out[n-1] = cell{lo | uint64(s[len(s)-1]), hi}
 			s = s[:n]
 		}
 		p.advance(in, n, last)
@@ -167,9 +167,10 @@ func (p *pen) put(r rune, w int) {
 	p.split(row, in, c.x)
 	p.split(row, in, c.x+w)
 	head := c.style.with(r)
+	head.lo |= p.secret
 	if w == 2 {
 		head.lo |= uint64(wide) << shift
-		row[c.x+1] = cell{c.style.lo | uint64(tail)<<shift, c.style.hi}
+		row[c.x+1] = cell{c.style.lo | p.secret | uint64(tail)<<shift, c.style.hi}
 		in.wide = true
 	}
 	row[c.x] = head

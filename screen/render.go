@@ -105,6 +105,9 @@ func (d *Diff) header(b []byte) []byte {
 	return append(b, '\n')
 }
 
+// AppendFolded is AppendRow with the characters of lines and boxes folded to -, | and +, as in what Render returns.
+func (l *Lines) AppendFolded(dst []byte, row int) []byte { return l.appendRow(dst, row, Options{}) }
+
 // appendRow appends the text of a row, with lines folded unless o wants them.
 func (l *Lines) appendRow(b []byte, y int, o Options) []byte {
 	start := len(b)

@@ -14,6 +14,7 @@ type Screen struct {
 	parser vt.Parser
 	emu    emulator
 	seen   seen
+	find   func(text []byte) [][2]int // of Hide
 }
 
 // New returns a blank screen.
@@ -60,6 +61,10 @@ func (s *Screen) Scrollback() *Lines {
 		})
 		l.add(cells, in, new(texts), new(texts))
 	}
+	if s.find != nil {
+		l.Mask(s.find)
+	}
+	l.conceal()
 	return l
 }
 

@@ -45,6 +45,18 @@ const (
 	MouseMoves        // 1003: and all motion
 )
 
+// A MouseForm is how the events of a mouse are sent.
+type MouseForm uint8
+
+// The forms.
+const (
+	MouseBytes  MouseForm = iota // a byte for each number
+	MouseUTF8                    // DECSET 1005: a character of UTF-8 for each
+	MouseDigits                  // 1006, of SGR: decimal numbers, and a release names its button
+	MouseRxvt                    // 1015: decimal numbers
+	MousePixels                  // 1016: as 1006, in pixels
+)
+
 // Modes are the modes of the terminal that concern input.
 type Modes struct {
 	AppCursor      bool // DECCKM
@@ -52,7 +64,7 @@ type Modes struct {
 	BracketedPaste bool // DECSET 2004
 	FocusEvents    bool // DECSET 1004
 	Mouse          Mouse
-	MouseSGR       bool // DECSET 1006: positions are sent as numbers
+	MouseForm      MouseForm
 	ReverseScreen  bool // DECSCNM: foreground and background are exchanged
 }
 
@@ -200,7 +212,7 @@ func (l *Lines) own(c *cell, clusters, extras *texts) {
 	}
 }
 
-// snapshot copies the visible state into s, which may be nil.
+// snapshot copies the state into s, which may be nil, secrets included.
 func (e *emulator) snapshot(s *Snapshot) *Snapshot {
 	if s == nil {
 		s = new(Snapshot)
@@ -213,7 +225,7 @@ func (e *emulator) snapshot(s *Snapshot) *Snapshot {
 		},
 		Modes: Modes{
 			AppCursor: m.has(appCursor), AppKeypad: m.has(appKeypad), BracketedPaste: m.has(bracketedPaste),
-			FocusEvents: m.has(focusEvents), Mouse: m.mouse(), MouseSGR: m.has(mouseSGR),
+			FocusEvents: m.has(focusEvents), Mouse: m.mouse(), MouseForm: m.mouseForm(),
 			ReverseScreen: m.has(reverseScreen),
 		},
 		Title: e.title.now, Dir: e.dir, AltScreen: e.main != nil, Prompt: e.prompt, ScrolledUp: e.history.total,
@@ -241,6 +253,21 @@ func (m modes) mouse() Mouse {
 	return NoMouse
 }
 
+// mouseForm returns how they are sent.
+func (m modes) mouseForm() MouseForm {
+	switch {
+	case m.has(mouseUTF8):
+		return MouseUTF8
+	case m.has(mouseSGR):
+		return MouseDigits
+	case m.has(mouseRxvt):
+		return MouseRxvt
+	case m.has(mousePixels):
+		return MousePixels
+	}
+	return MouseBytes
+}
+
 // longestFrame is how long a program may take to draw a frame. A program that crashes within
 // one must not freeze the screen.
 const longestFrame = time.Second
@@ -257,6 +284,9 @@ type hold struct {
 func (e *emulator) synchronize(on bool) {
 	if on && !e.drawing() {
 		e.hold = hold{true, time.Now(), e.snapshot(e.hold.frame)}
+	}
+	if !on && e.drawing() {
+		e.frames++
 	}
 	e.hold.on = on
 	e.modes.set(synchronized, on)

@@ -67,7 +67,7 @@ func TestModes(t *testing.T) {
 	s := draw("\x1b[?1;5;1000;1002;1004;1006;2004h\x1b=\x1b[?25l\x1b[4 q").Snapshot()
 	want := screen.Modes{
 		AppCursor: true, AppKeypad: true, BracketedPaste: true, FocusEvents: true,
-		Mouse: screen.MouseDrags, MouseSGR: true, ReverseScreen: true,
+		Mouse: screen.MouseDrags, MouseForm: screen.MouseDigits, ReverseScreen: true,
 	}
 	if s.Modes != want || !s.Cursor.Hidden || s.Cursor.Shape != 4 {
 		t.Errorf("the modes are %+v, cursor %+v; want %+v, hidden, shape 4", s.Modes, s.Cursor, want)

@@ -294,7 +294,7 @@ func (e *execs) view(x *run, st *output.Stream) text.View {
 	if x.typed == nil {
 		return text.View{Buffer: st.Buffer, NoTerminal: true}
 	}
-	return text.View{Buffer: st.Buffer, Cols: e.s.screen.cols()}
+	return text.View{Buffer: st.Buffer, Cols: e.s.window.cols()}
 }
 
 // stream returns a stream of the command by its name.

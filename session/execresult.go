@@ -107,7 +107,7 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 	res := ExecResult{ID: x.id, Lane: x.lane, Duration: time.Since(x.started)}
 	e.deliver(ctx, x, &res, r)
 	if x.typed != nil {
-		res.cols = s.screen.cols()
+		res.cols = s.window.cols()
 		res.Pages, res.Marked = x.typed.Pages(), x.typed.Marked()
 	}
 	cause := context.Cause(x.ctx)

@@ -75,7 +75,7 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 		},
 		"redaction": func(s *Session, r *rigged) {
 			s.redact = redact.New(
-				func([]byte) { panic("secret") },
+				func([]byte, []redact.Echo) { panic("secret") },
 				func(keep func()) bool { return s.group.spawn("redact", keep) },
 			)
 			e, err := s.redact.Expect([]byte("hunter22-1138"))

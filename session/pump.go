@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/session/redact"
 	"ptyctl/term"
 )
 
@@ -56,6 +57,7 @@ func (s *Session) pump(t term.Transport) {
 	// Before the end: bytes that were held back as a possible echo are output after all, and the buffer takes none
 	// later.
 	s.redact.End()
+	s.display.End()
 	st, end := verdict(s.id, t, err)
 	if over := outlives(s, end); over != nil {
 		select {
@@ -105,10 +107,13 @@ func giveLarge(p *[largeRead]byte) {
 	largeReads.Put(p)
 }
 
-// accept makes p part of the output.
-func (s *Session) accept(p []byte) {
+// accept makes p part of the output. In place of echoes it has masks; the screen gets them as they are.
+func accept(s *Session, p []byte, echoes []redact.Echo) {
+	if s.display.Show(p, echoes); len(p) == 0 {
+		return
+	}
 	s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
-	s.screen.track(p)
+	s.window.track(p)
 	_, _ = s.buf.Write(p) // fails only after Close: then it has no reader any more
 	s.auth.Observe(term.Event{Verb: term.VerbOutput, Data: p, Size: len(p)})
 }

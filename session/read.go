@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/buffer"
+	"ptyctl/session/display"
 	"ptyctl/session/match"
 	"ptyctl/session/output"
 	"ptyctl/session/prompt"
@@ -20,7 +21,7 @@ const Latest int64 = -1
 
 // A ReadRequest says what to read and when to stop waiting for it.
 //
-// With none of Until, Idle, WaitFor and Prompt, Read returns as soon as there is anything after Cursor. With any of
+// With none of Until, Idle, WaitFor, Prompt and Screen, Read returns as soon as there is anything after Cursor. With any of
 // them it goes on until one is met. In every case it stops at Timeout, at the end of the stream, when ctx ends,
 // and (unless Tail is set) when MaxBytes are there to be returned. The zero value waits for new output until ctx ends.
 type ReadRequest struct {
@@ -48,6 +49,11 @@ type ReadRequest struct {
 	// The streams of an exec have none.
 	Prompt bool
 
+	// Screen stops when the screen shows something, with ReasonMatched, or is at rest, with ReasonStable. What the screen
+	// shows already counts; Cursor has no part in it. Set Tail or Last, or MaxBytes may stop the read before. The streams
+	// of an exec have no screen.
+	Screen ScreenWait
+
 	// Last returns the last MaxBytes of what came before the stop, and not the first. MaxBytes then never stops a Read.
 	Last bool
 }
@@ -64,7 +70,8 @@ type Reason string
 // The reasons.
 const (
 	ReasonData     Reason = "data"     // there was something, and no condition was set
-	ReasonMatched  Reason = "matched"  // Until, or Prompt
+	ReasonMatched  Reason = "matched"  // Until, Prompt, or what Screen shows
+	ReasonStable   Reason = "stable"   // Screen.Stable
 	ReasonIdle     Reason = "idle"     // Idle
 	ReasonInput    Reason = "input"    // WaitFor, or a question in place of Prompt
 	ReasonFull     Reason = "full"     // MaxBytes
@@ -167,6 +174,8 @@ type source struct {
 	isPrompt func(line string) bool         // whether a line looks like a shell's prompt
 	sight    func() (Reason, time.Duration) // see sightOf; nil: it is no terminal
 
+	watch func(ScreenWait) *display.Watch // the screen; nil: there is none
+
 	asks func() (asked bool, changed <-chan struct{}) // whether a login asks, and when that may change; nil: none does
 	over <-chan struct{}                              // closed at the end that r.End means; nil: that of the stream
 }
@@ -177,6 +186,7 @@ func sourceOf(s *Session) source {
 		view: s.view(), newest: &s.count.lastRx, waiting: s.o.managed.limits.reads, readers: &s.count.readers,
 		isPrompt: func(line string) bool { return s.prompts.IsLearned(line) || prompt.Looks(line) },
 		sight:    func() (Reason, time.Duration) { return sightOf(s) },
+		watch:    s.display.Watch,
 	}
 }
 
@@ -202,7 +212,7 @@ func (in source) leave() {
 func (in source) read(ctx context.Context, r ReadRequest) Chunk {
 	var c Chunk
 	b := in.view.Buffer
-	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0 || r.Prompt || r.End
+	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0 || r.Prompt || r.End || r.Screen.Any()
 	if r.Tail && !conditions {
 		c = tail(b, r, ReasonTail)
 	} else {
@@ -288,7 +298,8 @@ type waiter struct {
 	from       int64 // the request's cursor
 	conditions bool
 
-	until *match.Stream // of r.Until; nil: none
+	until *match.Stream  // of r.Until; nil: none
+	shown *display.Watch // of r.Screen; nil: none
 }
 
 // wait returns why it stopped, the end of the data to return, and where the next read starts.
@@ -340,6 +351,20 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 				return reason, end, next
 			}
 		}
+		var drawn <-chan struct{}
+		var stableC <-chan time.Time
+		if w.shown != nil {
+			met, rest, changed := w.shown.Look()
+			switch met {
+			case display.Shown:
+				return ReasonMatched, st.End, st.End
+			case display.Settled:
+				return ReasonStable, st.End, st.End
+			}
+			if drawn = changed; rest > 0 {
+				stableC = time.After(rest)
+			}
+		}
 		if st.Closed && w.ended() {
 			return ReasonEOF, st.End, st.End
 		}
@@ -368,6 +393,8 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		select {
 		case <-changed:
 		case <-sightC:
+		case <-drawn:
+		case <-stableC:
 		case <-turned:
 		case <-w.over:
 		case <-idleC:
@@ -385,8 +412,11 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 	}
 }
 
-// follow makes ready to look for r.Until.
+// follow makes ready to look for r.Until and r.Screen.
 func (w *waiter) follow() {
+	if w.r.Screen.Any() && w.watch != nil {
+		w.shown = w.watch(w.r.Screen)
+	}
 	if w.r.Until != nil {
 		w.until = match.New(w.view.Buffer, match.Options{
 			Pattern: match.Compile(w.r.Until), From: w.from,

@@ -10,6 +10,7 @@ import (
 
 	"ptyctl/buffer"
 	"ptyctl/session/access"
+	"ptyctl/session/display"
 	"ptyctl/session/lane"
 	"ptyctl/session/prompt"
 	"ptyctl/session/redact"
@@ -39,7 +40,8 @@ type Session struct {
 
 	buf     *buffer.Buffer
 	redact  *redact.Stream // expects the echo of every secret before it is written
-	screen  *screen
+	window  *window
+	display *display.Display
 	prompts *prompt.History // input and prompts, as far as they tell prompts from other lines
 	input   *access.InputLog
 	expect  *patterns
@@ -87,7 +89,8 @@ func newSession(o Options, by owner) *Session {
 		buf: buffer.New(
 			buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.managed.limits.memory},
 		),
-		screen:  &screen{pty: o.PTY},
+		window:  &window{pty: o.PTY},
+		display: display.New(o.PTY.Cols, o.PTY.Rows),
 		prompts: prompt.NewHistory(),
 		input:   &access.InputLog{Keep: o.RecordTxEvents},
 		expect:  &patterns{e: o.Expect},
@@ -98,7 +101,7 @@ func newSession(o Options, by owner) *Session {
 		Gate: o.Gate, Journal: o.Journal, Observers: o.Observers, Log: o.Logger, Lock: s.lock,
 	})
 	s.group = &goroutines{failed: s.faulted}
-	s.redact = redact.New(s.accept, func(keep func()) bool { return s.group.spawn("redact", keep) })
+	s.redact = redact.New(func(p []byte, echoes []redact.Echo) { accept(s, p, echoes) }, func(keep func()) bool { return s.group.spawn("redact", keep) })
 	s.writer = &writer{s: s, token: make(chan struct{}, 1)}
 	s.shells = &shells{s}
 	s.execs = &execs{s: s, commands: commands{session: o.ID, byID: make(map[string]*run)}}
@@ -234,7 +237,7 @@ func (s *Session) Info() Info {
 	}
 	s.life.mu.Unlock()
 	i.Buffer = s.buf.Stat() // after the state: of a session that has ended, all of the output
-	i.PTY, i.Resized = s.screen.size()
+	i.PTY, i.Resized = s.window.size()
 	i.Typed = s.prompts.Typed()
 	i.Running, i.Unfetched = s.execs.list()
 	return i

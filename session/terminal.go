@@ -125,8 +125,8 @@ type laneTerminal struct{ s *Session }
 func (t laneTerminal) Context() context.Context { return t.s.life.ctx }
 func (t laneTerminal) Closed(op string) error   { return t.s.life.endedError(op) }
 func (t laneTerminal) HasChannel() bool         { return t.s.execs.hasChannel() }
-func (t laneTerminal) Modes() vt.Modes          { return t.s.screen.modes() }
-func (t laneTerminal) Marks() vt.Marks          { return t.s.screen.marks() }
+func (t laneTerminal) Modes() vt.Modes          { return t.s.window.modes() }
+func (t laneTerminal) Marks() vt.Marks          { return t.s.window.marks() }
 func (t laneTerminal) Quiet() time.Duration     { return age(&t.s.count.lastRx) }
 
 // Front returns the programs in front of a local terminal; zero: not known.
@@ -137,7 +137,7 @@ func (t laneTerminal) Front() term.Front {
 	return term.Front{}
 }
 
-func (t laneTerminal) Cols() int { return t.s.screen.cols() }
+func (t laneTerminal) Cols() int { return t.s.window.cols() }
 
 // End waits until the session is over, and returns how its program ended, if by itself.
 func (t laneTerminal) End() (term.Exit, error) {

@@ -223,13 +223,15 @@ func (l *stepped) Type(ctx context.Context, step int, in StepInput) (t steps.Typ
 			return t, err
 		}
 	}
-	res, err := l.out.write(ctx, in.Data, WriteOptions{Sensitive: in.Sensitive, Key: in.Key, Paste: in.Paste})
+	res, err := l.out.write(ctx, in.Data, WriteOptions{
+		Sensitive: in.Sensitive, Key: in.Key, Click: in.Click, Paste: in.Paste,
+	})
 	t = steps.Typed{
 		Cursor: res.Cursor, Written: res.Written, Pending: res.Pending, TimedOut: res.TimedOut, Answered: res.Answered,
 		Warnings: res.Warnings,
 	}
 	switch {
-	case in.Sensitive, res.Answered:
+	case in.Sensitive, res.Answered, in.Click.Row > 0:
 	case in.Key == "enter":
 		t.Echoed = []byte("\r")
 	case in.Key == "":
@@ -250,16 +252,16 @@ func (l *stepped) Await(ctx context.Context, w StepWait, from int64, echo match.
 	s := l.out.s
 	k := sourceOf(s).read(ctx, ReadRequest{
 		Cursor: from, Tail: true, MaxBytes: 1, // the output itself is for the end of the list
-		Until: w.Until, Clean: w.Clean, Echo: echo, Idle: w.Idle, WaitFor: w.WaitFor, Prompt: w.Prompt,
+		Until: w.Until, Clean: w.Clean, Echo: echo, Idle: w.Idle, WaitFor: w.WaitFor, Prompt: w.Prompt, Screen: w.Screen,
 	})
 	out := steps.Outcome{OwnEcho: k.OwnEcho}
 	switch k.Reason {
-	case ReasonMatched, ReasonIdle:
+	case ReasonMatched, ReasonIdle, ReasonStable:
 		out.Met = true
 	case ReasonInput: // or a question in place of the prompt
 		out.Met = len(w.WaitFor) > 0
 	case ReasonEOF: // it is quiet from now on
-		out.Met = w.Idle > 0
+		out.Met = w.Idle > 0 || w.Screen.Stable > 0
 	case ReasonLimit:
 		out.Err = s.TooManyReads()
 	}

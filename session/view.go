@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/screen"
+	"ptyctl/session/display"
 	"ptyctl/session/prompt"
 	"ptyctl/session/text"
 	"ptyctl/term"
@@ -32,13 +34,34 @@ type (
 	Filtered = text.Filtered
 )
 
+type (
+	// A Screen is what a person at the terminal sees, and what has changed since an earlier one.
+	Screen = screen.Diff
+	// A ScreenWait is a condition on the screen; see ReadRequest.Screen.
+	ScreenWait = display.Wait
+	// A ScreenPoint is a place on the screen.
+	ScreenPoint = display.Point
+)
+
+// Screen returns the screen of the terminal, drawn from all of its output so far, and which rows have changed since the
+// version of an earlier call; 0: all of them. It does not wait. After the end of the session it is the last one.
+//
+// Secrets that were written are asterisks, also where a program has drawn one in pieces or long after the write. Of a
+// terminal that is larger than 1000 by 1000, the screen has that size, and longer lines wrap at its edge.
+func (s *Session) Screen(ctx context.Context, since uint64) Screen {
+	d := s.display.Diff(since)
+	s.count.drained.Store(time.Now().UnixNano())
+	s.auth.Observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: d.Cols * len(d.Changed)})
+	return d
+}
+
 // view returns the output that is held, as text.
-func (s *Session) view() text.View { return text.View{Buffer: s.buf, Cols: s.screen.cols()} }
+func (s *Session) view() text.View { return text.View{Buffer: s.buf, Cols: s.window.cols()} }
 
 // CleanText returns the output of a command in the terminal, from the start of a line, as text for reading; see
 // Chunk.Clean.
 func (s *Session) CleanText(output []byte) (clean []byte, removed Sanitized) {
-	c := vt.Cleaner{Cols: s.screen.cols()}
+	c := vt.Cleaner{Cols: s.window.cols()}
 	return c.From(nil, output)
 }
 
@@ -64,9 +87,9 @@ func (s *Session) LastLine() string { return s.lane.LastLine() }
 // Waiting returns the question that the terminal seems to ask, judged by its unfinished last line, or that line itself
 // if it is no prompt and has not changed for Options.QuietLine; nil: neither.
 func (s *Session) Waiting() *term.Waiting {
-	line, marks := s.lane.LastLine(), s.screen.marks()
+	line, marks := s.lane.LastLine(), s.window.marks()
 	v := prompt.View{
-		Line: line, AltScreen: s.screen.modes().AltScreen, Pagers: s.Expect().Pagers, Shell: s.prompts.ShellAt(line, ""),
+		Line: line, AltScreen: s.window.modes().AltScreen, Pagers: s.Expect().Pagers, Shell: s.prompts.ShellAt(line, ""),
 		Prompts: marks.Prompts, AtPrompt: marks.AtPrompt,
 	}
 	if v.AltScreen || prompt.Doubtful(line) { // to look at the programs is dear
@@ -85,10 +108,10 @@ func sightOf(s *Session) (stop Reason, rest time.Duration) {
 	if rest = prompt.LeastRest - quiet; rest > 0 { // to look at the line is dear while output comes
 		return "", rest
 	}
-	p, marks := s.Expect().Prompt, s.screen.marks()
+	p, marks := s.Expect().Prompt, s.window.marks()
 	line := s.lane.PromptLine(p)
 	v := prompt.View{
-		Line: line, End: s.End(), AltScreen: s.screen.modes().AltScreen, Prompt: p, Pagers: s.Expect().Pagers,
+		Line: line, End: s.End(), AltScreen: s.window.modes().AltScreen, Prompt: p, Pagers: s.Expect().Pagers,
 		Shell: s.prompts.ShellAt(line, ""), Prompts: marks.Prompts, AtPrompt: marks.AtPrompt,
 	}
 	if v.AltScreen || prompt.Doubtful(line) { // to look at the programs is dear
@@ -116,7 +139,7 @@ func stalledLine(s *Session, line string) *term.Waiting {
 	if strings.TrimSpace(line) == "" || age(&s.count.lastRx) < s.o.QuietLine {
 		return nil
 	}
-	marks := s.screen.marks()
+	marks := s.window.marks()
 	v := prompt.View{Line: line, Prompt: s.Expect().Prompt, Prompts: marks.Prompts, AtPrompt: marks.AtPrompt}
 	if s.prompts.Ends(v) {
 		return nil
@@ -128,8 +151,8 @@ func stalledLine(s *Session, line string) *term.Waiting {
 	return &term.Waiting{Kind: prompt.Unknown, Text: line}
 }
 
-// A screen is the window at the near end: its size, and the modes that the output has switched on.
-type screen struct {
+// A window is the near end's: its size, and the modes that the output has switched on.
+type window struct {
 	mu      sync.Mutex // guards the following
 	tracker vt.Tracker
 	pty     term.PTY
@@ -137,42 +160,42 @@ type screen struct {
 }
 
 // track follows the modes that the output switches.
-func (w *screen) track(p []byte) {
+func (w *window) track(p []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock() // also if a fault there should end the session
 	_, _ = w.tracker.Write(p)
 }
 
 // modes returns the modes that the output has switched on.
-func (w *screen) modes() vt.Modes {
+func (w *window) modes() vt.Modes {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.tracker.Modes()
 }
 
 // marks returns the marks that the shell has sent around its prompts.
-func (w *screen) marks() vt.Marks {
+func (w *window) marks() vt.Marks {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.tracker.Marks()
 }
 
 // cols returns the window's width.
-func (w *screen) cols() int {
+func (w *window) cols() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.pty.Cols
 }
 
 // size returns the window, and the cursor from which on its size counts.
-func (w *screen) size() (pty term.PTY, since int64) {
+func (w *window) size() (pty term.PTY, since int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.pty, w.resized
 }
 
 // resize remembers the window's new size, which counts from the cursor at on.
-func (w *screen) resize(cols, rows int, at int64) {
+func (w *window) resize(cols, rows int, at int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pty.Cols, w.pty.Rows, w.resized = cols, rows, at
@@ -197,10 +220,13 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 		return err
 	}
 	at := s.End() // what comes from here on may be drawn for it
+	old, _ := s.window.size()
+	s.display.Resize(cols, rows) // before the far side draws for it
 	if err := s.link.Load().Resize(cols, rows); err != nil {
+		s.display.Resize(old.Cols, old.Rows)
 		return s.life.transportError(op, err)
 	}
-	s.screen.resize(cols, rows, at)
+	s.window.resize(cols, rows, at)
 	return nil
 }
 

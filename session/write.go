@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ptyctl/session/access"
+	"ptyctl/session/display"
 	"ptyctl/session/keys"
 	"ptyctl/session/match"
 	"ptyctl/session/prompt"
@@ -19,6 +20,7 @@ import (
 type WriteOptions struct {
 	Sensitive bool          // keep the content out of events, and its echo out of the output
 	Key       string        // press this key, in the form the program asked for, instead of typing data
+	Click     ScreenPoint   // click there with the left button, as the program asked for, instead of typing data
 	Paste     bool          // type data as pasted text: line ends are CR, brackets if the program wants them
 	Timeout   time.Duration // 0: the session's WriteTimeout
 
@@ -61,8 +63,15 @@ func (out *writer) write(ctx context.Context, data []byte, o WriteOptions) (Writ
 		return out.pressProtocolKey(ctx, o.Key, o.Timeout)
 	}
 	key, known := data, true
-	if o.Key != "" {
-		key, known = keys.Bytes(o.Key, s.screen.modes().AppCursor)
+	if o.Click != (ScreenPoint{}) {
+		var err error
+		if key, err = out.click(o.Click); err != nil {
+			s.auth.Begin(ctx, term.VerbWrite, term.Event{Detail: clickKey}).End(err)
+			return WriteResult{Cursor: s.End()}, err
+		}
+		o.Key = clickKey
+	} else if o.Key != "" {
+		key, known = keys.Bytes(o.Key, s.window.modes().AppCursor)
 	}
 	if known {
 		// A question comes before the terminal: while it waits, the input is most likely a password.
@@ -82,6 +91,25 @@ func (out *writer) write(ctx context.Context, data []byte, o WriteOptions) (Writ
 	res, err := out.typeIn(ctx, d, key, o)
 	d.End(err)
 	return res, err
+}
+
+// clickKey names a click where other inputs have the name of a key.
+const clickKey = "click"
+
+// click returns what the terminal sends for a click.
+func (out *writer) click(at ScreenPoint) ([]byte, error) {
+	b, err := out.s.display.Click(at)
+	if err != nil {
+		kind := term.InvalidArgument
+		if errors.Is(err, display.ErrNoMouse) {
+			kind = term.Unsupported
+		}
+		return nil, &term.Error{
+			Op: "write", Session: out.s.id, Kind: kind, Msg: err.Error() + "; nothing was typed",
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldClick}},
+		}
+	}
+	return b, nil
 }
 
 // MayType asks the Gate whether the caller may type at all. It types nothing and records nothing, and the Gate judges
@@ -182,6 +210,9 @@ func (out *writer) unknownKey(name string) error {
 func (out *writer) expectEcho(secret []byte) (*redact.Expectation, error) {
 	s := out.s
 	e, err := s.redact.Expect(secret)
+	if err == nil {
+		s.display.Expect(secret)
+	}
 	if err != nil {
 		return nil, sessionError("write", s.id, term.LimitExceeded,
 			fmt.Sprintf(
@@ -203,7 +234,7 @@ func (out *writer) warnings(data []byte, sensitive bool) (warnings []string) {
 		warnings = append(warnings, text)
 	}
 	// A line editor, or a full-screen program, takes lines of any length.
-	n, m := out.line.Type(data), s.screen.modes()
+	n, m := out.line.Type(data), s.window.modes()
 	if n > keys.MaxLine && !m.BracketedPaste && !m.AltScreen {
 		warnings = append(
 			warnings,
@@ -223,7 +254,7 @@ func (out *writer) warnings(data []byte, sensitive bool) (warnings []string) {
 // pasted returns data as a terminal sends pasted text, and a warning if the program may not take it as such.
 func (out *writer) pasted(data []byte) (text []byte, warnings []string, err error) {
 	s := out.s
-	text, split, ok := keys.Paste(data, s.screen.modes().BracketedPaste)
+	text, split, ok := keys.Paste(data, s.window.modes().BracketedPaste)
 	if !ok {
 		return nil, nil, &term.Error{
 			Op:      "write",

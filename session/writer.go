@@ -237,8 +237,8 @@ func (w *write) halt() (written, pending int) {
 func (out *writer) setTyped(p []byte) {
 	s := out.s
 	s.prompts.Touch(prompt.Input{
-		Line: s.lane.LastLine(), End: s.End(), AltScreen: s.screen.modes().AltScreen,
-		Prompts: s.screen.marks().Prompts, Text: p,
+		Line: s.lane.LastLine(), End: s.End(), AltScreen: s.window.modes().AltScreen,
+		Prompts: s.window.marks().Prompts, Text: p,
 	})
 }
 

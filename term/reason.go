@@ -122,6 +122,7 @@ type Field string
 
 // Fields.
 const (
+	FieldClick    Field = "Click"
 	FieldData     Field = "Data"
 	FieldKey      Field = "Key"
 	FieldLane     Field = "Lane"

@@ -168,6 +168,9 @@ func (p *Parser) Flush() *Token {
 // between reports whether the next byte begins a token.
 func (p *Parser) between() bool { return p.state == ground && p.nheld == 0 }
 
+// InString reports whether the input has ended within a control string, for example a title.
+func (p *Parser) InString() bool { return p.state == inString || p.state == inStringEsc }
+
 // begin enters state s with an empty token.
 func (p *Parser) begin(s state) {
 	p.state, p.bad = s, false

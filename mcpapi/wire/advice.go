@@ -56,6 +56,7 @@ var settingAdvice = map[term.Setting]string{
 
 // arguments has the name of each field of a request on the wire.
 var arguments = map[term.Field]string{
+	term.FieldClick:     "click",
 	term.FieldData:      "data",
 	term.FieldKey:       "key",
 	term.FieldLane:      "lane",

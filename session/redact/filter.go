@@ -172,6 +172,17 @@ type filter struct {
 	held     []byte
 	released int
 	masked   bool
+
+	echoes []Echo // found by the present call of feed, settle or release
+}
+
+// show notes that held[from:to] is left out of what is passed on, for which out ends with a Mask if masked is set.
+func (f *filter) show(out []byte, from, to int, masked bool) {
+	e := Echo{From: len(out), To: len(out), Text: bytes.Clone(f.held[from:to])}
+	if masked {
+		e.From -= len(Mask)
+	}
+	f.echoes = append(f.echoes, e)
 }
 
 func (f *filter) add(secrets []*secret) {
@@ -226,8 +237,14 @@ func (f *filter) settle(out []byte) []byte {
 			break
 		}
 		if n > 0 {
-			if at >= f.released || !f.masked {
+			begins := at >= f.released || !f.masked
+			if begins {
 				out = append(out, Mask...)
+			}
+			if from := max(at, f.released); from < at+n {
+				f.show(out, from, at+n, begins)
+			} else if begins { // all of it was shown before it was known
+				f.show(out, at, at, true)
 			}
 			at += n
 			continue
@@ -300,8 +317,10 @@ func (f *filter) release(out []byte) []byte {
 	}
 	switch {
 	case f.masked:
+		f.show(out, f.released, len(f.held), false)
 	case f.reveals():
 		out = append(out, Mask...)
+		f.show(out, f.released, len(f.held), true)
 		f.masked = true
 	default:
 		out = append(out, f.held[f.released:]...)

@@ -31,9 +31,9 @@ var ErrTooMany = errors.New("too many secrets at a time")
 // beginning of an echo wait for a moment; a goroutine releases them, and lives as long as the stream expects an echo.
 // Make it with New.
 type Stream struct {
-	accept func(p []byte)         // takes the bytes passed on, in order
-	spawn  func(keep func()) bool // runs a goroutine, or reports false once none may start
-	on     atomic.Bool            // there is something to look for, or something held back
+	accept func(p []byte, echoes []Echo) // takes the bytes passed on, in order
+	spawn  func(keep func()) bool        // runs a goroutine, or reports false once none may start
+	on     atomic.Bool                   // there is something to look for, or something held back
 	wake   chan struct{}
 
 	order sync.Mutex // held while output is passed on, so that it stays in order; locked before mu
@@ -47,9 +47,16 @@ type Stream struct {
 	over    bool // the stream has ended
 }
 
-// New makes a stream. accept takes the output, one call at a time; spawn runs a function in a goroutine, and reports
-// false if none may start any more.
-func New(accept func(p []byte), spawn func(f func()) bool) *Stream {
+// An Echo is a part of the output that shows a secret. From and To are the part of the bytes passed on that took its
+// place: a Mask, or nothing for the rest of an echo of which the first part was passed on as a Mask before.
+type Echo struct {
+	From, To int
+	Text     []byte // what the far side has sent
+}
+
+// New makes a stream. accept takes the output, one call at a time, and the echoes that were taken out of it, which are
+// wiped when it returns; spawn runs a function in a goroutine, and reports false if none may start any more.
+func New(accept func(p []byte, echoes []Echo), spawn func(f func()) bool) *Stream {
 	return &Stream{accept: accept, spawn: spawn, wake: make(chan struct{}, 1)}
 }
 
@@ -149,7 +156,7 @@ func (c *Stream) poke() {
 // Write passes on p, which the far side has sent, except for an echo or the beginning of one, and then wipes p.
 func (c *Stream) Write(p []byte) {
 	if !c.on.Load() {
-		c.accept(p)
+		c.accept(p, nil)
 		return
 	}
 	c.pass(func(out []byte) []byte {
@@ -170,8 +177,17 @@ func (c *Stream) Write(p []byte) {
 func (c *Stream) pass(step func(out []byte) []byte) {
 	c.order.Lock()
 	defer c.order.Unlock()
-	if out := c.locked(step); len(out) > 0 {
-		c.accept(out)
+	var echoes []Echo
+	out := c.locked(func(out []byte) []byte {
+		out = step(out)
+		echoes, c.f.echoes = c.f.echoes, nil
+		return out
+	})
+	if len(out)+len(echoes) > 0 {
+		c.accept(out, echoes)
+	}
+	for _, e := range echoes {
+		clear(e.Text)
 	}
 	c.locked(func([]byte) []byte {
 		c.on.Store(len(c.f.secrets) > 0 || len(c.f.held) > 0) // not before: the pump does not wait for us then

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ptyctl/session/display"
 	"ptyctl/session/match"
 	"ptyctl/term"
 )
@@ -14,9 +15,10 @@ import (
 // An Input is one write: text, or a key.
 type Input struct {
 	Data      []byte
-	Key       string // pressed instead of Data
-	Sensitive bool   // keep the content out of events, and its echo out of the output
-	Paste     bool   // type Data as pasted text
+	Key       string        // pressed instead of Data
+	Click     display.Point // clicked instead of Data
+	Sensitive bool          // keep the content out of events, and its echo out of the output
+	Paste     bool          // type Data as pasted text
 }
 
 // A Step is the input typed at once, and the condition before the next step.
@@ -27,7 +29,7 @@ type Step struct {
 
 // types reports whether the step types anything.
 func (s Step) types() bool {
-	return slices.ContainsFunc(s.Inputs, func(in Input) bool { return in.Key != "" || len(in.Data) > 0 })
+	return slices.ContainsFunc(s.Inputs, func(in Input) bool { return in.Key != "" || in.Click.Row > 0 || len(in.Data) > 0 })
 }
 
 // A Wait is the condition of a step: the first of its members that is met. The zero value waits for nothing.
@@ -37,13 +39,16 @@ type Wait struct {
 	Prompt  bool // the last line is a prompt
 	Idle    time.Duration
 	WaitFor []*regexp.Regexp // for the unfinished last line
+	Screen  display.Wait     // what the screen shows
 	Timeout time.Duration    // the longest to wait for it; 0: as long as the list may
 
 	IncludeEcho bool // the echo of what was typed meets Until too
 }
 
 // any reports whether there is a condition.
-func (w Wait) any() bool { return w.Until != nil || w.Prompt || w.Idle > 0 || len(w.WaitFor) > 0 }
+func (w Wait) any() bool {
+	return w.Until != nil || w.Prompt || w.Idle > 0 || len(w.WaitFor) > 0 || w.Screen.Any()
+}
 
 // limit returns a context that ends with the time of the step.
 func (w Wait) limit(ctx context.Context) (context.Context, context.CancelFunc) {

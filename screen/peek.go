@@ -1,0 +1,45 @@
+package screen
+
+import "time"
+
+// Peek returns the screen as it is now for a caller who waits for something on it, with a hash of all that it shows. It
+// counts as no look: versions, and what Diff knows of them, stay as they are. The Version of the snapshot is 0.
+func (s *Screen) Peek() (now *Snapshot, hash uint64) {
+	now = s.visible()
+	s.seen.begin()
+	hash = s.seen.rest(now)
+	for y := range now.Rows {
+		hash = s.seen.mix(hash, s.seen.row(now, y), uint64(y))
+	}
+	return now, hash
+}
+
+// visible returns a copy of what readers see: the screen, or the last complete frame, without secrets.
+func (s *Screen) visible() *Snapshot {
+	e := &s.emu
+	var now *Snapshot
+	if e.drawing() {
+		now = e.hold.frame.clone()
+		now.Drawing = true
+	} else {
+		now = e.snapshot(nil)
+	}
+	if s.find != nil {
+		now.Mask(s.find)
+	}
+	if e.secrets {
+		now.conceal()
+	}
+	return now
+}
+
+// Frames returns how many frames (DECSET 2026) programs have completed.
+func (s *Screen) Frames() uint64 { return s.emu.frames }
+
+// FrameEnd returns when the frame that a program draws ends by itself; zero: none is drawn.
+func (s *Screen) FrameEnd() time.Time {
+	if !s.emu.drawing() {
+		return time.Time{}
+	}
+	return s.emu.hold.since.Add(longestFrame)
+}

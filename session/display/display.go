@@ -1,0 +1,135 @@
+package display
+
+import (
+	"sync"
+
+	"ptyctl/screen"
+	"ptyctl/session/redact"
+)
+
+// mostQueued is how much output waits to be drawn at most. What comes together is drawn at less cost.
+const mostQueued = 32 << 10
+
+// A Display is the screen of one session. Make it with New.
+type Display struct {
+	mu         sync.Mutex // guards the following
+	secrets    redact.Known
+	cols, rows int
+	screen     *screen.Screen // nil: nothing was drawn or asked for yet
+	queue      []byte         // output that is to be drawn
+	echoes     []part         // the parts of queue that show secrets
+	shown      uint64         // counts the calls that changed something
+	changed    chan struct{}  // closed at the next change; nil: no one waits for it
+}
+
+// A part is a range of bytes.
+type part struct{ from, to int }
+
+// New makes a blank display. The size is brought within that of package screen.
+func New(cols, rows int) *Display { return &Display{cols: cols, rows: rows} }
+
+// Show takes the next piece of the output, in which echoes were replaced.
+func (d *Display) Show(output []byte, echoes []redact.Echo) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := 0
+	for _, e := range echoes {
+		d.add(output[at:e.From], false)
+		d.add(e.Text, true)
+		at = e.To
+	}
+	d.add(output[at:], false)
+	d.changes()
+}
+
+// add queues p, which shows a secret or not. Requires d.mu.
+func (d *Display) add(p []byte, secret bool) {
+	for len(p) > 0 {
+		n := min(len(p), mostQueued-len(d.queue))
+		if secret {
+			d.echoes = append(d.echoes, part{len(d.queue), len(d.queue) + n})
+		}
+		d.queue = append(d.queue, p[:n]...)
+		if p = p[n:]; len(d.queue) == mostQueued {
+			d.draw()
+		}
+	}
+}
+
+// changes wakes those who wait for a change. Requires d.mu.
+func (d *Display) changes() {
+	d.shown++
+	if d.changed != nil {
+		close(d.changed)
+		d.changed = nil
+	}
+}
+
+// draw brings the screen up to date. Requires d.mu.
+func (d *Display) draw() *screen.Screen {
+	if d.screen == nil {
+		d.screen = screen.New(d.cols, d.rows)
+	}
+	at := 0
+	for _, e := range d.echoes {
+		_, _ = d.screen.Write(d.queue[at:e.from])
+		d.screen.WriteSecret(d.queue[e.from:e.to])
+		at = e.to
+	}
+	_, _ = d.screen.Write(d.queue[at:])
+	clear(d.queue)
+	d.queue, d.echoes = d.queue[:0], nil
+	return d.screen
+}
+
+// Resize changes the size for the output that comes from now on.
+func (d *Display) Resize(cols, rows int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.draw().Resize(cols, rows)
+	d.cols, d.rows = cols, rows
+	d.changes()
+}
+
+// Diff returns the screen as it is now, and the changes since the version of an earlier call; 0: all of it.
+func (d *Display) Diff(since uint64) screen.Diff {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.draw().Diff(since)
+}
+
+// Replies returns what a terminal would have answered to the output since the last call; see [screen.Screen.Replies].
+func (d *Display) Replies() []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.draw().Replies()
+}
+
+// Expect looks for a secret, which is about to be typed, in all that the display returns from now on.
+func (d *Display) Expect(secret []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.secrets.Add(secret) {
+		d.cover()
+		_ = d.secrets.Add(secret) // there is room now, or its echo could not be kept out of the output either
+	}
+	d.draw().Hide(d.secrets.Find)
+}
+
+// End says that no output follows. It wipes the secrets, and the screen shows none of them for good.
+func (d *Display) End() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.secrets.Any() {
+		d.cover()
+	}
+	d.changes()
+}
+
+// cover makes the screen forget what the secrets would find, and then forgets them. Requires d.mu.
+func (d *Display) cover() {
+	s := d.draw()
+	s.Cover(d.secrets.Find)
+	s.Hide(nil)
+	d.secrets.Forget()
+}

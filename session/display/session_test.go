@@ -1,0 +1,329 @@
+package display_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/leaktest"
+	"ptyctl/screen"
+	"ptyctl/session"
+	"ptyctl/session/display"
+	"ptyctl/term"
+)
+
+// opened opens a session whose terminal has 20 columns and 5 rows.
+func opened(tb testing.TB) (*session.Session, io.ReadWriter) {
+	tb.Helper()
+	return start(tb, 0, session.Options{PTY: term.PTY{Cols: 20, Rows: 5}})
+}
+
+// rows returns the screen's rows, without the empty ones at its end.
+func rows(s *session.Session) string {
+	synctest.Wait()
+	return strings.TrimRight(s.Screen(context.Background(), 0).Text(), "\n")
+}
+
+// secretly types a secret, and takes it at the far side.
+func secretly(tb testing.TB, s *session.Session, far io.Reader, text string) {
+	tb.Helper()
+	if strings.Contains(text, "1138") {
+		leaktest.Secret(tb, strings.TrimRight(text, "\r"))
+	}
+	if _, err := s.Write(tb.Context(), []byte(text), session.WriteOptions{Sensitive: true}); err != nil {
+		tb.Fatalf("Write(secret) = %v", err)
+	}
+	take(tb, far, len(text))
+}
+
+func TestScreenOfASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := opened(t)
+		if got := rows(s); got != "" {
+			t.Errorf("before any output the screen shows %q, want nothing", got)
+		}
+		put(t, far, "one\r\ntwo\x1b[1;3H!\x1b]0;a title\a")
+		if got, want := rows(s), "on!\ntwo"; got != want {
+			t.Errorf("the screen shows %q, want %q", got, want)
+		}
+		first := s.Screen(t.Context(), 0)
+		if first.Title != "a title" || first.Cursor != (screen.Cursor{Row: 0, Col: 3}) || !first.Full {
+			t.Errorf("title %q, cursor %+v, full %v: want \"a title\" at 0, 3, full", first.Title, first.Cursor, first.Full)
+		}
+		put(t, far, "\x1b[4;1Hfour")
+		synctest.Wait()
+		if d := s.Screen(t.Context(), first.Version); d.Full || fmt.Sprint(d.Changed) != "[3]" {
+			t.Errorf("since version %d rows %v changed (full: %v), want [3]", first.Version, d.Changed, d.Full)
+		}
+		if err := s.Resize(t.Context(), 10, 3); err != nil {
+			t.Fatal(err)
+		}
+		put(t, far, "\x1b[2J\x1b[H0123456789ab")
+		if got, want := rows(s), "0123456789\nab"; got != want {
+			t.Errorf("after a resize the screen shows %q, want %q", got, want)
+		}
+		s.Close(t.Context(), session.CloseOptions{})
+		if got, want := rows(s), "0123456789\nab"; got != want {
+			t.Errorf("after the end the screen shows %q, want %q", got, want)
+		}
+	})
+}
+
+// A terminal may be larger than a screen.
+func TestHugeTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{PTY: term.PTY{Cols: 10000, Rows: 10000}})
+		put(t, far, strings.Repeat("x", 1001))
+		synctest.Wait()
+		d := s.Screen(t.Context(), 0)
+		if d.Cols != screen.MaxCols || d.Rows != screen.MaxRows || d.Row(1) != "x" {
+			t.Errorf("the screen has %d columns, %d rows, and row 1 is %q; want the most, and a row that wraps",
+				d.Cols, d.Rows, d.Row(1))
+		}
+	})
+}
+
+func TestSecretsOnTheScreen(t *testing.T) {
+	const secret = "hunter22-1138"
+	stars := strings.Repeat("*", len(secret))
+	for _, tc := range []struct{ name, secret, out, want string }{
+		{"echoed", secret, "pw: " + secret + "\r\nok", "pw: " + stars + "\nok"},
+		{"what follows keeps its column", secret, secret + "|", stars + "|"},
+		{"over the right edge", secret, "password12345: " + secret, "password12345: *****\n********"},
+		{"wrapped by a line editor", secret, "password12345: hunte \rr22-1138", "password12345: *****\n********"},
+		{"over the edge by a program", secret, "password12345: hunte\x1b[5;1H.\x1b[2;1Hr22-1138", "password12345: *****\n********\n\n\n."},
+		{"in two pieces", secret, "\x1b[2;1Hhunter\x1b[4;1H" + strings.Repeat(".", 40) + "\x1b[2;7H22-1138", "\n" + stars + "\n\n" + strings.Repeat(".", 20) + "\n" + strings.Repeat(".", 20)},
+		{"the end first", secret, "\x1b[2;7H22-1138\x1b[5;1H.\x1b[2;1Hhunter", "\n" + stars + "\n\n\n."},
+		{"moved", secret, secret + "\r\x1b[3@", "   " + stars},
+		{"scrolled", secret, "1\r\n" + secret + "\r\n3\x1b[S", stars + "\n3"},
+		{"coloured", secret, "hunt\x1b[31mer22\x1b[0m-1138", stars},
+		{"a common word, echoed", "admin", "admin\r\nadmin@r1>", "*****\n*****@r1>"},
+		{"a common word, not echoed", "admin", "\r\nadmin@r1>", "\nadmin@r1>"},
+		{"tiny", "12", "PIN: 12 12", "PIN: ** 12"},
+		{"repeated by REP", "12x", "12x\x1b[4b", "***"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for cut := range len(tc.out) + 1 {
+				synctest.Test(t, func(t *testing.T) {
+					s, far := opened(t)
+					secretly(t, s, far, tc.secret+"\r")
+					put(t, far, tc.out[:cut])
+					put(t, far, tc.out[cut:])
+					time.Sleep(time.Second) // whatever is held back comes
+					if got := rows(s); got != tc.want {
+						t.Errorf("%q, cut at %d, shows %q, want %q", tc.out, cut, got, tc.want)
+					}
+					s.Close(t.Context(), session.CloseOptions{})
+					if got := rows(s); got != tc.want {
+						t.Errorf("%q, cut at %d, shows %q after the end, want %q", tc.out, cut, got, tc.want)
+					}
+				})
+			}
+		})
+	}
+}
+
+// No part of what a caller gets shows a secret: the title, the folder, links, differences, a pattern that matches.
+func TestSecretsBesideTheRows(t *testing.T) {
+	const secret = "hunter22-1138"
+	synctest.Test(t, func(t *testing.T) {
+		s, far := opened(t)
+		secretly(t, s, far, secret)
+		before := s.Screen(t.Context(), 0)
+		time.Sleep(time.Minute) // its echo is not expected any more
+		put(t, far, "\x1b]2;vi "+secret+"\a\x1b]7;file://h/"+secret+"\a\x1b]8;;http://h/"+secret+"\alink\x1b]8;;\a\r\n"+secret)
+		synctest.Wait()
+		d := s.Screen(t.Context(), before.Version)
+		all := d.Render(screen.Options{Attributes: true, Links: true, BoxDrawing: true}) + d.Title + d.Dir
+		for y := range d.Rows {
+			for x := range d.Cols {
+				c := d.Cell(y, x)
+				all += string(c.Rune) + c.Link
+			}
+		}
+		if strings.Contains(all, secret) || !strings.Contains(all, "vi *************") {
+			t.Errorf("the difference is %q, want the secret covered", all)
+		}
+		c := s.Read(t.Context(), session.ReadRequest{Screen: session.ScreenWait{Shows: re(secret)}, Timeout: time.Minute})
+		if c.Reason != session.ReasonTimeout {
+			t.Errorf("a wait for the secret stopped with %s, want timeout: a caller could guess it so", c.Reason)
+		}
+		s.Close(t.Context(), session.CloseOptions{})
+		if d := s.Screen(t.Context(), 0); strings.Contains(d.Render(screen.Options{Links: true})+d.Title+d.Dir, secret) {
+			t.Errorf("after the end the screen is %q, want the secret covered", d.Render(screen.Options{Links: true}))
+		}
+	})
+}
+
+// An echo in a title is masked while the title is drawn.
+func TestSecretEchoedInATitle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := opened(t)
+		secretly(t, s, far, "admin\r")
+		put(t, far, "\x1b]0;admin\a$ ")
+		synctest.Wait()
+		if d := s.Screen(t.Context(), 0); d.Title != "********" || d.Row(0) != "$" {
+			t.Errorf("the title is %q and the row %q, want asterisks and $", d.Title, d.Row(0))
+		}
+	})
+}
+
+// More secrets than are kept stay covered where the screen shows them.
+func TestMoreSecretsThanAreKept(t *testing.T) {
+	d := display.New(40, 3)
+	d.Expect([]byte("hunter22-1138"))
+	d.Show([]byte("hunter22-1138\r\n"), nil)
+	d.Show([]byte("\x1b[?1049h\x1b[2Jon hunter22-1138"), nil)
+	d.Expect([]byte(strings.Repeat("0123456789-1138 other\r", 8<<10)))
+	if got, want := d.Diff(0).Row(0), ""; got != want {
+		t.Errorf("row 0 is %q, want %q", got, want)
+	}
+	if got, want := d.Diff(0).Row(1), "on *************"; got != want {
+		t.Errorf("row 1 is %q, want %q", got, want)
+	}
+	d.Show([]byte("\x1b[?1049l"), nil)
+	if got, want := d.Diff(0).Row(0), "*************"; got != want {
+		t.Errorf("row 0 of the main screen is %q, want %q", got, want)
+	}
+}
+
+func TestWaitsForTheScreen(t *testing.T) {
+	type event struct {
+		after time.Duration
+		out   string
+	}
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		name   string
+		events []event
+		wait   session.ScreenWait
+		want   session.Reason
+		took   time.Duration
+	}{
+		{"is there", []event{{0, "ready"}}, session.ScreenWait{Shows: re(`^ready$`)}, session.ReasonMatched, 0},
+		{"comes", []event{{50 * ms, "rea"}, {50 * ms, "\x1b[H\x1b[3Cdy"}}, session.ScreenWait{Shows: re(`^ready$`)}, session.ReasonMatched, 100 * ms},
+		{"over two rows", []event{{50 * ms, "0123456789012345ready"}}, session.ScreenWait{Shows: re(`ready$`)}, session.ReasonMatched, 50 * ms},
+		{"over all rows", []event{{50 * ms, "a\r\nb"}}, session.ScreenWait{Shows: re(`a\nb\n`)}, session.ReasonMatched, 50 * ms},
+		{"a box", []event{{50 * ms, "│ ok │"}}, session.ScreenWait{Shows: re(`\| ok \|`)}, session.ReasonMatched, 50 * ms},
+		{"never", []event{{50 * ms, "no"}}, session.ScreenWait{Shows: re(`yes`)}, session.ReasonTimeout, 10 * time.Second},
+		{"in a frame", []event{{50 * ms, "\x1b[?2026hready"}, {100 * ms, "\x1b[?2026l"}}, session.ScreenWait{Shows: re(`ready`)}, session.ReasonMatched, 150 * ms},
+		{"in a frame without end", []event{{50 * ms, "\x1b[?2026hready"}}, session.ScreenWait{Shows: re(`ready`)}, session.ReasonMatched, 1050 * ms},
+		{"cursor", []event{{50 * ms, "abc"}, {50 * ms, "\x1b[2;4H"}}, session.ScreenWait{Cursor: session.ScreenPoint{Row: 2, Col: 4}}, session.ReasonMatched, 100 * ms},
+		{"row of the cursor", []event{{50 * ms, "abc"}, {50 * ms, "\r\n"}}, session.ScreenWait{Cursor: session.ScreenPoint{Row: 2}}, session.ReasonMatched, 100 * ms},
+		{"other column", []event{{50 * ms, "abc"}}, session.ScreenWait{Cursor: session.ScreenPoint{Row: 1, Col: 3}}, session.ReasonTimeout, 10 * time.Second},
+		{"at rest", nil, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 300 * ms},
+		{"at rest after changes", []event{{100 * ms, "a"}, {200 * ms, "b"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 600 * ms},
+		{"drawn again", []event{{100 * ms, "a"}, {200 * ms, "\ra"}, {50 * ms, "\ra"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 400 * ms},
+		{"after a frame", []event{{100 * ms, "\x1b[?2026ha"}, {50 * ms, "\x1b[?2026l"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 150 * ms},
+		{"a frame of nothing", []event{{100 * ms, "\x1b[?2026h\x1b[?2026l"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 300 * ms},
+		{"within a frame", []event{{100 * ms, "\x1b[?2026ha"}, {800 * ms, "\x1b[?2026l"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 900 * ms},
+		{"in a frame that was not ended", []event{{100 * ms, "\x1b[?2026ha"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 1400 * ms},
+		{"what comes first", []event{{50 * ms, "x"}}, session.ScreenWait{Shows: re("y"), Stable: 100 * ms, Cursor: session.ScreenPoint{Row: 1, Col: 2}}, session.ReasonMatched, 50 * ms},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, far := opened(t)
+				if len(tc.events) > 0 && tc.events[0].after == 0 {
+					put(t, far, tc.events[0].out)
+					tc.events = tc.events[1:]
+					synctest.Wait()
+				}
+				go func() {
+					for _, e := range tc.events {
+						time.Sleep(e.after)
+						put(t, far, e.out)
+					}
+				}()
+				began := time.Now()
+				c := s.Read(t.Context(), session.ReadRequest{Screen: tc.wait, Tail: true, MaxBytes: 1, Timeout: 10 * time.Second})
+				if took := time.Since(began); c.Reason != tc.want || took != tc.took {
+					t.Errorf("Read(%+v) stopped after %s with %s, want after %s with %s", tc.wait, took, c.Reason, tc.took, tc.want)
+				}
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}
+
+// A wait ends with its context, with the session, and after a resize that meets it.
+func TestWaitsForTheScreenEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := opened(t)
+		put(t, far, "0123456789\r\n")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		never := session.ReadRequest{Screen: session.ScreenWait{Shows: re(`^never$`)}}
+		if c := s.Read(ctx, never); c.Reason != session.ReasonCanceled {
+			t.Errorf("Read stopped with %s, want canceled", c.Reason)
+		}
+		time.AfterFunc(time.Second, func() { _ = s.Resize(context.Background(), 5, 5) })
+		if c := s.Read(t.Context(), session.ReadRequest{Screen: session.ScreenWait{Shows: re(`^56789$`)}}); c.Reason != session.ReasonMatched {
+			t.Errorf("Read across a resize stopped with %s, want matched", c.Reason)
+		}
+		time.AfterFunc(time.Second, func() { s.Close(context.Background(), session.CloseOptions{}) })
+		if c := s.Read(t.Context(), never); c.Reason != session.ReasonEOF {
+			t.Errorf("Read across the end of the session stopped with %s, want eof", c.Reason)
+		}
+		if c := s.Read(t.Context(), session.ReadRequest{Screen: session.ScreenWait{Cursor: session.ScreenPoint{Row: 3}}}); c.Reason != session.ReasonMatched {
+			t.Errorf("Read of a screen that matches, after the end, stopped with %s, want matched", c.Reason)
+		}
+	})
+}
+
+func TestStepsWaitForTheScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := opened(t)
+		go func() {
+			take(t, far, 1)
+			put(t, far, "\x1b[3;1Hmenu\x1b[?1000h\x1b[?1006h")
+			take(t, far, len("\x1b[<0;2;3M\x1b[<0;2;3m"))
+			put(t, far, "\x1b[2J\x1b[Hchosen")
+		}()
+		res, err := s.WriteSteps(t.Context(), []session.Step{
+			{Inputs: []session.StepInput{{Data: []byte("m")}}, Wait: session.StepWait{Screen: session.ScreenWait{Shows: re("menu")}}},
+			{Inputs: []session.StepInput{{Click: session.ScreenPoint{Row: 3, Col: 2}}}, Wait: session.StepWait{Screen: session.ScreenWait{Stable: time.Second}}},
+		}, time.Minute)
+		if err != nil || res.Stopped != "" || rows(s) != "chosen" {
+			t.Errorf("WriteSteps = %+v, %v, and the screen shows %q; want all done, and chosen", res, err, rows(s))
+		}
+	})
+}
+
+func TestClick(t *testing.T) {
+	for _, tc := range []struct {
+		modes    string
+		row, col int
+		want     string
+	}{
+		{"\x1b[?9h", 1, 1, "\x1b[M !!"},
+		{"\x1b[?1000h", 2, 3, "\x1b[M #\"\x1b[M##\""},
+		{"\x1b[?1002h\x1b[?1006h", 2, 3, "\x1b[<0;3;2M\x1b[<0;3;2m"},
+		{"\x1b[?1003h\x1b[?1015h", 2, 3, "\x1b[32;3;2M\x1b[35;3;2M"},
+		{"\x1b[?1000h\x1b[?1005h", 1, 200, "\x1b[M \u00e8!\x1b[M#\u00e8!"},
+		{"\x1b[?1000;1005;1006h", 5, 300, "\x1b[<0;300;5M\x1b[<0;300;5m"},
+		{"\x1b[?1000h\x1b[?1006h\x1b[?1006l", 1, 1, "\x1b[M !!\x1b[M#!!"},
+		{"\x1b[?1000h", 1, 224, ""}, // too far for a byte
+		{"\x1b[?1000h\x1b[?1016h", 1, 1, ""},
+		{"\x1b[?1000h", 6, 1, ""},
+		{"\x1b[?1000h", 1, 0, ""},
+	} {
+		d := display.New(300, 5)
+		d.Show([]byte(tc.modes), nil)
+		if got, err := d.Click(display.Point{Row: tc.row, Col: tc.col}); string(got) != tc.want || (err != nil) != (tc.want == "") {
+			t.Errorf("Click(%d, %d) after %q = %q, %v, want %q", tc.row, tc.col, tc.modes, got, err, tc.want)
+		}
+	}
+	if _, err := display.New(80, 24).Click(display.Point{Row: 1, Col: 1}); !errors.Is(err, display.ErrNoMouse) {
+		t.Errorf("Click without a mouse mode = %v, want ErrNoMouse", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := opened(t)
+		_, err := s.Write(t.Context(), nil, session.WriteOptions{Click: session.ScreenPoint{Row: 1, Col: 1}})
+		wantKind(t, err, term.Unsupported)
+	})
+}
