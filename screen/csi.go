@@ -123,6 +123,10 @@ func (e *emulator) csiPrivate(t *vt.Token) {
 		}
 	case 'n': // DECDSR
 		e.statusReport(t)
+	case 'r': // XTRESTORE
+		e.bringBackModes(t)
+	case 's': // XTSAVE
+		e.keepModes(t)
 	case 'u': // kitty: the flags of its keyboard protocol
 		e.replies.keyboard()
 	}

@@ -5,6 +5,9 @@ func (p *pen) eraseInDisplay(what int, selective bool) {
 	c := &p.cursor
 	switch what {
 	case 0:
+		if c.x == 0 && !selective { // the whole row: it is of single width again
+			p.info[p.order[c.y]].double = false
+		}
 		p.eraseInLine(0, selective)
 		p.eraseRows(c.y+1, p.rows, selective)
 	case 1:
@@ -70,7 +73,8 @@ func (p *pen) eraseChars(n int) {
 func (p *pen) insertChars(n int) {
 	c := &p.cursor
 	if c.wrap = false; p.margins.left <= c.x && c.x <= p.margins.right {
-		p.shiftRight(c.y, c.x, p.margins.right+1, n, c.style.blank())
+		last := p.settle()
+		p.shiftRight(c.y, c.x, last+1, n, c.style.blank())
 	}
 }
 
@@ -78,7 +82,8 @@ func (p *pen) insertChars(n int) {
 func (p *pen) deleteChars(n int) {
 	c := &p.cursor
 	if c.wrap = false; p.margins.left <= c.x && c.x <= p.margins.right {
-		p.shiftRight(c.y, c.x, p.margins.right+1, -n, c.style.blank())
+		last := p.settle()
+		p.shiftRight(c.y, c.x, last+1, -n, c.style.blank())
 		_, in := p.row(c.y)
 		in.wrapped = false
 	}

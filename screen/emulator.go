@@ -19,6 +19,7 @@ type emulator struct {
 	hold      hold
 	frames    uint64 // that were completed
 	replies   replies
+	kept      keptModes
 }
 
 // A pen draws on the grid that is shown. It is all that decides the effect of a character.
@@ -139,8 +140,8 @@ func (e *emulator) escape(t *vt.Token) {
 		c.charsets.designate(int(t.Inter[0]-'('), t.Final)
 		return
 	case '#':
-		if t.Final == '8' && t.Inter[1] == 0 {
-			e.align()
+		if t.Inter[1] == 0 {
+			e.lineSize(t.Final)
 		}
 		return
 	default:
@@ -176,6 +177,29 @@ func (e *emulator) escape(t *vt.Token) {
 		e.reset()
 	case 'n', 'o': // LS2, LS3
 		c.charsets.left = t.Final - 'n' + 2
+	}
+}
+
+// lineSize applies an escape sequence with #: the size of a row's characters, and DECALN.
+func (e *emulator) lineSize(final byte) {
+	_, in := e.row(e.cursor.y)
+	switch final {
+	case '3', '4', '6': // DECDHL, DECDWL
+		if in.double = !e.modes.has(sideMargins); in.double {
+			last := e.settle()
+			e.erase(e.cursor.y, last+1, e.cols, cell{})
+		}
+	case '5': // DECSWL
+		in.double = false
+	case '8':
+		e.align()
+	}
+}
+
+// singleWidth is DECSWL for all rows.
+func (e *emulator) singleWidth() {
+	for i := range e.info {
+		e.info[i].double = false
 	}
 }
 

@@ -19,6 +19,7 @@ type info struct {
 	used    uint16 // the cells from here on are zero
 	wide    bool   // may have wide characters
 	wrapped bool   // the text goes on in the next row
+	double  bool   // characters are twice as wide (DECDWL, DECDHL): half the columns are in use
 	mark    Mark
 }
 

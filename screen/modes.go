@@ -136,51 +136,81 @@ func ansiMode(n int) modes {
 // setModes applies SM, RM, DECSET and DECRST.
 func (e *emulator) setModes(t *vt.Token, on bool) {
 	for i := range t.Len() {
-		n := t.Param(i, 0)
-		if t.Private == 0 {
+		if n := t.Param(i, 0); t.Private == 0 {
 			e.modes.set(ansiMode(n), on)
-			continue
+		} else {
+			e.setPrivateMode(n, on)
 		}
-		m := privateMode(n)
-		switch m {
-		case origin:
-			e.cursor.origin = on
-			e.home()
-		case altScreen:
-			e.switchScreen(n, on)
-		case sideMargins:
-			if e.modes.set(m, on); !on {
-				e.margins.left, e.margins.right = 0, e.cols-1
-			}
-		case synchronized:
-			e.synchronize(on)
-		case mouseX10, mouseClicks, mouseDrags, mouseMoves:
-			e.modes.set(mouseModes, false) // one at a time
-			e.modes.set(m, on)
-		case mouseUTF8, mouseSGR, mouseRxvt, mousePixels:
-			if on {
-				e.modes.set(mouseForms, false)
-			}
-			e.modes.set(m, on)
-		default:
-			e.modes.set(m, on)
+	}
+}
+
+// setPrivateMode applies one number of DECSET or DECRST.
+func (e *emulator) setPrivateMode(n int, on bool) {
+	switch m := privateMode(n); m {
+	case origin:
+		e.cursor.origin = on
+		e.home()
+	case altScreen:
+		e.switchScreen(n, on)
+	case sideMargins:
+		if e.modes.set(m, on); on {
+			e.singleWidth()
+		} else {
+			e.margins.left, e.margins.right = 0, e.cols-1
 		}
-		if n == 1048 {
-			if on {
-				e.saveCursor()
-			} else {
-				e.restoreCursor()
-			}
+	case synchronized:
+		e.synchronize(on)
+	case mouseX10, mouseClicks, mouseDrags, mouseMoves:
+		e.modes.set(mouseModes, false) // one at a time
+		e.modes.set(m, on)
+	case mouseUTF8, mouseSGR, mouseRxvt, mousePixels:
+		if on {
+			e.modes.set(mouseForms, false)
+		}
+		e.modes.set(m, on)
+	default:
+		e.modes.set(m, on)
+	}
+	switch {
+	case n != 1048:
+	case on:
+		e.saveCursor()
+	default:
+		e.restoreCursor()
+	}
+}
+
+// keptModes is what XTSAVE has saved of each mode.
+type keptModes struct{ known, on modes }
+
+// keepModes is XTSAVE.
+func (e *emulator) keepModes(t *vt.Token) {
+	for i := range t.Len() {
+		n := t.Param(i, 0)
+		e.kept.known.set(privateMode(n), true)
+		e.kept.on.set(privateMode(n), e.modeState(true, n) == 1)
+	}
+}
+
+// bringBackModes is XTRESTORE.
+func (e *emulator) bringBackModes(t *vt.Token) {
+	for i := range t.Len() {
+		n := t.Param(i, 0)
+		if m := privateMode(n); e.kept.known.has(m) && e.kept.on.has(m) != (e.modeState(true, n) == 1) {
+			e.setPrivateMode(n, e.kept.on.has(m))
 		}
 	}
 }
 
 // modeState returns the number with which DECRPM answers for a mode: 0 not known, 1 set,
-// 2 reset.
+// 2 reset, 4 always reset.
 func (e *emulator) modeState(private bool, n int) int {
 	m := ansiMode(n)
-	if private {
+	switch {
+	case private:
 		m = privateMode(n)
+	case n == 1, n == 5, n == 7, n == 10, n == 11, 13 <= n && n <= 19: // those of ECMA-48, as in xterm
+		return 4
 	}
 	on := e.modes.has(m)
 	switch m {

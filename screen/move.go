@@ -10,10 +10,22 @@ func (p *pen) within() bool {
 // lastColumn returns the column before which text must stop. To the right of the margin that
 // is the edge of the screen.
 func (p *pen) lastColumn() int {
-	if p.cursor.x > p.margins.right {
-		return p.cols - 1
+	last := p.margins.right
+	if p.cursor.x > last {
+		last = p.cols - 1
 	}
-	return p.margins.right
+	if p.info[p.order[p.cursor.y]].double {
+		last = min(last, max(0, p.cols/2-1))
+	}
+	return last
+}
+
+// settle returns lastColumn, after it has brought the cursor there if it is beyond it: the rows
+// above and below may have more columns.
+func (p *pen) settle() int {
+	last := p.lastColumn()
+	p.cursor.x = min(p.cursor.x, last)
+	return last
 }
 
 // firstColumn is lastColumn on the left.
@@ -28,6 +40,9 @@ func (p *pen) firstColumn() int {
 func (p *pen) move(x, y int) {
 	c := &p.cursor
 	c.x, c.y, c.wrap = max(0, min(x, p.cols-1)), max(0, min(y, p.rows-1)), false
+	if p.info[p.order[c.y]].double {
+		p.settle()
+	}
 }
 
 // position is CUP: from the corner of the screen, or in origin mode from that of the margins,

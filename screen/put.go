@@ -50,7 +50,7 @@ func (p *pen) ascii(s []byte) {
 		if c.wrap && p.modes.has(autoWrap) {
 			p.wrapLine()
 		}
-		last := p.lastColumn()
+		last := p.settle()
 		row, in := p.row(c.y)
 		n := min(len(s), last+1-c.x)
 		if in.wide {
@@ -147,7 +147,7 @@ func (p *pen) put(r rune, w int) {
 	if c.wrap && auto {
 		p.wrapLine()
 	}
-	last := p.lastColumn()
+	last := p.settle()
 	if w == 2 && c.x == last {
 		if !auto || last == p.firstColumn() { // a wide character finds no room in any row
 			return
@@ -156,7 +156,7 @@ func (p *pen) put(r rune, w int) {
 			p.erase(c.y, c.x, c.x+1, c.style.blank())
 		}
 		p.wrapLine()
-		if last = p.lastColumn(); c.x == last {
+		if last = p.settle(); c.x == last {
 			return
 		}
 	}

@@ -69,8 +69,8 @@ func (e *emulator) statusReport(t *vt.Token) {
 		e.replies.add("\x1b[0n")
 	case n == 6 && t.Private == 0:
 		e.replies.add("\x1b[%d;%dR", y, x)
-	case n == 6:
-		e.replies.add("\x1b[?%d;%d;1R", y, x)
+	case n == 6: // a VT220 has no pages to name
+		e.replies.add("\x1b[?%d;%dR", y, x)
 	}
 }
 
@@ -87,6 +87,12 @@ func (e *emulator) dcs(t *vt.Token) {
 		e.replies.add("\x1bP1$r%d;%dr\x1b\\", e.margins.top+1, e.margins.bottom+1)
 	case "s":
 		e.replies.add("\x1bP1$r%d;%ds\x1b\\", e.margins.left+1, e.margins.right+1)
+	case `"q`:
+		on := 0
+		if e.cursor.style.attr()&protected != 0 {
+			on = 1
+		}
+		e.replies.add("\x1bP1$r%d\"q\x1b\\", on)
 	case " q":
 		e.replies.add("\x1bP1$r%d q\x1b\\", e.shape)
 	default:

@@ -60,7 +60,7 @@ func (g *grid) setRow(y int, l line) {
 	n := copy(row, l.cells)
 	clear(row[n:])
 	*in = l.info
-	in.used = uint16(n)
+	in.used, in.double = uint16(n), false
 	if n > 0 && row[n-1].isWide() { // its second half was cut
 		row[n-1] = row[n-1].style().with(' ')
 	}

@@ -77,6 +77,14 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// mc keeps mouse modes this way.
+func TestKeptModes(t *testing.T) {
+	s := draw("\x1b[?1000;2004h\x1b[?1000;1004;6s\x1b[?1000;2004l\x1b[?1004h\x1b[2;3r\x1b[?6h\x1b[?1000;1004;2004;6rx").Snapshot()
+	if want := (screen.Modes{Mouse: screen.MouseClicks}); s.Modes != want || text(s) != "x" {
+		t.Errorf("after XTRESTORE the modes are %+v, the text is %q; want %+v, x in the first row, because DECOM was off", s.Modes, text(s), want)
+	}
+}
+
 func TestReplies(t *testing.T) {
 	for in, want := range map[string]string{
 		"\x1b[c":                           "\x1b[?62;22c",
@@ -84,7 +92,7 @@ func TestReplies(t *testing.T) {
 		"\x1b[>c":                          "\x1b[>1;10;0c",
 		"\x1b[5n":                          "\x1b[0n",
 		"ab\x1b[6n":                        "\x1b[1;3R",
-		"\x1b[2;4r\x1b[?6h\x1b[2H\x1b[?6n": "\x1b[?2;1;1R",
+		"\x1b[2;4r\x1b[?6h\x1b[2H\x1b[?6n": "\x1b[?2;1R",
 		"\x1b[?7$p\x1b[?2026$p\x1b[?77$p\x1b[4$p": "\x1b[?7;1$y\x1b[?2026;2$y\x1b[?77;0$y\x1b[4;2$y",
 		"\x1b[?1049h\x1b[?1049$p":                 "\x1b[?1049;1$y",
 		"\x1b[>q":                                 "\x1bP>|ptyctl\x1b\\",
@@ -92,7 +100,9 @@ func TestReplies(t *testing.T) {
 		"\x1b[1;4:3;31;48;5;208m\x1bP$qm\x1b\\":   "\x1bP1$r0;1;4:3;31;48:5:208m\x1b\\",
 		"\x1b[2;4r\x1bP$qr\x1b\\":                 "\x1bP1$r2;4r\x1b\\",
 		"\x1b[3 q\x1bP$q q\x1b\\":                 "\x1bP1$r3 q\x1b\\",
+		"\x1b[1\"q\x1bP$q\"q\x1b\\":               "\x1bP1$r1\"q\x1b\\",
 		"\x1bP$qx\x1b\\":                          "\x1bP0$r\x1b\\",
+		"\x1b[19$p\x1b[20h\x1b[20$p":              "\x1b[19;4$y\x1b[20;1$y",
 		"\x1b[?u":                                 "\x1b[?0u",
 		"\x1b[18t":                                "\x1b[8;5;10t",
 		// What could put the far side's words into the input has no answer.
