@@ -1,2 +1,2 @@
-// Package screen compares the rendered screen with that of tmux, an emulator of others.
+// Package screen compares the rendered screen with those of two emulators of others, tmux and xterm.js.
 package screen

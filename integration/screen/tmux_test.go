@@ -2,17 +2,14 @@ package screen
 
 import (
 	"bytes"
-	"compress/gzip"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"ptyctl/internal/lab"
-	"ptyctl/screen"
 )
 
 // letters turns the DEC line drawing set into the letters that were sent for it, because "tmux capture-pane" prints those.
@@ -21,45 +18,32 @@ var letters = strings.NewReplacer(
 	"┴", "v", "┬", "w", "│", "x", "≤", "y", "≥", "z", "π", "{", "≠", "|", "£", "}", "·", "~",
 )
 
-// TestTmux draws the recordings of package screen in tmux at 80x24, and compares its rows.
+// TestTmux draws the recordings in tmux.
 func TestTmux(t *testing.T) {
-	files, err := filepath.Glob("../../screen/testdata/*-80x24.raw.gz")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("there are no recordings: %v", err)
+	same := func(ours, theirs string) bool { return ours == theirs || letters.Replace(ours) == theirs }
+	compare(t, inTmux, same, nil)
+}
+
+func inTmux(t *testing.T, cols, rows int, all []recording) [][]string {
+	t.Helper()
+	m := startTmux(t, cols, rows)
+	var screens [][]string
+	for _, r := range all {
+		screens = append(screens, m.draw(t, r))
 	}
-	m := startTmux(t)
-	total, wrong := 0, 0
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), "-80x24.raw.gz")
-		raw := unzip(t, file)
-		want := m.draw(t, name, raw)
-		s := screen.New(80, 24)
-		s.Write(raw)
-		snap := s.Snapshot()
-		var differ []string
-		for y := range snap.Rows {
-			total++
-			if got := snap.Row(y); got != want[y] && letters.Replace(got) != want[y] {
-				differ = append(differ, fmt.Sprintf("row %d is %q, tmux shows %q", y, got, want[y]))
-			}
-		}
-		if wrong += len(differ); len(differ) > 0 {
-			t.Errorf("%s: %d rows differ:\n%s", name, len(differ), strings.Join(differ, "\n"))
-		}
-	}
-	t.Logf("%d of %d rows differ from tmux", wrong, total)
+	return screens
 }
 
 // A multiplexer is a tmux server of the test's own.
 type multiplexer struct{ dir string }
 
-func startTmux(t *testing.T) multiplexer {
+func startTmux(t *testing.T, cols, rows int) multiplexer {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Fatalf("tmux is missing: run scripts/install-test-deps (%v)", err)
 	}
 	m := multiplexer{t.TempDir()}
-	m.run(t, "new-session", "-d", "-x", "80", "-y", "24", "exec sleep 3600")
+	m.run(t, "new-session", "-d", "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), "exec sleep 3600")
 	m.run(t, "set", "-g", "status", "off")
 	t.Cleanup(func() { m.run(t, "kill-server") })
 	return m
@@ -76,43 +60,24 @@ func (m multiplexer) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// draw returns the 24 rows that tmux shows after raw. The end of raw has been drawn when the title that follows it has
-// been set.
-func (m multiplexer) draw(t *testing.T, name string, raw []byte) []string {
+// draw returns the rows that tmux shows after r. The end of r has been drawn when the title that follows it has been set.
+func (m multiplexer) draw(t *testing.T, r recording) []string {
 	t.Helper()
-	file := filepath.Join(m.dir, name)
-	if err := os.WriteFile(file, append(bytes.Clone(raw), "\x18\x1b]2;drawn\x07"...), 0o600); err != nil {
+	file := filepath.Join(m.dir, r.name)
+	if err := os.WriteFile(file, append(bytes.Clone(r.raw), "\x18\x1b]2;drawn\x07"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.run(t, "new-window", "-n", name, "stty raw -echo; cat '"+file+"'; exec sleep 3600")
-	lab.Eventually(t, "tmux draws "+name, func() bool {
+	m.run(t, "new-window", "-n", r.name, "stty raw -echo; cat '"+file+"'; exec sleep 3600")
+	lab.Eventually(t, "tmux draws "+r.name, func() bool {
 		return strings.TrimSpace(m.run(t, "display", "-p", "#{pane_title}")) == "drawn"
 	})
 	rows := strings.Split(strings.TrimSuffix(m.run(t, "capture-pane", "-p"), "\n"), "\n")
 	for i := range rows {
 		rows[i] = strings.TrimRight(rows[i], " ")
 	}
-	for len(rows) < 24 {
+	for len(rows) < r.rows {
 		rows = append(rows, "")
 	}
 	m.run(t, "kill-window")
 	return rows
-}
-
-func unzip(t *testing.T, file string) []byte {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }
