@@ -12,11 +12,16 @@ import (
 // localBlock is the size of a block of a copy on this machine.
 const localBlock = 1 << 20
 
-// Requests implements term.CopyFiles. Two blocks let one be read while the other is written.
-func (l *Local) Requests() (size, number int) { return localBlock, 2 }
+// copied is the most bytes of a copy that are requested or sent before the first answer. The window of a channel has
+// 2 MiB, with x/crypto/ssh as with OpenSSH, so that more than that and what is on its way as requests brings nothing.
+const copied = 3 << 20
+
+// Requests implements term.CopyFiles. One block is read while another one is written. Two writes at a time gain nothing,
+// for the kernel lets one wait for the other.
+func (l *Local) Requests() (size, number int) { return localBlock, 1 }
 
 // Requests implements term.CopyFiles.
-func (s *SFTP) Requests() (size, number int) { return s.payload, max(underWay/s.payload, 1) }
+func (s *SFTP) Requests() (size, number int) { return s.payload, max(copied/s.payload, 1) }
 
 // ordered returns the entries in the order of their names, without names that no folder can have.
 func ordered(name string, entries []term.FileEntry, most int) ([]term.FileEntry, error) {

@@ -31,7 +31,8 @@ type SFTP struct {
 	c       *sftp.Client
 	payload int           // largest payload of one read or write
 	turn    chan struct{} // a semaphore: its holder may send requests
-	inbound *counter
+	inbound *counter      // of what the library reads
+	reads   *reads
 	lost    chan struct{}
 	running sync.WaitGroup
 }
@@ -46,13 +47,15 @@ const grace = 2 * time.Second
 func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*SFTP, error) {
 	defer context.AfterFunc(ctx, func() { _ = channel.Close() })()
 	in := new(counter)
+	var r *reads
 	var c *sftp.Client
 	g, err := exchangeVersions(channel)
 	if err == nil {
-		in.r = g.in
+		r = newReads(g.in, g.out)
+		in.r = r
 		// Concurrent writes leave holes after an error, so they are used for
 		// temporary files only.
-		c, err = sftp.NewClientPipe(in, writeCloser{g.out, channel}, sftp.UseConcurrentWrites(true),
+		c, err = sftp.NewClientPipe(in, writeCloser{r, channel}, sftp.UseConcurrentWrites(true),
 			sftp.MaxPacketUnchecked(g.payload), sftp.MaxConcurrentRequestsPerFile(max(underWay/g.payload, 1)))
 	}
 	if err != nil {
@@ -76,11 +79,13 @@ func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*S
 		payload: g.payload,
 		turn:    make(chan struct{}, 1),
 		inbound: in,
+		reads:   r,
 		lost:    make(chan struct{}),
 	}
 	// A lost connection must be visible even without an action.
 	s.running.Go(func() { // ends with the channel
-		_ = c.Wait()
+		_ = c.Wait() // the library receives no more
+		r.end()
 		close(s.lost)
 	})
 	return s, nil

@@ -92,6 +92,7 @@ func FuzzSFTP(f *testing.F) {
 	f.Add(uint8(2), join(attrs(0o40755, 9), handle, names, status(1), status(0)))
 	f.Add(uint8(3), join(attrs(0o120777, 9), names))
 	f.Add(uint8(0), join(attrs(0o100644, 1<<63), handle, data))
+	f.Add(uint8(4), join(attrs(0o100644, 9), handle, data, status(1), status(4)))
 	f.Fuzz(func(t *testing.T, call uint8, script []byte) {
 		var answers [][]byte
 		for len(script) > 0 && len(answers) < 64 {
@@ -113,7 +114,7 @@ func FuzzSFTP(f *testing.F) {
 		defer func() { _ = files.Close() }()
 		stop := context.AfterFunc(ctx, func() { _ = files.channel.Close() }) // earlier than the grace for real servers
 		defer stop()
-		switch call % 4 {
+		switch call % 5 {
 		case 0:
 			if d, _ := files.Read(ctx, term.FileRead{Path: "x", Max: 50}); len(d.Data) > 50 {
 				t.Errorf("%d bytes were read", len(d.Data))
@@ -126,6 +127,10 @@ func FuzzSFTP(f *testing.F) {
 			}
 		case 3:
 			_, _ = files.Stat(ctx, "x")
+		case 4:
+			if source, err := files.Source(ctx, "x", true); err == nil {
+				_, _ = source.ReadAt(make([]byte, 50), 0)
+			}
 		}
 	})
 }

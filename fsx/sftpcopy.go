@@ -59,7 +59,7 @@ func (s *SFTP) Entries(ctx context.Context, name string, most int) (entries []te
 type sftpSource struct {
 	s    *SFTP
 	ctx  context.Context // of the copy
-	f    *sftp.File
+	f    remoteFile
 	name string
 	info fs.FileInfo
 }
@@ -80,7 +80,8 @@ func (s *SFTP) Source(ctx context.Context, name string, follow bool) (term.FileS
 				return linked(opRead, name)
 			}
 		}
-		out.f, out.info, err = s.open(opRead, name)
+		out.f.File, out.info, err = s.open(opRead, name)
+		out.f.handle = s.reads.opened()
 		return err
 	})
 	if err != nil {
@@ -94,10 +95,24 @@ func (f *sftpSource) ReadAt(b []byte, off int64) (int, error) {
 	return f.s.readAt(f.ctx, opRead, f.name, f.f, b, off)
 }
 
+// A remoteFile is an open file of a server.
+type remoteFile struct {
+	*sftp.File
+	handle string // empty: not known
+}
+
 // readAt reads one block of a file that is copied. Without the turn: the requests of a copy are under way together.
-func (s *SFTP) readAt(ctx context.Context, op, name string, f *sftp.File, b []byte, off int64) (n int, err error) {
+func (s *SFTP) readAt(ctx context.Context, op, name string, f remoteFile, b []byte, off int64) (n int, err error) {
 	err = s.guarded(name, func() (err error) {
-		n, err = f.ReadAt(b, off)
+		other := true
+		if f.handle != "" {
+			n, other, err = s.reads.readAt(f.handle, b, off)
+		}
+		if other {
+			var m int
+			m, err = f.ReadAt(b[n:], off+int64(n))
+			n += m
+		}
 		if err == nil && n < len(b) { // a plain success is no answer to a read
 			err = errors.New("the server answered a read with neither data nor an error")
 		}
@@ -149,7 +164,7 @@ type sftpSink struct {
 	t      target
 	posix  bool
 	temp   string
-	f      *sftp.File
+	f      remoteFile
 	want   term.FileTarget
 	mode   fs.FileMode // of a new file
 	held   int64
@@ -186,9 +201,10 @@ func (s *SFTP) Target(ctx context.Context, t term.FileTarget) (term.FileSink, er
 func (k *sftpSink) begin() (err error) {
 	c, dir := k.s.c, path.Dir(k.t.path)
 	k.temp = path.Join(dir, tempName())
-	if k.f, err = c.OpenFile(k.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
+	if k.f.File, err = c.OpenFile(k.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
 		return err
 	}
+	k.f.handle = k.s.reads.opened()
 	defer func() {
 		if err != nil {
 			k.drop()
@@ -219,10 +235,11 @@ func (k *sftpSink) begin() (err error) {
 	if err = checkPart(part, was, sameOwner(was, info)); err != nil {
 		return err
 	}
-	f, err := c.OpenFile(part, os.O_RDWR)
+	file, err := c.OpenFile(part, os.O_RDWR)
 	if err != nil {
 		return err
 	}
+	f := remoteFile{file, k.s.reads.opened()}
 	// Another file could have come there in between. The protocol (SFTP version 3) can neither refuse a link nor tell
 	// one file from another: a link to a file of this account with the very size of the part is not noticed.
 	is, err := f.Stat()
@@ -273,7 +290,7 @@ func (k *sftpSink) Truncate(size int64) error {
 // Commit implements term.FileSink. As on this machine, a file that replaces another is forced to the disk before.
 func (k *sftpSink) Commit(ctx context.Context, size int64) (out term.FileWritten, err error) {
 	err = k.s.do(ctx, opWrite, k.want.Path, func() error {
-		if err := k.s.dress(k.f, k.t.old, term.FileWrite{}); err != nil {
+		if err := k.s.dress(k.f.File, k.t.old, term.FileWrite{}); err != nil {
 			return err
 		}
 		if k.t.old == nil {
