@@ -18,7 +18,8 @@ func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error)
 			return line, nil
 		}
 		a.ID = mcp.NewRequestId(id)
-		answer = a
+		line, err := jsonrpc.EncodeLine(a)
+		return shorter(a.Result, line), err
 	case mcp.JSONRPCError:
 		a.ID = mcp.NewRequestId(id)
 		unknownTool(&a.Error)
@@ -28,6 +29,16 @@ func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error)
 			mcp.INTERNAL_ERROR, "the server has no answer to this request", nil)}
 	}
 	return jsonrpc.EncodeLine(answer)
+}
+
+// shorter returns the line of a result without what says nothing: mcp-go lists each tool without annotations with an
+// empty object in their place, which costs a model context. In a JSON text only a member has that name in bare quotes.
+func shorter(result any, line []byte) []byte {
+	switch result.(type) {
+	case mcp.ListToolsResult, *mcp.ListToolsResult:
+		return bytes.ReplaceAll(line, []byte(`{"annotations":{},`), []byte("{"))
+	}
+	return line
 }
 
 // plainAnswer writes the answer that nearly all calls have: a text, and the same as structured content. mcp-go makes

@@ -76,3 +76,34 @@ func TestNewObject(t *testing.T) {
 		}
 	}
 }
+
+// A list of tools has annotations where they say something. A text that looks like them stays.
+func TestEmptyAnnotations(t *testing.T) {
+	const text = `{"annotations":{},"x":1}`
+	one := mcp.NewToolWithRawSchema("one", text, json.RawMessage(`{"type":"object"}`))
+	two := mcp.NewToolWithRawSchema("two", "", json.RawMessage(`{"type":"object"}`))
+	two.Annotations.ReadOnlyHint = new(true)
+	line, err := EncodeAnswer(json.RawMessage("7"), mcp.JSONRPCResponse{
+		JSONRPC: "2.0", Result: mcp.ListToolsResult{Tools: []mcp.Tool{one, two}},
+	})
+	var got struct {
+		ID     json.RawMessage
+		Result struct{ Tools []map[string]json.RawMessage }
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &got)
+	}
+	if err != nil || string(got.ID) != "7" || len(got.Result.Tools) != 2 {
+		t.Fatalf("EncodeAnswer = %s, %v; want the id 7 and two tools", line, err)
+	}
+	if a, listed := got.Result.Tools[0]["annotations"]; listed {
+		t.Errorf("annotations of one = %s, want none", a)
+	}
+	if a := string(got.Result.Tools[1]["annotations"]); a != `{"readOnlyHint":true}` {
+		t.Errorf("annotations of two = %s, want readOnlyHint alone", a)
+	}
+	var description string
+	if err := json.Unmarshal(got.Result.Tools[0]["description"], &description); err != nil || description != text {
+		t.Errorf("description of one = %q, %v; want %q", description, err, text)
+	}
+}
