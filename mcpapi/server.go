@@ -155,8 +155,9 @@ func NewServer(o Options) *Server {
 		set := &sets[i]
 		for _, t := range set.Tools {
 			listed := t.WithSettings(settings)
-			srv.AddTool(s.declare(set, listed), s.handler(set, t))
-			s.tools[t.Name] = calledTool{set, t}
+			called := &toolset.Tool{Tool: listed, Handle: t.Handle}
+			srv.AddTool(s.declare(set, listed), s.handler(set, called))
+			s.tools[t.Name] = calledTool{set, called}
 			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles
 			// Made once and not for each list: a list is asked for by every client that starts.
 			if r := listed.ForReading(); r != nil {
@@ -177,7 +178,7 @@ func NewServer(o Options) *Server {
 
 // declare returns the entry of a tool in tools/list.
 func (s *api) declare(set *toolset.Set, t *schema.Tool) mcp.Tool {
-	d := mcp.NewToolWithRawSchema(t.Name, t.Description(), t.InputSchema())
+	d := mcp.NewToolWithRawSchema(t.Name, t.About, t.InputSchema())
 	if len(t.Output) > 0 {
 		d.RawOutputSchema = t.OutputSchema(set.FailureForm())
 	}
@@ -186,16 +187,16 @@ func (s *api) declare(set *toolset.Set, t *schema.Tool) mcp.Tool {
 }
 
 // annotations returns the hints of a tool that differ from the protocol's defaults: not read-only, destructive, not
-// idempotent, dealing with an open world.
+// idempotent, dealing with an open world. Of a tool that only reads the protocol gives the second and third no meaning.
 func annotations(t *schema.Tool) mcp.ToolAnnotation {
 	a := mcp.ToolAnnotation{Title: t.Title}
 	if t.Hints.ReadOnly {
 		a.ReadOnlyHint = new(true)
 	}
-	if !t.Hints.Destructive {
+	if !t.Hints.Destructive && !t.Hints.ReadOnly {
 		a.DestructiveHint = new(false)
 	}
-	if t.Hints.Idempotent {
+	if t.Hints.Idempotent && !t.Hints.ReadOnly {
 		a.IdempotentHint = new(true)
 	}
 	if !t.Hints.OpenWorld {
@@ -205,7 +206,8 @@ func annotations(t *schema.Tool) mcp.ToolAnnotation {
 }
 
 // forClient leaves out the output schemas for a client that gets no structured content: some insist that the one
-// comes with the other.
+// comes with the other. A model's client has no use for the titles of our own tools either, which stand beside names
+// that say the same, and cost it context.
 func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
 	own, others := s.results.StructuredFor(ctx), s.results.KnowsStructured(ctx)
 	plain := slices.Clone(list)
@@ -213,6 +215,9 @@ func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
 		called, known := s.tools[plain[i].Name]
 		if foreign := !known || called.set.Foreign(); !own && !foreign || !others {
 			plain[i].RawOutputSchema = nil
+		}
+		if known && !called.set.Foreign() && !own {
+			plain[i].Annotations.Title = ""
 		}
 	}
 	return plain
@@ -231,6 +236,7 @@ func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res
 			if full.RawOutputSchema == nil {
 				t.RawOutputSchema = nil
 			}
+			t.Annotations.Title = full.Annotations.Title
 			list = append(list, t)
 		}
 	}

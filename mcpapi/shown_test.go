@@ -25,6 +25,7 @@ func forms() map[string]mcpapi.Options {
 		"read-only": {Sessions: files, ReadOnly: true, Local: []string{"stdio"}},
 		"far":       {Sessions: files},
 		"core":      {Sessions: files, Toolsets: []string{"core"}},
+		"limits":    {Sessions: files, Local: []string{"stdio"}, Defaults: mcpapi.Defaults{ProgramLimits: true}},
 		"full":      {Sessions: files, Results: identity.Full, Local: []string{"stdio"}},
 	}
 }
@@ -148,6 +149,9 @@ func tryAll(
 		}
 		switch f.Kind {
 		case schema.KindObject:
+			if f.Is("pairs") { // shown as a list; its members have no paths
+				continue
+			}
 			tryAll(tool, f.Fields, at, put, try)
 		case schema.KindObjects:
 			tryAll(tool, f.Fields, at+"[0]", func(v any) map[string]any { return put([]any{v}) }, try)
@@ -166,6 +170,8 @@ func sample(f *schema.Field) any {
 		return true
 	case f.Kind == schema.KindStrings:
 		return []string{"A=b"}
+	case f.Kind == schema.KindObject && f.Is("pairs"):
+		return []string{fmt.Sprintf("%s=%d", f.Fields[0].Name, max(f.Fields[0].Min, 1))}
 	case f.Kind == schema.KindObject:
 		return map[string]any{}
 	case f.Kind == schema.KindObjects:
@@ -194,7 +200,7 @@ func tryArgument(
 	if refused == listed {
 		t.Errorf("%s %s: listed %v, refused %v: %s", tool, call, listed, refused, r.Text)
 	}
-	if refused && !strings.Contains(r.Message, "server.read_only") {
+	if refused && !strings.Contains(r.Message, "server.read_only") && !strings.Contains(r.Message, "local.max_*") {
 		t.Errorf("%s %s: the refusal does not say what would bring %s: %s", tool, call, path, r.Message)
 	}
 }
@@ -223,14 +229,12 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 	}
 }
 
-// Every argument that is listed says what keeps a model from its usual misuse. A member of an object may leave that to
-// the object.
+// Every argument that is listed, at any depth, says what keeps a model from its usual misuse.
 func TestEveryArgumentIsDescribed(t *testing.T) {
 	for form, o := range forms() {
 		for tool, properties := range shownTools(mcptest.NewAgent(t, mcpapi.NewServer(o), "")) {
 			for path, p := range properties {
-				member := strings.Contains(path, ".") // and its object has a path of its own
-				if strings.TrimSpace(p.Description) == "" && !member {
+				if strings.TrimSpace(p.Description) == "" {
 					t.Errorf("%s: %s %s has no description", form, tool, path)
 				}
 			}
@@ -247,6 +251,11 @@ func TestEveryArgumentIsDescribed(t *testing.T) {
 		{mcptest.ExecTool, "lane", "cd and export do not last"},
 		{mcptest.ExecTool, "cwd", "login directory"},
 		{mcptest.ExecTool, "env", "NAME=value"},
+		{mcptest.ExecTool, "host", "user@name:port"},
+		{mcptest.SessionTool, "host", "user@name:port"},
+		{mcptest.SessionTool, "auth.private_key_pem", "not a path"},
+		{mcptest.SessionTool, "task_id", "your"},
+		{mcptest.IOTool, "steps[0].data", `\r ends a line`},
 	} {
 		if p := properties[want.tool][want.path]; !strings.Contains(p.Description, want.part) {
 			t.Errorf("%s %s is described as %q, want %q in it", want.tool, want.path, p.Description, want.part)

@@ -57,7 +57,7 @@ func TestRoleRead(t *testing.T) {
 						Properties map[string]struct{ Enum []string }
 					}
 					OutputSchema json.RawMessage
-					Annotations  struct{ ReadOnlyHint, DestructiveHint *bool }
+					Annotations  struct{ ReadOnlyHint *bool }
 				}
 			}
 			r := a.ask("tools/list", "")
@@ -67,8 +67,7 @@ func TestRoleRead(t *testing.T) {
 			actions := make(map[string][]string)
 			for _, tool := range list.Tools {
 				actions[tool.Name] = tool.InputSchema.Properties["action"].Enum
-				if h := tool.Annotations; h.ReadOnlyHint == nil || !*h.ReadOnlyHint || h.DestructiveHint == nil ||
-					*h.DestructiveHint {
+				if h := tool.Annotations; h.ReadOnlyHint == nil || !*h.ReadOnlyHint {
 					t.Errorf("hints of %s = %+v, want read-only", tool.Name, h)
 				}
 				if tool.OutputSchema == nil {

@@ -53,10 +53,10 @@ func (f *Field) unquoted(raw json.RawMessage) json.RawMessage {
 	// A nested value that was encoded twice.
 	case text[0] == '{' && f.Kind != KindInteger && f.Kind != KindBoolean && json.Valid([]byte(text)):
 		return f.meant(json.RawMessage(text))
-	case text[0] == '[' && (f.Kind == KindStrings || f.Kind == KindObjects) && json.Valid([]byte(text)):
+	case text[0] == '[' && (f.Kind == KindStrings || f.Kind == KindObjects || f.Is("pairs")) && json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	// One word is a list of one. More may be several elements, or one with spaces in it.
-	case f.Kind == KindStrings && !strings.ContainsAny(text, " \t\r\n"):
+	case (f.Kind == KindStrings || f.Is("pairs")) && !strings.ContainsAny(text, " \t\r\n"):
 		return json.RawMessage("[" + string(quoted(text)) + "]")
 	}
 	return raw
@@ -95,6 +95,30 @@ func pairs(object json.RawMessage) json.RawMessage {
 		list = append(list, string(quoted(m.Name+"="+value)))
 	}
 	return json.RawMessage("[" + strings.Join(list, ",") + "]")
+}
+
+// members returns a list of NAME=value as an object, in which a whole number is one. ok is false if list is something
+// else.
+func members(list json.RawMessage) (object json.RawMessage, ok bool) {
+	if list[0] != '[' {
+		return list, false
+	}
+	var texts []string
+	for _, item := range jsonrpc.Elements(list) {
+		if item[0] != '"' {
+			return list, false
+		}
+		name, value, ok := strings.Cut(jsonrpc.Unquoted(item), "=")
+		if !ok {
+			return list, false
+		}
+		text := json.RawMessage(value)
+		if _, whole := integer(text); !whole || !json.Valid(text) {
+			text = quoted(value)
+		}
+		texts = append(texts, string(quoted(name))+":"+string(text))
+	}
+	return json.RawMessage("{" + strings.Join(texts, ",") + "}"), true
 }
 
 // texts returns an object whose members that are whole numbers or booleans are strings.

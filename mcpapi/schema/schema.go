@@ -18,7 +18,9 @@ import (
 func (t *Tool) InputSchema() json.RawMessage {
 	fields := t.Fields
 	if t.HasActions() {
-		action := Field{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: []string{"*"}, About: "see above"}
+		action := Field{
+			Name: "action", Kind: KindString, Enum: t.actionNames(), Required: []string{"*"}, About: t.aboutActions(),
+		}
 		fields = append([]Field{action}, fields...)
 	}
 	return objectSchema(fields, true)
@@ -64,7 +66,12 @@ func objectSchema(fields []Field, input bool) json.RawMessage {
 
 // schema writes the JSON Schema of one field.
 func (f *Field) schema(b *bytes.Buffer, input bool) {
-	switch f.Kind {
+	kind := f.Kind
+	// A rare object costs a model less context as a list of words: no member needs a schema of its own.
+	if kind == KindObject && f.Is("pairs") {
+		kind = KindStrings
+	}
+	switch kind {
 	case KindObject:
 		b.WriteString(`{"type":"object"`)
 		if len(f.Fields) > 0 {

@@ -13,7 +13,7 @@ import (
 type Tool struct {
 	Name    string
 	Title   string
-	About   string // first paragraph of the description
+	About   string // its description, which a model reads before anything else
 	Reading string // the same for a caller that may only read; empty: none of its actions only read
 	Actions []Action
 	Hints   Hints
@@ -38,6 +38,7 @@ type Tool struct {
 type Action struct {
 	Name    string
 	About   string // one line
+	Plain   bool   // its name says as much: About is left out of the list of tools
 	Example string // arguments of a correct call, as JSON
 	Local   string // the same for a call with protocol local; empty: Example
 	Reads   bool   // types nothing and changes nothing
@@ -75,6 +76,7 @@ type Field struct {
 	NonEmpty bool
 	Default  string   // where a call gives none
 	Words    string   // the argument that takes a list of words in place of this text
+	If       string   // the setting that it depends on; empty: none
 	Marks    []string // words of the tag is
 
 	index     []int               // of the struct's field
@@ -139,16 +141,18 @@ func (t *Tool) FieldsOf(action string) []string {
 	return append(needed, optional...)
 }
 
-// Description is the text that a model reads before anything else.
-func (t *Tool) Description() string {
-	var b strings.Builder
-	b.WriteString(t.About)
-	if t.HasActions() {
-		for _, a := range t.Actions {
-			b.WriteString("\n- " + a.Name + ": " + a.About)
-		}
+// aboutActions says what each action does, except for those whose names say it, where there are others. It is the
+// description of the argument that names one: said in the tool's own, that argument would still need one.
+func (t *Tool) aboutActions() string {
+	said := slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return a.Plain })
+	if len(said) == 0 {
+		said = t.Actions
 	}
-	return b.String()
+	texts := make([]string, len(said))
+	for i, a := range said {
+		texts[i] = a.Name + ": " + a.About
+	}
+	return strings.Join(texts, " ")
 }
 
 // ForReading is the table as a caller sees it that may only read; nil: not at all.

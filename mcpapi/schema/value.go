@@ -70,6 +70,13 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 		}
 		into.Set(reflect.ValueOf(byName))
 	case KindObject:
+		if raw[0] != '{' && f.Is("pairs") {
+			var ok bool
+			if raw, ok = members(raw); !ok {
+				return c.Invalid(path, c.allowed(f.Fields, path), "%s must be a list of NAME=value, such as %s=%d",
+					path, f.Fields[0].Name, max(f.Fields[0].Min, 1))
+			}
+		}
 		given, err := c.members(path, raw)
 		if err != nil {
 			return err

@@ -13,12 +13,12 @@ import (
 var configTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_session_config",
 	Title:   "Settings",
-	About:   "A terminal's size, and its patterns.",
+	About:   "A terminal's size and patterns.",
 	Reading: "See a terminal's size, and the patterns that say what its output means.",
 	Actions: []schema.Action{
 		{Name: "resize", About: "set cols and rows.", Example: `{"action":"resize","session_id":"web1-k3f9q2zd","cols":120,"rows":40}`},
-		{Name: "expect", About: "set those given; the others stay.", Example: `{"action":"expect","session_id":"web1-k3f9q2zd","expect":{"prompt_regex":"[>#] $"}}`},
-		{Name: "get", About: "size and patterns.", Example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, Reads: true, Verb: term.VerbRead},
+		{Name: "expect", About: "set those given.", Example: `{"action":"expect","session_id":"web1-k3f9q2zd","expect":{"prompt_regex":"[>#] $"}}`},
+		{Name: "get", About: "size and patterns.", Plain: true, Example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, Reads: true, Verb: term.VerbRead},
 	},
 	Hints: schema.Hints{Idempotent: true, OpenWorld: true},
 }, configure, configOut{})
@@ -29,7 +29,7 @@ type configArgs struct {
 	Cols      int        `json:"cols" need:"resize" min:"1" max:"10000" doc:"[resize]"`
 	Rows      int        `json:"rows" need:"resize" min:"1" max:"10000" doc:"[resize]"`
 	Expect    expectArgs `json:"expect" need:"expect" doc:"[expect]"`
-	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"name for locks"`
+	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"your lock name"`
 }
 
 // configOut is the result of ptyctl_session_config: the size and the patterns in force after the call.

@@ -96,6 +96,15 @@ func TestDecodeRefuses(t *testing.T) {
 		{"array: object", execTool, `{"session_id":"s","env":{"A":["b"]}}`, "", "env", []string{"env must be an array of strings, not an object"}},
 		{"array: object of no pairs", execTool, `{"session_id":"s","argv":{"A":"b"}}`, "", "argv", []string{"argv must be an array of strings, not an object"}},
 		{"array: object, twice", execTool, `{"session_id":"s","env":{"A":"b","A":"c"}}`, "", "env", []string{"not an object"}},
+		{"pairs: word", runTool, `{"argv":["x"],"limits":["cpu_s"]}`, "", "limits", []string{"limits must be a list of NAME=value, such as cpu_s=1"}},
+		{"pairs: of numbers", runTool, `{"argv":["x"],"limits":[1]}`, "", "limits", []string{"limits must be a list of NAME=value"}},
+		{"pairs: number", runTool, `{"argv":["x"],"limits":7}`, "", "limits", []string{"limits must be a list of NAME=value"}},
+		{"pairs: no number", runTool, `{"argv":["x"],"limits":["cpu_s=long"]}`, "", "limits.cpu_s", []string{"limits.cpu_s must be a whole number, not a string"}},
+		{"pairs: no JSON number", runTool, `{"argv":["x"],"limits":["cpu_s=0x10"]}`, "", "limits.cpu_s", []string{"limits.cpu_s must be a whole number"}},
+		{"pairs: fraction", runTool, `{"argv":["x"],"limits":["cpu_s=1.5"]}`, "", "limits.cpu_s", []string{"limits.cpu_s must be a whole number"}},
+		{"pairs: too small", runTool, `{"argv":["x"],"limits":["memory_bytes=1"]}`, "", "limits.memory_bytes", []string{"it must be between 1048576 and"}},
+		{"pairs: twice", runTool, `{"argv":["x"],"limits":["cpu_s=1","cpu_s=2"]}`, "", "limits.cpu_s", []string{"limits.cpu_s is given twice"}},
+		{"pairs: unknown", runTool, `{"argv":["x"],"limits":["cpu_s\",\"x=1"]}`, "", `limits.cpu_s","x`, []string{"unknown field"}},
 		{"array: of numbers", execTool, `{"session_id":"s","env":["A=b",2]}`, "", "env[1]", []string{"env[1] must be a string, not a number"}},
 		{"array: of null", execTool, `{"session_id":"s","env":[null]}`, "", "env[0]", []string{"env[0] must be a string, not null"}},
 		{"object: string", sessionTool, open(`,"auth":"agent"`), "", "auth", []string{"auth must be a JSON object"}},
@@ -312,6 +321,10 @@ func TestUnderstood(t *testing.T) {
 
 		{configTool, `{"action":"resize","session_id":"s","cols":"120","rows":40.0}`, `{"action":"resize","session_id":"s","cols":120,"rows":40}`},
 		{runTool, `{"argv":["env"],"env":{"A":true},"timeout_ms":0,"limits":{}}`, `{"argv":["env"],"env":["A=true"]}`},
+		{runTool, `{"argv":["x"],"limits":["cpu_s=1","processes=20","open_files="]}`, `{"argv":["x"],"limits":{"cpu_s":1,"processes":20}}`},
+		{runTool, `{"argv":["x"],"limits":"cpu_s=1"}`, `{"argv":["x"],"limits":{"cpu_s":1}}`},
+		{runTool, `{"argv":["x"],"limits":"[\"cpu_s=1\"]"}`, `{"argv":["x"],"limits":{"cpu_s":1}}`},
+		{runTool, `{"argv":["x"],"limits":[]}`, `{"argv":["x"]}`},
 		{files.Tool, `{"action":"read","path":"p","offset":"0","encoding":"UTF-8"}`, `{"action":"read","path":"p","encoding":"utf-8"}`},
 	} {
 		got, want := decoded(t, tt.tool, tt.wrote), decoded(t, tt.tool, tt.same)

@@ -14,11 +14,11 @@ import (
 var execTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_exec",
 	Title: "Run a command",
-	About: "Run a command; get its output and true exit code. Until something is typed into the terminal it runs beside " +
-		"it: split streams, in parallel. After that, or on a device, it is typed there and shares its directory, " +
-		"environment and sudo. done_reason running: answer waiting_for with ptyctl_session_io write, then call with " +
-		"exec_id for what is new; kind prompt: it started a shell, run the next command there. " +
-		"Absent: stderr empty (or in stdout), an ordinary end, nothing cut.",
+	About: "Run a command; get its output and true exit code. It runs beside the terminal, streams split, in parallel, " +
+		"until something is typed there; then, and on devices, it is typed there, and shares its directory, environment " +
+		"and sudo. done_reason running: answer waiting_for with ptyctl_session_io write, then call with exec_id for what " +
+		"is new; kind prompt: a shell has started, run the next command there. Absent: stderr empty or in stdout, " +
+		"ordinary end, nothing cut.",
 	Actions: []schema.Action{
 		{Example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`, Verb: term.VerbExec},
 	},
@@ -30,7 +30,7 @@ var execTool = toolset.Bind(schema.Tool{
 // sizes in bytes.
 type execArgs struct {
 	SessionID     string   `json:"session_id" is:"filled" doc:"from open; or host"`
-	Host          string   `json:"host" is:"filled" doc:"user@name:port, no session_id"`
+	Host          string   `json:"host" is:"filled" doc:"user@name:port"`
 	Cmd           string   `json:"cmd" words:"argv" doc:"shell line"`
 	Argv          []string `json:"argv" is:"start" doc:"or words"`
 	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then stopped; default {session.default_exec_timeout_ms}"`
@@ -39,19 +39,19 @@ type execArgs struct {
 	Env           []string `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
 	Stdin         string   `json:"stdin" is:"start" doc:"input"`
 	StdinEncoding string   `json:"stdin_encoding" is:"start" enum:"utf-8 base64" doc:"of stdin"`
-	Format        string   `json:"format" enum:"clean raw" doc:"clean: no colours; raw: exact; default {session.format}"`
+	Format        string   `json:"format" enum:"clean raw" doc:"raw: exact; default {session.format}"`
 	matchArgs
 	MaxOutput    int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
-	Lane         session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh shell, cd and export do not last; terminal: typed; default auto"`
+	Lane         session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh; cd and export do not last; terminal: typed; default auto"`
 	Queue        bool         `json:"queue" is:"start" doc:"wait for a turn"`
-	ExecID       string       `json:"exec_id" is:"filled" doc:"go on with this one"`
+	ExecID       string       `json:"exec_id" is:"filled" doc:"go on with it"`
 	Cancel       bool         `json:"cancel" doc:"stop exec_id"`
 	StopOnCancel bool         `json:"stop_on_cancel" is:"start" doc:"with this call"`
-	TaskID       string       `json:"task_id" is:"filled" doc:"name for locks"`
+	TaskID       string       `json:"task_id" is:"filled" doc:"your lock name"`
 	Expect       expectArgs   `json:"expect" is:"start" doc:"for this call"`
-	UntilIdleMS  int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: ends it"`
+	UntilIdleMS  int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: quiet ends it"`
 	Class        execClass    `json:"class" is:"start" doc:"of the shell"`
-	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"if typed"`
+	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"end marker"`
 	RequestID    string       `json:"request_id" is:"filled" doc:"for retries"`
 }
 
@@ -71,9 +71,9 @@ func (execClass) Canonical(text string) string {
 
 // execMarker is how the end of a command is recognised that is typed.
 type execMarker struct {
-	Enabled *bool  `json:"enabled"`
-	Prefix  string `json:"marker_prefix"`
-	Suffix  string `json:"marker_suffix"`
+	Enabled *bool  `json:"enabled" doc:"default true"`
+	Prefix  string `json:"marker_prefix" doc:"before code"`
+	Suffix  string `json:"marker_suffix" doc:"after it"`
 }
 
 // execOut is the result of ptyctl_session_exec. ExitCode is nil while the command runs and where the code cannot be

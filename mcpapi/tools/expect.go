@@ -15,16 +15,16 @@ import (
 
 // patternArgs are the patterns that three tools take.
 type patternArgs struct {
-	Profile family    `json:"profile" is:"filled" doc:"cisco_ios, frr, ..."`
-	Prompt  string    `json:"prompt_regex" is:"filled"`
-	Pagers  *[]string `json:"pager_regexes"`
-	Errors  *[]string `json:"error_regexes"`
+	Profile family    `json:"profile" is:"filled" doc:"cisco_ios, ..."`
+	Prompt  string    `json:"prompt_regex" is:"filled" doc:"last line"`
+	Pagers  *[]string `json:"pager_regexes" doc:"--More--"`
+	Errors  *[]string `json:"error_regexes" doc:"for hints"`
 }
 
 // expectArgs are those of the tools that also turn pages.
 type expectArgs struct {
 	patternArgs
-	AutoPage *autoPage `json:"auto_page" doc:"turn pages; default space, 100"`
+	AutoPage *autoPage `json:"auto_page" doc:"turn pages"`
 }
 
 // family is the name of a device family.
@@ -37,8 +37,8 @@ func (family) Canonical(text string) string {
 
 // autoPage is how ptyctl turns a pager's pages itself.
 type autoPage struct {
-	Key pageKey `json:"key"`
-	Max *int    `json:"max_pages" max:"10000"`
+	Key pageKey `json:"key" doc:"default space"`
+	Max *int    `json:"max_pages" max:"10000" doc:"default 100"`
 }
 
 // pageKey is the name of a key that turns a page.

@@ -13,7 +13,7 @@ import (
 var healthTool = toolset.Bind(schema.Tool{
 	Name:    "ptyctl_health",
 	Title:   "State of ptyctl",
-	About:   "Version, uptime, counts of sessions and commands.",
+	About:   "Version, uptime, counts.",
 	Reading: "Version, uptime, counts of your sessions.",
 	Actions: []schema.Action{{Example: `{}`, Reads: true, Verb: term.VerbRead}},
 	Hints:   schema.Hints{ReadOnly: true, Idempotent: true},

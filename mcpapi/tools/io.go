@@ -14,14 +14,14 @@ import (
 var ioTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_io",
 	Title: "Type and read",
-	About: "Type into a terminal and read it. Do not poll: give write itself, or read, until_regex or until_idle_ms. " +
-		"Absent chunk: no output; absent matched: the condition was met.",
+	About: "Type into a terminal and read it. Do not poll: give write or read until_regex or until_idle_ms. Absent: " +
+		"empty chunk, matched true.",
 	Reading: "Read what a terminal shows. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the " +
 		"last read.",
 	Actions: []schema.Action{
-		{Name: "write", About: "data or a key; lines end with \\r.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","data":"ls\r","until_idle_ms":300}`},
-		{Name: "read", About: "from cursor (default: what is new), or mode tail.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","cursor":"0","until_regex":"\\$ $"}`, Reads: true},
-		{Name: "search", About: "pattern in the output still held.", Example: `{"action":"search","session_id":"web1-k3f9q2zd","pattern":"(?i)error"}`, Reads: true},
+		{Name: "write", About: "data, key, keys or steps.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","data":"ls\r","until_idle_ms":300}`},
+		{Name: "read", About: "output after cursor (default: now), or mode tail.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","cursor":"0","until_regex":"\\$ $"}`, Reads: true},
+		{Name: "search", About: "output still held.", Example: `{"action":"search","session_id":"web1-k3f9q2zd","pattern":"(?i)error"}`, Reads: true},
 	},
 	Hints: schema.Hints{Destructive: true, OpenWorld: true},
 }, doIO, ioOut{}, searchOut{})
@@ -31,13 +31,13 @@ var ioTool = toolset.Bind(schema.Tool{
 // absent data.
 type ioArgs struct {
 	SessionID    string     `json:"session_id" need:"*" is:"filled" doc:"from open"`
-	Data         *string    `json:"data" on:"write" doc:"text; end a line with \\r; or key"`
+	Data         *string    `json:"data" on:"write" doc:"text; end a line with \\r"`
 	Key          keyName    `json:"key" on:"write" is:"filled" doc:""`
 	Keys         []string   `json:"keys" on:"write" doc:"several"`
-	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"in turn, until one fails: stopped, step (from 0)"`
+	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"until one fails: stopped, step (from 0)"`
 	Paste        bool       `json:"paste" on:"write" doc:"as a paste"`
-	Sensitive    bool       `json:"sensitive" on:"write" doc:"keep out of records"`
-	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"name for locks"`
+	Sensitive    bool       `json:"sensitive" on:"write" doc:"a secret; masked"`
+	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"your lock name"`
 	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk"`
 	Cursor       string     `json:"cursor" on:"read search" is:"filled number" doc:"a next_cursor, or \"0\" (a string)"`
 	Mode         string     `json:"mode" on:"read write" enum:"cursor tail" doc:"tail: the end"`
@@ -45,14 +45,14 @@ type ioArgs struct {
 	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384"`
 	MaxLines     int        `json:"max_lines" on:"read write" min:"1" doc:"of mode tail"`
 	UntilRegex   string     `json:"until_regex" on:"read write" is:"filled" doc:"wait for this (RE2)"`
-	UntilPrompt  bool       `json:"until_prompt" on:"read write" doc:"or for a prompt"`
+	UntilPrompt  bool       `json:"until_prompt" on:"read write" doc:"or a prompt"`
 	IncludeMatch *bool      `json:"include_match" on:"read write" doc:"default true"`
-	IncludeEcho  bool       `json:"include_echo" on:"write" doc:"match it too"`
-	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"or for quiet"`
-	InputHints   inputHints `json:"input_hints" on:"read write" doc:"stop at a question"`
-	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] of it"`
+	IncludeEcho  bool       `json:"include_echo" on:"write" doc:"match own echo"`
+	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"or quiet"`
+	InputHints   inputHints `json:"input_hints" on:"read write" doc:"or a question"`
+	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] a command"`
 	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id"`
-	Format       string     `json:"format" on:"read write search" enum:"clean raw" doc:"clean: text; raw: exact; default {session.format}"`
+	Format       string     `json:"format" on:"read write search" enum:"clean raw" doc:"raw: exact; default {session.format}"`
 	lineArgs
 	Pattern    string `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
 	IgnoreCase bool   `json:"ignore_case" on:"search" doc:"[search]"`
@@ -68,15 +68,15 @@ type lineArgs struct {
 
 // ioStep is one step of a list.
 type ioStep struct {
-	Data        *string  `json:"data" doc:"or key, keys"`
-	Key         string   `json:"key" is:"filled"`
-	Keys        []string `json:"keys"`
-	Sensitive   bool     `json:"sensitive"`
-	Paste       bool     `json:"paste"`
-	UntilRegex  string   `json:"until_regex" is:"filled"`
-	UntilPrompt bool     `json:"until_prompt"`
-	UntilIdleMS int64    `json:"until_idle_ms" min:"1" max:"1<<40"`
-	TimeoutMS   int64    `json:"timeout_ms" min:"1" max:"1<<40"`
+	Data        *string  `json:"data" doc:"\\r ends a line"`
+	Key         string   `json:"key" is:"filled" doc:"or this"`
+	Keys        []string `json:"keys" doc:"or these"`
+	Sensitive   bool     `json:"sensitive" doc:"secret"`
+	Paste       bool     `json:"paste" doc:"as paste"`
+	UntilRegex  string   `json:"until_regex" is:"filled" doc:"then wait (RE2)"`
+	UntilPrompt bool     `json:"until_prompt" doc:"or prompt"`
+	UntilIdleMS int64    `json:"until_idle_ms" min:"1" max:"1<<40" doc:"or quiet"`
+	TimeoutMS   int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"default {session.read_timeout_ms}"`
 }
 
 // keyName is the name of a key.
@@ -84,7 +84,7 @@ type keyName string
 
 // Doc shows how keys are named, for the argument's description. An unknown name is answered with all of them.
 func (keyName) Doc() string {
-	return "enter, esc, tab, arrow_up, page_up, f1, ctrl_c, alt_x, ..."
+	return "enter, esc, tab, arrow_up, page_up, f1, ctrl_c, ..."
 }
 
 // Canonical returns the key that is meant by a name of another program's, or by the bytes that it sends.
@@ -103,7 +103,7 @@ func (k keyName) character() bool {
 
 // inputHints are patterns that recognise a question.
 type inputHints struct {
-	WaitFor *[]string `json:"wait_for_regexes"`
+	WaitFor *[]string `json:"wait_for_regexes" doc:"questions"`
 }
 
 // ioOut is the result of ptyctl_session_io.

@@ -11,9 +11,8 @@ import (
 var runTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_run",
 	Title: "Run a program",
-	About: "Run a program here, without a terminal; a command line is [\"bash\",\"-c\",\"...\"]. What it leaves running " +
-		"is ended. done_reason running: go on with ptyctl_session_exec {session_id, exec_id}. Interactive: " +
-		"ptyctl_session open, protocol local.",
+	About: "Run a program here, without a terminal. What it leaves running is ended. done_reason running: go on with " +
+		"ptyctl_session_exec {session_id, exec_id}. Interactive: ptyctl_session.",
 	Actions: []schema.Action{
 		{Example: `{"argv":["go","test","./..."],"cwd":"/srv/app"}`, Verb: term.VerbExec},
 	},
@@ -23,17 +22,17 @@ var runTool = toolset.Bind(schema.Tool{
 
 // runArgs are the arguments of ptyctl_run. Times are in milliseconds, sizes in bytes.
 type runArgs struct {
-	Argv          []string `json:"argv" need:"*" doc:"program and arguments"`
+	Argv          []string `json:"argv" need:"*" doc:"program, arguments; no shell"`
 	Cwd           string   `json:"cwd" is:"filled" doc:"directory"`
 	Env           []string `json:"env" is:"pairs" doc:"NAME=value"`
 	Stdin         string   `json:"stdin" doc:"input"`
 	StdinEncoding string   `json:"stdin_encoding" enum:"utf-8 base64" doc:"of stdin"`
 	TimeoutMS     int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds, then TERM; default {session.default_exec_timeout_ms}"`
 	GraceMS       int64    `json:"grace_ms" min:"1" max:"60000" doc:"TERM to KILL; default 2000"`
-	Format        string   `json:"format" enum:"clean raw" doc:"clean: no colours; raw: exact; default {session.format}"`
+	Format        string   `json:"format" enum:"clean raw" doc:"raw: exact; default {session.format}"`
 	matchArgs
 	MaxOutput int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
-	Limits    limitsArgs `json:"limits" doc:"of each process; processes: in all"`
+	Limits    limitsArgs `json:"limits" is:"pairs" doc:"cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)"`
 	Title     string     `json:"title" is:"filled" doc:"label"`
 	RequestID string     `json:"request_id" is:"filled" doc:"for retries"`
 }

@@ -17,19 +17,19 @@ const localExample = `{"action":"open","protocol":"local","argv":["bash"]}`
 var sessionTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session",
 	Title: "Sessions",
-	About: "Terminals on other hosts, and programs here; ptyctl_session_exec runs commands there, ptyctl_session_io " +
-		"types and reads. Absent in results: state open, protocol ssh.",
+	About: "Terminals on other hosts and here, for ptyctl_session_exec and ptyctl_session_io. Absent: state open, " +
+		"protocol ssh.",
 	Reading: "See the terminals, and everything known about one. ptyctl_session_io reads what they show.",
 	Actions: []schema.Action{
-		{Name: "open", About: "needs protocol, and host or (local) argv; takes all not marked. Answer a prompt with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`, Local: localExample},
-		{Name: "close", About: "its output stays readable.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
-		{Name: "list", About: "by state, protocol, host (*.example.net), or all.", Example: `{"action":"list","state":"open"}`, Reads: true},
-		{Name: "status", About: "all about one.", Example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, Reads: true},
-		{Name: "wait", About: "for the first of several sessions, or all; cursors: of those not fired, by index.", Example: `{"action":"wait","on":[{"session_id":"web1-k3f9q2zd","until_regex":"\\$ $"},{"session_id":"db1-x7m2p4qa","exec_id":"exec-5t2k9w3m"}]}`, Reads: true, Verb: term.VerbRead},
-		{Name: "lock", About: "only this task may write.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
-		{Name: "unlock", About: "release it.", Example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
-		{Name: "heartbeat", About: "keep it.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
-		{Name: "signal", About: "send one.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
+		{Name: "open", About: "needs protocol, and host or (local) argv; answer a prompt with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`, Local: localExample},
+		{Name: "close", About: "output stays readable.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
+		{Name: "list", About: "by state, protocol, host (*.net).", Example: `{"action":"list","state":"open"}`, Reads: true},
+		{Name: "status", Plain: true, About: "all about one.", Example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, Reads: true},
+		{Name: "wait", About: "until any or all of on fire; cursors: of the others, by index.", Example: `{"action":"wait","on":[{"session_id":"web1-k3f9q2zd","until_regex":"\\$ $"},{"session_id":"db1-x7m2p4qa","exec_id":"exec-5t2k9w3m"}]}`, Reads: true, Verb: term.VerbRead},
+		{Name: "lock", About: "only task_id may type, until unlock.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{Name: "unlock", Plain: true, About: "release it.", Example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{Name: "heartbeat", About: "keep the lock.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{Name: "signal", Plain: true, About: "send one.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 	},
 	Hints:  schema.Hints{Destructive: true, OpenWorld: true},
 	Absent: map[string]string{"expect.auto_page": "ptyctl_session_config expect and ptyctl_session_exec take it"},
@@ -39,35 +39,35 @@ var sessionTool = toolset.Bind(schema.Tool{
 // marked far for other machines.
 type sessionArgs struct {
 	SessionID   string        `json:"session_id" need:"close lock unlock heartbeat status signal" is:"filled" doc:"from open"`
-	TaskID      string        `json:"task_id" on:"open close lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"name for locks"`
+	TaskID      string        `json:"task_id" on:"open close lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your lock name"`
 	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default {locks.default_ttl_ms}"`
 	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder"`
 	Force       bool          `json:"force" on:"close" doc:"[close] at once"`
-	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT" doc:"[signal]"`
-	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local" doc:"[open, list]"`
-	Host        string        `json:"host" on:"open list" is:"filled far" doc:"name or ssh_config Host"`
-	Argv        []string      `json:"argv" on:"open" is:"local" doc:"local program, arguments"`
-	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"local"`
-	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"NAME=value, local"`
-	Title       string        `json:"title" on:"open" is:"filled local" doc:"local"`
-	Limits      limitsArgs    `json:"limits" on:"open" is:"local" doc:"local"`
-	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list]"`
+	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT" doc:"[signal] or key ctrl_c"`
+	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local" doc:"local: here"`
+	Host        string        `json:"host" on:"open list" is:"filled far" doc:"user@name:port or ssh_config Host"`
+	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[local] program, arguments"`
+	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[local] directory"`
+	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"[local] NAME=value"`
+	Title       string        `json:"title" on:"open" is:"filled local" doc:"[local] label"`
+	Limits      limitsArgs    `json:"limits" on:"open" is:"local pairs" if:"local.max_*" doc:"[local] cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)"`
+	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list] filter"`
 	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"default 22, 23"`
 	Username    string        `json:"username" on:"open" is:"filled far" doc:"login"`
-	Auth        openAuth      `json:"auth" on:"open" is:"far" doc:"default: agent, key files, questions"`
-	PTY         openPTY       `json:"pty" on:"open" doc:"default 120x40 xterm-256color"`
-	Timeouts    openTimeouts  `json:"timeouts" on:"open" doc:"milliseconds"`
+	Auth        openAuth      `json:"auth" on:"open" is:"far" doc:"default: agent, keys, questions"`
+	PTY         openPTY       `json:"pty" on:"open" doc:"terminal"`
+	Timeouts    openTimeouts  `json:"timeouts" on:"open" doc:"times"`
 	SSH         openSSH       `json:"ssh_options" on:"open" is:"far" doc:"ssh"`
 	Telnet      openTelnet    `json:"telnet" on:"open" doc:"telnet"`
 	Expect      patternArgs   `json:"expect" on:"open" doc:"patterns"`
 	SessionType string        `json:"session_type" on:"open" enum:"normal console exec" doc:"console: one per device_id; exec: no terminal"`
-	DeviceID    string        `json:"device_id" on:"open" is:"filled" doc:"console"`
+	DeviceID    string        `json:"device_id" on:"open" is:"filled" doc:"[console] name"`
 	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"needs task_id"`
-	UntilRegex  string        `json:"until_regex" on:"open" is:"filled" doc:"then wait for this (RE2)"`
-	UntilPrompt bool          `json:"until_prompt" on:"open" doc:"or for a prompt"`
+	UntilRegex  string        `json:"until_regex" on:"open" is:"filled" doc:"wait for this (RE2)"`
+	UntilPrompt bool          `json:"until_prompt" on:"open" doc:"or a prompt"`
 	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"milliseconds; default {session.read_timeout_ms}, [wait] {limits.max_wait_ms}"`
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"for retries"`
-	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait]"`
+	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] for"`
 	Mode        string        `json:"mode" on:"wait" enum:"any all" doc:"[wait] default any"`
 }
 
@@ -89,19 +89,19 @@ func (signalName) Hint(text string) string {
 // openAuth has the credentials for a login. An empty method is derived from the credentials that are given. Their type
 // keeps the secrets out of logs and messages.
 type openAuth struct {
-	Method        string      `json:"method" enum:"password private_key agent auto"`
-	Password      term.Secret `json:"password"`
-	PrivateKeyPEM term.Secret `json:"private_key_pem"`
-	Passphrase    term.Secret `json:"passphrase"`
+	Method        string      `json:"method" enum:"password private_key agent auto" doc:"default: as given"`
+	Password      term.Secret `json:"password" doc:"or be asked"`
+	PrivateKeyPEM term.Secret `json:"private_key_pem" doc:"not a path"`
+	Passphrase    term.Secret `json:"passphrase" doc:"of the key"`
 	Interactive   *bool       `json:"interactive" doc:"may ask; default {auth.interactive}"`
 }
 
 // openPTY describes the terminal to request; sizes are in characters.
 type openPTY struct {
-	Enabled *bool  `json:"enabled"`
-	Cols    int    `json:"cols" min:"1" max:"10000"`
-	Rows    int    `json:"rows" min:"1" max:"10000"`
-	Term    string `json:"term" is:"filled"`
+	Enabled *bool  `json:"enabled" doc:"default true"`
+	Cols    int    `json:"cols" min:"1" max:"10000" doc:"default 120"`
+	Rows    int    `json:"rows" min:"1" max:"10000" doc:"default 40"`
+	Term    string `json:"term" is:"filled" doc:"default xterm-256color"`
 }
 
 // openTimeouts has the times of a session, in milliseconds.
@@ -115,7 +115,7 @@ type openTimeouts struct {
 type openSSH struct {
 	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default {ssh.host_key_policy} or ssh_config's"`
 	Fingerprint   string   `json:"host_key_fingerprint" is:"filled given" doc:"SHA256:..."`
-	KnownHosts    string   `json:"known_hosts_path" is:"filled"`
+	KnownHosts    string   `json:"known_hosts_path" is:"filled" doc:"file here"`
 	UseConfig     *bool    `json:"use_openssh_config" doc:"default {ssh.use_openssh_config}"`
 	ConfigPath    string   `json:"config_path" is:"filled" doc:"ssh -F"`
 	ExtraArgs     []string `json:"extra_args" doc:"ssh -o -J -i ..."`
@@ -126,16 +126,16 @@ type openSSH struct {
 
 // openTelnet has the options of Telnet.
 type openTelnet struct {
-	Mode   string  `json:"mode" enum:"auto telnet raw"`
+	Mode   string  `json:"mode" enum:"auto telnet raw" doc:"raw: no Telnet"`
 	Enter  string  `json:"enter" enum:"auto cr crlf crnul lf" doc:"for \\r"`
-	Binary string  `json:"binary" enum:"auto always never"`
+	Binary string  `json:"binary" enum:"auto always never" doc:"for UTF-8"`
 	TLS    openTLS `json:"tls" doc:"TLS"`
 }
 
 // openTLS has the TLS options of Telnet.
 type openTLS struct {
-	Enabled    bool   `json:"enabled"`
-	ServerName string `json:"server_name" is:"filled"`
+	Enabled    bool   `json:"enabled" doc:"default false"`
+	ServerName string `json:"server_name" is:"filled" doc:"in certificate"`
 	Pin        string `json:"pin" is:"filled given" doc:"SHA256:..."`
 }
 

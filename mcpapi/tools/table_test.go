@@ -16,8 +16,8 @@ import (
 
 // TestBoundsAreTheEngines compares the numbers that tags repeat.
 func TestBoundsAreTheEngines(t *testing.T) {
-	pages, about := fieldAt(t, execTool.Fields, "expect.auto_page.max_pages"), fieldAt(t, execTool.Fields, "expect.auto_page").About
-	if pages.Max != lane.MaxPages || !strings.Contains(about, "100") || lane.DefaultPages != 100 {
+	pages := fieldAt(t, execTool.Fields, "expect.auto_page.max_pages")
+	if about := pages.About; pages.Max != lane.MaxPages || !strings.Contains(about, "100") || lane.DefaultPages != 100 {
 		t.Errorf("max_pages is at most %d (%s), want %d, and %d by default", pages.Max, about, lane.MaxPages,
 			lane.DefaultPages)
 	}
@@ -52,8 +52,9 @@ func TestForReading(t *testing.T) {
 		if r == nil {
 			continue
 		}
-		if len(r.Description()) >= len(tool.Description()) {
-			t.Errorf("%s: the description did not get shorter", tool.Name)
+		texts := func(t *schema.Tool) int { return len(t.About) + len(t.InputSchema()) }
+		if full, reading := texts(tool.Tool), texts(r); tool.HasActions() && reading >= full {
+			t.Errorf("%s: its texts for a reader have %d bytes, want less than all %d", tool.Name, reading, full)
 		}
 		for _, f := range r.Fields {
 			if f.Name == "task_id" || strings.Contains(f.About, "[write]") || strings.Contains(f.About, "[open]") {
@@ -76,7 +77,7 @@ func TestTextsFitTheClients(t *testing.T) {
 		t.Errorf("the instructions have %d bytes", len(instructions))
 	}
 	for _, tl := range All() {
-		if d := tl.Description(); len(d) >= maxText {
+		if d := tl.About; len(d) >= maxText {
 			t.Errorf("%s: the description has %d bytes", tl.Name, len(d))
 		}
 		if !strings.Contains(instructions, tl.Name) && tl.Name != configTool.Name {
@@ -191,7 +192,7 @@ func TestExamples(t *testing.T) {
 			}
 		}
 		// Some clients cut a description at 2 KiB.
-		if n := len(tool.Description()); n > 2000 {
+		if n := len(tool.About); n > 2000 {
 			t.Errorf("%s: the description has %d bytes", tool.Name, n)
 		}
 	}

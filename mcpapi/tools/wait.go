@@ -20,14 +20,14 @@ import (
 // waitEntry is one thing that the action wait waits for. Without a condition that is any output, or of an exec_id its
 // end or its question.
 type waitEntry struct {
-	SessionID   string `json:"session_id" is:"filled"`
-	Cursor      string `json:"cursor" is:"filled number" doc:"default: from now"`
-	UntilRegex  string `json:"until_regex" is:"filled"`
-	UntilIdleMS int64  `json:"until_idle_ms" min:"1" max:"1<<40"`
-	UntilPrompt bool   `json:"until_prompt"`
-	UntilExit   bool   `json:"until_exit" doc:"end"`
+	SessionID   string `json:"session_id" is:"filled" doc:"needed"`
+	Cursor      string `json:"cursor" is:"filled number" doc:"default: now"`
+	UntilRegex  string `json:"until_regex" is:"filled" doc:"RE2"`
+	UntilIdleMS int64  `json:"until_idle_ms" min:"1" max:"1<<40" doc:"quiet"`
+	UntilPrompt bool   `json:"until_prompt" doc:"a prompt"`
+	UntilExit   bool   `json:"until_exit" doc:"its end"`
 	UntilOutput bool   `json:"until_output" doc:"default"`
-	ExecID      string `json:"exec_id" is:"filled" doc:"its end or question"`
+	ExecID      string `json:"exec_id" is:"filled" doc:"end or question"`
 }
 
 // waitOut is the result of the action wait.

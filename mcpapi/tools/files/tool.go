@@ -29,21 +29,21 @@ var Tool = toolset.Bind(schema.Tool{
 type fsArgs struct {
 	SessionID machine `json:"session_id" on:"read write list stat" is:"filled given" doc:"its SSH host; default: here"`
 	Path      string  `json:"path" need:"read write list stat" is:"filled" doc:"absolute, or from the home directory"`
-	From      place   `json:"from" need:"copy" doc:"[copy]"`
+	From      place   `json:"from" need:"copy" doc:"[copy] source"`
 	To        place   `json:"to" need:"copy" doc:"[copy]; path ending in /: into that folder"`
 	Recursive bool    `json:"recursive" on:"copy" doc:"[copy] from is a folder"`
 	Resume    bool    `json:"resume" on:"copy" doc:"[copy] go on after one that failed and had it"`
 	Verify    *bool   `json:"verify" on:"copy" doc:"[copy] read back before replacing; default below 64 MiB"`
 	Offset    int64   `json:"offset" on:"read" max:"1<<62" doc:"[read] bytes"`
 	MaxBytes  int64   `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}"`
-	Data      string  `json:"data" need:"write" doc:"[write]"`
+	Data      string  `json:"data" need:"write" doc:"[write] content"`
 	Encoding  string  `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data"`
 	Mode      string  `json:"mode" on:"write" is:"filled text" doc:"[write] octal"`
-	Append    bool    `json:"append" on:"write" doc:"[write]"`
+	Append    bool    `json:"append" on:"write" doc:"[write] at the end"`
 	NonAtomic bool    `json:"non_atomic" on:"write" doc:"[write] in place"`
 	Cursor    string  `json:"cursor" on:"list" is:"filled" doc:"[list] next_cursor"`
 	Limit     int     `json:"limit" on:"list" min:"1" doc:"[list] default 200"`
-	TaskID    string  `json:"task_id" on:"write copy" is:"filled" doc:"[write, copy] your name for locks"`
+	TaskID    string  `json:"task_id" on:"write copy" is:"filled" doc:"[write, copy] your lock name"`
 	TimeoutMS int64   `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; default {limits.max_wait_ms}, of a copy {limits.max_exec_timeout_ms}"`
 	RequestID string  `json:"request_id" on:"write copy" is:"filled" doc:"[write, copy] makes a retry safe"`
 }
