@@ -26,6 +26,8 @@ type history struct {
 	first int // index of the oldest row in rows
 	count int
 	total uint64 // rows ever pushed
+
+	ignore int // how many of the next rows are not kept: Skip has not drawn them
 }
 
 type packed struct{ from, to int32 }
@@ -43,6 +45,10 @@ const (
 // push adds a row, which has no blank cells at its end.
 func (h *history) push(row []cell, in info, clusters *texts) {
 	h.total++
+	if h.ignore > 0 {
+		h.ignore--
+		return
+	}
 	h.keep(row, in, clusters)
 }
 

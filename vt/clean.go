@@ -65,7 +65,7 @@ func (c *Cleaner) Append(dst, src []byte) []byte {
 // quick is the fast path of Append. It handles whole tokens of the usual forms without the
 // states of the Parser, and returns the rest of src at the first other byte.
 func (c *Cleaner) quick(src []byte) []byte {
-	if !c.parser.between() {
+	if !c.parser.Between() {
 		return src
 	}
 	for len(src) > 0 && !c.conceal {
@@ -73,7 +73,7 @@ func (c *Cleaner) quick(src []byte) []byte {
 		switch b := src[0]; {
 		case b >= 0x20 && b != del:
 			var ascii bool
-			if n, ascii = printable(src); ascii {
+			if n, ascii = Printable(src); ascii {
 				c.line.spare.pay(n)
 				if !c.line.laid || !c.line.add(src[:n]) {
 					c.line.write(src[:n], true)

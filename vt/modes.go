@@ -44,7 +44,7 @@ func (t *Tracker) Write(p []byte) (int, error) {
 	n := len(p)
 	t.parser.MaxString = maxMark
 	for len(p) > 0 {
-		if t.parser.between() { // only an ESC begins a mode or a question
+		if t.parser.Between() { // only an ESC begins a mode or a question
 			i := bytes.IndexByte(p, esc)
 			if i < 0 {
 				break

@@ -65,7 +65,7 @@ const (
 // A control character within a sequence is returned before the sequence, because a terminal
 // executes it at once.
 func (p *Parser) Next(b []byte) (*Token, []byte) {
-	if p.between() && !p.C1 && len(b) > 0 { // fast path: most output is whole tokens of these forms
+	if p.Between() && !p.C1 && len(b) > 0 { // fast path: most output is whole tokens of these forms
 		switch c := b[0]; {
 		case c == esc:
 			if n := p.tok.sequence(b); n > 0 {
@@ -74,7 +74,7 @@ func (p *Parser) Next(b []byte) (*Token, []byte) {
 		case c < 0x20 || c == del:
 			return p.control(c), b[1:]
 		default:
-			if n, ascii := printable(b); ascii || n < len(b) {
+			if n, ascii := Printable(b); ascii || n < len(b) {
 				return p.run(b[:n], ascii), b[n:]
 			}
 		}
@@ -165,8 +165,8 @@ func (p *Parser) Flush() *Token {
 	return nil
 }
 
-// between reports whether the next byte begins a token.
-func (p *Parser) between() bool { return p.state == ground && p.nheld == 0 }
+// Between reports whether the next byte begins a token.
+func (p *Parser) Between() bool { return p.state == ground && p.nheld == 0 }
 
 // InString reports whether the input has ended within a control string, for example a title.
 func (p *Parser) InString() bool { return p.state == inString || p.state == inStringEsc }

@@ -70,7 +70,7 @@ func incomplete(b []byte) int {
 // printable returns the length of the text at the front of b, and whether it is ASCII only.
 func (p *Parser) printable(b []byte) (n int, ascii bool) {
 	if !p.C1 {
-		return printable(b)
+		return Printable(b)
 	}
 	ascii = true
 	for n < len(b) && b[n] >= 0x20 && b[n] != del && (b[n] < 0x80 || b[n] > 0x9f) {
@@ -101,9 +101,9 @@ const (
 	every80 = 0x8080808080808080
 )
 
-// printable returns the number of bytes at the front of b before the first C0 control or DEL,
+// Printable returns the number of bytes at the front of b before the first C0 control or DEL,
 // and whether all of them are below 0x7f. It tests eight bytes at a time.
-func printable(b []byte) (n int, ascii bool) {
+func Printable(b []byte) (n int, ascii bool) {
 	var high uint64
 	for ; n+8 <= len(b); n += 8 {
 		w := binary.LittleEndian.Uint64(b[n:])

@@ -51,9 +51,22 @@ func (d *Display) add(p []byte, secret bool) {
 		}
 		d.queue = append(d.queue, p[:n]...)
 		if p = p[n:]; len(d.queue) == mostQueued {
-			d.draw()
+			d.skip()
 		}
 	}
+}
+
+// skip makes room in the queue, by drawing if it must. Requires d.mu.
+func (d *Display) skip() {
+	if len(d.echoes) == 0 && d.screen != nil {
+		if n := d.screen.Skip(d.queue); n > 0 {
+			rest := copy(d.queue, d.queue[n:])
+			clear(d.queue[rest:])
+			d.queue = d.queue[:rest]
+			return
+		}
+	}
+	d.draw()
 }
 
 // changes wakes those who wait for a change. Requires d.mu.
