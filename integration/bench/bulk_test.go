@@ -1,11 +1,13 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,12 +99,15 @@ func BenchmarkBulkTerminal(b *testing.B) {
 			p := startBenchProgram(b, s)
 			command := "exec " + benchBulk(b, size) // the end of the output is the end of the session
 			var d benchDuel
-			var bytes int64 // size bytes as the terminal sends them: with two for each line end
+			var sent int64 // size bytes as the terminal sends them: with two for each line end
+			var cpu time.Duration
 			for b.Loop() {
 				for range 8 {
 					d.round(func() time.Duration {
+						before := benchCPU(b, p.pid)
 						took, n := benchTerminalFlood(b, p, command, reader == "regexp")
-						bytes = n
+						cpu += benchCPU(b, p.pid) - before
+						sent = n
 						return took
 					}, func() time.Duration {
 						c := s.dial(b)
@@ -122,12 +127,33 @@ func BenchmarkBulkTerminal(b *testing.B) {
 					})
 				}
 			}
-			if bytes <= size {
-				b.Fatalf("%d of %d bytes", bytes, size)
+			if sent <= size {
+				b.Fatalf("%d of %d bytes", sent, size)
 			}
-			d.throughput(b, bytes)
+			d.throughput(b, sent)
+			b.ReportMetric(float64(cpu)/float64(8*b.N)/float64(sent), "cpu-ns/B")
 		})
 	}
+}
+
+// benchCPU returns the processor time that a process has used, in ticks of 10 ms (proc_pid_stat(5)). It depends less on
+// what else the machine does than the time that has passed.
+func benchCPU(b *testing.B, pid int) time.Duration {
+	b.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var ticks int64
+	for _, f := range fields[11:13] {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
 // benchSkip waits until the shell has answered and shows its prompt, as mustOpen does.
