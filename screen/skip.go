@@ -47,13 +47,19 @@ func (s *Screen) Skip(p []byte) int {
 
 // lastLines returns where the last n lines of p begin; 0: it has no more than those.
 func lastLines(p []byte, n int) int {
-	at := len(p)
-	for range n + 1 {
-		if at = bytes.LastIndexByte(p[:at], '\n'); at < 0 {
-			return 0
+	const block = 1 << 10 // to count in blocks is much faster than to look at each byte from the end
+	for at := len(p); at > 0; {
+		from := max(0, at-block)
+		have := bytes.Count(p[from:at], []byte{'\n'})
+		if have > n {
+			for ; have > n; have-- {
+				from += bytes.IndexByte(p[from:], '\n') + 1
+			}
+			return from
 		}
+		n, at = n-have, from
 	}
-	return at + 1
+	return 0
 }
 
 // skippable reports whether a line feed at the bottom scrolls the whole screen, and text goes from its left to its

@@ -7,8 +7,15 @@ import (
 	"ptyctl/session/redact"
 )
 
-// mostQueued is how much output waits to be drawn at most. What comes together is drawn at less cost.
-const mostQueued = 32 << 10
+const (
+	// mostQueued is how much output waits to be drawn at most. The more waits, the more of a long log need not be drawn.
+	mostQueued = 64 << 10
+	// smallQueue is how much may wait without a queue from queues.
+	smallQueue = 4 << 10
+)
+
+// queues are those of the sessions with more output that waits: most sessions have little.
+var queues = sync.Pool{New: func() any { return new([mostQueued]byte) }}
 
 // A Display is the screen of one session. Make it with New.
 type Display struct {
@@ -48,6 +55,11 @@ func (d *Display) add(p []byte, secret bool) {
 		n := min(len(p), mostQueued-len(d.queue))
 		if secret {
 			d.echoes = append(d.echoes, part{len(d.queue), len(d.queue) + n})
+		}
+		if len(d.queue)+n > smallQueue && cap(d.queue) < mostQueued {
+			small := d.queue
+			d.queue = append(queues.Get().(*[mostQueued]byte)[:0], small...)
+			clear(small)
 		}
 		d.queue = append(d.queue, p[:n]...)
 		if p = p[n:]; len(d.queue) == mostQueued {
@@ -91,7 +103,10 @@ func (d *Display) draw() *screen.Screen {
 	}
 	_, _ = d.screen.Write(d.queue[at:])
 	clear(d.queue)
-	d.queue, d.echoes = d.queue[:0], nil
+	if d.queue, d.echoes = d.queue[:0], nil; cap(d.queue) == mostQueued {
+		queues.Put((*[mostQueued]byte)(d.queue[:mostQueued]))
+		d.queue = nil
+	}
 	return d.screen
 }
 
