@@ -33,7 +33,7 @@ type pen struct {
 	saved    [2]cursor // DECSC, of the main and the alternate screen
 	last     rune      // for REP
 	clusters texts
-	history  history
+	history  *history
 	secret   uint64 // what WriteSecret adds to the cells that it draws, else 0
 	secrets  bool   // there may be such cells
 }
@@ -53,6 +53,7 @@ type cursor struct {
 func (e *emulator) reset() {
 	g := e.grid
 	if e.main != nil {
+		e.main.work += e.grid.work
 		spare.Put(e.grid)
 		g = e.main
 	}
@@ -208,6 +209,7 @@ func (e *emulator) align() {
 	e.margins = e.all()
 	e.cursor.origin = false
 	e.home()
+	e.work += e.cols * e.rows
 	for y := range e.rows {
 		row, in := e.row(y)
 		fill(row, cell{}.with('E'))

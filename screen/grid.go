@@ -12,6 +12,7 @@ type grid struct {
 	cells      []cell
 	order      []uint16 // order[y] is the slot of row y: to scroll is to move these numbers
 	info       []info   // by slot
+	work       int      // cells erased, moved and copied since it was last asked
 }
 
 // info describes a row of a grid.
@@ -42,8 +43,11 @@ var spare sync.Pool
 func lendGrid(cols, rows int) *grid {
 	g, _ := spare.Get().(*grid)
 	if g == nil || g.cols != cols || g.rows != rows {
-		return newGrid(cols, rows)
+		g = newGrid(cols, rows)
+		g.work = cols * rows
+		return g
 	}
+	g.work = 0
 	for y := range rows {
 		g.clearRow(y, cell{})
 	}
@@ -66,9 +70,11 @@ func (g *grid) at(y int) []cell {
 // clearRow makes row y blank.
 func (g *grid) clearRow(y int, blank cell) {
 	row, in := g.row(y)
+	g.work += 1 + int(in.used)
 	clear(row[:in.used])
 	*in = info{}
 	if blank != (cell{}) {
+		g.work += g.cols
 		fill(row, blank)
 		in.used = uint16(g.cols)
 	}
@@ -89,6 +95,7 @@ func (g *grid) erase(y, from, to int, blank cell) {
 	if from >= to {
 		return
 	}
+	g.work += to - from
 	fill(row[from:to], blank)
 	if blank != (cell{}) {
 		in.used = max(in.used, uint16(to))
@@ -133,6 +140,7 @@ func (g *grid) shiftRight(y, from, to, n int, blank cell) {
 	g.split(row, in, to)
 	in.used = max(in.used, uint16(to))
 	size := to - from
+	g.work += size
 	switch {
 	case n >= size || -n >= size:
 		fill(row[from:to], blank)
@@ -207,6 +215,7 @@ func rotate(s []uint16, n int) {
 // scrollPart is scroll for a span that is not as wide as the grid.
 func (g *grid) scrollPart(s span, n int, blank cell) {
 	from, to := s.left, s.right+1
+	g.work += (s.bottom - s.top + 1) * (to - from)
 	move := func(y, source int) {
 		row, in := g.row(y)
 		g.split(row, in, from)

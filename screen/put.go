@@ -183,6 +183,7 @@ func (p *pen) repeat(r rune, n int) {
 		return
 	}
 	w := max(1, width(r))
+	p.work += 4 * min(n, 2*p.cols)
 	for range min(n, 2*p.cols) {
 		p.put(r, w)
 	}

@@ -20,6 +20,7 @@ type Screen struct {
 // New returns a blank screen.
 func New(cols, rows int) *Screen {
 	s := new(Screen)
+	s.emu.history = new(history)
 	s.emu.init(newGrid(clamp(cols, rows)))
 	return s
 }
@@ -34,6 +35,20 @@ func (s *Screen) Write(p []byte) (int, error) {
 		e.apply(t)
 	}
 	return len(p), nil
+}
+
+// Work returns about how many cells the output since the last call has erased, moved or copied, beside those in which it
+// has put characters. Some sequences of a few bytes do that with a whole screen. A caller can stop drawing output that is
+// made to be costly.
+func (s *Screen) Work() int {
+	e := &s.emu
+	n := e.work
+	e.work = 0
+	if e.main != nil {
+		n += e.main.work
+		e.main.work = 0
+	}
+	return n
 }
 
 // Resize changes the size, as a person does who drags a window's corner. On the main screen,

@@ -283,6 +283,7 @@ type hold struct {
 // frame last longer.
 func (e *emulator) synchronize(on bool) {
 	if on && !e.drawing() {
+		e.work += 2 * e.cols * e.rows
 		e.hold = hold{true, time.Now(), e.snapshot(e.hold.frame)}
 	}
 	if !on && e.drawing() {

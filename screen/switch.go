@@ -34,6 +34,7 @@ func (e *emulator) switchScreen(number int, alternate bool) {
 	case alternate:
 		e.main, e.grid = e.grid, lendGrid(e.cols, e.rows)
 	default:
+		e.main.work += e.grid.work
 		spare.Put(e.grid)
 		e.grid, e.main = e.main, nil
 		e.hold.frame = nil

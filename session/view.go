@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"ptyctl/screen"
 	"ptyctl/session/display"
 	"ptyctl/session/prompt"
 	"ptyctl/session/text"
@@ -36,7 +35,7 @@ type (
 
 type (
 	// A Screen is what a person at the terminal sees, and what has changed since an earlier one.
-	Screen = screen.Diff
+	Screen = display.View
 	// A ScreenWait is a condition on the screen; see ReadRequest.Screen.
 	ScreenWait = display.Wait
 	// A ScreenPoint is a place on the screen.
@@ -49,7 +48,7 @@ type (
 // Secrets that were written are asterisks, also where a program has drawn one in pieces or long after the write. Of a
 // terminal that is larger than 1000 by 1000, the screen has that size, and longer lines wrap at its edge.
 func (s *Session) Screen(ctx context.Context, since uint64) Screen {
-	d := s.display.Diff(since)
+	d := s.display.View(since)
 	s.count.drained.Store(time.Now().UnixNano())
 	s.auth.Observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: d.Cols * len(d.Changed)})
 	return d

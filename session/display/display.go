@@ -25,6 +25,9 @@ type Display struct {
 	screen     *screen.Screen // nil: nothing was drawn or asked for yet
 	queue      []byte         // output that is to be drawn
 	echoes     []part         // the parts of queue that show secrets
+	debt       int            // of work that the output has not paid for; see write
+	left       bool           // the last output was not drawn
+	partial    bool           // nor was some other
 	shown      uint64         // counts the calls that changed something
 	changed    chan struct{}  // closed at the next change; nil: no one waits for it
 }
@@ -33,7 +36,9 @@ type Display struct {
 type part struct{ from, to int }
 
 // New makes a blank display. The size is brought within that of package screen.
-func New(cols, rows int) *Display { return &Display{cols: cols, rows: rows} }
+func New(cols, rows int) *Display {
+	return &Display{cols: max(1, min(cols, screen.MaxCols)), rows: max(1, min(rows, screen.MaxRows))}
+}
 
 // Show takes the next piece of the output, in which echoes were replaced.
 func (d *Display) Show(output []byte, echoes []redact.Echo) {
@@ -97,11 +102,11 @@ func (d *Display) draw() *screen.Screen {
 	}
 	at := 0
 	for _, e := range d.echoes {
-		_, _ = d.screen.Write(d.queue[at:e.from])
+		d.write(d.queue[at:e.from])
 		d.screen.WriteSecret(d.queue[e.from:e.to])
 		at = e.to
 	}
-	_, _ = d.screen.Write(d.queue[at:])
+	d.write(d.queue[at:])
 	clear(d.queue)
 	if d.queue, d.echoes = d.queue[:0], nil; cap(d.queue) == mostQueued {
 		queues.Put((*[mostQueued]byte)(d.queue[:mostQueued]))
@@ -110,20 +115,60 @@ func (d *Display) draw() *screen.Screen {
 	return d.screen
 }
 
+// Output pays for the work that it makes, in cells; what a program draws costs less. Output that has made more than
+// mostDebt, which is about a quarter of a second of work, is not drawn until it has paid for it: a far side that sends costly sequences
+// in a loop, for example DECALN, must not keep the machine busy with its screen.
+const (
+	payPerByte = 256
+	mostDebt   = 1 << 26
+)
+
+// can ends a control sequence that was begun (ECMA-48 section 8.3.6).
+const can = 0x18
+
+// write draws p as far as it has paid for that. Requires d.mu.
+func (d *Display) write(p []byte) {
+	piece := max(128, min(4<<10, 80<<20/(d.cols*d.rows))) // of the largest screen, a sequence may make a million
+	for len(p) > 0 {
+		n := min(piece, len(p))
+		switch {
+		case d.debt <= mostDebt:
+			if d.left {
+				_, _ = d.screen.Write([]byte{can})
+			}
+			_, _ = d.screen.Write(p[:n])
+			d.debt, d.left = d.debt+d.screen.Work(), false
+		default:
+			d.partial, d.left = true, true
+		}
+		d.debt = max(0, d.debt-payPerByte*n)
+		p = p[n:]
+	}
+}
+
 // Resize changes the size for the output that comes from now on.
 func (d *Display) Resize(cols, rows int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.draw().Resize(cols, rows)
-	d.cols, d.rows = cols, rows
+	d.cols, d.rows = d.screen.Size()
 	d.changes()
 }
 
-// Diff returns the screen as it is now, and the changes since the version of an earlier call; 0: all of it.
-func (d *Display) Diff(since uint64) screen.Diff {
+// A View is what a caller gets of the screen.
+type View struct {
+	screen.Diff
+
+	// Partial says that output was left out because it was too costly to draw. What has not been drawn again since then may
+	// be wrong.
+	Partial bool
+}
+
+// View returns the screen as it is now, and the changes since the version of an earlier call; 0: all of it.
+func (d *Display) View(since uint64) View {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.draw().Diff(since)
+	return View{d.draw().Diff(since), d.partial}
 }
 
 // Replies returns what a terminal would have answered to the output since the last call; see [screen.Screen.Replies].

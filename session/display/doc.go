@@ -2,7 +2,7 @@
 //
 //	d := display.New(80, 24)
 //	d.Show(output, echoes)          // by the pump
-//	now := d.Diff(0)                // rows, cells, cursor, title
+//	now := d.View(0)                // rows, cells, cursor, title
 //	w := d.Watch(display.Wait{Shows: regexp.MustCompile(`^ready`)})
 //	met, rest, changed := w.Look()  // again when changed is closed, or rest is over
 //

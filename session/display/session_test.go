@@ -1,6 +1,7 @@
 package display_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -180,14 +181,14 @@ func TestMoreSecretsThanAreKept(t *testing.T) {
 	d.Show([]byte("hunter22-1138\r\n"), nil)
 	d.Show([]byte("\x1b[?1049h\x1b[2Jon hunter22-1138"), nil)
 	d.Expect([]byte(strings.Repeat("0123456789-1138 other\r", 8<<10)))
-	if got, want := d.Diff(0).Row(0), ""; got != want {
+	if got, want := d.View(0).Row(0), ""; got != want {
 		t.Errorf("row 0 is %q, want %q", got, want)
 	}
-	if got, want := d.Diff(0).Row(1), "on *************"; got != want {
+	if got, want := d.View(0).Row(1), "on *************"; got != want {
 		t.Errorf("row 1 is %q, want %q", got, want)
 	}
 	d.Show([]byte("\x1b[?1049l"), nil)
-	if got, want := d.Diff(0).Row(0), "*************"; got != want {
+	if got, want := d.View(0).Row(0), "*************"; got != want {
 		t.Errorf("row 0 of the main screen is %q, want %q", got, want)
 	}
 }
@@ -326,4 +327,33 @@ func TestClick(t *testing.T) {
 		_, err := s.Write(t.Context(), nil, session.WriteOptions{Click: session.ScreenPoint{Row: 1, Col: 1}})
 		wantKind(t, err, term.Unsupported)
 	})
+}
+
+// Output that is made to be costly is left out once it has cost too much, and what comes then is drawn.
+func TestCostlyOutput(t *testing.T) {
+	for _, tc := range []struct {
+		name, out string
+		n         int
+		partial   bool
+	}{
+		{"a screen of E, again and again", "\x1b#8", 40_000, true},
+		{"margins", "\x1b[?69h\x1b[2;300s\x1b[2G\x1b[M", 20_000, true},
+		{"colours to the end", "\x1b[41m\x1b[2J", 20_000, true},
+		{"frames", "\x1b[?2026hx\x1b[?2026l", 20_000, true},
+		{"resets", "\x1bc", 50_000, false},
+		{"a full screen", "\x1b[H" + strings.Repeat("text ", 24*16), 2000, false},
+		{"a log", "a line of text\r\n", 50_000, false},
+	} {
+		d := display.New(300, 100)
+		out := []byte(strings.Repeat(tc.out, tc.n) + "\x1bcthe end")
+		d.Show(out, nil)
+		if v := d.View(0); v.Partial != tc.partial {
+			t.Errorf("%s: partial = %v, want %v", tc.name, v.Partial, tc.partial)
+		}
+		d.Show(bytes.Repeat([]byte("\x00"), 1<<20), nil) // it has paid by now
+		d.Show([]byte("\x1bcand here"), nil)
+		if v := d.View(0); v.Row(0) != "and here" {
+			t.Errorf("%s: then the first row is %q, want \"and here\"", tc.name, v.Row(0))
+		}
+	}
 }
