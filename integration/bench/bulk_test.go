@@ -1,13 +1,11 @@
 package bench
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -136,24 +134,26 @@ func BenchmarkBulkTerminal(b *testing.B) {
 	}
 }
 
-// benchCPU returns the processor time that a process has used, in ticks of 10 ms (proc_pid_stat(5)). It depends less on
-// what else the machine does than the time that has passed.
+// benchCPU returns how long the threads of a process have run, to the nanosecond.
 func benchCPU(b *testing.B, pid int) time.Duration {
 	b.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		b.Fatal(err)
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(files) == 0 {
+		b.Fatalf("the threads of process %d: %v, %v", pid, files, err)
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	var ticks int64
-	for _, f := range fields[11:13] {
-		n, err := strconv.ParseInt(f, 10, 64)
+	var sum time.Duration
+	for _, f := range files {
+		text, err := os.ReadFile(f)
 		if err != nil {
-			b.Fatal(err)
+			continue // the thread has ended since
 		}
-		ticks += n
+		var ran int64
+		if _, err := fmt.Sscan(string(text), &ran); err != nil {
+			b.Fatalf("%s: %q: %v", f, text, err)
+		}
+		sum += time.Duration(ran)
 	}
-	return time.Duration(ticks) * 10 * time.Millisecond
+	return sum
 }
 
 // benchSkip waits until the shell has answered and shows its prompt, as mustOpen does.

@@ -4,8 +4,6 @@ package bench
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -32,26 +30,4 @@ func BenchmarkThousandSessions(b *testing.B) {
 		b.ReportMetric(float64(lab.StatusField(b, p.pid, "Threads")), "threads")
 		b.ReportMetric(0, "ns/op")
 	}
-}
-
-// benchCPU returns how long the threads of a process have run, to the nanosecond.
-func benchCPU(b *testing.B, pid int) time.Duration {
-	b.Helper()
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	if err != nil || len(files) == 0 {
-		b.Fatalf("the threads of process %d: %v, %v", pid, files, err)
-	}
-	var sum time.Duration
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			continue // the thread has ended since
-		}
-		var ran int64
-		if _, err := fmt.Sscan(string(text), &ran); err != nil {
-			b.Fatalf("%s: %q: %v", f, text, err)
-		}
-		sum += time.Duration(ran)
-	}
-	return sum
 }
