@@ -122,12 +122,18 @@ func (r *run) lines(p []byte) bool {
 			return false
 		default:
 			n, ascii := vt.Printable(p[i:])
-			if ascii {
+			text := p[i : i+n]
+			i += n
+			switch {
+			case ascii:
 				r.ascii(n)
-			} else if !r.text(p[i : i+n]) {
+			case r.x+n <= r.cols && i < len(p) && p[i] == '\r': // no character has more columns than bytes
+				if !drawable(text) {
+					return false
+				}
+			case !r.text(text):
 				return false
 			}
-			i += n
 		}
 	}
 	return true
@@ -139,6 +145,22 @@ func (r *run) ascii(n int) {
 		wraps := (r.x - 1) / r.cols
 		r.x -= wraps * r.cols
 		r.down(wraps)
+	}
+}
+
+// drawable reports whether p is UTF-8 without C1 controls.
+func drawable(p []byte) bool {
+	if !utf8.Valid(p) {
+		return false
+	}
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(p[at:], 0xc2)
+		if i < 0 {
+			return true
+		}
+		if at += i; p[at+1] < 0xa0 {
+			return false
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func TestSkip(t *testing.T) {
 	parts := []string{
 		"word ", "a somewhat longer piece of text ", "\t", "\r", "\n", "\r\n", "\r\n", "\r\n", "\x1b[31m", "\x1b[m", "\x1b[0m", "\x1b[1;44m",
-		"\x1b[38;5;200m", "\x1b[K", "漢字", "é", "e\u0301", "─│", "\x1b[4:3m\x1b[58:5:1m",
+		"\x1b[38;5;200m", "\x1b[K", "漢字", "é", "\u00a0\u00e2", "e\u0301", "─│", "\x1b[4:3m\x1b[58:5:1m",
 	}
 	skipped := 0
 	for seed := range uint64(3000) {
@@ -83,6 +83,9 @@ func TestNothingToSkip(t *testing.T) {
 		{"", "\x1b]0;title\a" + log},
 		{"", log[:60] + "\x1b[5;1H" + log},
 		{"", "\x1b[5n" + log},
+		{"", "\u0085\r\n" + log},
+		{"", "\xff\r\n" + log},
+		{"", "x\u0085\n" + log},
 		{"\x1b[2;4r", log},
 		{"\x1b[4h", log},
 		{"\x1b[?7l", log},
