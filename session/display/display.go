@@ -68,22 +68,28 @@ func (d *Display) add(p []byte, secret bool) {
 		}
 		d.queue = append(d.queue, p[:n]...)
 		if p = p[n:]; len(d.queue) == mostQueued {
-			d.skip()
+			d.makeRoom()
 		}
 	}
 }
 
-// skip makes room in the queue, by drawing if it must. Requires d.mu.
-func (d *Display) skip() {
-	if len(d.echoes) == 0 && d.screen != nil {
-		if n := d.screen.Skip(d.queue); n > 0 {
-			rest := copy(d.queue, d.queue[n:])
-			clear(d.queue[rest:])
-			d.queue = d.queue[:rest]
-			return
-		}
+// makeRoom makes room in a queue that is full, by drawing if it must. Requires d.mu.
+func (d *Display) makeRoom() {
+	if !d.skip() {
+		d.draw()
 	}
-	d.draw()
+}
+
+// skip drops what need not be drawn from the queue, and reports whether that was something. Requires d.mu.
+func (d *Display) skip() bool {
+	if d.screen == nil || len(d.echoes) > 0 || len(d.queue) < smallQueue {
+		return false
+	}
+	n := d.screen.Skip(d.queue)
+	rest := copy(d.queue, d.queue[n:])
+	clear(d.queue[rest:])
+	d.queue = d.queue[:rest]
+	return n > 0
 }
 
 // changes wakes those who wait for a change. Requires d.mu.
@@ -100,6 +106,7 @@ func (d *Display) draw() *screen.Screen {
 	if d.screen == nil {
 		d.screen = screen.New(d.cols, d.rows)
 	}
+	d.skip()
 	at := 0
 	for _, e := range d.echoes {
 		d.write(d.queue[at:e.from])
