@@ -10,6 +10,7 @@
 FROM scratch
 ARG TARGETARCH=amd64
 COPY build/ptyctl-linux-${TARGETARCH} /ptyctl
+COPY LICENSE NOTICE /
 # No file names this user, so its name and home are set here. Mount the files that ptyctl must know (known_hosts,
 # ssh_config, keys) at /home/.ssh.
 ENV USER=ptyctl

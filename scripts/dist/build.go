@@ -84,7 +84,7 @@ func (r release) documents(ctx context.Context, work string) ([]entry, error) {
 		return nil, err
 	}
 	var list []entry
-	for _, name := range append(names, "README.md", "CHANGELOG.md", "LICENSE", "packaging/systemd/ptyctl.service") {
+	for _, name := range append(names, "README.md", "CHANGELOG.md", "LICENSE", "NOTICE", "packaging/systemd/ptyctl.service") {
 		text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, err

@@ -208,7 +208,7 @@ func checkArchive(t *testing.T, archive []byte, folder string) {
 		}
 	}
 	for name, part := range map[string]string{
-		"README.md": "ptyctl", "LICENSE": "MIT", "CHANGELOG.md": "Unreleased", "ptyctl.1": `.TH "PTYCTL" "1" "" "ptyctl v0.0.0\-test"`, "ptyctl.toml.example": "[session]",
+		"README.md": "ptyctl", "LICENSE": "MIT", "NOTICE": "SIL OPEN FONT LICENSE", "CHANGELOG.md": "Unreleased", "ptyctl.1": `.TH "PTYCTL" "1" "" "ptyctl v0.0.0\-test"`, "ptyctl.toml.example": "[session]",
 		"completions/ptyctl.bash": "complete -F", "completions/ptyctl.fish": "complete -c", "completions/_ptyctl": "compdef",
 		"packaging/systemd/ptyctl.service": "ExecStart=", "docs/configuration.md": "max_sessions", "docs/README.md": "# Documentation", "ptyctl.spdx.json": "SPDX-2.3",
 		"THIRD-PARTY-LICENSES.txt": "Redistribution and use in source and binary forms",
