@@ -95,9 +95,9 @@ func scaled(r rune, w, h int, wide bool) *mask {
 		return nil
 	}
 	m := newMask(w, h)
-	left, into := 0, w
+	indent, into := 0, w
 	if wide && width == 1 {
-		left, into = w/4, w/2
+		indent, into = w/4, w/2
 	}
 	from := 8 * width
 	area := from * bitmapRows
@@ -117,7 +117,7 @@ func scaled(r rune, w, h int, wide bool) *mask {
 					}
 				}
 			}
-			m.a[y*w+left+x] = uint8(min(full, (sum*full+area/2)/area))
+			m.a[y*w+indent+x] = uint8(min(full, (sum*full+area/2)/area))
 		}
 	}
 	return m

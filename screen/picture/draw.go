@@ -73,7 +73,7 @@ func (d *drawing) cell(row, col int) {
 		d.text(x, y, &c, fg, bg)
 	}
 	if here {
-		d.drawCursor(x, y, w)
+		d.drawCursor(x, y, w, bg)
 	}
 }
 
@@ -97,13 +97,16 @@ func (d *drawing) text(x, y int, c *screen.Cell, fg, bg rgb) {
 }
 
 // drawCursor draws a cursor that is a line; a block is the cell with its colours exchanged.
-func (d *drawing) drawCursor(x, y, w int) {
-	t := max(2, d.pen.h/10)
+func (d *drawing) drawCursor(x, y, w int, bg rgb) {
+	t, color := max(2, d.pen.h/10), d.theme.fg
+	if color == bg {
+		color = d.theme.bg
+	}
 	switch d.screen.Cursor.Shape {
 	case 3, 4:
-		d.fill(x, y+d.pen.h-t, x+w, y+d.pen.h, d.theme.fg)
+		d.fill(x, y+d.pen.h-t, x+w, y+d.pen.h, color)
 	case 5, 6:
-		d.fill(x, y, x+t, y+d.pen.h, d.theme.fg)
+		d.fill(x, y, x+t, y+d.pen.h, color)
 	}
 }
 

@@ -81,8 +81,8 @@ func (o *outliner) extent(f *sfnt.Font, i sfnt.GlyphIndex) (top, bottom float32)
 	return -float32(bounds.Min.Y) / 64, -float32(bounds.Max.Y) / 64
 }
 
-// draw adds a glyph to m, moved up by up pixels.
-func (o *outliner) draw(m *mask, f *sfnt.Font, i sfnt.GlyphIndex, slanted bool, up float32) {
+// draw adds a glyph to m, raised by some pixels.
+func (o *outliner) draw(m *mask, f *sfnt.Font, i sfnt.GlyphIndex, slanted bool, raised float32) {
 	segments, err := f.LoadGlyph(&o.buf, i, o.size(), nil)
 	if err != nil {
 		return
@@ -90,13 +90,13 @@ func (o *outliner) draw(m *mask, f *sfnt.Font, i sfnt.GlyphIndex, slanted bool, 
 	// Lower-case letters are stretched to whole pixels: their upper edges are sharp then.
 	size := float32(o.size()) / 64
 	stretch := max(1, float32(math.Round(float64(size*xHeight)))) / (size * xHeight)
-	left := float32(m.w-o.w) / 2 // in the middle of a wide cell
+	indent := float32(m.w-o.w) / 2 // in the middle of a wide cell
 	at := func(p fixed.Point26_6) (x, y float32) {
-		x, y = float32(p.X)/64+left, float32(p.Y)/64*stretch
+		x, y = float32(p.X)/64+indent, float32(p.Y)/64*stretch
 		if slanted {
 			x -= float32(lean * (y + middle*size))
 		}
-		return x, y + o.base() - up
+		return x, y + o.base() - raised
 	}
 	z := &o.raster
 	z.Reset(m.w, m.h)

@@ -151,6 +151,7 @@ func TestCursor(t *testing.T) {
 		{"underline", "a\x1b[4 q", bg, bg, fg, bg, bg},
 		{"bar", "a\x1b[6 q", bg, fg, bg, bg, bg},
 		{"hidden", "a\x1b[?25l", bg, bg, bg, bg, bg},
+		{"bar on a reversed screen", "a\x1b[6 q\x1b[?5h", fg, bg, fg, fg, fg},
 		{"wide", "a\u3000\x1b[2G", fg, fg, fg, fg, fg},
 		{"second half", "a\u3000\x1b[3G", fg, fg, fg, fg, fg},
 	} {

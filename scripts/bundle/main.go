@@ -13,9 +13,10 @@ func main() {
 	version := flag.String("version", "", "the `VERSION` of the release, such as 0.1.0")
 	url := flag.String("url", "", "the `URL` of the folder that the bundles will be in")
 	server := flag.String("server", "server.json", "the `FILE` with the texts for the registry")
+	notice := flag.String("notice", "NOTICE", "the `FILE` with the licences of the files that are not Go")
 	out := flag.String("out", "", "the `FOLDER` to write to")
 	flag.Parse()
-	if err := run(*version, strings.TrimSuffix(*url, "/"), *server, *out, flag.Args()); err != nil {
+	if err := run(*version, strings.TrimSuffix(*url, "/"), *server, *notice, *out, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "bundle:", err)
 		os.Exit(1)
 	}
@@ -23,11 +24,15 @@ func main() {
 
 // run packs each program, given as PLATFORM=FILE, and writes server.json. The version
 // must not have a leading v.
-func run(version, url, server, out string, programs []string) error {
+func run(version, url, server, notice, out string, programs []string) error {
 	if version == "" || url == "" || out == "" || len(programs) == 0 {
 		return fmt.Errorf("missing arguments: pass -version, -url, -out and programs; see go doc ./scripts/bundle")
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	licences, err := os.ReadFile(notice)
+	if err != nil {
 		return err
 	}
 	var packages []registryPackage
@@ -40,7 +45,7 @@ func run(version, url, server, out string, programs []string) error {
 		if err != nil {
 			return err
 		}
-		bundle, err := pack(version, platform, text)
+		bundle, err := pack(version, platform, text, licences)
 		if err != nil {
 			return fmt.Errorf("%s: %w", platform, err)
 		}

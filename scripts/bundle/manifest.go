@@ -76,8 +76,9 @@ type tool struct {
 // platforms maps the systems of Go to their names in bundles.
 var platforms = map[string]string{"linux": "linux", "darwin": "darwin", "windows": "win32"}
 
-// pack returns the bundle of a program for a platform, for example linux-amd64.
-func pack(version, platform string, program []byte) ([]byte, error) {
+// pack returns the bundle of a program for a platform, for example linux-amd64. The notice is about what others have
+// made of it.
+func pack(version, platform string, program, notice []byte) ([]byte, error) {
 	m, err := manifestFor(version, platform)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func pack(version, platform string, program []byte) ([]byte, error) {
 		name string
 		mode fs.FileMode
 		text []byte
-	}{{"manifest.json", 0o644, text}, {m.Server.EntryPoint, 0o755, program}} {
+	}{{"manifest.json", 0o644, text}, {m.Server.EntryPoint, 0o755, program}, {"NOTICE", 0o644, notice}} {
 		// The header has no time, so that equal files give equal bundles.
 		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate}
 		header.SetMode(f.mode)
