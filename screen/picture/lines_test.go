@@ -43,7 +43,7 @@ func TestLinesJoin(t *testing.T) {
 	}
 }
 
-// edge is the pixels along a side of the first cell, and beside it in the second.
+// joined compares the pixels on both sides of the edge between the first cell and the one at to.
 func joined(t *testing.T, text, weight string, h int, to image.Point) {
 	t.Helper()
 	p := draw(t, snapshot(3, 3, text), picture.Options{Height: h, HideCursor: true})
