@@ -35,7 +35,7 @@ func (e *emulator) osc(t *vt.Token) {
 		e.setExtra(visible(uri), e.lineColor)
 	case "10", "11":
 		if string(rest) == "?" {
-			e.replies.color(string(number))
+			e.replies.color(string(number), t.Final == '\a')
 		}
 	case "133":
 		e.mark(rest)

@@ -39,13 +39,18 @@ func (r *replies) keyboard() { r.add("\x1b[?0u") }
 // size answers XTWINOPS 18.
 func (r *replies) size(cols, rows int) { r.add("\x1b[8;%d;%dt", rows, cols) }
 
-// color answers OSC 10 and 11 with the usual colours of a dark terminal.
-func (r *replies) color(number string) {
+// color answers OSC 10 and 11 with the usual colours of a dark terminal. As in xterm, the answer
+// ends as the question did: whoever ends it with BEL may wait for one.
+func (r *replies) color(number string, bell bool) {
 	value := "0000/0000/0000"
 	if number == "10" {
 		value = "e5e5/e5e5/e5e5"
 	}
-	r.add("\x1b]%s;rgb:%s\x1b\\", number, value)
+	end := "\x1b\\"
+	if bell {
+		end = "\a"
+	}
+	r.add("\x1b]%s;rgb:%s%s", number, value, end)
 }
 
 // mode answers DECRQM.
@@ -118,7 +123,11 @@ func (e *emulator) sgrParameters() []byte {
 			b = strconv.AppendInt(b, int64(p), 10)
 		}
 	}
-	if u := underline(s); u != NoUnderline {
+	switch u := underline(s); u {
+	case NoUnderline:
+	case Single:
+		b = append(b, ";4"...)
+	default:
 		b = fmt.Appendf(b, ";4:%d", u)
 	}
 	b = appendColor(b, 30, s.fg())

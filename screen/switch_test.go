@@ -96,7 +96,7 @@ func TestReplies(t *testing.T) {
 		"\x1b[?7$p\x1b[?2026$p\x1b[?77$p\x1b[4$p": "\x1b[?7;1$y\x1b[?2026;2$y\x1b[?77;0$y\x1b[4;2$y",
 		"\x1b[?1049h\x1b[?1049$p":                 "\x1b[?1049;1$y",
 		"\x1b[>q":                                 "\x1bP>|ptyctl\x1b\\",
-		"\x1b]10;?\x07\x1b]11;?\x07":              "\x1b]10;rgb:e5e5/e5e5/e5e5\x1b\\\x1b]11;rgb:0000/0000/0000\x1b\\",
+		"\x1b]10;?\x07\x1b]11;?\x1b\\":            "\x1b]10;rgb:e5e5/e5e5/e5e5\x07\x1b]11;rgb:0000/0000/0000\x1b\\",
 		"\x1b[1;4:3;31;48;5;208m\x1bP$qm\x1b\\":   "\x1bP1$r0;1;4:3;31;48:5:208m\x1b\\",
 		"\x1b[2;4r\x1bP$qr\x1b\\":                 "\x1bP1$r2;4r\x1b\\",
 		"\x1b[3 q\x1bP$q q\x1b\\":                 "\x1bP1$r3 q\x1b\\",

@@ -259,7 +259,7 @@ func (p *Parser) c1(b []byte) (*Token, []byte) {
 	c := b[0]
 	switch {
 	case c == st && (p.state == inString || p.state == inStringEsc):
-		return p.endString(), b[1:]
+		return p.endString(0), b[1:]
 	case p.state != ground:
 		return p.cancel(), b
 	}

@@ -12,7 +12,7 @@ func (p *Parser) string(b []byte) (*Token, []byte) {
 	c := b[0]
 	if p.state == inStringEsc {
 		if c == '\\' {
-			return p.endString(), b[1:]
+			return p.endString(0), b[1:]
 		}
 		t := p.cancel()
 		p.state = inEscape // c continues the new sequence
@@ -24,7 +24,7 @@ func (p *Parser) string(b []byte) (*Token, []byte) {
 	case c == can || c == sub:
 		return p.cancel(), b[1:]
 	case c == bel:
-		return p.endString(), b[1:]
+		return p.endString(bel), b[1:]
 	case c < 0x20 || c == del:
 		if p.str != OSC { // for example, sixels may contain line ends; OSC ignores controls
 			p.keep(b[:1])
@@ -49,8 +49,8 @@ func (p *Parser) keep(s []byte) {
 	p.buf = append(p.buf, s...)
 }
 
-// endString completes the string; its content becomes Token.Data.
-func (p *Parser) endString() *Token {
+// endString completes the string; its content becomes Token.Data. BEL may have ended it.
+func (p *Parser) endString(final byte) *Token {
 	p.tok.Data = p.buf
-	return p.done(p.str, 0)
+	return p.done(p.str, final)
 }

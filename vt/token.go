@@ -22,7 +22,8 @@ const maxParams = 32 // xterm keeps 30; a terminal ignores the others
 // A Token is one element of the output. It is valid until the next call of its Parser.
 type Token struct {
 	Kind Kind
-	// Final is the final byte of an Escape or a CSI, and the character itself of a Control.
+	// Final is the final byte of an Escape or a CSI, the character itself of a Control, and BEL
+	// after a string that BEL has ended.
 	Final byte
 	// Private is the first byte of a CSI if it is one of < = > ?, else 0.
 	Private byte
