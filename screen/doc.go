@@ -27,8 +27,9 @@
 // A character has the columns that wcwidth gives it, because programs count so. A program that
 // sets mode 2027 gets grapheme clusters instead.
 //
-// What it does not do: characters of double height or width, sixels and other images, the
-// printer, national character sets, 8-bit C1 controls, and 132 columns by DECCOLM.
+// What it does not do: sixels and other images, the printer, national character sets, 8-bit
+// C1 controls, palettes, rectangles (DECCRA and its kin), and 132 columns by DECCOLM. A row of
+// double width (DECDWL, DECDHL) has half the columns, with one character in each.
 //
 // # What it promises
 //
