@@ -94,7 +94,7 @@ func TestSequences(t *testing.T) {
 		{"reverse wrap", "0123456789ab\x1b[?45h\b\b\b\bX", "01234567X9|ab", 0, 9},
 		{"no reverse wrap without a wrapped line", "ab\r\ncd\x1b[?45h\b\b\b\bX", "ab|Xd", 1, 1},
 		{"DECSTR", "\x1b[4h\x1b[2;3rab\x1b[!p\rX", "Xb", 0, 1},
-		{"C1 in UTF-8", "a\u0085b\u008dc", "ac|b", 0, 2},
+		{"C1 in UTF-8", "a\u0085b\u008dc\u009b5C", "abc5C", 0, 5},
 		{"an unknown sequence", "a\x1b[?9999hb\x1b[>4;1mc\x1b[5$zd\x1b]999;x\x07e", "abcde", 0, 5},
 		{"DECCOLM does nothing", "abc\x1b[?3hd", "abcd", 0, 4},
 	}
@@ -150,7 +150,8 @@ func TestWideCharacters(t *testing.T) {
 		{"an emoji sequence by code points", "👩\u200d💻x", "👩\u200d💻x", 5},
 		{"no wrap and no room", "\x1b[?7l012345678漢", "012345678", 9},
 		{"soft hyphen", "a\u00adb", "a\u00adb", 3},
-		{"bad UTF-8", "a\xff\xe6\xbcb", "a\ufffd\ufffd\ufffdb", 5},
+		{"bad UTF-8", "a\xff\xe6\xbcb", "a\ufffd\ufffdb", 4},
+		{"bad UTF-8 before a control", "x\xf0\x9f\x91\r\xe6\xe6\xbcb", "\ufffd\ufffdb", 3},
 		{"Hangul fillers and tags", "a\u3164b\U000e0001c\U000e0002d", "a bc\ufffdd", 7},
 		{"zero-width and bidi characters", "a\u200bb\u202ec\u2066d", "abcd", 4},
 	} {

@@ -39,7 +39,15 @@ func decode(s []byte) (rune, int) {
 	if len(s) >= 3 && 0xe1 <= s[0] && s[0] <= 0xec && s[1]&0xc0 == 0x80 && s[2]&0xc0 == 0x80 {
 		return rune(s[0]&0x0f)<<12 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f), 3
 	}
-	return utf8.DecodeRune(s)
+	r, n := utf8.DecodeRune(s)
+	if r == utf8.RuneError && n == 1 {
+		// The beginning of a character that does not go on is one sign, as in xterm (Unicode
+		// 3.9, "maximal subpart").
+		for n < len(s) && !utf8.FullRune(s[:n]) && !utf8.FullRune(s[:n+1]) {
+			n++
+		}
+	}
+	return r, n
 }
 
 // ascii draws printable ASCII. It is the path that most output takes.
@@ -96,8 +104,7 @@ func (p *pen) wrapLine() {
 
 // rune draws a character that is not ASCII.
 func (p *pen) rune(r rune) {
-	if r < 0xa0 { // a C1 control in UTF-8
-		p.c1(r)
+	if r < 0xa0 { // a C1 control in UTF-8, which xterm and tmux ignore
 		return
 	}
 	w := width(r)
@@ -121,22 +128,6 @@ func (p *pen) rune(r rune) {
 		return
 	}
 	p.put(r, max(w, 1))
-}
-
-// c1 applies the C1 controls that are no beginning of a sequence; xterm obeys them in UTF-8
-// too.
-func (p *pen) c1(r rune) {
-	switch r {
-	case 0x84: // IND
-		p.index()
-	case 0x85: // NEL
-		p.index()
-		p.carriageReturn()
-	case 0x88: // HTS
-		p.tabs[p.cursor.x] = true
-	case 0x8d: // RI
-		p.reverseIndex()
-	}
 }
 
 // put draws one character of w columns.
