@@ -144,8 +144,15 @@ func (e *emulator) promptRow(g *grid, y int) int {
 // linesAbove returns the rows of the history and those of the screen above row start. The
 // last n of them are on the screen.
 func (e *emulator) linesAbove(g *grid, start int) (rows []line, n int) {
+	store := func(text []byte, style cell) cell {
+		if id, _, ok := e.clusters.id(text); ok {
+			return style.with(rune(firstCluster + id))
+		}
+		r, _ := utf8.DecodeRune(text)
+		return style.with(r)
+	}
 	for i := range e.history.count {
-		cells, in := unpack(nil, e.history.at(i), e.storeCluster)
+		cells, in := unpack(nil, e.history.at(i), store)
 		rows = append(rows, line{cells, in})
 	}
 	for y := range start {
@@ -153,15 +160,6 @@ func (e *emulator) linesAbove(g *grid, start int) (rows []line, n int) {
 		rows = append(rows, line{g.at(y), *in})
 	}
 	return rows, start
-}
-
-// storeCluster returns a cell with a text that was unpacked.
-func (e *emulator) storeCluster(text []byte, style cell) cell {
-	if id, _, ok := e.clusters.id(text); ok {
-		return style.with(rune(firstCluster + id))
-	}
-	r, _ := utf8.DecodeRune(text)
-	return style.with(r)
 }
 
 // rewrap wraps rows at another width. The last n rows are on the screen; it returns how many
