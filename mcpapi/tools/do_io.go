@@ -32,6 +32,13 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if c.Action() == "search" {
 		return search(ctx, c, in)
 	}
+	switch {
+	case in.Host != "":
+		return typeAt(ctx, c, in)
+	case in.SessionID == "":
+		return nil, c.Checker().Invalid("session_id", nil, "session_id is missing, and so is host: "+
+			"pass the session_id of an open session, or host to type into a new one there")
+	}
 	s, err := c.Session(ctx, term.Verb(c.Action()), in.SessionID)
 	if err != nil {
 		return nil, err
@@ -52,6 +59,12 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	out.standing(c, s, in)
+	return out, nil
+}
+
+// standing adds the state of the session and the open question of its login, and how the call has fared.
+func (out *ioOut) standing(c *toolset.Call, s *session.Session, in *ioArgs) {
 	if q := s.Question(); q != nil {
 		asked := wire.Prompt(q.Prompt())
 		if out.readOut != nil && len(asked.Text) > maxRepeated && shows(out.Chunk, asked.Text) {
@@ -66,7 +79,6 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 		inMilliseconds(c, "timeout_ms", *in.TimeoutMS, out.TimedOut)
 	}
 	out.Warnings = c.Warnings()
-	return out, nil
 }
 
 // maxRepeated is how long a question of a login may be, in bytes, to be in the prompt of a result and in its output.

@@ -21,10 +21,18 @@ const maxKeys = 100
 
 // writeSteps types the steps of a call, and shows what came since the first.
 func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut) error {
-	list, err := stepsOf(c, in)
+	list, err := stepsOf(c, in, ofStep)
 	if err != nil {
 		return err
 	}
+	return typeSteps(ctx, c, s, in, list, out)
+}
+
+// typeSteps types a list that stepsOf has made. The result of a call that has opened the session shows all of its output,
+// and a first step that was refused is part of it, because the session is there.
+func typeSteps(
+	ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, list []session.Step, out *ioOut,
+) error {
 	limit := c.Left()
 	if in.TimeoutMS != nil && *in.TimeoutMS > 0 {
 		limit = min(limit, c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms"))
@@ -36,7 +44,10 @@ func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 	if err != nil {
 		return err
 	}
-	if err = failure(s, res, len(list)); err != nil {
+	if in.Host != "" {
+		res.Cursor = 0
+	}
+	if err = failure(s, res, len(list)); err != nil && (in.Host == "" || res.Stopped == session.StopCanceled) {
 		return err
 	}
 	for _, w := range res.Warnings {
@@ -54,13 +65,13 @@ func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 	if last := in.Steps[len(in.Steps)-1]; res.Stopped == "" { // what the last step has waited for has come
 		out.Matched, out.IdleReached = last.UntilRegex != "" || last.UntilPrompt, last.UntilIdleMS > 0
 	} else {
-		out.stepsOut = &stepsOut{Stopped: res.Stopped, Step: res.Done, Typed: res.Typed, nothing: untouched(res)}
+		out.stepsOut = &stepsOut{Stopped: res.Stopped, Step: res.Done, Typed: res.Typed, nothing: in.Host == "" && untouched(res)}
 	}
 	switch res.Stopped {
 	case session.StopRefused, session.StopTaken:
 		f := wire.NewFailure(ctx, res.Err)
 		if term.FactOf[term.Denial](res.Err).Consent != nil {
-			f.Message += "; no person was asked, because the steps before it were typed: write this step in a call of its own"
+			f.Message += "; no person was asked, because the call has done more: write this step in a call of its own"
 		}
 		out.Error = &f
 	case session.StopTime:
@@ -171,8 +182,12 @@ func judged(ctx context.Context, c *toolset.Call, s *session.Session, out *ioOut
 	}
 }
 
-// stepsOf checks all the steps of a call and turns them into those of the engine: nothing is typed if any is wrong.
-func stepsOf(c *toolset.Call, in *ioArgs) ([]session.Step, error) {
+// ofStep names a field of a step in errors.
+func ofStep(i int, field string) string { return fmt.Sprintf("steps[%d].%s", i, field) }
+
+// stepsOf checks all the steps of a call and turns them into those of the engine: nothing is typed if any is wrong. name
+// names a field of a step in errors.
+func stepsOf(c *toolset.Call, in *ioArgs, name func(i int, field string) string) ([]session.Step, error) {
 	ch := c.Checker()
 	last := &in.Steps[len(in.Steps)-1]
 	switch {
@@ -193,7 +208,7 @@ func stepsOf(c *toolset.Call, in *ioArgs) ([]session.Step, error) {
 	list := make([]session.Step, len(in.Steps))
 	for i := range in.Steps {
 		var err error
-		if list[i], err = stepOf(c, in, i); err != nil {
+		if list[i], err = stepOf(c, in, i, name); err != nil {
 			return nil, err
 		}
 	}
@@ -210,11 +225,18 @@ func (st *ioStep) conditional() bool {
 	return st.UntilRegex != "" || st.UntilPrompt || st.UntilIdleMS > 0
 }
 
+// waits reports whether the step types nothing, and only waits.
+func (st *ioStep) waits() bool {
+	return st.conditional() && (st.Data == nil || *st.Data == "") && st.Key == "" && len(st.Keys) == 0
+}
+
 // stepOf turns one step into that of the engine.
-func stepOf(c *toolset.Call, in *ioArgs, i int) (step session.Step, err error) {
+func stepOf(c *toolset.Call, in *ioArgs, i int, name func(i int, field string) string) (step session.Step, err error) {
 	ch, st := c.Checker(), &in.Steps[i]
-	at := func(field string) string { return fmt.Sprintf("steps[%d].%s", i, field) }
-	if step.Inputs, err = inputsOf(c, at, st.Data, st.Key, st.Keys, in.Encoding); err != nil {
+	at := func(field string) string { return name(i, field) }
+	if in.Host != "" && i == 0 && st.waits() { // for what the new terminal shows
+		step.Wait.Whole = true
+	} else if step.Inputs, err = inputsOf(c, at, st.Data, st.Key, st.Keys, in.Encoding); err != nil {
 		return step, err
 	}
 	for n := range step.Inputs {

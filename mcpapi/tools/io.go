@@ -30,7 +30,8 @@ var ioTool = toolset.Bind(schema.Tool{
 // is a string, because large JSON numbers lose digits in some clients. Data is a pointer: empty data differs from
 // absent data.
 type ioArgs struct {
-	SessionID    string     `json:"session_id" need:"*" is:"filled" doc:"from open"`
+	SessionID    string     `json:"session_id" on:"write read search" need:"read search" is:"filled" doc:"from open; or host"`
+	Host         string     `json:"host" on:"write" is:"filled" doc:"[write] new terminal there; types at its prompt"`
 	Data         *string    `json:"data" on:"write" doc:"text; end a line with \\r"`
 	Key          keyName    `json:"key" on:"write" is:"filled" doc:""`
 	Keys         []string   `json:"keys" on:"write" doc:"several"`
@@ -109,6 +110,7 @@ type inputHints struct {
 // ioOut is the result of ptyctl_session_io.
 type ioOut struct {
 	Action       string `json:"action"`
+	SessionID    string `json:"session_id,omitempty" is:"listed"` // where the call named its host
 	BytesWritten *int   `json:"bytes_written,omitempty"`
 	BytesPending int    `json:"bytes_pending,omitempty" is:"listed"`
 	Cursor       string `json:"cursor,omitempty" is:"listed"` // [write] end of the output before the write
@@ -221,6 +223,7 @@ func (r *readOut) compact(asked bool) (c chunkCompact) {
 
 // ioCompact is the compact form of ioOut.
 type ioCompact struct {
+	SessionID    string `json:"session_id"`
 	BytesWritten *int   `json:"bytes_written"`
 	BytesPending int    `json:"bytes_pending"`
 	Cursor       string `json:"cursor"`
@@ -248,7 +251,7 @@ type stoppedCompact struct {
 // Compact leaves out the values of the call.
 func (out *ioOut) Compact() any {
 	c := &ioCompact{
-		BytesPending: out.BytesPending, WriteTimedOut: out.WriteTimedOut, WaitingFor: out.WaitingFor,
+		SessionID: out.SessionID, BytesPending: out.BytesPending, WriteTimedOut: out.WriteTimedOut, WaitingFor: out.WaitingFor,
 		WaitingForInput: out.WaitingForInput && out.Prompt == nil, EndCode: out.EndCode, Prompt: out.Prompt,
 		Warnings: out.Warnings,
 	}

@@ -1,10 +1,13 @@
 package tools
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"ptyctl/internal/destination"
 	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/session/hosts"
 	"ptyctl/term"
@@ -102,4 +105,116 @@ func opening(c *toolset.Call, res session.OpenResult) *sessionOut {
 	}
 	out.Warnings = append(out.Warnings, c.Warnings()...)
 	return out
+}
+
+// firstPrompt is how long the prompt of a new terminal is waited for: what a host shows at a login takes its time.
+const firstPrompt = 10 * time.Second
+
+// typeAt types into a new terminal on a host: at its prompt, or when the condition is met of a first step that types
+// nothing. All arguments are checked before anything is opened.
+func typeAt(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
+	ch := c.Checker()
+	if in.SessionID != "" {
+		return nil, ch.Invalid("host", nil, "session_id and host exclude each other: session_id names the session to type "+
+			"into, host has a new one opened; leave one of the two out")
+	}
+	d, err := hostOf(ch, in.Host, "pass the host without it; if the login asks, the result says how to answer")
+	if err != nil {
+		return nil, err
+	}
+	name := ofStep
+	if len(in.Steps) == 0 {
+		in.single()
+		name = func(_ int, field string) string { return field }
+	}
+	list, err := stepsOf(c, in, name)
+	if err != nil {
+		return nil, err
+	}
+	to := &sessionArgs{Protocol: cmp.Or(d.Protocol, "ssh"), Host: d.Host, Port: d.Port, Username: d.User}
+	c.Waits("connecting", nil)
+	res, err := c.Open(ctx, session.OpenRequest{Target: to.target(c), Wait: c.Left()})
+	if err != nil {
+		return nil, err
+	}
+	// A retry must get the same answer, and no person a second question.
+	if res.Prompt != nil && !in.Steps[0].waits() && in.RequestID == "" {
+		c.Ask(&toolset.Opening{OpenResult: res, Show: func(
+			ctx context.Context, c *toolset.Call, res session.OpenResult,
+		) (any, error) {
+			return typeInto(ctx, c, in, list, to, res)
+		}})
+	}
+	return typeInto(ctx, c, in, list, to, res)
+}
+
+// single makes a list of the input of the call, which has none.
+func (in *ioArgs) single() {
+	one := ioStep{
+		Data: in.Data, Key: string(in.Key), Keys: in.Keys, Paste: in.Paste,
+		UntilRegex: in.UntilRegex, UntilPrompt: in.UntilPrompt, UntilIdleMS: in.UntilIdleMS,
+	}
+	if in.TimeoutMS != nil {
+		one.TimeoutMS = *in.TimeoutMS
+	}
+	in.Steps = []ioStep{one}
+	in.Data, in.Key, in.Keys, in.Paste = nil, "", nil, false
+	in.UntilRegex, in.UntilPrompt, in.UntilIdleMS, in.TimeoutMS = "", false, 0, nil
+}
+
+// typeInto types a list into the session that a call has opened. Nothing is typed at a question of the login or of the
+// terminal unless the first step has waited for it.
+func typeInto(
+	ctx context.Context, c *toolset.Call, in *ioArgs, list []session.Step, to *sessionArgs, res session.OpenResult,
+) (any, error) {
+	s, waits := res.Session, in.Steps[0].waits()
+	if res.State != session.Open && (res.Prompt == nil || !waits) {
+		out := &sessionOut{Action: "open", Success: true}
+		opened(c, to, res, out)
+		if res.State.Ended() {
+			c.Inform("nothing was typed: the session is over")
+		} else {
+			c.Inform("nothing was typed: the session is still " + string(res.State) +
+				". Answer its prompt with ptyctl_session_io write, and go on with session_id")
+		}
+		out.Warnings = append(out.Warnings, c.Warnings()...)
+		return out, nil
+	}
+	about := s.Info().About
+	for _, w := range append(about.Warnings, about.Security) {
+		if w != "" {
+			c.Warn(w)
+		}
+	}
+	c.Waits("the write on "+s.ID(), s)
+	out := &ioOut{Action: c.Action(), SessionID: s.ID(), session: s.ID()}
+	typed := waits
+	if !waits {
+		k := s.Read(ctx, session.ReadRequest{
+			Prompt: true, Tail: true, MaxBytes: 1,
+			Timeout: min(max(c.Limits().ReadTimeout, firstPrompt), max(c.Left(), 1)),
+		})
+		if k.Reason == session.ReasonLimit {
+			c.Inform(wire.WordsFor(ctx).Of(s.TooManyReads()))
+		}
+		typed = k.Reason == session.ReasonMatched
+	}
+	var err error
+	if typed {
+		err = typeSteps(ctx, c, s, in, list, out)
+	} else {
+		showSteps(ctx, c, s, in, out, 0)
+		out.stepsOut = &stepsOut{Stopped: session.StopUnmatched}
+		c.Inform("nothing was typed: the terminal shows no prompt; go on with session_id. To type at another text, " +
+			"begin steps with one that has only until_regex")
+		err = canceled(ctx, s)
+	}
+	if err != nil {
+		if term.FactOf[term.PartialWrite](err).Written == 0 { // no caller has its id
+			s.Close(context.WithoutCancel(ctx), session.CloseOptions{Force: true})
+		}
+		return nil, err
+	}
+	out.standing(c, s, in)
+	return out, nil
 }

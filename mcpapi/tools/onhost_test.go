@@ -164,3 +164,90 @@ func TestExecOnHostForms(t *testing.T) {
 		t.Errorf("a command on a host = %s, want %s", r.Text, want)
 	}
 }
+
+// A write that names its host opens a terminal there each time, and types at its prompt.
+func TestWriteOnHost(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{})
+	write := func(more string) string { return onHost(l, `,"action":"write","timeout_ms":20000,`+more) }
+	r := l.OK(mcptest.IOTool, write(`"steps":[{"data":"cd /\r","until_prompt":true},{"data":"echo at-$PWD\r","until_prompt":true}]`))
+	if r.SessionID == "" || !strings.Contains(r.Chunk, "\nat-/\n") || member(r, "stopped") != "null" {
+		t.Fatalf("steps on a host: %s", r.Text)
+	}
+	first := r.SessionID
+	l.Session = first
+	if r = l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo still-$PWD\r","until_regex":"still-/"}`); r.SessionID != "" {
+		t.Errorf("a write by session_id names the session: %s", r.Text)
+	}
+	r = l.OK(mcptest.IOTool, write(`"data":"echo h$((1+1))\r","until_regex":"h2\\n","request_id":"1"`))
+	if r.SessionID == "" || r.SessionID == first || !strings.Contains(r.Chunk, "\nh2\n") {
+		t.Errorf("another write on the host: %s; want a session of its own", r.Text)
+	}
+	again := l.OK(mcptest.IOTool, write(`"data":"echo h$((1+1))\r","until_regex":"h2\\n","request_id":"1"`))
+	if again.SessionID != r.SessionID {
+		t.Errorf("the retry of that has the session %s, want %s", again.SessionID, r.SessionID)
+	}
+	// A command beside the terminals goes to none of them: they were typed into.
+	if e := l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"true"`)); e.SessionID == first || e.SessionID == r.SessionID {
+		t.Errorf("a command on the host ran in the terminal's session %s", e.SessionID)
+	}
+	// The first step may wait for a text in place of the prompt, and what came before it counts.
+	r = l.OK(mcptest.IOTool, write(`"steps":[{"until_regex":"\\$ $"},{"key":"enter"},{"data":"echo w$((1+1))\r","until_prompt":true}]`))
+	if !strings.Contains(r.Chunk, "w2") || member(r, "stopped") != "null" {
+		t.Errorf("after a step that only waits: %s", r.Text)
+	}
+	r = l.OK(mcptest.IOTool, write(`"steps":[{"data":"","until_regex":"never","timeout_ms":100},{"data":"echo evil$((1+1))\r"}]`))
+	if member(r, "stopped") != `"unmatched"` || member(r, "step") != "0" || r.SessionID == "" || strings.Contains(r.Chunk, "evil") {
+		t.Errorf("after a step that waits in vain: %s; want a stop there", r.Text)
+	}
+}
+
+func TestWriteOnHostRefused(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{})
+	for _, tt := range []struct{ args, field, part string }{
+		{`{"action":"write","data":"x"}`, "session_id", "session_id is missing, and so is host"},
+		{`{"action":"write","host":"web1","session_id":"web1-k3f9q2zd","data":"x"}`, "host", "exclude each other"},
+		{`{"action":"write","host":"web1"}`, "data", "nothing to write"},
+		{`{"action":"write","host":"web1","data":"x","key":"enter"}`, "data", "exclude each other"},
+		{`{"action":"write","host":"web1","steps":[{"data":"a"},{"until_regex":"b"}]}`, "steps[1].data", "belongs to the step"},
+		{`{"action":"write","host":"web1","data":"x","until_regex":"("}`, "until_regex", "missing closing"},
+		{`{"action":"write","host":"web1:99999","data":"x"}`, "host", "a number from 1 to 65535"},
+		{`{"action":"write","host":"alice:typed-secret-1138@web1","data":"x"}`, "host", "a password"},
+		{`{"action":"read","host":"web1"}`, "host", "host"},
+	} {
+		if r := l.Fails(mcptest.IOTool, tt.args, term.InvalidArgument, tt.part); r.Details.Field != tt.field {
+			t.Errorf("%s: field %q, want %q", tt.args, r.Details.Field, tt.field)
+		}
+	}
+	if n := len(l.Manager.List()); n != 0 {
+		t.Errorf("%d sessions were opened by calls that were refused", n)
+	}
+	l.Fails(mcptest.IOTool, `{"action":"write","host":"127.0.0.1:1","data":"x"}`, term.ConnectFailed)
+}
+
+// Nothing is typed at a login's question, unless the first step has waited for it.
+func TestWriteOnHostAsks(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{
+		SSH: sshserver.Config{Passwords: map[string]string{"demo": "correct horse-1138"}},
+	})
+	write := func(more string) string { return onHost(l, `,"action":"write",`+more) }
+	r := l.OK(mcptest.IOTool, write(`"data":"echo evil\r","request_id":"1"`))
+	if r.State != "authenticating" || r.Prompt == nil || r.SessionID == "" || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "nothing was typed") {
+		t.Fatalf("a login that asks: %s", r.Text)
+	}
+	l.Session = r.SessionID
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"correct horse-1138"}`)
+	if again := l.OK(mcptest.IOTool, write(`"data":"echo evil\r","request_id":"1"`)); again.Text != r.Text {
+		t.Errorf("the retry: %s, want %s", again.Text, r.Text)
+	}
+	r = l.OK(mcptest.IOTool, write(`"steps":[{"until_regex":"assword: ?$"},{"data":"correct horse-1138\r","sensitive":true},`+
+		`{"data":"echo in$((1+1))\r","until_regex":"in2\\n"}]`))
+	if r.State != "" && r.State != "open" || r.Prompt != nil || !strings.Contains(r.Chunk, "\nin2\n") ||
+		strings.Contains(r.Chunk, "1138") {
+		t.Errorf("a first step that waits for the question: %s", r.Text)
+	}
+	r = l.OK(mcptest.IOTool, write(`"steps":[{"until_regex":"code: $","timeout_ms":100},{"data":"correct horse-1138\r","sensitive":true}]`))
+	if member(r, "stopped") != `"unmatched"` || r.Prompt == nil || r.State != "authenticating" {
+		t.Errorf("a first step that waits for another question: %s", r.Text)
+	}
+}

@@ -43,6 +43,7 @@ type Wait struct {
 	Timeout time.Duration    // the longest to wait for it; 0: as long as the list may
 
 	IncludeEcho bool // the echo of what was typed meets Until too
+	Whole       bool // of a step without input: the output before the list counts too
 }
 
 // any reports whether there is a condition.
@@ -198,7 +199,11 @@ func (r *runner) do(i int, step Step) bool {
 		}
 	}
 	r.res.Typed = true
-	if !step.types() {
+	switch {
+	case step.types():
+	case step.Wait.Whole:
+		cursor = 0
+	default:
 		cursor = Latest
 	}
 	return r.await(step.Wait, cursor)
