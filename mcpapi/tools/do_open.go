@@ -3,10 +3,8 @@ package tools
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 
-	"ptyctl/internal/destination"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
@@ -273,7 +271,7 @@ func isFalse(b *bool) bool { return b != nil && !*b }
 // another argument contradicts is refused: neither of the two is known to be the right one.
 func (in *sessionArgs) reach(ch *schema.Checker) error {
 	if in.Host != "" {
-		d, err := hostOf(ch, in.Host, "pass the bare name as host, the user as username, "+
+		d, err := toolset.HostOf(ch, "host", in.Host, "pass the bare name as host, the user as username, "+
 			"and the password as auth.password (Telnet: at its login prompt)")
 		if err != nil {
 			return err
@@ -304,17 +302,4 @@ func (in *sessionArgs) reach(ch *schema.Checker) error {
 		return ch.Invalid("protocol", ch.Fields(), "protocol is missing for action open; use one of ssh, telnet, local")
 	}
 	return nil
-}
-
-// hostOf reads a host such as alice@web1:22. password says what to do in place of a password there.
-func hostOf(ch *schema.Checker, text, password string) (destination.Destination, error) {
-	d, err := destination.Parse(text)
-	switch {
-	case errors.Is(err, destination.ErrPassword):
-		err = ch.Invalid("host", nil, "host holds a password, which would be shown with it: %s", password)
-	case err != nil:
-		err = ch.Invalid("host", nil,
-			"host is no host: %v; host is a name or an address, such as web1, alice@web1:22 or [::1]:22", err)
-	}
-	return d, err
 }

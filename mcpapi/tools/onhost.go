@@ -68,7 +68,7 @@ func commandHost(c *toolset.Call, in *execArgs) (d destination.Destination, err 
 		return d, ch.Invalid("lane", []string{string(session.LaneAuto), string(session.LaneChannel)},
 			"lane terminal needs a session with a terminal: open one with ptyctl_session open, and pass its session_id")
 	}
-	d, err = hostOf(ch, in.Host, "pass the host without it; if the login asks, the result says how to answer")
+	d, err = toolset.HostOf(ch, "host", in.Host, "pass the host without it; if the login asks, the result says how to answer")
 	if err == nil && d.Protocol == "telnet" {
 		err = ch.Invalid("host", nil, "host is for SSH here: open a Telnet host with ptyctl_session open, "+
 			"and pass its session_id")
@@ -118,7 +118,7 @@ func typeAt(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 		return nil, ch.Invalid("host", nil, "session_id and host exclude each other: session_id names the session to type "+
 			"into, host has a new one opened; leave one of the two out")
 	}
-	d, err := hostOf(ch, in.Host, "pass the host without it; if the login asks, the result says how to answer")
+	d, err := toolset.HostOf(ch, "host", in.Host, "pass the host without it; if the login asks, the result says how to answer")
 	if err != nil {
 		return nil, err
 	}

@@ -248,6 +248,12 @@ func (c *Call) Copy(ctx context.Context, r session.CopyRequest) (session.CopyRes
 // Files returns the files of this machine that the operator offers.
 func (c *Call) Files() *session.Files { return c.shared.Sessions.Files() }
 
+// FarFiles reports whether the operator offers the files of other hosts.
+func (c *Call) FarFiles() bool {
+	_, far := c.shared.Sessions.OffersFiles()
+	return far
+}
+
 // Hide returns the error for a session that the tool does not show, and records the refusal. The error is the same as
 // for a session that does not exist: a caller must not learn that it does.
 func (c *Call) Hide(ctx context.Context, verb term.Verb, id string) error {

@@ -14,22 +14,26 @@ type fsCopyOut struct {
 	DoneReason session.DoneReason `json:"done_reason,omitempty" is:"listed"`
 	SessionID  string             `json:"session_id,omitempty" is:"listed"` // of exec_id
 	ExecID     string             `json:"exec_id,omitempty" is:"listed"`
-	To         string             `json:"to,omitempty"` // the path of the copy, where the call has not given it
-	Bytes      int64              `json:"bytes" compact:"keep"`
-	TotalBytes int64              `json:"total_bytes,omitempty"` // while it goes on
-	Files      int                `json:"files,omitempty"`       // of a tree, as all that follow up to skipped_count
-	Folders    int                `json:"folders,omitempty"`     // made
-	Unchanged  int                `json:"unchanged,omitempty"`   // brought by an earlier copy
-	Failed     int                `json:"failed,omitempty"`      // of those skipped, because of an error
-	Skipped    []skipOut          `json:"skipped,omitempty"`     // the first of them
-	SkippedAll int                `json:"skipped_count,omitempty"`
-	ResumedAt  int64              `json:"resumed_at,omitempty"`
-	Created    bool               `json:"created,omitempty"`
-	Changed    bool               `json:"source_changed,omitempty"` // while it was copied
-	Verified   *bool              `json:"verified,omitempty" is:"listed"`
-	SHA256     string             `json:"sha256,omitempty" is:"listed"`
-	DurationMS int64              `json:"duration_ms"`
-	Warnings   []string           `json:"warnings,omitempty"`
+
+	FromSession string `json:"from_session_id,omitempty"` // where the call named its host, as the next
+	ToSession   string `json:"to_session_id,omitempty"`
+
+	To         string    `json:"to,omitempty"` // the path of the copy, where the call has not given it
+	Bytes      int64     `json:"bytes" compact:"keep"`
+	TotalBytes int64     `json:"total_bytes,omitempty"` // while it goes on
+	Files      int       `json:"files,omitempty"`       // of a tree, as all that follow up to skipped_count
+	Folders    int       `json:"folders,omitempty"`     // made
+	Unchanged  int       `json:"unchanged,omitempty"`   // brought by an earlier copy
+	Failed     int       `json:"failed,omitempty"`      // of those skipped, because of an error
+	Skipped    []skipOut `json:"skipped,omitempty"`     // the first of them
+	SkippedAll int       `json:"skipped_count,omitempty"`
+	ResumedAt  int64     `json:"resumed_at,omitempty"`
+	Created    bool      `json:"created,omitempty"`
+	Changed    bool      `json:"source_changed,omitempty"` // while it was copied
+	Verified   *bool     `json:"verified,omitempty" is:"listed"`
+	SHA256     string    `json:"sha256,omitempty" is:"listed"`
+	DurationMS int64     `json:"duration_ms"`
+	Warnings   []string  `json:"warnings,omitempty"`
 }
 
 // skipOut is an entry of a tree that was not copied.
@@ -56,11 +60,18 @@ func (out *fsCopyOut) Compact() any {
 
 // newCopyOut is the wire form of r. to is the path that the call has named.
 func newCopyOut(ctx context.Context, r session.CopyResult, to string) *fsCopyOut {
-	out := &fsCopyOut{Action: "copy", Bytes: r.Bytes, DurationMS: r.Duration.Milliseconds()}
+	out := &fsCopyOut{Action: "copy"}
+	out.fill(ctx, r, to)
+	return out
+}
+
+// fill puts r into the result. to is the path that the call has named.
+func (out *fsCopyOut) fill(ctx context.Context, r session.CopyResult, to string) {
+	out.Bytes, out.DurationMS = r.Bytes, r.Duration.Milliseconds()
 	if r.ID != "" {
 		out.DoneReason, out.SessionID, out.ExecID = session.DoneRunning, r.Session, r.ID
 		out.Bytes, out.TotalBytes = r.Moved, r.Total
-		return out
+		return
 	}
 	out.ResumedAt, out.Created, out.Changed, out.SHA256 = r.Resumed, r.Created, r.Changed, r.SHA256
 	out.Verified = &r.Verified
@@ -78,7 +89,32 @@ func newCopyOut(ctx context.Context, r session.CopyResult, to string) *fsCopyOut
 			out.Skipped = append(out.Skipped, skipOut{s.Path, why})
 		}
 	}
-	return out
+}
+
+// fsOpenOut is the result of a copy whose session is not open: that of open, as far as there is one then.
+type fsOpenOut struct {
+	Action          string        `json:"action"`
+	Success         bool          `json:"success"`
+	SessionID       string        `json:"session_id"`
+	State           session.State `json:"state"`
+	Protocol        string        `json:"protocol"`
+	Cursor          string        `json:"cursor"`
+	WaitingForInput bool          `json:"waiting_for_input,omitempty"`
+	Prompt          *wire.Prompt  `json:"prompt,omitempty"`
+	Warnings        []string      `json:"warnings,omitempty"`
+}
+
+// Undone has a retry of the call copy.
+func (out *fsOpenOut) Undone() bool { return true }
+
+// openCompact is a type of its own, so that it has no compact form in turn.
+type openCompact fsOpenOut
+
+// Compact leaves out the values of the call.
+func (out *fsOpenOut) Compact() any {
+	c := openCompact(*out)
+	c.Action, c.Success, c.Protocol, c.Cursor, c.WaitingForInput = "", false, "", "", false
+	return c
 }
 
 // showCopy returns the function that shows the end of a copy to those who wait for its exec_id: its result on one line,

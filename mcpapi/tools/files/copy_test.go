@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ptyctl/fsx"
+	"ptyctl/internal/sshserver"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -271,5 +272,102 @@ func gateOn(forbidden *string) term.Gate {
 			return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "the gate says no"}
 		}
 		return term.Ruling{}, nil
+	}
+}
+
+// TestCopyOnHost: an end may name its host in place of a session.
+func TestCopyOnHost(t *testing.T) {
+	l := newFilesLab(t, mcptest.Config{}, fsx.Limits{})
+	type named struct {
+		fileCopy
+		From string `json:"from_session_id"`
+		Onto string `json:"to_session_id"`
+	}
+	host := fmt.Sprintf(`"host":"demo@127.0.0.1:%d"`, l.SSH.Port())
+	data := noise(300_000)
+	write(t, filepath.Join(l.here, "source"), data, 0o600)
+	up := fsCall[named](l, fmt.Sprintf(`{"action":"copy","from":{"path":%q},"to":{%s,"path":%q}}`,
+		filepath.Join(l.here, "source"), host, filepath.Join(l.far, "up")))
+	if up.Onto == "" || up.From != "" || up.Bytes != int64(len(data)) {
+		t.Fatalf("to a host: %+v", up)
+	}
+	down := fsCall[named](l, fmt.Sprintf(`{"action":"copy","from":{%s,"path":%q},"to":{"session_id":null,"path":%q}}`,
+		host, filepath.Join(l.far, "up"), filepath.Join(l.here, "down")))
+	if down.From != up.Onto || down.Onto != "" {
+		t.Errorf("from the host: %+v; want the session %s", down, up.Onto)
+	}
+	across := fsCall[named](l, fmt.Sprintf(`{"action":"copy","from":{%s,"path":%q},"to":{%s,"path":%q}}`,
+		host, filepath.Join(l.far, "up"), host, filepath.Join(l.far, "across")))
+	if across.From != up.Onto || across.Onto != up.Onto {
+		t.Errorf("from host to host: %+v; want the session %s at both ends", across, up.Onto)
+	}
+	for _, name := range []string{filepath.Join(l.here, "down"), filepath.Join(l.far, "across")} {
+		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s has %d bytes, %v; want the source", name, len(got), err)
+		}
+	}
+	// An open session of the caller's is used, as by a command; and what was opened closes by itself.
+	if list := l.OK(mcptest.SessionTool, `{"action":"list"}`).Sessions; len(list) != 1 || !list[0].Auto {
+		t.Errorf("list: %+v; want one session, which closes by itself", list)
+	}
+	if r := l.OK(mcptest.ExecTool, `{`+host+`,"cmd":"true"}`); r.SessionID != up.Onto {
+		t.Errorf("a command on the host ran in %s, want %s", r.SessionID, up.Onto)
+	}
+	verbs := make(map[term.Verb]int)
+	for _, e := range l.seen.Take() {
+		verbs[e.Verb]++
+	}
+	if verbs[term.VerbOpen] != 1 || verbs[term.VerbFileWrite] != 3 || verbs[term.VerbFileRead] != 3 {
+		t.Errorf("the record has %v; want one open, and a read and a write for each copy", verbs)
+	}
+}
+
+func TestCopyOnHostRefused(t *testing.T) {
+	l := newFilesLab(t, mcptest.Config{}, fsx.Limits{})
+	for _, tt := range []struct{ end, field, part string }{
+		{`{"host":"","path":"/x"}`, "to.host", "is empty"},
+		{`{"host":"web1","session_id":"web1-k3f9q2zd","path":"/x"}`, "to.host", "exclude each other"},
+		{`{"host":"telnet://sw1","path":"/x"}`, "to.host", "over Telnet"},
+		{`{"host":"web1:99999","path":"/x"}`, "to.host", "a number from 1 to 65535"},
+		{`{"host":"alice:typed-secret-1138@web1","path":"/x"}`, "to.host", "a password"},
+		{`{"host":"web1"}`, "to.path", "path is missing"},
+	} {
+		r := l.Fails(mcptest.FilesTool, `{"action":"copy","from":{"path":"/x"},"to":`+tt.end+`}`, term.InvalidArgument, tt.part)
+		if r.Details.Field != tt.field {
+			t.Errorf("%s: field %q, want %q", tt.end, r.Details.Field, tt.field)
+		}
+	}
+	if n := len(l.Manager.List()); n != 0 {
+		t.Errorf("%d sessions were opened by calls that were refused", n)
+	}
+	l.Fails(mcptest.FilesTool, `{"action":"copy","from":{"path":"/x"},"to":{"host":"127.0.0.1:1","path":"/x"}}`,
+		term.ConnectFailed, "")
+}
+
+// TestCopyOnHostAsks: a login that asks is the result, in the form of open's, and the same call copies later.
+func TestCopyOnHostAsks(t *testing.T) {
+	l := newFilesLab(t, mcptest.Config{
+		SSH: sshserver.Config{Passwords: map[string]string{"demo": "correct horse-1138"}},
+	}, fsx.Limits{})
+	write(t, filepath.Join(l.here, "source"), []byte("text"), 0o600)
+	args := fmt.Sprintf(`{"action":"copy","from":{"path":%q},"to":{"host":"demo@127.0.0.1:%d","path":%q},"request_id":"1"}`,
+		filepath.Join(l.here, "source"), l.SSH.Port(), filepath.Join(l.far, "up"))
+	for range 2 {
+		r := l.OK(mcptest.FilesTool, args)
+		if r.State != "authenticating" || r.Prompt == nil || len(r.Warnings) != 1 ||
+			!strings.Contains(r.Warnings[0], "nothing was copied") || l.Session != "" && r.SessionID != l.Session {
+			t.Fatalf("a login that asks: %s", r.Text)
+		}
+		l.Session = r.SessionID
+	}
+	if got := names(t, l.far); len(got) != 0 {
+		t.Errorf("before the login there are %q", got)
+	}
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"correct horse-1138"}`)
+	if r := fsCall[fileCopy](l, args); r.Bytes != 4 || r.SHA256 == "" {
+		t.Errorf("after the answer: %+v", r)
+	}
+	if got := names(t, l.far); !slices.Equal(got, []string{"up"}) {
+		t.Errorf("after the copy there are %q", got)
 	}
 }

@@ -5,24 +5,43 @@ import (
 	"path"
 
 	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
+	"ptyctl/session/hosts"
 	"ptyctl/term"
 )
 
 // fsCopy copies a file or a tree. If the call's time is over before, the copy goes on as an exec of one of the sessions.
 func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
-	from, err := placeOf(ctx, c, term.VerbFileRead, "from", in.From)
+	// Both are checked before anything is opened.
+	from, err := endOf(c, "from", in.From)
 	if err != nil {
 		return nil, err
 	}
-	to, err := placeOf(ctx, c, term.VerbFileWrite, "to", in.To)
+	to, err := endOf(c, "to", in.To)
 	if err != nil {
 		return nil, err
+	}
+	out := &fsCopyOut{Action: "copy"}
+	for _, end := range []*copyEnd{from, to} {
+		verb, id := term.VerbFileRead, &out.FromSession
+		if end == to {
+			verb, id = term.VerbFileWrite, &out.ToSession
+		}
+		asked, err := end.find(ctx, c, verb)
+		switch {
+		case err != nil:
+			return nil, err
+		case asked != nil:
+			return notCopied(c, in, *asked), nil
+		case end.host != nil:
+			*id = end.place.Session.ID()
+		}
 	}
 	r := session.CopyRequest{
-		From: from, To: to, Recursive: in.Recursive, Resume: in.Resume, Verify: in.Verify,
+		From: from.place, To: to.place, Recursive: in.Recursive, Resume: in.Resume, Verify: in.Verify,
 		Timeout:  c.Limits().MaxExecTimeout,
-		Wait:     c.Limits().MaxWait,
+		Wait:     max(c.Left(), 1), // 0 would be as long as it takes
 		Progress: c.Moves("copying " + path.Base(in.From.Path)),
 		Show:     showCopy(ctx, in.To.Path),
 	}
@@ -36,19 +55,106 @@ func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 	if done.Changed {
 		c.Inform("the source changed while it was copied")
 	}
-	out := newCopyOut(ctx, done, in.To.Path)
+	out.fill(ctx, done, in.To.Path)
 	out.Warnings = c.Warnings()
 	return out, nil
 }
 
-// placeOf returns an end of a copy, if the caller may see its session.
-func placeOf(ctx context.Context, c *toolset.Call, verb term.Verb, name string, p place) (session.CopyPlace, error) {
-	if p.Path == "" {
-		return session.CopyPlace{}, c.Invalid(name+".path", name+".path is missing; give the path of a file or a folder")
+// A copyEnd is one end of a copy, whose session may have to be found or opened.
+type copyEnd struct {
+	place session.CopyPlace
+	id    machine      // of its session; empty: it is named by its host, or is this machine
+	host  *term.Target // nil: the call names none
+}
+
+// endOf reads one end.
+func endOf(c *toolset.Call, name string, p place) (*copyEnd, error) {
+	end := &copyEnd{place: session.CopyPlace{Path: p.Path}, id: p.SessionID}
+	switch {
+	case p.Path == "":
+		return nil, c.Invalid(name+".path", name+".path is missing; give the path of a file or a folder")
+	case p.Host == nil, *p.Host == "" && p.SessionID != "": // clients that give every argument
+		return end, nil
+	case *p.Host == "": // where a script has lost the name, the files of another machine would be written
+		return nil, c.Invalid(name+".host", name+".host is empty: leave it out for ptyctl's own machine, or name the host")
+	case p.SessionID != "":
+		return nil, c.Invalid(name+".host", "session_id and host exclude each other: session_id names the session to use, "+
+			"host has one found or opened; leave one of the two out")
 	}
-	if p.SessionID == "" {
-		return session.CopyPlace{Path: p.Path}, nil
+	d, err := toolset.HostOf(c.Checker(), name+".host", *p.Host,
+		"pass the host without it; if the login asks, the result says how to answer")
+	switch {
+	case err != nil:
+		return nil, err
+	case d.Protocol == "telnet":
+		return nil, c.Invalid(name+".host", name+".host is for SSH: there are no files over Telnet")
+	case !c.FarFiles():
+		return nil, &term.Error{
+			Op: "copy", Kind: term.PolicyDenied, Facts: term.Facts{term.Denial{Setting: term.SettingRemoteFiles}},
+			Msg: "the " + string(term.SettingRemoteFiles) + " are not offered", Advice: "the operator may change that",
+		}
 	}
-	s, err := c.Session(ctx, verb, string(p.SessionID))
-	return session.CopyPlace{Session: s, Path: p.Path}, err
+	end.host = &term.Target{
+		Protocol: "ssh", Host: d.Host, Port: d.Port, User: d.User, Auth: term.Auth{NoInteractive: c.NoInteractive()},
+	}
+	return end, nil
+}
+
+// find sets the session of an end. It returns the opening of one that is not open yet.
+func (end *copyEnd) find(ctx context.Context, c *toolset.Call, verb term.Verb) (notOpen *hosts.Result, err error) {
+	if end.host == nil {
+		if end.id != "" {
+			end.place.Session, err = c.Session(ctx, verb, string(end.id))
+		}
+		return nil, err
+	}
+	c.Waits("connecting", nil)
+	at, err := c.On(ctx, *end.host, func(*session.Session) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	if at.State != session.Open {
+		return &at, nil
+	}
+	for _, w := range at.Session.Info().About.Warnings {
+		c.Warn(w)
+	}
+	end.place.Session = at.Session
+	return nil, nil
+}
+
+// notCopied is the result of a call whose session is not open: the one that open has, and what to do. Where the client
+// can ask, the person there is asked the login's question, and the copy begins once the login is over.
+func notCopied(c *toolset.Call, in *fsArgs, at hosts.Result) *fsOpenOut {
+	// Only the first call asks. A retry must get the same answer, and no person a second question.
+	if at.Prompt != nil && !at.Joined && in.RequestID == "" {
+		c.Ask(&toolset.Opening{OpenResult: at.OpenResult, Show: func(
+			ctx context.Context, c *toolset.Call, res session.OpenResult,
+		) (any, error) {
+			if res.State != session.Open {
+				return openingOut(c, res), nil
+			}
+			return fsCopy(ctx, c, in)
+		}})
+	}
+	return openingOut(c, at.OpenResult)
+}
+
+// openingOut is the result for a session that a copy waits for.
+func openingOut(c *toolset.Call, res session.OpenResult) *fsOpenOut {
+	i := res.Session.Info()
+	out := &fsOpenOut{
+		Action: "open", Success: true, SessionID: i.ID, State: res.State, Protocol: i.Protocol, Cursor: "0",
+		WaitingForInput: res.Prompt != nil, Prompt: (*wire.Prompt)(res.Prompt),
+	}
+	switch {
+	case res.Prompt != nil:
+		c.Inform("nothing was copied: the login asks. Answer with ptyctl_session_io write, then make this call again")
+	case res.State.Ended():
+		c.Inform("nothing was copied: the session is over: " + i.End.Reason)
+	default:
+		c.Inform("nothing was copied: the session is still " + string(res.State) + ". Make this call again to wait on")
+	}
+	out.Warnings = c.Warnings()
+	return out
 }

@@ -62,7 +62,8 @@ func (machine) Hint(text string) string {
 
 // A place is one end of a copy.
 type place struct {
-	SessionID machine `json:"session_id" is:"filled given" doc:"default: here"`
+	SessionID machine `json:"session_id" is:"filled given" doc:"or host; default: here"`
+	Host      *string `json:"host" doc:"SSH host, no session_id"`
 	Path      string  `json:"path" is:"filled" doc:"needed"`
 }
 

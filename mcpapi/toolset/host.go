@@ -1,0 +1,21 @@
+package toolset
+
+import (
+	"errors"
+
+	"ptyctl/internal/destination"
+	"ptyctl/mcpapi/schema"
+)
+
+// HostOf reads a host such as alice@web1:22 from an argument. password says what to do in place of a password there.
+func HostOf(ch *schema.Checker, argument, text, password string) (destination.Destination, error) {
+	d, err := destination.Parse(text)
+	switch {
+	case errors.Is(err, destination.ErrPassword):
+		err = ch.Invalid(argument, nil, "%s holds a password, which would be shown with it: %s", argument, password)
+	case err != nil:
+		err = ch.Invalid(argument, nil,
+			"%[1]s is no host: %[2]v; host is a name or an address, such as web1, alice@web1:22 or [::1]:22", argument, err)
+	}
+	return d, err
+}
