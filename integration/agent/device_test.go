@@ -10,14 +10,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// telnetOpen are the arguments that open a Telnet session to a device of the lab.
-func telnetOpen(s *lab.TelnetServer, more args) args {
-	a := args{"action": "open", "protocol": "telnet", "host": "127.0.0.1", "port": s.Port}
-	for name, value := range more {
-		a[name] = value
-	}
-	return a
-}
+// telnetHost is a Telnet device of the lab as host takes it.
+func telnetHost(s *lab.TelnetServer) string { return "telnet://127.0.0.1:" + strconv.Itoa(s.Port) }
 
 // telnetCommand is the command line of a Telnet client.
 func telnetCommand(s *lab.TelnetServer) string {
@@ -44,38 +38,32 @@ var routerPaste = task{
 	name:    "router paste",
 	prepare: func(w *world) { w.router = lab.StartRouter(w.t) },
 	ptyctl: func(w *world, p *ptyctl) {
-		r := p.ok(lab.ToolSession, telnetOpen(w.router, args{
-			"until_regex": "Password: $", "timeout_ms": patience, "expect": args{"profile": "frr"},
-		}))
+		r := p.ok(lab.ToolIO, args{"action": "write", "host": telnetHost(w.router), "match": "^%", "context": 1, "steps": []step{
+			await("Password: $"), secret(w.router.Password, "r1> $"), line("enable", "Password: $"),
+			secret(w.router.Enable, "r1# $"), line("configure terminal", `config\)# $`),
+			line(strings.Join(peers(), "\r"), `exit\nr1\(config\)# $`),
+		}})
+		p.want(r.Chunk, r, "neighbor 192.0.2.6 remoteas", "Specify remote-as or peer-group commands first")
 		id := r.SessionID
-		p.steps(id, []step{
-			secret(w.router.Password, "r1> $"), line("enable", "Password: $"), secret(w.router.Enable, "r1# $"),
-			line("configure terminal", `config\)# $`), line(strings.Join(peers(), "\r"), `exit\nr1\(config\)# $`),
-		}, "Unknown command:  neighbor 192.0.2.6 remoteas", "Specify remote-as or peer-group commands first")
 		p.steps(id, []step{
 			line("router bgp 65001", `router\)# $`), line("neighbor 192.0.2.6 remote-as 65007", `router\)# $`),
 			line("neighbor 192.0.2.6 description peer-6", `router\)# $`), line("end", "r1# $"), line("write memory", `r1# $`),
-		}, "saved to")
-		p.device(args{
-			"session_id": id, "cmd": "show running-config", "match": "neighbor 192.0.2.6",
-			"expect": args{"auto_page": args{"max_pages": 20}},
-		}, "192.0.2.6 remote-as 65007", "192.0.2.6 description peer-6")
+			line("show running-config | include 192.0.2.6", `r1# $`),
+		}, "saved to", `(?m)^ neighbor 192.0.2.6 remote-as 65007$`, `(?m)^ neighbor 192.0.2.6 description peer-6$`)
 	},
 	bash: func(w *world, b *bash) {
 		b.start("r", telnetCommand(w.router), `Password:`, "Password:")
-		b.keys("r", `r1>`, []string{w.router.Password, "Enter"})
-		b.keys("r", `Password:`, []string{"enable", "Enter"})
-		b.keys("r", `r1#`, []string{w.router.Enable, "Enter"})
-		b.run(press("r", "terminal length 0", "Enter", "configure terminal", "Enter")+
+		b.run(press("r", w.router.Password, "Enter")+"; "+wait("r", `r1>`)+"; "+press("r", "enable", "Enter")+"; "+
+			wait("r", `Password:`)+"; "+look("r"), "Password:")
+		b.run(press("r", w.router.Enable, "Enter")+"; "+wait("r", `r1#`)+"; "+
+			press("r", "terminal length 0", "Enter", "configure terminal", "Enter")+
 			"; sleep 0.5; tmux load-buffer - <<'END'\n"+strings.Join(peers(), "\n")+"\nEND\ntmux paste-buffer -t r; "+
 			wait("r", `r1\(config\)#$`)+
 			"; sleep 1; tmux capture-pane -pJ -S - -t r | grep -B1 '^%'", "neighbor 192.0.2.6 remoteas")
-		b.keys("r", `r1#$`, []string{
-			"router bgp 65001", "Enter", "neighbor 192.0.2.6 remote-as 65007", "Enter", "neighbor 192.0.2.6 description peer-6",
-			"Enter", "end", "Enter", "write memory", "Enter",
-		}, "saved to")
-		b.run(press("r", "show running-config", "Enter")+"; "+wait("r", `^r1#$`)+
-			"; tmux capture-pane -pJ -S - -t r | grep 'neighbor 192.0.2.6'", "192.0.2.6 remote-as 65007")
+		b.run(press("r", "router bgp 65001", "Enter", "neighbor 192.0.2.6 remote-as 65007", "Enter",
+			"neighbor 192.0.2.6 description peer-6", "Enter", "end", "Enter", "write memory", "Enter",
+			"show running-config | include 192.0.2.6", "Enter")+"; "+wait("r", `^r1#$`)+"; sleep 0.5; "+look("r")+
+			" | tail -n 11", "saved to", `(?m)^ neighbor 192.0.2.6 remote-as 65007$`)
 	},
 	done: func(w *world) string {
 		command := strings.Split(string(lab.ReadFile(w.t, fmt.Sprintf("/proc/%d/cmdline", w.router.Process.PID))), "\x00")
@@ -112,19 +100,15 @@ var pager = task{
 	name:    "pager",
 	prepare: func(w *world) { w.router = lab.StartRouter(w.t) },
 	ptyctl: func(w *world, p *ptyctl) {
-		r := p.ok(lab.ToolSession, telnetOpen(w.router, args{
-			"until_regex": "Password: $", "timeout_ms": patience, "expect": args{"profile": "frr"},
-		}))
-		p.steps(r.SessionID, []step{secret(w.router.Password, "r1> $")})
+		id := p.begin(telnetHost(w.router), []step{await("Password: $"), secret(w.router.Password, "r1> $")}).SessionID
 		p.device(args{
-			"session_id": r.SessionID, "cmd": "list", "match": "dampening",
-			"expect": args{"auto_page": args{"max_pages": 100}},
+			"session_id": id, "cmd": "list", "match": "dampening",
+			"expect": args{"profile": "frr", "auto_page": args{"max_pages": 100}},
 		}, `show \[ip\] bgp .*dampening parameters`)
 	},
 	bash: func(w *world, b *bash) {
 		b.start("r", telnetCommand(w.router), `Password:`, "Password:")
-		b.keys("r", `r1>`, []string{w.router.Password, "Enter"})
-		b.run(press("r", "terminal length 0", "Enter", "list", "Enter")+"; "+wait("r", `^r1>$`)+
+		b.run(press("r", w.router.Password, "Enter")+"; "+wait("r", `r1>`)+"; "+press("r", "terminal length 0", "Enter", "list", "Enter")+"; "+wait("r", `^r1>$`)+
 			"; tmux capture-pane -pJ -S - -t r | grep dampening", `dampening parameters`)
 	},
 	done: func(*world) string { return "" }, // it is done when the lines are known
@@ -136,9 +120,10 @@ var console = task{
 	lacks:   "keep the second one out before the first has handed over",
 	prepare: func(w *world) { w.serial = lab.StartSerial(w.t) },
 	ptyctl: func(w *world, p *ptyctl) {
-		r := p.ok(lab.ToolSession, telnetOpen(w.serial.TelnetServer, args{
+		r := p.ok(lab.ToolSession, args{
+			"action": "open", "protocol": "telnet", "host": "127.0.0.1", "port": w.serial.Port,
 			"session_type": "console", "device_id": "sw1", "acquire_lock": true, "task_id": "night",
-		}))
+		})
 		id := r.SessionID
 		const prompt = `device\$ $`
 		p.write(id, args{"task_id": "night", "steps": []step{line("", prompt), line("echo night >~/log", prompt)}})
@@ -243,24 +228,21 @@ echo "packed as packing/$name"
 		_ = os.Remove(w.work + "/report.gz")
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		r := p.exec(0, args{"host": "web1", "cmd": "df -k packing | tail -n 1"})
-		id := r.SessionID
 		up := p.ok(toolFiles, args{
 			"action": "copy", "from": args{"path": w.work + "/report.bin"},
-			"to": args{"session_id": id, "path": "packing/report.bin"},
+			"to": args{"host": "web1", "path": "packing/report.bin"},
 		})
 		there := w.run("sha256sum <" + ops + "/packing/report.bin")
 		if up.Verified && !strings.HasPrefix(there, up.SHA256) {
 			p.t.Errorf("the copy: got %s, but the file there has the checksum %s", up.Text, there)
 		}
-		r = p.exec(0, args{"session_id": id, "cmd": "packing/pack report.bin"}, "packed as")
+		r := p.exec(0, args{"host": "web1", "cmd": "packing/pack report.bin"}, "packed as")
 		name := field(p.t, r.Stdout, `packed as (\S+)`)
 		p.ok(toolFiles, args{
-			"action": "copy", "from": args{"session_id": id, "path": name}, "to": args{"path": w.work + "/report.gz"},
+			"action": "copy", "from": args{"host": "web1", "path": name}, "to": args{"path": w.work + "/report.gz"},
 		})
 	},
 	bash: func(w *world, b *bash) {
-		b.run("ssh web1 'df -k packing | tail -n 1'")
 		r := b.run("scp -q "+w.work+"/report.bin web1:packing/ && ssh web1 packing/pack report.bin", "packed as")
 		name := field(b.t, r, `packed as (\S+)`)
 		b.run("cd " + w.work + " && scp -q web1:" + name + " report.gz && sha256sum report.gz && ssh web1 sha256sum " + name)

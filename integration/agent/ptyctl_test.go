@@ -118,15 +118,17 @@ func (p *ptyctl) exec(code int, a args, patterns ...string) reply {
 	return r
 }
 
-// open opens a terminal on a host of the configuration, and returns its first screenful.
-func (p *ptyctl) open(host string) string {
+// begin opens a terminal on a host and types a list there. A first step that types nothing waits for its text; without
+// one the list begins at the prompt.
+func (p *ptyctl) begin(host string, list []step, patterns ...string) reply {
 	p.t.Helper()
-	r := p.ok(lab.ToolSession, args{
-		"action": "open", "protocol": "ssh", "host": host, "until_prompt": true, "timeout_ms": patience,
-	})
-	p.want(r.Chunk, r, `\$ $`)
-	return r.SessionID
+	r := p.ok(lab.ToolIO, args{"action": "write", "host": host, "steps": list})
+	p.want(r.Chunk, r, patterns...)
+	return r
 }
+
+// await is a first step that waits for a text.
+func await(until string) step { return step{"until_regex": until, "timeout_ms": patience} }
 
 // write types and returns the reply, whose chunk must match the patterns.
 func (p *ptyctl) write(id string, a args, patterns ...string) reply {

@@ -44,25 +44,23 @@ int main(void) {
 		w.answers["crash"] = ""
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.open("web1")
 		const gdb = `\(gdb\) $`
-		p.steps(id, []step{line("cd orders && gdb -q ./orders", gdb), line("run", gdb), line("bt", gdb)},
+		r := p.begin("web1", []step{line("cd orders && gdb -q ./orders", gdb), line("run", gdb), line("bt", gdb)},
 			"SIGSEGV", `price \(o=0x`)
-		r := p.steps(id, []step{line("list price", gdb), line("print *o", gdb)})
+		id := r.SessionID
+		r = p.steps(id, []step{line("list price", gdb), line("print *o", gdb)})
 		order := field(p.t, r.Chunk, `\{id = (\d+)`)
-		r = p.steps(id, []step{line("up", gdb), line("info locals", gdb)})
+		r = p.steps(id, []step{line("up", gdb), line("info locals", gdb), line("quit", `y or n\) $`), command("y")})
 		w.answers["crash"] = order + " " + field(p.t, r.Chunk, `lines = (\d+)`)
-		p.steps(id, []step{line("quit", `y or n\) $`), command("y")})
 	},
 	bash: func(w *world, b *bash) {
-		b.start("g", "ssh web1", `\$$`)
-		b.keys("g", `\(gdb\)$`, []string{"cd orders && gdb -q ./orders", "Enter"})
+		b.start("g", `ssh -t web1 "cd orders && gdb -q ./orders"`, `\(gdb\)$`)
 		b.keys("g", `\(gdb\)$`, []string{"run", "Enter", "bt", "Enter"}, "SIGSEGV")
 		r := b.keys("g", `\(gdb\)$`, []string{"list price", "Enter", "print *o", "Enter"})
 		order := field(b.t, r, `\{id = (\d+)`)
-		r = b.keys("g", `\(gdb\)$`, []string{"up", "Enter", "info locals", "Enter"})
+		r = b.run(press("g", "up", "Enter", "info locals", "Enter") + "; " + wait("g", `\(gdb\)$`) + "; " + look("g") + "; " +
+			press("g", "quit", "Enter", "y", "Enter"))
 		w.answers["crash"] = order + " " + field(b.t, r, `lines = (\d+)`)
-		b.keys("g", `\$$`, []string{"quit", "Enter", "y", "Enter"})
 	},
 	done: func(w *world) string {
 		if got := w.run("cat " + ops + "/orders/truth"); got != w.answers["crash"] {
@@ -101,9 +99,10 @@ lease = Lease()
 `)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.open("web1")
 		const more = `>>> $`
-		p.steps(id, []step{line("lease/shell", more), line("[n for n in dir(lease) if n[0] != '_']", more)}, "save", "seats")
+		id := p.begin("web1", []step{
+			line("lease/shell", more), line("[n for n in dir(lease) if n[0] != '_']", more),
+		}, "save", "seats").SessionID
 		p.steps(id, []step{line("print(*lease.seats, sep='\\n')", more)}, `row='C', number=8, price=-80`)
 		p.steps(id, []step{line("import inspect; print(inspect.getsource(Lease.save))", more)}, "word != self.token")
 		r := p.steps(id, []step{
@@ -114,8 +113,7 @@ lease = Lease()
 		p.steps(id, []step{line("lease.save('"+w.answers["token"]+"')", more), command("exit()")}, w.answers["token"])
 	},
 	bash: func(w *world, b *bash) {
-		b.start("p", "ssh web1", `\$$`)
-		b.keys("p", `>>>$`, []string{"lease/shell", "Enter"})
+		b.start("p", "ssh -t web1 lease/shell", `>>>$`)
 		b.keys("p", `>>>$`, []string{"[n for n in dir(lease) if n[0] != '_']", "Enter"}, "save")
 		b.keys("p", `>>>$`, []string{"print(*lease.seats, sep='\\n')", "Enter"}, `price=-80`)
 		b.keys("p", `>>>$`, []string{"import inspect; print(inspect.getsource(Lease.save))", "Enter"}, "word != self.token")
@@ -125,7 +123,8 @@ lease = Lease()
 		}, `(?m)^1015$`)
 		w.answers["token"] = field(b.t, r, `'([0-9a-f]{8})'`)
 		save := "lease.save('" + w.answers["token"] + "')"
-		b.keys("p", `\$$`, []string{save, "Enter", "exit()", "Enter"}, w.answers["token"])
+		b.run(press("p", save, "Enter")+"; "+wait("p", `>>>$`)+"; "+look("p")+"; "+press("p", "exit()", "Enter"),
+			w.answers["token"])
 	},
 	done: func(w *world) string {
 		if got := w.run("cat " + ops + "/lease/saved || true"); got != w.answers["token"]+" 1015" {
@@ -152,9 +151,9 @@ end
 chown -R ops: .`)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.open("web1")
 		const more = `sqlite> $`
-		p.steps(id, []step{line("sqlite3 stock/stock.db", more), line(".schema", more)}, "CREATE TABLE part")
+		id := p.begin("web1", []step{line("sqlite3 stock/stock.db", more), line(".schema", more)},
+			"CREATE TABLE part").SessionID
 		p.steps(id, []step{line("SELECT * FROM part;", more)}, `16\|part 16\|C1\|155`)
 		p.steps(id, []step{
 			line("BEGIN;", more), line("UPDATE part SET place = 'D1' WHERE place LIKE '%1';", more),
@@ -167,8 +166,7 @@ chown -R ops: .`)
 		p.steps(id, []step{line("COMMIT;", more), command(".quit")})
 	},
 	bash: func(w *world, b *bash) {
-		b.start("q", "ssh web1", `\$$`)
-		b.keys("q", `sqlite>$`, []string{"sqlite3 stock/stock.db", "Enter"})
+		b.start("q", "ssh -t web1 sqlite3 stock/stock.db", `sqlite>$`)
 		b.keys("q", `sqlite>$`, []string{".schema", "Enter"}, "CREATE TABLE part")
 		b.keys("q", `sqlite>$`, []string{"SELECT * FROM part;", "Enter"}, `16\|part 16\|C1\|155`)
 		b.keys("q", `sqlite>$`, []string{
@@ -179,7 +177,7 @@ chown -R ops: .`)
 			"ROLLBACK;", "Enter", "BEGIN;", "Enter", "UPDATE part SET place = 'D1' WHERE place = 'A1';", "Enter",
 			"SELECT changes(), group_concat(id) FROM part WHERE place = 'D1';", "Enter",
 		}, `2\|1,4`)
-		b.keys("q", `\$$`, []string{"COMMIT;", "Enter", ".quit", "Enter"})
+		b.run(press("q", "COMMIT;", "Enter", ".quit", "Enter") + "; sleep 0.5")
 	},
 	done: func(w *world) string {
 		got := w.run("sqlite3 " + ops + "/stock/stock.db \"SELECT group_concat(id) FROM part WHERE place = 'D1'\"")

@@ -29,16 +29,14 @@ var dialogs = task{
 		w.file(ops+"/mailer/configure", "755", mailerDialogs)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.open("web1")
-		p.write(id, args{"data": "mailer/configure\r", "until_regex": "< ?Cancel"}, "General type", "smarthost")
+		id := p.begin("web1", []step{line("mailer/configure", "< ?Cancel")}, "General type", "smarthost").SessionID
 		p.write(id, args{"keys": []string{"down", "down", "enter"}, "until_regex": `mail name[\s\S]*Cancel>`},
 			"web1.localdomain")
 		p.steps(id, []step{{"key": "ctrl_u"}, line("mail.example.org", `mailer now\?`)}, "Yes", "No")
 		p.write(id, args{"keys": []string{"left", "enter"}, "until_prompt": true}, "mailer: configured")
 	},
 	bash: func(w *world, b *bash) {
-		b.start("d", "ssh web1", `\$$`)
-		b.screen("d", []string{"mailer/configure", "Enter"}, "General type", "smarthost")
+		b.start("d", `ssh -t web1 "mailer/configure; bash -l"`, `Cancel`, "General type", "smarthost")
 		b.screen("d", []string{"Down", "Down", "Enter"}, "System mail name")
 		b.screen("d", []string{"C-u", "mail.example.org", "Enter"}, "Restart the mailer")
 		b.keys("d", `\$$`, []string{"Left", "Enter"}, "mailer: configured")
@@ -62,15 +60,13 @@ echo 'locales: generated'
 `)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.open("web1")
-		p.write(id, args{"data": "locale/configure\r", "until_regex": "Cancel"}, "Locales to be generated", `\*\] en_US`)
+		id := p.begin("web1", []step{line("locale/configure", "Cancel")}, "Locales to be generated", `\*\] en_US`).SessionID
 		p.steps(id, []step{
 			{"keys": []string{"space", "down", "space", "tab", "enter"}, "until_prompt": true, "timeout_ms": patience},
 		}, "locales: generated")
 	},
 	bash: func(w *world, b *bash) {
-		b.start("w", "ssh web1", `\$$`)
-		b.screen("w", []string{"locale/configure", "Enter"}, "en_US")
+		b.start("w", `ssh -t web1 "locale/configure; bash -l"`, `Cancel`, "en_US")
 		b.keys("w", `\$$`, []string{"Space", "Down", "Space", "Tab", "Enter"}, "locales: generated")
 	},
 	done: wantAnswers("locale", "de_DE en_GB en_US"),
@@ -102,18 +98,16 @@ var vim = task{
 		w.file(ops+"/proxy/proxy.conf", "644", text.String())
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.open("web1")
-		p.steps(id, []step{
+		id := p.begin("web1", []step{
 			line("vim proxy/proxy.conf", `\d+L, \d+B[\s\S]*option_36`), line("/max_clients", `\d+,\d+ +\S+$`),
-		}, "max_clients = 20")
+		}, "max_clients = 20").SessionID
 		p.steps(id, []step{
 			{"data": "C"}, {"data": "max_clients = 200"}, {"key": "esc"}, {"data": "jotimeout = 30"}, {"key": "esc"},
 			{"data": ":wq\r", "until_prompt": true, "timeout_ms": patience},
 		}, "written")
 	},
 	bash: func(w *world, b *bash) {
-		b.start("e", "ssh web1", `\$$`)
-		b.screen("e", []string{"vim proxy/proxy.conf", "Enter"})
+		b.start("e", `ssh -t web1 "vim proxy/proxy.conf; bash -l"`, `Top$`)
 		b.screen("e", []string{"/max_clients", "Enter"}, "max_clients = 20")
 		b.keys("e", `\$$`, []string{"C", "max_clients = 200", "Escape", "jo", "timeout = 30", "Escape", ":wq", "Enter"})
 	},
@@ -140,17 +134,15 @@ setpriv --reuid ops --regid ops --clear-groups setsid sh ./keeper >/dev/null 2>&
 sleep 0.2`)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.open("web1")
-		p.steps(id, []step{
+		id := p.begin("web1", []step{
 			line("htop -u ops", "F10"), {"key": "f4"}, line("runaway", "runaway 600[\\s\\S]*F10"),
 			{"key": "f9", "until_regex": "SIGTERM", "timeout_ms": patience},
-		}, "runaway 600")
+		}, "runaway 600").SessionID
 		p.steps(id, []step{{"key": "enter"}, {"data": "q", "until_prompt": true, "timeout_ms": patience}})
 		p.exec(1, args{"host": "web1", "cmd": "pgrep -x runaway"}, "^$")
 	},
 	bash: func(w *world, b *bash) {
-		b.start("h", "ssh web1", `\$$`)
-		b.screen("h", []string{"htop -u ops", "Enter"})
+		b.start("h", `ssh -t web1 "htop -u ops; bash -l"`, `F10`)
 		b.screen("h", []string{"F4", "runaway", "Enter", "F9"}, "runaway 600")
 		b.run(press("h", "Enter") + "; sleep 1; " + press("h", "q") + "; " + wait("h", `\$$`) + "; " + look("h"))
 		b.run("ssh web1 pgrep -x runaway; echo exit $?", "exit 1")

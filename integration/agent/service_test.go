@@ -247,17 +247,17 @@ echo done >state
 `)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		job := p.ok(lab.ToolExec, args{"host": "web1", "cmd": "migration/migrate", "wait_ms": 0})
-		log := p.ok(lab.ToolExec, args{"host": "web2", "cmd": "tail -n 0 -F migration/app.log", "wait_ms": 0})
+		job := p.begin("web1", []step{line("migration/migrate &", "copying")})
+		log := p.ok(lab.ToolExec, args{"host": "web2", "cmd": "tail -n 5 -F migration/app.log", "wait_ms": 0})
 		r := p.ok(lab.ToolSession, args{"action": "wait", "timeout_ms": 30000, "on": []args{
-			{"session_id": job.SessionID, "exec_id": job.ExecID, "until_exit": true},
-			{"session_id": log.SessionID, "exec_id": log.ExecID, "until_regex": "lag 0 "},
+			{"session_id": job.SessionID, "cursor": job.NextCursor, "until_regex": "Done|Exit"},
+			{"session_id": log.SessionID, "exec_id": log.ExecID, "cursor": "0", "until_regex": "lag 0 "},
 		}})
 		if len(r.Fired) != 1 || r.Fired[0].ExecID != log.ExecID {
 			p.t.Errorf("the wait: got %s, want the log, since the job waits for it", r.Text)
 		}
-		p.exec(0, args{"host": "web1", "cmd": "touch migration/go"})
-		p.exec(0, args{"session_id": job.SessionID, "exec_id": job.ExecID}, "switched with "+w.answers["rows"])
+		p.steps(job.SessionID, []step{line("touch migration/go; wait $!; echo exit=$?", `exit=\d`)},
+			"switched with "+w.answers["rows"], "exit=0")
 	},
 	bash: func(w *world, b *bash) {
 		b.run(`ssh web1 'nohup sh -c "migration/migrate; echo exit \$?" >migration/out 2>&1 </dev/null &'`)

@@ -136,7 +136,13 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	if err != nil {
 		return err
 	}
+	lines, err := matchArgs(in.lineArgs).filter(c, in.Format)
+	if err != nil {
+		return err
+	}
 	switch {
+	case lines != nil && !conditions:
+		return ch.Invalid("match", nil, "match is for what a write waits for: add until_regex, until_prompt or until_idle_ms")
 	case in.Mode == "tail" && !conditions:
 		return ch.Invalid("mode", nil, "mode is for what a write waits for: add until_regex, until_prompt or until_idle_ms")
 	case in.MaxLines > 0 && in.Mode != "tail":
@@ -178,15 +184,17 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		if !in.IncludeEcho {
 			read.Echo = res.Echo
 		}
-		if (in.UntilRegex != "" || in.UntilPrompt) && in.MaxBytes > 0 && in.Mode == "" { // the end of the answer, not its beginning
+		// Of an answer in whole, the end and not the beginning.
+		if (in.UntilRegex != "" || in.UntilPrompt) && in.MaxBytes > 0 && in.Mode == "" && lines == nil {
 			read.Tail = true
 		}
+		in.room(c, &read, lines)
 		// The call as a whole waits no longer than a client does, whatever its parts ask for.
 		chunk := s.Read(ctx, read.Within(min(read.Timeout, c.Limits().MaxWait-time.Since(start))))
 		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
 			c.Inform(wire.WordsFor(ctx).Of(s.TooManyReads()))
 		}
-		show(ctx, c, s, chunk, in, nil, out)
+		show(ctx, c, s, chunk, in, lines, out)
 		if chunk.OwnEcho && (chunk.Reason == session.ReasonTimeout || chunk.Reason == session.ReasonIdle) {
 			c.Inform(ownEcho)
 		}
@@ -220,10 +228,7 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 	if err != nil {
 		return err
 	}
-	if lines != nil && !req.Tail {
-		// What does not match takes no room in the result.
-		lines.Max, req.MaxBytes = req.MaxBytes, max(req.MaxBytes, c.Limits().MaxReadBytes)
-	}
+	in.room(c, &req, lines)
 	if in.ExecID != "" {
 		if in.UntilPrompt {
 			return ch.Invalid("until_prompt", nil, "an exec has no prompt; wait for its end with ptyctl_session_exec and exec_id")
@@ -260,6 +265,13 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 			"for its output read from cursor \"%d\", or its end with mode tail", b.Start))
 	}
 	return canceled(ctx, s)
+}
+
+// room lets a read of lines that match look at more than it may return: what does not match takes no room in the result.
+func (in *ioArgs) room(c *toolset.Call, r *session.ReadRequest, lines *session.Filter) {
+	if lines != nil && !r.Tail {
+		lines.Max, r.MaxBytes = r.MaxBytes, max(r.MaxBytes, c.Limits().MaxReadBytes)
+	}
 }
 
 // show puts a chunk of terminal output into the result, in the requested format and only those of its lines that are

@@ -33,6 +33,10 @@ func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 func typeSteps(
 	ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, list []session.Step, out *ioOut,
 ) error {
+	lines, err := matchArgs(in.lineArgs).filter(c, in.Format)
+	if err != nil {
+		return err
+	}
 	limit := c.Left()
 	if in.TimeoutMS != nil && *in.TimeoutMS > 0 {
 		limit = min(limit, c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms"))
@@ -61,7 +65,7 @@ func typeSteps(
 	if res.Answered {
 		judged(ctx, c, s, out)
 	}
-	k := showSteps(ctx, c, s, in, out, res.Cursor)
+	k := showSteps(ctx, c, s, in, lines, out, res.Cursor)
 	if last := in.Steps[len(in.Steps)-1]; res.Stopped == "" { // what the last step has waited for has come
 		out.Matched, out.IdleReached = last.UntilRegex != "" || last.UntilPrompt, last.UntilIdleMS > 0
 	} else {
@@ -155,20 +159,21 @@ func writeKeys(ctx context.Context, c *toolset.Call, s *session.Session, in []se
 
 // showSteps shows what came since the first step; if that is more than the call asks for, the end of it.
 func showSteps(
-	ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut, cursor int64,
+	ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, lines *session.Filter, out *ioOut, cursor int64,
 ) session.Chunk {
 	r := session.ReadRequest{Cursor: cursor, NoWait: true}
 	r.MaxBytes = c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes")
 	if r.MaxBytes == 0 {
 		r.MaxBytes = defaultChunk
 	}
+	in.room(c, &r, lines)
 	if more := s.End() - cursor - int64(r.MaxBytes); more > 0 {
 		r.Tail = true
 		c.Inform(fmt.Sprintf("the chunk is the end of the output: %d bytes before it are left out; "+
 			"read from cursor \"%d\" for all", more, cursor))
 	}
 	k := s.Read(ctx, r)
-	show(ctx, c, s, k, in, nil, out)
+	show(ctx, c, s, k, in, lines, out)
 	out.TimedOut, out.Full, out.Matched = false, false, false // it has not waited
 	return k
 }

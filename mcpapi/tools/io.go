@@ -9,6 +9,7 @@ import (
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/session/keys"
+	"ptyctl/session/prompt"
 )
 
 var ioTool = toolset.Bind(schema.Tool{
@@ -63,8 +64,8 @@ type ioArgs struct {
 
 // lineArgs choose lines of the output.
 type lineArgs struct {
-	Match   string `json:"match" on:"read" is:"filled" doc:"[read] only such lines (RE2)"`
-	Context int    `json:"context" on:"read search" max:"50" doc:"lines around"`
+	Match   string `json:"match" on:"read write" is:"filled" doc:"only such lines (RE2)"`
+	Context int    `json:"context" on:"read write search" max:"50" doc:"lines around"`
 }
 
 // ioStep is one step of a list.
@@ -270,6 +271,10 @@ func (out *ioOut) Compact() any {
 	}
 	c.chunkCompact = out.compact(out.asked)
 	c.WaitingFor = c.WaitingFor.Behind(c.Chunk)
+	// Who has waited for an interpreter's prompt, and got it, knows that it is there.
+	if out.Matched && c.WaitingFor != nil && c.WaitingFor.Kind == prompt.REPL && c.WaitingFor.Text == "" {
+		c.WaitingFor = nil
+	}
 	return c
 }
 

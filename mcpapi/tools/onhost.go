@@ -131,6 +131,9 @@ func typeAt(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err = matchArgs(in.lineArgs).filter(c, in.Format); err != nil {
+		return nil, err
+	}
 	to := &sessionArgs{Protocol: cmp.Or(d.Protocol, "ssh"), Host: d.Host, Port: d.Port, Username: d.User}
 	c.Waits("connecting", nil)
 	res, err := c.Open(ctx, session.OpenRequest{Target: to.target(c), Wait: c.Left()})
@@ -203,7 +206,7 @@ func typeInto(
 	if typed {
 		err = typeSteps(ctx, c, s, in, list, out)
 	} else {
-		showSteps(ctx, c, s, in, out, 0)
+		showSteps(ctx, c, s, in, nil, out, 0)
 		out.stepsOut = &stepsOut{Stopped: session.StopUnmatched}
 		c.Inform("nothing was typed: the terminal shows no prompt; go on with session_id. To type at another text, " +
 			"begin steps with one that has only until_regex")

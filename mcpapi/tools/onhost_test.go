@@ -251,3 +251,21 @@ func TestWriteOnHostAsks(t *testing.T) {
 		t.Errorf("a first step that waits for another question: %s", r.Text)
 	}
 }
+
+// A write returns only the lines that match, of all that came since its first step.
+func TestWriteMatches(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{})
+	r := l.OK(mcptest.IOTool, onHost(l, `,"action":"write","match":"^v[0-9]$","steps":[`+
+		`{"data":"echo v$((1+1)); echo w$((1+1))\r","until_prompt":true},{"data":"seq -f v%g 7 8\r","until_prompt":true}]`))
+	if r.Chunk != "v2\nv7\nv8\n" || member(r, "matched_lines") != "3" {
+		t.Errorf("steps with match: %s; want the three lines alone", r.Text)
+	}
+	l.Session = r.SessionID
+	r = l.OK(mcptest.IOTool, wrote(`"data":"seq -f z%g 900\r","until_prompt":true,"match":"z77$","context":1,"max_bytes":200`))
+	if r.Chunk != "z76\nz77\nz78\n" || member(r, "matched_lines") != "1" {
+		t.Errorf("a write with match: %s; want the line with those around it", r.Text)
+	}
+	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"x","match":"y"}`, term.InvalidArgument, "what a write waits for")
+	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","match":"(","steps":[{"data":"x"}]}`, term.InvalidArgument, "match")
+	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","context":1,"steps":[{"data":"x"}]}`, term.InvalidArgument, "context")
+}

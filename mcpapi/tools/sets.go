@@ -26,8 +26,9 @@ func All() (list []*toolset.Tool) {
 // instructions tell a model what no single tool's description can: how the tools work together.
 const instructions = `ptyctl gives you real terminals on remote hosts and on this machine (protocol local).` + "\n" +
 	`Workflow: ptyctl_session_exec with host for commands on SSH hosts (true exit code, split streams). ` +
-	`For all else ptyctl_session open -> ptyctl_session_io, exec with session_id -> ptyctl_session close.` + "\n" +
-	`- If open, or exec with host, returns state "authenticating" with a prompt (password, code, passphrase, host key), ` +
+	`To type into a terminal: ptyctl_session_io write with host opens it, then pass session_id; ptyctl_session open has ` +
+	`more options and protocols; end with ptyctl_session close.` + "\n" +
+	`- If open, or a call with host, returns state "authenticating" with a prompt (password, code, passphrase, host key), ` +
 	`answer it with ptyctl_session_io write; one write answers one question.` + "\n" +
 	`- Do not poll. After write, read from the cursor it returned with until_regex (a prompt) or until_idle_ms; ` +
 	`for several sessions at once use ptyctl_session wait.` + "\n" +
