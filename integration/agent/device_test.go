@@ -85,26 +85,15 @@ var routerPaste = task{
 	},
 }
 
-// device runs a command on a device, which has no exit codes; none may be claimed.
-func (p *ptyctl) device(a args, patterns ...string) {
-	p.t.Helper()
-	r := p.ok(lab.ToolExec, a)
-	if r.ExitCode != nil {
-		p.t.Errorf("%v: got %s, but the device has no exit codes", a, r.Text)
-	}
-	p.want(r.Stdout, r, patterns...)
-}
-
-// pager looks for a command in the list of a device that shows all of it page by page.
+// pager looks for a command in the list of a device that shows it page by page unless told otherwise.
 var pager = task{
 	name:    "pager",
 	prepare: func(w *world) { w.router = lab.StartRouter(w.t) },
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.begin(telnetHost(w.router), []step{await("Password: $"), secret(w.router.Password, "r1> $")}).SessionID
-		p.device(args{
-			"session_id": id, "cmd": "list", "match": "dampening",
-			"expect": args{"profile": "frr", "auto_page": args{"max_pages": 100}},
-		}, `show \[ip\] bgp .*dampening parameters`)
+		r := p.ok(lab.ToolIO, args{"action": "write", "host": telnetHost(w.router), "match": "dampening", "steps": []step{
+			await("Password: $"), secret(w.router.Password, "r1> $"), line("terminal length 0", "r1> $"), line("list", "r1> $"),
+		}})
+		p.want(r.Chunk, r, `show \[ip\] bgp .*dampening parameters`)
 	},
 	bash: func(w *world, b *bash) {
 		b.start("r", telnetCommand(w.router), `Password:`, "Password:")

@@ -248,10 +248,10 @@ echo done >state
 	},
 	ptyctl: func(w *world, p *ptyctl) {
 		job := p.begin("web1", []step{line("migration/migrate &", "copying")})
-		log := p.ok(lab.ToolExec, args{"host": "web2", "cmd": "tail -n 5 -F migration/app.log", "wait_ms": 0})
+		log := p.ok(lab.ToolExec, args{"host": "web2", "cmd": "tail -n 1 -F migration/app.log | grep --line-buffered 'lag 0 '", "wait_ms": 0})
 		r := p.ok(lab.ToolSession, args{"action": "wait", "timeout_ms": 30000, "on": []args{
 			{"session_id": job.SessionID, "cursor": job.NextCursor, "until_regex": "Done|Exit"},
-			{"session_id": log.SessionID, "exec_id": log.ExecID, "cursor": "0", "until_regex": "lag 0 "},
+			{"session_id": log.SessionID, "exec_id": log.ExecID, "until_output": true},
 		}})
 		if len(r.Fired) != 1 || r.Fired[0].ExecID != log.ExecID {
 			p.t.Errorf("the wait: got %s, want the log, since the job waits for it", r.Text)

@@ -142,7 +142,7 @@ func wait(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, error) {
 				return nil, w.named(&await.EntryError{Index: i, Err: err})
 			}
 			out.Fired = append(out.Fired, fired)
-		case !entries[i].Ends: // which goes on without a cursor
+		default:
 			out.Cursors[strconv.Itoa(i)] = strconv.FormatInt(r.Next, 10)
 		}
 	}
@@ -185,9 +185,6 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 	case in.ExecID != "" && in.UntilPrompt:
 		return e, w.Invalid(entryPath(i, "until_prompt"),
 			"until_prompt is for a terminal, not for exec_id, which fires at a question without it; leave one of them out")
-	case in.ExecID != "" && !output && in.Cursor != "":
-		return e, w.Invalid(entryPath(i, "cursor"),
-			"cursor is for output: add until_regex or until_output, or leave it out to wait for the end of exec_id")
 	}
 	e.Ends, e.Asks = in.ExecID != "" && !output, !in.UntilExit
 	e.Read.End = in.UntilExit && !output && !in.UntilPrompt

@@ -92,7 +92,7 @@ func TestWaitForExec(t *testing.T) {
 		`{"fired":[{"on":0,"session_id":"$B","exec_id":"`+job+`","chunk":"listen","next_cursor":"6"}]}`)
 	long := start("sleep 100")
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+long+`"},{"session_id":"$A"},{"session_id":"$B","exec_id":"`+job+`"}]`,
-		`{"fired":[{"on":2,"session_id":"$B","exec_id":"`+job+`","chunk":"listening\ndone\n","stderr":"no route\n","exit_code":3}],"cursors":{"1":"2"}}`)
+		`{"fired":[{"on":2,"session_id":"$B","exec_id":"`+job+`","chunk":"listening\ndone\n","stderr":"no route\n","exit_code":3}],"cursors":{"0":"0","1":"2"}}`)
 	// The output was delivered; the end is there as long as the command is known.
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+job+`","until_exit":true}]`,
 		`{"fired":[{"on":0,"session_id":"$B","exec_id":"`+job+`","exit_code":3}]}`)
@@ -104,8 +104,8 @@ func TestWaitForExec(t *testing.T) {
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`"}]`,
 		`{"fired":[{"on":0,"session_id":"$B","exec_id":"`+r.ExecID+
 			`","chunk":"Password: ","done_reason":"running","waiting_for":{"kind":"password"}}]}`)
-	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","until_exit":true}],"timeout_ms":1000`,
-		`{"fired":[],"timed_out":true}`)
+	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","until_exit":true,"cursor":"0"}],"timeout_ms":1000`,
+		`{"fired":[],"cursors":{"0":"10"},"timed_out":true}`)
 }
 
 // A session that logs in fires when it asks, with the question.
@@ -171,7 +171,6 @@ func TestWaitRefused(t *testing.T) {
 		{`"on":[{"session_id":"$S","until_regex":"("}]`, "on[0].until_regex", term.InvalidArgument, "RE2"},
 		{`"on":[{"session_id":"$S","until_idle_ms":3000}],"timeout_ms":2000`, "on[0].until_idle_ms", term.InvalidArgument, "raise timeout_ms"},
 		{`"on":[{"session_id":"$S","exec_id":"e","until_prompt":true}]`, "on[0].until_prompt", term.InvalidArgument, "for a terminal"},
-		{`"on":[{"session_id":"$S","exec_id":"e","cursor":"0"}]`, "on[0].cursor", term.InvalidArgument, "until_output"},
 		{`"on":[{"session_id":"$S","timeout_ms":5}]`, "on[0].timeout_ms", term.InvalidArgument, "unknown field"},
 		{`"on":[{"session_id":"$S"},{"session_id":"$S"},{"session_id":"$S"},{"session_id":"$S"}]`, "", term.LimitExceeded, "as many reads wait as may"},
 	} {

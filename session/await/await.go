@@ -115,14 +115,12 @@ type entry struct {
 func begin(ctx context.Context, e Entry) (entry, error) {
 	at := entry{e, e.Read.Cursor}
 	switch {
-	case e.Ends:
-		at.from = 0
 	case e.Exec != "":
 		c, err := e.Session.ReadExec(ctx, e.Exec, "stdout", session.ReadRequest{Cursor: session.Latest, NoWait: true})
 		if err != nil {
 			return at, err
 		}
-		if at.from < 0 || at.from > c.Next {
+		if at.from < 0 || at.from > c.Next || e.Ends {
 			at.from = c.Next
 		}
 		at.Read.Cursor = at.from
