@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -74,6 +75,40 @@ func sameFile(tb testing.TB, path string, data []byte) {
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
 		tb.Errorf("%s has %d bytes, %v; want the %d bytes of its source", path, len(got), err, len(data))
 	}
+}
+
+// TestCopyOnHosts: the same way without an open, by the names of the hosts.
+func TestCopyOnHosts(t *testing.T) {
+	one, two := lab.StartSSHD(t, sftpLine), lab.StartSSHD(t, "Subsystem sftp /usr/lib/openssh/sftp-server")
+	root := t.TempDir()
+	h := lab.HomeFor(t, []*lab.SSHD{one, two}, "[fs]", "roots = ['"+root+"']", "remote = true",
+		"[policy]", fmt.Sprintf("deny = ['> %s/denied*']", two.Home), "deny_hosts = ['192.0.2.*']")
+	c := h.Connect(t)
+	data := noiseFile(t, filepath.Join(root, "source"), 2<<20+5)
+	here := func(name string) string { return `{"path":"` + root + "/" + name + `"}` }
+	host := func(s *lab.SSHD, name string) string {
+		return fmt.Sprintf(`{"host":"%s@127.0.0.1:%d","path":"%s/%s"}`, s.User, s.Port, s.Home, name)
+	}
+	for _, tt := range []struct{ from, to, path string }{
+		{here("source"), host(one, "copy"), one.Home + "/copy"},
+		{host(one, "copy"), host(two, "copy"), two.Home + "/copy"},
+		{host(two, "copy"), here("back"), root + "/back"},
+	} {
+		r := copyFile(t, c.Tools, `{"action":"copy","from":`+tt.from+`,"to":`+tt.to+`}`)
+		if r.Bytes != int64(len(data)) || r.Verified == nil || !*r.Verified {
+			t.Errorf("%s to %s: %+v", tt.from, tt.to, r)
+		}
+		sameFile(t, tt.path, data)
+	}
+	list := c.Call(t, lab.ToolSession, `{"action":"list"}`)
+	if n := strings.Count(list.Text, `"auto":true`); n != 2 {
+		t.Errorf("list: %s; want a session for each host, which closes by itself", list.Text)
+	}
+	c.Refused(t, "POLICY_DENIED", toolFS, `{"action":"copy","from":`+here("source")+`,"to":`+host(two, "denied")+`}`)
+	if _, err := os.Stat(two.Home + "/denied"); err == nil {
+		t.Error("a copy that a rule denies was made")
+	}
+	c.Refused(t, "POLICY_DENIED", toolFS, `{"action":"copy","from":`+here("source")+`,"to":{"host":"192.0.2.7","path":"x"}}`)
 }
 
 // TestCopy: a file goes from this machine to a host, from there to another host, and back, and the audit log has both

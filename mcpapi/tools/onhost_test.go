@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
+	"ptyctl/policy"
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -268,4 +271,41 @@ func TestWriteMatches(t *testing.T) {
 	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"x","match":"y"}`, term.InvalidArgument, "what a write waits for")
 	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","match":"(","steps":[{"data":"x"}]}`, term.InvalidArgument, "match")
 	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","context":1,"steps":[{"data":"x"}]}`, term.InvalidArgument, "context")
+}
+
+// Rules judge the open and each input of a write that names its host. A call whose first input is refused names the
+// session that it has opened.
+func TestWriteOnHostAndPolicy(t *testing.T) {
+	p, err := policy.New(policy.Rules{
+		Deny: []policy.Rule{{Text: "rm *", Name: "policy.deny"}}, Typing: policy.TypingLines,
+		DenyHosts: []policy.Rule{{Text: "192.0.2.*", Name: "policy.deny_hosts"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := new(mcptest.Diary)
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Gate: p.Gate(), Observers: []term.Observer{seen}}})
+	l.Fails(mcptest.IOTool, `{"action":"write","host":"192.0.2.7","data":"ls\r"}`, term.PolicyDenied)
+	if n := len(l.Manager.List(session.Open)); n != 0 {
+		t.Errorf("%d sessions are open after an open that was denied", n)
+	}
+	r := l.OK(mcptest.IOTool, onHost(l, `,"action":"write","data":"rm x\r"`))
+	if member(r, "stopped") != `"refused"` || member(r, "step") != "0" || r.SessionID == "" ||
+		!strings.Contains(member(r, "error"), string(term.PolicyDenied)) {
+		t.Errorf("a denied first input: %s; want it refused, and the session", r.Text)
+	}
+	seen.Take()
+	r = l.OK(mcptest.IOTool, onHost(l, `,"action":"write","task_id":"t1","steps":[{"until_regex":"\\$ $"},{"data":"echo ok\r","until_prompt":true},{"data":"rm x\r"}]`))
+	if member(r, "stopped") != `"refused"` || member(r, "step") != "2" || !strings.Contains(r.Chunk, "ok\n") {
+		t.Errorf("a denied third step: %s", r.Text)
+	}
+	var steps []string
+	for _, e := range seen.Take() {
+		if e.Verb == term.VerbWrite {
+			steps = append(steps, fmt.Sprint(e.Actor.Task, " ", *e.Step, " ", e.Outcome() == nil))
+		}
+	}
+	if want := []string{"t1 1 true", "t1 2 false"}; !slices.Equal(steps, want) {
+		t.Errorf("the record has the writes %q, want %q", steps, want)
+	}
 }
