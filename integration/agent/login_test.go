@@ -54,8 +54,8 @@ sed -i 's/^\(frank:[^:]*\):[0-9]*:/\1:0:/' /etc/shadow`, w.password("frank")))
 		b.keys("l", `Current password:`, []string{now, "Enter"}, "password has expired")
 		b.keys("l", `New password:`, []string{now, "Enter"}, "New password:")
 		b.keys("l", `Retype new password:`, []string{next, "Enter"}, "Retype new password:")
-		b.run(press("l", next, "Enter")+"; "+wait("l", `agent\$$`)+"; "+press("l", "ssh legacy id -un", "Enter")+"; "+
-			wait("l", `password:`)+"; "+look("l"), "updated successfully")
+		b.keys("l", `agent\$$`, []string{next, "Enter"}, "updated successfully")
+		b.keys("l", `password:`, []string{"ssh legacy id -un", "Enter"})
 		b.keys("l", `\$$`, []string{next, "Enter"}, "frank")
 	},
 	done: func(w *world) string {

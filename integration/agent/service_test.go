@@ -53,8 +53,8 @@ var service = task{
 	},
 	ptyctl: func(w *world, p *ptyctl) {
 		p.exec(3, args{
-			"host": "web1", "cmd": "tail -n 100 inventory/inventory.log; /etc/init.d/inventory status",
-			"match": "ERROR|FATAL|inventory:",
+			"host": "web1",
+			"cmd":  "tail -n 100 inventory/inventory.log | grep -E 'ERROR|FATAL'; /etc/init.d/inventory status",
 		}, "FATAL inventory.conf line 25", "not running")
 		p.exec(0, args{"host": "web1", "cmd": "sed -n 23,26p inventory/inventory.conf"}, "port = 8o80")
 		p.exec(0, args{
