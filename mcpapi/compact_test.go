@@ -59,7 +59,7 @@ func TestCompact(t *testing.T) {
 			},
 			{mcptest.SessionTool, `{"action":"close","session_id":"$S"}`, `{"success":true}`},
 			{mcptest.SessionTool, `{"action":"close","session_id":"$S"}`, `{"success":true,"already_closed":true}`},
-			{mcptest.SessionTool, `{"action":"list"}`, `{"sessions":[{"session_id":"$S","state":"closed","end_code":"closed"}]}`},
+			{mcptest.SessionTool, `{"action":"list"}`, `{"sessions":[{"session_id":"$S","state":"closed"}]}`},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
