@@ -184,10 +184,11 @@ func typeInto(
 		return out, nil
 	}
 	about := s.Info().About
-	for _, w := range append(about.Warnings, about.Security) {
-		if w != "" {
-			c.Warn(w)
-		}
+	for _, w := range about.Warnings {
+		c.Warn(w)
+	}
+	if about.Security != "" {
+		c.Warn(about.Security)
 	}
 	c.Waits("the write on "+s.ID(), s)
 	out := &ioOut{Action: c.Action(), SessionID: s.ID(), session: s.ID()}
