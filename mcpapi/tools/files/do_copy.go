@@ -73,15 +73,13 @@ func endOf(c *toolset.Call, name string, p place) (*copyEnd, error) {
 	switch {
 	case p.Path == "":
 		return nil, c.Invalid(name+".path", name+".path is missing; give the path of a file or a folder")
-	case p.Host == nil, *p.Host == "" && p.SessionID != "": // clients that give every argument
+	case p.Host == "":
 		return end, nil
-	case *p.Host == "": // where a script has lost the name, the files of another machine would be written
-		return nil, c.Invalid(name+".host", name+".host is empty: leave it out for ptyctl's own machine, or name the host")
 	case p.SessionID != "":
 		return nil, c.Invalid(name+".host", "session_id and host exclude each other: session_id names the session to use, "+
 			"host has one found or opened; leave one of the two out")
 	}
-	d, err := toolset.HostOf(c.Checker(), name+".host", *p.Host,
+	d, err := toolset.HostOf(c.Checker(), name+".host", string(p.Host),
 		"pass the host without it; if the login asks, the result says how to answer")
 	switch {
 	case err != nil:

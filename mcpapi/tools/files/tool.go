@@ -60,11 +60,22 @@ func (machine) Hint(text string) string {
 	return "leave it out for ptyctl's own machine, or give the id of a session"
 }
 
+// A hostName names a machine in place of a session on it.
+type hostName string
+
+// Hint says what to give in place of an empty name, which is not taken for none either.
+func (hostName) Hint(text string) string {
+	if text != "" {
+		return ""
+	}
+	return "leave it out for ptyctl's own machine, or name the host"
+}
+
 // A place is one end of a copy.
 type place struct {
-	SessionID machine `json:"session_id" is:"filled given" doc:"or host; default: here"`
-	Host      *string `json:"host" doc:"SSH host, no session_id"`
-	Path      string  `json:"path" is:"filled" doc:"needed"`
+	SessionID machine  `json:"session_id" is:"filled given" doc:"or host; default: here"`
+	Host      hostName `json:"host" is:"filled given" doc:"SSH host, no session_id"`
+	Path      string   `json:"path" is:"filled" doc:"needed"`
 }
 
 // The results of ptyctl_fs.
