@@ -14,10 +14,10 @@ import (
 
 // What tools/list may cost a model's context, in bytes: the core tools, and all there are.
 const (
-	maxList    = 13000
-	maxFull    = 14500    // with the schemas of results
-	maxDefault = 14 << 10 // as listed without configuration: no files are offered
-	maxAll     = 19000
+	maxList    = 14500
+	maxFull    = 16000    // with the schemas of results
+	maxDefault = 16 << 10 // as listed without configuration: no files are offered
+	maxAll     = 21500
 )
 
 // TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.
