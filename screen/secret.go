@@ -34,7 +34,7 @@ func (s *Screen) Cover(find func(text []byte) [][2]int) {
 	e.history.clear()
 	for _, g := range []*grid{e.main, e.grid} {
 		if g != nil {
-			e.cover(g, find)
+			cover(e, g, find)
 		}
 	}
 	if e.hold.frame != nil {
@@ -50,7 +50,7 @@ func (s *Screen) Cover(find func(text []byte) [][2]int) {
 }
 
 // cover marks the cells of g, and takes links away in which find finds something.
-func (e *emulator) cover(g *grid, find func(text []byte) [][2]int) {
+func cover(e *emulator, g *grid, find func(text []byte) [][2]int) {
 	var l Lines
 	l.reset(g.cols, g.rows)
 	for y := range g.rows {

@@ -17,10 +17,10 @@ func (s *Screen) Skip(p []byte) int {
 	// Of what is kept, as many lines as the screen has bring the cursor to its bottom, as many let all that is there leave
 	// the screen, and as many are scrollback.
 	cut := lastLines(p, 3*e.rows)
-	if cut == 0 || !s.parser.Between() || !e.skippable() {
+	if cut == 0 || !s.parser.Between() || !skippable(e) {
 		return 0
 	}
-	r := e.run()
+	r := newRun(e)
 	if !r.lines(p[:cut]) {
 		return 0
 	}
@@ -64,7 +64,7 @@ func lastLines(p []byte, n int) int {
 
 // skippable reports whether a line feed at the bottom scrolls the whole screen, and text goes from its left to its
 // right edge.
-func (e *emulator) skippable() bool {
+func skippable(e *emulator) bool {
 	return e.margins == e.all() && !e.hold.on && e.cursor.charsets.plain() && e.modes.has(autoWrap) &&
 		!e.modes.has(insert) && !e.modes.has(clustered)
 }
@@ -80,8 +80,8 @@ type run struct {
 	newLine      bool
 }
 
-// run returns one that begins at the cursor.
-func (e *emulator) run() run {
+// newRun returns one that begins at the cursor.
+func newRun(e *emulator) run {
 	r := run{
 		x: e.cursor.x, y: e.cursor.y, colours: -1, cols: e.cols, bottom: e.rows - 1, tabs: e.tabs, newLine: e.modes.has(newLine),
 	}

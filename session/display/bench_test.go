@@ -12,7 +12,8 @@ import (
 )
 
 // BenchmarkShow measures what the screen of a session that no one looks at adds to the way of its output: "without" is
-// the modes and the buffer, "with" the screen as well. Only figures of one run compare.
+// the modes and the buffer, "with" the screen as well, and "drawn" the screen if each piece were drawn when it comes.
+// Only figures of one run compare.
 func BenchmarkShow(b *testing.B) {
 	var table bytes.Buffer
 	for frame := range 50 {
@@ -31,12 +32,8 @@ func BenchmarkShow(b *testing.B) {
 		{"align", strings.Repeat("\x1b#8", 50000)},
 		{"frames", strings.Repeat("\x1b[?2026hx\x1b[?2026l", 5000)},
 	} {
-		for _, with := range []bool{false, true} {
-			name := kind.name + "/without"
-			if with {
-				name = kind.name + "/with"
-			}
-			b.Run(name, func(b *testing.B) {
+		for _, way := range []string{"without", "with", "drawn"} {
+			b.Run(kind.name+"/"+way, func(b *testing.B) {
 				d := display.New(120, 40)
 				buf := buffer.New(buffer.Options{MaxBytes: 1 << 20})
 				var modes vt.Tracker
@@ -46,8 +43,11 @@ func BenchmarkShow(b *testing.B) {
 					for text := []byte(kind.text); len(text) > 0; {
 						p := text[:min(len(text), 16<<10)]
 						text = text[len(p):]
-						if with {
+						if way != "without" {
 							d.Show(p, nil)
+						}
+						if way == "drawn" {
+							d.Replies()
 						}
 						_, _ = modes.Write(p)
 						_, _ = buf.Write(p)

@@ -2,6 +2,7 @@ package display
 
 import (
 	"sync"
+	"time"
 
 	"ptyctl/screen"
 	"ptyctl/session/redact"
@@ -26,6 +27,7 @@ type Display struct {
 	queue      []byte         // output that is to be drawn
 	echoes     []part         // the parts of queue that show secrets
 	debt       int            // of work that the output has not paid for; see write
+	paid       time.Time      // until when
 	left       bool           // the last output was not drawn
 	partial    bool           // nor was some other
 	shown      uint64         // counts the calls that changed something
@@ -122,12 +124,13 @@ func (d *Display) draw() *screen.Screen {
 	return d.screen
 }
 
-// Output pays for the work that it makes, in cells; what a program draws costs less. Output that has made more than
-// mostDebt, which is about a quarter of a second of work, is not drawn until it has paid for it: a far side that sends costly sequences
-// in a loop, for example DECALN, must not keep the machine busy with its screen.
+// Drawing is work, in cells, which each byte pays in part and the time that passes in part; what programs draw costs
+// less. Output that has made a debt of mostDebt, about a quarter of a second of work, is not drawn until it is less. So a
+// far side that sends costly sequences without end, for example DECALN, cannot keep the machine busy with its screen.
 const (
-	payPerByte = 256
-	mostDebt   = 1 << 26
+	payPerByte   = 128
+	payPerSecond = 1 << 26
+	mostDebt     = 1 << 26
 )
 
 // can ends a control sequence that was begun (ECMA-48 section 8.3.6).
@@ -135,6 +138,9 @@ const can = 0x18
 
 // write draws p as far as it has paid for that. Requires d.mu.
 func (d *Display) write(p []byte) {
+	now := time.Now()
+	d.debt = max(0, d.debt-int(min(now.Sub(d.paid).Seconds(), 1)*payPerSecond))
+	d.paid = now
 	piece := max(128, min(4<<10, 80<<20/(d.cols*d.rows))) // of the largest screen, a sequence may make a million
 	for len(p) > 0 {
 		n := min(piece, len(p))

@@ -344,16 +344,18 @@ func TestCostlyOutput(t *testing.T) {
 		{"a full screen", "\x1b[H" + strings.Repeat("text ", 24*16), 2000, false},
 		{"a log", "a line of text\r\n", 50_000, false},
 	} {
-		d := display.New(300, 100)
-		out := []byte(strings.Repeat(tc.out, tc.n) + "\x1bcthe end")
-		d.Show(out, nil)
-		if v := d.View(0); v.Partial != tc.partial {
-			t.Errorf("%s: partial = %v, want %v", tc.name, v.Partial, tc.partial)
-		}
-		d.Show(bytes.Repeat([]byte("\x00"), 1<<20), nil) // it has paid by now
-		d.Show([]byte("\x1bcand here"), nil)
-		if v := d.View(0); v.Row(0) != "and here" {
-			t.Errorf("%s: then the first row is %q, want \"and here\"", tc.name, v.Row(0))
-		}
+		synctest.Test(t, func(t *testing.T) { // no time passes, so nothing else is paid
+			d := display.New(300, 100)
+			out := []byte(strings.Repeat(tc.out, tc.n) + "\x1bcthe end")
+			d.Show(out, nil)
+			if v := d.View(0); v.Partial != tc.partial {
+				t.Errorf("%s: partial = %v, want %v", tc.name, v.Partial, tc.partial)
+			}
+			d.Show(bytes.Repeat([]byte("\x00"), 1<<20), nil) // it has paid by now
+			d.Show([]byte("\x1bcand here"), nil)
+			if v := d.View(0); v.Row(0) != "and here" {
+				t.Errorf("%s: then the first row is %q, want \"and here\"", tc.name, v.Row(0))
+			}
+		})
 	}
 }
