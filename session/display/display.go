@@ -77,21 +77,21 @@ func (d *Display) add(p []byte, secret bool) {
 
 // makeRoom makes room in a queue that is full, by drawing if it must. Requires d.mu.
 func (d *Display) makeRoom() {
-	if !d.skip() {
+	d.skip()
+	if len(d.queue) > mostQueued/2 { // all that is left would be looked at again and again
 		d.draw()
 	}
 }
 
-// skip drops what need not be drawn from the queue, and reports whether that was something. Requires d.mu.
-func (d *Display) skip() bool {
+// skip drops what need not be drawn from the queue. Requires d.mu.
+func (d *Display) skip() {
 	if d.screen == nil || len(d.echoes) > 0 || len(d.queue) < smallQueue {
-		return false
+		return
 	}
 	n := d.screen.Skip(d.queue)
 	rest := copy(d.queue, d.queue[n:])
 	clear(d.queue[rest:])
 	d.queue = d.queue[:rest]
-	return n > 0
 }
 
 // changes wakes those who wait for a change. Requires d.mu.
@@ -107,6 +107,7 @@ func (d *Display) changes() {
 func (d *Display) draw() *screen.Screen {
 	if d.screen == nil {
 		d.screen = screen.New(d.cols, d.rows)
+		d.hide()
 	}
 	d.skip()
 	at := 0
@@ -197,9 +198,20 @@ func (d *Display) Expect(secret []byte) {
 	defer d.mu.Unlock()
 	if !d.secrets.Add(secret) {
 		d.cover()
-		_ = d.secrets.Add(secret) // there is room now, or its echo could not be kept out of the output either
+		d.secrets.Add(secret) // there is room now, or its echo could not be kept out of the output either
 	}
-	d.draw().Hide(d.secrets.Find)
+	d.hide()
+}
+
+// hide keeps the secrets out of what the screen returns. Requires d.mu.
+func (d *Display) hide() {
+	switch {
+	case d.screen == nil: // draw makes it
+	case d.secrets.Any():
+		d.screen.Hide(d.secrets.Find)
+	default:
+		d.screen.Hide(nil)
+	}
 }
 
 // End says that no output follows. It wipes the secrets, and the screen shows none of them for good.
@@ -214,8 +226,7 @@ func (d *Display) End() {
 
 // cover makes the screen forget what the secrets would find, and then forgets them. Requires d.mu.
 func (d *Display) cover() {
-	s := d.draw()
-	s.Cover(d.secrets.Find)
-	s.Hide(nil)
+	d.draw().Cover(d.secrets.Find)
 	d.secrets.Forget()
+	d.hide()
 }
