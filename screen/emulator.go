@@ -197,13 +197,6 @@ func (e *emulator) lineSize(final byte) {
 	}
 }
 
-// singleWidth is DECSWL for all rows.
-func (e *emulator) singleWidth() {
-	for i := range e.info {
-		e.info[i].double = false
-	}
-}
-
 // align draws the test picture of DECALN: a screen of E.
 func (e *emulator) align() {
 	e.margins = e.all()

@@ -61,6 +61,18 @@ func (g *grid) row(y int) ([]cell, *info) {
 	return g.cells[from : from+g.cols : from+g.cols], &g.info[slot]
 }
 
+// singleWidth is DECSWL for all rows.
+func (g *grid) singleWidth() {
+	for i := range g.info {
+		g.info[i].double = false
+	}
+}
+
+// anyDouble reports whether a row has characters of double width.
+func (g *grid) anyDouble() bool {
+	return slices.ContainsFunc(g.info, func(in info) bool { return in.double })
+}
+
 // at returns the row as it was drawn, without the blank cells at its end.
 func (g *grid) at(y int) []cell {
 	row, in := g.row(y)

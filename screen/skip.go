@@ -65,7 +65,7 @@ func lastLines(p []byte, n int) int {
 // skippable reports whether a line feed at the bottom scrolls the whole screen, and text goes from its left to its
 // right edge.
 func skippable(e *emulator) bool {
-	return e.margins == e.all() && !e.hold.on && e.cursor.charsets.plain() && e.modes.has(autoWrap) &&
+	return e.margins == e.all() && !e.anyDouble() && !e.hold.on && e.cursor.charsets.plain() && e.modes.has(autoWrap) &&
 		!e.modes.has(insert) && !e.modes.has(clustered)
 }
 

@@ -90,6 +90,7 @@ func TestNothingToSkip(t *testing.T) {
 		{"\x1b[4h", log},
 		{"\x1b[?7l", log},
 		{"\x1b(0", log},
+		{"\x1b[3H\x1b#6\x1b[H", log},
 		{"\x1b[", log},
 		{"\xe6", log},
 		{"\x1b[?2026h", log},
