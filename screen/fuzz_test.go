@@ -134,7 +134,8 @@ func (r *reader) read(t *testing.T, s *screen.Screen) {
 func FuzzReaders(f *testing.F) {
 	for _, r := range recordings(f) {
 		if r.cols == 80 {
-			f.Add(r.raw[:min(len(r.raw), 1500)], []byte{200, 0, 0, 90, 1, 40, 255, 2, 200, 255, 3, 9, 255, 4, 77, 255, 5, 90, 60, 6, 1})
+			plan := []byte{200, 0, 0, 90, 1, 40, 255, 2, 200, 255, 3, 9, 255, 4, 77, 255, 5, 90, 60, 6, 1}
+			f.Add(r.raw[:min(len(r.raw), 1500)], plan)
 		}
 	}
 	f.Add([]byte("\x1b[?1049h\x1b[?2026h漢字\x1b[2;3r\n\n\n\x1b[?69h\x1b[2;4s漢\x1b[?1049l\x1b[9b"), []byte{3, 3, 3, 9, 4, 2, 7, 1, 0})
@@ -290,10 +291,12 @@ func TestRandomStreams(t *testing.T) {
 		for _, most := range []int{1, 2, 5, 40} {
 			got, replies := draw(most, most == 5)
 			if got != want {
-				t.Errorf("stream %d in pieces of at most %d bytes draws another screen: %q, sizes %v\n%q\nwant\n%q", seed, most, parts, sizes, got, want)
+				t.Errorf("stream %d in pieces of at most %d bytes draws another screen: %q, sizes %v\n%q\nwant\n%q",
+					seed, most, parts, sizes, got, want)
 			}
 			if replies != answers && len(answers) < 1000 { // a reader who asks seldom may lose some
-				t.Errorf("stream %d in pieces of at most %d bytes is answered by %q, want %q", seed, most, replies, answers)
+				t.Errorf("stream %d in pieces of at most %d bytes is answered by %q, want %q",
+					seed, most, replies, answers)
 			}
 		}
 		if t.Failed() {

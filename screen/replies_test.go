@@ -112,7 +112,12 @@ func TestUnanswered(t *testing.T) {
 
 // No answer may hold a word that the far side has chosen, or press a key in whatever reads it.
 func TestRepliesHaveNoText(t *testing.T) {
-	harmless := regexp.MustCompile(`^(\x1b\[[?>]?[0-9;]*(\$y|[cnRtu])|\x1bP[01]\$r[0-9;:]*( q|"q|[mrs])?\x1b\\|\x1bP>\|ptyctl\x1b\\|\x1b\]1[01];rgb:[0-9a-f/]{14}(\a|\x1b\\))*$`)
+	harmless := regexp.MustCompile(`^(` +
+		`\x1b\[[?>]?[0-9;]*(\$y|[cnRtu])|` + // DA, DSR, DECRQM, the size, kitty
+		`\x1bP[01]\$r[0-9;:]*( q|"q|[mrs])?\x1b\\|` + // DECRQSS
+		`\x1bP>\|ptyctl\x1b\\|` + // XTVERSION
+		`\x1b\]1[01];rgb:[0-9a-f/]{14}(\a|\x1b\\)` + // OSC 10 and 11
+		`)*$`)
 	for _, r := range recordings(t) {
 		s := screen.New(r.cols, r.rows)
 		for rest := r.raw; len(rest) > 0; {

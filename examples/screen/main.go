@@ -3,9 +3,9 @@
 //	go run ./examples/screen run 'F10Quit' '\x1bOB' htop
 //	go run ./examples/screen replay FILE 5000
 //
-// The first starts a program on a local terminal, prints its screen as soon as that shows a text, types keys, and prints
-// the rows that are new when the output rests. The second prints the screen after the first 5,000 bytes of a recording, and
-// how it differs at the end; script(1) makes one.
+// The first starts a program on a local terminal, prints its screen as soon as that shows a text, types keys, and
+// prints the rows that are new when the output rests. The second prints the screen after the first 5,000 bytes of a
+// recording, and how it differs at the end; script(1) makes one.
 package main
 
 import (

@@ -25,8 +25,8 @@ type judge func(t *testing.T, cols, rows int, all []recording) [][]string
 // mostWrong is the share of rows that may differ from a judge's: one in 200, each of them named.
 const mostWrong = 200
 
-// compare draws all recordings, whole and byte by byte, and compares each row with the judge's. The rows of differs differ,
-// for the reason there; same says whether two rows are the same otherwise.
+// compare draws all recordings, whole and byte by byte, and compares each row with the judge's. The rows of differs
+// differ, for the reason there; same says whether two rows are the same otherwise.
 func compare(t *testing.T, draw judge, same func(ours, theirs string) bool, differs map[string]string) {
 	t.Helper()
 	total, wrong := 0, 0

@@ -60,7 +60,8 @@ func (m multiplexer) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// draw returns the rows that tmux shows after r. The end of r has been drawn when the title that follows it has been set.
+// draw returns the rows that tmux shows after r. The end of r has been drawn when the title that follows it has been
+// set.
 func (m multiplexer) draw(t *testing.T, r recording) []string {
 	t.Helper()
 	file := filepath.Join(m.dir, r.name)
