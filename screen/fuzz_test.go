@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"unicode/utf8"
 
 	"ptyctl/screen"
@@ -245,7 +246,10 @@ func (g generator) piece() string {
 
 // TestRandomStreams draws random output with changes of the size between, whole, cut in two, in small pieces and byte by
 // byte: the screen, the scrollback and the answers are the same, also where a reader looks between. PTYCTL_LONG draws more.
-func TestRandomStreams(t *testing.T) {
+func TestRandomStreams(t *testing.T) { synctest.Test(t, randomStreams) }
+
+// randomStreams runs where the time stands still, because a frame (DECSET 2026) ends after a second.
+func randomStreams(t *testing.T) {
 	streams := 300
 	if os.Getenv("PTYCTL_LONG") != "" {
 		streams = 20_000
