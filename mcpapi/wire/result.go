@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -30,8 +31,25 @@ func (e *Encoder) ResultsFor(ctx context.Context) identity.Results {
 	return cmp.Or(identity.FromContext(ctx).Results, e.Results, identity.Compact)
 }
 
-// Result makes the result of a call: one JSON object or a text, in the form that the caller gets.
+// A Pictured is a value whose result has a picture beside the text.
+type Pictured interface {
+	// Picture returns a PNG file; nil: there is no picture.
+	Picture() []byte
+}
+
+// Result makes the result of a call: one JSON object or a text, in the form that the caller gets, and a picture if v
+// is Pictured.
 func (e *Encoder) Result(ctx context.Context, v any) (*mcp.CallToolResult, error) {
+	r, err := e.result(ctx, v)
+	if p, ok := v.(Pictured); ok && err == nil {
+		if png := p.Picture(); png != nil {
+			r.Content = append(r.Content, mcp.NewImageContent(base64.StdEncoding.EncodeToString(png), "image/png"))
+		}
+	}
+	return r, err
+}
+
+func (e *Encoder) result(ctx context.Context, v any) (*mcp.CallToolResult, error) {
 	switch e.ResultsFor(ctx) {
 	case identity.Full:
 		return e.Full(ctx, v)

@@ -9,8 +9,49 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/identity"
 	"ptyctl/term"
 )
+
+// shot is a result with a picture.
+type shot struct {
+	Rows int `json:"rows"`
+	file []byte
+}
+
+func (s shot) Picture() []byte { return s.file }
+
+// Each form of a result has the picture after its text.
+func TestPicture(t *testing.T) {
+	for _, form := range []identity.Results{identity.Compact, identity.Full, identity.Text} {
+		e := &Encoder{Results: form, Log: slog.New(slog.DiscardHandler)}
+		for _, c := range []struct {
+			file []byte
+			want string
+		}{
+			{[]byte("\x89PNG"), `{"type":"image","data":"iVBORw==","mimeType":"image/png"}`},
+			{nil, ""},
+		} {
+			r, err := e.Result(context.Background(), shot{24, c.file})
+			if err != nil {
+				t.Fatalf("%s: %v", form, err)
+			}
+			got := ""
+			if len(r.Content) > 1 {
+				line, err := json.Marshal(r.Content[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = string(line)
+			}
+			if _, text := r.Content[0].(mcp.TextContent); !text || got != c.want {
+				t.Errorf("%s, the picture %q: a text first: %v, then %s; want a text, then %s", form, c.file, text, got, c.want)
+			}
+		}
+	}
+}
 
 func TestFailures(t *testing.T) {
 	e := &Encoder{Log: slog.New(slog.DiscardHandler)}
