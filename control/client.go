@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,11 +135,7 @@ func (c *Client) Call(ctx context.Context, tool string, arguments, result any) e
 	case err != nil:
 		return err
 	case failed:
-		e := new(ToolError)
-		if err := json.Unmarshal(text, e); err != nil || e.Code == "" {
-			return fmt.Errorf("control: %s failed with an unknown error: %q", tool, text)
-		}
-		return e
+		return toolError(tool, text)
 	case result == nil:
 		return nil
 	}
@@ -151,18 +148,57 @@ func (c *Client) Call(ctx context.Context, tool string, arguments, result any) e
 // Raw is Call without decoding: it returns the text of the result and whether the tool
 // has failed.
 func (c *Client) Raw(ctx context.Context, tool string, arguments any) (text json.RawMessage, failed bool, err error) {
-	var req mcp.CallToolRequest
-	req.Params.Name, req.Params.Arguments = tool, arguments
-	res, err := c.mcp.CallTool(ctx, req)
+	res, err := c.call(ctx, tool, arguments)
 	if err != nil {
-		return nil, false, callFailed(ctx, err)
+		return nil, false, err
 	}
-	if len(res.Content) == 1 {
+	if len(res.Content) > 0 {
 		if t, ok := mcp.AsTextContent(res.Content[0]); ok {
 			return json.RawMessage(t.Text), res.IsError, nil
 		}
 	}
 	return nil, false, fmt.Errorf("control: the result of %s has no text", tool)
+}
+
+// Picture calls a tool that returns a picture beside its text, and returns the picture's file,
+// which is of the type mime. If the tool failed, the error is a *ToolError.
+func (c *Client) Picture(ctx context.Context, tool string, arguments any, mime string) ([]byte, error) {
+	res, err := c.call(ctx, tool, arguments)
+	if err != nil {
+		return nil, err
+	}
+	for _, content := range res.Content {
+		if t, ok := mcp.AsTextContent(content); ok && res.IsError {
+			return nil, toolError(tool, []byte(t.Text))
+		}
+		if i, ok := mcp.AsImageContent(content); ok && i.MIMEType == mime {
+			file, err := base64.StdEncoding.DecodeString(i.Data)
+			if err != nil {
+				return nil, fmt.Errorf("control: the picture of %s: %w", tool, err)
+			}
+			return file, nil
+		}
+	}
+	return nil, fmt.Errorf("control: the result of %s has no picture of the type %s", tool, mime)
+}
+
+func (c *Client) call(ctx context.Context, tool string, arguments any) (*mcp.CallToolResult, error) {
+	var req mcp.CallToolRequest
+	req.Params.Name, req.Params.Arguments = tool, arguments
+	res, err := c.mcp.CallTool(ctx, req)
+	if err != nil {
+		return nil, callFailed(ctx, err)
+	}
+	return res, nil
+}
+
+// toolError reads the text of a result that says that a tool has failed.
+func toolError(tool string, text []byte) error {
+	e := new(ToolError)
+	if err := json.Unmarshal(text, e); err != nil || e.Code == "" {
+		return fmt.Errorf("control: %s failed with an unknown error: %q", tool, text)
+	}
+	return e
 }
 
 // callFailed returns the failure of a call that has no result.

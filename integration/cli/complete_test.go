@@ -14,7 +14,7 @@ func TestCompleteSessions(t *testing.T) {
 	h := lab.HomeFor(t, []*lab.SSHD{s})
 	c := h.Connect(t)
 	first, second := c.Open(t, s), c.Open(t, s)
-	for _, command := range []string{"attach", "tail", "status", "answer"} {
+	for _, command := range []string{"attach", "tail", "screenshot", "status", "answer"} {
 		stdout, stderr, status := h.Run(t, "complete", command, "127.")
 		got := strings.Fields(stdout)
 		// Other programs of this user's may run, with sessions of their own.

@@ -76,6 +76,7 @@ type IOCall struct {
 	ExecID    string `json:"exec_id,omitempty"`
 	Stream    string `json:"stream,omitempty"`
 	Format    string `json:"format,omitempty"`
+	Theme     string `json:"theme,omitempty"`
 }
 
 // An IOResult is the result of ToolIO, as far as the commands need it.
