@@ -50,8 +50,9 @@ type ReadRequest struct {
 	Prompt bool
 
 	// Screen stops when the screen shows something, with ReasonMatched, or is at rest, with ReasonStable. What the screen
-	// shows already counts; Cursor has no part in it. Set Tail or Last, or MaxBytes may stop the read before. The streams
-	// of an exec have no screen.
+	// shows already counts, but with a Cursor only once there is output behind that, or none has come for a second: the
+	// answer to a write takes its way. Set Tail or Last, or MaxBytes may stop the read before. The streams of an exec have
+	// no screen.
 	Screen ScreenWait
 
 	// Last returns the last MaxBytes of what came before the stop, and not the first. MaxBytes then never stops a Read.
@@ -304,6 +305,7 @@ type waiter struct {
 
 // wait returns why it stopped, the end of the data to return, and where the next read starts.
 func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
+	began := time.Now()
 	w.follow()
 	waits := !w.r.NoWait && w.r.Timeout >= 0
 	var over <-chan time.Time // nil, and so never, if ctx alone limits the wait
@@ -324,6 +326,7 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		idleC = idle.C
 	}
 	seen := w.from
+	silent := w.silence()
 	// Only a read that has to wait takes a place, and at most one.
 	entered := false
 	defer func() {
@@ -350,10 +353,16 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 			if reason, end, next, ok := w.look(st); ok {
 				return reason, end, next
 			}
+			if silent > 0 {
+				silent = 0
+				w.shown.Restart()
+			}
 		}
 		var drawn <-chan struct{}
 		var stableC <-chan time.Time
-		if w.shown != nil {
+		if left := silent - time.Since(began); left > 0 {
+			stableC = time.After(left)
+		} else if w.shown != nil {
 			met, rest, changed := w.shown.Look()
 			switch met {
 			case display.Shown:
@@ -410,6 +419,17 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 			return ReasonCanceled, st.End, st.End
 		}
 	}
+}
+
+// answerWait is how long the screen may stay as it was before a write until it counts as the answer.
+const answerWait = time.Second
+
+// silence returns how long the screen does not count for want of output behind the cursor.
+func (w *waiter) silence() time.Duration {
+	if w.shown == nil || w.r.Cursor < 0 {
+		return 0
+	}
+	return max(answerWait, w.r.Screen.Stable)
 }
 
 // follow makes ready to look for r.Until and r.Screen.

@@ -48,10 +48,25 @@ type (
 // Secrets that were written are asterisks, also where a program has drawn one in pieces or long after the write. Of a
 // terminal that is larger than 1000 by 1000, the screen has that size, and longer lines wrap at its edge.
 func (s *Session) Screen(ctx context.Context, since uint64) Screen {
+	d, _ := ReadScreen(ctx, s, ReadRequest{}, since, "screen")
+	return d
+}
+
+// ReadScreen waits as r says, if r has a condition, and returns the screen as Session.Screen does. The chunk has no
+// data: it says how the wait has ended, and with which cursor a read goes on. The record of the read says as what the
+// caller shows the screen, for example "screen".
+func ReadScreen(ctx context.Context, s *Session, r ReadRequest, since uint64, as string) (Screen, Chunk) {
+	began := time.Now()
+	r.Tail, r.MaxBytes, r.MaxLines = true, 1, 0 // the output itself is not asked for
+	k := sourceOf(s).read(ctx, r)
+	k.Data, k.Start = nil, k.Next
 	d := s.display.View(since)
 	s.count.drained.Store(time.Now().UnixNano())
-	s.auth.Observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: d.Cols * len(d.Changed)})
-	return d
+	s.auth.Observe(term.Event{
+		Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: d.Cols * len(d.Changed), Detail: as,
+		Duration: time.Since(began),
+	})
+	return d, k
 }
 
 // view returns the output that is held, as text.

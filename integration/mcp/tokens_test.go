@@ -16,8 +16,8 @@ var update = flag.Bool("update", false, "record the answers of testdata/answers.
 
 // The most that the tools cost a model's context, as they are listed without configuration.
 const (
-	maxListBytes  = 14 << 10
-	maxListTokens = 3500
+	maxListBytes  = 16 << 10
+	maxListTokens = 4000
 )
 
 // A cost is that of a text for a model. Tokens are those of the encoding o200k.

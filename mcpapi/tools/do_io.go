@@ -28,10 +28,18 @@ const defaultChunk = 16 << 10
 func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	// A search looks at the output held and waits for nothing, so it has a result of its own and no question
 	// in it.
-	in.Format = formatOf(c, in.Format, in.Encoding)
 	if c.Action() == "search" {
+		var err error
+		if in.Format, err = formatFor(c, in); err != nil {
+			return nil, err
+		}
 		return search(ctx, c, in)
 	}
+	asScreen, err := in.showsScreen(c)
+	if err != nil {
+		return nil, err
+	}
+	in.Format = formatOf(c, in.Format, in.Encoding)
 	switch {
 	case in.Host != "":
 		return typeAt(ctx, c, in)
@@ -46,13 +54,15 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	// A read may wait for most of a minute; a client that asked for progress learns in the meantime that the
 	// call is alive.
 	c.Waits("the "+c.Action()+" on "+s.ID(), s)
-	out := &ioOut{Action: c.Action(), session: in.SessionID, asked: in.UntilRegex != "" || in.UntilPrompt}
+	out := &ioOut{Action: c.Action(), session: in.SessionID, asked: in.awaits()}
 	switch {
 	case len(in.Steps) > 0:
 		out.asked = false
 		err = writeSteps(ctx, c, s, in, out)
 	case c.Action() == "write":
 		err = write(ctx, c, s, in, out)
+	case asScreen:
+		err = look(ctx, c, s, in, out)
 	default:
 		err = read(ctx, c, s, in, out)
 	}
@@ -102,7 +112,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	character := in.Data == nil && in.Key.character()
 	switch {
 	// Which of the two came first would be a guess, and a key such as enter runs the line that was typed.
-	case len(in.Keys) > 0:
+	case len(in.Keys) > 0 && in.Click == (screenPoint{}):
 		if in.Paste {
 			return ch.Invalid("paste", nil, "paste is for data, not for keys; leave it out")
 		}
@@ -115,6 +125,11 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		}
 	case character: // the key types its own name
 		data, in.Key = []byte(in.Key), ""
+	case in.Click != (screenPoint{}):
+		at := func(field string) string { return field }
+		if err = in.Click.clicks(c, at, in.Data != nil && *in.Data != "" || in.Key != "" || len(in.Keys) > 0); err != nil {
+			return err
+		}
 	case in.Data != nil && in.Key == "enter":
 		return ch.Invalid("key", nil, "data and key exclude each other: leave key out, and end data with \\r, which is enter")
 	case in.Data != nil && in.Key != "":
@@ -130,7 +145,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 			return ch.Invalid("key", nil, "%s", keys.Unknown(string(in.Key)))
 		}
 	default:
-		return ch.Invalid("data", nil, "nothing to write: pass data (text), key (a special key), keys or steps")
+		return ch.Invalid("data", nil, "nothing to write: pass data (text), key (a special key), keys, click or steps")
 	}
 	read, conditions, err := readRequest(c, in)
 	if err != nil {
@@ -155,7 +170,9 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	if list != nil {
 		res, err = writeKeys(ctx, c, s, list)
 	} else {
-		res, err = s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: string(in.Key), Paste: in.Paste})
+		res, err = s.Write(ctx, data, session.WriteOptions{
+			Sensitive: in.Sensitive, Key: string(in.Key), Click: in.Click.point(), Paste: in.Paste,
+		})
 	}
 	if err != nil {
 		return err
@@ -178,6 +195,16 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	}
 	// Without a condition a write returns at once, as typing does. After a timeout the far side takes no
 	// input, and waiting for its reaction would only cost more time.
+	if in.onScreen() {
+		read.Cursor = res.Cursor
+		if !in.IncludeEcho && !in.Sensitive {
+			read.Screen.Typed = entered(data)
+		}
+		if res.TimedOut {
+			read.NoWait = true
+		}
+		return readScreen(ctx, c, s, settled(read.Within(min(read.Timeout, c.Limits().MaxWait-time.Since(start)))), in, out)
+	}
 	if conditions && !res.TimedOut {
 		// From before the write, so that a fast answer is not missed.
 		read.Cursor = res.Cursor
@@ -371,8 +398,11 @@ func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions
 	if r.WaitFor, err = schema.RegexpArguments("input_hints.wait_for_regexes", in.InputHints.WaitFor); err != nil {
 		return r, false, err
 	}
+	if r.Screen, err = in.wait(ch, r.Timeout, func(name string) string { return name }); err != nil {
+		return r, false, err
+	}
 	r.Prompt = in.UntilPrompt
-	conditions = r.Prompt || r.Idle > 0 || r.Until != nil || len(r.WaitFor) > 0 || in.TimeoutMS != nil
+	conditions = in.conditional() || len(r.WaitFor) > 0 || in.TimeoutMS != nil
 	return r, conditions, nil
 }
 
@@ -405,7 +435,7 @@ func newReadOut(k session.Chunk, encoding string) *readOut {
 	out := &readOut{
 		Encoding: "utf-8", NextCursor: strconv.FormatInt(k.Next, 10),
 		BufferStartCursor: strconv.FormatInt(k.Buffer.Start, 10), BufferEndCursor: strconv.FormatInt(k.Buffer.End, 10),
-		Matched: k.Reason == session.ReasonMatched, IdleReached: k.Reason == session.ReasonIdle,
+		Matched: k.Reason == session.ReasonMatched, IdleReached: k.Reason == session.ReasonIdle || k.Reason == session.ReasonStable,
 		Full: k.Reason == session.ReasonFull, UnsearchedBytes: k.Unsearched,
 		TimedOut: k.Reason == session.ReasonTimeout, EOF: k.EOF,
 		Truncated: k.Dropped > 0, DroppedBytes: k.Dropped,

@@ -76,22 +76,40 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 	return nil
 }
 
+// awaits reports whether the call waits for something to appear.
+func (in *sessionArgs) awaits() bool {
+	return in.UntilRegex != "" || in.UntilPrompt || in.UntilScreen != ""
+}
+
 // screen is the read that the call asks for once its session is open; nil: none.
 func (in *sessionArgs) screen(c *toolset.Call) (*session.ReadRequest, error) {
 	ch := c.Checker()
-	switch wants := in.UntilRegex != "" || in.UntilPrompt; {
+	switch wants := in.awaits() || in.Format == formatScreen; {
+	case !wants && in.Format != "":
+		return nil, ch.Invalid("format", nil,
+			"format is for the output that open waits for: give until_regex or until_prompt too, or format screen")
+	case in.UntilScreen != "" && in.Format != "" && in.Format != formatScreen:
+		return nil, ch.Invalid("until_screen", nil, "until_screen is for format screen, not for format %s; give format screen",
+			in.Format)
+	case in.UntilRegex != "" && (in.UntilScreen != "" || in.Format == formatScreen):
+		return nil, ch.Invalid("until_regex", nil,
+			"until_regex is for output, and format screen returns the screen: give until_screen, which matches the rows")
 	case !wants && in.TimeoutMS != nil && *in.TimeoutMS > 0:
-		return nil, ch.Invalid("timeout_ms", nil, "timeout_ms is for until_regex or until_prompt, and neither is given; "+
+		return nil, ch.Invalid("timeout_ms", nil, "timeout_ms is for until_regex, until_prompt or until_screen, and none is given; "+
 			"timeouts.connect_timeout_ms is for the connection")
 	case !wants:
 		return nil, nil
 	case in.SessionType == "exec":
 		return nil, ch.Invalid("session_type", nil,
-			"session_type exec has no terminal to wait for; leave until_regex and until_prompt out")
+			"session_type exec has no terminal to wait for; leave until_regex, until_prompt, until_screen and format out")
 	}
+	if in.UntilScreen != "" {
+		in.Format = formatScreen
+	}
+	in.Format = formatOf(c, in.Format, "")
 	r := &session.ReadRequest{
 		Prompt: in.UntilPrompt, MaxBytes: defaultChunk, Timeout: c.Limits().ReadTimeout,
-		Clean: c.Limits().Format != formatRaw,
+		Clean: in.Format != formatRaw,
 	}
 	if in.TimeoutMS != nil {
 		r.Timeout = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
@@ -99,6 +117,12 @@ func (in *sessionArgs) screen(c *toolset.Call) (*session.ReadRequest, error) {
 	var err error
 	if in.UntilRegex != "" {
 		r.Until, err = schema.RegexpArgument("until_regex", in.UntilRegex)
+	}
+	if in.UntilScreen != "" {
+		r.Screen.Shows, err = schema.RegexpArgument("until_screen", in.UntilScreen)
+	}
+	if in.Format == formatScreen {
+		*r = settled(*r)
 	}
 	return r, err
 }
@@ -116,18 +140,24 @@ func (out *sessionOut) look(
 		r.Cursor = s.Read(ctx, session.ReadRequest{Tail: true, MaxLines: 1}).Start
 	}
 	c.Waits("the output of "+s.ID(), s)
-	k := s.Read(ctx, r.Within(min(r.Timeout, c.Left())))
-	if k.Reason == session.ReasonLimit { // the open itself succeeded
-		c.Inform(wire.WordsFor(ctx).Of(s.TooManyReads()))
+	r = r.Within(min(r.Timeout, c.Left()))
+	seen, args := &ioOut{}, &ioArgs{UntilRegex: in.UntilRegex, Format: in.Format}
+	if in.Format == formatScreen {
+		seen.screen(ctx, c, s, r, args)
+	} else {
+		k := s.Read(ctx, r)
+		if k.Reason == session.ReasonLimit { // the open itself succeeded
+			c.Inform(wire.WordsFor(ctx).Of(s.TooManyReads()))
+		}
+		show(ctx, c, s, k, args, nil, seen)
 	}
-	seen := &ioOut{}
-	show(ctx, c, s, k, &ioArgs{UntilRegex: in.UntilRegex, Format: c.Limits().Format}, nil, seen)
+	out.awaits = in.awaits()
 	out.readOut, out.WaitingFor, out.WaitingForInput = seen.readOut, seen.WaitingFor, seen.WaitingForInput
 	if out.EndCode == "" {
 		out.EndCode = seen.EndCode
 	}
 	if in.TimeoutMS != nil {
-		inMilliseconds(c, "timeout_ms", *in.TimeoutMS, k.Reason == session.ReasonTimeout)
+		inMilliseconds(c, "timeout_ms", *in.TimeoutMS, seen.TimedOut)
 	}
 }
 

@@ -65,10 +65,14 @@ func typeSteps(
 	if res.Answered {
 		judged(ctx, c, s, out)
 	}
-	k := showSteps(ctx, c, s, in, lines, out, res.Cursor)
-	if last := in.Steps[len(in.Steps)-1]; res.Stopped == "" { // what the last step has waited for has come
-		out.Matched, out.IdleReached = last.UntilRegex != "" || last.UntilPrompt, last.UntilIdleMS > 0
-	} else {
+	k, err := showSteps(ctx, c, s, in, lines, out, res)
+	if err != nil {
+		return err
+	}
+	if last := in.Steps[len(in.Steps)-1]; res.Stopped == "" && last.conditional() { // what it has waited for has come
+		out.Matched = last.UntilRegex != "" || last.UntilPrompt || last.UntilScreen != "" || in.UntilCursor.Row > 0
+		out.IdleReached = last.UntilIdleMS > 0 || last.UntilStableMS > 0
+	} else if res.Stopped != "" {
 		out.stepsOut = &stepsOut{Stopped: res.Stopped, Step: res.Done, Typed: res.Typed, nothing: in.Host == "" && untouched(res)}
 	}
 	switch res.Stopped {
@@ -89,7 +93,7 @@ func typeSteps(
 		switch {
 		case res.OwnEcho:
 			c.Inform(ownEcho)
-		case missed.UntilRegex != "":
+		case missed.UntilRegex != "" && !in.onScreen():
 			adviseFormat(c, k, &missed)
 		}
 	}
@@ -157,16 +161,25 @@ func writeKeys(ctx context.Context, c *toolset.Call, s *session.Session, in []se
 	return res, &partial
 }
 
-// showSteps shows what came since the first step; if that is more than the call asks for, the end of it.
+// showSteps shows what came since the first step, if that is more than the call asks for, the end of it, or the screen.
 func showSteps(
-	ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, lines *session.Filter, out *ioOut, cursor int64,
-) session.Chunk {
+	ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, lines *session.Filter, out *ioOut,
+	res session.StepsResult,
+) (session.Chunk, error) {
+	cursor := res.Cursor
 	r := session.ReadRequest{Cursor: cursor, NoWait: true}
 	r.MaxBytes = c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes")
 	if r.MaxBytes == 0 {
 		r.MaxBytes = defaultChunk
 	}
 	in.room(c, &r, lines)
+	if in.onScreen() {
+		if res.Stopped == "" && !in.Steps[len(in.Steps)-1].conditional() {
+			r = settled(r.Within(min(c.Limits().ReadTimeout, c.Left())))
+			r.Cursor = res.Last
+		}
+		return session.Chunk{}, readScreen(ctx, c, s, r, in, out)
+	}
 	if more := s.End() - cursor - int64(r.MaxBytes); more > 0 {
 		r.Tail = true
 		c.Inform(fmt.Sprintf("the chunk is the end of the output: %d bytes before it are left out; "+
@@ -175,7 +188,7 @@ func showSteps(
 	k := s.Read(ctx, r)
 	show(ctx, c, s, k, in, lines, out)
 	out.TimedOut, out.Full, out.Matched = false, false, false // it has not waited
-	return k
+	return k, nil
 }
 
 // judged says how a login has judged an answer: it asks on, is open, or has ended.
@@ -196,8 +209,8 @@ func stepsOf(c *toolset.Call, in *ioArgs, name func(i int, field string) string)
 	ch := c.Checker()
 	last := &in.Steps[len(in.Steps)-1]
 	switch {
-	case in.Data != nil && *in.Data != "" || in.Key != "" || len(in.Keys) > 0:
-		return nil, ch.Invalid("steps", nil, "steps exclude data, key and keys: make them a step, or leave them out")
+	case in.Data != nil && *in.Data != "" || in.Key != "" || len(in.Keys) > 0 || in.Click != (screenPoint{}):
+		return nil, ch.Invalid("steps", nil, "steps exclude data, key, keys and click: make them a step, or leave them out")
 	case in.Paste:
 		return nil, ch.Invalid("paste", nil, "paste belongs to a step; move it there")
 	case in.Mode == "tail" || in.MaxLines > 0 || in.InputHints.WaitFor != nil && len(*in.InputHints.WaitFor) > 0:
@@ -207,6 +220,7 @@ func stepsOf(c *toolset.Call, in *ioArgs, name func(i int, field string) string)
 		return nil, ch.Invalid("steps", nil, "the last step has a condition of its own; give one of the two")
 	default: // what the call waits for comes after its last step
 		last.UntilRegex, last.UntilPrompt, last.UntilIdleMS = in.UntilRegex, in.UntilPrompt, in.UntilIdleMS
+		last.UntilScreen, last.UntilStableMS = in.UntilScreen, in.UntilStableMS
 		last.TimeoutMS = cmp.Or(last.TimeoutMS, c.Left().Milliseconds())
 	}
 	in.UntilRegex = ""
@@ -217,22 +231,35 @@ func stepsOf(c *toolset.Call, in *ioArgs, name func(i int, field string) string)
 			return nil, err
 		}
 	}
+	if in.UntilCursor != (screenPoint{}) {
+		w, err := in.wait(ch, c.Limits().MaxWait, func(name string) string { return name })
+		if err != nil {
+			return nil, err
+		}
+		list[len(list)-1].Wait.Screen.Cursor = w.Cursor
+	}
 	return list, nil
 }
 
 // conditional reports whether the call itself waits for something.
 func (in *ioArgs) conditional() bool {
-	return in.UntilRegex != "" || in.UntilPrompt || in.UntilIdleMS > 0
+	return in.awaits() || in.UntilIdleMS > 0 || in.UntilStableMS > 0
+}
+
+// awaits reports whether the call waits for something to appear.
+func (in *ioArgs) awaits() bool {
+	return in.UntilRegex != "" || in.UntilPrompt || in.UntilScreen != "" || in.UntilCursor != (screenPoint{})
 }
 
 // conditional reports whether the step waits for something.
 func (st *ioStep) conditional() bool {
-	return st.UntilRegex != "" || st.UntilPrompt || st.UntilIdleMS > 0
+	return st.UntilRegex != "" || st.UntilPrompt || st.UntilIdleMS > 0 || st.waitsForScreen() != ""
 }
 
 // waits reports whether the step types nothing, and only waits.
 func (st *ioStep) waits() bool {
-	return st.conditional() && (st.Data == nil || *st.Data == "") && st.Key == "" && len(st.Keys) == 0
+	return st.conditional() && (st.Data == nil || *st.Data == "") && st.Key == "" && len(st.Keys) == 0 &&
+		st.Click == (screenPoint{})
 }
 
 // stepOf turns one step into that of the engine.
@@ -241,7 +268,7 @@ func stepOf(c *toolset.Call, in *ioArgs, i int, name func(i int, field string) s
 	at := func(field string) string { return name(i, field) }
 	if in.Host != "" && i == 0 && st.waits() { // for what the new terminal shows
 		step.Wait.Whole = true
-	} else if step.Inputs, err = inputsOf(c, at, st.Data, st.Key, st.Keys, in.Encoding); err != nil {
+	} else if step.Inputs, err = st.inputs(c, at, in.Encoding); err != nil {
 		return step, err
 	}
 	for n := range step.Inputs {
@@ -265,9 +292,27 @@ func stepOf(c *toolset.Call, in *ioArgs, i int, name func(i int, field string) s
 			at("until_idle_ms"), st.UntilIdleMS, w.Timeout.Milliseconds())
 	}
 	if st.UntilRegex != "" {
-		w.Until, err = schema.RegexpArgument(at("until_regex"), st.UntilRegex)
+		if w.Until, err = schema.RegexpArgument(at("until_regex"), st.UntilRegex); err != nil {
+			return step, err
+		}
+	}
+	onScreen := st.screen()
+	w.Screen, err = onScreen.wait(ch, w.Timeout, at)
+	if n := len(step.Inputs); n > 0 && !in.IncludeEcho && !step.Inputs[n-1].Sensitive {
+		w.Screen.Typed = entered(step.Inputs[n-1].Data)
 	}
 	return step, err
+}
+
+// inputs returns the writes of the step.
+func (st *ioStep) inputs(c *toolset.Call, at func(string) string, encoding string) ([]session.StepInput, error) {
+	if st.Click == (screenPoint{}) {
+		return inputsOf(c, at, st.Data, st.Key, st.Keys, encoding)
+	}
+	if err := st.Click.clicks(c, at, st.Data != nil && *st.Data != "" || st.Key != "" || len(st.Keys) > 0); err != nil {
+		return nil, err
+	}
+	return []session.StepInput{{Click: st.Click.point()}}, nil
 }
 
 // inputsOf returns the writes of data, of a key or of a list of keys; at names their arguments in errors. A key of one

@@ -54,7 +54,8 @@ type ioArgs struct {
 	InputHints   inputHints `json:"input_hints" on:"read write" doc:"or a question"`
 	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] a command"`
 	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id"`
-	Format       string     `json:"format" on:"read write search" enum:"clean raw" doc:"raw: exact; default {session.format}"`
+	Format       string     `json:"format" on:"read write search" enum:"clean raw screen png" doc:"screen: what a person sees; png: its picture, too; raw: exact; default {session.format}"`
+	screenArgs
 	lineArgs
 	Pattern    string `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
 	IgnoreCase bool   `json:"ignore_case" on:"search" doc:"[search]"`
@@ -79,6 +80,10 @@ type ioStep struct {
 	UntilPrompt bool     `json:"until_prompt" doc:"or prompt"`
 	UntilIdleMS int64    `json:"until_idle_ms" min:"1" max:"1<<40" doc:"or quiet"`
 	TimeoutMS   int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"default {session.read_timeout_ms}"`
+
+	UntilScreen   string      `json:"until_screen" is:"filled" doc:"or this on screen"`
+	UntilStableMS int64       `json:"until_stable_ms" min:"1" max:"1<<40" doc:"or no change"`
+	Click         screenPoint `json:"click" doc:"mouse"`
 }
 
 // keyName is the name of a key.
@@ -126,8 +131,12 @@ type ioOut struct {
 	*stepsOut
 
 	session string
-	asked   bool // for until_regex or until_prompt
+	picture []byte // of the screen
+	asked   bool   // for something to appear: until_regex, until_prompt, until_screen or until_cursor
 }
+
+// Picture is for format png.
+func (out *ioOut) Picture() []byte { return out.picture }
 
 // SessionName is for the text form.
 func (out *ioOut) SessionName() string { return out.session }
@@ -149,6 +158,7 @@ type readOut struct {
 	Chunk             string `json:"chunk" is:"listed"`
 	Encoding          string `json:"encoding"`
 	NextCursor        string `json:"next_cursor" is:"listed"`
+	Version           string `json:"version,omitempty"` // of the screen in chunk
 	BufferStartCursor string `json:"buffer_start_cursor"`
 	BufferEndCursor   string `json:"buffer_end_cursor"`
 	Matched           bool   `json:"matched"`
@@ -188,6 +198,7 @@ type foundLine struct {
 // chunkCompact is the compact form of readOut. It says whether a condition was not met where the call gave one.
 type chunkCompact struct {
 	NextCursor string `json:"next_cursor"`
+	Version    string `json:"version"`
 	Chunk      string `json:"chunk"`
 	Encoding   string `json:"encoding"`
 	Matched    *bool  `json:"matched"`
@@ -207,7 +218,7 @@ type chunkCompact struct {
 // compact leaves out the buffer's extent, and the end of a wait that is the one asked for. asked says that the call
 // gave a pattern.
 func (r *readOut) compact(asked bool) (c chunkCompact) {
-	c.NextCursor, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Chunk, r.Full, r.TimedOut, r.EOF
+	c.NextCursor, c.Version, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Version, r.Chunk, r.Full, r.TimedOut, r.EOF
 	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized.hiding()
 	c.matchedOut = r.matchedOut
 	if r.Encoding != "utf-8" {
@@ -220,6 +231,14 @@ func (r *readOut) compact(asked bool) (c chunkCompact) {
 		c.Matched, c.IdleReached = &r.Matched, r.IdleReached
 	}
 	return c
+}
+
+// waits is the compact form of w in a result with what was read.
+func (r *readOut) waits(w *wire.Waiting) *wire.Waiting {
+	if r.Version != "" {
+		return w.Shown(r.Chunk)
+	}
+	return w.Behind(r.Chunk)
 }
 
 // ioCompact is the compact form of ioOut.
@@ -270,7 +289,7 @@ func (out *ioOut) Compact() any {
 		return c
 	}
 	c.chunkCompact = out.compact(out.asked)
-	c.WaitingFor = c.WaitingFor.Behind(c.Chunk)
+	c.WaitingFor = out.waits(c.WaitingFor)
 	// Who has waited for an interpreter's prompt, and got it, knows that it is there.
 	if out.Matched && c.WaitingFor != nil && c.WaitingFor.Kind == prompt.REPL && c.WaitingFor.Text == "" {
 		c.WaitingFor = nil

@@ -156,6 +156,7 @@ func (in *ioArgs) single() {
 	one := ioStep{
 		Data: in.Data, Key: string(in.Key), Keys: in.Keys, Paste: in.Paste,
 		UntilRegex: in.UntilRegex, UntilPrompt: in.UntilPrompt, UntilIdleMS: in.UntilIdleMS,
+		UntilScreen: in.UntilScreen, UntilStableMS: in.UntilStableMS, Click: in.Click,
 	}
 	if in.TimeoutMS != nil {
 		one.TimeoutMS = *in.TimeoutMS
@@ -163,6 +164,7 @@ func (in *ioArgs) single() {
 	in.Steps = []ioStep{one}
 	in.Data, in.Key, in.Keys, in.Paste = nil, "", nil, false
 	in.UntilRegex, in.UntilPrompt, in.UntilIdleMS, in.TimeoutMS = "", false, 0, nil
+	in.UntilScreen, in.UntilStableMS, in.Click = "", 0, screenPoint{}
 }
 
 // typeInto types a list into the session that a call has opened. Nothing is typed at a question of the login or of the
@@ -207,11 +209,11 @@ func typeInto(
 	if typed {
 		err = typeSteps(ctx, c, s, in, list, out)
 	} else {
-		showSteps(ctx, c, s, in, nil, out, 0)
+		_, err = showSteps(ctx, c, s, in, nil, out, session.StepsResult{Stopped: session.StopUnmatched})
 		out.stepsOut = &stepsOut{Stopped: session.StopUnmatched}
 		c.Inform("nothing was typed: the terminal shows no prompt; go on with session_id. To type at another text, " +
 			"begin steps with one that has only until_regex")
-		err = canceled(ctx, s)
+		err = cmp.Or(err, canceled(ctx, s))
 	}
 	if err != nil {
 		if term.FactOf[term.PartialWrite](err).Written == 0 { // no caller has its id

@@ -65,6 +65,8 @@ type sessionArgs struct {
 	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"needs task_id"`
 	UntilRegex  string        `json:"until_regex" on:"open" is:"filled" doc:"wait for this (RE2)"`
 	UntilPrompt bool          `json:"until_prompt" on:"open" doc:"or a prompt"`
+	UntilScreen string        `json:"until_screen" on:"open" is:"filled" doc:"or this on the screen"`
+	Format      string        `json:"format" on:"open" enum:"clean raw screen" doc:"of what it shows"`
 	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"milliseconds; default {session.read_timeout_ms}, [wait] {limits.max_wait_ms}"`
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"for retries"`
 	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] for"`
@@ -179,6 +181,7 @@ type sessionOut struct {
 	Warnings        []string            `json:"warnings,omitempty"`
 
 	unusual bool // the capabilities are not those that a session of its protocol usually has
+	awaits  bool // the call has waited for something to appear
 	undone  bool // the call was to run a command, and has not
 }
 
@@ -206,10 +209,11 @@ func (out *sessionOut) Compact() any {
 	if out.readOut == nil {
 		return c
 	}
+	c.WaitingFor = out.waits(c.WaitingFor)
 	return struct {
 		sessionCompact
 		chunkCompact
-	}{c, out.readOut.compact(true)}
+	}{c, out.readOut.compact(out.awaits)}
 }
 
 // compact is Compact without the first screenful.

@@ -166,7 +166,7 @@ func TestOpenUntil(t *testing.T) {
 		t.Errorf("open of an open console until what it has shown: %s", r.Text)
 	}
 	for _, tt := range [][3]string{
-		{`,"timeout_ms":5`, "timeout_ms", "until_regex or until_prompt"},
+		{`,"timeout_ms":5`, "timeout_ms", "until_regex, until_prompt or until_screen"},
 		{`,"until_regex":"("`, "until_regex", "RE2"},
 		{`,"until_prompt":true,"session_type":"exec"`, "session_type", "no terminal"},
 	} {

@@ -204,6 +204,18 @@ func (w *Waiting) Behind(output string) *Waiting {
 	return &Waiting{Kind: w.Kind}
 }
 
+// Shown is the compact form of w in a result with a screen: without the text if the screen shows it, and nil for an
+// editor, of which the screen says more.
+func (w *Waiting) Shown(screen string) *Waiting {
+	switch {
+	case w == nil || w.Kind == "editor":
+		return nil
+	case strings.Contains(screen, strings.TrimSpace(w.Text)):
+		return &Waiting{Kind: w.Kind}
+	}
+	return w
+}
+
 // algorithms are those of an SSH connection.
 type algorithms struct {
 	Kex     string `json:"kex,omitempty"`

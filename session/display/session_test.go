@@ -208,6 +208,8 @@ func TestWaitsForTheScreen(t *testing.T) {
 	}{
 		{"is there", []event{{0, "ready"}}, session.ScreenWait{Shows: re(`^ready$`)}, session.ReasonMatched, 0},
 		{"comes", []event{{50 * ms, "rea"}, {50 * ms, "\x1b[H\x1b[3Cdy"}}, session.ScreenWait{Shows: re(`^ready$`)}, session.ReasonMatched, 100 * ms},
+		{"a prompt", []event{{50 * ms, "$ "}}, session.ScreenWait{Shows: re(`^\$ $`)}, session.ReasonMatched, 50 * ms},
+		{"a blank too many", []event{{50 * ms, "$ "}, {50 * ms, "\b"}}, session.ScreenWait{Shows: re(`^\$  $`)}, session.ReasonTimeout, 10 * time.Second},
 		{"over two rows", []event{{50 * ms, "0123456789012345ready"}}, session.ScreenWait{Shows: re(`ready$`)}, session.ReasonMatched, 50 * ms},
 		{"over all rows", []event{{50 * ms, "a\r\nb"}}, session.ScreenWait{Shows: re(`a\nb\n`)}, session.ReasonMatched, 50 * ms},
 		{"a box", []event{{50 * ms, "│ ok │"}}, session.ScreenWait{Shows: re(`\| ok \|`)}, session.ReasonMatched, 50 * ms},
@@ -222,6 +224,8 @@ func TestWaitsForTheScreen(t *testing.T) {
 		{"drawn again", []event{{100 * ms, "a"}, {200 * ms, "\ra"}, {50 * ms, "\ra"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 400 * ms},
 		{"after a frame", []event{{100 * ms, "\x1b[?2026ha"}, {50 * ms, "\x1b[?2026l"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 150 * ms},
 		{"a frame of nothing", []event{{100 * ms, "\x1b[?2026h\x1b[?2026l"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 300 * ms},
+		{"of a program that starts", []event{{50 * ms, "\x1b[?1049h"}, {700 * ms, "text"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 1050 * ms},
+		{"of a program that shows nothing", []event{{50 * ms, "\x1b[?1049h"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 1000 * ms},
 		{"within a frame", []event{{100 * ms, "\x1b[?2026ha"}, {800 * ms, "\x1b[?2026l"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 900 * ms},
 		{"in a frame that was not ended", []event{{100 * ms, "\x1b[?2026ha"}}, session.ScreenWait{Stable: 300 * ms}, session.ReasonStable, 1400 * ms},
 		{"what comes first", []event{{50 * ms, "x"}}, session.ScreenWait{Shows: re("y"), Stable: 100 * ms, Cursor: session.ScreenPoint{Row: 1, Col: 2}}, session.ReasonMatched, 50 * ms},
@@ -241,9 +245,57 @@ func TestWaitsForTheScreen(t *testing.T) {
 					}
 				}()
 				began := time.Now()
-				c := s.Read(t.Context(), session.ReadRequest{Screen: tc.wait, Tail: true, MaxBytes: 1, Timeout: 10 * time.Second})
+				c := s.Read(t.Context(), session.ReadRequest{
+					Cursor: session.Latest, Screen: tc.wait, Tail: true, MaxBytes: 1, Timeout: 10 * time.Second,
+				})
 				if took := time.Since(began); c.Reason != tc.want || took != tc.took {
 					t.Errorf("Read(%+v) stopped after %s with %s, want after %s with %s", tc.wait, took, c.Reason, tc.took, tc.want)
+				}
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}
+
+// A wait for the answer to a write is not met before that has come, or has not for a second.
+func TestRestOfAnAnswer(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		name   string
+		events []time.Duration // pauses before the pieces of the answer
+		wait   session.ScreenWait
+		want   session.Reason
+		took   time.Duration
+	}{
+		{"none", nil, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1000 * ms},
+		{"none, and a long rest", nil, session.ScreenWait{Stable: 1500 * ms}, session.ReasonStable, 1500 * ms},
+		{"in one piece", []time.Duration{600 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 800 * ms},
+		{"in pieces", []time.Duration{600 * ms, 150 * ms, 150 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1100 * ms},
+		{"late", []time.Duration{950 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1150 * ms},
+		{"too late", []time.Duration{1100 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1000 * ms},
+		{"what was there", []time.Duration{600 * ms}, session.ScreenWait{Shows: re("^before")}, session.ReasonMatched, 600 * ms},
+		{"what was there, and no answer", nil, session.ScreenWait{Shows: re("^before")}, session.ReasonMatched, 1000 * ms},
+		{"what comes", []time.Duration{600 * ms, 100 * ms}, session.ScreenWait{Shows: re("xx$")}, session.ReasonMatched, 700 * ms},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, far := opened(t)
+				put(t, far, "before")
+				synctest.Wait()
+				r := session.ReadRequest{Cursor: s.End(), Screen: tc.wait, Timeout: 10 * time.Second}
+				go func() {
+					for _, pause := range tc.events {
+						time.Sleep(pause)
+						put(t, far, "x")
+					}
+				}()
+				began := time.Now()
+				_, c := session.ReadScreen(t.Context(), s, r, 0, "screen")
+				if took := time.Since(began); c.Reason != tc.want || took != tc.took {
+					t.Errorf("ReadScreen stopped after %s with %s, want after %s with %s", took, c.Reason, tc.took, tc.want)
+				}
+				if c.Next != s.End() || len(c.Data) > 0 {
+					t.Errorf("ReadScreen returned %q up to %d, want no data, up to %d", c.Data, c.Next, s.End())
 				}
 				time.Sleep(time.Second)
 			})

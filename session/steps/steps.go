@@ -74,6 +74,7 @@ const (
 // A Result says how far a list went.
 type Result struct {
 	Cursor  int64 // end of the output before the first input
+	Last    int64 // the same before the last step that was begun; Latest if that types nothing
 	Done    int   // steps that were done: the index of the first one that was not, if the list stopped
 	Typed   bool  // that step was typed whole, and only its condition was not met
 	Stopped Stop  // empty: all was done
@@ -137,6 +138,7 @@ func Run(ctx context.Context, t Terminal, list []Step, limit time.Duration) Resu
 	defer cancel()
 	r := runner{t: t, ctx: ctx}
 	r.res.Cursor = t.End()
+	r.res.Last = r.res.Cursor
 	for i, step := range list {
 		r.res.Done, r.res.Typed = i, false
 		if !r.do(i, step) {
@@ -177,6 +179,7 @@ func (r *runner) do(i int, step Step) bool {
 		typed, err := r.t.Type(r.ctx, i, in)
 		if n == 0 {
 			cursor = typed.Cursor
+			r.res.Last = cursor
 		}
 		if i == 0 && n == 0 {
 			r.res.Cursor = typed.Cursor
@@ -205,6 +208,7 @@ func (r *runner) do(i int, step Step) bool {
 		cursor = 0
 	default:
 		cursor = Latest
+		r.res.Last = Latest
 	}
 	return r.await(step.Wait, cursor)
 }
