@@ -50,7 +50,7 @@ type ReadRequest struct {
 	Prompt bool
 
 	// Screen stops when the screen shows something, with ReasonMatched, or is at rest, with ReasonStable. What the screen
-	// shows already counts, but with a Cursor only once there is output behind that, or none has come for a second: the
+	// shows already counts, but with a Cursor only once there is output behind that, or none has come for 1.5 s: the
 	// answer to a write takes its way. Set Tail or Last, or MaxBytes may stop the read before. The streams of an exec have
 	// no screen.
 	Screen ScreenWait
@@ -421,8 +421,9 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 	}
 }
 
-// answerWait is how long the screen may stay as it was before a write until it counts as the answer.
-const answerWait = time.Second
+// answerWait is how long the screen may stay as it was before a write until it counts as the answer. A program that uses
+// ncurses waits for a second after esc, in which the rest of another key may come.
+const answerWait = 1500 * time.Millisecond
 
 // silence returns how long the screen does not count for want of output behind the cursor.
 func (w *waiter) silence() time.Duration {

@@ -257,7 +257,7 @@ func TestWaitsForTheScreen(t *testing.T) {
 	}
 }
 
-// A wait for the answer to a write is not met before that has come, or has not for a second.
+// A wait for the answer to a write is not met before that has come, or has not for 1.5 s.
 func TestRestOfAnAnswer(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tc := range []struct {
@@ -267,14 +267,14 @@ func TestRestOfAnAnswer(t *testing.T) {
 		want   session.Reason
 		took   time.Duration
 	}{
-		{"none", nil, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1000 * ms},
-		{"none, and a long rest", nil, session.ScreenWait{Stable: 1500 * ms}, session.ReasonStable, 1500 * ms},
+		{"none", nil, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1500 * ms},
+		{"none, and a long rest", nil, session.ScreenWait{Stable: 2500 * ms}, session.ReasonStable, 2500 * ms},
 		{"in one piece", []time.Duration{600 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 800 * ms},
 		{"in pieces", []time.Duration{600 * ms, 150 * ms, 150 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1100 * ms},
-		{"late", []time.Duration{950 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1150 * ms},
-		{"too late", []time.Duration{1100 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1000 * ms},
+		{"late", []time.Duration{1450 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1650 * ms},
+		{"too late", []time.Duration{1600 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1500 * ms},
 		{"what was there", []time.Duration{600 * ms}, session.ScreenWait{Shows: re("^before")}, session.ReasonMatched, 600 * ms},
-		{"what was there, and no answer", nil, session.ScreenWait{Shows: re("^before")}, session.ReasonMatched, 1000 * ms},
+		{"what was there, and no answer", nil, session.ScreenWait{Shows: re("^before")}, session.ReasonMatched, 1500 * ms},
 		{"what comes", []time.Duration{600 * ms, 100 * ms}, session.ScreenWait{Shows: re("xx$")}, session.ReasonMatched, 700 * ms},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
