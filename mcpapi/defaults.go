@@ -15,8 +15,6 @@ type Defaults struct {
 	IdleTimeout    time.Duration // 0: never
 	HostKeyPolicy  string        // empty: strict
 	NoSSHConfig    bool          // no ssh_config is read
-
-	ProgramLimits bool // programs on this machine are limited, so that a call may limit the one of a session further
 }
 
 // settings returns the values in force of the settings that the descriptions of arguments name. All limits must be set.
@@ -28,7 +26,6 @@ func (o Options) settings() schema.Settings {
 		"limits.max_exec_timeout_ms":      ms(o.MaxExecTimeout),
 		"limits.max_read_bytes":           strconv.Itoa(o.MaxReadBytes),
 		"limits.max_wait_ms":              ms(o.MaxWait),
-		"local.max_*":                     strconv.FormatBool(o.Defaults.ProgramLimits),
 		"locks.default_ttl_ms":            ms(o.LockTTL),
 		"session.connect_timeout_ms":      ms(cmp.Or(o.Defaults.ConnectTimeout, 15*time.Second)),
 		"session.default_exec_timeout_ms": ms(o.ExecTimeout),

@@ -25,7 +25,6 @@ func forms() map[string]mcpapi.Options {
 		"read-only": {Sessions: files, ReadOnly: true, Local: []string{"stdio"}},
 		"far":       {Sessions: files},
 		"core":      {Sessions: files, Toolsets: []string{"core"}},
-		"limits":    {Sessions: files, Local: []string{"stdio"}, Defaults: mcpapi.Defaults{ProgramLimits: true}},
 		"full":      {Sessions: files, Results: identity.Full, Local: []string{"stdio"}},
 	}
 }
@@ -200,7 +199,7 @@ func tryArgument(
 	if refused == listed {
 		t.Errorf("%s %s: listed %v, refused %v: %s", tool, call, listed, refused, r.Text)
 	}
-	if refused && !strings.Contains(r.Message, "server.read_only") && !strings.Contains(r.Message, "local.max_*") {
+	if refused && !strings.Contains(r.Message, "server.read_only") {
 		t.Errorf("%s %s: the refusal does not say what would bring %s: %s", tool, call, path, r.Message)
 	}
 }

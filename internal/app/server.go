@@ -10,7 +10,6 @@ import (
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/mcpapi/toolset/kpty"
 	"ptyctl/mcpapi/toolset/pty"
-	"ptyctl/term"
 )
 
 // newServer makes the MCP server of the sessions, with the tools and limits of cfg.
@@ -30,7 +29,6 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		Defaults: mcpapi.Defaults{
 			ConnectTimeout: cfg.Session.ConnectTimeout, IdleTimeout: cfg.Session.IdleTimeout,
 			HostKeyPolicy: string(cfg.SSH.HostKeyPolicy), NoSSHConfig: !cfg.SSH.UseOpenSSHConfig,
-			ProgramLimits: localHost(cfg.Local).Limits != (term.Limits{}),
 		},
 		AllowForce:    cfg.Locks.AllowForce,
 		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation,

@@ -25,7 +25,6 @@ import (
 //	need     the actions that need it; * for all
 //	default  its value where a call gives none, which the schema has
 //	words    the argument that takes a list of words in place of this text
-//	if       the operator's setting without which the argument is neither listed nor taken (settings.go)
 //	is       any of these words: filled (an empty string is none); given (an empty string is refused); derived (the tool
 //	         itself finds the value that a call leaves out); number (a string that holds a number, and may be one); text
 //	         (a string that may not be a number); pairs (a list of NAME=value, which may be an object; of an object: the
@@ -70,7 +69,6 @@ func argumentsOf(s reflect.Type) (fields []Field) {
 			Name: tag.name(), About: tag.text("doc"), Enum: tag.words("enum"), index: sf.Index,
 			Actions: tag.words("on"), Required: tag.words("need"), Min: tag.number("min"), Max: tag.number("max"),
 			Default: tag.text("default"), Marks: tag.words("is"), Words: tag.text("words"),
-			If: tag.text("if"),
 		}
 		f.NonEmpty = f.Is("filled")
 		// An argument that one action needs belongs to that action alone unless its tag says otherwise.

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,26 +16,11 @@ var setting = regexp.MustCompile(`\{[^{}]+\}`)
 
 // WithSettings returns the table with the defaults of its arguments as they hold here. A description has the key of the
 // operator's setting in place of a value, for example "default {session.read_timeout_ms}", or several and numbers, for
-// example "default {16384 limits.max_read_bytes}". An argument that depends on a setting is left out where that is
-// "false". It panics if there is no such setting: the program must not start with such a tool.
+// example "default {16384 limits.max_read_bytes}". It panics if there is no such setting: the program must not start with
+// such a tool.
 func (t *Tool) WithSettings(s Settings) *Tool {
 	filled := *t
 	filled.Fields = s.fill(t.Fields)
-	filled.Absent = maps.Clone(t.Absent)
-	filled.Fields = slices.DeleteFunc(filled.Fields, func(f Field) bool {
-		on, known := s[f.If]
-		if f.If != "" && !known {
-			panic(fmt.Sprintf("%s depends on %s, which is no setting", f.Name, f.If))
-		}
-		if on != "false" || f.If == "" {
-			return false
-		}
-		if filled.Absent == nil {
-			filled.Absent = make(map[string]string)
-		}
-		filled.Absent[f.Name] = "it needs " + f.If + " in the operator's configuration"
-		return true
-	})
 	return &filled
 }
 

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/schema"
 )
 
@@ -42,30 +41,4 @@ func TestWithSettings(t *testing.T) {
 			declared.WithSettings(settings)
 		}()
 	}
-}
-
-// An argument that depends on a setting is listed and taken where the operator has it. Elsewhere the refusal names the
-// setting.
-func TestArgumentsOfSettings(t *testing.T) {
-	type args struct {
-		Host  string `json:"host" doc:"name"`
-		Limit int    `json:"limit" if:"max_*" doc:"less than max_*"`
-	}
-	declared := schema.Declare[args](schema.Tool{Name: "tool", Actions: []schema.Action{{Example: "{}"}}})
-	for on, want := range map[string]bool{"true": true, "false": false} {
-		tool := declared.WithSettings(schema.Settings{"max_*": on})
-		_, err := tool.Checker("").Decode(jsonrpc.Split([]byte(`{"host":"h","limit":7}`)))
-		if listed := strings.Contains(string(tool.InputSchema()), "limit"); listed != want || (err == nil) != want {
-			t.Errorf("max_* %s: listed %v, error %v; want listed and taken: %v", on, listed, err, want)
-		}
-		if !want && !strings.Contains(err.Error(), "it needs max_* in the operator's configuration") {
-			t.Errorf("the refusal is %v, want the setting in it", err)
-		}
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("WithSettings without that setting returned, want a panic")
-		}
-	}()
-	declared.WithSettings(schema.Settings{})
 }

@@ -76,7 +76,6 @@ type Field struct {
 	NonEmpty bool
 	Default  string   // where a call gives none
 	Words    string   // the argument that takes a list of words in place of this text
-	If       string   // the setting that it depends on; empty: none
 	Marks    []string // words of the tag is
 
 	index     []int               // of the struct's field

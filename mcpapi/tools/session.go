@@ -50,7 +50,7 @@ type sessionArgs struct {
 	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[local] directory"`
 	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"[local] NAME=value"`
 	Title       string        `json:"title" on:"open" is:"filled local" doc:"[local] label"`
-	Limits      limitsArgs    `json:"limits" on:"open" is:"local pairs" if:"local.max_*" doc:"[local] cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)"`
+	Limits      limitsArgs    `json:"limits" on:"open" is:"local pairs" doc:"[local] cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)"`
 	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list] filter"`
 	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"default 22, 23"`
 	Username    string        `json:"username" on:"open" is:"filled far" doc:"login"`
