@@ -224,6 +224,7 @@ func (a *agent) work() {
 	if share > 35 {
 		a.t.Errorf("the changes after a key cost %d %% of the whole screens, want at most 35 %%", share)
 	}
+	a.c.Close(a.t, a.id)
 }
 
 // plain are commands that start a shell with an environment of its own.
@@ -264,6 +265,7 @@ func TestAgent(t *testing.T) {
 
 // TestSettles has one call return what a key has led to, over a connection on which each byte takes its time.
 func TestSettles(t *testing.T) {
+	t.Parallel()
 	const delay = 200 * time.Millisecond // each way
 	s := lab.StartSSHD(t)
 	near := s.Port

@@ -87,6 +87,10 @@ func TestScreen(t *testing.T) {
 			t.Errorf("%s: %s returned %s; want %d members, and in the chunk %q", tt.name, tt.args, r.Text, tt.members, tt.want)
 		}
 	}
+	there := fmt.Sprintf(`{"action":"write","host":"demo@127.0.0.1:%d","data":"echo a$((1+1))b\r","until_screen":"a2b","rows":"2","timeout_ms":20000}`, l.SSH.Port())
+	if r := l.OK(mcptest.IOTool, there); !strings.HasSuffix(r.Chunk, "\n 2| a2b\n") || r.SessionID == "" {
+		t.Errorf("%s returned %s; want the id of the session and a2b in row 2", there, r.Text)
+	}
 	if r := io(`"action":"write","data":"q","until_prompt":true,"format":"screen"`); !strings.Contains(r.Chunk, "40x8 cursor ") {
 		t.Errorf("at the prompt the screen is %s; want the main screen", r.Text)
 	}
