@@ -15,8 +15,8 @@ import (
 var ioTool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_session_io",
 	Title: "Type and read",
-	About: "Type into a terminal and read it. Do not poll: give write or read until_regex or until_idle_ms. Absent: " +
-		"empty chunk, matched true.",
+	About: "Type into a terminal and read it. Do not poll: give write or read until_regex or until_idle_ms. Menus, " +
+		"editors: write a key with format screen, then with since. Absent: empty chunk, matched true.",
 	Reading: "Read what a terminal shows. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the " +
 		"last read.",
 	Actions: []schema.Action{
@@ -54,7 +54,7 @@ type ioArgs struct {
 	InputHints   inputHints `json:"input_hints" on:"read write" doc:"or a question"`
 	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] a command"`
 	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id"`
-	Format       string     `json:"format" on:"read write search" enum:"clean raw screen png" doc:"screen: what a person sees; png: its picture, too; raw: exact; default {session.format}"`
+	Format       string     `json:"format" on:"read write search" enum:"clean raw screen png" doc:"screen: what a person sees, <- marks the selected; png: picture, too; raw: exact; default {session.format}"`
 	screenArgs
 	lineArgs
 	Pattern    string `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`

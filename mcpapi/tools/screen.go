@@ -22,16 +22,16 @@ const (
 
 // screenArgs are the arguments about the screen.
 type screenArgs struct {
-	Since         string      `json:"since" on:"read write" is:"filled number" doc:"a version: only what changed"`
-	Rows          string      `json:"rows" on:"read write" is:"filled" doc:"5-12"`
+	Since         string      `json:"since" on:"read write" is:"filled number" doc:"version: only what changed"`
+	Rows          string      `json:"rows" on:"read write" is:"filled" doc:"such as 5-12"`
 	Attrs         bool        `json:"attrs" on:"read write" doc:"all colours"`
 	Links         bool        `json:"links" on:"read write" doc:"URLs"`
-	Box           bool        `json:"box" on:"read write" doc:"lines not as -|+"`
+	Box           bool        `json:"box" on:"read write" doc:"frames not as -|+"`
 	Theme         string      `json:"theme" on:"read write" is:"filled" doc:"png: dark, light, xterm"`
-	UntilScreen   string      `json:"until_screen" on:"read write" is:"filled" doc:"or this on the screen"`
-	UntilStableMS int64       `json:"until_stable_ms" on:"read write" min:"1" max:"1<<40" doc:"or no change"`
+	UntilScreen   string      `json:"until_screen" on:"read write" is:"filled" doc:"or this on screen (RE2)"`
+	UntilStableMS int64       `json:"until_stable_ms" on:"read write" min:"1" max:"1<<40" doc:"or no change on screen"`
 	UntilCursor   screenPoint `json:"until_cursor" on:"read write" doc:"or cursor there"`
-	Click         screenPoint `json:"click" on:"write" doc:"mouse"`
+	Click         screenPoint `json:"click" on:"write" doc:"left button"`
 }
 
 // screenPoint is a place on the screen, counted from 1.

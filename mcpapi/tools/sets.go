@@ -32,6 +32,7 @@ const instructions = `ptyctl gives you real terminals on remote hosts and on thi
 	`answer it with ptyctl_session_io write; one write answers one question.` + "\n" +
 	`- Do not poll. After write, read from the cursor it returned with until_regex (a prompt) or until_idle_ms; ` +
 	`for several sessions at once use ptyctl_session wait.` + "\n" +
+	`- Full-screen programs (menus, editors, htop): format screen in write and read; since the version for changes.` + "\n" +
 	`- Every read returns next_cursor; pass it to the next read to miss and repeat nothing. ` +
 	`truncated and dropped_bytes say that output was lost.` + "\n" +
 	`- Lines end with \r. Keys such as ctrl_c are given by name in key.` + "\n" +
