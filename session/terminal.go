@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"ptyctl/screen"
 	"ptyctl/session/access"
 	"ptyctl/session/keys"
 	"ptyctl/session/lane"
@@ -138,6 +139,9 @@ func (t laneTerminal) Front() term.Front {
 }
 
 func (t laneTerminal) Cols() int { return t.s.window.cols() }
+
+// Screen implements lane.Terminal.
+func (t laneTerminal) Screen() *screen.Snapshot { return t.s.display.Peek() }
 
 // End waits until the session is over, and returns how its program ended, if by itself.
 func (t laneTerminal) End() (term.Exit, error) {

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -104,7 +103,7 @@ func (s *Session) Waiting() *term.Waiting {
 	line, marks := s.lane.LastLine(), s.window.marks()
 	v := prompt.View{
 		Line: line, AltScreen: s.window.modes().AltScreen, Pagers: s.Expect().Pagers, Shell: s.prompts.ShellAt(line, ""),
-		Prompts: marks.Prompts, AtPrompt: marks.AtPrompt,
+		Prompts: marks.Prompts, AtPrompt: marks.AtPrompt, Asks: s.lane.Asks,
 	}
 	if v.AltScreen || prompt.Doubtful(line) { // to look at the programs is dear
 		v.Front = laneTerminal{s}.Front()
@@ -150,7 +149,11 @@ func sightOf(s *Session) (stop Reason, rest time.Duration) {
 // stalledLine returns the last line if it is unfinished, no prompt, and unchanged for a while: something may wait
 // there.
 func stalledLine(s *Session, line string) *term.Waiting {
-	if strings.TrimSpace(line) == "" || age(&s.count.lastRx) < s.o.QuietLine {
+	if age(&s.count.lastRx) < s.o.QuietLine {
+		return nil
+	}
+	w := s.lane.Stands(line)
+	if w == nil {
 		return nil
 	}
 	marks := s.window.marks()
@@ -162,7 +165,7 @@ func stalledLine(s *Session, line string) *term.Waiting {
 	if v.Front.Reads == term.No || s.prompts.Ends(v) {
 		return nil
 	}
-	return &term.Waiting{Kind: prompt.Unknown, Text: line}
+	return w
 }
 
 // A window is the near end's: its size, and the modes that the output has switched on.

@@ -265,7 +265,7 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 	line := c.l.LastLine()
 	switch {
 	case !c.alt && c.l.t.Modes().AltScreen:
-		return &term.Waiting{Kind: prompt.Editor, Text: line}, 0
+		return c.editor(line), 0
 	case c.taken && c.atPrompt(line):
 		if c.scan == nil && c.r.Prompt == nil && !c.echo.Pending() { // it came just now
 			return nil, quietStop
@@ -314,6 +314,14 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 		c.l.history.Nest(class, line)
 	}
 	return w, 0
+}
+
+// editor is what a program waits for that has taken the whole screen.
+func (c *Command) editor(line string) *term.Waiting {
+	if w := c.l.Asks(); w != nil {
+		return w
+	}
+	return &term.Waiting{Kind: prompt.Editor, Text: line}
 }
 
 // closed is the outcome of a command during which the terminal ended: it may have ended it itself.

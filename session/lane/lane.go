@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/screen"
 	"ptyctl/session/prompt"
 	"ptyctl/session/shell"
 	"ptyctl/term"
@@ -22,6 +23,7 @@ type Terminal interface {
 	Marks() vt.Marks                 // what the shell has said of its prompts
 	Front() term.Front               // the programs in front of a terminal of this machine
 	Cols() int                       // the window's width; 0: not known
+	Screen() *screen.Snapshot        // what a person sees; nil: not known
 	Quiet() time.Duration            // how long nothing has come
 	Hold() (release func(), ok bool) // keeps everyone else from typing, unless someone types
 

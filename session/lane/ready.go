@@ -10,7 +10,6 @@ import (
 
 	"ptyctl/session/prompt"
 	"ptyctl/term"
-	"ptyctl/vt"
 )
 
 const (
@@ -23,29 +22,6 @@ const (
 	// promptWait is how long a shell may take to show its prompt.
 	promptWait = 3 * time.Second
 )
-
-// LastLine returns the unfinished last line as a person sees it, without a right prompt. It is the line above the cursor
-// where a shell has left its prompt there for want of room.
-func (l *Lane) LastLine() string {
-	line, _ := l.lastLine()
-	return line
-}
-
-// lastLine is LastLine, and reports whether the line is above the cursor.
-func (l *Lane) lastLine() (line string, above bool) {
-	end := l.out.Stat().End
-	var c vt.Cleaner
-	finished := c.Append(nil, l.out.At(max(end-lineBack, 0), lineBack).Data)
-	text, at := c.Line()
-	if text == "" {
-		line = promptAbove(string(finished), l.t.Cols())
-		return line, line != ""
-	}
-	if isRightPrompt(text[:at], text[at:], l.t.Cols()) {
-		return text[:at], false
-	}
-	return text, false
-}
 
 // leastRoom is how many columns some line editors want behind the prompt (mksh: MIN_EDIT_SPACE). With less they begin
 // another row.
@@ -201,12 +177,17 @@ func (c *Command) view() prompt.View {
 	return prompt.View{
 		Line: c.before, End: c.l.out.Stat().End, AltScreen: c.alt,
 		Prompt: c.r.Prompt, Pagers: c.r.Pagers, Shell: c.sh, Marked: c.scan != nil,
-		Prompts: marks.Prompts, AtPrompt: marks.AtPrompt,
+		Prompts: marks.Prompts, AtPrompt: marks.AtPrompt, Asks: c.l.Asks,
 	}
 }
 
 // busy is the error for a terminal that must not get a command. It names the obstacle and how the caller may proceed.
 func (c *Command) busy(o *prompt.Obstacle) error {
+	if o.Reason == term.ReasonNoPrompt {
+		if w := c.l.Asks(); w != nil { // a dialog on the main screen
+			o = prompt.FullScreen(w)
+		}
+	}
 	occupied := term.Occupied{Waiting: o.Waiting, Channel: c.l.t.HasChannel()}
 	advice := "use Session.Write and Read" + c.l.beside(", or LaneChannel")
 	switch o.Reason {

@@ -67,10 +67,14 @@ func (c *Command) checkStall() (rest time.Duration) {
 	switch {
 	case c.scan == nil && (c.quietTime() > 0 || !c.taken || c.echo.Pending()), c.scan != nil && !c.scan.Started():
 		return 0
-	case strings.TrimSpace(line) == "" || c.l.t.Modes().AltScreen:
+	case c.l.t.Modes().AltScreen:
 		return 0
 	case c.l.t.Quiet() < need:
 		return need - c.l.t.Quiet()
+	}
+	w := c.l.Stands(line)
+	if w == nil {
+		return 0
 	}
 	switch c.l.t.Front().Reads {
 	case term.No: // nothing says when it begins to read
@@ -81,7 +85,6 @@ func (c *Command) checkStall() (rest time.Duration) {
 			return doubtPause
 		}
 	}
-	w := &term.Waiting{Kind: prompt.Unknown, Text: line}
 	c.show()
 	c.mu.Lock()
 	c.stalled = w
@@ -92,6 +95,17 @@ func (c *Command) checkStall() (rest time.Duration) {
 		c.setWaiting(w)
 	}
 	return 0
+}
+
+// Stands returns what a terminal that rests may wait for: a dialog, or its last line; nil: it shows neither.
+func (l *Lane) Stands(line string) *term.Waiting {
+	if w := l.Asks(); w != nil {
+		return w
+	}
+	if strings.TrimSpace(line) == "" {
+		return nil
+	}
+	return &term.Waiting{Kind: prompt.Unknown, Text: line}
 }
 
 // moves notes that the last line has changed, or is about to.

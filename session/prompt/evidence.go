@@ -15,14 +15,24 @@ import (
 // fullScreen is the obstacle of a terminal on its alternate screen. Where the last line is known to be a shell's
 // prompt, the program is gone. Requires h.mu.
 func (h *History) fullScreen(v View) *Obstacle {
-	o := &Obstacle{
-		Waiting: &term.Waiting{Kind: Editor, Text: v.Line},
-		What:    "a full-screen program has the terminal, or has left its screen on",
-		Reason:  term.ReasonFullScreen,
-	}
 	if h.isBack(v) {
-		o.Waiting.Kind = Command
-		o.What = fmt.Sprintf("a full-screen program has left its screen on, and the last line %q is the prompt", v.Line)
+		return &Obstacle{
+			Waiting: &term.Waiting{Kind: Command, Text: v.Line},
+			What:    fmt.Sprintf("a full-screen program has left its screen on, and the last line %q is the prompt", v.Line),
+			Reason:  term.ReasonFullScreen,
+		}
+	}
+	return FullScreen(v.asks())
+}
+
+// FullScreen returns the obstacle of a program that has the whole screen and waits for w.
+func FullScreen(w *term.Waiting) *Obstacle {
+	o := &Obstacle{
+		Waiting: w, What: "a full-screen program has the terminal, or has left its screen on",
+		Reason: term.ReasonFullScreen,
+	}
+	if strings.TrimSpace(w.Text) != "" {
+		o.What = fmt.Sprintf("a full-screen program has the terminal, or has left its screen on, which shows %q", w.Text)
 	}
 	return o
 }
@@ -93,7 +103,7 @@ func (h *History) Waiting(v View) *term.Waiting {
 	case v.AltScreen && h.isBack(v):
 		return &term.Waiting{Kind: Command, Text: v.Line}
 	case v.AltScreen:
-		return &term.Waiting{Kind: Editor, Text: v.Line}
+		return v.asks()
 	case h.continues(v):
 		return &term.Waiting{Kind: Continuation, Text: v.Line}
 	case h.certain(v):

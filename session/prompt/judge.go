@@ -24,6 +24,19 @@ type View struct {
 	AtPrompt bool       // its last mark was of a prompt
 	Starts   bool       // the running command starts a shell
 	Front    term.Front // the programs in front of a terminal of this machine
+
+	// Asks returns what a program on the alternate screen shows and asks; nil, and a result of nil: not known.
+	Asks func() *term.Waiting
+}
+
+// asks returns what the program on the alternate screen waits for.
+func (v View) asks() *term.Waiting {
+	if v.Asks != nil {
+		if w := v.Asks(); w != nil {
+			return w
+		}
+	}
+	return &term.Waiting{Kind: Editor, Text: v.Line}
 }
 
 // An Obstacle is a state of the terminal in which no command must be typed.

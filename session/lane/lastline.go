@@ -1,0 +1,98 @@
+package lane
+
+import (
+	"strings"
+
+	"ptyctl/screen"
+	"ptyctl/session/scene"
+	"ptyctl/term"
+	"ptyctl/vt"
+)
+
+// LastLine returns the unfinished last line as a person sees it, without a right prompt. It is the line above the cursor
+// where a shell has left its prompt there for want of room.
+func (l *Lane) LastLine() string {
+	line, _ := l.lastLine()
+	return line
+}
+
+// lastLine is LastLine, and reports whether the line is above the cursor.
+func (l *Lane) lastLine() (line string, above bool) {
+	data := l.tail()
+	var c vt.Cleaner
+	finished := c.Append(nil, data)
+	text, at := c.Line()
+	left, right := text[:at], text[at:]
+	if now := l.drawn(data); now != nil {
+		// Where the two agree up to the cursor, the rest is what the line itself has drawn, and not something that was
+		// there before, such as a clock.
+		l, r, ok := scene.Line(now)
+		if ok && strings.TrimRight(l, " ") != strings.TrimRight(left, " ") {
+			left, right = l, r
+			if strings.TrimSpace(l+r) == "" {
+				left, right = "", ""
+			}
+		}
+	}
+	if left+right == "" {
+		line = promptAbove(string(finished), l.t.Cols())
+		return line, line != ""
+	}
+	if isRightPrompt(left, right, l.t.Cols()) {
+		return left, false
+	}
+	return left + right, false
+}
+
+// tail returns the end of the output.
+func (l *Lane) tail() []byte {
+	end := l.out.Stat().End
+	return l.out.At(max(end-lineBack, 0), lineBack).Data
+}
+
+// drawn returns the screen if data, the end of the output, is not enough to know the line at the cursor; nil: it is, or
+// the screen is not known. To draw the screen is dear, and most shells only write on.
+func (l *Lane) drawn(data []byte) *screen.Snapshot {
+	if !l.t.Modes().AltScreen && !jumps(data) {
+		return nil
+	}
+	return l.t.Screen()
+}
+
+// Asks returns what a full-screen program waits for, as far as its screen shows that; nil: none has the terminal. On the
+// main screen only a dialog tells such a program from a shell.
+func (l *Lane) Asks() *term.Waiting {
+	now := l.drawn(l.tail())
+	switch {
+	case now == nil:
+		return nil
+	case now.AltScreen:
+		return scene.Asks(now)
+	}
+	return scene.Dialog(now)
+}
+
+// jumps reports whether output moves the cursor to another row, or rows to another place, by other means than line ends.
+// A false alarm costs a look at the screen.
+func jumps(p []byte) bool {
+	for i := 0; i+1 < len(p); i++ {
+		if p[i] != 0x1b {
+			continue
+		}
+		i++
+		switch p[i] {
+		case '7', '8', 'D', 'E', 'M', 'c': // DECSC, DECRC, IND, NEL, RI, RIS
+			return true
+		case '[':
+		default:
+			continue
+		}
+		for i++; i < len(p) && p[i] < '@'; i++ {
+		}
+		// CUU to CNL, CPL, CUP, HVP, VPA, VPR; IL, DL, SU, SD, DECSTBM; SCOSC, SCORC.
+		if i < len(p) && strings.IndexByte("ABEFHfdeLMSTrsu", p[i]) >= 0 {
+			return true
+		}
+	}
+	return false
+}

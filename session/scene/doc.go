@@ -1,0 +1,8 @@
+// Package scene reads a screen as a person does who has to answer it: the line at the cursor, and what a full-screen
+// program asks.
+//
+//	left, right, ok := scene.Line(now)
+//	w := scene.Asks(now) // for example "Confirm | Really delete? | selected: <No>"
+//
+// Both are guesses from what is drawn. The package looks at a snapshot and at nothing else.
+package scene
