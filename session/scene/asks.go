@@ -59,7 +59,7 @@ func look(now *screen.Snapshot) (*view, *term.Waiting) {
 		}
 	}
 	v.choose()
-	left, _, ok := Line(now)
+	left, right, ok := Line(now)
 	line := ""
 	if ok && !now.Cursor.Hidden {
 		line = clean(now.Row(now.Cursor.Row))
@@ -81,24 +81,28 @@ func look(now *screen.Snapshot) (*view, *term.Waiting) {
 		if v.box != nil && utf8.RuneCountInString(text) < leastSelected { // a mark before the entry
 			text = v.box.row(now, h.Row)
 		}
-		parts = append(parts, "selected: "+cut(text, mostPart))
+		parts = append(parts, "highlighted: "+cut(text, mostPart))
 	}
-	return v, &term.Waiting{Kind: v.kind(clean(left), line, message), Text: join(parts)}
+	w := &term.Waiting{Kind: v.kind(clean(left), line, message), Text: join(parts)}
+	if w.Text == line && v.box == nil { // the line as it is, which the output may end with
+		w.Text = cut(left+right, mostText)
+	}
+	return v, w
 }
 
 // choose finds what is selected. A row with several parts is a bar of keys or the head of a table, one that a frame ends
 // is a window, and the first row is a title.
 func (v *view) choose() {
-	parts := make(map[int]int)
+	inRow := make(map[int]int)
 	for _, h := range v.standing {
-		parts[h.Row]++
+		inRow[h.Row]++
 	}
 	for _, h := range v.standing {
 		text := span(v.now, h.Row, h.From, h.To)
 		bare := clean(text)
 		wide := h.From == 0 && h.To >= v.now.Cols
 		switch {
-		case parts[h.Row] > 1, h.Row == 0 && wide, framed(text), bare == "":
+		case inRow[h.Row] > 1, h.Row == 0 && wide, framed(text), bare == "":
 		case h.Row == v.now.Cursor.Row && !v.now.Cursor.Hidden && !isButton(bare):
 		case v.box == nil && utf8.RuneCountInString(bare) < leastSelected:
 		case v.box != nil && !v.box.has(h.Row, h.From):
@@ -161,7 +165,7 @@ func (v *view) kind(left, line, message string) string {
 
 // isButton reports whether a text looks like a button.
 func isButton(s string) bool {
-	return len(s) > 2 && (s[0] == '<' && s[len(s)-1] == '>' || s[0] == '[' && s[len(s)-1] == ']')
+	return strings.ContainsFunc(s, unicode.IsLetter) && (s[0] == '<' && s[len(s)-1] == '>' || s[0] == '[' && s[len(s)-1] == ']')
 }
 
 // framed reports whether a text begins or ends with a line of a box.
@@ -216,5 +220,3 @@ func cut(s string, most int) string {
 	}
 	return s + "…"
 }
-
-func trimRight(s string) string { return strings.TrimRight(s, " ") }

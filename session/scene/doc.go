@@ -2,7 +2,7 @@
 // program asks.
 //
 //	left, right, ok := scene.Line(now)
-//	w := scene.Asks(now) // for example "Confirm | Really delete? | selected: <No>"
+//	w := scene.Asks(now) // for example "Confirm | Really delete? | highlighted: <No>"
 //
 // Both are guesses from what is drawn. The package looks at a snapshot and at nothing else.
 package scene

@@ -1,6 +1,10 @@
 package scene
 
-import "ptyctl/screen"
+import (
+	"strings"
+
+	"ptyctl/screen"
+)
 
 // Line returns the line at the cursor, with the rows that it wraps over, up to the cursor and behind it. It reports
 // false if the beginning has left the screen.
@@ -28,7 +32,7 @@ func Line(now *screen.Snapshot) (left, right string, ok bool) {
 	for y := at.Row + 1; y <= last; y++ {
 		right += span(now, y, 0, now.Cols)
 	}
-	return left, trimRight(right), true
+	return left, strings.TrimRight(right, " "), true
 }
 
 // span returns the text of some columns of a row, with its blanks.
