@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"bytes"
 	"strings"
 
 	"ptyctl/screen"
@@ -75,24 +76,28 @@ func (l *Lane) Asks() *term.Waiting {
 // jumps reports whether output moves the cursor to another row, or rows to another place, by other means than line ends.
 // A false alarm costs a look at the screen.
 func jumps(p []byte) bool {
-	for i := 0; i+1 < len(p); i++ {
-		if p[i] != 0x1b {
-			continue
+	for {
+		i := bytes.IndexByte(p, 0x1b)
+		if i < 0 || i+1 == len(p) {
+			return false
 		}
-		i++
-		switch p[i] {
+		c := p[i+1]
+		p = p[i+2:]
+		switch c {
 		case '7', '8', 'D', 'E', 'M', 'c': // DECSC, DECRC, IND, NEL, RI, RIS
 			return true
 		case '[':
 		default:
 			continue
 		}
-		for i++; i < len(p) && p[i] < '@'; i++ {
+		n := 0
+		for n < len(p) && p[n] >= ' ' && p[n] < '@' {
+			n++
 		}
-		// CUU to CNL, CPL, CUP, HVP, VPA, VPR; IL, DL, SU, SD, DECSTBM; SCOSC, SCORC.
-		if i < len(p) && strings.IndexByte("ABEFHfdeLMSTrsu", p[i]) >= 0 {
+		// CUU, CUD, CNL, CPL, CUP, HVP, VPA, VPR; IL, DL, SU, SD, DECSTBM; SCOSC, SCORC.
+		if n < len(p) && strings.IndexByte("ABEFHfdeLMSTrsu", p[n]) >= 0 {
 			return true
 		}
+		p = p[n:]
 	}
-	return false
 }
