@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ var asking = []struct {
 	name, command string
 	keys          []string
 	shows         string // when it is there
-	kind, text    string
+	kind, text    string // text is its end: a title may have a version
 	leave         []string
 }{
 	{
@@ -47,10 +48,10 @@ var asking = []struct {
 	},
 	{
 		"nano, unsaved", "nano -I file", []string{"x", "ctrl_x"}, `Save modified`,
-		prompt.YesNo, "GNU nano * | Save modified buffer?", []string{"n"},
+		prompt.YesNo, "file Modified | Save modified buffer?", []string{"n"},
 	},
 	{
-		"less, the end", "less +G file", nil, `END`, prompt.Editor, "(END)", []string{"q"},
+		"less, the end", "less +G file", nil, `END`, prompt.Editor, "file (END)", []string{"q"},
 	},
 }
 
@@ -63,12 +64,12 @@ func TestWaitingForPrograms(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("a line\n"), 0o644); err != nil { //nolint:gosec // others read it
 		t.Fatal(err)
 	}
-	for _, shell := range shells {
+	for _, shell := range shells[:2] {
 		t.Run(shell.name, func(t *testing.T) {
 			s := shell.open(t)
 			enter(t, s, "export TERM=xterm-256color LC_ALL=C.UTF-8; stty rows 24 cols 80; cd "+dir)
-			for _, tt := range asking {
-				enter(t, s, tt.command+"; clear; echo left; printf '\\44 '")
+			for n, tt := range asking {
+				enter(t, s, fmt.Sprintf("%s; clear; echo left %d", tt.command, n))
 				if len(tt.keys) == 0 {
 					shown(t, s, tt.shows)
 				}
@@ -81,24 +82,22 @@ func TestWaitingForPrograms(t *testing.T) {
 				}
 				rest(t, s)
 				w := s.Waiting()
-				if w == nil || w.Kind != tt.kind || version.Replace(w.Text) != tt.text {
+				if w == nil || w.Kind != tt.kind || !strings.HasSuffix(w.Text, tt.text) {
 					t.Errorf("%s waits for %+v, want %s %q:\n%s", tt.name, w, tt.kind, tt.text, s.Screen(t.Context(), 0).Text())
 				}
 				_, err := s.Exec(t.Context(), session.ExecRequest{Command: "true", Lane: session.LaneTerminal, Timeout: lab.Patience})
-				if err == nil || !strings.Contains(version.Replace(err.Error()), strings.TrimSpace(tt.text)) {
+				if err == nil || !strings.Contains(err.Error(), strings.TrimSpace(tt.text)) {
 					t.Errorf("exec at %s: %v, want a refusal that says %q", tt.name, err, tt.text)
 				}
 				for _, key := range tt.leave {
 					typeKey(t, s, key)
 				}
-				shown(t, s, `(?m)^left$`)
+				shown(t, s, fmt.Sprintf(`(?m)^left %d$`, n))
+				rest(t, s)
 			}
 		})
 	}
 }
-
-// version hides the version of a program.
-var version = strings.NewReplacer(" 7.2 file", "", " 8.0 file", "", " 8.4 file", "")
 
 // rest waits until the screen rests.
 func rest(t *testing.T, s *session.Session) {
@@ -122,18 +121,15 @@ func typeKey(t *testing.T, s *session.Session, key string) {
 
 // dialog has no screen of its own: it is reported when it rests.
 func TestWaitingForDialog(t *testing.T) {
-	for _, shell := range shells[:2] {
-		t.Run(shell.name, func(t *testing.T) {
-			s := shell.open(t)
-			enter(t, s, "export TERM=xterm-256color LC_ALL=C.UTF-8; stty rows 24 cols 80; dialog --title Confirm --yesno 'Really delete?' 8 40")
-			shown(t, s, `Really`)
-			press(t, s, "tab")
-			s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 5500 * time.Millisecond, Timeout: lab.Patience})
-			want := term.Waiting{Kind: prompt.Editor, Text: "Confirm | Really delete? | < Yes > < No > | highlighted: < No >"}
-			if w := s.Waiting(); w == nil || *w != want {
-				t.Errorf("dialog waits for %+v, want %+v:\n%s", w, want, s.Screen(t.Context(), 0).Text())
-			}
-			press(t, s, "enter")
-		})
+	s := shells[0].open(t)
+	enter(t, s, "export TERM=xterm-256color LC_ALL=C.UTF-8; dialog --title Confirm --yesno 'Really delete?' 8 40")
+	shown(t, s, `Really`)
+	rest(t, s)
+	press(t, s, "tab")
+	s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 5500 * time.Millisecond, Timeout: lab.Patience})
+	want := term.Waiting{Kind: prompt.Editor, Text: "Confirm | Really delete? | < Yes > < No > | highlighted: < No >"}
+	if w := s.Waiting(); w == nil || *w != want {
+		t.Errorf("dialog waits for %+v, want %+v:\n%s", w, want, s.Screen(t.Context(), 0).Text())
 	}
+	press(t, s, "enter")
 }
