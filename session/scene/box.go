@@ -15,12 +15,19 @@ const (
 	bottomLeft, bottomRight = "└╰╚┗", "┘╯╝┛"
 )
 
+// mostCorners is how many corners are tried: a screen that is full of them must not be costly.
+const mostCorners = 200
+
 // boxAround returns the outermost box around a place, or nil.
 func boxAround(now *screen.Snapshot, row, col int) *box {
+	tried := 0
 	for top := range row {
 		for left := 0; left < col; left++ {
 			if !isCorner(now, top, left, topLeft) {
 				continue
+			}
+			if tried++; tried > mostCorners {
+				return nil
 			}
 			right := corner(now, top, left, topRight)
 			if right <= col {
