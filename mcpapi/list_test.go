@@ -15,7 +15,7 @@ import (
 // What tools/list may cost a model's context, in bytes: the core tools, and all there are.
 const (
 	maxList    = 14500
-	maxFull    = 16000    // with the schemas of results
+	maxFull    = 16384    // with the schemas of results
 	maxDefault = 16 << 10 // as listed without configuration: no files are offered
 	maxAll     = 21500
 )
