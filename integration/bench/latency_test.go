@@ -77,7 +77,7 @@ func BenchmarkWriteReadWarm(b *testing.B) {
 		for i := range benchRounds {
 			d.round(func() time.Duration {
 				begin := time.Now()
-				p.enter(b, id, fmt.Sprintf("echo answer=$((%d + 1))", i), fmt.Sprintf(`answer=%d\r`, i+1))
+				p.enter(b, id, fmt.Sprintf("echo answer=$((%d + 1))", i), fmt.Sprintf("(?m)^answer=%d$", i+1))
 				return time.Since(begin)
 			}, raw)
 		}
