@@ -44,6 +44,7 @@ type reply struct {
 	ExecID         string `json:"exec_id"`
 	Chunk          string
 	NextCursor     string `json:"next_cursor"`
+	Version        string // of the screen
 	Matched        *bool
 	TimedOut       bool `json:"timed_out"`
 	EOF            bool
@@ -164,6 +165,11 @@ const patience = 20000
 // line is a step that enters a line and waits for a pattern.
 func line(text, until string) step {
 	return step{"data": text + "\r", "until_regex": until, "timeout_ms": patience}
+}
+
+// shown is a step that enters a line and waits for a pattern on the screen.
+func shown(text, until string) step {
+	return step{"data": text + "\r", "until_screen": until, "timeout_ms": patience}
 }
 
 // command is a step that enters a line and waits for the shell's prompt.

@@ -29,11 +29,13 @@ var dialogs = task{
 		w.file(ops+"/mailer/configure", "755", mailerDialogs)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.begin("web1", []step{line("mailer/configure", "< ?Cancel")}, "General type", "smarthost").SessionID
-		p.write(id, args{"keys": []string{"down", "down", "enter"}, "until_regex": `mail name[\s\S]*Cancel>`},
+		r := p.begin("web1", []step{shown("mailer/configure", "Cancel")}, "General type", `none .* <-`)
+		id := r.SessionID
+		r = p.write(id, args{"keys": []string{"down", "down", "enter"}, "until_screen": "mail name", "since": r.Version},
 			"web1.localdomain")
-		p.steps(id, []step{{"key": "ctrl_u"}, line("mail.example.org", `mailer now\?`)}, "Yes", "No")
-		p.write(id, args{"keys": []string{"left", "enter"}, "until_prompt": true}, "mailer: configured")
+		r = p.write(id, args{"steps": []step{{"key": "ctrl_u"}, shown("mail.example.org", "mailer now")}, "since": r.Version},
+			`< No  >.*<-`)
+		p.write(id, args{"keys": []string{"left", "enter"}, "until_prompt": true, "rows": "1"}, "mailer: configured")
 	},
 	bash: func(w *world, b *bash) {
 		b.start("d", `ssh -t web1 "mailer/configure; bash -l"`, `Cancel`, "General type", "smarthost")
@@ -60,10 +62,11 @@ echo 'locales: generated'
 `)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.begin("web1", []step{line("locale/configure", "Cancel")}, "Locales to be generated", `\*\] en_US`).SessionID
-		p.steps(id, []step{
-			{"keys": []string{"space", "down", "space", "tab", "enter"}, "until_prompt": true, "timeout_ms": patience},
-		}, "locales: generated")
+		r := p.begin("web1", []step{shown("locale/configure", "Cancel")}, "Locales to be generated", `\*\] en_US`)
+		p.write(r.SessionID, args{"since": r.Version, "steps": []step{
+			{"keys": []string{"space", "down", "space"}, "until_screen": `(?s)\*\] de_DE.*\*\] en_GB`},
+			{"keys": []string{"tab", "enter"}, "until_prompt": true, "timeout_ms": patience},
+		}}, "locales: generated")
 	},
 	bash: func(w *world, b *bash) {
 		b.start("w", `ssh -t web1 "locale/configure; bash -l"`, `Cancel`, "en_US")
@@ -98,13 +101,13 @@ var vim = task{
 		w.file(ops+"/proxy/proxy.conf", "644", text.String())
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.begin("web1", []step{
-			line("vim proxy/proxy.conf", `\d+L, \d+B[\s\S]*option_36`), line("/max_clients", `\d+,\d+ +\S+$`),
-		}, "max_clients = 20").SessionID
-		p.steps(id, []step{
+		r := p.begin("web1", []step{
+			shown("vim proxy/proxy.conf", `\d+L, \d+B`), {"data": "/max_clients\r", "until_stable_ms": 200},
+		}, "max_clients = 20")
+		p.write(r.SessionID, args{"since": r.Version, "steps": []step{
 			{"data": "C"}, {"data": "max_clients = 200"}, {"key": "esc"}, {"data": "jotimeout = 30"}, {"key": "esc"},
-			{"data": ":wq\r", "until_prompt": true, "timeout_ms": patience},
-		}, "written")
+			shown(":w", "written"),
+		}}, "max_clients = 200\n.*\n.*timeout = 30\n", "written")
 	},
 	bash: func(w *world, b *bash) {
 		b.start("e", `ssh -t web1 "vim proxy/proxy.conf; bash -l"`, `Top$`)
@@ -134,11 +137,11 @@ setpriv --reuid ops --regid ops --clear-groups setsid sh ./keeper >/dev/null 2>&
 sleep 0.2`)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		id := p.begin("web1", []step{
-			line("htop -u ops", "F10"), {"key": "f4"}, line("runaway", "runaway 600[\\s\\S]*F10"),
-			{"key": "f9", "until_regex": "SIGTERM", "timeout_ms": patience},
-		}, "runaway 600").SessionID
-		p.steps(id, []step{{"key": "enter"}, {"data": "q", "until_prompt": true, "timeout_ms": patience}})
+		r := p.begin("web1", []step{
+			shown("htop -u ops", "F10"), {"key": "f4"}, shown("runaway", "runaway 600"),
+			{"key": "f9", "until_screen": "SIGTERM", "timeout_ms": patience},
+		}, "15 SIGTERM.*<-", "runaway 600")
+		p.steps(r.SessionID, []step{{"key": "enter"}, {"data": "q", "until_prompt": true, "timeout_ms": patience}})
 		p.exec(1, args{"host": "web1", "cmd": "pgrep -x runaway"}, "^$")
 	},
 	bash: func(w *world, b *bash) {

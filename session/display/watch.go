@@ -19,7 +19,7 @@ type Wait struct {
 	// and +. Rows have no blanks at their end, but for those before the cursor: a prompt ends with one. It is met at once
 	// if the screen shows it already.
 	Shows *regexp.Regexp
-	Typed string // lines that show this text, which the caller has typed and entered, do not count for Shows; "": all do
+	Typed string // lines that end with this text, which the caller has typed and entered, do not count for Shows; "": all do
 
 	// Stable is how long nothing on the screen must have changed, counted from the call, or from Watch.Restart, at the
 	// earliest. The end of a frame that has changed something is enough: a program that draws in frames says itself when
@@ -185,7 +185,7 @@ func (w Wait) matches(l *screen.Lines, row func(dst []byte, row int) []byte) boo
 			}
 			y++
 		}
-		if w.Typed != "" && bytes.Contains(line, []byte(w.Typed)) {
+		if w.Typed != "" && bytes.HasSuffix(bytes.TrimRight(line, " "), []byte(w.Typed)) {
 			all = append(all[:from], '\n')
 			continue
 		}
