@@ -179,3 +179,19 @@ func TestHighlights(t *testing.T) {
 		t.Errorf("the highlights of a menu whose selected entry is bold are %+v, want row 1", h)
 	}
 }
+
+// Rows that look alike are shown once, if that is shorter.
+func TestRenderRowsAlike(t *testing.T) {
+	s := screen.New(20, 8)
+	_, _ = s.Write([]byte("a\r\nb\r\nb\r\nlong line\r\nlong line\r\nlong line\r\nlong line\r\n"))
+	const whole = "screen v1 20x8 cursor 8,1\n1| a\n2| b\n3| b\n4| long line\n(3 rows like it)\n(1 empty)\n"
+	first := s.Snapshot()
+	if got := first.Render(screen.Options{}); got != whole {
+		t.Errorf("Render() = %q, want %q", got, whole)
+	}
+	_, _ = s.Write([]byte("\x1b[2J\x1b[H"))
+	d := s.Diff(first.Version)
+	if got, want := d.Render(screen.Options{}), "screen v2 20x8 cursor 1,1 since v1\n1|\n(6 rows like it)\n"; got != want {
+		t.Errorf("Render() after all was erased = %q, want %q", got, want)
+	}
+}

@@ -27,7 +27,8 @@ type Options struct {
 //
 // Rows and columns count from 1. Blanks at the end of a row are cut. An arrow at the end of a
 // row names what stands out in it: columns, and how. Rows that are as before are not shown,
-// unless the difference is Full; then (N empty) means rows without text.
+// unless the difference is Full; then (N empty) means rows without text. (N rows like it) stands
+// for rows that look as the one above.
 func (d *Diff) Render(o Options) string {
 	b := d.header(nil)
 	if d.Scrolled > 0 && !d.AltScreen {
@@ -36,9 +37,9 @@ func (d *Diff) Render(o Options) string {
 	if m := d.Moved; m.Rows > 0 {
 		b = fmt.Appendf(b, "(rows %d-%d were rows %d-%d)\n", m.To+1, m.To+m.Rows, m.From+1, m.From+m.Rows)
 	}
-	width := len(strconv.Itoa(d.Rows))
+	r := rendering{text: b, width: len(strconv.Itoa(d.Rows))}
 	highlights := d.Highlights()
-	empty := 0
+	var row []byte
 	for _, y := range d.Changed {
 		if o.Last > 0 && (y+1 < o.First || y+1 > o.Last) {
 			continue
@@ -48,28 +49,72 @@ func (d *Diff) Render(o Options) string {
 		for last < len(highlights) && highlights[last].Row == y {
 			last++
 		}
-		start := len(b)
-		b = fmt.Appendf(b, "%*d| ", width, y+1)
-		head := len(b)
-		b = d.appendRow(b, y, o)
-		if d.Full && len(b) == head && last == i {
-			b = b[:start]
-			empty++
-			continue
+		row = d.appendNotes(d.appendRow(row[:0], y, o), y, highlights[i:last], o)
+		if d.Full && len(row) == 0 {
+			r.empty()
+		} else {
+			r.row(y, row)
 		}
-		if empty > 0 {
-			b = slices.Insert(b, start, fmt.Appendf(nil, "(%d empty)\n", empty)...)
-			empty = 0
-		}
-		if len(b) == head {
-			b = b[:head-1]
-		}
-		b = append(d.appendNotes(b, y, highlights[i:last], o), '\n')
 	}
-	if empty > 0 {
-		b = fmt.Appendf(b, "(%d empty)\n", empty)
+	r.flush()
+	return string(r.text)
+}
+
+// A rendering is the text of rows under way. Runs of rows without text, and of rows that are alike, are counted.
+type rendering struct {
+	text   []byte
+	width  int // of the number of a row
+	blanks int // rows without text that are not in text yet
+
+	begun bool   // there is a last row
+	last  int    // the last row
+	shown []byte // its text
+	alike int    // rows like it that are not in text yet
+}
+
+// empty adds a row without text.
+func (r *rendering) empty() {
+	if r.blanks == 0 {
+		r.flush()
 	}
-	return string(b)
+	r.blanks++
+}
+
+// row adds the row y.
+func (r *rendering) row(y int, text []byte) {
+	if r.blanks == 0 && r.begun && y == r.last+1 && bytes.Equal(text, r.shown) {
+		r.last, r.alike = y, r.alike+1
+		return
+	}
+	r.flush()
+	r.line(y, text)
+	r.begun, r.last, r.shown = true, y, append(r.shown[:0], text...)
+}
+
+// line writes a row.
+func (r *rendering) line(y int, text []byte) {
+	r.text = fmt.Appendf(r.text, "%*d|", r.width, y+1)
+	if len(text) > 0 {
+		r.text = append(append(r.text, ' '), text...)
+	}
+	r.text = append(r.text, '\n')
+}
+
+// flush writes what was counted.
+func (r *rendering) flush() {
+	const leastSaved = len("(100 rows like it)\n") // otherwise the rows themselves are as short
+	switch {
+	case r.blanks > 0:
+		r.text = fmt.Appendf(r.text, "(%d empty)\n", r.blanks)
+		r.begun = false
+	case r.alike*(r.width+len("| \n")+len(r.shown)) > leastSaved:
+		r.text = fmt.Appendf(r.text, "(%d rows like it)\n", r.alike)
+	default:
+		for y := r.last - r.alike + 1; y <= r.last && r.alike > 0; y++ {
+			r.line(y, r.shown)
+		}
+	}
+	r.blanks, r.alike = 0, 0
 }
 
 // Render returns the whole snapshot as text; see Diff.Render.

@@ -66,6 +66,7 @@ var (
 	row    = regexp.MustCompile(`^ *(\d+)\| ?(.*)$`)
 	moved  = regexp.MustCompile(`^\(rows (\d+)-(\d+) were rows (\d+)-(\d+)\)$`)
 	empty  = regexp.MustCompile(`^\((\d+) empty\)$`)
+	like   = regexp.MustCompile(`^\((\d+) rows like it\)$`)
 )
 
 // apply takes the rows of an answer.
@@ -89,6 +90,11 @@ func (a *agent) apply(r lab.Result) {
 		case empty.MatchString(line):
 			for range number(empty.FindStringSubmatch(line)[1]) {
 				a.rows[next] = ""
+				next++
+			}
+		case like.MatchString(line):
+			for range number(like.FindStringSubmatch(line)[1]) {
+				a.rows[next] = a.rows[next-1]
 				next++
 			}
 		case moved.MatchString(line):

@@ -199,29 +199,28 @@ func cutScreen(text string, most int) string {
 	const room = len("(cut by max_bytes: read rows 1000-1000)\n")
 	kept := text[:max(0, most-room)]
 	kept = kept[:strings.LastIndexByte(kept, '\n')+1]
-	rest := rowOf(text[len(kept):])
-	note := fmt.Sprintf("(cut by max_bytes: read rows %d-)\n", rest)
+	note := fmt.Sprintf("(cut by max_bytes: read rows %d-)\n", rowAfter(kept))
 	if len(kept)+len(note) > most { // not even that has room
 		return strings.ToValidUTF8(text[:most], "")
 	}
 	return kept + note
 }
 
-// rowOf returns the number of the first row in a part of a screen's text that begins with a line.
-func rowOf(text string) int {
+// rowAfter returns the number of the row behind the last one of a screen's text.
+func rowAfter(text string) int {
+	next := 1
 	for line := range strings.Lines(text) {
-		if number, _, ok := strings.Cut(line, "| "); ok {
-			if n, err := strconv.Atoi(strings.TrimSpace(number)); err == nil {
-				return n
-			}
-		}
-		if number, _, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "|"); ok { // an empty row
-			if n, err := strconv.Atoi(strings.TrimSpace(number)); err == nil {
-				return n
-			}
+		number, _, row := strings.Cut(line, "|")
+		n, err := strconv.Atoi(strings.TrimSpace(number))
+		if row && err == nil {
+			next = n + 1
+		} else if _, err := fmt.Sscanf(line, "(%d empty)", &n); err == nil {
+			next += n
+		} else if _, err := fmt.Sscanf(line, "(%d rows like it)", &n); err == nil {
+			next += n
 		}
 	}
-	return 1
+	return next
 }
 
 // waitsForScreen returns the name of the first condition of the step on the screen, or "".
