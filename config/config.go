@@ -86,6 +86,7 @@ type Session struct {
 	WriteTimeout          time.Duration
 	QuietLine             time.Duration
 	Format                Format // of output for a call that names none
+	Answer                Answer // to queries of the output
 	RecordTxEvents        bool   // remember the times and sizes of inputs, never their text
 }
 
@@ -234,6 +235,15 @@ type Format string
 const (
 	FormatClean Format = "clean" // text for reading
 	FormatRaw   Format = "raw"   // the bytes as they came
+)
+
+// Answer says whether queries of the output are answered, as a terminal does.
+type Answer string
+
+// Values of Answer.
+const (
+	AnswerAuto  Answer = "auto"  // while a program waits for it and no person's terminal answers
+	AnswerNever Answer = "never" // never
 )
 
 // ControlMode selects the actions allowed over the control socket.

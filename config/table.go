@@ -116,6 +116,10 @@ func table(c *Config, home string) []row {
 		enum(&c.Session.Format, "session.format", FormatClean,
 			"The form of output for calls that give no format: clean has no colours and, of a terminal, no escape sequences; raw is exact.",
 			FormatClean, FormatRaw),
+		enum(&c.Session.Answer, "session.answer", AnswerAuto,
+			"Whether ptyctl answers what a program asks of its terminal, such as its type or the place of the cursor: auto, while no "+
+				"person is attached and no shell is at its prompt; never.",
+			AnswerAuto, AnswerNever),
 		boolean(
 			&c.Session.RecordTxEvents,
 			"session.record_tx_events",

@@ -142,7 +142,7 @@ func (m *Metrics) Observe(e term.Event) {
 		if e.Refused == nil {
 			t.in.Add(float64(e.Size))
 		}
-	case term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbFileWrite:
+	case term.VerbWrite, term.VerbAnswer, term.VerbReply, term.VerbExec, term.VerbFileWrite:
 		if e.Refused == nil {
 			t.out.Add(float64(e.Size))
 		}

@@ -25,6 +25,7 @@ func (t *Terminal) Probe() (f term.Front) {
 	if group <= 1 {
 		return f
 	}
+	f.First = group == t.process.pid
 	if name, err := os.ReadFile(procFile(group, "comm")); err == nil {
 		f.Program = strings.TrimPrefix(strings.TrimSpace(string(name)), "-")
 	}

@@ -39,6 +39,7 @@ type Config struct {
 	Retention      time.Duration // how long an ended session stays listed and readable; 0: 5 min
 	AllowTakeOver  bool          // see Options
 	RecordTxEvents bool          // see Options
+	NoAnswers      bool          // in no terminal; see term.PTY
 	Gate           term.Gate
 	Journal        term.Journal
 

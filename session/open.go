@@ -197,6 +197,7 @@ func (m *Manager) options(r OpenRequest) Options {
 	if r.Device != "" {
 		name = r.Device
 	}
+	r.Target.PTY.NoAnswers = r.Target.PTY.NoAnswers || m.c.NoAnswers
 	return Options{
 		ID:     cmp.Or(r.ID, NewID(name)),
 		Origin: Origin{Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, Auto: r.Auto},

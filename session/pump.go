@@ -113,8 +113,11 @@ func accept(s *Session, p []byte, echoes []redact.Echo) {
 		return
 	}
 	s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
-	s.window.track(p)
+	queries := s.window.track(p)
 	_, _ = s.buf.Write(p) // fails only after Close: then it has no reader any more
+	if queries > 0 {
+		s.answers.asked(queries)
+	}
 	s.auth.Observe(term.Event{Verb: term.VerbOutput, Data: p, Size: len(p)})
 }
 

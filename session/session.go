@@ -50,6 +50,7 @@ type Session struct {
 	execs   *execs
 	lane    *lane.Lane
 	far     *transfer.Far
+	answers *answers
 }
 
 // An owner is a Manager, as far as a session knows it.
@@ -103,6 +104,7 @@ func newSession(o Options, by owner) *Session {
 	s.group = &goroutines{failed: s.faulted}
 	s.redact = redact.New(func(p []byte, echoes []redact.Echo) { accept(s, p, echoes) }, func(keep func()) bool { return s.group.spawn("redact", keep) })
 	s.writer = &writer{s: s, token: make(chan struct{}, 1)}
+	s.answers = newAnswers(s)
 	s.shells = &shells{s}
 	s.execs = &execs{s: s, commands: commands{session: o.ID, byID: make(map[string]*run)}}
 	s.lane = lane.New(s.id, laneTerminal{s}, s.buf, s.prompts)

@@ -68,6 +68,7 @@ const (
 	VerbState   Verb = "state"    // Event.State is the new state
 	VerbExecEnd Verb = "exec_end" // a command has ended
 	VerbRead    Verb = "read"     // a caller has read output
+	VerbReply   Verb = "reply"    // queries of the output were answered, as a terminal does
 
 	VerbQuestion Verb = "question" // the login asks a question; Event.Detail is its kind
 	VerbGone     Verb = "gone"     // a session that had ended is no longer listed
@@ -123,7 +124,7 @@ type Event struct {
 	Host      string // as the caller wrote it
 	Verb      Verb
 	Actor     Actor
-	Data      []byte // write and output; nil when Sensitive
+	Data      []byte // write, output and reply; nil when Sensitive
 	Size      int    // bytes sent to or received from the far side by this event; also when Sensitive
 	Sensitive bool
 	Step      *int   // write and answer: the index of the step in a list of them; nil: it is in none

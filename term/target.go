@@ -32,6 +32,8 @@ type PTY struct {
 	Term     string // empty: xterm-256color
 	Cols     int    // 0: 120
 	Rows     int    // 0: 40
+
+	NoAnswers bool // queries of the output are never answered
 }
 
 // Defaults of PTY.

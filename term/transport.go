@@ -97,6 +97,7 @@ type (
 // process group, termios(3)). The zero value knows nothing.
 type Front struct {
 	Program string  // the base name of the group's first program; empty: unknown
+	First   bool    // that program is the one that was started in the terminal
 	Edits   bool    // that program waits for input, key by key: it edits a line, or draws a screen
 	Reads   Support // Yes: one of them waits to read the terminal; No: none does; else it is not known
 }

@@ -22,8 +22,10 @@ type Filter struct {
 	// pasting, the shape of the cursor, and the bell.
 	Input bool
 
-	// Questions passes on the questions with an answer that the output cannot choose: DSR, CPR
-	// and DA. Set it for live output only; a replay must not be answered again.
+	// Questions passes on the questions with an answer that the output cannot choose, but for
+	// numbers: DSR, CPR, DA, DECRQM, DECRQSS, XTVERSION, the size in characters, two colours and
+	// the flags of kitty's keyboard. Set it for live output only; a replay must not be answered
+	// again.
 	Questions bool
 
 	parser  Parser
@@ -46,12 +48,14 @@ type drawn struct {
 const (
 	maxSGR    = 256  // most bytes of drawn.sgr; a longer one only loses colours in Resume
 	maxRepeat = 1024 // for REP; more than the width of any terminal
+
+	maxQuestion = 8 // most bytes of a string that is a question, and one more
 )
 
 // Append appends the drawing part of src to dst. It keeps an incomplete sequence or character
 // back.
 func (f *Filter) Append(dst, src []byte) []byte {
-	f.parser.MaxString = -1
+	f.parser.MaxString = maxQuestion
 	for {
 		var t *Token
 		if t, src = f.parser.Next(src); t == nil {
@@ -66,10 +70,23 @@ func (f *Filter) Append(dst, src []byte) []byte {
 			dst = f.escape(dst, t)
 		case CSI:
 			dst = f.csi(dst, t)
+		case OSC:
+			dst = f.question(dst, "\x1b]", t, asksColor)
+		case DCS:
+			dst = f.question(dst, "\x1bP", t, asksSetting)
 		default:
 			f.dropped++
 		}
 	}
+}
+
+// question passes on a string that is one of the fixed questions.
+func (f *Filter) question(dst []byte, begin string, t *Token, asks func([]byte) bool) []byte {
+	if !f.Questions || t.Truncated || !asks(t.Data) {
+		f.dropped++
+		return dst
+	}
+	return append(append(append(dst, begin...), t.Data...), "\x1b\\"...)
 }
 
 // Dropped returns the number of sequences and characters dropped so far.
@@ -172,6 +189,12 @@ func (f *Filter) csi(dst []byte, t *Token) []byte {
 		return append(appendParams(append(dst, "\x1b["...), t, 1), " q"...)
 	case t.Private == '>' && t.Inter[0] == 0 && t.Final == 'c' && t.Param(0, 0) == 0 && f.Questions: // DA2
 		return append(dst, "\x1b[>c"...)
+	case f.Questions && t.asksMode():
+		return askMode(dst, t)
+	case f.Questions && t.Private != 0 && t.asksOther(): // XTVERSION, kitty
+		return append(dst, esc, '[', t.Private, t.Final)
+	case f.Questions && t.asksOther():
+		return append(dst, "\x1b[18t"...)
 	case !t.plain():
 		f.dropped++
 		return dst
@@ -254,6 +277,15 @@ func appendParams(dst []byte, t *Token, n int) []byte {
 		}
 	}
 	return dst
+}
+
+// askMode appends DECRQM.
+func askMode(dst []byte, t *Token) []byte {
+	dst = append(dst, esc, '[')
+	if t.Private != 0 {
+		dst = append(dst, t.Private)
+	}
+	return append(strconv.AppendInt(dst, int64(t.Param(0, 0)), 10), "$p"...)
 }
 
 // mode passes on DECSET or DECRST of one mode, and records it for Restore.

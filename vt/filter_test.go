@@ -117,6 +117,12 @@ func TestFilterResume(t *testing.T) {
 	}
 }
 
+// fixedStrings takes the questions out that are strings.
+var fixedStrings = strings.NewReplacer(
+	"\x1b]10;?\x1b\\", "", "\x1b]11;?\x1b\\", "",
+	"\x1bP$qm\x1b\\", "", "\x1bP$qr\x1b\\", "", "\x1bP$qs\x1b\\", "", "\x1bP$q\"q\x1b\\", "", "\x1bP$q q\x1b\\", "",
+)
+
 func FuzzFilter(f *testing.F) {
 	addSeeds(f)
 	f.Add([]byte(hostile), uint8(0), uint16(40))
@@ -138,8 +144,9 @@ func FuzzFilter(f *testing.F) {
 					t.Errorf("%q has %#x at %d", out, c, i)
 				}
 			}
+			drawn := fixedStrings.Replace(string(out))
 			for _, bad := range []string{"\x1b]", "\x1bP", "\x1b_", "\x1b^", "\x1bX", "\x1bc", "\x1bZ", "\xc2\x9b", "\u202e"} {
-				if bytes.Contains(out, []byte(bad)) {
+				if strings.Contains(drawn, bad) {
 					t.Errorf("%q has %q", out, bad)
 				}
 			}

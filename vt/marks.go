@@ -18,6 +18,10 @@ func (t *Tracker) Marks() Marks { return t.marks }
 
 // osc reads a mark. A mark of a continuation line (k=s) does not count: no command begins there.
 func (t *Tracker) osc(tok *Token) {
+	if asksColor(tok.Data) {
+		t.queries.Others++
+		return
+	}
 	rest, ok := bytes.CutPrefix(tok.Data, []byte("133;"))
 	if !ok {
 		if rest, ok = bytes.CutPrefix(tok.Data, []byte("633;")); !ok {

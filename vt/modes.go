@@ -21,6 +21,15 @@ type Queries struct {
 	Primary        int // DA1: CSI c, and DECID, ESC Z
 	Secondary      int // DA2: CSI > c
 	Tertiary       int // DA3: CSI = c
+
+	// Others counts DECRQM, DECRQSS, XTVERSION, XTWINOPS 18, OSC 10 and 11, and kitty's question for its keyboard
+	// flags. A terminal that does not know a setting may leave it unanswered.
+	Others int
+}
+
+// Total returns the number of all questions but DA3, which today's programs do not ask.
+func (q Queries) Total() int {
+	return q.Status + q.CursorPosition + q.Primary + q.Secondary + q.Others
 }
 
 // A Tracker records the modes, the questions and the marks of the output. The zero value is ready.
@@ -62,6 +71,10 @@ func (t *Tracker) Write(p []byte) (int, error) {
 			t.csi(tok)
 		case OSC:
 			t.osc(tok)
+		case DCS:
+			if bytes.HasPrefix(tok.Data, []byte("$q")) { // DECRQSS
+				t.queries.Others++
+			}
 		}
 	}
 	return n, nil
@@ -95,6 +108,9 @@ func (t *Tracker) csi(tok *Token) {
 			}
 		}
 	case 'p':
+		if tok.asksMode() {
+			t.queries.Others++
+		}
 		if tok.Private == 0 && tok.Inter[0] == '!' && tok.Inter[1] == 0 { // DECSTR does not switch the screen
 			t.modes = Modes{AltScreen: t.modes.AltScreen, Resets: t.modes.Resets + 1}
 		}
@@ -120,7 +136,42 @@ func (t *Tracker) csi(tok *Token) {
 		case '=':
 			t.queries.Tertiary++
 		}
+	case 'q', 't', 'u':
+		if tok.asksOther() {
+			t.queries.Others++
+		}
 	}
+}
+
+// asksMode reports whether a CSI is DECRQM, the question whether a mode is on.
+func (t *Token) asksMode() bool {
+	return t.Final == 'p' && t.Inter == [2]byte{'$'} && (t.Private == 0 || t.Private == '?')
+}
+
+// asksOther reports whether a CSI is XTVERSION, XTWINOPS 18 or kitty's question for its keyboard flags.
+func (t *Token) asksOther() bool {
+	switch {
+	case t.Inter[0] != 0:
+		return false
+	case t.Final == 'q':
+		return t.Private == '>' && t.Param(0, 0) == 0
+	case t.Final == 't':
+		return t.Private == 0 && t.Param(0, 0) == 18
+	}
+	return t.Final == 'u' && t.Private == '?'
+}
+
+// asksColor reports whether the content of an OSC asks for the colour of text or of its background.
+func asksColor(data []byte) bool { return string(data) == "10;?" || string(data) == "11;?" }
+
+// asksSetting reports whether the content of a DCS is DECRQSS for a setting whose value is made of numbers: the style
+// of text, the margins, the protection of text or the shape of the cursor.
+func asksSetting(data []byte) bool {
+	switch string(data) {
+	case "$qm", "$qr", "$qs", `$q"q`, "$q q":
+		return true
+	}
+	return false
 }
 
 // set applies DECSET or DECRST of one mode.

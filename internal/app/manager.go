@@ -59,6 +59,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 means a default there, and at once here
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
 		RecordTxEvents: cfg.Session.RecordTxEvents,
+		NoAnswers:      cfg.Session.Answer == config.AnswerNever,
 		Devices:        deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
 		Gate:           gate,
 		Journal:        journal,

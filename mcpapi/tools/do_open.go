@@ -223,7 +223,10 @@ func (in *sessionArgs) target(c *toolset.Call) term.Target {
 			NoInteractive: c.NoInteractive() || isFalse(in.Auth.Interactive),
 		},
 		CommandsOnly: in.SessionType == "exec",
-		PTY:          term.PTY{Disabled: isFalse(in.PTY.Enabled), Cols: in.PTY.Cols, Rows: in.PTY.Rows, Term: in.PTY.Term},
+		PTY: term.PTY{
+			Disabled: isFalse(in.PTY.Enabled), Cols: in.PTY.Cols, Rows: in.PTY.Rows, Term: in.PTY.Term,
+			NoAnswers: in.PTY.Answer == "never",
+		},
 		SSH: term.SSHOptions{
 			HostKeyPolicy: in.SSH.HostKeyPolicy, HostKeyFingerprint: in.SSH.Fingerprint, KnownHostsPath: in.SSH.KnownHosts,
 			NoConfig: isFalse(in.SSH.UseConfig), ConfigPath: in.SSH.ConfigPath, ExtraArgs: in.SSH.ExtraArgs,

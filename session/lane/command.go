@@ -153,7 +153,7 @@ func (c *Command) send(ctx context.Context) (int, error) {
 		c.row = ""
 	}
 	c.enter() // the line may end the shell around it before Type returns
-	typed, err := c.l.t.Type(ctx, c.text+"\r", c.r.Epoch)
+	typed, err := c.l.t.Type(ctx, c.l.history.Discard(c.sh.Class)+c.text+"\r", c.r.Epoch)
 	if err != nil {
 		return 0, err
 	}

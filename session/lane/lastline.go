@@ -10,11 +10,12 @@ import (
 	"ptyctl/vt"
 )
 
-// LastLine returns the unfinished last line as a person sees it, without a right prompt. It is the line above the cursor
-// where a shell has left its prompt there for want of room.
+// LastLine returns the unfinished last line as a person sees it, without a right prompt and without what an answer to a
+// query has left in it that no program has read. It is the line above the cursor where a shell has left its prompt there
+// for want of room.
 func (l *Lane) LastLine() string {
 	line, _ := l.lastLine()
-	return line
+	return l.history.Bare(line)
 }
 
 // lastLine is LastLine, and reports whether the line is above the cursor.

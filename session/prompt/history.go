@@ -28,6 +28,7 @@ type History struct {
 	typing    typing      // what callers have typed
 	marks     int         // the prompts that the shell had marked when a line was last entered
 	learned   []string    // lines that are known to have been prompts, the last one last
+	answers   []byte      // to queries, that may stand in the last line
 	ready     bool        // a marker showed that the shell is ready, and nothing was typed since
 }
 
@@ -51,6 +52,7 @@ func (h *History) Touch(in Input) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.touchedAt = in.End
+	in.Line = h.bare(in.Line)
 	if bytes.ContainsAny(in.Text, "\r\n") {
 		h.entered, h.marks = in.End, in.Prompts
 	}
@@ -63,6 +65,9 @@ func (h *History) Touch(in Input) {
 	}
 	h.typed, h.ready = true, false
 	h.touches++
+	if bytes.ContainsAny(in.Text, "\r\n\x03\x04\x15") { // the line is gone, with all that stood in it
+		h.answers = nil
+	}
 }
 
 // Sent remembers that the text typed last is the whole line of a command.

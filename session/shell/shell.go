@@ -75,6 +75,20 @@ func OfProcess(p *term.Process) Shell {
 	return Shell{}
 }
 
+// Interactive reports whether a shell that was started so reads commands from its terminal: it has no script, and
+// no -c.
+func Interactive(p *term.Process) bool {
+	if p == nil {
+		return true
+	}
+	for _, arg := range p.Argv[min(1, len(p.Argv)):] {
+		if arg == "-c" || !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "+") {
+			return false
+		}
+	}
+	return true
+}
+
 // Named returns the shell with that base name.
 func Named(name string) Shell {
 	switch name {

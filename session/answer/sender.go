@@ -1,0 +1,278 @@
+package answer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// settle is how long the answers to a query wait: by then the program that asked may be gone, and a shell has shown
+	// its prompt.
+	settle = 10 * time.Millisecond
+
+	// freshness is how old an answer may get that waits for its turn. A later one would be taken for typed keys.
+	freshness = 2 * time.Second
+
+	// tally is how often the answers are put on record.
+	tally = time.Second
+
+	// mostUnheeded is how many bytes of answers go out while no caller types. A terminal that takes no input must not be
+	// filled up by them, or the next caller's key would not reach it.
+	mostUnheeded = 16 << 10
+
+	// mostShown is how much of the answers a record shows.
+	mostShown = 200
+
+	perSecond, burst = 50, 50 // answers
+)
+
+// A Terminal is a session as the answers to its queries see it.
+type Terminal interface {
+	Context() context.Context // ends with the session
+	MayAnswer() bool          // the present programs and prompt allow it
+	Touches() int             // how often a caller has typed
+
+	// Reply hands an answer to the far side, in turn with all that is typed, unless ctx ends before its turn.
+	Reply(ctx context.Context, p []byte) error
+
+	// Record puts answers on record. It reports false if it cannot.
+	Record(r Record) bool
+
+	// Flooded says that the far side asks more than is answered. It is called once.
+	Flooded()
+}
+
+// A Record sums up answers.
+type Record struct {
+	Data    []byte // of the first ones
+	Answers int
+	Size    int // in bytes
+	Dropped int // queries that were not answered because there were too many
+}
+
+// String describes the record for the audit log.
+func (r Record) String() string {
+	text := fmt.Sprintf("%d answers to queries of the output", r.Answers)
+	if len(r.Data) > 0 {
+		text += ": " + strconv.QuoteToASCII(string(r.Data))
+	}
+	if r.Dropped > 0 {
+		text += fmt.Sprintf("; %d queries dropped", r.Dropped)
+	}
+	return text
+}
+
+// A Sender sends the answers of one terminal. Make it with New.
+type Sender struct {
+	t     Terminal
+	spawn func(f func()) bool // runs a goroutine, or reports false once none may start
+	wake  chan struct{}       // holds a token when the queue is no longer empty
+
+	mu       sync.Mutex // guards the following; not held while the terminal is called
+	bucket   bucket
+	queue    []reply
+	running  bool
+	sum      Record    // that is not on record yet
+	recorded time.Time // the last record; zero: none
+	flooded  bool      // Terminal.Flooded was called
+
+	// Of the goroutine that sends:
+	unheeded int // bytes sent since a caller has typed
+	touches  int // of the terminal then
+}
+
+// A reply is one answer that waits for its turn.
+type reply struct {
+	data []byte
+	at   time.Time // of its query
+}
+
+// New makes a Sender.
+func New(t Terminal, spawn func(f func()) bool) *Sender {
+	return &Sender{t: t, spawn: spawn, wake: make(chan struct{}, 1)}
+}
+
+// Take takes the answers to the queries that have just come, one after another, and how many queries came. It returns
+// at once.
+func (a *Sender) Take(answers []byte, queries int) {
+	now := time.Now()
+	a.mu.Lock()
+	first := len(a.queue) == 0
+	list := Split(answers)
+	if n := queries - len(list); n > 0 && len(list) >= burst { // so many that the screen has not answered all
+		a.sum.Dropped += n
+	}
+	for _, p := range list {
+		if a.bucket.take(now) {
+			a.queue = append(a.queue, reply{bytes.Clone(p), now})
+		} else {
+			a.sum.Dropped++
+		}
+	}
+	warn := a.sum.Dropped > 0 && !a.flooded
+	a.flooded = a.flooded || warn
+	begin := !a.running && a.busy()
+	a.running = a.running || begin
+	first = first && len(a.queue) > 0
+	a.mu.Unlock()
+	if warn {
+		a.t.Flooded()
+	}
+	if first {
+		select {
+		case a.wake <- struct{}{}:
+		default:
+		}
+	}
+	if begin && !a.spawn(a.run) {
+		a.mu.Lock()
+		a.running = false
+		a.mu.Unlock()
+	}
+}
+
+// busy reports whether something is queued, or not on record. Requires a.mu.
+func (a *Sender) busy() bool { return len(a.queue) > 0 || a.sum.Answers > 0 || a.sum.Dropped > 0 }
+
+// run sends what is queued, and ends when all is sent and on record.
+func (a *Sender) run() {
+	ctx := a.t.Context()
+	for {
+		rest, more := a.rest()
+		if !more {
+			return
+		}
+		timer := time.NewTimer(rest)
+		select {
+		case <-timer.C:
+			a.send(ctx)
+		case <-a.wake:
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+			a.end()
+			return
+		}
+	}
+}
+
+// rest returns how long run must wait before it sends or records. If it has nothing to do, it must end.
+func (a *Sender) rest() (rest time.Duration, more bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case len(a.queue) > 0:
+		return time.Until(a.queue[0].at.Add(settle)), true
+	case a.busy():
+		return time.Until(a.recorded.Add(tally)), true
+	}
+	a.running = false
+	return 0, false
+}
+
+// send sends the answers that are queued, and puts them on record first if a record is due.
+func (a *Sender) send(ctx context.Context) {
+	a.mu.Lock()
+	queue := a.queue
+	a.queue = nil
+	a.mu.Unlock()
+	if len(queue) > 0 && !a.t.MayAnswer() {
+		queue = nil
+	}
+	queue, late := a.pick(queue)
+	if !a.note(queue, late) {
+		return
+	}
+	for _, r := range queue {
+		turn, cancel := context.WithDeadline(ctx, r.at.Add(freshness))
+		err := a.t.Reply(turn, r.data)
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// pick returns the answers that may go out, and how many may not.
+func (a *Sender) pick(queue []reply) (picked []reply, late int) {
+	if n := a.t.Touches(); n != a.touches {
+		a.touches, a.unheeded = n, 0
+	}
+	for _, r := range queue {
+		if a.unheeded+len(r.data) > mostUnheeded || time.Since(r.at) > freshness {
+			late++
+			continue
+		}
+		a.unheeded += len(r.data)
+		picked = append(picked, r)
+	}
+	return picked, late
+}
+
+// note counts answers that are about to go out, and puts all that were counted on record once that is due. It reports
+// false if the record cannot be made: then nothing may go out.
+func (a *Sender) note(queue []reply, late int) bool {
+	now := time.Now()
+	a.mu.Lock()
+	for _, r := range queue {
+		a.sum.Answers++
+		a.sum.Size += len(r.data)
+		if len(a.sum.Data) < mostShown {
+			a.sum.Data = append(a.sum.Data, r.data...)
+		}
+	}
+	a.sum.Dropped += late
+	if !a.busy() || now.Sub(a.recorded) < tally {
+		a.mu.Unlock()
+		return true
+	}
+	sum := a.sum
+	a.sum, a.recorded = Record{}, now
+	a.mu.Unlock()
+	return a.t.Record(sum)
+}
+
+// end puts on record what is not yet.
+func (a *Sender) end() {
+	a.mu.Lock()
+	sum := a.sum
+	open := sum.Answers > 0 || sum.Dropped > 0
+	a.sum, a.queue, a.running = Record{}, nil, false
+	a.mu.Unlock()
+	if open {
+		a.t.Record(sum)
+	}
+}
+
+// Split cuts answers into single ones: each begins with an ESC that ends no string.
+func Split(answers []byte) (list [][]byte) {
+	for len(answers) > 0 {
+		n := 1
+		for n < len(answers) && (answers[n] != '\x1b' || n+1 < len(answers) && answers[n+1] == '\\') {
+			n++
+		}
+		list = append(list, answers[:n])
+		answers = answers[n:]
+	}
+	return list
+}
+
+// A bucket limits a rate: a burst of answers, then so many a second. The zero value is full.
+type bucket struct {
+	used float64
+	last time.Time
+}
+
+func (b *bucket) take(now time.Time) bool {
+	b.used = max(0, b.used-now.Sub(b.last).Seconds()*perSecond)
+	b.last = now
+	if b.used+1 > burst {
+		return false
+	}
+	b.used++
+	return true
+}

@@ -1,0 +1,26 @@
+package prompt
+
+import "strings"
+
+// LoggedIn reports whether a login in the terminal is over: something was typed at another line than one of its
+// questions, or a shell has shown a marker.
+func (h *History) LoggedIn() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.nested != "" || h.typed && strings.TrimSpace(h.first) != "" && !IsLogin(h.first)
+}
+
+// Known reports whether a line is a prompt that was seen before, so that nothing but a shell has the terminal.
+func (h *History) Known(line string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	line = h.bare(line)
+	return strings.TrimSpace(line) != "" && (h.isKnown(line) || h.isFirst(line))
+}
+
+// BeganAtDevice reports whether the terminal began at a line that looks like a network device's prompt.
+func (h *History) BeganAtDevice() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return isDevice(h.first)
+}
