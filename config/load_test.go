@@ -73,7 +73,7 @@ func TestDefaults(t *testing.T) {
 			OutputBufferMaxBytes: 2097152, OutputBufferMaxLines: 20000,
 			ConnectTimeout: 15 * time.Second, ReadTimeout: 2 * time.Second,
 			DefaultExecTimeout: time.Minute, UnattendedExecTimeout: 10 * time.Minute,
-			WriteTimeout: 10 * time.Second, QuietLine: 5 * time.Second, Format: FormatClean,
+			WriteTimeout: 10 * time.Second, QuietLine: 5 * time.Second, Format: FormatClean, Answer: AnswerAuto,
 		},
 		Limits: Limits{
 			MaxWait: 50 * time.Second, MaxReadBytes: 1048576, MaxExecOutputBytes: 1048576,

@@ -291,6 +291,9 @@ func (a *answers) asked(queries int) {
 	if l, ok := s.lock.Table.Get(s.id); ok && l.Holder.Attached() {
 		return
 	}
+	if !s.window.modes().AltScreen && s.prompts.Known(s.lane.LastLine()) { // a later answer would go to what is entered there
+		return
+	}
 	a.sender.Take(replies, queries)
 }
 

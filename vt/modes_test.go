@@ -34,6 +34,8 @@ func TestTracker(t *testing.T) {
 		{name: "on after a reset", in: "\x1bc\x1b[?1h\x1bc\x1b[?1h", modes: vt.Modes{AppCursor: true, Resets: 2}},
 		{name: "DSR", in: "\x1b[5n\x1b[6n\x1b[?6n\x1b[6n\x1b[0n\x1b[?5n", queries: vt.Queries{Status: 1, CursorPosition: 3}},
 		{name: "DA", in: "\x1b[c\x1b[0c\x1bZ\x1b[>c\x1b[=0c\x1b[?1;2c\x1b[1c", queries: vt.Queries{Primary: 3, Secondary: 1, Tertiary: 1}},
+		{name: "other questions", in: "\x1b[?2026$p\x1b[4$p\x1b[>q\x1b[18t\x1b[?u\x1b]10;?\a\x1b]11;?\x1b\\\x1bP$qm\x1b\\", queries: vt.Queries{Others: 8}},
+		{name: "no questions", in: "\x1b[21t\x1b[>1q\x1b[>1u\x1b[u\x1b[2 q\x1b]11;red\a\x1b]52;c;?\a\x1bP+q544e\x1b\\\x1b[!p", modes: vt.Modes{Resets: 1}},
 		{name: "C1 is text in UTF-8", in: "\x9b?1h漢字"},
 		{
 			name: "vim starts", in: "\x1b[?1049h\x1b[22;0;0t\x1b[>4;2m\x1b[?1h\x1b=\x1b[?2004h\x1b[1;24r\x1b[?12h\x1b[?25l\x1b[>c",

@@ -15,7 +15,7 @@ func (h *History) Known(line string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	line = h.bare(line)
-	return strings.TrimSpace(line) != "" && (h.isKnown(line) || h.isFirst(line))
+	return strings.TrimSpace(line) != "" && h.wasSeen(line)
 }
 
 // BeganAtDevice reports whether the terminal began at a line that looks like a network device's prompt.

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"bytes"
 	"strings"
 
 	"ptyctl/session/shell"
@@ -48,30 +47,77 @@ func (h *History) Bare(line string) string {
 	return h.bare(line)
 }
 
-// bare requires h.mu. What a line editor has left of the answers is their characters in the same order, as far as it
-// has not taken them for keys. The line before it must be a prompt.
+// bare requires h.mu. The terminal itself echoes an answer that comes while a program runs, before the prompt. What a
+// line editor has left of the answers is their characters in the same order, as far as it has not taken them for keys.
+// What remains of the line must be a prompt.
 func (h *History) bare(line string) string {
-	if len(h.answers) == 0 || line == "" || h.isKnown(line) {
+	if len(h.answers) == 0 || line == "" || h.wasSeen(line) {
 		return line
 	}
 	seen := strings.ReplaceAll(string(h.answers), "\x1b", "^[")
-	if rest, ok := strings.CutPrefix(line, ":"); ok && bytes.Contains(h.answers, []byte("\x1bP")) && leftOf(rest, seen) == 0 {
-		return h.lastPrompt(line) // the search of a line editor has taken the place of the prompt
+	rest := line[echoOf(line, seen):]
+	if prompt, ok := h.recalled(rest, seen); ok {
+		return prompt
 	}
-	from, looks := leftOf(line, seen), -1
-	for i := from; i < len(line); i++ {
+	looks := -1
+	for i := max(leftOf(rest, seen), 1); i <= len(rest); i++ {
 		switch {
-		case i > 0 && line[i-1]&0xc0 == 0xc0, line[i]&0xc0 == 0x80: // within a character
-		case h.isKnown(line[:i]) || h.isFirst(line[:i]):
-			return line[:i]
-		case looks < 0 && endsLikePrompt(line[:i]):
+		case i < len(rest) && rest[i]&0xc0 == 0x80: // within a character
+		case h.wasSeen(rest[:i]):
+			return rest[:i]
+		case looks < 0 && endsLikePrompt(rest[:i]):
 			looks = i
 		}
 	}
 	if looks > 0 {
-		return line[:looks]
+		return rest[:looks]
 	}
 	return line
+}
+
+// recalled returns the prompt of a line in which a line editor has taken ESC P for the key that recalls an earlier line,
+// as zsh, or asks for its beginning, as bash. Requires h.mu.
+func (h *History) recalled(line, seen string) (prompt string, ok bool) {
+	if !strings.Contains(seen, "^[P") || h.typing.line != "" || h.typing.odd {
+		return "", false
+	}
+	if rest, ok := strings.CutPrefix(line, ":"); ok && leftOf(rest, seen) == 0 {
+		prompt = h.lastPrompt(line)
+		return prompt, prompt != line
+	}
+	for _, p := range append(h.learned[:len(h.learned):len(h.learned)], h.first) {
+		if strings.HasPrefix(line, p) && len(p) > len(prompt) && h.wasSeen(p) {
+			prompt = p
+		}
+	}
+	return prompt, prompt != ""
+}
+
+// wasSeen reports whether a line is a prompt that was seen before. Requires h.mu.
+func (h *History) wasSeen(line string) bool { return h.isKnown(line) || h.isFirst(line) }
+
+// echoOf returns how much of line's start is the terminal's own echo of text.
+func echoOf(line, text string) (n int) {
+	for strings.HasPrefix(line[n:], "^[") {
+		most := 0
+		for at := 0; ; at += 2 {
+			i := strings.Index(text[at:], "^[")
+			if i < 0 {
+				break
+			}
+			at += i
+			same := 0
+			for same < len(line)-n && at+same < len(text) && line[n+same] == text[at+same] {
+				same++
+			}
+			most = max(most, same)
+		}
+		if most < len("^[x") {
+			break
+		}
+		n += most
+	}
+	return n
 }
 
 // lastPrompt returns the prompt that is due, or line if none is known. Requires h.mu.
