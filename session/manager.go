@@ -38,8 +38,7 @@ type Config struct {
 	MaxReads       int           // reads that wait at a time, over all sessions; 0: 200
 	Retention      time.Duration // how long an ended session stays listed and readable; 0: 5 min
 	AllowTakeOver  bool          // see Options
-	RecordTxEvents bool          // see Options
-	NoAnswers      bool          // in no terminal; see term.PTY
+	Input          InputOptions
 	Gate           term.Gate
 	Journal        term.Journal
 
@@ -54,6 +53,12 @@ type Config struct {
 
 	Observers []term.Observer
 	Logger    *slog.Logger // nil: silent
+}
+
+// InputOptions are the options of a Manager about the input of terminals.
+type InputOptions struct {
+	RecordTxEvents bool // see Options
+	NoAnswers      bool // no terminal answers queries of its output; see term.PTY
 }
 
 // A Manager is the set of sessions of one process. Make it with NewManager.

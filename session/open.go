@@ -197,7 +197,7 @@ func (m *Manager) options(r OpenRequest) Options {
 	if r.Device != "" {
 		name = r.Device
 	}
-	r.Target.PTY.NoAnswers = r.Target.PTY.NoAnswers || m.c.NoAnswers
+	r.Target.PTY.NoAnswers = r.Target.PTY.NoAnswers || m.c.Input.NoAnswers
 	return Options{
 		ID:     cmp.Or(r.ID, NewID(name)),
 		Origin: Origin{Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, Auto: r.Auto},
@@ -207,7 +207,7 @@ func (m *Manager) options(r OpenRequest) Options {
 		WriteTimeout: m.c.WriteTimeout, QuietLine: m.c.QuietLine,
 		PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
 		Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal,
-		Observers: m.c.Observers, Logger: m.c.Logger, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles,
+		Observers: m.c.Observers, Logger: m.c.Logger, RecordTxEvents: m.c.Input.RecordTxEvents, FarFiles: m.c.FarFiles,
 		managed: managed{
 			limits: m.limits, dir: local.Dir, life: r.Life,
 			stays:   len(local.Argv) > 0 && !r.Target.PTY.Disabled,

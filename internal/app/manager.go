@@ -58,16 +58,18 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		MaxAge:         cfg.Session.MaxAge,
 		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 means a default there, and at once here
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
-		RecordTxEvents: cfg.Session.RecordTxEvents,
-		NoAnswers:      cfg.Session.Answer == config.AnswerNever,
-		Devices:        deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
-		Gate:           gate,
-		Journal:        journal,
-		Files:          a.files,
-		FarFiles:       farFiles(cfg.FS),
-		Copies:         session.CopyLimits{Bytes: int64(cfg.FS.MaxCopyBytes), Files: cfg.FS.MaxCopyFiles},
-		Observers:      observers,
-		Logger:         a.log,
+		Input: session.InputOptions{
+			RecordTxEvents: cfg.Session.RecordTxEvents,
+			NoAnswers:      cfg.Session.Answer == config.AnswerNever,
+		},
+		Devices:   deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
+		Gate:      gate,
+		Journal:   journal,
+		Files:     a.files,
+		FarFiles:  farFiles(cfg.FS),
+		Copies:    session.CopyLimits{Bytes: int64(cfg.FS.MaxCopyBytes), Files: cfg.FS.MaxCopyFiles},
+		Observers: observers,
+		Logger:    a.log,
 	})
 	if budget != nil {
 		budget.sessions = sessions

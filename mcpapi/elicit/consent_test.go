@@ -216,7 +216,7 @@ func TestConsentToSteps(t *testing.T) {
 			} {
 				t.Run(name, func(t *testing.T) {
 					person := &person{t: t, answer: accept(map[string]any{"decision": "allow_once"})}
-					config := mcptest.Config{Sessions: session.Config{Gate: p.Gate(), RecordTxEvents: true}}
+					config := mcptest.Config{Sessions: session.Config{Gate: p.Gate(), Input: session.InputOptions{RecordTxEvents: true}}}
 					l, client := connect(t, config, revision, person.options(onlyForms))
 					id := client.Call(mcptest.SessionTool, l.OpenArgs("")).SessionID
 					r := client.Call(mcptest.IOTool, `{"action":"write","session_id":"`+id+`",`+c.args+`}`)

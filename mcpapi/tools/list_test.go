@@ -103,7 +103,7 @@ func TestStatusIsComplete(t *testing.T) {
 func TestTxEventsInStatus(t *testing.T) {
 	for _, recorded := range []bool{true, false} {
 		dialers, _ := wired(0)
-		l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Dialers: dialers, RecordTxEvents: recorded}})
+		l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Dialers: dialers, Input: session.InputOptions{RecordTxEvents: recorded}}})
 		l.Open("")
 		l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"some text","task_id":"a"}`)
 		l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","key":"ctrl_c"}`)

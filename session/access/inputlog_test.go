@@ -63,7 +63,7 @@ func TestTxEventsOfALoginAndACommand(t *testing.T) {
 				return nil, err
 			}
 			return &plain{ReadWriteCloser: near}, nil
-		}, session.Config{RecordTxEvents: true})
+		}, session.Config{Input: session.InputOptions{RecordTxEvents: true}})
 		r, err := m.Open(task("t1"), target("web1"))
 		if err != nil {
 			t.Fatal(err)
