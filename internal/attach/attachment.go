@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"math"
 	"os"
 	"os/user"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +30,10 @@ type Attachment struct {
 
 	task       string // the name of the lock's holder for others; empty: the person holds none. The proof is in Client
 	cols, rows int    // of the terminal before it was taken
+
+	// asked is the cursor from which on the queries of the output are for this person's terminal; the earlier ones were
+	// for another one.
+	asked int64
 }
 
 // Status returns the present status of the session.
@@ -65,6 +71,7 @@ func (a *Attachment) take(ctx context.Context) (previous string, err error) {
 	}
 	var out struct {
 		Previous string `json:"previous_holder"`
+		Cursor   string `json:"cursor"`
 	}
 	err = a.Client.Call(
 		ctx,
@@ -82,6 +89,9 @@ func (a *Attachment) take(ctx context.Context) (previous string, err error) {
 		return "", ReadOnlyHint(err)
 	}
 	a.task, a.cols, a.rows = task, now.Session.Cols, now.Session.Rows
+	if a.asked, err = strconv.ParseInt(out.Cursor, 10, 64); err != nil { // of an older server
+		a.asked = math.MaxInt64
+	}
 	switch {
 	case strings.HasPrefix(out.Previous, "person "):
 		previous = " from " + tty.Printable(out.Previous)

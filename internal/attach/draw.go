@@ -74,8 +74,12 @@ func (v *viewer) draw(ctx context.Context, first bool) (ended bool, err error) {
 	now := frameOf(held.data, rows, v.filter.Input)
 	*v.filter = vt.Filter{Input: v.filter.Input}
 	begin = append(begin, v.filter.Append(nil, now.state)...)
-	begin = append(begin, v.filter.Append(nil, now.part)...)
-	v.filter.Questions = v.filter.Input // the far side asked the earlier ones of another terminal
+	shown := piece{start: held.start + int64(len(held.data)-len(now.part)), data: now.part}
+	earlier := min(max(v.asked-shown.start, 0), int64(len(shown.data)))
+	begin = v.filter.Append(begin, shown.data[:earlier])
+	v.filter.Questions = v.filter.Input
+	begin = v.filter.Append(begin, shown.data[earlier:])
+	v.asked = held.start + int64(len(held.data)) // when it is drawn again, these were asked
 	return held.ended, v.put(begin)
 }
 

@@ -30,6 +30,8 @@ type PTY struct {
 	Cols int    `json:"cols,omitempty"`
 	Rows int    `json:"rows,omitempty"`
 	Term string `json:"term,omitempty"`
+
+	Answer string `json:"answer,omitempty"`
 }
 
 type openCall struct {
@@ -63,6 +65,14 @@ func Open(
 ) (*attach.Attachment, error) {
 	call := openCall{
 		Action: "open", Protocol: h.Protocol, Host: h.Host, Port: h.Port, Username: h.User, PTY: h.PTY,
+	}
+	if !h.CommandsOnly { // the person's own terminal answers
+		pty := PTY{}
+		if h.PTY != nil {
+			pty = *h.PTY
+		}
+		pty.Answer = "never"
+		call.PTY = &pty
 	}
 	if o := (sshOptions{h.HostKeyPolicy, h.Jump}); o != (sshOptions{}) {
 		call.SSH = &o

@@ -1,0 +1,30 @@
+package telnet
+
+import (
+	"strings"
+	"testing"
+
+	"ptyctl/internal/lab"
+)
+
+// Over Telnet, nothing is answered before the login is over, and then each query once. What no program reads keeps no
+// command from being run.
+func TestTelnetAnswers(t *testing.T) {
+	t.Parallel()
+	s := lab.StartInetutils(t)
+	c := lab.HomeFor(t, nil).Connect(t)
+	id, _ := c.OpenTelnet(t, s, "")
+	c.LoginTelnet(t, s, id)
+	const asks = `stty raw -echo; printf '\033[c\033[?2026$p'; sleep 0.5; stty min 0 time 10; dd bs=200 count=1 2>/dev/null | ` +
+		`od -An -tx1 | tr -d ' \n'; stty sane; echo .`
+	c.Enter(t, id, "true\r", `demo\$ $`)
+	r := c.Enter(t, id, asks+"\r", `[0-9a-f]{6,}\.`)
+	if !strings.Contains(r.Chunk, "1b5b3f36323b3232631b5b3f323032363b322479.") {
+		t.Errorf("the terminal shows %q, want the answers to DA1 and DECRQM", r.Chunk)
+	}
+	c.Enter(t, id, "\r", `demo\$ $`)
+	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"printf '\\033[c'; sleep 0.3\r","until_idle_ms":700,"timeout_ms":20000}`, id)
+	if r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo right","shell":"posix"}`, id); strings.TrimSpace(r.Stdout) != "right" {
+		t.Errorf("exec with an answer in its line: %s", r.Text)
+	}
+}
