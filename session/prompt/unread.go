@@ -60,7 +60,7 @@ func (h *History) bare(line string) string {
 		return prompt
 	}
 	looks := -1
-	for i := max(leftOf(rest, seen), 1); i <= len(rest); i++ {
+	for i := max(leftOf(rest, seen), 1); i <= min(len(rest), maxPrompt); i++ {
 		switch {
 		case i < len(rest) && rest[i]&0xc0 == 0x80: // within a character
 		case h.wasSeen(rest[:i]):

@@ -1,0 +1,82 @@
+package prompt
+
+import (
+	"testing"
+
+	"ptyctl/session/shell"
+)
+
+// The last line where an answer was left unread, as shells show it, and the prompt in it.
+func TestBare(t *testing.T) {
+	const da1, cpr, mode, version = "\x1b[?62;22c", "\x1b[12;5R", "\x1b[?2026;2$y", "\x1bP>|ptyctl\x1b\\"
+	for _, tt := range []struct{ name, prompt, answers, line, want string }{
+		{"bash", "$ ", da1, "$ 62;22c", "$ "},
+		{"bash, echoed before", "a@b:~$ ", da1, "^[[?62;22ca@b:~$ 62;22c", "a@b:~$ "},
+		{"dash", "$ ", da1 + cpr, "^[[?62;22c^[[12;5R$ ", "$ "},
+		{"fish", "a@b ~> ", da1, "a@b ~> [?62;22c", "a@b ~> "},
+		{"a prompt of characters in the answer", "web2$", mode, "web2$2026;2$y", "web2$"},
+		{"not known yet, but like a prompt", "", da1, "a@b:~$ 62;22c", "a@b:~$ "},
+		{"a search", "$ ", version, ":>|ptyctl^[\\", "$ "},
+		{"an earlier line recalled", "vm% ", version, "vm% ls -l>|ptyctl", "vm% "},
+		{"fragments", "$ ", da1 + version, "$ ;ctyctl", "$ "},
+		{"no answer", "$ ", "", "$ 62;22c", "$ 62;22c"},
+		{"other text", "$ ", da1, "$ make", "$ make"},
+		{"output", "$ ", da1, "total 62;22c", "total 62;22c"},
+		{"the prompt alone", "$ ", da1, "$ ", "$ "},
+		{"nothing", "$ ", da1, "", ""},
+	} {
+		h := NewHistory()
+		h.Learn(tt.prompt)
+		if tt.answers != "" {
+			h.Answered([]byte(tt.answers))
+		}
+		if got := h.Bare(tt.line); got != tt.want {
+			t.Errorf("%s: %q without the answers %q is %q, want %q", tt.name, tt.line, tt.answers, got, tt.want)
+		}
+	}
+}
+
+// The line is cleared once: when it is entered or discarded, the answers are gone.
+func TestDiscard(t *testing.T) {
+	for _, text := range []string{"ls\r", "\x03", "\x15"} {
+		h := NewHistory()
+		if got := h.Discard(shell.Posix); got != "" {
+			t.Errorf("without an answer %q would be typed", got)
+		}
+		h.Answered([]byte("\x1b[0n"))
+		if got := h.Discard(shell.Posix); got != "\a\x15i\x15" {
+			t.Errorf("Discard(posix) = %q", got)
+		}
+		if got := h.Discard(shell.Device); got != "\x15" {
+			t.Errorf("Discard(device) = %q, want ctrl_u alone", got)
+		}
+		h.Touch(Input{Line: "$ 0n", Text: []byte(text)})
+		if got := h.Discard(shell.Posix); got != "" {
+			t.Errorf("after %q %q would be typed", text, got)
+		}
+	}
+}
+
+// Text that a caller has typed behind an answer is not taken for the answer's.
+func TestHalfTypedBehindAnAnswer(t *testing.T) {
+	h := NewHistory()
+	h.Learn("vm% ")
+	h.Answered([]byte("\x1bP>|ptyctl\x1b\\"))
+	h.Touch(Input{Line: "vm% ", Text: []byte("rm x")})
+	if got := h.Bare("vm% rm x"); got != "vm% rm x" {
+		t.Errorf("the line without answers is %q, want the typed text in it", got)
+	}
+}
+
+func FuzzBare(f *testing.F) {
+	f.Add("$ 62;22c", "\x1b[?62;22c", "$ ")
+	f.Add("^[[?62;22c$ ", "\x1b[?62;22c", "$ ")
+	f.Fuzz(func(t *testing.T, line, answers, prompt string) {
+		h := NewHistory()
+		h.Learn(prompt)
+		h.Answered([]byte(answers))
+		if got := h.Bare(line); h.Bare(got) != got {
+			t.Errorf("%q becomes %q and then %q", line, got, h.Bare(got))
+		}
+	})
+}
