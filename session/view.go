@@ -47,14 +47,7 @@ type (
 // Secrets that were written are asterisks, also where a program has drawn one in pieces or long after the write. Of a
 // terminal that is larger than 1000 by 1000, the screen has that size, and longer lines wrap at its edge.
 func (s *Session) Screen(ctx context.Context, since uint64) Screen {
-<<<<<<< HEAD
 	d, _ := ReadScreen(ctx, s, ReadRequest{}, since, "screen")
-=======
-	d := s.display.Diff(since)
-	s.answers.seen.Store(true)
-	s.count.drained.Store(time.Now().UnixNano())
-	s.auth.Observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: d.Cols * len(d.Changed)})
->>>>>>> 672eaadc (session: answer a terminal's queries)
 	return d
 }
 
@@ -67,6 +60,7 @@ func ReadScreen(ctx context.Context, s *Session, r ReadRequest, since uint64, as
 	k := sourceOf(s).read(ctx, r)
 	k.Data, k.Start = nil, k.Next
 	d := s.display.View(since)
+	s.answers.seen.Store(true)
 	s.count.drained.Store(time.Now().UnixNano())
 	s.auth.Observe(term.Event{
 		Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: d.Cols * len(d.Changed), Detail: as,
