@@ -86,7 +86,11 @@ func (f *Filter) question(dst []byte, begin string, t *Token, asks func([]byte) 
 		f.dropped++
 		return dst
 	}
-	return append(append(append(dst, begin...), t.Data...), "\x1b\\"...)
+	dst = append(append(dst, begin...), t.Data...)
+	if t.Kind == OSC && t.Final == bel && f.Input { // a program that ends it so may wait for the same end
+		return append(dst, bel)
+	}
+	return append(dst, "\x1b\\"...)
 }
 
 // Dropped returns the number of sequences and characters dropped so far.

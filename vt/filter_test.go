@@ -19,7 +19,7 @@ func TestFilter(t *testing.T) {
 		{"modes of the picture", "\x1b[?25l\x1b[?7l\x1b[?1049h\x1b[?47l\x1b[4h\x1b(0q\x1b(B", "\x1b[?25l\x1b[?7l\x1b[?1049h\x1b[?1049l\x1b[4h\x1b(0q\x1b(B", ""},
 		{"modes of the keys", "\x1b[?1h\x1b=\x1b[?1000;1006h\x1b[?2004h\x1b[3 q", "", "\x1b[?1h\x1b=\x1b[?1000h\x1b[?1006h\x1b[?2004h\x1b[3 q"},
 		{"questions without a choice", "\x1b[6n\x1b[5n\x1b[c\x1b[>c", "", "\x1b[6n\x1b[5n\x1b[c\x1b[>c"},
-		{"questions without a choice that are strings", "\x1b]10;?\a\x1b]11;?\x1b\\\x1bP$qm\x1b\\\x1bP$qr\a\x1bP$q q\x1b\\", "", "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1bP$qm\x1b\\\x1bP$qr\x1b\\\x1bP$q q\x1b\\"},
+		{"questions without a choice that are strings", "\x1b]10;?\a\x1b]11;?\x1b\\\x1bP$qm\x1b\\\x1bP$qr\a\x1bP$q q\x1b\\", "", "\x1b]10;?\a\x1b]11;?\x1b\\\x1bP$qm\x1b\\\x1bP$qr\x1b\\\x1bP$q q\x1b\\"},
 		{"questions of today's programs", "\x1b[>q\x1b[>0q\x1b[?2026$p\x1b[4;1$p\x1b[?u\x1b[18;1t", "", "\x1b[>q\x1b[>q\x1b[?2026$p\x1b[4$p\x1b[?u\x1b[18t"},
 		{"bell", "a\ab", "ab", "a\ab"},
 
@@ -121,7 +121,7 @@ func TestFilterResume(t *testing.T) {
 
 // fixedStrings takes the questions out that are strings.
 var fixedStrings = strings.NewReplacer(
-	"\x1b]10;?\x1b\\", "", "\x1b]11;?\x1b\\", "",
+	"\x1b]10;?\x1b\\", "", "\x1b]11;?\x1b\\", "", "\x1b]10;?\a", "", "\x1b]11;?\a", "",
 	"\x1bP$qm\x1b\\", "", "\x1bP$qr\x1b\\", "", "\x1bP$qs\x1b\\", "", "\x1bP$q\"q\x1b\\", "", "\x1bP$q q\x1b\\", "",
 )
 
