@@ -20,7 +20,7 @@ func text(s *screen.Snapshot) string {
 }
 
 // The sequences are those of xterm's "XTerm Control Sequences", in its order; the wanted rows
-// and cursors were checked with xterm 379.
+// and cursors were checked with xterm 379, DECCOLM as it is set with its resource c132.
 func TestSequences(t *testing.T) {
 	tests := []struct {
 		name, in, want string
@@ -96,7 +96,10 @@ func TestSequences(t *testing.T) {
 		{"DECSTR", "\x1b[4h\x1b[2;3rab\x1b[!p\rX", "Xb", 0, 1},
 		{"C1 in UTF-8", "a\u0085b\u008dc\u009b5C", "abc5C", 0, 5},
 		{"an unknown sequence", "a\x1b[?9999hb\x1b[>4;1mc\x1b[5$zd\x1b]999;x\x07e", "abcde", 0, 5},
-		{"DECCOLM does nothing", "abc\x1b[?3hd", "abcd", 0, 4},
+		{"DECCOLM", "abc\x1b[?69h\x1b[3;9s\x1b[2;4r\x1b[?6h\x1b[?3hd\x1b[5;1He\x1b[1;8Hfg", "d      fg||||e", 0, 9},
+		{"DECCOLM and back", "\x1b[?3habc\x1b[?3ld", "d", 0, 1},
+		{"DECCOLM reset by tput init", "abc\r\n\x1b[!p\x1b[?3;4l\x1b[4l\x1b>\x1b[?69ld", "abc|d", 1, 1},
+		{"DECCOLM with a pending wrap, DECDWL, DECSCA", "\x1b[1\"q\x1b#6abcde\x1b[?3hfghijk", "fghijk", 0, 6},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

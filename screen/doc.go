@@ -28,8 +28,9 @@
 // sets mode 2027 gets grapheme clusters instead.
 //
 // What it does not do: sixels and other images, the printer, national character sets, 8-bit
-// C1 controls, palettes, rectangles (DECCRA and its kin), and 132 columns by DECCOLM. A row of
-// double width (DECDWL, DECDHL) has half the columns, with one character in each.
+// C1 controls, palettes, rectangles (DECCRA and its kin), and 132 columns: DECCOLM clears the
+// screen, and the width stays. A row of double width (DECDWL, DECDHL) has half the columns, with
+// one character in each.
 //
 // # What it promises
 //

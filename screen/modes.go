@@ -8,6 +8,7 @@ type modes uint64
 
 const (
 	appCursor      modes = 1 << iota // 1, DECCKM
+	wideColumns                      // 3, DECCOLM
 	reverseScreen                    // 5, DECSCNM
 	origin                           // 6, DECOM; the state is in the cursor
 	autoWrap                         // 7, DECAWM
@@ -66,6 +67,8 @@ func privateMode(n int) modes {
 	switch n {
 	case 1:
 		return appCursor
+	case 3:
+		return wideColumns
 	case 5:
 		return reverseScreen
 	case 6:
@@ -152,6 +155,8 @@ func (e *emulator) setPrivateMode(n int, on bool) {
 		e.home()
 	case altScreen:
 		e.switchScreen(n, on)
+	case wideColumns:
+		e.setColumns(on)
 	case sideMargins:
 		if e.modes.set(m, on); on {
 			e.singleWidth()
@@ -178,6 +183,21 @@ func (e *emulator) setPrivateMode(n int, on bool) {
 	default:
 		e.restoreCursor()
 	}
+}
+
+// setColumns is DECCOLM without the change of the width: the margins are reset, the cursor goes
+// home, the screen is blank. So it is in alacritty; tmux leaves the margins. DECRST does
+// nothing unless DECSET came before it. Terminfo has it in the strings with which tput init and
+// tset begin (is2 of xterm), and a login's greeting would be lost.
+func (e *emulator) setColumns(wide bool) {
+	if !wide && !e.modes.has(wideColumns) {
+		return
+	}
+	e.modes.set(wideColumns, wide)
+	e.modes.set(sideMargins, false)
+	e.margins = e.all()
+	e.home()
+	e.eraseRows(0, e.rows, false)
 }
 
 // keptModes is what XTSAVE has saved of each mode.
