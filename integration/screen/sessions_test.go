@@ -114,7 +114,9 @@ func TestProgramsOnTheScreen(t *testing.T) {
 		t.Run(shell.name, func(t *testing.T) {
 			s := shell.open(t)
 			enter(t, s, `TERM=xterm-256color; stty rows 24 cols 80; dialog --menu choose 12 40 4 a one b two c three; echo; echo "status $?"`)
-			first := shown(t, s, `three.*\|`)
+			shown(t, s, `three.*\|`)
+			rest(t, s) // the row is there before the lower edge of the dialog
+			first := s.Screen(t.Context(), 0)
 			press(t, s, "arrow_down")
 			c := s.Read(t.Context(), session.ReadRequest{Screen: session.ScreenWait{Stable: lab.Patience / 20}, Timeout: lab.Patience})
 			if c.Reason != session.ReasonStable {
