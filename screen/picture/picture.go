@@ -50,7 +50,7 @@ type Picture struct {
 // a Snapshot whose cursor is hidden.
 //
 // A screen with more than MaxCols columns or MaxRows rows is cut to the part that has the
-// cursor. An error is about the options.
+// cursor, or to the first if that is hidden. An error is about the options.
 func Draw(s *screen.Snapshot, o Options) (*Picture, error) {
 	d, err := newDrawing(s, o)
 	if err != nil {
@@ -95,9 +95,12 @@ func choose(s *screen.Snapshot, o Options) (part image.Rectangle, cut bool, err 
 				o.Part, s.Cols, s.Rows)
 		}
 	}
-	wanted := part
-	part.Min.X, part.Max.X = window(part.Min.X, part.Max.X, MaxCols, s.Cursor.Col)
-	part.Min.Y, part.Max.Y = window(part.Min.Y, part.Max.Y, MaxRows, s.Cursor.Row)
+	wanted, at := part, s.Cursor
+	if at.Hidden { // it is anywhere
+		at.Row, at.Col = 0, 0
+	}
+	part.Min.X, part.Max.X = window(part.Min.X, part.Max.X, MaxCols, at.Col)
+	part.Min.Y, part.Max.Y = window(part.Min.Y, part.Max.Y, MaxRows, at.Row)
 	return part, part != wanted, nil
 }
 

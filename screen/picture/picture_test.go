@@ -182,6 +182,7 @@ func TestCut(t *testing.T) {
 		{201, 60, "", image.Rectangle{}, image.Rect(0, 0, 200, 60), true, 1},
 		{250, 80, "\x1b[80;230H", image.Rectangle{}, image.Rect(30, 20, 230, 80), true, 1},
 		{250, 80, "\x1b[70;10H", image.Rectangle{}, image.Rect(0, 10, 200, 70), true, 1},
+		{250, 80, "\x1b[80;230H\x1b[?25l", image.Rectangle{}, image.Rect(0, 0, 200, 60), true, 1},
 		{250, 80, "\x1b[70;10H", image.Rect(0, 0, 200, 60), image.Rect(0, 0, 200, 60), false, 0},
 		{250, 80, "\x1b[70;10H", image.Rect(20, 5, 1000, 10), image.Rect(20, 5, 220, 10), true, 1},
 		{80, 24, "", image.Rect(-5, -5, 10, 10), image.Rect(0, 0, 10, 10), false, 0},
