@@ -59,6 +59,9 @@ func (h *History) bare(line string) string {
 	if prompt, ok := h.recalled(rest, seen); ok {
 		return prompt
 	}
+	if prompt, ok := h.behindMark(line, seen); ok {
+		return prompt
+	}
 	looks := -1
 	for i := max(leftOf(rest, seen), 1); i <= min(len(rest), maxPrompt); i++ {
 		switch {
@@ -91,6 +94,21 @@ func (h *History) recalled(line, seen string) (prompt string, ok bool) {
 		}
 	}
 	return prompt, prompt != ""
+}
+
+// behindMark returns the prompt at the end of a line that has the mark of zsh or fish before it, for an unfinished line of
+// output: here that is the terminal's own echo of an answer. Requires h.mu.
+func (h *History) behindMark(line, seen string) (prompt string, ok bool) {
+	for _, p := range append(h.learned[:len(h.learned):len(h.learned)], h.first) {
+		at := strings.LastIndex(line, p)
+		if len(p) < 2 || at < 0 || !strings.HasSuffix(line[:at], "   ") || !h.wasSeen(p) {
+			continue
+		}
+		if rest := line[at+len(p):]; leftOf(rest, seen) == 0 {
+			return p, true
+		}
+	}
+	return "", false
 }
 
 // wasSeen reports whether a line is a prompt that was seen before. Requires h.mu.

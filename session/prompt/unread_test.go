@@ -19,6 +19,8 @@ func TestBare(t *testing.T) {
 		{"a search", "$ ", version, ":>|ptyctl^[\\", "$ "},
 		{"an earlier line recalled", "vm% ", version, "vm% ls -l>|ptyctl", "vm% "},
 		{"fragments", "$ ", da1 + version, "$ ;ctyctl", "$ "},
+		{"behind the mark of zsh", "vm% ", da1, "%                     vm% 62;22c", "vm% "},
+		{"behind other text", "vm% ", da1, "a   b vm% x", "a   b vm% x"},
 		{"no answer", "$ ", "", "$ 62;22c", "$ 62;22c"},
 		{"other text", "$ ", da1, "$ make", "$ make"},
 		{"output", "$ ", da1, "total 62;22c", "total 62;22c"},
