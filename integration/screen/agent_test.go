@@ -285,7 +285,7 @@ func TestSettles(t *testing.T) {
 		{`"key":"down"`, `second.*<-`},
 		{`"keys":["down","up","down"]`, `third.*<-`},
 		{`"key":"esc"`, `\$$`},
-		{`"data":"clear; vim -u NONE -N /etc/passwd\r"`, `^root:`},
+		{`"data":"clear; vim -u NONE -N -n /etc/passwd\r"`, `^root:`},
 		{`"steps":[{"data":"ocarried"},{"key":"esc"}]`, `^carried$`},
 		{`"data":":q!\r"`, `^\$ clear; vim|^\$$`},
 		{`"data":"clear; htop -d 100\r"`, `F10`},
