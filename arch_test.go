@@ -59,7 +59,7 @@ var importRules = []rule{
 	{pkg: "session/keys", ours: []string{"term"}, why: "it knows names and bytes, not sessions"},
 	{pkg: "session/access", ours: []string{"lockmgr", "term"}, why: "it decides about actions and performs none"},
 	{pkg: "session/internal/sessiontest", ours: []string{"internal/bufpipe", "internal/leaktest", "session", "term"}, why: "the tests of sessions and their parts may use it"},
-	{pkg: "session/redact", why: "it knows bytes and secrets, not terminals"},
+	{pkg: "session/redact", theirs: []string{"github.com/clipperhouse/displaywidth"}, why: "it knows bytes and secrets, not terminals"},
 	{pkg: "session/shell", ours: []string{"term"}, why: "it knows names of shells and runs none"},
 	{pkg: "session/marker", ours: []string{"session/shell", "vt"}, why: "it makes and reads text, and does no I/O"},
 	{pkg: "session/prompt", ours: []string{"session/shell", "term"}, why: "it judges lines, and does no I/O"},

@@ -748,3 +748,44 @@ func TestExecEventsInOrder(t *testing.T) {
 		}
 	})
 }
+
+// An execWatcher gets the output of commands, too.
+type execWatcher struct {
+	observed
+	output func(term.Event)
+}
+
+func (w execWatcher) ObserveExec(e term.Event) { w.output(e) }
+
+// The output of a command comes between the events of its start and its end.
+func TestExecOutputObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var got []string
+		note := func(e term.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Exec != "" {
+				got = append(got, string(e.Verb)+" "+e.Detail+" "+string(e.Data))
+			}
+		}
+		slow := observed(func(e term.Event) {
+			if e.Verb == term.VerbExec {
+				time.Sleep(time.Second) // there is output by then
+			}
+			note(e)
+		})
+		s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+			io.WriteString(stdout, "out")
+			io.WriteString(stderr, "err")
+			return term.Exit{Known: true}, nil
+		}, session.Options{Observers: []term.Observer{execWatcher{slow, note}}})
+		run(t, s, session.ExecRequest{Command: "both"})
+		mu.Lock()
+		defer mu.Unlock()
+		want := []string{"exec channel ", "exec_output stdout out", "exec_output stderr err", "exec_end channel "}
+		if !slices.Equal(got, want) {
+			t.Errorf("events of a command = %q, want %q", got, want)
+		}
+	})
+}

@@ -107,9 +107,12 @@ func giveLarge(p *[largeRead]byte) {
 	largeReads.Put(p)
 }
 
-// accept makes p part of the output. In place of echoes it has masks; the screen gets them as they are.
+// accept makes p part of the output. In place of echoes it has masks; the screen gets them as they are, and the
+// observers with their width.
 func accept(s *Session, p []byte, echoes []redact.Echo) {
-	if s.display.Show(p, echoes); len(p) == 0 {
+	s.display.Show(p, echoes)
+	drawn := redact.Drawn(p, echoes)
+	if len(p)+len(drawn) == 0 {
 		return
 	}
 	s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
@@ -118,7 +121,7 @@ func accept(s *Session, p []byte, echoes []redact.Echo) {
 	if queries > 0 {
 		s.answers.asked(queries)
 	}
-	s.auth.Observe(term.Event{Verb: term.VerbOutput, Data: p, Size: len(p)})
+	s.auth.Observe(term.Event{Verb: term.VerbOutput, Data: drawn, Size: len(drawn)})
 }
 
 // verdict says how a stream that ended with err has ended.

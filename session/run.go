@@ -3,11 +3,13 @@ package session
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"ptyctl/session/access"
 	"ptyctl/session/lane"
 	"ptyctl/session/output"
 	"ptyctl/term"
@@ -198,14 +200,39 @@ func (e *execs) start(r ExecRequest, by term.Actor) (*run, error) {
 		return s.link.Load().execer.Exec(
 			x.ctx,
 			term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace},
-			x.stdout,
-			x.stderr,
+			s.execs.observed(x, x.stdout, "stdout"),
+			s.execs.observed(x, x.stderr, "stderr"),
 		)
 	})
 	if !ok {
 		return nil, s.life.endedError("exec")
 	}
 	return x, nil
+}
+
+// An observedStream is a stream of a command whose output the observers get as well.
+type observedStream struct {
+	to   *output.Stream
+	auth *access.Authorizer
+	x    *run
+	name string
+}
+
+// observed returns where the output of a command goes that is to be kept in st.
+func (e *execs) observed(x *run, st *output.Stream, name string) io.Writer {
+	if !e.s.auth.ExecObserved() {
+		return st
+	}
+	return &observedStream{st, e.s.auth, x, name}
+}
+
+func (o *observedStream) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	<-o.x.recorded // the event of its start comes first
+	o.auth.ObserveExec(term.Event{
+		Verb: term.VerbExecOutput, Actor: o.x.actor, Exec: o.x.id, Detail: o.name, Data: p[:n], Size: n,
+	})
+	return n, err
 }
 
 // waitsOn returns the question that the command waits for, and a channel that is closed when that changes.

@@ -70,6 +70,10 @@ const (
 	VerbRead    Verb = "read"     // a caller has read output
 	VerbReply   Verb = "reply"    // queries of the output were answered, as a terminal does
 
+	// VerbExecOutput: bytes of a command beside the terminal arrived. Event.Detail is their stream, "stdout" or
+	// "stderr". Only an ExecObserver gets it.
+	VerbExecOutput Verb = "exec_output"
+
 	VerbQuestion Verb = "question" // the login asks a question; Event.Detail is its kind
 	VerbGone     Verb = "gone"     // a session that had ended is no longer listed
 	// VerbPlan: the plan of an opening session was judged (Event.Plan), or, without a plan, a credential
@@ -124,7 +128,7 @@ type Event struct {
 	Host      string // as the caller wrote it
 	Verb      Verb
 	Actor     Actor
-	Data      []byte // write, output and reply; nil when Sensitive
+	Data      []byte // write and reply; output, with an asterisk for each column of a secret; nil when Sensitive
 	Size      int    // bytes sent to or received from the far side by this event; also when Sensitive
 	Sensitive bool
 	Step      *int   // write and answer: the index of the step in a list of them; nil: it is in none
@@ -164,4 +168,11 @@ type (
 	// An Observer receives events after they happened. It must not block: it should own a
 	// bounded queue and count the events that it drops.
 	Observer interface{ Observe(e Event) }
+
+	// An ExecObserver is an Observer that also receives the output of commands beside the
+	// terminal, from the start of each until its VerbExecEnd. It must not block either.
+	ExecObserver interface {
+		Observer
+		ObserveExec(e Event)
+	}
 )

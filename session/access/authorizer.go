@@ -25,8 +25,9 @@ type Options struct {
 
 // An Authorizer decides about actions on one session, or on the files of this machine, and has them put on record.
 type Authorizer struct {
-	o   Options
-	far atomic.Pointer[farSide] // by the plan on which the session was opened; nil: not planned
+	o    Options
+	exec []term.ExecObserver     // those of the Observers
+	far  atomic.Pointer[farSide] // by the plan on which the session was opened; nil: not planned
 }
 
 // A farSide is the host of a session.
@@ -36,7 +37,15 @@ type farSide struct {
 }
 
 // New makes an Authorizer.
-func New(o Options) *Authorizer { return &Authorizer{o: o} }
+func New(o Options) *Authorizer {
+	k := &Authorizer{o: o}
+	for _, one := range o.Observers {
+		if e, ok := one.(term.ExecObserver); ok {
+			k.exec = append(k.exec, e)
+		}
+	}
+	return k
+}
 
 // Machine names the machine that the actions are about: by the plan on which its session was opened, or without one as
 // its opener did. The name of a host behind another one means nothing elsewhere, so the whole way there belongs to it.
@@ -94,6 +103,17 @@ func (k *Authorizer) Observe(e term.Event) {
 	}
 }
 
+// ExecObserved reports whether any Observer wants the output of commands.
+func (k *Authorizer) ExecObserved() bool { return len(k.exec) > 0 }
+
+// ObserveExec tells the Observers that want it of a command's output.
+func (k *Authorizer) ObserveExec(e term.Event) {
+	e = k.stamp(e)
+	for _, o := range k.exec {
+		tell(k.o.Log, e, o.ObserveExec)
+	}
+}
+
 // stamp says when and where e happens.
 func (k *Authorizer) stamp(e term.Event) term.Event {
 	e.Time, e.Session, e.Protocol, e.Host = time.Now(), k.o.Session, k.o.Protocol, k.o.Host
@@ -101,7 +121,9 @@ func (k *Authorizer) stamp(e term.Event) term.Event {
 }
 
 // Tell passes e to an Observer and contains its panic: an observation must not change the outcome.
-func Tell(log *slog.Logger, o term.Observer, e term.Event) {
+func Tell(log *slog.Logger, o term.Observer, e term.Event) { tell(log, e, o.Observe) }
+
+func tell(log *slog.Logger, e term.Event, observe func(term.Event)) {
 	defer func() {
 		if r := recover(); r != nil {
 			log.Error(
@@ -117,7 +139,7 @@ func Tell(log *slog.Logger, o term.Observer, e term.Event) {
 			)
 		}
 	}()
-	o.Observe(e)
+	observe(e)
 }
 
 // Record puts e on record, for an action that nothing but the lock decides about.

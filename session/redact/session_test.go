@@ -83,8 +83,9 @@ func TestEchoIsScrubbed(t *testing.T) {
 				t.Errorf("%s at %d", c.Reason, c.Next)
 			}
 			s.Close(t.Context(), session.CloseOptions{})
-			if r.out.String() != want || strings.Contains(r.text.String(), passphrase[1:]) {
-				t.Errorf("observed %q, and in all %q", r.out.String(), r.text.String())
+			drawn := strings.ReplaceAll(want, mask, strings.Repeat("*", len(passphrase)))
+			if r.out.String() != drawn || strings.Contains(r.text.String(), passphrase[1:]) {
+				t.Errorf("observed %q, and in all %q; want %q", r.out.String(), r.text.String(), drawn)
 			}
 			if i := s.Info(); i.BytesIn != int64(len(in)) {
 				t.Errorf("%d bytes came in", i.BytesIn)

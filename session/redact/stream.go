@@ -52,6 +52,8 @@ type Stream struct {
 type Echo struct {
 	From, To int
 	Text     []byte // what the far side has sent
+
+	escape bool // the secret may hold ESC, so that what follows one is no sequence of the terminal
 }
 
 // New makes a stream. accept takes the output, one call at a time, and the echoes that were taken out of it, which are
