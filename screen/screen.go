@@ -83,6 +83,9 @@ func (s *Screen) Scrollback() *Lines {
 	return l
 }
 
+// Partial reports whether the output so far ends within a sequence or a character.
+func (s *Screen) Partial() bool { return !s.parser.Between() }
+
 // Drawing reports whether a program is in the middle of a frame, so that the snapshot is of
 // the frame before it. It ends by itself after a second.
 func (s *Screen) Drawing() bool { return s.emu.drawing() }
