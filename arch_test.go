@@ -99,7 +99,7 @@ var importRules = []rule{
 	{pkg: "policy/preset", ours: []string{"policy/grammar"}, why: "it is lists of commands and knows no other rule"},
 	{pkg: "policy", ours: []string{"term", "quote", "policy/grammar", "policy/preset", "policy/unwrap"}, why: "it judges actions and performs none"},
 	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
-	{pkg: "audit", ours: []string{"term"}, why: "it observes events and touches no session"},
+	{pkg: "audit", ours: []string{"internal/scrub", "term"}, why: "it observes events and touches no session"},
 	{pkg: "metrics", ours: []string{"term"}, theirs: []string{"github.com/prometheus/client_golang"}, why: "it observes events and touches no session"},
 	{pkg: "config", ours: []string{"internal/nearest"}, theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 
@@ -136,6 +136,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi/httpserve", "internal/rundir", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
+	{pkg: "internal/scrub", why: "it knows what secrets look like, and no record"},
 	{pkg: "internal/nearest", why: "it compares words and knows no list of them"},
 	{pkg: "internal/destination", why: "it reads text and reaches nothing"},
 	{pkg: "internal/cgroup", why: "it reads limits and knows nothing that they limit"},

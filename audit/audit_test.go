@@ -20,6 +20,8 @@ import (
 	"ptyctl/term"
 )
 
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
 // folder returns a folder with mode 0700. That of t.TempDir depends on the umask.
 func folder(tb testing.TB) string {
 	tb.Helper()

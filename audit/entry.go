@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"ptyctl/internal/scrub"
 	"ptyctl/term"
 )
 
@@ -72,7 +73,7 @@ type Denial struct {
 // NewDenial returns the parts of a Gate's error that the log may keep for an action of
 // the given verb.
 func NewDenial(verb term.Verb, err error, commands Commands) Denial {
-	kept := func(s string) string { return cut(redact(cut(s, 4*maxDetail)), maxDetail) }
+	kept := func(s string) string { return cut(scrub.Text(cut(s, 4*maxDetail)), maxDetail) }
 	var d Denial
 	reason := err.Error()
 	if e, ok := errors.AsType[*term.Error](err); ok {
@@ -142,16 +143,16 @@ func recorded(e term.Event) bool {
 func newEntry(e term.Event, commands Commands) Entry {
 	n := Entry{
 		Time: e.Time.UTC(), Event: string(e.Verb), State: e.State,
-		Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName), Host: cut(redact(e.Host), maxName),
+		Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName), Host: cut(scrub.Text(e.Host), maxName),
 		Exec:   cut(e.Exec, maxName),
 		Copy:   cut(e.Copy, maxName),
-		Path:   cut(redact(cut(e.Path, 4*maxDetail)), maxPath),
-		Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail),
+		Path:   cut(scrub.Text(cut(e.Path, 4*maxDetail)), maxPath),
+		Detail: cut(scrub.Text(cut(e.Detail, 4*maxDetail)), maxDetail),
 		Bytes:  e.Size, Secret: e.Sensitive, Step: e.Step, Took: e.Duration.Microseconds(),
-		Consent: cut(redact(e.Consent), maxDetail),
+		Consent: cut(scrub.Text(e.Consent), maxDetail),
 	}
 	if e.Plan != nil {
-		n.Plan = cut(redact(cut(e.Plan.String(), 2*maxPlan)), maxPlan)
+		n.Plan = cut(scrub.Text(cut(e.Plan.String(), 2*maxPlan)), maxPlan)
 	}
 	if a := newActor(e.Actor); a != (Actor{}) {
 		n.Actor = &a
@@ -163,7 +164,7 @@ func newEntry(e term.Event, commands Commands) Entry {
 		case CommandsHash:
 			n.Digest = digest([]byte(e.Command))
 		default:
-			n.Command = cut(redact(cut(e.Command, 2*maxCommand)), maxCommand)
+			n.Command = cut(scrub.Text(cut(e.Command, 2*maxCommand)), maxCommand)
 		}
 	}
 	if x := e.Exit; x != nil && x.Known {
@@ -191,8 +192,8 @@ func newActor(a term.Actor) Actor {
 		Version:   cut(a.Version, maxName),
 		Token:     cut(a.Token, maxName),
 		Task:      cut(a.Task, maxName),
-		Agent:     cut(redact(cut(a.Agent, 2*maxName)), maxName),
-		Evidence:  cut(redact(cut(a.Evidence, 2*maxName)), maxName),
+		Agent:     cut(scrub.Text(cut(a.Agent, 2*maxName)), maxName),
+		Evidence:  cut(scrub.Text(cut(a.Evidence, 2*maxName)), maxName),
 		Call:      cut(a.Call, maxName),
 	}
 }

@@ -1,4 +1,5 @@
-package audit
+// Package scrub takes what looks like a secret out of the text of a command, for records that people read.
+package scrub
 
 import (
 	"regexp"
@@ -94,8 +95,8 @@ var redactions = []struct {
 	},
 }
 
-// redact returns s with secrets replaced.
-func redact(s string) string {
+// Text returns s with secrets replaced by "[redacted]".
+func Text(s string) string {
 	lower := strings.ToLower(s)
 	for _, r := range redactions {
 		if containsAny(lower, r.signs) {
