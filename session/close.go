@@ -149,6 +149,7 @@ func (s *Session) finish(st State, end End) {
 			Detail:   end.Reason,
 			Duration: end.Time.Sub(s.created),
 			Err:      end.Err,
+			Exit:     end.known(),
 		},
 	)
 	if e, ok := errors.AsType[*term.Error](end.Err); ok && e.Kind == term.Internal && e.Err != nil {

@@ -149,7 +149,7 @@ func (s *Session) attach(t term.Transport) {
 			Verb:     term.VerbState,
 			State:    string(Open),
 			From:     string(from),
-			Detail:   strings.Join(link.about.Warnings, "; "),
+			Detail:   strings.Join(append(s.window.detail(), link.about.Warnings...), "; "),
 			Duration: time.Since(s.created),
 		},
 	)

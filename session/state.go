@@ -38,6 +38,14 @@ type End struct {
 	Exit term.Exit
 }
 
+// known is ProgramExit for the record; nil if it is not known.
+func (e *End) known() *term.Exit {
+	if exit := e.ProgramExit(); exit.Known {
+		return &exit
+	}
+	return nil
+}
+
 // ProgramExit is Exit with the status of a program that has ended by itself. One that ptyctl has hung up on has none.
 func (e *End) ProgramExit() term.Exit {
 	exit := e.Exit

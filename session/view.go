@@ -207,6 +207,14 @@ func (w *window) cols() int {
 	return w.pty.Cols
 }
 
+// detail describes the window for the record; nothing without a terminal.
+func (w *window) detail() []string {
+	if pty, _ := w.size(); !pty.Disabled {
+		return []string{fmt.Sprintf("terminal %dx%d", pty.Cols, pty.Rows)}
+	}
+	return nil
+}
+
 // size returns the window, and the cursor from which on its size counts.
 func (w *window) size() (pty term.PTY, since int64) {
 	w.mu.Lock()

@@ -136,7 +136,7 @@ type Event struct {
 	Path      string // file_read and file_write
 	Exec      string // exec and exec_end: the exec's id
 	Copy      string // file_read and file_write: the id of the copy that they are parts of; empty: of none
-	Exit      *Exit  // exec_end
+	Exit      *Exit  // exec_end; state: of the terminal's program, if that has ended
 	Plan      *Plan  // plan; Command holds its RemoteCommand
 	Detail    string // for example key, signal, size, user@host:port, lane, reason, warnings
 	State     string // state: the new state; exec_end: "ended", "timeout" or "canceled"
