@@ -100,6 +100,7 @@ var importRules = []rule{
 	{pkg: "policy", ours: []string{"term", "quote", "policy/grammar", "policy/preset", "policy/unwrap"}, why: "it judges actions and performs none"},
 	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
 	{pkg: "audit", ours: []string{"internal/scrub", "term"}, why: "it observes events and touches no session"},
+	{pkg: "record", ours: []string{"internal/rundir", "internal/scrub", "screen", "term", "vt"}, theirs: []string{"filippo.io/age"}, why: "it observes events and touches no session"},
 	{pkg: "metrics", ours: []string{"term"}, theirs: []string{"github.com/prometheus/client_golang"}, why: "it observes events and touches no session"},
 	{pkg: "config", ours: []string{"internal/nearest"}, theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 

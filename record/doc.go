@@ -1,0 +1,37 @@
+// Package record keeps recordings of sessions: asciicast v3 files that players show, that can be searched, and in which
+// a change is found.
+//
+//	f, err := os.OpenFile("web1.cast", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+//	...
+//	r := record.New(f, record.Options{})
+//	s := session.New(transport, session.Options{Observers: []term.Observer{r}})
+//	...
+//	err = r.Close() // after the session has ended
+//
+// [New] records one session. A [Dir] records all sessions of a program into a folder, within limits of size, number and
+// age. [Open] reads a recording; [Verify], [Search], [Text], [V2] and [SVG] are made of it.
+//
+// # What is in a recording
+//
+//   - The output of the terminal as it came, with an asterisk for each column of a secret that was echoed.
+//   - The size of the terminal, and its changes.
+//   - A marker for each action: what was done, by whom, and how it ended. What was typed is never in it, only how much.
+//   - Commands beside the terminal: the line, the start and the end of what they wrote, and their status. They are drawn
+//     on a screen of their own, which a player shows while there is something new on it; then the terminal's comes back.
+//   - A marker where anything is missing, and how much.
+//
+// Bytes that are not UTF-8 become U+FFFD, because asciicast is JSON; the last seal says how many.
+//
+// # Seals
+//
+// A seal is a comment line with the SHA-256 of all that is between it and the seal before, and of that seal. It is
+// written every 64 KiB or 5 seconds, and at the end. [Verify] checks the chain. Who can write the file can also write a
+// new chain, so [Options.Sealed] is there to keep the newest seal elsewhere, for example in the audit log.
+//
+// A process that is killed leaves a file that is whole up to its last seal; players show the rest, too.
+//
+// # Cost
+//
+// A Recorder never makes a session wait: it has a bounded queue and a goroutine that writes. The file is forced to disk
+// at seals only, at most once a second.
+package record

@@ -1,0 +1,405 @@
+package record
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ptyctl/internal/scrub"
+	"ptyctl/term"
+)
+
+const (
+	sealBytes = 64 << 10
+	sealEvery = 5 * time.Second
+	syncEvery = time.Second
+
+	// linger is how long the recording of a session that has ended waits for the events of calls that are under way.
+	linger = time.Second
+)
+
+// Options configure a Recorder. All fields may be zero.
+type Options struct {
+	Session  string // record only this session; empty: all events are of one
+	Version  string // of the program
+	MaxBytes int64  // of the recording: then output is left out, and only markers follow; 0: 64 MiB
+	Queue    int    // bytes that may wait to be written; 0: 4 MiB
+
+	// Command returns the form in which the line of a command may be kept. Nil: without what looks like a secret.
+	Command func(line string) string
+
+	// Sealed gets each seal, once it is written. It must not block for long.
+	Sealed func(Seal)
+
+	// Failed is told when the recording cannot be written, and once with nil when it can be again. It must not block.
+	Failed func(error)
+
+	Logger *slog.Logger // nil: silent
+}
+
+// A Recorder records one session. It is a term.Observer. All its methods may be called by any number of goroutines.
+type Recorder struct {
+	o       Options
+	queue   *queue
+	started time.Time
+	stop    chan struct{}
+	once    sync.Once
+	done    chan struct{} // closed by the writer, when all is written
+	err     error         // set before done is closed
+
+	dropped atomic.Int64 // bytes of output that are not in the recording
+	written atomic.Int64
+}
+
+// New starts to record to w. A w with a method Sync is forced to disk at seals, and one with Truncate is cut where a
+// write has failed in the middle of a line. Close must be called.
+func New(w io.Writer, o Options) *Recorder {
+	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
+	o.Queue = cmp.Or(o.Queue, 4<<20)
+	if o.Command == nil {
+		o.Command = scrub.Text
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	r := &Recorder{
+		o: o, queue: newQueue(o.Queue), started: time.Now(),
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	wr := newWriter(r, w)
+	go wr.run() // Close waits for it
+	return r
+}
+
+// Observe implements term.Observer.
+func (r *Recorder) Observe(e term.Event) {
+	if r.o.Session != "" && e.Session != r.o.Session {
+		return
+	}
+	at := time.Since(r.started)
+	if e.Verb == term.VerbOutput {
+		r.queue.put(at, nil, e.Data)
+		return
+	}
+	if e.Verb == term.VerbRead || e.Verb == term.VerbHeartbeat {
+		return
+	}
+	e.Data = nil
+	r.queue.put(at, &e, nil)
+}
+
+// ObserveExec implements term.ExecObserver.
+func (r *Recorder) ObserveExec(e term.Event) {
+	if r.o.Session != "" && e.Session != r.o.Session {
+		return
+	}
+	data := e.Data
+	r.queue.put(time.Since(r.started), &term.Event{Verb: e.Verb, Exec: e.Exec, Detail: e.Detail}, data)
+}
+
+// Close writes what waits, and the last seal. It returns the error that has ended the recording, if any.
+func (r *Recorder) Close() error {
+	r.once.Do(func() {
+		r.queue.close()
+		close(r.stop)
+	})
+	<-r.done
+	return r.err
+}
+
+// Done is closed when the recording is complete: after Close, or a moment after the session has ended.
+func (r *Recorder) Done() <-chan struct{} { return r.done }
+
+// Dropped returns how many bytes of output are missing in the recording, each marked in it.
+func (r *Recorder) Dropped() int64 { return r.dropped.Load() }
+
+// Written returns the size of the recording so far, before encryption.
+func (r *Recorder) Written() int64 { return r.written.Load() }
+
+// newID returns a random id.
+func newID() string { return "rec-" + strings.ToLower(rand.Text()[:16]) }
+
+// A writer writes a recording. One goroutine owns it.
+type writer struct {
+	r   *Recorder
+	out sink
+	*tape
+	commands commands
+	labels   labels
+	about    Header
+
+	early []item // events before the size of the terminal was known
+	began bool   // the header is made
+	full  bool   // output is left out
+	ended bool   // the session has ended, at over
+	over  time.Duration
+	exit  string // the status of its program
+}
+
+func newWriter(r *Recorder, w io.Writer) *writer {
+	wr := &writer{r: r, labels: labels{r.o.Command}}
+	wr.out.init(w, r)
+	return wr
+}
+
+// run writes until the recording is stopped or its session has ended.
+func (w *writer) run() {
+	defer close(w.r.done)
+	timer := time.NewTimer(sealEvery)
+	defer timer.Stop()
+	for {
+		stopped := false
+		select {
+		case <-w.r.queue.ready:
+		case <-timer.C:
+		case <-w.r.stop:
+			stopped = true
+		}
+		w.drain()
+		now := time.Since(w.r.started)
+		if stopped || w.ended && now >= w.over+linger {
+			w.drain()
+			w.finish(now)
+			return
+		}
+		if !w.began && len(w.early) > 0 && now >= w.early[0].at+earlyTime {
+			w.begin()
+		}
+		if w.began {
+			if len(w.pending) > 0 && now >= w.tape.due() {
+				w.flushCommands(now)
+			}
+			w.commit(now, false)
+		}
+		w.r.queue.shed()
+		timer.Reset(w.next(now))
+	}
+}
+
+// next returns how long the writer may sleep.
+func (w *writer) next(now time.Duration) time.Duration {
+	at := w.out.due(now)
+	if w.began && len(w.pending) > 0 {
+		at = min(at, w.tape.due())
+	}
+	if w.ended {
+		at = min(at, w.over+linger)
+	}
+	if len(w.early) > 0 {
+		at = min(at, w.early[0].at+earlyTime)
+	}
+	return max(at-now, time.Millisecond)
+}
+
+// drain writes all that waits.
+func (w *writer) drain() {
+	for {
+		b, missed := w.r.queue.take()
+		if len(b.items) == 0 && !missed.any() {
+			return
+		}
+		data := b.bytes
+		for _, it := range b.items {
+			w.item(it, data[:it.data])
+			data = data[it.data:]
+		}
+		if missed.any() {
+			w.begin()
+			w.lose(missed.at, missed.bytes, missed.events, "the disk is too slow")
+		}
+		if w.began {
+			w.commit(time.Since(w.r.started), false)
+		}
+	}
+}
+
+// lose marks what is not in the recording.
+func (w *writer) lose(at time.Duration, bytes, events int64, why string) {
+	w.r.dropped.Add(bytes)
+	var what []string
+	if bytes > 0 {
+		what = append(what, grouped(bytes)+" bytes of output")
+	}
+	if events > 0 {
+		what = append(what, grouped(events)+" events")
+	}
+	w.event(at, codeMarker, "dropped "+strings.Join(what, " and ")+": "+why)
+}
+
+// maxEarly is how many events come before the header, and earlyTime how long they wait for it.
+const (
+	maxEarly  = 64
+	earlyTime = 5 * time.Second
+)
+
+// begin writes the header, once, and the events that came before the size of the terminal was known.
+func (w *writer) begin() {
+	if w.began {
+		return
+	}
+	w.began = true
+	h := Header{
+		Version: 3, Term: Term{Cols: term.DefaultCols, Rows: term.DefaultRows, Type: term.DefaultTerm},
+		Timestamp: w.r.started.Unix(), Title: "ptyctl",
+		About: About{
+			Recording: newID(), Program: w.r.o.Version, PID: os.Getpid(),
+			Started: w.r.started.UTC().Truncate(time.Millisecond),
+		},
+	}
+	early := w.early
+	w.early = nil
+	for _, it := range early {
+		e := it.event
+		h.About.Session, h.About.Protocol, h.About.Host = plain(e.Session), e.Protocol, w.labels.text(e.Host)
+		if cols, rows, ok := openSize(*e); ok {
+			h.Term.Cols, h.Term.Rows = cols, rows
+		}
+	}
+	if title := strings.TrimSpace(h.About.Session + " " + h.About.Host); title != "" {
+		h.Title = title
+	}
+	w.tape = newTape(h.Term.Cols, h.Term.Rows)
+	w.commands = commands{t: w.tape, running: make(map[string]*command)}
+	w.header(h)
+	for i, it := range early {
+		if i == 0 {
+			w.last = it.at.Truncate(time.Microsecond)
+		}
+		w.told(it.at, *it.event, nil)
+	}
+}
+
+// sized reports whether the size of the terminal is known from e, or will not be known.
+func sized(e *term.Event) bool { return e.Verb == term.VerbState || e.Verb == term.VerbExec }
+
+// openSize returns the size of the terminal that the event of an open session tells of.
+func openSize(e term.Event) (cols, rows int, ok bool) {
+	if e.Verb != term.VerbState {
+		return 0, 0, false
+	}
+	size, found := strings.CutPrefix(e.Detail, "terminal ")
+	if !found {
+		return 0, 0, false
+	}
+	return sizeOf(size)
+}
+
+// item writes an event with its data.
+func (w *writer) item(it item, data []byte) {
+	if !w.began && it.event != nil && len(data) == 0 {
+		if w.early = append(w.early, it); sized(it.event) || len(w.early) == maxEarly {
+			w.begin()
+		}
+		return
+	}
+	w.begin()
+	if w.full && len(data) > 0 {
+		w.r.dropped.Add(int64(len(data)))
+		return
+	}
+	if it.event == nil {
+		w.terminal(it.at, data)
+	} else {
+		w.told(it.at, *it.event, data)
+	}
+	if len(w.lines) > sealBytes {
+		w.commit(it.at, false)
+	}
+	if !w.full && w.out.size > w.r.o.MaxBytes {
+		w.full = true
+		w.r.queue.hush()
+		w.event(it.at, codeMarker, fmt.Sprintf(
+			"full: the recording has %s bytes, which is its limit; output is left out from here on", grouped(w.out.size),
+		))
+	}
+}
+
+// told writes an event other than output of the terminal.
+func (w *writer) told(at time.Duration, e term.Event, data []byte) {
+	if e.Verb == term.VerbExecOutput {
+		w.commands.output(at, e.Exec, e.Detail == "stderr", data)
+		return
+	}
+	done := e.Outcome() == nil
+	if cols, rows, ok := openSize(e); ok && !w.sized(cols, rows) {
+		w.resize(at, cols, rows)
+	}
+	if text := w.labels.of(e); text != "" {
+		w.event(at, codeMarker, text)
+	}
+	switch e.Verb {
+	case term.VerbResize:
+		if cols, rows, ok := sizeOf(e.Detail); ok && done {
+			w.resize(at, cols, rows)
+		}
+	case term.VerbExec:
+		if done && e.Detail == "channel" {
+			w.commands.begin(at, e.Exec, w.labels.line(e))
+		}
+	case term.VerbExecEnd:
+		if e.Detail == "channel" {
+			w.commands.end(at, e.Exec, ended(e))
+		}
+	case term.VerbFileRead, term.VerbFileWrite:
+		w.commands.note(at, "["+w.labels.of(e)+"]")
+	case term.VerbState:
+		if e.State == "closed" || e.State == "failed" {
+			w.ended, w.over = true, at
+			if x := e.Exit; x != nil && x.Known {
+				w.exit = fmt.Sprint(x.Code)
+			}
+		}
+	}
+}
+
+// commit writes the lines so far, and a seal if one is due.
+func (w *writer) commit(now time.Duration, end bool) {
+	lines := w.lines
+	w.lines = lines[:0]
+	if cap(lines) > 8*sealBytes {
+		w.lines = nil
+	}
+	switch {
+	case w.out.err != nil && w.out.writable(now):
+		// What was written last is not what these lines follow.
+		missed := w.out.missed + int64(len(lines))
+		w.last = w.out.last
+		w.event(now, codeMarker, "dropped "+grouped(missed)+" bytes of the recording: it was not writable")
+		w.redraw(now)
+		if w.out.write(w.lines, w.last, now) {
+			w.out.missed = 0
+		}
+		w.lines = w.lines[:0]
+	case len(lines) > 0:
+		w.out.write(lines, w.last, now)
+	}
+	w.out.seal(now, end)
+}
+
+// finish writes the end.
+func (w *writer) finish(now time.Duration) {
+	w.begin()
+	w.flushCommands(now)
+	w.flush(now)
+	if w.bad > 0 {
+		w.event(now, codeMarker, grouped(w.bad)+" bytes were not UTF-8, and are shown as \uFFFD")
+	}
+	w.r.dropped.Add(w.r.queue.leftOut())
+	if n := w.r.dropped.Load(); w.full && n > 0 {
+		w.event(now, codeMarker, "left out "+grouped(n)+" bytes of output in all")
+	}
+	if w.exit != "" {
+		w.event(now, codeExit, w.exit)
+	}
+	w.commit(now, true)
+	if err := w.out.err; err != nil {
+		w.r.err = fmt.Errorf("record: %w", err)
+	}
+}

@@ -1,0 +1,146 @@
+package record
+
+import (
+	"io"
+	"time"
+)
+
+// A sink is the file of a recording, with its chain of seals.
+type sink struct {
+	w io.Writer
+	r *Recorder
+
+	chain *chain
+	size  int64         // written
+	last  time.Duration // of the last event in it
+
+	opened time.Duration // when the part began that no seal closes
+	synced time.Duration
+	dirty  bool // something is not forced to disk
+
+	err    error         // of the last write; nil once a write succeeds
+	broken bool          // there is half a line in the file, so nothing can follow
+	retry  time.Duration // when to write again after an error
+	missed int64         // bytes not written since then
+
+	syncErr error
+}
+
+// An ender has something to write after the last seal.
+type ender interface{ end() error }
+
+func (s *sink) init(w io.Writer, r *Recorder) { s.w, s.r, s.chain = w, r, newChain() }
+
+// due returns when something must be done, though nothing comes.
+func (s *sink) due(now time.Duration) time.Duration {
+	switch {
+	case s.broken:
+	case s.err != nil:
+		return s.retry
+	case s.chain.open > 0:
+		return s.opened + sealEvery
+	case s.dirty:
+		return s.synced + syncEvery
+	}
+	return now + time.Hour
+}
+
+// writable reports whether a write is worth a try.
+func (s *sink) writable(now time.Duration) bool { return !s.broken && (s.err == nil || now >= s.retry) }
+
+// write writes whole lines; last is the time of the last event in them. It reports whether they are written.
+func (s *sink) write(lines []byte, last, now time.Duration) bool {
+	if !s.writable(now) || !s.put(lines, now) {
+		s.missed += int64(len(lines))
+		return false
+	}
+	if s.chain.open == 0 {
+		s.opened = now
+	}
+	s.chain.add(lines)
+	s.last = last
+	return true
+}
+
+// put writes p whole, or not at all.
+func (s *sink) put(p []byte, now time.Duration) bool {
+	n, err := s.w.Write(p)
+	if err == nil {
+		s.size += int64(n)
+		s.r.written.Store(s.size)
+		s.dirty = true
+		if s.err != nil {
+			s.err = nil
+			s.fail(nil)
+		}
+		return true
+	}
+	first := s.err == nil
+	s.err, s.retry = err, now+sealEvery
+	if n > 0 {
+		t, ok := s.w.(interface{ Truncate(size int64) error })
+		s.broken = !ok || t.Truncate(s.size) != nil
+	}
+	if first {
+		s.fail(err)
+	}
+	return false
+}
+
+// fail tells that writing fails, or does again.
+func (s *sink) fail(err error) {
+	if err != nil {
+		s.r.o.Logger.Error("recording not writable", "session", s.r.o.Session, "error", err)
+	} else {
+		s.r.o.Logger.Warn("recording writable again", "session", s.r.o.Session)
+	}
+	if s.r.o.Failed != nil {
+		s.r.o.Failed(err)
+	}
+}
+
+// seal closes the part that is open, if it is large or old enough, or at the end.
+func (s *sink) seal(now time.Duration, end bool) {
+	switch {
+	case s.broken || s.err != nil:
+		return
+	case end || s.chain.open >= sealBytes || s.chain.open > 0 && now >= s.opened+sealEvery:
+	case s.chain.open == 0: // the last seals came too fast to force each of them to disk
+		s.sync(now, false)
+		return
+	default:
+		return
+	}
+	seal, line := s.chain.next(end)
+	if !s.put(line, now) {
+		return
+	}
+	s.chain.close(seal)
+	if e, ok := s.w.(ender); ok && end {
+		if s.err = e.end(); s.err != nil {
+			s.fail(s.err)
+			return
+		}
+	}
+	s.sync(now, end)
+	if s.r.o.Sealed != nil {
+		s.r.o.Sealed(seal)
+	}
+}
+
+// sync forces the file to disk, at most once a second unless it must be.
+func (s *sink) sync(now time.Duration, must bool) {
+	if !s.dirty || !must && s.synced > 0 && now < s.synced+syncEvery {
+		return
+	}
+	s.dirty, s.synced = false, max(now, 1)
+	f, ok := s.w.(interface{ Sync() error })
+	if !ok {
+		return
+	}
+	err := f.Sync()
+	if err != nil && s.syncErr == nil {
+		s.fail(err)
+	}
+	s.syncErr = err
+}
