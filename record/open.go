@@ -130,7 +130,22 @@ func decrypted(in io.Reader, identities []age.Identity) (io.Reader, error) {
 	if len(identities) == 0 {
 		return nil, ErrEncrypted
 	}
-	return age.Decrypt(b, identities...)
+	plain, err := age.Decrypt(b, identities...)
+	if err != nil {
+		return nil, err
+	}
+	return cutOff{plain}, nil
+}
+
+// A cutOff ends where the rest of a file cannot be decrypted: its writer was killed, it was cut, or it was changed there.
+type cutOff struct{ io.Reader }
+
+func (c cutOff) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // next returns the next line without its end. The error is io.EOF also after a line that is not finished.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,8 @@ type Options struct {
 	Failed func(error)
 
 	Logger *slog.Logger // nil: silent
+
+	ended func() // of a Dir: the recording is complete
 }
 
 // A Recorder records one session. It is a term.Observer. All its methods may be called by any number of goroutines.
@@ -133,8 +136,8 @@ type writer struct {
 	*tape
 	commands commands
 	labels   labels
-	about    Header
 
+	head  Header
 	early []item // events before the size of the terminal was known
 	began bool   // the header is made
 	full  bool   // output is left out
@@ -151,7 +154,20 @@ func newWriter(r *Recorder, w io.Writer) *writer {
 
 // run writes until the recording is stopped or its session has ended.
 func (w *writer) run() {
-	defer close(w.r.done)
+	defer func() {
+		if fault := recover(); fault != nil { // a recording must not end the program
+			w.r.queue.close()
+			w.r.err = fmt.Errorf("record: a fault in ptyctl: %v", fault)
+			w.r.o.Logger.Error("panic in a recording", "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+			if w.r.o.Failed != nil {
+				w.r.o.Failed(w.r.err)
+			}
+		}
+		if w.r.o.ended != nil {
+			w.r.o.ended()
+		}
+		close(w.r.done)
+	}()
 	timer := time.NewTimer(sealEvery)
 	defer timer.Stop()
 	for {
@@ -267,6 +283,7 @@ func (w *writer) begin() {
 	}
 	w.tape = newTape(h.Term.Cols, h.Term.Rows)
 	w.commands = commands{t: w.tape, running: make(map[string]*command)}
+	w.head = h
 	w.header(h)
 	for i, it := range early {
 		if i == 0 {
@@ -370,7 +387,9 @@ func (w *writer) commit(now time.Duration, end bool) {
 	case w.out.err != nil && w.out.writable(now):
 		// What was written last is not what these lines follow.
 		missed := w.out.missed + int64(len(lines))
-		w.last = w.out.last
+		if w.last = w.out.last; w.out.size == 0 {
+			w.header(w.head)
+		}
 		w.event(now, codeMarker, "dropped "+grouped(missed)+" bytes of the recording: it was not writable")
 		w.redraw(now)
 		if w.out.write(w.lines, w.last, now) {

@@ -30,8 +30,8 @@ func output(text string) term.Event {
 	return term.Event{Verb: term.VerbOutput, Data: []byte(text), Size: len(text)}
 }
 
-// exec are the events of a command beside the terminal.
-func exec(r *Recorder, id, line, stdout, stderr string, code int) {
+// ran are the events of a command beside the terminal.
+func ran(r *Recorder, id, line, stdout, stderr string, code int) {
 	r.Observe(term.Event{Verb: term.VerbExec, Exec: id, Detail: "channel", Command: line, Actor: actor})
 	if stdout != "" {
 		r.ObserveExec(term.Event{Verb: term.VerbExecOutput, Exec: id, Detail: "stdout", Data: []byte(stdout)})
@@ -175,12 +175,12 @@ func TestCommands(t *testing.T) {
 			opening(r, 40, 6)
 			r.Observe(output("\x1b[31mred\x1b[2;5H$ "))
 			time.Sleep(time.Second)
-			exec(r, "exec-1", "mysql --password=hunter2-1138\necho b", "line 1\nline 2", "oops\n", 3)
-			exec(r, "exec-2", "true", "", "", 0)
+			ran(r, "exec-1", "mysql --password=hunter2-1138\necho b", "line 1\nline 2", "oops\n", 3)
+			ran(r, "exec-2", "true", "", "", 0)
 			time.Sleep(time.Second)
 			r.Observe(output("ls"))
 			time.Sleep(100 * time.Millisecond)
-			exec(r, "exec-3", "id", "uid=0\n", "", 0)
+			ran(r, "exec-3", "id", "uid=0\n", "", 0)
 			r.Observe(output("\r\na"))
 			time.Sleep(time.Second)
 		})

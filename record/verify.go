@@ -2,6 +2,8 @@ package record
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -93,4 +95,44 @@ func verify(name string, f io.Reader, known *Seal, identities []age.Identity) (r
 		}
 		whole = !full
 	}
+}
+
+// Check compares a recording with what was noted of it elsewhere. An encrypted one is compared as it is in the file, and
+// with an identity also by its seals.
+func Check(n Note, identities ...age.Identity) (Report, error) {
+	f, err := os.Open(n.Path)
+	if errors.Is(err, os.ErrNotExist) {
+		return Report{}, &BrokenError{n.Path, 0, "the recording is gone, and ptyctl has not removed it"}
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	defer f.Close()
+	if n.FileSHA256 == "" {
+		return verify(n.Path, f, &n.Seal, identities)
+	}
+	sum := sha256.New()
+	got, err := io.CopyN(sum, f, n.FileBytes)
+	switch {
+	case errors.Is(err, io.EOF):
+		return Report{}, &BrokenError{n.Path, 0, fmt.Sprintf("it has %d bytes, and had %d: its tail was cut off", got, n.FileBytes)}
+	case err != nil:
+		return Report{}, err
+	case hex.EncodeToString(sum.Sum(nil)) != n.FileSHA256:
+		return Report{}, &BrokenError{n.Path, 0, "it is not what was recorded: it was changed, or is another file"}
+	}
+	if more, err := io.Copy(io.Discard, io.LimitReader(f, 1)); err == nil && more > 0 && n.Seal.End {
+		return Report{}, &BrokenError{n.Path, 0, "there is more after its end: it was added"}
+	}
+	if len(identities) == 0 {
+		return Report{Seals: n.Seal.Number, Last: n.Seal, Ended: n.Seal.End}, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return Report{}, err
+	}
+	known := &n.Seal
+	if !n.Seal.End { // the block that it is in may not be in the file
+		known = nil
+	}
+	return verify(n.Path, f, known, identities)
 }

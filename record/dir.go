@@ -1,0 +1,212 @@
+package record
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"filippo.io/age"
+
+	"ptyctl/internal/rundir"
+	"ptyctl/term"
+)
+
+// DirOptions configure a Dir. Path is required; all other fields may be zero.
+type DirOptions struct {
+	Path string // a folder of this user alone; it is made if needed
+
+	// Limits of what is in the folder. Complete recordings are removed, oldest first, where one is exceeded; those that
+	// are being written never are.
+	MaxTotal int64         // bytes; 0: 1 GiB
+	MaxFiles int           // 0: 10,000
+	MaxAge   time.Duration // 0: no limit
+
+	MaxBytes   int64  // of one recording; see Options
+	Queue      int    // see Options
+	Version    string // see Options
+	Command    func(line string) string
+	Recipients []age.Recipient // encrypt to them; nil: do not
+
+	// FailClosed refuses actions on a session that cannot be recorded, as far as Journal is asked, and calls Failed.
+	FailClosed bool
+	Failed     func(session string, err error) // to end the session; it must not block
+
+	// Noted gets what should be kept elsewhere, so that Check finds changes. It must not block for long.
+	Noted func(Note)
+
+	Logger *slog.Logger // nil: silent
+}
+
+// A Dir records all sessions into a folder, each into a file of its own. It is a term.Observer, and its method Journal is
+// a term.Journal. Several processes may write to one folder.
+type Dir struct {
+	o DirOptions
+
+	mu       sync.Mutex // guards the following
+	sessions map[string]*tapeFile
+	closed   bool
+
+	folder   folder
+	dropped  atomic.Int64
+	failures atomic.Int64
+}
+
+// NewDir makes the folder if needed, and removes what is over its limits.
+func NewDir(o DirOptions) (*Dir, error) {
+	o.MaxTotal = cmp.Or(o.MaxTotal, 1<<30)
+	o.MaxFiles = cmp.Or(o.MaxFiles, 10_000)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if err := rundir.Own(o.Path); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	d := &Dir{o: o, sessions: make(map[string]*tapeFile)}
+	d.folder.o = &d.o
+	if err := d.folder.prune(); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	return d, nil
+}
+
+// A tapeFile is a session that is recorded.
+type tapeFile struct {
+	*Recorder
+	file *file
+	bad  atomic.Pointer[error] // why it cannot be written now
+}
+
+// Observe implements term.Observer.
+func (d *Dir) Observe(e term.Event) {
+	if e.Session == "" {
+		return
+	}
+	if t := d.session(e.Session, begins(e), e.Time); t != nil {
+		t.Observe(e)
+	}
+}
+
+// ObserveExec implements term.ExecObserver.
+func (d *Dir) ObserveExec(e term.Event) {
+	if t := d.session(e.Session, false, e.Time); t != nil {
+		t.ObserveExec(e)
+	}
+}
+
+// begins reports whether e is an event of a session that is there from then on. Callers may name sessions that are not.
+func begins(e term.Event) bool {
+	switch e.Verb {
+	case term.VerbOpen:
+		return e.Refused == nil
+	case term.VerbState:
+		return e.State == "open"
+	}
+	return false
+}
+
+// session returns the recording of a session, which it begins if that is wanted; nil if there is none.
+func (d *Dir) session(id string, begin bool, now time.Time) *tapeFile {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.sessions[id]
+	if t != nil || !begin || d.closed {
+		return t
+	}
+	t = &tapeFile{file: &file{folder: &d.folder, session: id, started: now}}
+	t.Recorder = New(t.file, Options{
+		Session: id, Version: d.o.Version, MaxBytes: d.o.MaxBytes, Queue: d.o.Queue, Command: d.o.Command,
+		Sealed: t.file.sealed,
+		Failed: func(err error) { d.failed(id, t, err) },
+		Logger: d.o.Logger,
+		ended:  func() { d.over(id, t) },
+	})
+	d.sessions[id] = t
+	return t
+}
+
+// over lets go of a recording that is complete. Its goroutine calls it.
+func (d *Dir) over(id string, t *tapeFile) {
+	t.file.close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropped.Add(t.Dropped())
+	if d.sessions[id] == t {
+		delete(d.sessions, id)
+	}
+}
+
+// failed notes that a recording cannot be written, or can be again.
+func (d *Dir) failed(id string, t *tapeFile, err error) {
+	if err == nil {
+		t.bad.Store(nil)
+		return
+	}
+	d.failures.Add(1)
+	t.bad.Store(&err)
+	if d.o.FailClosed && d.o.Failed != nil {
+		d.o.Failed(id, err)
+	}
+}
+
+// Journal refuses an action if its session cannot be recorded and FailClosed is set. A session that is about to open has
+// its file from then on.
+func (d *Dir) Journal(e term.Event) error {
+	if e.Session == "" || !d.o.FailClosed {
+		return nil
+	}
+	t := d.session(e.Session, e.Verb == term.VerbOpen, e.Time)
+	if t == nil {
+		return nil
+	}
+	if err := t.bad.Load(); err != nil {
+		return fmt.Errorf("the session cannot be recorded: %w", *err)
+	}
+	if e.Verb == term.VerbOpen {
+		if err := t.file.open(); err != nil {
+			return fmt.Errorf("the session cannot be recorded: %w", err)
+		}
+	}
+	return nil
+}
+
+// Dropped returns how many bytes of output are missing in recordings so far, each marked there.
+func (d *Dir) Dropped() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := d.dropped.Load()
+	for _, t := range d.sessions {
+		n += t.Dropped()
+	}
+	return n
+}
+
+// Failures returns how often a recording could not be written.
+func (d *Dir) Failures() int64 { return d.failures.Load() }
+
+// Active returns how many sessions are being recorded.
+func (d *Dir) Active() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.sessions)
+}
+
+// Close completes all recordings. The sessions should have ended.
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	var all []*tapeFile
+	for _, t := range d.sessions {
+		all = append(all, t)
+	}
+	d.mu.Unlock()
+	var err error
+	for _, t := range all {
+		err = errors.Join(err, t.Recorder.Close())
+	}
+	return err
+}

@@ -1,0 +1,302 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"ptyctl/term"
+)
+
+// folderFor returns a path for recordings that does not exist yet.
+func folderFor(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(tb.TempDir(), "recordings")
+}
+
+// notes collects what a Dir notes.
+type notes struct {
+	mu  sync.Mutex
+	all []Note
+}
+
+func (n *notes) add(note Note) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = append(n.all, note)
+}
+
+func newDir(tb testing.TB, o DirOptions) *Dir {
+	tb.Helper()
+	d, err := NewDir(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// live tells d of a session that says text, and is open.
+func live(d *Dir, id, text string) {
+	d.Observe(term.Event{Time: time.Now(), Verb: term.VerbOpen, Session: id, Host: "web1", Protocol: "ssh"})
+	d.Observe(term.Event{Time: time.Now(), Verb: term.VerbState, Session: id, Host: "web1", Protocol: "ssh", State: "open", Detail: "terminal 80x24"})
+	d.Observe(term.Event{Time: time.Now(), Verb: term.VerbOutput, Session: id, Data: []byte(text)})
+}
+
+func list(tb testing.TB, dir string) []Stored {
+	tb.Helper()
+	var all []Stored
+	if err := List(dir, func(s Stored) bool { all = append(all, s); return true }); err != nil {
+		tb.Fatal(err)
+	}
+	return all
+}
+
+// TestDir: sessions have files of their own, and what was noted of them finds changes.
+func TestDir(t *testing.T) {
+	dir := folderFor(t)
+	var n notes
+	d := newDir(t, DirOptions{Path: dir, Noted: n.add})
+	live(d, "web1-a", "one\r\n")
+	live(d, "../web2", "two\r\n")
+	d.Observe(term.Event{Verb: term.VerbWrite, Session: "guessed", Refused: &term.Error{Kind: term.NotFound}})
+	d.Observe(term.Event{Verb: term.VerbFileRead, Path: "/etc/hosts"})
+	if n := d.Active(); n != 2 {
+		t.Errorf("%d sessions are recorded, want 2", n)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := list(t, dir)
+	if len(all) != 2 || all[0].Header.About.Session != "../web2" && all[0].Header.About.Session != "web1-a" {
+		t.Fatalf("recordings %+v, want two", all)
+	}
+	for _, s := range all {
+		info, err := os.Stat(s.Path)
+		if err != nil || info.Mode().Perm() != 0o600 || !s.Ended || s.Err != nil || filepath.Dir(s.Path) != dir {
+			t.Errorf("%+v with mode %v, %v; want one that is complete, and its owner's alone", s, info.Mode(), err)
+		}
+	}
+	if len(n.all) != 2 || !n.all[0].Seal.End {
+		t.Fatalf("noted %+v, want the ends of two", n.all)
+	}
+	for _, note := range n.all {
+		if rep, err := Check(note); err != nil || !rep.Ended {
+			t.Errorf("Check(%+v) = %+v, %v", note, rep, err)
+		}
+	}
+	a, b := n.all[0], n.all[1]
+	a.Path, b.Path = b.Path, a.Path
+	wantBroken(t, a, "kept elsewhere")
+	wantBroken(t, b, "kept elsewhere")
+	if err := os.Remove(a.Path); err != nil {
+		t.Fatal(err)
+	}
+	wantBroken(t, a, "is gone")
+	if path, err := Find(dir, "../web2"); err == nil {
+		t.Errorf("Find(../web2) = %s: a path of no file", path)
+	}
+	if path, err := Find(dir, "web1-a"); err == nil != (filepath.Base(path) != "." && path != "" && path != a.Path) {
+		t.Errorf("Find(web1-a) = %s, %v", path, err)
+	}
+}
+
+func wantBroken(tb testing.TB, n Note, why string) {
+	tb.Helper()
+	_, err := Check(n)
+	if b, ok := errors.AsType[*BrokenError](err); !ok || !strings.Contains(b.Why, why) {
+		tb.Errorf("Check(%+v) = %v; want that it %s", n, err, why)
+	}
+}
+
+// TestDirEncrypted: an encrypted recording is read with an identity, and checked without.
+func TestDirEncrypted(t *testing.T) {
+	dir := folderFor(t)
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n notes
+	d := newDir(t, DirOptions{Path: dir, Noted: n.add, Recipients: []age.Recipient{id.Recipient()}})
+	for range 20 {
+		live(d, "web1-a", strings.Repeat("some output\r\n", 1000))
+		time.Sleep(time.Millisecond) // the writer takes what there is
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	note := n.all[len(n.all)-1]
+	if !strings.HasSuffix(note.Path, ".cast.age") || !note.Seal.End {
+		t.Fatalf("noted %+v", note)
+	}
+	p, err := os.ReadFile(note.Path)
+	if err != nil || strings.Contains(string(p), "some output") || !strings.HasPrefix(string(p), "age-encryption.org/v1") {
+		t.Fatalf("the file is not encrypted: %.100q, %v", p, err)
+	}
+	if _, err := Open(note.Path); !errors.Is(err, ErrEncrypted) {
+		t.Errorf("Open without identity = %v", err)
+	}
+	r, err := Open(note.Path, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	if err := Lines(r, func(l Line) bool { lines++; return true }); err != nil || lines < 20_000 {
+		t.Errorf("%d lines, %v", lines, err)
+	}
+	_ = r.Close()
+	for _, ids := range [][]age.Identity{nil, {id}} {
+		if rep, err := Check(note, ids...); err != nil || !rep.Ended {
+			t.Errorf("Check = %+v, %v", rep, err)
+		}
+	}
+	p[len(p)/2] ^= 1
+	if err := os.WriteFile(note.Path, p, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantBroken(t, note, "changed")
+	// What is left of one whose writer was killed is read up to its last block.
+	p[len(p)/2] ^= 1
+	if err := os.WriteFile(note.Path, p[:len(p)-100], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantBroken(t, note, "cut off")
+	if rep, err := Verify(note.Path, nil, id); err != nil || rep.Ended || rep.Seals < 3 {
+		t.Errorf("Verify of what is left = %+v, %v", rep, err)
+	}
+}
+
+// TestDirLimits: the oldest complete recordings go, and none that is written.
+func TestDirLimits(t *testing.T) {
+	for name, o := range map[string]DirOptions{
+		"number": {MaxFiles: 3},
+		"size":   {MaxTotal: 40 << 10},
+		"age":    {MaxAge: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var n notes
+			o.Path, o.Noted = folderFor(t), n.add
+			d := newDir(t, o)
+			live(d, "first", strings.Repeat("x", 10<<10))
+			for i := range 6 {
+				id := fmt.Sprintf("s%d", i)
+				live(d, id, strings.Repeat("x", 10<<10))
+				if err := d.session(id, false, time.Now()).Recorder.Close(); err != nil {
+					t.Error(err)
+				}
+				if i == 2 && name == "age" {
+					old := time.Now().Add(-2 * time.Hour)
+					for _, s := range list(t, o.Path) {
+						_ = os.Chtimes(s.Path, old, old)
+					}
+				}
+			}
+			all := list(t, o.Path)
+			var size int64
+			names := ""
+			for _, s := range all {
+				size += s.Size
+				names += " " + s.Header.About.Session
+			}
+			if len(all) != 3 && name == "number" || size > 44<<10 || !strings.Contains(names, " first") || strings.Contains(names, " s0") || !strings.HasSuffix(names, " s5") {
+				t.Errorf("left are%s, %d bytes; want the newest, and the first, which is not complete", names, size)
+			}
+			removed := 0
+			for _, note := range n.all {
+				if note.Removed && note.Why != "" {
+					removed++
+				}
+			}
+			if removed+len(all) != 7 {
+				t.Errorf("%d noted as removed, and %d are there, of 7", removed, len(all))
+			}
+		})
+	}
+}
+
+// TestDirProcesses: the limits hold when several processes write to one folder.
+func TestDirProcesses(t *testing.T) {
+	const maxTotal, processes = 1 << 20, 3
+	if dir := os.Getenv("RECORD_TEST_DIR"); dir != "" {
+		d := newDir(t, DirOptions{Path: dir, MaxTotal: maxTotal, MaxFiles: 12})
+		for i := range 10 {
+			id := fmt.Sprintf("p%d-%d", os.Getpid(), i)
+			live(d, id, strings.Repeat("x", 64<<10))
+			if err := d.session(id, false, time.Now()).Recorder.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		return
+	}
+	dir := folderFor(t)
+	var wg sync.WaitGroup
+	for range processes {
+		wg.Go(func() {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestDirProcesses$")
+			cmd.Env = append(os.Environ(), "RECORD_TEST_DIR="+dir)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	for over := false; !over; {
+		select {
+		case <-done:
+			over = true
+		case <-time.After(10 * time.Millisecond):
+		}
+		all, err := recordings(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		var size int64
+		for _, s := range all {
+			size += s.size
+		}
+		if size > maxTotal+processes*(70<<10) || len(all) > 12 {
+			t.Fatalf("%d recordings of %d bytes", len(all), size)
+		}
+	}
+	for _, s := range list(t, dir) {
+		if rep, err := Verify(s.Path, nil); err != nil || !rep.Ended {
+			t.Errorf("%s: %+v, %v", s.Path, rep, err)
+		}
+	}
+}
+
+// TestDirFailClosed: a session that cannot be recorded is refused, or ended.
+func TestDirFailClosed(t *testing.T) {
+	dir := folderFor(t)
+	var mu sync.Mutex
+	ended := make(map[string]bool)
+	d := newDir(t, DirOptions{Path: dir, FailClosed: true, Failed: func(id string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		ended[id] = true
+	}})
+	open := term.Event{Time: time.Now(), Verb: term.VerbOpen, Session: "web1"}
+	if err := d.Journal(open); err != nil {
+		t.Fatalf("Journal(open) = %v", err)
+	}
+	live(d, "web1", "text")
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+"-gone"); err != nil {
+		t.Fatal(err)
+	}
+	open.Session = "web2"
+	if err := d.Journal(open); err == nil {
+		t.Error("Journal(open) without a folder = nil, want an error")
+	}
+}

@@ -1,0 +1,168 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A disk is a file on a disk that may be full, or slow.
+type disk struct {
+	bytes.Buffer
+	room  int           // bytes that fit; -1: any number
+	stuck chan struct{} // writes wait until it is closed
+	syncs int
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	if d.stuck != nil {
+		<-d.stuck
+	}
+	if d.room >= 0 && len(p) > d.room {
+		n, _ := d.Buffer.Write(p[:d.room])
+		d.room = 0
+		return n, syscall.ENOSPC
+	}
+	if d.room >= 0 {
+		d.room -= len(p)
+	}
+	return d.Buffer.Write(p)
+}
+
+func (d *disk) Truncate(n int64) error { d.Buffer.Truncate(int(n)); return nil }
+func (d *disk) Sync() error            { d.syncs++; return nil }
+
+// TestDiskFull: what did not fit is marked once there is room, and the picture is right again.
+func TestDiskFull(t *testing.T) {
+	for _, room := range []int{0, 10, 700, 1000, 1200} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &disk{room: room}
+			var failed []error
+			r := New(d, Options{Failed: func(err error) { failed = append(failed, err) }})
+			opening(r, 80, 24)
+			for i := range 20 {
+				r.Observe(output(fmt.Sprintf("line %d of the output\r\n", i)))
+				time.Sleep(time.Second)
+			}
+			synctest.Wait()
+			d.room = -1
+			time.Sleep(6 * time.Second)
+			r.Observe(output("after\r\n"))
+			if err := r.Close(); err != nil {
+				t.Fatalf("room for %d: Close = %v", room, err)
+			}
+			if len(failed) != 2 || failed[0] == nil || failed[1] != nil {
+				t.Errorf("room for %d: told %v, want an error, and that it is over", room, failed)
+			}
+			rep, err := verify("a.cast", bytes.NewReader(d.Bytes()), nil, nil)
+			if err != nil || !rep.Ended {
+				t.Fatalf("room for %d: Verify = %+v, %v in\n%s", room, rep, err, d.Bytes())
+			}
+			path := filepath.Join(t.TempDir(), "a.cast")
+			if err := os.WriteFile(path, d.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p, err := Play(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Seek(time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			text := p.Shown.Snapshot().Text()
+			if !strings.Contains(text, "line 0 of") || !strings.Contains(text, "line 19 of the output\nafter\n") {
+				t.Errorf("room for %d: the last picture is\n%s", room, text)
+			}
+			if !strings.Contains(d.String(), "bytes of the recording: it was not writable") {
+				t.Errorf("room for %d: no marker in\n%s", room, d.String())
+			}
+			if e, err := p.Next(); err == nil {
+				t.Errorf("%+v after the end", e)
+			}
+			_ = p.Close()
+		})
+	}
+}
+
+// TestSlowDisk: what the queue has no room for is counted and marked.
+func TestSlowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{room: -1, stuck: make(chan struct{})}
+		r := New(d, Options{Queue: 1000})
+		opening(r, 80, 24)
+		r.Observe(output("first\r\n"))
+		synctest.Wait()
+		text := strings.Repeat("x", 98) + "\r\n"
+		for range 15 {
+			r.Observe(output(text))
+		}
+		r.Observe(term.Event{Verb: term.VerbWrite, Size: 3})
+		close(d.stuck)
+		synctest.Wait()
+		r.Observe(output("last\r\n"))
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if want := `"m", "dropped 500 bytes of output and 1 events: the disk is too slow"]`; !strings.Contains(d.String(), want) {
+			t.Errorf("no %s in\n%s", want, d.String())
+		}
+		if r.Dropped() != 500 || !strings.Contains(d.String(), "last") {
+			t.Errorf("dropped %d bytes, want 500 in\n%s", r.Dropped(), d.String())
+		}
+	})
+}
+
+// TestFull: beyond its limit a recording has markers, and no output.
+func TestFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{room: -1}
+		r := New(d, Options{MaxBytes: 10 << 10})
+		opening(r, 80, 24)
+		for range 20 {
+			r.Observe(output(strings.Repeat("x", 1000)))
+			synctest.Wait()
+		}
+		r.Observe(term.Event{Verb: term.VerbWrite, Size: 3})
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.Len(); n > 12<<10 || !strings.Contains(d.String(), "write 3 bytes") ||
+			!strings.Contains(d.String(), "output is left out from here on") ||
+			!strings.Contains(d.String(), `"left out 9,000 bytes of output in all"`) {
+			t.Errorf("%d bytes:\n%s", n, d.String())
+		}
+	})
+}
+
+// TestSyncs: the file is forced to disk at seals, and not more than once a second.
+func TestSyncs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{room: -1}
+		r := New(d, Options{})
+		opening(r, 80, 24)
+		for range 100 {
+			r.Observe(output(strings.Repeat("x", 64<<10)))
+			time.Sleep(10 * time.Millisecond)
+		}
+		seals := strings.Count(d.String(), "# ptyctl seal ")
+		if d.syncs > 2 || seals < 90 {
+			t.Errorf("%d seals and %d syncs within a second", seals, d.syncs)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		n := d.syncs
+		time.Sleep(time.Hour)
+		if d.syncs != n || n > 3 {
+			t.Errorf("%d syncs, and %d without any output", n, d.syncs-n)
+		}
+		_ = r.Close()
+	})
+}
