@@ -1,7 +1,9 @@
 package record
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -116,23 +118,30 @@ func (e *encoder) begin(at time.Duration, code byte) {
 
 func (e *encoder) end() { e.lines = append(e.lines, "\"]\n"...) }
 
-// safe are the bytes that stand for themselves in a JSON string.
-var safe = func() (t [256]bool) {
-	for c := 0x20; c < utf8.RuneSelf; c++ {
-		t[c] = c != '"' && c != '\\'
+// safe returns how many bytes at the start of p stand for themselves in a JSON string. It looks at eight at a time.
+func safe(p []byte) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; len(p)-n >= 8; n += 8 {
+		x := binary.LittleEndian.Uint64(p[n:])
+		quote, slash := x^(ones*'"'), x^(ones*'\\')
+		special := (x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash | x
+		if special &= highs; special != 0 {
+			return n + bits.TrailingZeros64(special)/8
+		}
 	}
-	return t
-}()
+	for n < len(p) && p[n] >= 0x20 && p[n] < utf8.RuneSelf && p[n] != '"' && p[n] != '\\' {
+		n++
+	}
+	return n
+}
 
 // appendString appends p as the inside of a JSON string, with U+FFFD for each byte that is not UTF-8, and returns how
 // many these are.
 func appendString(dst, p []byte) (_ []byte, bad int) {
 	const hex = "0123456789abcdef"
 	for len(p) > 0 {
-		n := 0
-		for n < len(p) && safe[p[n]] {
-			n++
-		}
+		n := safe(p)
 		dst, p = append(dst, p[:n]...), p[n:]
 		if len(p) == 0 {
 			break

@@ -186,6 +186,9 @@ func TestDirLimits(t *testing.T) {
 			o.Path, o.Noted = folderFor(t), n.add
 			d := newDir(t, o)
 			live(d, "first", strings.Repeat("x", 10<<10))
+			for first := d.session("first", false, time.Now()); first.Written() == 0; {
+				time.Sleep(time.Millisecond)
+			}
 			for i := range 6 {
 				id := fmt.Sprintf("s%d", i)
 				live(d, id, strings.Repeat("x", 10<<10))

@@ -52,6 +52,7 @@ func TestDiskFull(t *testing.T) {
 				r.Observe(output(fmt.Sprintf("line %d of the output\r\n", i)))
 				time.Sleep(time.Second)
 			}
+			time.Sleep(gather)
 			synctest.Wait()
 			d.room = -1
 			time.Sleep(6 * time.Second)
@@ -99,6 +100,7 @@ func TestSlowDisk(t *testing.T) {
 		r := New(d, Options{Queue: 1000})
 		opening(r, 80, 24)
 		r.Observe(output("first\r\n"))
+		time.Sleep(gather)
 		synctest.Wait()
 		text := strings.Repeat("x", 98) + "\r\n"
 		for range 15 {
@@ -106,6 +108,7 @@ func TestSlowDisk(t *testing.T) {
 		}
 		r.Observe(term.Event{Verb: term.VerbWrite, Size: 3})
 		close(d.stuck)
+		time.Sleep(gather)
 		synctest.Wait()
 		r.Observe(output("last\r\n"))
 		if err := r.Close(); err != nil {
@@ -128,7 +131,7 @@ func TestFull(t *testing.T) {
 		opening(r, 80, 24)
 		for range 20 {
 			r.Observe(output(strings.Repeat("x", 1000)))
-			synctest.Wait()
+			time.Sleep(2 * gather)
 		}
 		r.Observe(term.Event{Verb: term.VerbWrite, Size: 3})
 		if err := r.Close(); err != nil {

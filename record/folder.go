@@ -277,6 +277,14 @@ func (f *file) Truncate(size int64) error {
 	return f.f.Truncate(size)
 }
 
+// ReadAt reads the file, unless it is encrypted.
+func (f *file) ReadAt(p []byte, at int64) (int, error) {
+	if len(f.folder.o.Recipients) > 0 {
+		return 0, errors.ErrUnsupported
+	}
+	return f.f.ReadAt(p, at)
+}
+
 // Sync forces the file to disk.
 func (f *file) Sync() error { return f.f.Sync() }
 

@@ -120,6 +120,11 @@ func newReader(name string, in io.Reader, identities []age.Identity) (*Reader, e
 	return r, nil
 }
 
+// lineReader reads lines from the middle of a recording, where the terminal is the view.
+func lineReader(in io.Reader) *Reader {
+	return &Reader{name: "recording", raw: &counter{Reader: in}, in: bufio.NewReaderSize(in, 64<<10)}
+}
+
 // decrypted returns what is in a file that may be encrypted.
 func decrypted(in io.Reader, identities []age.Identity) (io.Reader, error) {
 	const magic = "age-encryption.org/"

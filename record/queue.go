@@ -13,6 +13,9 @@ const maxItems = 8 << 10
 // keptBytes is how much memory an idle queue keeps.
 const keptBytes = 64 << 10
 
+// muchBytes is how much waits until the writer is to take it at once.
+const muchBytes = 128 << 10
+
 // An item is an event that waits to be written.
 type item struct {
 	at    time.Duration // since the start of the recording
@@ -38,8 +41,9 @@ func (l lost) any() bool { return l.bytes > 0 || l.events > 0 }
 // A queue holds what the session says until the writer takes it. It never makes the session wait: beyond its limit it
 // counts.
 type queue struct {
-	limit int // bytes
-	ready chan struct{}
+	limit int           // bytes
+	ready chan struct{} // something waits
+	much  chan struct{} // so much that it should not wait longer
 
 	mu    sync.Mutex // guards the following, for moments
 	batch batch
@@ -50,11 +54,15 @@ type queue struct {
 	over  bool  // nor is anything else
 }
 
-func newQueue(limit int) *queue { return &queue{limit: limit, ready: make(chan struct{}, 1)} }
+func newQueue(limit int) *queue {
+	return &queue{limit: limit, ready: make(chan struct{}, 1), much: make(chan struct{}, 1)}
+}
 
 // put adds an event. e is nil for output of the terminal.
 func (q *queue) put(at time.Duration, e *term.Event, data []byte) {
 	q.mu.Lock()
+	first := len(q.batch.items) == 0 && !q.lost.any()
+	before := len(q.batch.bytes)
 	switch {
 	case q.over, q.quiet && (e == nil || e.Verb == term.VerbExecOutput):
 		q.left += int64(len(data))
@@ -73,9 +81,19 @@ func (q *queue) put(at time.Duration, e *term.Event, data []byte) {
 		q.batch.items = append(q.batch.items, item{at, e, len(data)})
 		q.batch.bytes = append(q.batch.bytes, data...)
 	}
+	much := before < muchBytes && len(q.batch.bytes) >= muchBytes
 	q.mu.Unlock()
+	if first {
+		signal(q.ready)
+	}
+	if much {
+		signal(q.much)
+	}
+}
+
+func signal(to chan struct{}) {
 	select {
-	case q.ready <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,6 +22,9 @@ const (
 	sealBytes = 64 << 10
 	sealEvery = 5 * time.Second
 	syncEvery = time.Second
+
+	// gather is how long the writer waits for more to write at once.
+	gather = 50 * time.Millisecond
 
 	// linger is how long the recording of a session that has ended waits for the events of calls that are under way.
 	linger = time.Second
@@ -137,13 +141,14 @@ type writer struct {
 	commands commands
 	labels   labels
 
-	head  Header
-	early []item // events before the size of the terminal was known
-	began bool   // the header is made
-	full  bool   // output is left out
-	ended bool   // the session has ended, at over
-	over  time.Duration
-	exit  string // the status of its program
+	head   Header
+	early  []item // events before the size of the terminal was known
+	began  bool   // the header is made
+	full   bool   // output is left out
+	probed bool   // whether the file can be read is known
+	ended  bool   // the session has ended, at over
+	over   time.Duration
+	exit   string // the status of its program
 }
 
 func newWriter(r *Recorder, w io.Writer) *writer {
@@ -170,11 +175,21 @@ func (w *writer) run() {
 	}()
 	timer := time.NewTimer(sealEvery)
 	defer timer.Stop()
+	wake := time.Since(w.r.started) + sealEvery
 	for {
 		stopped := false
 		select {
-		case <-w.r.queue.ready:
+		case <-w.r.queue.ready: // more will come, and is better written at once
+			if at := time.Since(w.r.started) + gather; at < wake {
+				wake = at
+				timer.Reset(gather)
+			}
+			continue
+		case <-w.r.queue.much:
 		case <-timer.C:
+			if !w.drain() {
+				w.r.queue.shed()
+			}
 		case <-w.r.stop:
 			stopped = true
 		}
@@ -194,8 +209,9 @@ func (w *writer) run() {
 			}
 			w.commit(now, false)
 		}
-		w.r.queue.shed()
-		timer.Reset(w.next(now))
+		sleep := w.next(now)
+		wake = now + sleep
+		timer.Reset(sleep)
 	}
 }
 
@@ -214,13 +230,14 @@ func (w *writer) next(now time.Duration) time.Duration {
 	return max(at-now, time.Millisecond)
 }
 
-// drain writes all that waits.
-func (w *writer) drain() {
+// drain writes all that waits, and reports whether there was any.
+func (w *writer) drain() (some bool) {
 	for {
 		b, missed := w.r.queue.take()
 		if len(b.items) == 0 && !missed.any() {
-			return
+			return some
 		}
+		some = true
 		data := b.bytes
 		for _, it := range b.items {
 			w.item(it, data[:it.data])
@@ -310,6 +327,11 @@ func openSize(e term.Event) (cols, rows int, ok bool) {
 
 // item writes an event with its data.
 func (w *writer) item(it item, data []byte) {
+	if w.began && w.file == nil && !w.probed && w.out.size > 0 {
+		if w.probed = true; readable(w.out.w) != nil {
+			w.file = w
+		}
+	}
 	if !w.began && it.event != nil && len(data) == 0 {
 		if w.early = append(w.early, it); sized(it.event) || len(w.early) == maxEarly {
 			w.begin()
@@ -397,9 +419,26 @@ func (w *writer) commit(now time.Duration, end bool) {
 		}
 		w.lines = w.lines[:0]
 	case len(lines) > 0:
-		w.out.write(lines, w.last, now)
+		if !w.out.write(lines, w.last, now) {
+			w.unwritten(lines)
+		}
 	}
 	w.out.seal(now, end)
+}
+
+// settle implements tapeReader.
+func (w *writer) settle() (size int64, ok bool) {
+	w.commit(time.Since(w.r.started), false)
+	return w.out.size, w.out.err == nil
+}
+
+// from implements tapeReader.
+func (w *writer) from(offset int64) (*Reader, error) {
+	f := readable(w.out.w)
+	if f == nil {
+		return nil, errors.ErrUnsupported
+	}
+	return lineReader(io.NewSectionReader(f, offset, w.out.size-offset)), nil
 }
 
 // finish writes the end.

@@ -144,3 +144,16 @@ func (s *sink) sync(now time.Duration, must bool) {
 	}
 	s.syncErr = err
 }
+
+// readable returns w as one that can be read, too; nil if it cannot.
+func readable(w io.Writer) io.ReaderAt {
+	f, ok := w.(io.ReaderAt)
+	if !ok {
+		return nil
+	}
+	var probe [1]byte
+	if _, err := f.ReadAt(probe[:], 0); err != nil {
+		return nil
+	}
+	return f
+}

@@ -32,6 +32,17 @@ const (
 	maxTail = 4 << 10
 )
 
+// maxBehind is how much output waits in memory to be drawn.
+const maxBehind = 256 << 10
+
+// A tapeReader reads what was written.
+type tapeReader interface {
+	// settle writes what waits, and returns the size of the file; ok is false if it cannot be written now.
+	settle() (size int64, ok bool)
+	// from returns the events from an offset on.
+	from(offset int64) (*Reader, error)
+}
+
 const can = "\x18" // ends a sequence that is not complete
 
 // A tape draws the terminal and the commands beside it for one who sees either of them at a time. A change of the view
@@ -43,7 +54,12 @@ type tape struct {
 	view  View
 	moved time.Duration // when the view changed
 
-	tail []byte // the beginning of a sequence, at the end of the terminal's last output
+	// Output of the terminal is drawn on its screen when that is needed, which in most recordings is never: what is in
+	// the file from back on if that is not 0, else behind.
+	behind []byte
+	back   int64
+	file   tapeReader // nil: what is written cannot be read
+	end    []byte     // of the terminal's output, maxTail bytes or more if there are so many
 
 	pending []byte // text of commands that is not shown yet
 	start   bool   // it ends with a line end, or with nothing at all
@@ -60,15 +76,17 @@ func (t *tape) show(at time.Duration, v View) {
 	if t.view == v {
 		return
 	}
+	t.catchUp()
 	t.comment("view " + v.String())
 	var redraw []byte
-	if len(t.tail) > 0 && v == Commands {
+	tail := t.tail()
+	if len(tail) > 0 && v == Commands {
 		redraw = append(redraw, can...)
 	}
 	t.view, t.moved = v, at
 	redraw = t.views[v].Redraw(redraw)
 	if v == Terminal {
-		redraw = append(redraw, t.tail...)
+		redraw = append(redraw, tail...)
 	}
 	t.event(at, codeOutput, string(redraw))
 }
@@ -83,20 +101,79 @@ func (t *tape) redraw(at time.Duration) {
 // terminal draws output of the terminal.
 func (t *tape) terminal(at time.Duration, p []byte) {
 	t.show(at, Terminal)
+	if len(t.behind)+len(p) > maxBehind {
+		t.fallBehind()
+	}
 	t.output(at, p)
+	t.behind = append(t.behind, p...)
+	if t.end = append(t.end, p[max(0, len(p)-maxTail):]...); len(t.end) > 4*maxTail {
+		t.end = append(t.end[:0], t.end[len(t.end)-maxTail:]...)
+	}
+}
+
+// fallBehind leaves what is not drawn yet to the file, if that can be read.
+func (t *tape) fallBehind() {
+	if t.back == 0 {
+		t.catchUp()
+		if t.file != nil {
+			if size, ok := t.file.settle(); ok {
+				t.back = size
+			}
+		}
+	}
+	t.behind = t.behind[:0]
+}
+
+// catchUp draws the output that was not.
+func (t *tape) catchUp() {
 	s := t.views[Terminal]
-	_, _ = s.Write(p)
-	switch i := bytes.LastIndexByte(p, '\x1b'); {
-	case !s.Partial() || len(t.partial) > 0:
-		t.tail = t.tail[:0]
-	case i >= 0:
-		t.tail = append(t.tail[:0], p[i:]...)
-	case len(t.tail) > 0:
-		t.tail = append(t.tail, p...)
+	if t.back > 0 {
+		t.file.settle()
 	}
-	if len(t.tail) > maxTail { // of a string: what follows is a part of it
-		t.tail = append(t.tail[:0], "\x1b]"...)
+	if t.back > 0 { // or a write has failed
+		if r, err := t.file.from(t.back); err == nil {
+			t.back = 0
+			t.replay(r)
+			t.behind = t.behind[:0]
+		}
+		t.back = 0
 	}
+	_, _ = s.Write(t.behind)
+	if t.behind = t.behind[:0]; cap(t.behind) > keptBytes {
+		t.behind = nil
+	}
+}
+
+// replay draws output of the terminal again.
+func (t *tape) replay(r *Reader) {
+	for e, err := r.Next(); err == nil; e, err = r.Next() {
+		if e.Code == codeOutput && e.View == Terminal && !e.Redraw {
+			_, _ = t.views[Terminal].Write([]byte(e.Text))
+		}
+	}
+}
+
+// unwritten draws lines that could not be written, and all before them, because the file does not have them.
+func (t *tape) unwritten(lines []byte) {
+	if t.back == 0 {
+		return
+	}
+	if r, err := t.file.from(t.back); err == nil {
+		t.replay(r)
+	}
+	t.replay(lineReader(bytes.NewReader(lines)))
+	t.back, t.behind = 0, t.behind[:0]
+}
+
+// tail returns the beginning of a sequence, at the end of the terminal's output. Requires that all is drawn.
+func (t *tape) tail() []byte {
+	if !t.views[Terminal].Partial() || len(t.partial) > 0 {
+		return nil
+	}
+	if i := bytes.LastIndexByte(t.end, '\x1b'); i >= 0 && len(t.end)-i <= maxTail {
+		return t.end[i:]
+	}
+	return []byte("\x1b]") // of a string: what follows is a part of it
 }
 
 // command draws text of commands, which must be valid UTF-8 and end outside of any sequence.
@@ -135,6 +212,7 @@ func (t *tape) sized(cols, rows int) bool {
 
 // resize changes the size of the terminal.
 func (t *tape) resize(at time.Duration, cols, rows int) {
+	t.catchUp()
 	for _, s := range t.views {
 		s.Resize(cols, rows)
 	}
