@@ -176,11 +176,11 @@ var importRules = []rule{
 		pkg: "internal/app",
 		ours: []string{
 			"term", "session", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
-			"mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/stdio", "mcpapi/subscribe",
+			"record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/stdio", "mcpapi/subscribe",
 			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "internal/cgroup", "internal/cliadvice", "internal/logging",
 		},
-		theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"},
+		theirs: []string{"filippo.io/age", "github.com/mark3labs/mcp-go", "golang.org/x/sys"},
 		why:    "it wires the parts of the configuration once, and reads no command line",
 	},
 	{pkg: "cmd/ptyctl", anything: true, why: "it is the one place where everything is known"},

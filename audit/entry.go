@@ -47,8 +47,25 @@ type Entry struct {
 	Exit    *int    `json:"exit_code,omitempty"`
 	Signal  string  `json:"exit_signal,omitempty"`
 	// Took is the duration of the action in microseconds.
-	Took int64     `json:"duration_us,omitempty"`
-	Self *SelfNote `json:"log,omitempty"`
+	Took      int64      `json:"duration_us,omitempty"`
+	Self      *SelfNote  `json:"log,omitempty"`
+	Recording *Recording `json:"recording,omitempty"` // [recording]
+}
+
+// A Recording is what is known of the recording of a session at one moment, so that a later change of its file is
+// found.
+type Recording struct {
+	Path   string `json:"path"`
+	Seal   int    `json:"seal,omitempty"` // the number of its newest seal
+	SHA256 string `json:"sha256,omitempty"`
+	Bytes  int64  `json:"bytes,omitempty"` // up to the end of the seal
+	End    bool   `json:"end,omitempty"`   // nothing follows the seal
+
+	// Of an encrypted recording: the size and the hash of its file.
+	FileBytes  int64  `json:"file_bytes,omitempty"`
+	FileSHA256 string `json:"file_sha256,omitempty"`
+
+	Removed string `json:"removed,omitempty"` // the limit for which ptyctl has removed it
 }
 
 // An Actor is the caller of an action, as in term.Actor. The texts are those of the
@@ -104,6 +121,8 @@ const (
 	eventStop  = "stop"
 	eventLost  = "lost"
 	eventTorn  = "torn"
+
+	eventRecording = "recording"
 )
 
 // Limits of the texts in a line, in bytes.

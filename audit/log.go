@@ -62,8 +62,10 @@ const (
 // also when that cannot be recorded, so each such line comes later; of all others only the count does.
 const maxOwed = 4096
 
-// owes reports whether e was done although the log could not be written.
-func owes(e term.Event) bool { return e.Verb == term.VerbClose || e.Verb == term.VerbUnlock }
+// owes reports whether r was done although the log could not be written.
+func owes(r request) bool {
+	return r.recording != nil || r.event.Verb == term.VerbClose || r.event.Verb == term.VerbUnlock
+}
 
 // A Log writes an audit log. It implements term.Observer, and its method Journal is a
 // term.Journal. All methods are safe for concurrent use.
@@ -78,17 +80,18 @@ type Log struct {
 
 	// Owned by the goroutine that writes.
 	file    *file
-	noted   int64        // lost lines that the log already mentions
-	owed    []term.Event // what was done although it could not be written: see maxOwed
-	failing bool         // the last write has failed
-	dirty   bool         // some lines are not synced
+	noted   int64     // lost lines that the log already mentions
+	owed    []request // what was done although it could not be written: see maxOwed
+	failing bool      // the last write has failed
+	dirty   bool      // some lines are not synced
 }
 
 // A request asks for a line to be written.
 type request struct {
-	event  term.Event
-	intent bool
-	ack    chan error // buffered; nil: no caller waits
+	event     term.Event
+	recording *Recording // in place of event
+	intent    bool
+	ack       chan error // buffered; nil: no caller waits
 }
 
 // Open opens or creates the audit file and starts to write to it. It fails if another
@@ -133,6 +136,20 @@ func (l *Log) Observe(e term.Event) {
 	default:
 		select {
 		case l.queue <- request{event: e}:
+		default:
+			l.lost.Add(1)
+		}
+	}
+}
+
+// Recording queues what is known of a recording for the log. It never blocks.
+func (l *Log) Recording(r Recording) {
+	select {
+	case <-l.stop:
+		l.lost.Add(1)
+	default:
+		select {
+		case l.queue <- request{recording: &r}:
 		default:
 			l.lost.Add(1)
 		}
@@ -249,7 +266,7 @@ func (l *Log) write(batch []request) {
 		if errs[i] = err; err != nil {
 			continue
 		}
-		n := newEntry(r.event, l.o.Commands)
+		n := l.entry(r)
 		if n.Intent = r.intent; r.intent {
 			n.Outcome = ""
 		}
@@ -272,8 +289,8 @@ func (l *Log) write(batch []request) {
 		case r.ack != nil:
 			r.ack <- errs[i]
 		case errs[i] == nil:
-		case owes(r.event) && len(l.owed) < maxOwed:
-			l.owed = append(l.owed, r.event)
+		case owes(r) && len(l.owed) < maxOwed:
+			l.owed = append(l.owed, r)
 		default:
 			l.lost.Add(1)
 		}
@@ -281,10 +298,18 @@ func (l *Log) write(batch []request) {
 	l.failed(failure)
 }
 
+// entry returns the line of a request.
+func (l *Log) entry(r request) Entry {
+	if r.recording != nil {
+		return Entry{Event: eventRecording, Recording: r.recording}
+	}
+	return newEntry(r.event, l.o.Commands)
+}
+
 // count adds the lines that are owed, and an entry with the number of lines lost since the last one. Requires begin.
 func (l *Log) count() error {
 	for len(l.owed) > 0 {
-		if err := l.file.add(newEntry(l.owed[0], l.o.Commands)); err != nil {
+		if err := l.file.add(l.entry(l.owed[0])); err != nil {
 			return err
 		}
 		l.owed, l.dirty = l.owed[1:], true

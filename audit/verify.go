@@ -23,6 +23,10 @@ type Report struct {
 	Since int      // lines after the one with the given hash
 	Lost  int64    // lines that ptyctl could not keep, according to the log
 	Torn  []string // file:line of incomplete lines that a later line explains
+
+	// Recordings are the newest entries about recordings that were not removed, by path. Their files are to be compared
+	// with them.
+	Recordings map[string]Recording
 }
 
 // A BrokenError says where the chain breaks first.
@@ -218,6 +222,14 @@ func (v *verifier) accept(line []byte, n Entry) {
 	}
 	if n.Self != nil {
 		v.report.Lost += n.Self.Lost
+	}
+	if r := n.Recording; r != nil {
+		if v.report.Recordings == nil {
+			v.report.Recordings = make(map[string]Recording)
+		}
+		if v.report.Recordings[r.Path] = *r; r.Removed != "" {
+			delete(v.report.Recordings, r.Path)
+		}
 	}
 }
 

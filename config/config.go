@@ -16,6 +16,7 @@ type Config struct {
 	Auth    Auth
 	Locks   Locks
 	Audit   Audit
+	Record  Record
 	Policy  Policy
 	Logging Logging
 
@@ -178,6 +179,17 @@ type Audit struct {
 	Fsync      AuditFsync
 	FailClosed bool // refuse an action that cannot be recorded first
 	Commands   AuditCommands
+}
+
+// Record configures the recordings of sessions.
+type Record struct {
+	Dir           string   // "": no recordings
+	MaxBytes      int      // of one recording
+	MaxTotalBytes int      // of all that are in Dir
+	MaxFiles      int      // in Dir
+	MaxDays       int      // after which a recording is removed; 0: never
+	Recipients    []string // of age; empty: not encrypted
+	FailClosed    bool     // refuse an action on a session that cannot be recorded, and end it
 }
 
 // Policy holds the operator's rules for the actions of callers; package policy defines

@@ -292,6 +292,21 @@ func table(c *Config, home string) []row {
 			"Part of a command that the audit log keeps: its text without secrets, a hash, or only its length.",
 			AuditCommandsRedacted, AuditCommandsHash, AuditCommandsNone),
 
+		path(&c.Record.Dir, home, "record.dir",
+			"The folder for recordings of all sessions, which must be this user's alone; empty makes none."),
+		integer(&c.Record.MaxBytes, "record.max_bytes", 64*mebibyte, 65536, 1024*mebibyte,
+			"Size of a recording, in bytes, after which it has only markers and no more output."),
+		integer(&c.Record.MaxTotalBytes, "record.max_total_bytes", 1024*mebibyte, mebibyte, 1024*1024*mebibyte,
+			"Size of all recordings in the folder, in bytes; beyond it the oldest complete ones are removed."),
+		integer(&c.Record.MaxFiles, "record.max_files", 10000, 1, 1000000,
+			"Number of recordings in the folder; beyond it the oldest complete ones are removed."),
+		integer(&c.Record.MaxDays, "record.max_days", 0, 0, 36500,
+			"Days after which a complete recording is removed; 0 keeps it."),
+		texts(&c.Record.Recipients, "record.recipients",
+			"Recipients of age (age1...) to whom recordings are encrypted; none leaves them plain."),
+		boolean(&c.Record.FailClosed, "record.fail_closed", false,
+			"Refuse actions on a session that cannot be recorded, for example on a full disk, and end it."),
+
 		enum(
 			&c.Policy.Mode,
 			"policy.mode",

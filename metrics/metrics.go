@@ -20,6 +20,9 @@ type Options struct {
 	// HandshakesWaiting returns the number of SSH connections that wait for a login slot.
 	HandshakesWaiting func() int
 	AuditLost         func() int64 // lines that the audit log has lost
+
+	RecordingsDropped  func() int64 // bytes of output that are missing in recordings
+	RecordingsFailures func() int64 // how often a recording could not be written
 }
 
 // A Session holds the labels of a live session.
@@ -103,6 +106,16 @@ func New(o Options) *Metrics {
 	if f := o.AuditLost; f != nil {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "ptyctl_audit_lost_lines_total", Help: "Lines that the audit log has lost.",
+		}, func() float64 { return float64(f()) }))
+	}
+	if f := o.RecordingsDropped; f != nil {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "ptyctl_recordings_dropped_bytes_total", Help: "Bytes of output that are missing in recordings.",
+		}, func() float64 { return float64(f()) }))
+	}
+	if f := o.RecordingsFailures; f != nil {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "ptyctl_recordings_failures_total", Help: "Times that a recording could not be written.",
 		}, func() float64 { return float64(f()) }))
 	}
 	return m

@@ -164,14 +164,22 @@ func (d *Dir) Journal(e term.Event) error {
 		return nil
 	}
 	if err := t.bad.Load(); err != nil {
-		return fmt.Errorf("the session cannot be recorded: %w", *err)
+		return unrecorded(e, *err)
 	}
 	if e.Verb == term.VerbOpen {
 		if err := t.file.open(); err != nil {
-			return fmt.Errorf("the session cannot be recorded: %w", err)
+			return unrecorded(e, err)
 		}
 	}
 	return nil
+}
+
+// unrecorded is the error for an action on a session that cannot be recorded.
+func unrecorded(e term.Event, err error) error {
+	return &term.Error{
+		Op: string(e.Verb), Session: e.Session, Kind: term.IOError, Reason: term.ReasonUnrecorded, Err: err,
+		Msg: "the session cannot be recorded, so nothing was done",
+	}
 }
 
 // Dropped returns how many bytes of output are missing in recordings so far, each marked there.

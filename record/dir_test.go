@@ -169,7 +169,7 @@ func TestDirEncrypted(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantBroken(t, note, "cut off")
-	if rep, err := Verify(note.Path, nil, id); err != nil || rep.Ended || rep.Seals < 3 {
+	if rep, err := Verify(note.Path, nil, id); err != nil || rep.Ended || rep.Seals < 2 {
 		t.Errorf("Verify of what is left = %+v, %v", rep, err)
 	}
 }

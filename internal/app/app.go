@@ -44,6 +44,7 @@ type App struct {
 	sessions *session.Manager
 	metrics  *metrics.Metrics
 	audit    *audit.Log // nil if no audit log is configured
+	record   *recorder  // nil if no recordings are configured
 	dialers  *dialers
 	aiterm   *aiterm.Set
 
@@ -119,6 +120,9 @@ func (a *App) assemble(serves bool) error {
 	if a.dialers, err = newDialers(a.cfg, a.log); err != nil {
 		return err
 	}
+	if a.record, err = a.openRecordings(a.cfg); err != nil {
+		return err
+	}
 	a.sessions, a.metrics = a.newManager(gate)
 	if !serves {
 		return nil
@@ -168,7 +172,7 @@ func (a *App) Close(ctx context.Context) error {
 	if a.sessions != nil {
 		a.sessions.Close(context.WithoutCancel(ctx))
 	}
-	err := a.audit.Close()
+	err := errors.Join(a.record.close(), a.audit.Close()) // in this order: the audit log has the ends of recordings
 	for len(a.closers) > 0 {
 		last := len(a.closers) - 1
 		a.closers[last]()

@@ -10,11 +10,13 @@ import (
 func Check(cfg config.Config) error {
 	_, caErr := authorities(cfg.Telnet.TLSCAFile)
 	_, rulesErr := NewPolicy(cfg)
+	_, recipientsErr := recipients(cfg.Record)
 	errs := []error{
 		caErr,
 		CheckToolsets(cfg),
 		rulesErr,
 		localHost(cfg.Local).Sandbox.Check(),
+		recipientsErr,
 	}
 	if cfg.Server.Transport != config.TransportStdio {
 		_, tokenErr := httpTokens(cfg.Server.HTTP)

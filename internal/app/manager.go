@@ -19,6 +19,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 	counters := metrics.New(metrics.Options{
 		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: a.dialers.handshakesWaiting,
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(a.audit),
+		RecordingsDropped: a.record.dropped(), RecordingsFailures: a.record.failures(),
 	})
 	var journal term.Journal
 	observers := []term.Observer{counters}
@@ -33,6 +34,10 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		if cfg.Audit.FailClosed {
 			journal = a.audit.Journal
 		}
+	}
+	if a.record != nil {
+		observers = append(observers, a.record.dir)
+		journal = a.record.journal(journal)
 	}
 	memory := &group{left: cgroup.MemoryLeft}
 	budget := newMemoryBudget(memory)
@@ -74,6 +79,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 	if budget != nil {
 		budget.sessions = sessions
 	}
+	a.record.watch(sessions)
 	return sessions, counters
 }
 

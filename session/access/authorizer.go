@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -83,6 +84,9 @@ func (k *Authorizer) authorize(ctx context.Context, a term.Action, e *term.Event
 	if k.o.Journal != nil {
 		// A close ends a session that cannot be recorded any more, so it is not refused; its outcome is recorded later.
 		if err := k.o.Journal(k.stamp(*e)); err != nil && a.Verb != term.VerbClose {
+			if said, ok := errors.AsType[*term.Error](err); ok {
+				return term.Ruling{}, said
+			}
 			return term.Ruling{}, &term.Error{
 				Op: string(a.Verb), Session: k.o.Session, Kind: term.IOError, Reason: term.ReasonUnrecorded, Err: err,
 				Msg: "the audit log is not writable, so nothing was done",
