@@ -137,6 +137,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi/httpserve", "internal/rundir", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
+	{pkg: "internal/replay", ours: []string{"record", "vt"}, why: "it shows what was recorded, and knows no session"},
 	{pkg: "internal/scrub", why: "it knows what secrets look like, and no record"},
 	{pkg: "internal/nearest", why: "it compares words and knows no list of them"},
 	{pkg: "internal/destination", why: "it reads text and reaches nothing"},

@@ -302,6 +302,9 @@ func (f *file) sealed(s Seal) {
 		return
 	}
 	f.noted = time.Now()
+	if f.Sync() != nil { // what is noted must be there after a crash of the machine
+		return
+	}
 	n := Note{Path: f.path, Seal: s}
 	if f.sum != nil {
 		n.FileBytes, n.FileSHA256 = f.bytes, hex.EncodeToString(f.sum.Sum(nil))

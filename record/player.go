@@ -66,6 +66,15 @@ func (p *Player) peek() (*Event, error) {
 	return p.next, nil
 }
 
+// Peek returns the time of the next event. The error is io.EOF at the end.
+func (p *Player) Peek() (time.Duration, error) {
+	e, err := p.peek()
+	if err != nil {
+		return 0, err
+	}
+	return e.Time, nil
+}
+
 // Next draws the next event and returns it. The error is io.EOF at the end.
 func (p *Player) Next() (Event, error) {
 	e, err := p.peek()

@@ -4,44 +4,59 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
+	"filippo.io/age"
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/audit"
+	"ptyctl/internal/tty"
+	"ptyctl/record"
 )
 
 func auditCommand() *cli.Command {
 	return group(&cli.Command{
 		Name: "audit", Usage: "look at audit logs",
 		Subcommands: []*cli.Command{{
-			Name: "verify", Usage: "check that nothing in an audit log was changed or removed; " +
-				"give the rotated files too",
+			Name: "verify", Usage: "check that nothing in an audit log was changed or removed, nor in the recordings that it " +
+				"knows; give the rotated files too",
 			ArgsUsage: "FILE...",
 			Flags: []cli.Flag{
 				&cli.StringFlag{
 					Name:  "head",
 					Usage: "the `HASH` of a line that must be there: as an earlier verify or ptyctl's log has shown it",
 				},
+				&cli.BoolFlag{Name: "skip-recordings", Usage: "check the log alone"},
+				identityFlag(),
 			},
 			Action: func(c *cli.Context) error {
 				files, err := arguments(c, 1, -1)
 				if err != nil {
 					return err
 				}
-				return verifyAudit(c.App.Writer, c.String("head"), files)
+				ids, err := identities(c)
+				if err != nil {
+					return err
+				}
+				r, err := verifyAudit(c.App.Writer, c.String("head"), files)
+				if err != nil || c.Bool("skip-recordings") {
+					return err
+				}
+				return verifyKnown(c.App.Writer, r, ids)
 			},
 		}},
 	})
 }
 
-func verifyAudit(w io.Writer, head string, files []string) error {
+func verifyAudit(w io.Writer, head string, files []string) (audit.Report, error) {
 	if head != "" && !audit.IsHash(head) {
-		return usageError{errors.New("--head takes the 64 hexadecimal digits that an earlier verify has shown as head")}
+		return audit.Report{}, usageError{errors.New("--head takes the 64 hexadecimal digits that an earlier verify has shown as head")}
 	}
 	r, err := audit.Verify(head, files...)
 	if err != nil {
-		return err
+		return r, err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "ok: %d lines, %d of %d files\n", r.Lines, r.Files, r.First+int64(r.Files)-1)
@@ -63,5 +78,33 @@ func verifyAudit(w io.Writer, head string, files []string) error {
 	}
 	fmt.Fprintf(&b, "head: %s\n", r.Head)
 	_, err = io.WriteString(w, b.String())
-	return err
+	return r, err
+}
+
+// verifyKnown compares the recordings that an audit log knows with what it says of them.
+func verifyKnown(w io.Writer, r audit.Report, ids []age.Identity) error {
+	var broken []error
+	open := 0
+	for _, path := range slices.Sorted(maps.Keys(r.Recordings)) {
+		n := r.Recordings[path]
+		rep, err := record.Check(record.Note{
+			Path: n.Path, Seal: record.Seal{Number: n.Seal, Hash: n.SHA256, Bytes: n.Bytes, End: n.End},
+			FileBytes: n.FileBytes, FileSHA256: n.FileSHA256,
+		}, ids...)
+		switch {
+		case err != nil:
+			broken = append(broken, err)
+		case !rep.Ended:
+			open++
+			fmt.Fprintf(w, "note: %s: %s\n", tty.Printable(path), verdict(rep))
+		}
+	}
+	if len(broken) > 0 {
+		return errors.Join(broken...)
+	}
+	if n := len(r.Recordings); n > 0 {
+		_, err := fmt.Fprintf(w, "ok: %s as the log says, %d of them complete\n", tty.Count(n, "recording"), n-open)
+		return err
+	}
+	return nil
 }
