@@ -193,8 +193,8 @@ func (d *folder) grew(n int) error {
 	return nil
 }
 
-// noteEvery is how often the seals of a recording are noted elsewhere.
-const noteEvery = 30 * time.Second
+// noteEvery is how often the seals of a recording are noted elsewhere, at most.
+const noteEvery = sealEvery - time.Second
 
 // A file is that of a recording. It is made at the first write.
 type file struct {

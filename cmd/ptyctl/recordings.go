@@ -47,7 +47,7 @@ func recordingsCommand() *cli.Command {
 			{
 				Name: "export", Usage: "a recording as asciicast v2, text, or an animated picture", ArgsUsage: "FILE|ID",
 				Flags: recordingFlags(
-					&cli.StringFlag{Name: "to", Required: true, Usage: "the `FORM`: v2, txt or svg"},
+					&cli.StringFlag{Name: "to", Required: true, Usage: "the `FORM`: one of v2, txt, svg"},
 					&cli.StringFlag{Name: "o", Usage: "the `FILE` to write, which must not exist; default stdout"},
 					&cli.IntFlag{Name: "max-bytes", Value: 2 << 20, Usage: "svg: how large it may become, in `BYTES`"},
 				), Action: exportRecording,
