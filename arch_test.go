@@ -152,7 +152,7 @@ var importRules = []rule{
 	{pkg: "scripts/secrets", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
 	{pkg: "scripts/dist", why: "a person who checks a release must be able to read all the code that made it"},
-	{pkg: "examples/...", ours: []string{"ptyx", "screen", "session", "sshx", "term"}, why: "an example imports what a user of the library would import"},
+	{pkg: "examples/...", ours: []string{"ptyx", "record", "screen", "session", "sshx", "term"}, why: "an example imports what a user of the library would import"},
 	{pkg: "internal/tty", ours: []string{"term", "vt"}, theirs: []string{"golang.org/x/term"}, why: "it knows the terminal of this process, and no session"},
 	{pkg: "internal/cliadvice", ours: []string{"term", "mcpapi/wire"}, why: "it is text about errors, and does nothing"},
 	{pkg: "internal/client", ours: []string{"control", "internal/tty", "term"}, why: "it calls tools and knows no engine"},
@@ -185,7 +185,7 @@ var importRules = []rule{
 		why:    "it wires the parts of the configuration once, and reads no command line",
 	},
 	{pkg: "cmd/ptyctl", anything: true, why: "it is the one place where everything is known"},
-	{pkg: "internal/lab", ours: []string{"audit", "fsx", "internal/leaktest", "internal/sshserver", "session", "sshx", "term"}, theirs: []string{"github.com/creack/pty", "github.com/hinshun/vt10x", "github.com/modelcontextprotocol/go-sdk/mcp", "github.com/reiver/go-telnet", "golang.org/x/crypto/ssh"}, why: "it starts servers and the built program, and uses the transports as a client would"},
+	{pkg: "internal/lab", ours: []string{"audit", "fsx", "internal/leaktest", "internal/sshserver", "record", "session", "sshx", "term"}, theirs: []string{"github.com/creack/pty", "github.com/hinshun/vt10x", "github.com/modelcontextprotocol/go-sdk/mcp", "github.com/reiver/go-telnet", "golang.org/x/crypto/ssh"}, why: "it starts servers and the built program, and uses the transports as a client would"},
 	{pkg: "integration/...", anything: true, why: "it tests the built program"},
 }
 

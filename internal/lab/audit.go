@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ptyctl/audit"
+	"ptyctl/record"
 )
 
 // CheckAudit checks the chain of an audit log, its rotated files included, and returns all of its text. A program that
@@ -26,6 +27,13 @@ func CheckAudit(tb testing.TB, path string) string {
 	r, err := audit.Verify("", names...)
 	if err != nil {
 		tb.Errorf("the audit log is broken: %v", err)
+	}
+	for _, n := range r.Recordings {
+		if _, err := record.Check(record.Note{
+			Path: n.Path, Seal: record.Seal{Number: n.Seal, Hash: n.SHA256, Bytes: n.Bytes, End: n.End},
+		}); err != nil {
+			tb.Errorf("a recording is not what the audit log says: %v", err)
+		}
 	}
 	if r.Lost > 0 {
 		tb.Errorf("the audit log has lost %d lines", r.Lost)

@@ -22,6 +22,7 @@ type Home struct {
 	SSHConfig  string
 	RuntimeDir string          // its own $XDG_RUNTIME_DIR, with the sockets and device locks of its ptyctls
 	Audit      string          // the audit log
+	Recordings string          // the folder of recordings; empty: there are none
 	Wrap       []string        // the command that starts ptyctl, which becomes it; nil: none does
 	UID        uint32          // of the user that ptyctl runs as; 0: the tester's
 	Env        []string        // of ptyctl, besides the variables that Command sets
@@ -43,6 +44,7 @@ func NewHome(tb testing.TB, lines ...string) *Home {
 		SSHConfig:  filepath.Join(dir, "ssh_config"),
 		RuntimeDir: RuntimeDir(tb),
 		Audit:      filepath.Join(dir, "audit.jsonl"),
+		Recordings: filepath.Join(dir, "recordings"),
 	}
 	// The files are named because, as for ssh(1), the default ones lie in the home folder that the password
 	// database names, whatever $HOME says: the tester's own.
