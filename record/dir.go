@@ -167,7 +167,7 @@ func (d *Dir) Journal(e term.Event) error {
 		return unrecorded(e, *err)
 	}
 	if e.Verb == term.VerbOpen {
-		if err := t.file.open(); err != nil {
+		if err := t.file.reserve(); err != nil {
 			return unrecorded(e, err)
 		}
 	}
@@ -177,7 +177,7 @@ func (d *Dir) Journal(e term.Event) error {
 // unrecorded is the error for an action on a session that cannot be recorded.
 func unrecorded(e term.Event, err error) error {
 	return &term.Error{
-		Op: string(e.Verb), Session: e.Session, Kind: term.IOError, Reason: term.ReasonUnrecorded, Err: err,
+		Op: string(e.Verb), Session: e.Session, Kind: term.IOError, Reason: term.ReasonNoRecording, Err: err,
 		Msg: "the session cannot be recorded, so nothing was done",
 	}
 }

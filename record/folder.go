@@ -202,9 +202,10 @@ type file struct {
 	session string
 	started time.Time
 
-	mu   sync.Mutex // guards f, which Journal may make
+	mu   sync.Mutex // guards the following, which Journal may make
 	f    *os.File
 	path string
+	used bool // something was written
 
 	// Owned by the goroutine that writes:
 	enc   io.Writer // encrypts to f; nil: it is not encrypted
@@ -231,11 +232,28 @@ func (f *file) open() error {
 	return nil
 }
 
+// reserve makes the file, and fails if there is no room for the beginning of a recording.
+func (f *file) reserve() error {
+	if err := f.open(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.used {
+		return nil
+	}
+	_, err := f.f.Write(make([]byte, 4<<10))
+	return errors.Join(err, f.f.Truncate(0))
+}
+
 // Write implements io.Writer.
 func (f *file) Write(p []byte) (int, error) {
 	if err := f.open(); err != nil {
 		return 0, err
 	}
+	f.mu.Lock()
+	f.used = true
+	f.mu.Unlock()
 	if f.folder.full.Load() {
 		if err := f.folder.prune(); err != nil {
 			return 0, err

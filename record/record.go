@@ -405,6 +405,9 @@ func (w *writer) commit(now time.Duration, end bool) {
 	if cap(lines) > 8*sealBytes {
 		w.lines = nil
 	}
+	if end {
+		w.out.retry = 0
+	}
 	switch {
 	case w.out.err != nil && w.out.writable(now):
 		// What was written last is not what these lines follow.

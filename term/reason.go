@@ -70,6 +70,7 @@ const (
 	ReasonUnreadable   Reason = "a file that decides cannot be read"
 	ReasonDescriptors  Reason = "there is no file descriptor left"
 	ReasonUnrecorded   Reason = "the journal refuses what it cannot record"
+	ReasonNoRecording  Reason = "the recording of the session cannot be written"
 	ReasonTasks        Reason = "there is no room for another process"
 	ReasonTerminals    Reason = "there is no pseudo-terminal left"
 	ReasonMemory       Reason = "there is no memory for another session"

@@ -25,6 +25,7 @@ type scarcity struct {
 	stranger bool // the server is no known host
 	plain    bool // the built program without the race detector, whose memory and threads are not the program's
 	audit    bool // the audit log is on the disk that the script makes, $DIR/disk
+	record   bool // the recordings are
 
 	use   []string // calls that use it up, each a session
 	fill  string   // a call that is repeated until it is refused, each a session
@@ -101,6 +102,10 @@ var scarcities = map[string]scarcity{
 		config: "[audit]\nfail_closed = true", script: smallDisk, audit: true,
 		fill: local, call: password, code: "IO_ERROR", advice: "audit log writable", free: "rm $DIR/disk/filler",
 	},
+	"disk of the recordings": {
+		config: "[record]\nfail_closed = true", script: smallDisk, record: true,
+		fill: local, call: password, code: "IO_ERROR", advice: "folder of recordings writable", free: "rm $DIR/disk/filler",
+	},
 	"disk of known_hosts": {
 		script: fullDisk, stranger: true,
 		call: first, code: "HOSTKEY_UNKNOWN", advice: "no space left on device", final: true, free: "rm $DIR/disk/filler",
@@ -161,6 +166,9 @@ func TestExhausted(t *testing.T) {
 			}
 			if c.audit {
 				h.Audit = filepath.Join(h.Dir, "disk", "audit.jsonl")
+			}
+			if c.record {
+				h.Recordings = filepath.Join(h.Dir, "disk", "recordings")
 			}
 			if c.script != "" {
 				h.Wrap = namespace(values.Replace(c.script), c.kinds...)

@@ -172,7 +172,8 @@ func (a *App) Close(ctx context.Context) error {
 	if a.sessions != nil {
 		a.sessions.Close(context.WithoutCancel(ctx))
 	}
-	err := errors.Join(a.record.close(), a.audit.Close()) // in this order: the audit log has the ends of recordings
+	a.record.close() // first: the audit log has the ends of recordings
+	err := a.audit.Close()
 	for len(a.closers) > 0 {
 		last := len(a.closers) - 1
 		a.closers[last]()

@@ -53,7 +53,8 @@ var byReason = map[term.Reason]string{
 	term.ReasonNotTelnetTLS: "the commands use no TLS; check --protocol and the port",
 	term.ReasonNegotiation:  "check --protocol and the port",
 
-	term.ReasonUnrecorded:   "make the audit log or the recordings writable (audit.path, record.dir in the configuration), and try again",
+	term.ReasonNoRecording:  "make the folder of recordings writable (record.dir in the configuration), and try again",
+	term.ReasonUnrecorded:   "make the audit log writable (audit.path in the configuration), and try again",
 	term.ReasonUnreadable:   "make the file readable for ptyctl, or remove it, and try again",
 	term.ReasonDescriptors:  "close sessions that are not needed, or raise the limit of open files",
 	term.ReasonTasks:        "end programs that are not needed, or raise the limit of processes of the user or container",

@@ -29,6 +29,9 @@ func CheckAudit(tb testing.TB, path string) string {
 		tb.Errorf("the audit log is broken: %v", err)
 	}
 	for _, n := range r.Recordings {
+		if _, err := os.Stat(filepath.Dir(n.Path)); err != nil {
+			continue // in a namespace that is gone
+		}
 		if _, err := record.Check(record.Note{
 			Path: n.Path, Seal: record.Seal{Number: n.Seal, Hash: n.SHA256, Bytes: n.Bytes, End: n.End},
 		}); err != nil {

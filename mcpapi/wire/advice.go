@@ -173,8 +173,10 @@ var advice = map[term.Reason]string{
 	term.ReasonUnreadable:   "have the operator make the file readable, or remove the cause, and call again",
 	term.ReasonDescriptors: "close sessions that are not needed and call again, " +
 		"or have the operator raise the limit of ptyctl's process (ulimit -n)",
-	term.ReasonUnrecorded: "call again once the operator has made the audit log or the recordings writable (audit.path, " +
-		"record.dir: a full disk, permissions); close works meanwhile",
+	term.ReasonUnrecorded: "call again once the operator has made the audit log writable (audit.path: a full disk, " +
+		"permissions); close works meanwhile",
+	term.ReasonNoRecording: "call again once the operator has made the folder of recordings writable (record.dir: a full " +
+		"disk, permissions); close works meanwhile",
 	term.ReasonTasks: "end programs that are not needed, for example by closing their sessions, and call again, " +
 		"or have the operator raise the limit (pids.max of the container, ulimit -u)",
 	term.ReasonMemory: "close sessions and end programs that are not needed, and call again, " +
