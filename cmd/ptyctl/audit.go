@@ -40,23 +40,24 @@ func auditCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
-				r, err := verifyAudit(c.App.Writer, c.String("head"), files)
-				if err != nil || c.Bool("skip-recordings") {
-					return err
+				check := func(w io.Writer, r audit.Report) error { return verifyKnown(w, r, ids) }
+				if c.Bool("skip-recordings") {
+					check = func(io.Writer, audit.Report) error { return nil }
 				}
-				return verifyKnown(c.App.Writer, r, ids)
+				return verifyAudit(c.App.Writer, c.String("head"), files, check)
 			},
 		}},
 	})
 }
 
-func verifyAudit(w io.Writer, head string, files []string) (audit.Report, error) {
+// verifyAudit checks the log, and then with recordings what it knows of those.
+func verifyAudit(w io.Writer, head string, files []string, recordings func(io.Writer, audit.Report) error) error {
 	if head != "" && !audit.IsHash(head) {
-		return audit.Report{}, usageError{errors.New("--head takes the 64 hexadecimal digits that an earlier verify has shown as head")}
+		return usageError{errors.New("--head takes the 64 hexadecimal digits that an earlier verify has shown as head")}
 	}
 	r, err := audit.Verify(head, files...)
 	if err != nil {
-		return r, err
+		return err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "ok: %d lines, %d of %d files\n", r.Lines, r.Files, r.First+int64(r.Files)-1)
@@ -76,9 +77,10 @@ func verifyAudit(w io.Writer, head string, files []string) (audit.Report, error)
 	if head != "" {
 		fmt.Fprintf(&b, "lines since the hash given: %d\n", r.Since)
 	}
+	broken := recordings(&b, r)
 	fmt.Fprintf(&b, "head: %s\n", r.Head)
 	_, err = io.WriteString(w, b.String())
-	return r, err
+	return errors.Join(broken, err)
 }
 
 // verifyKnown compares the recordings that an audit log knows with what it says of them.

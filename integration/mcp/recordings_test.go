@@ -1,0 +1,205 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/internal/lab"
+	recording "ptyctl/record"
+	"ptyctl/screen"
+)
+
+// playedSession is a session of a shell, with a program that draws the whole screen, a secret, a resize, and a command
+// beside the terminal. It returns the recording, and its home.
+func playedSession(t *testing.T) (h *lab.Home, path string) {
+	t.Helper()
+	const secret = "played-secret-1138"
+	sshd := lab.StartSSHD(t)
+	h = lab.HomeFor(t, []*lab.SSHD{sshd})
+	p := h.Connect(t)
+	p.Hide(secret)
+	id := p.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s}`,
+		sshd.Port, sshd.User).SessionID
+	write := func(text, until, more string) {
+		t.Helper()
+		p.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s`+more+"}", id, text)
+		p.Expect(t, id, until)
+	}
+	p.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo beside; echo wrong >&2; exit 3"}`, id)
+	write("PS1='$ '; echo be''gun\n", "begun", "")
+	write("read -r x\n", "read", "")
+	write(secret+"\n", `\$ $`, `,"sensitive":true`)
+	p.Call(t, lab.ToolConfig, `{"action":"resize","session_id":%s,"cols":100,"rows":30}`, id)
+	write("seq 1 200 | less\n", "(?s)1\\s.*\\s28", "")
+	write("q", `\$ $`, "")
+	p.Close(t, id)
+	p.Finish()
+	all, err := filepath.Glob(filepath.Join(h.Recordings, "*.cast"))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d recordings, %v; want one", len(all), err)
+	}
+	return h, all[0]
+}
+
+// TestRecordingPlays: asciinema-player plays a recording as it is, and asciinema 2 plays it after an export.
+func TestRecordingPlays(t *testing.T) {
+	h, path := playedSession(t)
+	player, err := recording.Play(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer player.Close()
+	var output strings.Builder
+	var markers, sizes []string
+	sizes = append(sizes, "120x40")
+	for {
+		e, err := player.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e.Code {
+		case 'o':
+			output.WriteString(e.Text)
+		case 'm':
+			markers = append(markers, e.Text)
+		case 'r':
+			sizes = append(sizes, e.Text)
+		}
+	}
+	if !slices.ContainsFunc(markers, func(m string) bool {
+		return strings.Contains(m, "18 bytes, sensitive") || strings.Contains(m, "19 bytes, sensitive")
+	}) ||
+		!slices.ContainsFunc(markers, func(m string) bool { return strings.Contains(m, ": exit 3, ") }) {
+		t.Errorf("markers %q, want those of the secret and of the command's end", markers)
+	}
+	v2 := filepath.Join(h.Dir, "v2.cast")
+	if _, stderr, status := h.Run(t, "recordings", "export", "--config", h.Config, "--to", "v2", "-o", v2, path); status != 0 {
+		t.Fatalf("export: %s", stderr)
+	}
+	n := installedNode(t)
+	cmd := n.run(t, n.script(t, "play.mjs"), filepath.Join(string(n), "asciinema-player", "dist"), path, v2)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	for i, line := range lines {
+		var got struct {
+			Output                 string
+			Sizes, Markers, Errors []string
+		}
+		if err := json.Unmarshal(line, &got); err != nil || len(lines) != 2 {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if got.Output != output.String() || !slices.Equal(got.Markers, markers) || !slices.Equal(got.Sizes, sizes) || len(got.Errors) > 0 {
+			t.Errorf("asciinema-player, file %d: %d bytes of output, sizes %q, markers %q, errors %q; want %d, %q, %q",
+				i, len(got.Output), got.Sizes, got.Markers, got.Errors, output.Len(), sizes, markers)
+		}
+	}
+	// asciinema needs a terminal, which script(1) gives it.
+	played := exec.Command("script", "-qec", "stty raw; asciinema cat '"+v2+"'", "/dev/null")
+	played.Env = []string{"HOME=" + t.TempDir(), "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TERM=xterm"}
+	if out, err = played.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("beside")) {
+		t.Fatalf("asciinema: %v: %q", err, out)
+	}
+	shown, want := screen.New(100, 30), screen.New(100, 30)
+	_, _ = shown.Write(out)
+	_, _ = want.Write([]byte(output.String()))
+	if a, b := shown.Snapshot().Text(), want.Snapshot().Text(); a != b {
+		t.Errorf("asciinema shows\n%s\nwant\n%s", a, b)
+	}
+}
+
+// TestRecordingVerified: audit verify finds a changed byte, a cut tail and an exchanged file; a recording whose ptyctl was
+// killed is whole up to its last seal.
+func TestRecordingVerified(t *testing.T) {
+	h := lab.NewHome(t)
+	p := h.Connect(t)
+	first := p.OpenLocal(t, []string{"/bin/sh"}, "")
+	p.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo one\n"}`, first)
+	p.Expect(t, first, "one")
+	p.Close(t, first)
+	second := p.OpenLocal(t, []string{"/bin/sh"}, "")
+	p.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo before the seal\n"}`, second)
+	path := func(id string) (path string) {
+		t.Helper()
+		lab.Eventually(t, "the recording of "+id, func() bool {
+			var err error
+			path, err = recording.Find(h.Recordings, id)
+			return err == nil
+		})
+		return path
+	}
+	lab.Eventually(t, "a seal", func() bool {
+		return bytes.Contains(lab.ReadFile(t, path(second)), []byte("# ptyctl seal 1 "))
+	})
+	lab.Eventually(t, "its line in the audit log", func() bool {
+		return bytes.Contains(lab.ReadFile(t, h.Audit), []byte(filepath.Base(path(second))))
+	})
+	p.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo after the seal\n"}`, second)
+	time.Sleep(200 * time.Millisecond) // it is written, and not sealed
+	p.Kill()
+
+	verify := func(status int, says ...string) {
+		t.Helper()
+		stdout, stderr, got := h.Run(t, "audit", "verify", h.Audit)
+		for _, text := range says {
+			if !strings.Contains(stdout+stderr, text) {
+				t.Errorf("audit verify says %q %q, want %q", stdout, stderr, text)
+			}
+		}
+		if got != status {
+			t.Errorf("audit verify has the status %d, want %d: %s %s", got, status, stdout, stderr)
+		}
+	}
+	verify(0, "ok: 2 recordings as the log says, 1 of them complete", "prove nothing")
+	player, err := recording.Play(path(second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := player.Seek(time.Hour); err != nil || !strings.Contains(player.Shown.Snapshot().Text(), "before the seal") {
+		t.Errorf("%v, and it shows\n%s", err, player.Shown.Snapshot().Text())
+	}
+	_ = player.Close()
+
+	a, b := lab.ReadFile(t, path(first)), lab.ReadFile(t, path(second))
+	for what, c := range map[string]struct {
+		path string
+		to   []byte
+		says string
+	}{
+		"a changed byte":     {path(first), bytes.Replace(a, []byte("one"), []byte("two"), 1), "that was changed"},
+		"a cut tail":         {path(first), a[:len(a)/2], "its tail was cut off"},
+		"a cut at a seal":    {path(second), b[:bytes.Index(b, []byte("# ptyctl seal"))], "its tail was cut off"},
+		"an exchanged file":  {path(second), a, "another recording"},
+		"a line at the end":  {path(first), append(bytes.Clone(a), "[1, \"o\", \"x\"]\n"...), "it was added"},
+		"a file that is not": {path(first), nil, "is gone"},
+	} {
+		before := lab.ReadFile(t, c.path)
+		if err := os.WriteFile(c.path, c.to, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c.to == nil {
+			_ = os.Remove(c.path)
+		}
+		t.Log(what)
+		verify(1, c.says)
+		if err := os.WriteFile(c.path, before, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	verify(0, "ok: 2 recordings")
+}
