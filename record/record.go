@@ -448,7 +448,7 @@ func (w *writer) from(offset int64) (*Reader, error) {
 func (w *writer) finish(now time.Duration) {
 	w.begin()
 	w.flushCommands(now)
-	w.flush(now)
+	w.rest(now)
 	if w.bad > 0 {
 		w.event(now, codeMarker, grouped(w.bad)+" bytes were not UTF-8, and are shown as \uFFFD")
 	}

@@ -86,7 +86,7 @@ func TestReplay(t *testing.T) {
 					do()
 				}
 				for rest, n := raw, 0; len(rest) > 0; n++ {
-					piece := rest[:min(len(rest), 1+rng.IntN(max(len(raw)/12, 2)))]
+					piece := rest[:min(len(rest), 1+rng.IntN(max(len(raw)/8, 2)))]
 					rest = rest[len(piece):]
 					_, _ = live.Write(piece)
 					r.Observe(term.Event{Verb: term.VerbOutput, Data: piece})

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"time"
+	"unicode/utf8"
 
 	"ptyctl/screen"
 )
@@ -174,6 +175,17 @@ func (t *tape) tail() []byte {
 		return t.end[i:]
 	}
 	return []byte("\x1b]") // of a string: what follows is a part of it
+}
+
+// rest draws the beginning of a character of the terminal whose rest did not come.
+func (t *tape) rest(at time.Duration) {
+	if len(t.partial) == 0 {
+		return
+	}
+	t.show(at, Terminal)
+	t.bad += int64(len(t.partial))
+	t.partial = nil
+	t.event(at, codeOutput, string(utf8.RuneError))
 }
 
 // command draws text of commands, which must be valid UTF-8 and end outside of any sequence.

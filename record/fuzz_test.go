@@ -1,0 +1,96 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/term"
+)
+
+// FuzzOutput: whatever a terminal sends, and however it comes in pieces, is read back, with U+FFFD for each byte that is
+// not UTF-8, and the terminal alone shows what a screen that got it all shows.
+func FuzzOutput(f *testing.F) {
+	f.Add([]byte("$ \x1b[31mred\xffä\xe2\x82"), uint8(3))
+	f.Add([]byte("\x1b]0;\x9ctitle\x1b[?1049h\x1b[2;3r\x1b(0qq"), uint8(1))
+	f.Fuzz(func(t *testing.T, p []byte, piece uint8) {
+		if len(p) > 300 {
+			t.Skip()
+		}
+		synctest.Test(t, func(t *testing.T) {
+			cast := recorded(t, Options{}, func(r *Recorder) {
+				opening(r, 40, 10)
+				n := 0
+				for rest := p; len(rest) > 0; n++ {
+					size := min(int(piece)+1, len(rest))
+					r.Observe(term.Event{Verb: term.VerbOutput, Data: rest[:size]})
+					if rest = rest[size:]; n%7 == 0 {
+						time.Sleep(time.Second)
+						ran(r, "exec-1", string(p), string(p), string(p), 0)
+					}
+				}
+			})
+			if rep, err := verify("a.cast", bytes.NewReader(cast), nil, nil); err != nil || !rep.Ended {
+				t.Fatalf("Verify = %+v, %v", rep, err)
+			}
+			var got strings.Builder
+			_, all := read(t, cast)
+			for _, e := range all {
+				if e.Code == codeOutput && e.View == Terminal && !e.Redraw {
+					got.WriteString(e.Text)
+				}
+			}
+			want, _ := appendString(nil, p)
+			text, ok := readString([]byte(`"` + string(want) + `"`))
+			if !ok {
+				t.Fatalf("%q is not read back", want)
+			}
+			// The bytes of a character that never comes whole may be one U+FFFD or several.
+			single := regexp.MustCompile("\uFFFD+")
+			if a, b := single.ReplaceAllString(got.String(), "\uFFFD"), single.ReplaceAllString(text, "\uFFFD"); a != b {
+				t.Fatalf("%q was recorded as %q", b, a)
+			}
+		})
+	})
+}
+
+// FuzzRead: any file is read without a fault, as events or with an error.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"version":3,"term":{"cols":80,"rows":24}}` + "\n" + `[0.5, "o", "a\u001b[31m\ud83d\ude00"]` + "\n# ptyctl view commands\n" + `[1e-3,"x","3"]`))
+	f.Add([]byte("{\"version\":3,\"term\":{\"cols\":1,\"rows\":1}}\n[1, \"r\", \"5x\"]\n[1, \"m\", \"\\"))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		for _, use := range []func(r *Reader) error{
+			func(r *Reader) error { return Text(io.Discard, r) },
+			func(r *Reader) error { return V2(io.Discard, r) },
+			func(r *Reader) error {
+				last := time.Duration(0)
+				for {
+					e, err := r.Next()
+					if err != nil {
+						return err
+					}
+					if e.Time < last {
+						t.Fatalf("an event at %v after one at %v", e.Time, last)
+					}
+					last = e.Time
+				}
+			},
+		} {
+			r, err := NewReader(bytes.NewReader(p))
+			if err != nil {
+				return
+			}
+			if err := use(r); err != nil && !errors.Is(err, io.EOF) {
+				if _, ok := errors.AsType[*FormatError](err); !ok {
+					t.Fatalf("the error is %v", err)
+				}
+			}
+		}
+		_, _ = verify("a.cast", bytes.NewReader(p), nil, nil)
+	})
+}
