@@ -177,3 +177,19 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// The newest entry about each recording that was not removed is in the report.
+func TestRecordings(t *testing.T) {
+	path := filepath.Join(folder(t), "audit.jsonl")
+	l := openLog(t, Options{Path: path, MaxBytes: 700})
+	l.Recording(Recording{Path: "/r/a.cast", Seal: 1, SHA256: "aa", Bytes: 10})
+	l.Recording(Recording{Path: "/r/b.cast", Seal: 1, SHA256: "bb", Bytes: 10, End: true})
+	l.Recording(Recording{Path: "/r/a.cast", Seal: 7, SHA256: "ac", Bytes: 70, End: true})
+	l.Recording(Recording{Path: "/r/b.cast", Removed: "age"})
+	closeLog(t, l)
+	got := verified(t, family(t, path)...).Recordings
+	if want := (Recording{Path: "/r/a.cast", Seal: 7, SHA256: "ac", Bytes: 70, End: true}); len(got) != 1 ||
+		got["/r/a.cast"] != want {
+		t.Errorf("recordings %+v, want %+v", got, want)
+	}
+}

@@ -46,7 +46,7 @@ type DirOptions struct {
 type Dir struct {
 	o DirOptions
 
-	mu       sync.Mutex // guards the following
+	mu       sync.RWMutex // guards the following
 	sessions map[string]*tapeFile
 	closed   bool
 
@@ -111,10 +111,15 @@ func begins(e term.Event) bool {
 
 // session returns the recording of a session, which it begins if that is wanted; nil if there is none.
 func (d *Dir) session(id string, begin bool, now time.Time) *tapeFile {
+	d.mu.RLock()
+	t := d.sessions[id]
+	d.mu.RUnlock()
+	if t != nil || !begin {
+		return t
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t := d.sessions[id]
-	if t != nil || !begin || d.closed {
+	if t = d.sessions[id]; t != nil || d.closed {
 		return t
 	}
 	t = &tapeFile{file: &file{folder: &d.folder, session: id, started: now}}

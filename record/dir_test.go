@@ -280,26 +280,51 @@ func TestDirProcesses(t *testing.T) {
 // TestDirFailClosed: a session that cannot be recorded is refused, or ended.
 func TestDirFailClosed(t *testing.T) {
 	dir := folderFor(t)
-	var mu sync.Mutex
-	ended := make(map[string]bool)
-	d := newDir(t, DirOptions{Path: dir, FailClosed: true, Failed: func(id string, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		ended[id] = true
-	}})
+	ended := make(chan string, 10)
+	d := newDir(t, DirOptions{Path: dir, FailClosed: true, MaxTotal: 20 << 10, Failed: func(id string, _ error) { ended <- id }})
+	refused := func(e term.Event, want bool) {
+		t.Helper()
+		e.Time = time.Now()
+		err := d.Journal(e)
+		if (err != nil) != want || want && !errors.Is(err, term.IOError) {
+			t.Errorf("Journal(%s %s) = %v, want it refused: %t", e.Verb, e.Session, err, want)
+		}
+	}
+	refused(term.Event{Verb: term.VerbOpen, Session: "web1"}, false)
+	live(d, "web1", strings.Repeat("x", 30<<10))
+	refused(term.Event{Verb: term.VerbWrite, Session: "web1"}, false)
+	for d.session("web1", false, time.Now()).Written() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	live(d, "web1", "there is no room for this")
+	if id := <-ended; id != "web1" {
+		t.Errorf("%s is to end, want web1", id)
+	}
+	for d.session("web1", false, time.Now()).bad.Load() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	refused(term.Event{Verb: term.VerbWrite, Session: "web1"}, true)
+	refused(term.Event{Verb: term.VerbOpen, Session: "web2"}, true)
+	refused(term.Event{Verb: term.VerbFileRead, Path: "/etc/hosts"}, false)
+	refused(term.Event{Verb: term.VerbWrite, Session: "of another process"}, false)
+	if d.Failures() == 0 {
+		t.Error("no failure was counted")
+	}
+}
+
+// TestDirRefused: a session that the recorder has let open, and that is refused for another reason, is not waited for.
+func TestDirRefused(t *testing.T) {
+	dir := folderFor(t)
+	d := newDir(t, DirOptions{Path: dir, FailClosed: true})
 	open := term.Event{Time: time.Now(), Verb: term.VerbOpen, Session: "web1"}
 	if err := d.Journal(open); err != nil {
-		t.Fatalf("Journal(open) = %v", err)
-	}
-	live(d, "web1", "text")
-	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(dir, dir+"-gone"); err != nil {
-		t.Fatal(err)
-	}
-	open.Session = "web2"
-	if err := d.Journal(open); err == nil {
-		t.Error("Journal(open) without a folder = nil, want an error")
+	recorder := d.session("web1", false, time.Now())
+	open.Refused = &term.Error{Kind: term.LimitExceeded}
+	d.Observe(open)
+	<-recorder.Done()
+	if d.Active() != 0 || !list(t, dir)[0].Ended {
+		t.Errorf("%d sessions are recorded, and there are %+v; want one that is complete", d.Active(), list(t, dir))
 	}
 }

@@ -189,6 +189,9 @@ func (w *writer) run() {
 		case <-timer.C:
 			if !w.drain() {
 				w.r.queue.shed()
+				if w.began {
+					w.shed()
+				}
 			}
 		case <-w.r.stop:
 			stopped = true
@@ -279,7 +282,7 @@ func (w *writer) begin() {
 	}
 	w.began = true
 	h := Header{
-		Version: 3, Term: Term{Cols: term.DefaultCols, Rows: term.DefaultRows, Type: term.DefaultTerm},
+		Version: 3, Term: Term{Cols: term.DefaultCols, Rows: term.DefaultRows},
 		Timestamp: w.r.started.Unix(), Title: "ptyctl",
 		About: About{
 			Recording: newID(), Program: w.r.o.Version, PID: os.Getpid(),
@@ -311,7 +314,9 @@ func (w *writer) begin() {
 }
 
 // sized reports whether the size of the terminal is known from e, or will not be known.
-func sized(e *term.Event) bool { return e.Verb == term.VerbState || e.Verb == term.VerbExec }
+func sized(e *term.Event) bool {
+	return e.Verb == term.VerbState || e.Verb == term.VerbExec || e.Verb == term.VerbOpen && e.Refused != nil
+}
 
 // openSize returns the size of the terminal that the event of an open session tells of.
 func openSize(e term.Event) (cols, rows int, ok bool) {
@@ -374,6 +379,10 @@ func (w *writer) told(at time.Duration, e term.Event, data []byte) {
 		w.event(at, codeMarker, text)
 	}
 	switch e.Verb {
+	case term.VerbOpen:
+		if e.Refused != nil { // after all: there is no session
+			w.ended, w.over = true, at
+		}
 	case term.VerbResize:
 		if cols, rows, ok := sizeOf(e.Detail); ok && done {
 			w.resize(at, cols, rows)

@@ -51,7 +51,7 @@ const can = "\x18" // ends a sequence that is not complete
 // two alone.
 type tape struct {
 	encoder
-	views [2]*screen.Screen // what a player shows of each
+	views [2]*screen.Screen // what a player shows of each; nil: there were no commands
 	view  View
 	moved time.Duration // when the view changed
 
@@ -68,7 +68,7 @@ type tape struct {
 
 func newTape(cols, rows int) *tape {
 	return &tape{
-		views: [2]*screen.Screen{screen.New(cols, rows), screen.New(cols, rows)}, moved: -minShown, start: true,
+		views: [2]*screen.Screen{Terminal: screen.New(cols, rows)}, moved: -minShown, start: true,
 	}
 }
 
@@ -145,6 +145,15 @@ func (t *tape) catchUp() {
 	}
 }
 
+// shed frees memory that is not needed while nothing comes.
+func (t *tape) shed() {
+	if t.back > 0 {
+		t.behind = nil // it is in the file, too
+	} else {
+		t.catchUp()
+	}
+}
+
 // replay draws output of the terminal again.
 func (t *tape) replay(r *Reader) {
 	for e, err := r.Next(); err == nil; e, err = r.Next() {
@@ -208,6 +217,9 @@ func (t *tape) flushCommands(at time.Duration) {
 	if len(t.pending) == 0 {
 		return
 	}
+	if t.views[Commands] == nil {
+		t.views[Commands] = screen.New(t.views[Terminal].Size())
+	}
 	t.show(at, Commands)
 	t.event(at, codeOutput, string(t.pending))
 	_, _ = t.views[Commands].Write(t.pending)
@@ -226,7 +238,9 @@ func (t *tape) sized(cols, rows int) bool {
 func (t *tape) resize(at time.Duration, cols, rows int) {
 	t.catchUp()
 	for _, s := range t.views {
-		s.Resize(cols, rows)
+		if s != nil {
+			s.Resize(cols, rows)
+		}
 	}
 	t.event(at, codeResize, sizeText(cols, rows))
 }

@@ -54,6 +54,9 @@ func (r *Report) Machine(ctx context.Context, cfg config.Config, version string)
 	if cfg.Audit.Path != "" {
 		r.writable("audit log", cfg.Audit.Path)
 	}
+	if cfg.Record.Dir != "" {
+		r.folder("recordings", func() (string, error) { return cfg.Record.Dir, nil })
+	}
 	if cfg.Logging.File != "" {
 		r.writable("log file", cfg.Logging.File)
 	}
