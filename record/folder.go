@@ -185,7 +185,7 @@ func fileName(session string) string {
 
 // grew counts bytes, and keeps the folder within its limits.
 func (d *folder) grew(n int) error {
-	if d.grown.Add(int64(n)) > max(1<<20, d.o.MaxTotal/100) {
+	if d.grown.Add(int64(n)) > max(min(1<<20, d.o.MaxTotal/8), d.o.MaxTotal/100) {
 		if err := d.prune(); err != nil {
 			return err
 		}
