@@ -93,6 +93,7 @@ func TestKeys(t *testing.T) {
 			keys <- []byte(key)
 			synctest.Wait()
 		}
+		time.Sleep(500 * time.Millisecond) // what comes at the start is shown
 		press(" ")
 		time.Sleep(time.Hour)
 		synctest.Wait()
