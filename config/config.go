@@ -183,13 +183,13 @@ type Audit struct {
 
 // Record configures the recordings of sessions.
 type Record struct {
-	Dir           string   // "": no recordings
-	MaxBytes      int      // of one recording
-	MaxTotalBytes int      // of all that are in Dir
-	MaxFiles      int      // in Dir
-	MaxDays       int      // after which a recording is removed; 0: never
-	Recipients    []string // of age; empty: not encrypted
-	FailClosed    bool     // refuse an action on a session that cannot be recorded, and end it
+	Dir         string   // "": no recordings
+	MaxBytes    int      // of one recording
+	MaxTotalMiB int      // of all that are in Dir
+	MaxFiles    int      // in Dir
+	MaxDays     int      // after which a recording is removed; 0: never
+	Recipients  []string // of age; empty: not encrypted
+	FailClosed  bool     // refuse an action on a session that cannot be recorded, and end it
 }
 
 // Policy holds the operator's rules for the actions of callers; package policy defines

@@ -90,6 +90,7 @@ func TestDefaults(t *testing.T) {
 		Auth:    Auth{Elicitation: true, Interactive: true, PromptTimeout: 110 * time.Second},
 		Locks:   Locks{DefaultTTL: time.Minute, MaxTTL: time.Hour},
 		Audit:   Audit{MaxBytes: 67108864, Keep: 10, Fsync: AuditFsyncInterval, Commands: AuditCommandsRedacted},
+		Record:  Record{MaxBytes: 67108864, MaxTotalMiB: 1024, MaxFiles: 10000},
 		Policy:  Policy{Mode: PolicyModeEnforce, Consent: PolicyConsentDeny, Typing: PolicyTypingAuto},
 		Logging: Logging{Level: LogInfo, Format: LogText, MaxBytes: 10 << 20, Keep: 5},
 

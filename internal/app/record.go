@@ -39,7 +39,7 @@ func (a *App) openRecordings(cfg config.Config) (*recorder, error) {
 	}
 	r := &recorder{closed: cfg.Record.FailClosed}
 	o := record.DirOptions{
-		Path: cfg.Record.Dir, MaxBytes: int64(cfg.Record.MaxBytes), MaxTotal: int64(cfg.Record.MaxTotalBytes),
+		Path: cfg.Record.Dir, MaxBytes: int64(cfg.Record.MaxBytes), MaxTotal: int64(cfg.Record.MaxTotalMiB) << 20,
 		MaxFiles: cfg.Record.MaxFiles, MaxAge: time.Duration(cfg.Record.MaxDays) * 24 * time.Hour,
 		Version: a.version, Command: commandForm(cfg.Audit.Commands), Recipients: to,
 		FailClosed: cfg.Record.FailClosed, Failed: r.end, Logger: a.log,

@@ -58,10 +58,12 @@ func Run(ctx context.Context, p *record.Player, o Options) (err error) {
 	defer timer.Stop()
 	for {
 		at, err := p.Peek()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF) && s.paused: // a key may go back
+			at = p.Time()
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		pause := at - p.Time()
