@@ -2,6 +2,7 @@ package elicit_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,18 +26,43 @@ func TestElicitForACommand(t *testing.T) {
 				r := client.Call(mcptest.ExecTool, args)
 				if name == "dismissed" {
 					if again := client.Call(mcptest.ExecTool, args); r.State != "authenticating" || r.Prompt == nil ||
-						again.SessionID != r.SessionID || again.Prompt == nil {
+						len(r.Warnings) != 1 || again.SessionID != r.SessionID || again.Prompt == nil {
 						t.Errorf("dismissed: %s, and again: %s; want the question of one session", r.Text, again.Text)
 					}
 					client.Call(mcptest.IOTool, fmt.Sprintf(`{"action":"write","session_id":%q,"data":"7"}`, r.SessionID))
 					r = client.Call(mcptest.ExecTool, args)
 				}
-				if r.Stdout != "ran\n" || r.SessionID == "" {
-					t.Errorf("%s: %s; want that the command has run", name, r.Text)
+				if r.Stdout != "ran\n" || r.SessionID == "" || len(r.Warnings) > 0 {
+					t.Errorf("%s: %s; want that the command has run, and no warning", name, r.Text)
 				}
 				if n := len(p.questions()); n != 1 || l.SSH.Stats().Authenticated != 1 {
 					t.Errorf("%s: the person was asked %d times, and %d logins were made; want one of each",
 						name, n, l.SSH.Stats().Authenticated)
+				}
+			})
+		}
+	})
+}
+
+// A write on a host whose login asks types once the person has answered, and says once that it has not, if they dismiss
+// the question.
+func TestElicitForAWrite(t *testing.T) {
+	mcptest.ForEachClient(t, func(t *testing.T, revision string, connect mcptest.Connect) {
+		for name, answer := range map[string]func(*sdk.ElicitParams) *sdk.ElicitResult{
+			"answered": accept(map[string]any{"answer": "7"}), "dismissed": saying("cancel"),
+		} {
+			t.Run(name, func(t *testing.T) {
+				p := &person{t: t, answer: answer}
+				l, client := connect(
+					t, withElicitation(mcptest.Config{SSH: asks(map[string]string{"Number: ": "7"})}), revision, p.options(onlyForms),
+				)
+				r := client.Call(mcptest.IOTool, fmt.Sprintf(
+					`{"action":"write","host":"demo@127.0.0.1:%d","data":"echo in$((1+1))\r","until_regex":"in2\\s"}`, l.SSH.Port()))
+				typed := r.State != "authenticating" && strings.Contains(r.Chunk, "in2") && len(r.Warnings) == 0
+				asked := r.State == "authenticating" && r.Prompt != nil && len(r.Warnings) == 1 &&
+					strings.HasPrefix(r.Warnings[0], "nothing was typed")
+				if name == "answered" && !typed || name == "dismissed" && !asked {
+					t.Errorf("%s: %s; want the text typed, or the question with one warning", name, r.Text)
 				}
 			})
 		}

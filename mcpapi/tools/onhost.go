@@ -98,12 +98,12 @@ func opening(c *toolset.Call, res session.OpenResult) *sessionOut {
 	res.Existing = false // it is no console
 	out := &sessionOut{Action: "open", Success: true, undone: true}
 	opened(c, &sessionArgs{SessionType: "exec"}, res, out)
+	// Of this result alone: once a person has answered, the call has another one.
+	undone := "the command was not run: the session is still " + string(res.State) + ". Make this call again to wait on"
 	if res.Prompt != nil {
-		c.Inform("the command was not run: the login asks. Answer with ptyctl_session_io write, then make this call again")
-	} else {
-		c.Inform("the command was not run: the session is still " + string(res.State) + ". Make this call again to wait on")
+		undone = "the command was not run: the login asks. Answer with ptyctl_session_io write, then make this call again"
 	}
-	out.Warnings = append(out.Warnings, c.Warnings()...)
+	out.Warnings = append(append(out.Warnings, c.Warnings()...), undone)
 	return out
 }
 
@@ -176,13 +176,12 @@ func typeInto(
 	if res.State != session.Open && (res.Prompt == nil || !waits) {
 		out := &sessionOut{Action: "open", Success: true}
 		opened(c, to, res, out)
-		if res.State.Ended() {
-			c.Inform("nothing was typed: the session is over")
-		} else {
-			c.Inform("nothing was typed: the session is still " + string(res.State) +
-				". Answer its prompt with ptyctl_session_io write, and go on with session_id")
+		undone := "nothing was typed: the session is over"
+		if !res.State.Ended() {
+			undone = "nothing was typed: the session is still " + string(res.State) +
+				". Answer its prompt with ptyctl_session_io write, and go on with session_id"
 		}
-		out.Warnings = append(out.Warnings, c.Warnings()...)
+		out.Warnings = append(append(out.Warnings, c.Warnings()...), undone)
 		return out, nil
 	}
 	about := s.Info().About

@@ -145,14 +145,16 @@ func openingOut(c *toolset.Call, res session.OpenResult) *fsOpenOut {
 		Action: "open", Success: true, SessionID: i.ID, State: res.State, Protocol: i.Protocol, Cursor: "0",
 		WaitingForInput: res.Prompt != nil, Prompt: (*wire.Prompt)(res.Prompt),
 	}
+	undone := "nothing was copied: "
 	switch {
 	case res.Prompt != nil:
-		c.Inform("nothing was copied: the login asks. Answer with ptyctl_session_io write, then make this call again")
+		undone += "the login asks. Answer with ptyctl_session_io write, then make this call again"
 	case res.State.Ended():
-		c.Inform("nothing was copied: the session is over: " + i.End.Reason)
+		undone += "the session is over: " + i.End.Reason
 	default:
-		c.Inform("nothing was copied: the session is still " + string(res.State) + ". Make this call again to wait on")
+		undone += "the session is still " + string(res.State) + ". Make this call again to wait on"
 	}
-	out.Warnings = c.Warnings()
+	// Of this result alone: once a person has answered, the call has another one.
+	out.Warnings = append(c.Warnings(), undone)
 	return out
 }
