@@ -250,8 +250,9 @@ func TestWriteOnHostAsks(t *testing.T) {
 		t.Errorf("a first step that waits for the question: %s", r.Text)
 	}
 	r = l.OK(mcptest.IOTool, write(`"steps":[{"until_regex":"code: $","timeout_ms":100},{"data":"correct horse-1138\r","sensitive":true}]`))
-	if member(r, "stopped") != `"unmatched"` || r.Prompt == nil || r.State != "authenticating" {
-		t.Errorf("a first step that waits for another question: %s", r.Text)
+	if member(r, "stopped") != `"unmatched"` || r.Prompt == nil || r.State != "authenticating" ||
+		strings.Contains(r.Text, `"typed":true`) {
+		t.Errorf("a first step that waits for another question: %s; want nothing typed", r.Text)
 	}
 }
 

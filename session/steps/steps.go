@@ -201,7 +201,7 @@ func (r *runner) do(i int, step Step) bool {
 			}
 		}
 	}
-	r.res.Typed = true
+	r.res.Typed = step.types()
 	switch {
 	case step.types():
 	case step.Wait.Whole:
