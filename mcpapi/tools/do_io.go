@@ -157,7 +157,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	}
 	switch {
 	case lines != nil && !conditions:
-		return ch.Invalid("match", nil, "match is for what a write waits for: add until_regex, until_prompt or until_idle_ms")
+		return ch.Invalid("match", nil, matchNeedsWait)
 	case in.Mode == "tail" && !conditions:
 		return ch.Invalid("mode", nil, "mode is for what a write waits for: add until_regex, until_prompt or until_idle_ms")
 	case in.MaxLines > 0 && in.Mode != "tail":
@@ -293,6 +293,9 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 	}
 	return canceled(ctx, s)
 }
+
+// matchNeedsWait refuses a match without a condition, which would judge what happened to be there.
+const matchNeedsWait = "match is for what a write waits for: add until_regex, until_prompt or until_idle_ms"
 
 // room lets a read of lines that match look at more than it may return: what does not match takes no room in the result.
 func (in *ioArgs) room(c *toolset.Call, r *session.ReadRequest, lines *session.Filter) {

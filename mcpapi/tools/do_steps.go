@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -215,6 +216,8 @@ func stepsOf(c *toolset.Call, in *ioArgs, name func(i int, field string) string)
 		return nil, ch.Invalid("paste", nil, "paste belongs to a step; move it there")
 	case in.Mode == "tail" || in.MaxLines > 0 || in.InputHints.WaitFor != nil && len(*in.InputHints.WaitFor) > 0:
 		return nil, ch.Invalid("steps", nil, "steps take no mode, max_lines and input_hints; leave them out")
+	case in.Match != "" && !in.conditional() && !slices.ContainsFunc(in.Steps, func(st ioStep) bool { return st.conditional() }):
+		return nil, ch.Invalid("match", nil, matchNeedsWait)
 	case !in.conditional():
 	case last.conditional():
 		return nil, ch.Invalid("steps", nil, "the last step has a condition of its own; give one of the two")

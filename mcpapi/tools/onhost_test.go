@@ -270,6 +270,8 @@ func TestWriteMatches(t *testing.T) {
 		t.Errorf("a write with match: %s; want the line with those around it", r.Text)
 	}
 	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"x","match":"y"}`, term.InvalidArgument, "what a write waits for")
+	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","steps":[{"data":"x"}],"match":"y"}`, term.InvalidArgument, "what a write waits for")
+	l.Fails(mcptest.IOTool, onHost(l, `,"action":"write","data":"x","match":"y"`), term.InvalidArgument, "what a write waits for")
 	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","match":"(","steps":[{"data":"x"}]}`, term.InvalidArgument, "match")
 	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","context":1,"steps":[{"data":"x"}]}`, term.InvalidArgument, "context")
 }
