@@ -33,6 +33,7 @@ func forms() map[string]mcpapi.Options {
 type property struct {
 	Type        string
 	Description string
+	Enum        []string
 	Properties  map[string]property
 	Items       *property
 }
@@ -258,6 +259,19 @@ func TestEveryArgumentIsDescribed(t *testing.T) {
 	} {
 		if p := properties[want.tool][want.path]; !strings.Contains(p.Description, want.part) {
 			t.Errorf("%s %s is described as %q, want %q in it", want.tool, want.path, p.Description, want.part)
+		}
+	}
+}
+
+// A client that must give every argument can give one with a list of values as it would be without.
+func TestNoArgumentHasOneValue(t *testing.T) {
+	for form, o := range forms() {
+		for tool, properties := range shownTools(mcptest.NewAgent(t, mcpapi.NewServer(o), "")) {
+			for path, p := range properties {
+				if len(p.Enum) == 1 && path != "action" {
+					t.Errorf("%s: %s %s can only be %s; want a value for its default, too", form, tool, path, p.Enum[0])
+				}
+			}
 		}
 	}
 }

@@ -104,7 +104,7 @@ type openPTY struct {
 	Cols    int    `json:"cols" min:"1" max:"10000" doc:"default 120"`
 	Rows    int    `json:"rows" min:"1" max:"10000" doc:"default 40"`
 	Term    string `json:"term" is:"filled" doc:"default xterm-256color"`
-	Answer  string `json:"answer" enum:"never" doc:"to queries"`
+	Answer  string `json:"answer" enum:"auto never" doc:"to queries"`
 }
 
 // openTimeouts has the times of a session, in milliseconds.
