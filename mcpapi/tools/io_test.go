@@ -82,6 +82,13 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("input hints: %s", r.Text)
 	}
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"y\r","until_regex":"\\$ $","timeout_ms":10000}`)
+	// A short look at what is new is meant, and warned of only where nobody would want it so short.
+	for ms, warned := range map[int]bool{30: true, 150: false} {
+		r = l.OK(mcptest.IOTool, fmt.Sprintf(`{"action":"read","session_id":"$S","timeout_ms":%d}`, ms))
+		if got := r.Members["warnings"] != nil; got != warned {
+			t.Errorf("a read of %d ms that got nothing: %s; want warnings %v", ms, r.Text, warned)
+		}
+	}
 	r = l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20}`)
 	if !r.TimedOut || r.Matched || r.Chunk != "" || r.NextCursor != r.BufferEnd {
 		t.Errorf("a deadline: %s", r.Text)
