@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -77,7 +78,8 @@ type Sender struct {
 	queue    []reply
 	running  bool
 	sum      Record    // that is not on record yet
-	recorded time.Time // the last record; zero: none
+	recorded time.Time // when a record was last tried; zero: never
+	failed   bool      // that record could not be made
 	flooded  bool      // Terminal.Flooded was called
 
 	// Of the goroutine that sends:
@@ -214,10 +216,12 @@ func (a *Sender) pick(queue []reply) (picked []reply, late int) {
 }
 
 // note counts answers that are about to go out, and puts all that were counted on record once that is due. It reports
-// false if the record cannot be made: then nothing may go out.
+// false if the record cannot be made: then nothing may go out before a later record could be made.
 func (a *Sender) note(queue []reply, late int) bool {
 	now := time.Now()
 	a.mu.Lock()
+	before := a.sum
+	before.Data = slices.Clip(before.Data)
 	for _, r := range queue {
 		a.sum.Answers++
 		a.sum.Size += len(r.data)
@@ -226,14 +230,21 @@ func (a *Sender) note(queue []reply, late int) bool {
 		}
 	}
 	a.sum.Dropped += late
-	if !a.busy() || now.Sub(a.recorded) < tally {
+	if !a.busy() || !a.failed && now.Sub(a.recorded) < tally {
 		a.mu.Unlock()
 		return true
 	}
 	sum := a.sum
 	a.sum, a.recorded = Record{}, now
 	a.mu.Unlock()
-	return a.t.Record(sum)
+	ok := a.t.Record(sum)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.failed = !ok; a.failed { // those that went out before are still to be recorded
+		before.Dropped += a.sum.Dropped + late
+		a.sum = before
+	}
+	return ok
 }
 
 // end puts on record what is not yet.

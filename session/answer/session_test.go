@@ -311,6 +311,39 @@ func TestNotTyped(t *testing.T) {
 	})
 }
 
+// The audit log refuses every answer, not only the first of a second.
+func TestNoRecordNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := true
+		s, far, diary := start(t, session.Options{Journal: func(e term.Event) error {
+			if broken && e.Verb == term.VerbReply {
+				return io.ErrShortWrite
+			}
+			return nil
+		}})
+		far.shows(t, "$ ")
+		write(t, s, "vim\r")
+		far.shows(t, "vim\r\n")
+		far.got()
+		for range 5 {
+			far.shows(t, "\x1b[c")
+		}
+		if got := far.got(); got != "" {
+			t.Errorf("without a record %q was answered", got)
+		}
+		broken = false
+		far.shows(t, "\x1b[5n")
+		if got, want := far.got(), "\x1b[0n"; got != want {
+			t.Errorf("with a record %q was answered, want %q", got, want)
+		}
+		time.Sleep(2 * time.Second)
+		events := diary.Of(term.VerbReply)
+		if len(events) != 1 || events[0].Size != len("\x1b[0n") {
+			t.Errorf("the records are %+v, want one of one answer", events)
+		}
+	})
+}
+
 // While the far side takes nothing, answers get old and are not sent late.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
