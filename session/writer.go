@@ -328,7 +328,10 @@ func (a *answers) MayAnswer() bool {
 	return !s.prompts.Known(line)
 }
 
-// Reply hands an answer to the transport, when its turn comes.
+// errNotNow says that an answer has come too late: nothing that may read it has the terminal any more.
+var errNotNow = errors.New("an answer may not go out now")
+
+// Reply hands an answer to the transport, when its turn comes. What had the turn before may have changed what reads it.
 func (a *answers) Reply(ctx context.Context, p []byte) error {
 	s := a.s
 	select {
@@ -337,6 +340,9 @@ func (a *answers) Reply(ctx context.Context, p []byte) error {
 		return ctx.Err()
 	}
 	defer func() { <-s.writer.token }()
+	if !a.MayAnswer() {
+		return errNotNow
+	}
 	s.prompts.Answered(p)
 	n, err := s.link.Load().Write(p)
 	s.count.tx.Add(int64(n))

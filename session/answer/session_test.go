@@ -344,6 +344,36 @@ func TestNoRecordNoAnswer(t *testing.T) {
 	})
 }
 
+// An answer that waits behind a write is not sent if a prompt has come meanwhile.
+func TestPromptBeforeTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := sessiontest.NarrowPipe()
+		s := session.New(&remote{sessiontest.Plain{ReadWriteCloser: near}}, session.Options{})
+		defer s.Close(context.Background(), session.CloseOptions{Force: true})
+		typed := func(text string) {
+			t.Helper()
+			if got := sessiontest.Take(t, far, len(text)); got != text {
+				t.Fatalf("%q was typed, want %q", got, text)
+			}
+		}
+		sessiontest.Put(t, far, "$ ")
+		synctest.Wait()
+		go func() { _, _ = s.Write(t.Context(), []byte("cat\r"), session.WriteOptions{}) }()
+		typed("cat\r")
+		sessiontest.Put(t, far, "cat\r\n")
+		go func() { _, _ = s.Write(t.Context(), []byte("0123456789abcdef\r"), session.WriteOptions{}) }()
+		synctest.Wait()
+		sessiontest.Put(t, far, "\x1b[6n")
+		time.Sleep(50 * time.Millisecond) // it waits for its turn
+		sessiontest.Put(t, far, "\r\n$ ")
+		synctest.Wait()
+		typed("0123456789abcdef\r")
+		synctest.Wait()
+		go func() { _, _ = s.Write(t.Context(), []byte("x"), session.WriteOptions{}) }()
+		typed("x")
+	})
+}
+
 // While the far side takes nothing, answers get old and are not sent late.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
