@@ -32,6 +32,10 @@ func (h *History) Discard(class shell.Class) string {
 		return ""
 	case class == shell.Cmd:
 		return "\x1b"
+	case class == shell.PowerShell:
+		// Only some modes of PSReadLine know ctrl-u (about_PSReadLine, BackwardKillInput): others insert it. All know
+		// backspace.
+		return "\x15" + strings.Repeat("\x7f", len(h.answers)+1)
 	case class.TakesMarker():
 		// Ctrl-G ends a search that a line editor has begun at ESC P, and ctrl-u clears the line. In vi mode, the ESC has
 		// left the insert mode, where ctrl-u works: i goes back to it, or is a character that the second ctrl-u clears.
@@ -49,9 +53,14 @@ func (h *History) Bare(line string) string {
 
 // bare requires h.mu. The terminal itself echoes an answer that comes while a program runs, before the prompt. What a
 // line editor has left of the answers is their characters in the same order, as far as it has not taken them for keys.
-// What remains of the line must be a prompt.
+// What remains of the line must be a prompt. Text at its end that a caller has typed is no answer, even if it could be
+// the rest of one.
 func (h *History) bare(line string) string {
-	if len(h.answers) == 0 || line == "" || h.wasSeen(line) {
+	typed := strings.TrimRight(h.typing.line, " ")
+	switch {
+	case len(h.answers) == 0 || line == "" || h.wasSeen(line):
+		return line
+	case typed != "" && h.typing.stands(line) && strings.HasSuffix(strings.TrimRight(line, " "), typed):
 		return line
 	}
 	seen := strings.ReplaceAll(string(h.answers), "\x1b", "^[")

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ptyctl/session/shell"
+	"ptyctl/term"
 )
 
 // The last line where an answer was left unread, as shells show it, and the prompt in it.
@@ -55,6 +56,36 @@ func TestDiscard(t *testing.T) {
 		h.Touch(Input{Line: "$ 0n", Text: []byte(text)})
 		if got := h.Discard(shell.Posix); got != "" {
 			t.Errorf("after %q %q would be typed", text, got)
+		}
+	}
+}
+
+// Backspaces clear the line where ctrl-u does not, and nothing is left of the keys themselves.
+func TestDiscardInPowerShell(t *testing.T) {
+	h := NewHistory()
+	h.Answered([]byte("\x1b[0n"))
+	if got, want := h.Discard(shell.PowerShell), "\x15\x7f\x7f\x7f\x7f\x7f"; got != want {
+		t.Errorf("Discard(powershell) = %q, want %q", got, want)
+	}
+}
+
+// Text that a caller has typed and not entered stays in the line, although its characters are in an answer: the keys of
+// Discard would delete it.
+func TestHalfTypedLikeAnAnswer(t *testing.T) {
+	for _, tt := range []struct{ answers, typed string }{
+		{"\x1b[?62;22c", "2"},
+		{"\x1b]10;rgb:e5e5/e5e5/e5e5\x1b\\", "rg"},
+		{"\x1bP>|ptyctl\x1b\\", "ptyctl"},
+	} {
+		h := NewHistory()
+		h.Touch(Input{Line: "$ ", Text: []byte("x\r")})
+		h.Answered([]byte(tt.answers))
+		h.Touch(Input{Line: "$ ", End: 10, Text: []byte(tt.typed)})
+		line := h.Bare("$ " + tt.typed)
+		o := h.Judge(View{Line: line, End: 20, Marked: true, Shell: shell.Shell{Class: shell.Posix}})
+		if o == nil || o.Reason != term.ReasonHalfTyped {
+			t.Errorf("with %q typed after the answer %q, the line is %q and the obstacle %+v, want %s",
+				tt.typed, tt.answers, line, o, term.ReasonHalfTyped)
 		}
 	}
 }
