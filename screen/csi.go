@@ -168,6 +168,9 @@ func (e *emulator) csiIntermediate(t *vt.Token) {
 			e.shiftRows(e.cursor.x, -n)
 		}
 	case [2]byte{'$', 'p'}: // DECRQM
+		if t.Private != 0 && t.Private != '?' {
+			return
+		}
 		e.replies.mode(t.Private, t.Param(0, 0), e.modeState(t.Private == '?', t.Param(0, 0)))
 	}
 }

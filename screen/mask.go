@@ -86,7 +86,7 @@ const secretMask = "********"
 
 // WriteSecret is Write for a part of the output that must not be read, for example the echo of
 // a password. What it draws is an asterisk in all that the screen returns, wherever it goes
-// from there. Within a control string, for example a title, asterisks take its place.
+// from there. Within a control string, for example a title, asterisks take its place. Questions in it get no answer.
 func (s *Screen) WriteSecret(p []byte) {
 	e := &s.emu
 	if len(p) == 0 {
@@ -97,7 +97,9 @@ func (s *Screen) WriteSecret(p []byte) {
 		return
 	}
 	e.secret, e.secrets = uint64(secret)<<shift, true
+	asked := len(e.replies.bytes)
 	_, _ = s.Write(p)
+	e.replies.bytes = e.replies.bytes[:asked]
 	e.secret, e.last = 0, 0
 }
 

@@ -41,3 +41,17 @@ func TestMask(t *testing.T) {
 	var none screen.Lines
 	none.Mask(func([]byte) [][2]int { return [][2]int{{0, 1}} })
 }
+
+// A question within a secret has no answer, which would wait for the next question.
+func TestQuestionInASecret(t *testing.T) {
+	s := screen.New(20, 2)
+	_, _ = s.Write([]byte("\x1b[5n"))
+	s.WriteSecret([]byte("hun\x1b[cter"))
+	if got, want := string(s.Replies()), "\x1b[0n"; got != want {
+		t.Errorf("the answers are %q, want %q", got, want)
+	}
+	s.WriteSecret([]byte("hun\x1b[cter"))
+	if got := s.Replies(); len(got) > 0 {
+		t.Errorf("a secret was answered with %q", got)
+	}
+}

@@ -36,6 +36,7 @@ var xterm = []struct {
 	{"DECRQM of SM", "\x1b[4$p", "\x1b[4;2$y", true},
 	{"DECRQM of SM, always reset", "\x1b[19$p", "\x1b[19;4$y", true},
 	{"DECRQM of SM, unknown", "\x1b[99$p", "\x1b[99;0$y", true},
+	{"DECRQM with another marker", "\x1b[>4$p\x1b[=4$p\x1b[<4$p", "", true},
 	{"DECRQSS SGR", "\x1bP$qm\x1b\\", "\x1bP1$r0m\x1b\\", true},
 	{"DECRQSS SGR with colours", "\x1b[1;4;48;5;208;95m\x1bP$qm\x1b\\", "\x1bP1$r0;1;4;95;48:5:208m\x1b\\", true},
 	{"DECRQSS DECSTBM", "\x1bP$qr\x1b\\", "\x1bP1$r1;24r\x1b\\", true},
