@@ -127,7 +127,9 @@ func (g *grid) split(row []cell, in *info, x int) {
 // eraseUnprotected erases the cells from, to of row y except those with DECSCA.
 func (g *grid) eraseUnprotected(y, from, to int, blank cell) {
 	row := g.at(y)
-	for x := from; x < min(to, len(row)); x++ {
+	to = min(to, len(row))
+	g.work += max(0, to-from)
+	for x := from; x < to; x++ {
 		if row[x].attr()&protected == 0 {
 			g.erase(y, x, x+1, blank)
 		}

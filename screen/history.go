@@ -11,6 +11,7 @@ const (
 	mostHistoryBytes = 64 << 10 // of packed rows
 	leastHistory     = 4 << 10  // bytes at first
 	mostPackedRow    = 8 << 10  // the rest of a longer row is lost
+	packWork         = 16       // of a row without text; see Screen.Work
 )
 
 // history is the rows that have left the top of the main screen, packed one after the other

@@ -121,6 +121,7 @@ func (p *pen) left(n int) {
 		n--
 	}
 	for n = min(n, p.cols*p.rows); n > 0; {
+		p.work += 2
 		first := p.firstColumn()
 		step := min(n, c.x-first)
 		c.x -= step
@@ -202,6 +203,7 @@ func (p *pen) backIndex() {
 func (p *pen) scrollUp(n int) {
 	m := &p.margins
 	if m.top == 0 && p.main == nil && m.left == 0 && m.right == p.cols-1 {
+		p.work += packWork * min(n, m.bottom+1)
 		for y := range min(n, m.bottom+1) {
 			_, in := p.row(y)
 			p.history.push(p.at(y), *in, &p.clusters)

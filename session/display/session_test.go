@@ -392,6 +392,8 @@ func TestCostlyOutput(t *testing.T) {
 		{"margins", "\x1b[?69h\x1b[2;300s\x1b[2G\x1b[M", 20_000, true},
 		{"colours to the end", "\x1b[41m\x1b[2J", 20_000, true},
 		{"frames", "\x1b[?2026hx\x1b[?2026l", 20_000, true},
+		{"protected cells", "\x1b[1\"q" + strings.Repeat("x", 300*100) + strings.Repeat("\x1b[?2J", 20_000), 1, true},
+		{"backspaces over narrow rows", "\x1b[?1045h\x1b[?69h\x1b[1;2s" + strings.Repeat("\x1b[65535D", 20_000), 1, true},
 		{"resets", "\x1bc", 50_000, false},
 		{"a full screen", "\x1b[H" + strings.Repeat("text ", 24*16), 2000, false},
 		{"a log", "a line of text\r\n", 50_000, false},
