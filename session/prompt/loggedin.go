@@ -14,7 +14,9 @@ func (h *History) LoggedIn() bool {
 func (h *History) Known(line string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	line = h.bare(line)
+	if line = h.bare(line); len(line) > 4*maxPrompt { // too costly to judge, for how often the far side may want it
+		return false
+	}
 	return strings.TrimSpace(line) != "" && h.wasSeen(line)
 }
 

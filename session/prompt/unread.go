@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"slices"
 	"strings"
 
 	"ptyctl/session/shell"
@@ -12,6 +13,10 @@ import (
 
 // maxUnread is how many bytes of answers are remembered.
 const maxUnread = 1 << 10
+
+// mostEnds is how many places in a line are tried as the end of a prompt. The far side chooses the line, and each costs
+// dozens of regular expressions.
+const mostEnds = 16
 
 // Answered remembers an answer of ptyctl to a query, which is about to go out. It may stand in the last line until a
 // line is entered or discarded.
@@ -58,7 +63,7 @@ func (h *History) Bare(line string) string {
 func (h *History) bare(line string) string {
 	typed := strings.TrimRight(h.typing.line, " ")
 	switch {
-	case len(h.answers) == 0 || line == "" || h.wasSeen(line):
+	case len(h.answers) == 0 || line == "" || len(line) > maxPrompt+2*maxUnread || h.wasSeen(line):
 		return line
 	case typed != "" && h.typing.stands(line) && strings.HasSuffix(strings.TrimRight(line, " "), typed):
 		return line
@@ -71,10 +76,14 @@ func (h *History) bare(line string) string {
 	if prompt, ok := h.behindMark(line, seen); ok {
 		return prompt
 	}
-	looks := -1
-	for i := max(leftOf(rest, seen), 1); i <= min(len(rest), maxPrompt); i++ {
+	looks, ends := -1, 0
+	for i := max(leftOf(rest, seen), 1); i <= min(len(rest), maxPrompt) && ends < mostEnds; i++ {
+		within := i < len(rest) && rest[i]&0xc0 == 0x80 // a character
+		if p := rest[:i]; within || !mayEnd(p) && p != h.first && !slices.Contains(h.learned, p) {
+			continue
+		}
+		ends++
 		switch {
-		case i < len(rest) && rest[i]&0xc0 == 0x80: // within a character
 		case h.wasSeen(rest[:i]):
 			return rest[:i]
 		case looks < 0 && endsLikePrompt(rest[:i]):
@@ -85,6 +94,12 @@ func (h *History) bare(line string) string {
 		return rest[:looks]
 	}
 	return line
+}
+
+// mayEnd reports whether a text can be like a prompt. One that ends in a letter or a digit must be the very same.
+func mayEnd(text string) bool {
+	c := text[len(text)-1]
+	return !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ';')
 }
 
 // recalled returns the prompt of a line in which a line editor has taken ESC P for the key that recalls an earlier line,

@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"ptyctl/session/shell"
@@ -98,6 +100,24 @@ func TestHalfTypedBehindAnAnswer(t *testing.T) {
 	h.Touch(Input{Line: "vm% ", Text: []byte("rm x")})
 	if got := h.Bare("vm% rm x"); got != "vm% rm x" {
 		t.Errorf("the line without answers is %q, want the typed text in it", got)
+	}
+}
+
+// The far side chooses the line and how often it is judged.
+func TestBareIsCheap(t *testing.T) {
+	h := NewHistory()
+	for i := range maxLearned {
+		h.Learn(fmt.Sprintf("user%d@host:~/dir%d$ ", i, i))
+	}
+	for _, tt := range []struct{ answer, line string }{
+		{"\x1b[?62;22c", strings.Repeat("62;22c", 33)},
+		{"\x1b[0;0$y", strings.Repeat("0$", 90)},
+	} {
+		h.Answered([]byte(strings.Repeat(tt.answer, 100)))
+		allocs := testing.AllocsPerRun(1, func() { h.Bare(tt.line) })
+		if most := 3000.0; allocs > most { // a measure of the work that does not depend on the machine
+			t.Errorf("Bare of %d bytes made %v allocations, want at most %v", len(tt.line), allocs, most)
+		}
 	}
 }
 
