@@ -67,6 +67,7 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 	if err != nil {
 		return l, previous, err
 	}
+	s.answers.theirs.Store(s.End()) // before the wait, in which queries may come
 	timer := time.NewTimer(forcedClose)
 	defer timer.Stop()
 	select {
@@ -78,6 +79,10 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 	}
 	return l, previous, nil
 }
+
+// TakenAt returns the end of the output when Session.TakeOver last gave the lock to another. If that is an attached person, the
+// queries from there on are for their terminal; the session answers none of them.
+func TakenAt(s *Session) int64 { return s.answers.theirs.Load() }
 
 // changeLock applies change to the lock of a session that has not ended, and records the action.
 func changeLock(

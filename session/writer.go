@@ -273,6 +273,8 @@ type answers struct {
 	s      *Session
 	sender *answer.Sender
 	seen   atomic.Bool // a caller reads the screen
+
+	theirs atomic.Int64 // see TakenAt
 }
 
 func newAnswers(s *Session) *answers {

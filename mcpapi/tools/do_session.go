@@ -141,7 +141,7 @@ func lock(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 			// The loser learns of it in its next call; the winner has to know whom it interrupted.
 			l, previous, err = s.TakeOver(ctx, lockTTL(c, in.LockTTL))
 			out.PreviousHolder = previous.Holder.String()
-			out.Cursor = strconv.FormatInt(s.End(), 10) // from here on, a person's terminal answers queries
+			out.Cursor = strconv.FormatInt(session.TakenAt(s), 10) // from here on, a person's terminal answers queries
 			break
 		}
 		l, err = s.Lock(ctx, lockTTL(c, in.LockTTL))

@@ -374,6 +374,34 @@ func TestPromptBeforeTheTurn(t *testing.T) {
 	})
 }
 
+// The queries that come while a takeover waits for the loser's input are for the person's terminal.
+func TestQueryDuringATakeOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := sessiontest.NarrowPipe()
+		s := session.New(&remote{sessiontest.Plain{ReadWriteCloser: near}}, session.Options{})
+		defer s.Close(context.Background(), session.CloseOptions{Force: true})
+		person := term.WithActor(context.Background(), term.Actor{Operator: true, Attachment: term.NewAttachment("1", "root")})
+		sessiontest.Put(t, far, "\x1b[?1049h")
+		go func() { _, _ = s.Write(t.Context(), []byte("0123456789abcdef"), session.WriteOptions{}) }()
+		synctest.Wait()
+		at := s.End()
+		taken := make(chan error)
+		go func() {
+			_, _, err := s.TakeOver(person, time.Minute)
+			taken <- err
+		}()
+		synctest.Wait()
+		sessiontest.Put(t, far, "\x1b[6n")
+		sessiontest.Take(t, far, 16)
+		if err := <-taken; err != nil {
+			t.Fatal(err)
+		}
+		if got := session.TakenAt(s); got != at {
+			t.Errorf("the person's terminal is asked from %d on, want %d: before the query", got, at)
+		}
+	})
+}
+
 // While the far side takes nothing, answers get old and are not sent late.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
