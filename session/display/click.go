@@ -22,11 +22,8 @@ const (
 // Click returns what a terminal sends for a click with the left button at a place, in the form that the program has
 // asked for: press and release, or the press alone where only that is wanted.
 func (d *Display) Click(at Point) ([]byte, error) {
-	d.mu.Lock()
-	s := d.draw()
-	cols, rows := s.Size()
-	now, _ := s.Peek()
-	d.mu.Unlock()
+	now := d.seen()
+	cols, rows := now.Cols, now.Rows
 	if at.Row < 1 || at.Col < 1 || at.Row > rows || at.Col > cols {
 		return nil, fmt.Errorf("there is no row %d, column %d: the screen has %d rows and %d columns, counted from 1",
 			at.Row, at.Col, rows, cols)
@@ -40,6 +37,14 @@ func (d *Display) Click(at Point) ([]byte, error) {
 		b, err = appendMouse(b, m, leftButton, at, true)
 	}
 	return b, err
+}
+
+// seen returns the screen as it is now.
+func (d *Display) seen() *screen.Snapshot {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, _ := d.draw().Peek()
+	return now
 }
 
 // appendMouse appends the report of one event.

@@ -21,6 +21,7 @@ type History struct {
 	nested    shell.Class // of the shell that has last shown a marker; empty: none has, or it is gone
 	began     shell.Class // of the shell that has shown a marker at the prompt first; empty: none has
 	typed     bool        // something was typed
+	loggedIn  bool        // something was typed at a line that only the end of a login shows
 	first     string      // the last line when something was typed for the first time: the login shell's prompt
 	touches   int         // how often a caller has typed
 	touchedAt int64       // the end of the output when a caller has last typed; -1: never
@@ -64,6 +65,7 @@ func (h *History) Touch(in Input) {
 		h.first = in.Line
 	}
 	h.typed, h.ready = true, false
+	h.loggedIn = h.loggedIn || isBeyondLogin(in.Line)
 	h.touches++
 	if bytes.ContainsAny(in.Text, "\r\n\x03\x04\x15") { // the line is gone, with all that stood in it
 		h.answers = nil

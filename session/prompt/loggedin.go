@@ -2,12 +2,17 @@ package prompt
 
 import "strings"
 
-// LoggedIn reports whether a login in the terminal is over: something was typed at another line than one of its
-// questions, or a shell has shown a marker.
+// LoggedIn reports whether a login in the terminal is over: something was typed at a line that looks like a prompt and
+// is no question, for a second factor say, or a shell has shown a marker.
 func (h *History) LoggedIn() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.nested != "" || h.typed && strings.TrimSpace(h.first) != "" && !IsLogin(h.first)
+	return h.nested != "" || h.loggedIn
+}
+
+// isBeyondLogin reports whether a line is one that only the end of a login shows.
+func isBeyondLogin(line string) bool {
+	return endsLikePrompt(line) && !IsLogin(line) && Asks(line) == nil
 }
 
 // Known reports whether a line is a prompt that was seen before, so that nothing but a shell has the terminal.

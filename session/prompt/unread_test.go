@@ -133,3 +133,22 @@ func FuzzBare(f *testing.F) {
 		}
 	})
 }
+
+// A login is over once something was typed at a prompt. No question of it is one, however it asks for a second factor.
+func TestLoggedIn(t *testing.T) {
+	for _, login := range [][]string{
+		{"login: ", "Password: ", "alice@web1:~$ "}, {"Username: ", "Enter your code: ", "r1#"},
+		{"Enter PASSCODE:", "Your token? ", "➜  ~ "}, {"", "$ "},
+	} {
+		h := NewHistory()
+		for i, line := range login {
+			if h.LoggedIn() {
+				t.Errorf("%q: over before %q was answered", login, line)
+			}
+			h.Touch(Input{Line: line, Text: []byte("x\r")})
+			if over := i == len(login)-1; h.LoggedIn() != over {
+				t.Errorf("%q: over is %v after something was typed at %q", login, !over, line)
+			}
+		}
+	}
+}
