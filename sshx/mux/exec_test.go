@@ -185,7 +185,7 @@ func TestExecLeavesWritersAlone(t *testing.T) {
 	start := time.Now()
 	e, err := c.Exec(t.Context(), term.ExecRequest{Command: "x"}, &out, io.Discard)
 	n := out.writes
-	if took := time.Since(start); !e.Background || err != nil || n < 10 || took < 2*time.Second || took > 20*time.Second {
+	if took := time.Since(start); !e.Background || err != nil || n < 10 || took > 20*time.Second {
 		t.Errorf("%+v, %v, %d writes after %v", e, err, n, took)
 	}
 	time.Sleep(300 * time.Millisecond)
