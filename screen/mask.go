@@ -42,11 +42,11 @@ func (l *Lines) Mask(find func(line []byte) [][2]int) {
 // Mask is Lines.Mask, and covers parts of the title and of the folder's URI, too.
 func (s *Snapshot) Mask(find func(text []byte) [][2]int) {
 	s.Lines.Mask(find)
-	s.Title, s.Dir = masked(s.Title, find), masked(s.Dir, find)
+	s.Title, s.Dir = MaskText(s.Title, find), MaskText(s.Dir, find)
 }
 
-// masked returns s with an asterisk for each byte that find finds in it.
-func masked(s string, find func(text []byte) [][2]int) string {
+// MaskText returns s with an asterisk for each byte that find finds in it.
+func MaskText(s string, find func(text []byte) [][2]int) string {
 	if s == "" {
 		return ""
 	}
@@ -120,9 +120,9 @@ func (s *Screen) Cover(find func(text []byte) [][2]int) {
 	if e.hold.frame != nil {
 		e.hold.frame.Mask(find)
 	}
-	e.title.now, e.dir = masked(e.title.now, find), masked(e.dir, find)
+	e.title.now, e.dir = MaskText(e.title.now, find), MaskText(e.dir, find)
 	for i, t := range e.title.stack {
-		e.title.stack[i] = masked(t, find)
+		e.title.stack[i] = MaskText(t, find)
 	}
 	if len(find([]byte(e.link))) > 0 {
 		e.setExtra("", e.lineColor)

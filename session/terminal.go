@@ -143,6 +143,9 @@ func (t laneTerminal) Cols() int { return t.s.window.cols() }
 // Screen implements lane.Terminal.
 func (t laneTerminal) Screen() *screen.Snapshot { return t.s.display.Peek() }
 
+// Mask implements lane.Terminal.
+func (t laneTerminal) Mask(text string) string { return t.s.display.Mask(text) }
+
 // End waits until the session is over, and returns how its program ended, if by itself.
 func (t laneTerminal) End() (term.Exit, error) {
 	<-t.s.life.over

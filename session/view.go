@@ -109,10 +109,16 @@ func (s *Session) Waiting() *term.Waiting {
 	if v.AltScreen || prompt.Doubtful(line) { // to look at the programs is dear
 		v.Front = laneTerminal{s}.Front()
 	}
-	if w := s.prompts.Waiting(v); w != nil {
-		return w
+	w := s.prompts.Waiting(v)
+	if w == nil {
+		w = stalledLine(s, line)
 	}
-	return stalledLine(s, line)
+	if w != nil { // the line is of the output, which may show a secret long after it was typed
+		masked := *w
+		masked.Text = s.display.Mask(w.Text)
+		w = &masked
+	}
+	return w
 }
 
 // sightOf returns why a read that waits for the prompt stops now. Otherwise it returns after how long without output it

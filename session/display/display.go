@@ -203,6 +203,16 @@ func (d *Display) Expect(secret []byte) {
 	d.hide()
 }
 
+// Mask returns text with an asterisk for each byte of the secrets that the display looks for.
+func (d *Display) Mask(text string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.secrets.Any() {
+		return text
+	}
+	return screen.MaskText(text, d.secrets.Find)
+}
+
 // hide keeps the secrets out of what the screen returns. Requires d.mu.
 func (d *Display) hide() {
 	switch {

@@ -174,7 +174,7 @@ func (c *Command) asks(w *term.Waiting) {
 	case w.Kind == prompt.Command && !c.scan.Started(): // the shell that read the line did not understand it
 		c.l.history.Refused()
 	}
-	c.setWaiting(w)
+	c.setWaiting(c.l.masked(w))
 }
 
 // marked returns the outcome after the marker came. The shell is then ready for any line, unless a caller has typed

@@ -23,7 +23,7 @@ func (c *Command) stop() term.Exit {
 		w = c.standsInShell(w)
 	}
 	if w != nil {
-		c.standing = w
+		c.standing = c.l.masked(w)
 		c.becomeOuter()
 		return term.Exit{Killed: "unknown"}
 	}

@@ -24,6 +24,7 @@ type Terminal interface {
 	Front() term.Front               // the programs in front of a terminal of this machine
 	Cols() int                       // the window's width; 0: not known
 	Screen() *screen.Snapshot        // what a person sees; nil: not known
+	Mask(text string) string         // text without the secrets that were typed
 	Quiet() time.Duration            // how long nothing has come
 	Hold() (release func(), ok bool) // keeps everyone else from typing, unless someone types
 

@@ -46,6 +46,17 @@ func (l *Lane) lastLine() (line string, above bool) {
 	return left + right, false
 }
 
+// masked returns w as callers may see it: a program may show a secret long after it was typed, where the output still
+// has it.
+func (l *Lane) masked(w *term.Waiting) *term.Waiting {
+	if w == nil {
+		return nil
+	}
+	masked := *w
+	masked.Text = l.t.Mask(w.Text)
+	return &masked
+}
+
 // tail returns the end of the output.
 func (l *Lane) tail() []byte {
 	end := l.out.Stat().End

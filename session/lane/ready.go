@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -188,16 +189,21 @@ func (c *Command) busy(o *prompt.Obstacle) error {
 			o = prompt.FullScreen(w)
 		}
 	}
-	occupied := term.Occupied{Waiting: o.Waiting, Channel: c.l.t.HasChannel()}
+	w := c.l.masked(o.Waiting)
+	what := o.What
+	for _, line := range []string{o.Waiting.Text, c.before} {
+		what = strings.ReplaceAll(what, strconv.Quote(line), strconv.Quote(c.l.t.Mask(line)))
+	}
+	occupied := term.Occupied{Waiting: w, Channel: c.l.t.HasChannel()}
 	advice := "use Session.Write and Read" + c.l.beside(", or LaneChannel")
 	switch o.Reason {
 	case term.ReasonNoPrompt, term.ReasonUnsurePrompt, term.ReasonOtherPrompt, term.ReasonDevicePrompt:
-		occupied.Pattern = prompt.Pattern(o.Waiting.Text)
+		occupied.Pattern = prompt.Pattern(w.Text)
 		advice = fmt.Sprintf(
 			"if the last line is a shell's prompt, set Expect.Prompt (such as %q), or %s", occupied.Pattern, advice,
 		)
 	case term.ReasonContinuation:
-		occupied.Pattern = prompt.Pattern(o.Waiting.Text)
+		occupied.Pattern = prompt.Pattern(w.Text)
 		advice = fmt.Sprintf(
 			"press ctrl_c to give an unfinished command up; if the last line is a shell's prompt, set Expect.Prompt "+
 				"(such as %q), or %s", occupied.Pattern, advice,
@@ -212,7 +218,7 @@ func (c *Command) busy(o *prompt.Obstacle) error {
 	}
 	return &term.Error{
 		Op: "exec", Session: c.l.session, Kind: term.Busy, Reason: o.Reason,
-		Msg:    o.What + ", so nothing was typed",
+		Msg:    what + ", so nothing was typed",
 		Advice: advice,
 		Facts:  term.Facts{occupied},
 	}

@@ -72,7 +72,7 @@ func (c *Command) checkStall() (rest time.Duration) {
 	case c.l.t.Quiet() < need:
 		return need - c.l.t.Quiet()
 	}
-	w := c.l.Stands(line)
+	w := c.l.masked(c.l.Stands(line))
 	if w == nil {
 		return 0
 	}
