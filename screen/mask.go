@@ -10,7 +10,10 @@ import (
 // as pairs of a beginning and an end. Rows that show something in their last column are joined
 // with the next, because programs wrap lines, too. Each column covered becomes an asterisk
 // without link, so the length stays visible. Links in which find finds something are dropped.
-func (l *Lines) Mask(find func(line []byte) [][2]int) {
+func (l *Lines) Mask(find func(line []byte) [][2]int) { l.mask(find) }
+
+// mask is Mask, and reports whether it has covered what was no secret before.
+func (l *Lines) mask(find func(line []byte) [][2]int) (fresh bool) {
 	var text []byte
 	var at []int32 // the cell of each byte of text
 	for y := 0; y < len(l.rows); y++ {
@@ -27,7 +30,7 @@ func (l *Lines) Mask(find func(line []byte) [][2]int) {
 		}
 		for _, part := range find(text) {
 			for i := max(0, part[0]); i < min(part[1], len(text)); i++ {
-				l.cover(at[i])
+				fresh = l.cover(at[i]) || fresh
 			}
 		}
 		text, at = text[:0], at[:0]
@@ -37,12 +40,16 @@ func (l *Lines) Mask(find func(line []byte) [][2]int) {
 			l.extras[i] = s[:4]
 		}
 	}
+	return fresh
 }
 
 // Mask is Lines.Mask, and covers parts of the title and of the folder's URI, too.
-func (s *Snapshot) Mask(find func(text []byte) [][2]int) {
-	s.Lines.Mask(find)
+func (s *Snapshot) Mask(find func(text []byte) [][2]int) { s.mask(find) }
+
+func (s *Snapshot) mask(find func(text []byte) [][2]int) (fresh bool) {
+	fresh = s.Lines.mask(find)
 	s.Title, s.Dir = MaskText(s.Title, find), MaskText(s.Dir, find)
+	return fresh
 }
 
 // MaskText returns s with an asterisk for each byte that find finds in it.
@@ -59,13 +66,14 @@ func MaskText(s string, find func(text []byte) [][2]int) string {
 	return strings.ToValidUTF8(string(b), "*")
 }
 
-// cover makes a cell, and its second half, an asterisk.
-func (l *Lines) cover(i int32) {
+// cover makes a cell, and its second half, an asterisk. It reports whether the cell was neither a secret nor one before.
+func (l *Lines) cover(i int32) (fresh bool) {
 	c := l.cells[i]
 	if c.isWide() && int(i)+1 < len(l.cells) {
 		l.cells[i+1] = c.masked()
 	}
 	l.cells[i] = c.masked()
+	return c.attr()&secret == 0 && c.char() != '*'
 }
 
 // masked returns an asterisk in the style of c, without a link.
@@ -105,18 +113,17 @@ func (s *Screen) WriteSecret(p []byte) {
 
 // Hide covers, as Lines.Mask does, what find finds in all that the screen returns from now on, also beside what
 // WriteSecret has drawn. nil: nothing more than that. Find must not use the screen.
+//
+// What it has found once stays covered, wherever the cells go: a program may move or erase the rest of a secret later,
+// and a resize wrap it at another column.
 func (s *Screen) Hide(find func(text []byte) [][2]int) { s.find = find }
 
 // Cover makes secrets of what find finds, as if WriteSecret had drawn it. It is for a caller who is about to forget
 // what to find. It drops the rows that have left the screen.
 func (s *Screen) Cover(find func(text []byte) [][2]int) {
 	e := &s.emu
+	e.coverAll(find) // also what has begun in a row that has left
 	e.history.clear()
-	for _, g := range []*grid{e.main, e.grid} {
-		if g != nil {
-			cover(e, g, find)
-		}
-	}
 	if e.hold.frame != nil {
 		e.hold.frame.Mask(find)
 	}
@@ -129,29 +136,83 @@ func (s *Screen) Cover(find func(text []byte) [][2]int) {
 	}
 }
 
-// cover marks the cells of g, and takes links away in which find finds something.
-func cover(e *emulator, g *grid, find func(text []byte) [][2]int) {
+// coverAll is Cover for a caller who goes on looking: the rows that have left the screen stay.
+func (e *emulator) coverAll(find func(text []byte) [][2]int) {
+	if e.main != nil {
+		cover(e, e.main, e.history.count, find)
+		cover(e, e.grid, 0, find)
+	} else {
+		cover(e, e.grid, e.history.count, find)
+	}
+}
+
+// cover marks the cells of g, and of that many rows above it, and takes links away in which find finds something.
+func cover(e *emulator, g *grid, above int, find func(text []byte) [][2]int) {
 	var l Lines
-	l.reset(g.cols, g.rows)
+	l.reset(g.cols, above+g.rows)
+	var old []line
+	if above > 0 {
+		old, _ = e.linesAbove(g, 0)
+	}
+	first := len(old) - above
+	for _, row := range old[first:] {
+		l.add(row.cells, row.info, &e.clusters, &e.extras)
+	}
 	for y := range g.rows {
 		_, in := g.row(y)
 		l.add(g.at(y), *in, &e.clusters, &e.extras)
 	}
 	before := slices.Clone(l.cells)
-	l.Mask(find)
-	for y := range g.rows {
-		row, from := g.at(y), int(l.rows[y].from)
+	if !l.mask(find) && len(l.extras) == 0 {
+		return
+	}
+	mark := func(y int, row []cell) (changed bool) {
+		from := int(l.rows[y].from)
 		for x := range row {
-			if row[x].extra() != 0 && l.style(l.cells[from+x]).Link == "" {
-				row[x].lo &= 1<<extra - 1
+			if n := row[x].extra(); n != 0 && l.style(l.cells[from+x]).Link == "" {
+				if link, _ := readExtra(e.extras.values[n]); link != "" {
+					row[x].lo &= 1<<extra - 1
+				}
 			}
 			if l.cells[from+x] != before[from+x] {
 				row[x].lo |= uint64(secret) << shift
-				e.secrets = true
+				e.secrets, changed = true, true
 			}
+		}
+		return changed
+	}
+	changed := false
+	for y, row := range old[first:] {
+		changed = mark(y, row.cells) || changed
+	}
+	for y := range g.rows {
+		mark(above+y, g.at(y))
+	}
+	if changed {
+		e.history.clear()
+		for _, row := range old {
+			e.history.keep(row.cells, row.info, &e.clusters)
 		}
 	}
 }
+
+// goesOn counts the rows above the main screen whose text goes on in its first row, at most mostJoined.
+func (e *emulator) goesOn() (n int) {
+	if e.main != nil {
+		return 0
+	}
+	for n < min(e.history.count, mostJoined) {
+		cells, in := unpack(nil, e.history.at(e.history.count-1-n), func(_ []byte, style cell) cell { return style.with('x') })
+		if !in.wrapped && (len(cells) < e.cols || cells[len(cells)-1].empty()) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// mostJoined is how many rows above the screen are looked at with it.
+const mostJoined = 32
 
 // conceal makes asterisks of what WriteSecret has drawn.
 func (l *Lines) conceal() {

@@ -17,6 +17,11 @@ func (s *Screen) Peek() (now *Snapshot, hash uint64) {
 // visible returns a copy of what readers see: the screen, or the last complete frame, without secrets.
 func (s *Screen) visible() *Snapshot {
 	e := &s.emu
+	if s.find != nil {
+		if n := e.goesOn(); n > 0 { // a secret may begin there
+			cover(e, e.grid, n, s.find)
+		}
+	}
 	var now *Snapshot
 	if e.drawing() {
 		now = e.hold.frame.clone()
@@ -24,8 +29,11 @@ func (s *Screen) visible() *Snapshot {
 	} else {
 		now = e.snapshot(nil)
 	}
-	if s.find != nil {
-		now.Mask(s.find)
+	if s.find != nil && now.mask(s.find) { // once: what is covered is not found again
+		cover(e, e.grid, 0, s.find)
+		if now.Drawing {
+			e.hold.frame.Mask(s.find)
+		}
 	}
 	if e.secrets {
 		now.conceal()

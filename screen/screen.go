@@ -53,7 +53,12 @@ func (s *Screen) Work() int {
 
 // Resize changes the size, as a person does who drags a window's corner. On the main screen,
 // lines above the prompt wrap at the new width.
-func (s *Screen) Resize(cols, rows int) { s.emu.resize(clamp(cols, rows)) }
+func (s *Screen) Resize(cols, rows int) {
+	if s.find != nil {
+		s.emu.coverAll(s.find)
+	}
+	s.emu.resize(clamp(cols, rows))
+}
 
 // Size returns the size.
 func (s *Screen) Size() (cols, rows int) { return s.emu.cols, s.emu.rows }
@@ -65,6 +70,9 @@ func (s *Screen) Snapshot() *Snapshot { return s.Diff(0).Snapshot }
 // most 200, and at most 64 KiB.
 func (s *Screen) Scrollback() *Lines {
 	e := &s.emu
+	if s.find != nil { // a secret may go on below
+		e.coverAll(s.find)
+	}
 	l := new(Lines)
 	l.reset(e.cols, e.history.count)
 	var cells []cell

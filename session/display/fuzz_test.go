@@ -41,7 +41,7 @@ func FuzzDisplay(f *testing.F) {
 			return
 		}
 		a.Version, b.Version = 0, 0
-		if x, y := a.Render(o), b.Render(o); x != y {
+		if x, y := a.Render(o), b.Render(o); x != y && !alike(a.Snapshot, b.Snapshot) {
 			t.Fatalf("%q shows\n%s, and in pieces\n%s", out, x, y)
 		}
 		all := a.Text() + "\n" + a.Title + "\n" + a.Dir
@@ -54,6 +54,20 @@ func FuzzDisplay(f *testing.F) {
 			t.Errorf("%q shows the secret %q: %q", out, secret, all)
 		}
 	})
+}
+
+// alike reports whether two screens are equal but for what one of them covers: a secret that was whole at a look stays
+// covered.
+func alike(a, b *screen.Snapshot) bool {
+	for y := range a.Rows {
+		for x := range a.Cols {
+			c, d := a.Cell(y, x), b.Cell(y, x)
+			if c.Rune != '*' && d.Rune != '*' && (c.Rune != d.Rune || c.Cluster != d.Cluster || c.Width != d.Width) {
+				return false
+			}
+		}
+	}
+	return a.Cursor == b.Cursor && a.Title == b.Title && a.Dir == b.Dir
 }
 
 // FuzzEchoes checks that echoes are drawn as secrets, whatever else there is.
