@@ -1,6 +1,10 @@
 package screen
 
-import "ptyctl/vt"
+import (
+	"time"
+
+	"ptyctl/vt"
+)
 
 // An emulator is a terminal: it does what tokens ask for. Screen feeds it and reads it.
 //
@@ -17,7 +21,9 @@ type emulator struct {
 	dir       string // OSC 7
 	prompt    Mark   // the last OSC 133
 	hold      hold
-	frames    uint64 // that were completed
+	frames    uint64    // that were completed
+	came      time.Time // see Screen.At
+	resets    uint64    // RIS
 	replies   replies
 	kept      keptModes
 }
@@ -79,6 +85,8 @@ func (e *emulator) init(g *grid) {
 		title:   e.title,
 		hold:    hold{frame: e.hold.frame},
 		frames:  e.frames,
+		came:    e.came,
+		resets:  e.resets + 1,
 		replies: e.replies,
 	}
 	e.margins = e.all()

@@ -51,3 +51,18 @@ func (s *Screen) FrameEnd() time.Time {
 	}
 	return s.emu.hold.since.Add(longestFrame)
 }
+
+// At says when the output of the next calls of Write has come, if that was earlier; zero: when Write is called. Set that
+// again before the screen is read. A frame ends a second after its beginning has come, however late it is drawn.
+func (s *Screen) At(came time.Time) { s.emu.came = came }
+
+// EndFrame ends the frame that a program draws, if it does: nothing more comes.
+func (s *Screen) EndFrame() {
+	if s.emu.drawing() {
+		s.emu.synchronize(false)
+	}
+}
+
+// Resets returns how often the output has reset the terminal (RIS). What was drawn before the last one has no effect on
+// the cells.
+func (s *Screen) Resets() uint64 { return s.emu.resets }

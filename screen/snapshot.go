@@ -284,7 +284,7 @@ type hold struct {
 func (e *emulator) synchronize(on bool) {
 	if on && !e.drawing() {
 		e.work += 2 * e.cols * e.rows
-		e.hold = hold{true, time.Now(), e.snapshot(e.hold.frame)}
+		e.hold = hold{true, e.now(), e.snapshot(e.hold.frame)}
 	}
 	if !on && e.drawing() {
 		e.frames++
@@ -295,9 +295,17 @@ func (e *emulator) synchronize(on bool) {
 
 // drawing reports whether readers must see the frame that is held.
 func (e *emulator) drawing() bool {
-	if e.hold.on && time.Since(e.hold.since) >= longestFrame {
+	if e.hold.on && e.now().Sub(e.hold.since) >= longestFrame {
 		e.hold.on = false
 		e.modes.set(synchronized, false)
 	}
 	return e.hold.on
+}
+
+// now is when the output that is drawn has come.
+func (e *emulator) now() time.Time {
+	if e.came.IsZero() {
+		return time.Now()
+	}
+	return e.came
 }

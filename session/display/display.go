@@ -26,6 +26,8 @@ type Display struct {
 	screen     *screen.Screen // nil: nothing was drawn or asked for yet
 	queue      []byte         // output that is to be drawn
 	echoes     []part         // the parts of queue that show secrets
+	times      []arrival      // when the parts of queue came
+	ended      bool           // no more comes
 	debt       int            // of work that the output has not paid for; see write
 	paid       time.Time      // until when
 	left       bool           // the last output was not drawn
@@ -33,6 +35,19 @@ type Display struct {
 	shown      uint64         // counts the calls that changed something
 	changed    chan struct{}  // closed at the next change; nil: no one waits for it
 }
+
+// An arrival is the time when what is in the queue from a place on came.
+type arrival struct {
+	from int
+	at   time.Time
+}
+
+const (
+	// mostTimes is how many arrivals are kept. Of more, every second one is dropped: those of late remain exact.
+	mostTimes = 64
+	// sameTime is how much later output may come and count as come at once.
+	sameTime = 10 * time.Millisecond
+)
 
 // A part is a range of bytes.
 type part struct{ from, to int }
@@ -46,14 +61,34 @@ func New(cols, rows int) *Display {
 func (d *Display) Show(output []byte, echoes []redact.Echo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	at := 0
+	at, now := 0, time.Now()
 	for _, e := range echoes {
+		d.arrives(now)
 		d.add(output[at:e.From], false)
 		d.add(e.Text, true)
 		at = e.To
 	}
+	d.arrives(now)
 	d.add(output[at:], false)
 	d.changes()
+}
+
+// arrives notes that what is added to the queue from now on has come at now. Requires d.mu.
+func (d *Display) arrives(now time.Time) {
+	if len(d.queue) == 0 {
+		d.times = append(d.times[:0], arrival{0, now})
+		return
+	}
+	if n := len(d.times); n > 0 && now.Sub(d.times[n-1].at) < sameTime {
+		return
+	}
+	if len(d.times) == mostTimes {
+		for i := range mostTimes / 2 {
+			d.times[i] = d.times[2*i]
+		}
+		d.times = d.times[:mostTimes/2]
+	}
+	d.times = append(d.times, arrival{len(d.queue), now})
 }
 
 // add queues p, which shows a secret or not. Requires d.mu.
@@ -92,6 +127,12 @@ func (d *Display) skip() {
 	rest := copy(d.queue, d.queue[n:])
 	clear(d.queue[rest:])
 	d.queue = d.queue[:rest]
+	for len(d.times) > 1 && d.times[1].from <= n {
+		d.times = d.times[1:]
+	}
+	for i := range d.times {
+		d.times[i].from = max(0, d.times[i].from-n)
+	}
 }
 
 // changes wakes those who wait for a change. Requires d.mu.
@@ -112,17 +153,40 @@ func (d *Display) draw() *screen.Screen {
 	d.skip()
 	at := 0
 	for _, e := range d.echoes {
-		d.write(d.queue[at:e.from])
+		d.drawPart(at, e.from)
 		d.screen.WriteSecret(d.queue[e.from:e.to])
 		at = e.to
 	}
-	d.write(d.queue[at:])
+	d.drawPart(at, len(d.queue))
+	d.screen.At(time.Time{})
+	if d.ended {
+		d.screen.EndFrame()
+	}
+	d.times = d.times[max(0, len(d.times)-1):] // of output that is being added
+	for i := range d.times {
+		d.times[i].from = 0
+	}
 	clear(d.queue)
 	if d.queue, d.echoes = d.queue[:0], nil; cap(d.queue) == mostQueued {
 		queues.Put((*[mostQueued]byte)(d.queue[:mostQueued]))
 		d.queue = nil
 	}
 	return d.screen
+}
+
+// drawPart draws a part of the queue, at the times when it came. Requires d.mu.
+func (d *Display) drawPart(from, to int) {
+	for i, t := range d.times {
+		end := to
+		if i+1 < len(d.times) {
+			end = min(to, d.times[i+1].from)
+		}
+		if from < end {
+			d.screen.At(t.at)
+			d.write(d.queue[from:end])
+			from = end
+		}
+	}
 }
 
 // Drawing is work, in cells, which each byte pays in part and the time that passes in part; what programs draw costs
@@ -231,6 +295,7 @@ func (d *Display) End() {
 	if d.secrets.Any() {
 		d.cover()
 	}
+	d.ended = true
 	d.changes()
 }
 
