@@ -15,7 +15,8 @@ type Diff struct {
 	Full bool
 	// Moved is the rows that were elsewhere before, because the screen scrolled.
 	Moved Move
-	// Changed is the rows that are new, in order. Those of Moved are not among them.
+	// Changed is the rows that are new, in order, and those whose highlights are others because of
+	// their neighbours. Of those of Moved, only the latter are among them.
 	Changed []int
 	// Scrolled is the number of rows that have left the top of the main screen since.
 	Scrolled uint64
@@ -42,7 +43,8 @@ type view struct {
 	cols       int
 	alt        bool
 	rows       []uint64
-	other      uint64 // a hash of all that is not in the rows
+	marks      map[int]uint64 // of each row with highlights, a hash of what is said of them
+	other      uint64         // a hash of all that is not in the rows
 	scrolledUp uint64
 }
 
@@ -69,7 +71,10 @@ func (s *Screen) Diff(since uint64) Diff {
 	for y, h := range now.rows {
 		switch {
 		case d.Moved.To <= y && y < d.Moved.To+d.Moved.Rows:
-		case h != old.rows[y]:
+			if now.mark(y) != old.mark(y-d.Moved.To+d.Moved.From) {
+				d.Changed = append(d.Changed, y)
+			}
+		case h != old.rows[y], now.mark(y) != old.mark(y):
 			d.Changed = append(d.Changed, y)
 		}
 	}
@@ -106,12 +111,35 @@ func (s *seen) look(snap *Snapshot) view {
 	}
 	s.version++
 	v.version = s.version
+	v.marks = s.marks(snap)
 	if len(s.views) == mostSeen {
 		s.views = slices.Delete(s.views, 0, 1)
 	}
 	s.views = append(s.views, v)
 	return v
 }
+
+// marks returns a hash of what Render says of each row that has highlights.
+func (s *seen) marks(snap *Snapshot) map[int]uint64 {
+	lines := snap.Lines.seen()
+	highlights := lines.Highlights()
+	if len(highlights) == 0 {
+		return nil
+	}
+	marks := make(map[int]uint64)
+	var text []byte
+	for len(highlights) > 0 {
+		y := highlights[0].Row
+		row := of(highlights, y)
+		text = lines.appendMark(text[:0], y, row)
+		marks[y] = maphash.Bytes(s.seed, text) | 1
+		highlights = highlights[len(row):]
+	}
+	return marks
+}
+
+// mark returns the hash of the highlights of row y; 0: it has none.
+func (v *view) mark(y int) uint64 { return v.marks[y] }
 
 // rest returns a hash of the state outside the rows.
 func (s *seen) rest(snap *Snapshot) uint64 {

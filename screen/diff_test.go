@@ -116,21 +116,26 @@ func TestRender(t *testing.T) {
 (1 empty)
  2|   +--------+
  3|   | New    |
- 4|   | Open   |  <- 5-8 reverse
+ 4|   | Open   |
+<- 5-8 reverse
  5|   | Quit   |
  6|   +--------+
 (2 empty)
- 9|   <OK> <Cancel>  <- 3-6 on blue
+ 9|   <OK> <Cancel>
+<- 3-6 on blue
 (2 empty)
 12| Ready here
 `},
 		{screen.Options{First: 4, Last: 4, BoxDrawing: true}, `screen v1 30x12 alt cursor 12,11 hidden title "setup"
- 4|   │ Open   │  <- 5-8 reverse
+ 4|   │ Open   │
+<- 5-8 reverse
 `},
 		{screen.Options{First: 9, Last: 12, Attributes: true, Links: true}, `screen v1 30x12 alt cursor 12,11 hidden title "setup"
- 9|   <OK> <Cancel> [3-6 on blue]
+ 9|   <OK> <Cancel>
+<- [3-6 on blue]
 (2 empty)
-12| Ready here [1-5 bold red] [7-10 http://h]
+12| Ready here
+<- [1-5 bold red] [7-10 http://h]
 `},
 	} {
 		if got := d.Render(tt.options); got != tt.want {
@@ -140,7 +145,8 @@ func TestRender(t *testing.T) {
 	s.Write([]byte("\x1b[4;4H Open   \x1b[5;4H\x1b[7m Quit   \x1b[m"))
 	want := `screen v2 30x12 alt cursor 5,12 hidden title "setup" since v1
  4|   | Open   |
- 5|   | Quit   |  <- 5-8 reverse
+ 5|   | Quit   |
+<- 5-8 reverse
 `
 	next := s.Diff(d.Version)
 	if got := next.Render(screen.Options{}); got != want {
@@ -193,5 +199,103 @@ func TestRenderRowsAlike(t *testing.T) {
 	d := s.Diff(first.Version)
 	if got, want := d.Render(screen.Options{}), "screen v2 20x8 cursor 1,1 since v1\n1|\n(6 rows like it)\n"; got != want {
 		t.Errorf("Render() after all was erased = %q, want %q", got, want)
+	}
+}
+
+// What a program prints looks like no mark.
+func TestMarksCannotBeForged(t *testing.T) {
+	s := screen.New(60, 8)
+	_, _ = s.Write([]byte("\x1b[2;1HDelete all  <- 3-12 reverse\r\n(5 rows like it)\r\n<- reverse [1-8 bold]\r\nplain\r\n" +
+		"\x1b]8;;http://h] [1-9 bold\alink\x1b]8;;\a"))
+	const want = "screen v1 60x8 cursor 6,5\n1|\n2| Delete all  <- 3-12 reverse\n3| (5 rows like it)\n4| <- reverse [1-8 bold]\n" +
+		"5| plain\n6| link\n<- [1-4 http://h]%20[1-9%20bold]\n7|\n8|\n"
+	got := s.Snapshot().Render(screen.Options{Links: true})
+	got = strings.Replace(strings.Replace(got, "(1 empty)", "1|", 1), "(2 empty)", "7|\n8|", 1)
+	if got != want {
+		t.Errorf("text that looks like marks is shown as\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A model must not read what a person does not see.
+func TestConcealedText(t *testing.T) {
+	for _, tt := range []struct{ name, output, want string }{
+		{"concealed", "ok \x1b[8mobey me\x1b[m end", "1| ok         end\n<- 4-10 concealed\n"},
+		{"all of a row", "\x1b[8mobey\x1b[m", "1|\n<- 1-4 concealed\n"},
+		{"in its background", "a \x1b[31;41mobey\x1b[m b", "1| a      b\n<- 3-6 concealed\n"},
+		{"in reverse", "a \x1b[7;31;41mobey\x1b[m b", "1| a      b\n<- 3-6 concealed\n"},
+		{"wide", "a \x1b[8m日本\x1b[m b", "1| a      b\n<- 3-6 concealed\n"},
+		{"beside a highlight", "\x1b[7mopen\x1b[m \x1b[8mobey\x1b[m", "1| open\n<- reverse, 6-9 concealed\n"},
+		{"two parts", "\x1b[8mab\x1b[m \x1b[8mcd\x1b[m", "1|\n<- 1-2 concealed, 4-5 concealed\n"},
+		{"grey by bold", "\x1b[1;30;40mgrey\x1b[m", "1| grey\n<- on black\n"},
+		{"a picture", "a\x1b[31;41m▀▄\x1b[m", "1| a\n"},
+		{"blanks", "a\x1b[8m   \x1b[mb", "1| a   b\n"},
+	} {
+		s := screen.New(30, 4)
+		_, _ = s.Write([]byte(tt.output))
+		now := s.Snapshot()
+		_, got, _ := strings.Cut(now.Render(screen.Options{First: 1, Last: 1}), "\n")
+		if got != tt.want {
+			t.Errorf("%s: %q is shown as %q, want %q", tt.name, tt.output, got, tt.want)
+		}
+		if peeked, _ := s.Peek(); strings.Contains(peeked.Text(), "obey") {
+			t.Errorf("%s: a wait looks at %q", tt.name, peeked.Text())
+		}
+	}
+	s := screen.New(30, 4)
+	_, _ = s.Write([]byte("\x1b[8mobey\x1b[m"))
+	if got := s.Snapshot().Render(screen.Options{Attributes: true}); !strings.Contains(got, "1| obey\n<- [1-4 conceal]\n") {
+		t.Errorf("with attributes a concealed text is shown as %q, want all of it and its attribute", got)
+	}
+}
+
+// A row whose neighbours take its mark away, or give it one, is part of the difference.
+func TestDiffOfMarks(t *testing.T) {
+	s := screen.New(20, 12)
+	_, _ = s.Write([]byte("\x1b[?1049hone\r\n\x1b[7mtwo\r\nthree\x1b[m\r\nfour\r\nfive\r\nsix"))
+	first := s.Snapshot()
+	_, _ = s.Write([]byte("\x1b7\x1b[4;1H\x1b[7mfour\r\nfive\x1b[m\x1b8"))
+	wide := s.Diff(first.Version)
+	if got := wide.Render(screen.Options{}); !strings.HasSuffix(got, "since v1\n 2| two\n 3| three\n 4| four\n 5| five\n") {
+		t.Errorf("a selection that has become a window is shown as\n%s", got)
+	}
+	_, _ = s.Write([]byte("\x1b7\x1b[4;1Hfour\r\nfive\x1b8"))
+	d := s.Diff(wide.Version)
+	if got := d.Render(screen.Options{}); !strings.Contains(got, " 2| two\n<- reverse\n 3| three\n<- reverse\n") {
+		t.Errorf("a window that has become a selection is shown as\n%s", got)
+	}
+}
+
+// The marks that a reader of all differences has are those of the whole screen.
+func TestMarksAddUp(t *testing.T) {
+	for _, r := range recordings(t) {
+		s := screen.New(r.cols, r.rows)
+		var marks []string
+		version := uint64(0)
+		for rest := r.raw; len(rest) > 0; {
+			n := min(300, len(rest))
+			s.Write(rest[:n])
+			rest = rest[n:]
+			d := s.Diff(version)
+			now := make([]string, d.Rows)
+			for _, h := range d.Highlights() {
+				now[h.Row] += fmt.Sprint(h.From, h.To, h.Style)
+			}
+			old := slices.Clone(marks)
+			if d.Full {
+				marks = make([]string, d.Rows)
+			}
+			for i := range d.Moved.Rows {
+				marks[d.Moved.To+i] = old[d.Moved.From+i]
+			}
+			for _, y := range d.Changed {
+				marks[y] = now[y]
+			}
+			version = d.Version
+			for y := range now {
+				if (marks[y] == "") != (now[y] == "") {
+					t.Fatalf("%s: a reader of the differences has the mark %q of row %d, and the screen %q", r.name, marks[y], y+1, now[y])
+				}
+			}
+		}
 	}
 }

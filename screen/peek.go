@@ -1,9 +1,15 @@
 package screen
 
-import "time"
+import (
+	"iter"
+	"slices"
+	"time"
+	"unicode"
+)
 
 // Peek returns the screen as it is now for a caller who waits for something on it, with a hash of all that it shows. It
-// counts as no look: versions, and what Diff knows of them, stay as they are. The Version of the snapshot is 0.
+// counts as no look: versions, and what Diff knows of them, stay as they are. The Version of the snapshot is 0. Text that
+// a person cannot see is blank.
 func (s *Screen) Peek() (now *Snapshot, hash uint64) {
 	now = s.visible()
 	s.seen.begin()
@@ -11,6 +17,7 @@ func (s *Screen) Peek() (now *Snapshot, hash uint64) {
 	for y := range now.Rows {
 		hash = s.seen.mix(hash, s.seen.row(now, y), uint64(y))
 	}
+	now.Lines = *now.seen()
 	return now, hash
 }
 
@@ -66,3 +73,50 @@ func (s *Screen) EndFrame() {
 // Resets returns how often the output has reset the terminal (RIS). What was drawn before the last one has no effect on
 // the cells.
 func (s *Screen) Resets() uint64 { return s.emu.resets }
+
+// invisible reports whether a person sees nothing of the character of c: it is concealed (SGR 8), or has the colour of
+// its background. Terminals show bold text in one of the eight colours in the bright one.
+func (c cell) invisible() bool {
+	if c.attr()&Conceal != 0 {
+		return true
+	}
+	n, ansi := c.fg().Index()
+	return c.fg() != 0 && c.fg() == c.bg() && !(ansi && n < 8 && c.attr()&Bold != 0)
+}
+
+// seen returns l with blanks in place of what a person cannot see; l itself if that is nothing.
+func (l *Lines) seen() *Lines {
+	hidden := func(c cell) bool { return c.invisible() && (!c.empty() || c.isTail()) }
+	if !slices.ContainsFunc(l.cells, hidden) {
+		return l
+	}
+	shown := *l
+	shown.cells = slices.Clone(l.cells)
+	for i, c := range shown.cells {
+		if hidden(c) {
+			shown.cells[i] = c.style().with(' ')
+		}
+	}
+	return &shown
+}
+
+// concealed returns the columns from, to, to excluded, of each text of row y that a person cannot see. Lines and blocks
+// are no text: pictures are drawn with them.
+func (l *Lines) concealed(y int) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		cells := l.at(y)
+		for from := 0; from < len(cells); from++ {
+			to, text := from, false
+			for ; to < len(cells) && cells[to].invisible(); to++ {
+				r := cells[to].char()
+				text = text || r >= firstCluster || unicode.In(r, unicode.L, unicode.N)
+			}
+			if text {
+				if a, b := l.trim(y, from, to); !yield(a, b) {
+					return
+				}
+			}
+			from = to
+		}
+	}
+}

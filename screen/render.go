@@ -20,36 +20,49 @@ type Options struct {
 // Render returns the difference as text, for a reader that sees no colours:
 //
 //	screen v17 80x24 alt cursor 12,4 title "setup" since v16
-//	 5| > Open                  <- reverse
-//	12| < OK >    <Cancel>      <- 2-7 on blue
+//	 5| > Open
+//	<- reverse
+//	12| < OK >    <Cancel>
+//	<- 2-7 on blue
 //	(3 empty)
 //	16| Ready
 //
-// Rows and columns count from 1. Blanks at the end of a row are cut. An arrow at the end of a
-// row names what stands out in it: columns, and how. Rows that are as before are not shown,
-// unless the difference is Full; then (N empty) means rows without text. (N rows like it) stands
-// for rows that look as the one above.
+// Rows and columns count from 1. Blanks at the end of a row are cut. An arrow below a row names
+// what stands out in it: columns, and how. What a program shows always has the number of its row
+// before it, so it can forge no line without one. Rows that are as before are not shown, unless
+// the difference is Full; then (N empty) means rows without text. (N rows like it) stands for
+// rows that look as the one above. Text that a person cannot see is blank unless Attributes are
+// shown, and the arrow calls its columns concealed.
 func (d *Diff) Render(o Options) string {
 	b := d.header(nil)
 	if d.Scrolled > 0 && !d.AltScreen {
-		b = fmt.Appendf(b, "(%d rows have left the top)\n", d.Scrolled)
+		b = fmt.Appendf(b, "(%d left the top)\n", d.Scrolled)
 	}
 	if m := d.Moved; m.Rows > 0 {
 		b = fmt.Appendf(b, "(rows %d-%d were rows %d-%d)\n", m.To+1, m.To+m.Rows, m.From+1, m.From+m.Rows)
 	}
 	r := rendering{text: b, width: len(strconv.Itoa(d.Rows))}
-	highlights := d.Highlights()
+	lines := &d.Lines
+	if !o.Attributes {
+		lines = lines.seen()
+	}
+	highlights := lines.Highlights()
 	var row []byte
 	for _, y := range d.Changed {
 		if o.Last > 0 && (y+1 < o.First || y+1 > o.Last) {
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(highlights, y, func(h Highlight, y int) int { return h.Row - y })
-		last := i
-		for last < len(highlights) && highlights[last].Row == y {
-			last++
+		row = lines.appendRow(row[:0], y, o)
+		switch {
+		case o.Attributes:
+			row = lines.appendRuns(row, y)
+		default:
+			row = lines.appendMark(row, y, of(highlights, y))
+			row = d.appendConcealed(row, y, noted(row))
 		}
-		row = d.appendNotes(d.appendRow(row[:0], y, o), y, highlights[i:last], o)
+		if o.Links {
+			row = lines.appendLinks(row, y)
+		}
 		if d.Full && len(row) == 0 {
 			r.empty()
 		} else {
@@ -95,7 +108,10 @@ func (r *rendering) row(y int, text []byte) {
 func (r *rendering) line(y int, text []byte) {
 	r.text = fmt.Appendf(r.text, "%*d|", r.width, y+1)
 	if len(text) > 0 {
-		r.text = append(append(r.text, ' '), text...)
+		if text[0] != '\n' {
+			r.text = append(r.text, ' ')
+		}
+		r.text = append(r.text, text...)
 	}
 	r.text = append(r.text, '\n')
 }
@@ -192,18 +208,58 @@ func fold(r rune) byte {
 	return '+'
 }
 
-// appendNotes appends what Render says of a row behind its text.
-func (l *Lines) appendNotes(b []byte, y int, highlights []Highlight, o Options) []byte {
-	switch {
-	case o.Attributes:
-		b = l.appendRuns(b, y)
-	case len(highlights) > 0:
-		b = l.appendHighlights(append(b, "  <-"...), y, highlights)
+// of returns the highlights of row y.
+func of(highlights []Highlight, y int) []Highlight {
+	i, _ := slices.BinarySearchFunc(highlights, y, func(h Highlight, y int) int { return h.Row - y })
+	last := i
+	for last < len(highlights) && highlights[last].Row == y {
+		last++
 	}
-	if o.Links {
-		b = l.appendLinks(b, y)
+	return highlights[i:last]
+}
+
+// appendArrow begins the line below a row, unless it is begun.
+func appendArrow(b []byte, begun bool) []byte {
+	if begun {
+		return b
+	}
+	return append(b, "\n<-"...)
+}
+
+// noted reports whether the line below a row is begun. The row itself has no line feed.
+func noted(row []byte) bool { return bytes.IndexByte(row, '\n') >= 0 }
+
+// appendMark appends the line that names what stands out in row y, if anything does.
+func (l *Lines) appendMark(b []byte, y int, highlights []Highlight) []byte {
+	if len(highlights) == 0 {
+		return b
+	}
+	return l.appendHighlights(appendArrow(b, false), y, highlights)
+}
+
+// appendConcealed appends the columns of the text of row y that no one sees; begun says that the row has an arrow.
+func (l *Lines) appendConcealed(b []byte, y int, begun bool) []byte {
+	for from, to := range l.concealed(y) {
+		if begun {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(appendArrow(b, begun), " %d-%d concealed", from+1, to)
+		begun = true
 	}
 	return b
+}
+
+// escaped returns a URI without what could end it: it is from the far side.
+func escaped(uri string) string {
+	var b []byte
+	for _, c := range []byte(uri) {
+		if c <= ' ' || c == 0x7f {
+			b = fmt.Appendf(b, "%%%02X", c)
+		} else {
+			b = append(b, c)
+		}
+	}
+	return strings.ToValidUTF8(string(b), "%EF%BF%BD")
 }
 
 // appendHighlights appends the columns of what stands out, and after those that look the same,
@@ -254,7 +310,7 @@ func (l *Lines) appendRuns(b []byte, y int) []byte {
 		}
 		_, end := l.trim(y, from, to)
 		if style != (Style{}) && (end > from || style.Bg != 0 || style.Attr&Reverse != 0) {
-			b = fmt.Appendf(b, " [%d-%d%s]", from+1, to, style.names())
+			b = fmt.Appendf(appendArrow(b, noted(b)), " [%d-%d%s]", from+1, to, style.names())
 		}
 		from = to
 	}
@@ -312,7 +368,7 @@ func (l *Lines) appendLinks(b []byte, y int) []byte {
 			to++
 		}
 		if link != "" {
-			b = fmt.Appendf(b, " [%d-%d %s]", from+1, to, link)
+			b = fmt.Appendf(appendArrow(b, noted(b)), " [%d-%d %s]", from+1, to, escaped(link))
 		}
 		from = to
 	}

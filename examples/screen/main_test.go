@@ -26,12 +26,14 @@ func Example() {
 	// screen v2 80x24 alt cursor 4,7 hidden
 	// (1 empty)
 	//  2|   New
-	//  3|   Open  <- reverse
+	//  3|   Open
+	// <- reverse
 	//  4|   Quit
 	// (20 empty)
 	// screen v3 80x24 alt cursor 4,7 hidden since v2
 	//  3|   Open
-	//  4|   Quit  <- reverse
+	//  4|   Quit
+	// <- reverse
 }
 
 func Example_replay() {

@@ -29,12 +29,12 @@ var dialogs = task{
 		w.file(ops+"/mailer/configure", "755", mailerDialogs)
 	},
 	ptyctl: func(w *world, p *ptyctl) {
-		r := p.begin("web1", []step{shown("mailer/configure", "Cancel")}, "General type", `none .* <-`)
+		r := p.begin("web1", []step{shown("mailer/configure", "Cancel")}, "General type", `none .*\n<-`)
 		id := r.SessionID
 		r = p.write(id, args{"keys": []string{"down", "down", "enter"}, "until_screen": "mail name", "since": r.Version},
 			"web1.localdomain")
 		r = p.write(id, args{"steps": []step{{"key": "ctrl_u"}, shown("mail.example.org", "mailer now")}, "since": r.Version},
-			`< No  >.*<-`)
+			`< No  >.*\n<-`)
 		p.write(id, args{"keys": []string{"left", "enter"}, "until_prompt": true, "rows": "1"}, "mailer: configured")
 	},
 	bash: func(w *world, b *bash) {
@@ -140,7 +140,7 @@ sleep 0.2`)
 		r := p.begin("web1", []step{
 			shown("htop -u ops", "F10"), {"key": "f4"}, shown("runaway", "runaway 600"),
 			{"key": "f9", "until_screen": "SIGTERM", "timeout_ms": patience},
-		}, "15 SIGTERM.*<-", "runaway 600")
+		}, `15 SIGTERM.*\n<-`, "runaway 600")
 		p.steps(r.SessionID, []step{{"key": "enter"}, {"data": "q", "until_prompt": true, "timeout_ms": patience}})
 		p.exec(1, args{"host": "web1", "cmd": "pgrep -x runaway"}, "^$")
 	},

@@ -88,6 +88,8 @@ func (a *agent) apply(r lab.Result) {
 		case m != nil:
 			a.rows[number(m[1])] = m[2]
 			next = number(m[1]) + 1
+		case strings.HasPrefix(line, "<- ") && next > 1:
+			a.rows[next-1] += "  " + line
 		case empty.MatchString(line):
 			for range number(empty.FindStringSubmatch(line)[1]) {
 				a.rows[next] = ""
@@ -102,7 +104,7 @@ func (a *agent) apply(r lab.Result) {
 			m := moved.FindStringSubmatch(line)
 			old := slices.Clone(a.rows)
 			copy(a.rows[number(m[1]):number(m[2])+1], old[number(m[3]):number(m[4])+1])
-		case strings.HasSuffix(line, " rows have left the top)"):
+		case strings.HasSuffix(line, " left the top)"):
 		default:
 			a.t.Fatalf("the line %q of the screen is unknown: %s", line, r.Text)
 		}

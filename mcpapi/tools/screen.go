@@ -199,6 +199,9 @@ func cutScreen(text string, most int) string {
 	const room = len("(cut by max_bytes: read rows 1000-1000)\n")
 	kept := text[:max(0, most-room)]
 	kept = kept[:strings.LastIndexByte(kept, '\n')+1]
+	if strings.HasPrefix(text[len(kept):], "<-") { // the mark of the last row, which comes with it
+		kept = kept[:strings.LastIndexByte(strings.TrimSuffix(kept, "\n"), '\n')+1]
+	}
 	note := fmt.Sprintf("(cut by max_bytes: read rows %d-)\n", rowAfter(kept))
 	if len(kept)+len(note) > most { // not even that has room
 		return strings.ToValidUTF8(text[:most], "")

@@ -48,7 +48,7 @@ func version(r mcptest.Reply) string { return member(r, "version") }
 
 func TestScreen(t *testing.T) {
 	l, r := onScreen(t, mcptest.Config{}, menu)
-	const whole = "screen v2 40x8 alt cursor 6,1 title \"a menu\"\n1| +------+\n2|  one\n3|  two  <- reverse\n4|  three\n5| link\n(3 empty)\n"
+	const whole = "screen v2 40x8 alt cursor 6,1 title \"a menu\"\n1| +------+\n2|  one\n3|  two\n<- reverse\n4|  three\n5| link\n(3 empty)\n"
 	if r.Chunk != whole || version(r) != `"2"` || r.NextCursor == "" || len(r.Members) != 3 {
 		t.Errorf("the screen of a menu is %s; want the chunk %q, version 2 and next_cursor, and nothing else", r.Text, whole)
 	}
@@ -64,12 +64,12 @@ func TestScreen(t *testing.T) {
 		{"nothing new", `"action":"read","since":"2"`, "screen v2 40x8 alt cursor 6,1 title \"a menu\" since v2 no row changed\n", 3},
 		{"a version as it stands in the text", `"action":"read","since":"v2"`, "screen v2 40x8 alt cursor 6,1 title \"a menu\" since v2 no row changed\n", 3},
 		{"a version as a number", `"action":"read","since":2.0`, "screen v2 40x8 alt cursor 6,1 title \"a menu\" since v2 no row changed\n", 3},
-		{"a row", `"action":"read","rows":"3"`, "title \"a menu\"\n3|  two  <- reverse\n", 3},
-		{"a row as a number", `"action":"read","rows":3`, "title \"a menu\"\n3|  two  <- reverse\n", 3},
-		{"rows", `"action":"read","rows":"2-3"`, "\n2|  one\n3|  two  <- reverse\n", 3},
+		{"a row", `"action":"read","rows":"3"`, "title \"a menu\"\n3|  two\n<- reverse\n", 3},
+		{"a row as a number", `"action":"read","rows":3`, "title \"a menu\"\n3|  two\n<- reverse\n", 3},
+		{"rows", `"action":"read","rows":"2-3"`, "\n2|  one\n3|  two\n<- reverse\n", 3},
 		{"the last rows", `"action":"read","rows":"5-"`, "\n5| link\n(3 empty)\n", 3},
-		{"attributes", `"action":"read","rows":"5","attrs":true`, "\n5| link [1-4 bold red]\n", 3},
-		{"links", `"action":"read","rows":"5","links":true`, "\n5| link [1-4 https://example.net/]\n", 3},
+		{"attributes", `"action":"read","rows":"5","attrs":true`, "\n5| link\n<- [1-4 bold red]\n", 3},
+		{"links", `"action":"read","rows":"5","links":true`, "\n5| link\n<- [1-4 https://example.net/]\n", 3},
 		{"a box", `"action":"read","rows":"1","box":true`, "\n1| ┌──────┐\n", 3},
 		{"a cut", `"action":"read","format":"screen","max_bytes":100`, "\n1| +------+\n(cut by max_bytes: read rows 2-)\n", 3},
 		{"a cut of all", `"action":"read","format":"screen","max_bytes":20`, "screen v2 40x8 alt c", 3},
@@ -100,8 +100,8 @@ func TestScreen(t *testing.T) {
 func TestScreenForms(t *testing.T) {
 	l, _ := onScreen(t, mcptest.Config{}, menu)
 	for form, want := range map[identity.Results]string{
-		identity.Full: `"chunk":"screen v2 40x8 alt cursor 6,1 title \"a menu\"\n3|  two  <- reverse\n","encoding":"utf-8",`,
-		identity.Text: "\"version \"2\"]\nscreen v2 40x8 alt cursor 6,1 title \"a menu\"\n3|  two  <- reverse\n",
+		identity.Full: `"chunk":"screen v2 40x8 alt cursor 6,1 title \"a menu\"\n3|  two\n<- reverse\n","encoding":"utf-8",`,
+		identity.Text: "\"version \"2\"]\nscreen v2 40x8 alt cursor 6,1 title \"a menu\"\n3|  two\n<- reverse\n",
 	} {
 		a := mcptest.NewAgent(t, mcpapi.NewServer(mcpapi.Options{Sessions: l.Manager, Results: form}), "")
 		a.Session = l.Session
