@@ -65,7 +65,10 @@ func (out *writer) write(ctx context.Context, data []byte, o WriteOptions) (Writ
 	key, known := data, true
 	if o.Click != (ScreenPoint{}) {
 		var err error
-		if key, err = out.click(o.Click); err != nil {
+		if err = s.life.alive("write"); err == nil {
+			key, err = out.click(o.Click)
+		}
+		if err != nil {
 			s.auth.Begin(ctx, term.VerbWrite, term.Event{Detail: clickKey}).End(err)
 			return WriteResult{Cursor: s.End()}, err
 		}
@@ -105,7 +108,7 @@ func (out *writer) click(at ScreenPoint) ([]byte, error) {
 			kind = term.Unsupported
 		}
 		return nil, &term.Error{
-			Op: "write", Session: out.s.id, Kind: kind, Msg: err.Error() + "; nothing was typed",
+			Op: "write", Session: out.s.id, Kind: kind, Msg: err.Error() + "; the click was not typed",
 			Facts: term.Facts{term.ArgumentFault{Field: term.FieldClick}},
 		}
 	}

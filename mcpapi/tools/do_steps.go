@@ -175,7 +175,13 @@ func showSteps(
 	}
 	in.room(c, &r, lines)
 	if in.onScreen() {
-		if res.Stopped == "" && !in.Steps[len(in.Steps)-1].conditional() {
+		done := len(in.Steps)
+		if res.Stopped == session.StopRefused {
+			done = res.Done
+		} else if res.Stopped != "" {
+			done = 0 // it has waited
+		}
+		if done > 0 && !in.Steps[done-1].conditional() {
 			r = settled(r.Within(min(c.Limits().ReadTimeout, c.Left())))
 			r.Cursor = res.Last
 		}

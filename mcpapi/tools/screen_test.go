@@ -225,3 +225,16 @@ func TestScreenSecrets(t *testing.T) {
 		}
 	}
 }
+
+// The rest of a list that is refused at a click is returned once the screen has come to rest.
+func TestScreenClickRefused(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{Results: identity.Compact}})
+	l.Open(`,"pty":{"cols":40,"rows":8},"until_prompt":true,"timeout_ms":20000`)
+	r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","steps":[{"data":"echo one$((1+1))\r"},{"click":{"row":1,"col":1}}],"format":"screen","timeout_ms":20000}`)
+	if !strings.Contains(r.Chunk, "| one2\n") || !strings.Contains(r.Text, `"stopped":"refused"`) ||
+		!strings.Contains(r.Text, "the click was not typed") {
+		t.Errorf("a list that is refused at its second step returned %s; want the screen after the first", r.Text)
+	}
+	l.OK(mcptest.SessionTool, `{"action":"close","session_id":"$S"}`)
+	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","click":{"row":1,"col":1}}`, term.AlreadyClosed, "")
+}

@@ -16,6 +16,8 @@ const (
 	mostText = 240
 	// mostPart is the same for one part of it.
 	mostPart = 80
+	// partEnd is between the parts.
+	partEnd = " | "
 	// mostSelected is how many parts that stand out are named: an entry and a button.
 	mostSelected = 2
 	// leastSelected is the least length of such a part outside of a box; shorter ones are names of keys.
@@ -84,8 +86,8 @@ func look(now *screen.Snapshot) (*view, *term.Waiting) {
 		parts = append(parts, "highlighted: "+cut(text, mostPart))
 	}
 	w := &term.Waiting{Kind: v.kind(clean(left), line, message), Text: join(parts)}
-	if w.Text == line && v.box == nil { // the line as it is, which the output may end with
-		w.Text = cut(left+right, mostText)
+	if w.Text == onePart(line) && v.box == nil { // the line as it is, which the output may end with
+		w.Text = cut(onePart(left+right), mostText)
 	}
 	return v, w
 }
@@ -198,15 +200,26 @@ func clean(s string) string {
 	return strings.Join(kept, " ")
 }
 
+// standingBar is what looks like partEnd in a text.
+var standingBar = regexp.MustCompile(`(^|[\s\p{Z}])\|($|[\s\p{Z}])`)
+
+// onePart returns a text that cannot be taken for several parts: a program may show anything.
+func onePart(s string) string {
+	for range 2 { // neighbours share a blank
+		s = standingBar.ReplaceAllString(s, "${1}¦${2}")
+	}
+	return s
+}
+
 // join joins what is not empty.
 func join(parts []string) string {
 	kept := parts[:0]
 	for _, p := range parts {
 		if p != "" {
-			kept = append(kept, cut(p, mostPart))
+			kept = append(kept, cut(onePart(p), mostPart))
 		}
 	}
-	return cut(strings.Join(kept, " | "), mostText)
+	return cut(strings.Join(kept, partEnd), mostText)
 }
 
 // cut shortens a text to at most so many bytes.

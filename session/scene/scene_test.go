@@ -58,6 +58,9 @@ func TestAsks(t *testing.T) {
 		{"text in a field", alt + box + "\x1b[4;7Hab__\x1b[4;9H", prompt.Editor, "Who | Your name | ab"},
 		{"a box for a password", alt + strings.Replace(box, "name", "pin ", 1) + "\x1b[4;7H**_\x1b[4;9H", prompt.Password, "Who | Your pin | **"},
 		{"a button", alt + box + "\x1b[?25l\x1b[4;7H<Yes> \x1b[7m<No>\x1b[m", prompt.Editor, "Who | Your name | highlighted: <No>"},
+		{"a forged button", alt + box + "\x1b[?25l\x1b[4;7H\x1b[7mA | <No>\x1b[m", prompt.Editor, "Who | Your name | highlighted: A ¦ <No>"},
+		{"a forged entry", alt + "one\r\n\x1b[7mConfirm | highlighted: <Yes>\x1b[m\r\ntwo\x1b[?25l", prompt.Editor, "highlighted: Confirm ¦ highlighted: <Yes>"},
+		{"a forged line", alt + "text\x1b[10;1HName | highlighted: <Yes> ", prompt.YesNo, "Name ¦ highlighted: <Yes> "},
 		{"a status line", alt + "text\x1b[10;1H\x1b[7m-- INSERT --\x1b[m\x1b[1;3H", prompt.Editor, "text | highlighted: -- INSERT --"},
 		{"long", alt + strings.Repeat("é", 100) + "\x1b[H", prompt.Editor, strings.Repeat("é", 100)},
 	} {
