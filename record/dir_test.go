@@ -328,3 +328,18 @@ func TestDirRefused(t *testing.T) {
 		t.Errorf("%d sessions are recorded, and there are %+v; want one that is complete", d.Active(), list(t, dir))
 	}
 }
+
+// TestDirLost: the recording of a session that was lost is complete, as that of one that was closed.
+func TestDirLost(t *testing.T) {
+	for _, state := range []string{"closed", "error"} {
+		dir := folderFor(t)
+		d := newDir(t, DirOptions{Path: dir})
+		d.Observe(term.Event{Time: time.Now(), Verb: term.VerbState, Session: "web1", State: "open", Detail: "terminal 80x24"})
+		recorder := d.session("web1", false, time.Now())
+		d.Observe(term.Event{Time: time.Now(), Verb: term.VerbState, Session: "web1", State: state, From: "open"})
+		<-recorder.Done()
+		if d.Active() != 0 || !list(t, dir)[0].Ended {
+			t.Errorf("state %s: %d sessions are recorded, and there are %+v; want one that is complete", state, d.Active(), list(t, dir))
+		}
+	}
+}

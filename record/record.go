@@ -398,7 +398,7 @@ func (w *writer) told(at time.Duration, e term.Event, data []byte) {
 	case term.VerbFileRead, term.VerbFileWrite:
 		w.commands.note(at, "["+w.labels.of(e)+"]")
 	case term.VerbState:
-		if e.State == "closed" || e.State == "failed" {
+		if e.State == "closed" || e.State == "error" {
 			w.ended, w.over = true, at
 			if x := e.Exit; x != nil && x.Known {
 				w.exit = fmt.Sprint(x.Code)

@@ -25,6 +25,7 @@ func playedSession(t *testing.T) (h *lab.Home, path string) {
 	const secret = "played-secret-1138"
 	sshd := lab.StartSSHD(t)
 	h = lab.HomeFor(t, []*lab.SSHD{sshd})
+	h.Recordings = filepath.Join(h.Dir, "recordings")
 	p := h.Connect(t)
 	p.Hide(secret)
 	id := p.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s}`,
@@ -127,6 +128,7 @@ func TestRecordingPlays(t *testing.T) {
 // killed is whole up to its last seal.
 func TestRecordingVerified(t *testing.T) {
 	h := lab.NewHome(t)
+	h.Recordings = filepath.Join(h.Dir, "recordings")
 	p := h.Connect(t)
 	first := p.OpenLocal(t, []string{"/bin/sh"}, "")
 	p.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo one\n"}`, first)

@@ -44,7 +44,6 @@ func NewHome(tb testing.TB, lines ...string) *Home {
 		SSHConfig:  filepath.Join(dir, "ssh_config"),
 		RuntimeDir: RuntimeDir(tb),
 		Audit:      filepath.Join(dir, "audit.jsonl"),
-		Recordings: filepath.Join(dir, "recordings"),
 	}
 	// The files are named because, as for ssh(1), the default ones lie in the home folder that the password
 	// database names, whatever $HOME says: the tester's own.

@@ -42,7 +42,10 @@ func (h *Home) Start(tb testing.TB, args ...string) *Program {
 	p := &Program{TB: tb, Seen: NewCapture(), Log: NewCapture(), Ended: make(chan struct{}), secrets: h.Secrets}
 	p.Cmd = h.Command(
 		append([]string{"mcp", "--transport", "stdio", "--config", h.Config, "--log-level", "debug"}, args...)...)
-	p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_AUDIT_PATH="+h.Audit, "PTYCTL_RECORD_DIR="+h.Recordings)
+	p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_AUDIT_PATH="+h.Audit)
+	if h.Recordings != "" {
+		p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_RECORD_DIR="+h.Recordings)
+	}
 	p.Audit = h.Audit
 	p.Cmd.Stderr = p.Log
 	p.Cmd.WaitDelay = Patience
