@@ -100,7 +100,12 @@ func (in *ioArgs) screenText(c *toolset.Call, d session.Screen, most int) string
 	if o.First, o.Last, _ = in.rows(c.Checker()); o.First > d.Rows { // the range was checked before
 		c.Inform(fmt.Sprintf("rows %s: the screen has %d rows", in.Rows, d.Rows))
 	}
-	return cutScreen(d.Render(o), most)
+	text := d.Render(o)
+	if d.Partial {
+		head, rest, _ := strings.Cut(text, "\n")
+		text = head + " partial: output too costly to draw was left out\n" + rest
+	}
+	return cutScreen(text, most)
 }
 
 // draw puts a picture of the screen into the result.

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"bytes"
 	"sync"
 	"time"
 
@@ -198,6 +199,12 @@ const (
 	mostDebt     = 1 << 26
 )
 
+// reset is RIS, and cleanPiece how much after it is drawn at once, in spite of a debt, as long as that is cheap.
+// It makes a debt like any other, of which twice mostDebt is the end.
+var reset = []byte("\x1bc")
+
+const cleanPiece = 128
+
 // can ends a control sequence that was begun (ECMA-48 section 8.3.6).
 const can = 0x18
 
@@ -207,15 +214,28 @@ func (d *Display) write(p []byte) {
 	d.debt = max(0, d.debt-int(min(now.Sub(d.paid).Seconds(), 1)*payPerSecond))
 	d.paid = now
 	piece := max(128, min(4<<10, 80<<20/(d.cols*d.rows))) // of the largest screen, a sequence may make a million
+	clean := false                                        // p begins with a reset, or goes on after one at little cost
 	for len(p) > 0 {
+		if d.debt > mostDebt && d.debt <= 2*mostDebt && !clean { // nothing before the last reset counts any more
+			if i := bytes.LastIndex(p, reset); i >= 0 {
+				d.left, clean, p = true, true, p[i:]
+			}
+		}
 		n := min(piece, len(p))
+		if clean {
+			n = min(n, cleanPiece)
+		}
 		switch {
-		case d.debt <= mostDebt:
+		case d.debt <= mostDebt || clean:
 			if d.left {
 				_, _ = d.screen.Write([]byte{can})
 			}
+			resets := d.screen.Resets()
 			_, _ = d.screen.Write(p[:n])
-			d.debt, d.left = d.debt+d.screen.Work(), false
+			work, again := d.screen.Work(), d.screen.Resets() != resets
+			d.debt, d.left = d.debt+work, false
+			d.partial = d.partial && !again
+			clean = clean && (again || work <= payPerByte*n)
 		default:
 			d.partial, d.left = true, true
 		}
@@ -237,8 +257,8 @@ func (d *Display) Resize(cols, rows int) {
 type View struct {
 	screen.Diff
 
-	// Partial says that output was left out because it was too costly to draw. What has not been drawn again since then may
-	// be wrong.
+	// Partial says that output was left out because it was too costly to draw, and that the program has not reset the
+	// terminal since then. What has not been drawn again may be wrong.
 	Partial bool
 }
 

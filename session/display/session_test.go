@@ -400,10 +400,13 @@ func TestCostlyOutput(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) { // no time passes, so nothing else is paid
 			d := display.New(300, 100)
-			out := []byte(strings.Repeat(tc.out, tc.n) + "\x1bcthe end")
-			d.Show(out, nil)
+			d.Show([]byte(strings.Repeat(tc.out, tc.n)), nil)
 			if v := d.View(0); v.Partial != tc.partial {
 				t.Errorf("%s: partial = %v, want %v", tc.name, v.Partial, tc.partial)
+			}
+			d.Show([]byte(strings.Repeat(tc.out, tc.n)+"\x1bcthe end"), nil)
+			if v := d.View(0); v.Partial || v.Row(0) != "the end" {
+				t.Errorf("%s: after a reset partial = %v, and the first row is %q; want \"the end\"", tc.name, v.Partial, v.Row(0))
 			}
 			d.Show(bytes.Repeat([]byte("\x00"), 1<<20), nil) // it has paid by now
 			d.Show([]byte("\x1bcand here"), nil)
