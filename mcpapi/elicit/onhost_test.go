@@ -57,7 +57,7 @@ func TestElicitForAWrite(t *testing.T) {
 					t, withElicitation(mcptest.Config{SSH: asks(map[string]string{"Number: ": "7"})}), revision, p.options(onlyForms),
 				)
 				r := client.Call(mcptest.IOTool, fmt.Sprintf(
-					`{"action":"write","host":"demo@127.0.0.1:%d","data":"echo in$((1+1))\r","until_regex":"in2\\s"}`, l.SSH.Port()))
+					`{"action":"write","host":"demo@127.0.0.1:%d","data":"echo in$((1+1))\r","until_regex":"in2\\s","timeout_ms":20000}`, l.SSH.Port()))
 				typed := r.State != "authenticating" && strings.Contains(r.Chunk, "in2") && len(r.Warnings) == 0
 				asked := r.State == "authenticating" && r.Prompt != nil && len(r.Warnings) == 1 &&
 					strings.HasPrefix(r.Warnings[0], "nothing was typed")
