@@ -52,7 +52,7 @@ type Entry struct {
 	Recording *Recording `json:"recording,omitempty"` // [recording]
 }
 
-// A Recording is what is known of the recording of a session at one moment, so that a later change of its file is
+// A Recording describes the recording of a session at one moment, so that a later change of its file is
 // found.
 type Recording struct {
 	Path   string `json:"path"`

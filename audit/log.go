@@ -142,7 +142,7 @@ func (l *Log) Observe(e term.Event) {
 	}
 }
 
-// Recording queues what is known of a recording for the log. It never blocks.
+// Recording queues a note of a recording for the log. It never blocks.
 func (l *Log) Recording(r Recording) {
 	select {
 	case <-l.stop:

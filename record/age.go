@@ -6,7 +6,7 @@ import (
 	"filippo.io/age"
 )
 
-// Encrypted returns a writer for New that encrypts to recipients of age. What is in the file is readable up to the last
+// Encrypted returns a writer for New that encrypts to recipients of age. The file is readable up to the last
 // 64 KiB if the process is killed.
 func Encrypted(w io.Writer, recipients ...age.Recipient) (io.Writer, error) {
 	in, err := age.Encrypt(w, recipients...)

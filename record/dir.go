@@ -19,7 +19,7 @@ import (
 type DirOptions struct {
 	Path string // a folder of this user alone; it is made if needed
 
-	// Limits of what is in the folder. Complete recordings are removed, oldest first, where one is exceeded; those that
+	// Limits of the folder. Complete recordings are removed, oldest first, where one is exceeded; those that
 	// are being written never are.
 	MaxTotal int64         // bytes; 0: 1 GiB
 	MaxFiles int           // 0: 10,000
@@ -55,7 +55,7 @@ type Dir struct {
 	failures atomic.Int64
 }
 
-// NewDir makes the folder if needed, and removes what is over its limits.
+// NewDir makes the folder if needed, and removes recordings beyond its limits.
 func NewDir(o DirOptions) (*Dir, error) {
 	o.MaxTotal = cmp.Or(o.MaxTotal, 1<<30)
 	o.MaxFiles = cmp.Or(o.MaxFiles, 10_000)

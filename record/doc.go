@@ -11,12 +11,12 @@
 // [New] records one session. A [Dir] records all sessions of a program into a folder, within limits of size, number and
 // age. [Open] reads a recording; [Verify], [Search], [Text], [V2] and [SVG] are made of it.
 //
-// # What is in a recording
+// # The contents of a recording
 //
 //   - The output of the terminal as it came, with an asterisk for each column of a secret that was echoed.
 //   - The size of the terminal, and its changes.
-//   - A marker for each action: what was done, by whom, and how it ended. What was typed is never in it, only how much.
-//   - Commands beside the terminal: the line, the start and the end of what they wrote, and their status. They are drawn
+//   - A marker for each action: the action, the caller, and how it ended. Typed text is never in it, only its length.
+//   - Commands beside the terminal: the line, the start and the end of their output, and their status. They are drawn
 //     on a screen of their own, which a player shows while there is something new on it; then the terminal's comes back.
 //   - A marker where anything is missing, and how much.
 //

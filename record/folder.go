@@ -277,7 +277,7 @@ func (f *file) Write(p []byte) (int, error) {
 	return f.enc.Write(p)
 }
 
-// cipher takes what is encrypted.
+// cipher takes the encrypted bytes.
 type cipher struct{ *file }
 
 func (c cipher) Write(p []byte) (int, error) {

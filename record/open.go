@@ -125,7 +125,7 @@ func lineReader(in io.Reader) *Reader {
 	return &Reader{name: "recording", raw: &counter{Reader: in}, in: bufio.NewReaderSize(in, 64<<10)}
 }
 
-// decrypted returns what is in a file that may be encrypted.
+// decrypted returns the contents of a file that may be encrypted.
 func decrypted(in io.Reader, identities []age.Identity) (io.Reader, error) {
 	const magic = "age-encryption.org/"
 	b := bufio.NewReader(in)

@@ -29,7 +29,7 @@ type batch struct {
 	bytes []byte
 }
 
-// lost counts what there was no room for.
+// lost counts the events that had no room.
 type lost struct {
 	at     time.Duration // of the first
 	bytes  int64         // of output
@@ -38,7 +38,7 @@ type lost struct {
 
 func (l lost) any() bool { return l.bytes > 0 || l.events > 0 }
 
-// A queue holds what the session says until the writer takes it. It never makes the session wait: beyond its limit it
+// A queue holds the events of the session until the writer takes it. It never makes the session wait: beyond its limit it
 // counts.
 type queue struct {
 	limit int           // bytes
@@ -98,7 +98,7 @@ func signal(to chan struct{}) {
 	}
 }
 
-// take returns what waits, and what was lost after it. The batch is valid until the next call.
+// take returns the waiting events, and those lost after them. The batch is valid until the next call.
 func (q *queue) take() (batch, lost) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -256,7 +256,7 @@ func (w *writer) drain() (some bool) {
 	}
 }
 
-// lose marks what is not in the recording.
+// lose marks output that is not in the recording.
 func (w *writer) lose(at time.Duration, bytes, events int64, why string) {
 	w.r.dropped.Add(bytes)
 	var what []string
@@ -419,7 +419,7 @@ func (w *writer) commit(now time.Duration, end bool) {
 	}
 	switch {
 	case w.out.err != nil && w.out.writable(now):
-		// What was written last is not what these lines follow.
+		// These lines do not follow the text that was written last.
 		missed := w.out.missed + int64(len(lines))
 		if w.last = w.out.last; w.out.size == 0 {
 			w.header(w.head)

@@ -36,7 +36,7 @@ func newChain() *chain {
 	return c
 }
 
-// add makes lines part of what the next seal closes.
+// add makes lines part of the next seal.
 func (c *chain) add(lines []byte) {
 	c.sum.Write(lines)
 	c.open += int64(len(lines))

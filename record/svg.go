@@ -166,7 +166,7 @@ func (f *film) write(w io.Writer, title string, total time.Duration) error {
 	return err
 }
 
-// drawRow returns what a row shows, or "".
+// drawRow returns the drawing of a row, or "".
 func drawRow(s *screen.Snapshot, y int) string {
 	var back, text strings.Builder
 	for x := 0; x < s.Cols; {

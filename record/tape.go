@@ -8,7 +8,7 @@ import (
 	"ptyctl/screen"
 )
 
-// A View is what a player shows.
+// A View is the picture of a player.
 type View uint8
 
 // The views.
@@ -36,7 +36,7 @@ const (
 // maxBehind is how much output waits in memory to be drawn.
 const maxBehind = 256 << 10
 
-// A tapeReader reads what was written.
+// A tapeReader reads the recorded bytes.
 type tapeReader interface {
 	// settle writes what waits, and returns the size of the file; ok is false if it cannot be written now.
 	settle() (size int64, ok bool)
@@ -112,7 +112,7 @@ func (t *tape) terminal(at time.Duration, p []byte) {
 	}
 }
 
-// fallBehind leaves what is not drawn yet to the file, if that can be read.
+// fallBehind leaves output that is not drawn yet to the file, if that can be read.
 func (t *tape) fallBehind() {
 	if t.back == 0 {
 		t.catchUp()

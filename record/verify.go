@@ -97,7 +97,7 @@ func verify(name string, f io.Reader, known *Seal, identities []age.Identity) (r
 	}
 }
 
-// Check compares a recording with what was noted of it elsewhere. An encrypted one is compared as it is in the file, and
+// Check compares a recording with the notes of it elsewhere. An encrypted one is compared as it is in the file, and
 // with an identity also by its seals.
 func Check(n Note, identities ...age.Identity) (Report, error) {
 	f, err := os.Open(n.Path)

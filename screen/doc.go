@@ -1,4 +1,4 @@
-// Package screen renders the output of a terminal: it returns what a person would see.
+// Package screen renders the output of a terminal: it returns the picture that a person would see.
 //
 //	s := screen.New(80, 24)
 //	for chunk := range output { // cut anywhere, even inside a sequence or a character
@@ -17,7 +17,7 @@
 //	         -> Highlights     -> what stands out from its surroundings
 //	         -> Mask           -> the same without what must not be read
 //
-// # What it emulates
+// # Emulation
 //
 // The terminal is xterm in a UTF-8 locale, as far as programs of today use it: the main and
 // the alternate screen; scroll regions with margins on four sides; insert, origin and wrap
@@ -27,12 +27,12 @@
 // A character has the columns that wcwidth gives it, because programs count so. A program that
 // sets mode 2027 gets grapheme clusters instead.
 //
-// What it does not do: sixels and other images, the printer, national character sets, 8-bit
+// Not emulated are sixels and other images, the printer, national character sets, 8-bit
 // C1 controls, palettes, rectangles (DECCRA and its kin), and 132 columns: DECCOLM clears the
 // screen, and the width stays. A row of double width (DECDWL, DECDHL) has half the columns, with
 // one character in each.
 //
-// # What it promises
+// # Promises
 //
 //   - The screen does not depend on how the output is cut into pieces.
 //   - Write never blocks and never fails. It starts nothing and answers nothing. The time that

@@ -12,7 +12,7 @@ import (
 // without link, so the length stays visible. Links in which find finds something are dropped.
 func (l *Lines) Mask(find func(line []byte) [][2]int) { l.mask(find) }
 
-// mask is Mask, and reports whether it has covered what was no secret before.
+// mask is Mask, and reports whether it has covered text that was no secret before.
 func (l *Lines) mask(find func(line []byte) [][2]int) (fresh bool) {
 	var text []byte
 	var at []int32 // the cell of each byte of text
@@ -93,7 +93,7 @@ func (l *Lines) full(y int) bool {
 const secretMask = "********"
 
 // WriteSecret is Write for a part of the output that must not be read, for example the echo of
-// a password. What it draws is an asterisk in all that the screen returns, wherever it goes
+// a password. Each of its characters is an asterisk in all that the screen returns, wherever it goes
 // from there. Within a control string, for example a title, asterisks take its place. Questions in it get no answer.
 func (s *Screen) WriteSecret(p []byte) {
 	e := &s.emu
@@ -114,7 +114,7 @@ func (s *Screen) WriteSecret(p []byte) {
 // Hide covers, as Lines.Mask does, what find finds in all that the screen returns from now on, also beside what
 // WriteSecret has drawn. nil: nothing more than that. Find must not use the screen.
 //
-// What it has found once stays covered, wherever the cells go: a program may move or erase the rest of a secret later,
+// Text that it has found once stays covered, wherever the cells go: a program may move or erase the rest of a secret later,
 // and a resize wrap it at another column.
 func (s *Screen) Hide(find func(text []byte) [][2]int) { s.find = find }
 

@@ -70,7 +70,7 @@ func (s *Screen) EndFrame() {
 	}
 }
 
-// Resets returns how often the output has reset the terminal (RIS). What was drawn before the last one has no effect on
+// Resets returns how often the output has reset the terminal (RIS). Output before the last one has no effect on
 // the cells.
 func (s *Screen) Resets() uint64 { return s.emu.resets }
 
@@ -84,7 +84,7 @@ func (c cell) invisible() bool {
 	return c.fg() != 0 && c.fg() == c.bg() && !(ansi && n < 8 && c.attr()&Bold != 0)
 }
 
-// seen returns l with blanks in place of what a person cannot see; l itself if that is nothing.
+// seen returns l with blanks in place of invisible text; l itself if that is nothing.
 func (l *Lines) seen() *Lines {
 	hidden := func(c cell) bool { return c.invisible() && (!c.empty() || c.isTail()) }
 	if !slices.ContainsFunc(l.cells, hidden) {

@@ -28,7 +28,7 @@ type Options struct {
 //	16| Ready
 //
 // Rows and columns count from 1. Blanks at the end of a row are cut. An arrow below a row names
-// what stands out in it: columns, and how. What a program shows always has the number of its row
+// what stands out in it: columns, and how. Text of a program always has the number of its row
 // before it, so it can forge no line without one. Rows that are as before are not shown, unless
 // the difference is Full; then (N empty) means rows without text. (N rows like it) stands for
 // rows that look as the one above. Text that a person cannot see is blank unless Attributes are
@@ -116,7 +116,7 @@ func (r *rendering) line(y int, text []byte) {
 	r.text = append(r.text, '\n')
 }
 
-// flush writes what was counted.
+// flush writes the counted rows.
 func (r *rendering) flush() {
 	const leastSaved = len("(100 rows like it)\n") // otherwise the rows themselves are as short
 	switch {

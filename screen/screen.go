@@ -9,7 +9,7 @@ const (
 )
 
 // A Screen is a terminal that is not shown: Write takes the output of a program, and Snapshot
-// returns what a person would see.
+// returns the picture that a person would see.
 type Screen struct {
 	parser vt.Parser
 	emu    emulator

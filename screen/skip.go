@@ -14,7 +14,7 @@ import (
 // It knows lines of text, also in colours. All other output has to be drawn.
 func (s *Screen) Skip(p []byte) int {
 	e := &s.emu
-	// Of what is kept, as many lines as the screen has bring the cursor to its bottom, as many let all that is there leave
+	// Of the lines kept, as many as the screen has bring the cursor to its bottom, as many let all that is there leave
 	// the screen, and as many are scrollback.
 	cut := lastLines(p, 3*e.rows)
 	if cut == 0 || !s.parser.Between() || !skippable(e) {

@@ -15,7 +15,7 @@ const (
 	mostHighlights = 4
 )
 
-// look is what the eye sees of a cell besides its character: the background after Reverse.
+// look is the appearance of a cell besides its character: the background after Reverse.
 // The foreground is not part of it, because colours of text say more than the selection.
 type look uint64
 

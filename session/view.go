@@ -33,7 +33,7 @@ type (
 )
 
 type (
-	// A Screen is what a person at the terminal sees, and what has changed since an earlier one.
+	// A Screen is the screen as a person at the terminal sees it, and the changes since an earlier one.
 	Screen = display.View
 	// A ScreenWait is a condition on the screen; see ReadRequest.Screen.
 	ScreenWait = display.Wait

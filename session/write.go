@@ -99,7 +99,7 @@ func (out *writer) write(ctx context.Context, data []byte, o WriteOptions) (Writ
 // clickKey names a click where other inputs have the name of a key.
 const clickKey = "click"
 
-// click returns what the terminal sends for a click.
+// click returns the bytes of the terminal for a click.
 func (out *writer) click(at ScreenPoint) ([]byte, error) {
 	b, err := out.s.display.Click(at)
 	if err != nil {

@@ -50,7 +50,7 @@ func auditCommand() *cli.Command {
 	})
 }
 
-// verifyAudit checks the log, and then with recordings what it knows of those.
+// verifyAudit checks the log, and then with recordings its notes of those.
 func verifyAudit(w io.Writer, head string, files []string, recordings func(io.Writer, audit.Report) error) error {
 	if head != "" && !audit.IsHash(head) {
 		return usageError{errors.New("--head takes the 64 hexadecimal digits that an earlier verify has shown as head")}
@@ -83,7 +83,7 @@ func verifyAudit(w io.Writer, head string, files []string, recordings func(io.Wr
 	return errors.Join(broken, err)
 }
 
-// verifyKnown compares the recordings that an audit log knows with what it says of them.
+// verifyKnown compares the recordings that an audit log knows with its notes of them.
 func verifyKnown(w io.Writer, r audit.Report, ids []age.Identity) error {
 	var broken []error
 	open := 0

@@ -8,7 +8,7 @@
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log, or a recording that it knows, was tampered with
-//	ptyctl recordings | replay       what was recorded of sessions: listed, searched, exported, shown
+//	ptyctl recordings | replay       recordings of sessions: listed, searched, exported, shown
 //	ptyctl policy check -- COMMAND   the verdict of the operator's rules on a command
 //	ptyctl policy test FILE          a comparison of the rules' verdicts with a file of expected ones
 //	ptyctl version

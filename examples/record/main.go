@@ -2,7 +2,7 @@
 //
 //	go run ./examples/record FILE HOST COMMAND
 //
-// Then it plays the recording on a screen, and prints what a player shows at its end. HOST is a name that ssh knows.
+// Then it plays the recording on a screen, and prints the last picture of a player. HOST is a name that ssh knows.
 package main
 
 import (
@@ -64,7 +64,7 @@ func run(ctx context.Context, path string, host term.Target, command string) (er
 	return err
 }
 
-// last returns what a player shows at the end of a recording.
+// last returns the picture of a player at the end of a recording.
 func last(path string) (string, error) {
 	player, err := record.Play(path)
 	if err != nil {

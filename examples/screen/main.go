@@ -1,4 +1,4 @@
-// Command screen shows what a person would see of a full-screen program, first whole, then what a key has changed:
+// Command screen shows a full-screen program as a person would see it, first whole, then the changes after a key:
 //
 //	go run ./examples/screen run 'F10Quit' '\x1bOB' htop
 //	go run ./examples/screen replay FILE 5000

@@ -7,13 +7,13 @@
 //
 // Both arms keep the same rules, so that their counts mean the same:
 //
-//   - Where the next input depends on what was shown, the call ends and its result is read.
+//   - Where the next input depends on the output, the call ends and its result is read.
 //   - Input that waits for its prompt needs no look. ptyctl's steps wait for it, from the first terminal on. With tmux,
 //     a program is started on the host by ssh itself, and its keys and lines go out in one call; a call ends with a look
 //     where another program begins to read, and before a secret, which must only be typed at its question.
 //   - What nothing depends on, such as the end of a program after the last look, shares a call with what is before it.
 //   - Bash waits for a pattern in a loop inside of a call, never by a call of its own, and leaves out empty lines.
-//   - What a command on the host can cut down (grep, tail, sed) it cuts down in both arms.
+//   - A command on the host (grep, tail, sed) shortens its output in both arms where it can.
 //
 // TestTasks does all tasks with ptyctl. With -compare it does them with Bash as well and prints the table: task
 // bench:agent.

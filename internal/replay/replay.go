@@ -4,7 +4,7 @@
 //	...
 //	err = replay.Run(ctx, p, replay.Options{Out: os.Stdout})
 //
-// What a far side has sent is hostile, so it passes the filter that attach has, too: sequences that draw, and no others.
+// The output of a far side is hostile, so it passes the filter that attach has, too: sequences that draw, and no others.
 package replay
 
 import (
@@ -82,7 +82,7 @@ func Run(ctx context.Context, p *record.Player, o Options) (err error) {
 // errQuit means that the person has seen enough.
 var errQuit = errors.New("quit")
 
-// step waits until the next event is due, and shows it, or does what a key says.
+// step waits until the next event is due, and shows it, or obeys a key.
 func (s *show) step(ctx context.Context, timer *time.Timer) error {
 	due := timer.C
 	if s.paused {
@@ -114,7 +114,7 @@ func (s *show) step(ctx context.Context, timer *time.Timer) error {
 	return err
 }
 
-// key does what a key says.
+// key obeys a key.
 func (s *show) key(key string) error {
 	switch key {
 	case "q", "\x03", "\x04", "\x1b":
@@ -152,7 +152,7 @@ func (s *show) redraw() error {
 	return err
 }
 
-// Still writes the picture where p is as text, with what is before it.
+// Still writes the picture where p is as text, with the text before it.
 func Still(w io.Writer, p *record.Player) error {
 	snap := p.Shown.Snapshot()
 	_, err := fmt.Fprintf(w, "%s, %d markers\n%s", record.Clock(p.Time()), p.Markers, snap.Text())

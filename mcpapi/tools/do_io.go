@@ -86,7 +86,7 @@ func (out *ioOut) standing(c *toolset.Call, s *session.Session, in *ioArgs) {
 		out.State = st
 	}
 	if in.TimeoutMS != nil && out.readOut != nil {
-		// A look at what is new is often short on purpose, and misses nothing.
+		// A look at new output is often short on purpose, and misses nothing.
 		look := !out.asked && in.UntilIdleMS == 0 && *in.TimeoutMS >= 100
 		inMilliseconds(c, "timeout_ms", *in.TimeoutMS, out.TimedOut && !look)
 	}

@@ -233,7 +233,7 @@ func (r *readOut) compact(asked bool) (c chunkCompact) {
 	return c
 }
 
-// waits is the compact form of w in a result with what was read.
+// waits is the compact form of w in a result with output.
 func (r *readOut) waits(w *wire.Waiting) *wire.Waiting {
 	if r.Version != "" {
 		return w.Shown(r.Chunk)

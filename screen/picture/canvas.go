@@ -45,7 +45,7 @@ func (c *canvas) fill(x0, y0, x1, y1 int, v rgb) {
 	}
 }
 
-// paint draws a shape in the colour fg on what has the colour bg.
+// paint draws a shape in the colour fg on the colour bg.
 func (c *canvas) paint(x0, y0 int, m *mask, fg, bg rgb) {
 	in := c.inks[[2]rgb{fg, bg}]
 	if in == nil {

@@ -11,7 +11,7 @@
 //	Encode -> the same, written as PNG
 //	Themes -> the sets of colours to choose from
 //
-// # What is drawn
+// # Drawing
 //
 // Text is JetBrains Mono, regular and bold; slanted letters are leaned. Lines, blocks, shades,
 // braille, the separators of powerline and the shapes of legacy computing are drawn to fill
@@ -27,7 +27,7 @@
 // darker; "xterm" has the exact colours of xterm. The title of the window is not in the
 // picture, nor is what Mask has covered.
 //
-// # What it promises
+// # Promises
 //
 //   - A picture shows at most 200 columns and 60 rows; a larger screen is cut, and a line below
 //     the picture says so.

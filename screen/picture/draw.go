@@ -77,7 +77,7 @@ func (d *drawing) cell(row, col int) {
 	}
 }
 
-// text draws what is in front of the background.
+// text draws the foreground.
 func (d *drawing) text(x, y int, c *screen.Cell, fg, bg rgb) {
 	w, h := d.pen.w*c.Width, d.pen.h
 	t := thickness(h)

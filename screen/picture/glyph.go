@@ -122,7 +122,7 @@ func (p *pen) flag(g glyph, w int) *mask {
 	return m
 }
 
-// overlaid reports whether r is drawn over what is before it. A joiner, a choice between emoji
+// overlaid reports whether r is drawn over the character before it. A joiner, a choice between emoji
 // and text, a colour of skin and the second person of a family are not.
 func overlaid(r rune) bool {
 	return unicode.Is(unicode.M, r) && !unicode.Is(unicode.Variation_Selector, r) || medial(r)

@@ -28,7 +28,7 @@ type Options struct {
 	// Height is the pixels of a row, from MinHeight to MaxHeight; 0 is DefaultHeight. A column
 	// has half as many.
 	Height int
-	// Part is the columns and rows to draw, from 0; what is outside the screen is left out.
+	// Part is the columns and rows to draw, from 0; columns and rows outside the screen are left out.
 	// The zero value is the whole screen.
 	Part image.Rectangle
 	// HideCursor leaves out the cursor. One that the program hides is never drawn.

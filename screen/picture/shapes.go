@@ -179,7 +179,7 @@ func (m *mask) powerline(r rune) {
 
 type point struct{ x, y float32 }
 
-// polygon covers what is inside a path.
+// polygon covers the inside of a path.
 func (m *mask) polygon(path []point) {
 	z := vector.NewRasterizer(m.w, m.h)
 	z.MoveTo(path[0].x, path[0].y)

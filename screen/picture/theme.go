@@ -104,7 +104,7 @@ func (t *theme) resolve(c screen.Color, otherwise rgb) rgb {
 	return otherwise
 }
 
-// colors returns what the text and the background of a cell are drawn with.
+// colors returns the colours of the text and the background of a cell.
 func (t *theme) colors(s *screen.Style, reverseScreen bool) (fg, bg rgb) {
 	c := s.Fg
 	if n, ok := c.Index(); ok && n < 8 && s.Attr&screen.Bold != 0 {

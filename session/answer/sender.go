@@ -140,7 +140,7 @@ func (a *Sender) Take(answers []byte, queries int) {
 // busy reports whether something is queued, or not on record. Requires a.mu.
 func (a *Sender) busy() bool { return len(a.queue) > 0 || a.sum.Answers > 0 || a.sum.Dropped > 0 }
 
-// run sends what is queued, and ends when all is sent and on record.
+// run sends the queued answers, and ends when all is sent and on record.
 func (a *Sender) run() {
 	ctx := a.t.Context()
 	for {
@@ -247,7 +247,7 @@ func (a *Sender) note(queue []reply, late int) bool {
 	return ok
 }
 
-// end puts on record what is not yet.
+// end puts the rest on record.
 func (a *Sender) end() {
 	a.mu.Lock()
 	sum := a.sum

@@ -19,7 +19,7 @@ const (
 	plus       = 32
 )
 
-// Click returns what a terminal sends for a click with the left button at a place, in the form that the program has
+// Click returns the bytes of a terminal for a click with the left button at a place, in the form that the program has
 // asked for: press and release, or the press alone where only that is wanted.
 func (d *Display) Click(at Point) ([]byte, error) {
 	now := d.seen()

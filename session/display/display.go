@@ -37,7 +37,7 @@ type Display struct {
 	changed    chan struct{}  // closed at the next change; nil: no one waits for it
 }
 
-// An arrival is the time when what is in the queue from a place on came.
+// An arrival is the time when the output from a place in the queue on came.
 type arrival struct {
 	from int
 	at   time.Time
@@ -74,7 +74,7 @@ func (d *Display) Show(output []byte, echoes []redact.Echo) {
 	d.changes()
 }
 
-// arrives notes that what is added to the queue from now on has come at now. Requires d.mu.
+// arrives notes that output added to the queue from now on has come at now. Requires d.mu.
 func (d *Display) arrives(now time.Time) {
 	if len(d.queue) == 0 {
 		d.times = append(d.times[:0], arrival{0, now})
@@ -253,12 +253,12 @@ func (d *Display) Resize(cols, rows int) {
 	d.changes()
 }
 
-// A View is what a caller gets of the screen.
+// A View is the screen as a caller gets it.
 type View struct {
 	screen.Diff
 
 	// Partial says that output was left out because it was too costly to draw, and that the program has not reset the
-	// terminal since then. What has not been drawn again may be wrong.
+	// terminal since then. Cells that were not drawn again may be wrong.
 	Partial bool
 }
 
@@ -269,7 +269,7 @@ func (d *Display) View(since uint64) View {
 	return View{d.draw().Diff(since), d.partial}
 }
 
-// Replies returns what a terminal would have answered to the output since the last call; see [screen.Screen.Replies].
+// Replies returns the answers of a terminal to the output since the last call; see [screen.Screen.Replies].
 func (d *Display) Replies() []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -297,7 +297,7 @@ func (d *Display) Mask(text string) string {
 	return screen.MaskText(text, d.secrets.Find)
 }
 
-// hide keeps the secrets out of what the screen returns. Requires d.mu.
+// hide keeps the secrets out of all that the screen returns. Requires d.mu.
 func (d *Display) hide() {
 	switch {
 	case d.screen == nil: // draw makes it
@@ -319,7 +319,7 @@ func (d *Display) End() {
 	d.changes()
 }
 
-// cover makes the screen forget what the secrets would find, and then forgets them. Requires d.mu.
+// cover makes the screen forget the text of the secrets, and then forgets them. Requires d.mu.
 func (d *Display) cover() {
 	d.draw().Cover(d.secrets.Find)
 	d.secrets.Forget()

@@ -1,4 +1,4 @@
-// Package display has the screen of a session: what a person at its terminal would see.
+// Package display has the screen of a session, as a person at its terminal would see it.
 //
 //	d := display.New(80, 24)
 //	d.Show(output, echoes)          // by the pump

@@ -5,7 +5,7 @@ import "ptyctl/screen"
 // mostPeeked is the largest screen that Peek copies, in cells.
 const mostPeeked = 1 << 16
 
-// Peek returns the screen as it is now for those who judge what it shows, without counting as a look of a reader. It is
+// Peek returns the screen as it is now for those who judge it, without counting as a look of a reader. It is
 // nil for a screen that is too large to be copied that often, or that may be wrong because some output was not drawn.
 func (d *Display) Peek() *screen.Snapshot {
 	d.mu.Lock()

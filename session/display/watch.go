@@ -12,7 +12,7 @@ import (
 // 0 is any column, a Row of 0 no place at all.
 type Point struct{ Row, Col int }
 
-// A Wait is what a screen must show, the first of its members that is met. The zero value waits for nothing. Only
+// A Wait is a list of conditions on a screen, the first of its members that is met. The zero value waits for nothing. Only
 // complete frames count while a program draws them between DECSET and DECRST 2026.
 type Wait struct {
 	// Shows matches a row, a line that wraps over several rows, or all rows joined by line feeds; box drawing also as -, |
@@ -32,10 +32,10 @@ type Wait struct {
 // Any reports whether w waits for anything.
 func (w Wait) Any() bool { return w.Shows != nil || w.Stable > 0 || w.Cursor.Row > 0 }
 
-// Met is what a wait has met.
+// Met is the condition that a wait has met.
 type Met uint8
 
-// What was met.
+// The conditions.
 const (
 	Nothing Met = iota
 	Shown       // Wait.Shows, or Wait.Cursor
@@ -70,7 +70,7 @@ func (d *Display) Watch(w Wait) *Watch {
 	return x
 }
 
-// Look reports what the wait has met. If that is Nothing, look again when changed is closed, or after rest if that is
+// Look reports the condition that the wait has met. If that is Nothing, look again when changed is closed, or after rest if that is
 // positive.
 func (x *Watch) Look() (met Met, rest time.Duration, changed <-chan struct{}) {
 	now, frames, end, changed := x.peek()

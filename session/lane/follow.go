@@ -316,7 +316,7 @@ func (c *Command) question() (w *term.Waiting, rest time.Duration) {
 	return w, 0
 }
 
-// editor is what a program waits for that has taken the whole screen.
+// editor is the wait of a program that has taken the whole screen.
 func (c *Command) editor(line string) *term.Waiting {
 	if w := c.l.Asks(); w != nil {
 		return w

@@ -26,7 +26,7 @@ func (l *Lane) lastLine() (line string, above bool) {
 	text, at := c.Line()
 	left, right := text[:at], text[at:]
 	if now := l.drawn(data); now != nil {
-		// Where the two agree up to the cursor, the rest is what the line itself has drawn, and not something that was
+		// Where the two agree up to the cursor, the rest was drawn by the line itself, and is not something that was
 		// there before, such as a clock.
 		l, r, ok := scene.Line(now)
 		if ok && strings.TrimRight(l, " ") != strings.TrimRight(left, " ") {
@@ -72,7 +72,7 @@ func (l *Lane) drawn(data []byte) *screen.Snapshot {
 	return l.t.Screen()
 }
 
-// Asks returns what a full-screen program waits for, as far as its screen shows that; nil: none has the terminal. On the
+// Asks returns the question of a full-screen program, as far as its screen shows it; nil: none has the terminal. On the
 // main screen only a dialog tells such a program from a shell.
 func (l *Lane) Asks() *term.Waiting {
 	now := l.drawn(l.tail())

@@ -97,7 +97,7 @@ func (c *Command) checkStall() (rest time.Duration) {
 	return 0
 }
 
-// Stands returns what a terminal that rests may wait for: a dialog, or its last line; nil: it shows neither.
+// Stands returns the possible question of a terminal that rests: a dialog, or its last line; nil: it shows neither.
 func (l *Lane) Stands(line string) *term.Waiting {
 	if w := l.Asks(); w != nil {
 		return w

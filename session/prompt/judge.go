@@ -25,11 +25,11 @@ type View struct {
 	Starts   bool       // the running command starts a shell
 	Front    term.Front // the programs in front of a terminal of this machine
 
-	// Asks returns what a program on the alternate screen shows and asks; nil, and a result of nil: not known.
+	// Asks returns the question of a program on the alternate screen; nil, and a result of nil: not known.
 	Asks func() *term.Waiting
 }
 
-// asks returns what the program on the alternate screen waits for.
+// asks returns the question of the program on the alternate screen.
 func (v View) asks() *term.Waiting {
 	if v.Asks != nil {
 		if w := v.Asks(); w != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Drawn returns the output p with an asterisk for each column of the echoes in place of their masks, so that it looks on
-// a screen as what the far side has sent. What a terminal puts where a line wraps is kept, so that all that follows is
+// a screen as the bytes of the far side. The bytes of a terminal where a line wraps are kept, so that all that follows is
 // drawn where it was. Without echoes it is p.
 func Drawn(p []byte, echoes []Echo) []byte {
 	if len(echoes) == 0 {

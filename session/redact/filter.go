@@ -176,7 +176,7 @@ type filter struct {
 	echoes []Echo // found by the present call of feed, settle or release
 }
 
-// show notes that held[from:to] is left out of what is passed on, for which out ends with a Mask if masked is set.
+// show notes that held[from:to] is left out of the output, for which out ends with a Mask if masked is set.
 func (f *filter) show(out []byte, from, to int, masked bool) {
 	e := Echo{From: len(out), To: len(out), Text: bytes.Clone(f.held[from:to])}
 	e.escape = slices.ContainsFunc(f.secrets, func(s *secret) bool { return bytes.IndexByte(s.text, '\x1b') >= 0 })

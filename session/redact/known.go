@@ -1,6 +1,6 @@
 package redact
 
-// Known are secrets to look for in text that is read later than the output came, for example in what a screen shows.
+// Known are secrets to look for in text that is read later than the output came, for example on a screen.
 // The zero value is ready, and knows none. Only one goroutine may use it at a time.
 //
 // It knows those only that are no common words: a shorter one may be a word that the far side shows anyway.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// mostText bounds the text of what a program asks, in bytes.
+	// mostText bounds the text of a question, in bytes.
 	mostText = 240
 	// mostPart is the same for one part of it.
 	mostPart = 80
@@ -24,15 +24,15 @@ const (
 	leastSelected = 3
 )
 
-// Asks returns what a full-screen program waits for, as far as the screen shows it: the title and the text of the box
-// around the cursor, the line at the cursor, and what is selected. The kind is prompt.Editor, except where the line at
+// Asks returns the question of a full-screen program, as far as the screen shows it: the title and the text of the box
+// around the cursor, the line at the cursor, and the selected entry. The kind is prompt.Editor, except where the line at
 // the cursor is a known question or a field for a password.
 func Asks(now *screen.Snapshot) *term.Waiting {
 	_, w := look(now)
 	return w
 }
 
-// Dialog returns what a program asks in a box that it has drawn on the main screen; nil: there is none with something
+// Dialog returns the question of a program in a box that it has drawn on the main screen; nil: there is none with something
 // selected in it, or the cursor is below, where a shell goes on.
 func Dialog(now *screen.Snapshot) *term.Waiting {
 	v, w := look(now)
@@ -42,7 +42,7 @@ func Dialog(now *screen.Snapshot) *term.Waiting {
 	return w
 }
 
-// A view is the parts of a screen that tell what it asks.
+// A view is the parts of a screen that make its question.
 type view struct {
 	now      *screen.Snapshot
 	box      *box // around what has the focus; nil: none
@@ -92,7 +92,7 @@ func look(now *screen.Snapshot) (*view, *term.Waiting) {
 	return v, w
 }
 
-// choose finds what is selected. A row with several parts is a bar of keys or the head of a table, one that a frame ends
+// choose finds the selected entry. A row with several parts is a bar of keys or the head of a table, one that a frame ends
 // is a window, and the first row is a title.
 func (v *view) choose() {
 	inRow := make(map[int]int)
@@ -115,7 +115,7 @@ func (v *view) choose() {
 	v.selected = v.selected[max(0, len(v.selected)-mostSelected):]
 }
 
-// firstFocus returns the row of what has the focus.
+// firstFocus returns the row that has the focus.
 func (v *view) firstFocus() int {
 	if len(v.selected) > 0 {
 		return v.selected[0].Row
@@ -136,7 +136,7 @@ func (v *view) titleBar() int {
 // secretLabel is the label of a field for a secret.
 var secretLabel = regexp.MustCompile(`(?i)\bpass(?:word|phrase|code)\b|\bpin\b`)
 
-// kind returns the kind of what is asked. left is the line up to the cursor, line the whole of it, and message the text
+// kind returns the kind of the question. left is the line up to the cursor, line the whole of it, and message the text
 // of the box.
 func (v *view) kind(left, line, message string) string {
 	if v.now.Cursor.Hidden {
@@ -211,7 +211,7 @@ func onePart(s string) string {
 	return s
 }
 
-// join joins what is not empty.
+// join joins the parts that are not empty.
 func join(parts []string) string {
 	kept := parts[:0]
 	for _, p := range parts {

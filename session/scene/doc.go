@@ -4,5 +4,5 @@
 //	left, right, ok := scene.Line(now)
 //	w := scene.Asks(now) // for example "Confirm | Really delete? | highlighted: <No>"
 //
-// Both are guesses from what is drawn. The package looks at a snapshot and at nothing else.
+// Both are guesses from the picture. The package looks at a snapshot and at nothing else.
 package scene
