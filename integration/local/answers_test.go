@@ -32,6 +32,7 @@ func TestLocalAnswers(t *testing.T) {
 	if strings.Contains(r.Chunk, "62;22c") {
 		t.Errorf("the shell was typed an answer: %s", lab.Tail(r.Text, 4<<10))
 	}
+	c.Close(t, id)
 }
 
 // The operator, or the caller, may forbid the answers; the caller cannot allow what the operator forbids.
@@ -50,5 +51,6 @@ func TestLocalAnswersNever(t *testing.T) {
 		if r := c.Expect(t, id, `end`); strings.Contains(r.Chunk, "1b 5b") {
 			t.Errorf("%s says never, and the terminal shows %q", name, r.Chunk)
 		}
+		c.Close(t, id)
 	}
 }

@@ -16,7 +16,7 @@ var Tool = toolset.Bind(schema.Tool{
 		{Name: "read", About: "go on at next_offset while truncated.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
 		{Name: "write", About: "replace a file as a whole, or append.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","path":"/srv/app/config.toml","data":"debug = true\n"}`, Verb: term.VerbFileWrite},
 		{Name: "copy", About: "a file or folder, between any two machines; while done_reason is running, wait with " +
-			"ptyctl_session_exec {session_id, exec_id}.",
+			"ptyctl_session_exec and its exec_id.",
 			Example: `{"action":"copy","from":{"session_id":"web1-k3f9q2zd","path":"/var/log/app.log"},"to":{"path":"/srv/app/app.log"}}`, Verb: term.VerbFileWrite},
 		{Name: "list", About: "a folder.", Example: `{"action":"list","session_id":"web1-k3f9q2zd","path":"/etc"}`, Reads: true, Verb: term.VerbFileRead},
 		{Name: "stat", About: "type, mode, size.", Example: `{"action":"stat","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
