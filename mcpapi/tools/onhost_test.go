@@ -245,7 +245,8 @@ func TestWriteOnHostAsks(t *testing.T) {
 	}
 	r = l.OK(mcptest.IOTool, write(`"steps":[{"until_regex":"assword: ?$"},{"data":"correct horse-1138\r","sensitive":true},`+
 		`{"data":"echo in$((1+1))\r","until_regex":"in2\\n"}]`))
-	if r.State != "" && r.State != "open" || r.Prompt != nil || !strings.Contains(r.Chunk, "\nin2\n") ||
+	// The prompt may come before or after the line that was typed ahead of it.
+	if r.State != "" && r.State != "open" || r.Prompt != nil || !strings.Contains(r.Chunk, "in2\n") ||
 		strings.Contains(r.Chunk, "1138") {
 		t.Errorf("a first step that waits for the question: %s", r.Text)
 	}
