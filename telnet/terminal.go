@@ -171,7 +171,7 @@ func (t *Terminal) Wait() (term.Exit, error) {
 }
 
 // clearText is the warning about plain Telnet.
-const clearText = "Telnet is not encrypted, passwords neither; prefer SSH, or Telnet over TLS"
+const clearText = "Telnet is not encrypted: prefer SSH or TLS"
 
 // Describe implements term.Describer.
 func (t *Terminal) Describe() term.Description {

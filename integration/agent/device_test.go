@@ -38,7 +38,7 @@ var routerPaste = task{
 	name:    "router paste",
 	prepare: func(w *world) { w.router = lab.StartRouter(w.t) },
 	ptyctl: func(w *world, p *ptyctl) {
-		r := p.ok(lab.ToolIO, args{"action": "write", "host": telnetHost(w.router), "match": "^%", "context": 1, "steps": []step{
+		r := p.ok(lab.ToolIO, args{"action": "write", "host": telnetHost(w.router), "match": "^%", "steps": []step{
 			await("Password: $"), secret(w.router.Password, "r1> $"), line("enable", "Password: $"),
 			secret(w.router.Enable, "r1# $"), line("configure terminal", `config\)# $`),
 			line(strings.Join(peers(), "\r"), `exit\nr1\(config\)# $`),
@@ -59,7 +59,7 @@ var routerPaste = task{
 			press("r", "terminal length 0", "Enter", "configure terminal", "Enter")+
 			"; sleep 0.5; tmux load-buffer - <<'END'\n"+strings.Join(peers(), "\n")+"\nEND\ntmux paste-buffer -t r; "+
 			wait("r", `r1\(config\)#$`)+
-			"; sleep 1; tmux capture-pane -pJ -S - -t r | grep -B1 '^%'", "neighbor 192.0.2.6 remoteas")
+			"; sleep 1; tmux capture-pane -pJ -S - -t r | grep '^%'", "neighbor 192.0.2.6 remoteas")
 		b.run(press("r", "router bgp 65001", "Enter", "neighbor 192.0.2.6 remote-as 65007", "Enter",
 			"neighbor 192.0.2.6 description peer-6", "Enter", "end", "Enter", "write memory", "Enter",
 			"show running-config | include 192.0.2.6", "Enter")+"; "+wait("r", `^r1#$`)+"; sleep 0.5; "+look("r")+
@@ -222,7 +222,7 @@ echo "packed as packing/$name"
 			"to": args{"host": "web1", "path": "packing/report.bin"},
 		})
 		there := w.run("sha256sum <" + ops + "/packing/report.bin")
-		if up.Verified && !strings.HasPrefix(there, up.SHA256) {
+		if up.Verified == nil && !strings.HasPrefix(there, up.SHA256) {
 			p.t.Errorf("the copy: got %s, but the file there has the checksum %s", up.Text, there)
 		}
 		r := p.exec(0, args{"host": "web1", "cmd": "packing/pack report.bin"}, "packed as")

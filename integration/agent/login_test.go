@@ -96,8 +96,8 @@ chmod 700 /etc/relay; chmod 600 /etc/relay/*`)
 			`relay.conf:3:queue_minutes = 5`, `# $`)
 		p.steps(id, []step{
 			command("sed -i 's/queue_minutes = 5$/queue_minutes = 60/' /etc/relay/relay.conf; cat /etc/relay/relay.conf"),
-			command("exit"),
-		}, `(?m)^queue_minutes = 60$`, `\$ $`)
+			typed("exit"),
+		}, `(?m)^queue_minutes = 60$`)
 	},
 	bash: func(w *world, b *bash) {
 		b.start("s", "ssh -t web1 sudo -s", `ops:$`, "password for ops:")

@@ -50,13 +50,11 @@ type reply struct {
 	EOF            bool
 	Step           *int
 	Stopped        string
-	Fired          []struct {
-		ExecID string `json:"exec_id"`
-	}
-	Verified  bool
-	SHA256    string
-	ErrorCode string `json:"error_code"`
-	Message   string
+	Fired          []struct{ On int }
+	Verified       *bool
+	SHA256         string
+	ErrorCode      string `json:"error_code"`
+	Message        string
 }
 
 func newPtyctl(w *world, t *testing.T) *ptyctl {
@@ -171,6 +169,9 @@ func line(text, until string) step {
 func shown(text, until string) step {
 	return step{"data": text + "\r", "until_screen": until, "timeout_ms": patience}
 }
+
+// typed is a step that enters a line and waits for nothing.
+func typed(text string) step { return step{"data": text + "\r"} }
 
 // command is a step that enters a line and waits for the shell's prompt.
 func command(text string) step {

@@ -50,7 +50,7 @@ int main(void) {
 		id := r.SessionID
 		r = p.steps(id, []step{line("list price", gdb), line("print *o", gdb)})
 		order := field(p.t, r.Chunk, `\{id = (\d+)`)
-		r = p.steps(id, []step{line("up", gdb), line("info locals", gdb), line("quit", `y or n\) $`), command("y")})
+		r = p.steps(id, []step{line("up", gdb), line("info locals", gdb), typed("quit"), typed("y")})
 		w.answers["crash"] = order + " " + field(p.t, r.Chunk, `lines = (\d+)`)
 	},
 	bash: func(w *world, b *bash) {

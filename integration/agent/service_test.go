@@ -253,7 +253,7 @@ echo done >state
 			{"session_id": job.SessionID, "cursor": job.NextCursor, "until_regex": "Done|Exit"},
 			{"session_id": log.SessionID, "exec_id": log.ExecID, "until_output": true},
 		}})
-		if len(r.Fired) != 1 || r.Fired[0].ExecID != log.ExecID {
+		if len(r.Fired) != 1 || r.Fired[0].On != 1 {
 			p.t.Errorf("the wait: got %s, want the log, since the job waits for it", r.Text)
 		}
 		p.steps(job.SessionID, []step{line("touch migration/go; wait $!; echo exit=$?", `exit=\d`)},

@@ -147,7 +147,7 @@ func (out *execOut) Compact() any {
 	if !c.Truncated {
 		c.StdoutCursor, c.StderrCursor = "", ""
 	}
-	c.shownOut = c.compact()
+	c.shownOut = c.compact(c.Stdout)
 	c.WaitingFor = c.WaitingFor.Behind(c.Stdout)
 	if c.DurationMS < reported {
 		c.DurationMS = 0

@@ -220,7 +220,7 @@ type chunkCompact struct {
 func (r *readOut) compact(asked bool) (c chunkCompact) {
 	c.NextCursor, c.Version, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Version, r.Chunk, r.Full, r.TimedOut, r.EOF
 	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized.hiding()
-	c.matchedOut = r.matchedOut
+	c.matchedOut = r.beside(r.Chunk)
 	if r.Encoding != "utf-8" {
 		c.Encoding = r.Encoding
 	}

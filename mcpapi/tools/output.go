@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -52,6 +54,14 @@ func (m matchArgs) filter(c *toolset.Call, format string) (*session.Filter, erro
 type matchedOut struct {
 	MatchedLines *int `json:"matched_lines,omitempty"`
 	TotalLines   *int `json:"total_lines,omitempty"` // looked at
+}
+
+// beside is the compact form of m next to text: without the number of matches if text has these lines alone.
+func (m matchedOut) beside(text string) matchedOut {
+	if m.MatchedLines != nil && *m.MatchedLines == len(slices.Collect(strings.Lines(text))) {
+		m.MatchedLines = nil
+	}
+	return m
 }
 
 // seen reads on where a read has returned at once and clean text shows nothing of it: a terminal that changes its modes
@@ -118,7 +128,10 @@ func (out *shownOut) put(r session.ExecResult, raw bool) (stdout, stderr string)
 }
 
 // filtered reports whether match has left out lines.
-func (out shownOut) filtered() bool { return out.MatchedLines != nil }
+func (out shownOut) filtered() bool {
+	return out.MatchedLines != nil && *out.MatchedLines < *out.TotalLines ||
+		out.StderrMatched != nil && *out.StderrMatched < *out.StderrLines
+}
 
 // linesOut is the wire form of the lines of a stream that match.
 func linesOut(f *session.Filtered, o session.Output) (text, encoding string, cut *omitted, removed session.Sanitized) {
@@ -139,7 +152,8 @@ func linesOut(f *session.Filtered, o session.Output) (text, encoding string, cut
 }
 
 // compact leaves out the sizes of complete outputs.
-func (out shownOut) compact() shownOut {
+func (out shownOut) compact(stdout string) shownOut {
+	out.matchedOut = out.beside(stdout)
 	if out.StdoutOmitted == nil {
 		out.StdoutBytes = 0
 	}

@@ -84,7 +84,7 @@ func (out *runOut) Compact() any {
 	if c.DoneReason == "" && !c.Truncated && !c.filtered() {
 		c.SessionID, c.ExecID = "", ""
 	}
-	c.shownOut = c.compact()
+	c.shownOut = c.compact(c.Stdout)
 	if c.DurationMS < reported {
 		c.DurationMS = 0
 	}

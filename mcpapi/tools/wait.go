@@ -71,9 +71,11 @@ type firedOut struct {
 // firedCompact is the compact form of firedOut, a type of its own so that it has no compact form in turn.
 type firedCompact firedOut
 
-// Compact leaves out that until_regex has matched, and the ordinary end of an exec.
+// Compact leaves out that until_regex has matched, the ordinary end of an exec, and its id, which the call has.
 func (out firedOut) Compact() any {
 	c := firedCompact(out)
+	c.ExecID = ""
+	c.matchedOut = c.beside(c.Chunk)
 	if c.Matched != nil && *c.Matched {
 		c.Matched = nil
 	}

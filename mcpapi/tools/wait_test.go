@@ -89,21 +89,20 @@ func TestWaitForExec(t *testing.T) {
 	job := start("until [ -e go ]; do sleep 0.05; done; echo listening; echo done; echo no route >&2; exit 3")
 	l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"touch go"}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+job+`","until_regex":"listen"}]`,
-		`{"fired":[{"on":0,"session_id":"$B","exec_id":"`+job+`","chunk":"listen","next_cursor":"6"}]}`)
+		`{"fired":[{"on":0,"session_id":"$B","chunk":"listen","next_cursor":"6"}]}`)
 	long := start("sleep 100")
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+long+`"},{"session_id":"$A"},{"session_id":"$B","exec_id":"`+job+`"}]`,
-		`{"fired":[{"on":2,"session_id":"$B","exec_id":"`+job+`","chunk":"listening\ndone\n","stderr":"no route\n","exit_code":3}],"cursors":{"0":"0","1":"2"}}`)
+		`{"fired":[{"on":2,"session_id":"$B","chunk":"listening\ndone\n","stderr":"no route\n","exit_code":3}],"cursors":{"0":"0","1":"2"}}`)
 	// The output was delivered; the end is there as long as the command is known.
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+job+`","until_exit":true}]`,
-		`{"fired":[{"on":0,"session_id":"$B","exec_id":"`+job+`","exit_code":3}]}`)
+		`{"fired":[{"on":0,"session_id":"$B","exit_code":3}]}`)
 	l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+long+`","cancel":true}`)
 
 	// A question ends the wait for a command, but not the wait for its end alone.
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"PS2=\r","until_regex":"\\$ $"}`)
 	r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"printf 'Password: '; read x","lane":"terminal","wait_ms":1}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`"}]`,
-		`{"fired":[{"on":0,"session_id":"$B","exec_id":"`+r.ExecID+
-			`","chunk":"Password: ","done_reason":"running","waiting_for":{"kind":"password"}}]}`)
+		`{"fired":[{"on":0,"session_id":"$B","chunk":"Password: ","done_reason":"running","waiting_for":{"kind":"password"}}]}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","until_exit":true,"cursor":"0"}],"timeout_ms":1000`,
 		`{"fired":[],"cursors":{"0":"10"},"timed_out":true}`)
 }

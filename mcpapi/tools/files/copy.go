@@ -48,9 +48,12 @@ type copyCompact fsCopyOut
 // reported is the least duration of a copy that a compact result tells, in milliseconds.
 const reported = 1000
 
-// Compact leaves out what an ordinary copy has: that it made a new file, and that it took no time.
+// Compact leaves out what an ordinary copy has: that it made a new file, was verified, and took no time.
 func (out *fsCopyOut) Compact() any {
 	c := copyCompact(*out)
+	if c.Verified != nil && *c.Verified {
+		c.Verified = nil
+	}
 	c.Action, c.Created = "", false
 	if c.DurationMS < reported {
 		c.DurationMS = 0

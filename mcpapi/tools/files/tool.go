@@ -33,7 +33,7 @@ type fsArgs struct {
 	To        place   `json:"to" need:"copy" doc:"[copy]; path ending in /: into that folder"`
 	Recursive bool    `json:"recursive" on:"copy" doc:"[copy] from is a folder"`
 	Resume    bool    `json:"resume" on:"copy" doc:"[copy] go on after one that failed and had it"`
-	Verify    *bool   `json:"verify" on:"copy" doc:"[copy] read back before replacing; default below 64 MiB"`
+	Verify    *bool   `json:"verify" on:"copy" doc:"[copy] read back before replacing, else verified is false; default below 64 MiB"`
 	Offset    int64   `json:"offset" on:"read" max:"1<<62" doc:"[read] bytes"`
 	MaxBytes  int64   `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}"`
 	Data      string  `json:"data" need:"write" doc:"[write] content"`
