@@ -6,6 +6,7 @@ import (
 
 	"ptyctl/buffer"
 	"ptyctl/session/output"
+	"ptyctl/term"
 )
 
 // Waits of a caller that waits in several places at once; package await joins them. Output that has not
@@ -72,6 +73,18 @@ func AwaitExec(ctx context.Context, s *Session, id string, asks bool) (met bool,
 		case <-ctx.Done():
 		}
 	}
+}
+
+// Delivered returns how much of a command's stdout the caller's results have had, as an offset.
+func Delivered(ctx context.Context, s *Session, id string) (int64, error) {
+	x, err := s.execs.find("exec", id)
+	if err != nil {
+		return 0, err
+	}
+	defer s.execs.letGo(x)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.given[term.ActorFrom(ctx).Principal()].stdout, nil
 }
 
 // ended reports whether a stream that is closed is the end that the read waits for.

@@ -223,6 +223,7 @@ type ContinueRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: not at all
 	MaxOutput int           // most bytes per stream in the result; 0: as in ExecRequest
 	New       bool          // return only the output that this caller's earlier results have not had
+	From      *int64        // return stdout from this offset on, whatever New says of it; nil: as New says
 	// Match makes the result hold only the lines that match. Its Max is MaxOutput. While the command runs, the result is
 	// about whole lines: an unfinished last line is left for the next. Lines without room are, too. nil: the one that
 	// this caller has given last, else that of the ExecRequest; Session.ReadExec has all lines.

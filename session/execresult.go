@@ -185,6 +185,9 @@ func (e *execs) deliver(ctx context.Context, x *run, res *ExecResult, r Continue
 	if !r.New {
 		from = delivered{}
 	}
+	if r.From != nil {
+		from.stdout = *r.From
+	}
 	match := cmp.Or(r.Match, had.match, x.wants.match)
 	res.Stdout, res.Stderr = x.stdout.Since(from.stdout, budget), x.stderr.Since(from.stderr, budget)
 	next := delivered{stdout: res.Stdout.Next(), stderr: res.Stderr.Next()}

@@ -190,7 +190,7 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 	}
 	e.Ends, e.Asks = in.ExecID != "" && !output, !in.UntilExit
 	e.Read.End = in.UntilExit && !output && !in.UntilPrompt
-	if e.Exec != "" {
+	if e.Exec != "" && !e.Ends {
 		e.Read.Cursor = 0 // all of its output is the caller's
 	}
 	if in.Cursor != "" {
@@ -241,11 +241,22 @@ func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Resul
 	s := e.Session
 	out = firedOut{On: i, SessionID: s.ID(), ExecID: e.Exec}
 	if e.Ends {
-		res, err := s.ContinueExec(ctx, e.Exec, session.ContinueRequest{
+		more := session.ContinueRequest{
 			MaxOutput: w.most, New: true, Look: w.OnlyReads(ctx), // of a reader, another waits for it
-		})
+		}
+		if e.Read.Cursor >= 0 {
+			more.From = &r.Next
+		}
+		res, err := s.ContinueExec(ctx, e.Exec, more)
 		if err == nil {
 			out.exec(res, w.raw)
+		}
+		if err == nil && more.From != nil {
+			next := res.Stdout.Next()
+			if f := res.StdoutLines; f != nil {
+				next = f.Next
+			}
+			out.NextCursor = strconv.FormatInt(next, 10)
 		}
 		return out, err
 	}

@@ -103,8 +103,33 @@ func TestWaitForExec(t *testing.T) {
 	r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"printf 'Password: '; read x","lane":"terminal","wait_ms":1}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`"}]`,
 		`{"fired":[{"on":0,"session_id":"$B","chunk":"Password: ","done_reason":"running","waiting_for":{"kind":"password"}}]}`)
-	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","until_exit":true,"cursor":"0"}],"timeout_ms":1000`,
+	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","until_exit":true}],"timeout_ms":0`,
 		`{"fired":[],"cursors":{"0":"10"},"timed_out":true}`)
+	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","until_exit":true,"cursor":"3"}],"timeout_ms":0`,
+		`{"fired":[],"cursors":{"0":"3"},"timed_out":true}`)
+}
+
+// With a cursor, the end of a command and its question bring its stdout from there on, whatever the caller has had; the
+// cursor of the one result is that of the next call.
+func TestWaitForExecFromCursor(t *testing.T) {
+	l := compactLab(t, sshserver.Config{})
+	a, b := shells(l)
+	r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"echo one; until [ -e go ]; do sleep 0.05; done; echo two; echo no >&2",`+
+		`"wait_ms":1}`)
+	entry := func(more string) string { return `"on":[{"session_id":"$B","exec_id":"` + r.ExecID + `"` + more + `}]` }
+	fired := func(members string) string {
+		return `{"fired":[{"on":0,"session_id":"$B"` + members + `}]}`
+	}
+	waits(t, l, a, b, entry(`,"until_regex":"one\n"`), fired(`,"chunk":"one\n","next_cursor":"4"`))
+	// No result of the command's own has had anything.
+	waits(t, l, a, b, entry(``)+`,"timeout_ms":0`, `{"fired":[],"cursors":{"0":"0"},"timed_out":true}`)
+	waits(t, l, a, b, entry(`,"cursor":"4"`)+`,"timeout_ms":0`, `{"fired":[],"cursors":{"0":"4"},"timed_out":true}`)
+	l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"touch go"}`)
+	waits(t, l, a, b, entry(`,"cursor":"4"`), fired(`,"chunk":"two\n","next_cursor":"8","stderr":"no\n","exit_code":0`))
+	waits(t, l, a, b, entry(`,"cursor":"8"`), fired(`,"next_cursor":"8","exit_code":0`))
+	waits(t, l, a, b, entry(`,"cursor":"99"`), fired(`,"next_cursor":"8","exit_code":0`))
+	waits(t, l, a, b, entry(`,"cursor":"0","until_exit":true`), fired(`,"chunk":"one\ntwo\n","next_cursor":"8","exit_code":0`))
+	waits(t, l, a, b, entry(``), fired(`,"exit_code":0`)) // nothing is new
 }
 
 // A session that logs in fires when it asks, with the question.

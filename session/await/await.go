@@ -18,7 +18,7 @@ type Entry struct {
 	Exec    string // the id of a command of the session's; empty: its terminal
 
 	// Read says which output of the terminal, or of the command's stdout, to wait for. Its Timeout and NoWait have no
-	// effect.
+	// effect, and for an Entry that Ends only its Cursor has one: session.Latest is behind what the caller has had.
 	Read session.ReadRequest
 
 	Ends bool // wait for the end of the command Exec, not for output
@@ -30,8 +30,8 @@ type Result struct {
 	Met   bool
 	Chunk session.Chunk // the output that was waited for; empty for an Entry that Ends
 
-	// Next is the cursor for the next wait: behind the output that met this one, or where this one began. It is 0
-	// for an Entry that Ends.
+	// Next is the cursor for the next wait: behind the output that met this one, or where this one began. Of an Entry
+	// that Ends it is where this one began, met or not: session.Session.ContinueExec has the output from there on.
 	Next int64
 }
 
@@ -117,10 +117,13 @@ func begin(ctx context.Context, e Entry) (entry, error) {
 	switch {
 	case e.Exec != "":
 		c, err := e.Session.ReadExec(ctx, e.Exec, "stdout", session.ReadRequest{Cursor: session.Latest, NoWait: true})
+		if err == nil && at.from < 0 && e.Ends {
+			at.from, err = session.Delivered(ctx, e.Session, e.Exec)
+		}
 		if err != nil {
 			return at, err
 		}
-		if at.from < 0 || at.from > c.Next || e.Ends {
+		if at.from < 0 || at.from > c.Next {
 			at.from = c.Next
 		}
 		at.Read.Cursor = at.from
