@@ -70,24 +70,48 @@ func (q *Questions) Login(ctx context.Context, c *toolset.Call, v any) (any, *mc
 	return v, nil, err
 }
 
-// askNow asks the client one question after the other, until the login is over or the call may wait no longer.
+// askNow asks the client one question after the other, until no login of the call asks or the call may wait no longer.
 func (l *login) askNow(ctx context.Context) (any, error) {
 	acting := l.call.Actor(ctx)
 	for {
-		a := l.opening.Session.Question()
-		if a == nil {
-			break
-		}
-		form, ok := l.q.form(acting, a)
-		// Left to the caller from here on: a person who has dismissed one question wants no other.
-		if !ok || !l.request(acting, a, form) {
-			break
-		}
-		if err := l.again(acting, l.call.Left()); err != nil {
+		answered, err := l.askAll(acting)
+		if err != nil {
 			return nil, err
 		}
+		v, err := l.result(acting, l.call.Left())
+		if err != nil || !answered || !l.next() {
+			return v, err
+		}
 	}
-	return l.result(acting, l.call.Left())
+}
+
+// askAll asks the client the questions of one login. It reports whether none is left to the caller.
+func (l *login) askAll(ctx context.Context) (answered bool, err error) {
+	for {
+		a := l.opening.Session.Question()
+		if a == nil {
+			return true, nil
+		}
+		form, ok := l.q.form(ctx, a)
+		// Left to the caller from here on: a person who has dismissed one question wants no other.
+		if !ok || !l.request(ctx, a, form) {
+			return false, nil
+		}
+		if err := l.again(ctx, l.call.Left()); err != nil {
+			return false, err
+		}
+	}
+}
+
+// next goes over to the login that the call has come to after this one, for example that of a copy's other host. It
+// reports whether there is one.
+func (l *login) next() bool {
+	o := l.call.Opening()
+	if o == nil || o == l.opening {
+		return false
+	}
+	l.opening = o
+	return true
 }
 
 // request asks the client one question, and stops when another caller answers it. It reports whether the question is
@@ -201,11 +225,15 @@ func (l *login) resume(
 	if err := l.again(acting, l.call.Left()); err != nil {
 		return nil, nil, err
 	}
-	if question := l.question(ctx); question != nil {
-		return nil, question, nil
+	for {
+		if question := l.question(ctx); question != nil {
+			return nil, question, nil
+		}
+		v, err := l.result(acting, 0)
+		if err != nil || !l.next() {
+			return v, nil, err
+		}
 	}
-	v, err := l.result(acting, 0)
-	return v, nil, err
 }
 
 // again waits for the login's reaction to an answer.

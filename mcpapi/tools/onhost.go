@@ -9,7 +9,6 @@ import (
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
-	"ptyctl/session/hosts"
 	"ptyctl/term"
 )
 
@@ -44,11 +43,12 @@ func onHost(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	case err != nil:
 		return nil, err
 	case at.State != session.Open:
-		return notRun(c, in, at), nil
-	}
-	// What open says of a new session; a caller who has had it from open does not get it again.
-	for _, w := range at.Session.Info().About.Warnings {
-		c.Warn(w)
+		return c.NotOpen(at.OpenResult, toolset.Undone{
+			What: "the command was not run", Asks: !at.Joined, // only the first call asks
+			Do: func(ctx context.Context, c *toolset.Call, _ session.OpenResult) (any, error) {
+				return onHost(ctx, c, in)
+			},
+		}), nil
 	}
 	out := executed(c, at.Session, in, res)
 	out.SessionID = at.Session.ID()
@@ -74,37 +74,6 @@ func commandHost(c *toolset.Call, in *execArgs) (d destination.Destination, err 
 			"and pass its session_id")
 	}
 	return d, err
-}
-
-// notRun is the result of a call whose session is not open: the one that open has, and what to do. Where the client can
-// ask, the person there is asked the login's question, and the command runs once the login is over.
-func notRun(c *toolset.Call, in *execArgs, at hosts.Result) *sessionOut {
-	// Only the first call asks. A retry must get the same answer, and no person a second question.
-	if at.Prompt != nil && !at.Joined && in.RequestID == "" {
-		c.Ask(&toolset.Opening{OpenResult: at.OpenResult, Show: func(
-			ctx context.Context, c *toolset.Call, res session.OpenResult,
-		) (any, error) {
-			if res.State != session.Open {
-				return opening(c, res), nil
-			}
-			return onHost(ctx, c, in)
-		}})
-	}
-	return opening(c, at.OpenResult)
-}
-
-// opening is the result for a session that a command waits for.
-func opening(c *toolset.Call, res session.OpenResult) *sessionOut {
-	res.Existing = false // it is no console
-	out := &sessionOut{Action: "open", Success: true, undone: true}
-	opened(c, &sessionArgs{SessionType: "exec"}, res, out)
-	// Of this result alone: once a person has answered, the call has another one.
-	undone := "the command was not run: the session is still " + string(res.State) + ". Make this call again to wait on"
-	if res.Prompt != nil {
-		undone = "the command was not run: the login asks. Answer with ptyctl_session_io write, then make this call again"
-	}
-	out.Warnings = append(append(out.Warnings, c.Warnings()...), undone)
-	return out
 }
 
 // firstPrompt is how long the prompt of a new terminal is waited for: what a host shows at a login takes its time.
@@ -140,15 +109,16 @@ func typeAt(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A retry must get the same answer, and no person a second question.
-	if res.Prompt != nil && !in.Steps[0].waits() && in.RequestID == "" {
-		c.Ask(&toolset.Opening{OpenResult: res, Show: func(
-			ctx context.Context, c *toolset.Call, res session.OpenResult,
-		) (any, error) {
-			return typeInto(ctx, c, in, list, to, res)
-		}})
+	// A first step that waits may wait for the login's question, and the next one answer it.
+	if res.State != session.Open && (res.Prompt == nil || !in.Steps[0].waits()) {
+		return c.NotOpen(res, toolset.Undone{
+			What: "nothing was typed", Then: "go on with session_id", Asks: true,
+			Do: func(ctx context.Context, c *toolset.Call, res session.OpenResult) (any, error) {
+				return typeInto(ctx, c, in, list, res)
+			},
+		}), nil
 	}
-	return typeInto(ctx, c, in, list, to, res)
+	return typeInto(ctx, c, in, list, res)
 }
 
 // single makes a list of the input of the call, which has none.
@@ -167,23 +137,12 @@ func (in *ioArgs) single() {
 	in.UntilScreen, in.UntilStableMS, in.Click = "", 0, screenPoint{}
 }
 
-// typeInto types a list into the session that a call has opened. Nothing is typed at a question of the login or of the
-// terminal unless the first step has waited for it.
+// typeInto types a list into the session that a call has opened. Nothing is typed at a question of the terminal unless
+// the first step has waited for it.
 func typeInto(
-	ctx context.Context, c *toolset.Call, in *ioArgs, list []session.Step, to *sessionArgs, res session.OpenResult,
+	ctx context.Context, c *toolset.Call, in *ioArgs, list []session.Step, res session.OpenResult,
 ) (any, error) {
 	s, waits := res.Session, in.Steps[0].waits()
-	if res.State != session.Open && (res.Prompt == nil || !waits) {
-		out := &sessionOut{Action: "open", Success: true}
-		opened(c, to, res, out)
-		undone := "nothing was typed: the session is over"
-		if !res.State.Ended() {
-			undone = "nothing was typed: the session is still " + string(res.State) +
-				". Answer its prompt with ptyctl_session_io write, and go on with session_id"
-		}
-		out.Warnings = append(append(out.Warnings, c.Warnings()...), undone)
-		return out, nil
-	}
 	about := s.Info().About
 	for _, w := range about.Warnings {
 		c.Warn(w)

@@ -183,11 +183,7 @@ type sessionOut struct {
 
 	unusual bool // the capabilities are not those that a session of its protocol usually has
 	awaits  bool // the call has waited for something to appear
-	undone  bool // the call was to run a command, and has not
 }
-
-// Undone has a retry of the call run it again.
-func (out *sessionOut) Undone() bool { return out.undone }
 
 // SessionName is for the text form.
 func (out *sessionOut) SessionName() string { return out.SessionID }

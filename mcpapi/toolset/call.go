@@ -232,6 +232,12 @@ func (c *Call) On(ctx context.Context, t term.Target, f func(*session.Session) e
 	if err == nil {
 		about(res.Session)
 	}
+	if err == nil && res.State == session.Open {
+		// What open says of a new session; a caller who has had it from open does not get it again.
+		for _, w := range res.Session.Info().About.Warnings {
+			c.Warn(w)
+		}
+	}
 	return res, err
 }
 
@@ -293,16 +299,6 @@ func (c *Call) AllowForce() bool { return c.shared.AllowForce }
 // Left returns how long the call may still wait.
 func (c *Call) Left() time.Duration { return max(c.shared.MaxWait-time.Since(c.began), 0) }
 
-// An Opening is a session that waits for a login's question which a person may be asked. Show makes the result of the
-// call from the session's present state; the call is the one that gets that result, which may be a later one.
-type Opening struct {
-	session.OpenResult
-	Show func(context.Context, *Call, session.OpenResult) (any, error)
-}
-
-// Ask lets the person at the client be asked the question of a login, before the call has its result.
-func (c *Call) Ask(o *Opening) { c.opening = o }
-
 // Outlives says that the action's context will not end when the client gives the call up, which ctx does.
 func (c *Call) Outlives(ctx context.Context) {
 	c.onGiveUp = func(f func()) func() bool { return context.AfterFunc(ctx, f) }
@@ -318,9 +314,6 @@ func (c *Call) UntilGivenUp(ctx context.Context) (context.Context, context.Cance
 	stop := c.onGiveUp(cancel)
 	return ctx, func() { stop(); cancel() }
 }
-
-// Opening returns what Ask has got, or nil.
-func (c *Call) Opening() *Opening { return c.opening }
 
 // Actor returns a context that acts in the name of the call's own task.
 func (c *Call) Actor(ctx context.Context) context.Context { return c.Acting(ctx, c.Text("task_id")) }

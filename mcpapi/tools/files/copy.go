@@ -94,32 +94,6 @@ func (out *fsCopyOut) fill(ctx context.Context, r session.CopyResult, to string)
 	}
 }
 
-// fsOpenOut is the result of a copy whose session is not open: that of open, as far as there is one then.
-type fsOpenOut struct {
-	Action          string        `json:"action"`
-	Success         bool          `json:"success"`
-	SessionID       string        `json:"session_id"`
-	State           session.State `json:"state"`
-	Protocol        string        `json:"protocol"`
-	Cursor          string        `json:"cursor"`
-	WaitingForInput bool          `json:"waiting_for_input,omitempty"`
-	Prompt          *wire.Prompt  `json:"prompt,omitempty"`
-	Warnings        []string      `json:"warnings,omitempty"`
-}
-
-// Undone has a retry of the call copy.
-func (out *fsOpenOut) Undone() bool { return true }
-
-// openCompact is a type of its own, so that it has no compact form in turn.
-type openCompact fsOpenOut
-
-// Compact leaves out the values of the call.
-func (out *fsOpenOut) Compact() any {
-	c := openCompact(*out)
-	c.Action, c.Success, c.Protocol, c.Cursor, c.WaitingForInput = "", false, "", "", false
-	return c
-}
-
 // showCopy returns the function that shows the end of a copy to those who wait for its exec_id: its result on one line,
 // as the call itself would have had it.
 func showCopy(ctx context.Context, to string) func(session.CopyResult, error) []byte {

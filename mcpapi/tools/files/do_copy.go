@@ -5,7 +5,6 @@ import (
 	"path"
 
 	"ptyctl/mcpapi/toolset"
-	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/session/hosts"
 	"ptyctl/term"
@@ -33,7 +32,12 @@ func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 		case err != nil:
 			return nil, err
 		case asked != nil:
-			return notCopied(c, in, *asked), nil
+			return c.NotOpen(asked.OpenResult, toolset.Undone{
+				What: "nothing was copied", Asks: !asked.Joined, // only the first call asks
+				Do: func(ctx context.Context, c *toolset.Call, _ session.OpenResult) (any, error) {
+					return fsCopy(ctx, c, in)
+				},
+			}), nil
 		case end.host != nil:
 			*id = end.place.Session.ID()
 		}
@@ -114,47 +118,6 @@ func (end *copyEnd) find(ctx context.Context, c *toolset.Call, verb term.Verb) (
 	if at.State != session.Open {
 		return &at, nil
 	}
-	for _, w := range at.Session.Info().About.Warnings {
-		c.Warn(w)
-	}
 	end.place.Session = at.Session
 	return nil, nil
-}
-
-// notCopied is the result of a call whose session is not open: the one that open has, and what to do. Where the client
-// can ask, the person there is asked the login's question, and the copy begins once the login is over.
-func notCopied(c *toolset.Call, in *fsArgs, at hosts.Result) *fsOpenOut {
-	// Only the first call asks. A retry must get the same answer, and no person a second question.
-	if at.Prompt != nil && !at.Joined && in.RequestID == "" {
-		c.Ask(&toolset.Opening{OpenResult: at.OpenResult, Show: func(
-			ctx context.Context, c *toolset.Call, res session.OpenResult,
-		) (any, error) {
-			if res.State != session.Open {
-				return openingOut(c, res), nil
-			}
-			return fsCopy(ctx, c, in)
-		}})
-	}
-	return openingOut(c, at.OpenResult)
-}
-
-// openingOut is the result for a session that a copy waits for.
-func openingOut(c *toolset.Call, res session.OpenResult) *fsOpenOut {
-	i := res.Session.Info()
-	out := &fsOpenOut{
-		Action: "open", Success: true, SessionID: i.ID, State: res.State, Protocol: i.Protocol, Cursor: "0",
-		WaitingForInput: res.Prompt != nil, Prompt: (*wire.Prompt)(res.Prompt),
-	}
-	undone := "nothing was copied: "
-	switch {
-	case res.Prompt != nil:
-		undone += "the login asks. Answer with ptyctl_session_io write, then make this call again"
-	case res.State.Ended():
-		undone += "the session is over: " + i.End.Reason
-	default:
-		undone += "the session is still " + string(res.State) + ". Make this call again to wait on"
-	}
-	// Of this result alone: once a person has answered, the call has another one.
-	out.Warnings = append(c.Warnings(), undone)
-	return out
 }

@@ -35,6 +35,14 @@ type filesLab struct {
 
 func newFilesLab(t *testing.T, c mcptest.Config, limits fsx.Limits) *filesLab {
 	t.Helper()
+	return filesLabOf(t, c, limits, func(c mcptest.Config) *mcptest.Lab { return mcptest.NewLab(t, c) })
+}
+
+// filesLabOf is newFilesLab with a lab that start makes.
+func filesLabOf(
+	t *testing.T, c mcptest.Config, limits fsx.Limits, start func(mcptest.Config) *mcptest.Lab,
+) *filesLab {
+	t.Helper()
 	l := &filesLab{far: t.TempDir(), here: t.TempDir(), seen: new(mcptest.Diary)}
 	files, err := fsx.NewLocal([]string{l.here}, limits)
 	if err != nil {
@@ -51,7 +59,7 @@ func newFilesLab(t *testing.T, c mcptest.Config, limits fsx.Limits) *filesLab {
 		return far, nil
 	}
 	c.Options.Local = []string{"stdio"}
-	l.Lab = mcptest.NewLab(t, c)
+	l.Lab = start(c)
 	return l
 }
 

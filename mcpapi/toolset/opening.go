@@ -1,0 +1,109 @@
+package toolset
+
+import (
+	"context"
+
+	"ptyctl/mcpapi/wire"
+	"ptyctl/session"
+)
+
+// An Opening is a session that waits for a login's question which a person may be asked. Show makes the result of the
+// call from the session's present state; the call is the one that gets that result, which may be a later one.
+type Opening struct {
+	session.OpenResult
+	Show func(context.Context, *Call, session.OpenResult) (any, error)
+}
+
+// Ask lets the person at the client be asked the question of a login, before the call has its result.
+func (c *Call) Ask(o *Opening) { c.opening = o }
+
+// Opening returns what Ask has got last, or nil.
+func (c *Call) Opening() *Opening { return c.opening }
+
+// Undone describes a call that names a host and has done nothing there, because the session is not open.
+type Undone struct {
+	What string // what was not done, such as "the command was not run"
+	Then string // what the caller does once the login is over; empty: the same call
+	Asks bool   // a person may be asked the login's question
+
+	// Do makes the result of the call once a person has answered and the session is open.
+	Do func(context.Context, *Call, session.OpenResult) (any, error)
+}
+
+// NotOpen returns the result of a call whose session is not open. Where the client can ask, the person there is asked
+// the login's question first, and u.Do has the result.
+func (c *Call) NotOpen(res session.OpenResult, u Undone) *NotOpen {
+	// A retry must get the same answer, and no person a second question.
+	if res.Prompt != nil && u.Asks && c.Text("request_id") == "" {
+		c.Ask(&Opening{OpenResult: res, Show: func(
+			ctx context.Context, c *Call, res session.OpenResult,
+		) (any, error) {
+			if res.State != session.Open {
+				return c.notOpen(res, u), nil
+			}
+			return u.Do(ctx, c, res)
+		}})
+	}
+	return c.notOpen(res, u)
+}
+
+func (c *Call) notOpen(res session.OpenResult, u Undone) *NotOpen {
+	i := res.Session.Info()
+	out := &NotOpen{
+		Action: "open", Success: true, SessionID: i.ID, State: res.State, Protocol: i.Protocol, Cursor: "0",
+		WaitingForInput: res.Prompt != nil, Prompt: (*wire.Prompt)(res.Prompt), again: u.Then == "",
+	}
+	text := u.What + ": "
+	switch {
+	case res.Prompt != nil && out.again:
+		text += "the login asks. Answer with ptyctl_session_io write, then make this call again"
+	case res.Prompt != nil:
+		text += "the login asks. Answer with ptyctl_session_io write, then " + u.Then
+	case res.State.Ended():
+		out.EndCode = i.End.Code
+		for _, w := range i.About.Warnings {
+			c.Warn(w)
+		}
+		text += "the session was over at once: " + i.End.Reason + "; read its output from cursor 0"
+	case out.again:
+		text += "the session is still " + string(res.State) + ". Make this call again to wait on"
+	default:
+		text += "the session is still " + string(res.State) + ". Wait with ptyctl_session_io read, then " + u.Then
+	}
+	// Of this result alone: once a person has answered, the call has another one.
+	out.Warnings = append(c.Warnings(), text)
+	return out
+}
+
+// NotOpen is the result of a call that names a host whose session is not open: that of open, as far as there is one
+// then.
+type NotOpen struct {
+	Action          string          `json:"action"`
+	Success         bool            `json:"success"`
+	SessionID       string          `json:"session_id"`
+	State           session.State   `json:"state"`
+	EndCode         session.EndCode `json:"end_code,omitempty"`
+	Protocol        string          `json:"protocol"`
+	Cursor          string          `json:"cursor"`
+	WaitingForInput bool            `json:"waiting_for_input,omitempty"`
+	Prompt          *wire.Prompt    `json:"prompt,omitempty"`
+	Warnings        []string        `json:"warnings,omitempty"`
+
+	again bool // the same call does what was not done
+}
+
+// Undone has a retry of the call do what was not done, unless the caller goes on in another way.
+func (out *NotOpen) Undone() bool { return out.again }
+
+// SessionName is for the text form.
+func (out *NotOpen) SessionName() string { return out.SessionID }
+
+// notOpenCompact is a type of its own, so that it has no compact form in turn.
+type notOpenCompact NotOpen
+
+// Compact leaves out the values of the call.
+func (out *NotOpen) Compact() any {
+	c := notOpenCompact(*out)
+	c.Action, c.Success, c.Protocol, c.Cursor, c.WaitingForInput = "", false, "", "", false
+	return c
+}
