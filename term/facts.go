@@ -124,6 +124,13 @@ type Unanswered struct {
 	Sessions []string // ids
 }
 
+// HostNamed is the target of a call that has named it in place of a session, and could say nothing else about the way
+// there (any kind).
+type HostNamed struct {
+	Protocol, Host, User string
+	Port                 int // 0: the protocol's own
+}
+
 // Ended is how the session ended (AlreadyClosed, RemoteClosed, Canceled).
 type Ended struct {
 	Reason string // for a person
@@ -138,6 +145,7 @@ func (PartialWrite) fact()   {}
 func (DeviceOwner) fact()    {}
 func (ConnectFailure) fact() {}
 func (HostKeyFailure) fact() {}
+func (HostNamed) fact()      {}
 func (LimitReached) fact()   {}
 func (Unanswered) fact()     {}
 func (Denial) fact()         {}

@@ -105,7 +105,7 @@ func typeAt(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	}
 	to := &sessionArgs{Protocol: cmp.Or(d.Protocol, "ssh"), Host: d.Host, Port: d.Port, Username: d.User}
 	c.Waits("connecting", nil)
-	res, err := c.Open(ctx, session.OpenRequest{Target: to.target(c), Wait: c.Left()})
+	res, err := c.OpenHost(ctx, session.OpenRequest{Target: to.target(c), Wait: c.Left()})
 	if err != nil {
 		return nil, err
 	}

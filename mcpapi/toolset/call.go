@@ -222,6 +222,12 @@ func (c *Call) Open(ctx context.Context, r session.OpenRequest) (session.OpenRes
 	return res, err
 }
 
+// OpenHost is Open for a call that names its host, and has no other argument about the way there.
+func (c *Call) OpenHost(ctx context.Context, r session.OpenRequest) (session.OpenResult, error) {
+	res, err := c.Open(ctx, r)
+	return res, named(r.Target, err)
+}
+
 // On calls f with an open session of the caller's at the target, which f runs a command on; see hosts.Hosts.Use.
 func (c *Call) On(ctx context.Context, t term.Target, f func(*session.Session) error) (hosts.Result, error) {
 	about := func(s *session.Session) { c.session, c.caller = s.ID(), term.ActorFrom(ctx).Principal() }
@@ -238,7 +244,7 @@ func (c *Call) On(ctx context.Context, t term.Target, f func(*session.Session) e
 			c.Warn(w)
 		}
 	}
-	return res, err
+	return res, named(t, err)
 }
 
 // Run runs a program on this machine in the caller's name.

@@ -5,6 +5,7 @@ import (
 
 	"ptyctl/internal/destination"
 	"ptyctl/mcpapi/schema"
+	"ptyctl/term"
 )
 
 // HostOf reads a host such as alice@web1:22 from an argument. password says what to do in place of a password there.
@@ -18,4 +19,15 @@ func HostOf(ch *schema.Checker, argument, text, password string) (destination.De
 			"%[1]s is no host: %[2]v; host is a name or an address, such as web1, alice@web1:22 or [::1]:22", argument, err)
 	}
 	return d, err
+}
+
+// named says in an error that the call has named t in place of a session.
+func named(t term.Target, err error) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok {
+		return err
+	}
+	named := *e
+	named.Facts = e.Facts.With(term.HostNamed{Protocol: t.Protocol, Host: t.Host, User: t.User, Port: t.Port})
+	return &named
 }

@@ -3,7 +3,10 @@ package wire
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"strconv"
 	"strings"
 
@@ -185,6 +188,52 @@ var advice = map[term.Reason]string{
 		"which needs no terminal, or have the operator raise the limit (kernel.pty.max, max= of devpts)",
 }
 
+// A hostAdvice is advice for a call that names its host and has no argument about the way there. What it says is to be
+// done by opening the host with more arguments, if it has some.
+type hostAdvice struct{ text, arguments string }
+
+// longer is the argument for a host that is slow.
+const longer = `"timeouts":{"connect_timeout_ms":60000}`
+
+// onHost has the advice for such a call, by reason, where that of the table above is of no use to it.
+var onHost = map[term.Reason]hostAdvice{
+	term.ReasonSlow: {
+		"check address and port, and that nothing on the way drops packets; if it is only slow, ", longer,
+	},
+	term.ReasonNameServer: {
+		"have the operator check the name servers of ptyctl's machine, pass a numeric address as host, " +
+			"or, if they are only slow, ", longer,
+	},
+	term.ReasonNoCredential:  {"load a key into the agent, or ", `"auth":{"password":"..."}`},
+	term.ReasonWrongAnswer:   {"check the answers that were given, and the user before the @ of host", ""},
+	term.ReasonPinUnrecorded: {"to pin its key, ", `"ssh_options":{"host_key_fingerprint":"SHA256:..."}`},
+	term.ReasonPinAllowed:    {"to pin its key, ", `"ssh_options":{"host_key_fingerprint":"SHA256:..."}`},
+	term.ReasonNotTelnet:     {"to see its bytes, ", `"telnet":{"mode":"raw"}`},
+	term.ReasonNotTelnetTLS:  {"to speak TLS, ", `"telnet":{"tls":{"enabled":true}}`},
+	term.ReasonNegotiation:   {"if it is no Telnet server, ", `"telnet":{"mode":"raw"}`},
+	term.ReasonPTYRefused:    {"run commands with ptyctl_session_exec and the same host", ""},
+}
+
+// opening completes the advice for a call that has named n.
+func (a hostAdvice) opening(n term.HostNamed) string {
+	if a.arguments == "" {
+		return a.text
+	}
+	host := n.Host
+	if n.Port != 0 {
+		host = net.JoinHostPort(host, strconv.Itoa(n.Port))
+	}
+	if n.User != "" {
+		host = n.User + "@" + host
+	}
+	text, err := json.Marshal(host)
+	if err != nil { // a string has JSON
+		text = []byte(`"..."`)
+	}
+	return fmt.Sprintf(`%sopen it with ptyctl_session {"action":"open","protocol":%q,"host":%s,%s} and use its session_id`,
+		a.text, n.Protocol, text, a.arguments)
+}
+
 // ifPrompt is advice for a line that nothing proves to be a prompt. {pattern} is an expression that matches it.
 const ifPrompt = "if the last line is a shell's prompt, set expect.prompt_regex (such as {pattern}), or "
 
@@ -218,11 +267,18 @@ func Message(e *term.Error) string {
 		settingAdvice[term.FactOf[term.Denial](e).Setting],
 		limitAdvice[term.FactOf[term.LimitReached](e).Limit],
 	)
+	argument := argumentOf(e)
+	if n := term.FactOf[term.HostNamed](e); n.Host != "" {
+		argument = "" // it is none of the call
+		if a, ok := onHost[e.Reason]; ok {
+			text = a.opening(n)
+		}
+	}
 	if text == "" && e.Kind == term.AlreadyClosed {
 		return Plain(e) + " (ptyctl_session_io read; ptyctl_session open)"
 	}
 	if text == "" {
-		return Plain(e) + argumentOf(e)
+		return Plain(e) + argument
 	}
 	text, beside, _ := strings.Cut(text, "|")
 	busy := term.FactOf[term.Occupied](e)
@@ -230,7 +286,7 @@ func Message(e *term.Error) string {
 		text += beside
 	}
 	text = strings.NewReplacer("{exec}", busy.Exec, "{pattern}", strconv.Quote(busy.Pattern)).Replace(text)
-	return fact(e) + "; " + text + argumentOf(e)
+	return fact(e) + "; " + text + argument
 }
 
 // argumentOf returns the argument that an error is about, in parentheses, if it is a member of another one. The name of
