@@ -24,6 +24,7 @@ import (
 //	on       the actions that take it; without it, those of need, or all
 //	need     the actions that need it; * for all
 //	default  its value where a call gives none, which the schema has
+//	eg       a value for the examples of errors, see example.go
 //	words    the argument that takes a list of words in place of this text
 //	is       any of these words: filled (an empty string is none); given (an empty string is refused); derived (the tool
 //	         itself finds the value that a call leaves out); number (a string that holds a number, and may be one); text
@@ -71,6 +72,10 @@ func argumentsOf(s reflect.Type) (fields []Field) {
 			Default: tag.text("default"), Marks: tag.words("is"), Words: tag.text("words"),
 		}
 		f.NonEmpty = f.Is("filled")
+		var err error
+		if f.example, err = exampleIn(f.Name, tag.text("eg")); err != nil {
+			tag.panic("%v", err)
+		}
 		// An argument that one action needs belongs to that action alone unless its tag says otherwise.
 		if f.Actions == nil && !slices.Contains(f.Required, "*") {
 			f.Actions = f.Required

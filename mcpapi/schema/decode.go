@@ -39,9 +39,11 @@ func (c *Checker) valid(raw json.RawMessage) error {
 // Decode is Table.decode of arguments that are split already.
 func (c *Checker) Decode(given []jsonrpc.Member) (any, error) {
 	in := reflect.New(c.t.args)
-	c.local = slices.ContainsFunc(given, func(m jsonrpc.Member) bool {
-		return m.Name == "protocol" && strings.EqualFold(string(m.Value), `"local"`)
-	})
+	for _, m := range given {
+		if m.Name == "protocol" && m.Value[0] == '"' {
+			c.Speaking(jsonrpc.Unquoted(m.Value))
+		}
+	}
 	c.every = givesEvery(c.t.Fields, given)
 	// A copy of the defaults: a value that the call gives replaces its own member alone.
 	in.Elem().Set(c.t.defaults)
@@ -127,11 +129,11 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 type Checker struct {
 	t      *Tool
 	action string
-	local  bool // the call says protocol local
 	every  bool // the call gives every argument that the schema lists
 	exact  bool // values have to be as the schema shows them
 
-	session string // that the call names, for the examples
+	protocol string // that the call names, for the examples, as the next
+	session  string
 }
 
 // Checker returns the checker for a call of an action.
@@ -154,9 +156,9 @@ func (c *Checker) Exactly() *Checker {
 	return c
 }
 
-// ForLocal has the errors show calls with protocol local.
-func (c *Checker) ForLocal() *Checker {
-	c.local = true
+// Speaking has the errors show calls with that protocol.
+func (c *Checker) Speaking(protocol string) *Checker {
+	c.protocol = strings.ToLower(protocol)
 	return c
 }
 
@@ -169,17 +171,7 @@ var sessionExample = regexp.MustCompile(`"session_id":"[^"]*"`)
 // Invalid returns an INVALID_ARGUMENT that names the field and shows a correct call, so that a model can repair its
 // call without another look at the schema.
 func (c *Checker) Invalid(field string, allowed []string, format string, args ...any) error {
-	// An example of some action is better than none where the action itself is wrong.
-	example := c.t.Actions[0].Example
-	if a, ok := c.t.Action(c.action); ok {
-		example = a.Example
-		if c.local && a.Local != "" {
-			example = a.Local
-		}
-	}
-	if c.session != "" {
-		example = sessionExample.ReplaceAllLiteralString(example, `"session_id":"`+c.session+`"`)
-	}
+	example := c.exampleOf(field)
 	return &term.Error{
 		Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...) + "; a correct call: " + c.t.Name + " " + example,
 		Facts: term.Facts{term.ArgumentFault{Field: term.Field(field), Allowed: allowed, Example: example}},

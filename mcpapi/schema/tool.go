@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
 
@@ -80,6 +81,7 @@ type Field struct {
 
 	index     []int               // of the struct's field
 	after     string              // the member of a result that it follows
+	example   []jsonrpc.Member    // that an error shows, see example.go; nil: none
 	canonical func(string) string // the value that a text means; nil: its type knows no other names
 	hint      func(string) string // what to do in place of a text that is no value; nil: its type knows none
 }

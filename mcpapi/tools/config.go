@@ -28,8 +28,8 @@ type configArgs struct {
 	SessionID string     `json:"session_id" need:"*" is:"filled" doc:"from open"`
 	Cols      int        `json:"cols" need:"resize" min:"1" max:"10000" doc:"[resize]"`
 	Rows      int        `json:"rows" need:"resize" min:"1" max:"10000" doc:"[resize]"`
-	Expect    expectArgs `json:"expect" need:"expect" doc:"[expect]"`
-	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"your lock name"`
+	Expect    expectArgs `json:"expect" need:"expect" doc:"[expect]" eg:"'expect':{'prompt_regex':'[>#] $'}"`
+	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
 }
 
 // configOut is the result of ptyctl_session_config: the size and the patterns in force after the call.

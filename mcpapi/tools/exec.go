@@ -30,29 +30,29 @@ var execTool = toolset.Bind(schema.Tool{
 // sizes in bytes.
 type execArgs struct {
 	SessionID     string   `json:"session_id" is:"filled" doc:"from open; or host"`
-	Host          string   `json:"host" is:"filled" doc:"user@name:port"`
+	Host          string   `json:"host" is:"filled" doc:"user@name:port" eg:"'host':'admin@web1','session_id':null"`
 	Cmd           string   `json:"cmd" words:"argv" doc:"shell line"`
-	Argv          []string `json:"argv" is:"start" doc:"or words"`
-	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then stopped; default {session.default_exec_timeout_ms}"`
-	WaitMS        *int64   `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait; default {limits.max_wait_ms}"`
-	Cwd           string   `json:"cwd" is:"filled start" doc:"default: login directory"`
-	Env           []string `json:"env" is:"start pairs" doc:"NAME=value; servers take few"`
-	Stdin         string   `json:"stdin" is:"start" doc:"input"`
-	StdinEncoding string   `json:"stdin_encoding" is:"start" enum:"utf-8 base64" doc:"of stdin"`
-	Format        string   `json:"format" enum:"clean raw" doc:"raw: exact; default {session.format}"`
+	Argv          []string `json:"argv" is:"start" doc:"or words" eg:"'argv':['ls','-l','/srv'],'cmd':null"`
+	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then stopped; default {session.default_exec_timeout_ms}" eg:"'timeout_ms':600000"`
+	WaitMS        *int64   `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait; default {limits.max_wait_ms}" eg:"'wait_ms':5000"`
+	Cwd           string   `json:"cwd" is:"filled start" doc:"default: login directory" eg:"'cwd':'/srv/app'"`
+	Env           []string `json:"env" is:"start pairs" doc:"NAME=value; servers take few" eg:"'env':['LANG=C']"`
+	Stdin         string   `json:"stdin" is:"start" doc:"input" eg:"'stdin':'yes\\n'"`
+	StdinEncoding string   `json:"stdin_encoding" is:"start" enum:"utf-8 base64" doc:"of stdin" eg:"'stdin_encoding':'base64','stdin':'eWVzCg=='"`
+	Format        string   `json:"format" enum:"clean raw" doc:"raw: exact; default {session.format}" eg:"'format':'raw'"`
 	matchArgs
-	MaxOutput    int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
-	Lane         session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh; cd and export do not last; terminal: typed; default auto"`
-	Queue        bool         `json:"queue" is:"start" doc:"wait for a turn"`
-	ExecID       string       `json:"exec_id" is:"filled" doc:"go on with it"`
-	Cancel       bool         `json:"cancel" doc:"stop exec_id"`
-	StopOnCancel bool         `json:"stop_on_cancel" is:"start" doc:"with this call"`
-	TaskID       string       `json:"task_id" is:"filled" doc:"your lock name"`
-	Expect       expectArgs   `json:"expect" is:"start" doc:"for this call"`
-	UntilIdleMS  int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: quiet ends it"`
-	Class        execClass    `json:"class" is:"start" doc:"of the shell"`
-	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"end marker"`
-	RequestID    string       `json:"request_id" is:"filled" doc:"for retries"`
+	MaxOutput    int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384" eg:"'max_output_bytes':4096"`
+	Lane         session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh; cd and export do not last; terminal: typed; default auto" eg:"'lane':'channel'"`
+	Queue        bool         `json:"queue" is:"start" doc:"wait for a turn" eg:"'queue':true"`
+	ExecID       string       `json:"exec_id" is:"filled" doc:"go on with it" eg:"'exec_id':'exec-5t2k9w3m','cmd':null"`
+	Cancel       bool         `json:"cancel" doc:"stop exec_id" eg:"'cancel':true,'exec_id':'exec-5t2k9w3m','cmd':null"`
+	StopOnCancel bool         `json:"stop_on_cancel" is:"start" doc:"with this call" eg:"'stop_on_cancel':true"`
+	TaskID       string       `json:"task_id" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
+	Expect       expectArgs   `json:"expect" is:"start" doc:"for this call" eg:"'expect':{'prompt_regex':'[>#] $'}"`
+	UntilIdleMS  int64        `json:"until_idle_ms" is:"start" min:"1" max:"1<<40" doc:"devices: quiet ends it" eg:"'until_idle_ms':2000"`
+	Class        execClass    `json:"class" is:"start" doc:"of the shell" eg:"'class':'device'"`
+	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"end marker" eg:"'rc_mode':{'enabled':false}"`
+	RequestID    string       `json:"request_id" is:"filled" doc:"for retries" eg:"'request_id':'r-1'"`
 }
 
 // execClass is a session.Class, as a caller may name it.
@@ -71,9 +71,9 @@ func (execClass) Canonical(text string) string {
 
 // execMarker is how the end of a command is recognised that is typed.
 type execMarker struct {
-	Enabled *bool  `json:"enabled" doc:"default true"`
-	Prefix  string `json:"marker_prefix" doc:"before code"`
-	Suffix  string `json:"marker_suffix" doc:"after it"`
+	Enabled *bool  `json:"enabled" doc:"default true" eg:"'enabled':false"`
+	Prefix  string `json:"marker_prefix" doc:"before code" eg:"'marker_prefix':'<<','marker_suffix':'>>','enabled':null"`
+	Suffix  string `json:"marker_suffix" doc:"after it" eg:"'marker_suffix':'>>','marker_prefix':'<<','enabled':null"`
 }
 
 // execOut is the result of ptyctl_session_exec. ExitCode is nil while the command runs and where the code cannot be

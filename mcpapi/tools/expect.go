@@ -15,16 +15,16 @@ import (
 
 // patternArgs are the patterns that three tools take.
 type patternArgs struct {
-	Profile family    `json:"profile" is:"filled" doc:"cisco_ios, ..."`
-	Prompt  string    `json:"prompt_regex" is:"filled" doc:"last line"`
-	Pagers  *[]string `json:"pager_regexes" doc:"--More--"`
-	Errors  *[]string `json:"error_regexes" doc:"for hints"`
+	Profile family    `json:"profile" is:"filled" doc:"cisco_ios, ..." eg:"'profile':'cisco_ios','prompt_regex':null"`
+	Prompt  string    `json:"prompt_regex" is:"filled" doc:"last line" eg:"'prompt_regex':'[>#] $'"`
+	Pagers  *[]string `json:"pager_regexes" doc:"--More--" eg:"'pager_regexes':['--More--']"`
+	Errors  *[]string `json:"error_regexes" doc:"for hints" eg:"'error_regexes':['^% ']"`
 }
 
 // expectArgs are those of the tools that also turn pages.
 type expectArgs struct {
 	patternArgs
-	AutoPage *autoPage `json:"auto_page" doc:"turn pages"`
+	AutoPage *autoPage `json:"auto_page" doc:"turn pages" eg:"'auto_page':{'key':'space'},'pager_regexes':['--More--']"`
 }
 
 // family is the name of a device family.
@@ -37,8 +37,8 @@ func (family) Canonical(text string) string {
 
 // autoPage is how ptyctl turns a pager's pages itself.
 type autoPage struct {
-	Key pageKey `json:"key" doc:"default space"`
-	Max *int    `json:"max_pages" max:"10000" doc:"default 100"`
+	Key pageKey `json:"key" doc:"default space" eg:"'key':'space'"`
+	Max *int    `json:"max_pages" max:"10000" doc:"default 100" eg:"'max_pages':20"`
 }
 
 // pageKey is the name of a key that turns a page.

@@ -32,58 +32,58 @@ var ioTool = toolset.Bind(schema.Tool{
 // absent data.
 type ioArgs struct {
 	SessionID    string     `json:"session_id" on:"write read search" need:"read search" is:"filled" doc:"from open; or host"`
-	Host         string     `json:"host" on:"write" is:"filled" doc:"[write] new terminal there; types at its prompt"`
-	Data         *string    `json:"data" on:"write" doc:"text; end a line with \\r"`
-	Key          keyName    `json:"key" on:"write" is:"filled" doc:""`
-	Keys         []string   `json:"keys" on:"write" doc:"several"`
-	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"until one fails: stopped, step (from 0)"`
-	Paste        bool       `json:"paste" on:"write" doc:"as a paste"`
-	Sensitive    bool       `json:"sensitive" on:"write" doc:"a secret; masked"`
-	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"your lock name"`
-	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk"`
-	Cursor       string     `json:"cursor" on:"read search" is:"filled number" doc:"a next_cursor, or \"0\" (a string)"`
-	Mode         string     `json:"mode" on:"read write" enum:"cursor tail" doc:"tail: the end"`
-	TimeoutMS    *int64     `json:"timeout_ms" on:"read write" max:"1<<40" doc:"milliseconds; default {session.read_timeout_ms}"`
-	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384"`
-	MaxLines     int        `json:"max_lines" on:"read write" min:"1" doc:"of mode tail"`
-	UntilRegex   string     `json:"until_regex" on:"read write" is:"filled" doc:"wait for this (RE2)"`
-	UntilPrompt  bool       `json:"until_prompt" on:"read write" doc:"or a prompt"`
-	IncludeMatch *bool      `json:"include_match" on:"read write" doc:"default true"`
-	IncludeEcho  bool       `json:"include_echo" on:"write" doc:"match own echo"`
-	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"or quiet"`
-	InputHints   inputHints `json:"input_hints" on:"read write" doc:"or a question"`
-	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] a command"`
-	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id"`
-	Format       string     `json:"format" on:"read write search" enum:"clean raw screen png" doc:"screen: what a person sees, <- marks the selected; png: picture, too; raw: exact; default {session.format}"`
+	Host         string     `json:"host" on:"write" is:"filled" doc:"[write] new terminal there; types at its prompt" eg:"'host':'admin@web1','session_id':null"`
+	Data         *string    `json:"data" on:"write" doc:"text; end a line with \\r" eg:"'data':'ls\\r'"`
+	Key          keyName    `json:"key" on:"write" is:"filled" doc:"" eg:"'key':'enter','data':null"`
+	Keys         []string   `json:"keys" on:"write" doc:"several" eg:"'keys':['down','enter'],'data':null"`
+	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"until one fails: stopped, step (from 0)" eg:"'steps':[{'data':'ls\\r','until_prompt':true}],'data':null,'until_idle_ms':null"`
+	Paste        bool       `json:"paste" on:"write" doc:"as a paste" eg:"'paste':true"`
+	Sensitive    bool       `json:"sensitive" on:"write" doc:"a secret; masked" eg:"'sensitive':true"`
+	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
+	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk" eg:"'encoding':'base64','data':'bHMN'"`
+	Cursor       string     `json:"cursor" on:"read search" is:"filled number" doc:"a next_cursor, or \"0\" (a string)" eg:"'cursor':'1290'"`
+	Mode         string     `json:"mode" on:"read write" enum:"cursor tail" doc:"tail: the end" eg:"'mode':'tail','cursor':null,'until_regex':null"`
+	TimeoutMS    *int64     `json:"timeout_ms" on:"read write" max:"1<<40" doc:"milliseconds; default {session.read_timeout_ms}" eg:"'timeout_ms':20000"`
+	MaxBytes     int64      `json:"max_bytes" on:"read write" min:"1" max:"1<<40" doc:"default 16384" eg:"'max_bytes':4096"`
+	MaxLines     int        `json:"max_lines" on:"read write" min:"1" doc:"of mode tail" eg:"'max_lines':20,'mode':'tail','cursor':null,'until_regex':null"`
+	UntilRegex   string     `json:"until_regex" on:"read write" is:"filled" doc:"wait for this (RE2)" eg:"'until_regex':'\\\\$ $','until_idle_ms':null"`
+	UntilPrompt  bool       `json:"until_prompt" on:"read write" doc:"or a prompt" eg:"'until_prompt':true,'until_regex':null,'until_idle_ms':null"`
+	IncludeMatch *bool      `json:"include_match" on:"read write" doc:"default true" eg:"'include_match':false,'until_regex':'\\\\$ $'"`
+	IncludeEcho  bool       `json:"include_echo" on:"write" doc:"match own echo" eg:"'include_echo':true,'until_regex':'total','until_idle_ms':null"`
+	UntilIdleMS  int64      `json:"until_idle_ms" on:"read write" min:"1" max:"1<<40" doc:"or quiet" eg:"'until_idle_ms':300,'until_regex':null"`
+	InputHints   inputHints `json:"input_hints" on:"read write" doc:"or a question" eg:"'input_hints':{'wait_for_regexes':['password: $']}"`
+	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] a command" eg:"'exec_id':'exec-5t2k9w3m'"`
+	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id" eg:"'stream':'stderr','exec_id':'exec-5t2k9w3m'"`
+	Format       string     `json:"format" on:"read write search" enum:"clean raw screen png" doc:"screen: what a person sees, <- marks the selected; png: picture, too; raw: exact; default {session.format}" eg:"'format':'raw'"`
 	screenArgs
 	lineArgs
 	Pattern    string `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`
-	IgnoreCase bool   `json:"ignore_case" on:"search" doc:"[search]"`
-	MaxMatches int    `json:"max_matches" on:"search" min:"1" max:"1000" doc:"[search] default 50"`
-	RequestID  string `json:"request_id" on:"write" is:"filled" doc:"for retries"`
+	IgnoreCase bool   `json:"ignore_case" on:"search" doc:"[search]" eg:"'ignore_case':true,'pattern':'error'"`
+	MaxMatches int    `json:"max_matches" on:"search" min:"1" max:"1000" doc:"[search] default 50" eg:"'max_matches':20"`
+	RequestID  string `json:"request_id" on:"write" is:"filled" doc:"for retries" eg:"'request_id':'r-1'"`
 }
 
 // lineArgs choose lines of the output.
 type lineArgs struct {
-	Match   string `json:"match" on:"read write" is:"filled" doc:"only such lines (RE2)"`
-	Context int    `json:"context" on:"read write search" max:"50" doc:"lines around"`
+	Match   string `json:"match" on:"read write" is:"filled" doc:"only such lines (RE2)" eg:"'match':'(?i)error'"`
+	Context int    `json:"context" on:"read write search" max:"50" doc:"lines around" eg:"'context':2,'match':'(?i)error'"`
 }
 
 // ioStep is one step of a list.
 type ioStep struct {
-	Data        *string  `json:"data" doc:"\\r ends a line"`
-	Key         string   `json:"key" is:"filled" doc:"or this"`
-	Keys        []string `json:"keys" doc:"or these"`
-	Sensitive   bool     `json:"sensitive" doc:"secret"`
-	Paste       bool     `json:"paste" doc:"as paste"`
-	UntilRegex  string   `json:"until_regex" is:"filled" doc:"then wait (RE2)"`
-	UntilPrompt bool     `json:"until_prompt" doc:"or prompt"`
-	UntilIdleMS int64    `json:"until_idle_ms" min:"1" max:"1<<40" doc:"or quiet"`
-	TimeoutMS   int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"default {session.read_timeout_ms}"`
+	Data        *string  `json:"data" doc:"\\r ends a line" eg:"'data':'ls\\r'"`
+	Key         string   `json:"key" is:"filled" doc:"or this" eg:"'key':'enter','data':null"`
+	Keys        []string `json:"keys" doc:"or these" eg:"'keys':['down','enter'],'data':null"`
+	Sensitive   bool     `json:"sensitive" doc:"secret" eg:"'sensitive':true"`
+	Paste       bool     `json:"paste" doc:"as paste" eg:"'paste':true"`
+	UntilRegex  string   `json:"until_regex" is:"filled" doc:"then wait (RE2)" eg:"'until_regex':'\\\\$ $','until_prompt':null"`
+	UntilPrompt bool     `json:"until_prompt" doc:"or prompt" eg:"'until_prompt':true"`
+	UntilIdleMS int64    `json:"until_idle_ms" min:"1" max:"1<<40" doc:"or quiet" eg:"'until_idle_ms':300,'until_prompt':null"`
+	TimeoutMS   int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"default {session.read_timeout_ms}" eg:"'timeout_ms':20000"`
 
-	UntilScreen   string      `json:"until_screen" is:"filled" doc:"or this on screen"`
-	UntilStableMS int64       `json:"until_stable_ms" min:"1" max:"1<<40" doc:"or no change"`
-	Click         screenPoint `json:"click" doc:"mouse"`
+	UntilScreen   string      `json:"until_screen" is:"filled" doc:"or this on screen" eg:"'until_screen':'Save','until_prompt':null"`
+	UntilStableMS int64       `json:"until_stable_ms" min:"1" max:"1<<40" doc:"or no change" eg:"'until_stable_ms':300,'until_prompt':null"`
+	Click         screenPoint `json:"click" doc:"mouse" eg:"'click':{'row':5,'col':10},'data':null"`
 }
 
 // keyName is the name of a key.
@@ -110,7 +110,7 @@ func (k keyName) character() bool {
 
 // inputHints are patterns that recognise a question.
 type inputHints struct {
-	WaitFor *[]string `json:"wait_for_regexes" doc:"questions"`
+	WaitFor *[]string `json:"wait_for_regexes" doc:"questions" eg:"'wait_for_regexes':['password: $']"`
 }
 
 // ioOut is the result of ptyctl_session_io.

@@ -38,7 +38,7 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 		}
 		return nil
 	}
-	ch.ForLocal()
+	ch.Speaking(in.Protocol)
 	name := c.Marked(in, "far")
 	if name == "" && in.SessionType == "console" {
 		name = "session_type"

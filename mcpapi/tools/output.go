@@ -31,8 +31,8 @@ func formatOf(c *toolset.Call, format, encoding string) string {
 
 // matchArgs choose the lines of a command's output.
 type matchArgs struct {
-	Match   string `json:"match" is:"filled" doc:"only such lines (RE2)"`
-	Context int    `json:"context" max:"50" doc:"lines around"`
+	Match   string `json:"match" is:"filled" doc:"only such lines (RE2)" eg:"'match':'(?i)error'"`
+	Context int    `json:"context" max:"50" doc:"lines around" eg:"'context':2,'match':'(?i)error'"`
 }
 
 // filter returns the filter of a call, nil if it wants all lines.

@@ -26,27 +26,27 @@ var runTool = toolset.Bind(schema.Tool{
 // runArgs are the arguments of ptyctl_run. Times are in milliseconds, sizes in bytes.
 type runArgs struct {
 	Argv          []string `json:"argv" need:"*" doc:"program, arguments; no shell"`
-	Cwd           string   `json:"cwd" is:"filled" doc:"directory"`
-	Env           []string `json:"env" is:"pairs" doc:"NAME=value"`
-	Stdin         string   `json:"stdin" doc:"input"`
-	StdinEncoding string   `json:"stdin_encoding" enum:"utf-8 base64" doc:"of stdin"`
-	TimeoutMS     int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds, then TERM; default {session.default_exec_timeout_ms}"`
-	GraceMS       int64    `json:"grace_ms" min:"1" max:"60000" doc:"TERM to KILL; default 2000"`
-	Format        string   `json:"format" enum:"clean raw" doc:"raw: exact; default {session.format}"`
+	Cwd           string   `json:"cwd" is:"filled" doc:"directory" eg:"'cwd':'/srv/app'"`
+	Env           []string `json:"env" is:"pairs" doc:"NAME=value" eg:"'env':['LANG=C']"`
+	Stdin         string   `json:"stdin" doc:"input" eg:"'stdin':'yes\\n'"`
+	StdinEncoding string   `json:"stdin_encoding" enum:"utf-8 base64" doc:"of stdin" eg:"'stdin_encoding':'base64','stdin':'eWVzCg=='"`
+	TimeoutMS     int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds, then TERM; default {session.default_exec_timeout_ms}" eg:"'timeout_ms':600000"`
+	GraceMS       int64    `json:"grace_ms" min:"1" max:"60000" doc:"TERM to KILL; default 2000" eg:"'grace_ms':5000"`
+	Format        string   `json:"format" enum:"clean raw" doc:"raw: exact; default {session.format}" eg:"'format':'raw'"`
 	matchArgs
-	MaxOutput int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384"`
-	Limits    limitsArgs `json:"limits" is:"pairs" doc:"cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)"`
-	Title     string     `json:"title" is:"filled" doc:"label"`
-	RequestID string     `json:"request_id" is:"filled" doc:"for retries"`
+	MaxOutput int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384" eg:"'max_output_bytes':4096"`
+	Limits    limitsArgs `json:"limits" is:"pairs" doc:"cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)" eg:"'limits':['memory_bytes=1073741824']"`
+	Title     string     `json:"title" is:"filled" doc:"label" eg:"'title':'build'"`
+	RequestID string     `json:"request_id" is:"filled" doc:"for retries" eg:"'request_id':'r-1'"`
 }
 
 // limitsArgs are the limits of a program on this machine; 0 means that the call sets none. Processes counts all
 // processes that the program starts, the others apply to each process.
 type limitsArgs struct {
-	CPU       int   `json:"cpu_s" min:"1" max:"1<<30"`
-	Memory    int64 `json:"memory_bytes" min:"1<<20" max:"1<<40"`
-	OpenFiles int   `json:"open_files" min:"4" max:"1<<20"`
-	Processes int   `json:"processes" min:"1" max:"1<<20"`
+	CPU       int   `json:"cpu_s" min:"1" max:"1<<30" eg:"'cpu_s':60"`
+	Memory    int64 `json:"memory_bytes" min:"1<<20" max:"1<<40" eg:"'memory_bytes':1073741824"`
+	OpenFiles int   `json:"open_files" min:"4" max:"1<<20" eg:"'open_files':256"`
+	Processes int   `json:"processes" min:"1" max:"1<<20" eg:"'processes':50"`
 }
 
 // runOut is the result of ptyctl_run. Usage and the limits that ended the program are left out while it runs.

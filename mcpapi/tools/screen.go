@@ -22,22 +22,22 @@ const (
 
 // screenArgs are the arguments about the screen.
 type screenArgs struct {
-	Since         string      `json:"since" on:"read write" is:"filled number" doc:"version: only what changed"`
-	Rows          string      `json:"rows" on:"read write" is:"filled" doc:"such as 5-12"`
-	Attrs         bool        `json:"attrs" on:"read write" doc:"all colours"`
-	Links         bool        `json:"links" on:"read write" doc:"URLs"`
-	Box           bool        `json:"box" on:"read write" doc:"frames not as -|+"`
-	Theme         string      `json:"theme" on:"read write" is:"filled" doc:"png: dark, light, xterm"`
-	UntilScreen   string      `json:"until_screen" on:"read write" is:"filled" doc:"or this on screen (RE2)"`
-	UntilStableMS int64       `json:"until_stable_ms" on:"read write" min:"1" max:"1<<40" doc:"or no change on screen"`
-	UntilCursor   screenPoint `json:"until_cursor" on:"read write" doc:"or cursor there"`
-	Click         screenPoint `json:"click" on:"write" doc:"left button"`
+	Since         string      `json:"since" on:"read write" is:"filled number" doc:"version: only what changed" eg:"'since':'7','format':'screen','until_regex':null"`
+	Rows          string      `json:"rows" on:"read write" is:"filled" doc:"such as 5-12" eg:"'rows':'5-12','format':'screen','until_regex':null"`
+	Attrs         bool        `json:"attrs" on:"read write" doc:"all colours" eg:"'attrs':true,'format':'screen','until_regex':null"`
+	Links         bool        `json:"links" on:"read write" doc:"URLs" eg:"'links':true,'format':'screen','until_regex':null"`
+	Box           bool        `json:"box" on:"read write" doc:"frames not as -|+" eg:"'box':true,'format':'screen','until_regex':null"`
+	Theme         string      `json:"theme" on:"read write" is:"filled" doc:"png: dark, light, xterm" eg:"'theme':'light','format':'png','until_regex':null"`
+	UntilScreen   string      `json:"until_screen" on:"read write" is:"filled" doc:"or this on screen (RE2)" eg:"'until_screen':'Save\\\\?','until_regex':null,'until_idle_ms':null"`
+	UntilStableMS int64       `json:"until_stable_ms" on:"read write" min:"1" max:"1<<40" doc:"or no change on screen" eg:"'until_stable_ms':300,'until_regex':null,'until_idle_ms':null"`
+	UntilCursor   screenPoint `json:"until_cursor" on:"read write" doc:"or cursor there" eg:"'until_cursor':{'row':12},'until_regex':null,'until_idle_ms':null"`
+	Click         screenPoint `json:"click" on:"write" doc:"left button" eg:"'click':{'row':5,'col':10},'data':null"`
 }
 
 // screenPoint is a place on the screen, counted from 1.
 type screenPoint struct {
-	Row int `json:"row" min:"1" max:"1000" doc:"from 1"`
-	Col int `json:"col" min:"1" max:"1000" doc:"from 1"`
+	Row int `json:"row" min:"1" max:"1000" doc:"from 1" eg:"'row':12"`
+	Col int `json:"col" min:"1" max:"1000" doc:"from 1" eg:"'col':10,'row':12"`
 }
 
 // point returns the engine's form; the zero value is no place.

@@ -39,38 +39,38 @@ var sessionTool = toolset.Bind(schema.Tool{
 // marked far for other machines.
 type sessionArgs struct {
 	SessionID   string        `json:"session_id" need:"close lock unlock heartbeat status signal" is:"filled" doc:"from open"`
-	TaskID      string        `json:"task_id" on:"open close lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your lock name"`
-	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default {locks.default_ttl_ms}"`
-	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder"`
-	Force       bool          `json:"force" on:"close" doc:"[close] at once"`
+	TaskID      string        `json:"task_id" on:"open close lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
+	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default {locks.default_ttl_ms}" eg:"'lock_ttl_ms':60000,'acquire_lock':true,'task_id':'task-1'"`
+	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder" eg:"'take_over':true"`
+	Force       bool          `json:"force" on:"close" doc:"[close] at once" eg:"'force':true"`
 	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT" doc:"[signal] or key ctrl_c"`
-	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local" doc:"local: here"`
-	Host        string        `json:"host" on:"open list" is:"filled far" doc:"user@name:port or ssh_config Host"`
-	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[local] program, arguments"`
-	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[local] directory"`
-	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"[local] NAME=value"`
-	Title       string        `json:"title" on:"open" is:"filled local" doc:"[local] label"`
-	Limits      limitsArgs    `json:"limits" on:"open" is:"local pairs" doc:"[local] cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)"`
+	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local" doc:"local: here" eg:"'protocol':'ssh'"`
+	Host        string        `json:"host" on:"open list" is:"filled far" doc:"user@name:port or ssh_config Host" eg:"'host':'*.example.net'"`
+	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[local] program, arguments" eg:"'argv':['bash']"`
+	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[local] directory" eg:"'cwd':'/srv/app'"`
+	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"[local] NAME=value" eg:"'env':['LANG=C']"`
+	Title       string        `json:"title" on:"open" is:"filled local" doc:"[local] label" eg:"'title':'build'"`
+	Limits      limitsArgs    `json:"limits" on:"open" is:"local pairs" doc:"[local] cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)" eg:"'limits':['memory_bytes=1073741824']"`
 	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list] filter"`
-	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"default 22, 23"`
-	Username    string        `json:"username" on:"open" is:"filled far" doc:"login"`
-	Auth        openAuth      `json:"auth" on:"open" is:"far" doc:"default: agent, keys, questions"`
-	PTY         openPTY       `json:"pty" on:"open" doc:"terminal"`
-	Timeouts    openTimeouts  `json:"timeouts" on:"open" doc:"times"`
-	SSH         openSSH       `json:"ssh_options" on:"open" is:"far" doc:"ssh"`
-	Telnet      openTelnet    `json:"telnet" on:"open" doc:"telnet"`
-	Expect      patternArgs   `json:"expect" on:"open" doc:"patterns"`
-	SessionType string        `json:"session_type" on:"open" enum:"normal console exec" doc:"console: one per device_id; exec: no terminal"`
-	DeviceID    string        `json:"device_id" on:"open" is:"filled" doc:"[console] name"`
-	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"needs task_id"`
-	UntilRegex  string        `json:"until_regex" on:"open" is:"filled" doc:"wait for this (RE2)"`
-	UntilPrompt bool          `json:"until_prompt" on:"open" doc:"or a prompt"`
-	UntilScreen string        `json:"until_screen" on:"open" is:"filled" doc:"or this on the screen"`
-	Format      string        `json:"format" on:"open" enum:"clean raw screen" doc:"of what it shows"`
-	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"milliseconds; default {session.read_timeout_ms}, [wait] {limits.max_wait_ms}"`
-	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"for retries"`
-	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] for"`
-	Mode        string        `json:"mode" on:"wait" enum:"any all" doc:"[wait] default any"`
+	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"default 22, 23" eg:"'port':2222"`
+	Username    string        `json:"username" on:"open" is:"filled far" doc:"login" eg:"'username':'admin'"`
+	Auth        openAuth      `json:"auth" on:"open" is:"far" doc:"default: agent, keys, questions" eg:"'auth':{'password':'...'},'protocol':'ssh'"`
+	PTY         openPTY       `json:"pty" on:"open" doc:"terminal" eg:"'pty':{'cols':100}"`
+	Timeouts    openTimeouts  `json:"timeouts" on:"open" doc:"times" eg:"'timeouts':{'connect_timeout_ms':20000}"`
+	SSH         openSSH       `json:"ssh_options" on:"open" is:"far" doc:"ssh" eg:"'ssh_options':{'proxy_jump':'bastion'},'protocol':'ssh'"`
+	Telnet      openTelnet    `json:"telnet" on:"open" doc:"telnet" eg:"'telnet':{'enter':'crlf'},'protocol':'telnet'"`
+	Expect      patternArgs   `json:"expect" on:"open" doc:"patterns" eg:"'expect':{'prompt_regex':'[>#] $'}"`
+	SessionType string        `json:"session_type" on:"open" enum:"normal console exec" doc:"console: one per device_id; exec: no terminal" eg:"'session_type':'normal'"`
+	DeviceID    string        `json:"device_id" on:"open" is:"filled" doc:"[console] name" eg:"'device_id':'switch-001','session_type':'console'"`
+	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"needs task_id" eg:"'acquire_lock':true,'task_id':'task-1'"`
+	UntilRegex  string        `json:"until_regex" on:"open" is:"filled" doc:"wait for this (RE2)" eg:"'until_regex':'\\\\$ $'"`
+	UntilPrompt bool          `json:"until_prompt" on:"open" doc:"or a prompt" eg:"'until_prompt':true"`
+	UntilScreen string        `json:"until_screen" on:"open" is:"filled" doc:"or this on the screen" eg:"'until_screen':'Login'"`
+	Format      string        `json:"format" on:"open" enum:"clean raw screen" doc:"of what it shows" eg:"'format':'screen'"`
+	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"milliseconds; default {session.read_timeout_ms}, [wait] {limits.max_wait_ms}" eg:"'timeout_ms':20000,'until_prompt':true"`
+	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"for retries" eg:"'request_id':'r-1'"`
+	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] for" eg:"'on':[{'session_id':'web1-k3f9q2zd'}]"`
+	Mode        string        `json:"mode" on:"wait" enum:"any all" doc:"[wait] default any" eg:"'mode':'all'"`
 }
 
 // signalName is the name of a signal.
@@ -91,55 +91,55 @@ func (signalName) Hint(text string) string {
 // openAuth has the credentials for a login. An empty method is derived from the credentials that are given. Their type
 // keeps the secrets out of logs and messages.
 type openAuth struct {
-	Method        string      `json:"method" enum:"password private_key agent auto" doc:"default: as given"`
-	Password      term.Secret `json:"password" doc:"or be asked"`
-	PrivateKeyPEM term.Secret `json:"private_key_pem" doc:"not a path"`
-	Passphrase    term.Secret `json:"passphrase" doc:"of the key"`
-	Interactive   *bool       `json:"interactive" doc:"may ask; default {auth.interactive}"`
+	Method        string      `json:"method" enum:"password private_key agent auto" doc:"default: as given" eg:"'method':'password','password':'...'"`
+	Password      term.Secret `json:"password" doc:"or be asked" eg:"'password':'...'"`
+	PrivateKeyPEM term.Secret `json:"private_key_pem" doc:"not a path" eg:"'private_key_pem':'-----BEGIN OPENSSH PRIVATE KEY-----\\n...','password':null"`
+	Passphrase    term.Secret `json:"passphrase" doc:"of the key" eg:"'passphrase':'...','private_key_pem':'-----BEGIN OPENSSH PRIVATE KEY-----\\n...','password':null"`
+	Interactive   *bool       `json:"interactive" doc:"may ask; default {auth.interactive}" eg:"'interactive':false,'password':null"`
 }
 
 // openPTY describes the terminal to request; sizes are in characters.
 type openPTY struct {
-	Enabled *bool  `json:"enabled" doc:"default true"`
-	Cols    int    `json:"cols" min:"1" max:"10000" doc:"default 120"`
-	Rows    int    `json:"rows" min:"1" max:"10000" doc:"default 40"`
-	Term    string `json:"term" is:"filled" doc:"default xterm-256color"`
-	Answer  string `json:"answer" enum:"auto never" doc:"to queries"`
+	Enabled *bool  `json:"enabled" doc:"default true" eg:"'enabled':true"`
+	Cols    int    `json:"cols" min:"1" max:"10000" doc:"default 120" eg:"'cols':100"`
+	Rows    int    `json:"rows" min:"1" max:"10000" doc:"default 40" eg:"'rows':30,'cols':100"`
+	Term    string `json:"term" is:"filled" doc:"default xterm-256color" eg:"'term':'vt100','cols':null"`
+	Answer  string `json:"answer" enum:"auto never" doc:"to queries" eg:"'answer':'never','cols':null"`
 }
 
 // openTimeouts has the times of a session, in milliseconds.
 type openTimeouts struct {
-	Connect int64 `json:"connect_timeout_ms" min:"1" max:"1<<40" doc:"default {session.connect_timeout_ms}"`
-	Idle    int64 `json:"idle_timeout_ms" max:"1<<40" doc:"0: never; default {session.idle_timeout_ms}"`
+	Connect int64 `json:"connect_timeout_ms" min:"1" max:"1<<40" doc:"default {session.connect_timeout_ms}" eg:"'connect_timeout_ms':20000"`
+	Idle    int64 `json:"idle_timeout_ms" max:"1<<40" doc:"0: never; default {session.idle_timeout_ms}" eg:"'idle_timeout_ms':600000,'connect_timeout_ms':null"`
 }
 
 // openSSH has the options of SSH, and of its way to a host. Each of them is a wish: the operator's limits apply to the
 // result of all configuration together, wherever a value came from.
 type openSSH struct {
-	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default {ssh.host_key_policy} or ssh_config's"`
-	Fingerprint   string   `json:"host_key_fingerprint" is:"filled given" doc:"SHA256:..."`
-	KnownHosts    string   `json:"known_hosts_path" is:"filled" doc:"file here"`
-	UseConfig     *bool    `json:"use_openssh_config" doc:"default {ssh.use_openssh_config}"`
-	ConfigPath    string   `json:"config_path" is:"filled" doc:"ssh -F"`
-	ExtraArgs     []string `json:"extra_args" doc:"ssh -o -J -i ..."`
-	Legacy        bool     `json:"legacy" doc:"old algorithms"`
-	ProxyJump     string   `json:"proxy_jump" is:"filled" doc:"ssh -J"`
-	ProxyURL      string   `json:"proxy_url" is:"filled" doc:"socks5://, http://"`
+	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default {ssh.host_key_policy} or ssh_config's" eg:"'host_key_policy':'strict','proxy_jump':null"`
+	Fingerprint   string   `json:"host_key_fingerprint" is:"filled given" doc:"SHA256:..." eg:"'host_key_fingerprint':'SHA256:...','proxy_jump':null"`
+	KnownHosts    string   `json:"known_hosts_path" is:"filled" doc:"file here" eg:"'known_hosts_path':'/srv/known_hosts','proxy_jump':null"`
+	UseConfig     *bool    `json:"use_openssh_config" doc:"default {ssh.use_openssh_config}" eg:"'use_openssh_config':false,'proxy_jump':null"`
+	ConfigPath    string   `json:"config_path" is:"filled" doc:"ssh -F" eg:"'config_path':'/srv/ssh_config','proxy_jump':null"`
+	ExtraArgs     []string `json:"extra_args" doc:"ssh -o -J -i ..." eg:"'extra_args':['-o','Compression=yes'],'proxy_jump':null"`
+	Legacy        bool     `json:"legacy" doc:"old algorithms" eg:"'legacy':true,'proxy_jump':null"`
+	ProxyJump     string   `json:"proxy_jump" is:"filled" doc:"ssh -J" eg:"'proxy_jump':'bastion'"`
+	ProxyURL      string   `json:"proxy_url" is:"filled" doc:"socks5://, http://" eg:"'proxy_url':'socks5://proxy:1080','proxy_jump':null"`
 }
 
 // openTelnet has the options of Telnet.
 type openTelnet struct {
-	Mode   string  `json:"mode" enum:"auto telnet raw" doc:"raw: no Telnet"`
-	Enter  string  `json:"enter" enum:"auto cr crlf crnul lf" doc:"for \\r"`
-	Binary string  `json:"binary" enum:"auto always never" doc:"for UTF-8"`
-	TLS    openTLS `json:"tls" doc:"TLS"`
+	Mode   string  `json:"mode" enum:"auto telnet raw" doc:"raw: no Telnet" eg:"'mode':'telnet','enter':null"`
+	Enter  string  `json:"enter" enum:"auto cr crlf crnul lf" doc:"for \\r" eg:"'enter':'crlf'"`
+	Binary string  `json:"binary" enum:"auto always never" doc:"for UTF-8" eg:"'binary':'always','enter':null"`
+	TLS    openTLS `json:"tls" doc:"TLS" eg:"'tls':{'enabled':true},'enter':null"`
 }
 
 // openTLS has the TLS options of Telnet.
 type openTLS struct {
-	Enabled    bool   `json:"enabled" doc:"default false"`
-	ServerName string `json:"server_name" is:"filled" doc:"in certificate"`
-	Pin        string `json:"pin" is:"filled given" doc:"SHA256:..."`
+	Enabled    bool   `json:"enabled" doc:"default false" eg:"'enabled':true"`
+	ServerName string `json:"server_name" is:"filled" doc:"in certificate" eg:"'server_name':'sw1.example.net','enabled':true"`
+	Pin        string `json:"pin" is:"filled given" doc:"SHA256:..." eg:"'pin':'SHA256:...','enabled':true"`
 }
 
 // sessionOut is the result of every action of ptyctl_session; an action leaves out the members of the others.

@@ -20,14 +20,14 @@ import (
 // waitEntry is one thing that the action wait waits for. Without a condition that is any output, or of an exec_id its
 // end or its question.
 type waitEntry struct {
-	SessionID   string `json:"session_id" is:"filled" doc:"needed"`
-	Cursor      string `json:"cursor" is:"filled number" doc:"default: now"`
-	UntilRegex  string `json:"until_regex" is:"filled" doc:"RE2"`
-	UntilIdleMS int64  `json:"until_idle_ms" min:"1" max:"1<<40" doc:"quiet"`
-	UntilPrompt bool   `json:"until_prompt" doc:"a prompt"`
-	UntilExit   bool   `json:"until_exit" doc:"its end"`
-	UntilOutput bool   `json:"until_output" doc:"default"`
-	ExecID      string `json:"exec_id" is:"filled" doc:"end or question"`
+	SessionID   string `json:"session_id" is:"filled" doc:"needed" eg:"'session_id':'web1-k3f9q2zd'"`
+	Cursor      string `json:"cursor" is:"filled number" doc:"default: now" eg:"'cursor':'1290'"`
+	UntilRegex  string `json:"until_regex" is:"filled" doc:"RE2" eg:"'until_regex':'\\\\$ $'"`
+	UntilIdleMS int64  `json:"until_idle_ms" min:"1" max:"1<<40" doc:"quiet" eg:"'until_idle_ms':2000"`
+	UntilPrompt bool   `json:"until_prompt" doc:"a prompt" eg:"'until_prompt':true"`
+	UntilExit   bool   `json:"until_exit" doc:"its end" eg:"'until_exit':true"`
+	UntilOutput bool   `json:"until_output" doc:"default" eg:"'until_output':true"`
+	ExecID      string `json:"exec_id" is:"filled" doc:"end or question" eg:"'exec_id':'exec-5t2k9w3m'"`
 }
 
 // waitOut is the result of the action wait.

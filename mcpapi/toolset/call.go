@@ -126,7 +126,7 @@ func (c *Call) Invalid(field, text string) error { return c.Checker().Invalid(fi
 
 // Checker returns the checker for this call, to report a wrong argument in the same words as the table does.
 func (c *Call) Checker() *schema.Checker {
-	checker := c.tool.Checker(c.action).About(c.Text("session_id"))
+	checker := c.tool.Checker(c.action).About(c.Text("session_id")).Speaking(c.Text("protocol"))
 	if c.exact {
 		checker.Exactly()
 	}

@@ -27,25 +27,25 @@ var Tool = toolset.Bind(schema.Tool{
 
 // fsArgs are the arguments of ptyctl_fs. Sizes and offsets are in bytes, mode is octal.
 type fsArgs struct {
-	SessionID machine `json:"session_id" on:"read write list stat" is:"filled given" doc:"its SSH host; default: here"`
+	SessionID machine `json:"session_id" on:"read write list stat" is:"filled given" doc:"its SSH host; default: here" eg:"'session_id':'web1-k3f9q2zd'"`
 	Path      string  `json:"path" need:"read write list stat" is:"filled" doc:"absolute, or from the home directory"`
-	From      place   `json:"from" need:"copy" doc:"[copy] source"`
-	To        place   `json:"to" need:"copy" doc:"[copy]; path ending in /: into that folder"`
-	Recursive bool    `json:"recursive" on:"copy" doc:"[copy] from is a folder"`
-	Resume    bool    `json:"resume" on:"copy" doc:"[copy] go on after one that failed and had it"`
-	Verify    *bool   `json:"verify" on:"copy" doc:"[copy] read back before replacing, else verified is false; default below 64 MiB"`
-	Offset    int64   `json:"offset" on:"read" max:"1<<62" doc:"[read] bytes"`
-	MaxBytes  int64   `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}"`
+	From      place   `json:"from" need:"copy" doc:"[copy] source" eg:"'from':{'session_id':'web1-k3f9q2zd','path':'/var/log/app.log'}"`
+	To        place   `json:"to" need:"copy" doc:"[copy]; path ending in /: into that folder" eg:"'to':{'path':'/srv/app/app.log'}"`
+	Recursive bool    `json:"recursive" on:"copy" doc:"[copy] from is a folder" eg:"'recursive':true"`
+	Resume    bool    `json:"resume" on:"copy" doc:"[copy] go on after one that failed and had it" eg:"'resume':true"`
+	Verify    *bool   `json:"verify" on:"copy" doc:"[copy] read back before replacing, else verified is false; default below 64 MiB" eg:"'verify':true"`
+	Offset    int64   `json:"offset" on:"read" max:"1<<62" doc:"[read] bytes" eg:"'offset':65536"`
+	MaxBytes  int64   `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}" eg:"'max_bytes':65536"`
 	Data      string  `json:"data" need:"write" doc:"[write] content"`
-	Encoding  string  `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data"`
-	Mode      string  `json:"mode" on:"write" is:"filled text" doc:"[write] octal"`
-	Append    bool    `json:"append" on:"write" doc:"[write] at the end"`
-	NonAtomic bool    `json:"non_atomic" on:"write" doc:"[write] in place"`
-	Cursor    string  `json:"cursor" on:"list" is:"filled" doc:"[list] next_cursor"`
-	Limit     int     `json:"limit" on:"list" min:"1" doc:"[list] default 200"`
-	TaskID    string  `json:"task_id" on:"write copy" is:"filled" doc:"[write, copy] your lock name"`
-	TimeoutMS int64   `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; default {limits.max_wait_ms}, of a copy {limits.max_exec_timeout_ms}"`
-	RequestID string  `json:"request_id" on:"write copy" is:"filled" doc:"[write, copy] makes a retry safe"`
+	Encoding  string  `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data" eg:"'encoding':'base64','data':'aGVsbG8K'"`
+	Mode      string  `json:"mode" on:"write" is:"filled text" doc:"[write] octal" eg:"'mode':'0644'"`
+	Append    bool    `json:"append" on:"write" doc:"[write] at the end" eg:"'append':true"`
+	NonAtomic bool    `json:"non_atomic" on:"write" doc:"[write] in place" eg:"'non_atomic':true"`
+	Cursor    string  `json:"cursor" on:"list" is:"filled" doc:"[list] next_cursor" eg:"'cursor':'200'"`
+	Limit     int     `json:"limit" on:"list" min:"1" doc:"[list] default 200" eg:"'limit':50"`
+	TaskID    string  `json:"task_id" on:"write copy" is:"filled" doc:"[write, copy] your lock name" eg:"'task_id':'task-1'"`
+	TimeoutMS int64   `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; default {limits.max_wait_ms}, of a copy {limits.max_exec_timeout_ms}" eg:"'timeout_ms':20000"`
+	RequestID string  `json:"request_id" on:"write copy" is:"filled" doc:"[write, copy] makes a retry safe" eg:"'request_id':'r-1'"`
 }
 
 // A machine is named by the id of a session on it. An empty id is not taken for none: where a script has lost the id,
@@ -73,9 +73,9 @@ func (hostName) Hint(text string) string {
 
 // A place is one end of a copy.
 type place struct {
-	SessionID machine  `json:"session_id" is:"filled given" doc:"or host; default: here"`
-	Host      hostName `json:"host" is:"filled given" doc:"SSH host, no session_id"`
-	Path      string   `json:"path" is:"filled" doc:"needed"`
+	SessionID machine  `json:"session_id" is:"filled given" doc:"or host; default: here" eg:"'session_id':'web1-k3f9q2zd'"`
+	Host      hostName `json:"host" is:"filled given" doc:"SSH host, no session_id" eg:"'host':'admin@web1','session_id':null"`
+	Path      string   `json:"path" is:"filled" doc:"needed" eg:"'path':'/srv/app/app.log'"`
 }
 
 // The results of ptyctl_fs.
