@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"strconv"
+	"strings"
 	"testing"
 
 	"ptyctl/term"
@@ -93,4 +94,55 @@ func TestMessage(t *testing.T) {
 			t.Errorf("%s: Plain = %q, want %q", tt.name, got, tt.plain)
 		}
 	}
+}
+
+// A call that names its host is shown how to open it with the argument that the advice is about.
+func TestMessageOnHost(t *testing.T) {
+	there := term.HostNamed{Protocol: "ssh", Host: "::1", User: "al", Port: 2222}
+	for _, tt := range []struct {
+		reason term.Reason
+		facts  term.Facts
+		want   string
+	}{
+		{
+			term.ReasonPinAllowed, term.Facts{there},
+			`a; to pin its key, open it with ptyctl_session {"action":"open","protocol":"ssh","host":"al@[::1]:2222",` +
+				`"ssh_options":{"host_key_fingerprint":"SHA256:..."}} and use its session_id`,
+		},
+		{
+			term.ReasonNoCredential, term.Facts{term.HostNamed{Protocol: "ssh", Host: "web1"}},
+			`a; load a key into the agent, or open it with ptyctl_session {"action":"open","protocol":"ssh","host":"web1",` +
+				`"auth":{"password":"..."}} and use its session_id`,
+		},
+		{term.ReasonWrongAnswer, term.Facts{there}, "a; check the answers that were given, and the user before the @ of host"},
+		{term.ReasonNoPrompt, term.Facts{there}, "a; if the last line is a shell's prompt, set expect.prompt_regex (such as \"\"), or " +
+			"use ptyctl_session_io write and read"},
+		{"", term.Facts{there, term.ArgumentFault{Field: term.FieldProxyURL}}, "a"},
+	} {
+		if got := Message(&term.Error{Msg: "a", Reason: tt.reason, Facts: tt.facts}); got != tt.want {
+			t.Errorf("%s: Message = %q, want %q", tt.reason, got, tt.want)
+		}
+	}
+}
+
+// No advice for such a call names an argument that only open takes, unless it shows that call.
+func TestOnHostHasNoArguments(t *testing.T) {
+	for reason, text := range advice {
+		for _, name := range []string{"auth.", "username", "ssh_options.", "telnet.", "timeouts.", "pty."} {
+			if _, ok := onHost[reason]; strings.Contains(" "+text, " "+name) && !ok && !onlyAskedFor[reason] {
+				t.Errorf("the advice for %q names %s, which a call with a host has not; add it to onHost", reason, name)
+			}
+		}
+	}
+	for reason, a := range onHost {
+		if advice[reason] == "" || a.arguments == "" && strings.Contains(a.text, "open it with") {
+			t.Errorf("onHost has %q: %+v", reason, a)
+		}
+	}
+}
+
+// onlyAskedFor are the reasons that come of an argument of open alone.
+var onlyAskedFor = map[term.Reason]bool{
+	term.ReasonWrongPassword: true, term.ReasonPinOrRecord: true, term.ReasonTelnetLogin: true, term.ReasonTelnetSilent: true,
+	term.ReasonCertificate: true, term.ReasonNoTLS: true,
 }

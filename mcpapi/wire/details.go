@@ -167,6 +167,27 @@ type Step struct {
 	Detail     string `json:"detail,omitempty"`
 }
 
+// hopCompact is the compact form of Hop, a type of its own so that it has no compact form in turn.
+type hopCompact Hop
+
+// told is the least duration of a step that a compact result tells, in milliseconds.
+const told = 1000
+
+// Compact leaves out the steps that went well and took no time.
+func (h Hop) Compact() any {
+	c := hopCompact(h)
+	c.Steps = nil
+	for _, s := range h.Steps {
+		if s.DurationMS < told {
+			s.DurationMS = 0
+		}
+		if !s.OK || s.DurationMS > 0 || s.Detail != "" {
+			c.Steps = append(c.Steps, s)
+		}
+	}
+	return c
+}
+
 func ladder(hops []term.Hop) (out []Hop) {
 	for _, h := range hops {
 		hop := Hop{Host: h.Host, Port: h.Port, User: h.User, Address: h.Address}

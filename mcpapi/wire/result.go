@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -115,8 +116,8 @@ func (e *Encoder) Answer(ctx context.Context, a Answer) (*mcp.CallToolResult, er
 // A Failure is the wire form of an error that the caller can act on.
 type Failure struct {
 	ErrorCode term.Kind     `json:"error_code" is:"listed"`
-	Message   string        `json:"message" is:"listed"`
-	Retryable bool          `json:"retryable" is:"listed"`
+	Message   string        `json:"message" is:"listed" compact:"keep"`
+	Retryable bool          `json:"retryable" is:"listed" compact:"keep"`
 	Details   *errorDetails `json:"details,omitempty" is:"listed"`
 }
 
@@ -124,6 +125,29 @@ type Failure struct {
 type errorDetails struct {
 	SessionID string `json:"session_id,omitempty"`
 	*Details
+}
+
+// failureCompact is the compact form of Failure, a type of its own so that it has no compact form in turn.
+type failureCompact Failure
+
+// Compact leaves out of the details what the message says.
+func (f Failure) Compact() any {
+	c := failureCompact(f)
+	if f.Details == nil || f.Details.Details == nil {
+		return c
+	}
+	d := *f.Details.Details
+	if strings.HasSuffix(f.Message, d.Example) {
+		d.Example = ""
+	}
+	if strings.Contains(f.Message, strings.Join(d.Allowed, ", ")) {
+		d.Allowed = nil
+	}
+	if strings.Contains(f.Message, strings.Join(d.KnownHosts, ", ")) {
+		d.KnownHosts = nil
+	}
+	c.Details = &errorDetails{f.Details.SessionID, &d}
+	return c
 }
 
 // NewFailure returns the wire form of an error, which a result may hold as a member.
@@ -168,7 +192,7 @@ func (e *Encoder) Failure(ctx context.Context, err error) (*mcp.CallToolResult, 
 	return r, bad
 }
 
-// failure makes the result of a failure, which is the same in the compact form and in the full one.
+// failure makes the result of a failure.
 func (e *Encoder) failure(ctx context.Context, f Failure) (*mcp.CallToolResult, error) {
 	switch e.ResultsFor(ctx) {
 	case identity.Full:
@@ -176,8 +200,6 @@ func (e *Encoder) failure(ctx context.Context, f Failure) (*mcp.CallToolResult, 
 	case identity.Text:
 		return plain(textOfFailure(f))
 	default:
-		var b bytes.Buffer
-		err := encode(&b, f)
-		return plain(b.Bytes(), err)
+		return plain(Compact(f))
 	}
 }

@@ -75,6 +75,18 @@ func TestFailures(t *testing.T) {
 			"internal, from below", &term.Error{Session: "web-1", Kind: term.Internal, Err: errors.New("secret path")},
 			`{"error_code":"INTERNAL","message":"a fault in ptyctl; its log has the cause. Other sessions are not affected","retryable":false,"details":{"session_id":"web-1"}}`,
 		},
+		{
+			"said in the message", &term.Error{Kind: term.InvalidArgument, Msg: `x must be one of a, b; a correct call: tool {"x":"a"}`, Facts: term.Facts{term.ArgumentFault{Field: "x", Allowed: []string{"a", "b"}, Example: `{"x":"a"}`}}},
+			`{"error_code":"INVALID_ARGUMENT","message":"x must be one of a, b; a correct call: tool {\"x\":\"a\"}","retryable":false,"details":{"field":"x"}}`,
+		},
+		{
+			"not said there", &term.Error{Kind: term.InvalidArgument, Msg: "x is wrong", Facts: term.Facts{term.ArgumentFault{Field: "x", Allowed: []string{"a", "b"}, Example: `{"x":"a"}`}}},
+			`{"error_code":"INVALID_ARGUMENT","message":"x is wrong","retryable":false,"details":{"field":"x","allowed":["a","b"],"example":"{\"x\":\"a\"}"}}`,
+		},
+		{
+			"on the way", &term.Error{Kind: term.ConnectFailed, Msg: "refused", Facts: term.Facts{term.ConnectFailure{Ladder: []term.Hop{{Host: "web1", Port: 22, Steps: []term.Step{{Name: "dns", OK: true, DurationMS: 5}, {Name: "tcp", OK: true, DurationMS: 1200}, {Name: "kex", DurationMS: 7}}}}}}},
+			`{"error_code":"CONNECT_FAILED","message":"refused","retryable":true,"details":{"ladder":[{"host":"web1","port":22,"steps":[{"name":"tcp","ok":true,"duration_ms":1200},{"name":"kex","ok":false}]}]}}`,
+		},
 		{"internal, meant for the caller", &term.Error{Kind: term.Internal, Msg: "report the log"}, `{"error_code":"INTERNAL","message":"report the log","retryable":false}`},
 	}
 	for _, tt := range tests {

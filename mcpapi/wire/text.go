@@ -85,9 +85,9 @@ func textOfFailure(f Failure) ([]byte, error) {
 	if f.Retryable {
 		b.WriteString(" retryable")
 	}
-	if f.Details != nil {
+	if details := f.Compact().(failureCompact).Details; details != nil {
 		b.WriteString(" ")
-		if err := compact(&b, reflect.ValueOf(f.Details)); err != nil {
+		if err := compact(&b, reflect.ValueOf(details)); err != nil {
 			return nil, err
 		}
 	}
