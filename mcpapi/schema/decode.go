@@ -44,7 +44,7 @@ func (c *Checker) Decode(given []jsonrpc.Member) (any, error) {
 			c.Speaking(jsonrpc.Unquoted(m.Value))
 		}
 	}
-	c.every = givesEvery(c.t.Fields, given)
+	c.every = c.givesEvery(c.t.Fields, given)
 	// A copy of the defaults: a value that the call gives replaces its own member alone.
 	in.Elem().Set(c.t.defaults)
 	if err := c.object("", c.t.Fields, given, in.Elem()); err != nil {

@@ -195,7 +195,7 @@ func (c *Checker) unset(f *Field, raw json.RawMessage, into reflect.Kind) bool {
 	switch {
 	case string(raw) == "null":
 		return true
-	case c.exact || !zero(raw), f.Kind == KindString && raw[0] != '"': // the number 0 as a text is none
+	case c.exact || !zero(raw) && (!c.every || !c.blank(f, raw)), f.Kind == KindString && raw[0] != '"': // 0 as a text is none
 		return false
 	case c.every && !f.needs(c.action):
 		return f.Kind != KindString || into != reflect.Pointer // an empty text differs from none
@@ -228,6 +228,24 @@ func zero(raw json.RawMessage) bool {
 	return strings.Trim(string(raw), "-0.") == ""
 }
 
+// blank reports whether raw says nothing from a client that gives every argument: a zero value, the first value of an
+// enumeration, or an object of such values. The mark firm is for an argument whose first value is not its default, and
+// must count, unless the call is about another protocol than SSH, which has no use for it.
+func (c *Checker) blank(f *Field, raw json.RawMessage) bool {
+	switch {
+	case zero(raw):
+		return true
+	case len(f.Enum) > 0:
+		return (!f.Is("firm") || c.protocol != "" && c.protocol != "ssh") && raw[0] == '"' && jsonrpc.Unquoted(raw) == f.Enum[0]
+	case raw[0] != '{':
+		return false
+	}
+	return !slices.ContainsFunc(jsonrpc.Split(raw), func(m jsonrpc.Member) bool {
+		inner := fieldNamed(f.Fields, m.Name)
+		return inner == nil || !c.blank(inner, m.Value)
+	})
+}
+
 // idle reports whether raw says nothing as an argument that the action does not take. Where every argument is given,
 // an enumerated one needs some value.
 func (c *Checker) idle(f *Field, raw json.RawMessage) bool {
@@ -238,29 +256,33 @@ func (c *Checker) idle(f *Field, raw json.RawMessage) bool {
 		return c.every && len(f.Enum) > 0
 	}
 	return !slices.ContainsFunc(jsonrpc.Split(raw), func(m jsonrpc.Member) bool {
-		i := slices.IndexFunc(f.Fields, func(f Field) bool { return f.Name == m.Name })
-		return i < 0 || !c.idle(&f.Fields[i], m.Value)
+		inner := fieldNamed(f.Fields, m.Name)
+		return inner == nil || !c.idle(inner, m.Value)
 	})
 }
 
-// givesEvery reports whether a call gives every field, and most of them as zero values. Such a client has no way to
-// leave one out, and its zero values say nothing.
-func givesEvery(fields []Field, given []jsonrpc.Member) bool {
+// givesEvery reports whether an object has every field, and most of those that its call does not need with values that
+// say nothing. Such a client has no way to leave one out.
+func (c *Checker) givesEvery(fields []Field, given []jsonrpc.Member) bool {
 	values := make(map[string]json.RawMessage, len(given))
 	for _, m := range given {
 		values[m.Name] = m.Value
 	}
-	zeros := 0
+	blank, free := 0, 0
 	for i := range fields {
-		value, has := values[fields[i].Name]
-		if !has {
+		f := &fields[i]
+		value, has := values[f.Name]
+		switch {
+		case !has:
 			return false
+		case f.needs(c.action):
+			continue
+		case c.blank(f, value):
+			blank++
 		}
-		if zero(value) {
-			zeros++
-		}
+		free++
 	}
-	return zeros > len(fields)/2
+	return blank > free/2
 }
 
 // object returns the text of an object that was encoded as a JSON string, or raw.

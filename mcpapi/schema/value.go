@@ -108,7 +108,7 @@ func (c *Checker) objects(path string, f *Field, raw json.RawMessage, into refle
 			return err
 		}
 		one := *c
-		one.every = c.every || givesEvery(f.Fields, given)
+		one.every = c.every || c.givesEvery(f.Fields, given)
 		if err := one.object(at, f.Fields, given, list.Index(i)); err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ type execArgs struct {
 	Env           []string `json:"env" is:"start pairs" doc:"NAME=value; servers take few" eg:"'env':['LANG=C']"`
 	Stdin         string   `json:"stdin" is:"start" doc:"input" eg:"'stdin':'yes\\n'"`
 	StdinEncoding string   `json:"stdin_encoding" is:"start" enum:"utf-8 base64" doc:"of stdin" eg:"'stdin_encoding':'base64','stdin':'eWVzCg=='"`
-	Format        string   `json:"format" enum:"clean raw" doc:"raw: exact; default {session.format}" eg:"'format':'raw'"`
+	Format        string   `json:"format" is:"firm" enum:"clean raw" doc:"raw: exact; default {session.format}" eg:"'format':'raw'"`
 	matchArgs
 	MaxOutput    int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384" eg:"'max_output_bytes':4096"`
 	Lane         session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh; cd and export do not last; terminal: typed; default auto" eg:"'lane':'channel'"`

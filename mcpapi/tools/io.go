@@ -54,7 +54,7 @@ type ioArgs struct {
 	InputHints   inputHints `json:"input_hints" on:"read write" doc:"or a question" eg:"'input_hints':{'wait_for_regexes':['password: $']}"`
 	ExecID       string     `json:"exec_id" on:"read search" is:"filled" doc:"[read, search] a command" eg:"'exec_id':'exec-5t2k9w3m'"`
 	Stream       string     `json:"stream" on:"read search" enum:"stdout stderr" doc:"of exec_id" eg:"'stream':'stderr','exec_id':'exec-5t2k9w3m'"`
-	Format       string     `json:"format" on:"read write search" enum:"clean raw screen png" doc:"screen: what a person sees, <- marks the selected; png: picture, too; raw: exact; default {session.format}" eg:"'format':'raw'"`
+	Format       string     `json:"format" on:"read write search" is:"firm" enum:"clean raw screen png" doc:"screen: what a person sees, <- marks the selected; png: picture, too; raw: exact; default {session.format}" eg:"'format':'raw'"`
 	screenArgs
 	lineArgs
 	Pattern    string `json:"pattern" need:"search" is:"filled" doc:"[search] RE2"`

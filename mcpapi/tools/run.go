@@ -32,7 +32,7 @@ type runArgs struct {
 	StdinEncoding string   `json:"stdin_encoding" enum:"utf-8 base64" doc:"of stdin" eg:"'stdin_encoding':'base64','stdin':'eWVzCg=='"`
 	TimeoutMS     int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds, then TERM; default {session.default_exec_timeout_ms}" eg:"'timeout_ms':600000"`
 	GraceMS       int64    `json:"grace_ms" min:"1" max:"60000" doc:"TERM to KILL; default 2000" eg:"'grace_ms':5000"`
-	Format        string   `json:"format" enum:"clean raw" doc:"raw: exact; default {session.format}" eg:"'format':'raw'"`
+	Format        string   `json:"format" is:"firm" enum:"clean raw" doc:"raw: exact; default {session.format}" eg:"'format':'raw'"`
 	matchArgs
 	MaxOutput int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384" eg:"'max_output_bytes':4096"`
 	Limits    limitsArgs `json:"limits" is:"pairs" doc:"cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)" eg:"'limits':['memory_bytes=1073741824']"`

@@ -116,7 +116,7 @@ type openTimeouts struct {
 // openSSH has the options of SSH, and of its way to a host. Each of them is a wish: the operator's limits apply to the
 // result of all configuration together, wherever a value came from.
 type openSSH struct {
-	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default {ssh.host_key_policy} or ssh_config's" eg:"'host_key_policy':'strict','proxy_jump':null"`
+	HostKeyPolicy string   `json:"host_key_policy" is:"firm" enum:"strict accept_new ask disabled" doc:"default {ssh.host_key_policy} or ssh_config's" eg:"'host_key_policy':'strict','proxy_jump':null"`
 	Fingerprint   string   `json:"host_key_fingerprint" is:"filled given" doc:"SHA256:..." eg:"'host_key_fingerprint':'SHA256:...','proxy_jump':null"`
 	KnownHosts    string   `json:"known_hosts_path" is:"filled" doc:"file here" eg:"'known_hosts_path':'/srv/known_hosts','proxy_jump':null"`
 	UseConfig     *bool    `json:"use_openssh_config" doc:"default {ssh.use_openssh_config}" eg:"'use_openssh_config':false,'proxy_jump':null"`
