@@ -63,7 +63,8 @@ func executed(c *toolset.Call, s *session.Session, in *execArgs, res session.Exe
 	}
 	out := execResult(c, res, formatOf(c, in.Format, "") == formatRaw)
 	out.session = s.ID()
-	out.laneChosen = res.Lane == session.LaneTerminal && i.Protocol == "ssh" && (in.Lane == "" || in.Lane == session.LaneAuto)
+	out.laneChosen = res.Lane == session.LaneTerminal && i.Protocol == "ssh" && in.ExecID == "" &&
+		(in.Lane == "" || in.Lane == session.LaneAuto)
 	return out
 }
 

@@ -29,8 +29,8 @@ func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 	return typeSteps(ctx, c, s, in, list, out)
 }
 
-// typeSteps types a list that stepsOf has made. The result of a call that has opened the session shows all of its output,
-// and a first step that was refused is part of it, because the session is there.
+// typeSteps types a list that stepsOf has made. In a call that has opened the session, a first step that was refused is
+// part of the result, because the session is there.
 func typeSteps(
 	ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, list []session.Step, out *ioOut,
 ) error {
@@ -50,7 +50,7 @@ func typeSteps(
 		return err
 	}
 	if in.Host != "" {
-		res.Cursor = 0
+		res.Cursor = out.from
 	}
 	if err = failure(s, res, len(list)); err != nil && (in.Host == "" || res.Stopped == session.StopCanceled) {
 		return err
@@ -88,7 +88,11 @@ func typeSteps(
 			inMilliseconds(c, "timeout_ms", *in.TimeoutMS, true)
 		}
 	case session.StopUnmatched:
-		inMilliseconds(c, fmt.Sprintf("steps[%d].timeout_ms", res.Done), in.Steps[res.Done].TimeoutMS, res.Late)
+		name := "timeout_ms"
+		if !out.alone {
+			name = ofStep(res.Done, name)
+		}
+		inMilliseconds(c, name, in.Steps[res.Done].TimeoutMS, res.Late)
 		missed := *in
 		missed.UntilRegex = in.Steps[res.Done].UntilRegex
 		switch {

@@ -131,6 +131,8 @@ type ioOut struct {
 	*stepsOut
 
 	session string
+	alone   bool   // the input of a call that names its host, which has no list
+	from    int64  // where the output begins that the result shows, of a session that the call has opened
 	picture []byte // of the screen
 	asked   bool   // for something to appear: until_regex, until_prompt, until_screen or until_cursor
 }

@@ -91,8 +91,8 @@ func typeAt(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := ofStep
-	if len(in.Steps) == 0 {
+	name, alone := ofStep, len(in.Steps) == 0
+	if alone {
 		in.single()
 		name = func(_ int, field string) string { return field }
 	}
@@ -114,11 +114,11 @@ func typeAt(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 		return c.NotOpen(res, toolset.Undone{
 			What: "nothing was typed", Then: "go on with session_id", Asks: true,
 			Do: func(ctx context.Context, c *toolset.Call, res session.OpenResult) (any, error) {
-				return typeInto(ctx, c, in, list, res)
+				return typeInto(ctx, c, in, list, alone, res)
 			},
 		}), nil
 	}
-	return typeInto(ctx, c, in, list, res)
+	return typeInto(ctx, c, in, list, alone, res)
 }
 
 // single makes a list of the input of the call, which has none.
@@ -138,9 +138,9 @@ func (in *ioArgs) single() {
 }
 
 // typeInto types a list into the session that a call has opened. Nothing is typed at a question of the terminal unless
-// the first step has waited for it.
+// the first step has waited for it. alone says that the call has one input and no list.
 func typeInto(
-	ctx context.Context, c *toolset.Call, in *ioArgs, list []session.Step, res session.OpenResult,
+	ctx context.Context, c *toolset.Call, in *ioArgs, list []session.Step, alone bool, res session.OpenResult,
 ) (any, error) {
 	s, waits := res.Session, in.Steps[0].waits()
 	about := s.Info().About
@@ -151,7 +151,7 @@ func typeInto(
 		c.Warn(about.Security)
 	}
 	c.Waits("the write on "+s.ID(), s)
-	out := &ioOut{Action: c.Action(), SessionID: s.ID(), session: s.ID()}
+	out := &ioOut{Action: c.Action(), SessionID: s.ID(), session: s.ID(), alone: alone}
 	typed := waits
 	if !waits {
 		k := s.Read(ctx, session.ReadRequest{
@@ -165,7 +165,15 @@ func typeInto(
 	}
 	var err error
 	if typed {
+		if !waits { // what the login has shown before the prompt costs more than it says
+			out.from = s.Read(ctx, session.ReadRequest{Tail: true, MaxLines: 1, NoWait: true}).Start
+		}
 		err = typeSteps(ctx, c, s, in, list, out)
+		if alone && err == nil && out.stepsOut != nil && out.Stopped == session.StopUnmatched && out.Typed {
+			st := in.Steps[0] // as for any write
+			out.asked = st.UntilRegex != "" || st.UntilPrompt || st.UntilScreen != "" || in.UntilCursor.Row > 0
+			out.stepsOut, out.TimedOut = nil, true
+		}
 	} else {
 		_, err = showSteps(ctx, c, s, in, nil, out, session.StepsResult{Stopped: session.StopUnmatched})
 		out.stepsOut = &stepsOut{Stopped: session.StopUnmatched}

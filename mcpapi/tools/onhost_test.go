@@ -1,7 +1,9 @@
 package tools_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -201,6 +203,30 @@ func TestWriteOnHost(t *testing.T) {
 	r = l.OK(mcptest.IOTool, write(`"steps":[{"data":"","until_regex":"never","timeout_ms":100},{"data":"echo evil$((1+1))\r"}]`))
 	if member(r, "stopped") != `"unmatched"` || member(r, "step") != "0" || r.SessionID == "" || strings.Contains(r.Chunk, "evil") {
 		t.Errorf("after a step that waits in vain: %s; want a stop there", r.Text)
+	}
+}
+
+// The result of a write on a host is that of any write: what comes from the line that is typed on, and whether the
+// condition was met.
+func TestWriteOnHostShows(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{
+		Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+			_, _ = io.WriteString(r.Stdout, "Welcome to the host\r\n\r\n$ ")
+			return mcptest.Echo(ctx, r)
+		},
+	}})
+	a := mcptest.NewAgent(t, mcpapi.NewServer(mcpapi.Options{Sessions: l.Manager, Plan: l.Plan}), "")
+	for more, want := range map[string]string{
+		`"data":"one"`: `"chunk":"$ `,
+		`"data":"one","until_regex":"never","timeout_ms":150`: `"chunk":"$ one","matched":false,"timed_out":true,"warnings":["timeout_ms`,
+		`"steps":[{"data":"one","until_regex":"never","timeout_ms":150}]`: `"chunk":"$ one","warnings":["steps[0].timeout_ms is in ` +
+			`milliseconds, and these 150 are over; 150 s are 150000"],"stopped":"unmatched","step":0,"typed":true}`,
+		`"steps":[{"until_regex":"\\$ $"},{"data":"one"}]`: `"chunk":"Welcome to the host\n\n$ `,
+	} {
+		r := a.OK(mcptest.IOTool, onHost(l, `,"action":"write",`+more))
+		if !strings.Contains(r.Text, want) {
+			t.Errorf("a write on a host with %s = %s, want %s in it", more, r.Text, want)
+		}
 	}
 }
 
