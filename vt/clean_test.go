@@ -141,6 +141,10 @@ func TestClean(t *testing.T) {
 		{name: "blanks drawn elsewhere leave nothing", in: "a\x1b[5;1H    \x1b[6;1Hb", want: "a\nb", count: vt.Sanitized{CSI: 2}},
 
 		{name: "wrap", cols: 4, in: "abcdef\n", want: "abcdef\n"},
+		{name: "full rows that are drawn one by one", cols: 4, in: "\x1b[1;1Ha  d\x1b[2;1Hb   \x1b[3;1Hc\x1b[1;1H", want: "a  d\nb\nc", count: vt.Sanitized{CSI: 4}},
+		{name: "back in a full row", cols: 4, in: "\x1b[1;1Habcd\x1b[2;1H\x1b[1;2HX", want: "aXcd", count: vt.Sanitized{CSI: 3, Rewritten: 1}},
+		{name: "below a full row and back", cols: 4, in: "\x1b[1;1Habcd\x1b7\x1b[2;1H\x1b8e", want: "abcde", count: vt.Sanitized{CSI: 2, Other: 2}},
+		{name: "CUP within a wrapped line", cols: 4, in: "\x1b[1;1Habcdef\x1b[2;1HX", want: "abcdXf", count: vt.Sanitized{CSI: 2, Rewritten: 1}},
 		{name: "CR in a wrapped line", cols: 4, in: "abcdef\rX\n", want: "abcdXf\n", count: vt.Sanitized{Rewritten: 1}},
 		{name: "readline's wrap", cols: 4, in: "$ ab \rcd", want: "$ abcd"},
 		{name: "CUU in a wrapped line", cols: 4, in: "abcdef\x1b[AX", want: "abXdef", count: vt.Sanitized{CSI: 1, Rewritten: 1}},

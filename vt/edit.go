@@ -244,6 +244,7 @@ func (l *line) down(n int) {
 	l.lay()
 	l.column(l.at.col)
 	l.at.row += n
+	l.apart = false
 	if l.at.absolute {
 		l.at.row = max(1, l.at.row)
 	}
@@ -254,13 +255,15 @@ func (l *line) position(row, col int) {
 	l.lay()
 	l.at.row, l.at.absolute = row, true
 	l.column(col)
+	// A full-screen program that draws whole rows, one after the other, does not mean one line.
+	l.apart = l.cols > 0 && l.at.absolute == l.top.absolute && l.rows() > 0 && l.rows()*l.cols == l.size()
 }
 
 // save is DECSC.
 func (l *line) save() { l.lay(); l.saved = l.at }
 
 // restore is DECRC.
-func (l *line) restore() { l.lay(); l.at = l.saved }
+func (l *line) restore() { l.lay(); l.at, l.apart = l.saved, false }
 
 // erase makes cells[from:to] void, and shortens the line if they are its end.
 func (l *line) erase(from, to int) {

@@ -61,6 +61,7 @@ type line struct {
 	top      position // position of cells[0]; its col is 0
 	at       position // the cursor; equal to top in text mode, where text and home define it
 
+	apart     bool     // the cursor was put into the row below the last one, which is full
 	saved     position // DECSC
 	last      rune     // for REP
 	insert    bool     // IRM
@@ -209,7 +210,7 @@ func (l *line) row() (from, to int) {
 
 // here reports whether the cursor is in a row of the line.
 func (l *line) here() bool {
-	return l.at.sameRow(l.top) ||
+	return l.at.sameRow(l.top) || !l.apart &&
 		l.cols > 0 && l.at.absolute == l.top.absolute && l.rows() > 0 && l.rows() <= l.size()/l.cols
 }
 
@@ -267,7 +268,7 @@ func (l *line) reset() {
 	}
 	l.text, l.width, l.home = l.text[:0], 0, false
 	l.cells, l.clusters = l.cells[:0], l.clusters[:0]
-	l.laid, l.wide, l.changed = false, false, false
+	l.laid, l.wide, l.changed, l.apart = false, false, false, false
 }
 
 // emit appends the line to out, without its front if that was already returned and is
