@@ -274,8 +274,8 @@ type stoppedCompact struct {
 func (out *ioOut) Compact() any {
 	c := &ioCompact{
 		SessionID: out.SessionID, BytesPending: out.BytesPending, WriteTimedOut: out.WriteTimedOut, WaitingFor: out.WaitingFor,
-		WaitingForInput: out.WaitingForInput && out.Prompt == nil, EndCode: out.EndCode, Prompt: out.Prompt,
-		Warnings: out.Warnings,
+		WaitingForInput: out.WaitingForInput && out.Prompt == nil && out.WaitingFor == nil, EndCode: out.EndCode,
+		Prompt: out.Prompt, Warnings: out.Warnings,
 	}
 	if out.WriteTimedOut {
 		c.BytesWritten = out.BytesWritten

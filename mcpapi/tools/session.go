@@ -225,7 +225,7 @@ func (out *sessionOut) compact() sessionCompact {
 	if out.unusual {
 		c.Capabilities = out.Capabilities
 	}
-	if c.Prompt != nil {
+	if c.Prompt != nil || c.WaitingFor != nil {
 		c.WaitingForInput = false
 	}
 	if out.Action != "open" && out.Action != "status" {
