@@ -52,12 +52,18 @@ func (s *Session) Screen(ctx context.Context, since uint64) Screen {
 }
 
 // ReadScreen waits as r says, if r has a condition, and returns the screen as Session.Screen does. The chunk has no
-// data: it says how the wait has ended, and with which cursor a read goes on. The record of the read says as what the
-// caller shows the screen, for example "screen".
+// data: it says how the wait has ended, and with which cursor a read goes on. A screen that shows what was waited for may
+// be half drawn; the rest is waited for as FinishScreen does. The record of the read says as what the caller shows the
+// screen, for example "screen".
 func ReadScreen(ctx context.Context, s *Session, r ReadRequest, since uint64, as string) (Screen, Chunk) {
 	began := time.Now()
 	r.Tail, r.MaxBytes, r.MaxLines = true, 1, 0 // the output itself is not asked for
 	k := sourceOf(s).read(ctx, r)
+	if w := r.Screen; k.Reason == ReasonMatched && (w.Shows != nil || w.Cursor.Row > 0) {
+		FinishScreen(ctx, s)
+		now := sourceOf(s).read(ctx, ReadRequest{Tail: true, MaxBytes: 1, NoWait: true})
+		k.Next, k.Buffer, k.EOF = now.Next, now.Buffer, now.EOF
+	}
 	k.Data, k.Start = nil, k.Next
 	d := s.display.View(since)
 	s.answers.seen.Store(true)
@@ -67,6 +73,18 @@ func ReadScreen(ctx context.Context, s *Session, r ReadRequest, since uint64, as
 		Duration: time.Since(began),
 	})
 	return d, k
+}
+
+// drawn is how long nothing on a screen must have changed for it to count as drawn, and drawing how long that is waited
+// for: a program that always draws is not.
+const (
+	drawn   = 50 * time.Millisecond
+	drawing = 300 * time.Millisecond
+)
+
+// FinishScreen waits, for a moment, until the program in the terminal has drawn what it is drawing.
+func FinishScreen(ctx context.Context, s *Session) {
+	sourceOf(s).read(ctx, ReadRequest{Tail: true, MaxBytes: 1, Screen: ScreenWait{Stable: drawn}, Timeout: drawing})
 }
 
 // view returns the output that is held, as text.

@@ -188,6 +188,8 @@ func showSteps(
 		if done > 0 && !in.Steps[done-1].conditional() {
 			r = settled(r.Within(min(c.Limits().ReadTimeout, c.Left())))
 			r.Cursor = res.Last
+		} else if done > 0 && in.Steps[done-1].waitsForScreen() != "" {
+			session.FinishScreen(ctx, s)
 		}
 		return session.Chunk{}, readScreen(ctx, c, s, r, in, out)
 	}

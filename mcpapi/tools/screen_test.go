@@ -2,14 +2,18 @@ package tools_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"fmt"
 	"image/png"
+	"io"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"ptyctl/internal/leaktest"
+	"ptyctl/internal/sshserver"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
@@ -93,6 +97,40 @@ func TestScreen(t *testing.T) {
 	}
 	if r := io(`"action":"write","data":"q","until_prompt":true,"format":"screen"`); !strings.Contains(r.Chunk, "40x8 cursor ") {
 		t.Errorf("at the prompt the screen is %s; want the main screen", r.Text)
+	}
+}
+
+// A screen that shows what was waited for is returned when it is drawn, or soon, if its program never ends to draw.
+func TestScreenIsDrawn(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{
+		Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+			draw := func(text string) bool {
+				_, err := io.WriteString(r.Stdout, text)
+				time.Sleep(10 * time.Millisecond)
+				return err == nil
+			}
+			key := make([]byte, 1)
+			for {
+				if _, err := r.Stdin.Read(key); err != nil {
+					return sshserver.Exit{}
+				}
+				draw("\x1b[2J\x1b[1;1Htitle\x1b[2;1H")
+				draw("the ")
+				draw("rest")
+				for n := 0; key[0] == 'x' && ctx.Err() == nil && draw("\x1b[3;1H"+strconv.Itoa(n)); n++ {
+				}
+			}
+		},
+	}})
+	l.Open("")
+	for _, input := range []string{
+		`"key":"a","until_screen":"title"`, `"steps":[{"key":"a","until_screen":"title"}],"format":"screen"`,
+		`"key":"x","until_screen":"title"`,
+	} {
+		r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S",`+input+`,"timeout_ms":20000}`)
+		if !strings.Contains(r.Chunk, "\n 2| the rest\n") || !r.Matched || r.TimedOut {
+			t.Errorf("%s returned %s; want all that is drawn", input, r.Text)
+		}
 	}
 }
 
