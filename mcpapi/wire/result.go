@@ -137,9 +137,6 @@ func (f Failure) Compact() any {
 		return c
 	}
 	d := *f.Details.Details
-	if strings.HasSuffix(f.Message, d.Example) {
-		d.Example = ""
-	}
 	if strings.Contains(f.Message, strings.Join(d.Allowed, ", ")) {
 		d.Allowed = nil
 	}

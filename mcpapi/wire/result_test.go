@@ -77,7 +77,7 @@ func TestFailures(t *testing.T) {
 		},
 		{
 			"said in the message", &term.Error{Kind: term.InvalidArgument, Msg: `x must be one of a, b; a correct call: tool {"x":"a"}`, Facts: term.Facts{term.ArgumentFault{Field: "x", Allowed: []string{"a", "b"}, Example: `{"x":"a"}`}}},
-			`{"error_code":"INVALID_ARGUMENT","message":"x must be one of a, b; a correct call: tool {\"x\":\"a\"}","retryable":false,"details":{"field":"x"}}`,
+			`{"error_code":"INVALID_ARGUMENT","message":"x must be one of a, b; a correct call: tool {\"x\":\"a\"}","retryable":false,"details":{"field":"x","example":"{\"x\":\"a\"}"}}`,
 		},
 		{
 			"not said there", &term.Error{Kind: term.InvalidArgument, Msg: "x is wrong", Facts: term.Facts{term.ArgumentFault{Field: "x", Allowed: []string{"a", "b"}, Example: `{"x":"a"}`}}},
