@@ -26,6 +26,8 @@ type emulator struct {
 	resets    uint64    // RIS
 	replies   replies
 	kept      keptModes
+
+	dropString bool // the control string that has begun may hold a secret; see Screen.Cover
 }
 
 // A pen draws on the grid that is shown. It is all that decides the effect of a character.
@@ -113,9 +115,15 @@ func (e *emulator) apply(t *vt.Token) {
 	case vt.Escape:
 		e.escape(t)
 	case vt.OSC:
-		e.osc(t)
+		if !e.dropString {
+			e.osc(t)
+		}
+		e.dropString = false
 	case vt.DCS:
 		e.dcs(t)
+		e.dropString = false
+	case vt.Canceled:
+		e.dropString = false
 	}
 }
 

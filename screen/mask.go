@@ -119,9 +119,10 @@ func (s *Screen) WriteSecret(p []byte) {
 func (s *Screen) Hide(find func(text []byte) [][2]int) { s.find = find }
 
 // Cover makes secrets of what find finds, as if WriteSecret had drawn it. It is for a caller who is about to forget
-// what to find. It drops the rows that have left the screen.
+// what to find. It drops the rows that have left the screen, and a title or a link that has begun and not ended.
 func (s *Screen) Cover(find func(text []byte) [][2]int) {
 	e := &s.emu
+	e.dropString = s.parser.InString()
 	e.coverAll(find) // also what has begun in a row that has left
 	e.history.clear()
 	if e.hold.frame != nil {

@@ -1,7 +1,6 @@
 package display
 
 import (
-	"bytes"
 	"sync"
 	"time"
 
@@ -28,13 +27,11 @@ type Display struct {
 	queue      []byte         // output that is to be drawn
 	echoes     []part         // the parts of queue that show secrets
 	times      []arrival      // when the parts of queue came
+	unanswered int            // the queries in so much of queue get no answer
 	ended      bool           // no more comes
-	debt       int            // of work that the output has not paid for; see write
-	paid       time.Time      // until when
-	left       bool           // the last output was not drawn
-	partial    bool           // nor was some other
-	shown      uint64         // counts the calls that changed something
-	changed    chan struct{}  // closed at the next change; nil: no one waits for it
+	budget     budget
+	shown      uint64        // counts the calls that changed something
+	changed    chan struct{} // closed at the next change; nil: no one waits for it
 }
 
 // An arrival is the time when the output from a place in the queue on came.
@@ -128,6 +125,7 @@ func (d *Display) skip() {
 	rest := copy(d.queue, d.queue[n:])
 	clear(d.queue[rest:])
 	d.queue = d.queue[:rest]
+	d.unanswered = max(0, d.unanswered-n)
 	for len(d.times) > 1 && d.times[1].from <= n {
 		d.times = d.times[1:]
 	}
@@ -152,13 +150,12 @@ func (d *Display) draw() *screen.Screen {
 		d.hide()
 	}
 	d.skip()
-	at := 0
-	for _, e := range d.echoes {
-		d.drawPart(at, e.from)
-		d.screen.WriteSecret(d.queue[e.from:e.to])
-		at = e.to
+	if d.unanswered > 0 {
+		d.drawPart(0, d.unanswered)
+		d.screen.Replies()
 	}
-	d.drawPart(at, len(d.queue))
+	d.drawPart(d.unanswered, len(d.queue))
+	d.unanswered = 0
 	d.screen.At(time.Time{})
 	if d.ended {
 		d.screen.EndFrame()
@@ -175,8 +172,20 @@ func (d *Display) draw() *screen.Screen {
 	return d.screen
 }
 
-// drawPart draws a part of the queue, at the times when it came. Requires d.mu.
+// drawPart draws a part of the queue, which contains each echo as a whole or not at all. Requires d.mu.
 func (d *Display) drawPart(from, to int) {
+	for _, e := range d.echoes {
+		if from <= e.from && e.to <= to {
+			d.drawOpen(from, e.from)
+			d.screen.WriteSecret(d.queue[e.from:e.to])
+			from = e.to
+		}
+	}
+	d.drawOpen(from, to)
+}
+
+// drawOpen draws a part of the queue that shows no echo, at the times when it came. Requires d.mu.
+func (d *Display) drawOpen(from, to int) {
 	for i, t := range d.times {
 		end := to
 		if i+1 < len(d.times) {
@@ -187,60 +196,6 @@ func (d *Display) drawPart(from, to int) {
 			d.write(d.queue[from:end])
 			from = end
 		}
-	}
-}
-
-// Drawing is work, in cells, which each byte pays in part and the time that passes in part; what programs draw costs
-// less. Output that has made a debt of mostDebt, about a quarter of a second of work, is not drawn until it is less. So a
-// far side that sends costly sequences without end, for example DECALN, cannot keep the machine busy with its screen.
-const (
-	payPerByte   = 128
-	payPerSecond = 1 << 26
-	mostDebt     = 1 << 26
-)
-
-// reset is RIS, and cleanPiece how much after it is drawn at once, in spite of a debt, as long as that is cheap.
-// It makes a debt like any other, of which twice mostDebt is the end.
-var reset = []byte("\x1bc")
-
-const cleanPiece = 128
-
-// can ends a control sequence that was begun (ECMA-48 section 8.3.6).
-const can = 0x18
-
-// write draws p as far as it has paid for that. Requires d.mu.
-func (d *Display) write(p []byte) {
-	now := time.Now()
-	d.debt = max(0, d.debt-int(min(now.Sub(d.paid).Seconds(), 1)*payPerSecond))
-	d.paid = now
-	piece := max(128, min(4<<10, 80<<20/(d.cols*d.rows))) // of the largest screen, a sequence may make a million
-	clean := false                                        // p begins with a reset, or goes on after one at little cost
-	for len(p) > 0 {
-		if d.debt > mostDebt && d.debt <= 2*mostDebt && !clean { // nothing before the last reset counts any more
-			if i := bytes.LastIndex(p, reset); i >= 0 {
-				d.left, clean, p = true, true, p[i:]
-			}
-		}
-		n := min(piece, len(p))
-		if clean {
-			n = min(n, cleanPiece)
-		}
-		switch {
-		case d.debt <= mostDebt || clean:
-			if d.left {
-				_, _ = d.screen.Write([]byte{can})
-			}
-			resets := d.screen.Resets()
-			_, _ = d.screen.Write(p[:n])
-			work, again := d.screen.Work(), d.screen.Resets() != resets
-			d.debt, d.left = d.debt+work, false
-			d.partial = d.partial && !again
-			clean = clean && (again || work <= payPerByte*n)
-		default:
-			d.partial, d.left = true, true
-		}
-		d.debt = max(0, d.debt-payPerByte*n)
-		p = p[n:]
 	}
 }
 
@@ -266,7 +221,7 @@ type View struct {
 func (d *Display) View(since uint64) View {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return View{d.draw().Diff(since), d.partial}
+	return View{d.draw().Diff(since), d.budget.partial}
 }
 
 // Replies returns the answers of a terminal to the output since the last call; see [screen.Screen.Replies].
@@ -276,15 +231,44 @@ func (d *Display) Replies() []byte {
 	return d.draw().Replies()
 }
 
+// Unanswered has the queries of the output so far get no answer. It draws nothing.
+func (d *Display) Unanswered() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.screen != nil {
+		d.screen.Replies()
+	}
+	d.unanswered = len(d.queue)
+}
+
 // Expect looks for a secret, which is about to be typed, in all that the display returns from now on.
 func (d *Display) Expect(secret []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.secrets.Add(secret) {
+	if !d.secrets.Add(secret, d.shows) {
 		d.cover()
-		d.secrets.Add(secret) // there is room now, or its echo could not be kept out of the output either
+		d.secrets.Add(secret, d.shows) // there is room now, or its echo could not be kept out of the output either
 	}
 	d.hide()
+}
+
+// shows reports whether the screen shows a word, or output that is to be drawn, but for secrets. Requires d.mu.
+func (d *Display) shows(word []byte) bool {
+	at := 0
+	for _, e := range d.echoes {
+		if redact.Shows(d.queue[at:e.from], word) {
+			return true
+		}
+		at = e.to
+	}
+	if redact.Shows(d.queue[at:], word) {
+		return true
+	}
+	if d.screen == nil {
+		return false
+	}
+	now, _ := d.screen.Peek()
+	return redact.Shows([]byte(now.Text()), word)
 }
 
 // Mask returns text with an asterisk for each byte of the secrets that the display looks for.

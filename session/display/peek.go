@@ -14,7 +14,7 @@ func (d *Display) Peek() *screen.Snapshot {
 		return nil
 	}
 	s := d.draw()
-	if d.partial {
+	if d.budget.partial {
 		return nil
 	}
 	now, _ := s.Peek()

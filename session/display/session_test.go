@@ -193,6 +193,80 @@ func TestMoreSecretsThanAreKept(t *testing.T) {
 	}
 }
 
+// A title that has begun when a secret is forgotten may go on with the rest of it.
+func TestSecretInAnOpenTitle(t *testing.T) {
+	d := display.New(40, 3)
+	d.Show([]byte("\x1b]0;first\a"), nil)
+	d.Expect([]byte("hunter22-1138"))
+	d.Show([]byte("\x1b]0;on hunter2"), nil)
+	d.Expect([]byte(strings.Repeat("0123456789-1138 other\r", 8<<10)))
+	d.Show([]byte("2-1138\ax"), nil)
+	if v := d.View(0); v.Title != "first" || v.Row(0) != "x" {
+		t.Errorf("the title is %q and the row %q, want first and x", v.Title, v.Row(0))
+	}
+	d.Show([]byte("\x1b]0;last\a"), nil)
+	if v := d.View(0); v.Title != "last" {
+		t.Errorf("the title is %q, want last", v.Title)
+	}
+}
+
+// A short secret is covered wherever it stands as a word, if it does not look like one and was not there before.
+func TestShortSecrets(t *testing.T) {
+	for _, tc := range []struct{ name, before, secret, after, want string }{
+		{"letters and digits", "pw: ", "q7w1x", "\r\nis q7w1x", "pw:\nis *****"},
+		{"capitals within", "pw: ", "quXoz", "\r\n(quXoz)", "pw:\n(*****)"},
+		{"a sign", "pw: ", "pa$s", "\r\npa$s", "pw:\n****"},
+		{"six digits", "pin: ", "471100", "\r\n471100", "pin:\n******"},
+		{"in pieces", "pw: ", "q7w1x", "\x1b[2;1Hq7w\x1b[3;1H.\x1b[2;4H1x", "pw:\n*****\n."},
+		{"over the edge", "pw: ", "q7w1x", "\r\n01234567890123456 q7w1x", "pw:\n01234567890123456 **\n***"},
+		{"in a longer word", "pw: ", "q7w1x", "\r\naq7w1x q7w1xb", "pw:\naq7w1x q7w1xb"},
+		{"with blanks", "pw: ", "q7w1x", "\r\nq7 w1x", "pw:\nq7 w1x"},
+		{"shown before", "host q7w1x: ", "q7w1x", "\r\nq7w1x$", "host q7w1x:\nq7w1x$"},
+		{"a word", "pw: ", "admin", "\r\nadmin$", "pw:\nadmin$"},
+		{"a word with a capital", "pw: ", "Admin", "\r\nAdmin$", "pw:\nAdmin$"},
+		{"capitals", "pw: ", "ADMIN", "\r\nADMIN$", "pw:\nADMIN$"},
+		{"a number", "pin: ", "4711", "\r\n4711", "pin:\n4711"},
+		{"a time", "pin: ", "12:30", "\r\n12:30", "pin:\n12:30"},
+		{"a version", "pw: ", "v1.2.3", "\r\nv1.2.3", "pw:\nv1.2.3"},
+		{"a file", "pw: ", "go.mod", "\r\ngo.mod", "pw:\ngo.mod"},
+		{"three characters", "pw: ", "a1$", "\r\na1$", "pw:\na1$"},
+	} {
+		for _, drawn := range []bool{false, true} {
+			d := display.New(20, 5)
+			d.Show([]byte(tc.before), nil)
+			if drawn {
+				d.View(0)
+			}
+			d.Expect([]byte(tc.secret + "\r"))
+			d.Show([]byte(tc.after), nil)
+			if got := strings.TrimRight(d.View(0).Text(), "\n"); got != tc.want {
+				t.Errorf("%s: after %q, the secret %q and %q the screen shows %q, want %q (drawn before: %v)",
+					tc.name, tc.before, tc.secret, tc.after, got, tc.want, drawn)
+			}
+			d.End()
+			if got := strings.TrimRight(d.View(0).Text(), "\n"); got != tc.want {
+				t.Errorf("%s: at the end the screen shows %q, want %q", tc.name, got, tc.want)
+			}
+		}
+	}
+}
+
+// The echo of an earlier secret is no reason to show the next one of that text.
+func TestShortSecretTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := opened(t)
+		for range 2 {
+			secretly(t, s, far, "q7w1x\r")
+			put(t, far, "q7w1x\r\n")
+			time.Sleep(time.Minute)
+			put(t, far, "q7w1x\r\n")
+		}
+		if got, want := rows(s), "*****\n*****\n*****\n*****"; got != want {
+			t.Errorf("the screen shows %q, want %q", got, want)
+		}
+	})
+}
+
 func TestWaitsForTheScreen(t *testing.T) {
 	type event struct {
 		after time.Duration
