@@ -98,6 +98,21 @@ func New(t Terminal, spawn func(f func()) bool) *Sender {
 	return &Sender{t: t, spawn: spawn, wake: make(chan struct{}, 1)}
 }
 
+// Refuses reports whether so many queries have come lately that none of the present ones is answered, and counts them
+// then. Their answers need not be made.
+func (a *Sender) Refuses(queries int) bool {
+	a.mu.Lock()
+	refuses := !a.bucket.has(time.Now())
+	if refuses {
+		a.sum.Dropped += queries
+	}
+	a.mu.Unlock()
+	if refuses {
+		a.start()
+	}
+	return refuses
+}
+
 // Take takes the answers to the queries that have just come, one after another, and how many queries came. It returns
 // at once.
 func (a *Sender) Take(answers []byte, queries int) {
@@ -115,20 +130,27 @@ func (a *Sender) Take(answers []byte, queries int) {
 			a.sum.Dropped++
 		}
 	}
-	warn := a.sum.Dropped > 0 && !a.flooded
-	a.flooded = a.flooded || warn
-	begin := !a.running && a.busy()
-	a.running = a.running || begin
 	first = first && len(a.queue) > 0
 	a.mu.Unlock()
-	if warn {
-		a.t.Flooded()
-	}
 	if first {
 		select {
 		case a.wake <- struct{}{}:
 		default:
 		}
+	}
+	a.start()
+}
+
+// start warns of the first query that was dropped, and starts the goroutine that sends and records, if it has to.
+func (a *Sender) start() {
+	a.mu.Lock()
+	warn := a.sum.Dropped > 0 && !a.flooded
+	a.flooded = a.flooded || warn
+	begin := !a.running && a.busy()
+	a.running = a.running || begin
+	a.mu.Unlock()
+	if warn {
+		a.t.Flooded()
 	}
 	if begin && !a.spawn(a.run) {
 		a.mu.Lock()
@@ -278,10 +300,15 @@ type bucket struct {
 	last time.Time
 }
 
-func (b *bucket) take(now time.Time) bool {
+// has reports whether one more is allowed.
+func (b *bucket) has(now time.Time) bool {
 	b.used = max(0, b.used-now.Sub(b.last).Seconds()*perSecond)
 	b.last = now
-	if b.used+1 > burst {
+	return b.used+1 <= burst
+}
+
+func (b *bucket) take(now time.Time) bool {
+	if !b.has(now) {
 		return false
 	}
 	b.used++

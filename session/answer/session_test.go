@@ -2,6 +2,7 @@ package answer_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -139,6 +140,25 @@ func TestWhoIsNotAnswered(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			far.shows(t, "\r\n$ ")
 		}, ""},
+		{"a half-typed line", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
+			write(t, s, "ls\r")
+			far.shows(t, "ls\r\n$ ")
+			write(t, s, "echo a")
+			far.shows(t, "echo a")
+			far.got()
+			far.shows(t, query)
+		}, ""},
+		{"a recalled line", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
+			write(t, s, "\x1b[A")
+			far.shows(t, "make all")
+			far.got()
+			far.shows(t, query)
+		}, ""},
+		{"a program that a key of the shell has started", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
+			write(t, s, "ls \x12")
+			far.got()
+			far.shows(t, "\r\n> "+query)
+		}, answer},
 		{"an attached person", session.Options{AllowTakeOver: true}, func(t *testing.T, s *session.Session, far *farSide) {
 			write(t, s, "vim\r")
 			if _, _, err := s.TakeOver(person, time.Minute); err != nil {
@@ -293,6 +313,47 @@ func TestFlood(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "asks the terminal more"); n != 1 {
 			t.Errorf("%d warnings, want 1: %s", n, log.String())
+		}
+	})
+}
+
+// After a flood, the next query gets its own answer, and none of the flood's queries does. All of them are counted.
+func TestAfterAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far, diary := start(t, session.Options{})
+		far.shows(t, "\x1b[?1049h\x1b[3;3H")
+		const queries = 200_000
+		flood := []byte(strings.Repeat("\x1b[6n", 1000))
+		for range queries / 1000 {
+			if _, err := far.Write(flood); err != nil {
+				t.Fatal(err)
+			}
+		}
+		far.shows(t, "")
+		if got, n := far.got(), 0; !strings.HasPrefix(got, "\x1b[3;3R") {
+			t.Errorf("the flood was answered with %q", got[:min(len(got), 80)])
+		} else if n = strings.Count(got, "R"); n > 50 {
+			t.Errorf("%d answers at once, want at most 50", n)
+		}
+		time.Sleep(2 * time.Second)
+		far.shows(t, "\x1b[5;7H\x1b[6n")
+		if got, want := far.got(), "\x1b[5;7R"; got != want {
+			t.Errorf("after the flood the answer is %q, want %q", got, want)
+		}
+		time.Sleep(2 * time.Second)
+		s.Close(t.Context(), session.CloseOptions{Force: true})
+		synctest.Wait()
+		answers, dropped := 0, 0
+		for _, e := range diary.Of(term.VerbReply) {
+			var a, d int
+			_, _ = fmt.Sscanf(e.Detail, "%d answers", &a)
+			if _, rest, ok := strings.Cut(e.Detail, "; "); ok {
+				_, _ = fmt.Sscanf(rest, "%d queries dropped", &d)
+			}
+			answers, dropped = answers+a, dropped+d
+		}
+		if answers+dropped != queries+1 {
+			t.Errorf("%d answers and %d dropped queries are on record, want %d together", answers, dropped, queries+1)
 		}
 	})
 }

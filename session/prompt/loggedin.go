@@ -15,14 +15,15 @@ func isBeyondLogin(line string) bool {
 	return endsLikePrompt(line) && !IsLogin(line) && Asks(line) == nil
 }
 
-// Known reports whether a line is a prompt that was seen before, so that nothing but a shell has the terminal.
+// Known reports whether a line is a prompt that was seen before, alone or with text that was typed and not entered, so
+// that nothing but a shell has the terminal.
 func (h *History) Known(line string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if line = h.bare(line); len(line) > 4*maxPrompt { // too costly to judge, for how often the far side may want it
 		return false
 	}
-	return strings.TrimSpace(line) != "" && h.wasSeen(line)
+	return strings.TrimSpace(line) != "" && (h.wasSeen(line) || h.halfTyped(line) && h.wasSeen(h.typing.at))
 }
 
 // BeganAtDevice reports whether the terminal began at a line that looks like a network device's prompt.

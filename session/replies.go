@@ -1,0 +1,115 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"ptyctl/session/answer"
+	"ptyctl/session/prompt"
+	"ptyctl/session/shell"
+	"ptyctl/term"
+)
+
+// answers are a session's answers to queries of its output. They go out in turn with what callers type, whoever has the
+// lock: a program reads them, and they are no input of a caller.
+type answers struct {
+	s      *Session
+	sender *answer.Sender
+	seen   atomic.Bool // a caller reads the screen
+
+	theirs atomic.Int64 // see TakenAt
+}
+
+func newAnswers(s *Session) *answers {
+	a := &answers{s: s}
+	a.sender = answer.New(a, func(f func()) bool { return s.group.spawn("reply", f) })
+	return a
+}
+
+// asked answers queries that have just come, unless an attached person's terminal does. It never blocks, and draws
+// nothing for queries that get no answer.
+func (a *answers) asked(queries int) {
+	s := a.s
+	if s.o.PTY.NoAnswers {
+		return
+	}
+	l, ok := s.lock.Table.Get(s.id)
+	if attached := ok && l.Holder.Attached(); attached || a.sender.Refuses(queries) || a.atPrompt() {
+		s.display.Unanswered()
+		return
+	}
+	a.sender.Take(s.display.Replies(), queries)
+}
+
+// atPrompt reports whether a shell is at its prompt: a later answer would go to what is entered there.
+func (a *answers) atPrompt() bool {
+	return !a.s.window.modes().AltScreen && a.s.prompts.Known(a.s.lane.LastLine())
+}
+
+// Context, Touches, MayAnswer, Reply, Record and Flooded implement answer.Terminal.
+func (a *answers) Context() context.Context { return a.s.life.ctx }
+func (a *answers) Touches() int             { return a.s.prompts.Touches() }
+
+// MayAnswer reports whether a program reads the terminal that is no shell at its prompt, no login and no device.
+func (a *answers) MayAnswer() bool {
+	s, line, alt := a.s, a.s.lane.LastLine(), a.s.window.modes().AltScreen
+	about := s.link.Load().about
+	class := s.prompts.ShellAt(line, "").Class
+	device := s.o.Origin.Device != "" || s.Expect().Class == shell.Device || class == shell.Device ||
+		!class.TakesMarker() && s.prompts.BeganAtDevice()
+	inBand := about.AuthMethod == "" && about.Process == nil // the login, if there is one, is in the terminal
+	switch {
+	case inBand && !s.prompts.LoggedIn(), device && !a.seen.Load():
+		return false
+	case !alt && prompt.IsLogin(line):
+		return false
+	}
+	front := laneTerminal{s}.Front()
+	reader := shell.Named(front.Program).Class
+	switch {
+	case front.Program == "":
+		return alt || !s.prompts.Known(line)
+	case reader == shell.Unknown:
+		return true
+	case front.First && reader != shell.Fish && shell.Interactive(about.Process): // fish itself asks, before its first prompt
+		return false
+	}
+	return !s.prompts.Known(line)
+}
+
+// errNotNow says that an answer has come too late: nothing that may read it has the terminal any more.
+var errNotNow = errors.New("an answer may not go out now")
+
+// Reply hands an answer to the transport, when its turn comes. What had the turn before may have changed what reads it.
+func (a *answers) Reply(ctx context.Context, p []byte) error {
+	s := a.s
+	select {
+	case s.writer.token <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.writer.token }()
+	if !a.MayAnswer() {
+		return errNotNow
+	}
+	s.prompts.Answered(p)
+	n, err := s.link.Load().Write(p)
+	s.count.tx.Add(int64(n))
+	return err
+}
+
+// Record puts answers on record.
+func (a *answers) Record(r answer.Record) bool {
+	e := term.Event{Verb: term.VerbReply, Data: r.Data, Size: r.Size, Detail: r.String()}
+	if a.s.auth.Record(e) != nil {
+		return false
+	}
+	a.s.auth.Observe(e)
+	return true
+}
+
+// Flooded warns once.
+func (a *answers) Flooded() {
+	a.s.o.Logger.Warn("the far side asks the terminal more than is answered", "session", a.s.id)
+}
