@@ -2,6 +2,7 @@ package shells
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,20 @@ func TestAnswers(t *testing.T) {
 			lab.ReadUntil(t, s, from, `end`)
 			if r := lab.TerminalExec(t, s, "echo right"); strings.TrimSpace(string(r.Stdout.Bytes())) != "right" {
 				t.Errorf("after cat: %q", r.Stdout.Bytes())
+			}
+			if !slices.Contains([]string{"bash", "zsh", "mksh"}, sh.Name) {
+				return
+			}
+			if r := lab.TerminalExec(t, s, "set -o vi"); r.Exit.Code != 0 {
+				t.Fatalf("set -o vi: %+v", r.Exit)
+			}
+			for _, q := range termQueries {
+				if q.name == "DA1" || q.name == "OSC 11" { // ? and / begin searches
+					unread(t, s, q.name+" in vi mode", "/run/lab/leaves '"+q.query+"'")
+				}
+			}
+			if sh.Name != "bash" { // it draws its prompt over the echo of so many
+				unread(t, s, "all in vi mode", "/run/lab/leaves '"+all.String()+"'")
 			}
 		})
 	}

@@ -42,9 +42,11 @@ func (h *History) Discard(class shell.Class) string {
 		// backspace.
 		return "\x15" + strings.Repeat("\x7f", len(h.answers)+1)
 	case class.TakesMarker():
-		// Ctrl-G ends a search that a line editor has begun at ESC P, and ctrl-u clears the line. In vi mode, the ESC has
-		// left the insert mode, where ctrl-u works: i goes back to it, or is a character that the second ctrl-u clears.
-		return "\a\x15i\x15"
+		// A line editor may have begun a search, at ESC P, ? or /: ctrl-g ends it in bash, ctrl-u and backspace in mksh,
+		// ESC in zsh. Ctrl-u clears the line. In vi mode, where ESC leaves the insert mode, S clears the line and goes
+		// back to it; elsewhere S is a character that the last ctrl-u clears. The ash of busybox drops up to 15 bytes
+		// behind an ESC that begins no key.
+		return "\a\x15\b\x1b" + strings.Repeat("\x15", 16) + "S\x15"
 	}
 	return "\x15"
 }
@@ -102,33 +104,48 @@ func mayEnd(text string) bool {
 	return !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ';')
 }
 
-// recalled returns the prompt of a line in which a line editor has taken ESC P for the key that recalls an earlier line,
-// as zsh, or asks for its beginning, as bash. Requires h.mu.
+// recalled returns the prompt of a line in which a line editor has taken characters of the answers for keys: ESC P recalls
+// an earlier line in zsh, and asks for its beginning in bash, and in vi mode most characters are commands. Callers have
+// typed nothing there, so whatever stands behind the prompt is of the answers. Requires h.mu.
 func (h *History) recalled(line, seen string) (prompt string, ok bool) {
-	if !strings.Contains(seen, "^[P") || h.typing.line != "" || h.typing.odd {
+	if h.typing.line != "" || h.typing.odd {
 		return "", false
 	}
-	if rest, ok := strings.CutPrefix(line, ":"); ok && leftOf(rest, seen) == 0 {
+	esc := strings.Contains(seen, "^[P")
+	if rest, ok := strings.CutPrefix(line, ":"); ok && esc && leftOf(rest, seen) == 0 {
 		prompt = h.lastPrompt(line)
 		return prompt, prompt != line
 	}
-	for _, p := range append(h.learned[:len(h.learned):len(h.learned)], h.first) {
-		if strings.HasPrefix(line, p) && len(p) > len(prompt) && h.wasSeen(p) {
+	for _, p := range h.prompts() {
+		bare := strings.TrimRight(p, " ") // the blank may be overwritten
+		if esc {
+			bare = p
+		} else if len(bare) < leastNamed {
+			continue
+		}
+		if strings.HasPrefix(line, bare) && len(p) > len(prompt) && h.wasSeen(p) {
 			prompt = p
 		}
 	}
 	return prompt, prompt != ""
 }
 
+// leastNamed is the least length of a prompt that no other line begins with by chance.
+const leastNamed = 3
+
+// prompts returns the lines that may be known as prompts. Requires h.mu.
+func (h *History) prompts() []string { return append(h.learned[:len(h.learned):len(h.learned)], h.first) }
+
 // behindMark returns the prompt at the end of a line that has the mark of zsh or fish before it, for an unfinished line of
 // output: here that is the terminal's own echo of an answer. Requires h.mu.
 func (h *History) behindMark(line, seen string) (prompt string, ok bool) {
-	for _, p := range append(h.learned[:len(h.learned):len(h.learned)], h.first) {
+	for _, p := range h.prompts() {
 		at := strings.LastIndex(line, p)
 		if len(p) < 2 || at < 0 || !strings.HasSuffix(line[:at], "   ") || !h.wasSeen(p) {
 			continue
 		}
-		if rest := line[at+len(p):]; leftOf(rest, seen) == 0 {
+		rest := line[at+len(p):]
+		if leftOf(rest, seen) == 0 || len(strings.TrimRight(p, " ")) >= leastNamed && h.typing.line == "" && !h.typing.odd {
 			return p, true
 		}
 	}

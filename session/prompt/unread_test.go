@@ -23,6 +23,9 @@ func TestBare(t *testing.T) {
 		{"an earlier line recalled", "vm% ", version, "vm% ls -l>|ptyctl", "vm% "},
 		{"fragments", "$ ", da1 + version, "$ ;ctyctl", "$ "},
 		{"behind the mark of zsh", "vm% ", da1, "%                     vm% 62;22c", "vm% "},
+		{"vi commands of zsh", "vm% ", da1 + mode, "^[[?62;22c%   vm% Sg0", "vm% "},
+		{"vi commands of bash", "a@b:~$ ", da1, "a@b:~$0/0000/0000^[\\^[\\a@b:~$", "a@b:~$ "},
+		{"vi commands at a short prompt", "$ ", da1, "$ Sg0", "$ Sg0"},
 		{"behind other text", "vm% ", da1, "a   b vm% x", "a   b vm% x"},
 		{"no answer", "$ ", "", "$ 62;22c", "$ 62;22c"},
 		{"other text", "$ ", da1, "$ make", "$ make"},
@@ -49,7 +52,7 @@ func TestDiscard(t *testing.T) {
 			t.Errorf("without an answer %q would be typed", got)
 		}
 		h.Answered([]byte("\x1b[0n"))
-		if got := h.Discard(shell.Posix); got != "\a\x15i\x15" {
+		if got := h.Discard(shell.Posix); got != "\a\x15\b\x1b"+strings.Repeat("\x15", 16)+"S\x15" {
 			t.Errorf("Discard(posix) = %q", got)
 		}
 		if got := h.Discard(shell.Device); got != "\x15" {
