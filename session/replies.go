@@ -18,6 +18,8 @@ type answers struct {
 	sender *answer.Sender
 	seen   atomic.Bool // a caller reads the screen
 
+	reading atomic.Bool // the login shell reads answers at its prompt; see shellReads
+
 	theirs atomic.Int64 // see TakenAt
 }
 
@@ -34,6 +36,9 @@ func (a *answers) asked(queries int) {
 	if s.o.PTY.NoAnswers {
 		return
 	}
+	if q := s.window.queries(); q.Primary > 0 && q.Others >= leastOthers && !s.prompts.Typed() {
+		a.reading.Store(true)
+	}
 	l, ok := s.lock.Table.Get(s.id)
 	if attached := ok && l.Holder.Attached(); attached || a.sender.Refuses(queries) || a.atPrompt() {
 		s.display.Unanswered()
@@ -42,9 +47,32 @@ func (a *answers) asked(queries int) {
 	a.sender.Take(s.display.Replies(), queries)
 }
 
+// leastOthers is how many queries fish sends beside DA1 before its first prompt, at least: for its keyboard, version and
+// colours.
+const leastOthers = 2
+
 // atPrompt reports whether a shell is at its prompt: a later answer would go to what is entered there.
 func (a *answers) atPrompt() bool {
-	return !a.s.window.modes().AltScreen && a.s.prompts.Known(a.s.lane.LastLine())
+	line := a.s.lane.LastLine()
+	return !a.s.window.modes().AltScreen && a.s.prompts.Known(line) && !a.shellReads(line, "")
+}
+
+// shellReads reports whether the shell at the prompt line reads answers and puts none into the line that is edited. fish
+// 4.3 asks at each prompt, and takes no input before DA1 is answered, for ten seconds at most. Such a shell has asked
+// before its first prompt, or marks its prompts, as older ones do not. front is the program in front of the terminal;
+// empty: not known.
+func (a *answers) shellReads(line, front string) bool {
+	class := a.s.prompts.ShellAt(line, "").Class
+	if front != "" {
+		class = shell.Named(front).Class
+	}
+	switch class {
+	case shell.Fish:
+		return a.reading.Load() || front != "" && a.s.window.marks().AtPrompt
+	case "", shell.Unknown:
+		return a.reading.Load()
+	}
+	return false
 }
 
 // Context, Touches, MayAnswer, Reply, Record and Flooded implement answer.Terminal.
@@ -69,13 +97,13 @@ func (a *answers) MayAnswer() bool {
 	reader := shell.Named(front.Program).Class
 	switch {
 	case front.Program == "":
-		return alt || !s.prompts.Known(line)
+		return alt || !s.prompts.Known(line) || a.shellReads(line, "")
 	case reader == shell.Unknown:
 		return true
 	case front.First && reader != shell.Fish && shell.Interactive(about.Process): // fish itself asks, before its first prompt
 		return false
 	}
-	return !s.prompts.Known(line)
+	return !s.prompts.Known(line) || a.shellReads(line, front.Program)
 }
 
 // errNotNow says that an answer has come too late: nothing that may read it has the terminal any more.
@@ -93,7 +121,9 @@ func (a *answers) Reply(ctx context.Context, p []byte) error {
 	if !a.MayAnswer() {
 		return errNotNow
 	}
-	s.prompts.Answered(p)
+	if front := (laneTerminal{s}).Front().Program; front == "" || !a.shellReads(s.lane.LastLine(), front) {
+		s.prompts.Answered(p)
+	}
 	n, err := s.link.Load().Write(p)
 	s.count.tx.Add(int64(n))
 	return err

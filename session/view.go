@@ -217,6 +217,13 @@ func (w *window) modes() vt.Modes {
 	return w.tracker.Modes()
 }
 
+// queries returns how many queries of each kind the output has asked.
+func (w *window) queries() vt.Queries {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tracker.Queries()
+}
+
 // marks returns the marks that the shell has sent around its prompts.
 func (w *window) marks() vt.Marks {
 	w.mu.Lock()

@@ -159,6 +159,13 @@ func TestWhoIsNotAnswered(t *testing.T) {
 			far.got()
 			far.shows(t, "\r\n> "+query)
 		}, answer},
+		{"a shell that has asked before its first prompt", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
+			far.shows(t, "\r\n\x1b[?u\x1b[>0q\x1b]11;?\x1b\\"+query)
+			far.shows(t, "\ra@b ~> ")
+			write(t, s, "ls\r")
+			far.got()
+			far.shows(t, "ls\r\n"+query+"a@b ~> ")
+		}, answer},
 		{"an attached person", session.Options{AllowTakeOver: true}, func(t *testing.T, s *session.Session, far *farSide) {
 			write(t, s, "vim\r")
 			if _, _, err := s.TakeOver(person, time.Minute); err != nil {

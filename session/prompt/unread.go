@@ -116,7 +116,7 @@ func (h *History) recalled(line, seen string) (prompt string, ok bool) {
 		prompt = h.lastPrompt(line)
 		return prompt, prompt != line
 	}
-	for _, p := range h.prompts() {
+	for _, p := range append(slices.Clip(h.learned), h.first) {
 		bare := strings.TrimRight(p, " ") // the blank may be overwritten
 		if esc {
 			bare = p
@@ -133,13 +133,10 @@ func (h *History) recalled(line, seen string) (prompt string, ok bool) {
 // leastNamed is the least length of a prompt that no other line begins with by chance.
 const leastNamed = 3
 
-// prompts returns the lines that may be known as prompts. Requires h.mu.
-func (h *History) prompts() []string { return append(h.learned[:len(h.learned):len(h.learned)], h.first) }
-
 // behindMark returns the prompt at the end of a line that has the mark of zsh or fish before it, for an unfinished line of
 // output: here that is the terminal's own echo of an answer. Requires h.mu.
 func (h *History) behindMark(line, seen string) (prompt string, ok bool) {
-	for _, p := range h.prompts() {
+	for _, p := range append(slices.Clip(h.learned), h.first) {
 		at := strings.LastIndex(line, p)
 		if len(p) < 2 || at < 0 || !strings.HasSuffix(line[:at], "   ") || !h.wasSeen(p) {
 			continue
