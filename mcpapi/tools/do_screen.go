@@ -82,7 +82,7 @@ func (out *ioOut) screen(
 	k.Data = []byte(in.screenText(c, d, r.MaxBytes))
 	out.show(k, "")
 	if in.Format == formatPNG {
-		out.draw(c, d, in)
+		out.draw(ctx, c, d, in)
 	}
 	out.Version = strconv.FormatUint(d.Version, 10)
 	if k.EOF {
@@ -108,16 +108,34 @@ func (in *ioArgs) screenText(c *toolset.Call, d session.Screen, most int) string
 	return cutScreen(text, most)
 }
 
-// draw puts a picture of the screen into the result.
-func (out *ioOut) draw(c *toolset.Call, d session.Screen, in *ioArgs) {
+// pictures are the turns of those who draw: a picture may take 20 MB and a third of a second.
+var pictures = make(chan struct{}, 2)
+
+// draw puts a picture of the screen into the result, when its turn comes.
+func (out *ioOut) draw(ctx context.Context, c *toolset.Call, d session.Screen, in *ioArgs) {
+	select {
+	case pictures <- struct{}{}:
+		defer func() { <-pictures }()
+	case <-ctx.Done():
+		c.Inform("there is no picture: the call ended before its turn to draw")
+		return
+	}
 	o := picture.Options{Theme: in.Theme}
 	if first, last, _ := in.rows(c.Checker()); first > 0 && first <= d.Rows {
 		o.Part = image.Rect(0, first-1, d.Cols, last)
 	}
 	var file bytes.Buffer
-	if err := picture.Encode(&file, d.Snapshot, o); err != nil {
+	p, err := picture.Draw(d.Snapshot, o)
+	if err == nil {
+		err = p.Encode(&file)
+	}
+	if err != nil {
 		c.Inform("there is no picture: " + err.Error())
 		return
+	}
+	if p.Cut {
+		c.Inform(fmt.Sprintf("the picture shows rows %d-%d and columns %d-%d only: it has at most %d rows and %d columns; rows chooses others",
+			p.Part.Min.Y+1, p.Part.Max.Y, p.Part.Min.X+1, p.Part.Max.X, picture.MaxRows, picture.MaxCols))
 	}
 	out.picture = file.Bytes()
 }
