@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,13 +43,15 @@ type DirOptions struct {
 	Logger *slog.Logger // nil: silent
 }
 
-// A Dir records all sessions into a folder, each into a file of its own. It is a term.Observer, and its method Journal is
-// a term.Journal. Several processes may write to one folder.
+// A Dir records all sessions into a folder, each into a file of its own, and calls without a session into one more. It
+// is a term.Observer, and its method Journal is a term.Journal. Several processes may write to one folder.
 type Dir struct {
 	o DirOptions
 
 	mu       sync.RWMutex // guards the following
 	sessions map[string]*tapeFile
+	others   *tapeFile   // what belongs to no session that is recorded; nil: nothing so far
+	ending   []*tapeFile // earlier ones of those, which write their ends
 	closed   bool
 
 	folder   folder
@@ -83,11 +87,10 @@ type tapeFile struct {
 
 // Observe implements term.Observer.
 func (d *Dir) Observe(e term.Event) {
-	if e.Session == "" {
-		return
-	}
 	if t := d.session(e.Session, begins(e), e.Time); t != nil {
 		t.Observe(e)
+	} else if isCall(e.Verb) {
+		d.observeOther(e)
 	}
 }
 
@@ -100,13 +103,13 @@ func (d *Dir) ObserveExec(e term.Event) {
 
 // begins reports whether e is an event of a session that is there from then on. Callers may name sessions that are not.
 func begins(e term.Event) bool {
-	switch e.Verb {
-	case term.VerbOpen:
-		return e.Refused == nil
-	case term.VerbState:
-		return e.State == "open"
+	switch {
+	case e.Session == "":
+		return false
+	case e.Verb == term.VerbOpen:
+		return e.Outcome() == nil
 	}
-	return false
+	return e.Verb == term.VerbState && e.State == "open"
 }
 
 // session returns the recording of a session, which it begins if that is wanted; nil if there is none.
@@ -122,15 +125,25 @@ func (d *Dir) session(id string, begin bool, now time.Time) *tapeFile {
 	if t = d.sessions[id]; t != nil || d.closed {
 		return t
 	}
-	t = &tapeFile{file: &file{folder: &d.folder, session: id, started: now}}
+	t = d.record(id, id, now)
+	d.sessions[id] = t
+	return t
+}
+
+// record starts a recording, of no session if id is empty.
+func (d *Dir) record(id, name string, now time.Time) *tapeFile {
+	if now.IsZero() {
+		now = time.Now()
+	}
+	t := &tapeFile{file: &file{folder: &d.folder, session: name, started: now}}
 	t.Recorder = New(t.file, Options{
 		Session: id, Version: d.o.Version, MaxBytes: d.o.MaxBytes, Queue: d.o.Queue, Command: d.o.Command,
 		Sealed: t.file.sealed,
 		Failed: func(err error) { d.failed(id, t, err) },
 		Logger: d.o.Logger,
 		ended:  func() { d.over(id, t) },
+		others: id == "",
 	})
-	d.sessions[id] = t
 	return t
 }
 
@@ -142,6 +155,12 @@ func (d *Dir) over(id string, t *tapeFile) {
 	d.dropped.Add(t.Dropped())
 	if d.sessions[id] == t {
 		delete(d.sessions, id)
+	}
+	if d.others == t {
+		d.others = nil
+	}
+	if i := slices.Index(d.ending, t); i >= 0 {
+		d.ending = slices.Delete(d.ending, i, i+1)
 	}
 }
 
@@ -161,17 +180,22 @@ func (d *Dir) failed(id string, t *tapeFile, err error) {
 // Journal refuses an action if its session cannot be recorded and FailClosed is set. A session that is about to open has
 // its file from then on.
 func (d *Dir) Journal(e term.Event) error {
-	if e.Session == "" || !d.o.FailClosed {
+	if !d.o.FailClosed {
 		return nil
 	}
-	t := d.session(e.Session, e.Verb == term.VerbOpen, e.Time)
+	var t *tapeFile
+	if e.Session == "" {
+		t = d.other(e.Time)
+	} else {
+		t = d.session(e.Session, e.Verb == term.VerbOpen, e.Time)
+	}
 	if t == nil {
 		return nil
 	}
 	if err := t.bad.Load(); err != nil {
 		return unrecorded(e, *err)
 	}
-	if e.Verb == term.VerbOpen {
+	if e.Session == "" || e.Verb == term.VerbOpen {
 		if err := t.file.reserve(); err != nil {
 			return unrecorded(e, err)
 		}
@@ -181,9 +205,13 @@ func (d *Dir) Journal(e term.Event) error {
 
 // unrecorded is the error for an action on a session that cannot be recorded.
 func unrecorded(e term.Event, err error) error {
+	what := "the session"
+	if e.Session == "" {
+		what = "the call"
+	}
 	return &term.Error{
 		Op: string(e.Verb), Session: e.Session, Kind: term.IOError, Reason: term.ReasonNoRecording, Err: err,
-		Msg: "the session cannot be recorded, so nothing was done",
+		Msg: what + " cannot be recorded, so nothing was done",
 	}
 }
 
@@ -192,10 +220,19 @@ func (d *Dir) Dropped() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := d.dropped.Load()
-	for _, t := range d.sessions {
+	for _, t := range d.allLocked() {
 		n += t.Dropped()
 	}
 	return n
+}
+
+// allLocked returns the recordings that are being written. Requires d.mu.
+func (d *Dir) allLocked() []*tapeFile {
+	all := slices.AppendSeq(slices.Clone(d.ending), maps.Values(d.sessions))
+	if d.others != nil {
+		all = append(all, d.others)
+	}
+	return all
 }
 
 // Failures returns how often a recording could not be written.
@@ -212,10 +249,7 @@ func (d *Dir) Active() int {
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	d.closed = true
-	var all []*tapeFile
-	for _, t := range d.sessions {
-		all = append(all, t)
-	}
+	all := d.allLocked()
 	d.mu.Unlock()
 	var err error
 	for _, t := range all {

@@ -48,7 +48,9 @@ type Options struct {
 
 	Logger *slog.Logger // nil: silent
 
-	ended func() // of a Dir: the recording is complete
+	// Of a Dir:
+	ended  func() // the recording is complete
+	others bool   // it is of calls without a session
 }
 
 // A Recorder records one session. It is a term.Observer. All its methods may be called by any number of goroutines.
@@ -113,12 +115,17 @@ func (r *Recorder) ObserveExec(e term.Event) {
 
 // Close writes what waits, and the last seal. It returns the error that has ended the recording, if any.
 func (r *Recorder) Close() error {
+	r.finish()
+	<-r.done
+	return r.err
+}
+
+// finish is Close without waiting.
+func (r *Recorder) finish() {
 	r.once.Do(func() {
 		r.queue.close()
 		close(r.stop)
 	})
-	<-r.done
-	return r.err
 }
 
 // Done is closed when the recording is complete: after Close, or a moment after the session has ended.
@@ -298,7 +305,10 @@ func (w *writer) begin() {
 			h.Term.Cols, h.Term.Rows = cols, rows
 		}
 	}
-	if title := strings.TrimSpace(h.About.Session + " " + h.About.Host); title != "" {
+	if w.r.o.others {
+		h.About.Session, h.About.Protocol, h.About.Host = "", "", ""
+		h.Title = "ptyctl " + othersName()
+	} else if title := strings.TrimSpace(h.About.Session + " " + h.About.Host); title != "" {
 		h.Title = title
 	}
 	w.tape = newTape(h.Term.Cols, h.Term.Rows)
@@ -313,9 +323,9 @@ func (w *writer) begin() {
 	}
 }
 
-// sized reports whether the size of the terminal is known from e, or will not be known.
-func sized(e *term.Event) bool {
-	return e.Verb == term.VerbState || e.Verb == term.VerbExec || e.Verb == term.VerbOpen && e.Refused != nil
+// sizeKnown reports whether the size of the terminal is known from e, or will not be known.
+func (w *writer) sizeKnown(e *term.Event) bool {
+	return w.r.o.others || e.Verb == term.VerbState || e.Verb == term.VerbExec || e.Verb == term.VerbOpen && e.Outcome() != nil
 }
 
 // openSize returns the size of the terminal that the event of an open session tells of.
@@ -338,7 +348,7 @@ func (w *writer) item(it item, data []byte) {
 		}
 	}
 	if !w.began && it.event != nil && len(data) == 0 {
-		if w.early = append(w.early, it); sized(it.event) || len(w.early) == maxEarly {
+		if w.early = append(w.early, it); w.sizeKnown(it.event) || len(w.early) == maxEarly {
 			w.begin()
 		}
 		return
@@ -371,6 +381,10 @@ func (w *writer) told(at time.Duration, e term.Event, data []byte) {
 		w.commands.output(at, e.Exec, e.Detail == "stderr", data)
 		return
 	}
+	if w.r.o.others {
+		w.other(at, e)
+		return
+	}
 	done := e.Outcome() == nil
 	if cols, rows, ok := openSize(e); ok && !w.sized(cols, rows) {
 		w.resize(at, cols, rows)
@@ -380,7 +394,7 @@ func (w *writer) told(at time.Duration, e term.Event, data []byte) {
 	}
 	switch e.Verb {
 	case term.VerbOpen:
-		if e.Refused != nil { // after all: there is no session
+		if !done { // after all: there is no session
 			w.ended, w.over = true, at
 		}
 	case term.VerbResize:
