@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"ptyctl/ptyx"
 	"ptyctl/record"
 	"ptyctl/session"
@@ -43,7 +45,7 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkTerminal measures the throughput of a session with and without a recording: of a terminal that has all of its
+// BenchmarkTerminal measures the throughput of a session with and without a recording, and with an encrypted one: of a terminal that has all of its
 // output ready, and of a program in a local one.
 func BenchmarkTerminal(b *testing.B) {
 	line := "2026-11-25T18:33:19Z web1 app[4242]: \x1b[32minfo\x1b[m request done status=200 path=/api/v1/items took=12ms\r\n"
@@ -56,14 +58,22 @@ func BenchmarkTerminal(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, recorded := range []bool{false, true} {
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, recorded := range []string{"no", "plain", "encrypted"} {
 		observers := func(b *testing.B) ([]term.Observer, func()) {
 			began := cpu()
 			used := func() { b.ReportMetric(float64((cpu()-began).Milliseconds())/float64(b.N), "cpu-ms/op") }
-			if !recorded {
+			if recorded == "no" {
 				return nil, used
 			}
-			d, err := record.NewDir(record.DirOptions{Path: filepath.Join(b.TempDir(), "rec"), MaxTotal: 1 << 40})
+			dir := record.DirOptions{Path: filepath.Join(b.TempDir(), "rec"), MaxTotal: 1 << 40}
+			if recorded == "encrypted" {
+				dir.Recipients = []age.Recipient{id.Recipient()}
+			}
+			d, err := record.NewDir(dir)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -76,7 +86,7 @@ func BenchmarkTerminal(b *testing.B) {
 				b.ReportMetric(float64(dropped)/1e6/float64(b.N), "MB-dropped/op")
 			}
 		}
-		b.Run(fmt.Sprintf("memory/recorded=%v", recorded), func(b *testing.B) {
+		b.Run(fmt.Sprintf("memory/recorded=%s", recorded), func(b *testing.B) {
 			o, end := observers(b)
 			defer end()
 			const size = 32 << 20
@@ -86,7 +96,7 @@ func BenchmarkTerminal(b *testing.B) {
 				<-s.Ended()
 			}
 		})
-		b.Run(fmt.Sprintf("local/recorded=%v", recorded), func(b *testing.B) {
+		b.Run(fmt.Sprintf("local/recorded=%s", recorded), func(b *testing.B) {
 			o, end := observers(b)
 			defer end()
 			b.SetBytes(info.Size())

@@ -135,7 +135,7 @@ func (d *Dir) record(id, name string, now time.Time) *tapeFile {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	t := &tapeFile{file: &file{folder: &d.folder, session: name, started: now}}
+	t := &tapeFile{file: newFile(&d.folder, name, now)}
 	t.Recorder = New(t.file, Options{
 		Session: id, Version: d.o.Version, MaxBytes: d.o.MaxBytes, Queue: d.o.Queue, Command: d.o.Command,
 		Sealed: t.file.sealed,

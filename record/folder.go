@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -208,10 +207,19 @@ type file struct {
 	used bool // something was written
 
 	// Owned by the goroutine that writes:
-	enc   io.Writer // encrypts to f; nil: it is not encrypted
-	sum   hash.Hash // of what is in f, if it is encrypted
+	enc   *encrypted // encrypts to f; nil: it is not encrypted
+	sum   hash.Hash  // of what is in f, if it is encrypted
 	bytes int64
 	noted time.Time
+}
+
+func newFile(d *folder, session string, started time.Time) *file {
+	f := &file{folder: d, session: session, started: started}
+	if to := d.o.Recipients; len(to) > 0 {
+		f.sum = sha256.New()
+		f.enc = &encrypted{to: to, file: cipher{f}}
+	}
+	return f
 }
 
 // open makes the file, unless that is done.
@@ -262,34 +270,33 @@ func (f *file) Write(p []byte) (int, error) {
 			return 0, errFull
 		}
 	}
-	if len(f.folder.o.Recipients) == 0 {
-		n, err := f.f.Write(p)
-		return n, errors.Join(err, f.folder.grew(n))
+	if f.enc != nil {
+		return f.enc.Write(p)
 	}
-	if f.enc == nil {
-		f.sum = sha256.New()
-		enc, err := Encrypted(cipher{f}, f.folder.o.Recipients...)
-		if err != nil {
-			return 1, err // a part of it may be there, so nothing can follow
-		}
-		f.enc = enc
-	}
-	return f.enc.Write(p)
+	n, err := f.f.Write(p)
+	return n, errors.Join(err, f.folder.grew(n))
 }
+
+// inParts implements a parter.
+func (f *file) inParts() *encrypted { return f.enc }
 
 // cipher takes the encrypted bytes.
 type cipher struct{ *file }
 
 func (c cipher) Write(p []byte) (int, error) {
 	n, err := c.f.Write(p)
-	c.sum.Write(p[:n])
-	c.bytes += int64(n)
-	return n, errors.Join(err, c.folder.grew(n))
+	if err = errors.Join(err, c.folder.grew(n)); err == nil {
+		c.sum.Write(p)
+		c.bytes += int64(n)
+	}
+	return n, err
 }
+
+func (c cipher) Truncate(size int64) error { return c.f.Truncate(size) }
 
 // Truncate cuts the file after a write that has failed.
 func (f *file) Truncate(size int64) error {
-	if len(f.folder.o.Recipients) > 0 {
+	if f.enc != nil {
 		return errors.ErrUnsupported
 	}
 	return f.f.Truncate(size)
@@ -297,7 +304,7 @@ func (f *file) Truncate(size int64) error {
 
 // ReadAt reads the file, unless it is encrypted.
 func (f *file) ReadAt(p []byte, at int64) (int, error) {
-	if len(f.folder.o.Recipients) > 0 {
+	if f.enc != nil {
 		return 0, errors.ErrUnsupported
 	}
 	return f.f.ReadAt(p, at)
@@ -305,13 +312,6 @@ func (f *file) ReadAt(p []byte, at int64) (int, error) {
 
 // Sync forces the file to disk.
 func (f *file) Sync() error { return f.f.Sync() }
-
-func (f *file) end() error {
-	if e, ok := f.enc.(ender); ok {
-		return e.end()
-	}
-	return nil
-}
 
 // sealed notes a seal, if it is time.
 func (f *file) sealed(s Seal) {

@@ -125,34 +125,6 @@ func lineReader(in io.Reader) *Reader {
 	return &Reader{name: "recording", raw: &counter{Reader: in}, in: bufio.NewReaderSize(in, 64<<10)}
 }
 
-// decrypted returns the contents of a file that may be encrypted.
-func decrypted(in io.Reader, identities []age.Identity) (io.Reader, error) {
-	const magic = "age-encryption.org/"
-	b := bufio.NewReader(in)
-	if head, _ := b.Peek(len(magic)); string(head) != magic {
-		return b, nil
-	}
-	if len(identities) == 0 {
-		return nil, ErrEncrypted
-	}
-	plain, err := age.Decrypt(b, identities...)
-	if err != nil {
-		return nil, err
-	}
-	return cutOff{plain}, nil
-}
-
-// A cutOff ends where the rest of a file cannot be decrypted: its writer was killed, it was cut, or it was changed there.
-type cutOff struct{ io.Reader }
-
-func (c cutOff) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
-}
-
 // next returns the next line without its end. The error is io.EOF also after a line that is not finished.
 func (r *Reader) next() ([]byte, error) {
 	r.buf = r.buf[:0]

@@ -71,6 +71,15 @@ func (c *chain) close(s Seal) {
 	c.sum.Write(c.prev[:])
 }
 
+// undo forgets what no seal closes, and returns the size of the rest.
+func (c *chain) undo() int64 {
+	c.bytes -= c.open
+	c.open = 0
+	c.sum.Reset()
+	c.sum.Write(c.prev[:])
+	return c.bytes
+}
+
 // isSeal reports whether line is that of a seal, or is meant to look so.
 func isSeal(line []byte) bool { return bytes.HasPrefix(line, []byte("# ptyctl "+sealWord)) }
 

@@ -7,12 +7,14 @@ import (
 
 // A sink is the file of a recording, with its chain of seals.
 type sink struct {
-	w io.Writer
-	r *Recorder
+	w     io.Writer
+	parts *encrypted // that w writes into; nil: it is not encrypted
+	r     *Recorder
 
 	chain *chain
 	size  int64         // written
 	last  time.Duration // of the last event in it
+	safe  time.Duration // last at the last seal
 
 	opened time.Duration // when the part began that no seal closes
 	synced time.Duration
@@ -26,10 +28,15 @@ type sink struct {
 	syncErr error
 }
 
-// An ender has something to write after the last seal.
-type ender interface{ end() error }
+// A parter writes only what a seal closes. Nil: it writes all at once.
+type parter interface{ inParts() *encrypted }
 
-func (s *sink) init(w io.Writer, r *Recorder) { s.w, s.r, s.chain = w, r, newChain() }
+func (s *sink) init(w io.Writer, r *Recorder) {
+	s.w, s.r, s.chain = w, r, newChain()
+	if p, ok := w.(parter); ok {
+		s.parts = p.inParts()
+	}
+}
 
 // due returns when something must be done, though nothing comes.
 func (s *sink) due(now time.Duration) time.Duration {
@@ -59,6 +66,9 @@ func (s *sink) write(lines []byte, last, now time.Duration) bool {
 	}
 	s.chain.add(lines)
 	s.last = last
+	if s.parts != nil && s.err != nil { // whether there is room shows at a seal
+		return s.close(now, false)
+	}
 	return true
 }
 
@@ -69,21 +79,51 @@ func (s *sink) put(p []byte, now time.Duration) bool {
 		s.size += int64(n)
 		s.r.written.Store(s.size)
 		s.dirty = true
-		if s.err != nil {
-			s.err = nil
-			s.fail(nil)
+		if s.parts == nil {
+			s.works()
 		}
 		return true
 	}
-	first := s.err == nil
-	s.err, s.retry = err, now+sealEvery
 	if n > 0 {
 		t, ok := s.w.(interface{ Truncate(size int64) error })
 		s.broken = !ok || t.Truncate(s.size) != nil
 	}
+	s.failed(err, now)
+	return false
+}
+
+// works notes that writing does, maybe again.
+func (s *sink) works() {
+	if s.err != nil {
+		s.err = nil
+		s.fail(nil)
+	}
+}
+
+// failed notes that writing does not.
+func (s *sink) failed(err error, now time.Duration) {
+	first := s.err == nil
+	s.err, s.retry = err, now+sealEvery
 	if first {
 		s.fail(err)
 	}
+}
+
+// flush writes a part that a seal has closed. If it fails, nothing after the seal before is in the recording.
+func (s *sink) flush(now time.Duration) bool {
+	if s.parts == nil {
+		return true
+	}
+	broken, err := s.parts.flush()
+	if err == nil {
+		s.works()
+		return true
+	}
+	s.broken = s.broken || broken
+	s.missed += s.chain.open
+	s.size, s.last = s.chain.undo(), s.safe
+	s.r.written.Store(s.size)
+	s.failed(err, now)
 	return false
 }
 
@@ -99,33 +139,42 @@ func (s *sink) fail(err error) {
 	}
 }
 
+// most is how large a part becomes. Each encrypted one costs an agreement of keys.
+func (s *sink) most() int64 {
+	if s.parts != nil {
+		return 4 * sealBytes
+	}
+	return sealBytes
+}
+
 // seal closes the part that is open, if it is large or old enough, or at the end.
 func (s *sink) seal(now time.Duration, end bool) {
 	switch {
 	case s.broken || s.err != nil:
 		return
-	case end || s.chain.open >= sealBytes || s.chain.open > 0 && now >= s.opened+sealEvery:
+	case end || s.chain.open >= s.most() || s.chain.open > 0 && now >= s.opened+sealEvery:
 	case s.chain.open == 0: // the last seals came too fast to force each of them to disk
 		s.sync(now, false)
 		return
 	default:
 		return
 	}
+	s.close(now, end)
+}
+
+// close closes the part that is open, and reports whether that is written.
+func (s *sink) close(now time.Duration, end bool) bool {
 	seal, line := s.chain.next(end)
-	if !s.put(line, now) {
-		return
+	if !s.put(line, now) || !s.flush(now) {
+		return false
 	}
 	s.chain.close(seal)
-	if e, ok := s.w.(ender); ok && end {
-		if s.err = e.end(); s.err != nil {
-			s.fail(s.err)
-			return
-		}
-	}
+	s.safe = s.last
 	s.sync(now, end)
 	if s.r.o.Sealed != nil {
 		s.r.o.Sealed(seal)
 	}
+	return true
 }
 
 // sync forces the file to disk, at most once a second unless it must be.

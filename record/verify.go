@@ -84,6 +84,9 @@ func verify(name string, f io.Reader, known *Seal, identities []age.Identity) (r
 			rep.Open += int64(len(part))
 		default:
 			rep.Open += int64(len(part))
+			if errors.Is(err, errPart) {
+				return broken("%v", err)
+			}
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				return rep, fmt.Errorf("%s: %w", name, err)
 			}
@@ -130,9 +133,5 @@ func Check(n Note, identities ...age.Identity) (Report, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return Report{}, err
 	}
-	known := &n.Seal
-	if !n.Seal.End { // the block that it is in may not be in the file
-		known = nil
-	}
-	return verify(n.Path, f, known, identities)
+	return verify(n.Path, f, &n.Seal, identities)
 }
