@@ -147,11 +147,14 @@ func appendString(dst, p []byte) (_ []byte, bad int) {
 		case c < utf8.RuneSelf:
 			dst, p = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15]), p[1:]
 		default:
-			_, size := utf8.DecodeRune(p)
-			if size == 1 {
+			r, size := utf8.DecodeRune(p)
+			switch {
+			case size == 1:
 				dst = utf8.AppendRune(dst, utf8.RuneError)
 				bad++
-			} else {
+			case r < 0xa0: // C1, which a terminal obeys
+				dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+			default:
 				dst = append(dst, p[:size]...)
 			}
 			p = p[size:]

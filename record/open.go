@@ -92,6 +92,25 @@ func Open(path string, identities ...age.Identity) (*Reader, error) {
 	return r, nil
 }
 
+// Plain writes a recording as it is in its file, decrypted, seals included.
+func Plain(w io.Writer, path string, identities ...age.Identity) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in, err := decrypted(f, identities)
+	if err == nil {
+		if _, err = io.Copy(w, in); errors.Is(err, io.ErrUnexpectedEOF) { // that is where it ends
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
 // NewReader reads a recording from in.
 func NewReader(in io.Reader, identities ...age.Identity) (*Reader, error) {
 	return newReader("recording", in, identities)
@@ -106,6 +125,8 @@ func newReader(name string, in io.Reader, identities []age.Identity) (*Reader, e
 	r.in = bufio.NewReaderSize(plain, 64<<10)
 	line, err := r.next()
 	switch {
+	case errors.Is(err, io.EOF) && r.torn:
+		return nil, &FormatError{name, 1, "the first line is not complete"}
 	case errors.Is(err, io.EOF):
 		return nil, &FormatError{name, 1, "the file is empty: its session had not opened when the recording ended"}
 	case err != nil:
@@ -166,7 +187,7 @@ func (r *Reader) Next() (Event, error) {
 		if !ok {
 			return Event{}, &FormatError{r.name, r.line, "the line is not an event of an asciicast v3"}
 		}
-		r.time += e.Time
+		r.time = min(r.time+e.Time, maxTime)
 		if e.Time = r.time; e.Code == codeOutput {
 			e.View, e.Redraw, r.redraw = r.view, r.redraw, false
 		}
@@ -281,8 +302,8 @@ func readString(p []byte) (string, bool) {
 		case '"', '\\', '/':
 			c = in[1]
 		default:
-			if v, err := strconv.ParseUint(string(in[2:min(6, len(in))]), 16, 16); in[1] == 'u' && len(in) >= 6 && err == nil && v < utf8.RuneSelf {
-				out, in = append(out, byte(v)), in[6:]
+			if v, err := strconv.ParseUint(string(in[2:min(6, len(in))]), 16, 16); in[1] == 'u' && len(in) >= 6 && err == nil && v < 0xa0 {
+				out, in = utf8.AppendRune(out, rune(v)), in[6:]
 				continue
 			}
 			var s string // a form that ptyctl does not write

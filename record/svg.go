@@ -68,7 +68,7 @@ func SVG(w io.Writer, p *Player, o SVGOptions) (cut time.Duration, err error) {
 			return 0, err
 		}
 	}
-	return cut, f.write(w, p.Header().Title, clock)
+	return cut, f.write(w, plain(p.Header().Title), clock)
 }
 
 // measure returns how long the animation is, and its largest size; then p is at its start again.

@@ -19,7 +19,7 @@ func V2(w io.Writer, r *Reader) error {
 		Timestamp int64             `json:"timestamp,omitempty"`
 		Title     string            `json:"title,omitempty"`
 		Env       map[string]string `json:"env,omitempty"`
-	}{2, r.Header.Term.Cols, r.Header.Term.Rows, r.Header.Timestamp, r.Header.Title, env(r.Header.Term)})
+	}{2, r.Header.Term.Cols, r.Header.Term.Rows, r.Header.Timestamp, plain(r.Header.Title), env(r.Header.Term)})
 	if err != nil {
 		return err
 	}
@@ -52,5 +52,5 @@ func env(t Term) map[string]string {
 	if t.Type == "" {
 		return nil
 	}
-	return map[string]string{"TERM": t.Type}
+	return map[string]string{"TERM": plain(t.Type)}
 }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -45,9 +47,10 @@ func recordingsCommand() *cli.Command {
 				), Action: searchRecordings,
 			},
 			{
-				Name: "export", Usage: "a recording as asciicast v2, text, or an animated picture", ArgsUsage: "FILE|ID",
+				Name: "export", Usage: "a recording as asciicast v2, text, an animated picture, or as it is, decrypted",
+				ArgsUsage: "FILE|ID",
 				Flags: recordingFlags(
-					&cli.StringFlag{Name: "to", Required: true, Usage: "the `FORM`: one of v2, txt, svg"},
+					&cli.StringFlag{Name: "to", Required: true, Usage: "the `FORM`: one of v2, txt, svg, v3"},
 					&cli.StringFlag{Name: "o", Usage: "the `FILE` to write, which must not exist; default stdout"},
 					&cli.IntFlag{Name: "max-bytes", Value: 2 << 20, Usage: "svg: how large it may become, in `BYTES`"},
 				), Action: exportRecording,
@@ -127,6 +130,7 @@ func recordingPaths(c *cli.Context, words []string) (paths []string, err error) 
 // A storedRecording is the JSON of recordings list.
 type storedRecording struct {
 	Path      string    `json:"path"`
+	Name      string    `json:"name"`
 	Session   string    `json:"session_id,omitempty"`
 	Host      string    `json:"host,omitempty"`
 	Started   time.Time `json:"started,omitzero"`
@@ -148,6 +152,10 @@ func listRecordings(c *cli.Context) error {
 	if dir == "" {
 		return errNoFolder
 	}
+	ids, err := identities(c)
+	if err != nil {
+		return err
+	}
 	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	if !c.Bool("json") {
 		fmt.Fprintln(table, "STARTED\tSESSION\tHOST\tSIZE\tSTATE\tFILE")
@@ -158,7 +166,7 @@ func listRecordings(c *cli.Context) error {
 		about := s.Header.About
 		state := "open or cut off"
 		switch {
-		case s.Encrypted:
+		case errors.Is(s.Err, record.ErrEncrypted):
 			state = "encrypted"
 		case s.Err != nil:
 			state = tty.Printable(s.Err.Error())
@@ -167,11 +175,11 @@ func listRecordings(c *cli.Context) error {
 		}
 		if c.Bool("json") {
 			row := storedRecording{
-				Path: s.Path, Session: about.Session, Host: about.Host, Started: about.Started, Written: s.Written,
+				Path: s.Path, Name: s.Name, Session: tty.Printable(about.Session), Host: tty.Printable(about.Host), Started: about.Started, Written: s.Written,
 				Bytes: s.Size, Complete: s.Ended, Encrypted: s.Encrypted,
 			}
-			if s.Err != nil && !s.Encrypted {
-				row.Problem = s.Err.Error()
+			if s.Err != nil && !errors.Is(s.Err, record.ErrEncrypted) {
+				row.Problem = tty.Printable(s.Err.Error())
 			}
 			failed = json.NewEncoder(c.App.Writer).Encode(row)
 			return failed == nil
@@ -181,12 +189,12 @@ func listRecordings(c *cli.Context) error {
 			started = s.Written
 		}
 		_, failed = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", started.Local().Format(time.DateTime),
-			tty.Printable(about.Session), tty.Printable(about.Host), sizeText(s.Size), state, tty.Printable(s.Path))
+			tty.Printable(cmp.Or(about.Session, s.Name)), tty.Printable(about.Host), sizeText(s.Size), state, tty.Printable(s.Path))
 		if rows++; rows%256 == 0 { // the widths of columns are those of a part, so that memory is bounded
 			failed = errors.Join(failed, table.Flush())
 		}
 		return failed == nil
-	})
+	}, ids...)
 	return errors.Join(err, failed, table.Flush())
 }
 
@@ -272,14 +280,20 @@ func verifyRecordings(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	var broken []error
 	for _, path := range paths {
 		rep, err := record.Verify(path, nil, ids...)
-		if err != nil {
-			return err
+		switch {
+		case err != nil:
+			broken = append(broken, err)
+		case rep.Seals == 0:
+			broken = append(broken, fmt.Errorf("%s: there is no seal, so nothing proves what is in it: its writer was killed "+
+				"within seconds, or it is no recording", path))
+		default:
+			fmt.Fprintf(c.App.Writer, "ok: %s: %s\n", tty.Printable(path), verdict(rep))
 		}
-		fmt.Fprintf(c.App.Writer, "ok: %s: %s\n", tty.Printable(path), verdict(rep))
 	}
-	return nil
+	return errors.Join(broken...)
 }
 
 // verdict says what the seals of a recording show.
@@ -298,6 +312,9 @@ func searchRecordings(c *cli.Context) error {
 	words, err := arguments(c, 1, -1)
 	if err != nil {
 		return err
+	}
+	if c.Int("n") < 1 {
+		return usageError{fmt.Errorf("-n takes a number of lines from 1 on, not %d", c.Int("n"))}
 	}
 	expr := words[0]
 	if c.Bool("i") {
@@ -318,6 +335,7 @@ func searchRecordings(c *cli.Context) error {
 	s := search{re: re, left: c.Int("n"), out: bufio.NewWriter(c.App.Writer), progress: newProgress(len(paths))}
 	for i, path := range paths {
 		if err := s.file(c, i, path, ids); err != nil {
+			s.progress.clear()
 			return err
 		}
 		if s.left <= 0 {
@@ -362,7 +380,12 @@ func (s *search) file(c *cli.Context, i int, path string, ids []age.Identity) er
 		s.left--
 		return s.left > 0
 	})
-	return errors.Join(err, s.out.Flush())
+	if failed := s.out.Flush(); failed != nil || err == nil || c.Context.Err() != nil {
+		return errors.Join(err, failed)
+	}
+	s.progress.clear()
+	fmt.Fprintln(os.Stderr, "ptyctl: the rest of it is skipped:", tty.Printable(err.Error()))
+	return nil
 }
 
 // A progress shows on a terminal how far a search is.
@@ -394,8 +417,13 @@ func (p *progress) clear() {
 
 func exportRecording(c *cli.Context) error {
 	form := c.String("to")
-	if form != "v2" && form != "txt" && form != "svg" {
-		return usageError{fmt.Errorf("--to takes v2, txt or svg, not %q", form)}
+	switch {
+	case !slices.Contains([]string{"v2", "txt", "svg", "v3"}, form):
+		return usageError{fmt.Errorf("--to takes v2, txt, svg or v3, not %q", form)}
+	case c.Int("max-bytes") < 1:
+		return usageError{fmt.Errorf("--max-bytes takes a number of bytes from 1 on, not %d", c.Int("max-bytes"))}
+	case form != "txt" && c.String("o") == "" && tty.IsTerminal(os.Stdout):
+		return usageError{fmt.Errorf("--to %s is for programs, not for a terminal: give -o FILE, or redirect the output", form)}
 	}
 	path, ids, err := namedRecording(c)
 	if err != nil {
@@ -410,8 +438,11 @@ func exportRecording(c *cli.Context) error {
 		defer f.Close()
 		out = f
 	}
-	if form == "svg" {
+	switch form {
+	case "svg":
 		return exportSVG(out, path, ids, c.Int("max-bytes"))
+	case "v3":
+		return record.Plain(out, path, ids...)
 	}
 	r, err := record.Open(path, ids...)
 	if err != nil {

@@ -31,8 +31,8 @@ func runReplay(c *cli.Context) error {
 	switch {
 	case c.Duration("at") < 0 || c.Duration("idle") < 0:
 		return usageError{fmt.Errorf("--at and --idle take a time such as 1m20s, which is not negative")}
-	case c.Float64("speed") <= 0:
-		return usageError{fmt.Errorf("--speed takes a number above 0, not %v", c.Float64("speed"))}
+	case !(c.Float64("speed") >= 0.01 && c.Float64("speed") <= 1000): // nor is it NaN
+		return usageError{fmt.Errorf("--speed takes a number from 0.01 to 1000, not %v", c.Float64("speed"))}
 	case c.IsSet("at") && c.IsSet("to-marker"):
 		return usageError{fmt.Errorf("--at and --to-marker cannot be given together")}
 	}
