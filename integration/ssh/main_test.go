@@ -8,5 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	lab.Record = true
 	os.Exit(lab.Main(m, map[string]func() error{"proxy": proxyProgram}))
 }

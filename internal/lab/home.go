@@ -13,6 +13,10 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
+// Record makes every home have recordings, so that the secrets of the tests are looked for there, too. The TestMain of a
+// package sets it.
+var Record bool
+
 // A Home is the folder of one user of ptyctl: its configuration, and the hosts it trusts.
 type Home struct {
 	Dir        string
@@ -44,6 +48,9 @@ func NewHome(tb testing.TB, lines ...string) *Home {
 		SSHConfig:  filepath.Join(dir, "ssh_config"),
 		RuntimeDir: RuntimeDir(tb),
 		Audit:      filepath.Join(dir, "audit.jsonl"),
+	}
+	if Record {
+		h.Recordings = filepath.Join(dir, "recordings")
 	}
 	// The files are named because, as for ssh(1), the default ones lie in the home folder that the password
 	// database names, whatever $HOME says: the tester's own.
