@@ -7,4 +7,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-func TestMain(m *testing.M) { os.Exit(lab.Main(m, nil)) }
+func TestMain(m *testing.M) {
+	lab.Record = true
+	os.Exit(lab.Main(m, nil))
+}

@@ -19,18 +19,19 @@ import (
 
 // A Program is a running ptyctl mcp.
 type Program struct {
-	TB     testing.TB
-	Cmd    *exec.Cmd
-	PID    int
-	Stdin  io.WriteCloser
-	stdout io.Reader // the output not yet read
-	Seen   *Capture  // all of stdout
-	Log    *Capture
-	Audit  string        // its audit log, which other programs of the same home may write too
-	Ended  chan struct{} // closed when the process has ended
-	status error         // of the process, once it has ended
-	sent   leaktest.Client
-	Killed bool // by the test: then its status does not matter
+	TB         testing.TB
+	Cmd        *exec.Cmd
+	PID        int
+	Stdin      io.WriteCloser
+	stdout     io.Reader // the output not yet read
+	Seen       *Capture  // all of stdout
+	Log        *Capture
+	Audit      string        // its audit log, which other programs of the same home may write too
+	recordings string        // its folder of recordings, as Audit; empty: there is none
+	Ended      chan struct{} // closed when the process has ended
+	status     error         // of the process, once it has ended
+	sent       leaktest.Client
+	Killed     bool // by the test: then its status does not matter
 
 	mu      sync.Mutex // guards the following
 	secrets []string   // that must not be seen in seen and log
@@ -44,8 +45,9 @@ func (h *Home) Start(tb testing.TB, args ...string) *Program {
 		append([]string{"mcp", "--transport", "stdio", "--config", h.Config, "--log-level", "debug"}, args...)...)
 	p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_AUDIT_PATH="+h.Audit)
 	if h.Recordings != "" {
-		p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_RECORD_DIR="+h.Recordings)
+		p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_RECORD_DIR="+h.Recordings, "PTYCTL_RECORD_MAX_BYTES=1048576")
 	}
+	p.recordings = h.Recordings
 	p.Audit = h.Audit
 	p.Cmd.Stderr = p.Log
 	p.Cmd.WaitDelay = Patience
@@ -158,6 +160,7 @@ func (p *Program) CheckEnd() {
 	}
 	CheckJSONRPC(p.TB, p.Seen.String())
 	trail := CheckAudit(p.TB, p.Audit)
+	recorded := p.checkRecordings()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.secrets {
@@ -169,6 +172,9 @@ func (p *Program) CheckEnd() {
 		}
 		if strings.Contains(trail, s) {
 			p.TB.Errorf("the audit log shows the secret %q", s)
+		}
+		if strings.Contains(recorded, s) {
+			p.TB.Errorf("a recording shows the secret %q", s)
 		}
 	}
 }
