@@ -94,6 +94,17 @@ func TestAttachTake(t *testing.T) {
 			t.Errorf("the audit log does not say %s", part)
 		}
 	}
+	recordings, err := filepath.Glob(filepath.Join(h.Recordings, "*.cast"))
+	if err != nil || len(recordings) != 2 {
+		t.Fatalf("%d recordings, %v; want one of each session", len(recordings), err)
+	}
+	for _, path := range recordings {
+		for _, part := range []string{`, "m", "take_over by a person`, "23 bytes, sensitive by a person", "Password: "} {
+			if !strings.Contains(string(lab.ReadFile(t, path)), part) {
+				t.Errorf("the recording %s does not have %q", path, part)
+			}
+		}
+	}
 }
 
 // A person who takes the terminal from a list of steps has it at once, and nothing more of the list is typed.

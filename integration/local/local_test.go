@@ -389,6 +389,7 @@ func TestLocalCosts(t *testing.T) {
 	for _, id := range ids {
 		c.Close(t, id)
 	}
+	time.Sleep(1200 * time.Millisecond) // as below
 	fds := lab.OpenFiles(t, c.PID)
 	for i := range 300 {
 		if r := c.Call(t, lab.ToolRun, `{"argv":["sh","-c","sleep 0 & echo x; exit 3"]}`); !lab.IsCode(r.ExitCode, 3) ||
@@ -403,8 +404,15 @@ func TestLocalCosts(t *testing.T) {
 			c.Close(t, id)
 		}
 	}
-	if after := lab.OpenFiles(t, c.PID); len(after) > len(fds) {
-		t.Errorf("files before\n%s\nand after\n%s", strings.Join(fds, "\n"), strings.Join(after, "\n"))
+	// The recording of a session is open for a second after its end.
+	for deadline := time.Now().Add(lab.Patience); ; time.Sleep(10 * time.Millisecond) {
+		after := lab.OpenFiles(t, c.PID)
+		if len(after) <= len(fds) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("files before\n%s\nand after\n%s", strings.Join(fds, "\n"), strings.Join(after, "\n"))
+		}
 	}
 	for deadline := time.Now().Add(lab.Patience); len(lab.Descendants(t, c.PID)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
