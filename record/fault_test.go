@@ -110,6 +110,9 @@ func TestDiskFull(t *testing.T) {
 			if !strings.Contains(text, "line 0 of") || !strings.Contains(text, "line 19 of the output\nafter\n") {
 				t.Errorf("room for %d: the last picture is\n%s", room, text)
 			}
+			if alone := p.Terminal.Snapshot().Text(); alone != text {
+				t.Errorf("room for %d: the terminal alone is\n%s\nwant\n%s", room, alone, text)
+			}
 			if !strings.Contains(d.String(), "bytes of the recording: it was not writable") {
 				t.Errorf("room for %d: no marker in\n%s", room, d.String())
 			}

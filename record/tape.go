@@ -92,10 +92,15 @@ func (t *tape) show(at time.Duration, v View) {
 	t.event(at, codeOutput, string(redraw))
 }
 
-// redraw draws the view again, after events that could not be written.
+// redraw draws all again, after events that could not be written. The terminal's picture is output of the terminal, and
+// no redrawing of it: a reader of it alone has missed what led there.
 func (t *tape) redraw(at time.Duration) {
 	v := t.view
-	t.view = 1 - v
+	t.catchUp()
+	t.comment("view " + Terminal.String())
+	t.event(at, codeOutput, "") // the one that a reader leaves out
+	t.event(at, codeOutput, can+string(t.views[Terminal].Redraw(nil))+string(t.tail()))
+	t.view, t.moved = Terminal, at
 	t.show(at, v)
 }
 
