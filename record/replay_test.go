@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,7 +19,8 @@ import (
 	"ptyctl/term"
 )
 
-// programs returns the outputs of programs that package screen is tested with, by name and size of the terminal.
+// programs returns the outputs of programs that package screen is tested with, by name and size of the terminal: in
+// task test one of each kind, in task test:long all.
 func programs(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	files, err := filepath.Glob("../screen/testdata/*-80x24.raw.gz")
@@ -27,6 +29,11 @@ func programs(tb testing.TB) map[string][]byte {
 	}
 	all := make(map[string][]byte)
 	for _, name := range files {
+		program, _, _ := strings.Cut(filepath.Base(name), "-")
+		few := []string{"bash", "dialog", "emoji", "gdb", "less", "progress", "tmux", "vim", "vttest1"}
+		if os.Getenv("PTYCTL_LONG") == "" && !slices.Contains(few, program) {
+			continue
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			tb.Fatal(err)
