@@ -24,13 +24,14 @@ func Lines(r *Reader, yield func(Line) bool) error {
 	var views [2]vt.Cleaner
 	var open [2][]byte // text of a line whose end has not come yet
 	views[Terminal].Cols, views[Commands].Cols = r.Header.Term.Cols, r.Header.Term.Cols
+	var failed error
 	for {
 		e, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
 		if err != nil {
-			return err
+			if !errors.Is(err, io.EOF) {
+				failed = err // after the lines so far
+			}
+			break
 		}
 		switch e.Code {
 		case codeMarker:
@@ -74,7 +75,7 @@ func Lines(r *Reader, yield func(Line) bool) error {
 			}
 		}
 	}
-	return nil
+	return failed
 }
 
 // maxText is the longest line of text; the rest of a longer one is a line of its own.

@@ -34,6 +34,7 @@ func CheckAudit(tb testing.TB, path string) string {
 		}
 		if _, err := record.Check(record.Note{
 			Path: n.Path, Seal: record.Seal{Number: n.Seal, Hash: n.SHA256, Bytes: n.Bytes, End: n.End},
+			FileBytes: n.FileBytes, FileSHA256: n.FileSHA256,
 		}); err != nil {
 			tb.Errorf("a recording is not what the audit log says: %v", err)
 		}

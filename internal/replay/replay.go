@@ -8,6 +8,7 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -40,6 +41,7 @@ type show struct {
 	p      *record.Player
 	filter vt.Filter
 	paused bool
+	drawn  bool // once
 }
 
 // Run shows the recording from where p is, until its end, ctrl-c, or a key that ends it. It leaves the terminal as it
@@ -146,9 +148,17 @@ func (s *show) move(to time.Duration) error {
 	return s.redraw()
 }
 
+// leaveAlt leaves the alternate screen, and begins each drawing of the main one.
+const leaveAlt = "\x1b[?1049l"
+
 // redraw shows the picture where the recording is.
 func (s *show) redraw() error {
-	_, err := s.Out.Write(s.filter.Append(nil, s.p.Shown.Redraw(nil)))
+	picture := s.p.Shown.Redraw(nil)
+	if !s.drawn { // there is nothing to leave, and terminals would go back to a cursor that an earlier program has saved
+		picture = bytes.TrimPrefix(picture, []byte(leaveAlt))
+	}
+	s.drawn = true
+	_, err := s.Out.Write(s.filter.Append(nil, picture))
 	return err
 }
 
