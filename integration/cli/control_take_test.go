@@ -100,9 +100,9 @@ func TestAttachTake(t *testing.T) {
 	}
 	for _, path := range recordings {
 		for _, part := range []string{`, "m", "take_over by a person`, "23 bytes, sensitive by a person", "Password: "} {
-			if !strings.Contains(string(lab.ReadFile(t, path)), part) {
-				t.Errorf("the recording %s does not have %q", path, part)
-			}
+			lab.Eventually(t, part+" in the recording "+path, func() bool {
+				return strings.Contains(string(lab.ReadFile(t, path)), part)
+			})
 		}
 	}
 }
