@@ -189,7 +189,7 @@ type Record struct {
 	MaxFiles    int      // in Dir
 	MaxDays     int      // after which a recording is removed; 0: never
 	Recipients  []string // of age; empty: not encrypted
-	FailClosed  bool     // refuse an action on a session that cannot be recorded, and end it
+	FailClosed  bool     // refuse an action that cannot be recorded, and end its session
 }
 
 // Policy holds the operator's rules for the actions of callers; package policy defines

@@ -305,7 +305,7 @@ func table(c *Config, home string) []row {
 		texts(&c.Record.Recipients, "record.recipients",
 			"Recipients of age (age1...) to whom recordings are encrypted; none leaves them plain."),
 		boolean(&c.Record.FailClosed, "record.fail_closed", false,
-			"Refuse actions on a session that cannot be recorded, for example on a full disk, and end it."),
+			"Refuse actions that cannot be recorded, for example on a full disk, and end their sessions."),
 
 		enum(
 			&c.Policy.Mode,

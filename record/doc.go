@@ -8,8 +8,9 @@
 //	...
 //	err = r.Close() // after the session has ended
 //
-// [New] records one session. A [Dir] records all sessions of a program into a folder, within limits of size, number and
-// age. [Open] reads a recording; [Verify], [Search], [Text], [V2] and [SVG] are made of it.
+// [New] records one session. A [Dir] records all sessions of a program into a folder, and calls without a session into
+// one more recording, within limits of size, number and age. [Encrypted] makes a writer that encrypts. [Open] reads a
+// recording; [Verify], [Search], [Text], [V2] and [SVG] are made of it.
 //
 // # The contents of a recording
 //
@@ -28,7 +29,8 @@
 // written every 64 KiB or 5 seconds, and at the end. [Verify] checks the chain. Who can write the file can also write a
 // new chain, so [Options.Sealed] is there to keep the newest seal elsewhere, for example in the audit log.
 //
-// A process that is killed leaves a file that is whole up to its last seal; players show the rest, too.
+// A process that is killed leaves a file that is whole up to its last seal; players show the rest, too. An encrypted
+// recording ends there.
 //
 // # Cost
 //

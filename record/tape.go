@@ -144,7 +144,7 @@ func (t *tape) catchUp() {
 		}
 		t.back = 0
 	}
-	_, _ = s.Write(t.behind)
+	_, _ = s.Write(t.behind[s.Skip(t.behind):]) // but nothing that scrolls away unseen
 	if t.behind = t.behind[:0]; cap(t.behind) > keptBytes {
 		t.behind = nil
 	}

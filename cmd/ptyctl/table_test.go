@@ -98,7 +98,7 @@ func TestFlagsNameTheirValues(t *testing.T) {
 		"transport": "stdio, http, both", "results": "compact, full, text", "log-level": "debug, info, warn, error", "control-mode": "disabled, readonly, readwrite",
 		"toolsets": "core, local, fs, health, aiterm, pty, k_pty", "lane": "auto, channel, terminal",
 		"protocol": "ssh, telnet", "ptyctl policy check protocol": "ssh, telnet, local",
-		"to": "v2, txt, svg", "host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown", "theme": "dark, light, xterm",
+		"to": "v2, txt, svg, v3", "host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown", "theme": "dark, light, xterm",
 	}
 	free := strings.Fields("auth-token config control-socket cwd dir head host identity J jump listen o profile socket user")
 	for _, c := range leaves(newCommandLine().Commands, "ptyctl") {
