@@ -74,6 +74,9 @@ func (l labels) of(e term.Event) string {
 		if e.Detail != "" {
 			add(" %s", l.text(e.Detail))
 		}
+		if e.Plan != nil {
+			add(" %s", l.text(e.Plan.String()))
+		}
 		if e.Exec != "" {
 			add(" %s", e.Exec)
 		}
