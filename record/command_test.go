@@ -14,7 +14,9 @@ import (
 // between; and of commands that run at the same time each output is under its own.
 func TestCommandStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		line := func(stream string, n int) string { return fmt.Sprintf("%s %06d%s\n", stream, n, strings.Repeat(".", 87)) }
+		line := func(stream string, n int) string {
+			return fmt.Sprintf("%s %06d%s\n", stream, n, strings.Repeat(".", 87))
+		}
 		cast := recorded(t, Options{}, func(r *Recorder) {
 			opening(r, 120, 40)
 			start := func(id string) {

@@ -26,8 +26,9 @@
 // # Seals
 //
 // A seal is a comment line with the SHA-256 of all that is between it and the seal before, and of that seal. It is
-// written every 64 KiB (encrypted 256 KiB) or 5 seconds, and at the end. [Verify] checks the chain. Who can write the file can also write a
-// new chain, so [Options.Sealed] is there to keep the newest seal elsewhere, for example in the audit log.
+// written every 64 KiB (256 KiB if it is encrypted) or 5 seconds, and at the end. [Verify] checks the chain. Who can
+// write the file can also write a new chain, so [Options.Sealed] is there to keep the newest seal elsewhere, for example
+// in the audit log.
 //
 // A process that is killed leaves a file that is whole up to its last seal; players show the rest, too. An encrypted
 // recording ends there.
