@@ -101,8 +101,9 @@ func TestWaitForExec(t *testing.T) {
 	// A question ends the wait for a command, but not the wait for its end alone.
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"PS2=\r","until_regex":"\\$ $"}`)
 	r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"printf 'Password: '; read x","lane":"terminal","wait_ms":1}`)
-	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`"}]`,
-		`{"fired":[{"on":0,"session_id":"$B","chunk":"Password: ","done_reason":"running","waiting_for":{"kind":"password"}}]}`)
+	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","cursor":"0"}]`,
+		`{"fired":[{"on":0,"session_id":"$B","chunk":"Password: ","next_cursor":"10","done_reason":"running",`+
+			`"waiting_for":{"kind":"password"}}]}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","until_exit":true}],"timeout_ms":0`,
 		`{"fired":[],"cursors":{"0":"10"},"timed_out":true}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$B","exec_id":"`+r.ExecID+`","until_exit":true,"cursor":"3"}],"timeout_ms":0`,
