@@ -124,7 +124,11 @@ func (r *rendering) flush() {
 		r.text = fmt.Appendf(r.text, "(%d empty)\n", r.blanks)
 		r.begun = false
 	case r.alike*(r.width+len("| \n")+len(r.shown)) > leastSaved:
-		r.text = fmt.Appendf(r.text, "(%d rows like it)\n", r.alike)
+		rows := "rows"
+		if r.alike == 1 {
+			rows = "row"
+		}
+		r.text = fmt.Appendf(r.text, "(%d %s like it)\n", r.alike, rows)
 	default:
 		for y := r.last - r.alike + 1; y <= r.last && r.alike > 0; y++ {
 			r.line(y, r.shown)

@@ -67,7 +67,7 @@ var (
 	row    = regexp.MustCompile(`^ *(\d+)\| ?(.*)$`)
 	moved  = regexp.MustCompile(`^\(rows (\d+)-(\d+) were rows (\d+)-(\d+)\)$`)
 	empty  = regexp.MustCompile(`^\((\d+) empty\)$`)
-	like   = regexp.MustCompile(`^\((\d+) rows like it\)$`)
+	like   = regexp.MustCompile(`^\((\d+) rows? like it\)$`)
 )
 
 // apply takes the rows of an answer.

@@ -219,7 +219,7 @@ func rowAfter(text string) int {
 			next = n + 1
 		} else if _, err := fmt.Sscanf(line, "(%d empty)", &n); err == nil {
 			next += n
-		} else if _, err := fmt.Sscanf(line, "(%d rows like it)", &n); err == nil {
+		} else if _, err := fmt.Sscanf(line, "(%d row", &n); err == nil {
 			next += n
 		}
 	}
