@@ -331,7 +331,8 @@ func TestWaitsForTheScreen(t *testing.T) {
 	}
 }
 
-// A wait for the answer to a write is not met before that has come, or has not for 1.5 s.
+// A wait for the answer to a write is not met before that has come, or has not for 1.5 s. A screen that shows what was
+// waited for is returned 50 ms later, when it counts as drawn.
 func TestRestOfAnAnswer(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tc := range []struct {
@@ -347,9 +348,9 @@ func TestRestOfAnAnswer(t *testing.T) {
 		{"in pieces", []time.Duration{600 * ms, 150 * ms, 150 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1100 * ms},
 		{"late", []time.Duration{1450 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1650 * ms},
 		{"too late", []time.Duration{1600 * ms}, session.ScreenWait{Stable: 200 * ms}, session.ReasonStable, 1500 * ms},
-		{"what was there", []time.Duration{600 * ms}, session.ScreenWait{Shows: re("^before")}, session.ReasonMatched, 600 * ms},
-		{"what was there, and no answer", nil, session.ScreenWait{Shows: re("^before")}, session.ReasonMatched, 1500 * ms},
-		{"what comes", []time.Duration{600 * ms, 100 * ms}, session.ScreenWait{Shows: re("xx$")}, session.ReasonMatched, 700 * ms},
+		{"what was there", []time.Duration{600 * ms}, session.ScreenWait{Shows: re("^before")}, session.ReasonMatched, 650 * ms},
+		{"what was there, and no answer", nil, session.ScreenWait{Shows: re("^before")}, session.ReasonMatched, 1550 * ms},
+		{"what comes", []time.Duration{600 * ms, 100 * ms}, session.ScreenWait{Shows: re("xx$")}, session.ReasonMatched, 750 * ms},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
