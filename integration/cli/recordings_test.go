@@ -29,6 +29,7 @@ func recordedSession(t *testing.T, lines ...string) (h *lab.Home, id, path strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.Program = lab.PlainBinary // for many calls, each in a process of its own
 	return h, id, path
 }
 

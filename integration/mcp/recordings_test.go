@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"ptyctl/internal/lab"
 	recording "ptyctl/record"
 	"ptyctl/screen"
@@ -127,6 +129,7 @@ func TestRecordingPlays(t *testing.T) {
 // TestRecordingVerified: audit verify finds a changed byte, a cut tail and an exchanged file; a recording whose ptyctl was
 // killed is whole up to its last seal.
 func TestRecordingVerified(t *testing.T) {
+	t.Parallel() // it waits for a seal, as the next
 	h := lab.NewHome(t)
 	h.Recordings = filepath.Join(h.Dir, "recordings")
 	p := h.Connect(t)
@@ -204,4 +207,59 @@ func TestRecordingVerified(t *testing.T) {
 		}
 	}
 	verify(0, "ok: 2 recordings")
+}
+
+// TestRecordingEncryptedKilled: an encrypted recording whose ptyctl was killed is whole up to its last seal, and the audit
+// log shows, without an identity, whether it was changed.
+func TestRecordingEncryptedKilled(t *testing.T) {
+	t.Parallel()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := lab.NewHome(t, "[record]\nrecipients = ['"+key.Recipient().String()+"']")
+	p := h.Connect(t)
+	id := p.OpenLocal(t, []string{"/bin/sh"}, "")
+	p.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo before the seal\n"}`, id)
+	p.Expect(t, id, "before the seal")
+	var path string
+	lab.Eventually(t, "the recording, and its first seal in the audit log", func() bool {
+		path, err = recording.Find(h.Recordings, id)
+		return err == nil && bytes.Contains(lab.ReadFile(t, h.Audit), []byte(filepath.Base(path)))
+	})
+	p.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo after the seal\n"}`, id)
+	p.Kill()
+	rep, err := recording.Verify(path, nil, key)
+	if err != nil || rep.Seals < 1 || rep.Ended || rep.Open != 0 {
+		t.Errorf("Verify = %+v, %v; want it to end at a seal that is not the last", rep, err)
+	}
+	player, err := recording.Play(path, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer player.Close()
+	if err := player.Seek(time.Hour); err != nil || !strings.Contains(player.Shown.Snapshot().Text(), "before the seal") {
+		t.Errorf("%v, and it shows\n%s", err, player.Shown.Snapshot().Text())
+	}
+	before := lab.ReadFile(t, path)
+	for what, c := range map[string]struct {
+		to     []byte
+		status int
+		says   string
+	}{
+		"nothing changed": {before, 0, "ok: 1 recording as the log says, 0 of them complete"},
+		"a changed byte":  {append([]byte{before[0] ^ 1}, before[1:]...), 1, "it was changed"},
+		"a cut tail":      {before[:len(before)-1], 1, "its tail was cut off"},
+	} {
+		if err := os.WriteFile(path, c.to, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, status := h.Run(t, "audit", "verify", h.Audit)
+		if status != c.status || !strings.Contains(stdout+stderr, c.says) {
+			t.Errorf("%s: audit verify has the status %d and says %q %q, want %d and %q", what, status, stdout, stderr, c.status, c.says)
+		}
+	}
+	if err := os.WriteFile(path, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
