@@ -29,7 +29,8 @@ type Buffer struct {
 	ring    ring
 	start   int64 // offset of the oldest byte held; start+ring.held is the end
 	closed  bool
-	changed chan struct{} // nil until Changed or At asks for it; stays closed after Close
+	breaks  []int64       // where Reopen was called, oldest first; at most maxBreaks
+	changed chan struct{} // nil until Changed or At asks for it; stays closed after Close, until Reopen
 }
 
 // New returns an empty Buffer. It allocates no room for bytes yet.
@@ -100,6 +101,51 @@ func (b *Buffer) Close() error {
 	}
 	close(b.changed)
 	return nil
+}
+
+// maxBreaks is how many breaks a Buffer remembers: the last ones.
+const maxBreaks = 64
+
+// Reopen lets a closed Buffer take bytes again, which are of another stream: there is a break before them. Offsets go
+// on. It has no effect on a Buffer that is not closed.
+func (b *Buffer) Reopen() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		return
+	}
+	b.closed, b.changed = false, nil
+	end := b.start + int64(b.ring.held)
+	if n := len(b.breaks); n > 0 && b.breaks[n-1] == end { // nothing has come since the last one
+		return
+	}
+	b.breaks = append(b.breaks, end)
+	b.breaks = b.breaks[max(0, len(b.breaks)-maxBreaks):]
+}
+
+// Breaks returns the breaks from the offset from on and before the offset to, oldest first.
+func (b *Buffer) Breaks(from, to int64) (at []int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, one := range b.breaks {
+		if from <= one && one < to {
+			at = append(at, one)
+		}
+	}
+	return at
+}
+
+// Begin returns where the stream begins that a byte at the offset is of: the last break up to there, or 0. What is
+// before has nothing to do with that byte.
+func (b *Buffer) Begin(offset int64) (begin int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, one := range b.breaks {
+		if one <= offset {
+			begin = one
+		}
+	}
+	return begin
 }
 
 // Changed returns a channel that is closed at the next Write or Close; after Close it is already closed. To read

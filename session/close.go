@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,8 @@ func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	d.Permitted(true) // by MayClose, or because no permission is needed
 	if already = s.close(errClosedByCaller{by: by}, o.Force); already {
 		d.Event.Detail = "already closed"
+		s.dismissed.Store(true) // it is not reopened
+		s.lock.Table.Drop(s.id)
 		if s.owner.closed != nil {
 			s.owner.closed(s)
 		}
@@ -79,9 +82,10 @@ func (s *Session) close(cause error, force bool) (already bool) {
 }
 
 // MayClose decides whether the caller may end the session: it asks the lock, the Gate and the Journal as for any
-// action, but force does without the lock. A refusal is an event. A caller may always close a session that has ended.
+// action, but force does without the lock. A refusal is an event. A caller may always close a session that has ended,
+// unless it may be reopened and another holds its lock.
 func (s *Session) MayClose(ctx context.Context, force bool) error {
-	if s.State().Ended() {
+	if _, held := s.Lease(); s.State().Ended() && !held {
 		return nil
 	}
 	d := s.auth.Begin(ctx, term.VerbClose, term.Event{})
@@ -118,7 +122,7 @@ func (s *Session) finish(st State, end End) {
 		case errors.Is(end.Err, term.Internal):
 			end.Code = EndFault
 		case l.state != Open:
-			end.Code = EndNotOpened
+			end.Code = cmp.Or(l.before.end.Code, EndNotOpened)
 		}
 	}
 	l.cancel(endCause{end.Reason, end.Code}) // without effect if Close came first
@@ -138,7 +142,9 @@ func (s *Session) finish(st State, end End) {
 	l.mu.Unlock()
 
 	defer close(l.told)
-	s.lock.Table.Drop(s.id)
+	if !s.mayReturn(end.Code) { // otherwise the holder's until it expires: it decides about what comes next
+		s.lock.Table.Drop(s.id)
+	}
 	s.timeouts.stop()
 	close(l.over)
 	s.auth.Observe(
@@ -147,7 +153,7 @@ func (s *Session) finish(st State, end End) {
 			State:    string(st),
 			From:     string(from),
 			Detail:   end.Reason,
-			Duration: end.Time.Sub(s.created),
+			Duration: end.Time.Sub(l.began),
 			Err:      end.Err,
 			Exit:     end.known(),
 		},

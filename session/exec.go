@@ -120,8 +120,8 @@ const (
 
 // execs runs the commands of a session, in either lane.
 type execs struct {
-	s *Session
-	commands
+	s         *Session
+	*commands // of all connections of the session
 }
 
 // Exec runs a command and waits for its end, at most r.Wait.

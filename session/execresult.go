@@ -30,7 +30,7 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 	late := time.NewTimer(0)
 	late.Stop()
 	defer late.Stop()
-	over := s.life.ctx.Done()
+	over := x.life.ctx.Done()
 	for {
 		w, turned := x.waitsOn()
 		if w != nil && x.ctx.Err() == nil { // for an answer that only the caller can give
@@ -94,7 +94,7 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 // endsWithPtyctl says what becomes of a command when ptyctl stops. SSH servers let a command on a channel go on when the
 // connection ends.
 func (e *execs) endsWithPtyctl(x *run) string {
-	if x.lane == LaneChannel && e.s.link.Load().about.Process == nil {
+	if l := e.s.link.Load(); x.lane == LaneChannel && (l == nil || l.about.Process == nil) {
 		return "whether its command is still at work there is not known"
 	}
 	return "its command ends, too"
@@ -129,7 +129,7 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 		if ended && x.typed != nil {
 			res.WaitingFor = x.typed.Standing()
 		}
-	case !ended && s.life.ctx.Err() == nil:
+	case !ended && x.life.ctx.Err() == nil:
 		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
 		res.WaitingFor = x.waitsFor()
 		res.Remaining = x.deadline.remaining()
@@ -138,7 +138,7 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 	case !ended || err != nil: // lost, with the session or by itself
 		if !x.put() && !res.Exit.Started {
 			s.execs.forget(x.id)
-			return ExecResult{}, s.execs.execFailed(err)
+			return ExecResult{}, x.failure(err)
 		}
 		res.Done, res.ExitReason = DoneEOF, "connection_lost"
 	case res.Exit.Known:
@@ -242,11 +242,10 @@ func stopReason(canceled bool) string {
 	return "timeout"
 }
 
-// execFailed returns the reason why a command has no outcome: err is the Execer's error, nil if it has not returned.
-func (e *execs) execFailed(err error) error {
-	s := e.s
-	if s.life.ctx.Err() != nil && !errors.Is(err, term.Internal) {
-		return s.life.endedError("exec")
+// failure returns the reason why a command has no outcome: err is the Execer's error, nil if it has not returned.
+func (x *run) failure(err error) error {
+	if x.life.ctx.Err() != nil && !errors.Is(err, term.Internal) {
+		return x.life.endedError("exec")
 	}
-	return s.life.transportError("exec", err)
+	return x.life.transportError("exec", err)
 }

@@ -243,7 +243,7 @@ func TestTransportIsLetGo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := NewManager(Config{})
 			near, far := bufpipe.New(0)
-			s := newSession(Options{ID: "s", managed: managed{limits: m.limits}}, owner{})
+			s := newSession(Options{ID: "s", managed: managed{limits: m.limits}}, owner{}, nil)
 			held := func() weak.Pointer[rigged] {
 				transport := &rigged{ReadWriteCloser: near}
 				s.attach(bannered{transport})
@@ -282,7 +282,7 @@ func TestEndedSessionsAreBounded(t *testing.T) {
 	var ids []string
 	for range maxExpiring + 10 {
 		near, _ := bufpipe.New(0)
-		s := newSession(Options{ID: NewID("h"), managed: managed{limits: m.limits}}, owner{ended: m.ended})
+		s := newSession(Options{ID: NewID("h"), managed: managed{limits: m.limits}}, owner{ended: m.ended}, nil)
 		if err := m.add(s); err != nil {
 			t.Fatal(err)
 		}

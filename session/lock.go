@@ -93,8 +93,8 @@ func changeLock(
 ) (l Lease, err error) {
 	c := s.auth.Begin(ctx, verb, term.Event{})
 	defer func() { c.End(err) }()
-	if s.State().Ended() {
-		end := s.life.ending()
+	// Of one that may be reopened, which needs the lock, too.
+	if end := s.life.ending(); s.State().Ended() && !s.mayReturn(end.Code) {
 		return Lease{}, &term.Error{
 			Op:      string(verb),
 			Session: s.id,
@@ -108,7 +108,7 @@ func changeLock(
 	if err == nil && (verb == term.VerbLock || verb == term.VerbTakeOver) {
 		s.writer.heldBy(by)
 	}
-	if s.State().Ended() { // meanwhile: nothing else would ever drop the lease
+	if end := s.life.ending(); s.State().Ended() && !s.mayReturn(end.Code) { // nothing else would ever drop the lease
 		s.lock.Table.Drop(s.id)
 	}
 	return l, err

@@ -207,6 +207,23 @@ func (m *Manager) List(states ...State) []Info {
 func (m *Manager) add(s *Session) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.fullLocked(); err != nil {
+		return err
+	}
+	switch {
+	case m.sessions[s.id] != nil:
+		return sessionError("open", s.id, term.InvalidArgument,
+			fmt.Sprintf("there is a session %q already; choose another id", s.id))
+	case !s.buf.Reserve():
+		return m.limits.noMemory("open", "")
+	}
+	m.sessions[s.id] = s
+	m.live++
+	return nil
+}
+
+// fullLocked says why there is no place for another session; nil: there is one. Requires m.mu.
+func (m *Manager) fullLocked() error {
 	switch {
 	case m.closing:
 		return &term.Error{Op: "open", Kind: term.Canceled, Msg: "ptyctl is shutting down"}
@@ -217,14 +234,7 @@ func (m *Manager) add(s *Session) error {
 			Advice: "close one that is no longer needed",
 			Facts:  term.Facts{term.LimitReached{Limit: term.LimitSessions, Value: int64(m.c.MaxSessions)}},
 		}
-	case m.sessions[s.id] != nil:
-		return sessionError("open", s.id, term.InvalidArgument,
-			fmt.Sprintf("there is a session %q already; choose another id", s.id))
-	case !s.buf.Reserve():
-		return m.limits.noMemory("open", "")
 	}
-	m.sessions[s.id] = s
-	m.live++
 	return nil
 }
 
@@ -270,13 +280,18 @@ func (m *Manager) expireLocked(s *Session) {
 	}
 }
 
-// dismissed is called when a caller has closed a session that had ended before.
+// dismissed is called when a caller has closed a session that had ended before. If another call was reopening it at
+// the same moment, that ends, too.
 func (m *Manager) dismissed(s *Session) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	other := m.sessions[s.id]
 	if i := slices.Index(m.exited, s); i >= 0 {
 		m.exited = slices.Delete(m.exited, i, i+1)
 		m.expireLocked(s)
+	}
+	m.mu.Unlock()
+	if other != nil && other != s && other.kept == s.kept {
+		other.close(errClosedByCaller{by: "a caller"}, false)
 	}
 }
 
@@ -295,19 +310,25 @@ func (m *Manager) forget(s *Session) {
 	if known {
 		delete(m.sessions, s.id)
 	}
+	m.keepLocked(s)
+	m.mu.Unlock()
+	if known {
+		s.lock.Table.Drop(s.id)
+		s.buf.Free()
+		s.execs.forgetAll()
+		<-s.life.told // its end comes before it is gone
+		s.auth.Observe(term.Event{Verb: term.VerbGone})
+	}
+}
+
+// keepLocked takes a session that has ended off the lists of those to be forgotten. Requires m.mu.
+func (m *Manager) keepLocked(s *Session) {
 	m.exited = slices.DeleteFunc(m.exited, func(other *Session) bool { return other == s })
 	if i := slices.Index(m.expiring, s); i >= 0 {
 		m.expiring = slices.Delete(m.expiring, i, i+1)
 	}
 	if s.owner.expiry != nil {
 		s.owner.expiry.Stop()
-	}
-	m.mu.Unlock()
-	if known {
-		s.buf.Free()
-		s.execs.forgetAll()
-		<-s.life.told // its end comes before it is gone
-		s.auth.Observe(term.Event{Verb: term.VerbGone})
 	}
 }
 

@@ -41,6 +41,8 @@ type OpenResult struct {
 	Lease   *Lease
 
 	Existing bool // a console that another call has opened: without a Lease
+
+	again bool // it is of Reopen
 }
 
 // Open makes a session and connects it. The dialing goes on under the session's own context when the call has to
@@ -71,7 +73,8 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, error) {
 	o := m.options(r)
 	o.Origin.Opener = term.ActorFrom(ctx)
-	s := newSession(o, owner{ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(r.Target)})
+	s := newSession(o, owner{ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(r.Target)}, nil)
+	s.timeouts.start()
 	d := s.auth.Begin(ctx, term.VerbOpen, opening(r.Target))
 	lease, err := m.admit(ctx, s, d, r)
 	d.End(err) // the session's state reports whether it opens
@@ -134,13 +137,7 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 	}); err != nil {
 		return err
 	}
-	err := m.descriptors.check()
-	if err == nil && m.c.Room != nil {
-		err = m.c.Room()
-	}
-	if err == nil {
-		err = m.unanswered(s)
-	}
+	err := m.room(s)
 	if err == nil {
 		err = m.takeDevice(s)
 	}
@@ -148,6 +145,18 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 		err = m.add(s)
 	}
 	d.Permitted(err == nil)
+	return err
+}
+
+// room refuses a connection for which the system has no room, or which would be one more unanswered login.
+func (m *Manager) room(s *Session) error {
+	err := m.descriptors.check()
+	if err == nil && m.c.Room != nil {
+		err = m.c.Room()
+	}
+	if err == nil {
+		err = m.unanswered(s)
+	}
 	return err
 }
 
@@ -198,6 +207,7 @@ func (m *Manager) options(r OpenRequest) Options {
 		name = r.Device
 	}
 	r.Target.PTY.NoAnswers = r.Target.PTY.NoAnswers || m.c.Input.NoAnswers
+	target, never := again(r.Target)
 	return Options{
 		ID:     cmp.Or(r.ID, NewID(name)),
 		Origin: Origin{Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, Auto: r.Auto},
@@ -212,6 +222,7 @@ func (m *Manager) options(r OpenRequest) Options {
 			limits: m.limits, dir: local.Dir, life: r.Life,
 			stays:   len(local.Argv) > 0 && !r.Target.PTY.Disabled,
 			program: len(local.Argv) > 0 && r.Target.PTY.Disabled,
+			again:   target, never: never,
 		},
 	}
 }
@@ -250,7 +261,13 @@ func opened(ctx, waiting context.Context, s *Session, ours bool) (OpenResult, er
 func (r OpenResult) Again(ctx context.Context, wait time.Duration) (OpenResult, error) {
 	waiting, stop := context.WithTimeout(ctx, wait)
 	defer stop()
-	next, err := opened(ctx, waiting, r.Session, !r.Existing)
+	var next OpenResult
+	var err error
+	if r.again {
+		next, err = reopened(ctx, waiting, r.Session)
+	} else {
+		next, err = opened(ctx, waiting, r.Session, !r.Existing)
+	}
 	next.Lease, next.Existing = r.Lease, r.Existing
 	return next, err
 }

@@ -66,6 +66,8 @@ type managed struct {
 	program bool          // a command beside the terminal is a program, started with its arguments and without a shell
 	stays   bool          // readable until a caller closes it, if it ends by itself
 	life    time.Duration // see OpenRequest.Life
+	again   *term.Target  // see kept
+	never   string        //
 }
 
 // withDefaults returns o with every zero field replaced by its documented default.

@@ -101,6 +101,10 @@ type Chunk struct {
 	Unsearched int64 // bytes that came after Cursor and were dropped before Until was looked for in them
 	OwnEcho    bool  // ReadRequest.Echo kept Until from matching
 
+	// Gaps are the cursors where a connection ended and the output of the next one begins, of those that the chunk goes
+	// over: from the cursor asked for, or the first byte of a tail, to its end.
+	Gaps []int64
+
 	view text.View // of the output that it is a part of
 }
 
@@ -239,6 +243,7 @@ func (in source) read(ctx context.Context, r ReadRequest) Chunk {
 	if !c.EOF && c.Reason != ReasonMatched {
 		c.holdBackPartialRune(age(in.newest) < runeWait)
 	}
+	c.Gaps = b.Breaks(c.Start-c.Dropped-c.Skipped, c.Next)
 	return c
 }
 

@@ -33,6 +33,7 @@ var errExecCanceled = errors.New("exec canceled by the caller")
 type run struct {
 	id       string
 	lane     Lane
+	life     *life           // of the connection that it runs on
 	actor    term.Actor      // who runs it
 	ctx      context.Context // ends at the command's deadline, or when it is canceled
 	cancel   context.CancelCauseFunc
@@ -96,7 +97,7 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 	}
 	memory := s.o.managed.limits.memory
 	x := &run{
-		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now,
+		id: "exec-" + NewID("x")[2:], lane: lane, life: s.life, actor: by, started: now,
 		recorded: make(chan struct{}), done: make(chan struct{}),
 		stdout: output.NewStream(s.o.ExecBytes, memory, total),
 		stderr: output.NewStream(s.o.ExecBytes, memory, total),

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"crypto/rand"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,7 +11,6 @@ import (
 
 	"ptyctl/buffer"
 	"ptyctl/session/access"
-	"ptyctl/session/display"
 	"ptyctl/session/lane"
 	"ptyctl/session/prompt"
 	"ptyctl/session/redact"
@@ -22,29 +22,23 @@ import (
 // A Session is one terminal. Any number of goroutines may call its methods.
 type Session struct {
 	// Each small struct has a mutex of its own. Most are locked alone; others only in this order: life, then the
-	// Manager's or the buffer's; the lock's, then the lock table's; redact's order, then those of the output's
+	// Manager's, the buffer's or the display's; the lock's, then the lock table's; redact's order, then those of the output's
 	// receivers. Apart from the last, no mutex is held while the transport, the Gate, the Journal or an Observer runs.
 
-	id      string
-	o       Options
-	created time.Time
-	owner   owner // the Manager's; zero: none
-	auth    *access.Authorizer
-	lock    *access.Lock
+	id    string
+	o     Options
+	owner owner // the Manager's; zero: none
+	auth  *access.Authorizer
+	*kept // by each session that takes the place of this one
 
 	life     *life
 	group    *goroutines
 	timeouts *timeouts
 	link     atomic.Pointer[link] // nil before the session is Open; once that is closed, what remains of it
-	count    counters
 
-	buf     *buffer.Buffer
 	redact  *redact.Stream // expects the echo of every secret before it is written
 	window  *window
-	display *display.Display
 	prompts *prompt.History // input and prompts, as far as they tell prompts from other lines
-	input   *access.InputLog
-	expect  *patterns
 	writer  *writer
 	shells  *shells
 	execs   *execs
@@ -76,41 +70,39 @@ type counters struct {
 
 // New makes an open session out of a connected transport, which it owns from then on.
 func New(t term.Transport, o Options) *Session {
-	s := newSession(o, owner{mayAsk: func(_ *Session, ask func() error) error { return ask() }})
+	s := newSession(o, owner{mayAsk: func(_ *Session, ask func() error) error { return ask() }}, nil)
+	s.timeouts.start()
 	s.attach(t)
 	return s
 }
 
-// newSession makes a session in state Connecting. by.ended is called once, when it has ended.
-func newSession(o Options, by owner) *Session {
+// newSession makes a session in state Connecting. by.ended is called once, when it has ended. k is of the session whose
+// place it takes; nil: of none. Its timeouts are not started.
+func newSession(o Options, by owner, k *kept) *Session {
 	o = o.withDefaults()
-	s := &Session{
-		id: o.ID, o: o, created: time.Now(), owner: by,
-		life: newLife(o.ID),
-		buf: buffer.New(
-			buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.managed.limits.memory},
-		),
-		window:  &window{pty: o.PTY},
-		display: display.New(o.PTY.Cols, o.PTY.Rows),
-		prompts: prompt.NewHistory(),
-		input:   &access.InputLog{Keep: o.RecordTxEvents},
-		expect:  &patterns{e: o.Expect},
+	if k == nil {
+		k = newKept(o)
 	}
-	s.lock = &access.Lock{Table: o.Locks, Session: o.ID, Device: o.Origin.Device, AllowTakeOver: o.AllowTakeOver}
+	s := &Session{
+		id: o.ID, o: o, kept: k, owner: by,
+		life:    newLife(o.ID),
+		window:  &window{pty: o.PTY},
+		prompts: prompt.NewHistory(),
+	}
 	s.auth = access.New(access.Options{
 		Session: o.ID, Protocol: o.Origin.Protocol, Host: o.Origin.Host, User: o.Origin.User,
 		Gate: o.Gate, Journal: o.Journal, Observers: o.Observers, Log: o.Logger, Lock: s.lock,
 	})
+	s.life.returns = k.never == ""
 	s.group = &goroutines{failed: s.faulted}
 	s.redact = redact.New(func(p []byte, echoes []redact.Echo) { accept(s, p, echoes) }, func(keep func()) bool { return s.group.spawn("redact", keep) })
 	s.writer = &writer{s: s, token: make(chan struct{}, 1)}
 	s.answers = newAnswers(s)
 	s.shells = &shells{s}
-	s.execs = &execs{s: s, commands: commands{session: o.ID, byID: make(map[string]*run)}}
+	s.execs = &execs{s: s, commands: k.runs}
 	s.lane = lane.New(s.id, laneTerminal{s}, s.buf, s.prompts)
 	s.far = transfer.NewFar(s.id, carrier{s}, o.FarFiles)
 	s.timeouts = newTimeouts(s, o)
-	s.timeouts.start()
 	return s
 }
 
@@ -139,6 +131,7 @@ func (s *Session) attach(t term.Transport) {
 	s.link.Store(link)
 	s.prompts.SetLogin(shell.OfProcess(link.about.Process))
 	l.noTerminal = link.about.NoTerminal
+	l.warnings = s.opened(link.about)
 	from := l.state
 	l.set(Open)
 	l.mu.Unlock()
@@ -149,8 +142,8 @@ func (s *Session) attach(t term.Transport) {
 			Verb:     term.VerbState,
 			State:    string(Open),
 			From:     string(from),
-			Detail:   strings.Join(append(s.window.detail(), link.about.Warnings...), "; "),
-			Duration: time.Since(s.created),
+			Detail:   strings.Join(slices.Concat(s.window.detail(), link.about.Warnings, l.warnings), "; "),
+			Duration: time.Since(l.began),
 		},
 	)
 	s.o.Logger.Info("session open", "session", s.id, "protocol", s.o.Origin.Protocol, "host", s.o.Origin.Host)
@@ -213,6 +206,9 @@ type Info struct {
 	Readers           int64     // reads that wait now
 	Typed             bool      // something was typed into the terminal after it opened
 	TerminalEnded     string    // why its terminal is gone while the connection goes on; empty: it is not
+	Opens             int64     // how often it was opened: more than once, if it was reopened
+	Gaps              []int64   // the cursors where a connection ended and the output of the next one begins, the last ones
+	Reopening         Reopening // zero, unless it is being reopened and an attempt has failed
 
 	Lease *Lease // nil: not locked
 }
@@ -237,7 +233,12 @@ func (s *Session) Info() Info {
 		i.About.NoTerminal, i.About.PTY, i.About.Capabilities.Resize = why, false, term.No
 		i.About.Warnings = append(slices.Clip(i.About.Warnings), i.TerminalEnded)
 	}
+	i.About.Warnings = append(slices.Clip(i.About.Warnings), s.life.warnings...)
+	if !i.State.Ended() && i.State != Open {
+		i.Reopening = s.life.progress
+	}
 	s.life.mu.Unlock()
+	i.Opens, i.Gaps = s.opens.Load(), s.buf.Breaks(0, math.MaxInt64)
 	i.Buffer = s.buf.Stat() // after the state: of a session that has ended, all of the output
 	i.PTY, i.Resized = s.window.size()
 	i.Typed = s.prompts.Typed()

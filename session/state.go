@@ -32,6 +32,7 @@ type End struct {
 	Time   time.Time
 	Code   EndCode // for a program
 	Reason string  // for a person: "closed by task t1", "the shell exited with status 0"
+	Before string  // the Reason of the end before, if an attempt to reopen the session has failed since then
 	Err    error   // nil if it ended as asked or by itself
 	// Exit says how the program at the far end ended, if that is known. Where ptyctl has hung up (Code), that is what
 	// the hang-up has made of it, and no status of its own: see ProgramExit.
@@ -71,6 +72,9 @@ func (e errClosedByCaller) Error() string { return "closed by " + e.by }
 // state follows when finish has run.
 type life struct {
 	session string                  // its id, for errors
+	began   time.Time               //
+	returns bool                    // the session may be reopened
+	before  past                    // of the connection before; zero: this is the first one
 	ctx     context.Context         // ends with the session; its cause is the reason
 	cancel  context.CancelCauseFunc //
 	over    chan struct{}           // closed by finish
@@ -82,13 +86,15 @@ type life struct {
 	// Why there is no terminal, but for commands beside it; empty: there is one.
 	noTerminal string
 	asked      *question     // the login's question that waits; nil: none does
+	warnings   []string      // about this connection, beside those of the transport
+	progress   Reopening     // after a failed attempt to reopen the session
 	changed    chan struct{} // closed and replaced when state or asked changes
 }
 
 // newLife starts the life of a session in the state Connecting. Its context does not descend from the call that opens
 // the session, because the session must outlive that call.
 func newLife(session string) *life {
-	l := &life{session: session, state: Connecting}
+	l := &life{session: session, began: time.Now(), state: Connecting}
 	l.over, l.told, l.changed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l
@@ -192,6 +198,14 @@ func (l *life) typeless() bool {
 func (l *life) closedError(op string, before bool) error {
 	ended := endedFact(context.Cause(l.ctx))
 	ended.Before = before
+	if l.returns && EndCode(ended.Code).EndedByFarSide() {
+		return &term.Error{
+			Op: op, Session: l.session, Kind: term.AlreadyClosed, Reason: term.ReasonMayReopen,
+			Msg:    fmt.Sprintf("this session has ended (%s); its output can still be read", ended.Reason),
+			Advice: "Manager.Reopen connects it again",
+			Facts:  term.Facts{ended},
+		}
+	}
 	return &term.Error{
 		Op: op, Session: l.session, Kind: term.AlreadyClosed,
 		Msg: fmt.Sprintf(

@@ -121,7 +121,6 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 
 // typedResult completes the result of a command that has ended in the terminal.
 func (e *execs) typedResult(x *run, res *ExecResult) {
-	s := e.s
 	how, lost := x.typed.Outcome()
 	res.Lost = lost
 	switch how {
@@ -145,7 +144,7 @@ func (e *execs) typedResult(x *run, res *ExecResult) {
 		res.Done = DoneEOF
 		if !res.Exit.Known {
 			res.ExitReason = "session_ended"
-			if s.State() == Failed {
+			if x.life.now() == Failed {
 				res.ExitReason = "connection_lost"
 			}
 		}

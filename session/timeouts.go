@@ -165,8 +165,8 @@ func (l *timeouts) start() {
 	defer l.mu.Unlock()
 	l.last = time.Now()
 	wait := l.idle
-	if wait == 0 || l.age > 0 && l.age < wait {
-		wait = l.age
+	if left := l.age - time.Since(l.s.created); l.age > 0 && (wait == 0 || left < wait) {
+		wait = left
 	}
 	l.timer = time.AfterFunc(wait, func() {
 		defer l.s.group.rescue("timeouts")
@@ -195,6 +195,11 @@ func (l *timeouts) stop() {
 		l.timer.Stop()
 		l.timer = nil
 	}
+}
+
+// spent reports whether the session has reached its longest age, which counts from its first opening.
+func (l *timeouts) spent() bool {
+	return l != nil && l.age > 0 && time.Since(l.s.created) >= l.age
 }
 
 // check closes the session, or looks again when it could be over at the earliest.

@@ -15,6 +15,8 @@ const (
 	ReasonLoginAsks       Reason = "the login asks a question"
 	ReasonLoginsWait      Reason = "earlier logins wait for answers"
 	ReasonOpening         Reason = "the session is still opening"
+	ReasonReopening       Reason = "the session is being reopened"
+	ReasonMayReopen       Reason = "the session has ended, and may be reopened"
 	ReasonNoFiles         Reason = "the protocol carries no files"
 	ReasonNulByte         Reason = "the command holds a NUL byte"
 	ReasonCanceledRunning Reason = "the call was canceled, the command goes on"

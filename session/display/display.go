@@ -303,6 +303,19 @@ func (d *Display) End() {
 	d.changes()
 }
 
+// Restart says that output follows after all, of another program: the screen is blank, with the modes of a new one.
+func (d *Display) Restart() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = false
+	now := d.draw()
+	_, _ = now.Write([]byte{can})
+	_, _ = now.Write(reset)
+	now.Replies() // queries whose asker is gone
+	d.debt, d.left, d.partial = 0, false, false
+	d.changes()
+}
+
 // cover makes the screen forget the text of the secrets, and then forgets them. Requires d.mu.
 func (d *Display) cover() {
 	d.draw().Cover(d.secrets.Find)

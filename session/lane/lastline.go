@@ -57,10 +57,10 @@ func (l *Lane) masked(w *term.Waiting) *term.Waiting {
 	return &masked
 }
 
-// tail returns the end of the output.
+// tail returns the end of the output of this connection.
 func (l *Lane) tail() []byte {
 	end := l.out.Stat().End
-	return l.out.At(max(end-lineBack, 0), lineBack).Data
+	return l.out.At(max(end-lineBack, l.out.Begin(end)), lineBack).Data
 }
 
 // drawn returns the screen if data, the end of the output, is not enough to know the line at the cursor; nil: it is, or

@@ -40,6 +40,7 @@ type Stream struct {
 
 	off   int64 // bytes before were read
 	floor int64 // no match begins before: the start of a line
+	since int64 // the last break of the buffer that was passed: what is before is of another stream
 	gap   bool  // bytes are missing before off: the rest of the line is skipped
 	gone  int64 // bytes that were not searched
 
@@ -95,13 +96,14 @@ func New(b *buffer.Buffer, o Options) *Stream {
 
 // context returns the bytes before the cursor that a match may need, and sets where they begin and end.
 func (s *Stream) context() []byte {
-	from := max(s.o.From-lookBack, 0)
+	s.since = s.b.Begin(s.o.From)
+	from := max(s.o.From-lookBack, s.since)
 	sl := s.b.At(from, int(s.o.From-from))
 	data := sl.Data[:min(max(s.o.From-sl.Start, 0), int64(len(sl.Data)))] // a length of 0 is no limit
 	cut := 0
 	switch {
 	case s.o.Pattern.spansLines || s.o.Clean || s.o.Echo.Any(): // clean text may need the rows before
-		if sl.Start > 0 {
+		if sl.Start > s.since {
 			cut = bytes.IndexByte(data, '\n') + 1
 		}
 	default:
@@ -139,11 +141,37 @@ func (s *Stream) Look() (start, stop int64, ok bool) {
 		if len(sl.Data) == 0 {
 			return s.unfinished(sl.EOF)
 		}
-		s.off = sl.Next
-		if start, stop, ok = s.feed(sl.Data); ok {
+		data, broken := s.untilBreak(sl.Data)
+		if broken && len(data) == 0 {
+			if start, stop, ok = s.unfinished(true); ok {
+				return start, stop, true
+			}
+			s.restart()
+			continue
+		}
+		s.off += int64(len(data))
+		if start, stop, ok = s.feed(data); ok {
 			return start, stop, true
 		}
 	}
+}
+
+// untilBreak returns data, which begins at s.off, up to the next break of the buffer. broken says that there is one.
+func (s *Stream) untilBreak(data []byte) (part []byte, broken bool) {
+	next := s.b.Breaks(max(s.off, s.since+1), s.off+int64(len(data)))
+	if len(next) == 0 {
+		return data, false
+	}
+	return data[:next[0]-s.off], true
+}
+
+// restart goes on behind a break at s.off: with a line of its own, and no echo of what was typed before.
+func (s *Stream) restart() {
+	s.since, s.floor, s.gap, s.begun, s.echo = s.off, s.off, false, "", nil
+	s.line.raw, s.line.text = nil, nil
+	s.cleaner = nil
+	s.begin(s.off)
+	s.after = s.a.pos
 }
 
 // lose goes on at the offset to, with the bytes before it missing.
@@ -273,6 +301,9 @@ func (s *Stream) search(text []byte, begin, end int64) (start, stop int64, ok bo
 	ahead := end
 	if s.echo == nil {
 		ahead += lookBack
+		if next := s.b.Breaks(max(end, s.since+1), ahead); len(next) > 0 {
+			ahead = next[0]
+		}
 	}
 	start, stop = s.locate(begin, end, ahead)
 	return start, stop, true

@@ -17,7 +17,7 @@ func Waits(b *buffer.Buffer, st buffer.Stat, from int64, patterns []*regexp.Rege
 	if st.End <= from {
 		return false
 	}
-	begin := max(st.End-lookBack, 0)
+	begin := max(st.End-lookBack, b.Begin(st.End))
 	sl := b.At(begin, int(st.End-begin))
 	cut := bytes.LastIndexByte(sl.Data, '\n') + 1
 	sl.Data, sl.Start = sl.Data[cut:], sl.Start+int64(cut)

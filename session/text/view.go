@@ -33,9 +33,15 @@ func (v View) Clean(start int64, data []byte) (text []byte, removed vt.Sanitized
 		return vt.WithoutSGR(v.before(start, sgrBack), data, !st.Closed || start+int64(len(data)) < st.End)
 	}
 	c := v.cleaner(start)
-	text = c.Append(make([]byte, 0, len(data)), data)
-	text = c.Flush(text)
-	return text, c.Sanitized()
+	text = make([]byte, 0, len(data))
+	// A sequence that a break has cut must not take the beginning of the next stream with it.
+	for _, at := range v.Buffer.Breaks(start+1, start+int64(len(data))) {
+		text = c.Flush(c.Append(text, data[:at-start]))
+		removed = removed.Plus(c.Sanitized())
+		start, data, c = at, data[at-start:], &vt.Cleaner{Cols: v.Cols}
+	}
+	text = c.Flush(c.Append(text, data))
+	return text, removed.Plus(c.Sanitized())
 }
 
 // cleaner makes a Cleaner that has read the bytes held before start.
@@ -45,9 +51,9 @@ func (v View) cleaner(start int64) *vt.Cleaner {
 	return c
 }
 
-// before returns the n bytes before start, as many as there are and are still held.
+// before returns the n bytes before start, as many as there are of the same stream and are still held.
 func (v View) before(start, n int64) []byte {
-	back := min(start, n)
+	back := min(start-v.Buffer.Begin(start), n)
 	if back <= 0 {
 		return nil
 	}

@@ -1,0 +1,379 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"ptyctl/buffer"
+	"ptyctl/session/access"
+	"ptyctl/session/display"
+	"ptyctl/session/reopen"
+	"ptyctl/term"
+)
+
+// A reopened session is another Session with the same id, which takes the place of the one that has ended. It has a
+// transport, a life and goroutines of its own, so that no call for the old connection can reach the new one; what goes
+// on is in kept.
+
+// kept is what the connections of one session have in common.
+type kept struct {
+	created time.Time
+	again   *term.Target // to connect to once more, without secrets
+	never   string       // why that is not possible; empty: it is
+
+	count   counters
+	buf     *buffer.Buffer // with a break at each gap
+	display *display.Display
+	input   *access.InputLog
+	expect  *patterns
+	lock    *access.Lock
+	runs    *commands
+
+	opens     atomic.Int64
+	dismissed atomic.Bool            // a caller has closed it after it had ended
+	hostKey   atomic.Pointer[string] // of the connection before
+}
+
+// newKept makes what a session of these options keeps.
+func newKept(o Options) *kept {
+	k := &kept{
+		created: time.Now(), again: o.managed.again, never: o.managed.never,
+		buf: buffer.New(
+			buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.managed.limits.memory},
+		),
+		display: display.New(o.PTY.Cols, o.PTY.Rows),
+		input:   &access.InputLog{Keep: o.RecordTxEvents},
+		expect:  &patterns{e: o.Expect},
+		lock: &access.Lock{
+			Table: o.Locks, Session: o.ID, Device: o.Origin.Device, AllowTakeOver: o.AllowTakeOver,
+		},
+		runs: &commands{session: o.ID, byID: make(map[string]*run)},
+	}
+	if k.again == nil && k.never == "" {
+		k.never = "its connection was made elsewhere"
+	}
+	return k
+}
+
+// again returns t as a session may remember it, without a secret, and why it is not connected to again, if so.
+func again(t term.Target) (target *term.Target, never string) {
+	if len(t.Local.Argv) > 0 {
+		return nil, "what runs on this machine is not reopened"
+	}
+	if u, err := url.Parse(t.SSH.ProxyURL); err != nil || u.User != nil {
+		return nil, "its proxy may need a password, which is not kept"
+	}
+	t.Auth = term.Auth{Method: t.Auth.Method, NoInteractive: t.Auth.NoInteractive}
+	t.SSH.ExtraArgs = slices.Clone(t.SSH.ExtraArgs)
+	return &t, ""
+}
+
+// EndedByFarSide reports whether the code is that of an end that neither a caller nor a limit of time has made.
+func (c EndCode) EndedByFarSide() bool {
+	switch c {
+	case EndLost, EndRemoteClosed, EndExited, EndKilled:
+		return true
+	}
+	return false
+}
+
+// A ReopenRequest says how to connect to the far side of an ended session again.
+type ReopenRequest struct {
+	Session *Session
+	Auth    *term.Auth    // of this login, because no secret is kept; nil: without a secret
+	Try     time.Duration // how long attempts are repeated while the far side cannot be reached; 0: one attempt
+	Wait    time.Duration // the longest this call waits; 0: until the first attempt is over or a question is asked
+}
+
+// A Reopening says how far the attempts to reopen a session have come.
+type Reopening = reopen.Progress
+
+// Reopen connects a session again that its far side has ended, or whose connection was lost. The new connection is
+// planned, judged and recorded as that of any session.
+//
+// The result's Session has the id, the output, the results of commands, the lock and the patterns of the one that has
+// ended, whose place it takes; cursors go on. Nothing that was typed is repeated. The call returns when the session is
+// open, asks a question, or the first attempt has failed; with Try the State is then Connecting, and attempts go on until
+// one succeeds, fails for another reason than the way to the far side, or Close ends them. If all fail, the session is
+// what it was before, and may be reopened again.
+func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, error) {
+	waiting := ctx
+	if r.Wait > 0 {
+		var stop context.CancelFunc
+		waiting, stop = context.WithTimeout(ctx, r.Wait)
+		defer stop()
+	}
+	old := r.Session
+	target := term.Target{Protocol: old.o.Origin.Protocol, Host: old.o.Origin.Host, User: old.o.Origin.User} // for the record
+	if old.again != nil {
+		target = *old.again
+	}
+	if r.Auth != nil {
+		target.Auth = *r.Auth
+	}
+	o := old.o
+	o.PTY, _ = old.window.size()
+	target.PTY = o.PTY
+	s := newSession(o, owner{ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(target)}, old.kept)
+	d := s.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: "reopen " + account(target)})
+	release, err := m.admitAgain(ctx, d, old, s, target)
+	d.End(err)
+	release()
+	if err != nil {
+		s.life.cancel(err)
+		return OpenResult{}, err
+	}
+	s.timeouts.start()
+	by := term.ActorFrom(ctx)
+	s.group.spawn("open", func() { m.connectAgain(s, target, by, r.Try) })
+	return reopened(ctx, waiting, s)
+}
+
+// connectAgain dials t until that succeeds or is of no use, and opens or ends the session.
+func (m *Manager) connectAgain(s *Session, t term.Target, by term.Actor, limit time.Duration) {
+	var tr term.Transport
+	err := reopen.Run(s.life.ctx, limit, func(ctx context.Context) (err error) {
+		tr, err = m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(by, t)))
+		return err
+	}, func(p reopen.Progress) {
+		s.o.Logger.Info("session not reopened yet", "session", s.id, "attempts", p.Attempts, "error", p.Err)
+		s.life.missed(p)
+	})
+	if err != nil {
+		s.finish(s.life.notReopened(err))
+		return
+	}
+	s.attach(tr)
+}
+
+// reopened waits, as long as waiting lasts, until the session is open, asks a question, or an attempt has failed.
+func reopened(ctx, waiting context.Context, s *Session) (OpenResult, error) {
+	st, q := s.life.await(waiting, func(st State, q *term.Prompt) bool {
+		return st == Open || st.Ended() || q != nil || s.life.reopening().Attempts > 0
+	})
+	switch {
+	case st.Ended() && s.link.Load() == nil:
+		return OpenResult{}, s.life.openError()
+	case ctx.Err() != nil && st != Open:
+		return OpenResult{}, &term.Error{
+			Op: "open", Session: s.id, Kind: term.Canceled, Err: ctx.Err(), Reason: term.ReasonReopening,
+			Msg:    term.CanceledMsg(ctx, "canceled while the session was being reopened, which goes on"),
+			Advice: "Session.Close ends it",
+		}
+	}
+	return OpenResult{Session: s, State: st, Prompt: q, again: true}, nil
+}
+
+// admitAgain decides whether s may take the place of old, and lets it. release must be called when the event of that is
+// out: others may use the console from then on.
+func (m *Manager) admitAgain(
+	ctx context.Context, d *access.Call, old, s *Session, t term.Target,
+) (release func(), err error) {
+	release = func() {}
+	if err := m.mayReopen(old, t); err != nil {
+		return release, err
+	}
+	s.life.before = old.last()
+	if _, err := d.Permit(ctx, term.Action{Target: &t}); err != nil {
+		return release, err
+	}
+	defer func() { d.Permitted(err == nil) }()
+	// Nothing of the old connection may still read or write when the output goes on.
+	timer := time.NewTimer(politeClose)
+	defer timer.Stop()
+	select {
+	case <-old.group.wait():
+	case <-timer.C:
+		return release, sessionError("open", s.id, term.Busy, "the old connection has not let go yet; try again")
+	case <-ctx.Done():
+		return release, &term.Error{
+			Op: "open", Session: s.id, Kind: term.Canceled, Err: ctx.Err(),
+			Msg: term.CanceledMsg(ctx, "canceled before the session was reopened; nothing was done"),
+		}
+	}
+	if err = m.room(s); err != nil {
+		return release, err
+	}
+	if device := s.o.Origin.Device; device != "" {
+		c, first := m.consoleFor(device)
+		if !first {
+			return release, sessionError("open", s.id, term.Busy, fmt.Sprintf(
+				"another session has the console of device %q; open that device to join it", device,
+			))
+		}
+		release = func() {
+			if c.session == nil {
+				m.removeConsole(device, c)
+			}
+			close(c.made)
+		}
+		if err = m.takeDevice(s); err != nil {
+			return release, err
+		}
+		defer func() {
+			if err == nil {
+				c.session = s
+			} else {
+				s.owner.releaseDevice()
+			}
+		}()
+	}
+	return release, m.replace(old, s)
+}
+
+// mayReopen refuses what is never reopened, or not now.
+func (m *Manager) mayReopen(old *Session, t term.Target) error {
+	const op = "open"
+	st, end := old.State(), old.life.ending()
+	final := func(msg string) error {
+		return &term.Error{
+			Op: op, Session: old.id, Kind: term.AlreadyClosed, Msg: msg, Advice: "open a new one",
+			Facts: term.Facts{end.fact()},
+		}
+	}
+	switch {
+	case st == Open:
+		return sessionError(op, old.id, term.InvalidArgument, "this session is open, so there is nothing to reopen")
+	case !st.Ended() && (old.life.before.state == "" || old.Question() != nil):
+		return old.life.alive(op)
+	case !st.Ended():
+		return old.life.underWay(op)
+	case old.never != "":
+		return &term.Error{
+			Op: op, Session: old.id, Kind: term.Unsupported, Msg: "this session is not reopened: " + old.never,
+			Advice: "open a new one",
+		}
+	case old.dismissed.Load():
+		return final("a caller has closed this session after its end, which is for good")
+	case !end.Code.EndedByFarSide():
+		return final("this session has ended for good (" + end.Reason + ")")
+	case old.timeouts.spent():
+		return final("this session has reached its longest age, which counts from its first opening")
+	case t.Auth.Method == "private_key" && t.Auth.PrivateKeyPEM == "":
+		return &term.Error{
+			Op: op, Session: old.id, Kind: term.InvalidArgument,
+			Msg:   "the private key with which this session was opened is not kept; pass it again",
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldPrivateKey}},
+		}
+	}
+	return nil
+}
+
+// replace lets s take the place of old, which has ended.
+func (m *Manager) replace(old, s *Session) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.fullLocked(); err != nil {
+		return err
+	}
+	switch m.sessions[s.id] {
+	case old:
+	case nil:
+		return m.notFound(s.id)
+	default: // by another call
+		return s.life.underWay("open")
+	}
+	if s.dismissed.Load() {
+		return sessionError("open", s.id, term.AlreadyClosed, "a caller has just closed this session for good; open a new one")
+	}
+	m.keepLocked(old)
+	m.sessions[s.id] = s
+	m.live++
+	s.buf.Reopen()
+	return nil
+}
+
+// mayReturn reports whether a session that has ended with that code may be reopened.
+func (s *Session) mayReturn(code EndCode) bool {
+	return s.never == "" && code.EndedByFarSide() && !s.dismissed.Load()
+}
+
+// opened makes what is kept ready for a connection that is made, and returns warnings about it. Requires life.mu.
+func (s *Session) opened(about term.Description) (warnings []string) {
+	before := s.hostKey.Swap(&about.HostKey)
+	if s.opens.Add(1) == 1 {
+		return nil
+	}
+	s.display.Restart()
+	// A policy that checks no key, or a second key on record, lets another host answer.
+	if *before != about.HostKey {
+		warnings = append(warnings, fmt.Sprintf(
+			"the host key is not that of the connection before: %s, and was %s", about.HostKey, *before,
+		))
+	}
+	return warnings
+}
+
+// A past is how a connection ended.
+type past struct {
+	state State // empty: there was none
+	end   End
+}
+
+// last returns how the last connection ended that was made.
+func (s *Session) last() past {
+	l := s.life
+	if s.link.Load() == nil { // an attempt to reopen it has failed
+		return l.before
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return past{l.state, l.end}
+}
+
+// missed notes that an attempt to reopen the session has failed, and another one follows.
+func (l *life) missed(p Reopening) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle()
+	l.progress = p
+	if l.ctx.Err() == nil {
+		l.set(Connecting)
+	}
+}
+
+// reopening returns how far the attempts to reopen the session have come.
+func (l *life) reopening() Reopening {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.progress
+}
+
+// notReopened is the end of a session that was not reopened because of err: as it was, but with that error.
+func (l *life) notReopened(err error) (State, End) {
+	_, now := failed(err)
+	st, end := l.before.state, l.before.end
+	end.Before, end.Reason, end.Err = end.Reason, "not reopened: "+now.Reason, err
+	return st, end
+}
+
+// underWay is the error of a second attempt to reopen a session.
+func (l *life) underWay(op string) error {
+	return &term.Error{
+		Op: op, Session: l.session, Kind: term.Busy, Reason: term.ReasonReopening,
+		Msg: "this session is being reopened already", Advice: "wait for that, or end it with Session.Close",
+	}
+}
+
+// AwaitOpen waits until the session is open, has ended or asks a question of its login. met is false if ctx ends first.
+func AwaitOpen(ctx context.Context, s *Session) (met bool, err error) {
+	done := func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil }
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if st, q := s.life.await(over, done); done(st, q) {
+		return true, nil
+	}
+	reads := s.o.managed.limits.reads // as for a read: only a wait takes a place
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	if !reads.enter() {
+		return false, s.TooManyReads()
+	}
+	defer reads.leave()
+	return done(s.life.await(ctx, done)), nil
+}
