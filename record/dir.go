@@ -51,7 +51,7 @@ type Dir struct {
 	mu       sync.RWMutex // guards the following
 	sessions map[string]*tapeFile
 	others   *tapeFile   // what belongs to no session that is recorded; nil: nothing so far
-	ending   []*tapeFile // earlier ones of those, which write their ends
+	ending   []*tapeFile // earlier ones of either kind, which write their ends
 	closed   bool
 
 	folder   folder
@@ -83,12 +83,26 @@ type tapeFile struct {
 	*Recorder
 	file *file
 	bad  atomic.Pointer[error] // why it cannot be written now
+
+	opened atomic.Bool // the session was open
+	over   atomic.Bool // and has ended; one that is reopened gets another recording
+}
+
+// follow notes where the session is in its life.
+func (t *tapeFile) follow(e term.Event) {
+	switch {
+	case e.Verb == term.VerbState && e.State == "open":
+		t.opened.Store(true)
+	case e.Verb == term.VerbState, e.Verb == term.VerbOpen && e.Outcome() != nil && !t.opened.Load():
+		t.over.Store(true)
+	}
 }
 
 // Observe implements term.Observer.
 func (d *Dir) Observe(e term.Event) {
 	if t := d.session(e.Session, begins(e), e.Time); t != nil {
 		t.Observe(e)
+		t.follow(e)
 	} else if isCall(e.Verb) {
 		d.observeOther(e)
 	}
@@ -117,13 +131,16 @@ func (d *Dir) session(id string, begin bool, now time.Time) *tapeFile {
 	d.mu.RLock()
 	t := d.sessions[id]
 	d.mu.RUnlock()
-	if t != nil || !begin {
+	if t != nil && !t.over.Load() || !begin {
 		return t
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if t = d.sessions[id]; t != nil || d.closed {
+	if t = d.sessions[id]; t != nil && !t.over.Load() || d.closed {
 		return t
+	}
+	if t != nil {
+		d.ending = append(d.ending, t)
 	}
 	t = d.record(id, id, now)
 	d.sessions[id] = t

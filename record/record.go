@@ -152,7 +152,8 @@ type writer struct {
 	began  bool   // the header is made
 	full   bool   // output is left out
 	probed bool   // whether the file can be read is known
-	ended  bool   // the session has ended, at over
+	opened bool   // the session was open
+	ended  bool   // it has ended, at over
 	over   time.Duration
 	exit   string // the status of its program
 }
@@ -329,7 +330,7 @@ func (w *writer) told(at time.Duration, e term.Event, data []byte) {
 	}
 	switch e.Verb {
 	case term.VerbOpen:
-		if !done { // after all: there is no session
+		if !done && !w.opened { // after all: there is no session
 			w.ended, w.over = true, at
 		}
 	case term.VerbResize:
@@ -347,6 +348,7 @@ func (w *writer) told(at time.Duration, e term.Event, data []byte) {
 	case term.VerbFileRead, term.VerbFileWrite:
 		w.commands.note(at, "["+w.labels.of(e)+"]")
 	case term.VerbState:
+		w.opened = w.opened || e.State == "open"
 		if e.State == "closed" || e.State == "error" {
 			w.ended, w.over = true, at
 			if x := e.Exit; x != nil && x.Known {

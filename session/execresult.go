@@ -57,7 +57,7 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 			over = nil
 			late.Reset(x.settle)
 		case <-ctx.Done():
-			if x.stopOnCancel {
+			if x.wants.stopOnCancel {
 				x.cancel(errExecCanceled)
 				return &term.Error{
 					Op:      "exec",

@@ -92,6 +92,9 @@ type ReopenRequest struct {
 // A Reopening says how far the attempts to reopen a session have come.
 type Reopening = reopen.Progress
 
+// LongestReopening is the longest time for which attempts are repeated.
+const LongestReopening = reopen.Longest
+
 // Reopen connects a session again that its far side has ended, or whose connection was lost. The new connection is
 // planned, judged and recorded as that of any session.
 //
@@ -108,38 +111,52 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 		defer stop()
 	}
 	old := r.Session
-	target := term.Target{Protocol: old.o.Origin.Protocol, Host: old.o.Origin.Host, User: old.o.Origin.User} // for the record
+	g := &reopening{
+		m: m, old: old, by: term.ActorFrom(ctx), limit: r.Try,
+		target: term.Target{Protocol: old.o.Origin.Protocol, Host: old.o.Origin.Host, User: old.o.Origin.User},
+	}
 	if old.again != nil {
-		target = *old.again
+		g.target = *old.again
 	}
 	if r.Auth != nil {
-		target.Auth = *r.Auth
+		g.target.Auth = *r.Auth
 	}
 	o := old.o
 	o.PTY, _ = old.window.size()
-	target.PTY = o.PTY
-	s := newSession(o, owner{ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(target)}, old.kept)
-	d := s.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: "reopen " + account(target)})
-	release, err := m.admitAgain(ctx, d, old, s, target)
+	g.target.PTY = o.PTY
+	g.s = newSession(o, owner{
+		ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(g.target),
+	}, old.kept)
+	d := g.s.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: "reopen " + account(g.target)})
+	release, err := g.admit(ctx, d)
 	d.End(err)
 	release()
 	if err != nil {
-		s.life.cancel(err)
+		g.s.life.cancel(err)
 		return OpenResult{}, err
 	}
-	s.timeouts.start()
-	by := term.ActorFrom(ctx)
-	s.group.spawn("open", func() { m.connectAgain(s, target, by, r.Try) })
-	return reopened(ctx, waiting, s)
+	g.s.timeouts.start()
+	g.s.group.spawn("open", g.connect)
+	return reopened(ctx, waiting, g.s)
 }
 
-// connectAgain dials t until that succeeds or is of no use, and opens or ends the session.
-func (m *Manager) connectAgain(s *Session, t term.Target, by term.Actor, limit time.Duration) {
+// A reopening is one call of Reopen.
+type reopening struct {
+	m      *Manager
+	old, s *Session // the session that has ended, and the one that is to take its place
+	target term.Target
+	by     term.Actor
+	limit  time.Duration
+}
+
+// connect dials until that succeeds or is of no use, and opens or ends the session.
+func (g *reopening) connect() {
+	m, s, t := g.m, g.s, g.target
 	var tr term.Transport
-	err := reopen.Run(s.life.ctx, limit, func(ctx context.Context) (err error) {
-		tr, err = m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(by, t)))
+	err := reopen.Run(s.life.ctx, g.limit, func(ctx context.Context) (err error) {
+		tr, err = m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(g.by, t)))
 		return err
-	}, func(p reopen.Progress) {
+	}, func(p Reopening) {
 		s.o.Logger.Info("session not reopened yet", "session", s.id, "attempts", p.Attempts, "error", p.Err)
 		s.life.missed(p)
 	})
@@ -168,17 +185,16 @@ func reopened(ctx, waiting context.Context, s *Session) (OpenResult, error) {
 	return OpenResult{Session: s, State: st, Prompt: q, again: true}, nil
 }
 
-// admitAgain decides whether s may take the place of old, and lets it. release must be called when the event of that is
-// out: others may use the console from then on.
-func (m *Manager) admitAgain(
-	ctx context.Context, d *access.Call, old, s *Session, t term.Target,
-) (release func(), err error) {
+// admit decides whether s may take the place of old, and lets it. release must be called when the event of that is out:
+// others may use the console from then on.
+func (g *reopening) admit(ctx context.Context, d *access.Call) (release func(), err error) {
+	m, old, s := g.m, g.old, g.s
 	release = func() {}
-	if err := m.mayReopen(old, t); err != nil {
+	if err := g.possible(); err != nil {
 		return release, err
 	}
-	s.life.before = old.last()
-	if _, err := d.Permit(ctx, term.Action{Target: &t}); err != nil {
+	s.life.before = lastOf(old)
+	if _, err := d.Permit(ctx, term.Action{Target: &g.target}); err != nil {
 		return release, err
 	}
 	defer func() { d.Permitted(err == nil) }()
@@ -222,12 +238,13 @@ func (m *Manager) admitAgain(
 			}
 		}()
 	}
-	return release, m.replace(old, s)
+	return release, g.replace()
 }
 
-// mayReopen refuses what is never reopened, or not now.
-func (m *Manager) mayReopen(old *Session, t term.Target) error {
+// possible refuses what is never reopened, or not now.
+func (g *reopening) possible() error {
 	const op = "open"
+	old, t := g.old, g.target
 	st, end := old.State(), old.life.ending()
 	final := func(msg string) error {
 		return &term.Error{
@@ -264,7 +281,8 @@ func (m *Manager) mayReopen(old *Session, t term.Target) error {
 }
 
 // replace lets s take the place of old, which has ended.
-func (m *Manager) replace(old, s *Session) error {
+func (g *reopening) replace() error {
+	m, old, s := g.m, g.old, g.s
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.fullLocked(); err != nil {
@@ -288,17 +306,17 @@ func (m *Manager) replace(old, s *Session) error {
 }
 
 // mayReturn reports whether a session that has ended with that code may be reopened.
-func (s *Session) mayReturn(code EndCode) bool {
-	return s.never == "" && code.EndedByFarSide() && !s.dismissed.Load()
+func (k *kept) mayReturn(code EndCode) bool {
+	return k.never == "" && code.EndedByFarSide() && !k.dismissed.Load()
 }
 
 // opened makes what is kept ready for a connection that is made, and returns warnings about it. Requires life.mu.
-func (s *Session) opened(about term.Description) (warnings []string) {
-	before := s.hostKey.Swap(&about.HostKey)
-	if s.opens.Add(1) == 1 {
+func (k *kept) opened(about term.Description) (warnings []string) {
+	before := k.hostKey.Swap(&about.HostKey)
+	if k.opens.Add(1) == 1 {
 		return nil
 	}
-	s.display.Restart()
+	k.display.Restart()
 	// A policy that checks no key, or a second key on record, lets another host answer.
 	if *before != about.HostKey {
 		warnings = append(warnings, fmt.Sprintf(
@@ -314,8 +332,8 @@ type past struct {
 	end   End
 }
 
-// last returns how the last connection ended that was made.
-func (s *Session) last() past {
+// lastOf returns how the last connection of s ended that was made.
+func lastOf(s *Session) past {
 	l := s.life
 	if s.link.Load() == nil { // an attempt to reopen it has failed
 		return l.before

@@ -51,8 +51,6 @@ type run struct {
 	handed   atomic.Bool // a result has named the id
 	fetched  atomic.Bool // a result has said how it ended
 
-	stopOnCancel bool
-
 	sentBytes int // of the line typed, or of its stdin; set before the call that starts it returns
 
 	wants wanted // of a result, if its caller does not say
@@ -72,10 +70,11 @@ type outcome struct {
 	duration time.Duration
 }
 
-// wanted is what the call that starts a command says of results.
+// wanted is what the call that starts a command says of results, and of calls that are canceled.
 type wanted struct {
-	maxOutput int     // most bytes per stream
-	match     *Filter // nil: all lines
+	maxOutput    int     // most bytes per stream
+	match        *Filter // nil: all lines
+	stopOnCancel bool
 }
 
 // delivered is how much of a command's output a caller's results have had: offsets of the streams.
@@ -102,8 +101,8 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 		stdout: output.NewStream(s.o.ExecBytes, memory, total),
 		stderr: output.NewStream(s.o.ExecBytes, memory, total),
 		expect: s.Expect().with(r.Expect),
-		users:  1, settle: settle, stopOnCancel: r.StopOnCancel,
-		wants: wanted{r.MaxOutput, r.Match}, given: make(map[term.Principal]delivered),
+		users:  1, settle: settle,
+		wants: wanted{r.MaxOutput, r.Match, r.StopOnCancel}, given: make(map[term.Principal]delivered),
 	}
 	if r.MaxOutput <= 0 {
 		x.wants.maxOutput = defaultOutput

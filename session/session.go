@@ -206,11 +206,16 @@ type Info struct {
 	Readers           int64     // reads that wait now
 	Typed             bool      // something was typed into the terminal after it opened
 	TerminalEnded     string    // why its terminal is gone while the connection goes on; empty: it is not
-	Opens             int64     // how often it was opened: more than once, if it was reopened
-	Gaps              []int64   // the cursors where a connection ended and the output of the next one begins, the last ones
-	Reopening         Reopening // zero, unless it is being reopened and an attempt has failed
+	Connections
 
 	Lease *Lease // nil: not locked
+}
+
+// Connections say how often a session was connected.
+type Connections struct {
+	Opens     int64     // more than 1 if it was reopened
+	Gaps      []int64   // the cursors where a connection ended and the output of the next one begins: the last ones
+	Reopening Reopening // zero, unless it is being reopened and an attempt has failed
 }
 
 // Info returns the session's present state.

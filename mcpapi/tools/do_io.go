@@ -443,7 +443,7 @@ func newReadOut(k session.Chunk, encoding string) *readOut {
 		Matched: k.Reason == session.ReasonMatched, IdleReached: k.Reason == session.ReasonIdle || k.Reason == session.ReasonStable,
 		Full: k.Reason == session.ReasonFull, UnsearchedBytes: k.Unsearched,
 		TimedOut: k.Reason == session.ReasonTimeout, EOF: k.EOF,
-		Truncated: k.Dropped > 0, DroppedBytes: k.Dropped,
+		Truncated: k.Dropped > 0, DroppedBytes: k.Dropped, Gaps: wire.Cursors(k.Gaps),
 		BufferedBytes: k.Buffer.End - k.Buffer.Start, BufferLimitBytes: k.Buffer.Limit,
 	}
 	// JSON strings are Unicode. Replacing the bad bytes would change the output, so the whole chunk changes

@@ -22,6 +22,8 @@ func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, erro
 	switch c.Action() {
 	case "open":
 		err = open(ctx, c, in, out)
+	case "reopen":
+		err = reopen(ctx, c, in, out)
 	case "list":
 		err = listSessions(ctx, c, in, out)
 	case "status":
@@ -45,6 +47,53 @@ func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, erro
 // new holder.
 func (out *sessionOut) lease(l session.Lease) {
 	out.LockHolder, out.LockExpiresAt, out.LockEpoch = l.Holder.String(), l.Expires.UnixMilli(), int64(l.Epoch)
+}
+
+// reopen connects a session again that its far side has ended. The result has the cursor at which the output of the new
+// connection begins.
+func reopen(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	old, err := c.Session(ctx, term.VerbOpen, in.SessionID)
+	if err != nil {
+		return err
+	}
+	in.Protocol = old.Info().Protocol
+	if err := checkAuth(c, in); err != nil {
+		return err
+	}
+	r := session.ReopenRequest{
+		Session: old, Wait: c.Limits().MaxWait,
+		Try: c.Millis("wait_ms", in.WaitMS, session.LongestReopening, "the longest there is"),
+	}
+	if in.Auth != (openAuth{}) {
+		r.Auth = new(in.target(c).Auth)
+	}
+	c.Waits("connecting again", nil)
+	res, err := c.Reopen(ctx, r)
+	if err != nil {
+		return err
+	}
+	if res.Prompt != nil {
+		c.Ask(&toolset.Opening{OpenResult: res, Show: func(
+			ctx context.Context, c *toolset.Call, res session.OpenResult,
+		) (any, error) {
+			again := &sessionOut{Action: c.Action(), Success: true}
+			again.reopened(ctx, c, in, res)
+			again.Warnings = append(again.Warnings, c.Warnings()...)
+			return again, nil
+		}})
+	}
+	out.reopened(ctx, c, in, res)
+	return nil
+}
+
+// reopened puts the state of the session, or its login's question, into the result.
+func (out *sessionOut) reopened(ctx context.Context, c *toolset.Call, in *sessionArgs, res session.OpenResult) {
+	opened(c, in, res, out)
+	i := res.Session.Info()
+	out.Opens, out.Reopening = i.Opens, wire.NewReopening(i.Reopening, wire.WordsFor(ctx))
+	if n := len(i.Gaps); n > 0 {
+		out.Cursor = strconv.FormatInt(i.Gaps[n-1], 10)
+	}
 }
 
 // list returns the sessions that the caller may see and that match the filters. The capabilities are those of ptyctl;

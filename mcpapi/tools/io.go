@@ -174,6 +174,7 @@ type readOut struct {
 	BufferedBytes     int64  `json:"buffered_bytes"`
 	BufferLimitBytes  int    `json:"buffer_limit_bytes"`
 
+	Gaps      []string   `json:"gaps,omitempty"` // cursors at which one connection ended and the next one begins
 	Sanitized *sanitized `json:"sanitized,omitempty"`
 	matchedOut
 }
@@ -214,6 +215,7 @@ type chunkCompact struct {
 	DroppedBytes      int64      `json:"dropped_bytes"`
 	BufferStartCursor string     `json:"buffer_start_cursor"`
 	UnsearchedBytes   int64      `json:"unsearched_bytes"`
+	Gaps              []string   `json:"gaps"`
 	Sanitized         *sanitized `json:"sanitized"`
 }
 
@@ -222,7 +224,7 @@ type chunkCompact struct {
 func (r *readOut) compact(asked bool) (c chunkCompact) {
 	c.NextCursor, c.Version, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Version, r.Chunk, r.Full, r.TimedOut, r.EOF
 	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized.hiding()
-	c.matchedOut = r.beside(r.Chunk)
+	c.matchedOut, c.Gaps = r.beside(r.Chunk), r.Gaps
 	if r.Encoding != "utf-8" {
 		c.Encoding = r.Encoding
 	}

@@ -72,10 +72,10 @@ func seen(ctx context.Context, s *session.Session, r session.ReadRequest, k sess
 		if text, removed := k.Clean(); len(text) > 0 || newSanitized(removed).hiding() != nil {
 			break
 		}
-		dropped := k.Dropped
+		dropped, gaps := k.Dropped, k.Gaps
 		r.Cursor = k.Next
 		k = s.Read(ctx, r.Within(r.Timeout-time.Since(began)))
-		k.Dropped += dropped
+		k.Dropped, k.Gaps = k.Dropped+dropped, append(gaps, k.Gaps...)
 	}
 	return k
 }

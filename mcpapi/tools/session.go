@@ -22,14 +22,15 @@ var sessionTool = toolset.Bind(schema.Tool{
 	Reading: "See the terminals, and everything known about one. ptyctl_session_io reads what they show.",
 	Actions: []schema.Action{
 		{Name: "open", About: "needs protocol, and host or (local) argv; answer a prompt with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`, Local: localExample},
-		{Name: "close", About: "output stays readable.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
+		{Name: "close", About: "keeps output.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
 		{Name: "list", About: "by state, protocol, host (*.net).", Example: `{"action":"list","state":"open"}`, Reads: true},
 		{Name: "status", Plain: true, About: "all about one.", Example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, Reads: true},
-		{Name: "wait", About: "until any or all of on fire; cursors: of the others, by index.", Example: `{"action":"wait","on":[{"session_id":"web1-k3f9q2zd","until_regex":"\\$ $"},{"session_id":"db1-x7m2p4qa","exec_id":"exec-5t2k9w3m"}]}`, Reads: true, Verb: term.VerbRead},
-		{Name: "lock", About: "only task_id may type, until unlock.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{Name: "wait", About: "until any or all of on fire; cursors: of the others.", Example: `{"action":"wait","on":[{"session_id":"web1-k3f9q2zd","until_regex":"\\$ $"},{"session_id":"db1-x7m2p4qa","exec_id":"exec-5t2k9w3m"}]}`, Reads: true, Verb: term.VerbRead},
+		{Name: "lock", About: "only task_id may type.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "unlock", Plain: true, About: "release it.", Example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "heartbeat", About: "keep the lock.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "signal", Plain: true, About: "send one.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
+		{Name: "reopen", About: "a lost one.", Example: `{"action":"reopen","session_id":"web1-k3f9q2zd","wait_ms":300000}`},
 	},
 	Hints:  schema.Hints{Destructive: true, OpenWorld: true},
 	Absent: map[string]string{"expect.auto_page": "ptyctl_session_config expect and ptyctl_session_exec take it"},
@@ -38,8 +39,8 @@ var sessionTool = toolset.Bind(schema.Tool{
 // sessionArgs are the arguments of ptyctl_session. Those marked local are for programs on this machine alone, and those
 // marked far for other machines.
 type sessionArgs struct {
-	SessionID   string        `json:"session_id" need:"close lock unlock heartbeat status signal" is:"filled" doc:"from open"`
-	TaskID      string        `json:"task_id" on:"open close lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
+	SessionID   string        `json:"session_id" need:"close reopen lock unlock heartbeat status signal" is:"filled" doc:"from open"`
+	TaskID      string        `json:"task_id" on:"open close reopen lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
 	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default {locks.default_ttl_ms}" eg:"'lock_ttl_ms':60000,'acquire_lock':true,'task_id':'task-1'"`
 	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder" eg:"'take_over':true"`
 	Force       bool          `json:"force" on:"close" doc:"[close] at once" eg:"'force':true"`
@@ -50,11 +51,11 @@ type sessionArgs struct {
 	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[local] directory" eg:"'cwd':'/srv/app'"`
 	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"[local] NAME=value" eg:"'env':['LANG=C']"`
 	Title       string        `json:"title" on:"open" is:"filled local" doc:"[local] label" eg:"'title':'build'"`
-	Limits      limitsArgs    `json:"limits" on:"open" is:"local pairs" doc:"[local] cpu_s=N, memory_bytes=N, open_files=N, processes=N (in all)" eg:"'limits':['memory_bytes=1073741824']"`
+	Limits      limitsArgs    `json:"limits" on:"open" is:"local pairs" doc:"[local] cpu_s=N, memory_bytes=N, open_files=N, processes=N" eg:"'limits':['memory_bytes=1073741824']"`
 	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list] filter"`
 	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"default 22, 23" eg:"'port':2222"`
 	Username    string        `json:"username" on:"open" is:"filled far" doc:"login" eg:"'username':'admin'"`
-	Auth        openAuth      `json:"auth" on:"open" is:"far" doc:"default: agent, keys, questions" eg:"'auth':{'password':'...'},'protocol':'ssh'"`
+	Auth        openAuth      `json:"auth" on:"open reopen" is:"far" doc:"default: agent, keys, questions" eg:"'auth':{'password':'...'},'protocol':'ssh'"`
 	PTY         openPTY       `json:"pty" on:"open" doc:"terminal" eg:"'pty':{'cols':100}"`
 	Timeouts    openTimeouts  `json:"timeouts" on:"open" doc:"times" eg:"'timeouts':{'connect_timeout_ms':20000}"`
 	SSH         openSSH       `json:"ssh_options" on:"open" is:"far" doc:"ssh" eg:"'ssh_options':{'proxy_jump':'bastion'},'protocol':'ssh'"`
@@ -65,11 +66,12 @@ type sessionArgs struct {
 	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"needs task_id" eg:"'acquire_lock':true,'task_id':'task-1'"`
 	UntilRegex  string        `json:"until_regex" on:"open" is:"filled" doc:"wait for this (RE2)" eg:"'until_regex':'\\\\$ $'"`
 	UntilPrompt bool          `json:"until_prompt" on:"open" doc:"or a prompt" eg:"'until_prompt':true"`
-	UntilScreen string        `json:"until_screen" on:"open" is:"filled" doc:"or this on the screen" eg:"'until_screen':'Login'"`
-	Format      string        `json:"format" on:"open" enum:"clean raw screen" doc:"of what it shows" eg:"'format':'screen'"`
-	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"milliseconds; default {session.read_timeout_ms}, [wait] {limits.max_wait_ms}" eg:"'timeout_ms':20000,'until_prompt':true"`
+	UntilScreen string        `json:"until_screen" on:"open" is:"filled" doc:"or on screen" eg:"'until_screen':'Login'"`
+	Format      string        `json:"format" on:"open" enum:"clean raw screen" doc:"of output" eg:"'format':'screen'"`
+	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"default {session.read_timeout_ms}, [wait] {limits.max_wait_ms}" eg:"'timeout_ms':20000,'until_prompt':true"`
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"for retries" eg:"'request_id':'r-1'"`
 	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] for" eg:"'on':[{'session_id':'web1-k3f9q2zd'}]"`
+	WaitMS      int64         `json:"wait_ms" on:"reopen" max:"1<<40" doc:"[reopen] keep trying" eg:"'wait_ms':600000"`
 	Mode        string        `json:"mode" on:"wait" enum:"any all" doc:"[wait] default any" eg:"'mode':'all'"`
 }
 
@@ -171,6 +173,8 @@ type sessionOut struct {
 	Count           *int                `json:"count,omitempty"` // [list] of all that match
 	More            bool                `json:"more,omitempty"`  // [list] than are shown
 	Session         *wire.SessionStatus `json:"session,omitempty"`
+	Opens           int64               `json:"opens,omitempty"`     // [reopen] like the next one
+	Reopening       *wire.Reopening     `json:"reopening,omitempty"` // an attempt has failed, and more follow
 	AlreadyClosed   bool                `json:"already_closed,omitempty"`
 	LockAcquired    *bool               `json:"lock_acquired,omitempty"`
 	LockHolder      string              `json:"lock_holder,omitempty"`
@@ -230,6 +234,9 @@ func (out *sessionOut) compact() sessionCompact {
 	}
 	if out.Action != "open" && out.Action != "status" {
 		c.SessionID = ""
+	}
+	if out.Action == "reopen" {
+		c.Cursor = out.Cursor
 	}
 	if c.DurationMS < reported {
 		c.DurationMS = 0

@@ -27,6 +27,7 @@ type waitEntry struct {
 	UntilPrompt bool   `json:"until_prompt" doc:"a prompt" eg:"'until_prompt':true"`
 	UntilExit   bool   `json:"until_exit" doc:"its end" eg:"'until_exit':true"`
 	UntilOutput bool   `json:"until_output" doc:"default" eg:"'until_output':true"`
+	UntilState  string `json:"until_state" is:"filled" doc:"open" eg:"'until_state':'open'"`
 	ExecID      string `json:"exec_id" is:"filled" doc:"end or question" eg:"'exec_id':'exec-5t2k9w3m'"`
 }
 
@@ -47,6 +48,7 @@ type firedOut struct {
 	Encoding   string     `json:"encoding,omitempty"` // base64, where the chunk is no UTF-8
 	NextCursor string     `json:"next_cursor,omitempty"`
 	Matched    *bool      `json:"matched,omitempty"` // where until_regex was given
+	Gaps       []string   `json:"gaps,omitempty"`
 	EOF        bool       `json:"eof,omitempty"`
 	Omitted    *omitted   `json:"omitted,omitempty"` // what the chunk leaves out
 	Dropped    int64      `json:"dropped_bytes,omitempty"`
@@ -188,6 +190,17 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 		return e, w.Invalid(entryPath(i, "until_prompt"),
 			"until_prompt is for a terminal, not for exec_id, which fires at a question without it; leave one of them out")
 	}
+	if in.UntilState != "" {
+		if in.UntilState != string(session.Open) {
+			return e, w.Checker().Invalid(entryPath(i, "until_state"), nil,
+				"until_state %s does not exist; it is open, and met as well when the session has ended; until_exit is for the end alone",
+				schema.Shorten(in.UntilState))
+		}
+		if output || in.UntilPrompt || in.UntilExit || in.ExecID != "" {
+			return e, w.Invalid(entryPath(i, "until_state"), "until_state stands alone; wait for the rest in an entry of its own")
+		}
+		e.Opens = true
+	}
 	e.Ends, e.Asks = in.ExecID != "" && !output, !in.UntilExit
 	e.Read.End = in.UntilExit && !output && !in.UntilPrompt
 	if e.Exec != "" && !e.Ends {
@@ -266,6 +279,9 @@ func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Resul
 		out.Matched = &matched
 	}
 	info := s.Info()
+	if e.Opens {
+		out.State = info.State
+	}
 	if info.Prompt != nil {
 		out.Prompt = (*wire.Prompt)(info.Prompt)
 	}
@@ -283,7 +299,7 @@ func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Resul
 // output puts the output that was waited for into the result.
 func (out *firedOut) output(k session.Chunk, raw bool) {
 	out.NextCursor, out.EOF = strconv.FormatInt(k.Next, 10), k.EOF
-	out.Dropped, out.Unsearched = k.Dropped, k.Unsearched
+	out.Dropped, out.Unsearched, out.Gaps = k.Dropped, k.Unsearched, wire.Cursors(k.Gaps)
 	if k.Skipped > 0 {
 		out.Omitted = &omitted{Bytes: k.Skipped, Cursor: strconv.FormatInt(k.Start-k.Skipped, 10)}
 	}

@@ -228,6 +228,11 @@ func (c *Call) OpenHost(ctx context.Context, r session.OpenRequest) (session.Ope
 	return res, named(r.Target, err)
 }
 
+// Reopen connects a session again in the caller's name. The session is from Session.
+func (c *Call) Reopen(ctx context.Context, r session.ReopenRequest) (session.OpenResult, error) {
+	return c.shared.Sessions.Reopen(ctx, r)
+}
+
 // On calls f with an open session of the caller's at the target, which f runs a command on; see hosts.Hosts.Use.
 func (c *Call) On(ctx context.Context, t term.Target, f func(*session.Session) error) (hosts.Result, error) {
 	about := func(s *session.Session) { c.session, c.caller = s.ID(), term.ActorFrom(ctx).Principal() }

@@ -111,6 +111,8 @@ var advice = map[term.Reason]string{
 	term.ReasonLoginAsks:       "send it as data with ptyctl_session_io write (key ctrl_c cancels)",
 	term.ReasonLoginsWait:      "answer with ptyctl_session_io write (ctrl_c cancels), or close them",
 	term.ReasonOpening:         "ask again with ptyctl_session status",
+	term.ReasonReopening:       "ptyctl_session wait with until_state open says when that is over, and ptyctl_session close ends it",
+	term.ReasonMayReopen:       "ptyctl_session_io read shows the output, and ptyctl_session reopen connects it again",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
 	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",
 	term.ReasonCanceledRunning: "wait for it with exec_id {exec}",
@@ -333,6 +335,10 @@ func (w Words) EndReason(end session.End) string {
 	}
 	advised := *e
 	advised.Msg, advised.Advice = w(e), ""
+	if end.Before != "" {
+		advised.Op, advised.Session = "", ""
+		return end.Before + "; not reopened: " + advised.Error()
+	}
 	return advised.Error()
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -136,6 +137,9 @@ type SessionStatus struct {
 	Ladder        []Hop       `json:"ladder,omitempty"`
 	Warnings      []string    `json:"warnings,omitempty"`
 	TypingDenied  string      `json:"typing_denied_by,omitempty"` // the operator's rule that refuses this caller's input
+	Opens         int64       `json:"opens,omitempty"`            // how often it was opened, if it was reopened
+	Gaps          []string    `json:"gaps,omitempty"`             // the cursors between its connections
+	Reopening     *Reopening  `json:"reopening,omitempty"`        // an attempt has failed, and more follow
 	TxEvents      []TxEvent   `json:"tx_events,omitempty"`        // oldest first; only if the operator wants them
 }
 
@@ -194,6 +198,10 @@ func NewSessionStatus(i session.Info, w Words) *SessionStatus {
 		Ladder:     ladder(i.About.Ladder), Warnings: i.About.Warnings,
 		Security: i.About.Security, TLS: (*tlsView)(i.About.TLS), Telnet: (*Telnet)(i.About.Telnet),
 	}
+	st.Gaps, st.Reopening = Cursors(i.Gaps), NewReopening(i.Reopening, w)
+	if i.Opens > 1 {
+		st.Opens = i.Opens
+	}
 	if i.Lease != nil {
 		st.LockExpiresAt, st.LockEpoch = i.Lease.Expires.UnixMilli(), int64(i.Lease.Epoch)
 	}
@@ -218,6 +226,30 @@ func NewSessionStatus(i session.Info, w Words) *SessionStatus {
 		st.Algorithms = (*algorithms)(&i.About.Algorithms)
 	}
 	return st
+}
+
+// A Reopening says how far the attempts to reopen a session have come.
+type Reopening struct {
+	Attempts  int    `json:"attempts"`
+	LastError string `json:"last_error"`
+	NextAt    int64  `json:"next_attempt_at"` // Unix milliseconds, like the next one
+	UntilAt   int64  `json:"until"`
+}
+
+// NewReopening is the wire form of r; nil for none.
+func NewReopening(r session.Reopening, w Words) *Reopening {
+	if r.Attempts == 0 {
+		return nil
+	}
+	return &Reopening{Attempts: r.Attempts, LastError: w.Of(r.Err), NextAt: Millis(r.Next), UntilAt: Millis(r.Until)}
+}
+
+// Cursors is the wire form of cursors.
+func Cursors(at []int64) (out []string) {
+	for _, one := range at {
+		out = append(out, strconv.FormatInt(one, 10))
+	}
+	return out
 }
 
 // Millis is t in Unix milliseconds; 0 for never.

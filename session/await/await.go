@@ -23,6 +23,8 @@ type Entry struct {
 
 	Ends bool // wait for the end of the command Exec, not for output
 	Asks bool // with Ends: a question of the command is enough
+
+	Opens bool // wait until the session is open, has ended or asks a question of its login, and for nothing else
 }
 
 // A Result is what became of an entry.
@@ -144,6 +146,13 @@ func (e entry) try(ctx context.Context, look bool) (r Result, err error) {
 	read.Timeout, read.NoWait = 0, look
 	r.Next = e.from
 	switch {
+	case e.Opens:
+		if look {
+			return r, nil
+		}
+		r.Met, err = session.AwaitOpen(ctx, e.Session)
+		r.Chunk.Start, r.Chunk.Next = e.from, e.from // what has come meanwhile is still to be read
+		return r, err
 	case e.Ends:
 		r.Met, err = session.AwaitExec(ctx, e.Session, e.Exec, e.Asks)
 		return r, err
