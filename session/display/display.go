@@ -312,7 +312,7 @@ func (d *Display) Restart() {
 	_, _ = now.Write([]byte{can})
 	_, _ = now.Write(reset)
 	now.Replies() // queries whose asker is gone
-	d.debt, d.left, d.partial = 0, false, false
+	d.budget = budget{}
 	d.changes()
 }
 
