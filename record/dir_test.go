@@ -342,3 +342,40 @@ func TestDirLost(t *testing.T) {
 		}
 	}
 }
+
+// A session that is reopened has a recording for each of its connections, also while the first one is being completed.
+func TestReopenedSession(t *testing.T) {
+	dir := folderFor(t)
+	d := newDir(t, DirOptions{Path: dir})
+	end := func() {
+		d.Observe(term.Event{Time: time.Now(), Verb: term.VerbState, Session: "web1-a", State: "error", From: "open"})
+	}
+	live(d, "web1-a", "one\r\n")
+	d.Observe(term.Event{ // of an open session: that changes nothing
+		Time: time.Now(), Verb: term.VerbOpen, Session: "web1-a", Refused: &term.Error{Kind: term.InvalidArgument},
+	})
+	d.Observe(term.Event{Time: time.Now(), Verb: term.VerbOutput, Session: "web1-a", Data: []byte("more\r\n")})
+	end()
+	live(d, "web1-a", "two\r\n")
+	if n := d.Active(); n != 1 {
+		t.Errorf("%d sessions are recorded, want 1", n)
+	}
+	end()
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := list(t, dir)
+	if len(all) != 2 {
+		t.Fatalf("%d recordings, want one for each connection", len(all))
+	}
+	for _, one := range all {
+		text, err := os.ReadFile(one.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, more, second := strings.Contains(string(text), "one"), strings.Contains(string(text), "more"), strings.Contains(string(text), "two")
+		if first != more || first == second {
+			t.Errorf("a recording has the output of both connections, or a part of one:\n%s", text)
+		}
+	}
+}

@@ -380,15 +380,12 @@ func (l *life) underWay(op string) error {
 // AwaitOpen waits until the session is open, has ended or asks a question of its login. met is false if ctx ends first.
 func AwaitOpen(ctx context.Context, s *Session) (met bool, err error) {
 	done := func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil }
-	over, cancel := context.WithCancel(ctx)
+	look, cancel := context.WithCancel(ctx)
 	cancel()
-	if st, q := s.life.await(over, done); done(st, q) {
-		return true, nil
+	if met = done(s.life.await(look, done)); met || ctx.Err() != nil {
+		return met, nil
 	}
 	reads := s.o.managed.limits.reads // as for a read: only a wait takes a place
-	if ctx.Err() != nil {
-		return false, nil
-	}
 	if !reads.enter() {
 		return false, s.TooManyReads()
 	}

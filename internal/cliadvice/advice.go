@@ -15,6 +15,8 @@ var byReason = map[term.Reason]string{
 	term.ReasonNoSession:  "ptyctl sessions --all lists the sessions",
 	term.ReasonLoginAsks:  "answer it with ptyctl answer",
 	term.ReasonLoginsWait: "answer with ptyctl answer",
+	term.ReasonReopening:  "wait until ptyctl sessions shows the session as open",
+	term.ReasonMayReopen:  "open a new one",
 	term.ReasonOpening:    "wait until ptyctl sessions shows the session as open",
 
 	term.ReasonHeldTakable: "watch with ptyctl attach, wait, or take the terminal with ptyctl attach --take",

@@ -179,8 +179,15 @@ type Result struct {
 
 	SecurityWarning string `json:"security_warning"`
 	Telnet          TelnetState
+	Opens           int
+	Reopening       ReopeningState
+	Fired           []Result
+	Gaps            []string
 	Session         struct {
 		LocalState
+		Opens           int
+		Gaps            []string
+		Reopening       ReopeningState
 		Cwd             string
 		EndReason       string   `json:"end_reason"`
 		EndCode         string   `json:"end_code"`
@@ -224,6 +231,12 @@ type Result struct {
 	Truncated     bool
 	DroppedBytes  int64 `json:"dropped_bytes"`
 	BufferedBytes int64 `json:"buffered_bytes"`
+}
+
+// A ReopeningState is the part of a result about a session that is being reopened.
+type ReopeningState struct {
+	Attempts  int
+	LastError string `json:"last_error"`
 }
 
 // A LocalState is the part of a result about a local session's program.

@@ -84,6 +84,7 @@ func (s *SSHD) MustStart(tb testing.TB) {
 	tb.Helper()
 	// A port that is free now may be taken a moment later; sshd cannot be given a listening socket.
 	for range 5 {
+		s.Port = FreePort(tb)
 		if s.start(tb) {
 			return
 		}
@@ -91,10 +92,27 @@ func (s *SSHD) MustStart(tb testing.TB) {
 	tb.Fatalf("sshd could not listen:\n%s", s.Log)
 }
 
+// Stop kills the server and all its connections. MustStart or Again starts it once more.
+func (s *SSHD) Stop(tb testing.TB) {
+	tb.Helper()
+	Kill(tb, append([]Process{{PID: s.PID, Command: "sshd"}}, Descendants(tb, s.PID)...))
+}
+
+// Again starts the server on its old port, after Stop. With a key that is the host's from then on.
+func (s *SSHD) Again(tb testing.TB, key ...Key) {
+	tb.Helper()
+	if len(key) > 0 {
+		s.HostKey = key[0]
+		s.HostKey.Write(tb, s.Dir, "ssh_host_ed25519_key")
+	}
+	if !s.start(tb) {
+		tb.Fatalf("sshd could not listen on its old port %d:\n%s", s.Port, s.Log)
+	}
+}
+
 // start reports whether the server got its port.
 func (s *SSHD) start(tb testing.TB) bool {
 	tb.Helper()
-	s.Port = FreePort(tb)
 	config := filepath.Join(s.Dir, "sshd_config")
 	text := fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\n%s\n", s.Port, strings.Join(s.lines, "\n"))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {

@@ -40,6 +40,18 @@ type TelnetProcess struct {
 	PID   int
 	log   *Capture
 	Ended chan struct{}
+
+	command []string
+}
+
+// Restart starts the server's program again on the same port, after Process.Stop.
+func (s *TelnetServer) Restart(tb testing.TB) {
+	tb.Helper()
+	p := startTelnetProcess(tb, s.Process.command)
+	if !p.listens(tb, s.Port) {
+		tb.Fatalf("%s could not listen on its old port %d:\n%s", s.Name, s.Port, p.log)
+	}
+	s.Process = p
 }
 
 // startTelnet starts a server on a free port, and waits until it listens. It calls command again for each attempt,
@@ -66,7 +78,7 @@ func startTelnetProcess(tb testing.TB, command []string) *TelnetProcess {
 		tb.Fatalf("%v: run scripts/install-test-deps", err)
 	}
 	cmd := telnetCommand(command)
-	p := &TelnetProcess{log: NewCapture(), Ended: make(chan struct{})}
+	p := &TelnetProcess{log: NewCapture(), Ended: make(chan struct{}), command: command}
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	cmd.WaitDelay = Patience
 	if err := cmd.Start(); err != nil {

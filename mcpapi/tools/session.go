@@ -68,7 +68,7 @@ type sessionArgs struct {
 	UntilPrompt bool          `json:"until_prompt" on:"open" doc:"or a prompt" eg:"'until_prompt':true"`
 	UntilScreen string        `json:"until_screen" on:"open" is:"filled" doc:"or on screen" eg:"'until_screen':'Login'"`
 	Format      string        `json:"format" on:"open" enum:"clean raw screen" doc:"of output" eg:"'format':'screen'"`
-	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"default {session.read_timeout_ms}, [wait] {limits.max_wait_ms}" eg:"'timeout_ms':20000,'until_prompt':true"`
+	TimeoutMS   *int64        `json:"timeout_ms" on:"open wait" max:"1<<40" doc:"milliseconds; default {session.read_timeout_ms}, [wait] {limits.max_wait_ms}" eg:"'timeout_ms':20000,'until_prompt':true"`
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"for retries" eg:"'request_id':'r-1'"`
 	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] for" eg:"'on':[{'session_id':'web1-k3f9q2zd'}]"`
 	WaitMS      int64         `json:"wait_ms" on:"reopen" max:"1<<40" doc:"[reopen] keep trying" eg:"'wait_ms':600000"`

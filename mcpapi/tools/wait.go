@@ -273,7 +273,11 @@ func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Resul
 		}
 		return out, err
 	}
-	out.output(r.Chunk, w.raw)
+	if e.Opens { // the output that has come meanwhile is still to be read
+		out.NextCursor = strconv.FormatInt(r.Next, 10)
+	} else {
+		out.output(r.Chunk, w.raw)
+	}
 	if e.Read.Until != nil {
 		matched := r.Chunk.Reason == session.ReasonMatched
 		out.Matched = &matched
@@ -290,7 +294,7 @@ func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Resul
 		out.State, out.EndCode = info.State, info.End.Code
 		out.ExitCode, out.ExitSignal, _ = wire.Exit(info.End.ProgramExit())
 	// Only at the end of the output can its last line be the one that waits; further back it is history.
-	case e.Exec == "" && r.Chunk.Next == r.Chunk.Buffer.End && !r.Chunk.EOF:
+	case e.Exec == "" && !e.Opens && r.Chunk.Next == r.Chunk.Buffer.End && !r.Chunk.EOF:
 		out.WaitingFor = (*wire.Waiting)(s.Waiting())
 	}
 	return out, nil

@@ -112,7 +112,7 @@ var advice = map[term.Reason]string{
 	term.ReasonLoginsWait:      "answer with ptyctl_session_io write (ctrl_c cancels), or close them",
 	term.ReasonOpening:         "ask again with ptyctl_session status",
 	term.ReasonReopening:       "ptyctl_session wait with until_state open says when that is over, and ptyctl_session close ends it",
-	term.ReasonMayReopen:       "ptyctl_session_io read shows the output, and ptyctl_session reopen connects it again",
+	term.ReasonMayReopen:       "ptyctl_session reopen connects it again",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
 	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",
 	term.ReasonCanceledRunning: "wait for it with exec_id {exec}",

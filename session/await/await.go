@@ -147,11 +147,7 @@ func (e entry) try(ctx context.Context, look bool) (r Result, err error) {
 	r.Next = e.from
 	switch {
 	case e.Opens:
-		if look {
-			return r, nil
-		}
 		r.Met, err = session.AwaitOpen(ctx, e.Session)
-		r.Chunk.Start, r.Chunk.Next = e.from, e.from // what has come meanwhile is still to be read
 		return r, err
 	case e.Ends:
 		r.Met, err = session.AwaitExec(ctx, e.Session, e.Exec, e.Asks)
