@@ -22,7 +22,7 @@ var sessionTool = toolset.Bind(schema.Tool{
 	Reading: "See the terminals, and everything known about one. ptyctl_session_io reads what they show.",
 	Actions: []schema.Action{
 		{Name: "open", About: "needs protocol, and host or (local) argv; answer a prompt with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`, Local: localExample},
-		{Name: "close", About: "keeps output.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
+		{Name: "close", Plain: true, About: "output stays readable.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
 		{Name: "list", About: "by state, protocol, host (*.net).", Example: `{"action":"list","state":"open"}`, Reads: true},
 		{Name: "status", Plain: true, About: "all about one.", Example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, Reads: true},
 		{Name: "wait", About: "until any or all of on fire; cursors: of the others.", Example: `{"action":"wait","on":[{"session_id":"web1-k3f9q2zd","until_regex":"\\$ $"},{"session_id":"db1-x7m2p4qa","exec_id":"exec-5t2k9w3m"}]}`, Reads: true, Verb: term.VerbRead},
@@ -42,15 +42,15 @@ type sessionArgs struct {
 	SessionID   string        `json:"session_id" need:"close reopen lock unlock heartbeat status signal" is:"filled" doc:"from open"`
 	TaskID      string        `json:"task_id" on:"open close reopen lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
 	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default {locks.default_ttl_ms}" eg:"'lock_ttl_ms':60000,'acquire_lock':true,'task_id':'task-1'"`
-	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder" eg:"'take_over':true"`
-	Force       bool          `json:"force" on:"close" doc:"[close] at once" eg:"'force':true"`
-	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT" doc:"[signal] or key ctrl_c"`
+	TakeOver    bool          `json:"take_over" on:"lock" doc:"from its holder" eg:"'take_over':true"`
+	Force       bool          `json:"force" on:"close" doc:"at once" eg:"'force':true"`
+	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT" doc:"or key ctrl_c"`
 	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local" doc:"local: here" eg:"'protocol':'ssh'"`
 	Host        string        `json:"host" on:"open list" is:"filled far" doc:"user@name:port or ssh_config Host" eg:"'host':'*.example.net'"`
 	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[local] program, arguments" eg:"'argv':['bash']"`
 	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[local] directory" eg:"'cwd':'/srv/app'"`
-	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"[local] NAME=value" eg:"'env':['LANG=C']"`
-	Title       string        `json:"title" on:"open" is:"filled local" doc:"[local] label" eg:"'title':'build'"`
+	Env         []string      `json:"env" on:"open" is:"local pairs" doc:"NAME=value" eg:"'env':['LANG=C']"`
+	Title       string        `json:"title" on:"open" is:"filled local" doc:"label" eg:"'title':'build'"`
 	Limits      limitsArgs    `json:"limits" on:"open" is:"local pairs" doc:"[local] cpu_s=N, memory_bytes=N, open_files=N, processes=N" eg:"'limits':['memory_bytes=1073741824']"`
 	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list] filter"`
 	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"default 22, 23" eg:"'port':2222"`
@@ -72,7 +72,7 @@ type sessionArgs struct {
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"for retries" eg:"'request_id':'r-1'"`
 	On          []waitEntry   `json:"on" need:"wait" max:"64" doc:"[wait] for" eg:"'on':[{'session_id':'web1-k3f9q2zd'}]"`
 	WaitMS      int64         `json:"wait_ms" on:"reopen" max:"1<<40" doc:"[reopen] keep trying" eg:"'wait_ms':600000"`
-	Mode        string        `json:"mode" on:"wait" enum:"any all" doc:"[wait] default any" eg:"'mode':'all'"`
+	Mode        string        `json:"mode" on:"wait" enum:"any all" doc:"default any" eg:"'mode':'all'"`
 }
 
 // signalName is the name of a signal.
