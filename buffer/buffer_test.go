@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -395,5 +396,48 @@ func TestWriteWithoutWaitersAllocatesNothing(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { b.Write(p) }); n != 0 {
 		t.Errorf("%v allocations per Write, want 0", n)
+	}
+}
+
+// A closed Buffer that is opened again goes on with its offsets, and remembers where.
+func TestReopen(t *testing.T) {
+	b := filled(t, buffer.Options{}, "one")
+	b.Reopen() // it is not closed
+	_ = b.Close()
+	b.Reopen()
+	if st := b.Stat(); st.Closed || st.End != 3 || isClosed(b.Changed()) {
+		t.Fatalf("after Reopen: %+v", st)
+	}
+	_ = b.Close() // nothing has come
+	b.Reopen()
+	changed := b.Changed()
+	if _, err := io.WriteString(b, "two"); err != nil || !isClosed(changed) {
+		t.Errorf("a write after Reopen: %v", err)
+	}
+	_ = b.Close()
+	b.Reopen()
+	if got := b.At(0, 0); string(got.Data) != "onetwo" || got.EOF {
+		t.Errorf("At(0) = %q, EOF %t; want all of it", got.Data, got.EOF)
+	}
+	for _, c := range []struct {
+		from, to int64
+		want     []int64
+	}{{0, math.MaxInt64, []int64{3, 6}}, {3, 6, []int64{3}}, {4, 6, nil}, {0, 3, nil}} {
+		if got := b.Breaks(c.from, c.to); !slices.Equal(got, c.want) {
+			t.Errorf("Breaks(%d, %d) = %v, want %v", c.from, c.to, got, c.want)
+		}
+	}
+	for offset, want := range []int64{0, 0, 0, 3, 3, 3, 6, 6} {
+		if got := b.Begin(int64(offset)); got != want {
+			t.Errorf("Begin(%d) = %d, want %d", offset, got, want)
+		}
+	}
+	for range 1000 {
+		_, _ = b.Write([]byte("x"))
+		_ = b.Close()
+		b.Reopen()
+	}
+	if got := b.Breaks(0, math.MaxInt64); len(got) != 64 || got[63] != 1006 {
+		t.Errorf("%d breaks are kept, the last one %d; want the last 64", len(got), got[len(got)-1])
 	}
 }

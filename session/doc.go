@@ -23,6 +23,8 @@
 //     but reading it needs the lock.
 //   - A command runs in a lane: on a channel of its own beside the terminal, or typed into the terminal. While it runs,
 //     and as long as its output is kept, it is an exec with an id: see [Session.ContinueExec].
+//   - A gap is the cursor at which one connection of a session ended and the output of the next one begins; see
+//     [Manager.Reopen].
 //   - The Gate ([term.Gate]) may refuse an action, the Journal ([term.Journal]) has it on record before it begins, and
 //     the Observers ([term.Observer]) get its outcome. All three are optional.
 //
@@ -63,4 +65,5 @@
 //   - access: who may act on a session, and the record of each action.
 //   - transfer: the files of this machine and of the far side.
 //   - lane: commands typed into a terminal, behind a small interface.
+//   - reopen: when another attempt to connect again is worth it.
 package session

@@ -83,7 +83,7 @@ func (c EndCode) EndedByFarSide() bool {
 
 // A ReopenRequest says how to connect to the far side of an ended session again.
 type ReopenRequest struct {
-	Session *Session
+	Session *Session      // the one that has ended, or one whose place it has taken
 	Auth    *term.Auth    // of this login, because no secret is kept; nil: without a secret
 	Try     time.Duration // how long attempts are repeated while the far side cannot be reached; 0: one attempt
 	Wait    time.Duration // the longest this call waits; 0: until the first attempt is over or a question is asked
@@ -111,6 +111,9 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 		defer stop()
 	}
 	old := r.Session
+	if now, err := m.Get(old.id); err == nil && now.kept == old.kept { // it was reopened before
+		old = now
+	}
 	g := &reopening{
 		m: m, old: old, by: term.ActorFrom(ctx), limit: r.Try,
 		target: term.Target{Protocol: old.o.Origin.Protocol, Host: old.o.Origin.Host, User: old.o.Origin.User},
@@ -118,8 +121,12 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 	if old.again != nil {
 		g.target = *old.again
 	}
-	if r.Auth != nil {
-		g.target.Auth = *r.Auth
+	if a := r.Auth; a != nil {
+		method := g.target.Auth.Method
+		g.target.Auth = *a
+		if a.Method == "" && a.Password == "" && a.PrivateKeyPEM == "" { // it says how to ask, not with what to log in
+			g.target.Auth.Method = method
+		}
 	}
 	o := old.o
 	o.PTY, _ = old.window.size()
@@ -135,7 +142,6 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 		g.s.life.cancel(err)
 		return OpenResult{}, err
 	}
-	g.s.timeouts.start()
 	g.s.group.spawn("open", g.connect)
 	return reopened(ctx, waiting, g.s)
 }
@@ -299,6 +305,7 @@ func (g *reopening) replace() error {
 		return sessionError("open", s.id, term.AlreadyClosed, "a caller has just closed this session for good; open a new one")
 	}
 	m.keepLocked(old)
+	s.timeouts.start() // before others can end it
 	m.sessions[s.id] = s
 	m.live++
 	s.buf.Reopen()

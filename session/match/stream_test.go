@@ -6,7 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ptyctl/buffer"
 	"ptyctl/session"
+	"ptyctl/session/match"
 )
 
 // Wherever the writes are cut, the same match is found.
@@ -139,5 +141,38 @@ func TestUntilOverALongDistance(t *testing.T) {
 				t.Errorf("BEGIN and END %d bytes apart: %s, want %s", gap, g.Reason, session.ReasonMatched)
 			}
 		})
+	}
+}
+
+// Behind a break of the buffer a line begins, whatever was before; a match does not go over it, and the end of the
+// output before it is an end.
+func TestBreaks(t *testing.T) {
+	for _, c := range []struct {
+		name, before, after, expr string
+		from, stop                int64 // -1: no match
+	}{
+		{"start of a line", "r1# ", "login: ", `^login`, 0, 9},
+		{"start of a line, from the break", "r1# ", "login: ", `^login`, 4, 9},
+		{"not over it", "r1# ", "login: ", `# login`, 0, -1},
+		{"not over it, spanning lines", "r1# ", "\nlogin: ", `#\s*login`, 0, -1},
+		{"not greedy over it", "aab", "bbc", `ab+`, 0, 3},
+		{"the end before it", "r1# ", "login: ", `# $`, 0, 4},
+		{"no end before the cursor", "r1# ", "login: ", `# $`, 4, -1},
+		{"a cut sequence", "r1# \x1b]0;", "login: ", `^login`, 0, 13},
+	} {
+		for _, clean := range []bool{false, true} {
+			b := buffer.New(buffer.Options{})
+			_, _ = b.Write([]byte(c.before))
+			_ = b.Close()
+			b.Reopen()
+			_, _ = b.Write([]byte(c.after))
+			_, stop, ok := match.New(b, match.Options{
+				Pattern: match.Compile(re(c.expr)), From: c.from, Clean: clean, Cols: 80,
+			}).Look()
+			if ok != (c.stop >= 0) || ok && stop != c.stop {
+				t.Errorf("%s, clean %t: %q in %q, break, %q ends at %d, %t; want %d",
+					c.name, clean, c.expr, c.before, c.after, stop, ok, c.stop)
+			}
+		}
 	}
 }

@@ -369,6 +369,11 @@ func TestQuestion(t *testing.T) {
 		if res, err := res.Again(t.Context(), time.Minute); err != nil || res.State != session.Open {
 			t.Errorf("after the answer: %+v, %v", res, err)
 		}
+		l.lose(t)
+		_, err := l.m.Reopen(t.Context(), session.ReopenRequest{Session: l.s, Auth: &term.Auth{NoInteractive: true}, Wait: time.Second})
+		if to := l.targets[len(l.targets)-1]; err != nil || !to.Auth.NoInteractive {
+			t.Errorf("Reopen without questions = %v, of %+v", err, to.Auth)
+		}
 		for i, to := range l.targets[1:] {
 			if to.Auth.Password != "" || to.Auth.Method != "password" {
 				t.Errorf("dial %d has the credentials of the open", i)
@@ -597,6 +602,7 @@ func TestCanceledCall(t *testing.T) {
 // Another host key that the policy takes all the same is named.
 func TestOtherHostKey(t *testing.T) {
 	run(t, session.Config{}, session.OpenRequest{}, func(t *testing.T, l *lab) {
+		first := l.s
 		l.lose(t)
 		l.reopen(t, session.ReopenRequest{})
 		if w := l.s.Info().About.Warnings; len(w) != 0 {
@@ -604,7 +610,10 @@ func TestOtherHostKey(t *testing.T) {
 		}
 		l.set(func() { l.key = "SHA256:two" })
 		l.lose(t)
-		l.reopen(t, session.ReopenRequest{})
+		if _, err := l.m.Reopen(t.Context(), session.ReopenRequest{Session: first}); err != nil {
+			t.Errorf("Reopen of the first Session with the id = %v", err)
+		}
+		l.follow(t)
 		if w := l.s.Info().About.Warnings; len(w) != 1 || !strings.Contains(w[0], "SHA256:two, and was SHA256:one") {
 			t.Errorf("warnings = %q", w)
 		}

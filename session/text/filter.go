@@ -103,7 +103,7 @@ type pickedLine struct {
 
 // read looks at the lines of a part until ctx ends, and returns the offset behind them.
 func (p *picker) read(part output.Part) (cursor int64) {
-	var clean *vt.Cleaner
+	var clean *cleaner
 	if p.f.Clean && !p.view.NoTerminal {
 		clean = p.view.cleaner(part.Start)
 	}
@@ -120,7 +120,7 @@ func (p *picker) read(part output.Part) (cursor int64) {
 		cursor += int64(n)
 		switch {
 		case clean != nil:
-			l.text = cleanLine(clean, nil, raw, len(rest) == 0)
+			l.text = cleanLine(clean, nil, l.cursor, raw, len(rest) == 0)
 			l.shown = l.text
 			if bytes.HasSuffix(raw, newline) {
 				l.shown = append(slices.Clip(l.text), '\n')
@@ -137,7 +137,7 @@ func (p *picker) read(part output.Part) (cursor int64) {
 		p.pick(l)
 	}
 	if clean != nil {
-		p.got.Removed = p.got.Removed.Plus(clean.Sanitized())
+		p.got.Removed = p.got.Removed.Plus(clean.removed).Plus(clean.Sanitized())
 	}
 	return cursor
 }

@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"ptyctl/session/output"
-	"ptyctl/vt"
 )
 
 // Lines are a part of the output that is held, line by line.
@@ -37,7 +36,7 @@ func (v View) Lines(skip, n int) Lines {
 	}
 	c := v.cleaner(start)
 	return Lines{
-		All:     func(yield func(int, []byte) bool) { eachLine(c, max(skip, 0)+1, data, yield) },
+		All:     func(yield func(int, []byte) bool) { eachLine(c, max(skip, 0)+1, start, data, yield) },
 		Total:   st.Lines,
 		Dropped: st.Start,
 		Size:    size,
@@ -45,8 +44,8 @@ func (v View) Lines(skip, n int) Lines {
 	}
 }
 
-// eachLine yields the lines of data; number is that of the first.
-func eachLine(c *vt.Cleaner, number int, data []byte, yield func(int, []byte) bool) {
+// eachLine yields the lines of data, which begins at the offset start; number is that of the first.
+func eachLine(c *cleaner, number int, start int64, data []byte, yield func(int, []byte) bool) {
 	var text []byte
 	for ; len(data) > 0; number++ {
 		end := bytes.IndexByte(data, '\n') + 1
@@ -55,16 +54,18 @@ func eachLine(c *vt.Cleaner, number int, data []byte, yield func(int, []byte) bo
 		}
 		line := data[:end]
 		data = data[end:]
-		text = cleanLine(c, text[:0], line, len(data) == 0)
+		text = cleanLine(c, text[:0], start, line, len(data) == 0)
+		start += int64(len(line))
 		if !yield(number, text) {
 			return
 		}
 	}
 }
 
-// cleanLine appends the text of one line to dst, without its line end. last says that nothing follows it.
-func cleanLine(c *vt.Cleaner, dst, line []byte, last bool) []byte {
-	dst = c.Append(dst, line)
+// cleanLine appends the text of one line to dst, without its line end. The line begins at the offset start; last says
+// that nothing follows it.
+func cleanLine(c *cleaner, dst []byte, start int64, line []byte, last bool) []byte {
+	dst = c.append(dst, start, line)
 	if last {
 		dst = c.Flush(dst)
 	}

@@ -62,7 +62,7 @@ func (v View) SearchIn(ctx context.Context, r SearchRequest, parts []output.Part
 	}
 	s.res.Next = end
 	for _, part := range parts {
-		var clean *vt.Cleaner
+		var clean *cleaner
 		if r.Clean && !v.NoTerminal {
 			clean = v.cleaner(part.Start)
 		}
@@ -84,7 +84,7 @@ type searcher struct {
 }
 
 // search looks at the lines of a part. It reports false when there are more matches than are wanted.
-func (s *searcher) search(part output.Part, clean *vt.Cleaner) bool {
+func (s *searcher) search(part output.Part, clean *cleaner) bool {
 	cursor := part.Start
 	for rest := part.Data; len(rest) > 0 && s.ctx.Err() == nil; {
 		line, tail, ended := bytes.Cut(rest, newline)
@@ -92,7 +92,7 @@ func (s *searcher) search(part output.Part, clean *vt.Cleaner) bool {
 		text := bytes.TrimSuffix(line, []byte("\r"))
 		switch {
 		case clean != nil:
-			text = cleanLine(clean, nil, rest[:len(rest)-len(tail)], len(tail) == 0)
+			text = cleanLine(clean, nil, cursor, rest[:len(rest)-len(tail)], len(tail) == 0)
 		case s.r.Clean:
 			text, _ = vt.WithoutSGR(nil, text, false)
 		}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"math"
 	"unicode/utf8"
 
 	"ptyctl/buffer"
@@ -33,22 +34,35 @@ func (v View) Clean(start int64, data []byte) (text []byte, removed vt.Sanitized
 		return vt.WithoutSGR(v.before(start, sgrBack), data, !st.Closed || start+int64(len(data)) < st.End)
 	}
 	c := v.cleaner(start)
-	text = make([]byte, 0, len(data))
-	// A sequence that a break has cut must not take the beginning of the next stream with it.
-	for _, at := range v.Buffer.Breaks(start+1, start+int64(len(data))) {
-		text = c.Flush(c.Append(text, data[:at-start]))
-		removed = removed.Plus(c.Sanitized())
-		start, data, c = at, data[at-start:], &vt.Cleaner{Cols: v.Cols}
-	}
-	text = c.Flush(c.Append(text, data))
-	return text, removed.Plus(c.Sanitized())
+	text = c.append(make([]byte, 0, len(data)), start, data)
+	return c.Flush(text), c.removed.Plus(c.Sanitized())
 }
 
-// cleaner makes a Cleaner that has read the bytes held before start.
-func (v View) cleaner(start int64) *vt.Cleaner {
-	c := &vt.Cleaner{Cols: v.Cols}
+// A cleaner makes clean text of output, in order. At each break of the buffer it begins anew: a sequence that the break
+// has cut must not take the beginning of the next stream with it.
+type cleaner struct {
+	*vt.Cleaner
+	breaks  []int64
+	removed vt.Sanitized // before the last break
+}
+
+// cleaner makes a cleaner that has read the bytes held before start.
+func (v View) cleaner(start int64) *cleaner {
+	c := &cleaner{Cleaner: &vt.Cleaner{Cols: v.Cols}, breaks: v.Buffer.Breaks(start+1, math.MaxInt64)}
 	c.Skip(v.before(start, cleanBack))
 	return c
+}
+
+// append appends the text that p finishes to dst. The first byte of p has the offset start.
+func (c *cleaner) append(dst []byte, start int64, p []byte) []byte {
+	for len(c.breaks) > 0 && c.breaks[0] <= start+int64(len(p)) {
+		part := p[:max(c.breaks[0]-start, 0)]
+		dst = c.Flush(c.Append(dst, part))
+		c.removed = c.removed.Plus(c.Sanitized())
+		c.Cleaner = &vt.Cleaner{Cols: c.Cols}
+		start, p, c.breaks = start+int64(len(part)), p[len(part):], c.breaks[1:]
+	}
+	return c.Append(dst, p)
 }
 
 // before returns the n bytes before start, as many as there are of the same stream and are still held.

@@ -8,7 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ptyctl/buffer"
 	"ptyctl/session"
+	"ptyctl/session/output"
+	"ptyctl/session/text"
 	"ptyctl/term"
 )
 
@@ -269,5 +272,35 @@ func TestSearchDropped(t *testing.T) {
 	got := s.Search(t.Context(), session.SearchRequest{Pattern: re("6$|end"), Max: 1000})
 	if got.Dropped != 803-64 || got.Matches != 9 {
 		t.Errorf("dropped %d, %d matches: %s", got.Dropped, got.Matches, found(got))
+	}
+}
+
+// A sequence, a line that is drawn over and a rune that a break of the buffer has cut end there.
+func TestBreaks(t *testing.T) {
+	b := buffer.New(buffer.Options{})
+	for _, part := range []string{"one\r\nfirst\x1b]0;ti", "tle\r\nlong text\rxy", "Z\x1b[3", "1mred\r\nlast"} {
+		_, _ = b.Write([]byte(part))
+		_ = b.Close()
+		b.Reopen()
+	}
+	v := text.View{Buffer: b, Cols: 80}
+	all := b.At(0, 0)
+	const want = "one\nfirsttle\nxyng textZ1mred\nlast"
+	if got, _ := v.Clean(0, all.Data); string(got) != want {
+		t.Errorf("Clean = %q, want %q", got, want)
+	}
+	if got, _ := v.Clean(19, all.Data[19:]); !strings.HasSuffix(want, string(got)) || len(got) < 20 {
+		t.Errorf("Clean from a cut sequence = %q, want an end of %q", got, want)
+	}
+	if got, want := numbered(v.Lines(0, 0)), "1:one|2:firsttle|3:xyng textZ1mred|4:last|"; got != want {
+		t.Errorf("Lines = %q, want %q", got, want)
+	}
+	res := v.Search(t.Context(), text.SearchRequest{Pattern: re(`^xyng textZ1mred$`), Clean: true})
+	if res.Matches != 1 || res.Lines[0].Number != 3 {
+		t.Errorf("Search = %+v", res)
+	}
+	f := v.Filter(t.Context(), text.Filter{Pattern: re(`tle`), Clean: true}, 0, []output.Part{{Data: all.Data}}, false)
+	if string(f.Text) != "firsttle\n" {
+		t.Errorf("Filter = %q", f.Text)
 	}
 }
