@@ -147,6 +147,9 @@ func (s *Session) finish(st State, end End) {
 	}
 	s.timeouts.stop()
 	close(l.over)
+	if l.opening != nil { // the end comes after the beginning
+		<-l.opening
+	}
 	s.auth.Observe(
 		term.Event{
 			Verb:     term.VerbState,

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -134,9 +135,11 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 	g.s = newSession(o, owner{
 		ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(g.target),
 	}, old.kept)
+	g.s.life.opening = make(chan struct{})
 	d := g.s.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: "reopen " + account(g.target)})
 	release, err := g.admit(ctx, d)
 	d.End(err)
+	close(g.s.life.opening)
 	release()
 	if err != nil {
 		g.s.life.cancel(err)
@@ -251,7 +254,10 @@ func (g *reopening) admit(ctx context.Context, d *access.Call) (release func(), 
 func (g *reopening) possible() error {
 	const op = "open"
 	old, t := g.old, g.target
-	st, end := old.State(), old.life.ending()
+	if !old.State().Ended() {
+		return old.life.notEnded(op)
+	}
+	end := old.life.ending()
 	final := func(msg string) error {
 		return &term.Error{
 			Op: op, Session: old.id, Kind: term.AlreadyClosed, Msg: msg, Advice: "open a new one",
@@ -259,12 +265,6 @@ func (g *reopening) possible() error {
 		}
 	}
 	switch {
-	case st == Open:
-		return sessionError(op, old.id, term.InvalidArgument, "this session is open, so there is nothing to reopen")
-	case !st.Ended() && (old.life.before.state == "" || old.Question() != nil):
-		return old.life.alive(op)
-	case !st.Ended():
-		return old.life.underWay(op)
 	case old.never != "":
 		return &term.Error{
 			Op: op, Session: old.id, Kind: term.Unsupported, Msg: "this session is not reopened: " + old.never,
@@ -374,6 +374,18 @@ func (l *life) notReopened(err error) (State, End) {
 	st, end := l.before.state, l.before.end
 	end.Before, end.Reason, end.Err = end.Reason, "not reopened: "+now.Reason, err
 	return st, end
+}
+
+// notEnded says why a session that has not ended is not reopened.
+func (l *life) notEnded(op string) error {
+	err := l.alive(op)
+	switch e, _ := errors.AsType[*term.Error](err); {
+	case err == nil:
+		return sessionError(op, l.session, term.InvalidArgument, "this session is open, so there is nothing to reopen")
+	case e.Reason == term.ReasonOpening && l.before.state != "":
+		return l.underWay(op)
+	}
+	return err
 }
 
 // underWay is the error of a second attempt to reopen a session.

@@ -80,6 +80,7 @@ type life struct {
 	cancel  context.CancelCauseFunc //
 	over    chan struct{}           // closed by finish
 	told    chan struct{}           // closed when the observers know of the end
+	opening chan struct{}           // closed when they know that it is being reopened; nil: it is not
 
 	mu    sync.Mutex // guards the following; locked before the Manager's
 	state State

@@ -425,6 +425,17 @@ func TestRefusals(t *testing.T) {
 		l.refused(t, ctx, term.AlreadyClosed, "ended for good (closed by task t1)")
 	})
 	run(t, session.Config{}, open, func(t *testing.T, l *lab) {
+		l.set(func() { l.slow = time.Minute })
+		r := sessiontest.Target("slow")
+		r.Wait = time.Second
+		res, err := l.m.Open(ctx, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.s = res.Session
+		l.refused(t, ctx, term.Busy, "still connecting")
+	})
+	run(t, session.Config{}, open, func(t *testing.T, l *lab) {
 		l.lose(t)
 		if !l.s.Close(ctx, session.CloseOptions{}) {
 			t.Error("it had not ended")
