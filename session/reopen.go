@@ -101,9 +101,9 @@ const LongestReopening = reopen.Longest
 //
 // The result's Session has the id, the output, the results of commands, the lock and the patterns of the one that has
 // ended, whose place it takes; cursors go on. Nothing that was typed is repeated. The call returns when the session is
-// open, asks a question, or the first attempt has failed; with Try the State is then Connecting, and attempts go on until
-// one succeeds, fails for another reason than the way to the far side, or Close ends them. If all fail, the session is
-// what it was before, and may be reopened again.
+// open, asks a question, or the first attempt has failed; with Try the State is then Connecting, and attempts go on
+// until one succeeds, fails for another reason than the way to the far side, or Close ends them. If all fail, the session
+// is what it was before, and may be reopened again.
 func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, error) {
 	waiting := ctx
 	if r.Wait > 0 {
@@ -302,7 +302,8 @@ func (g *reopening) replace() error {
 		return s.life.underWay("open")
 	}
 	if s.dismissed.Load() {
-		return sessionError("open", s.id, term.AlreadyClosed, "a caller has just closed this session for good; open a new one")
+		return sessionError("open", s.id, term.AlreadyClosed,
+			"a caller has just closed this session for good; open a new one")
 	}
 	m.keepLocked(old)
 	s.timeouts.start() // before others can end it

@@ -19,12 +19,13 @@ import (
 	"ptyctl/term"
 )
 
-// A Session is one terminal, for as long as its connection lives: Manager.Reopen makes another Session, with the same id,
-// in its place. Any number of goroutines may call its methods.
+// A Session is one terminal, for as long as its connection lives: Manager.Reopen makes another Session, with the same
+// id, in its place. Any number of goroutines may call its methods.
 type Session struct {
 	// Each small struct has a mutex of its own. Most are locked alone; others only in this order: life, then the
-	// Manager's, the buffer's or the display's; the lock's, then the lock table's; redact's order, then those of the output's
-	// receivers. Apart from the last, no mutex is held while the transport, the Gate, the Journal or an Observer runs.
+	// Manager's, the buffer's or the display's; the lock's, then the lock table's; redact's order, then those of the
+	// output's receivers. Apart from the last, no mutex is held while the transport, the Gate, the Journal or an
+	// Observer runs.
 
 	id    string
 	o     Options

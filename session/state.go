@@ -10,8 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// A State is where a session is in its life. It only ever moves down this list, and stops at Closed or Failed; but while
-// a session is reopened, each attempt begins with Connecting.
+// A State is where a session is in its life. It only ever moves down this list, and stops at Closed or Failed. While a
+// session is reopened, each attempt begins with Connecting.
 type State string
 
 // The states.

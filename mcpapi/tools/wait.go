@@ -193,11 +193,13 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 	if in.UntilState != "" {
 		if in.UntilState != string(session.Open) {
 			return e, w.Checker().Invalid(entryPath(i, "until_state"), nil,
-				"until_state %s does not exist; it is open, and met as well when the session has ended; until_exit is for the end alone",
+				"until_state %s does not exist; it is open, and met as well when the session has ended; "+
+					"until_exit is for the end alone",
 				schema.Shorten(in.UntilState))
 		}
 		if output || in.UntilPrompt || in.UntilExit || in.ExecID != "" {
-			return e, w.Invalid(entryPath(i, "until_state"), "until_state stands alone; wait for the rest in an entry of its own")
+			return e, w.Invalid(entryPath(i, "until_state"),
+				"until_state goes together with no other condition; wait for that in an entry of its own")
 		}
 		e.Opens = true
 	}

@@ -106,12 +106,13 @@ var arguments = map[term.Field]string{
 // advice has what to do about an error, by its reason. {exec} is the id of the command that runs; what follows a | is
 // added if the session has a channel lane.
 var advice = map[term.Reason]string{
-	term.ReasonNoSession:       "ptyctl_session list shows the sessions there are",
-	term.ReasonNoExec:          "ptyctl_session status shows those there are (running_exec_ids, unfetched_exec_ids)",
-	term.ReasonLoginAsks:       "send it as data with ptyctl_session_io write (key ctrl_c cancels)",
-	term.ReasonLoginsWait:      "answer with ptyctl_session_io write (ctrl_c cancels), or close them",
-	term.ReasonOpening:         "ask again with ptyctl_session status",
-	term.ReasonReopening:       "ptyctl_session wait with until_state open says when that is over, and ptyctl_session close ends it",
+	term.ReasonNoSession:  "ptyctl_session list shows the sessions there are",
+	term.ReasonNoExec:     "ptyctl_session status shows those there are (running_exec_ids, unfetched_exec_ids)",
+	term.ReasonLoginAsks:  "send it as data with ptyctl_session_io write (key ctrl_c cancels)",
+	term.ReasonLoginsWait: "answer with ptyctl_session_io write (ctrl_c cancels), or close them",
+	term.ReasonOpening:    "ask again with ptyctl_session status",
+	term.ReasonReopening: "ptyctl_session wait with until_state open says when that is over, " +
+		"and ptyctl_session close ends it",
 	term.ReasonMayReopen:       "ptyctl_session reopen connects it again",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
 	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",

@@ -65,7 +65,7 @@ func pauseAfter(n int) time.Duration {
 	if n < 6 { // the sixth would be 32 s
 		pause = firstPause << (n - 1)
 	}
-	return pause - pause/10 + rand.N(pause/5) //nolint:gosec // nothing secret depends on it
+	return pause - pause/10 + rand.N(pause/5)
 }
 
 // Passing reports whether the cause of a failed attempt may pass by itself.

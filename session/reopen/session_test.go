@@ -686,3 +686,70 @@ func TestSecretAtTheGap(t *testing.T) {
 		}
 	})
 }
+
+// Calls of all kinds may meet a session while it is lost and reopened, again and again: none hangs, nothing that one
+// connection was given reaches another, and nothing is left behind.
+func TestStorm(t *testing.T) {
+	run(t, session.Config{Retention: time.Minute}, session.OpenRequest{}, func(t *testing.T, l *lab) {
+		id, ctx := l.s.ID(), t.Context()
+		stop := time.Now().Add(20 * time.Second)
+		var all sync.WaitGroup
+		repeat := func(pause time.Duration, do func(s *session.Session)) {
+			all.Go(func() {
+				for time.Now().Before(stop) {
+					if s, err := l.m.Get(id); err == nil {
+						do(s)
+					}
+					time.Sleep(pause)
+				}
+			})
+		}
+		repeat(70*time.Millisecond, func(*session.Session) {
+			l.set(func() { l.fails = nil })
+			far := l.last()
+			_, _ = io.WriteString(far, "r1# \x1b[")
+			_ = far.Close()
+		})
+		repeat(90*time.Millisecond, func(*session.Session) {
+			l.set(func() { l.fails = &term.Error{Kind: term.ConnectFailed, Msg: "refused"} })
+		})
+		for range 2 {
+			repeat(11*time.Millisecond, func(s *session.Session) {
+				_, _ = l.m.Reopen(ctx, session.ReopenRequest{Session: s, Try: 3 * time.Second})
+			})
+		}
+		repeat(3*time.Millisecond, func(s *session.Session) {
+			k := s.Read(ctx, session.ReadRequest{Cursor: 0, Until: sessiontest.Re(`never`), Timeout: 50 * time.Millisecond, Clean: true})
+			_, _ = k.Clean()
+		})
+		repeat(5*time.Millisecond, func(s *session.Session) {
+			_, _ = s.Write(ctx, []byte("x"), session.WriteOptions{Timeout: 20 * time.Millisecond})
+		})
+		repeat(7*time.Millisecond, func(s *session.Session) {
+			_, _ = s.Exec(ctx, session.ExecRequest{Command: "c", Timeout: 30 * time.Millisecond})
+		})
+		repeat(13*time.Millisecond, func(s *session.Session) {
+			_, _ = s.Lock(sessiontest.Task("t1"), time.Millisecond)
+			s.Screen(ctx, 0)
+			_, _ = s.Info(), s.Waiting()
+			s.Search(ctx, session.SearchRequest{Pattern: sessiontest.Re(`r1`), Clean: true})
+		})
+		repeat(17*time.Millisecond, func(s *session.Session) {
+			waiting, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+			defer cancel()
+			_, _ = await.Any(waiting, []await.Entry{{Session: s, Opens: true, Read: session.ReadRequest{Cursor: session.Latest}}})
+		})
+		all.Wait()
+		time.Sleep(10 * time.Second) // for the commands that were stopped last
+		l.follow(t)
+		if i := l.s.Info(); i.Opens < 20 || len(i.Gaps) < 20 || !slices.IsSorted(i.Gaps) || i.Readers != 0 || len(i.Running) != 0 {
+			t.Errorf("after the storm: %d opens, %d gaps, %d readers, running %v", i.Opens, len(i.Gaps), i.Readers, i.Running)
+		}
+		l.s.Close(ctx, session.CloseOptions{})
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if l.m.Live() != 0 || l.m.Ended() != 0 || l.m.Buffered() != 0 {
+			t.Errorf("%d sessions live, %d ended, %d bytes are taken; want none", l.m.Live(), l.m.Ended(), l.m.Buffered())
+		}
+	})
+}
