@@ -145,13 +145,22 @@ func TestElicitText(t *testing.T) {
 				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "alice"}}
 			}
 			l, c := connect(t, withElicitation(mcptest.Config{SSH: asks(questions)}), revision, p.options(onlyForms))
-			if r := c.Call(mcptest.SessionTool, l.OpenArgs("")); r.State != "open" || r.Prompt != nil || r.Capabilities == nil {
+			r := c.Call(mcptest.SessionTool, l.OpenArgs(""))
+			if r.State != "open" || r.Prompt != nil || r.Capabilities == nil {
 				t.Errorf("open: %s", r.Text)
 			}
 			asked := p.questions()
 			if len(asked) != 2 || strings.ContainsAny(asked[0].Message, "\u202e\x1b") ||
 				!strings.Contains(asked[0].Message, `in its own words: 1. Your\u202e name\x1b[2J: `) {
 				t.Fatalf("asked: %+v", asked)
+			}
+			// The login of a session that is reopened asks in the same way.
+			l.SSH.DropConnections()
+			id := `,"session_id":"` + r.SessionID + `"`
+			c.Call(mcptest.IOTool, `{"action":"read","cursor":"0","until_regex":"never","timeout_ms":10000`+id+`}`)
+			r = c.Call(mcptest.SessionTool, `{"action":"reopen"`+id+`}`)
+			if asked := p.questions(); len(asked) != 4 || r.State != "open" || !strings.Contains(r.Text, `"opens":2`) {
+				t.Errorf("reopen, after %d questions: %s", len(asked), r.Text)
 			}
 		},
 	)
