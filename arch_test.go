@@ -58,6 +58,7 @@ var importRules = []rule{
 	{pkg: "profile", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is data about devices, not behaviour; the files are TOML, where a pattern needs no escaping"},
 	{pkg: "session/keys", ours: []string{"term"}, why: "it knows names and bytes, not sessions"},
 	{pkg: "session/access", ours: []string{"lockmgr", "term"}, why: "it decides about actions and performs none"},
+	{pkg: "session/owners", ours: []string{"term"}, why: "it knows whose sessions are, and nothing else of them"},
 	{pkg: "session/internal/sessiontest", ours: []string{"internal/bufpipe", "internal/leaktest", "session", "term"}, why: "the tests of sessions and their parts may use it"},
 	{pkg: "session/redact", theirs: []string{"github.com/clipperhouse/displaywidth"}, why: "it knows bytes and secrets, not terminals"},
 	{pkg: "session/shell", ours: []string{"term"}, why: "it knows names of shells and runs none"},
@@ -75,7 +76,7 @@ var importRules = []rule{
 	{pkg: "session/display", ours: []string{"screen", "session/redact"}, why: "it shows what it is given, and knows no session"},
 	{pkg: "session/steps", ours: []string{"session/display", "session/match", "term"}, why: "it orders inputs and waits, and types nothing itself"},
 	{pkg: "session/reopen", ours: []string{"term"}, why: "it decides when to try again, and knows no session"},
-	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "screen", "vt", "quote", "session/access", "session/answer", "session/display", "session/filecopy", "session/keys", "session/lane", "session/marker", "session/match", "session/output", "session/prompt", "session/redact", "session/reopen", "session/shell", "session/steps", "session/text", "session/transfer"}, why: "the engine knows no protocol, no wire format and no command line"},
+	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "screen", "vt", "quote", "session/access", "session/answer", "session/display", "session/filecopy", "session/keys", "session/lane", "session/marker", "session/match", "session/output", "session/owners", "session/prompt", "session/redact", "session/reopen", "session/shell", "session/steps", "session/text", "session/transfer"}, why: "the engine knows no protocol, no wire format and no command line"},
 	{pkg: "session/hosts", ours: []string{"session", "term"}, why: "it chooses sessions, and knows no protocol and no wire format"},
 
 	{pkg: "sshx", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/mux", "sshx/plan", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "a transport is usable without the engine"},

@@ -94,6 +94,27 @@ func (t *Table[H]) TakeOver(key string, holder H, ttl time.Duration) (lease, pre
 	return t.grant(key, holder, now.Add(ttl)), previous
 }
 
+// Pass makes to the holder of from's live lease, which goes on: its epoch and its expiry stay. It is for a holder that
+// goes by another name from now on. An act under the old name is refused from now on, also by CheckEpoch. The error is
+// a *HeldError if another holder has the lease, and wraps ErrNotHeld if no holder has it.
+func (t *Table[H]) Pass(key string, from, to H) (Lease[H], error) {
+	if err := validateHolder("pass", key, from); err != nil {
+		return Lease[H]{}, err
+	}
+	if err := validateHolder("pass", key, to); err != nil {
+		return Lease[H]{}, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l, err := t.heldBy("pass", key, from, time.Now())
+	if err != nil {
+		return Lease[H]{}, err
+	}
+	l.Holder = to
+	t.leases[key] = l
+	return l, nil
+}
+
 // Get returns the live lease of the key, and whether there is one.
 func (t *Table[H]) Get(key string) (Lease[H], bool) {
 	t.mu.Lock()

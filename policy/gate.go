@@ -156,6 +156,8 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		term.VerbUnlock,
 		term.VerbHeartbeat,
 		term.VerbTakeOver,
+		term.VerbAdopt, // of a session that the same rules have let a client open
+		term.VerbGive,
 		term.VerbResize,
 		term.VerbExpect,
 		term.VerbAnswer: // part of a login, without which there is no session to read

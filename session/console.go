@@ -103,8 +103,7 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 	// The Gate judges a join as an open: a caller must not reach a host by another caller's session that it may not
 	// open itself.
 	err := m.checkOpen(d, r)
-	if a, b := d.Event.Actor, s.o.Origin.Opener; err == nil && r.OwnOnly &&
-		(a.Transport != b.Transport || a.Token != b.Token) {
+	if err == nil && r.OwnOnly && !ownerOf(s).Is(d.Event.Actor.Principal()) {
 		err = &term.Error{
 			Op:   "open",
 			Kind: term.Locked,

@@ -14,6 +14,7 @@ import (
 	"ptyctl/buffer"
 	"ptyctl/session/access"
 	"ptyctl/session/filecopy"
+	"ptyctl/session/owners"
 	"ptyctl/term"
 )
 
@@ -69,6 +70,7 @@ type Manager struct {
 
 	descriptors descriptors
 	logins      logins
+	owners      *owners.Registry
 	parts       filecopy.Parts
 
 	// mu guards the following. A session that ends locks it while its life is locked, so no session's life may be
@@ -95,6 +97,7 @@ func NewManager(c Config) *Manager {
 	}
 	return &Manager{
 		c: c, sessions: make(map[string]*Session), consoles: make(map[string]*console), drained: make(chan struct{}),
+		owners: owners.New(0),
 		limits: limits{memory: buffer.NewPool(int64(c.MaxBufferBytes)), reads: &semaphore{limit: int64(c.MaxReads)}},
 	}
 }
@@ -108,6 +111,9 @@ func (m *Manager) Protocols() []string {
 	slices.Sort(names)
 	return names
 }
+
+// Owners says whose each session is. Clients that come and go, while their sessions stay, join there.
+func (m *Manager) Owners() *owners.Registry { return m.owners }
 
 // Live returns how many sessions have not ended.
 func (m *Manager) Live() int {
@@ -219,6 +225,7 @@ func (m *Manager) add(s *Session) error {
 	}
 	m.sessions[s.id] = s
 	m.live++
+	s.owner.whose.Keep(ownedSession{m, s})
 	return nil
 }
 
@@ -250,6 +257,17 @@ func (m *Manager) ended(s *Session) {
 	m.live--
 	if m.closing && m.live == 0 {
 		close(m.drained)
+	}
+	if !s.owner.whose.Waits() { // an orphan is forgotten when its time is over
+		m.retireLocked(s)
+	}
+}
+
+// retireLocked decides how long a session that has ended is kept: for the time of retention, or until a caller closes
+// it. It has no effect once that is decided. Requires m.mu.
+func (m *Manager) retireLocked(s *Session) {
+	if s.owner.expiry != nil || slices.Contains(m.exited, s) || m.sessions[s.id] != s {
+		return
 	}
 	var by errClosedByCaller
 	if !s.o.managed.stays || errors.As(context.Cause(s.life.ctx), &by) || s.link.Load() == nil {
@@ -313,6 +331,7 @@ func (m *Manager) forget(s *Session) {
 	m.keepLocked(s)
 	m.mu.Unlock()
 	if known {
+		s.owner.whose.Drop()
 		s.lock.Table.Drop(s.id)
 		s.buf.Free()
 		s.execs.forgetAll()
@@ -357,4 +376,5 @@ func (m *Manager) Close(ctx context.Context) {
 	case <-m.drained:
 	case <-ctx.Done():
 	}
+	m.owners.Close()
 }

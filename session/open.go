@@ -29,7 +29,7 @@ type OpenRequest struct {
 	Life        time.Duration // close it after so long, if the manager would not before; 0: no such limit
 	Expect      Expect
 	LockTTL     time.Duration // >0: take the lock at once for the caller's task
-	OwnOnly     bool          // share an open console only if the same Transport and Token opened it
+	OwnOnly     bool          // share an open console only if it is the caller's own
 	Wait        time.Duration // the longest this call waits; 0: until the session is open or asks something
 }
 
@@ -73,7 +73,10 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, error) {
 	o := m.options(r)
 	o.Origin.Opener = term.ActorFrom(ctx)
-	s := newSession(o, owner{ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(r.Target)}, nil)
+	s := newSession(o, owner{
+		ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(r.Target),
+		whose: m.owners.Opened(o.Origin.Opener.Principal()),
+	}, nil)
 	s.timeouts.start()
 	d := s.auth.Begin(ctx, term.VerbOpen, opening(r.Target))
 	lease, err := m.admit(ctx, s, d, r)

@@ -134,6 +134,7 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 	g.target.PTY = o.PTY
 	g.s = newSession(o, owner{
 		ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(g.target),
+		whose: old.owner.whose,
 	}, old.kept)
 	g.s.life.opening = make(chan struct{})
 	d := g.s.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: "reopen " + account(g.target)})
@@ -309,6 +310,7 @@ func (g *reopening) replace() error {
 	s.timeouts.start() // before others can end it
 	m.sessions[s.id] = s
 	m.live++
+	s.owner.whose.Keep(ownedSession{m, s})
 	s.buf.Reopen()
 	return nil
 }

@@ -170,7 +170,7 @@ func (m *Manager) Usable(ctx context.Context, p term.Plan) []*Session {
 	m.mu.Lock()
 	var own []*Session
 	for _, s := range m.sessions {
-		if s.o.Origin.Opener.Principal() == by.Principal && s.o.Origin.Device == "" {
+		if usableBy(s, by.Principal) && s.o.Origin.Device == "" {
 			own = append(own, s)
 		}
 	}

@@ -47,7 +47,7 @@ type run struct {
 	done     chan struct{}
 	expiry   *time.Timer // forgets it; nil while it runs; guarded by commands.mu
 	users    int         // calls that look at the output, which stays until they let go; guarded by commands.mu
-	gone     bool        // forgotten; guarded by commands.mu
+	keeping              // guarded by commands.mu
 	handed   atomic.Bool // a result has named the id
 	fetched  atomic.Bool // a result has said how it ended
 
@@ -61,6 +61,13 @@ type run struct {
 	typed *lane.Command // nil in the channel lane
 
 	outcome // set before done is closed
+}
+
+// A keeping says for how long a command is kept.
+type keeping struct {
+	gone bool // forgotten
+	kept bool // no client has the session: it is neither forgotten nor, without a deadline of its caller's, stopped
+	due  bool // it would be forgotten by now if it were not kept
 }
 
 // An outcome is how a command ended.
@@ -116,6 +123,9 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 	x.ctx, x.cancel = context.WithCancelCause(s.life.ctx)
 	x.deadline = newDeadline(r.Timeout, r.Unattended, func() { x.cancel(context.DeadlineExceeded) })
 	s.execs.keep(x)
+	if s.owner.whose.Waits() { // its client has gone since
+		s.execs.wait(s.owner.whose.Waits)
+	}
 	return x, nil
 }
 
@@ -151,11 +161,7 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 			x.deadline.end() // before others may see that it is over
 			close(x.done)
 			x.cancel(nil)
-			id := x.id // the timer must not keep the output of a run that is forgotten before
-			s.execs.expire(x, time.AfterFunc(s.o.Retention, func() {
-				defer s.group.rescue("retention")
-				s.execs.forget(id)
-			}))
+			s.execs.retire(x)
 		}()
 		// Replaced when f returns; a panic leaves it.
 		x.err = errRunPanicked
@@ -166,6 +172,42 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 		s.execs.discard(x)
 	}
 	return ok
+}
+
+// retire lets a command that has ended be forgotten after the time of retention.
+func (e *execs) retire(x *run) {
+	s, id := e.s, x.id // the timer must not keep the output of a run that is forgotten before
+	e.expire(x, time.AfterFunc(s.o.Retention, func() {
+		defer s.group.rescue("retention")
+		e.forgetAged(id)
+	}))
+}
+
+// wait keeps the results of all commands, and the commands that run and have no deadline of their caller's, while the
+// session is an orphan; from then on their times count anew. orphan is asked with c.mu held, so that of two calls the
+// last one has the truth.
+func (e *execs) wait(orphan func() bool) {
+	e.mu.Lock()
+	is := orphan()
+	var due []*run
+	for _, x := range e.byID {
+		if x.kept == is {
+			continue
+		}
+		if x.kept = is; is {
+			x.deadline.attend()
+			continue
+		}
+		x.deadline.leave(false)
+		if x.due {
+			x.due = false
+			due = append(due, x)
+		}
+	}
+	e.mu.Unlock()
+	for _, x := range due {
+		e.retire(x)
+	}
 }
 
 // over is the event that tells how the command ended. Requires that it has.
@@ -356,6 +398,29 @@ func (c *commands) letGo(x *run) {
 func (c *commands) forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.drop(id)
+}
+
+// waiting reports whether a result waits for a client to come.
+func (c *commands) waiting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range c.byID {
+		if x.kept && !x.fetched.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetAged is forget at the end of the time of retention.
+func (c *commands) forgetAged(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x := c.byID[id]; x != nil && x.kept {
+		x.due = true
+		return
+	}
 	c.drop(id)
 }
 

@@ -12,6 +12,7 @@ import (
 	"ptyctl/buffer"
 	"ptyctl/session/access"
 	"ptyctl/session/lane"
+	"ptyctl/session/owners"
 	"ptyctl/session/prompt"
 	"ptyctl/session/redact"
 	"ptyctl/session/shell"
@@ -58,6 +59,7 @@ type owner struct {
 
 	mayAsk func(s *Session, ask func() error) error // runs ask, with which s asks a question, if that may be
 	login  *login                                   // of a session that logs in
+	whose  *owners.Ownership                        // nil: always its opener's
 }
 
 // counters are what Info reports. Times are Unix nanoseconds, 0 for never.
@@ -66,6 +68,7 @@ type counters struct {
 	lastRx, lastTx  atomic.Int64
 	execs, readers  atomic.Int64
 	execRx          atomic.Int64 // bytes from commands beside the terminal
+	left            atomic.Int64 // the end of the output when its client went; see Adoption
 	drained         atomic.Int64
 	running         atomic.Int64 // execs, and actions on files, that have not ended
 }
@@ -210,6 +213,8 @@ type Info struct {
 	TerminalEnded     string    // why its terminal is gone while the connection goes on; empty: it is not
 	Connections
 
+	Owner owners.Owner // whose it is now; at first, of its Opener
+
 	Lease *Lease // nil: not locked
 }
 
@@ -228,6 +233,7 @@ func (s *Session) Info() Info {
 		LastIn: unixNano(s.count.lastRx.Load()), LastOut: unixNano(s.count.lastTx.Load()),
 		Drained: unixNano(s.count.drained.Load()),
 		Dropped: s.count.dropped.Load(), Execs: s.count.execs.Load(), Readers: s.count.readers.Load(),
+		Owner: ownerOf(s),
 	}
 	if l, ok := s.lock.Table.Get(s.id); ok {
 		i.Lease = &l

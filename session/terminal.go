@@ -198,7 +198,7 @@ func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane
 // key must be on record first; otherwise Press sends nothing and returns false.
 func (t laneTerminal) Press(k lane.Key, done func()) bool {
 	s, by := t.s, access.HolderOf(k.Actor)
-	if s.lock.Table.CheckEpoch(s.id, by, k.Epoch) != nil {
+	if !s.lock.StillGranted(by, k.Epoch) {
 		return false
 	}
 	// The key is typed for the command that the Gate has allowed, so it is recorded and not judged again.

@@ -214,7 +214,7 @@ func (l *timeouts) check() {
 // over says whether the session's time is over, and why; if not, it sets the timer.
 func (l *timeouts) over() (by string, code EndCode) {
 	// A login is not idle: a person may be looking for the answer, which has a time of its own.
-	busy := l.s.count.running.Load() > 0 || l.s.State() != Open
+	busy := l.s.count.running.Load() > 0 || l.s.State() != Open || l.s.execs.waiting()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var next time.Duration

@@ -12,6 +12,7 @@ type Actor struct {
 	Client    string // name of the program that calls, as it gives it
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token
+	Shim      string // id of the conversation, where several clients come and go over one transport; empty: one does
 	Task      string // a task of the principal; tasks hold locks, see Principal
 	Agent     string // for the audit log: the agent that the program acts for, as the program gives it
 	Evidence  string // for the audit log: the program's own reference for the call, for example of a ticket
@@ -59,6 +60,8 @@ const (
 
 	VerbHeartbeat Verb = "heartbeat" // extends a lock
 	VerbTakeOver  Verb = "take_over" // takes a lock from its holder
+	VerbAdopt     Verb = "adopt"     // makes the caller the owner of a session that no client has
+	VerbGive      Verb = "give"      // makes another client the owner; Event.Detail names it
 
 	VerbFileRead  Verb = "file_read" // reads a file or lists the folder Action.Path
 	VerbFileWrite Verb = "file_write"
@@ -76,6 +79,7 @@ const (
 
 	VerbQuestion Verb = "question" // the login asks a question; Event.Detail is its kind
 	VerbGone     Verb = "gone"     // a session that had ended is no longer listed
+	VerbOrphan   Verb = "orphan"   // the session's client is gone, and the session stays for another
 	// VerbPlan: the plan of an opening session was judged (Event.Plan), or, without a plan, a credential
 	// was used (Event.Detail).
 	VerbPlan Verb = "plan"

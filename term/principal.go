@@ -6,18 +6,26 @@ package term
 //
 // The program that calls this library is one principal. A server that passes on the calls
 // of others has one for each that it can tell apart: that of ptyctl has one for its stdin,
-// one for each bearer token of HTTP, one for all of HTTP without tokens, and one for its
-// control socket, which admits a single user. An attached person is a principal of their
-// own, even if other callers share the transport.
+// one for each bearer token of HTTP, one for all of HTTP without tokens, one for its
+// control socket, which admits a single user, and one for each conversation of a daemon. An
+// attached person is a principal of their own, even if other callers share the transport.
 type Principal struct {
 	Transport  string
 	Token      string // name of the bearer token
+	Shim       string // id of the conversation of a daemon; see Actor
 	Attachment Attachment
+}
+
+// Client returns p without a person's attachment: whose sessions the caller sees, where that
+// is limited, and who owns what it opens.
+func (p Principal) Client() Principal {
+	p.Attachment = Attachment{}
+	return p
 }
 
 // Principal returns the identity of a.
 func (a Actor) Principal() Principal {
-	return Principal{Transport: a.Transport, Token: a.Token, Attachment: a.Attachment}
+	return Principal{Transport: a.Transport, Token: a.Token, Shim: a.Shim, Attachment: a.Attachment}
 }
 
 // An Attachment is the presence of a person at a terminal. Its id is compared and must

@@ -9,11 +9,22 @@ import (
 
 // A Caller is who sends a request, as far as the transport knows it. The zero Caller is the one client of stdio, who
 // may do everything that the server offers.
+//
+// Each conversation of a daemon is a Caller with a Shim and with Isolated set. Its transport calls owners.Registry.Join
+// (session.Manager.Owners) with Principal before the first request, and Leave when it has ended:
+//
+//	c := identity.Caller{Transport: "stdio", Shim: "s-k3f9q2zd", Isolated: true}
+//	err := sessions.Owners().Join(c.Principal(), owners.Place{Dir: "/srv/web", User: "1000"})
+//	...
+//	sessions.Owners().Leave(c.Principal())
+//
+// The server tells the Registry the name of the client's program, once the client has said it.
 type Caller struct {
 	Transport string // "http", "socket"; empty: the server's own
 	Token     string // name of the bearer token; empty if the request had none
+	Shim      string // id of the conversation, for those of a daemon; see term.Actor
 	ReadOnly  bool   // may do only what does not type
-	Isolated  bool   // knows only of the sessions that its own token has opened
+	Isolated  bool   // knows only of its own sessions: those that its token or conversation has opened, or was given
 	Operator  bool   // is the person who runs ptyctl: see term.Actor
 
 	Results Results // the form that it asks for; empty: the server's
@@ -39,7 +50,12 @@ func FromContext(ctx context.Context) Caller {
 	return c
 }
 
+// Principal returns who c is, without the person at a terminal.
+func (c Caller) Principal() term.Principal {
+	return term.Principal{Transport: c.Transport, Token: c.Token, Shim: c.Shim}
+}
+
 // Sees reports whether c may know of a session.
 func (c Caller) Sees(i session.Info) bool {
-	return !c.Isolated || i.Opener.Transport == c.Transport && i.Opener.Token == c.Token
+	return !c.Isolated || i.Owner.Is(c.Principal())
 }

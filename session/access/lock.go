@@ -144,6 +144,39 @@ func (l *Lock) TakeOver(by Holder, operator bool, ttl time.Duration) (lease, pre
 	return lease, previous, nil
 }
 
+// Pass lets the tasks of the principal to have what those of from had, under the same names: the lock, if one of them
+// holds it, and the news of one that was lost. The lock of an attached person stays theirs.
+func (l *Lock) Pass(from, to term.Principal) {
+	t := &l.taken
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	renamed := func(h Holder) Holder {
+		if h.Principal == from {
+			h.Principal = to
+		}
+		return h
+	}
+	if held, ok := l.Table.Get(l.Session); ok && held.Holder.Principal == from {
+		_, _ = l.Table.Pass(l.Session, held.Holder, renamed(held.Holder)) // unless it has expired since
+	}
+	for _, lost := range t.lost {
+		lost.holder, lost.by = renamed(lost.holder), renamed(lost.by)
+	}
+	if t.visit != nil {
+		t.visit.by = renamed(t.visit.by)
+	}
+}
+
+// StillGranted reports whether what was permitted to by under epoch may still be done for its command, also after
+// Pass: the grant is the same.
+func (l *Lock) StillGranted(by Holder, epoch uint64) bool {
+	if l.Table.CheckEpoch(l.Session, by, epoch) == nil {
+		return true
+	}
+	held, ok := l.Table.Get(l.Session)
+	return ok && epoch > 0 && held.Epoch == epoch
+}
+
 // Change calls change for a caller who must name a task, and turns the lock table's refusal into the caller's error.
 func (l *Lock) Change(op string, by Holder, change func() (Lease, error)) (Lease, error) {
 	if by.Nameless() {

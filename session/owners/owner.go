@@ -1,0 +1,51 @@
+package owners
+
+import (
+	"time"
+
+	"ptyctl/term"
+)
+
+// A Place is where a client works: what a client that is started again has in common with the one before.
+type Place struct {
+	Client string // name of the program, as it gives it; see Registry.Named
+	Dir    string // its working folder, an absolute path
+	User   string // as the system knows the user that it runs as
+	Any    bool   // whatever the program is: a person has left the session to a client in Dir
+}
+
+// fits reports whether a client at q may adopt what was left at p.
+func (p Place) fits(q Place) bool {
+	return p.Dir != "" && p.Dir == q.Dir && p.User == q.User && (p.Any || p.Client == q.Client)
+}
+
+// String says where it is, for a person.
+func (p Place) String() string {
+	name := p.Client
+	if name == "" {
+		name = "a client"
+	}
+	if p.Dir == "" {
+		return name
+	}
+	return name + " in " + p.Dir
+}
+
+// An Owner is whose a session is.
+type Owner struct {
+	// Principal is the owner's, without the attachment of a person. After a person has left the session to a client that
+	// is to come, it is still that person's.
+	Principal term.Principal
+	Place     Place     // where the owner's client works; zero: not known
+	Orphaned  time.Time // since when no client has it; zero: one does, or it needs none
+}
+
+// Is reports whether the session is a's.
+func (o Owner) Is(a term.Principal) bool { return o.Principal == a.Client() }
+
+// A Member is a client that is present.
+type Member struct {
+	Principal term.Principal
+	Place     Place
+	Since     time.Time
+}

@@ -1,0 +1,147 @@
+package owners
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"ptyctl/term"
+)
+
+// DefaultTTL is how long a session stays without a client, unless the operator says otherwise.
+const DefaultTTL = time.Hour
+
+// Why a session does not change hands.
+var (
+	ErrNoClient  = errors.New("the caller is no client that comes and goes")          // its principal has not joined
+	ErrElsewhere = errors.New("the session was not left where the caller works")      // or there is none with that id
+	ErrPresent   = errors.New("the client that has the session is present")           // and works where the caller does
+	ErrNoMember  = errors.New("no client that is present has that name")              // see Registry.Members
+	ErrOver      = errors.New("the time that a session without a client has is over") // it ends
+)
+
+// A Session is a session as the Registry knows it. It calls both methods without a mutex.
+type Session interface {
+	// OwnerChanged says that the owner is another, or that its client has come or gone: Ownership.Owner has the present
+	// state. Locks of tasks of the principal from belong to the same tasks of to; both are zero if it is the same.
+	OwnerChanged(from, to term.Principal)
+	// Expire ends the session, which no client has had for so long, and returns when it has ended.
+	Expire(after time.Duration)
+}
+
+// A Registry knows the clients that are present, and whose each session is. Make it with New.
+type Registry struct {
+	running sync.WaitGroup // timers that end a session
+
+	mu      sync.Mutex // guards the following; no other mutex is locked while it is
+	ttl     time.Duration
+	members map[term.Principal]*Member
+	held    map[*Ownership]bool // of the sessions that live, and those that have ended and are kept
+	closed  bool
+}
+
+// New makes a Registry whose orphans end after ttl; 0: DefaultTTL.
+func New(ttl time.Duration) *Registry {
+	return &Registry{
+		ttl: cmp.Or(ttl, DefaultTTL), members: make(map[term.Principal]*Member), held: make(map[*Ownership]bool),
+	}
+}
+
+// SetTTL sets how long a session stays without a client, for those that lose theirs from now on.
+func (r *Registry) SetTTL(ttl time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ttl = cmp.Or(ttl, DefaultTTL)
+}
+
+// Join says that a client is present. p.Shim is its name, which no other may have or have had: it must be random. The
+// sessions that it opens are orphans once it has left. at.Client may be empty until Named.
+func (r *Registry) Join(p term.Principal, at Place) error {
+	p = p.Client()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p.Shim == "" || r.members[p] != nil || r.closed {
+		return ErrNoClient
+	}
+	r.members[p] = &Member{Principal: p, Place: at, Since: time.Now()}
+	return nil
+}
+
+// Named says what program the client is, as it names itself when its conversation begins. It has no effect on a
+// principal that has not joined.
+func (r *Registry) Named(p term.Principal, client string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.members[p.Client()]; m != nil {
+		m.Place.Client = client
+	}
+}
+
+// Leave says that a client is gone. Its sessions are orphans from now on. It does not wait, and may be called for a
+// principal that is not present.
+func (r *Registry) Leave(p term.Principal) {
+	p = p.Client()
+	r.mu.Lock()
+	m := r.members[p]
+	delete(r.members, p)
+	var left []*Ownership
+	if m != nil {
+		for o := range r.held {
+			if o.owner.Principal == p && o.owner.Orphaned.IsZero() {
+				o.orphanLocked(m.Place)
+				left = append(left, o)
+			}
+		}
+	}
+	r.mu.Unlock()
+	for _, o := range left {
+		o.s.OwnerChanged(term.Principal{}, term.Principal{})
+	}
+}
+
+// Members returns the clients that are present, the first to come first.
+func (r *Registry) Members() []Member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]Member, 0, len(r.members))
+	for _, m := range r.members {
+		all = append(all, *m)
+	}
+	slices.SortFunc(all, func(a, b Member) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Principal.Shim, b.Principal.Shim))
+	})
+	return all
+}
+
+// Member returns the client that p is, if it is present.
+func (r *Registry) Member(p term.Principal) (Member, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.members[p.Client()]; m != nil {
+		return *m, true
+	}
+	return Member{}, false
+}
+
+// Resumable reports whether the client p may adopt a session of the owner o: it is an orphan, and was left where p
+// works.
+func (r *Registry) Resumable(p term.Principal, o Owner) bool {
+	if o.Orphaned.IsZero() {
+		return false
+	}
+	m, ok := r.Member(p)
+	return ok && o.Place.fits(m.Place)
+}
+
+// Close ends the timers, and returns when no session is being ended by one. No client can join from then on.
+func (r *Registry) Close() {
+	r.mu.Lock()
+	r.closed = true
+	for o := range r.held {
+		o.stopLocked()
+	}
+	r.mu.Unlock()
+	r.running.Wait()
+}
