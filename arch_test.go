@@ -112,7 +112,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/schema", ours: []string{"internal/nearest", "mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"mcpapi/identity", "mcpapi/mcpgo", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
-	{pkg: "mcpapi/toolset", ours: []string{"internal/destination", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/wire", "session", "session/hosts", "session/keys", "term"}, why: "tools are written against it, and see no server"},
+	{pkg: "mcpapi/toolset", ours: []string{"internal/destination", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/wire", "session", "session/hosts", "session/keys", "session/owners", "term"}, why: "tools are written against it, and see no server"},
 	{pkg: "mcpapi/tools/files", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term"}, why: "it maps the wire to files and knows no transport"},
 	{pkg: "mcpapi/tools", ours: []string{"internal/destination", "mcpapi/schema", "mcpapi/tools/files", "mcpapi/toolset", "mcpapi/wire", "screen", "screen/picture", "session/await", "session/keys", "session/lane", "session/prompt", "session/shell", "term", "session", "profile"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "term", "session", "session/prompt"}, why: "a tool set has what the core tools have: a call, and the sessions that its caller may see"},

@@ -62,6 +62,7 @@ func outcomeOf(lease, previous lockmgr.Lease[string], epoch uint64, err error) o
 // An op is one call with its arguments.
 type op struct {
 	name, key, holder string
+	to                string // pass
 	ttl               time.Duration
 	epoch             uint64
 }
@@ -80,6 +81,9 @@ func (o op) onTable(t *lockmgr.Table[string]) outcome {
 		return outcomeOf(l, previous, 0, nil)
 	case "release":
 		return outcomeOf(none, none, 0, t.Release(o.key, o.holder))
+	case "pass":
+		l, err := t.Pass(o.key, o.holder, o.to)
+		return outcomeOf(l, none, 0, err)
 	case "check":
 		epoch, err := t.Check(o.key, o.holder)
 		return outcomeOf(none, none, epoch, err)
@@ -135,6 +139,12 @@ func (o op) onModel(m *model) outcome {
 			return outcome{refused: "not held"}
 		}
 		return extend()
+	case "pass":
+		if g == nil {
+			return outcome{refused: "not held"}
+		}
+		g.lease.Holder = o.to
+		return outcome{lease: g.lease}
 	case "release":
 		if g == nil {
 			return outcome{refused: "not held"}
@@ -156,7 +166,7 @@ func (o op) onModel(m *model) outcome {
 
 // TestModel makes the same random calls to a Table and to the model, at random times.
 func TestModel(t *testing.T) {
-	names := []string{"acquire", "acquire", "renew", "take over", "release", "check", "fence", "fence", "get", "drop"}
+	names := []string{"acquire", "acquire", "renew", "take over", "release", "check", "fence", "fence", "get", "drop", "pass"}
 	done := make(map[string]int)
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -166,7 +176,7 @@ func TestModel(t *testing.T) {
 				var m model
 				for i := range 500 {
 					o := op{
-						name: names[r.IntN(len(names))], key: fmt.Sprint("web", r.IntN(3)), holder: fmt.Sprint("task-", r.IntN(3)),
+						name: names[r.IntN(len(names))], key: fmt.Sprint("web", r.IntN(3)), holder: fmt.Sprint("task-", r.IntN(3)), to: fmt.Sprint("task-", r.IntN(3)),
 						ttl: time.Duration(1+r.IntN(8)) * time.Second, epoch: uint64(max(0, len(m.grants)-r.IntN(4))),
 					}
 					want, got := o.onModel(&m), o.onTable(&table)
@@ -183,7 +193,7 @@ func TestModel(t *testing.T) {
 	}
 	for _, kind := range []string{
 		"acquire ", "acquire held", "renew ", "renew held", "renew not held", "release ", "release held", "release not held",
-		"check ", "check held", "fence ", "fence held", "fence not held", "take over ",
+		"pass ", "pass held", "pass not held", "check ", "check held", "fence ", "fence held", "fence not held", "take over ",
 	} {
 		if done[kind] == 0 {
 			t.Errorf("no call of the kind %q was made", kind)

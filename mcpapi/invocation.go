@@ -7,6 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
@@ -64,6 +65,11 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.Cal
 // call finds out which action of the tool a call is for.
 func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*invocation, schema.Action, error) {
 	a, args, err := t.Split(raw)
+	// An action of others' is unknown, except for the one that says why it is refused.
+	if shown := s.callable[shownTo{s.callersOf(ctx), t.Name}]; shown != nil && a.Only != schema.Clients {
+		t.Tool = shown
+		a, args, err = shown.Split(raw)
+	}
 	if err != nil && !s.shared.OnlyReads(ctx) {
 		return nil, schema.Action{}, s.elsewhere(ctx, t, args, err)
 	}
@@ -76,6 +82,9 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*inv
 	// An argument that a caller is not shown is refused.
 	if r := s.readers[t.Name]; r != nil && a.Reads && s.shared.OnlyReads(ctx) {
 		t.Tool = r
+	}
+	if name, _, _ := mcpgo.ClientFromContext(ctx); name != "" { // of a revision without initialize
+		s.named(ctx, name)
 	}
 	c := &invocation{s: s, t: t}
 	s.shared.Begin(&c.Call, t.set, t.Tool, a.Name, raw, args)
@@ -120,7 +129,7 @@ func (c *invocation) Once(ctx context.Context) (any, error) {
 	if about == "" && !c.t.HasActions() { // a command on a host that it names
 		about = "host " + c.Text("host")
 	}
-	scope := c.t.Name + "/" + about + "/" + caller.Transport + "/" + caller.Token
+	scope := c.t.Name + "/" + about + "/" + caller.Transport + "/" + caller.Token + "/" + caller.Shim
 	c.Outlives(ctx)
 	return c.s.replays.do(ctx, scope, id, c.Arguments(), c.do)
 }

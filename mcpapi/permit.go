@@ -22,8 +22,8 @@ func (c *invocation) permitted(ctx context.Context, a schema.Action) error {
 		c.s.m.Refused(c.Acting(ctx, ""), id, c.Verb(), err)
 		return err
 	}
-	if s, err := c.s.m.Get(id); err == nil && !caller.Sees(s.Info()) {
-		return c.s.m.Hide(c.Acting(ctx, ""), c.Verb(), id)
+	if s, err := c.s.m.Get(id); err == nil && a.Only != schema.Clients { // such an action is on one that it does not see
+		return c.s.shared.Unseen(c.Acting(ctx, ""), c.Verb(), s)
 	}
 	return nil
 }
@@ -35,7 +35,11 @@ func (c *invocation) readsOnly(caller identity.Caller) error {
 		what += " " + c.Action()
 	}
 	why, remedy := "this server is read-only", "the operator decides about that"
-	if !c.s.o.ReadOnly && caller.Token != "" {
+	switch {
+	case c.s.o.ReadOnly:
+	case caller.Shim != "":
+		why, remedy = "this conversation is read-only", "whoever has started it decides about that"
+	case caller.Token != "":
 		why, remedy = "the token "+caller.Token+" has the role read", "use a token with the role write"
 	}
 	return &term.Error{

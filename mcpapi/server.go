@@ -90,10 +90,12 @@ type api struct {
 	results   wire.Encoder
 	replays   *replays
 	questions *elicit.Questions
-	reading   map[string]mcp.Tool      // the tools as a caller that may only read sees them
-	readers   map[string]*toolset.Tool // and as that caller calls them
-	placed    map[string]bool          // the tools that are about this machine
-	files     map[string]bool          // those that are about its files
+	reading   map[string]mcp.Tool       // the tools as a caller that may only read sees them
+	readers   map[string]*toolset.Tool  // and as that caller calls them
+	special   map[shownTo]mcp.Tool      // the tools that some callers see with actions of their own
+	callable  map[shownTo]*toolset.Tool // and as each caller calls them
+	placed    map[string]bool           // the tools that are about this machine
+	files     map[string]bool           // those that are about its files
 
 	farFiles map[string]bool // those that are about files there, or on other hosts
 }
@@ -122,6 +124,8 @@ func NewServer(o Options) *Server {
 		tools:    make(map[string]calledTool),
 		reading:  make(map[string]mcp.Tool),
 		readers:  make(map[string]*toolset.Tool),
+		special:  make(map[shownTo]mcp.Tool),
+		callable: make(map[shownTo]*toolset.Tool),
 		placed:   make(map[string]bool),
 		files:    make(map[string]bool),
 		farFiles: make(map[string]bool),
@@ -139,6 +143,10 @@ func NewServer(o Options) *Server {
 		guide = append(guide, set.Instructions)
 	}
 	hooks := new(server.Hooks)
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+		s.named(ctx, req.Params.ClientInfo.Name)
+	})
+	hooks.AddAfterListTools(s.forSome)
 	hooks.AddAfterListTools(s.forReader)
 	hooks.AddAfterListTools(s.forPlace)
 	settings := o.settings()
@@ -156,7 +164,13 @@ func NewServer(o Options) *Server {
 		for _, t := range set.Tools {
 			listed := t.WithSettings(settings)
 			called := &toolset.Tool{Tool: listed, Handle: t.Handle}
-			srv.AddTool(s.declare(set, listed), s.handler(set, called))
+			srv.AddTool(s.declare(set, listed.For(schema.Everyone)), s.handler(set, called))
+			for _, who := range []schema.Callers{schema.Everyone, schema.Clients, schema.Operators} {
+				if shown := listed.For(who); shown != listed {
+					s.special[shownTo{who, t.Name}] = s.declare(set, shown)
+					s.callable[shownTo{who, t.Name}] = &toolset.Tool{Tool: shown, Handle: t.Handle}
+				}
+			}
 			s.tools[t.Name] = calledTool{set, called}
 			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles
 			// Made once and not for each list: a list is asked for by every client that starts.
@@ -223,6 +237,53 @@ func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
 	return plain
 }
 
+// shownTo is a tool, and the callers that see it with actions of their own.
+type shownTo struct {
+	who  schema.Callers
+	tool string
+}
+
+// callersOf returns which of the callers that see actions of their own the caller of ctx is one of.
+func (s *api) callersOf(ctx context.Context) schema.Callers {
+	switch caller := identity.FromContext(ctx); {
+	case caller.Operator:
+		return schema.Operators
+	case caller.Shim != "":
+		return schema.Clients
+	}
+	return schema.Everyone
+}
+
+// named tells the Manager which program the caller is, if its sessions outlive it.
+func (s *api) named(ctx context.Context, client string) {
+	if caller := identity.FromContext(ctx); caller.Shim != "" {
+		s.m.Owners().Named(caller.Principal(), client)
+	}
+}
+
+// forSome adds to the list the actions that the caller has and others have not.
+func (s *api) forSome(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	who := s.callersOf(ctx)
+	if who == schema.Everyone { // for whom the tools are listed
+		return
+	}
+	result.Tools = slices.Clone(result.Tools)
+	for i, plain := range result.Tools {
+		if t, ok := s.special[shownTo{who, plain.Name}]; ok {
+			result.Tools[i] = likeListed(t, plain)
+		}
+	}
+}
+
+// likeListed is a tool without what forClient, which ran before, has taken off the one in the list.
+func likeListed(t, listed mcp.Tool) mcp.Tool {
+	if listed.RawOutputSchema == nil {
+		t.RawOutputSchema = nil
+	}
+	t.Annotations.Title = listed.Annotations.Title
+	return t
+}
+
 // forReader hides the actions that type from the list of a caller that may only read. It is not an mcp-go filter: a
 // filtered tool cannot be called at all, and the caller would get "no such tool" instead of the reason.
 func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
@@ -232,12 +293,7 @@ func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res
 	list := []mcp.Tool{}
 	for _, full := range result.Tools {
 		if t, ok := s.reading[full.Name]; ok {
-			// Taken off for a client without structured content by forClient, which ran before.
-			if full.RawOutputSchema == nil {
-				t.RawOutputSchema = nil
-			}
-			t.Annotations.Title = full.Annotations.Title
-			list = append(list, t)
+			list = append(list, likeListed(t, full))
 		}
 	}
 	result.Tools = list

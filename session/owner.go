@@ -164,9 +164,9 @@ func notLeft(m *Manager, id string, by term.Principal) error {
 	}
 }
 
-// Resumable reports whether the caller of ctx may adopt a session; see Adopt.
-func Resumable(ctx context.Context, m *Manager, i Info) bool {
-	return m.owners.Resumable(term.ActorFrom(ctx).Principal(), i.Owner) && !closedByUs(i.End.Code)
+// Resumable reports whether a client may adopt a session; see Adopt.
+func Resumable(m *Manager, by term.Principal, i Info) bool {
+	return m.owners.Resumable(by, i.Owner) && !closedByUs(i.End.Code)
 }
 
 // Give makes another client the owner of a session, whoever has it; only a person can. to is the client's name, or the

@@ -56,7 +56,7 @@ type pendingAnswer struct {
 
 // by reports whether a is who was asked.
 func (p *pendingAnswer) by(a term.Actor) bool {
-	return a.Transport == p.actor.Transport && a.Token == p.actor.Token
+	return a.Principal().Client() == p.actor.Principal().Client()
 }
 
 // question returns the result that asks with a form, and keeps p for the answer. It returns nil if too many questions

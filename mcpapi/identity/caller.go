@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"slices"
 
 	"ptyctl/session"
 	"ptyctl/term"
@@ -53,6 +54,21 @@ func FromContext(ctx context.Context) Caller {
 // Principal returns who c is, without the person at a terminal.
 func (c Caller) Principal() term.Principal {
 	return term.Principal{Transport: c.Transport, Token: c.Token, Shim: c.Shim}
+}
+
+// Resumes reports whether c may adopt a session, as one that a client before it has left. It does not see that session
+// yet.
+func (c Caller) Resumes(m *session.Manager, i session.Info) bool {
+	return c.Shim != "" && !c.Sees(i) && session.Resumable(m, c.Principal(), i)
+}
+
+// Known returns the sessions that c may know of, or those in one of the states; oldest first. resumable reports which of
+// them c would have to adopt first.
+func (c Caller) Known(m *session.Manager, states ...session.State) (
+	known []session.Info, resumable func(session.Info) bool,
+) {
+	resumable = func(i session.Info) bool { return c.Resumes(m, i) }
+	return slices.DeleteFunc(m.List(states...), func(i session.Info) bool { return !c.Sees(i) && !resumable(i) }), resumable
 }
 
 // Sees reports whether c may know of a session.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -45,7 +46,18 @@ type Action struct {
 	Reads   bool   // types nothing and changes nothing
 
 	Verb term.Verb // its name in the audit log; empty: Name
+	Only Callers   // who is shown it; empty: every caller
 }
+
+// Callers are some of the callers of a server.
+type Callers string
+
+// The callers that are shown an action of their own. Another that knows it gets the tool's reason for a refusal.
+const (
+	Everyone  Callers = ""
+	Clients   Callers = "clients"   // whose sessions outlive them: those of a daemon
+	Operators Callers = "operators" // people at a command of ptyctl
+)
 
 // Hints are the tool's annotations.
 type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
@@ -156,16 +168,20 @@ func (t *Tool) aboutActions() string {
 	return strings.Join(texts, " ")
 }
 
-// ForReading is the table as a caller sees it that may only read; nil: not at all.
-func (t *Tool) ForReading() *Tool {
-	r := *t
-	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return !a.Reads })
-	// A tool without any action left is not listed at all: a model would try it in vain.
-	if len(r.Actions) == 0 {
-		return nil
+// For is the table as these callers see it. It is t itself if they see all of it.
+func (t *Tool) For(who Callers) *Tool {
+	hidden := func(a Action) bool { return a.Only != Everyone && a.Only != who }
+	if !slices.ContainsFunc(t.Actions, hidden) {
+		return t
 	}
-	r.About = t.Reading
-	// An argument of actions that are gone is not shown, and refused.
+	return t.without(hidden, "it belongs to action %s, which only people at a command of ptyctl have")
+}
+
+// without is the table without some actions, and without the arguments that are theirs alone, which are refused; why
+// says so, with the names of the actions for %s.
+func (t *Tool) without(hidden func(Action) bool, why string) *Tool {
+	r := *t
+	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), hidden)
 	r.Absent = maps.Clone(t.Absent)
 	r.Fields = slices.DeleteFunc(slices.Clone(t.Fields), func(f Field) bool {
 		gone := !slices.ContainsFunc(r.Actions, func(a Action) bool { return f.Takes(a.Name) })
@@ -173,14 +189,25 @@ func (t *Tool) ForReading() *Tool {
 			if r.Absent == nil {
 				r.Absent = make(map[string]string)
 			}
-			r.Absent[f.Name] = "it belongs to action " + strings.Join(f.Actions, ", ") +
-				", and this caller may only read (role read, or server.read_only)"
+			r.Absent[f.Name] = fmt.Sprintf(why, strings.Join(f.Actions, ", "))
 		}
 		return gone
 	})
+	return &r
+}
+
+// ForReading is the table as a caller sees it that may only read; nil: not at all.
+func (t *Tool) ForReading() *Tool {
+	types := func(a Action) bool { return !a.Reads }
+	// A tool without any action left is not listed at all: a model would try it in vain.
+	if !slices.ContainsFunc(t.Actions, func(a Action) bool { return a.Reads }) {
+		return nil
+	}
+	r := t.without(types, "it belongs to action %s, and this caller may only read (role read, or server.read_only)")
+	r.About = t.Reading
 	// Many clients ask no person before a read-only tool, and here nothing else is left of it.
 	r.Hints = Hints{ReadOnly: true, Idempotent: true, OpenWorld: t.Hints.OpenWorld}
-	return &r
+	return r
 }
 
 // Marked returns the name of the first argument with a mark that a call gives, or "". in is the struct of arguments.

@@ -135,7 +135,8 @@ func (s resources) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResour
 
 // readSessions returns the list of sessions, as JSON.
 func (s resources) readSessions(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	return jsonResource(req.Params.URI, tools.SessionList(s.seen(ctx), wire.WordsFor(ctx)))
+	known, resumable := identity.FromContext(ctx).Known(s.sessions)
+	return jsonResource(req.Params.URI, tools.SessionList(known, resumable, wire.WordsFor(ctx)))
 }
 
 // readStatus returns the status of one session, as JSON.

@@ -129,6 +129,8 @@ func changeOf(e term.Event) change {
 		term.VerbTakeOver,
 		term.VerbClose:
 		return changedState
+	case term.VerbAdopt, term.VerbGive, term.VerbOrphan: // another sees it
+		return changedList | changedState
 	}
 	return 0
 }

@@ -34,6 +34,10 @@ func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, erro
 		err = lock(ctx, c, in, out)
 	case "signal":
 		err = signal(ctx, c, in, out)
+	case "adopt":
+		err = adopt(ctx, c, in, out)
+	case "give":
+		err = give(ctx, c, in, out)
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +108,15 @@ func listSessions(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 		states = []session.State{in.State}
 	}
 	filter := listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host}
-	out.list(c.Sessions(ctx, states...), filter, wire.WordsFor(ctx))
+	known, resumable := toolset.Known(ctx, c, states...)
+	out.list(known, filter, func(i session.Info) wire.ListEntry {
+		e := wire.NewListEntry(i, wire.WordsFor(ctx))
+		e.Resumable = resumable(i)
+		if shim := i.Owner.Principal.Shim; shim != "" && toolset.ByPerson(ctx) && e.Orphaned == 0 {
+			e.Owner = shim + " (" + i.Owner.Place.String() + ")"
+		}
+		return e
+	})
 	// What some session of this server could do. A client decides by it whether to open one at all.
 	out.Capabilities = &wire.Capabilities{
 		SplitStdoutStderr: term.Yes,
@@ -222,6 +234,36 @@ func signal(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionO
 	return s.Signal(ctx, string(in.Signal))
 }
 
+// adopt makes the caller the owner of a session that a client before it has left. The result is its status, with all
+// that the caller would have been told of meanwhile.
+func adopt(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	a, err := toolset.Adopt(ctx, c, in.SessionID)
+	if err != nil {
+		return err
+	}
+	s := a.Session
+	out.show(s, wire.WordsFor(ctx))
+	i := s.Info()
+	from := max(a.Left, i.Buffer.Start)
+	out.Cursor, out.NewBytes = strconv.FormatInt(from, 10), new(i.Buffer.End-from)
+	out.Running, out.Unfetched = i.Running, i.Unfetched
+	out.ExitCode, out.ExitSignal, _ = wire.Exit(i.End.ProgramExit())
+	if i.State == session.Open {
+		out.WaitingFor = (*wire.Waiting)(s.Waiting())
+	}
+	return nil
+}
+
+// give makes another client the owner of a session.
+func give(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	to, err := toolset.Give(ctx, c, in.SessionID, in.To)
+	if err != nil {
+		return err
+	}
+	out.SessionID, out.Owner = in.SessionID, to.Place.String()
+	return nil
+}
+
 // MaxListed bounds the sessions in one list; more says that some were left out.
 const MaxListed = 100
 
@@ -256,15 +298,15 @@ func hostMatches(pattern, host string) bool {
 
 // list puts the matching sessions into the result: first those that are open or connecting, then the ended ones, each
 // group oldest first. count is the number before the cut.
-func (out *sessionOut) list(all []session.Info, f listFilter, w wire.Words) {
+func (out *sessionOut) list(all []session.Info, f listFilter, entry func(session.Info) wire.ListEntry) {
 	entries, ended := []wire.ListEntry{}, []wire.ListEntry{}
 	for _, i := range all {
 		switch {
 		case !f.matches(i):
 		case i.State.Ended():
-			ended = append(ended, wire.NewListEntry(i, w))
+			ended = append(ended, entry(i))
 		default:
-			entries = append(entries, wire.NewListEntry(i, w))
+			entries = append(entries, entry(i))
 		}
 	}
 	// The live ones first, because a cut list must not hide a session that can still be used.
@@ -277,8 +319,12 @@ func (out *sessionOut) list(all []session.Info, f listFilter, w wire.Words) {
 }
 
 // SessionList is the result of list for these sessions, as a resource shows it.
-func SessionList(all []session.Info, w wire.Words) any {
+func SessionList(all []session.Info, resumable func(session.Info) bool, w wire.Words) any {
 	out := &sessionOut{Action: "list", Success: true}
-	out.list(all, listFilter{}, w)
+	out.list(all, listFilter{}, func(i session.Info) wire.ListEntry {
+		e := wire.NewListEntry(i, w)
+		e.Resumable = resumable(i)
+		return e
+	})
 	return out
 }

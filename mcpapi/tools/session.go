@@ -29,6 +29,8 @@ var sessionTool = toolset.Bind(schema.Tool{
 		{Name: "lock", About: "only task_id may type.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "unlock", Plain: true, About: "release it.", Example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "heartbeat", About: "keep the lock.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{Name: "adopt", About: "take one that list shows as resumable; cursor: of what is new.", Example: `{"action":"adopt","session_id":"web1-k3f9q2zd"}`, Only: schema.Clients},
+		{Name: "give", About: "to another client.", Example: `{"action":"give","session_id":"web1-k3f9q2zd","to":"shim-4t7k2mzd"}`, Only: schema.Operators},
 		{Name: "signal", Plain: true, About: "send one.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 		{Name: "reopen", About: "a lost one.", Example: `{"action":"reopen","session_id":"web1-k3f9q2zd","wait_ms":300000}`},
 	},
@@ -39,11 +41,12 @@ var sessionTool = toolset.Bind(schema.Tool{
 // sessionArgs are the arguments of ptyctl_session. Those marked local are for programs on this machine alone, and those
 // marked far for other machines.
 type sessionArgs struct {
-	SessionID   string        `json:"session_id" need:"close reopen lock unlock heartbeat status signal" is:"filled" doc:"from open"`
+	SessionID   string        `json:"session_id" need:"close reopen lock unlock heartbeat status signal adopt give" is:"filled" doc:"from open"`
 	TaskID      string        `json:"task_id" on:"open close reopen lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
 	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default {locks.default_ttl_ms}" eg:"'lock_ttl_ms':60000,'acquire_lock':true,'task_id':'task-1'"`
 	TakeOver    bool          `json:"take_over" on:"lock" doc:"from its holder" eg:"'take_over':true"`
 	Force       bool          `json:"force" on:"close" doc:"at once" eg:"'force':true"`
+	To          string        `json:"to" need:"give" is:"filled" doc:"shim, or folder" eg:"'to':'shim-4t7k2mzd'"`
 	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT" doc:"or key ctrl_c"`
 	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local" doc:"local: here" eg:"'protocol':'ssh'"`
 	Host        string        `json:"host" on:"open list" is:"filled far" doc:"user@name:port or ssh_config Host" eg:"'host':'*.example.net'"`
@@ -183,6 +186,10 @@ type sessionOut struct {
 	PreviousHolder  string              `json:"previous_holder,omitempty"` // whom the lock was taken from
 	*readOut                            // [open] the first screenful, where a condition was given
 	WaitingFor      *wire.Waiting       `json:"waiting_for,omitempty"`
+	NewBytes        *int64              `json:"new_bytes,omitempty"` // [adopt] of output, from cursor on, like the next two
+	Running         []string            `json:"running_exec_ids,omitempty"`
+	Unfetched       []string            `json:"unfetched_exec_ids,omitempty"`
+	Owner           string              `json:"owner,omitempty"` // [give] where the client works that has it now
 	Warnings        []string            `json:"warnings,omitempty"`
 
 	unusual bool // the capabilities are not those that a session of its protocol usually has
@@ -221,6 +228,14 @@ func (out *sessionOut) Compact() any {
 func (out *sessionOut) compact() sessionCompact {
 	c := sessionCompact(*out)
 	c.readOut = nil
+	if out.Action == "adopt" { // status has the rest
+		c.Action, c.Success, c.SessionID, c.Session = "", false, "", nil
+		if c.State == session.Open {
+			c.State = ""
+		}
+		c.WaitingForInput = false
+		return c
+	}
 	c.Action, c.Success, c.Protocol, c.Cursor, c.PID, c.Cwd, c.StartedAt, c.Usage = "", false, "", "", 0, "", 0, nil
 	c.PTYEnabled, c.Telnet, c.Capabilities = nil, nil, nil
 	if c.State == session.Open || out.Action == "close" {
@@ -263,7 +278,7 @@ func (out *sessionOut) compact() sessionCompact {
 		c.SessionID, c.State, c.EndCode, c.LockHolder, c.LockEpoch, c.LockExpiresAt = "", "", "", "", 0, 0
 	}
 	switch out.Action {
-	case "close", "unlock", "signal": // these have nothing else to say, mostly
+	case "close", "unlock", "signal", "give": // these have nothing else to say, mostly
 		c.Success = true
 		if c.EndCode == session.EndClosed {
 			c.EndCode = ""

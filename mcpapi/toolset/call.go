@@ -190,22 +190,28 @@ func (c *Call) OnlyReads(ctx context.Context) bool { return c.shared.OnlyReads(c
 func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session.Session, error) {
 	s, err := c.shared.Sessions.GetFor(ctx, verb, id)
 	c.session, c.caller = id, term.ActorFrom(ctx).Principal()
-	if err == nil && !identity.FromContext(ctx).Sees(s.Info()) {
-		return nil, c.shared.Sessions.Hide(ctx, verb, id)
+	if err == nil {
+		err = c.shared.Unseen(ctx, verb, s)
 	}
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Look is Session for an action that only looks: that there is no such session is not recorded.
 func (c *Call) Look(ctx context.Context, id string) (*session.Session, error) {
 	s, err := c.shared.Sessions.Get(id)
-	if err == nil && !identity.FromContext(ctx).Sees(s.Info()) {
-		return nil, c.shared.Sessions.Hide(ctx, c.Verb(), id)
+	if err == nil {
+		err = c.shared.Unseen(ctx, c.Verb(), s)
 	}
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
-// Sessions returns the sessions that the caller may know of, or those in one of the states; oldest first.
+// Sessions returns the sessions that the caller sees, or those in one of the states; oldest first.
 func (c *Call) Sessions(ctx context.Context, states ...session.State) []session.Info {
 	caller := identity.FromContext(ctx)
 	all := c.shared.Sessions.List(states...)
@@ -337,7 +343,7 @@ func (c *Call) Acting(ctx context.Context, task string) context.Context {
 		task = caller.Attachment.String() // for the record: the person is no task
 	}
 	return term.WithActor(ctx, term.Actor{
-		Transport: c.shared.TransportOf(ctx), Client: name, Version: version, Token: caller.Token, Task: task,
+		Transport: c.shared.TransportOf(ctx), Client: name, Version: version, Token: caller.Token, Shim: caller.Shim, Task: task,
 		Operator: caller.Operator, Attachment: caller.Attachment,
 		Agent: c.Text("agent_id"), Evidence: c.Text("evidence_id"),
 	})

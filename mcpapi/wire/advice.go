@@ -113,7 +113,14 @@ var advice = map[term.Reason]string{
 	term.ReasonOpening:    "ask again with ptyctl_session status",
 	term.ReasonReopening: "ptyctl_session wait with until_state open says when that is over, " +
 		"and ptyctl_session close ends it",
-	term.ReasonMayReopen:       "ptyctl_session reopen connects it again",
+	term.ReasonMayReopen: "ptyctl_session reopen connects it again",
+	term.ReasonNoOwners:  "where ptyctl mcp --daemon is started in place of ptyctl mcp, sessions stay for adopt",
+	term.ReasonNotLeft: "ptyctl_session list shows those with resumable true; a person can hand over any other: " +
+		"ptyctl sessions give SESSION SHIM",
+	term.ReasonOwnerPresent: "adopt works once that client is gone; a person can hand it over before: " +
+		"ptyctl sessions give SESSION SHIM",
+	term.ReasonNoClient:        "ptyctl daemon status shows those that are",
+	term.ReasonResumable:       "take it with ptyctl_session adopt",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
 	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",
 	term.ReasonCanceledRunning: "wait for it with exec_id {exec}",

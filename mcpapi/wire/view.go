@@ -32,6 +32,10 @@ type ListEntry struct {
 	Waiting      bool            `json:"waiting_for_input,omitempty"`
 	Auto         bool            `json:"auto,omitempty"` // opened for a command, and closes when it is not used
 	Capabilities *Capabilities   `json:"capabilities,omitempty"`
+
+	Resumable bool   `json:"resumable,omitempty"`      // left by a client before the caller, which may adopt it
+	Orphaned  int64  `json:"orphaned_since,omitempty"` // when its client went, and no other has come
+	Owner     string `json:"owner,omitempty"`          // for a person: the client that has it
 }
 
 // Brief is the compact form of an entry: the members that identify it, and those with an unusual value.
@@ -39,6 +43,7 @@ func (e ListEntry) Brief() ListEntry {
 	b := ListEntry{
 		SessionID: e.SessionID, DeviceID: e.DeviceID, Host: e.Host, EndCode: e.EndCode, ExitCode: e.ExitCode,
 		ExitSignal: e.ExitSignal, Title: e.Title, LockHolder: e.LockHolder, Waiting: e.Waiting, Auto: e.Auto,
+		Resumable: e.Resumable, Orphaned: e.Orphaned, Owner: e.Owner,
 	}
 	if e.SessionType == "exec" && !e.Auto {
 		b.SessionType = e.SessionType
@@ -70,7 +75,7 @@ func NewListEntry(i session.Info, w Words) ListEntry {
 		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host,
 		State: i.State, EndCode: i.End.Code, EndReason: w.EndReason(i.End),
 		CreatedAt: i.Created.UnixMilli(), LastActivity: max(Millis(i.LastIn), Millis(i.LastOut)), Waiting: i.Prompt != nil,
-		Auto: i.Auto,
+		Auto: i.Auto, Orphaned: Millis(i.Owner.Orphaned),
 	}
 	if i.Lease != nil {
 		e.LockHolder = i.Lease.Holder.String()

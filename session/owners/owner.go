@@ -11,12 +11,12 @@ type Place struct {
 	Client string // name of the program, as it gives it; see Registry.Named
 	Dir    string // its working folder, an absolute path
 	User   string // as the system knows the user that it runs as
-	Any    bool   // whatever the program is: a person has left the session to a client in Dir
+	Any    bool   // of every client in Dir: a person has left the session there
 }
 
 // fits reports whether a client at q may adopt what was left at p.
 func (p Place) fits(q Place) bool {
-	return p.Dir != "" && p.Dir == q.Dir && p.User == q.User && (p.Any || p.Client == q.Client)
+	return p.Dir != "" && p.Dir == q.Dir && (p.Any || p.Client == q.Client && p.User == q.User)
 }
 
 // String says where it is, for a person.
@@ -33,8 +33,8 @@ func (p Place) String() string {
 
 // An Owner is whose a session is.
 type Owner struct {
-	// Principal is the owner's, without the attachment of a person. After a person has left the session to a client that
-	// is to come, it is still that person's.
+	// Principal is the owner's, without the attachment of a person; zero once a person has left the session to a client
+	// that is to come.
 	Principal term.Principal
 	Place     Place     // where the owner's client works; zero: not known
 	Orphaned  time.Time // since when no client has it; zero: one does, or it needs none

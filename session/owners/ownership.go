@@ -149,10 +149,11 @@ func (o *Ownership) LeaveAt(at Place) error {
 		o.r.mu.Unlock()
 		return ErrOver
 	}
-	o.stopLocked()
+	before := o.owner.Principal
+	o.moveLocked(Owner{})
 	o.orphanLocked(at)
 	o.r.mu.Unlock()
-	o.s.OwnerChanged(term.Principal{}, term.Principal{})
+	o.s.OwnerChanged(before, term.Principal{})
 	return nil
 }
 

@@ -45,16 +45,26 @@ type Answer struct {
 // NewAgent connects a client to srv and initializes it; an empty revision is 2025-06-18.
 func NewAgent(t *testing.T, srv *mcpapi.Server, revision string) *Agent {
 	t.Helper()
+	a, _ := Connected(t, context.Background(), srv, "tester", revision)
+	return a
+}
+
+// Connected is NewAgent for one of several clients: name is its program's, and ctx may have its identity.Caller. gone
+// ends the connection, as the end of the client's process does, and returns when its calls have ended.
+func Connected( //nolint:revive // t comes first in all functions for tests
+	t *testing.T, ctx context.Context, srv *mcpapi.Server, name, revision string,
+) (a *Agent, gone func()) {
+	t.Helper()
 	if revision == "" {
 		revision = "2025-06-18"
 	}
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	a := &Agent{T: t, in: inW, revision: revision, waiting: make(map[string]chan Answer)}
+	a = &Agent{T: t, in: inW, revision: revision, waiting: make(map[string]chan Answer)}
 	var running sync.WaitGroup
 	running.Go(func() {
 		o := stdio.Options{DrainTimeout: time.Millisecond}
-		if err := stdio.Serve(context.Background(), srv, inR, outW, o); err != nil {
+		if err := stdio.Serve(ctx, srv, inR, outW, o); err != nil {
 			t.Error(err)
 		}
 		outW.Close()
@@ -67,19 +77,19 @@ func NewAgent(t *testing.T, srv *mcpapi.Server, revision string) *Agent {
 			a.deliver(lines.Bytes())
 		}
 	})
-	t.Cleanup(func() {
+	gone = func() {
 		inW.Close()
 		running.Wait()
-	})
-	got := a.Request(
-		"initialize",
-		fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"tester","version":"7"}}`, revision),
-	)
+	}
+	t.Cleanup(gone)
+	got := a.Request("initialize", fmt.Sprintf(
+		`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":%q,"version":"7"}}`, revision, name,
+	))
 	if got.Error != nil {
 		t.Fatalf("initialize: %+v", got.Error)
 	}
 	a.Write(InitializedLine)
-	return a
+	return a, gone
 }
 
 // deliver hands an answer to the call that waits for it.

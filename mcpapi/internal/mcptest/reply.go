@@ -34,11 +34,14 @@ type Reply struct {
 	Capabilities                    *wire.Capabilities
 	Sessions                        []wire.SessionStatus
 	Session                         *wire.SessionStatus
-	AlreadyClosed                   bool   `json:"already_closed"`
-	Existing                        string `json:"existing_session_id"`
-	LockAcquired                    *bool  `json:"lock_acquired"`
-	LockHolder                      string `json:"lock_holder"`
-	LockExpiresAt                   int64  `json:"lock_expires_at"`
+	AlreadyClosed                   bool     `json:"already_closed"`
+	Existing                        string   `json:"existing_session_id"`
+	LockAcquired                    *bool    `json:"lock_acquired"`
+	LockHolder                      string   `json:"lock_holder"`
+	LockExpiresAt                   int64    `json:"lock_expires_at"`
+	NewBytes                        *int64   `json:"new_bytes"`
+	Running                         []string `json:"running_exec_ids"`
+	Unfetched                       []string `json:"unfetched_exec_ids"`
 
 	Stdout, Stderr   string
 	ExitCode         *int    `json:"exit_code"`

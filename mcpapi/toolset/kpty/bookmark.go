@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/term"
 )
 
 // bookmarks hold the read positions of k_pty: one per session and reader.
@@ -27,8 +28,8 @@ type reading struct {
 // connections. Callers that may only read have one reader for each token; otherwise they
 // would take output away from the agent.
 type reader struct {
-	onlyReads        bool
-	transport, token string
+	onlyReads bool
+	client    term.Principal
 }
 
 // get returns the bookmark of r and creates it if necessary. Each new bookmark replaces

@@ -9,6 +9,7 @@ import (
 
 	"ptyctl/mcpapi/identity"
 	"ptyctl/session"
+	"ptyctl/term"
 )
 
 // A bookmark is removed after its session.
@@ -37,7 +38,7 @@ func TestBookmarksEnd(t *testing.T) {
 		if m.move(3); b.get(reading{s: s}, listed).place() != 7 {
 			t.Error("bookmark moved from 7 to 3, want it to stay at 7")
 		}
-		if b.get(reading{s, reader{onlyReads: true, token: "r"}}, listed).place() != 0 {
+		if b.get(reading{s, reader{onlyReads: true, client: term.Principal{Token: "r"}}}, listed).place() != 0 {
 			t.Error("a read-only caller shares the agent's bookmark, want its own at 0")
 		}
 		if len(b.of) != 2 {

@@ -130,8 +130,7 @@ func (c *call) wait(otherwise time.Duration) time.Duration {
 func (c *call) bookmark(ctx context.Context) *bookmark {
 	r := reading{s: c.s}
 	if c.OnlyReads(ctx) {
-		who := term.ActorFrom(ctx)
-		r.by = reader{onlyReads: true, transport: who.Transport, token: who.Token}
+		r.by = reader{onlyReads: true, client: term.ActorFrom(ctx).Principal().Client()}
 	}
 	return c.read.get(r, c.Listed)
 }

@@ -1,0 +1,51 @@
+package toolset
+
+import (
+	"context"
+
+	"ptyctl/mcpapi/identity"
+	"ptyctl/session"
+	"ptyctl/session/owners"
+	"ptyctl/term"
+)
+
+// Unseen returns the error for an action verb on a session that the caller does not see; nil: it sees it. One that it
+// may adopt is named as such. Of any other the error says that there is none, and the refusal is recorded.
+func (s *Shared) Unseen(ctx context.Context, verb term.Verb, of *session.Session) error {
+	caller, i := identity.FromContext(ctx), of.Info()
+	switch {
+	case caller.Sees(i):
+		return nil
+	case !caller.Resumes(s.Sessions, i):
+		return s.Sessions.Hide(ctx, verb, i.ID)
+	}
+	err := &term.Error{
+		Op: string(verb), Session: i.ID, Kind: term.NotFound, Reason: term.ReasonResumable,
+		Msg: "this session is not yours yet: a client before this one has left it",
+	}
+	s.Sessions.Refused(ctx, i.ID, verb, err)
+	return err
+}
+
+// Known returns the sessions that the caller may know of, or those in one of the states; oldest first. resumable reports
+// which of them it would have to adopt first.
+func Known(ctx context.Context, c *Call, states ...session.State) (
+	known []session.Info, resumable func(session.Info) bool,
+) {
+	return identity.FromContext(ctx).Known(c.shared.Sessions, states...)
+}
+
+// ByPerson reports whether a person makes the call; see term.Actor.
+func ByPerson(ctx context.Context) bool { return identity.FromContext(ctx).Operator }
+
+// Adopt makes the caller the owner of a session that a client before it has left.
+func Adopt(ctx context.Context, c *Call, id string) (session.Adoption, error) {
+	c.session, c.caller = id, term.ActorFrom(ctx).Principal()
+	return session.Adopt(ctx, c.shared.Sessions, id)
+}
+
+// Give makes another client the owner of a session; see session.Give.
+func Give(ctx context.Context, c *Call, id, to string) (owners.Owner, error) {
+	c.session, c.caller = id, term.ActorFrom(ctx).Principal()
+	return session.Give(ctx, c.shared.Sessions, id, to)
+}
