@@ -22,7 +22,8 @@ type Policy struct {
 	hosts    hostRules
 	programs, denyPrograms,
 	workDirs []place
-	own string // ptyctl's own folder, for PTY_PERMISSIONS
+	own string            // the caller's own folder, for PTY_PERMISSIONS
+	env *term.Environment // the caller's; nil: that of this process
 }
 
 // New checks the rules and returns a Policy. It fails if a rule can never have
@@ -101,7 +102,22 @@ func (p *Policy) Gate() term.Gate {
 // Rule is the Gate: it returns the form in which the action is allowed, or an
 // *term.Error of kind PolicyDenied.
 func (p *Policy) Rule(ctx context.Context, a term.Action) (term.Ruling, error) {
+	p = p.in(ctx)
 	return p.rule(ctx, p.planned(ctx, a))
+}
+
+// in returns the policy as it judges for the caller of ctx, whose folder and PATH are not always those of this process.
+func (p *Policy) in(ctx context.Context) *Policy {
+	env := term.EnvironmentFrom(ctx)
+	if env == nil {
+		return p
+	}
+	callers := *p
+	callers.env = env
+	if own, err := env.Abs(""); err == nil {
+		callers.own = own
+	}
+	return &callers
 }
 
 // planned returns the action with all names under which the rules know the

@@ -142,7 +142,7 @@ func (p *Policy) program(name, dir string, known bool) (path string, err error) 
 	case strings.ContainsRune(name, filepath.Separator):
 		path = filepath.Join(p.own, dir, name)
 	default:
-		found, err := exec.LookPath(name)
+		found, err := p.lookPath(name)
 		if err != nil && builtins[name] {
 			return "", nil
 		}
@@ -174,6 +174,22 @@ func (p *Policy) program(name, dir string, known bool) (path string, err error) 
 		return "", &denial{rule: p.programRule(), part: path, why: "there is no such program"}
 	}
 	return path, nil
+}
+
+// lookPath finds a program in the PATH of the caller.
+func (p *Policy) lookPath(name string) (string, error) {
+	if p.env == nil {
+		return exec.LookPath(name)
+	}
+	for _, folder := range filepath.SplitList(p.env.Get("PATH")) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", exec.ErrNotFound
 }
 
 // programRule returns the rule to name in a denial of a program.

@@ -11,6 +11,7 @@ import (
 // For a plan it still returns the names by which later actions are judged, and
 // the credentials that would be withheld.
 func (p *Policy) report(ctx context.Context, a term.Action) (term.Ruling, error) {
+	p = p.in(ctx)
 	a = p.planned(ctx, a)
 	_, err := p.rule(ctx, a)
 	ruling := term.Ruling{Reported: err}

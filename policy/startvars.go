@@ -20,7 +20,7 @@ func (p *Policy) variable(text string) error {
 	name, value, _ := strings.Cut(text, "=")
 	name = strings.TrimSuffix(name, "+") // NAME+=value of a shell
 	switch {
-	case name == "PATH" && value == os.Getenv("PATH"): // unchanged
+	case name == "PATH" && value == p.env.Get("PATH"): // unchanged
 		return nil
 	case unwrap.Loads(name), unwrap.StartVars[name]:
 		return &denial{

@@ -32,7 +32,7 @@ type command struct {
 }
 
 // command checks the caller's program and settings, and finds the program's file.
-func (h Host) command(o term.LocalOptions, termName string) (command, error) {
+func (h Host) command(from *term.Environment, o term.LocalOptions, termName string) (command, error) {
 	if err := checkArguments(o); err != nil {
 		return command{}, err
 	}
@@ -41,7 +41,7 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 		title:   o.Title,
 		limits:  o.Limits.Min(h.Limits),
 		sandbox: h.Sandbox, endFirst: h.EndFirst,
-		env: h.environment(o, termName),
+		env: h.environment(from, o, termName),
 	}
 	if err := checkLimits(c.limits); err != nil {
 		return command{}, err
@@ -50,7 +50,7 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 		return command{}, err
 	}
 	var err error
-	if c.dir, err = workingDir(o.Dir); err != nil {
+	if c.dir, err = workingDir(from, o.Dir); err != nil {
 		return command{}, err
 	}
 	if o.Program != "" {
@@ -59,7 +59,7 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 	}
 	path := valueOf(c.env, "PATH")
 	if path == "" && o.Bare { // like os/exec, and like the operator's rules, which search here too
-		path = ownPath()
+		path = ownPath(from)
 	}
 	c.path, err = lookUp(o.Argv[0], path, c.dir)
 	return c, err
@@ -141,12 +141,12 @@ func checkText(field term.Field, what, text string) error {
 	return nil
 }
 
-// workingDir returns the folder to start in; empty means this process's folder.
-func workingDir(dir string) (string, error) {
+// workingDir returns the folder to start in; empty means the folder of from.
+func workingDir(from *term.Environment, dir string) (string, error) {
 	if strings.IndexByte(dir, 0) >= 0 {
 		return "", invalid(term.FieldDir, "the working directory contains a NUL byte; pass the path of a folder")
 	}
-	abs, err := filepath.Abs(dir)
+	abs, err := from.Abs(dir)
 	if err != nil {
 		return "", invalid(term.FieldDir, "the working directory %q: %v; pass an absolute path", dir, err)
 	}

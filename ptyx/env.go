@@ -1,7 +1,7 @@
 package ptyx
 
 import (
-	"os"
+	"cmp"
 	"os/user"
 	"runtime"
 	"slices"
@@ -13,19 +13,19 @@ import (
 // defaultPath is the PATH for a process that has none itself.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environment returns the environment of a program: a few variables of this
-// process, those of h.Inherit, and then those of the caller. Nothing else of this
-// process's environment is passed on, because it may contain secrets.
-func (h Host) environment(o term.LocalOptions, termName string) []string {
+// environment returns the environment of a program: a few variables of from, those
+// of h.Inherit, and then those of the call. Nothing else of from is passed on,
+// because it may contain secrets.
+func (h Host) environment(from *term.Environment, o term.LocalOptions, termName string) []string {
 	env := []string{} // not nil, which package os/exec reads as this process's environment
 	if !o.Bare {
 		home, name := account()
 		env = []string{
-			"PATH=" + ownPath(), "HOME=" + own("HOME", home), "USER=" + own("USER", name),
-			"LANG=" + own("LANG", "C.UTF-8"), "TERM=" + termName,
+			"PATH=" + ownPath(from), "HOME=" + own(from, "HOME", home), "USER=" + own(from, "USER", name),
+			"LANG=" + own(from, "LANG", "C.UTF-8"), "TERM=" + termName,
 		}
 	}
-	for _, e := range os.Environ() {
+	for _, e := range from.List() {
 		if n, _, _ := strings.Cut(e, "="); h.inherits(n) {
 			env = set(env, e)
 		}
@@ -36,17 +36,13 @@ func (h Host) environment(o term.LocalOptions, termName string) []string {
 	return env
 }
 
-// own returns the value of a variable of this process, or otherwise if it is unset
-// or empty.
-func own(name, otherwise string) string {
-	if v, ok := os.LookupEnv(name); ok && v != "" {
-		return v
-	}
-	return otherwise
+// own returns the value of a variable of from, or otherwise if it is unset or empty.
+func own(from *term.Environment, name, otherwise string) string {
+	return cmp.Or(from.Get(name), otherwise)
 }
 
-// ownPath returns the PATH of this process.
-func ownPath() string { return own("PATH", defaultPath) }
+// ownPath returns the PATH of from.
+func ownPath(from *term.Environment) string { return own(from, "PATH", defaultPath) }
 
 // account returns the home folder and name of this process's user, for variables
 // that are unset.

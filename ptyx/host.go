@@ -39,7 +39,7 @@ func (h Host) Open(ctx context.Context, t term.Target, _ term.Prompter, _ term.A
 	if pty.Disabled {
 		pty.Term = "dumb"
 	}
-	c, err := h.command(t.Local, pty.Term)
+	c, err := h.command(term.EnvironmentFrom(ctx), t.Local, pty.Term)
 	switch {
 	case err != nil:
 		return nil, err

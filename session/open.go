@@ -91,15 +91,18 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	if d.Ruling.Program != "" {
 		r.Target.Local.Program = d.Ruling.Program
 	}
-	s.group.spawn("open", func() { m.connect(s, r.Target) })
+	env := term.EnvironmentFrom(ctx)
+	s.group.spawn("open", func() { m.connect(s, r.Target, env) })
 	return s, lease, nil
 }
 
 // connect dials t and, if that succeeds, opens the session. It is the session's first goroutine.
 //
-// The dial ends with the session and not with the call that asked for it, which may return before.
-func (m *Manager) connect(s *Session, t term.Target) {
-	tr, err := m.c.Dialers[t.Protocol](s.life.ctx, t, s, m.planned(s, s.auth.Approve(s.o.Origin.Opener, t)))
+// The dial ends with the session and not with the call that asked for it, which may return before. It has the
+// environment of that call's caller.
+func (m *Manager) connect(s *Session, t term.Target, env *term.Environment) {
+	ctx := term.WithEnvironment(s.life.ctx, env)
+	tr, err := m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(s.o.Origin.Opener, t)))
 	if err != nil {
 		s.finish(failed(err))
 		return

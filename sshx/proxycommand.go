@@ -3,7 +3,6 @@ package sshx
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"ptyctl/sshx/plan"
 	"ptyctl/sshx/reach"
@@ -22,19 +21,18 @@ func commandError(h *plan.Hop, l *steps, step string, failure term.ConnectFailur
 	return &term.Error{
 		Kind: term.ConnectFailed, Err: err,
 		Msg:    fmt.Sprintf("%s cannot be reached: %v (%s)", h, program, h.Command.Where),
-		Advice: commandAdvice(program.Code), Facts: term.Facts{failure},
+		Advice: commandAdvice(program.Path, program.Code), Facts: term.Facts{failure},
 	}
 }
 
 // commandAdvice is the advice for a ProxyCommand that ended with code, which a shell sets for a
-// program that it cannot start.
-func commandAdvice(code int) string {
+// program that it cannot start. path is the PATH in which it looked.
+func commandAdvice(path string, code int) string {
 	switch code {
 	case 126:
 		return "the shell may not run the program: correct its permissions, or its path in ssh_config"
 	case 127:
-		return "the shell did not find the program: install it, or give its whole path in ssh_config; PATH is " +
-			os.Getenv("PATH")
+		return "the shell did not find the program: install it, or give its whole path in ssh_config; PATH is " + path
 	}
 	return "run the command in a shell to see why it ends"
 }

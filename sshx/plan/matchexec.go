@@ -3,11 +3,12 @@ package plan
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
 	"time"
+
+	"ptyctl/term"
 )
 
 // matchExecLimit is the time limit of a Match exec command, because the
@@ -20,11 +21,14 @@ const matchExecLimit = 10 * time.Second
 func runMatchExec(ctx context.Context, command string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, matchExecLimit)
 	defer cancel()
-	shell, err := matchExecShell(runtime.GOOS, os.Getenv("SHELL"))
+	env := term.EnvironmentFrom(ctx)
+	shell, err := matchExecShell(runtime.GOOS, env.Get("SHELL"))
 	if err != nil {
 		return false, err
 	}
 	cmd := exec.CommandContext(ctx, shell, "-c", command)
+	cmd.Env = env.List()
+	cmd.Dir, _ = env.Abs("")    // an unknown folder leaves that of this process
 	cmd.WaitDelay = time.Second // a child of the command must not block us
 	err = cmd.Run()
 	if errors.As(err, new(*exec.ExitError)) {

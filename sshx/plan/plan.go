@@ -96,7 +96,7 @@ func (p *Planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 		return nil, err
 	}
 	p.add(h)
-	if err := p.session(cfg, h); err != nil {
+	if err := p.session(ctx, cfg, h); err != nil {
 		return nil, err
 	}
 	return p.complete(cfg)
@@ -223,7 +223,7 @@ func (p *Planning) add(h *Hop) {
 // evaluate evaluates the configuration of one host. A refusal is an error;
 // warnings are kept.
 func (p *Planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconfig.Config, error) {
-	eo = p.own(eo)
+	eo = p.own(ctx, eo)
 	eo.NoFiles = eo.NoFiles || p.t.SSH.NoConfig
 	eo.CallerFile = p.configPath
 	// AllowPath is also called for the files that the caller's file includes.

@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"path"
 	"strings"
 
@@ -13,9 +13,9 @@ import (
 )
 
 // session plans the session on the target: environment, command and agent.
-func (p *Planning) session(cfg *sshconfig.Config, h *Hop) error {
+func (p *Planning) session(ctx context.Context, cfg *sshconfig.Config, h *Hop) error {
 	r := p.Route
-	r.Env, r.OwnEnv, r.callerEnv = environment(cfg)
+	r.Env, r.OwnEnv, r.callerEnv = environment(cfg, term.EnvironmentFrom(ctx).List())
 	r.RemoteCommand = cfg.RemoteCommand
 	r.NoTTY = cfg.RequestTTY == "no"
 	if p.t.SSH.Legacy {
@@ -55,8 +55,8 @@ func (p *Planning) session(cfg *sshconfig.Config, h *Hop) error {
 }
 
 // environment returns the variables of SetEnv and SendEnv, and those of them that
-// the operator and the caller have set.
-func environment(cfg *sshconfig.Config) (env, own, callers []term.EnvVar) {
+// the operator and the caller have set. have are the variables of the program that opens the session.
+func environment(cfg *sshconfig.Config, have []string) (env, own, callers []term.EnvVar) {
 	add := func(name, value string, from sshconfig.Origin) {
 		v := term.EnvVar{Name: name, Value: value}
 		env = append(env, v)
@@ -72,7 +72,7 @@ func environment(cfg *sshconfig.Config) (env, own, callers []term.EnvVar) {
 		}
 	}
 	for _, v := range cfg.SendEnv {
-		for _, kv := range os.Environ() {
+		for _, kv := range have {
 			name, value, _ := strings.Cut(kv, "=")
 			if ok, err := path.Match(v.Text, name); err != nil || !ok {
 				continue

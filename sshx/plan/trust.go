@@ -6,6 +6,7 @@ import (
 
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/sshconfig"
+	"ptyctl/term"
 )
 
 // trust sets how the host key of one hop is decided. The policy is the call's
@@ -107,7 +108,7 @@ func (p *Planning) evaluateOwn(
 		slices.Clone(p.overridesOf(cfg)),
 		func(v sshconfig.Override) bool { return v.Origin.Caller() },
 	)
-	own, err := sshconfig.Evaluate(ctx, p.own(eo))
+	own, err := sshconfig.Evaluate(ctx, p.own(ctx, eo))
 	if err != nil {
 		return nil, configError("the operator's ssh_config for "+eo.Host, err)
 	}
@@ -115,7 +116,7 @@ func (p *Planning) evaluateOwn(
 }
 
 // own adds the operator's files to the options of an evaluation.
-func (p *Planning) own(eo sshconfig.Options) sshconfig.Options {
+func (p *Planning) own(ctx context.Context, eo sshconfig.Options) sshconfig.Options {
 	eo.NoFiles = eo.NoFiles || p.o.NoConfig
 	eo.UserFile = p.o.ConfigPath
 	if p.o.ConfigPath != "" {
@@ -124,6 +125,7 @@ func (p *Planning) own(eo sshconfig.Options) sshconfig.Options {
 	eo.HomeDir = p.o.HomeDir
 	eo.AllowExec = p.o.AllowExecDirectives
 	eo.Exec = runMatchExec
+	eo.LookupEnv = term.EnvironmentFrom(ctx).Lookup
 	eo.Defaults = algorithmDefaults()
 	return eo
 }

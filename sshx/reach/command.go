@@ -31,6 +31,7 @@ const maxSaid = 2 << 10
 // CommandEnded is the error of a connection whose program has ended.
 type CommandEnded struct {
 	Code  int    // exit status; -1 if a signal ended it
+	Path  string // the PATH of the program
 	State string // "exit status 1", "signal: killed"
 	Said  string // the end of its standard error, safe to show
 }
@@ -52,7 +53,8 @@ func (e *CommandEnded) Quiet() bool { return e.Code == 0 && e.Said == "" }
 // A commandConn is the connection that a program carries.
 type commandConn struct {
 	cmd    *exec.Cmd
-	group  group // the program and those that it starts
+	path   string // its PATH
+	group  group  // the program and those that it starts
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	stderr io.ReadCloser
@@ -72,12 +74,14 @@ func startCommand(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error
 		return nil, context.Cause(ctx)
 	}
 	l.Begin(StepProxy)
-	cmd, err := commandOf(h.Command.Line)
+	env := term.EnvironmentFrom(ctx)
+	cmd, err := commandOf(env, h.Command.Line)
 	if err != nil {
 		return nil, h.Command.failed(err)
 	}
-	cmd.Env = os.Environ() // as ssh(1) does
-	c := &commandConn{cmd: cmd, read: make(chan struct{}), closed: make(chan struct{})}
+	cmd.Env = env.List()     // as ssh(1) does
+	cmd.Dir, _ = env.Abs("") // an unknown folder leaves that of this process
+	c := &commandConn{cmd: cmd, path: env.Get("PATH"), read: make(chan struct{}), closed: make(chan struct{})}
 	if err = c.pipes(); err == nil {
 		err = c.group.start(cmd)
 	}
@@ -189,7 +193,7 @@ func (c *commandConn) finish() {
 		c.group.reap(c.cmd)
 		_ = c.stdout.Close()
 		_ = c.stderr.Close()
-		c.ended = &CommandEnded{Code: -1, State: "an unknown status", Said: c.Said()}
+		c.ended = &CommandEnded{Code: -1, Path: c.path, State: "an unknown status", Said: c.Said()}
 		if state := c.cmd.ProcessState; state != nil {
 			c.ended.Code, c.ended.State = state.ExitCode(), state.String()
 		}

@@ -4,16 +4,17 @@ package reach
 
 import (
 	"cmp"
-	"os"
 	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"ptyctl/term"
 )
 
 // commandOf returns the process of a command line, in the user's shell as ssh(1) runs it.
-func commandOf(line string) (*exec.Cmd, error) {
-	return exec.Command(cmp.Or(os.Getenv("SHELL"), "/bin/sh"), "-c", "exec "+line), nil
+func commandOf(env *term.Environment, line string) (*exec.Cmd, error) {
+	return exec.Command(cmp.Or(env.Get("SHELL"), "/bin/sh"), "-c", "exec "+line), nil
 }
 
 // A group is a process group: a program and those that it starts, except for ones that leave it.

@@ -8,10 +8,12 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"ptyctl/term"
 )
 
 // commandOf returns the process of a command line, without a shell, as OpenSSH on Windows runs it.
-func commandOf(line string) (*exec.Cmd, error) {
+func commandOf(_ *term.Environment, line string) (*exec.Cmd, error) {
 	line = strings.TrimSpace(line)
 	if rest, ok := strings.CutPrefix(line, "exec "); ok {
 		line = strings.TrimSpace(rest)

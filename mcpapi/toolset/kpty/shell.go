@@ -3,7 +3,6 @@ package kpty
 import (
 	"cmp"
 	"context"
-	"os"
 	"os/exec"
 	"runtime"
 	"time"
@@ -68,7 +67,7 @@ type spawnOut struct {
 // spawn starts a shell on a local terminal. The operator's rules for local programs apply
 // to it as to any other session.
 func (c *call) spawn(ctx context.Context) (any, error) {
-	shell := cmp.Or(c.in.Shell, defaultShell(runtime.GOOS, os.Getenv, exec.LookPath))
+	shell := cmp.Or(c.in.Shell, defaultShell(runtime.GOOS, term.EnvironmentFrom(ctx).Get, exec.LookPath))
 	c.Waits("starting "+shell, nil)
 	res, err := c.Open(ctx, session.OpenRequest{
 		Target: term.Target{
