@@ -139,6 +139,8 @@ var importRules = []rule{
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi/httpserve", "internal/rundir", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
+	{pkg: "daemon", ours: []string{"control", "internal/rundir", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
+
 	{pkg: "internal/replay", ours: []string{"record", "vt"}, why: "it shows what was recorded, and knows no session"},
 	{pkg: "internal/scrub", why: "it knows what secrets look like, and no record"},
 	{pkg: "internal/nearest", why: "it compares words and knows no list of them"},
@@ -181,7 +183,7 @@ var importRules = []rule{
 			"term", "session", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/stdio", "mcpapi/subscribe",
 			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
-			"control", "internal/cgroup", "internal/cliadvice", "internal/logging",
+			"control", "daemon", "internal/cgroup", "internal/cliadvice", "internal/logging",
 		},
 		theirs: []string{"filippo.io/age", "github.com/mark3labs/mcp-go", "golang.org/x/sys"},
 		why:    "it wires the parts of the configuration once, and reads no command line",

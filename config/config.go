@@ -19,6 +19,7 @@ type Config struct {
 	Record  Record
 	Policy  Policy
 	Logging Logging
+	Daemon  Daemon
 
 	Toolsets Toolsets
 
@@ -219,6 +220,21 @@ type Logging struct {
 	MaxBytes int // size of a file before rotation
 	Keep     int // number of rotated files
 }
+
+// Daemon configures the process that keeps sessions for the clients of ptyctl mcp --daemon.
+type Daemon struct {
+	OnDifference OnDifference  // what a client does when a daemon with another configuration runs
+	Idle         time.Duration // without a client and a session, after which it ends; 0: never
+}
+
+// OnDifference selects what a client of the daemon does when one with another configuration runs.
+type OnDifference string
+
+// Values of OnDifference.
+const (
+	DifferenceStart  OnDifference = "start"  // start one more
+	DifferenceRefuse OnDifference = "refuse" // end with the difference
+)
 
 // Transport selects how MCP messages reach the server.
 type Transport string

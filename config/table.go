@@ -389,6 +389,13 @@ func table(c *Config, home string) []row {
 		).
 			env("PTY_MAX_BUFFER_LINES"),
 
+		enum(&c.Daemon.OnDifference, "daemon.on_difference", DifferenceStart,
+			"What ptyctl mcp --daemon does when a daemon with another configuration runs: start one more, or refuse and name "+
+				"the difference.",
+			DifferenceStart, DifferenceRefuse),
+		millis(&c.Daemon.Idle, "daemon.idle_ms", 10*time.Minute, 0, longest,
+			"How long a daemon without a client and a session goes on; 0 is for ever."),
+
 		enum(&c.Logging.Level, "logging.level", LogInfo,
 			"The least severe level that is logged.",
 			LogDebug, LogInfo, LogWarn, LogError).env("PTYCTL_LOG_LEVEL").flag("log-level", ""),

@@ -28,7 +28,7 @@ const dialWait = 2 * time.Second
 type listener struct {
 	*net.UnixListener
 	path string
-	file fs.FileInfo // the socket file that it created
+	file fs.FileInfo // the socket file that it created; nil: another process did
 	uid  int         // user id of the accepted processes
 	log  *slog.Logger
 }
@@ -144,6 +144,9 @@ func (l *listener) Accept() (net.Conn, error) {
 
 // Close stops listening and removes the socket.
 func (l *listener) Close() error {
+	if l.file == nil { // of another process
+		return l.UnixListener.Close()
+	}
 	leave, err := rundir.Enter(filepath.Dir(l.path))
 	if err == nil {
 		defer leave()

@@ -29,3 +29,12 @@ func dial(context.Context, string) (net.Conn, error) { return nil, errNone }
 type InUseError struct{ Path string }
 
 func (e *InUseError) Error() string { return "another process serves " + e.Path }
+
+// Connect fails.
+func Connect(context.Context, string) (net.Conn, error) { return nil, errNone }
+
+// Inherited fails.
+func Inherited(net.Listener, *slog.Logger) (net.Listener, error) { return nil, errNone }
+
+// PeerPID returns 0.
+func PeerPID(net.Conn) (int, error) { return 0, nil }

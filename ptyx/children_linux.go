@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -105,7 +106,7 @@ func newTag() (mark, own unix.Rlimit) {
 	if unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &own) != nil {
 		return unix.Rlimit{}, own
 	}
-	mark = unix.Rlimit{Cur: tagBase/2 | rand.Uint64N(tagBase/2), Max: own.Max}
+	mark = unix.Rlimit{Cur: nextTag(), Max: own.Max}
 	if own.Max == unix.RLIM_INFINITY {
 		mark.Cur |= tagBase
 		mark.Max = mark.Cur
@@ -123,4 +124,53 @@ func tagged(pid int, tag uint64) bool {
 // (proc_pid_oom_score_adj(5)). A process that cannot be marked so is one that has ended, or that the system protects.
 func endFirst(pid int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
+}
+
+// A tag has three parts: the base bit, a number that no two programs share, and the family, which all programs of this
+// process share. So a process can be known as one of ours without a list of all tags.
+const (
+	familyBits = 28
+	familyMask = 1<<familyBits - 1
+	numberBits = 31 // with the family they fill the bits below tagBase/2
+)
+
+// ownFamily is the family of the programs of this process.
+var ownFamily = rand.Uint64N(familyMask + 1)
+
+// lastTag counts the tags.
+var lastTag atomic.Uint64
+
+// nextTag returns a value below tagBase that is the tag of no other program.
+func nextTag() uint64 {
+	return tagBase/2 | lastTag.Add(1)&(1<<numberBits-1)<<familyBits | ownFamily
+}
+
+// Started reports whether a process belongs to a program that this package has started: it carries its tag, or it
+// descends from this process. A process that cannot be looked at counts as one.
+func Started(pid int) bool {
+	var l unix.Rlimit
+	switch err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &l); err {
+	case nil:
+	case unix.ESRCH: // it has ended
+		return false
+	default:
+		return true
+	}
+	ours := func(v uint64) bool {
+		return v != unix.RLIM_INFINITY && v&(tagBase/2) != 0 && v>>(familyBits+numberBits+2) == 0 &&
+			v&familyMask == ownFamily
+	}
+	if ours(l.Cur) || ours(l.Max) {
+		return true
+	}
+	for self := os.Getpid(); pid > 1; {
+		s, ok := readStat(pid)
+		if !ok {
+			return false
+		}
+		if pid = s.parent; pid == self {
+			return true
+		}
+	}
+	return false
 }

@@ -2,6 +2,7 @@
 // own machine: it is an MCP server.
 //
 //	ptyctl mcp --transport stdio     what an MCP client starts
+//	ptyctl daemon status|stop|reload  the process that keeps the sessions of ptyctl mcp --daemon
 //	ptyctl config check|show         the errors in the configuration; the source of each value
 //	ptyctl explain HOST              how a host would be reached
 //	ptyctl doctor [HOST]             why something does not work, step by step
@@ -108,6 +109,7 @@ func newCommandLine() *cli.App {
 		},
 		Commands: []*cli.Command{
 			mcpCommand(),
+			daemonCommand(),
 			sessionsCommand(),
 			statusCommand(),
 			tailCommand(),

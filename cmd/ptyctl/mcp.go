@@ -13,7 +13,7 @@ func mcpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "mcp", Aliases: []string{"serve"},
 		Usage:  "serve MCP: this is what an MCP client starts",
-		Flags:  append(configFlags(), authTokenFlag),
+		Flags:  append(configFlags(), daemonFlag, authTokenFlag),
 		Action: runMCP,
 	}
 }
@@ -38,16 +38,9 @@ func runMCP(c *cli.Context) error {
 	}
 	defer logs.Close()
 	log := logs.Logger
-	for _, w := range warnings {
-		log.Warn("configuration", "where", w.Where, "warning", w.Message)
-	}
-	if unprotected != nil {
-		log.Warn(
-			"other programs of this user may read secrets of this process: its protection has failed; "+
-				"see ptyctl doctor",
-			"err",
-			unprotected.Error(),
-		)
+	logConfig(logs, warnings)
+	if c.Bool(daemonFlag.Name) {
+		return runShim(c, cfg, logs)
 	}
 	a, err := app.New(cfg, app.Options{Version: version(), Logger: log})
 	if err != nil {
@@ -57,6 +50,11 @@ func runMCP(c *cli.Context) error {
 	err = errors.Join(a.Serve(c.Context), a.Close(c.Context))
 	log.Info("stopped")
 	return err
+}
+
+var daemonFlag = &cli.BoolFlag{
+	Name:  "daemon",
+	Usage: "keep the sessions in a process of their own, which outlives this client and is started when it is needed",
 }
 
 // authTokenFlag exists only to be refused: every user of the machine sees the arguments of a program.

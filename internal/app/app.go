@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Version string       // of the program, for clients and the audit log
 	Logger  *slog.Logger // nil: nothing is logged
+	Daemon  bool         // it serves the clients of a daemon, each with tools of its own choice
 }
 
 // A ConfigError is a configuration that cannot be used although each of its values is well written.
@@ -55,6 +56,7 @@ type App struct {
 	server  *mcpapi.Server
 	http    *httpPort
 	control *controlSocket
+	stirred stirred // nil: it is no daemon
 
 	closers []func() // called by Close, the last one first
 }
@@ -92,6 +94,9 @@ func begin(cfg config.Config, o Options) *App {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &App{cfg: cfg, loaded: cfg, version: o.Version, log: o.Logger, aiterm: aiterm.New()}
+	if o.Daemon {
+		a.stirred = make(stirred, 1)
+	}
 	most := FitMemory(&a.cfg)
 	if most > 0 {
 		a.messages = jsonrpc.NewRoom(most / messagePart)

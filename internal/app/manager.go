@@ -26,7 +26,10 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 	if a.watch != nil {
 		observers = append(observers, a.watch)
 	}
-	if slices.Contains(cfg.Server.Toolsets, a.aiterm.Name()) {
+	if a.stirred != nil {
+		observers = append(observers, a.stirred)
+	}
+	if a.stirred != nil || slices.Contains(cfg.Server.Toolsets, a.aiterm.Name()) {
 		observers = append(observers, a.aiterm)
 	}
 	if a.audit != nil {

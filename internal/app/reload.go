@@ -5,24 +5,37 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"ptyctl/config"
+	"ptyctl/daemon"
 	"ptyctl/internal/logging"
 )
 
-// A reloader reads the configuration again.
-type reloader struct {
-	cfg     config.Config // in force, as it was read
+// A Reloader reads the configuration again.
+type Reloader struct {
 	source  config.Source
 	log     *logging.Logger
 	dialers *dialers
+
+	mu  sync.Mutex    // held during a reload; guards the following
+	cfg config.Config // in force, as it was read
+}
+
+// Reloader returns the Reloader of a, for the configuration from source.
+func (a *App) Reloader(source config.Source, log *logging.Logger) *Reloader {
+	return &Reloader{cfg: a.loaded, source: source, log: log, dialers: a.dialers}
 }
 
 // ReloadOnHangup reads the configuration from source again each time that the process gets SIGHUP, until stop is
 // called. stop waits for a reload that has begun.
 func (a *App) ReloadOnHangup(ctx context.Context, source config.Source, log *logging.Logger) (stop func()) {
-	r := &reloader{cfg: a.loaded, source: source, log: log, dialers: a.dialers}
+	return a.Reloader(source, log).OnHangup(ctx)
+}
+
+// OnHangup reloads each time that the process gets SIGHUP, until stop is called. stop waits for a reload that has begun.
+func (r *Reloader) OnHangup(ctx context.Context) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(ctx)
@@ -32,7 +45,7 @@ func (a *App) ReloadOnHangup(ctx context.Context, source config.Source, log *log
 		for {
 			select {
 			case <-hangup:
-				r.reload()
+				_, _ = r.Reload() // the log has the outcome
 			case <-ctx.Done():
 				return
 			}
@@ -45,9 +58,11 @@ func (a *App) ReloadOnHangup(ctx context.Context, source config.Source, log *log
 	}
 }
 
-// reload applies what can change in a running server, and logs what cannot. A configuration that is wrong changes
-// nothing.
-func (r *reloader) reload() {
+// Reload applies what can change in a running server, and names what cannot. A configuration that is wrong changes
+// nothing. now is the configuration in force.
+func (r *Reloader) Reload() (done daemon.Reloaded, now config.Config) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	next, warnings, err := config.Load(r.source)
 	for _, w := range warnings {
 		r.log.Warn("configuration", "where", w.Where, "warning", w.Message)
@@ -57,29 +72,30 @@ func (r *reloader) reload() {
 			r.log.Error("configuration", "where", p.Where, "problem", p.Message)
 		}
 		r.log.Error("the configuration was not reloaded: it is wrong, and the one before stays in force")
-		return
+		return daemon.Reloaded{Failed: "the configuration is wrong: " + all.Error()}, r.cfg
 	}
 	changes := r.cfg.Changes(next)
 	cfg := r.cfg
 	cfg.SSH, cfg.Telnet, cfg.Logging = next.SSH, next.Telnet, next.Logging
 	if err := r.dialers.replace(cfg, r.log.Logger); err != nil {
 		r.log.Error("the configuration was not reloaded: the one before stays in force", "error", err)
-		return
+		return daemon.Reloaded{Failed: err.Error()}, r.cfg
 	}
 	if err := r.log.Apply(cfg.Logging); err != nil {
 		r.log.Error("the log goes on as before", "error", err)
 		cfg.Logging = r.cfg.Logging
 	}
-	later := 0
 	for _, c := range changes {
 		if c.Live {
+			done.Applied = append(done.Applied, c.Key)
 			r.log.Info("a key was changed", "key", c.Key, "from", c.Old, "to", c.New)
 		} else {
-			later++
+			done.Later = append(done.Later, c.Key)
 			r.log.Warn("a key was changed that counts only after a "+
 				"restart", "key", c.Key, "in_force", c.Old, "then", c.New)
 		}
 	}
 	r.cfg = cfg
-	r.log.Info("the configuration was reloaded", "changed", len(changes)-later, "after_restart", later)
+	r.log.Info("the configuration was reloaded", "changed", len(done.Applied), "after_restart", len(done.Later))
+	return done, cfg
 }

@@ -13,11 +13,7 @@ import (
 // Serve answers requests at the control socket and on every configured transport, until ctx ends or a transport does:
 // when the client at stdio is gone, no other event would end a process that it has started.
 func (a *App) Serve(ctx context.Context) error {
-	atSocket := a.server
-	if cfg := withCore(a.cfg); len(cfg.Server.Toolsets) != len(a.cfg.Server.Toolsets) {
-		atSocket = a.newServer(cfg)
-	}
-	a.control.serve(a.cfg, atSocket, a.messages, a.metrics.Handler())
+	a.serveControl()
 	a.log.Info("serving", "version", a.version, "transport", string(a.cfg.Server.Transport))
 
 	ctx, stop := context.WithCancel(ctx)
@@ -41,4 +37,13 @@ func (a *App) Serve(ctx context.Context) error {
 	}
 	wg.Wait()
 	return errors.Join(httpErr, stdioErr)
+}
+
+// serveControl answers people at the control socket, with the core tools whichever tools agents are offered.
+func (a *App) serveControl() {
+	atSocket := a.server
+	if cfg := withCore(a.cfg); len(cfg.Server.Toolsets) != len(a.cfg.Server.Toolsets) {
+		atSocket = a.newServer(cfg)
+	}
+	a.control.serve(a.cfg, atSocket, a.messages, a.metrics.Handler())
 }

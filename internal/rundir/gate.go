@@ -22,11 +22,16 @@ func Enter(dir string) (leave func(), err error) { return enterWithin(dir, gateW
 
 // enterWithin is Enter with a limit on the wait.
 func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
-	leave, err = TryEnter(dir)
+	return Lock(gatePath(dir), limit)
+}
+
+// Lock locks a file in such a folder, and creates it if needed. It waits for the lock, at most for limit.
+func Lock(path string, limit time.Duration) (unlock func(), err error) {
+	unlock, err = tryPath(path)
 	if !errors.Is(err, ErrHeld) {
-		return leave, err
+		return unlock, err
 	}
-	f, err := Open(gatePath(dir))
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +57,11 @@ func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
 }
 
 // TryEnter is Enter without a wait; it returns ErrHeld if another process has the gate.
-func TryEnter(dir string) (leave func(), err error) {
-	f, err := Open(gatePath(dir))
+func TryEnter(dir string) (leave func(), err error) { return tryPath(gatePath(dir)) }
+
+// tryPath locks a file without a wait.
+func tryPath(path string) (unlock func(), err error) {
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,8 @@ type evaluator struct {
 	warned   map[Warning]int // index into warnings, by Warning with Applies false
 	refusals []Refusal
 
-	aliases map[string]bool // nil unless Aliases is running
+	aliases   map[string]bool // nil unless Aliases is running
+	variables map[string]bool // nil unless Variables is running
 }
 
 // setting is the value of one keyword.
@@ -323,5 +324,49 @@ func (e *evaluator) alias(args []string) {
 		if !strings.ContainsAny(a, "*?!") && validHost(a) {
 			e.aliases[a] = true
 		}
+	}
+}
+
+// Variables returns the sorted names of the environment variables that the operator's files refer to, for any host:
+// those of SendEnv, which may be patterns, and those that a value names as ${NAME} or $NAME, also in commands. Like
+// Aliases, it needs no o.Host, and returns with an error what was found before it.
+func Variables(ctx context.Context, o Options) ([]string, error) {
+	o.Host, o.AllowExec, o.CallerFile = "variables.invalid", false, ""
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	e := newEvaluator(ctx, o)
+	e.variables = make(map[string]bool)
+	err := e.files()
+	return slices.Sorted(maps.Keys(e.variables)), err
+}
+
+// maxVariables is the most names that Variables returns: a list that no person has written.
+const maxVariables = 1000
+
+// refer records the variables of one line.
+func (e *evaluator) refer(keyword string, args []string, rest string) {
+	add := func(name string) {
+		if name != "" && len(e.variables) < maxVariables {
+			e.variables[name] = true
+		}
+	}
+	if strings.EqualFold(keyword, "SendEnv") {
+		for _, a := range args {
+			if !strings.HasPrefix(a, "-") { // which takes an earlier one back
+				add(a)
+			}
+		}
+		return
+	}
+	for _, part := range strings.Split(rest, "$")[1:] {
+		part = strings.TrimPrefix(part, "{")
+		end := strings.IndexFunc(part, func(r rune) bool {
+			return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+		})
+		if end < 0 {
+			end = len(part)
+		}
+		add(part[:end])
 	}
 }

@@ -247,6 +247,9 @@ func (e *evaluator) line(f file, line string, origin Origin, active *bool) error
 		warn(err)
 		return nil
 	}
+	if e.variables != nil && err == nil {
+		e.refer(keyword, args, rest)
+	}
 	switch strings.ToLower(keyword) {
 	case "host":
 		if e.aliases != nil {

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ptyctl/config"
+	"ptyctl/daemon"
+	"ptyctl/internal/app"
+	"ptyctl/internal/logging"
+	"ptyctl/sshx/sshconfig"
+)
+
+// runShim carries the conversation of this client to the daemon, which it starts if there is none.
+func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
+	if err := daemonTransport(cfg); err != nil {
+		return err
+	}
+	place, err := daemon.PlaceOf(app.Engine(cfg))
+	if err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		log.Warn("the working folder is not known: programs begin in the daemon's", "error", err)
+	}
+	h := daemon.Hello{
+		Build: version(), PID: os.Getpid(), Dir: dir, Engine: app.Engine(cfg).Name(), Presents: app.Presents(cfg),
+		Environment: callersEnvironment(c.Context, cfg),
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("the program of the daemon is not known: %w", err)
+	}
+	start := daemon.StartProgram(program, func(daemon.Place) []string {
+		return append(append([]string{"daemon"}, configArguments(c)...), "--"+readyFlag)
+	}, daemonEnvironment(config.Environ()))
+	conn, w, err := place.Join(c.Context, h, func(ctx context.Context, p daemon.Place) error {
+		if err := compareDaemons(ctx, cfg, p, log); err != nil {
+			return err
+		}
+		log.Info("no daemon with this configuration runs: one is started", "socket", p.Socket())
+		return start(ctx, p)
+	})
+	if err != nil {
+		return err
+	}
+	log.Info("the daemon serves this client", "daemon", w.PID, "build", w.Build, "client", w.Client)
+	err = daemon.Relay{
+		Conn: conn, In: os.Stdin, Out: os.Stdout, Presents: h.Presents, Logger: log.Logger,
+	}.Run(c.Context)
+	log.Info("stopped")
+	return err
+}
+
+// compareDaemons looks at the daemons of other configurations before one more is started. It refuses that if the
+// operator wants it refused.
+func compareDaemons(ctx context.Context, cfg config.Config, place daemon.Place, log *logging.Logger) error {
+	for other, w := range place.Other(ctx, version()) {
+		difference := app.Engine(cfg).Difference(w.Engine)
+		if cfg.Daemon.OnDifference == config.DifferenceRefuse {
+			return usageError{fmt.Errorf("a daemon with another configuration runs (process %d): %s; "+
+				"use the same configuration, stop that one (ptyctl daemon stop), or set daemon.on_difference to \"start\"",
+				w.PID, difference)}
+		}
+		log.Warn("a daemon with another configuration runs: this client gets one of its own",
+			"process", w.PID, "difference", difference)
+		note := daemon.Hello{Ask: daemon.AskNote, Build: version(), PID: os.Getpid()}
+		note.Note = "its configuration is another, so it gets a daemon of its own: " + difference
+		if conn, _, err := other.Ask(ctx, note); err == nil {
+			_ = conn.Close()
+		}
+	}
+	return nil
+}
+
+// configArguments are the flags that decide about the configuration of the engine, as they were given to this process.
+func configArguments(c *cli.Context) []string {
+	var args []string
+	from := source(c)
+	if from.Path != "" {
+		args = append(args, "--config", absolute(from.Path))
+	}
+	for _, k := range config.Keys() {
+		text, given := from.Flags[k.Path]
+		switch {
+		case !given || k.Flag.Name == "":
+		case k.Flag.Value != "":
+			args = append(args, "--"+k.Flag.Name)
+		default:
+			args = append(args, "--"+k.Flag.Name+"="+text)
+		}
+	}
+	return args
+}
+
+// absolute returns a path that means the same in another folder.
+func absolute(name string) string {
+	if path.IsAbs(name) {
+		return name
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return name
+	}
+	return path.Join(dir, name)
+}
+
+// daemonEnvironment is what of this process's environment the daemon gets: what its configuration is made of, and what
+// its runtime needs. No program of a session gets it.
+func daemonEnvironment(own []string) []string {
+	return someOf(own, "HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "PTYCTL_*", "TMPDIR", "TZ",
+		"GOMEMLIMIT", "GOGC", "GODEBUG", "GORACE", "GOCOVERDIR", "SYSTEMROOT", "LOCALAPPDATA", "USERPROFILE")
+}
+
+// callersEnvironment is what an open or a program of this client may use of its environment.
+func callersEnvironment(ctx context.Context, cfg config.Config) []string {
+	names := []string{
+		"SSH_AUTH_SOCK", "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "DISPLAY", "TMPDIR",
+		"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
+	}
+	names = append(names, cfg.Local.InheritEnv...)
+	if cfg.SSH.UseOpenSSHConfig {
+		o := sshconfig.Options{}
+		if cfg.SSH.ConfigPath != "" {
+			o.UserFile, o.SystemFile = cfg.SSH.ConfigPath, "none" // as with ssh -F
+		}
+		referred, _ := sshconfig.Variables(ctx, o) // what is wrong with a file is said at the open that needs it
+		names = append(names, referred...)
+	}
+	return someOf(os.Environ(), names...)
+}
+
+// someOf returns the variables whose names are among the patterns.
+func someOf(env []string, patterns ...string) []string {
+	var some []string
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		if slices.ContainsFunc(patterns, func(p string) bool {
+			ok, err := path.Match(p, name)
+			return err == nil && ok
+		}) {
+			some = append(some, e)
+		}
+	}
+	return some
+}

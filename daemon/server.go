@@ -1,0 +1,338 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"ptyctl/control"
+)
+
+// Options configure a Server. Serve is required.
+type Options struct {
+	Build  string
+	Engine Engine
+
+	// Serve carries one conversation, until it or ctx ends. It does not close the connection.
+	Serve func(ctx context.Context, v Visit) error
+
+	Sessions func() int      // that are listed; nil: none
+	Changed  <-chan struct{} // gets a value when Sessions may have changed; nil: it never does
+	Idle     time.Duration   // the server ends after so long without clients and sessions; 0: never
+
+	// Permit decides about AskStop and AskReload; Reload does the latter. Nil: they are refused.
+	Permit func(Ask) error
+	Reload func() Reloaded
+
+	// Refuse says why a process may not connect; nil: each process of this user may.
+	Refuse func(pid int) error
+
+	Logger *slog.Logger
+}
+
+// A Visit is one client that is served.
+type Visit struct {
+	Hello
+	Client string   // its name for records, which no other client has
+	Conn   net.Conn // the conversation
+}
+
+// A Server is the part of a daemon that clients connect to.
+type Server struct {
+	o       Options
+	started time.Time
+	stop    context.CancelCauseFunc
+
+	wg sync.WaitGroup // the connections
+
+	mu      sync.Mutex // guards the following
+	clients int
+	changed chan struct{} // gets a value when clients has changed
+	names   []string      // of the configurations that are served: more than one after a reload
+}
+
+// The reasons for which a Server ends by itself.
+var (
+	errIdle    = errors.New("no client and no session for a while")
+	errStopped = errors.New("stopped by ptyctl daemon stop")
+)
+
+// NewServer makes a Server.
+func NewServer(o Options) *Server {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Sessions == nil {
+		o.Sessions = func() int { return 0 }
+	}
+	return &Server{o: o, started: time.Now(), changed: make(chan struct{}, 1), names: []string{o.Engine.Name()}}
+}
+
+// Run serves clients until ctx ends, a person stops it, or it has been idle for Options.Idle. It closes l, and returns
+// when all conversations have ended.
+func (s *Server) Run(ctx context.Context, l net.Listener) error {
+	ctx, s.stop = context.WithCancelCause(ctx)
+	defer s.stop(nil)
+	var err error
+	s.wg.Go(func() {
+		defer s.stop(nil)
+		err = s.accept(ctx, l)
+	})
+	s.await(ctx)
+	_ = l.Close()
+	s.wg.Wait()
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errIdle) || errors.Is(cause, errStopped) {
+		s.o.Logger.Info("the daemon ends", "reason", cause.Error())
+		return nil
+	}
+	return err
+}
+
+// accept starts a goroutine for each connection, until the listener is closed.
+func (s *Server) accept(ctx context.Context, l net.Listener) error {
+	for {
+		c, err := l.Accept()
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		case isTemporary(err):
+			s.o.Logger.Error("a client was not accepted", "error", err)
+			pause(ctx, 100*time.Millisecond)
+			continue
+		default:
+			return fmt.Errorf("the daemon's socket: %w", err)
+		}
+		s.wg.Go(func() { s.connection(ctx, c) })
+	}
+}
+
+// isTemporary reports whether an accept may succeed later: without file descriptors, or for a client that has gone.
+func isTemporary(err error) bool {
+	t, ok := errors.AsType[interface {
+		error
+		Temporary() bool
+	}](err)
+	return ok && t.Temporary()
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// await returns when ctx has ended. It ends it when the server has been idle for long enough.
+func (s *Server) await(ctx context.Context) {
+	idle := time.NewTimer(s.o.Idle)
+	if s.o.Idle <= 0 || s.busy() {
+		idle.Stop()
+	}
+	defer idle.Stop()
+	for {
+		select {
+		case <-s.changed:
+		case <-s.o.Changed:
+		case <-idle.C:
+			if !s.busy() { // something may have begun just now
+				s.stop(errIdle)
+			}
+		case <-ctx.Done():
+			return
+		}
+		if s.o.Idle > 0 && !s.busy() {
+			idle.Reset(s.o.Idle)
+		} else {
+			idle.Stop()
+		}
+	}
+}
+
+func (s *Server) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clients > 0 || s.o.Sessions() > 0
+}
+
+// count adds to the number of clients.
+func (s *Server) count(n int) {
+	s.mu.Lock()
+	s.clients += n
+	s.mu.Unlock()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// connection answers one connection.
+func (s *Server) connection(ctx context.Context, c net.Conn) {
+	keep := false
+	defer func() {
+		if !keep {
+			_ = c.Close()
+		}
+	}()
+	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
+	w := s.welcome()
+	if err := s.known(c); err != nil {
+		s.o.Logger.Warn("a connection was refused", "reason", err.Error())
+		w.Refused = err.Error()
+		_ = writeLine(c, w)
+		return
+	}
+	r := bufio.NewReaderSize(c, 64<<10)
+	_ = c.SetDeadline(time.Now().Add(greetWait))
+	var h Hello
+	if err := readLine(r, &h); err != nil {
+		return // for example another process that has looked whether this one is alive
+	}
+	_ = c.SetDeadline(time.Time{})
+	if ctx.Err() != nil {
+		return
+	}
+	if h.Protocol != Protocol {
+		w.Refused = fmt.Sprintf("it speaks protocol %d, and this program %d; use the same version of ptyctl",
+			Protocol, h.Protocol)
+		_ = writeLine(c, w)
+		return
+	}
+	switch h.Ask {
+	case AskServe:
+		s.serve(ctx, Visit{Hello: h, Conn: buffered{c, r}}, w)
+	case AskStatus:
+		s.mu.Lock()
+		w.Clients = s.clients
+		s.mu.Unlock()
+		w.Sessions, w.Engine = s.o.Sessions(), s.o.Engine
+		_ = writeLine(c, w)
+	case AskNote:
+		s.o.Logger.Info("a client says", "pid", h.PID, "note", plainText(h.Note))
+		_ = writeLine(c, w)
+	case AskStop, AskReload:
+		keep = s.manage(c, h, w)
+	default:
+		w.Refused = fmt.Sprintf("it does not know the request %q", plainText(string(h.Ask)))
+		_ = writeLine(c, w)
+	}
+}
+
+func (s *Server) welcome() Welcome {
+	return Welcome{Protocol: Protocol, Build: s.o.Build, PID: os.Getpid(), Started: s.started}
+}
+
+// known refuses a process that the daemon has started itself.
+func (s *Server) known(c net.Conn) error {
+	if s.o.Refuse == nil {
+		return nil
+	}
+	pid, err := control.PeerPID(c)
+	if err == nil && pid != 0 {
+		err = s.o.Refuse(pid)
+	}
+	return err
+}
+
+// manage answers a request about the daemon itself. It reports whether the connection is left open: to stop, until the
+// process has ended, which is how the one who asked sees it.
+func (s *Server) manage(c net.Conn, h Hello, w Welcome) (keep bool) {
+	var err error
+	if s.o.Permit != nil {
+		err = s.o.Permit(h.Ask)
+	}
+	switch {
+	case err != nil:
+		w.Refused = err.Error()
+	case h.Ask == AskStop:
+		s.o.Logger.Info("a person stops the daemon", "pid", h.PID)
+	case s.o.Reload == nil:
+		w.Refused = "it cannot read its configuration again; stop it, and the next client starts it anew"
+	default:
+		s.o.Logger.Info("a person has the configuration read again", "pid", h.PID)
+		w.Reloaded = s.o.Reload()
+	}
+	_ = writeLine(c, w)
+	if err == nil && h.Ask == AskStop {
+		s.stop(errStopped)
+		return true
+	}
+	return false
+}
+
+// serve carries the conversation of one client.
+func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
+	if !s.serves(v.Engine) {
+		w.Refused = "its configuration is another; start again"
+		_ = writeLine(v.Conn, w)
+		return
+	}
+	s.count(1)
+	defer s.count(-1)
+	v.Client = newClient()
+	w.Client = v.Client
+	log := s.o.Logger.With("client", v.Client, "pid", v.PID)
+	if err := writeLine(v.Conn, w); err != nil {
+		log.Warn("a client has gone before it was served", "error", err)
+		return
+	}
+	log.Info("a client has come", "build", plainText(v.Build), "folder", plainText(v.Dir))
+	if err := s.o.Serve(ctx, v); err != nil {
+		log.Warn("the conversation of a client has failed", "error", err)
+	}
+	log.Info("a client has gone")
+}
+
+// Serves makes the server accept clients with one more configuration, which is in force from now on.
+func (s *Server) Serves(e Engine) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = append(s.names, e.Name())
+}
+
+// serves reports whether a client's configuration is one that this daemon has, or has had.
+func (s *Server) serves(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// newClient returns a name for a client: short, and not to be guessed.
+func newClient() string {
+	var b [5]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "shim-" + strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+}
+
+// buffered is a connection whose first bytes have been read.
+type buffered struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (b buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
+
+// CloseWrite ends the output, so that the other side reads to its end and may still answer.
+func (b buffered) CloseWrite() error {
+	if half, ok := b.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return b.Conn.Close()
+}

@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"ptyctl/config"
+	"ptyctl/daemon"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/stdio"
+	"ptyctl/ptyx"
+	"ptyctl/term"
+)
+
+// Engine returns the settings of cfg that all clients of a daemon share. What a shim gives its own conversation is not
+// among them, nor what a daemon does not have, such as an HTTP port.
+func Engine(cfg config.Config) daemon.Engine {
+	var e daemon.Engine
+	for _, s := range cfg.Settings() {
+		if !ofConversation(s.Key) {
+			e = append(e, daemon.Setting{Key: s.Key, Value: s.Value})
+		}
+	}
+	return e
+}
+
+// ofConversation reports whether a key is no part of the engine of a daemon.
+func ofConversation(key string) bool {
+	switch key {
+	case "server.transport", "server.results", "server.read_only", "server.toolsets", "server.jsonrpc_errors",
+		"daemon.on_difference":
+		return true
+	}
+	return strings.HasPrefix(key, "server.http.")
+}
+
+// Presents returns the settings of one conversation.
+func Presents(cfg config.Config) daemon.Presents {
+	return daemon.Presents{
+		Toolsets: cfg.Server.Toolsets, Results: string(cfg.Server.Results), ReadOnly: cfg.Server.ReadOnly,
+		JSONRPCErrors: cfg.Server.JSONRPCErrors,
+	}
+}
+
+// stirred says that the number of sessions may have changed. It is one of the manager's observers.
+type stirred chan struct{}
+
+// Observe implements term.Observer.
+func (s stirred) Observe(e term.Event) {
+	if e.Verb == term.VerbState || e.Verb == term.VerbGone {
+		select {
+		case s <- struct{}{}:
+		default: // one is waiting already
+		}
+	}
+}
+
+// conversations are the clients of a daemon.
+type conversations struct {
+	app *App
+
+	mu      sync.Mutex                // guards the following
+	servers map[string]*mcpapi.Server // by what they present, because a server knows one form of its tools
+}
+
+// ServeDaemon answers the clients that connect to l, and people at the control socket, until ctx ends, a person stops
+// the daemon, or nobody has used it for a while. reload reads the configuration again.
+func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader) error {
+	a.serveControl()
+	c := &conversations{app: a, servers: make(map[string]*mcpapi.Server)}
+	engine := Engine(a.loaded)
+	var srv *daemon.Server
+	srv = daemon.NewServer(daemon.Options{
+		Build: a.version, Engine: engine, Serve: c.serve,
+		Sessions: func() int { return len(a.sessions.List()) }, Changed: a.stirred, Idle: a.cfg.Daemon.Idle,
+		Permit: a.permitDaemon, Refuse: refuseOwn,
+		Reload: func() daemon.Reloaded {
+			r, now := reload.Reload()
+			if r.Failed == "" {
+				srv.Serves(Engine(now))
+			}
+			return r
+		},
+		Logger: a.log,
+	})
+	a.log.Info("the daemon serves", "version", a.version, "socket", l.Addr().String(), "configuration", engine.Name())
+	return srv.Run(ctx, l)
+}
+
+// permitDaemon lets a person manage the daemon only where people may do more than watch.
+func (a *App) permitDaemon(what daemon.Ask) error {
+	if a.cfg.Server.Control.ControlMode == config.ControlReadWrite {
+		return nil
+	}
+	signal := "SIGTERM"
+	if what == daemon.AskReload {
+		signal = "SIGHUP"
+	}
+	return fmt.Errorf("server.control.control_mode is %q, which does not allow it; set \"readwrite\", or send %s to the process",
+		a.cfg.Server.Control.ControlMode, signal)
+}
+
+// refuseOwn refuses the programs of this daemon's sessions: one of them would act under the name of another client, and
+// could outlive its own session.
+func refuseOwn(pid int) error {
+	if !ptyx.Started(pid) {
+		return nil
+	}
+	return fmt.Errorf("process %d belongs to a session of this daemon, and its programs may not connect; "+
+		"start ptyctl mcp without --daemon there", pid)
+}
+
+// serve carries one conversation.
+func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
+	srv, err := c.server(v.Presents)
+	if err != nil {
+		return err
+	}
+	a := c.app
+	ctx = identity.WithCaller(ctx, identity.Caller{Transport: "stdio", Token: v.Client, Isolated: true})
+	ctx = term.WithEnvironment(ctx, term.NewEnvironment(v.Dir, v.Environment))
+	return stdio.Serve(ctx, srv, v.Conn, v.Conn, stdio.Options{
+		MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight,
+		Room: a.messages, Logger: a.log,
+	})
+}
+
+// server returns the server that presents p.
+func (c *conversations) server(p daemon.Presents) (*mcpapi.Server, error) {
+	cfg := c.app.cfg
+	cfg.Server.Toolsets, cfg.Server.ReadOnly, cfg.Server.JSONRPCErrors = p.Toolsets, p.ReadOnly, p.JSONRPCErrors
+	cfg.Server.Results = config.Results(p.Results)
+	if err := CheckToolsets(cfg); err != nil {
+		return nil, err
+	}
+	key := fmt.Sprintf("%q %q %t %t", p.Toolsets, p.Results, p.ReadOnly, p.JSONRPCErrors)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.servers[key] == nil {
+		c.servers[key] = c.app.newServer(cfg)
+	}
+	return c.servers[key], nil
+}
