@@ -188,12 +188,6 @@ func (s *Server) connection(ctx context.Context, c net.Conn) {
 	}()
 	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
 	w := s.welcome()
-	if err := s.known(c); err != nil {
-		s.o.Logger.Warn("a connection was refused", "reason", err.Error())
-		w.Refused = err.Error()
-		_ = writeLine(c, w)
-		return
-	}
 	r := bufio.NewReaderSize(c, 64<<10)
 	_ = c.SetDeadline(time.Now().Add(greetWait))
 	var h Hello
@@ -202,6 +196,13 @@ func (s *Server) connection(ctx context.Context, c net.Conn) {
 	}
 	_ = c.SetDeadline(time.Time{})
 	if ctx.Err() != nil {
+		return
+	}
+	// Only now: a refusal of one that still writes could be lost.
+	if err := s.known(c); err != nil {
+		s.o.Logger.Warn("a connection was refused", "reason", err.Error())
+		w.Refused = err.Error()
+		_ = writeLine(c, w)
 		return
 	}
 	if h.Protocol != Protocol {

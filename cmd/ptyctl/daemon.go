@@ -38,6 +38,7 @@ func daemonCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "status", Usage: "show the daemons that run",
+				Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON: one array"}},
 				Action: func(c *cli.Context) error {
 					if err := noArguments(c); err != nil {
 						return err
@@ -184,14 +185,32 @@ func eachDaemon(c *cli.Context, ask daemon.Ask, show func(io.Writer, net.Conn, d
 		errs = append(errs, show(c.App.Writer, conn, w))
 		_ = conn.Close()
 	}
-	if !found {
+	if !found && !c.Bool("json") {
 		_, err := fmt.Fprintln(c.App.Writer, "no daemon runs")
 		return err
 	}
 	return errors.Join(errs...)
 }
 
+// A daemonEntry is a daemon in the output of daemon status --json.
+type daemonEntry struct {
+	PID           int       `json:"pid"`
+	Build         string    `json:"build"`
+	Started       time.Time `json:"started"`
+	Clients       int       `json:"clients"`
+	Sessions      int       `json:"sessions"`
+	Configuration string    `json:"configuration"`
+}
+
 func daemonStatus(c *cli.Context) error {
+	if c.Bool("json") {
+		all := []daemonEntry{}
+		err := eachDaemon(c, daemon.AskStatus, func(_ io.Writer, _ net.Conn, w daemon.Welcome) error {
+			all = append(all, daemonEntry{w.PID, w.Build, w.Started, w.Clients, w.Sessions, w.Engine.Name()})
+			return nil
+		})
+		return errors.Join(err, printJSON(c.App.Writer, all))
+	}
 	rows := [][]string{{"PROCESS", "BUILD", "STARTED", "CLIENTS", "SESSIONS", "CONFIGURATION"}}
 	err := eachDaemon(c, daemon.AskStatus, func(_ io.Writer, _ net.Conn, w daemon.Welcome) error {
 		rows = append(rows, []string{
