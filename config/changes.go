@@ -31,10 +31,10 @@ func (c Config) Changes(next Config) []Change {
 	return changes
 }
 
-// live are the tables that a running server can change, for sessions opened
-// afterwards. All others configure objects that are built at the start: buffers, limits,
+// live are the tables that a running server can change: the rules at once, the rest for
+// sessions opened afterwards. All others configure objects that are built at the start: buffers, limits,
 // listeners, the list of tools.
-var live = []string{"ssh", "telnet", "logging"}
+var live = []string{"ssh", "telnet", "policy", "logging"}
 
 // Live reports whether a running server applies a new value of the key.
 func (k Key) Live() bool { return isLive(k.Path) }

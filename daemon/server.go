@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,20 +51,26 @@ type Visit struct {
 type Server struct {
 	o       Options
 	started time.Time
-	stop    context.CancelCauseFunc
+	stop    context.CancelCauseFunc // ends Run
 
 	wg sync.WaitGroup // the connections
 
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex      // guards the following
+	run     context.Context // that of Run and of each connection; nil: Run was not called
 	clients int
+	engine  Engine         // the newest
+	names   []string       // of the configurations that are served: more than one after a reload
+	sockets []net.Listener // closed at the end of Run
+	ended   bool           // no socket is added any more
+
 	changed chan struct{} // gets a value when clients has changed
-	names   []string      // of the configurations that are served: more than one after a reload
 }
 
 // The reasons for which a Server ends by itself.
 var (
 	errIdle    = errors.New("no client and no session for a while")
 	errStopped = errors.New("stopped by ptyctl daemon stop")
+	errSocket  = errors.New("the daemon's socket")
 )
 
 // NewServer makes a Server.
@@ -74,7 +81,7 @@ func NewServer(o Options) *Server {
 	if o.Sessions == nil {
 		o.Sessions = func() int { return 0 }
 	}
-	return &Server{o: o, started: time.Now(), changed: make(chan struct{}, 1), names: []string{o.Engine.Name()}}
+	return &Server{o: o, started: time.Now(), changed: make(chan struct{}, 1)}
 }
 
 // Run serves clients until ctx ends, a person stops it, or it has been idle for Options.Idle. It closes l, and returns
@@ -82,21 +89,54 @@ func NewServer(o Options) *Server {
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	ctx, s.stop = context.WithCancelCause(ctx)
 	defer s.stop(nil)
-	var err error
-	s.wg.Go(func() {
-		defer s.stop(nil)
-		err = s.accept(ctx, l)
-	})
+	s.mu.Lock()
+	s.run = ctx
+	s.addLocked(s.o.Engine, l)
+	s.mu.Unlock()
 	s.await(ctx)
-	_ = l.Close()
+	s.mu.Lock()
+	s.ended = true
+	for _, l := range s.sockets {
+		_ = l.Close()
+	}
+	s.mu.Unlock()
 	s.wg.Wait()
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errIdle) || errors.Is(cause, errStopped) {
 		s.o.Logger.Info("the daemon ends", "reason", cause.Error())
 		return nil
 	}
-	return err
+	if errors.Is(cause, errSocket) {
+		return cause
+	}
+	return nil
 }
+
+// Add serves clients of the configuration e, which is in force from now on, at one more socket. Run closes it.
+// Requires that Run has been called.
+func (s *Server) Add(e Engine, l net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == nil || s.ended {
+		_ = l.Close()
+		return
+	}
+	s.addLocked(e, l)
+}
+
+// addLocked is Add. Requires s.mu.
+func (s *Server) addLocked(e Engine, l net.Listener) {
+	ctx := s.run
+	s.engine, s.names, s.sockets = e, append(s.names, e.Name()), append(s.sockets, l)
+	s.wg.Go(func() {
+		if err := s.accept(ctx, l); err != nil {
+			s.stop(err)
+		}
+	})
+}
+
+// Serves reports whether the clients of a configuration are served.
+func (s *Server) Serves(e Engine) bool { return s.serves(e.Name()) }
 
 // accept starts a goroutine for each connection, until the listener is closed.
 func (s *Server) accept(ctx context.Context, l net.Listener) error {
@@ -111,7 +151,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 			pause(ctx, 100*time.Millisecond)
 			continue
 		default:
-			return fmt.Errorf("the daemon's socket: %w", err)
+			return fmt.Errorf("%w: %w", errSocket, err)
 		}
 		s.wg.Go(func() { s.connection(ctx, c) })
 	}
@@ -216,9 +256,9 @@ func (s *Server) connection(ctx context.Context, c net.Conn) {
 		s.serve(ctx, Visit{Hello: h, Conn: buffered{c, r}}, w)
 	case AskStatus:
 		s.mu.Lock()
-		w.Clients = s.clients
+		w.Clients, w.Engine = s.clients, s.engine
 		s.mu.Unlock()
-		w.Sessions, w.Engine = s.o.Sessions(), s.o.Engine
+		w.Sessions = s.o.Sessions()
 		_ = writeLine(c, w)
 	case AskNote:
 		s.o.Logger.Info("a client says", "pid", h.PID, "note", plainText(h.Note))
@@ -296,23 +336,11 @@ func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
 	log.Info("a client has gone")
 }
 
-// Serves makes the server accept clients with one more configuration, which is in force from now on.
-func (s *Server) Serves(e Engine) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.names = append(s.names, e.Name())
-}
-
 // serves reports whether a client's configuration is one that this daemon has, or has had.
 func (s *Server) serves(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, n := range s.names {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.names, name)
 }
 
 // newClient returns a name for a client: short, and not to be guessed.

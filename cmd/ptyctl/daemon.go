@@ -135,6 +135,7 @@ func runDaemon(c *cli.Context) (err error) {
 		return errors.Join(err, l.Close())
 	}
 	reload := a.Reloader(source(c), logs)
+	reload.LogFile = where.File
 	defer reload.OnHangup(c.Context)()
 	ready.Tell(nil)
 	err = errors.Join(a.ServeDaemon(c.Context, l, reload), a.Close(c.Context))

@@ -68,6 +68,14 @@ func TestReload(t *testing.T) {
 	wg.Wait()
 	c.Close(t, c.Call(t, lab.ToolSession, lenient, s.Port, s.User).SessionID)
 
+	// The rules count at once, also for sessions that are open.
+	ruled := changed + "[policy]\ndeny = ['halt']\n"
+	reload(ruled, "the configuration was reloaded")
+	c.Refused(t, "POLICY_DENIED", lab.ToolExec, `{"session_id":%s,"cmd":"halt"}`, id)
+	reload(ruled+"allow = ['  ']\n", "the configuration was not reloaded")
+	c.Refused(t, "POLICY_DENIED", lab.ToolExec, `{"session_id":%s,"cmd":"halt"}`, id)
+	reload(changed, "the configuration was reloaded")
+
 	// Sessions opened before must be unchanged.
 	c.Enter(t, id, "echo still $((40+2))\r", "still 42")
 

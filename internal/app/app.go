@@ -46,6 +46,7 @@ type App struct {
 	metrics  *metrics.Metrics
 	audit    *audit.Log // nil if no audit log is configured
 	record   *recorder  // nil if no recordings are configured
+	rules    rules
 	dialers  *dialers
 	aiterm   *aiterm.Set
 
@@ -114,6 +115,7 @@ func (a *App) assemble(serves bool) error {
 	if err != nil {
 		return err
 	}
+	a.rules.current.Store(&gate)
 	if serves {
 		if err := a.offerMachine(); err != nil {
 			return err
@@ -128,7 +130,7 @@ func (a *App) assemble(serves bool) error {
 	if a.record, err = a.openRecordings(a.cfg); err != nil {
 		return err
 	}
-	a.sessions, a.metrics = a.newManager(gate)
+	a.sessions, a.metrics = a.newManager(a.rules.judge)
 	if !serves {
 		return nil
 	}

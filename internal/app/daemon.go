@@ -73,22 +73,33 @@ func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader)
 	a.serveControl()
 	c := &conversations{app: a, servers: make(map[string]*mcpapi.Server)}
 	engine := Engine(a.loaded)
-	var srv *daemon.Server
-	srv = daemon.NewServer(daemon.Options{
+	srv := daemon.NewServer(daemon.Options{
 		Build: a.version, Engine: engine, Serve: c.serve,
 		Sessions: func() int { return len(a.sessions.List()) }, Changed: a.stirred, Idle: a.cfg.Daemon.Idle,
 		Permit: a.permitDaemon, Refuse: refuseOwn,
-		Reload: func() daemon.Reloaded {
-			r, now := reload.Reload()
-			if r.Failed == "" {
-				srv.Serves(Engine(now))
-			}
-			return r
-		},
+		Reload: reload.Reload,
 		Logger: a.log,
 	})
+	reload.Then(func(now config.Config) { a.alsoServe(srv, Engine(now)) })
 	a.log.Info("the daemon serves", "version", a.version, "socket", l.Addr().String(), "configuration", engine.Name())
 	return srv.Run(ctx, l)
+}
+
+// alsoServe makes the clients find this daemon whose configuration is the one that it has now.
+func (a *App) alsoServe(srv *daemon.Server, e daemon.Engine) {
+	if srv.Serves(e) {
+		return
+	}
+	place, err := daemon.PlaceOf(e)
+	if err == nil {
+		var l net.Listener
+		if l, err = daemon.Listen(place, a.log); err == nil {
+			srv.Add(e, l)
+		}
+	}
+	if err != nil {
+		a.log.Warn("clients with the new configuration do not find this daemon", "error", err)
+	}
 }
 
 // permitDaemon lets a person manage the daemon only where people may do more than watch.

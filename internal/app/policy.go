@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"ptyctl/audit"
 	"ptyctl/config"
@@ -60,6 +61,15 @@ func NewPolicy(cfg config.Config) (*policy.Policy, error) {
 		return nil, &ConfigError{fmt.Errorf("the rules of [policy] are wrong: %w", err)}
 	}
 	return p, nil
+}
+
+// rules are the gate in force. It is replaced as a whole when the configuration is read again, and then judges also the
+// sessions that are open.
+type rules struct{ current atomic.Pointer[term.Gate] }
+
+// judge is the term.Gate.
+func (r *rules) judge(ctx context.Context, a term.Action) (term.Ruling, error) {
+	return (*r.current.Load())(ctx, a)
 }
 
 // newGate returns a gate that first checks whether the caller may use this machine, then asks the rules. In report mode

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -15,23 +16,34 @@ import (
 
 // A Reloader reads the configuration again.
 type Reloader struct {
+	LogFile string // where the log goes if the configuration names no file; empty: stderr
+
 	source  config.Source
 	log     *logging.Logger
+	rules   *rules
 	dialers *dialers
 
-	mu  sync.Mutex    // held during a reload; guards the following
-	cfg config.Config // in force, as it was read
+	mu   sync.Mutex    // held during a reload; guards the following
+	cfg  config.Config // in force, as it was read
+	then func(now config.Config)
 }
 
 // Reloader returns the Reloader of a, for the configuration from source.
 func (a *App) Reloader(source config.Source, log *logging.Logger) *Reloader {
-	return &Reloader{cfg: a.loaded, source: source, log: log, dialers: a.dialers}
+	return &Reloader{cfg: a.loaded, source: source, log: log, rules: &a.rules, dialers: a.dialers}
 }
 
 // ReloadOnHangup reads the configuration from source again each time that the process gets SIGHUP, until stop is
 // called. stop waits for a reload that has begun.
 func (a *App) ReloadOnHangup(ctx context.Context, source config.Source, log *logging.Logger) (stop func()) {
 	return a.Reloader(source, log).OnHangup(ctx)
+}
+
+// Then has f called after each reload that has changed something, with the configuration in force.
+func (r *Reloader) Then(f func(now config.Config)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.then = f
 }
 
 // OnHangup reloads each time that the process gets SIGHUP, until stop is called. stop waits for a reload that has begun.
@@ -45,7 +57,7 @@ func (r *Reloader) OnHangup(ctx context.Context) (stop func()) {
 		for {
 			select {
 			case <-hangup:
-				_, _ = r.Reload() // the log has the outcome
+				r.Reload() // the log has the outcome
 			case <-ctx.Done():
 				return
 			}
@@ -59,8 +71,8 @@ func (r *Reloader) OnHangup(ctx context.Context) (stop func()) {
 }
 
 // Reload applies what can change in a running server, and names what cannot. A configuration that is wrong changes
-// nothing. now is the configuration in force.
-func (r *Reloader) Reload() (done daemon.Reloaded, now config.Config) {
+// nothing.
+func (r *Reloader) Reload() (done daemon.Reloaded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next, warnings, err := config.Load(r.source)
@@ -72,16 +84,25 @@ func (r *Reloader) Reload() (done daemon.Reloaded, now config.Config) {
 			r.log.Error("configuration", "where", p.Where, "problem", p.Message)
 		}
 		r.log.Error("the configuration was not reloaded: it is wrong, and the one before stays in force")
-		return daemon.Reloaded{Failed: "the configuration is wrong: " + all.Error()}, r.cfg
+		return daemon.Reloaded{Failed: "the configuration is wrong: " + all.Error()}
 	}
 	changes := r.cfg.Changes(next)
 	cfg := r.cfg
-	cfg.SSH, cfg.Telnet, cfg.Logging = next.SSH, next.Telnet, next.Logging
-	if err := r.dialers.replace(cfg, r.log.Logger); err != nil {
-		r.log.Error("the configuration was not reloaded: the one before stays in force", "error", err)
-		return daemon.Reloaded{Failed: err.Error()}, r.cfg
+	cfg.SSH, cfg.Telnet, cfg.Policy, cfg.Logging = next.SSH, next.Telnet, next.Policy, next.Logging
+	judged := next // with the places of its rules
+	judged.Local, judged.Audit = cfg.Local, cfg.Audit
+	gate, err := newGate(judged, r.log.Logger)
+	if err == nil {
+		err = r.dialers.replace(cfg, r.log.Logger)
 	}
-	if err := r.log.Apply(cfg.Logging); err != nil {
+	if err != nil {
+		r.log.Error("the configuration was not reloaded: the one before stays in force", "error", err)
+		return daemon.Reloaded{Failed: err.Error()}
+	}
+	r.rules.current.Store(&gate)
+	where := cfg.Logging
+	where.File = cmp.Or(where.File, r.LogFile)
+	if err := r.log.Apply(where); err != nil {
 		r.log.Error("the log goes on as before", "error", err)
 		cfg.Logging = r.cfg.Logging
 	}
@@ -97,5 +118,8 @@ func (r *Reloader) Reload() (done daemon.Reloaded, now config.Config) {
 	}
 	r.cfg = cfg
 	r.log.Info("the configuration was reloaded", "changed", len(done.Applied), "after_restart", len(done.Later))
-	return done, cfg
+	if r.then != nil && len(changes) > 0 {
+		r.then(cfg)
+	}
+	return done
 }
