@@ -292,7 +292,7 @@ func TestSettingsOfTables(t *testing.T) {
 			"policy.credential",
 			`[{source = "agent", hosts = ["a", "b"]}, {source = "password", host_key = "pinned"}]`,
 			`[{source = "agent", hosts = ["a", "b"]}]`,
-			false,
+			true,
 		},
 	}
 	if got := c.Changes(next); !reflect.DeepEqual(got, want) {

@@ -93,6 +93,7 @@ func TestDefaults(t *testing.T) {
 		Record:  Record{MaxBytes: 67108864, MaxTotalMiB: 1024, MaxFiles: 10000},
 		Policy:  Policy{Mode: PolicyModeEnforce, Consent: PolicyConsentDeny, Typing: PolicyTypingAuto},
 		Logging: Logging{Level: LogInfo, Format: LogText, MaxBytes: 10 << 20, Keep: 5},
+		Daemon:  Daemon{OnDifference: DifferenceStart, Idle: 10 * time.Minute},
 
 		Toolsets: Toolsets{PTY: PTYTools{MaxBufferLines: 50_000}},
 	}

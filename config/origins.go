@@ -40,7 +40,7 @@ func (c Config) Settings() []Setting {
 		table, _ := cutTable(k.Path)
 		list = append(
 			list,
-			Setting{Key: k.Path, Value: tomlText(c.field(k.Path)), Origin: c.Origin(k.Path), Header: "[" + table + "]"},
+			Setting{Key: k.Path, Value: tomlText(c.field(k.Path)), Origin: cmp.Or(c.origin[k.Path], "default"), Header: "[" + table + "]"},
 		)
 	}
 	for _, t := range Tables() {
@@ -72,9 +72,21 @@ func (c Config) field(path string) reflect.Value { return field(reflect.ValueOf(
 // use capitals, so field compares the names without both.
 func field(v reflect.Value, path string) reflect.Value {
 	for name := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSuffix(path, "_ms"), "_", ""), ".") {
-		v = v.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
+		v = fieldNamed(v, name)
 	}
 	return v
+}
+
+// fieldNamed returns the field of a struct. Type.FieldByNameFunc also looks into embedded structs, which takes ten times as
+// long and is felt at the start of a program that shows all keys.
+func fieldNamed(v reflect.Value, name string) reflect.Value {
+	t := v.Type()
+	for i := range t.NumField() {
+		if f := t.Field(i); !f.Anonymous && strings.EqualFold(f.Name, name) {
+			return v.Field(i)
+		}
+	}
+	return reflect.Value{}
 }
 
 // same compares a field of two configurations.

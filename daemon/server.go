@@ -30,8 +30,9 @@ type Options struct {
 	Changed  <-chan struct{} // gets a value when Sessions may have changed; nil: it never does
 	Idle     time.Duration   // the server ends after so long without clients and sessions; 0: never
 
-	// Permit decides about AskStop and AskReload; Reload does the latter. Nil: they are refused.
-	Permit func(Ask) error
+	// Permit decides about AskStop and AskReload, which a process asks for, and records them; Reload does the latter. If
+	// one is nil, neither is done.
+	Permit func(a Ask, pid int) error
 	Reload func() Reloaded
 
 	// Refuse says why a process may not connect; nil: each process of this user may.
@@ -71,6 +72,8 @@ var (
 	errIdle    = errors.New("no client and no session for a while")
 	errStopped = errors.New("stopped by ptyctl daemon stop")
 	errSocket  = errors.New("the daemon's socket")
+
+	errUnmanaged = errors.New("nobody may manage it over its socket")
 )
 
 // NewServer makes a Server.
@@ -290,17 +293,16 @@ func (s *Server) known(c net.Conn) error {
 // manage answers a request about the daemon itself. It reports whether the connection is left open: to stop, until the
 // process has ended, which is how the one who asked sees it.
 func (s *Server) manage(c net.Conn, h Hello, w Welcome) (keep bool) {
-	var err error
-	if s.o.Permit != nil {
-		err = s.o.Permit(h.Ask)
+	err := errUnmanaged
+	if s.o.Permit != nil && s.o.Reload != nil {
+		pid, _ := control.PeerPID(c) // 0 if the system does not say
+		err = s.o.Permit(h.Ask, pid)
 	}
 	switch {
 	case err != nil:
 		w.Refused = err.Error()
 	case h.Ask == AskStop:
 		s.o.Logger.Info("a person stops the daemon", "pid", h.PID)
-	case s.o.Reload == nil:
-		w.Refused = "it cannot read its configuration again; stop it, and the next client starts it anew"
 	default:
 		s.o.Logger.Info("a person has the configuration read again", "pid", h.PID)
 		w.Reloaded = s.o.Reload()

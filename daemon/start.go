@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -19,7 +20,9 @@ const ready = "ready"
 
 // StartProgram returns a Starter that runs a program apart from this process: in a session of its own, in the root
 // folder, and without this process's stdin, stdout and stderr. The program gets the number of a descriptor appended to
-// its arguments, and must pass it to ReadinessAt. Its last words on stderr go to the place's log.
+// its arguments. It must start itself again by Again, and end: then the daemon is no child of this process, whose host
+// may kill all that descend from it. The second one passes the descriptor to ReadinessAt. What either says on stderr goes
+// to the place's log.
 func StartProgram(program string, arguments func(Place) []string, environment []string) Starter {
 	return func(ctx context.Context, p Place) error {
 		read, write, err := os.Pipe()
@@ -33,21 +36,41 @@ func StartProgram(program string, arguments func(Place) []string, environment []
 			return p.unusable(err)
 		}
 		defer log.Close()
-		cmd := exec.Command(program, append(arguments(p), "3")...)
+		cmd := exec.Command(program, append(arguments(p), strconv.Itoa(firstExtra))...)
 		cmd.Env, cmd.Dir, cmd.Stderr = environment, apartFolder, log
 		cmd.ExtraFiles = []*os.File{write}
 		apart(cmd)
-		err = cmd.Start()
+		err = cmd.Run()
 		_ = write.Close()
 		if err != nil {
-			return fmt.Errorf("the daemon was not started: %w", err)
+			return fmt.Errorf("the daemon was not started: %w; its log is %s", err, p.Log())
 		}
-		// It lives on; this waits only so that, should it end before this process, no zombie is left. No goroutine can wait
-		// for this one: it ends with this process, or with the daemon.
-		go func() { _ = cmd.Wait() }()
 		return awaitReady(ctx, read, p)
 	}
 }
+
+// Again starts this program once more with other arguments, and leaves it alone. It has the descriptor of StartProgram,
+// under the same number.
+func Again(arguments, environment []string, descriptor int) error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("the program of the daemon is not known: %w", err)
+	}
+	f := os.NewFile(uintptr(descriptor), "ready") //nolint:gosec // it is not negative
+	if f == nil || descriptor != firstExtra {
+		return fmt.Errorf("descriptor %d is not the one of the program that starts this", descriptor)
+	}
+	defer f.Close()
+	cmd := exec.Command(program, arguments...)
+	cmd.Env, cmd.Dir, cmd.Stderr, cmd.ExtraFiles = environment, apartFolder, os.Stderr, []*os.File{f}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}
+
+// firstExtra is the number of the first of exec.Cmd.ExtraFiles.
+const firstExtra = 3
 
 // awaitReady waits for the line of the new daemon.
 func awaitReady(ctx context.Context, read *os.File, p Place) error {

@@ -83,6 +83,10 @@ const (
 	// VerbPlan: the plan of an opening session was judged (Event.Plan), or, without a plan, a credential
 	// was used (Event.Detail).
 	VerbPlan Verb = "plan"
+
+	// Events of a process that keeps the sessions of clients that come and go; they have no session:
+	VerbStop   Verb = "stop"   // a person ends it
+	VerbReload Verb = "reload" // a person has it read its configuration again
 )
 
 // An Action is a request of a caller; a Gate decides whether it is allowed.

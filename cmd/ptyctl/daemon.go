@@ -21,17 +21,25 @@ import (
 	"ptyctl/internal/tty"
 )
 
-// readyFlag is for the shim that starts the daemon.
-const readyFlag = "ready-fd"
+// Flags for the shim that starts the daemon: with apartFlag the program starts itself again and ends, so that the
+// daemon is no descendant of the client's host.
+const (
+	readyFlag = "ready-fd"
+	apartFlag = "apart"
+)
 
 func daemonCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "daemon",
 		Usage: "keep the sessions of ptyctl mcp --daemon, which starts this when it is needed",
-		Flags: append(configFlags(), &cli.IntFlag{Name: readyFlag, Hidden: true, Value: -1}),
+		Flags: append(configFlags(), &cli.IntFlag{Name: readyFlag, Hidden: true, Value: -1}, &cli.BoolFlag{Name: apartFlag, Hidden: true}),
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
+			}
+			if c.Bool(apartFlag) {
+				again := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return a == "--"+apartFlag })
+				return daemon.Again(again, config.Environ(), c.Int(readyFlag))
 			}
 			return runDaemon(c)
 		},
@@ -172,13 +180,21 @@ func eachDaemon(c *cli.Context, ask daemon.Ask, show func(io.Writer, net.Conn, d
 		return err
 	}
 	var errs []error
-	found := false
+	asked := make(map[int]bool) // a daemon has one socket for each configuration that it has had
 	for _, p := range places {
-		conn, w, err := p.Ask(c.Context, daemon.Hello{Ask: ask, Build: version(), PID: os.Getpid()})
+		conn, w, err := p.Ask(c.Context, daemon.Hello{Ask: daemon.AskStatus, Build: version(), PID: os.Getpid()})
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			continue // it has ended without removing its socket
 		}
-		found = true
+		if err == nil && asked[w.PID] {
+			_ = conn.Close()
+			continue
+		}
+		asked[w.PID] = true
+		if err == nil && ask != daemon.AskStatus {
+			_ = conn.Close()
+			conn, w, err = p.Ask(c.Context, daemon.Hello{Ask: ask, Build: version(), PID: os.Getpid()})
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", p.Socket(), err))
 			continue
@@ -186,7 +202,7 @@ func eachDaemon(c *cli.Context, ask daemon.Ask, show func(io.Writer, net.Conn, d
 		errs = append(errs, show(c.App.Writer, conn, w))
 		_ = conn.Close()
 	}
-	if !found && !c.Bool("json") {
+	if len(asked) == 0 && !c.Bool("json") {
 		_, err := fmt.Fprintln(c.App.Writer, "no daemon runs")
 		return err
 	}

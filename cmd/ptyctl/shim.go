@@ -22,7 +22,8 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 	if err := daemonTransport(cfg); err != nil {
 		return err
 	}
-	place, err := daemon.PlaceOf(app.Engine(cfg))
+	engine := app.Engine(cfg)
+	place, err := daemon.PlaceOf(engine)
 	if err != nil {
 		return err
 	}
@@ -31,7 +32,7 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 		log.Warn("the working folder is not known: programs begin in the daemon's", "error", err)
 	}
 	h := daemon.Hello{
-		Build: version(), PID: os.Getpid(), Dir: dir, Engine: app.Engine(cfg).Name(), Presents: app.Presents(cfg),
+		Build: version(), PID: os.Getpid(), Dir: dir, Engine: engine.Name(), Presents: app.Presents(cfg),
 		Environment: callersEnvironment(c.Context, cfg),
 	}
 	program, err := os.Executable()
@@ -39,10 +40,10 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 		return fmt.Errorf("the program of the daemon is not known: %w", err)
 	}
 	start := daemon.StartProgram(program, func(daemon.Place) []string {
-		return append(append([]string{"daemon"}, configArguments(c)...), "--"+readyFlag)
+		return slices.Concat([]string{"daemon", "--" + apartFlag}, configArguments(c), []string{"--" + readyFlag})
 	}, daemonEnvironment(config.Environ()))
 	conn, w, err := place.Join(c.Context, h, func(ctx context.Context, p daemon.Place) error {
-		if err := compareDaemons(ctx, cfg, p, log); err != nil {
+		if err := compareDaemons(ctx, cfg.Daemon.OnDifference, engine, p, log); err != nil {
 			return err
 		}
 		log.Info("no daemon with this configuration runs: one is started", "socket", p.Socket())
@@ -61,10 +62,12 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 
 // compareDaemons looks at the daemons of other configurations before one more is started. It refuses that if the
 // operator wants it refused.
-func compareDaemons(ctx context.Context, cfg config.Config, place daemon.Place, log *logging.Logger) error {
+func compareDaemons(
+	ctx context.Context, on config.OnDifference, engine daemon.Engine, place daemon.Place, log *logging.Logger,
+) error {
 	for other, w := range place.Other(ctx, version()) {
-		difference := app.Engine(cfg).Difference(w.Engine)
-		if cfg.Daemon.OnDifference == config.DifferenceRefuse {
+		difference := engine.Difference(w.Engine)
+		if on == config.DifferenceRefuse {
 			return usageError{fmt.Errorf("a daemon with another configuration runs (process %d): %s; "+
 				"use the same configuration, stop that one (ptyctl daemon stop), or set daemon.on_difference to \"start\"",
 				w.PID, difference)}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	"ptyctl/config"
 	"ptyctl/daemon"
@@ -102,17 +103,26 @@ func (a *App) alsoServe(srv *daemon.Server, e daemon.Engine) {
 	}
 }
 
-// permitDaemon lets a person manage the daemon only where people may do more than watch.
-func (a *App) permitDaemon(what daemon.Ask) error {
-	if a.cfg.Server.Control.ControlMode == config.ControlReadWrite {
-		return nil
-	}
-	signal := "SIGTERM"
+// permitDaemon lets a person manage the daemon only where people may do more than watch. It records what they want.
+func (a *App) permitDaemon(what daemon.Ask, pid int) error {
+	verb, signal := term.VerbStop, "SIGTERM"
 	if what == daemon.AskReload {
-		signal = "SIGHUP"
+		verb, signal = term.VerbReload, "SIGHUP"
 	}
-	return fmt.Errorf("server.control.control_mode is %q, which does not allow it; set \"readwrite\", or send %s to the process",
-		a.cfg.Server.Control.ControlMode, signal)
+	event := term.Event{
+		Time: time.Now(), Verb: verb, Detail: fmt.Sprintf("asked for by process %d", pid),
+		Actor: term.Actor{Transport: "socket", Client: "ptyctl daemon " + string(what), Operator: true},
+	}
+	mode := a.cfg.Server.Control.ControlMode
+	if mode != config.ControlReadWrite {
+		event.Refused = &term.Error{Kind: term.PolicyDenied, Msg: fmt.Sprintf(
+			"server.control.control_mode is %q, which does not allow it; set \"readwrite\", or send %s to the process",
+			mode, signal)}
+	}
+	if a.audit != nil {
+		a.audit.Observe(event)
+	}
+	return event.Refused
 }
 
 // refuseOwn refuses the programs of this daemon's sessions: one of them would act under the name of another client, and

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"ptyctl/internal/leaktest"
 )
 
 // A Daemon is one that ptyctl daemon status shows.
@@ -60,8 +63,7 @@ func Alive(tb testing.TB, pid int) bool {
 	return false
 }
 
-// Daemons returns the daemons of h. At the end of the test those that still run are ended, and their logs are searched
-// for secrets.
+// Daemons returns the daemons of h.
 func (h *Home) Daemons(tb testing.TB) []Daemon {
 	tb.Helper()
 	return DaemonsOf(tb, h.Program, h.Command().Env)
@@ -79,4 +81,20 @@ func (h *Home) DaemonLogs(tb testing.TB) string {
 		text += string(ReadFile(tb, name))
 	}
 	return text
+}
+
+// EndDaemons ends the daemons of h at the end of the test, after its clients, and searches their logs for secrets.
+func (h *Home) EndDaemons(tb testing.TB) {
+	tb.Helper()
+	env, program := h.Command().Env, h.Program
+	tb.Cleanup(func() {
+		EndDaemonsOf(tb, program, env)
+		log := h.DaemonLogs(tb)
+		leaktest.Output(tb, "daemon.log", log)
+		if strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic") {
+			tb.Errorf("the daemon's log reports a fault:\n%s", Tail(log, 64<<10))
+		} else if tb.Failed() {
+			tb.Logf("log of the daemons, its end:\n%s", Tail(log, 8<<10))
+		}
+	})
 }

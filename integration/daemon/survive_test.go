@@ -1,0 +1,121 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ptyctl/internal/lab"
+)
+
+const openBash = `{"action":"open","protocol":"local","argv":["bash","--norc"]}`
+
+// A command goes on when its client is killed. Sessions stay when a client ends.
+func TestClientKilled(t *testing.T) {
+	h := newHome(t)
+	c := h.Converse(t, "--daemon")
+	id := c.NextResult(c.Ask(lab.ToolSession, openBash)).SessionID
+	begun, done := filepath.Join(h.Dir, "begun"), filepath.Join(h.Dir, "done")
+	c.Ask(lab.ToolExec, `{"session_id":%s,"cmd":%s}`, id,
+		fmt.Sprintf("touch %s; while [ ! -e %s.go ]; do sleep 0.05; done; touch %s", begun, begun, done))
+	lab.Eventually(t, "the command has begun", func() bool { return exists(begun) })
+	c.Kill()
+	lab.Eventually(t, "the client has gone", func() bool { return theDaemon(t, h).Clients == 0 })
+	if err := os.WriteFile(begun+".go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lab.Eventually(t, "the command has ended", func() bool { return exists(done) })
+	if d := theDaemon(t, h); d.Sessions != 1 {
+		t.Errorf("daemon status shows %d sessions, want 1", d.Sessions)
+	}
+	if out, _, _ := h.Run(t, "sessions"); !strings.Contains(out, id) {
+		t.Errorf("ptyctl sessions = %q, want the session %s", out, id)
+	}
+
+	other := h.Converse(t, "--daemon")
+	if r := other.NextResult(other.Ask(lab.ToolIO, `{"action":"read","session_id":%s}`, id)); r.ErrorCode == "" {
+		t.Errorf("another client reads the session without adopting it: %s", r.Text)
+	}
+}
+
+// When the daemon is killed, each client is told at its next call, also at one in progress. Nothing is opened again, and
+// no child is left.
+func TestDaemonKilled(t *testing.T) {
+	h := newHome(t)
+	clients := []*lab.Conversation{h.Converse(t, "--daemon"), h.Converse(t, "--daemon")}
+	id := clients[0].NextResult(clients[0].Ask(lab.ToolSession, openBash)).SessionID
+	d := theDaemon(t, h)
+	children := lab.Descendants(t, d.PID)
+	if len(children) == 0 {
+		t.Fatal("the daemon has no child, want a shell")
+	}
+	waits := clients[0].Ask(lab.ToolIO, `{"action":"read","session_id":%s,"until_regex":"never","timeout_ms":30000}`, id)
+	lab.Eventually(t, "a waiting read", func() bool {
+		clients[1].NextResult(clients[1].Ask(lab.ToolSession, `{"action":"list"}`))
+		return true
+	})
+	if err := syscall.Kill(d.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	const says = "has ended, and all its sessions with it"
+	told := func(r lab.Result, which string) {
+		t.Helper()
+		if r.ErrorCode != "INTERNAL" || r.Retryable || !strings.Contains(r.Message, says) {
+			t.Errorf("%s: got %s, want an error that says %q and is not to be retried", which, r.Text, says)
+		}
+	}
+	told(clients[0].NextResult(waits), "the read in progress")
+	for i, c := range clients {
+		told(c.NextResult(c.Ask(lab.ToolSession, openBash)), fmt.Sprintf("the next call of client %d", i))
+		c.Killed = true // it ends with a failure, as it should
+	}
+	for _, p := range children {
+		gone(t, p.Command, p.PID)
+	}
+	if all := h.Daemons(t); len(all) != 0 {
+		t.Errorf("daemon status shows %v, want none: no client may start another by itself", all)
+	}
+}
+
+// What a session of the daemon starts cannot become one of its clients.
+func TestOwnProgramRefused(t *testing.T) {
+	h := newHome(t)
+	h.Env = append(h.Env, "PTYCTL_LOCAL_INHERIT_ENV=XDG_RUNTIME_DIR,PTYCTL_*")
+	c := h.Converse(t, "--daemon")
+	for _, before := range []string{"", "setsid -w "} {
+		r := c.NextResult(c.Ask(lab.ToolRun, `{"argv":["sh","-c",%s]}`,
+			before+h.Program+" mcp --daemon --log-level debug --config "+h.Config+" </dev/null"))
+		if r.ExitCode == nil || *r.ExitCode == 0 || !strings.Contains(r.Stderr, "belongs to a session of this daemon") {
+			t.Errorf("%sptyctl mcp --daemon in a session: %s, want a refusal", before, r.Text)
+		}
+	}
+	if d := theDaemon(t, h); d.Clients != 1 {
+		t.Errorf("daemon status shows %d clients, want 1", d.Clients)
+	}
+}
+
+// A client knows only its own sessions; a person sees all.
+func TestIsolation(t *testing.T) {
+	h := newHome(t)
+	a, b := h.Converse(t, "--daemon"), h.Converse(t, "--daemon")
+	id := a.NextResult(a.Ask(lab.ToolSession, openBash)).SessionID
+	if r := b.NextResult(b.Ask(lab.ToolSession, `{"action":"list"}`)); len(r.Sessions) != 0 {
+		t.Errorf("list of another client = %s, want no session", r.Text)
+	}
+	for _, call := range []string{`{"action":"read","session_id":%s}`, `{"action":"write","session_id":%s,"data":"x"}`} {
+		if r := b.NextResult(b.Ask(lab.ToolIO, call, id)); r.ErrorCode != "NOT_FOUND" {
+			t.Errorf("%s of another client: %s, want NOT_FOUND", call, r.Text)
+		}
+	}
+	if out, _, _ := h.Run(t, "sessions"); !strings.Contains(out, id) {
+		t.Errorf("ptyctl sessions = %q, want the session %s", out, id)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
