@@ -168,7 +168,7 @@ var importRules = []rule{
 	{
 		pkg: "internal/doctor",
 		ours: []string{
-			"term", "sshx", "ptyx", "ptyx/protect", "devlock", "config", "control", "internal/app", "internal/cliadvice",
+			"term", "sshx", "ptyx", "ptyx/protect", "devlock", "config", "control", "daemon", "internal/app", "internal/cliadvice",
 			"internal/cgroup", "internal/client", "internal/rundir",
 			"internal/tty", "quote",
 		},

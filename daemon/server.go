@@ -318,7 +318,8 @@ func (s *Server) manage(c net.Conn, h Hello, w Welcome) (keep bool) {
 // serve carries the conversation of one client.
 func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
 	if !s.serves(v.Engine) {
-		w.Refused = "its configuration is another; start again"
+		w.Refused = "its configuration is another, perhaps because the file has just changed: start again; if a service manager " +
+			"has made the socket, make that anew at the path that ptyctl daemon socket prints"
 		_ = writeLine(v.Conn, w)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"slices"
@@ -183,7 +184,7 @@ func eachDaemon(c *cli.Context, ask daemon.Ask, show func(io.Writer, net.Conn, d
 	asked := make(map[int]bool) // a daemon has one socket for each configuration that it has had
 	for _, p := range places {
 		conn, w, err := p.Ask(c.Context, daemon.Hello{Ask: daemon.AskStatus, Build: version(), PID: os.Getpid()})
-		if errors.Is(err, syscall.ECONNREFUSED) {
+		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
 			continue // it has ended without removing its socket
 		}
 		if err == nil && asked[w.PID] {

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -184,4 +186,52 @@ func TestIdle(t *testing.T) {
 	}
 	again := h.Converse(t, "--daemon")
 	again.NextResult(again.Ask(lab.ToolSession, `{"action":"list"}`))
+}
+
+// A service manager binds the socket, and starts the daemon when the first client connects (sd_listen_fds(3)). The daemon
+// leaves the socket to it.
+func TestActivated(t *testing.T) {
+	h := newHome(t)
+	h.Env = []string{"PTYCTL_AUDIT_PATH=" + h.Audit, "PTYCTL_LOGGING_LEVEL=debug"} // as its clients have it
+	socket := socketOf(t, h)
+	if err := os.Mkdir(filepath.Dir(socket), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	f, err := l.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	h.Wrap = []string{"/bin/sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"`, "sh"}
+	daemon := h.Command("daemon", "--config", h.Config, "--log-level", "debug")
+	h.Wrap = nil
+	daemon.ExtraFiles = []*os.File{f}
+	var log bytes.Buffer
+	daemon.Stderr = &log
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := h.Converse(t, "--daemon")
+	if d := theDaemon(t, h); d.PID != daemon.Process.Pid {
+		t.Errorf("process %d serves the client, want %d, which was given the socket", d.PID, daemon.Process.Pid)
+	}
+	r := c.NextResult(c.Ask(lab.ToolRun, `{"argv":["env"]}`))
+	if strings.Contains(r.Stdout, "LISTEN_") {
+		t.Errorf("a program of a session has %q, want no LISTEN_ variable", r.Stdout)
+	}
+	c.Drain()
+	if err := daemon.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Wait(); err != nil {
+		t.Errorf("the daemon ended with %v, want status 0; its log:\n%s", err, log.String())
+	}
+	if _, err := os.Stat(socket); err != nil {
+		t.Errorf("the socket of the service manager: %v, want it left alone", err)
+	}
 }

@@ -32,11 +32,10 @@ func Engine(cfg config.Config) daemon.Engine {
 // ofConversation reports whether a key is no part of the engine of a daemon.
 func ofConversation(key string) bool {
 	switch key {
-	case "server.transport", "server.results", "server.read_only", "server.toolsets", "server.jsonrpc_errors",
-		"daemon.on_difference":
+	case "server.transport", "server.results", "server.read_only", "server.toolsets", "server.jsonrpc_errors":
 		return true
 	}
-	return strings.HasPrefix(key, "server.http.")
+	return strings.HasPrefix(key, "server.http.") || strings.HasPrefix(key, "daemon.")
 }
 
 // Presents returns the settings of one conversation.

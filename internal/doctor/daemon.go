@@ -1,0 +1,139 @@
+package doctor
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ptyctl/daemon"
+	"ptyctl/internal/tty"
+)
+
+// daemons reports the daemons that run, and what would end one before its sessions.
+func (r *Report) daemons(ctx context.Context, version string) {
+	const check = "daemon"
+	places, err := daemon.Daemons()
+	if err != nil {
+		r.add(Finding{Status: failing, Check: check, Text: err.Error(), Do: "correct the runtime folder, above"})
+		return
+	}
+	for _, p := range places {
+		conn, w, err := p.Ask(ctx, daemon.Hello{Ask: daemon.AskStatus, Build: version, PID: os.Getpid()})
+		if err != nil {
+			r.add(Finding{
+				Status: noted, Check: check, Text: fmt.Sprintf("%s: %v", p.Socket(), err),
+				Do: "nothing if it has ended: the next client replaces the socket; its log is " + p.Log(),
+			})
+			continue
+		}
+		_ = conn.Close()
+		r.ok(check, "process %d at %s keeps %s for %s", w.PID, p.Socket(), tty.Count(w.Sessions, "session"),
+			tty.Count(w.Clients, "client"))
+	}
+	name := ""
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if ends := endsDaemons("/", name); len(ends) > 0 {
+		for _, f := range ends {
+			f.Check = "daemon's life"
+			r.add(f)
+		}
+		return
+	}
+	r.ok("daemon's life", "nothing is known here that ends all processes of a user at logout")
+}
+
+// endsDaemons returns what ends a daemon before its time, on the machine whose files are below root.
+func endsDaemons(root, userName string) (found []Finding) {
+	if first := firstProcess(root); first != "" && !slices.Contains(inits, first) {
+		found = append(found, Finding{
+			Status: noted,
+			Text: fmt.Sprintf("the first process here is %s, which is no init: this is a container whose end, with that of %s, "+
+				"ends the daemon and its sessions", first, first),
+			Do: "give the container an init (docker run --init) and keep it running, or run ptyctl daemon outside",
+		})
+	}
+	if killsUserProcesses(root) {
+		f := Finding{
+			Status: noted,
+			Text:   "logind ends all processes of a session at logout (KillUserProcesses=yes), also a daemon that a client has started",
+			Do: "run the daemon as a unit of yours, with packaging/systemd/ptyctl-daemon.socket and .service, " +
+				"which logind leaves alone",
+		}
+		if _, err := os.Stat(filepath.Join(root, "var/lib/systemd/linger", userName)); err != nil || userName == "" {
+			f.Do += "; and so that the unit stays after the last logout: loginctl enable-linger"
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// inits are programs that are made to be the first process, and live as long as the machine does.
+var inits = []string{
+	"systemd", "init", "launchd", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan", "runit", "openrc-init",
+	"procd", "busybox", "podman-init", "conmon", "pause",
+}
+
+// firstProcess returns the name of process 1; empty: it is not known.
+func firstProcess(root string) string {
+	text, err := os.ReadFile(filepath.Join(root, "proc/1/comm"))
+	if err != nil {
+		return ""
+	}
+	return tty.Printable(strings.TrimSpace(string(text)))
+}
+
+// killsUserProcesses reports whether logind.conf(5) says so. Where it is silent, the builder of the system has decided;
+// all common ones have decided against it.
+func killsUserProcesses(root string) (kills bool) {
+	if _, err := os.Stat(filepath.Join(root, "run/systemd/system")); err != nil {
+		return false // another init
+	}
+	files := []string{"etc/systemd/logind.conf"}
+	parts := make(map[string]string) // by name: of two files with one name the first folder's counts
+	for _, dir := range []string{"etc", "run", "usr/local/lib", "usr/lib"} {
+		found, _ := filepath.Glob(filepath.Join(root, dir, "systemd/logind.conf.d/*.conf"))
+		for _, f := range found {
+			if name := filepath.Base(f); parts[name] == "" {
+				parts[name], _ = filepath.Rel(root, f)
+			}
+		}
+	}
+	names := make([]string, 0, len(parts))
+	for name := range parts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		files = append(files, parts[name])
+	}
+	for _, name := range files {
+		if value, ok := lastValue(filepath.Join(root, name), "KillUserProcesses"); ok {
+			kills = slices.Contains([]string{"1", "yes", "y", "true", "t", "on"}, strings.ToLower(value))
+		}
+	}
+	return kills
+}
+
+// lastValue returns the last value of a key in a file of systemd.
+func lastValue(path, key string) (value string, ok bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		name, v, found := strings.Cut(strings.TrimSpace(lines.Text()), "=")
+		if found && strings.TrimSpace(name) == key {
+			value, ok = strings.TrimSpace(v), true
+		}
+	}
+	return value, ok
+}
