@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -66,7 +67,7 @@ func compareDaemons(
 	ctx context.Context, on config.OnDifference, engine daemon.Engine, place daemon.Place, log *logging.Logger,
 ) error {
 	for other, w := range place.Other(ctx, version()) {
-		difference := engine.Difference(w.Engine)
+		difference := cmp.Or(engine.Difference(w.Engine), "its socket has the name of another configuration")
 		if on == config.DifferenceRefuse {
 			return usageError{fmt.Errorf("a daemon with another configuration runs (process %d): %s; "+
 				"use the same configuration, stop that one (ptyctl daemon stop), or set daemon.on_difference to \"start\"",

@@ -192,7 +192,7 @@ func TestIdle(t *testing.T) {
 // leaves the socket to it.
 func TestActivated(t *testing.T) {
 	h := newHome(t)
-	h.Env = []string{"PTYCTL_AUDIT_PATH=" + h.Audit, "PTYCTL_LOGGING_LEVEL=debug"} // as its clients have it
+	h.Env = []string{"PTYCTL_AUDIT_PATH=" + h.Audit, "PTYCTL_LOG_LEVEL=debug"} // as its clients have it
 	socket := socketOf(t, h)
 	if err := os.Mkdir(filepath.Dir(socket), 0o700); err != nil {
 		t.Fatal(err)
