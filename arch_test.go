@@ -180,7 +180,7 @@ var importRules = []rule{
 	{
 		pkg: "internal/app",
 		ours: []string{
-			"term", "session", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
+			"term", "session", "session/owners", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/stdio", "mcpapi/subscribe",
 			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "daemon", "internal/cgroup", "internal/cliadvice", "internal/logging",

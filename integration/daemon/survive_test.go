@@ -35,9 +35,19 @@ func TestClientKilled(t *testing.T) {
 		t.Errorf("ptyctl sessions = %q, want the session %s", out, id)
 	}
 
+	// The next client at the same place finds it, and takes it; nothing is taken by itself.
 	other := h.Converse(t, "--daemon")
+	if r := other.NextResult(other.Ask(lab.ToolSession, `{"action":"list"}`)); !strings.Contains(r.Text, `"resumable":true`) {
+		t.Errorf("list of the next client = %s, want the session as resumable", r.Text)
+	}
 	if r := other.NextResult(other.Ask(lab.ToolIO, `{"action":"read","session_id":%s}`, id)); r.ErrorCode == "" {
-		t.Errorf("another client reads the session without adopting it: %s", r.Text)
+		t.Errorf("the next client reads the session without adopting it: %s", r.Text)
+	}
+	if r := other.NextResult(other.Ask(lab.ToolSession, `{"action":"adopt","session_id":%s}`, id)); r.ErrorCode != "" {
+		t.Fatalf("adopt by the next client: %s", r.Text)
+	}
+	if r := other.NextResult(other.Ask(lab.ToolExec, `{"session_id":%s,"cmd":"echo still $((40+2))"}`, id)); !strings.Contains(r.Stdout, "still 42") {
+		t.Errorf("exec after adopt: %s, want still 42", r.Text)
 	}
 }
 

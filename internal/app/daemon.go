@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/stdio"
 	"ptyctl/ptyx"
+	"ptyctl/session/owners"
 	"ptyctl/term"
 )
 
@@ -141,7 +144,14 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 		return err
 	}
 	a := c.app
-	ctx = identity.WithCaller(ctx, identity.Caller{Transport: "stdio", Token: v.Client, Isolated: true})
+	who := identity.Caller{Transport: "stdio", Shim: v.Client, Isolated: true}
+	// What it opens outlives it, for the next client of the same program and user in the same folder.
+	place := owners.Place{Dir: v.Dir, User: strconv.Itoa(os.Getuid())} // the socket admits no other user
+	if err := a.sessions.Owners().Join(who.Principal(), place); err != nil {
+		return err
+	}
+	defer a.sessions.Owners().Leave(who.Principal())
+	ctx = identity.WithCaller(ctx, who)
 	ctx = term.WithEnvironment(ctx, term.NewEnvironment(v.Dir, v.Environment))
 	return stdio.Serve(ctx, srv, v.Conn, v.Conn, stdio.Options{
 		MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight,
