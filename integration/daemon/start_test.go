@@ -188,6 +188,28 @@ func TestIdle(t *testing.T) {
 	again.NextResult(again.Ask(lab.ToolSession, `{"action":"list"}`))
 }
 
+// A session keeps the daemon, also one without a client; when it is over, the daemon ends.
+func TestIdleWithSession(t *testing.T) {
+	h := newHome(t, "[session]", "closed_retention_ms = 100", "[daemon]", "idle_ms = 300")
+	c := h.Converse(t, "--daemon")
+	c.NextResult(c.Ask(lab.ToolSession, `{"action":"open","protocol":"local","argv":["sleep","1.5"]}`))
+	id := c.NextResult(c.Ask(lab.ToolSession, `{"action":"open","protocol":"local","argv":["cat"]}`)).SessionID
+	c.NextResult(c.Ask(lab.ToolSession, `{"action":"close","session_id":%s}`, id))
+	d := theDaemon(t, h)
+	c.Drain()
+	time.Sleep(800 * time.Millisecond)
+	if !lab.Alive(t, d.PID) {
+		t.Error("the daemon has ended, want it to keep the session")
+	}
+	c = h.Converse(t, "--daemon")
+	for _, s := range c.NextResult(c.Ask(lab.ToolSession, `{"action":"list"}`)).Sessions {
+		c.NextResult(c.Ask(lab.ToolSession, `{"action":"adopt","session_id":%s}`, s.SessionID))
+		c.NextResult(c.Ask(lab.ToolSession, `{"action":"close","session_id":%s}`, s.SessionID))
+	}
+	c.Drain()
+	gone(t, "the daemon without sessions", d.PID)
+}
+
 // A service manager binds the socket, and starts the daemon when the first client connects (sd_listen_fds(3)). The daemon
 // leaves the socket to it.
 func TestActivated(t *testing.T) {
