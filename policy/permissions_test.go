@@ -114,3 +114,36 @@ func TestWrongPermissions(t *testing.T) {
 		}
 	}
 }
+
+// A caller with an environment of its own is judged in its own folder and PATH, not in those of this process.
+func TestCallersEnvironment(t *testing.T) {
+	top := t.TempDir()
+	theirs, ours := filepath.Join(top, "theirs"), filepath.Join(top, "ours")
+	for _, dir := range []string{theirs, ours} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tool := filepath.Join(theirs, "tool")
+	if err := os.WriteFile(tool, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is a program
+		t.Fatal(err)
+	}
+	t.Chdir(ours)
+	ctx := term.WithEnvironment(t.Context(), term.NewEnvironment(theirs, []string{"PATH=" + theirs}))
+	p := gate(t, policy.Rules{Permissions: `{"external_directory": "deny"}`})
+	for dir, ok := range map[string]bool{"": true, theirs: true, ours: false, "../ours": false} {
+		if err := p.Check(ctx, localExec("ls", dir)); (err == nil) != ok {
+			t.Errorf("Check in %q for a caller in %s = %v, want allowed %t", dir, theirs, err, ok)
+		}
+	}
+	p = gate(t, policy.Rules{Programs: rules("programs", theirs)})
+	open := localOpen("tool", theirs, true)
+	open.Argv = []string{"tool"}
+	open.Target.Local.Argv = open.Argv
+	if r, err := p.Rule(ctx, open); err != nil || r.Program != tool {
+		t.Errorf("Rule(tool) for a caller whose PATH has it = %q, %v, want %s", r.Program, err, tool)
+	}
+	if r, err := p.Rule(t.Context(), open); err == nil {
+		t.Errorf("Rule(tool) for a caller without an environment = %q, want it refused", r.Program)
+	}
+}

@@ -329,3 +329,29 @@ func TestDeathOfTheHolder(t *testing.T) {
 		}
 	}
 }
+
+// All that a terminal starts is known as this process's own, also behind setsid(1) and without variables; others are
+// not.
+func TestStarted(t *testing.T) {
+	tr := open(t, sh("setsid -f env -i sh -c 'echo child $$; sleep 1000'; sleep 0.2; echo own $$; sleep 1000"))
+	text := until(t, tr, "own ")
+	for !strings.Contains(text[strings.Index(text, "own "):], "\n") {
+		text += until(t, tr, "\n")
+	}
+	for _, name := range []string{"child ", "own "} {
+		_, rest, _ := strings.Cut(text, name)
+		line, _, _ := strings.Cut(rest, "\r")
+		pid, err := strconv.Atoi(line)
+		if err != nil {
+			t.Fatalf("the terminal shows %q, want the number of the process %s", text, name)
+		}
+		if !ptyx.Started(pid) {
+			t.Errorf("Started(%d) of %s= false, want true", pid, name)
+		}
+	}
+	for _, pid := range []int{1, os.Getpid(), os.Getppid()} {
+		if ptyx.Started(pid) {
+			t.Errorf("Started(%d) = true, want false: this package has not started it", pid)
+		}
+	}
+}

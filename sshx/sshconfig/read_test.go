@@ -241,3 +241,26 @@ func jumpOf(t *testing.T, ssh, option string) (jump string, refused bool) {
 	}
 	return jump, false
 }
+
+// Variables finds what the operator's files refer to, in blocks for any host and in included files.
+func TestVariables(t *testing.T) {
+	o := options(t)
+	o.UserFile = write(t, o.HomeDir, ".ssh/config", `SendEnv LANG LC_* -OLD
+# SendEnv COMMENT
+Host a
+	IdentityFile ${KEYS}/id
+	IdentityAgent $AGENT_OF_A
+Match host b
+	ProxyCommand connect "$VIA" %h$PORT_b.x
+	Include more
+Host c
+	User literal
+	Hostname cost$
+`)
+	write(t, o.HomeDir, ".ssh/more", "CertificateFile ${CERT_1}-cert.pub\n")
+	got, err := Variables(t.Context(), o)
+	want := []string{"AGENT_OF_A", "CERT_1", "KEYS", "LANG", "LC_*", "PORT_b", "VIA"}
+	if err != nil || strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("Variables = %v, %v, want %v", got, err, want)
+	}
+}
