@@ -2,9 +2,9 @@
 // each client starts a shim, which carries its MCP conversation to the daemon.
 //
 //	l, err := daemon.Listen(place, log)                    // the daemon
-//	err = daemon.New(daemon.Options{Place: place, Serve: converse}).Run(ctx, l)
+//	err = daemon.NewServer(daemon.Options{Serve: converse}).Run(ctx, l)
 //
-//	conn, welcome, err := daemon.Join(ctx, hello, starter)  // the shim
+//	conn, welcome, err := place.Join(ctx, hello, starter)  // the shim
 //	err = daemon.Relay{Conn: conn, In: os.Stdin, Out: os.Stdout}.Run(ctx)
 //
 // A shim sends one line, its Hello, and the daemon answers with one line, its Welcome. Then the connection carries the

@@ -74,7 +74,7 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// An Engine is the configuration that all clients of a daemon share.
+// An Engine is the configuration that all clients of a daemon share: the values that are not the defaults.
 type Engine []Setting
 
 // Name returns a short name that differs where the settings do.
@@ -95,13 +95,13 @@ func (e Engine) Difference(other Engine) string {
 	var parts []string
 	for _, s := range e {
 		if value, ok := values[s.Key]; !ok || value != s.Value {
-			parts = append(parts, fmt.Sprintf("%s is %s here and %s there", s.Key, s.Value, orNone(value)))
+			parts = append(parts, fmt.Sprintf("%s is %s here and %s there", s.Key, s.Value, orDefault(value)))
 		}
 		delete(values, s.Key)
 	}
 	for _, s := range other {
 		if value, ok := values[s.Key]; ok {
-			parts = append(parts, fmt.Sprintf("%s is not set here and %s there", s.Key, value))
+			parts = append(parts, fmt.Sprintf("%s is the default here and %s there", s.Key, value))
 		}
 	}
 	const shown = 5
@@ -111,9 +111,9 @@ func (e Engine) Difference(other Engine) string {
 	return strings.Join(parts, "; ")
 }
 
-func orNone(value string) string {
+func orDefault(value string) string {
 	if value == "" {
-		return "not set"
+		return "the default"
 	}
 	return value
 }

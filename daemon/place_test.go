@@ -11,9 +11,9 @@ func TestDifference(t *testing.T) {
 	}{
 		{Engine{{"a", "1"}, {"b", "2"}, {"c", "3"}}, ""},
 		{Engine{{"a", "1"}, {"b", "9"}, {"c", "3"}}, "b is 2 here and 9 there"},
-		{Engine{{"a", "1"}, {"b", "2"}}, "c is 3 here and not set there"},
-		{Engine{{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "4"}}, "d is not set here and 4 there"},
-		{Engine{{"u", "1"}, {"v", "2"}, {"w", "3"}}, "a is 1 here and not set there; b is 2 here and not set there; c is 3 here and not set there; u is not set here and 1 there; v is not set here and 2 there; and 1 more"},
+		{Engine{{"a", "1"}, {"b", "2"}}, "c is 3 here and the default there"},
+		{Engine{{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "4"}}, "d is the default here and 4 there"},
+		{Engine{{"u", "1"}, {"v", "2"}, {"w", "3"}}, "a is 1 here and the default there; b is 2 here and the default there; c is 3 here and the default there; u is the default here and 1 there; v is the default here and 2 there; and 1 more"},
 	} {
 		if got := a.Difference(test.other); got != test.want {
 			t.Errorf("Difference(%v) = %q, want %q", test.other, got, test.want)

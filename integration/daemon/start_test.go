@@ -126,7 +126,7 @@ func TestOtherConfiguration(t *testing.T) {
 	if all := h.Daemons(t); len(all) != 2 {
 		t.Fatalf("daemon status shows %v, want two daemons", all)
 	}
-	const difference = `session.max_sessions is 7 here and 100 there`
+	const difference = `session.max_sessions is 7 here and the default there`
 	if !strings.Contains(second.Log.String(), difference) {
 		t.Errorf("the client's log does not say %q:\n%s", difference, second.Log)
 	}

@@ -20,12 +20,17 @@ import (
 	"ptyctl/term"
 )
 
-// Engine returns the settings of cfg that all clients of a daemon share. What a shim gives its own conversation is not
-// among them, nor what a daemon does not have, such as an HTTP port.
+// Engine returns the settings of cfg that all clients of a daemon share, as far as they are not the defaults: a new
+// version with more keys must find the daemon of the old one. What a shim gives its own conversation is not among them,
+// nor what a daemon does not have, such as an HTTP port. A secret counts only as set or not.
 func Engine(cfg config.Config) daemon.Engine {
+	defaults := make(map[string]string)
+	for _, k := range config.Keys() {
+		defaults[k.Path] = k.Default
+	}
 	var e daemon.Engine
 	for _, s := range cfg.Settings() {
-		if !ofConversation(s.Key) {
+		if def, ok := defaults[s.Key]; (!ok || s.Value != def) && !ofConversation(s.Key) {
 			e = append(e, daemon.Setting{Key: s.Key, Value: s.Value})
 		}
 	}
