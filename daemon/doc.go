@@ -22,5 +22,5 @@
 //   - A daemon outlives the client that has started it, its process group and its terminal. It ends when it has had no
 //     session and no client for a while.
 //   - If the daemon is lost, the shim answers each call, also those in progress, with an error that says so. It never
-//     opens a session anew.
+//     opens a session again.
 package daemon

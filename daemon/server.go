@@ -73,7 +73,7 @@ var (
 	errStopped = errors.New("stopped by ptyctl daemon stop")
 	errSocket  = errors.New("the daemon's socket")
 
-	errUnmanaged = errors.New("nobody may manage it over its socket")
+	errUnmanaged = errors.New("it cannot be managed over its socket")
 )
 
 // NewServer makes a Server.
@@ -319,7 +319,7 @@ func (s *Server) manage(c net.Conn, h Hello, w Welcome) (keep bool) {
 func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
 	if !s.serves(v.Engine) {
 		w.Refused = "its configuration is another, perhaps because the file has just changed: start again; if a service manager " +
-			"has made the socket, make that anew at the path that ptyctl daemon socket prints"
+			"has made the socket, make that again at the path that ptyctl daemon socket prints"
 		_ = writeLine(v.Conn, w)
 		return
 	}

@@ -91,7 +91,7 @@ func awaitReady(ctx context.Context, read *os.File, p Place) error {
 	return fmt.Errorf("the daemon has ended before it was ready; its log is %s", p.Log())
 }
 
-// A Readiness tells the program that has started this daemon when it is ready. The zero value tells nobody.
+// A Readiness tells the program that has started this daemon when it is ready. The zero value has nothing to tell.
 type Readiness struct{ to *os.File }
 
 // ReadinessAt is the Readiness for the descriptor that StartProgram has given.
