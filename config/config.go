@@ -79,6 +79,7 @@ type Session struct {
 	AutoIdle              time.Duration // of a session that was opened for a command
 	MaxAge                time.Duration // 0: no limit
 	ClosedRetention       time.Duration // 0: forget at once
+	OrphanTTL             time.Duration // of a daemon's session without a client
 	OutputBufferMaxBytes  int
 	OutputBufferMaxLines  int
 	ConnectTimeout        time.Duration

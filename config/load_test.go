@@ -70,6 +70,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Session: Session{
 			MaxSessions: 100, AutoIdle: 10 * time.Minute, ClosedRetention: 300 * time.Second,
+			OrphanTTL:            time.Hour,
 			OutputBufferMaxBytes: 2097152, OutputBufferMaxLines: 20000,
 			ConnectTimeout: 15 * time.Second, ReadTimeout: 2 * time.Second,
 			DefaultExecTimeout: time.Minute, UnattendedExecTimeout: 10 * time.Minute,

@@ -41,7 +41,7 @@ x = 1
 3:1: there is no key session.max_session; did you mean session.max_sessions?
 4:18: session.max_sessions is a string; give a whole number from 1 to 10000, without quotes
 5:19: session.read_timeout_ms is "-1"; give a whole number of milliseconds from 0 to 2592000000
-6:1: there is no key session.colour; remove it, or use a key of [session]: max_sessions, idle_timeout_ms, auto_idle_ms, max_age_ms, closed_retention_ms, output_buffer_max_bytes, output_buffer_max_lines, connect_timeout_ms, read_timeout_ms, default_exec_timeout_ms, unattended_exec_timeout_ms, write_timeout_ms, quiet_line_ms, format, answer, record_tx_events
+6:1: there is no key session.colour; remove it, or use a key of [session]: max_sessions, idle_timeout_ms, auto_idle_ms, max_age_ms, orphan_ttl_ms, closed_retention_ms, output_buffer_max_bytes, output_buffer_max_lines, connect_timeout_ms, read_timeout_ms, default_exec_timeout_ms, unattended_exec_timeout_ms, write_timeout_ms, quiet_line_ms, format, answer, record_tx_events
 7:19: session.idle_timeout_ms is a float; give a whole number of milliseconds from 0 to 2592000000
 8:27: session.output_buffer_max_bytes is "99999999999999999999"; give a whole number from 4096 to 1073741824
 9:2: there is no table [sesion]; did you mean [session]?

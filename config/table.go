@@ -95,6 +95,8 @@ func table(c *Config, home string) []row {
 			"Close a session that ptyctl_session_exec has opened for its host after this time without a command or a look at its output."),
 		millis(&c.Session.MaxAge, "session.max_age_ms", 0, 0, longest,
 			"Close a session this long after it was opened, even while it is used; 0 is never."),
+		millis(&c.Session.OrphanTTL, "session.orphan_ttl_ms", time.Hour, time.Second, longest,
+			"Close a session of the daemon this long after its client has gone, if no other has adopted it."),
 		millis(&c.Session.ClosedRetention, "session.closed_retention_ms", 5*time.Minute, 0, longest,
 			"How long a closed session stays listed and its output readable."),
 		integer(&c.Session.OutputBufferMaxBytes, "session.output_buffer_max_bytes", 2*mebibyte, 4096, 1024*mebibyte,

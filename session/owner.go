@@ -116,7 +116,11 @@ func (o ownedSession) adopt(ctx context.Context, by term.Principal, permit func(
 	if err != nil { // another was faster
 		return Adoption{}, o.notAdopted(by, err)
 	}
-	return Adoption{Session: s, Since: before.Orphaned, Left: s.count.left.Load()}, nil
+	a := Adoption{Session: s, Since: before.Orphaned, Left: s.count.left.Load()}
+	if a.Since.IsZero() && a.Left == 0 { // its client was never gone
+		a.Left = s.End()
+	}
+	return a, nil
 }
 
 // closedByUs reports whether a session with that end code was ended on purpose, or by a limit.
@@ -150,17 +154,22 @@ func (o ownedSession) notAdopted(by term.Principal, err error) error {
 func notLeft(m *Manager, id string, by term.Principal) error {
 	client, ok := m.owners.Member(by)
 	if !ok {
-		return &term.Error{
-			Op: "adopt", Session: id, Kind: term.Unsupported, Reason: term.ReasonNoOwners,
-			Msg:    "no session here is left by a client that was there before: they end with the program that holds them",
-			Advice: "a client that joins owners.Registry can adopt sessions",
-		}
+		return noOwners("adopt", id)
 	}
 	return &term.Error{
 		Op: "adopt", Session: id, Kind: term.NotFound, Reason: term.ReasonNotLeft,
 		Msg: fmt.Sprintf("there is no session %q that %s has left (this client is %s)",
 			id, client.Place, client.Principal.Shim),
 		Advice: "a person can hand over a session of another",
+	}
+}
+
+// noOwners is the error where no session outlives its client.
+func noOwners(op, id string) error {
+	return &term.Error{
+		Op: op, Session: id, Kind: term.Unsupported, Reason: term.ReasonNoOwners,
+		Msg:    "sessions do not pass from one client to another here: they end with the program that holds them",
+		Advice: "a client that joins owners.Registry can adopt sessions",
 	}
 }
 
@@ -190,6 +199,8 @@ func (o ownedSession) give(ctx context.Context, to string, permit func() error) 
 	switch {
 	case !term.ActorFrom(ctx).Operator:
 		return now, sessionError(op, s.id, term.PolicyDenied, "only a person hands a session to another client")
+	case !o.m.owners.Serves():
+		return now, noOwners(op, s.id)
 	case s.State().Ended():
 		ended := s.life.ending()
 		return now, &term.Error{
@@ -209,7 +220,7 @@ func (o ownedSession) give(ctx context.Context, to string, permit func() error) 
 	switch {
 	case errors.Is(err, owners.ErrNoMember):
 		return now, &term.Error{
-			Op: op, Session: s.id, Kind: term.NotFound, Reason: term.ReasonNoClient,
+			Op: op, Session: s.id, Kind: term.NotFound,
 			Msg: fmt.Sprintf("no client %q is connected; %s", to, connected(o.m)),
 		}
 	case err != nil:

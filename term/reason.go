@@ -21,11 +21,10 @@ const (
 	ReasonNulByte         Reason = "the command holds a NUL byte"
 	ReasonCanceledRunning Reason = "the call was canceled, the command goes on"
 
-	ReasonNoOwners        Reason = "sessions do not outlive their clients here"
-	ReasonNotLeft         Reason = "no such session was left by the caller's client"
-	ReasonOwnerPresent    Reason = "the session's client is present"
-	ReasonNoClient        Reason = "no such client is present"
-	ReasonResumable       Reason = "the session has to be adopted first"
+	ReasonNoOwners     Reason = "sessions do not outlive their clients here"
+	ReasonNotLeft      Reason = "no such session was left by the caller's client"
+	ReasonOwnerPresent Reason = "the session's client is present"
+	ReasonResumable    Reason = "the session has to be adopted first"
 
 	// Reasons that concern the lock.
 	ReasonNoTask      Reason = "the call names no task"

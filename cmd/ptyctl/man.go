@@ -134,7 +134,7 @@ type namedCommand struct {
 	name string
 }
 
-// leaves returns the visible commands that have no commands of their own.
+// leaves returns the visible commands that do something themselves, in the order of the help.
 func leaves(commands []*cli.Command, prefix string) []namedCommand {
 	var list []namedCommand
 	for _, c := range commands {
@@ -142,6 +142,9 @@ func leaves(commands []*cli.Command, prefix string) []namedCommand {
 		switch {
 		case c.Hidden || c.Name == "help":
 		case len(c.Subcommands) > 0:
+			if len(c.Flags) > 0 { // which only what does something has
+				list = append(list, namedCommand{c, name})
+			}
 			list = append(list, leaves(c.Subcommands, name)...)
 		default:
 			list = append(list, namedCommand{c, name})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,8 +11,10 @@ import (
 	"ptyctl/control"
 	"ptyctl/internal/app"
 	"ptyctl/internal/attach"
+	"ptyctl/internal/client"
 	"ptyctl/internal/direct"
 	"ptyctl/internal/tty"
+	"ptyctl/session"
 )
 
 func openCommand() *cli.Command {
@@ -20,6 +23,17 @@ func openCommand() *cli.Command {
 		ArgsUsage: "[USER@]HOST[:PORT]",
 		Flags: append(hostFlags(),
 			&cli.BoolFlag{Name: "raw", Usage: "show the bytes as they are: they may do anything to your terminal"},
+			&cli.BoolFlag{
+				Name: "keep",
+				Usage: "open it in the ptyctl that runs, and leave it there for an agent when you press ctrl-] " +
+					"(control_mode readwrite)",
+			},
+			&cli.StringFlag{
+				Name:  "for",
+				Usage: "with --keep: leave it to this client of the daemon (`SHIM`), or without it to the next one in this folder",
+			},
+			&cli.StringFlag{Name: "socket", Usage: "with --keep: the ptyctl with the control socket at this `PATH`"},
+			&cli.IntFlag{Name: "pid", Usage: "with --keep: the ptyctl with this process `ID`"},
 		),
 		Action: runOpen,
 	}
@@ -41,6 +55,14 @@ func runOpen(c *cli.Context) error {
 	}
 	host.PTY = &direct.PTY{Term: os.Getenv("TERM")}
 	host.PTY.Cols, host.PTY.Rows = tty.Size(os.Stdout)
+	if c.Bool("keep") {
+		return openKept(c, host)
+	}
+	for _, name := range []string{"for", "socket", "pid"} {
+		if c.IsSet(name) {
+			return usageError{fmt.Errorf("--%s goes with --keep", name)}
+		}
+	}
 	return atHost(c, host, func(_ *app.App, _ *control.Client, at *attach.Attachment) error {
 		ended, err := at.Type(c.Context, attach.Options{Out: c.App.Writer, Raw: c.Bool("raw")})
 		if err != nil || !ended { // not ended: the person has left, or a signal came
@@ -50,11 +72,51 @@ func runOpen(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		end := now.Session
-		if end.ExitCode == nil && end.ExitSignal == "" && end.EndReason != "" {
-			fmt.Fprintf(os.Stderr, "ptyctl: the session has ended: %s\n", tty.Printable(end.EndReason))
-			return exitStatus{exitNoStatus}
-		}
-		return remoteStatus(end.ExitCode, end.ExitSignal)
+		return sessionEnd(now)
 	})
+}
+
+// sessionEnd is the exit status of a command whose session has ended.
+func sessionEnd(now client.StatusResult) error {
+	end := now.Session
+	if end.ExitCode == nil && end.ExitSignal == "" && end.EndReason != "" {
+		fmt.Fprintf(os.Stderr, "ptyctl: the session has ended: %s\n", tty.Printable(end.EndReason))
+		return exitStatus{exitNoStatus}
+	}
+	return remoteStatus(end.ExitCode, end.ExitSignal)
+}
+
+// openKept opens a terminal in a running ptyctl, where it stays once the person has left it.
+func openKept(c *cli.Context, host direct.Host) error {
+	all, err := reach(c)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	p, err := all.One("")
+	if err != nil {
+		return err
+	}
+	host.Kept = true
+	person := attach.NewPerson(os.Stdin, c.App.ErrWriter)
+	at, err := direct.Open(c.Context, p.Client, host, person, os.Stderr)
+	if err != nil {
+		return notReached(c, err)
+	}
+	s := client.Session{SessionID: at.ID, Protocol: host.Protocol, Host: host.Host, Process: p}
+	if err := attach.Take(c.Context, s, person, attach.Options{Out: c.App.Writer, Raw: c.Bool("raw")}); err != nil {
+		return err
+	}
+	now, err := at.Status(c.Context)
+	if err != nil {
+		return err
+	}
+	if session.State(now.State).Ended() {
+		return sessionEnd(now)
+	}
+	err = give(c, s, cmp.Or(c.String("for"), "."))
+	if client.IsCode(err, "UNSUPPORTED") && c.String("for") == "" { // its one agent sees it as it is
+		_, err = fmt.Fprintf(c.App.Writer, "session %s stays in %v, whose agent sees it\n", tty.Printable(at.ID), p)
+	}
+	return err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +17,7 @@ import (
 )
 
 // sessionsDrop are the columns that a narrow terminal does without, the first one first.
-var sessionsDrop = []string{"PROCESS", "LOCKED BY", "ACTIVE", "HOST"}
+var sessionsDrop = []string{"PROCESS", "LOCKED BY", "OWNER", "ACTIVE", "HOST"}
 
 // refresh is how often sessions --watch asks again: it shows ages in seconds.
 const refresh = time.Second
@@ -23,6 +25,7 @@ const refresh = time.Second
 func sessionsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "sessions", Usage: "list the sessions of a running ptyctl",
+		Subcommands: []*cli.Command{giveCommand()},
 		Flags: append(reachFlags(),
 			&cli.BoolFlag{Name: "all", Usage: "of every ptyctl of yours that runs"},
 			&cli.BoolFlag{Name: "watch", Usage: "show them again each second, until ctrl-c"},
@@ -99,8 +102,16 @@ func sessionsOnce(c *cli.Context) (string, error) {
 		return "no sessions\n", nil
 	}
 	rows := [][]string{{"SESSION", "STATE", "HOST", "ACTIVE", "LOCKED BY", "PROCESS"}}
+	owned := slices.ContainsFunc(entries, func(e client.Session) bool { return e.Owner != "" || e.Orphaned != 0 })
+	if owned {
+		rows[0] = append(rows[0], "OWNER")
+	}
 	for _, e := range entries {
-		rows = append(rows, row(e, time.Now()))
+		columns := row(e, time.Now())
+		if owned {
+			columns = append(columns, owner(e, time.Now()))
+		}
+		rows = append(rows, columns)
 	}
 	width := tableWidth
 	if tty.IsTerminal(os.Stdout) {
@@ -132,6 +143,65 @@ func row(e client.Session, now time.Time) []string {
 		}
 	}
 	return columns
+}
+
+// owner says which client of a daemon has a session.
+func owner(e client.Session, now time.Time) string {
+	switch {
+	case e.Orphaned != 0:
+		return "none since " + ago(now, e.Orphaned)
+	case e.Owner != "":
+		return tty.Printable(e.Owner)
+	}
+	return "-"
+}
+
+// giveCommand hands a session over.
+func giveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "give",
+		Usage: "hand a session of the daemon over to another of its clients, or leave it to the next client in a folder " +
+			"(control_mode readwrite)",
+		ArgsUsage: "ID SHIM|FOLDER",
+		Flags:     reachFlags(),
+		Action: func(c *cli.Context) error {
+			args, err := arguments(c, 2, 2)
+			if err != nil {
+				return err
+			}
+			all, err := reach(c)
+			if err != nil {
+				return err
+			}
+			defer all.Close()
+			s, err := all.Find(c.Context, args[0])
+			if err != nil {
+				return err
+			}
+			return give(c, s, args[1])
+		},
+	}
+}
+
+// give hands a session over to a client, or to the next one in a folder, and says so.
+func give(c *cli.Context, s client.Session, to string) error {
+	if strings.ContainsRune(to, filepath.Separator) || to == "." { // the name of a client has none
+		folder, err := filepath.Abs(to)
+		if err != nil {
+			return err
+		}
+		to = folder
+	}
+	now, err := s.Give(c.Context, to)
+	if err != nil {
+		return err
+	}
+	id, has := tty.Printable(s.SessionID), "is now with "+tty.Printable(now)
+	if filepath.IsAbs(to) {
+		has = "is left to the next client in " + tty.Printable(to) + ", which ptyctl_session list shows it to as resumable"
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "session %s %s\n", id, has)
+	return err
 }
 
 // ago says how long ago something was, given in Unix milliseconds.

@@ -17,6 +17,7 @@ var byReason = map[term.Reason]string{
 	term.ReasonLoginsWait: "answer with ptyctl answer",
 	term.ReasonReopening:  "wait until ptyctl sessions shows the session as open",
 	term.ReasonMayReopen:  "open a new one",
+	term.ReasonNoOwners:   "they pass between the clients of a daemon, which ptyctl mcp --daemon starts",
 	term.ReasonOpening:    "wait until ptyctl sessions shows the session as open",
 
 	term.ReasonHeldTakable: "watch with ptyctl attach, wait, or take the terminal with ptyctl attach --take",

@@ -32,6 +32,9 @@ var unreachable = []term.Reason{
 	term.ReasonNoTLS,           //
 	term.ReasonOneProgram,      // no command opens a local session
 	term.ReasonNoTerminal,      //
+	term.ReasonNotLeft,         // a person adopts no session
+	term.ReasonOwnerPresent,    //
+	term.ReasonResumable,       //
 }
 
 // reasons reads the constants of package term, so that a new one is not forgotten here.

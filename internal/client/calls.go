@@ -23,6 +23,13 @@ type SessionCall struct {
 	TakeOver  bool   `json:"take_over,omitempty"`
 }
 
+// A giveCall holds the arguments of the action give of ToolSession, which only people are shown.
+type giveCall struct {
+	Action    string `json:"action"`
+	SessionID string `json:"session_id"`
+	To        string `json:"to"`
+}
+
 // A StatusResult is the result of the action status, as far as the commands need it.
 type StatusResult struct {
 	State    string

@@ -26,6 +26,8 @@ type Session struct {
 	LastActivity int64  `json:"last_activity,omitempty"`
 	LockHolder   string `json:"lock_holder,omitempty"`
 	Waiting      bool   `json:"waiting_for_input,omitempty"`
+	Owner        string `json:"owner,omitempty"`          // the client of the daemon that has it
+	Orphaned     int64  `json:"orphaned_since,omitempty"` // when that client went; no other has it
 
 	Process *Process `json:"-"` // that has it
 }
@@ -85,6 +87,14 @@ func (all Processes) Find(ctx context.Context, id string) (Session, error) {
 		tty.Printable(id),
 		strings.Join(names, ", "),
 	)
+}
+
+// Give hands the session over to a client of the daemon, or leaves it in a folder for any client there. It returns where
+// the session is now, in words.
+func (s Session) Give(ctx context.Context, to string) (now string, err error) {
+	var out struct{ Owner string }
+	err = s.Process.Call(ctx, ToolSession, giveCall{"give", s.SessionID, to}, &out)
+	return out.Owner, err
 }
 
 // IsCode reports whether err is the failure of a tool with this code.

@@ -23,6 +23,7 @@ type Host struct {
 	Profile       string // of the device; empty: none
 	PTY           *PTY   // nil: of the usual size
 	CommandsOnly  bool   // SSH: start no shell
+	Kept          bool   // it goes on without the person
 }
 
 // A PTY is the terminal that a session gets on its host.
@@ -66,7 +67,7 @@ func Open(
 	call := openCall{
 		Action: "open", Protocol: h.Protocol, Host: h.Host, Port: h.Port, Username: h.User, PTY: h.PTY,
 	}
-	if !h.CommandsOnly { // the person's own terminal answers
+	if !h.CommandsOnly && !h.Kept { // the person's own terminal answers
 		pty := PTY{}
 		if h.PTY != nil {
 			pty = *h.PTY

@@ -119,7 +119,6 @@ var advice = map[term.Reason]string{
 		"ptyctl sessions give SESSION SHIM",
 	term.ReasonOwnerPresent: "adopt works once that client is gone; a person can hand it over before: " +
 		"ptyctl sessions give SESSION SHIM",
-	term.ReasonNoClient:        "ptyctl daemon status shows those that are",
 	term.ReasonResumable:       "take it with ptyctl_session adopt",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
 	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",

@@ -39,6 +39,7 @@ type Registry struct {
 	ttl     time.Duration
 	members map[term.Principal]*Member
 	held    map[*Ownership]bool // of the sessions that live, and those that have ended and are kept
+	serves  bool                // there are clients that come and go
 	closed  bool
 }
 
@@ -56,6 +57,20 @@ func (r *Registry) SetTTL(ttl time.Duration) {
 	r.ttl = cmp.Or(ttl, DefaultTTL)
 }
 
+// Serve says that clients come and go from now on. Join implies it; a person may hand over a session before.
+func (r *Registry) Serve() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.serves = true
+}
+
+// Serves reports whether clients come and go.
+func (r *Registry) Serves() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.serves
+}
+
 // Join says that a client is present. p.Shim is its name, which no other may have or have had: it must be random. The
 // sessions that it opens are orphans once it has left. at.Client may be empty until Named.
 func (r *Registry) Join(p term.Principal, at Place) error {
@@ -65,6 +80,7 @@ func (r *Registry) Join(p term.Principal, at Place) error {
 	if p.Shim == "" || r.members[p] != nil || r.closed {
 		return ErrNoClient
 	}
+	r.serves = true
 	r.members[p] = &Member{Principal: p, Place: at, Since: time.Now()}
 	return nil
 }
