@@ -12,12 +12,14 @@ import (
 // may do everything that the server offers.
 //
 // Each conversation of a daemon is a Caller with a Shim and with Isolated set. Its transport calls owners.Registry.Join
-// (session.Manager.Owners) with Principal before the first request, and Leave when it has ended:
+// (session.Manager.Owners) with Principal before the first request, and Gone and Leave at its end:
 //
 //	c := identity.Caller{Transport: "stdio", Shim: "s-k3f9q2zd", Isolated: true}
 //	err := sessions.Owners().Join(c.Principal(), owners.Place{Dir: "/srv/web", User: "1000"})
 //	...
-//	sessions.Owners().Leave(c.Principal())
+//	sessions.Owners().Gone(c.Principal()) // at the end of its input
+//	...
+//	sessions.Owners().Leave(c.Principal()) // when its calls have ended
 //
 // The server tells the Registry the name of the client's program, once the client has said it.
 type Caller struct {

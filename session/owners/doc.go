@@ -5,7 +5,9 @@
 //	shim := term.Principal{Transport: "stdio", Shim: "s-k3f9q2zd"}
 //	err := r.Join(shim, owners.Place{Dir: "/srv/web", User: "1000"}) // a client has come
 //	...
-//	r.Leave(shim) // it is gone: its sessions are orphans from now on
+//	r.Gone(shim) // it is gone: its sessions are orphans from now on
+//	...
+//	r.Leave(shim) // and its calls have ended
 //
 // A client is a principal whose Shim is set. A session belongs to the client that has opened it, until its client is
 // gone and another at the same place adopts it, or a person gives it to another. Sessions of other principals are

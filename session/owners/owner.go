@@ -48,4 +48,6 @@ type Member struct {
 	Principal term.Principal
 	Place     Place
 	Since     time.Time
+
+	gone bool // its calls may still go on
 }

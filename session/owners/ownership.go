@@ -37,7 +37,7 @@ func (o *Ownership) Keep(s Session) {
 	defer o.r.mu.Unlock()
 	o.s = s
 	o.r.held[o] = true
-	if o.owner.Orphaned.IsZero() && o.owner.Principal.Shim != "" && o.r.members[o.owner.Principal] == nil {
+	if o.owner.Orphaned.IsZero() && o.owner.Principal.Shim != "" && o.r.presentLocked(o.owner.Principal) == nil {
 		o.orphanLocked(o.owner.Place)
 	}
 }
@@ -84,7 +84,7 @@ func (o *Ownership) MayAdopt(p term.Principal) error {
 // adopterLocked returns the client that p is if it can adopt the session, and nil if it has it already. Requires
 // Registry.mu.
 func (o *Ownership) adopterLocked(p term.Principal) (*Member, error) {
-	m := o.r.members[p]
+	m := o.r.presentLocked(p)
 	switch {
 	case m == nil:
 		return nil, ErrNoClient
@@ -123,7 +123,7 @@ func (o *Ownership) Give(shim string) (now, before Owner, err error) {
 	o.r.mu.Lock()
 	before, err = o.owner, ErrNoMember
 	for p, m := range o.r.members {
-		if shim != "" && p.Shim == shim {
+		if shim != "" && p.Shim == shim && !m.gone {
 			now, err = Owner{Principal: p, Place: m.Place}, nil
 		}
 	}

@@ -95,15 +95,21 @@ func (r *Registry) Named(p term.Principal, client string) {
 	}
 }
 
-// Leave says that a client is gone. Its sessions are orphans from now on. It does not wait, and may be called for a
-// principal that is not present.
-func (r *Registry) Leave(p term.Principal) {
-	p = p.Client()
+// Gone says that a client is gone, and that only calls that it has made before may still go on. Its sessions, and those
+// that such a call opens, are orphans from now on. It does not wait.
+func (r *Registry) Gone(p term.Principal) { r.gone(p.Client(), false) }
+
+// Leave says that a client is gone, and all its calls have ended. It is Gone if that was not called, and may be called
+// for a principal that has not joined.
+func (r *Registry) Leave(p term.Principal) { r.gone(p.Client(), true) }
+
+// gone is Gone, and with forget Leave.
+func (r *Registry) gone(p term.Principal, forget bool) {
 	r.mu.Lock()
 	m := r.members[p]
-	delete(r.members, p)
 	var left []*Ownership
-	if m != nil {
+	if m != nil && !m.gone {
+		m.gone = true
 		for o := range r.held {
 			if o.owner.Principal == p && o.owner.Orphaned.IsZero() {
 				o.orphanLocked(m.Place)
@@ -111,10 +117,21 @@ func (r *Registry) Leave(p term.Principal) {
 			}
 		}
 	}
+	if forget {
+		delete(r.members, p)
+	}
 	r.mu.Unlock()
 	for _, o := range left {
 		o.s.OwnerChanged(term.Principal{}, term.Principal{})
 	}
+}
+
+// presentLocked returns the client that p is, if it is not gone. Requires r.mu.
+func (r *Registry) presentLocked(p term.Principal) *Member {
+	if m := r.members[p]; m != nil && !m.gone {
+		return m
+	}
+	return nil
 }
 
 // Members returns the clients that are present, the first to come first.
@@ -123,7 +140,9 @@ func (r *Registry) Members() []Member {
 	defer r.mu.Unlock()
 	all := make([]Member, 0, len(r.members))
 	for _, m := range r.members {
-		all = append(all, *m)
+		if !m.gone {
+			all = append(all, *m)
+		}
 	}
 	slices.SortFunc(all, func(a, b Member) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Principal.Shim, b.Principal.Shim))
@@ -135,7 +154,7 @@ func (r *Registry) Members() []Member {
 func (r *Registry) Member(p term.Principal) (Member, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := r.members[p.Client()]; m != nil {
+	if m := r.presentLocked(p.Client()); m != nil {
 		return *m, true
 	}
 	return Member{}, false

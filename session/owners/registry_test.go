@@ -179,8 +179,17 @@ func TestTTL(t *testing.T) {
 		s, g, l := opened(stays), opened(given), opened(left)
 		inFlight := r.Opened(shim("one"))
 		time.Sleep(time.Hour)
-		r.Leave(shim("one"))
+		r.Gone(shim("one"))
 		inFlight.Keep(late) // its open was under way
+		after := r.Opened(shim("one"))
+		after.Keep(&held{})
+		if got := after.Owner(); got.Place != web || got.Orphaned.IsZero() {
+			t.Errorf("a session that a late call has opened has the owner %+v, want an orphan at %v", got, web)
+		}
+		if n := len(r.Members()); n != 0 {
+			t.Errorf("%d clients are present, want none", n)
+		}
+		defer r.Leave(shim("one"))
 		since := time.Now()
 		if got := s.Owner().Orphaned; !got.Equal(since) {
 			t.Errorf("Orphaned = %v, want %v", got, since)
