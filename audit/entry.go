@@ -75,6 +75,7 @@ type Actor struct {
 	Client    string `json:"client,omitempty"`
 	Version   string `json:"version,omitempty"`
 	Token     string `json:"token,omitempty"` // name of the token
+	Shim      string `json:"shim,omitempty"`  // id of the client of the daemon
 	Task      string `json:"task_id,omitempty"`
 	Agent     string `json:"agent_id,omitempty"`
 	Evidence  string `json:"evidence_id,omitempty"`
@@ -210,6 +211,7 @@ func newActor(a term.Actor) Actor {
 		Client:    cut(a.Client, maxName),
 		Version:   cut(a.Version, maxName),
 		Token:     cut(a.Token, maxName),
+		Shim:      cut(a.Shim, maxName),
 		Task:      cut(a.Task, maxName),
 		Agent:     cut(scrub.Text(cut(a.Agent, 2*maxName)), maxName),
 		Evidence:  cut(scrub.Text(cut(a.Evidence, 2*maxName)), maxName),
