@@ -78,6 +78,7 @@ type conversations struct {
 // ServeDaemon answers the clients that connect to l, and people at the control socket, until ctx ends, a person stops
 // the daemon, or nobody has used it for a while. reload reads the configuration again.
 func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader) error {
+	a.sessions.Owners().Serve()
 	a.serveControl()
 	c := &conversations{app: a, servers: make(map[string]*mcpapi.Server)}
 	engine := Engine(a.loaded)
@@ -142,6 +143,21 @@ func refuseOwn(pid int) error {
 		"start ptyctl mcp without --daemon there", pid)
 }
 
+// A hangup is a connection that says when its input has ended. The calls of the client may go on for a while then, and
+// the next client must not wait for that.
+type hangup struct {
+	net.Conn
+	gone func()
+}
+
+func (h hangup) Read(p []byte) (int, error) {
+	n, err := h.Conn.Read(p)
+	if err != nil {
+		h.gone()
+	}
+	return n, err
+}
+
 // serve carries one conversation.
 func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 	srv, err := c.server(v.Presents)
@@ -158,7 +174,8 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 	defer a.sessions.Owners().Leave(who.Principal())
 	ctx = identity.WithCaller(ctx, who)
 	ctx = term.WithEnvironment(ctx, term.NewEnvironment(v.Dir, v.Environment))
-	return stdio.Serve(ctx, srv, v.Conn, v.Conn, stdio.Options{
+	in := hangup{v.Conn, func() { a.sessions.Owners().Gone(who.Principal()) }}
+	return stdio.Serve(ctx, srv, in, v.Conn, stdio.Options{
 		MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight,
 		Room: a.messages, Logger: a.log,
 	})
