@@ -128,6 +128,9 @@ func TestAdoptAlone(t *testing.T) {
 			strings.Contains(list, `"to":{"type":"string"`) != tt.give {
 			t.Errorf("%s is shown adopt %v, give %v, want %v, %v", name, adopt, give, tt.adopt, tt.give)
 		}
+		if n := len(list); n >= maxAll {
+			t.Errorf("%s is shown a list of %d bytes, want less than %d", name, n, maxAll)
+		}
 	}
 }
 

@@ -153,7 +153,11 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 		return res, nil
 	}
 	if ended && whole(res.Stdout, res.StdoutLines) && whole(res.Stderr, res.StderrLines) {
-		if !x.handed.Load() { // a caller who knows the id may ask again, should this answer be lost
+		switch {
+		case x.handed.Load(): // a caller who knows the id may ask again, should this answer be lost
+		case term.ActorFrom(ctx).Shim != "":
+			s.execs.linger(x.id)
+		default:
 			s.execs.forget(x.id)
 		}
 		res.ID = ""

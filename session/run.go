@@ -196,6 +196,9 @@ func (e *execs) wait(orphan func() bool) {
 		}
 		if x.kept = is; is {
 			x.deadline.attend()
+			if x.id == e.last && x.ended() && time.Since(x.started)-x.duration < lost {
+				x.fetched.Store(false)
+			}
 			continue
 		}
 		x.deadline.leave(false)
@@ -336,6 +339,7 @@ type commands struct {
 	mu    sync.Mutex      // guards the following, and the fields of a run that say so
 	byID  map[string]*run //
 	order []string        // their ids, oldest first
+	last  string          // the one whose result went last to a client that comes and goes; see linger
 }
 
 // find returns a command by its id. The caller uses it, and must let go of it.
@@ -411,6 +415,20 @@ func (c *commands) waiting() bool {
 		}
 	}
 	return false
+}
+
+// lost is how long before the end of a client a result that went to it may have been lost with it.
+const lost = 30 * time.Second
+
+// linger is forget for a command whose result goes to a client that may be gone before it has it: the output is kept
+// for the next client, until another command's is.
+func (c *commands) linger(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x := c.byID[c.last]; x != nil && !x.kept && c.last != id {
+		c.drop(c.last)
+	}
+	c.last = id
 }
 
 // forgetAged is forget at the end of the time of retention.

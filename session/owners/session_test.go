@@ -101,6 +101,43 @@ func TestExecOutlivesItsClient(t *testing.T) {
 	})
 }
 
+// A result that may have been lost with its client is there for the next one; of an earlier one nothing is left.
+func TestLastResultIsKept(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pause time.Duration
+		want  int
+	}{"at once": {0, 1}, "later": {time.Minute, 0}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, f := manage(t, session.Config{})
+				join(t, m.Owners(), "one", web)
+				s, _ := open(t, m, as("one", ""))
+				for range 2 {
+					go func() { f.finish <- struct{}{} }()
+					if res, err := s.Exec(as("one", ""), session.ExecRequest{Command: "make"}); err != nil || res.ID != "" {
+						t.Fatalf("Exec = %+v, %v, want a whole result", res, err)
+					}
+				}
+				time.Sleep(tt.pause)
+				m.Owners().Leave(shim("one"))
+				join(t, m.Owners(), "two", web)
+				if _, err := session.Adopt(as("two", ""), m, s.ID()); err != nil {
+					t.Fatal(err)
+				}
+				left := s.Info().Unfetched
+				if len(left) != tt.want {
+					t.Fatalf("unfetched: %v, want %d", left, tt.want)
+				}
+				for _, id := range left {
+					if res, err := s.ContinueExec(as("two", ""), id, session.ContinueRequest{}); err != nil || string(res.Stdout.Bytes()) != "built\n" {
+						t.Errorf("ContinueExec = %+v, %v, want the output", res, err)
+					}
+				}
+			})
+		})
+	}
+}
+
 // A deadline that the caller has named stands, and a command that the adopter leaves has the usual time again.
 func TestDeadlinesOfOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
