@@ -142,7 +142,7 @@ func (m *Metrics) Observe(e term.Event) {
 	case term.VerbState:
 		m.state(e)
 		return
-	case term.VerbQuestion, term.VerbGone, term.VerbPlan:
+	case term.VerbQuestion, term.VerbGone, term.VerbPlan, term.VerbOrphan:
 		return
 	case term.VerbExecEnd:
 		m.ended(e, t)

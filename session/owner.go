@@ -43,7 +43,9 @@ func (o ownedSession) OwnerChanged(from, to term.Principal) {
 	now := ownerOf(s)
 	if !now.Orphaned.IsZero() {
 		s.count.left.Store(s.End())
-		s.auth.Observe(term.Event{Verb: term.VerbOrphan, Detail: now.Place.String()})
+		if !s.State().Ended() {
+			s.auth.Observe(term.Event{Verb: term.VerbOrphan, Detail: now.Place.String()})
+		}
 	}
 	s.execs.wait(s.owner.whose.Waits)
 	s.timeouts.touch()

@@ -87,6 +87,9 @@ func newSession(o Options, by owner, k *kept) *Session {
 	o = o.withDefaults()
 	if k == nil {
 		k = newKept(o)
+		if whose := by.whose; whose != nil { // and not the session, which the lock outlives
+			k.lock.Foreign = func(p term.Principal) bool { return p.Shim != "" && !whose.Owner().Is(p) }
+		}
 	}
 	s := &Session{
 		id: o.ID, o: o, kept: k, owner: by,

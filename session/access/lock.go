@@ -15,11 +15,18 @@ type Lock struct {
 	Device        string // the device if the session is its console: all but reading takes the lock; empty: no console
 	AllowTakeOver bool   // a task may take the lock from the one that holds it
 
+	// Foreign reports whether a session that passes from client to client has another than the one that acts; nil: it
+	// does not pass.
+	Foreign func(by term.Principal) bool
+
 	taken takeovers
 }
 
 // check decides whether the lock lets a caller act, and returns its epoch. types says that the action types.
 func (l *Lock) check(op string, by Holder, types bool) (epoch uint64, err error) {
+	if err := l.foreign(op, by); err != nil {
+		return 0, err
+	}
 	epoch, held := l.Table.Check(l.Session, by)
 	if held == nil && epoch == 0 && l.taken.from(by) != nil { // it is to know before it goes on without the lock
 		held = lockmgr.ErrNotHeld
@@ -36,8 +43,22 @@ func (l *Lock) check(op string, by Holder, types bool) (epoch uint64, err error)
 	return epoch, err
 }
 
+// foreign refuses the calls of a client that has had the session, and which another has now.
+func (l *Lock) foreign(op string, by Holder) error {
+	if l.Foreign == nil || !l.Foreign(by.Principal) {
+		return nil
+	}
+	return &term.Error{
+		Op: op, Session: l.Session, Kind: term.Locked,
+		Msg: "this session has passed to another client, so nothing more is done for this one",
+	}
+}
+
 // StillHeld asks again, just before the act, whether the permission given under epoch still holds.
 func (l *Lock) StillHeld(op string, by Holder, epoch uint64) error {
+	if err := l.foreign(op, by); err != nil {
+		return err
+	}
 	if err := l.Table.CheckEpoch(l.Session, by, epoch); err != nil {
 		return l.refuse(op, by, err)
 	}
@@ -185,6 +206,9 @@ func (l *Lock) Change(op string, by Holder, change func() (Lease, error)) (Lease
 			Reason: term.ReasonNoTask, Msg: "a lock belongs to a task, and this call names none",
 			Advice: "name one here, and in each call that needs the lock",
 		}
+	}
+	if err := l.foreign(op, by); err != nil {
+		return Lease{}, err
 	}
 	lease, err := change()
 	if err != nil {

@@ -274,6 +274,15 @@ func TestLockPasses(t *testing.T) {
 			t.Errorf("a write of the adopter's task: %v, want no error", err)
 		}
 		sessiontest.WantKind(t, write(as("one", "t1")), term.Locked)
+		if err := s.Unlock(as("two", "t1")); err != nil {
+			t.Fatal(err)
+		}
+		if e := sessiontest.WantKind(t, write(as("one", "")), term.Locked); !strings.Contains(e.Msg, "passed to another client") {
+			t.Errorf("a late write of the client that is gone is refused with %q, want that another has the session", e.Msg)
+		}
+		if _, err := s.Lock(as("two", "t1"), time.Hour); err != nil {
+			t.Fatal(err)
+		}
 		sessiontest.WantKind(t, write(as("two", "t2")), term.Locked)
 
 		person := term.WithActor(context.Background(), term.Actor{
