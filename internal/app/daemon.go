@@ -76,7 +76,7 @@ type conversations struct {
 }
 
 // ServeDaemon answers the clients that connect to l, and people at the control socket, until ctx ends, a person stops
-// the daemon, or nobody has used it for a while. reload reads the configuration again.
+// the daemon, or it has been unused for a while. reload reads the configuration again.
 func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader) error {
 	a.sessions.Owners().Serve()
 	a.serveControl()
