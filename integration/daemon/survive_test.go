@@ -123,6 +123,17 @@ func TestIsolation(t *testing.T) {
 	if out, _, _ := h.Run(t, "sessions"); !strings.Contains(out, id) {
 		t.Errorf("ptyctl sessions = %q, want the session %s", out, id)
 	}
+	// The audit log tells the clients apart.
+	shims := make(map[string]bool)
+	for _, line := range strings.Split(string(lab.ReadFile(t, h.Audit)), "\n") {
+		if _, rest, ok := strings.Cut(line, `"shim":"`); ok {
+			name, _, _ := strings.Cut(rest, `"`)
+			shims[name] = true
+		}
+	}
+	if len(shims) != 2 {
+		t.Errorf("the audit log names the clients %v, want two: the one that opened, and the one that was refused", shims)
+	}
 }
 
 func exists(path string) bool {
