@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -106,14 +107,14 @@ func configArguments(c *cli.Context) []string {
 
 // absolute returns a path that means the same in another folder.
 func absolute(name string) string {
-	if path.IsAbs(name) {
+	if filepath.IsAbs(name) {
 		return name
 	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return name
 	}
-	return path.Join(dir, name)
+	return filepath.Join(dir, name)
 }
 
 // daemonEnvironment is what of this process's environment the daemon gets: what its configuration is made of, and what
