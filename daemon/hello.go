@@ -33,13 +33,13 @@ type Hello struct {
 
 	// The following are for AskServe.
 	Dir         string   `json:"dir,omitempty"` // the client's working folder
-	Environment []string `json:"env,omitempty"` // what an open or a program of the client may use
+	Environment []string `json:"env,omitempty"` // the variables for its opens and programs
 	Engine      string   `json:"engine,omitempty"`
 	Presents    Presents `json:"presents,omitzero"`
 }
 
-// Presents are the settings of one conversation: how results look and which tools there are. They never change what the
-// engine does.
+// Presents are the settings of one conversation: the form of results, and the tools. The engine works the same whatever
+// they are.
 type Presents struct {
 	Toolsets      []string `json:"toolsets,omitempty"`
 	Results       string   `json:"results,omitempty"`
@@ -66,7 +66,7 @@ type Welcome struct {
 // Reloaded is the outcome of reading the configuration again.
 type Reloaded struct {
 	Applied []string `json:"applied,omitempty"` // keys that have new values
-	Later   []string `json:"later,omitempty"`   // keys whose new values need a new daemon
+	Later   []string `json:"later,omitempty"`   // keys that take effect in a new daemon only
 	Failed  string   `json:"failed,omitempty"`  // why nothing has changed
 }
 
@@ -83,7 +83,7 @@ const (
 // errNoDaemon means that the daemon ended before it answered, for example because it was just about to end.
 var errNoDaemon = errors.New("the daemon has ended")
 
-// greet sends h and reads the answer. r keeps what follows it.
+// greet sends h and reads the answer. r has the bytes after it.
 func greet(conn net.Conn, h Hello) (w Welcome, r *bufio.Reader, err error) {
 	h.Protocol = Protocol
 	r = bufio.NewReaderSize(conn, 64<<10)

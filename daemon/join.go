@@ -78,7 +78,7 @@ func (p Place) ensure(ctx context.Context, start Starter) error {
 	return start(ctx, p)
 }
 
-// unusable says what is wrong with the runtime folder.
+// unusable is the error of a runtime folder that cannot be used.
 func (p Place) unusable(err error) error {
 	return fmt.Errorf("the daemon's folder %s: %w; correct it, or set XDG_RUNTIME_DIR to a folder that is yours alone",
 		filepath.Clean(p.dir), err)

@@ -69,7 +69,7 @@ func (p *pending) lose() []request {
 const plainStart = `{"jsonrpc":"2.0","id":`
 
 // requestsOf returns the requests in a line of the client, and the key of a request that it cancels. It need not be
-// valid: the daemon says what is wrong with it.
+// valid: the daemon refuses it then.
 func requestsOf(line []byte) (asked []request, cancelled string) {
 	line = bytes.TrimLeft(line, jsonrpc.Space)
 	if len(line) > 0 && line[0] == '[' && json.Valid(line) {

@@ -135,7 +135,7 @@ func (r *relaying) pass(line []byte) {
 		r.answer(unanswered)
 		return
 	}
-	_, _ = r.Conn.Write(line) // if it fails, so does the read of down, which answers what is pending
+	_, _ = r.Conn.Write(line) // if it fails, so does the read of down, which answers the open requests
 }
 
 // down carries the daemon's lines to the client. Only whole lines: one that is cut off by the daemon's end would spoil

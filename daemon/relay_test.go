@@ -23,7 +23,7 @@ func startRelay(t *testing.T, p Presents) *relayed {
 	t.Helper()
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
-	shim, daemon := net.Pipe()
+	shim, daemon := connected(t)
 	r := &relayed{in: inWrite, out: bufio.NewReader(outRead), daemon: daemon, ended: make(chan error, 1)}
 	go func() {
 		r.ended <- Relay{Conn: shim, In: inRead, Out: outWrite, Presents: p}.Run(context.Background())
@@ -35,6 +35,23 @@ func startRelay(t *testing.T, p Presents) *relayed {
 		_ = outRead.Close()
 	})
 	return r
+}
+
+// connected returns both ends of a connection whose directions can end one by one.
+func connected(t *testing.T) (a, b net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if a, err = net.Dial("tcp", l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	return a, b
 }
 
 func (r *relayed) send(t *testing.T, line string) {
@@ -72,13 +89,16 @@ func TestRelay(t *testing.T) {
 	if err := r.in.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if rest, err := io.ReadAll(far); err != nil || len(rest) > 0 {
+		t.Errorf("the daemon reads %q, %v, want the end", rest, err)
+	}
 	_ = r.daemon.Close() // as it does when it has answered all
 	if err := <-r.ended; err != nil {
 		t.Errorf("Run = %v after the end of the input, want nil", err)
 	}
 }
 
-// When the daemon is lost, what is open is answered, and so is all that follows; a line that was cut off is not passed
+// When the daemon is lost, open and later requests are answered; a line that was cut off is not passed
 // on.
 func TestRelayLost(t *testing.T) {
 	for _, results := range []string{"compact", "full", "text"} {

@@ -20,9 +20,9 @@ const ready = "ready"
 
 // StartProgram returns a Starter that runs a program apart from this process: in a session of its own, in the root
 // folder, and without this process's stdin, stdout and stderr. The program gets the number of a descriptor appended to
-// its arguments. It must start itself again by Again, and end: then the daemon is no child of this process, whose host
-// may kill all that descend from it. The second one passes the descriptor to ReadinessAt. What either says on stderr goes
-// to the place's log.
+// its arguments. It must start itself again by Again, and end: then the daemon is no child of this process, and a host
+// that kills all descendants of this process does not find it. The second one passes the descriptor to ReadinessAt. The
+// stderr of both goes to the place's log.
 func StartProgram(program string, arguments func(Place) []string, environment []string) Starter {
 	return func(ctx context.Context, p Place) error {
 		read, write, err := os.Pipe()

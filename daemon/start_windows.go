@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// keepFromPrograms does nothing: Windows passes on only what is named.
+// keepFromPrograms does nothing: Windows passes on named handles alone.
 func keepFromPrograms(int) {}
 
 // apartFolder is empty: the folder of this process.

@@ -100,7 +100,7 @@ func daemonCommand() *cli.Command {
 	}
 }
 
-// runDaemon is the process that keeps the sessions. When it was started by a shim, that one is told when it is ready.
+// runDaemon is the process that keeps the sessions. The shim that has started it waits until it is ready.
 func runDaemon(c *cli.Context) (err error) {
 	ready := new(daemon.Readiness)
 	started := c.Int(readyFlag) >= 0
@@ -152,7 +152,7 @@ func runDaemon(c *cli.Context) (err error) {
 	return err
 }
 
-// daemonTransport refuses what a daemon and its clients do not have.
+// daemonTransport refuses transports other than stdio.
 func daemonTransport(cfg config.Config) error {
 	if cfg.Server.Transport != config.TransportStdio {
 		return usageError{fmt.Errorf("the daemon serves clients on stdio, and server.transport is %q; leave it out, "+
@@ -161,7 +161,7 @@ func daemonTransport(cfg config.Config) error {
 	return nil
 }
 
-// logConfig writes what is worth knowing at the start of a server.
+// logConfig logs the warnings of a server's start.
 func logConfig(log *logging.Logger, warnings []config.Warning) {
 	for _, w := range warnings {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
@@ -246,7 +246,7 @@ func daemonStatus(c *cli.Context) error {
 	return err
 }
 
-// showReload says what a reload has changed, and what it could not.
+// showReload lists the keys that a reload has changed, and those that it could not.
 func showReload(w io.Writer, _ net.Conn, a daemon.Welcome) error {
 	r := a.Reloaded
 	var b strings.Builder

@@ -117,14 +117,14 @@ func absolute(name string) string {
 	return filepath.Join(dir, name)
 }
 
-// daemonEnvironment is what of this process's environment the daemon gets: what its configuration is made of, and what
-// its runtime needs. No program of a session gets it.
+// daemonEnvironment returns the daemon's own variables: those of its configuration, and those that its runtime reads. No
+// program of a session gets them.
 func daemonEnvironment(own []string) []string {
 	return someOf(own, "HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "PTYCTL_*", "TMPDIR", "TZ",
 		"GOMEMLIMIT", "GOGC", "GODEBUG", "GORACE", "GOCOVERDIR", "SYSTEMROOT", "LOCALAPPDATA", "USERPROFILE")
 }
 
-// callersEnvironment is what an open or a program of this client may use of its environment.
+// callersEnvironment returns the variables of this client for its opens and programs.
 func callersEnvironment(ctx context.Context, cfg config.Config) []string {
 	names := []string{
 		"SSH_AUTH_SOCK", "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "DISPLAY", "TMPDIR",
@@ -136,7 +136,7 @@ func callersEnvironment(ctx context.Context, cfg config.Config) []string {
 		if cfg.SSH.ConfigPath != "" {
 			o.UserFile, o.SystemFile = cfg.SSH.ConfigPath, "none" // as with ssh -F
 		}
-		referred, _ := sshconfig.Variables(ctx, o) // what is wrong with a file is said at the open that needs it
+		referred, _ := sshconfig.Variables(ctx, o) // a faulty file is reported by the open that needs it
 		names = append(names, referred...)
 	}
 	return someOf(os.Environ(), names...)

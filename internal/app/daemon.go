@@ -21,8 +21,8 @@ import (
 )
 
 // Engine returns the settings of cfg that all clients of a daemon share, as far as they are not the defaults: a new
-// version with more keys must find the daemon of the old one. What a shim gives its own conversation is not among them,
-// nor what a daemon does not have, such as an HTTP port. A secret counts only as set or not.
+// version with more keys must find the daemon of the old one. The settings of a conversation are not among them, nor
+// those of the HTTP port, which a daemon does not have. A secret counts only as set or not.
 func Engine(cfg config.Config) daemon.Engine {
 	defaults := make(map[string]string)
 	for _, k := range config.Keys() {
@@ -72,7 +72,7 @@ type conversations struct {
 	app *App
 
 	mu      sync.Mutex                // guards the following
-	servers map[string]*mcpapi.Server // by what they present, because a server knows one form of its tools
+	servers map[string]*mcpapi.Server // by presentation, because a server has one form of its tools
 }
 
 // ServeDaemon answers the clients that connect to l, and people at the control socket, until ctx ends, a person stops
@@ -94,7 +94,7 @@ func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader)
 	return srv.Run(ctx, l)
 }
 
-// alsoServe makes the clients find this daemon whose configuration is the one that it has now.
+// alsoServe makes clients with the present configuration find this daemon.
 func (a *App) alsoServe(srv *daemon.Server, e daemon.Engine) {
 	if srv.Serves(e) {
 		return
@@ -111,7 +111,7 @@ func (a *App) alsoServe(srv *daemon.Server, e daemon.Engine) {
 	}
 }
 
-// permitDaemon lets a person manage the daemon only where people may do more than watch. It records what they want.
+// permitDaemon lets a person manage the daemon only where people may do more than watch. It records the request.
 func (a *App) permitDaemon(what daemon.Ask, pid int) error {
 	verb, signal := term.VerbStop, "SIGTERM"
 	if what == daemon.AskReload {
@@ -166,7 +166,7 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 	}
 	a := c.app
 	who := identity.Caller{Transport: "stdio", Shim: v.Client, Isolated: true}
-	// What it opens outlives it, for the next client of the same program and user in the same folder.
+	// Its sessions outlive it, for the next client of the same program and user in the same folder.
 	place := owners.Place{Dir: v.Dir, User: strconv.Itoa(os.Getuid())} // the socket admits no other user
 	if err := a.sessions.Owners().Join(who.Principal(), place); err != nil {
 		return err

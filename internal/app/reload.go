@@ -70,7 +70,7 @@ func (r *Reloader) OnHangup(ctx context.Context) (stop func()) {
 	}
 }
 
-// Reload applies what can change in a running server, and names what cannot. A configuration that is wrong changes
+// Reload applies the keys that can change in a running server, and names the others. A configuration that is wrong changes
 // nothing.
 func (r *Reloader) Reload() (done daemon.Reloaded) {
 	r.mu.Lock()

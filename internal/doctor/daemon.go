@@ -14,7 +14,7 @@ import (
 	"ptyctl/internal/tty"
 )
 
-// daemons reports the daemons that run, and what would end one before its sessions.
+// daemons reports the daemons that run, and the dangers to their lives.
 func (r *Report) daemons(ctx context.Context, version string) {
 	const check = "daemon"
 	places, err := daemon.Daemons()
@@ -49,12 +49,12 @@ func (r *Report) daemons(ctx context.Context, version string) {
 	r.ok("daemon's life", "nothing is known here that ends all processes of a user at logout")
 }
 
-// endsDaemons returns what ends a daemon before its time, on the machine whose files are below root.
+// endsDaemons returns a finding for each reason why a daemon would end too early, on the machine with its files at root.
 func endsDaemons(root, userName string) (found []Finding) {
 	if first := firstProcess(root); first != "" && !slices.Contains(inits, first) {
 		found = append(found, Finding{
 			Status: noted,
-			Text: fmt.Sprintf("the first process here is %s, which is no init: this is a container whose end, with that of %s, "+
+			Text: fmt.Sprintf("the first process here is %s, which is no init: this is a container, which ends with %s and then "+
 				"ends the daemon and its sessions", first, first),
 			Do: "give the container an init (docker run --init) and keep it running, or run ptyctl daemon outside",
 		})
