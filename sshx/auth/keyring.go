@@ -286,12 +286,16 @@ func held(s ssh.Signer) ssh.Signer {
 	return heldKey{as, key}
 }
 
-// agentTimeout limits each exchange with the agent, except signing.
-const agentTimeout = 5 * time.Second
+// Limits on the agent: on the connection to its socket, which a live one accepts at once, and on each exchange, except
+// signing.
+const (
+	agentDialTimeout = time.Second
+	agentTimeout     = 5 * time.Second
+)
 
-// dialAgent connects to the agent, with a deadline of agentTimeout.
+// dialAgent connects to the agent, and sets the deadline of the first exchange.
 func (k *keyring) dialAgent() (net.Conn, error) {
-	d := net.Dialer{Timeout: agentTimeout}
+	d := net.Dialer{Timeout: agentDialTimeout}
 	conn, err := d.DialContext(k.ctx, "unix", k.h.Cred.AgentSocket)
 	if err == nil {
 		_ = conn.SetDeadline(time.Now().Add(agentTimeout))
