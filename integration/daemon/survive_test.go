@@ -140,3 +140,50 @@ func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
+
+// An upgrade replaces the program's file while the daemon runs. New clients come to the old daemon, and a terminal that
+// prints all the while loses no byte.
+func TestUpgrade(t *testing.T) {
+	s := lab.StartSSHD(t)
+	h := lab.HomeFor(t, []*lab.SSHD{s})
+	h.Program = filepath.Join(h.Dir, "ptyctl")
+	install := func() {
+		t.Helper()
+		program := lab.ReadFile(t, lab.Binary)
+		_ = os.Remove(h.Program)                                        // as package managers do: the running one keeps its file
+		if err := os.WriteFile(h.Program, program, 0o700); err != nil { //nolint:gosec // it is a program
+			t.Fatal(err)
+		}
+		h.Given[h.Program] = true
+	}
+	install()
+	h.EndDaemons(t)
+	c := h.Converse(t, "--daemon")
+	id := c.Open(s)
+	c.NextResult(c.Ask(lab.ToolIO, `{"action":"write","session_id":%s,"data":%s}`, id,
+		"i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo line $i; [ $((i%30)) = 0 ] && sleep 0.02; done; echo fin''ished\r"))
+	d := theDaemon(t, h)
+	c.Drain()
+	install()
+	next := h.Converse(t, "--daemon")
+	if now := theDaemon(t, h); now.PID != d.PID {
+		t.Errorf("after the upgrade the daemon is process %d, want %d", now.PID, d.PID)
+	}
+	if r := next.NextResult(next.Ask(lab.ToolSession, `{"action":"adopt","session_id":%s}`, id)); r.ErrorCode != "" {
+		t.Fatalf("adopt after the upgrade: %s", r.Text)
+	}
+	r := next.NextResult(next.Ask(lab.ToolIO,
+		`{"action":"read","session_id":%s,"cursor":"0","until_regex":"finished","max_bytes":1000000,"timeout_ms":30000}`, id))
+	if !r.Matched || r.DroppedBytes != 0 {
+		t.Fatalf("read from the beginning: matched %t, %d bytes dropped, want all of it", r.Matched, r.DroppedBytes)
+	}
+	from := 0
+	for i := 1; i <= 3000; i++ {
+		line := fmt.Sprintf("\nline %d\n", i)
+		at := strings.Index(r.Chunk[from:], line)
+		if at < 0 {
+			t.Fatalf("the output has no line %d behind the line before, want every line", i)
+		}
+		from += at + len(line) - 1
+	}
+}
