@@ -169,3 +169,27 @@ func TestOpenKept(t *testing.T) {
 		t.Errorf("ptyctl sessions shows %s, want the owner", table)
 	}
 }
+
+// Without a daemon the session that a person keeps is the one agent's, as it is.
+func TestOpenKeptAlone(t *testing.T) {
+	s := lab.StartSSHD(t)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
+	one := h.Converse(t)
+	p := h.AtTerminal(t, "open", "--config", h.Config, "--keep", "-p", fmt.Sprint(s.Port), s.User+"@127.0.0.1")
+	p.Sees("you have taken")
+	p.Types("\x1d")
+	p.Sees("whose agent sees it")
+	p.Leaves(0)
+	_, found := asks(t, one, `{"action":"list"}`)
+	if len(found.Sessions) != 1 || found.Sessions[0].Resumable || found.Sessions[0].Orphaned != 0 {
+		t.Fatalf("the agent is shown %+v, want the session as its own", found.Sessions)
+	}
+	id := found.Sessions[0].SessionID
+	if _, said, status := h.Run(t, "sessions", "give", "--config", h.Config, id, "shim-none"); status == 0 ||
+		!strings.Contains(said, "they end with the program that holds them") {
+		t.Errorf("sessions give without a daemon: status %d, %s, want why it does nothing", status, said)
+	}
+	if r := one.NextResult(one.Ask(lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, id)); r.ErrorCode != "" {
+		t.Errorf("the agent closes it: %s", r.Text)
+	}
+}
