@@ -184,7 +184,7 @@ func TestGive(t *testing.T) {
 	person.Fails(mcptest.SessionTool, `{"action":"give","session_id":"$S","to":"shim-one"}`, term.AlreadyClosed)
 }
 
-// The compact result of adopt has what is new and nothing else, and a read from its cursor has all that came meanwhile.
+// The compact result of adopt has the news and nothing else, and a read from its cursor has all new output.
 func TestAdoptIsBrief(t *testing.T) {
 	s := newShims(t, mcptest.Config{Options: mcpapi.Options{Results: identity.Compact}})
 	one, gone := s.come(t, "shim-one", "agent", "/srv/web")
@@ -209,6 +209,6 @@ func TestAdoptIsBrief(t *testing.T) {
 		t.Errorf("adopt: %s, want %s", r.Text, want)
 	}
 	if k := two.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","cursor":"`+r.Cursor+`"}`); !strings.Contains(k.Text, "new-lines") {
-		t.Errorf("a read from the cursor of adopt: %s, want what has come meanwhile", k.Text)
+		t.Errorf("a read from the cursor of adopt: %s, want the new output", k.Text)
 	}
 }

@@ -38,7 +38,7 @@ func (c *invocation) readsOnly(caller identity.Caller) error {
 	switch {
 	case c.s.o.ReadOnly:
 	case caller.Shim != "":
-		why, remedy = "this conversation is read-only", "whoever has started it decides about that"
+		why, remedy = "this conversation is read-only", "its client was started so"
 	case caller.Token != "":
 		why, remedy = "the token "+caller.Token+" has the role read", "use a token with the role write"
 	}

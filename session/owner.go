@@ -71,12 +71,12 @@ func (o ownedSession) Expire(after time.Duration) {
 type Adoption struct {
 	Session *Session
 	Since   time.Time // when the client before it went; zero: the caller had the session already
-	Left    int64     // the end of the output then; what has come since, a read from that cursor returns
+	Left    int64     // the end of the output then; a read from that cursor returns all since
 }
 
 // Adopt makes the client that calls the owner of a session whose own client is gone, if that has worked in the same
 // place; see package owners. The locks of its tasks pass to the tasks of the caller with the same names. A session that
-// has ended by itself meanwhile can be adopted, to read what is left of it.
+// has ended by itself meanwhile can be adopted, to read its output.
 //
 // A caller who is to know nothing of the session gets the same error as if there were none.
 func Adopt(ctx context.Context, m *Manager, id string) (Adoption, error) {
@@ -180,9 +180,9 @@ func Resumable(m *Manager, by term.Principal, i Info) bool {
 	return m.owners.Resumable(by, i.Owner) && !closedByUs(i.End.Code)
 }
 
-// Give makes another client the owner of a session, whoever has it; only a person can. to is the client's name, or the
-// path of a folder: then the session is left to any client there, as one whose client is gone. The locks of the
-// owner's tasks pass to the tasks of the new owner with the same names.
+// Give makes another client the owner of a session, also from one that is present; only a person can. to is the
+// client's name, or the path of a folder: then the session is left to any client there, as one whose client is gone.
+// The locks of the owner's tasks pass to the tasks of the new owner with the same names.
 func Give(ctx context.Context, m *Manager, id, to string) (owners.Owner, error) {
 	s, err := m.GetFor(ctx, term.VerbGive, id)
 	if err != nil {

@@ -184,7 +184,7 @@ func (e *execs) retire(x *run) {
 }
 
 // wait keeps the results of all commands, and the commands that run and have no deadline of their caller's, while the
-// session is an orphan; from then on their times count anew. orphan is asked with c.mu held, so that of two calls the
+// session is an orphan; from then on their times begin again. orphan is asked with c.mu held, so that of two calls the
 // last one has the truth.
 func (e *execs) wait(orphan func() bool) {
 	e.mu.Lock()

@@ -29,7 +29,7 @@ var sessionTool = toolset.Bind(schema.Tool{
 		{Name: "lock", About: "only task_id may type.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "unlock", Plain: true, About: "release it.", Example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "heartbeat", About: "keep the lock.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
-		{Name: "adopt", About: "take one that list shows as resumable; cursor: of what is new.", Example: `{"action":"adopt","session_id":"web1-k3f9q2zd"}`, Only: schema.Clients},
+		{Name: "adopt", About: "take one that list shows as resumable; cursor: of new output.", Example: `{"action":"adopt","session_id":"web1-k3f9q2zd"}`, Only: schema.Clients},
 		{Name: "give", About: "to another client.", Example: `{"action":"give","session_id":"web1-k3f9q2zd","to":"shim-4t7k2mzd"}`, Only: schema.Operators},
 		{Name: "signal", Plain: true, About: "send one.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 		{Name: "reopen", About: "a lost one.", Example: `{"action":"reopen","session_id":"web1-k3f9q2zd","wait_ms":300000}`},

@@ -188,7 +188,7 @@ func (l *Lock) Pass(from, to term.Principal) {
 	}
 }
 
-// StillGranted reports whether what was permitted to by under epoch may still be done for its command, also after
+// StillGranted reports whether the command that was permitted to by under epoch may still press keys, also after
 // Pass: the grant is the same.
 func (l *Lock) StillGranted(by Holder, epoch uint64) bool {
 	if l.Table.CheckEpoch(l.Session, by, epoch) == nil {

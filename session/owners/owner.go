@@ -14,7 +14,7 @@ type Place struct {
 	Any    bool   // of every client in Dir: a person has left the session there
 }
 
-// fits reports whether a client at q may adopt what was left at p.
+// fits reports whether a client at q may adopt a session that was left at p.
 func (p Place) fits(q Place) bool {
 	return p.Dir != "" && p.Dir == q.Dir && (p.Any || p.Client == q.Client && p.User == q.User)
 }

@@ -117,8 +117,8 @@ func (o *Ownership) Adopt(p term.Principal) (before Owner, err error) {
 	return before, err
 }
 
-// Give makes the client with the name shim the owner, whoever has the session. It returns the new owner and the one
-// before.
+// Give makes the client with the name shim the owner, also if another client has the session. It returns the new owner
+// and the one before.
 func (o *Ownership) Give(shim string) (now, before Owner, err error) {
 	o.r.mu.Lock()
 	before, err = o.owner, ErrNoMember

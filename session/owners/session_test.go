@@ -51,13 +51,13 @@ func manage(t *testing.T, c session.Config) (*session.Manager, *far) {
 }
 
 // open opens a session as a client.
-func open(t *testing.T, m *session.Manager, ctx context.Context) (*session.Session, session.Info) { //nolint:revive // as in tests of sessions
+func open(t *testing.T, m *session.Manager, ctx context.Context) *session.Session { //nolint:revive // t comes first
 	t.Helper()
 	res, err := m.Open(ctx, sessiontest.Target("web1"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.Session, res.Session.Info()
+	return res.Session
 }
 
 // A command goes on when its client is gone, longer than a command without a deadline of its caller's may, and its
@@ -66,7 +66,7 @@ func TestExecOutlivesItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{Retention: 5 * time.Minute})
 		join(t, m.Owners(), "one", web)
-		s, _ := open(t, m, as("one", ""))
+		s := open(t, m, as("one", ""))
 		call, gone := context.WithCancel(as("one", ""))
 		begun := make(chan error, 1)
 		go func() {
@@ -95,7 +95,8 @@ func TestExecOutlivesItsClient(t *testing.T) {
 			t.Fatalf("ContinueExec = %+v, %v, want the output and exit status 0", res, err)
 		}
 		time.Sleep(2 * time.Minute)
-		if _, err := s.ContinueExec(as("two", ""), i.Unfetched[0], session.ContinueRequest{}); !errors.Is(err, term.NotFound) {
+		_, err = s.ContinueExec(as("two", ""), i.Unfetched[0], session.ContinueRequest{})
+		if !errors.Is(err, term.NotFound) {
 			t.Errorf("after the time of retention: %v, want NotFound", err)
 		}
 	})
@@ -111,7 +112,7 @@ func TestLastResultIsKept(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m, f := manage(t, session.Config{})
 				join(t, m.Owners(), "one", web)
-				s, _ := open(t, m, as("one", ""))
+				s := open(t, m, as("one", ""))
 				for range 2 {
 					go func() { f.finish <- struct{}{} }()
 					if res, err := s.Exec(as("one", ""), session.ExecRequest{Command: "make"}); err != nil || res.ID != "" {
@@ -129,7 +130,8 @@ func TestLastResultIsKept(t *testing.T) {
 					t.Fatalf("unfetched: %v, want %d", left, tt.want)
 				}
 				for _, id := range left {
-					if res, err := s.ContinueExec(as("two", ""), id, session.ContinueRequest{}); err != nil || string(res.Stdout.Bytes()) != "built\n" {
+					res, err := s.ContinueExec(as("two", ""), id, session.ContinueRequest{})
+					if err != nil || string(res.Stdout.Bytes()) != "built\n" {
 						t.Errorf("ContinueExec = %+v, %v, want the output", res, err)
 					}
 				}
@@ -143,7 +145,7 @@ func TestDeadlinesOfOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{})
 		join(t, m.Owners(), "one", web)
-		s, _ := open(t, m, as("one", ""))
+		s := open(t, m, as("one", ""))
 		start := func(r session.ExecRequest) {
 			r.Command, r.Wait = "make", time.Millisecond
 			if _, err := s.Exec(as("one", ""), r); err != nil {
@@ -179,7 +181,7 @@ func TestOrphanEnds(t *testing.T) {
 		m, _ := manage(t, session.Config{Observers: []term.Observer{seen}, Retention: time.Minute})
 		m.Owners().SetTTL(time.Hour)
 		join(t, m.Owners(), "one", web)
-		s, _ := open(t, m, as("one", ""))
+		s := open(t, m, as("one", ""))
 		m.Owners().Leave(shim("one"))
 		if events := seen.Of(term.VerbOrphan); len(events) != 1 || events[0].Detail != web.String() {
 			t.Errorf("events of the orphan: %+v, want one that names the client", events)
@@ -208,13 +210,13 @@ func TestOrphanEnds(t *testing.T) {
 	})
 }
 
-// A session whose program ends while no client is there can be adopted for what it has left, until its time is over.
+// A session whose program ends while no client is there can be adopted for its output, until its time is over.
 func TestEndsAsOrphan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{Retention: time.Minute})
 		join(t, m.Owners(), "one", web)
-		s, _ := open(t, m, as("one", ""))
-		_, _ = open(t, m, as("one", "")) // which no client comes for
+		s := open(t, m, as("one", ""))
+		_ = open(t, m, as("one", "")) // which no client comes for
 		m.Owners().Leave(shim("one"))
 		for range 2 {
 			there := <-f.terminal
@@ -252,7 +254,7 @@ func TestLockPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := manage(t, session.Config{})
 		join(t, m.Owners(), "one", web)
-		s, _ := open(t, m, as("one", ""))
+		s := open(t, m, as("one", ""))
 		before, err := s.Lock(as("one", "t1"), time.Hour)
 		if err != nil {
 			t.Fatal(err)
@@ -277,7 +279,8 @@ func TestLockPasses(t *testing.T) {
 		if err := s.Unlock(as("two", "t1")); err != nil {
 			t.Fatal(err)
 		}
-		if e := sessiontest.WantKind(t, write(as("one", "")), term.Locked); !strings.Contains(e.Msg, "passed to another client") {
+		late := sessiontest.WantKind(t, write(as("one", "")), term.Locked)
+		if e := late; !strings.Contains(e.Msg, "passed to another client") {
 			t.Errorf("a late write of the client that is gone is refused with %q, want that another has the session", e.Msg)
 		}
 		if _, err := s.Lock(as("two", "t1"), time.Hour); err != nil {
@@ -308,10 +311,10 @@ func TestAdoptDisclosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := manage(t, session.Config{})
 		join(t, m.Owners(), "one", web)
-		present, _ := open(t, m, as("one", ""))
+		present := open(t, m, as("one", ""))
 		join(t, m.Owners(), "gone", web)
-		orphan, _ := open(t, m, as("gone", ""))
-		closed, _ := open(t, m, as("gone", ""))
+		orphan := open(t, m, as("gone", ""))
+		closed := open(t, m, as("gone", ""))
 		closed.Close(as("gone", ""), session.CloseOptions{Force: true})
 		m.Owners().Leave(shim("gone"))
 		join(t, m.Owners(), "stranger", owners.Place{Client: "agent", Dir: "/home", User: "1000"})
@@ -337,9 +340,10 @@ func TestIdleOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{IdleTimeout: 10 * time.Minute})
 		join(t, m.Owners(), "one", web)
-		quiet, _ := open(t, m, as("one", ""))
-		busy, _ := open(t, m, as("one", ""))
-		if _, err := busy.Exec(as("one", ""), session.ExecRequest{Command: "make", Wait: time.Millisecond, Timeout: time.Hour}); err != nil {
+		quiet := open(t, m, as("one", ""))
+		busy := open(t, m, as("one", ""))
+		r := session.ExecRequest{Command: "make", Wait: time.Millisecond, Timeout: time.Hour}
+		if _, err := busy.Exec(as("one", ""), r); err != nil {
 			t.Fatal(err)
 		}
 		m.Owners().Leave(shim("one"))
