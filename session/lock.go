@@ -2,9 +2,14 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"ptyctl/session/access"
+	"ptyctl/session/owners"
 	"ptyctl/term"
 )
 
@@ -112,4 +117,236 @@ func changeLock(
 		s.lock.Table.Drop(s.id)
 	}
 	return l, err
+}
+
+// ownerOf returns whose a session is. Without a Manager it is its opener's.
+func ownerOf(s *Session) owners.Owner {
+	if s.owner.whose == nil {
+		return owners.Owner{Principal: s.o.Origin.Opener.Principal().Client()}
+	}
+	return s.owner.whose.Owner()
+}
+
+// usableBy reports whether the session is p's. What a person has opened at a terminal is theirs alone.
+func usableBy(s *Session, p term.Principal) bool {
+	if opener := s.o.Origin.Opener.Principal(); opener.Attachment != p.Attachment {
+		return false
+	}
+	return ownerOf(s).Is(p)
+}
+
+// An ownedSession is a session as its owners.Ownership knows it.
+type ownedSession struct {
+	m *Manager
+	s *Session
+}
+
+// OwnerChanged implements owners.Session.
+func (o ownedSession) OwnerChanged(from, to term.Principal) {
+	s := o.s
+	if from != to {
+		s.lock.Pass(from, to)
+	}
+	now := ownerOf(s)
+	if !now.Orphaned.IsZero() {
+		s.count.left.Store(s.End())
+		if !s.State().Ended() {
+			s.auth.Observe(term.Event{Verb: term.VerbOrphan, Detail: now.Place.String()})
+		}
+	}
+	s.execs.wait(s.owner.whose.Waits)
+	s.timeouts.touch()
+	if s.State().Ended() && now.Orphaned.IsZero() {
+		o.m.mu.Lock()
+		o.m.retireLocked(s)
+		o.m.mu.Unlock()
+	}
+}
+
+// Expire implements owners.Session.
+func (o ownedSession) Expire(after time.Duration) {
+	defer o.s.group.rescue("orphan")
+	o.s.close(errClosedByCaller{
+		"ptyctl: no client had it for " + after.String() + ", the longest that a session is kept for one", EndOrphaned,
+	}, false)
+	o.m.mu.Lock()
+	o.m.retireLocked(o.s) // also one that had ended before
+	o.m.mu.Unlock()
+}
+
+// An Adoption is what a client finds in a session that it has adopted.
+type Adoption struct {
+	Session *Session
+	Since   time.Time // when the client before it went; zero: the caller had the session already
+	Left    int64     // the end of the output then; a read from that cursor returns all since
+}
+
+// Adopt makes the client that calls the owner of a session whose own client is gone, if that has worked in the same
+// place; see package owners. The locks of its tasks pass to the tasks of the caller with the same names. A session that
+// has ended by itself meanwhile can be adopted, to read its output.
+//
+// A caller who is to know nothing of the session gets the same error as if there were none.
+func Adopt(ctx context.Context, m *Manager, id string) (Adoption, error) {
+	by := term.ActorFrom(ctx).Principal()
+	s, err := m.Get(id)
+	if err == nil {
+		err = s.owner.whose.MayAdopt(by)
+	}
+	if errors.Is(err, term.NotFound) || errors.Is(err, owners.ErrNoClient) || errors.Is(err, owners.ErrElsewhere) {
+		err = notLeft(m, id, by)
+		m.Refused(ctx, id, term.VerbAdopt, err)
+		return Adoption{}, err
+	}
+	d := s.auth.Begin(ctx, term.VerbAdopt, term.Event{})
+	a, err := ownedSession{m, s}.adopt(ctx, by, func() error { return d.PermitUnlocked(ctx, term.Action{}) })
+	d.Event.Detail = ownerOf(s).Place.String()
+	d.End(err)
+	return a, err
+}
+
+// adopt is Adopt for a session that the caller may know of. permit asks the Gate and the Journal.
+func (o ownedSession) adopt(ctx context.Context, by term.Principal, permit func() error) (Adoption, error) {
+	const op = "adopt"
+	s := o.s
+	if ended := s.life.ending(); s.State().Ended() && closedByUs(ended.Code) {
+		return Adoption{}, &term.Error{
+			Op: op, Session: s.id, Kind: term.AlreadyClosed,
+			Msg:   "this session has ended (" + ended.Reason + "); there is nothing left to go on with",
+			Facts: term.Facts{ended.fact()},
+		}
+	}
+	if err := s.owner.whose.MayAdopt(by); err != nil {
+		return Adoption{}, o.notAdopted(by, err)
+	}
+	if err := permit(); err != nil {
+		return Adoption{}, err
+	}
+	before, err := s.owner.whose.Adopt(by)
+	if err != nil { // another was faster
+		return Adoption{}, o.notAdopted(by, err)
+	}
+	a := Adoption{Session: s, Since: before.Orphaned, Left: s.count.left.Load()}
+	if a.Since.IsZero() && a.Left == 0 { // its client was never gone
+		a.Left = s.End()
+	}
+	return a, nil
+}
+
+// closedByUs reports whether a session with that end code was ended on purpose, or by a limit.
+func closedByUs(code EndCode) bool {
+	switch code {
+	case EndClosed, EndShutdown, EndIdle, EndMaxAge, EndOrphaned:
+		return true
+	}
+	return false
+}
+
+// notAdopted is the error for a session that stays with its owner.
+func (o ownedSession) notAdopted(by term.Principal, err error) error {
+	s := o.s
+	switch {
+	case errors.Is(err, owners.ErrPresent):
+		owner := ownerOf(s)
+		return &term.Error{
+			Op: "adopt", Session: s.id, Kind: term.Locked, Reason: term.ReasonOwnerPresent,
+			Msg:    fmt.Sprintf("%s (%s) is connected and has this session", owner.Principal.Shim, owner.Place),
+			Advice: "it can be adopted once that client is gone; a person can hand it over before",
+		}
+	case errors.Is(err, owners.ErrOver):
+		return sessionError("adopt", s.id, term.AlreadyClosed,
+			"this session ends now: no client had it for as long as one is kept")
+	}
+	return notLeft(o.m, s.id, by)
+}
+
+// notLeft is the error for a session that the client by may not adopt, or that does not exist: both look the same.
+func notLeft(m *Manager, id string, by term.Principal) error {
+	client, ok := m.owners.Member(by)
+	if !ok {
+		return noOwners("adopt", id)
+	}
+	return &term.Error{
+		Op: "adopt", Session: id, Kind: term.NotFound, Reason: term.ReasonNotLeft,
+		Msg: fmt.Sprintf("there is no session %q that %s has left (this client is %s)",
+			id, client.Place, client.Principal.Shim),
+		Advice: "a person can hand over a session of another",
+	}
+}
+
+// noOwners is the error where no session outlives its client.
+func noOwners(op, id string) error {
+	return &term.Error{
+		Op: op, Session: id, Kind: term.Unsupported, Reason: term.ReasonNoOwners,
+		Msg:    "sessions do not pass from one client to another here: they end with the program that holds them",
+		Advice: "a client that joins owners.Registry can adopt sessions",
+	}
+}
+
+// Resumable reports whether a client may adopt a session; see Adopt.
+func Resumable(m *Manager, by term.Principal, i Info) bool {
+	return m.owners.Resumable(by, i.Owner) && !closedByUs(i.End.Code)
+}
+
+// Give makes another client the owner of a session, also from one that is present; only a person can. to is the
+// client's name, or the path of a folder: then the session is left to any client there, as one whose client is gone.
+// The locks of the owner's tasks pass to the tasks of the new owner with the same names.
+func Give(ctx context.Context, m *Manager, id, to string) (owners.Owner, error) {
+	s, err := m.GetFor(ctx, term.VerbGive, id)
+	if err != nil {
+		return owners.Owner{}, err
+	}
+	d := s.auth.Begin(ctx, term.VerbGive, term.Event{Detail: to})
+	now, err := ownedSession{m, s}.give(ctx, to, func() error { return d.PermitUnlocked(ctx, term.Action{}) })
+	d.End(err)
+	return now, err
+}
+
+// give is Give for a session that there is. permit asks the Gate and the Journal.
+func (o ownedSession) give(ctx context.Context, to string, permit func() error) (now owners.Owner, err error) {
+	const op = "give"
+	s := o.s
+	switch {
+	case !term.ActorFrom(ctx).Operator:
+		return now, sessionError(op, s.id, term.PolicyDenied, "only a person hands a session to another client")
+	case !o.m.owners.Serves():
+		return now, noOwners(op, s.id)
+	case s.State().Ended():
+		ended := s.life.ending()
+		return now, &term.Error{
+			Op: op, Session: s.id, Kind: term.AlreadyClosed, Facts: term.Facts{ended.fact()},
+			Msg: "this session has ended (" + ended.Reason + "); there is nothing left to hand over",
+		}
+	}
+	if err = permit(); err != nil {
+		return now, err
+	}
+	if filepath.IsAbs(to) {
+		err = s.owner.whose.LeaveAt(owners.Place{Dir: filepath.Clean(to), Any: true})
+		now = ownerOf(s)
+	} else {
+		now, _, err = s.owner.whose.Give(to)
+	}
+	switch {
+	case errors.Is(err, owners.ErrNoMember):
+		return now, &term.Error{
+			Op: op, Session: s.id, Kind: term.NotFound,
+			Msg: fmt.Sprintf("no client %q is connected; %s", to, connected(o.m)),
+		}
+	case err != nil:
+		return now, o.notAdopted(term.Principal{}, err)
+	}
+	return now, nil
+}
+
+// connected says which clients are there to give a session to.
+func connected(m *Manager) string {
+	all := m.owners.Members()
+	if len(all) == 0 {
+		return "there is none now"
+	}
+	names := make([]string, len(all))
+	for i, c := range all {
+		names[i] = c.Principal.Shim + " (" + c.Place.String() + ")"
+	}
+	return "there are " + strings.Join(names, ", ")
 }
