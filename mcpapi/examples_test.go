@@ -112,6 +112,9 @@ func TestExamplesGiveTheArgument(t *testing.T) {
 		answers[key] = string((<-answer).Result)
 	}
 	for _, e := range list {
+		if e.action == "give" { // which people alone have: see TestGive
+			continue
+		}
 		if r := answers[e.tool+e.example]; strings.Contains(r, string(term.InvalidArgument)) {
 			t.Errorf("the example for %s of %s is %s, which is refused: %s", e.path, e.tool, e.example, r)
 		}
