@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // An Ask is the reason for a connection to a daemon.
@@ -134,10 +135,10 @@ func readLine(r *bufio.Reader, v any) error {
 // plainText returns text from another process for a log: without control characters, and not too long.
 func plainText(text string) string {
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
+		if unicode.IsPrint(r) {
+			return r
 		}
-		return r
+		return ' '
 	}, text)
 	return strings.ToValidUTF8(text[:min(len(text), 1000)], "")
 }

@@ -65,6 +65,13 @@ func (p *pending) lose() []request {
 	return all
 }
 
+// isLost reports whether lose was called.
+func (p *pending) isLost() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
+}
+
 // plainStart begins each answer of the daemon.
 const plainStart = `{"jsonrpc":"2.0","id":`
 

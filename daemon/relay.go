@@ -65,6 +65,9 @@ func (r Relay) Run(ctx context.Context) error {
 			r.Logger.Error("the daemon was lost: each call is answered with an error")
 			lost, down = err, nil
 		case err := <-up:
+			if lost == nil && run.pending.isLost() { // both have ended, and the other one is about to say so
+				lost = <-down
+			}
 			if lost != nil || err != nil {
 				return errors.Join(lost, err)
 			}

@@ -62,7 +62,7 @@ type Server struct {
 	engine  Engine         // the newest
 	names   []string       // of the configurations that are served: more than one after a reload
 	sockets []net.Listener // closed at the end of Run
-	ended   bool           // no socket is added any more
+	ended   bool           // no socket is added and no client is served any more
 
 	changed chan struct{} // gets a value when clients has changed
 }
@@ -190,7 +190,7 @@ func (s *Server) await(ctx context.Context) {
 		case <-s.changed:
 		case <-s.o.Changed:
 		case <-idle.C:
-			if !s.busy() { // something may have begun just now
+			if s.end() {
 				s.stop(errIdle)
 			}
 		case <-ctx.Done():
@@ -207,17 +207,48 @@ func (s *Server) await(ctx context.Context) {
 func (s *Server) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.clients > 0 || s.o.Sessions() > 0
+	return s.busyLocked()
 }
 
-// count adds to the number of clients.
-func (s *Server) count(n int) {
+// busyLocked is busy. Requires s.mu.
+func (s *Server) busyLocked() bool { return s.clients > 0 || s.o.Sessions() > 0 }
+
+// end refuses clients from now on, unless one has come, or a session has opened, just now.
+func (s *Server) end() bool {
 	s.mu.Lock()
-	s.clients += n
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.busyLocked() {
+		return false
+	}
+	s.ended = true
+	return true
+}
+
+// enter counts one more client. It reports false if the server ends: the client then looks for another daemon.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.clients++
+	s.tell()
+	return true
+}
+
+// leave counts one client less.
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients--
+	s.tell()
+}
+
+// tell has await look at the number of clients again.
+func (s *Server) tell() {
 	select {
 	case s.changed <- struct{}{}:
-	default:
+	default: // it is about to
 	}
 }
 
@@ -323,8 +354,10 @@ func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
 		_ = writeLine(v.Conn, w)
 		return
 	}
-	s.count(1)
-	defer s.count(-1)
+	if !s.enter() {
+		return
+	}
+	defer s.leave()
 	v.Client = newClient()
 	w.Client = v.Client
 	log := s.o.Logger.With("client", v.Client, "pid", v.PID)

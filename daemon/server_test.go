@@ -1,0 +1,135 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/bufpipe"
+)
+
+// pipes is a listener in memory.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{make(chan net.Conn), make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.done); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+// greeted connects and says hello.
+func (p *pipes) greeted(t *testing.T, h Hello) (net.Conn, Welcome, error) {
+	t.Helper()
+	near, far := bufpipe.New(1 << 16)
+	select {
+	case p.conns <- far:
+	case <-p.done:
+		t.Fatal("the server has ended, want it to accept")
+	}
+	w, _, err := greet(near, h)
+	return near, w, err
+}
+
+// The server ends once it has had neither a client nor a session for its time, and not before.
+func TestServerIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sessions atomic.Int64
+		changed := make(chan struct{}, 1)
+		l := newPipes()
+		s := NewServer(Options{
+			Serve: func(_ context.Context, v Visit) error {
+				_, err := bufio.NewReader(v.Conn).ReadByte()
+				return err
+			},
+			Sessions: func() int { return int(sessions.Load()) }, Changed: changed, Idle: time.Minute,
+		})
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(t.Context(), l) }()
+		alive := func(after time.Duration, want bool, when string) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				if want || err != nil {
+					t.Fatalf("%s: Run = %v, want it alive %t", when, err, want)
+				}
+			default:
+				if !want {
+					t.Fatalf("%s: Run goes on, want it ended", when)
+				}
+			}
+		}
+		alive(59*time.Second, true, "before its time")
+		c, w, err := l.greeted(t, Hello{Ask: AskServe, Engine: Engine(nil).Name()})
+		if err != nil || !strings.HasPrefix(w.Client, "shim-") {
+			t.Fatalf("greet = %+v, %v, want a client's name", w, err)
+		}
+		alive(time.Hour, true, "with a client")
+		sessions.Store(1)
+		changed <- struct{}{}
+		_ = c.Close()
+		alive(time.Hour, true, "with a session")
+		sessions.Store(0)
+		changed <- struct{}{}
+		alive(59*time.Second, true, "a moment after the session")
+		alive(2*time.Second, false, "without both")
+	})
+}
+
+// What the server does not serve is refused with a reason.
+func TestServerRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		s := NewServer(Options{Serve: func(context.Context, Visit) error { return nil }, Engine: Engine{{"a", "1"}}})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx, l) }()
+		for _, test := range []struct {
+			h    Hello
+			says string
+		}{
+			{Hello{Ask: "dance\x1b"}, `"dance "`},
+			{Hello{Ask: AskServe, Engine: "another"}, "its configuration is another"},
+			{Hello{Ask: AskStop}, "cannot be managed"},
+			{Hello{Ask: AskReload}, "cannot be managed"},
+		} {
+			c, w, err := l.greeted(t, test.h)
+			if err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("greet(%+v) = %+v, %v, want a refusal that says %q", test.h, w, err, test.says)
+			}
+			_ = c.Close()
+		}
+		// Another protocol; greet always says its own.
+		near, far := bufpipe.New(1 << 16)
+		l.conns <- far
+		if err := writeLine(near, Hello{Protocol: 99, Ask: AskStatus}); err != nil {
+			t.Fatal(err)
+		}
+		var w Welcome
+		if err := readLine(bufio.NewReader(near), &w); err != nil || !strings.Contains(w.Refused, "protocol 1, and this program 99") {
+			t.Errorf("a hello of protocol 99: %+v, %v, want a refusal that names both", w, err)
+		}
+		_ = near.Close()
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Run = %v after the end of its context, want nil", err)
+		}
+	})
+}
