@@ -158,7 +158,7 @@ func (o ownedSession) OwnerChanged(from, to term.Principal) {
 	s.timeouts.touch()
 	if s.State().Ended() && now.Orphaned.IsZero() {
 		o.m.mu.Lock()
-		o.m.retireLocked(s)
+		retireLocked(o.m, s)
 		o.m.mu.Unlock()
 	}
 }
@@ -170,7 +170,7 @@ func (o ownedSession) Expire(after time.Duration) {
 		"ptyctl: no client had it for " + after.String() + ", the longest that a session is kept for one", EndOrphaned,
 	}, false)
 	o.m.mu.Lock()
-	o.m.retireLocked(o.s) // also one that had ended before
+	retireLocked(o.m, o.s) // also one that had ended before
 	o.m.mu.Unlock()
 }
 

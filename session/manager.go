@@ -259,13 +259,13 @@ func (m *Manager) ended(s *Session) {
 		close(m.drained)
 	}
 	if !s.owner.whose.Waits() { // an orphan is forgotten when its time is over
-		m.retireLocked(s)
+		retireLocked(m, s)
 	}
 }
 
 // retireLocked decides how long a session that has ended is kept: for the time of retention, or until a caller closes
 // it. It has no effect once that is decided. Requires m.mu.
-func (m *Manager) retireLocked(s *Session) {
+func retireLocked(m *Manager, s *Session) {
 	if s.owner.expiry != nil || slices.Contains(m.exited, s) || m.sessions[s.id] != s {
 		return
 	}

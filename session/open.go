@@ -92,7 +92,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 		r.Target.Local.Program = d.Ruling.Program
 	}
 	env := term.EnvironmentFrom(ctx)
-	s.group.spawn("open", func() { m.connect(s, r.Target, env) })
+	s.group.spawn("open", func() { connect(m, s, r.Target, env) })
 	return s, lease, nil
 }
 
@@ -100,7 +100,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 //
 // The dial ends with the session and not with the call that asked for it, which may return before. It has the
 // environment of that call's caller.
-func (m *Manager) connect(s *Session, t term.Target, env *term.Environment) {
+func connect(m *Manager, s *Session, t term.Target, env *term.Environment) {
 	ctx := term.WithEnvironment(s.life.ctx, env)
 	tr, err := m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(s.o.Origin.Opener, t)))
 	if err != nil {

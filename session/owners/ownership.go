@@ -11,7 +11,8 @@ import (
 type Ownership struct {
 	r *Registry
 
-	s     Session // set by Keep; the rest is guarded by Registry.mu
+	// Guarded by Registry.mu:
+	s     Session // set by Keep
 	owner Owner
 	timer *time.Timer // ends the orphan; nil: it is none
 	over  bool        // it has been ended as an orphan
@@ -28,7 +29,8 @@ func (r *Registry) Opened(p term.Principal) *Ownership {
 	return o
 }
 
-// Keep says that o is of the session s, which lives, in place of another if there was one. If its client has left meanwhile, it is an orphan.
+// Keep says that o is of the session s, which lives, in place of another if there was one. If its client has left
+// meanwhile, it is an orphan.
 func (o *Ownership) Keep(s Session) {
 	if o == nil {
 		return
@@ -110,9 +112,10 @@ func (o *Ownership) Adopt(p term.Principal) (before Owner, err error) {
 	if m != nil {
 		o.moveLocked(Owner{Principal: p, Place: m.Place})
 	}
+	s := o.s
 	o.r.mu.Unlock()
 	if m != nil {
-		o.s.OwnerChanged(before.Principal, p)
+		s.OwnerChanged(before.Principal, p)
 	}
 	return before, err
 }
@@ -134,9 +137,10 @@ func (o *Ownership) Give(shim string) (now, before Owner, err error) {
 	default:
 		o.moveLocked(now)
 	}
+	s := o.s
 	o.r.mu.Unlock()
 	if err == nil {
-		o.s.OwnerChanged(before.Principal, now.Principal)
+		s.OwnerChanged(before.Principal, now.Principal)
 	}
 	return now, before, err
 }
@@ -152,8 +156,9 @@ func (o *Ownership) LeaveAt(at Place) error {
 	before := o.owner.Principal
 	o.moveLocked(Owner{})
 	o.orphanLocked(at)
+	s := o.s
 	o.r.mu.Unlock()
-	o.s.OwnerChanged(before, term.Principal{})
+	s.OwnerChanged(before, term.Principal{})
 	return nil
 }
 
@@ -191,7 +196,8 @@ func (o *Ownership) expire(since time.Time, after time.Duration) {
 	}
 	o.timer, o.over = nil, true
 	o.r.running.Add(1)
+	s := o.s
 	o.r.mu.Unlock()
 	defer o.r.running.Done()
-	o.s.Expire(after)
+	s.Expire(after)
 }

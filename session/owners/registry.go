@@ -107,13 +107,13 @@ func (r *Registry) Leave(p term.Principal) { r.gone(p.Client(), true) }
 func (r *Registry) gone(p term.Principal, forget bool) {
 	r.mu.Lock()
 	m := r.members[p]
-	var left []*Ownership
+	var left []Session
 	if m != nil && !m.gone {
 		m.gone = true
 		for o := range r.held {
 			if o.owner.Principal == p && o.owner.Orphaned.IsZero() {
 				o.orphanLocked(m.Place)
-				left = append(left, o)
+				left = append(left, o.s)
 			}
 		}
 	}
@@ -121,8 +121,8 @@ func (r *Registry) gone(p term.Principal, forget bool) {
 		delete(r.members, p)
 	}
 	r.mu.Unlock()
-	for _, o := range left {
-		o.s.OwnerChanged(term.Principal{}, term.Principal{})
+	for _, s := range left {
+		s.OwnerChanged(term.Principal{}, term.Principal{})
 	}
 }
 
