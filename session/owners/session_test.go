@@ -354,3 +354,38 @@ func TestIdleOrphans(t *testing.T) {
 		}
 	})
 }
+
+// A session that is reopened stays its owner's, and ends when no client has it.
+func TestReopenedKeepsItsOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := manage(t, session.Config{})
+		join(t, m.Owners(), "one", web)
+		s := open(t, m, as("one", ""))
+		m.Owners().Leave(shim("one"))
+		_ = (<-f.terminal).Close()
+		<-s.Ended()
+		join(t, m.Owners(), "two", web)
+		if _, err := session.Adopt(as("two", ""), m, s.ID()); err != nil {
+			t.Fatal(err)
+		}
+		res, err := m.Reopen(as("two", ""), session.ReopenRequest{Session: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := res.Session
+		if i := again.Info(); i.State != session.Open || !i.Owner.Is(shim("two")) {
+			t.Errorf("the reopened session is %s of %v, want open and the adopter's", i.State, i.Owner)
+		}
+		if _, err := again.Write(as("two", ""), []byte("x"), session.WriteOptions{}); err != nil {
+			t.Errorf("a write of the owner: %v, want no error", err)
+		}
+		_, err = again.Write(as("one", ""), []byte("x"), session.WriteOptions{})
+		sessiontest.WantKind(t, err, term.Locked)
+		m.Owners().Leave(shim("two"))
+		time.Sleep(owners.DefaultTTL)
+		<-again.Ended()
+		if end := again.Info().End; end.Code != session.EndOrphaned {
+			t.Errorf("the reopened session has ended with %q, want orphaned", end.Code)
+		}
+	})
+}
