@@ -92,6 +92,9 @@ func TestExamplesGiveTheArgument(t *testing.T) {
 		for _, a := range tool.Actions {
 			r := l.OK(mcptest.SessionTool, `{"action":"open","protocol":"ssh","host":"lab"}`)
 			sessions[tool.Name+a.Name] = r.SessionID
+			if a.Name == "reopen" { // of an ended one
+				l.OK(mcptest.SessionTool, fmt.Sprintf(`{"action":"close","session_id":%q}`, r.SessionID))
+			}
 		}
 	}
 	waiting := make(map[string]<-chan mcptest.Answer)
