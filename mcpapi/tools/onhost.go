@@ -105,9 +105,10 @@ func typeAt(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	}
 	to := &sessionArgs{Protocol: cmp.Or(d.Protocol, "ssh"), Host: d.Host, Port: d.Port, Username: d.User}
 	c.Waits("connecting", nil)
-	res, err := c.OpenHost(ctx, session.OpenRequest{Target: to.target(c), Wait: c.Left()})
+	r := session.OpenRequest{Target: to.target(c), Wait: c.Left()}
+	res, err := c.Open(ctx, r)
 	if err != nil {
-		return nil, err
+		return nil, toolset.HostNamed(r.Target, err)
 	}
 	// A first step that waits may wait for the login's question, and the next one answer it.
 	if res.State != session.Open && (res.Prompt == nil || !in.Steps[0].waits()) {

@@ -228,12 +228,6 @@ func (c *Call) Open(ctx context.Context, r session.OpenRequest) (session.OpenRes
 	return res, err
 }
 
-// OpenHost is Open for a call that names its host, and has no other argument about the way there.
-func (c *Call) OpenHost(ctx context.Context, r session.OpenRequest) (session.OpenResult, error) {
-	res, err := c.Open(ctx, r)
-	return res, named(r.Target, err)
-}
-
 // Reopen connects a session again in the caller's name. The session is from Session.
 func (c *Call) Reopen(ctx context.Context, r session.ReopenRequest) (session.OpenResult, error) {
 	return c.shared.Sessions.Reopen(ctx, r)
@@ -255,7 +249,7 @@ func (c *Call) On(ctx context.Context, t term.Target, f func(*session.Session) e
 			c.Warn(w)
 		}
 	}
-	return res, named(t, err)
+	return res, HostNamed(t, err)
 }
 
 // Run runs a program on this machine in the caller's name.

@@ -21,8 +21,8 @@ func HostOf(ch *schema.Checker, argument, text, password string) (destination.De
 	return d, err
 }
 
-// named says in an error that the call has named t in place of a session.
-func named(t term.Target, err error) error {
+// HostNamed says in an error that the call has named t in place of a session, and nothing else about the way there.
+func HostNamed(t term.Target, err error) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {
 		return err

@@ -39,15 +39,15 @@ func (c *Call) NotOpen(res session.OpenResult, u Undone) *NotOpen {
 			ctx context.Context, c *Call, res session.OpenResult,
 		) (any, error) {
 			if res.State != session.Open {
-				return c.notOpen(res, u), nil
+				return notOpen(c, res, u), nil
 			}
 			return u.Do(ctx, c, res)
 		}})
 	}
-	return c.notOpen(res, u)
+	return notOpen(c, res, u)
 }
 
-func (c *Call) notOpen(res session.OpenResult, u Undone) *NotOpen {
+func notOpen(c *Call, res session.OpenResult, u Undone) *NotOpen {
 	i := res.Session.Info()
 	out := &NotOpen{
 		Action: "open", Success: true, SessionID: i.ID, State: res.State, Protocol: i.Protocol, Cursor: "0",
