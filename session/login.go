@@ -2,6 +2,12 @@ package session
 
 import (
 	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"ptyctl/session/access"
@@ -199,3 +205,203 @@ func (q *Question) give(ctx context.Context, data []byte) (err error) {
 	})
 	return nil
 }
+
+// maxUnanswered is how many logins at one host, as one user, may wait for answers of the same caller. A caller who
+// opens more has not seen the questions: each of those logins would hold a connection that the server counts
+// (sshd_config(5) MaxStartups).
+const maxUnanswered = 2
+
+// logins keeps the number of unanswered logins at one host within maxUnanswered.
+type logins struct {
+	// asking is held while a session asks its first question, so that two sessions never both take the last place.
+	asking sync.Mutex
+}
+
+// A login is a Manager's knowledge of how a session logs in.
+type login struct {
+	asked bool // it has asked a question; guarded by logins.asking
+
+	mu   sync.Mutex
+	plan term.Plan // only the last host, as the caller spelled it, until the Dialer plans
+}
+
+// planned returns the plan of l.
+func (l *login) planned() term.Plan {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.plan
+}
+
+// newLogin returns the login at t, which has no plan yet.
+func newLogin(t term.Target) *login {
+	return &login{plan: term.Plan{Hops: []term.PlannedHop{spelled(t)}}}
+}
+
+// spelled returns the last host of t as the caller spelled it.
+func spelled(t term.Target) term.PlannedHop {
+	return term.PlannedHop{Host: t.Host, Port: t.Port, User: t.User}
+}
+
+// account says where the caller of t wants to go: user@host:port, as far as the call names them.
+func account(t term.Target) string { return place(spelled(t)) }
+
+// planned returns approve for s. An approved plan becomes that of s, and is refused if a host on its route has too many
+// unanswered logins already.
+func (m *Manager) planned(s *Session, approve term.Approve) term.Approve {
+	return func(ctx context.Context, p term.Plan) (term.Grant, error) {
+		grant, err := approve(ctx, p)
+		if err != nil || p.Unresolved {
+			return grant, err
+		}
+		s.owner.login.mu.Lock()
+		s.owner.login.plan = p
+		s.owner.login.plan.Hops = slices.Clone(p.Hops)
+		s.owner.login.mu.Unlock()
+		return grant, m.unanswered(s)
+	}
+}
+
+// mayAsk runs ask, with which s asks a question, unless it would be one more unanswered login than a host may have. A
+// login that has begun to ask goes on asking.
+func (m *Manager) mayAsk(s *Session, ask func() error) error {
+	m.logins.asking.Lock()
+	defer m.logins.asking.Unlock()
+	if !s.owner.login.asked {
+		if err := m.unanswered(s); err != nil {
+			return err
+		}
+	}
+	s.owner.login.asked = true
+	return ask()
+}
+
+// unanswered refuses the open of s if too many of its caller's logins at a host on its route wait for an answer.
+func (m *Manager) unanswered(s *Session) error {
+	by := s.o.Origin.Opener.Principal()
+	m.mu.Lock()
+	var others []*Session
+	for _, other := range m.sessions {
+		if other != s && other.o.Origin.Protocol == s.o.Origin.Protocol && other.o.Origin.Opener.Principal() == by {
+			others = append(others, other)
+		}
+	}
+	m.mu.Unlock()
+	// Without mu: see Manager.
+	route := s.owner.login.planned().Hops
+	waiting := make([][]string, len(route)) // by hop
+	for _, other := range others {
+		asked := other.life.question()
+		if asked == nil {
+			continue
+		}
+		if hop := asked.question.Hop; hop < len(route) && sameRoute(route, other.owner.login.planned().Hops, hop) {
+			waiting[hop] = append(waiting[hop], other.id)
+		}
+	}
+	for i, ids := range waiting {
+		if len(ids) < maxUnanswered {
+			continue
+		}
+		slices.Sort(ids)
+		return &term.Error{
+			Op: "open", Kind: term.Busy, Reason: term.ReasonLoginsWait,
+			Msg: fmt.Sprintf("%d of your logins at %s wait for an answer: %s",
+				len(ids), place(route[i]), strings.Join(ids, ", ")),
+			Advice: "answer with Session.Write, or close them",
+			Facts:  term.Facts{term.Unanswered{Sessions: ids}},
+		}
+	}
+	return nil
+}
+
+// sameRoute reports whether the routes a and b lead over the same hosts as far as the hop with the index last.
+func sameRoute(a, b []term.PlannedHop, last int) bool {
+	if last >= len(a) || last >= len(b) {
+		return false
+	}
+	for i := range last + 1 {
+		if !sameAccount(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameAccount reports whether a and b are the same user of the same host. Names that lead to one address are one host.
+func sameAccount(a, b term.PlannedHop) bool {
+	if a.User != b.User || a.Port != b.Port {
+		return false
+	}
+	for _, addr := range a.Addresses {
+		if slices.Contains(b.Addresses, addr) {
+			return true
+		}
+	}
+	return strings.EqualFold(a.Host, b.Host)
+}
+
+// place returns user@host:port, as far as h tells them.
+func place(h term.PlannedHop) string {
+	where := h.Host
+	if h.Port != 0 {
+		where = net.JoinHostPort(h.Host, strconv.Itoa(h.Port))
+	}
+	if h.User != "" {
+		where = h.User + "@" + where
+	}
+	return where
+}
+
+// Usable returns the open sessions that lead where p leads and that a command of the caller of ctx may use, the newest
+// first: the caller has opened them, nothing was typed into their terminals, they are no consoles, and no other task
+// holds their locks.
+//
+// They lead to one place if they go over the same hosts, ports and users, by the names that the configuration gives.
+// No name is looked up to find out: one address may have several hosts behind it.
+func (m *Manager) Usable(ctx context.Context, p term.Plan) []*Session {
+	by := access.HolderOf(term.ActorFrom(ctx))
+	m.mu.Lock()
+	var own []*Session
+	for _, s := range m.sessions {
+		if usableBy(s, by.Principal) && s.o.Origin.Device == "" {
+			own = append(own, s)
+		}
+	}
+	m.mu.Unlock()
+	// Without mu: see Manager.
+	own = slices.DeleteFunc(own, func(s *Session) bool {
+		// A device often has one channel alone, and ends the connection with the first command on another.
+		if s.State() != Open || s.life.ctx.Err() != nil || !s.execs.hasChannel() || s.prompts.Typed() ||
+			s.Expect().Class == ClassDevice {
+			return true
+		}
+		lease, held := s.Lease()
+		return held && lease.Holder != by || !samePlace(s.owner.login.planned(), p)
+	})
+	slices.SortFunc(own, func(a, b *Session) int { return b.created.Compare(a.created) })
+	return own
+}
+
+// samePlace reports whether a session that was opened by the plan old is one that the plan now would make. A session
+// that has checked no host key is used only where none would be checked.
+func samePlace(old, now term.Plan) bool {
+	if len(old.Hops) != len(now.Hops) || len(now.Hops) == 0 || old.Proxy != nil || now.Proxy != nil ||
+		old.ForwardAgent != now.ForwardAgent || old.ProxyCommand != now.ProxyCommand {
+		return false
+	}
+	// The host that the program reaches is known only by the name that it was configured for.
+	if now.ProxyCommand && old.Hops[0].Alias != now.Hops[0].Alias {
+		return false
+	}
+	for i, h := range now.Hops {
+		o := old.Hops[i]
+		if o.User != h.User || o.Port != h.Port || !strings.EqualFold(o.Host, h.Host) ||
+			o.HostKeyPolicy == unchecked && h.HostKeyPolicy != unchecked {
+			return false
+		}
+	}
+	return true
+}
+
+// unchecked is the host key policy that takes any key; see term.PlannedHop.
+const unchecked = "disabled"
