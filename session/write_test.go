@@ -155,6 +155,35 @@ func TestWriteCanceled(t *testing.T) {
 	})
 }
 
+// A late is a transport that returns from Write a moment after the far side has the bytes.
+type late struct{ net.Conn }
+
+func (late) Resize(int, int) error { return nil }
+
+func (l late) Write(p []byte) (int, error) {
+	n, err := l.Conn.Write(p)
+	time.Sleep(10 * time.Millisecond)
+	return n, err
+}
+
+// The far side answers before the transport has returned, and the caller gives up then: the bytes count as written.
+func TestWriteCanceledBehindItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		s := session.New(late{near}, session.Options{})
+		defer s.Close(t.Context(), session.CloseOptions{Force: true})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			take(t, far, 3)
+			cancel()
+		}()
+		w, err := s.Write(ctx, []byte("ls\r"), session.WriteOptions{})
+		if w.Written != 3 || w.Pending != 0 {
+			t.Errorf("a write that was canceled behind its answer = %+v, %v; want 3 bytes written", w, err)
+		}
+	})
+}
+
 // Close does not wait for a write that is stuck; the write learns of it at once.
 func TestCloseWhileWriteIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

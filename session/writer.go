@@ -102,6 +102,9 @@ func (out *writer) notWritten(ctx context.Context) error {
 	}
 }
 
+// lastPiece is how long a canceled write waits for the piece that is on its way, to say how much was written.
+const lastPiece = 100 * time.Millisecond
+
 // awaitWrite waits for the end of w, its deadline, its caller's or the session's, and fills in res.
 func (out *writer) awaitWrite(ctx context.Context, w *write, deadline *time.Timer, res *WriteResult) (err error) {
 	s := out.s
@@ -112,6 +115,11 @@ func (out *writer) awaitWrite(ctx context.Context, w *write, deadline *time.Time
 		res.TimedOut = true
 	case <-ctx.Done():
 		canceled = true
+		_, _ = w.halt()
+		select { // the transport may have taken the piece already: the far side can be faster than its Write
+		case err = <-w.done:
+		case <-time.After(lastPiece):
+		}
 	case <-s.life.ctx.Done(): // the transport is being closed, which wakes its Write: the bytes it took still count
 		select {
 		case err = <-w.done:

@@ -202,7 +202,7 @@ func TestTTL(t *testing.T) {
 		if err := l.LeaveAt(owners.Place{Dir: "/srv", Any: true}); err != nil {
 			t.Errorf("LeaveAt = %v, want no error", err)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if stays.ends() != 1 || late.ends() != 1 || given.ends() != 0 || left.ends() != 0 {
 			t.Errorf("ended: orphan %d, opened late %d, given %d, left again %d, want 1, 1, 0, 0",

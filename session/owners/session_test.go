@@ -190,7 +190,7 @@ func TestOrphanEnds(t *testing.T) {
 		if s.State() != session.Open {
 			t.Fatalf("state before the hour is over = %s, want open", s.State())
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		<-s.Ended()
 		synctest.Wait()
 		states := seen.Of(term.VerbState)
