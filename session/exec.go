@@ -114,8 +114,12 @@ const (
 	defaultExecTimeout = time.Minute
 	defaultOutput      = 16 << 10
 
-	// settle is how long a result waits, beyond the command's deadline, for proof that the command is gone.
-	settle = 150 * time.Millisecond
+	// settle is how long a result waits, beyond the command's deadline, for proof that the command is gone. Some links
+	// take half a second there and back.
+	settle = time.Second
+
+	// letGo is how long it waits for that where the session has ended: no far side is asked.
+	letGo = 150 * time.Millisecond
 )
 
 // execs runs the commands of a session, in either lane.

@@ -40,7 +40,7 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 		switch {
 		case over == nil: // late is set
 		case limited:
-			late.Reset(max(left, 0) + x.settle)
+			late.Reset(max(left, 0) + x.proof.deadline)
 		default:
 			late.Stop()
 		}
@@ -55,7 +55,7 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 			return nil
 		case <-over: // x ends with the session, and needs a moment for it
 			over = nil
-			late.Reset(x.settle)
+			late.Reset(x.proof.end)
 		case <-ctx.Done():
 			if x.wants.stopOnCancel {
 				x.cancel(errExecCanceled)

@@ -146,7 +146,7 @@ func (e *execs) copy(ctx context.Context, c *copyRun, r CopyRequest) (CopyResult
 		return CopyResult{}, err
 	}
 	defer e.letGo(x)
-	x.settle, x.recorded = copySettle, nil
+	x.proof, x.recorded = proofTime{copySettle, copySettle}, nil
 	c.tell = x.stderr
 	ok := e.launch(x, func() (term.Exit, error) {
 		defer memory.Give(c.memory)

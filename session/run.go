@@ -29,6 +29,12 @@ const (
 // errExecCanceled is the cause of a run's context after CancelExec.
 var errExecCanceled = errors.New("exec canceled by the caller")
 
+// A proofTime is how long a result waits for proof that the command is gone.
+type proofTime struct {
+	deadline time.Duration // beyond the command's deadline
+	end      time.Duration // after the end of the session
+}
+
 // A run is one command, from its start until its output is no longer kept.
 type run struct {
 	id       string
@@ -39,7 +45,7 @@ type run struct {
 	cancel   context.CancelCauseFunc
 	started  time.Time
 	deadline *deadline
-	settle   time.Duration // how long a result waits, beyond the deadline, for proof that the command is gone
+	proof    proofTime
 	stdout   *output.Stream
 	stderr   *output.Stream
 	expect   Expect
@@ -108,7 +114,7 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 		stdout: output.NewStream(s.o.ExecBytes, memory, total),
 		stderr: output.NewStream(s.o.ExecBytes, memory, total),
 		expect: s.Expect().with(r.Expect),
-		users:  1, settle: settle,
+		users:  1, proof: proofTime{settle, letGo},
 		wants: wanted{r.MaxOutput, r.Match, r.StopOnCancel}, given: make(map[term.Principal]delivered),
 	}
 	if r.MaxOutput <= 0 {
@@ -239,7 +245,7 @@ func (e *execs) start(r ExecRequest, by term.Actor) (*run, error) {
 	}
 	x.sentBytes = len(r.Stdin)
 	if r.Grace > 0 {
-		x.settle = r.Grace + killTime
+		x.proof = proofTime{r.Grace + killTime, r.Grace + killTime}
 	}
 	ok := s.execs.launch(x, func() (term.Exit, error) {
 		return s.link.Load().execer.Exec(

@@ -243,7 +243,7 @@ func TestExecTimeout(t *testing.T) {
 		took   time.Duration
 	}{{0, "yes", 2 * time.Second}, {100 * time.Millisecond, "yes", 2100 * time.Millisecond}, {
 		10 * time.Second, "unknown",
-		2150 * time.Millisecond,
+		3 * time.Second,
 	}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := startExec(t, func(ctx context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
