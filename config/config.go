@@ -224,11 +224,11 @@ type Logging struct {
 
 // Daemon configures the process that keeps sessions for the clients of ptyctl mcp --daemon.
 type Daemon struct {
-	OnDifference OnDifference  // what a client does when a daemon with another configuration runs
+	OnDifference OnDifference  // the act of a client that meets a daemon with another configuration
 	Idle         time.Duration // without a client and a session, after which it ends; 0: never
 }
 
-// OnDifference selects what a client of the daemon does when one with another configuration runs.
+// OnDifference selects the act of a client that meets a daemon with another configuration.
 type OnDifference string
 
 // Values of OnDifference.

@@ -30,7 +30,7 @@ type encrypted struct {
 	to   []age.Recipient
 	file io.Writer
 	size int64  // of the complete parts in file
-	part []byte // what they do not have yet
+	part []byte // not written yet
 	out  bytes.Buffer
 }
 

@@ -26,7 +26,7 @@ func encryptedTo(tb testing.TB, d *disk) (io.Writer, age.Identity) {
 	return w, id
 }
 
-// sealed writes an encrypted recording, with so many lines in a burst, and checks at each seal what is on disk.
+// sealed writes an encrypted recording, with so many lines in a burst, and checks the file at each seal.
 func sealed(t *testing.T, lines int) (d *disk, seals []Seal, id age.Identity) {
 	t.Helper()
 	d = &disk{room: -1}
@@ -53,7 +53,7 @@ func sealed(t *testing.T, lines int) (d *disk, seals []Seal, id age.Identity) {
 	return d, seals, id
 }
 
-// TestEncrypted: what a seal closes can be decrypted from then on, also if the writer is killed; and by age alone, a part
+// TestEncrypted: the part before a seal can be decrypted from then on, also if the writer is killed; and by age alone, a part
 // at a time.
 func TestEncrypted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -26,7 +26,7 @@ type file struct {
 
 	// Owned by the goroutine that writes:
 	enc   *encrypted // encrypts to f; nil: it is not encrypted
-	sum   hash.Hash  // of what is in f, if it is encrypted
+	sum   hash.Hash  // of the content of f, if it is encrypted
 	bytes int64
 	noted time.Time
 }
@@ -138,7 +138,7 @@ func (f *file) sealed(s Seal) {
 		return
 	}
 	f.noted = time.Now()
-	if f.Sync() != nil { // what is noted must be there after a crash of the machine
+	if f.Sync() != nil { // the note must be there after a crash of the machine
 		return
 	}
 	n := Note{Path: f.path, Seal: s}

@@ -96,7 +96,7 @@ func tail(f *os.File, size int64, encrypted bool, identities []age.Identity) []b
 	}
 }
 
-// nameOf returns what a recording is named by, besides its file's name: the id of its session.
+// nameOf returns the other name of a recording, besides its file's: the id of its session.
 func nameOf(file string) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(file, ".age"), suffix)
 	if date, session, ok := strings.Cut(name, "-"); ok && len(date) == len("20060102T150405Z") {

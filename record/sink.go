@@ -28,7 +28,7 @@ type sink struct {
 	syncErr error
 }
 
-// A parter writes only what a seal closes. Nil: it writes all at once.
+// A parter writes only up to the last seal. Nil: it writes all at once.
 type parter interface{ inParts() *encrypted }
 
 func (s *sink) init(w io.Writer, r *Recorder) {

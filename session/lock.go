@@ -174,7 +174,7 @@ func (o ownedSession) Expire(after time.Duration) {
 	o.m.mu.Unlock()
 }
 
-// An Adoption is what a client finds in a session that it has adopted.
+// An Adoption describes a session to the client that has adopted it.
 type Adoption struct {
 	Session *Session
 	Since   time.Time // when the client before it went; zero: the caller had the session already

@@ -20,7 +20,7 @@ import (
 // transport, a life and goroutines of its own, so that no call for the old connection can reach the new one; what goes
 // on is in kept.
 
-// kept is what the connections of one session have in common.
+// kept has the parts that the connections of one session share.
 type kept struct {
 	created time.Time
 	again   *term.Target // to connect to once more, without secrets
@@ -39,7 +39,7 @@ type kept struct {
 	hostKey   atomic.Pointer[string] // of the connection before
 }
 
-// newKept makes what a session of these options keeps.
+// newKept makes these parts of a session with these options.
 func newKept(o Options) *kept {
 	k := &kept{
 		created: time.Now(), again: o.managed.again, never: o.managed.never,
@@ -103,7 +103,7 @@ const LongestReopening = reopen.Longest
 // ended, whose place it takes; cursors go on. Nothing that was typed is repeated. The call returns when the session is
 // open, asks a question, or the first attempt has failed; with Try the State is then Connecting, and attempts go on
 // until one succeeds, fails for another reason than the way to the far side, or Close ends them. If all fail, the session
-// is what it was before, and may be reopened again.
+// is as before, and may be reopened again.
 func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, error) {
 	waiting := ctx
 	if r.Wait > 0 {
@@ -251,7 +251,7 @@ func (g *reopening) admit(ctx context.Context, d *access.Call) (release func(), 
 	return release, g.replace()
 }
 
-// possible refuses what is never reopened, or not now.
+// possible refuses a session that is never reopened, or not now.
 func (g *reopening) possible() error {
 	const op = "open"
 	old, t := g.old, g.target
@@ -320,7 +320,7 @@ func (k *kept) mayReturn(code EndCode) bool {
 	return k.never == "" && code.EndedByFarSide() && !k.dismissed.Load()
 }
 
-// opened makes what is kept ready for a connection that is made, and returns warnings about it. Requires life.mu.
+// opened makes k ready for a new connection, and returns warnings about it. Requires life.mu.
 func (k *kept) opened(about term.Description) (warnings []string) {
 	before := k.hostKey.Swap(&about.HostKey)
 	if k.opens.Add(1) == 1 {

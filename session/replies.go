@@ -51,7 +51,7 @@ func (a *answers) asked(queries int) {
 // colours.
 const leastOthers = 2
 
-// atPrompt reports whether a shell is at its prompt: a later answer would go to what is entered there.
+// atPrompt reports whether a shell is at its prompt: a later answer would become part of the next line there.
 func (a *answers) atPrompt() bool {
 	line := a.s.lane.LastLine()
 	return !a.s.window.modes().AltScreen && a.s.prompts.Known(line) && !a.shellReads(line, "")

@@ -83,7 +83,7 @@ type outcome struct {
 	duration time.Duration
 }
 
-// wanted is what the call that starts a command says of results, and of calls that are canceled.
+// wanted has the wishes of the call that starts a command, about results and canceled calls.
 type wanted struct {
 	maxOutput    int     // most bytes per stream
 	match        *Filter // nil: all lines

@@ -82,7 +82,7 @@ const (
 	drawing = 300 * time.Millisecond
 )
 
-// FinishScreen waits, for a moment, until the program in the terminal has drawn what it is drawing.
+// FinishScreen waits, for a moment, until the program in the terminal has drawn its frame.
 func FinishScreen(ctx context.Context, s *Session) {
 	sourceOf(s).read(ctx, ReadRequest{Tail: true, MaxBytes: 1, Screen: ScreenWait{Stable: drawn}, Timeout: drawing})
 }

@@ -33,7 +33,7 @@ func recordedSession(t *testing.T, lines ...string) (h *lab.Home, id, path strin
 	return h, id, path
 }
 
-// TestRecordings: the commands about recordings, and what they refuse.
+// TestRecordings: the commands about recordings, and their refusals.
 func TestRecordings(t *testing.T) {
 	h, id, path := recordedSession(t)
 	h.Env = append(h.Env, "PTYCTL_RECORD_DIR="+h.Recordings)

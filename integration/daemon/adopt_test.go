@@ -11,7 +11,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// adopted is what the result of list, and of adopt, says about sessions.
+// adopted has the members about sessions in the results of list and adopt.
 type adopted struct {
 	Sessions []struct {
 		SessionID string `json:"session_id"`

@@ -72,7 +72,7 @@ func TestUnusable(t *testing.T) {
 	start("a read-only runtime folder", "read-only", "XDG_RUNTIME_DIR")
 	h.Wrap = nil
 
-	// A process of another user listens there: what it is told would be that user's.
+	// A process of another user listens there, and would learn whatever it gets.
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ var played = []struct {
 // keyName matches the keys that are pressed by their names.
 var keyName = regexp.MustCompile(`^(esc|tab|enter|f[0-9]+|ctrl_.|arrow_\w+|page_\w+)$`)
 
-// looks is what a person sees of a screen.
+// looks is the visible part of a screen.
 func looks(s *screen.Snapshot) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%+v title %q alt %v\n", s.Cursor, s.Title, s.AltScreen)

@@ -38,7 +38,7 @@ func TestReopen(t *testing.T) {
 	s.Stop(t)
 	gap := waitLost(t, c, id)
 
-	// Nothing listens: one attempt fails, and the session stays what it was.
+	// Nothing listens: one attempt fails, and the session stays as it was.
 	if r := c.Refused(t, "CONNECT_FAILED", lab.ToolSession, reopen, id); !strings.Contains(r.Message, "refused") {
 		t.Errorf("reopen without a server: %s", r.Text)
 	}

@@ -61,7 +61,7 @@ func (c *Checker) giving(fields []Field, object []jsonrpc.Member, path []string,
 		return object
 	}
 	at := slices.IndexFunc(object, func(m jsonrpc.Member) bool { return m.Name == name })
-	if at < 0 || len(path) > 1 { // what the object has of it is right
+	if at < 0 || len(path) > 1 { // the rest of the object is right
 		for _, m := range f.example {
 			if other := fieldNamed(fields, m.Name); other == nil || other.Takes(action) {
 				object = put(object, m.Name, m.Value)

@@ -166,7 +166,7 @@ func typeInto(
 	}
 	var err error
 	if typed {
-		if !waits { // what the login has shown before the prompt costs more than it says
+		if !waits { // the text of a login before the prompt costs more than it says
 			out.from = s.Read(ctx, session.ReadRequest{Tail: true, MaxLines: 1, NoWait: true}).Start
 		}
 		err = typeSteps(ctx, c, s, in, list, out)

@@ -100,7 +100,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// A screen that shows what was waited for is returned when it is drawn, or soon, if its program never ends to draw.
+// A screen that meets a wait is returned when it is drawn, or soon, if its program never ends to draw.
 func TestScreenIsDrawn(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{
 		Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {

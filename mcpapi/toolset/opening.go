@@ -22,8 +22,8 @@ func (c *Call) Opening() *Opening { return c.opening }
 
 // Undone describes a call that names a host and has done nothing there, because the session is not open.
 type Undone struct {
-	What string // what was not done, such as "the command was not run"
-	Then string // what the caller does once the login is over; empty: the same call
+	What string // the act that was left out, such as "the command was not run"
+	Then string // the next step of the caller once the login is over; empty: the same call
 	Asks bool   // a person may be asked the login's question
 
 	// Do makes the result of the call once a person has answered and the session is open.
@@ -89,10 +89,10 @@ type NotOpen struct {
 	Prompt          *wire.Prompt    `json:"prompt,omitempty"`
 	Warnings        []string        `json:"warnings,omitempty"`
 
-	again bool // the same call does what was not done
+	again bool // the same call does it
 }
 
-// Undone has a retry of the call do what was not done, unless the caller goes on in another way.
+// Undone lets a retry of the call act, unless the caller goes on in another way.
 func (out *NotOpen) Undone() bool { return out.again }
 
 // SessionName is for the text form.

@@ -130,7 +130,7 @@ type errorDetails struct {
 // failureCompact is the compact form of Failure, a type of its own so that it has no compact form in turn.
 type failureCompact Failure
 
-// Compact leaves out of the details what the message says.
+// Compact leaves out details that the message repeats.
 func (f Failure) Compact() any {
 	c := failureCompact(f)
 	if f.Details == nil || f.Details.Details == nil {

@@ -18,7 +18,7 @@ type Entry struct {
 	Exec    string // the id of a command of the session's; empty: its terminal
 
 	// Read says which output of the terminal, or of the command's stdout, to wait for. Its Timeout and NoWait have no
-	// effect, and for an Entry that Ends only its Cursor has one: session.Latest is behind what the caller has had.
+	// effect, and for an Entry that Ends only its Cursor has one: session.Latest is behind the output that the caller has had.
 	Read session.ReadRequest
 
 	Ends bool // wait for the end of the command Exec, not for output

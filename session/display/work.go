@@ -26,7 +26,7 @@ const can = 0x18
 
 // A budget is the work that the output has taken so far, and what became of output that would have taken too much.
 type budget struct {
-	excess  int       // work beyond what was allowed until counted
+	excess  int       // work beyond the allowance until counted
 	counted time.Time // the zero time at first
 	skipped bool      // the last output was not drawn
 	partial bool      // some output was not drawn, and the program has not reset the terminal since

@@ -40,7 +40,7 @@ type Stream struct {
 
 	off   int64 // bytes before were read
 	floor int64 // no match begins before: the start of a line
-	since int64 // the last break of the buffer that was passed: what is before is of another stream
+	since int64 // the last break of the buffer that was passed: before it is another stream
 	gap   bool  // bytes are missing before off: the rest of the line is skipped
 	gone  int64 // bytes that were not searched
 
@@ -165,7 +165,7 @@ func (s *Stream) untilBreak(data []byte) (part []byte, broken bool) {
 	return data[:next[0]-s.off], true
 }
 
-// restart goes on behind a break at s.off: with a line of its own, and no echo of what was typed before.
+// restart goes on behind a break at s.off: with a line of its own, and no echo of earlier input.
 func (s *Stream) restart() {
 	s.since, s.floor, s.gap, s.begun, s.echo = s.off, s.off, false, "", nil
 	s.line.raw, s.line.text = nil, nil

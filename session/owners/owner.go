@@ -6,7 +6,7 @@ import (
 	"ptyctl/term"
 )
 
-// A Place is where a client works: what a client that is started again has in common with the one before.
+// A Place is where a client works. A client that is started again has the same one.
 type Place struct {
 	Client string // name of the program, as it gives it; see Registry.Named
 	Dir    string // its working folder, an absolute path

@@ -12,7 +12,7 @@ import (
 	"ptyctl/term"
 )
 
-// A held is a session that writes down what the registry does with it.
+// A held is a session that writes down the calls of the registry.
 type held struct {
 	mu      sync.Mutex
 	moved   []string

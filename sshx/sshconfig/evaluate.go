@@ -329,7 +329,7 @@ func (e *evaluator) alias(args []string) {
 
 // Variables returns the sorted names of the environment variables that the operator's files refer to, for any host:
 // those of SendEnv, which may be patterns, and those that a value names as ${NAME} or $NAME, also in commands. Like
-// Aliases, it needs no o.Host, and returns with an error what was found before it.
+// Aliases, it needs no o.Host, and returns with an error the names that it found before.
 func Variables(ctx context.Context, o Options) ([]string, error) {
 	o.Host, o.AllowExec, o.CallerFile = "variables.invalid", false, ""
 	if err := o.fill(); err != nil {

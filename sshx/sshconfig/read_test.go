@@ -242,7 +242,7 @@ func jumpOf(t *testing.T, ssh, option string) (jump string, refused bool) {
 	return jump, false
 }
 
-// Variables finds what the operator's files refer to, in blocks for any host and in included files.
+// Variables finds the names in the operator's files, in blocks for any host and in included files.
 func TestVariables(t *testing.T) {
 	o := options(t)
 	o.UserFile = write(t, o.HomeDir, ".ssh/config", `SendEnv LANG LC_* -OLD
