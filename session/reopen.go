@@ -116,7 +116,7 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 		old = now
 	}
 	g := &reopening{
-		m: m, old: old, by: term.ActorFrom(ctx), limit: r.Try,
+		m: m, old: old, by: term.ActorFrom(ctx), env: term.EnvironmentFrom(ctx), limit: r.Try,
 		target: term.Target{Protocol: old.o.Origin.Protocol, Host: old.o.Origin.Host, User: old.o.Origin.User},
 	}
 	if old.again != nil {
@@ -156,14 +156,16 @@ type reopening struct {
 	old, s *Session // the session that has ended, and the one that is to take its place
 	target term.Target
 	by     term.Actor
+	env    *term.Environment // of the caller
 	limit  time.Duration
 }
 
-// connect dials until that succeeds or is of no use, and opens or ends the session.
+// connect dials until that succeeds or is of no use, and opens or ends the session. Like the first dial, it ends with
+// the session, and has the environment of the caller.
 func (g *reopening) connect() {
 	m, s, t := g.m, g.s, g.target
 	var tr term.Transport
-	err := reopen.Run(s.life.ctx, g.limit, func(ctx context.Context) (err error) {
+	err := reopen.Run(term.WithEnvironment(s.life.ctx, g.env), g.limit, func(ctx context.Context) (err error) {
 		tr, err = m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(g.by, t)))
 		return err
 	}, func(p Reopening) {

@@ -27,6 +27,7 @@ type site struct {
 	slow    time.Duration // that each takes
 	asks    bool          // each asks for a password, and takes any
 	targets []term.Target // dialed
+	agents  []string      // SSH_AUTH_SOCK of the environment of each dial
 	far     []net.Conn    // of the connections made
 	key     string        // of the host
 }
@@ -41,6 +42,7 @@ func (f *site) set(change func()) {
 func (f *site) dial(ctx context.Context, t term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 	f.mu.Lock()
 	f.targets = append(f.targets, t)
+	f.agents = append(f.agents, term.EnvironmentFrom(ctx).Get("SSH_AUTH_SOCK"))
 	fails, slow, asks, key := f.fails, f.slow, f.asks, f.key
 	f.mu.Unlock()
 	if slow > 0 {
@@ -565,6 +567,23 @@ func TestJudgedAnew(t *testing.T) {
 			t.Errorf("the record of the reopen = %+v", e)
 		}
 		time.Sleep(time.Minute)
+	})
+}
+
+// Each attempt has the environment of the client that reopens the session, as the first dial has that of its opener.
+func TestEnvironmentOfCaller(t *testing.T) {
+	run(t, session.Config{}, session.OpenRequest{}, func(t *testing.T, l *lab) {
+		l.lose(t)
+		l.set(func() { l.agents, l.fails = nil, &term.Error{Kind: term.ConnectFailed, Msg: "refused"} })
+		ctx := term.WithEnvironment(sessiontest.Task("t1"), term.NewEnvironment("", []string{"SSH_AUTH_SOCK=/caller"}))
+		if _, err := l.m.Reopen(ctx, session.ReopenRequest{Session: l.s, Try: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		l.set(func() { l.fails = nil })
+		time.Sleep(time.Minute)
+		if l.follow(t); l.s.State() != session.Open || !slices.Equal(l.agents, []string{"/caller", "/caller"}) {
+			t.Errorf("the session is %s, and the attempts had the agents %q, want open and twice the caller's", l.s.State(), l.agents)
+		}
 	})
 }
 
