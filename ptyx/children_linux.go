@@ -146,14 +146,11 @@ func nextTag() uint64 {
 }
 
 // Started reports whether a process belongs to a program that this package has started: it carries its tag, or it
-// descends from this process. A process that cannot be looked at counts as one.
+// descends from this process. A process that cannot be looked at counts as one, also because it has ended: it may have
+// left what it had to a child, for example a connection.
 func Started(pid int) bool {
 	var l unix.Rlimit
-	switch err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &l); err {
-	case nil:
-	case unix.ESRCH: // it has ended
-		return false
-	default:
+	if unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &l) != nil {
 		return true
 	}
 	ours := func(v uint64) bool {

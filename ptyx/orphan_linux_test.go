@@ -354,4 +354,11 @@ func TestStarted(t *testing.T) {
 			t.Errorf("Started(%d) = true, want false: this package has not started it", pid)
 		}
 	}
+	ended := exec.CommandContext(t.Context(), "true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if pid := ended.Process.Pid; !ptyx.Started(pid) {
+		t.Errorf("Started(%d) of a process that has ended = false, want true: it may have left a connection to a child", pid)
+	}
 }

@@ -139,8 +139,8 @@ func refuseOwn(pid int) error {
 	if !ptyx.Started(pid) {
 		return nil
 	}
-	return fmt.Errorf("process %d belongs to a session of this daemon, and its programs may not connect; "+
-		"start ptyctl mcp without --daemon there", pid)
+	return fmt.Errorf("process %d belongs to a session of this daemon, or has ended: programs of sessions may not "+
+		"connect; start ptyctl mcp without --daemon there", pid)
 }
 
 // A hangup is a connection that says when its input has ended. The calls of the client may go on for a while then, and
