@@ -26,6 +26,10 @@ type Options struct {
 	// Serve carries one conversation, until it or ctx ends. It does not close the connection.
 	Serve func(ctx context.Context, v Visit) error
 
+	// Presents says why a conversation with these settings cannot be served, for example because the client is of a
+	// later version; nil: each can.
+	Presents func(p Presents) error
+
 	Sessions func() int      // that are listed; nil: none
 	Changed  <-chan struct{} // gets a value when Sessions may have changed; nil: it never does
 	Idle     time.Duration   // the server ends after so long without clients and sessions; 0: never
@@ -353,6 +357,13 @@ func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
 			"has made the socket, make that again at the path that ptyctl daemon socket prints"
 		_ = writeLine(v.Conn, w)
 		return
+	}
+	if s.o.Presents != nil {
+		if err := s.o.Presents(v.Presents); err != nil {
+			w.Refused = err.Error()
+			_ = writeLine(v.Conn, w)
+			return
+		}
 	}
 	if !s.enter() {
 		return

@@ -3,6 +3,7 @@ package daemon
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -97,7 +98,15 @@ func TestServerIdle(t *testing.T) {
 func TestServerRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
-		s := NewServer(Options{Serve: func(context.Context, Visit) error { return nil }, Engine: Engine{{"a", "1"}}})
+		s := NewServer(Options{
+			Serve: func(context.Context, Visit) error { return nil }, Engine: Engine{{"a", "1"}},
+			Presents: func(p Presents) error {
+				if p.Results != "" {
+					return errors.New("no such results")
+				}
+				return nil
+			},
+		})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx, l) }()
@@ -107,6 +116,7 @@ func TestServerRefuses(t *testing.T) {
 		}{
 			{Hello{Ask: "dance\x1b"}, `"dance "`},
 			{Hello{Ask: AskServe, Engine: "another"}, "its configuration is another"},
+			{Hello{Ask: AskServe, Engine: Engine{{"a", "1"}}.Name(), Presents: Presents{Results: "new"}}, "no such results"},
 			{Hello{Ask: AskStop}, "cannot be managed"},
 			{Hello{Ask: AskReload}, "cannot be managed"},
 		} {

@@ -83,7 +83,7 @@ func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader)
 	c := &conversations{app: a, servers: make(map[string]*mcpapi.Server)}
 	engine := Engine(a.loaded)
 	srv := daemon.NewServer(daemon.Options{
-		Build: a.version, Engine: engine, Serve: c.serve,
+		Build: a.version, Engine: engine, Serve: c.serve, Presents: c.presents,
 		Sessions: func() int { return len(a.sessions.List()) }, Changed: a.stirred, Idle: a.cfg.Daemon.Idle,
 		Permit: a.permitDaemon, Refuse: refuseOwn,
 		Reload: reload.Reload,
@@ -181,11 +181,26 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 	})
 }
 
+// presents refuses a conversation whose settings this version does not know. A client of a later version may have them,
+// and comes to the daemon of an earlier one as long as that runs.
+func (c *conversations) presents(p daemon.Presents) error {
+	_, err := c.server(p)
+	if err != nil {
+		err = fmt.Errorf("it has version %s, which does not offer what this client asks for: %w; ask for less, or end it "+
+			"with its sessions (ptyctl daemon stop) and start again", c.app.version, err)
+	}
+	return err
+}
+
 // server returns the server that presents p.
 func (c *conversations) server(p daemon.Presents) (*mcpapi.Server, error) {
 	cfg := c.app.cfg
 	cfg.Server.Toolsets, cfg.Server.ReadOnly, cfg.Server.JSONRPCErrors = p.Toolsets, p.ReadOnly, p.JSONRPCErrors
-	cfg.Server.Results = config.Results(p.Results)
+	switch cfg.Server.Results = config.Results(p.Results); cfg.Server.Results {
+	case config.ResultsCompact, config.ResultsFull, config.ResultsText:
+	default:
+		return nil, fmt.Errorf("there is no form of results %q", p.Results)
+	}
 	if err := CheckToolsets(cfg); err != nil {
 		return nil, err
 	}

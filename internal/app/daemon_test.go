@@ -1,9 +1,11 @@
 package app
 
 import (
+	"strings"
 	"testing"
 
 	"ptyctl/config"
+	"ptyctl/daemon"
 )
 
 // The name of a daemon depends on what its engine does, and neither on the conversations of its clients nor on keys
@@ -28,5 +30,18 @@ func TestEngine(t *testing.T) {
 	}
 	if Engine(other).Name() == Engine(plain).Name() {
 		t.Error("another rule gives the same name, want another daemon")
+	}
+}
+
+// A client of a later version learns before its conversation begins what this daemon does not offer.
+func TestPresentsOfLaterVersion(t *testing.T) {
+	c := &conversations{app: &App{cfg: config.Default(), version: "1.2.3"}}
+	for part, p := range map[string]daemon.Presents{
+		`no set of tools "later"`:    {Toolsets: []string{"later"}, Results: "compact"},
+		`no form of results "later"`: {Results: "later"},
+	} {
+		if err := c.presents(p); err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), "1.2.3") {
+			t.Errorf("presents(%+v) = %v, want an error with the version and %q", p, err, part)
+		}
 	}
 }
