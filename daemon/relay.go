@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ func (r Relay) Run(ctx context.Context) error {
 	defer r.Conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = r.Conn.Close() })()
 	down, up := make(chan error, 1), make(chan error, 1)
-	go func() { down <- run.down() }()
+	go func() { down <- run.down(ctx) }()
 	go func() { up <- run.up() }()
 	var lost error
 	for {
@@ -143,7 +144,7 @@ func (r *relaying) pass(line []byte) {
 
 // down carries the daemon's lines to the client. Only whole lines: one that is cut off by the daemon's end would spoil
 // the next.
-func (r *relaying) down() error {
+func (r *relaying) down(ctx context.Context) error {
 	in := bufio.NewReaderSize(r.Conn, 64<<10)
 	var line []byte
 	for {
@@ -161,6 +162,8 @@ func (r *relaying) down() error {
 			}
 			line = nil
 		case errors.Is(err, bufio.ErrBufferFull):
+		case ctx.Err() != nil, errors.Is(err, os.ErrDeadlineExceeded): // this side ends, and the daemon goes on
+			return ErrLost
 		default:
 			r.answer(r.pending.lose())
 			return ErrLost

@@ -17,6 +17,7 @@ type relayed struct {
 	out    *bufio.Reader
 	daemon net.Conn
 	ended  chan error
+	stop   context.CancelFunc // as a signal does
 }
 
 func startRelay(t *testing.T, p Presents) *relayed {
@@ -24,12 +25,14 @@ func startRelay(t *testing.T, p Presents) *relayed {
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
 	shim, daemon := connected(t)
-	r := &relayed{in: inWrite, out: bufio.NewReader(outRead), daemon: daemon, ended: make(chan error, 1)}
+	ctx, stop := context.WithCancel(context.Background())
+	r := &relayed{in: inWrite, out: bufio.NewReader(outRead), daemon: daemon, ended: make(chan error, 1), stop: stop}
 	go func() {
-		r.ended <- Relay{Conn: shim, In: inRead, Out: outWrite, Presents: p}.Run(context.Background())
+		r.ended <- Relay{Conn: shim, In: inRead, Out: outWrite, Presents: p}.Run(ctx)
 		_ = outWrite.Close()
 	}()
 	t.Cleanup(func() {
+		stop()
 		_ = inWrite.Close()
 		_ = daemon.Close()
 		_ = outRead.Close()
@@ -149,5 +152,23 @@ func TestRelayLost(t *testing.T) {
 				t.Errorf("Run = %v, want ErrLost", err)
 			}
 		})
+	}
+}
+
+// A shim that is stopped does not say that the daemon has ended, which goes on.
+func TestRelayStopped(t *testing.T) {
+	for range 20 { // Run returns at once: what was still written before that differs
+		r := startRelay(t, Presents{})
+		r.send(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`)
+		if _, err := bufio.NewReader(r.daemon).ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		r.stop()
+		if line, err := r.out.ReadString('\n'); !errors.Is(err, io.EOF) || line != "" {
+			t.Fatalf("the client reads %q, %v, want the end of the output alone", line, err)
+		}
+		if err := <-r.ended; err != nil {
+			t.Errorf("Run = %v after the end of its context, want nil", err)
+		}
 	}
 }
