@@ -81,6 +81,9 @@ const (
 	greetWait = 10 * time.Second // for either: only a stopped process takes so long
 )
 
+// errLong means that a Hello or a Welcome is too long for the other side.
+var errLong = fmt.Errorf("the first line has more than %d bytes", maxLine)
+
 // errNoDaemon means that the daemon ended before it answered, for example because it was just about to end.
 var errNoDaemon = errors.New("the daemon has ended")
 
@@ -89,7 +92,9 @@ func greet(conn net.Conn, h Hello) (w Welcome, r *bufio.Reader, err error) {
 	h.Protocol = Protocol
 	r = bufio.NewReaderSize(conn, 64<<10)
 	_ = conn.SetDeadline(time.Now().Add(greetWait))
-	if err := writeLine(conn, h); err != nil {
+	if err := writeLine(conn, h); errors.Is(err, errLong) {
+		return w, nil, fmt.Errorf("the variables for this client's programs: %w; name fewer in local.inherit_env", err)
+	} else if err != nil {
 		return w, nil, fmt.Errorf("%w (%w)", errNoDaemon, err)
 	}
 	if err := readLine(r, &w); err != nil {
@@ -111,6 +116,9 @@ func writeLine(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
+	if len(line) >= maxLine {
+		return fmt.Errorf("%w (%d)", errLong, len(line)+1)
+	}
 	_, err = w.Write(append(line, '\n'))
 	return err
 }
@@ -123,7 +131,7 @@ func readLine(r *bufio.Reader, v any) error {
 		line = append(line, part...)
 		switch {
 		case len(line) > maxLine:
-			return fmt.Errorf("the first line has more than %d bytes", maxLine)
+			return errLong
 		case err == nil:
 			return json.Unmarshal(line, v)
 		case !errors.Is(err, bufio.ErrBufferFull):
