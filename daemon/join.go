@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"path/filepath"
@@ -37,6 +38,14 @@ func (p Place) Ask(ctx context.Context, h Hello) (net.Conn, Welcome, error) {
 		return nil, w, err
 	}
 	return buffered{c, r}, w, nil
+}
+
+// AwaitEnd waits until the process at the other end of conn has ended, after AskStop. The error is that of ctx, if that
+// ends first.
+func AwaitEnd(ctx context.Context, conn net.Conn) error {
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	_, _ = io.Copy(io.Discard, conn)
+	return ctx.Err()
 }
 
 // Join connects to the daemon of a place, and has it started if there is none. Of many that join at once one starts it,

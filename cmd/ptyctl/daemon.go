@@ -62,7 +62,9 @@ func daemonCommand() *cli.Command {
 						return err
 					}
 					return eachDaemon(c, daemon.AskStop, func(w io.Writer, conn net.Conn, a daemon.Welcome) error {
-						_, _ = io.Copy(io.Discard, conn) // until the process has ended
+						if err := daemon.AwaitEnd(c.Context, conn); err != nil {
+							return fmt.Errorf("process %d was asked to end, and may not have ended yet: %w", a.PID, err)
+						}
 						_, err := fmt.Fprintf(w, "process %d has ended\n", a.PID)
 						return err
 					})
