@@ -52,5 +52,11 @@ func Activated(log *slog.Logger) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the socket of the service manager: %w", err)
 	}
-	return control.Inherited(l, log)
+	if l, err = control.Inherited(l, log); err != nil {
+		return nil, err
+	}
+	return inherited{l}, nil
 }
+
+// An inherited listener is one of the service manager, to which the socket belongs.
+type inherited struct{ net.Listener }

@@ -63,12 +63,17 @@ type Server struct {
 	mu      sync.Mutex      // guards the following
 	run     context.Context // that of Run and of each connection; nil: Run was not called
 	clients int
-	engine  Engine         // the newest
-	names   []string       // of the configurations that are served: more than one after a reload
-	sockets []net.Listener // closed at the end of Run
-	ended   bool           // no socket is added and no client is served any more
+	engine  Engine   // of the clients that are served
+	sockets []socket // closed at the end of Run
+	ended   bool     // no socket is added and no client is served any more
 
 	changed chan struct{} // gets a value when clients has changed
+}
+
+// A socket is where clients of one configuration find the server.
+type socket struct {
+	net.Listener
+	name string // of the configuration
 }
 
 // The reasons for which a Server ends by itself.
@@ -88,7 +93,7 @@ func NewServer(o Options) *Server {
 	if o.Sessions == nil {
 		o.Sessions = func() int { return 0 }
 	}
-	return &Server{o: o, started: time.Now(), changed: make(chan struct{}, 1)}
+	return &Server{o: o, started: time.Now(), engine: o.Engine, changed: make(chan struct{}, 1)}
 }
 
 // Run serves clients until ctx ends, a person stops it, or it has been idle for Options.Idle. It closes l, and returns
@@ -98,13 +103,13 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	defer s.stop(nil)
 	s.mu.Lock()
 	s.run = ctx
-	s.addLocked(s.o.Engine, l)
+	s.addLocked(socket{l, s.o.Engine.Name()})
 	s.mu.Unlock()
 	s.await(ctx)
 	s.mu.Lock()
 	s.ended = true
-	for _, l := range s.sockets {
-		_ = l.Close()
+	for _, k := range s.sockets {
+		_ = k.Close()
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
@@ -119,31 +124,64 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// Add serves clients of the configuration e, which is in force from now on, at one more socket. Run closes it.
-// Requires that Run has been called.
-func (s *Server) Add(e Engine, l net.Listener) {
+// Change serves clients of the configuration e from now on, and no new ones of another: the rules in force are not
+// theirs. listen makes the socket of e, unless there is one, and the others are closed, so that other clients can start
+// a daemon of their own; a socket of the service manager stays. If listen fails all stay, for people.
+// Requires that Run has been called. Only one call may run at a time.
+func (s *Server) Change(e Engine, listen func() (net.Listener, error)) error {
+	name := e.Name()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.run == nil || s.ended {
-		_ = l.Close()
-		return
+	same := s.engine.Name() == name
+	s.engine = e
+	has := slices.ContainsFunc(s.sockets, func(k socket) bool { return k.name == name })
+	s.mu.Unlock()
+	if same {
+		return nil
 	}
-	s.addLocked(e, l)
+	var l net.Listener
+	if !has {
+		var err error
+		if l, err = listen(); err != nil {
+			return err
+		}
+	}
+	var closed []socket
+	s.mu.Lock()
+	switch {
+	case s.run == nil || s.ended:
+		if l != nil {
+			closed = append(closed, socket{l, name})
+		}
+	default:
+		s.sockets = slices.DeleteFunc(s.sockets, func(k socket) bool {
+			_, stays := k.Listener.(inherited)
+			stays = stays || k.name == name
+			if !stays {
+				closed = append(closed, k)
+			}
+			return !stays
+		})
+		if l != nil {
+			s.addLocked(socket{l, name})
+		}
+	}
+	s.mu.Unlock()
+	for _, k := range closed {
+		_ = k.Close()
+	}
+	return nil
 }
 
-// addLocked is Add. Requires s.mu.
-func (s *Server) addLocked(e Engine, l net.Listener) {
+// addLocked accepts the clients of a socket. Requires s.mu.
+func (s *Server) addLocked(k socket) {
 	ctx := s.run
-	s.engine, s.names, s.sockets = e, append(s.names, e.Name()), append(s.sockets, l)
+	s.sockets = append(s.sockets, k)
 	s.wg.Go(func() {
-		if err := s.accept(ctx, l); err != nil {
+		if err := s.accept(ctx, k); err != nil {
 			s.stop(err)
 		}
 	})
 }
-
-// Serves reports whether the clients of a configuration are served.
-func (s *Server) Serves(e Engine) bool { return s.serves(e.Name()) }
 
 // accept starts a goroutine for each connection, until the listener is closed.
 func (s *Server) accept(ctx context.Context, l net.Listener) error {
@@ -151,7 +189,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 		c, err := l.Accept()
 		switch {
 		case err == nil:
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, errors.Is(err, net.ErrClosed): // the latter by Change
 			return nil
 		case isTemporary(err):
 			s.o.Logger.Error("a client was not accepted", "error", err)
@@ -383,11 +421,11 @@ func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
 	log.Info("a client has gone")
 }
 
-// serves reports whether a client's configuration is one that this daemon has, or has had.
+// serves reports whether a client's configuration is the one in force.
 func (s *Server) serves(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Contains(s.names, name)
+	return s.engine.Name() == name
 }
 
 // newClient returns a name for a client: short, and not to be guessed.

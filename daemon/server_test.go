@@ -143,3 +143,105 @@ func TestServerRefuses(t *testing.T) {
 		}
 	})
 }
+
+// After a change of the configuration only clients that have it are served, at its socket. The one before is closed, or
+// left to the service manager.
+func TestServerChange(t *testing.T) {
+	for _, activated := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := Engine{{"policy.deny", "a"}}, Engine{{"policy.deny", "b"}}
+			s := NewServer(Options{Serve: func(context.Context, Visit) error { return nil }, Engine: a})
+			first, second, third := newPipes(), newPipes(), newPipes()
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				if activated {
+					ended <- s.Run(ctx, inherited{first})
+				} else {
+					ended <- s.Run(ctx, first)
+				}
+			}()
+			synctest.Wait()
+			change := func(to Engine, l *pipes) {
+				t.Helper()
+				if err := s.Change(to, func() (net.Listener, error) { return l, nil }); err != nil {
+					t.Fatalf("Change(%v) = %v", to, err)
+				}
+				synctest.Wait()
+			}
+			greet := func(l *pipes, e Engine, served bool) {
+				t.Helper()
+				c, w, err := l.greeted(t, Hello{Ask: AskServe, Engine: e.Name()})
+				if (err == nil) != served || !served && !strings.Contains(err.Error(), "its configuration is another") {
+					t.Errorf("a client with %v: %+v, %v, want it served %t", e, w, err, served)
+				}
+				_ = c.Close()
+			}
+			closed := func(l *pipes) bool {
+				select {
+				case <-l.done:
+					return true
+				default:
+					return false
+				}
+			}
+			greet(first, a, true)
+			change(a, nil) // no change
+			greet(first, a, true)
+			change(b, second)
+			if closed(first) == activated {
+				t.Errorf("the first socket is closed %t, activated %t", closed(first), activated)
+			}
+			greet(second, b, true)
+			greet(second, a, false)
+			if activated {
+				greet(first, a, false)
+			}
+			change(a, third) // back, where there is no socket any more
+			if !closed(second) {
+				t.Error("the second socket is open, want it closed")
+			}
+			back := third
+			if activated {
+				back = first
+			}
+			greet(back, a, true)
+			c, w, err := back.greeted(t, Hello{Ask: AskStatus})
+			if err != nil || w.Engine.Name() != a.Name() {
+				t.Errorf("status = %+v, %v, want the present configuration %v", w, err, a)
+			}
+			_ = c.Close()
+			stop()
+			if err := <-ended; err != nil {
+				t.Errorf("Run = %v after the end of its context, want nil", err)
+			}
+		})
+	}
+}
+
+// Where the new configuration gets no socket, people still find the daemon, and no client of the old one is served.
+func TestServerChangeFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		s := NewServer(Options{Serve: func(context.Context, Visit) error { return nil }})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx, l) }()
+		synctest.Wait()
+		taken := func() (net.Listener, error) { return nil, ErrRuns }
+		if err := s.Change(Engine{{"a", "1"}}, taken); !errors.Is(err, ErrRuns) {
+			t.Errorf("Change = %v, want ErrRuns", err)
+		}
+		for ask, served := range map[Ask]bool{AskStatus: true, AskServe: false} {
+			c, w, err := l.greeted(t, Hello{Ask: ask, Engine: Engine(nil).Name()})
+			if (err == nil) != served {
+				t.Errorf("%s = %+v, %v, want it answered %t", ask, w, err, served)
+			}
+			_ = c.Close()
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Run = %v after the end of its context, want nil", err)
+		}
+	})
+}

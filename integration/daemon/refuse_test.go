@@ -167,7 +167,14 @@ func TestManage(t *testing.T) {
 		t.Errorf("daemon status shows %+v, want process %d with 2 clients", now, d.PID)
 	}
 
-	c.Killed, second.Killed = true, true // they end with a failure, as they should
+	// One with the settings of before does not come under the new rules.
+	h.Write(t, h.Config, text)
+	third := h.Converse(t, "--daemon")
+	if all := h.Daemons(t); len(all) != 2 {
+		t.Errorf("daemon status shows %+v, want two: a client with the former rules has its own", all)
+	}
+
+	c.Killed, second.Killed, third.Killed = true, true, true // they end with a failure, as they should
 	if out, said, status := h.Run(t, "daemon", "stop"); status != 0 || !strings.Contains(out, itoa(d.PID)+" has ended") {
 		t.Errorf("daemon stop: status %d, %q, %q", status, out, said)
 	}

@@ -89,23 +89,20 @@ func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader)
 		Reload: reload.Reload,
 		Logger: a.log,
 	})
-	reload.Then(func(now config.Config) { a.alsoServe(srv, Engine(now)) })
+	reload.Then(func(now config.Config) { a.serveNow(srv, Engine(now)) })
 	a.log.Info("the daemon serves", "version", a.version, "socket", l.Addr().String(), "configuration", engine.Name())
 	return srv.Run(ctx, l)
 }
 
-// alsoServe makes clients with the present configuration find this daemon.
-func (a *App) alsoServe(srv *daemon.Server, e daemon.Engine) {
-	if srv.Serves(e) {
-		return
-	}
-	place, err := daemon.PlaceOf(e)
-	if err == nil {
-		var l net.Listener
-		if l, err = daemon.Listen(place, a.log); err == nil {
-			srv.Add(e, l)
+// serveNow makes clients with the present configuration find this daemon, and others not.
+func (a *App) serveNow(srv *daemon.Server, e daemon.Engine) {
+	err := srv.Change(e, func() (net.Listener, error) {
+		place, err := daemon.PlaceOf(e)
+		if err != nil {
+			return nil, err
 		}
-	}
+		return daemon.Listen(place, a.log)
+	})
 	if err != nil {
 		a.log.Warn("clients with the new configuration do not find this daemon", "error", err)
 	}
