@@ -38,6 +38,8 @@ type Owner struct {
 	Principal term.Principal
 	Place     Place     // where the owner's client works; zero: not known
 	Orphaned  time.Time // since when no client has it; zero: one does, or it needs none
+
+	over bool // the time of an orphan is over: it ends, or had ended before and is kept for a moment
 }
 
 // Is reports whether the session is a's.

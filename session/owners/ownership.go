@@ -15,7 +15,6 @@ type Ownership struct {
 	s     Session // set by Keep
 	owner Owner
 	timer *time.Timer // ends the orphan; nil: it is none
-	over  bool        // it has been ended as an orphan
 }
 
 // Opened returns the ownership of a session that p opens. It has an effect from Keep on.
@@ -39,6 +38,10 @@ func (o *Ownership) Keep(s Session) {
 	defer o.r.mu.Unlock()
 	o.s = s
 	o.r.held[o] = true
+	if o.owner.over { // a person has reopened it: its time begins again
+		o.owner.over = false
+		o.orphanLocked(o.owner.Place)
+	}
 	if o.owner.Orphaned.IsZero() && o.owner.Principal.Shim != "" && o.r.presentLocked(o.owner.Principal) == nil {
 		o.orphanLocked(o.owner.Place)
 	}
@@ -96,7 +99,7 @@ func (o *Ownership) adopterLocked(p term.Principal) (*Member, error) {
 		return nil, ErrElsewhere
 	case o.owner.Orphaned.IsZero():
 		return nil, ErrPresent
-	case o.over:
+	case o.owner.over:
 		return nil, ErrOver
 	}
 	return m, nil
@@ -132,7 +135,7 @@ func (o *Ownership) Give(shim string) (now, before Owner, err error) {
 	}
 	switch {
 	case err != nil:
-	case o.over:
+	case o.owner.over:
 		err = ErrOver
 	default:
 		o.moveLocked(now)
@@ -149,7 +152,7 @@ func (o *Ownership) Give(shim string) (now, before Owner, err error) {
 // have opened for an agent.
 func (o *Ownership) LeaveAt(at Place) error {
 	o.r.mu.Lock()
-	if o.over {
+	if o.owner.over {
 		o.r.mu.Unlock()
 		return ErrOver
 	}
@@ -194,7 +197,7 @@ func (o *Ownership) expire(since time.Time, after time.Duration) {
 		o.r.mu.Unlock()
 		return
 	}
-	o.timer, o.over = nil, true
+	o.timer, o.owner.over = nil, true
 	o.r.running.Add(1)
 	s := o.s
 	o.r.mu.Unlock()

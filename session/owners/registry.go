@@ -160,10 +160,10 @@ func (r *Registry) Member(p term.Principal) (Member, bool) {
 	return Member{}, false
 }
 
-// Resumable reports whether the client p may adopt a session of the owner o: it is an orphan, and was left where p
-// works.
+// Resumable reports whether the client p may adopt a session of the owner o: it is an orphan whose time is not over, and
+// was left where p works.
 func (r *Registry) Resumable(p term.Principal, o Owner) bool {
-	if o.Orphaned.IsZero() {
+	if o.Orphaned.IsZero() || o.over {
 		return false
 	}
 	m, ok := r.Member(p)

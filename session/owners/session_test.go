@@ -248,6 +248,46 @@ func TestEndsAsOrphan(t *testing.T) {
 	})
 }
 
+// A session that has ended by itself is offered to no client once its time as an orphan is over, although it is kept for
+// a while. If a person reopens it then, its time begins again.
+func TestTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, f := manage(t, session.Config{Retention: 5 * time.Minute})
+		join(t, m.Owners(), "one", web)
+		s := open(t, m, as("one", ""))
+		m.Owners().Leave(shim("one"))
+		_ = (<-f.terminal).Close()
+		<-s.Ended()
+		join(t, m.Owners(), "two", web)
+		time.Sleep(owners.DefaultTTL - time.Second)
+		if !session.Resumable(m, shim("two"), s.Info()) {
+			t.Error("the session cannot be resumed before its time is over, want that it can")
+		}
+		time.Sleep(time.Minute)
+		if session.Resumable(m, shim("two"), s.Info()) {
+			t.Error("the session can be resumed after its time is over, want that it cannot")
+		}
+		_, err := session.Adopt(as("two", ""), m, s.ID())
+		sessiontest.WantKind(t, err, term.AlreadyClosed)
+
+		person := term.WithActor(context.Background(), term.Actor{Transport: "socket", Operator: true})
+		res, err := m.Reopen(person, session.ReopenRequest{Session: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := res.Session
+		time.Sleep(owners.DefaultTTL - time.Second)
+		if i := again.Info(); i.State != session.Open || !session.Resumable(m, shim("two"), i) {
+			t.Errorf("the reopened session is %s of %+v, want open, and that it can be resumed", i.State, i.Owner)
+		}
+		time.Sleep(time.Second)
+		<-again.Ended()
+		if end := again.Info().End; end.Code != session.EndOrphaned {
+			t.Errorf("the reopened session has ended with %q, want orphaned", end.Code)
+		}
+	})
+}
+
 // The lock passes to the task of the same name, with its epoch; a late input of the client that is gone is refused, and
 // a person's lock stays the person's.
 func TestLockPasses(t *testing.T) {
