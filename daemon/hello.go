@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // An Ask is the reason for a connection to a daemon.
@@ -33,10 +34,50 @@ type Hello struct {
 	Note     string `json:"note,omitempty"`
 
 	// The following are for AskServe.
-	Dir         string   `json:"dir,omitempty"` // the client's working folder
-	Environment []string `json:"env,omitempty"` // the variables for its opens and programs
+	Dir         Octets   `json:"dir,omitempty"` // the client's working folder
+	Environment []Octets `json:"env,omitempty"` // the variables for its opens and programs
 	Engine      string   `json:"engine,omitempty"`
 	Presents    Presents `json:"presents,omitzero"`
+}
+
+// SetClient sets the folder and the variables of a client.
+func (h *Hello) SetClient(dir string, variables []string) {
+	h.Dir, h.Environment = Octets(dir), make([]Octets, len(variables))
+	for i, v := range variables {
+		h.Environment[i] = Octets(v)
+	}
+}
+
+// Variables returns those of SetClient.
+func (h Hello) Variables() []string {
+	all := make([]string, len(h.Environment))
+	for i, v := range h.Environment {
+		all[i] = string(v)
+	}
+	return all
+}
+
+// Octets is text of the system, such as a path or a variable, that need not be UTF-8. Package encoding/json would
+// replace the bytes that are not, so text with such bytes is an array of its bytes in base64.
+type Octets string
+
+// MarshalJSON implements json.Marshaler.
+func (o Octets) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(o)) {
+		return json.Marshal(string(o))
+	}
+	return json.Marshal([][]byte{[]byte(o)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *Octets) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '[' {
+		var coded [1][]byte
+		err := json.Unmarshal(text, &coded)
+		*o = Octets(coded[0])
+		return err
+	}
+	return json.Unmarshal(text, (*string)(o))
 }
 
 // Presents are the settings of one conversation: the form of results, and the tools. The engine works the same whatever

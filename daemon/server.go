@@ -414,7 +414,7 @@ func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
 		log.Warn("a client has gone before it was served", "error", err)
 		return
 	}
-	log.Info("a client has come", "build", plainText(v.Build), "folder", plainText(v.Dir))
+	log.Info("a client has come", "build", plainText(v.Build), "folder", plainText(string(v.Dir)))
 	if err := s.o.Serve(ctx, v); err != nil {
 		log.Warn("the conversation of a client has failed", "error", err)
 	}

@@ -34,9 +34,9 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 		log.Warn("the working folder is not known: programs begin in the daemon's", "error", err)
 	}
 	h := daemon.Hello{
-		Build: version(), PID: os.Getpid(), Dir: dir, Engine: engine.Name(), Presents: app.Presents(cfg),
-		Environment: callersEnvironment(c.Context, cfg),
+		Build: version(), PID: os.Getpid(), Engine: engine.Name(), Presents: app.Presents(cfg),
 	}
+	h.SetClient(dir, callersEnvironment(c.Context, cfg))
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("the program of the daemon is not known: %w", err)

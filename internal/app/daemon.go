@@ -164,13 +164,13 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 	a := c.app
 	who := identity.Caller{Transport: "stdio", Shim: v.Client, Isolated: true}
 	// Its sessions outlive it, for the next client of the same program and user in the same folder.
-	place := owners.Place{Dir: v.Dir, User: strconv.Itoa(os.Getuid())} // the socket admits no other user
+	place := owners.Place{Dir: string(v.Dir), User: strconv.Itoa(os.Getuid())} // the socket admits no other user
 	if err := a.sessions.Owners().Join(who.Principal(), place); err != nil {
 		return err
 	}
 	defer a.sessions.Owners().Leave(who.Principal())
 	ctx = identity.WithCaller(ctx, who)
-	ctx = term.WithEnvironment(ctx, term.NewEnvironment(v.Dir, v.Environment))
+	ctx = term.WithEnvironment(ctx, term.NewEnvironment(string(v.Dir), v.Variables()))
 	in := hangup{v.Conn, func() { a.sessions.Owners().Gone(who.Principal()) }}
 	return stdio.Serve(ctx, srv, in, v.Conn, stdio.Options{
 		MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight,
