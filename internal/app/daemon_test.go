@@ -1,11 +1,15 @@
 package app
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"ptyctl/config"
 	"ptyctl/daemon"
+	"ptyctl/internal/logging"
 )
 
 // The name of a daemon depends on what its engine does, and neither on the conversations of its clients nor on keys
@@ -43,5 +47,46 @@ func TestPresentsOfLaterVersion(t *testing.T) {
 		if err := c.presents(p); err == nil || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), "1.2.3") {
 			t.Errorf("presents(%+v) = %v, want an error with the version and %q", p, err, part)
 		}
+	}
+}
+
+// A reload does not say that it has changed the log when it could not, and goes on with the log as it was.
+func TestReloadWithoutItsLog(t *testing.T) {
+	dir := t.TempDir()
+	source := config.Source{Path: filepath.Join(dir, "ptyctl.toml"), Env: []string{"HOME=" + dir}}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(source.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := "[logging]\nfile = '" + filepath.Join(dir, "log") + "'\n"
+	write(own)
+	cfg, _, err := config.Load(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs, err := logging.New(cfg.Logging)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
+	a, err := ForCommand(cfg, Options{Logger: logs.Logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close(t.Context())
+	r := a.Reloader(source, logs)
+	other := "[policy]\ndeny = ['halt']\n[logging]\nfile = '" + filepath.Join(dir, "none", "log") + "'\n"
+	for range 2 { // the log is not yet the one of the file
+		write(other)
+		done := r.Reload()
+		if slices.Contains(done.Applied, "logging.file") || !slices.Equal(done.Later, []string{"logging.file"}) || done.Failed != "" {
+			t.Errorf("Reload = %+v, want logging.file among those that have not changed", done)
+		}
+	}
+	write("[policy]\ndeny = ['halt']\n" + own)
+	if done := r.Reload(); len(done.Applied)+len(done.Later) != 0 || done.Failed != "" {
+		t.Errorf("Reload of the former log = %+v, want no change", done)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -102,12 +103,13 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 	r.rules.current.Store(&gate)
 	where := cfg.Logging
 	where.File = cmp.Or(where.File, r.LogFile)
-	if err := r.log.Apply(where); err != nil {
-		r.log.Error("the log goes on as before", "error", err)
+	logs := r.log.Apply(where)
+	if logs != nil {
+		r.log.Error("the log goes on as before", "error", logs)
 		cfg.Logging = r.cfg.Logging
 	}
 	for _, c := range changes {
-		if c.Live {
+		if c.Live && (logs == nil || !strings.HasPrefix(c.Key, "logging.")) {
 			done.Applied = append(done.Applied, c.Key)
 			r.log.Info("a key was changed", "key", c.Key, "from", c.Old, "to", c.New)
 		} else {
