@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -44,7 +45,23 @@ func (a *answers) asked(queries int) {
 		s.display.Unanswered()
 		return
 	}
-	a.sender.Take(s.display.Replies(), queries)
+	a.sender.Take(s.display.Replies(), queries, a.lines())
+}
+
+// mostEcho is how much output is looked at for the end of the line that was entered last.
+const mostEcho = 4 << 10
+
+// lines returns how many lines callers have entered; -1 if the last one waits to be read: no line end of output has
+// followed it. The program that reads it may end, and another one would take an answer for typed text.
+func (a *answers) lines() int {
+	n, at := a.s.prompts.Entered()
+	if at < 0 {
+		return n
+	}
+	if echo := a.s.buf.At(at, mostEcho).Data; len(echo) < mostEcho && !bytes.ContainsRune(echo, '\n') {
+		return -1
+	}
+	return n
 }
 
 // leastOthers is how many queries fish sends beside DA1 before its first prompt, at least: for its keyboard, version and
@@ -79,8 +96,9 @@ func (a *answers) shellReads(line, front string) bool {
 func (a *answers) Context() context.Context { return a.s.life.ctx }
 func (a *answers) Touches() int             { return a.s.prompts.Touches() }
 
-// MayAnswer reports whether a program reads the terminal that is no shell at its prompt, no login and no device.
-func (a *answers) MayAnswer() bool {
+// MayAnswer reports whether a program reads the terminal that is no shell at its prompt, no login and no device; and,
+// where that is not known for sure, whether no line was entered since the query, which may have ended that program.
+func (a *answers) MayAnswer(entered int) bool {
 	s, line, alt := a.s, a.s.lane.LastLine(), a.s.window.modes().AltScreen
 	about := s.link.Load().about
 	class := s.prompts.ShellAt(line, "").Class
@@ -95,22 +113,24 @@ func (a *answers) MayAnswer() bool {
 	}
 	front := laneTerminal{s}.Front()
 	reader := shell.Named(front.Program).Class
+	now, _ := s.prompts.Entered()
+	waits := !s.prompts.Known(line) && now == entered
 	switch {
 	case front.Program == "":
-		return alt || !s.prompts.Known(line) || a.shellReads(line, "")
+		return alt || waits || a.shellReads(line, "")
 	case reader == shell.Unknown:
 		return true
 	case front.First && reader != shell.Fish && shell.Interactive(about.Process): // fish itself asks, before its first prompt
 		return false
 	}
-	return !s.prompts.Known(line) || a.shellReads(line, front.Program)
+	return waits || a.shellReads(line, front.Program)
 }
 
 // errNotNow says that an answer has come too late: nothing that may read it has the terminal any more.
 var errNotNow = errors.New("an answer may not go out now")
 
 // Reply hands an answer to the transport, when its turn comes. What had the turn before may have changed what reads it.
-func (a *answers) Reply(ctx context.Context, p []byte) error {
+func (a *answers) Reply(ctx context.Context, p []byte, entered int) error {
 	s := a.s
 	select {
 	case s.writer.token <- struct{}{}:
@@ -118,7 +138,7 @@ func (a *answers) Reply(ctx context.Context, p []byte) error {
 		return ctx.Err()
 	}
 	defer func() { <-s.writer.token }()
-	if !a.MayAnswer() {
+	if !a.MayAnswer(entered) {
 		return errNotNow
 	}
 	if front := (laneTerminal{s}).Front().Program; front == "" || !a.shellReads(s.lane.LastLine(), front) {

@@ -84,8 +84,8 @@ func WantTerminalExec(t *testing.T, s *session.Session, command, output string, 
 	r := TerminalExec(t, s, command)
 	if got := string(r.Stdout.Bytes()); got != output || !r.Exit.Known || r.Exit.Code != code ||
 		r.Done != session.DoneMarker {
-		t.Errorf("exec of %.200q: stdout %.300q, exit %+v (%s, %s); want %.300q and code %d; the terminal shows %.1000q",
-			command, got, r.Exit, r.Done, r.ExitReason, output, code, Screenful(s))
+		t.Errorf("exec of %.200q: stdout %.300q, exit %+v (%s, %s), waiting for %+v; want %.300q and code %d; the terminal shows %q",
+			command, got, r.Exit, r.ExitReason, r.Done, r.WaitingFor, output, code, Screenful(s))
 	}
 }
 

@@ -34,11 +34,14 @@ const (
 // A Terminal is a session as the answers to its queries see it.
 type Terminal interface {
 	Context() context.Context // ends with the session
-	MayAnswer() bool          // the present programs and prompt allow it
 	Touches() int             // how often a caller has typed
 
-	// Reply hands an answer to the far side, in turn with all that is typed, unless ctx ends before its turn.
-	Reply(ctx context.Context, p []byte) error
+	// MayAnswer reports whether the present programs and prompt allow an answer to a query. entered is the argument of
+	// Take for the query.
+	MayAnswer(entered int) bool
+
+	// Reply hands such an answer to the far side, in turn with all that is typed, unless ctx ends before its turn.
+	Reply(ctx context.Context, p []byte, entered int) error
 
 	// Record puts answers on record. It reports false if it cannot.
 	Record(r Record) bool
@@ -89,8 +92,9 @@ type Sender struct {
 
 // A reply is one answer that waits for its turn.
 type reply struct {
-	data []byte
-	at   time.Time // of its query
+	data    []byte
+	at      time.Time // of its query
+	entered int       // how many lines callers had entered then
 }
 
 // New makes a Sender.
@@ -113,9 +117,9 @@ func (a *Sender) Refuses(queries int) bool {
 	return refuses
 }
 
-// Take takes the answers to the queries that have just come, one after another, and how many queries came. It returns
-// at once.
-func (a *Sender) Take(answers []byte, queries int) {
+// Take takes the answers to the queries that have just come, one after another, how many queries came, and how many
+// lines callers had entered by then. It returns at once.
+func (a *Sender) Take(answers []byte, queries, entered int) {
 	now := time.Now()
 	a.mu.Lock()
 	first := len(a.queue) == 0
@@ -125,7 +129,7 @@ func (a *Sender) Take(answers []byte, queries int) {
 	}
 	for _, p := range list {
 		if a.bucket.take(now) {
-			a.queue = append(a.queue, reply{bytes.Clone(p), now})
+			a.queue = append(a.queue, reply{bytes.Clone(p), now, entered})
 		} else {
 			a.sum.Dropped++
 		}
@@ -204,16 +208,14 @@ func (a *Sender) send(ctx context.Context) {
 	queue := a.queue
 	a.queue = nil
 	a.mu.Unlock()
-	if len(queue) > 0 && !a.t.MayAnswer() {
-		queue = nil
-	}
+	queue = slices.DeleteFunc(queue, func(r reply) bool { return !a.t.MayAnswer(r.entered) })
 	queue, late := a.pick(queue)
 	if !a.note(queue, late) {
 		return
 	}
 	for _, r := range queue {
 		turn, cancel := context.WithDeadline(ctx, r.at.Add(freshness))
-		err := a.t.Reply(turn, r.data)
+		err := a.t.Reply(turn, r.data, r.entered)
 		cancel()
 		if err != nil {
 			return

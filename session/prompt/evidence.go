@@ -41,7 +41,7 @@ func FullScreen(w *term.Waiting) *Obstacle {
 func (h *History) isBack(v View) bool {
 	shellInFront := v.Front.Program == "" || shell.Named(v.Front.Program).Class.TakesMarker()
 	return h.proven(v) || !isContinuation(v.Line) && shellInFront &&
-		(v.Line == h.first && h.isFirst(v.Line) || h.wasPrompt(v.Line))
+		(v.Line == h.first && h.isFirst(v.Line) || slices.Contains(h.learned, v.Line))
 }
 
 // halfTyped reports whether typed text that was not entered is in the last line. Requires h.mu.
@@ -70,12 +70,9 @@ func (h *History) continues(v View) bool {
 // in front of the terminal: the shell has shown it as its prompt before, and only whole commands were entered since.
 // Requires h.mu.
 func (h *History) certain(v View) bool {
-	return v.Marked && bareContinuation(v.Line) && (v.Line == h.first || h.wasPrompt(v.Line)) && !h.typing.tricky &&
+	return v.Marked && bareContinuation(v.Line) && (v.Line == h.first || slices.Contains(h.learned, v.Line)) && !h.typing.tricky &&
 		!h.typing.stands(v.Line) && v.Front.Edits && shell.Named(v.Front.Program).Class.TakesMarker()
 }
-
-// wasPrompt reports whether this very line was a prompt. Requires h.mu.
-func (h *History) wasPrompt(line string) bool { return slices.Contains(h.learned, line) }
 
 // beganWith returns how long a line without the form of a prompt must be unchanged to count as the prompt with which a
 // login shell begins; 0: it never does. Requires h.mu.

@@ -24,6 +24,7 @@ type History struct {
 	loggedIn  bool        // something was typed at a line that only the end of a login shows
 	first     string      // the last line when something was typed for the first time: the login shell's prompt
 	touches   int         // how often a caller has typed
+	lines     int         // how often a caller has ended a line, or what reads it
 	touchedAt int64       // the end of the output when a caller has last typed; -1: never
 	entered   int64       // the end of the output when a line was last entered; -1: never
 	typing    typing      // what callers have typed
@@ -67,6 +68,9 @@ func (h *History) Touch(in Input) {
 	h.typed, h.ready = true, false
 	h.loggedIn = h.loggedIn || isBeyondLogin(in.Line)
 	h.touches++
+	if bytes.ContainsAny(in.Text, enders) {
+		h.lines++
+	}
 	if bytes.ContainsAny(in.Text, "\r\n\x03\x04\x15") { // the line is gone, with all that stood in it
 		h.answers = nil
 	}
@@ -98,6 +102,14 @@ func (h *History) Touches() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.touches
+}
+
+// Entered returns how often a caller has ended a line or a program, by a line end or by a key such as ctrl_d, and the
+// end of the output when a line was last entered; -1: never.
+func (h *History) Entered() (n int, end int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lines, h.entered
 }
 
 // Learn remembers a line that is known to have been a prompt.
