@@ -140,6 +140,34 @@ func TestWhoIsNotAnswered(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			far.shows(t, "\r\n$ ")
 		}, ""},
+		{"a line that is entered after the query", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
+			write(t, s, "ash\r")
+			_, _ = io.WriteString(far, "ash\r\nenter> "+query)
+			synctest.Wait()
+			write(t, s, "exit 9\r")
+			far.shows(t, "exit 9\r\n")
+		}, ""},
+		{"a line that was entered before the query came", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
+			write(t, s, "ash\r")
+			far.shows(t, "ash\r\n")
+			write(t, s, "exit 9\r")
+			far.shows(t, "enter> "+query)
+		}, ""},
+		{"a key that ends no line after the query", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
+			write(t, s, "pick\r")
+			_, _ = io.WriteString(far, "pick\r\nenter> "+query)
+			synctest.Wait()
+			write(t, s, "j")
+			far.got()
+			far.shows(t, "")
+		}, answer},
+		{"a line that is entered in a full-screen program", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
+			write(t, s, "edit\r")
+			_, _ = io.WriteString(far, "edit\r\n\x1b[?1049h"+query)
+			synctest.Wait()
+			write(t, s, "a\r")
+			far.shows(t, "")
+		}, answer},
 		{"a half-typed line", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
 			write(t, s, "ls\r")
 			far.shows(t, "ls\r\n$ ")
