@@ -316,7 +316,7 @@ func show(
 			"send it to a file and search that, or have the operator raise "+
 			"session.output_buffer_max_bytes", k.Unsearched))
 	}
-	if k.Reason == session.ReasonTimeout && in.UntilRegex != "" && !k.OwnEcho {
+	if k.Reason == session.ReasonTimeout && in.UntilRegex != "" && !k.OwnEcho && len(k.Gaps) == 0 {
 		adviseFormat(c, k, in)
 	}
 	k = out.form(ctx, k, in, lines)

@@ -108,16 +108,13 @@ func (p *picker) read(part output.Part) (cursor int64) {
 		clean = p.view.cleaner(part.Start)
 	}
 	cursor = part.Start
+	lines := p.view.cutter(cursor)
 	for rest := part.Data; len(rest) > 0 && p.ctx.Err() == nil; {
-		n := bytes.IndexByte(rest, '\n') + 1
-		if n == 0 {
-			n = len(rest)
-		}
-		raw := rest[:n:n]
-		rest = rest[n:]
+		raw := lines.next(cursor, rest)
+		rest = rest[len(raw):]
 		p.got.Lines++
 		l := pickedLine{number: p.got.Lines, cursor: cursor}
-		cursor += int64(n)
+		cursor += int64(len(raw))
 		switch {
 		case clean != nil:
 			l.text = cleanLine(clean, nil, l.cursor, raw, len(rest) == 0)

@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"iter"
+	"math"
 
 	"ptyctl/session/output"
 )
@@ -79,3 +80,24 @@ func cleanLine(c *cleaner, dst []byte, start int64, line []byte, last bool) []by
 }
 
 var newline = []byte{'\n'}
+
+// A cutter cuts output into lines, in order: each ends behind its LF, or at the break of the buffer before that.
+type cutter struct{ breaks []int64 }
+
+// cutter makes a cutter of the output from an offset on.
+func (v View) cutter(start int64) cutter { return cutter{v.Buffer.Breaks(start+1, math.MaxInt64)} }
+
+// next returns the first line of data, which begins at the offset start. data is not empty.
+func (c *cutter) next(start int64, data []byte) []byte {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 {
+		n = len(data)
+	}
+	for len(c.breaks) > 0 && c.breaks[0] <= start {
+		c.breaks = c.breaks[1:]
+	}
+	if len(c.breaks) > 0 {
+		n = int(min(c.breaks[0]-start, int64(n)))
+	}
+	return data[:n:n]
+}

@@ -25,7 +25,7 @@ type SearchRequest struct {
 
 // A SearchLine is one line of the output.
 type SearchLine struct {
-	Number int64  // counted from the oldest line held, from 1; lines no longer held are not counted
+	Number int64  // counted from the oldest line held, from 1, by their LF; lines no longer held are not counted
 	Cursor int64  // of its first byte
 	Text   []byte // without its line end, cut to 2,000 bytes
 	Match  bool   // false: it is there for context
@@ -43,7 +43,7 @@ type SearchResult struct {
 // Search looks for a pattern, line by line, without waiting and without an effect on readers.
 //
 // It looks at all that is held, from the oldest byte, because the numbers of lines count from there. Only lines that
-// begin at Cursor or later can match.
+// begin at Cursor or later can match. A line that a break of the buffer cuts is two with one number.
 func (v View) Search(ctx context.Context, r SearchRequest) SearchResult {
 	all := v.Buffer.At(0, 0)
 	return v.SearchIn(ctx, r, []output.Part{{Start: all.Start, Data: all.Data}})
@@ -62,11 +62,7 @@ func (v View) SearchIn(ctx context.Context, r SearchRequest, parts []output.Part
 	}
 	s.res.Next = end
 	for _, part := range parts {
-		var clean *cleaner
-		if r.Clean && !v.NoTerminal {
-			clean = v.cleaner(part.Start)
-		}
-		if s.before, s.after = nil, 0; !s.search(part, clean) {
+		if s.before, s.after = nil, 0; !s.search(v, part) {
 			break
 		}
 	}
@@ -84,24 +80,29 @@ type searcher struct {
 }
 
 // search looks at the lines of a part. It reports false when there are more matches than are wanted.
-func (s *searcher) search(part output.Part, clean *cleaner) bool {
+func (s *searcher) search(v View, part output.Part) bool {
+	var clean *cleaner
+	if s.r.Clean && !v.NoTerminal {
+		clean = v.cleaner(part.Start)
+	}
 	cursor := part.Start
+	lines, ended := v.cutter(cursor), true
 	for rest := part.Data; len(rest) > 0 && s.ctx.Err() == nil; {
-		line, tail, ended := bytes.Cut(rest, newline)
-		s.number++
-		text := bytes.TrimSuffix(line, []byte("\r"))
+		line := lines.next(cursor, rest)
+		rest = rest[len(line):]
+		if ended {
+			s.number++
+		}
+		ended = bytes.HasSuffix(line, newline)
+		text := withoutEnd(line)
 		switch {
 		case clean != nil:
-			text = cleanLine(clean, nil, cursor, rest[:len(rest)-len(tail)], len(tail) == 0)
+			text = cleanLine(clean, nil, cursor, line, len(rest) == 0)
 		case s.r.Clean:
 			text, _ = vt.WithoutSGR(nil, text, false)
 		}
 		l := SearchLine{Number: s.number, Cursor: cursor, Text: text[:min(len(text), maxSearchLine)]}
-		size := int64(len(line))
-		if ended {
-			size++
-		}
-		cursor, rest = cursor+size, tail
+		cursor += int64(len(line))
 		l.Match = l.Cursor >= s.r.Cursor && s.r.Pattern.Match(text)
 		switch {
 		case l.Match && s.res.Matches == s.r.Max:

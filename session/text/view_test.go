@@ -295,12 +295,31 @@ func TestBreaks(t *testing.T) {
 	if got, want := numbered(v.Lines(0, 0)), "1:one|2:firsttle|3:xyng textZ1mred|4:last|"; got != want {
 		t.Errorf("Lines = %q, want %q", got, want)
 	}
-	res := v.Search(t.Context(), text.SearchRequest{Pattern: re(`^xyng textZ1mred$`), Clean: true})
-	if res.Matches != 1 || res.Lines[0].Number != 3 {
-		t.Errorf("Search = %+v", res)
+	// Where lines are judged, each connection has its own.
+	for _, c := range []struct {
+		pattern, found string
+		number         int64
+	}{
+		{`^first$`, "first", 2}, {`^tle$`, "tle", 2}, {`^xyng text$`, "xyng text", 3}, {`^1mred$`, "1mred", 3},
+		{`^last$`, "last", 4}, {`tt|tZ`, "", 0},
+	} {
+		res := v.Search(t.Context(), text.SearchRequest{Pattern: re(c.pattern), Clean: true})
+		found, number := "", int64(0)
+		for _, l := range res.Lines {
+			found, number = found+string(l.Text), l.Number
+		}
+		if found != c.found || number != c.number {
+			t.Errorf("Search(%s) = %q in line %d, want %q in line %d", c.pattern, found, number, c.found, c.number)
+		}
+		f := v.Filter(
+			t.Context(), text.Filter{Pattern: re(c.pattern), Clean: true}, 0, []output.Part{{Data: all.Data}}, false,
+		)
+		if got := strings.TrimSuffix(string(f.Text), "\n"); got != c.found {
+			t.Errorf("Filter(%s) = %q, want %q", c.pattern, got, c.found)
+		}
 	}
-	f := v.Filter(t.Context(), text.Filter{Pattern: re(`tle`), Clean: true}, 0, []output.Part{{Data: all.Data}}, false)
-	if string(f.Text) != "firsttle\n" {
-		t.Errorf("Filter = %q", f.Text)
+	f := v.Filter(t.Context(), text.Filter{Pattern: re(`t`), Clean: true}, 0, []output.Part{{Data: all.Data}}, false)
+	if want := "first\ntle\nxyng text\nlast"; string(f.Text) != want {
+		t.Errorf("Filter(t) = %q, want %q: a line of each connection", f.Text, want)
 	}
 }
