@@ -241,7 +241,7 @@ func daemonStatus(c *cli.Context) error {
 	})
 	if len(rows) > 1 {
 		var b strings.Builder
-		writeTable(&b, rows, tableWidth)
+		tty.Table(&b, rows, tty.TableWidth)
 		_, bad := io.WriteString(c.App.Writer, b.String())
 		err = errors.Join(err, bad)
 	}

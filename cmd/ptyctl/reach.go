@@ -48,15 +48,20 @@ func withSession(do func(c *cli.Context, s client.Session) error) cli.ActionFunc
 		if err != nil {
 			return err
 		}
-		all, err := reach(c)
-		if err != nil {
-			return err
-		}
-		defer all.Close()
-		s, err := all.Find(c.Context, args[0])
-		if err != nil {
-			return err
-		}
-		return do(c, s)
+		return atSession(c, args[0], do)
 	}
+}
+
+// atSession finds the session with an id, or with the beginning of one, and calls do.
+func atSession(c *cli.Context, id string, do func(c *cli.Context, s client.Session) error) error {
+	all, err := reach(c)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	s, err := all.Find(c.Context, id)
+	if err != nil {
+		return err
+	}
+	return do(c, s)
 }

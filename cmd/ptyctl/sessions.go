@@ -113,11 +113,11 @@ func sessionsOnce(c *cli.Context) (string, error) {
 		}
 		rows = append(rows, columns)
 	}
-	width := tableWidth
+	width := tty.TableWidth
 	if tty.IsTerminal(os.Stdout) {
 		width, _ = tty.Size(os.Stdout)
 	}
-	writeTable(&b, rows, width, sessionsDrop...)
+	tty.Table(&b, rows, width, sessionsDrop...)
 	if more {
 		b.WriteString("and others that have ended\n")
 	}
@@ -169,16 +169,7 @@ func giveCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			all, err := reach(c)
-			if err != nil {
-				return err
-			}
-			defer all.Close()
-			s, err := all.Find(c.Context, args[0])
-			if err != nil {
-				return err
-			}
-			return give(c, s, args[1])
+			return atSession(c, args[0], func(c *cli.Context, s client.Session) error { return give(c, s, args[1]) })
 		},
 	}
 }

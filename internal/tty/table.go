@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"slices"
@@ -6,16 +6,18 @@ import (
 	"unicode/utf8"
 )
 
+// TableWidth is the width in columns of a table that no terminal shows.
+const TableWidth = 120
+
 const (
-	tableWidth = 120 // columns of a table that no terminal shows
-	leastCell  = 8   // columns that a cell keeps, however narrow the terminal is
-	columnGap  = 2
+	leastCell = 8 // columns that a cell keeps, however narrow the terminal is
+	columnGap = 2
 )
 
-// writeTable writes rows of printable text as a table that is no wider than width, if that leaves leastCell for each
+// Table writes rows of printable text as a table that is no wider than width, if that leaves leastCell for each
 // cell: the widest column is cut first, so that a long reason or name costs the others nothing. Where that is not
 // enough, columns are left out, in the order of drop; the first row has the names.
-func writeTable(b *strings.Builder, rows [][]string, width int, drop ...string) {
+func Table(b *strings.Builder, rows [][]string, width int, drop ...string) {
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, cell := range r {
@@ -27,7 +29,7 @@ func writeTable(b *strings.Builder, rows [][]string, width int, drop ...string) 
 		for n, r := range rows {
 			left[n] = slices.Delete(slices.Clone(r), i, i+1)
 		}
-		writeTable(b, left, width, drop[1:]...)
+		Table(b, left, width, drop[1:]...)
 		return
 	}
 	for total(widths) > width && slices.Max(widths) > leastCell {
