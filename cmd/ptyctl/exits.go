@@ -13,8 +13,8 @@ import (
 
 // The exit statuses, besides 0, 1 (it failed) and 2 (it was called wrongly).
 const (
-	exitNotReached  = 255 // exec, open: the host was not reached, or the command could not be run; as ssh(1)
-	exitInterrupted = 130 // exec, open: ctrl-c; 128 + SIGINT
+	exitNotReached  = 255 // exec, open, reopen: the host was not reached, or the command could not be run; as ssh(1)
+	exitInterrupted = 130 // exec, open, reopen: ctrl-c; 128 + SIGINT
 	exitNoStatus    = 254 // exec, open: it has ended, and the far side gave no status
 )
 

@@ -124,7 +124,7 @@ var exitStatuses = []struct{ status, meaning string }{
 	{"1", "something failed; for doctor and explain, a check or the way to the host"},
 	{"2", "the call or the configuration is wrong"},
 	{"254", "exec and open: it has ended, and the far side does not tell with which status"},
-	{"255", "exec and open: the host was not reached, or the command could not be run"},
+	{"255", "exec, open and reopen: the host was not reached, or the command could not be run"},
 	{"any other", "exec and open: the status of the command on the host"},
 }
 

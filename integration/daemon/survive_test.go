@@ -187,3 +187,37 @@ func TestUpgrade(t *testing.T) {
 		from += at + len(line) - 1
 	}
 }
+
+// A session that is being reopened when its client is killed is open again for the next one that adopts it.
+func TestReopenAcrossClients(t *testing.T) {
+	s := lab.StartSSHD(t)
+	h := lab.HomeFor(t, []*lab.SSHD{s})
+	h.EndDaemons(t)
+	one := h.Converse(t, "--daemon")
+	id := one.NextResult(one.Ask(lab.ToolSession, fmt.Sprintf(
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":%q,"until_prompt":true}`, s.Port, s.User,
+	))).SessionID
+	s.Stop(t)
+	end := one.NextResult(one.Ask(lab.ToolIO,
+		`{"action":"read","session_id":%s,"cursor":"0","until_regex":"never-there","timeout_ms":20000}`, id))
+	r := one.NextResult(one.Ask(lab.ToolSession, `{"action":"reopen","session_id":%s,"wait_ms":600000}`, id))
+	if r.State != "connecting" || r.Cursor != end.NextCursor {
+		t.Fatalf("reopen without a server: %s, want state connecting at cursor %s", r.Text, end.NextCursor)
+	}
+	one.Kill()
+	lab.Eventually(t, "the client has gone", func() bool { return theDaemon(t, h).Clients == 0 })
+
+	two := h.Converse(t, "--daemon")
+	if r := two.NextResult(two.Ask(lab.ToolSession, `{"action":"adopt","session_id":%s}`, id)); r.State != "connecting" {
+		t.Fatalf("adopt of a session that is being reopened: %s, want state connecting", r.Text)
+	}
+	s.Again(t)
+	r = two.NextResult(two.Ask(lab.ToolSession,
+		`{"action":"wait","on":[{"session_id":%s,"until_state":"open"}],"timeout_ms":40000}`, id))
+	if len(r.Fired) != 1 || r.Fired[0].State != "open" || r.Fired[0].NextCursor != end.NextCursor {
+		t.Fatalf("wait by the next client: %s, want the session open at cursor %s", r.Text, end.NextCursor)
+	}
+	if r := two.NextResult(two.Ask(lab.ToolExec, `{"session_id":%s,"cmd":"echo again"}`, id)); r.Stdout != "again\n" {
+		t.Errorf("exec after the reopen: %s, want again", r.Text)
+	}
+}

@@ -75,6 +75,15 @@ func TestReopen(t *testing.T) {
 	if !r.Matched || !slices.Equal(r.Gaps, []string{gap}) || !strings.Contains(r.Chunk, "old> ") {
 		t.Errorf("a read across the gap: %s", r.Text)
 	}
+	// The last line of one connection and the first of the next are two.
+	r = c.Call(t, lab.ToolIO, `{"action":"search","session_id":%s,"pattern":"^old> $"}`, id)
+	if !strings.Contains(r.Text, `"text":"old> "`) {
+		t.Errorf("a search for the line before the gap: %s", r.Text)
+	}
+	r = c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","match":"^old> "}`, id)
+	if r.Chunk != "old> " {
+		t.Errorf("the lines that match before the gap: %s", r.Text)
+	}
 	if r := c.Call(t, lab.ToolExec, `{"session_id":%s,"exec_id":%s}`, id, started.ExecID); r.StdoutBytes != 5 ||
 		r.DoneReason != "eof" || r.ExitCodeReason != "connection_lost" {
 		t.Errorf("the command that the gap has ended: %s", r.Text)

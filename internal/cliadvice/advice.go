@@ -16,7 +16,7 @@ var byReason = map[term.Reason]string{
 	term.ReasonLoginAsks:  "answer it with ptyctl answer",
 	term.ReasonLoginsWait: "answer with ptyctl answer",
 	term.ReasonReopening:  "wait until ptyctl sessions shows the session as open",
-	term.ReasonMayReopen:  "open a new one",
+	term.ReasonMayReopen:  "connect it again with ptyctl reopen",
 	term.ReasonNoOwners:   "they pass between the clients of a daemon, which ptyctl mcp --daemon starts",
 	term.ReasonOpening:    "wait until ptyctl sessions shows the session as open",
 

@@ -42,6 +42,8 @@ type StatusResult struct {
 		Denied     string `json:"typing_denied_by"` // the rule that denies typing; empty: none
 		Cols, Rows int
 		ResizedAt  int64 `json:"resized_at,string"` // the cursor from which on the terminal has this size
+		Opens      int64 // connections so far; 0: one
+		Warnings   []string
 	}
 }
 

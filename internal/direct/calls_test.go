@@ -19,6 +19,8 @@ func TestCallsAreTheTools(t *testing.T) {
 		call any
 	}{
 		{client.ToolSession, client.SessionCall{}},
+		{client.ToolSession, client.ReopenCall{}},
+		{client.ToolSession, client.WaitCall{}},
 		{client.ToolSession, openCall{}},
 		{client.ToolConfig, client.ConfigCall{}},
 		{client.ToolIO, client.IOCall{}},
