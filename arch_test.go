@@ -54,6 +54,7 @@ var importRules = []rule{
 	{pkg: "lockmgr", why: "it knows keys and holders, not sessions"},
 	{pkg: "vt", why: "it knows bytes, not terminals"},
 	{pkg: "screen", ours: []string{"vt"}, theirs: []string{"github.com/clipperhouse/displaywidth"}, why: "it draws what it is given and knows no session"},
+	{pkg: "screen/screentest", ours: []string{"screen"}, why: "the tests of screens and of recordings may use it"},
 	{pkg: "screen/picture", ours: []string{"screen"}, theirs: []string{"golang.org/x/image"}, why: "it draws a screen and knows no session"},
 	{pkg: "profile", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is data about devices, not behaviour; the files are TOML, where a pattern needs no escaping"},
 	{pkg: "session/keys", ours: []string{"term"}, why: "it knows names and bytes, not sessions"},

@@ -145,23 +145,7 @@ func TestEncryptedDiskFull(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &disk{room: room}
 			w, id := encryptedTo(t, d)
-			var failed []error
-			r := New(w, Options{Failed: func(err error) { failed = append(failed, err) }})
-			opening(r, 80, 24)
-			for i := range 30 {
-				r.Observe(output(fmt.Sprintf("line %d of the output\r\n", i)))
-				time.Sleep(time.Second)
-			}
-			synctest.Wait()
-			d.empty()
-			time.Sleep(6 * time.Second)
-			r.Observe(output("after\r\n"))
-			if err := r.Close(); err != nil {
-				t.Fatalf("room for %d: Close = %v", room, err)
-			}
-			if len(failed) != 2 || failed[0] == nil || failed[1] != nil {
-				t.Errorf("room for %d: told %v, want an error, and that it is over", room, failed)
-			}
+			fill(t, d, w, 30)
 			rep, err := verify("a.cast", bytes.NewReader(d.Bytes()), nil, []age.Identity{id})
 			if err != nil || !rep.Ended {
 				t.Fatalf("room for %d: Verify = %+v, %v", room, rep, err)

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,29 +69,36 @@ func (d *disk) empty() {
 	d.room = -1
 }
 
+// fill records so many lines to w until its disk is full, and one more once there is room.
+func fill(t *testing.T, d *disk, w io.Writer, lines int) {
+	t.Helper()
+	room := d.room
+	var failed []error
+	r := New(w, Options{Failed: func(err error) { failed = append(failed, err) }})
+	opening(r, 80, 24)
+	for i := range lines {
+		r.Observe(output(fmt.Sprintf("line %d of the output\r\n", i)))
+		time.Sleep(time.Second)
+	}
+	time.Sleep(gather)
+	synctest.Wait()
+	d.empty()
+	time.Sleep(6 * time.Second)
+	r.Observe(output("after\r\n"))
+	if err := r.Close(); err != nil {
+		t.Fatalf("room for %d: Close = %v", room, err)
+	}
+	if len(failed) != 2 || failed[0] == nil || failed[1] != nil {
+		t.Errorf("room for %d: told %v, want an error, and that it is over", room, failed)
+	}
+}
+
 // TestDiskFull: what did not fit is marked once there is room, and the picture is right again.
 func TestDiskFull(t *testing.T) {
 	for _, room := range []int{0, 10, 700, 1000, 1200} {
 		synctest.Test(t, func(t *testing.T) {
 			d := &disk{room: room}
-			var failed []error
-			r := New(d, Options{Failed: func(err error) { failed = append(failed, err) }})
-			opening(r, 80, 24)
-			for i := range 20 {
-				r.Observe(output(fmt.Sprintf("line %d of the output\r\n", i)))
-				time.Sleep(time.Second)
-			}
-			time.Sleep(gather)
-			synctest.Wait()
-			d.empty()
-			time.Sleep(6 * time.Second)
-			r.Observe(output("after\r\n"))
-			if err := r.Close(); err != nil {
-				t.Fatalf("room for %d: Close = %v", room, err)
-			}
-			if len(failed) != 2 || failed[0] == nil || failed[1] != nil {
-				t.Errorf("room for %d: told %v, want an error, and that it is over", room, failed)
-			}
+			fill(t, d, d, 20)
 			rep, err := verify("a.cast", bytes.NewReader(d.Bytes()), nil, nil)
 			if err != nil || !rep.Ended {
 				t.Fatalf("room for %d: Verify = %+v, %v in\n%s", room, rep, err, d.Bytes())

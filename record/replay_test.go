@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ptyctl/screen"
+	"ptyctl/screen/screentest"
 	"ptyctl/term"
 )
 
@@ -52,23 +53,6 @@ func programs(tb testing.TB) map[string][]byte {
 	return all
 }
 
-// looks is what a person sees of a screen.
-func looks(s *screen.Screen) string {
-	snap := s.Snapshot()
-	var b strings.Builder
-	fmt.Fprintf(&b, "%+v title %q alt %v\n", snap.Cursor, snap.Title, snap.AltScreen)
-	for y := range snap.Rows {
-		fmt.Fprintf(&b, "%q", snap.Row(y))
-		for x := range snap.Cols {
-			if c := snap.Cell(y, x); c.Style != (screen.Style{}) {
-				fmt.Fprintf(&b, " %d:%+v", x, c.Style)
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
 // TestReplay: at each marker, a replay shows what the terminal showed when the call was made, though commands were drawn
 // in between, and the output came in pieces.
 func TestReplay(t *testing.T) {
@@ -85,10 +69,10 @@ func TestReplay(t *testing.T) {
 				var b bytes.Buffer
 				r := New(&b, Options{})
 				opening(r, cols, rows)
-				want = append(want, looks(live), looks(live))
+				want = append(want, screentest.Looks(live.Snapshot()), screentest.Looks(live.Snapshot()))
 				call := func(calls int, do func()) {
 					for range calls {
-						want = append(want, looks(live))
+						want = append(want, screentest.Looks(live.Snapshot()))
 					}
 					do()
 				}
@@ -138,12 +122,12 @@ func TestReplay(t *testing.T) {
 					if e.Code != codeMarker || p.Markers > len(want) || strings.Contains(e.Text, "not UTF-8") {
 						continue
 					}
-					if got := looks(p.Terminal); got != want[p.Markers-1] {
+					if got := screentest.Looks(p.Terminal.Snapshot()); got != want[p.Markers-1] {
 						t.Fatalf("terminal at marker %d (%s):\n%s\nwant\n%s", p.Markers, e.Text, got, want[p.Markers-1])
 					}
 					if view == Terminal {
 						shown++
-						if got := looks(p.Shown); got != want[p.Markers-1] {
+						if got := screentest.Looks(p.Shown.Snapshot()); got != want[p.Markers-1] {
 							t.Fatalf("shown at marker %d (%s):\n%s\nwant\n%s", p.Markers, e.Text, got, want[p.Markers-1])
 						}
 					}

@@ -70,36 +70,53 @@ func TestDiffIsFull(t *testing.T) {
 	check("a version 20 versions ago", first, true)
 }
 
-// A reader who applies the differences of all recordings has the screen that is shown.
-func TestDiffsAddUp(t *testing.T) {
-	full, changed := 0, 0
+// eachDiff calls do with the differences of each recording, which is drawn in pieces of 300 bytes.
+func eachDiff(t *testing.T, do func(r recording, begin bool, d screen.Diff)) {
+	t.Helper()
 	for _, r := range recordings(t) {
 		s := screen.New(r.cols, r.rows)
-		var rows []string
 		version := uint64(0)
 		for rest := r.raw; len(rest) > 0; {
 			n := min(300, len(rest))
 			s.Write(rest[:n])
 			rest = rest[n:]
 			d := s.Diff(version)
-			old := slices.Clone(rows)
-			if d.Full {
-				rows = make([]string, d.Rows)
-			}
-			for i := range d.Moved.Rows {
-				rows[d.Moved.To+i] = old[d.Moved.From+i]
-			}
-			for _, y := range d.Changed {
-				rows[y] = d.Row(y)
-			}
+			do(r, version == 0, d)
 			version = d.Version
-			if got, want := strings.Join(rows, "\n")+"\n", d.Text(); got != want {
-				t.Fatalf("%s: a reader of the differences has\n%s\nthe screen is\n%s", r.name, got, want)
-			}
-			full += len(d.Snapshot.Render(screen.Options{}))
-			changed += len(d.Render(screen.Options{}))
 		}
 	}
+}
+
+// applied returns the rows of a reader who has rows and is told d. row returns a row of the screen.
+func applied(rows []string, d screen.Diff, row func(y int) string) []string {
+	now := slices.Clone(rows)
+	if d.Full {
+		now = make([]string, d.Rows)
+	}
+	for i := range d.Moved.Rows {
+		now[d.Moved.To+i] = rows[d.Moved.From+i]
+	}
+	for _, y := range d.Changed {
+		now[y] = row(y)
+	}
+	return now
+}
+
+// A reader who applies the differences of all recordings has the screen that is shown.
+func TestDiffsAddUp(t *testing.T) {
+	full, changed := 0, 0
+	var rows []string
+	eachDiff(t, func(r recording, begin bool, d screen.Diff) {
+		if begin {
+			rows = nil
+		}
+		rows = applied(rows, d, d.Row)
+		if got, want := strings.Join(rows, "\n")+"\n", d.Text(); got != want {
+			t.Fatalf("%s: a reader of the differences has\n%s\nthe screen is\n%s", r.name, got, want)
+		}
+		full += len(d.Snapshot.Render(screen.Options{}))
+		changed += len(d.Render(screen.Options{}))
+	})
 	t.Logf("differences are %d %% of whole screens", 100*changed/full)
 }
 
@@ -267,35 +284,20 @@ func TestDiffOfMarks(t *testing.T) {
 
 // The marks that a reader of all differences has are those of the whole screen.
 func TestMarksAddUp(t *testing.T) {
-	for _, r := range recordings(t) {
-		s := screen.New(r.cols, r.rows)
-		var marks []string
-		version := uint64(0)
-		for rest := r.raw; len(rest) > 0; {
-			n := min(300, len(rest))
-			s.Write(rest[:n])
-			rest = rest[n:]
-			d := s.Diff(version)
-			now := make([]string, d.Rows)
-			for _, h := range d.Highlights() {
-				now[h.Row] += fmt.Sprint(h.From, h.To, h.Style)
-			}
-			old := slices.Clone(marks)
-			if d.Full {
-				marks = make([]string, d.Rows)
-			}
-			for i := range d.Moved.Rows {
-				marks[d.Moved.To+i] = old[d.Moved.From+i]
-			}
-			for _, y := range d.Changed {
-				marks[y] = now[y]
-			}
-			version = d.Version
-			for y := range now {
-				if (marks[y] == "") != (now[y] == "") {
-					t.Fatalf("%s: a reader of the differences has the mark %q of row %d, and the screen %q", r.name, marks[y], y+1, now[y])
-				}
+	var marks []string
+	eachDiff(t, func(r recording, begin bool, d screen.Diff) {
+		if begin {
+			marks = nil
+		}
+		now := make([]string, d.Rows)
+		for _, h := range d.Highlights() {
+			now[h.Row] += fmt.Sprint(h.From, h.To, h.Style)
+		}
+		marks = applied(marks, d, func(y int) string { return now[y] })
+		for y := range now {
+			if (marks[y] == "") != (now[y] == "") {
+				t.Fatalf("%s: a reader of the differences has the mark %q of row %d, and the screen %q", r.name, marks[y], y+1, now[y])
 			}
 		}
-	}
+	})
 }

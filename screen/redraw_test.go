@@ -7,20 +7,16 @@ import (
 	"testing"
 
 	"ptyctl/screen"
+	"ptyctl/screen/screentest"
 )
 
 // looks is all that a reader sees of a snapshot.
 func looks(s *screen.Snapshot) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%+v %+v title %q dir %q alt %v prompt %v\n", s.Cursor, s.Modes, s.Title, s.Dir, s.AltScreen, s.Prompt)
+	b.WriteString(screentest.Looks(s))
+	fmt.Fprintf(&b, "%+v dir %q prompt %v\n", s.Modes, s.Dir, s.Prompt)
 	for y := range s.Rows {
-		fmt.Fprintf(&b, "%2d %v %v %q", y, s.Wrapped(y), s.Mark(y), s.Row(y))
-		for x := range s.Cols {
-			if c := s.Cell(y, x); c.Style != (screen.Style{}) {
-				fmt.Fprintf(&b, " %d:%+v", x, c.Style)
-			}
-		}
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "row %d wrapped %v mark %v\n", y, s.Wrapped(y), s.Mark(y))
 	}
 	return b.String()
 }

@@ -17,6 +17,7 @@ import (
 	"ptyctl/ptyx"
 	"ptyctl/record"
 	"ptyctl/screen"
+	"ptyctl/screen/screentest"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -54,22 +55,6 @@ var played = []struct {
 
 // keyName matches the keys that are pressed by their names.
 var keyName = regexp.MustCompile(`^(esc|tab|enter|f[0-9]+|ctrl_.|arrow_\w+|page_\w+)$`)
-
-// looks is the visible part of a screen.
-func looks(s *screen.Snapshot) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%+v title %q alt %v\n", s.Cursor, s.Title, s.AltScreen)
-	for y := range s.Rows {
-		fmt.Fprintf(&b, "%q", s.Row(y))
-		for x := range s.Cols {
-			if c := s.Cell(y, x); c.Style != (screen.Style{}) {
-				fmt.Fprintf(&b, " %d:%+v", x, c.Style)
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
 
 // TestRecordedPrograms: at each marker before a key, the recording of a live session shows what its screen showed then.
 func TestRecordedPrograms(t *testing.T) {
@@ -135,7 +120,7 @@ func pressAll(t *testing.T, s *session.Session, keys []string) (live []string) {
 	ctx := term.WithActor(t.Context(), term.Actor{Transport: "stdio", Task: "t1"})
 	for _, key := range keys {
 		rest(t, s)
-		live = append(live, looks(s.Screen(ctx, 0).Snapshot))
+		live = append(live, screentest.Looks(s.Screen(ctx, 0).Snapshot))
 		if _, err := s.Lock(ctx, time.Hour); err != nil {
 			t.Fatal(err)
 		}
@@ -177,11 +162,11 @@ func comparePlayed(t *testing.T, path string, want []string) {
 		if keys++; keys > len(want) {
 			continue
 		}
-		if got := looks(p.Terminal.Snapshot()); got != want[keys-1] {
+		if got := screentest.Looks(p.Terminal.Snapshot()); got != want[keys-1] {
 			t.Errorf("before key %d the recording shows\n%s\nwant\n%s", keys, got, want[keys-1])
 			return
 		}
-		if got := looks(p.Shown.Snapshot()); got != want[keys-1] {
+		if got := screentest.Looks(p.Shown.Snapshot()); got != want[keys-1] {
 			t.Errorf("before key %d a player shows\n%s\nwant\n%s", keys, got, want[keys-1])
 			return
 		}
@@ -189,7 +174,7 @@ func comparePlayed(t *testing.T, path string, want []string) {
 	if keys != len(want) {
 		t.Errorf("%d markers of keys in the recording, want %d", keys, len(want))
 	}
-	if blank := looks(screen.New(size.Cols, size.Rows).Snapshot()); len(want) < 2 || want[len(want)-1] == blank {
+	if blank := screentest.Looks(screen.New(size.Cols, size.Rows).Snapshot()); len(want) < 2 || want[len(want)-1] == blank {
 		t.Error("the program has drawn nothing")
 	}
 }
