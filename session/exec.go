@@ -251,7 +251,7 @@ func (s *Session) ContinueExec(ctx context.Context, id string, r ContinueRequest
 	if r.Timeout > 0 && x.ctx.Err() == nil {
 		d := s.auth.Begin(ctx, term.VerbSignal, term.Event{Detail: "exec deadline " + r.Timeout.String(), Exec: id})
 		if _, err = d.Permit(ctx, term.Action{}); err == nil {
-			moved = x.ctx.Err() == nil && x.deadline.set(r.Timeout)
+			moved = x.ctx.Err() == nil && x.deadline.Set(r.Timeout)
 		}
 		d.End(err)
 		if err != nil {
@@ -331,8 +331,8 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	}
 	defer s.execs.letGo(x)
 	defer s.execs.used()()
-	x.deadline.attend()
-	defer x.deadline.leave(false)
+	x.deadline.Attend()
+	defer x.deadline.Leave(false)
 	st, err := x.stream("read", s.id, stream)
 	if err != nil {
 		return Chunk{}, err

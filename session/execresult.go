@@ -12,9 +12,9 @@ import (
 
 // collect waits for x, at most r.Wait, and makes a result of the outcome so far.
 func (e *execs) collect(ctx context.Context, x *run, r ContinueRequest) (ExecResult, error) {
-	x.deadline.attend()
+	x.deadline.Attend()
 	err := e.await(ctx, x, r.Wait)
-	x.deadline.leave(true) // also of a call that was canceled: its error names the command
+	x.deadline.Leave(true) // also of a call that was canceled: its error names the command
 	if err != nil {
 		return ExecResult{}, err
 	}
@@ -36,7 +36,7 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 		if w != nil && x.ctx.Err() == nil { // for an answer that only the caller can give
 			return nil
 		}
-		left, limited, moved := x.deadline.next()
+		left, limited, moved := x.deadline.Next()
 		switch {
 		case over == nil: // late is set
 		case limited:
@@ -132,7 +132,7 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 	case !ended && x.life.ctx.Err() == nil:
 		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
 		res.WaitingFor = x.waitsFor()
-		res.Remaining = x.deadline.remaining()
+		res.Remaining = x.deadline.Remaining()
 	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):
 		s.execs.typedResult(x, &res)
 	case !ended || err != nil: // lost, with the session or by itself
@@ -252,4 +252,55 @@ func (x *run) failure(err error) error {
 		return x.life.endedError("exec")
 	}
 	return x.life.transportError("exec", err)
+}
+
+// AwaitExec waits until a command has ended or, if asks, seems to wait for an answer. met is false if ctx ends first.
+// Nothing counts as delivered: Session.ContinueExec has the result.
+func AwaitExec(ctx context.Context, s *Session, id string, asks bool) (met bool, err error) {
+	x, err := s.execs.find("exec", id)
+	if err != nil {
+		return false, err
+	}
+	defer s.execs.letGo(x)
+	x.deadline.Attend()
+	defer x.deadline.Leave(false)
+	reads := s.o.managed.limits.reads
+	entered := false
+	defer func() {
+		if entered {
+			reads.leave()
+		}
+	}()
+	for {
+		question, turned := x.waitsOn()
+		if x.ended() || asks && question != nil && x.ctx.Err() == nil {
+			return true, nil
+		}
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		// As for a read: only a wait takes a place.
+		if !entered {
+			if entered = reads.enter(); !entered {
+				return false, s.TooManyReads()
+			}
+		}
+		select {
+		case <-turned:
+		case <-x.done:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Delivered returns how much of a command's stdout the caller's results have had, as an offset.
+func Delivered(ctx context.Context, s *Session, id string) (int64, error) {
+	x, err := s.execs.find("exec", id)
+	if err != nil {
+		return 0, err
+	}
+	defer s.execs.letGo(x)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.given[term.ActorFrom(ctx).Principal()].stdout, nil
 }

@@ -169,9 +169,9 @@ func (e *execs) copy(ctx context.Context, c *copyRun, r CopyRequest) (CopyResult
 		memory.Give(c.memory)
 		return CopyResult{}, e.s.life.endedError("copy")
 	}
-	x.deadline.attend()
+	x.deadline.Attend()
 	err = e.await(ctx, x, r.Wait-time.Since(c.began))
-	x.deadline.leave(true)
+	x.deadline.Leave(true)
 	if err != nil {
 		return CopyResult{}, err
 	}

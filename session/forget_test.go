@@ -44,7 +44,7 @@ func TestForgottenWhileLookedAt(t *testing.T) {
 		if _, err := s.execs.find("exec", x.id); err == nil {
 			t.Error("it is still found")
 		}
-		x.deadline.end()
+		x.deadline.End()
 		x.cancel(nil)
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"ptyctl/session/output"
 	"ptyctl/session/prompt"
 	"ptyctl/session/text"
-	"ptyctl/term"
 )
 
 // Latest is the cursor for "from now on".
@@ -65,75 +64,6 @@ func (r ReadRequest) Within(d time.Duration) ReadRequest {
 	return r
 }
 
-// A Reason says why a Read stopped.
-type Reason string
-
-// The reasons.
-const (
-	ReasonData     Reason = "data"     // there was something, and no condition was set
-	ReasonMatched  Reason = "matched"  // Until, Prompt, or what Screen shows
-	ReasonStable   Reason = "stable"   // Screen.Stable
-	ReasonIdle     Reason = "idle"     // Idle
-	ReasonInput    Reason = "input"    // WaitFor, or a question in place of Prompt
-	ReasonFull     Reason = "full"     // MaxBytes
-	ReasonTimeout  Reason = "timeout"  // Timeout, or NoWait
-	ReasonEOF      Reason = "eof"      // the stream ended
-	ReasonCanceled Reason = "canceled" // the caller's context ended
-	ReasonTail     Reason = "tail"     // a snapshot, without waiting
-	ReasonLimit    Reason = "limit"    // as many reads wait as may (Config.MaxReads), so this one has not
-	ReasonAsked    Reason = "asked"    // the login asks a question, which Session.Question returns; of Await alone
-)
-
-// A Chunk is the result of a Read. It is a value: none of the reasons is an error.
-//
-// Next is the cursor for the following Read: passing it on reads every byte once. If the buffer dropped bytes before
-// they were read, Dropped counts them, and Start is the first byte still held.
-type Chunk struct {
-	Data    []byte
-	Start   int64 // offset of Data[0]
-	Next    int64 // cursor to go on from
-	Dropped int64 // bytes between the cursor asked for and Start that are no longer held
-	Skipped int64 // bytes before Start that ReadRequest.Last left out
-	Reason  Reason
-	EOF     bool // the stream has ended and Next is its end
-	Buffer  buffer.Stat
-
-	Unsearched int64 // bytes that came after Cursor and were dropped before Until was looked for in them
-	OwnEcho    bool  // ReadRequest.Echo kept Until from matching
-
-	// Gaps are the cursors where a connection ended and the output of the next one begins, of those that the chunk goes
-	// over: from the cursor asked for, or the first byte of a tail, to its end.
-	Gaps []int64
-
-	view text.View // of the output that it is a part of
-}
-
-// Clean returns the chunk as text for reading. Of a terminal's output that is text without escape sequences, with
-// overwritten text in its last state, and safe to show; see package vt. Of a command beside the terminal it is the
-// output without colours, as it is if it is not UTF-8. Cursors go on counting raw bytes.
-func (k Chunk) Clean() (clean []byte, removed Sanitized) { return k.view.Clean(k.Start, k.Data) }
-
-// Match returns the chunk with only those of its lines that match, as they came or clean. Do not clean it again.
-//
-// A line that the chunk begins in the midst of is taken whole, as far as it is held. Its last line is taken as it is, and
-// again by a read that goes on in it. If Filter.Max cuts the text, the chunk ends before the first line that had no room,
-// with ReasonFull.
-func (k Chunk) Match(ctx context.Context, f Filter) (Chunk, Filtered) {
-	part := k.view.Whole(k.Start, k.Data)
-	got := k.view.Filter(ctx, f, part.Start, []output.Part{part}, false)
-	k.Data = got.Text
-	if got.Full {
-		k.Next, k.Reason, k.EOF = max(got.Next, k.Start), ReasonFull, false
-	}
-	return k, got
-}
-
-// Part returns the part of the chunk from one offset to another, both within it.
-func (k Chunk) Part(from, to int64) Chunk {
-	k.Data, k.Start, k.Next = k.Data[from-k.Start:to-k.Start], from, to
-	return k
-}
-
 // An Echo is the text of a write as a terminal may show it. The zero value is nothing.
 type Echo = match.Echo
 
@@ -148,23 +78,23 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	return c
 }
 
-// had records that a caller has read c.
-func had(ctx context.Context, s *Session, c Chunk, began time.Time) {
-	if c.Dropped > 0 {
-		s.count.dropped.Add(c.Dropped)
+// Await is Session.Read for a caller that waits in several places, one of which may be enough; package await joins them. met is false if r's time
+// was over, ctx ended or too many reads wait (ReasonLimit): no output is returned then, and nothing counts as read.
+//
+// While the session logs in, a question ends the wait too (ReasonAsked): the caller may be who has to answer it.
+func Await(ctx context.Context, s *Session, r ReadRequest) (c Chunk, met bool) {
+	began := time.Now()
+	in := sourceOf(s)
+	in.asks = s.life.asks
+	if r.End {
+		in.over = s.life.over
 	}
-	if c.EOF || c.Next == c.Buffer.End {
-		s.count.drained.Store(time.Now().UnixNano())
+	c = in.read(ctx, r)
+	if !c.Reason.Met() {
+		return Chunk{Reason: c.Reason}, false
 	}
-	s.auth.Observe(
-		term.Event{
-			Verb:     term.VerbRead,
-			Actor:    term.ActorFrom(ctx),
-			Size:     len(c.Data),
-			Dropped:  c.Dropped,
-			Duration: time.Since(began),
-		},
-	)
+	had(ctx, s, c, began)
+	return c, true
 }
 
 // End returns the cursor of the next byte to come.
@@ -244,51 +174,6 @@ func (in source) read(ctx context.Context, r ReadRequest) Chunk {
 		c.holdBackPartialRune(age(in.newest) < runeWait)
 	}
 	c.Gaps = b.Breaks(c.Start-c.Dropped-c.Skipped, c.Next)
-	return c
-}
-
-// extract copies the bytes from from to end, as far as they are still held. next is where the following read starts.
-func extract(b *buffer.Buffer, from, end, next int64, reason Reason) Chunk {
-	c := Chunk{Start: max(from, b.Stat().Start), Reason: reason}
-	if end > c.Start {
-		sl := b.At(c.Start, int(end-c.Start))
-		c.Start = sl.Start // later than asked, if more was dropped meanwhile
-		c.Data = sl.Data[:min(max(end-sl.Start, 0), int64(len(sl.Data)))]
-	}
-	c.Dropped = c.Start - from
-	c.Next = max(next, c.Start)
-	return c
-}
-
-// holdBackPartialRune leaves an incomplete rune at the end of c for the next read. fresh says that the rest of it
-// may be on its way.
-func (c *Chunk) holdBackPartialRune(fresh bool) {
-	n := output.PartialRune(c.Data)
-	if c.Reason == ReasonFull { // the rest is there already, unless MaxBytes has no room for a rune
-		fresh = n < len(c.Data)
-	}
-	if n > 0 && fresh {
-		c.Data = c.Data[:len(c.Data)-n]
-		c.Next = c.Start + int64(len(c.Data))
-	}
-}
-
-// tail copies the end of the buffer, whole lines first.
-func tail(b *buffer.Buffer, r ReadRequest, reason Reason) Chunk {
-	st := b.Stat()
-	from := st.Start
-	if r.MaxLines > 0 {
-		from = max(from, b.LastLines(r.MaxLines))
-	}
-	if r.MaxBytes > 0 {
-		from = max(from, st.End-int64(r.MaxBytes))
-	}
-	c := extract(b, from, st.End, st.End, reason)
-	c.Dropped = 0                           // nothing before was asked for
-	if from > st.Start && c.Start == from { // the cut may have fallen into a rune
-		c.Data = output.DropRuneRest(c.Data)
-		c.Start = c.Next - int64(len(c.Data))
-	}
 	return c
 }
 
@@ -423,6 +308,19 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		case <-ctx.Done():
 			return ReasonCanceled, st.End, st.End
 		}
+	}
+}
+
+// ended reports whether a stream that is closed is the end that the read waits for.
+func (w *waiter) ended() bool {
+	if w.over == nil {
+		return true
+	}
+	select {
+	case <-w.over:
+		return true
+	default:
+		return false
 	}
 }
 
