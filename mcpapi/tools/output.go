@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 )
 
@@ -78,6 +80,93 @@ func seen(ctx context.Context, s *session.Session, r session.ReadRequest, k sess
 		k.Dropped, k.Gaps = k.Dropped+dropped, append(gaps, k.Gaps...)
 	}
 	return k
+}
+
+// show puts a chunk of terminal output into the result, in the requested format and only those of its lines that are
+// wanted; nil: all. If the chunk reaches the end of the output, show adds the question that the terminal seems to ask.
+func show(
+	ctx context.Context, c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, lines *session.Filter, out *ioOut,
+) {
+	if k.Unsearched > 0 {
+		c.Inform(fmt.Sprintf("%d bytes were dropped before until_regex was looked for in them: the output came faster; "+
+			"send it to a file and search that, or have the operator raise "+
+			"session.output_buffer_max_bytes", k.Unsearched))
+	}
+	if k.Reason == session.ReasonTimeout && in.UntilRegex != "" && !k.OwnEcho && len(k.Gaps) == 0 {
+		adviseFormat(c, k, in)
+	}
+	k = out.form(ctx, k, in, lines)
+	if k.EOF {
+		out.EndCode = s.Info().End.Code
+	}
+	// Only at the end of the output can its last line be the one that waits; further back it is history.
+	if k.Next == k.Buffer.End && !k.EOF && s.State() == session.Open {
+		out.WaitingFor = (*wire.Waiting)(s.Waiting())
+	}
+}
+
+// adviseFormat says that a pattern which did not match would have done so in the other format.
+func adviseFormat(c *toolset.Call, k session.Chunk, in *ioArgs) {
+	text, _ := k.Clean()
+	switch {
+	case in.Format == formatRaw && matchesLine(in.UntilRegex, text):
+		c.Inform("until_regex did not match the raw bytes, which have escape sequences and CR LF; " +
+			"it would match with format clean")
+	case in.Format != formatRaw && matchesLine(in.UntilRegex, k.Data):
+		c.Inform("until_regex did not match the clean text, which has no escape sequences and ends lines with LF alone; " +
+			"it would match with format raw")
+	}
+}
+
+// matchesLine reports whether the pattern matches in text, where $ is the end of any line.
+func matchesLine(pattern string, text []byte) bool {
+	re, err := regexp.Compile("(?m)" + pattern)
+	return err == nil && re.Match(text)
+}
+
+// form puts a chunk into the result, in the requested format and only those of its lines that are wanted; nil: all. It
+// returns the chunk as it is there.
+func (out *ioOut) form(ctx context.Context, k session.Chunk, in *ioArgs, lines *session.Filter) session.Chunk {
+	var removed *sanitized
+	var counts matchedOut
+	switch {
+	case lines != nil:
+		var got session.Filtered
+		k, got = k.Match(ctx, *lines)
+		counts, removed = matchedOut{&got.Matches, &got.Lines}, newSanitized(got.Removed)
+	case in.Format != formatRaw: // raw output is left as it is, and its cursors count raw bytes either way
+		text, hidden := k.Clean()
+		k.Data, removed = text, newSanitized(hidden)
+	}
+	out.show(k, in.Encoding)
+	out.Sanitized, out.matchedOut = removed, counts
+	return k
+}
+
+// show puts a chunk into the result.
+func (out *ioOut) show(k session.Chunk, encoding string) {
+	out.readOut, out.WaitingForInput = newReadOut(k, encoding), k.Reason == session.ReasonInput
+}
+
+// newReadOut is the wire form of a chunk: text if it is UTF-8, unless base64 was asked for.
+func newReadOut(k session.Chunk, encoding string) *readOut {
+	out := &readOut{
+		Encoding: "utf-8", NextCursor: strconv.FormatInt(k.Next, 10),
+		BufferStartCursor: strconv.FormatInt(k.Buffer.Start, 10), BufferEndCursor: strconv.FormatInt(k.Buffer.End, 10),
+		Matched: k.Reason == session.ReasonMatched, IdleReached: k.Reason == session.ReasonIdle || k.Reason == session.ReasonStable,
+		Full: k.Reason == session.ReasonFull, UnsearchedBytes: k.Unsearched,
+		TimedOut: k.Reason == session.ReasonTimeout, EOF: k.EOF,
+		Truncated: k.Dropped > 0, DroppedBytes: k.Dropped, Gaps: wire.Cursors(k.Gaps),
+		BufferedBytes: k.Buffer.End - k.Buffer.Start, BufferLimitBytes: k.Buffer.Limit,
+	}
+	// JSON strings are Unicode. Replacing the bad bytes would change the output, so the whole chunk changes
+	// its encoding.
+	if encoding == "base64" || !utf8.Valid(k.Data) {
+		out.Chunk, out.Encoding = base64.StdEncoding.EncodeToString(k.Data), "base64"
+		return out
+	}
+	out.Chunk = string(k.Data)
+	return out
 }
 
 // shownOut has the members that say which part of a command's output stdout and stderr are.
