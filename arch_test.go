@@ -143,6 +143,7 @@ var importRules = []rule{
 
 	{pkg: "daemon", ours: []string{"control", "internal/rundir", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
 
+	{pkg: "internal/recordings", ours: []string{"internal/tty", "record"}, theirs: []string{"filippo.io/age"}, why: "it prints what was recorded, and knows no session"},
 	{pkg: "internal/replay", ours: []string{"record", "vt"}, why: "it shows what was recorded, and knows no session"},
 	{pkg: "internal/scrub", why: "it knows what secrets look like, and no record"},
 	{pkg: "internal/nearest", why: "it compares words and knows no list of them"},

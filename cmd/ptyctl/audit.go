@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/audit"
+	"ptyctl/internal/recordings"
 	"ptyctl/internal/tty"
 	"ptyctl/record"
 )
@@ -98,7 +99,7 @@ func verifyKnown(w io.Writer, r audit.Report, ids []age.Identity) error {
 			broken = append(broken, err)
 		case !rep.Ended:
 			open++
-			fmt.Fprintf(w, "note: %s: %s\n", tty.Printable(path), verdict(rep))
+			fmt.Fprintf(w, "note: %s: %s\n", tty.Printable(path), recordings.Verdict(rep))
 		}
 	}
 	if len(broken) > 0 {
