@@ -135,8 +135,8 @@ func (b *Buffer) Breaks(from, to int64) (at []int64) {
 	return at
 }
 
-// Begin returns where the stream begins that a byte at the offset is of: the last break up to there, or 0. What is
-// before has nothing to do with that byte.
+// Begin returns where the stream begins that a byte at the offset is of: the last break up to there, or 0. Earlier
+// bytes have nothing to do with that byte.
 func (b *Buffer) Begin(offset int64) (begin int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -255,7 +255,7 @@ func TestRace(t *testing.T) {
 		t.Errorf("%d processes listen at one path", won)
 	}
 	if !alive(path) {
-		t.Error("nobody answers there")
+		t.Error("no server answers there")
 	}
 }
 
@@ -323,7 +323,7 @@ func TestOtherUser(t *testing.T) {
 		refused(nobody)
 	}
 	if c, err := dial(t.Context(), path); err != nil {
-		t.Errorf("nobody is let in any more: %v", err)
+		t.Errorf("no client is let in any more: %v", err)
 	} else {
 		_ = c.Close()
 		_ = (<-served).Close()
@@ -352,7 +352,7 @@ func admit(dir string) error {
 // A client sends nothing to a server of another user.
 func TestOtherServer(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Log("only root can be somebody else here; the tests of the whole program do it with two real users")
+		t.Log("only root can be another user here; the tests of the whole program do it with two real users")
 		return
 	}
 	path := place(t)

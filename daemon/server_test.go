@@ -94,7 +94,7 @@ func TestServerIdle(t *testing.T) {
 	})
 }
 
-// What the server does not serve is refused with a reason.
+// A request that the server does not serve is refused with a reason.
 func TestServerRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()

@@ -13,7 +13,7 @@ import (
 const localBlock = 1 << 20
 
 // copied is the most bytes of a copy that are requested or sent before the first answer. The window of a channel has
-// 2 MiB, with x/crypto/ssh as with OpenSSH, so that more than that and what is on its way as requests brings nothing.
+// 2 MiB, with x/crypto/ssh as with OpenSSH, so that more than that and the requests on their way brings nothing.
 const copied = 3 << 20
 
 // Requests implements term.CopyFiles. One block is read while another one is written. Two writes at a time gain nothing,

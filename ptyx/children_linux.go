@@ -147,7 +147,7 @@ func nextTag() uint64 {
 
 // Started reports whether a process belongs to a program that this package has started: it carries its tag, or it
 // descends from this process. A process that cannot be looked at counts as one, also because it has ended: it may have
-// left what it had to a child, for example a connection.
+// left a connection, for example, to a child.
 func Started(pid int) bool {
 	var l unix.Rlimit
 	if unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &l) != nil {

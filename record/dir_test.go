@@ -22,7 +22,7 @@ func folderFor(tb testing.TB) string {
 	return filepath.Join(tb.TempDir(), "recordings")
 }
 
-// notes collects what a Dir notes.
+// notes collects the notes of a Dir.
 type notes struct {
 	mu  sync.Mutex
 	all []Note
@@ -60,7 +60,7 @@ func list(tb testing.TB, dir string) []Stored {
 	return all
 }
 
-// TestDir: sessions have files of their own, and what was noted of them finds changes.
+// TestDir: sessions have files of their own, and the notes about them find changes.
 func TestDir(t *testing.T) {
 	dir := folderFor(t)
 	var n notes
@@ -162,7 +162,7 @@ func TestDirEncrypted(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantBroken(t, note, "changed")
-	// What is left of one whose writer was killed is read up to its last seal.
+	// The rest of one whose writer was killed is read up to its last seal.
 	p[len(p)/2] ^= 1
 	if err := os.WriteFile(note.Path, p[:len(p)-100], 0o600); err != nil {
 		t.Fatal(err)

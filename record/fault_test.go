@@ -132,7 +132,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestSlowDisk: what the queue has no room for is counted and marked.
+// TestSlowDisk: output that the queue has no room for is counted and marked.
 func TestSlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{room: -1, stuck: make(chan struct{})}

@@ -14,7 +14,7 @@ import (
 )
 
 // FuzzOutput: whatever a terminal sends, and however it comes in pieces, is read back, with U+FFFD for each byte that is
-// not UTF-8, and the terminal alone shows what a screen that got it all shows.
+// not UTF-8, and the terminal alone looks like a screen that got it all.
 func FuzzOutput(f *testing.F) {
 	f.Add([]byte("$ \x1b[31mred\xffä\xe2\x82"), uint8(3))
 	f.Add([]byte("\x1b]0;\x9ctitle\x1b[?1049h\x1b[2;3r\x1b(0qq"), uint8(1))

@@ -53,8 +53,8 @@ func programs(tb testing.TB) map[string][]byte {
 	return all
 }
 
-// TestReplay: at each marker, a replay shows what the terminal showed when the call was made, though commands were drawn
-// in between, and the output came in pieces.
+// TestReplay: at each marker, a replay looks like the terminal when the call was made, though commands were drawn in
+// between, and the output came in pieces.
 func TestReplay(t *testing.T) {
 	for name, raw := range programs(t) {
 		t.Run(name, func(t *testing.T) {

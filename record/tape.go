@@ -55,8 +55,8 @@ type tape struct {
 	view  View
 	moved time.Duration // when the view changed
 
-	// Output of the terminal is drawn on its screen when that is needed, which in most recordings is never: what is in
-	// the file from back on if that is not 0, else behind.
+	// Output of the terminal is drawn on its screen when that is needed, which in most recordings is never: the part
+	// of the file from back on if that is not 0, else behind.
 	behind []byte
 	back   int64
 	file   tapeReader // nil: what is written cannot be read

@@ -12,7 +12,7 @@
 //	         Screen.Snapshot   -> rows, cells with styles, cursor, title, modes
 //	         Screen.Diff(since)-> a snapshot, and the rows that changed or moved
 //	         Screen.Scrollback -> the last rows that left the top
-//	         Screen.Replies    -> what a terminal would have answered
+//	         Screen.Replies    -> the answers of a terminal
 //	Snapshot -> Render         -> numbered rows in which a selected entry is marked
 //	         -> Highlights     -> what stands out from its surroundings
 //	         -> Mask           -> the same without what must not be read

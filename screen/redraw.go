@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Redraw appends output that brings any terminal of the same size into the state of s: what is
-// shown, and all that decides how the next output is drawn. It is for one who comes late, or
+// Redraw appends output that brings any terminal of the same size into the state of s: its
+// rows, and all that decides how the next output is drawn. It is for one who comes late, or
 // comes back, and has not seen the output so far.
 //
 // The scrollback is not drawn again, and neither is the last complete frame while a program

@@ -36,7 +36,7 @@ func wantSame(tb testing.TB, when string, got, want *screen.Screen) {
 	}
 }
 
-// TestRedraw: a terminal that a redraw was sent to shows what the screen shows, and draws all that follows alike,
+// TestRedraw: a terminal that a redraw was sent to looks like the screen, and draws all that follows alike,
 // whatever it had shown before.
 func TestRedraw(t *testing.T) {
 	all := recordings(t)

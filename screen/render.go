@@ -11,7 +11,7 @@ import (
 
 // Options say what Render shows. The zero value is right for most readers.
 type Options struct {
-	Attributes  bool // every change of colour or attribute, not only what stands out
+	Attributes  bool // every change of colour or attribute, not only highlights
 	Links       bool // the URIs of links
 	BoxDrawing  bool // lines as they are; without it they are folded to + - and |
 	First, Last int  // the rows shown, from 1; 0, 0 is all
@@ -233,7 +233,7 @@ func appendArrow(b []byte, begun bool) []byte {
 // noted reports whether the line below a row is begun. The row itself has no line feed.
 func noted(row []byte) bool { return bytes.IndexByte(row, '\n') >= 0 }
 
-// appendMark appends the line that names what stands out in row y, if anything does.
+// appendMark appends the line that names the highlights of row y, if it has any.
 func (l *Lines) appendMark(b []byte, y int, highlights []Highlight) []byte {
 	if len(highlights) == 0 {
 		return b
@@ -266,8 +266,8 @@ func escaped(uri string) string {
 	return strings.ToValidUTF8(string(b), "%EF%BF%BD")
 }
 
-// appendHighlights appends the columns of what stands out, and after those that look the same,
-// how. A row that stands out as a whole has no columns.
+// appendHighlights appends the columns of the highlights, and after those that look the same,
+// their look. A row that is highlighted as a whole has no columns.
 func (l *Lines) appendHighlights(b []byte, y int, highlights []Highlight) []byte {
 	first, last := l.trim(y, 0, l.Cols)
 	for i, h := range highlights {
@@ -286,7 +286,7 @@ func (l *Lines) appendHighlights(b []byte, y int, highlights []Highlight) []byte
 	return b
 }
 
-// appendLook names how a highlight stands out.
+// appendLook names the look of a highlight.
 func appendLook(b []byte, s Style) []byte {
 	switch {
 	case s.Attr&Reverse != 0:

@@ -7,7 +7,7 @@ import (
 	"ptyctl/screen"
 )
 
-// unknown is what a program may read without knowing it: numbers, lists of them, colours, names.
+// unknown matches text that a program may read without knowing it: numbers, lists of them, colours, names.
 var unknown = regexp.MustCompile(`[0-9a-f]{4}/[0-9a-f]{4}/[0-9a-f]{4}|[0-9]+(;[0-9]+)*|XTerm\([0-9]+\)|ptyctl`)
 
 // form is an answer without what differs between terminals.

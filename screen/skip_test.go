@@ -9,7 +9,7 @@ import (
 	"ptyctl/screen"
 )
 
-// What is skipped leaves the same screen as what is drawn.
+// Output that is skipped leaves the same screen as output that is drawn.
 func TestSkip(t *testing.T) {
 	parts := []string{
 		"word ", "a somewhat longer piece of text ", "\t", "\r", "\n", "\r\n", "\r\n", "\r\n", "\x1b[31m", "\x1b[m", "\x1b[0m", "\x1b[1;44m",
@@ -73,7 +73,7 @@ func lines(l *screen.Lines) (rows []string) {
 	return rows
 }
 
-// What is no text must be drawn.
+// Output that is no text must be drawn.
 func TestNothingToSkip(t *testing.T) {
 	log := strings.Repeat("line\r\n", 100)
 	for _, tt := range []struct{ before, text string }{

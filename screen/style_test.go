@@ -86,8 +86,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The far side chooses links and clusters: their store must stay bounded, and free what is
-// not on the screen any more.
+// The far side chooses links and clusters: their store must stay bounded, and free those
+// that are not on the screen any more.
 func TestStoresAreBounded(t *testing.T) {
 	s := screen.New(80, 24)
 	for i := range 50_000 {

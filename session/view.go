@@ -52,9 +52,9 @@ func (s *Session) Screen(ctx context.Context, since uint64) Screen {
 }
 
 // ReadScreen waits as r says, if r has a condition, and returns the screen as Session.Screen does. The chunk has no
-// data: it says how the wait has ended, and with which cursor a read goes on. A screen that shows what was waited for may
-// be half drawn; the rest is waited for as FinishScreen does. The record of the read says as what the caller shows the
-// screen, for example "screen".
+// data: it says how the wait has ended, and with which cursor a read goes on. A screen that meets the wait may be half
+// drawn; the rest is waited for as FinishScreen does. The record of the read names the form in which the caller
+// shows the screen, for example "screen".
 func ReadScreen(ctx context.Context, s *Session, r ReadRequest, since uint64, as string) (Screen, Chunk) {
 	began := time.Now()
 	r.Tail, r.MaxBytes, r.MaxLines = true, 1, 0 // the output itself is not asked for

@@ -11,7 +11,7 @@
 //   - Input that waits for its prompt needs no look. ptyctl's steps wait for it, from the first terminal on. With tmux,
 //     a program is started on the host by ssh itself, and its keys and lines go out in one call; a call ends with a look
 //     where another program begins to read, and before a secret, which must only be typed at its question.
-//   - What nothing depends on, such as the end of a program after the last look, shares a call with what is before it.
+//   - An input that no other depends on, such as the end of a program after the last look, shares the call before it.
 //   - Bash waits for a pattern in a loop inside of a call, never by a call of its own, and leaves out empty lines.
 //   - A command on the host (grep, tail, sed) shortens its output in both arms where it can.
 //

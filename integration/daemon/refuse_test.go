@@ -126,7 +126,7 @@ func TestBareEnvironment(t *testing.T) {
 	}
 }
 
-// stop and reload are a person's, who may do more than watch. What a reload cannot change is named.
+// stop and reload are a person's, who may do more than watch. The keys that a reload cannot change are named.
 func TestManage(t *testing.T) {
 	h := newHome(t)
 	c := h.Converse(t, "--daemon")

@@ -90,7 +90,7 @@ func TestDaemonKilled(t *testing.T) {
 	}
 }
 
-// What a session of the daemon starts cannot become one of its clients.
+// A program that a session of the daemon starts cannot become one of its clients.
 func TestOwnProgramRefused(t *testing.T) {
 	h := newHome(t)
 	h.Env = append(h.Env, "PTYCTL_LOCAL_INHERIT_ENV=XDG_RUNTIME_DIR,PTYCTL_*")

@@ -7,7 +7,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// Programs of this machine learn from ptyctl what the terminal is; a shell at its prompt is typed nothing.
+// Programs of this machine learn from ptyctl the type of the terminal; a shell at its prompt is typed nothing.
 func TestLocalAnswers(t *testing.T) {
 	t.Parallel()
 	c := lab.ConnectLocal(t)
@@ -35,7 +35,7 @@ func TestLocalAnswers(t *testing.T) {
 	c.Close(t, id)
 }
 
-// The operator, or the caller, may forbid the answers; the caller cannot allow what the operator forbids.
+// The operator, or the caller, may forbid the answers; the caller cannot allow them against the operator.
 func TestLocalAnswersNever(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func() (*lab.Client, string){

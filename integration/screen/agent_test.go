@@ -17,8 +17,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// An agent works with full-screen programs and knows of them only what the answers say. It asks for the changes after
-// each key, and keeps the rows that it was told.
+// An agent works with full-screen programs and knows them from the answers alone. It asks for the changes after each
+// key, and keeps the rows that it was told.
 type agent struct {
 	t    *testing.T
 	c    *lab.Client
@@ -225,7 +225,7 @@ func kills(a *agent) {
 	a.press(`"key":"q"`)
 }
 
-// work does one thing after the other in a shell, and checks what the answers cost.
+// work does one thing after the other in a shell, and checks the cost of the answers.
 func (a *agent) work() {
 	a.look(a.c.Call(a.t, lab.ToolIO, `{"action":"read","session_id":%s,"format":"screen","until_stable_ms":100}`, a.id))
 	for _, do := range []func(*agent){chooses, edits, kills} {
@@ -277,7 +277,7 @@ func TestAgent(t *testing.T) {
 	})
 }
 
-// TestSettles has one call return what a key has led to, over a connection on which each byte takes its time.
+// TestSettles has one call return the effect of a key, over a connection on which each byte takes its time.
 func TestSettles(t *testing.T) {
 	t.Parallel()
 	const delay = 200 * time.Millisecond // each way

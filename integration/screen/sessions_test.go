@@ -108,7 +108,7 @@ func press(t *testing.T, s *session.Session, keys ...string) {
 	}
 }
 
-// A person's way through a dialog and an editor, by what the screen shows.
+// A person's way through a dialog and an editor, by the screen.
 func TestProgramsOnTheScreen(t *testing.T) {
 	for _, shell := range shells {
 		t.Run(shell.name, func(t *testing.T) {

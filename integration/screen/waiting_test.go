@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// What real programs wait for, by what they show: the keys that lead there, and those that leave.
+// The questions of real programs, by their screens: the keys that lead there, and those that leave.
 var asking = []struct {
 	name, command string
 	keys          []string

@@ -130,7 +130,7 @@ func TestScenarioSteps(t *testing.T) {
 			})
 		}
 		all.Wait()
-		// The shell says what was typed: its terminal echoes text that comes during a command between the command's output.
+		// The shell shows its input: its terminal echoes text that comes during a command between the command's output.
 		got := strings.Fields(string(lab.TerminalExec(t, s, "cat race; rm race").Stdout.Bytes()))
 		slices.Sort(got)
 		var want []string

@@ -3,5 +3,5 @@
 //
 //	err := recordings.Search(ctx, os.Stdout, paths, regexp.MustCompile("error"), 100)
 //
-// What a far side has written is shown without a control character.
+// The output of a far side is shown without a control character.
 package recordings

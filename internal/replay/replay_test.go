@@ -44,7 +44,7 @@ func recorded(tb testing.TB) *record.Player {
 	return p
 }
 
-// shown returns what a terminal shows that got out.
+// shown returns the text of a terminal that got out.
 func shown(out []byte) string {
 	s := screen.New(40, 6)
 	_, _ = s.Write(out)

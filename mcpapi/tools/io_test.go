@@ -82,7 +82,7 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("input hints: %s", r.Text)
 	}
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"y\r","until_regex":"\\$ $","timeout_ms":10000}`)
-	// A short look at what is new is meant, and warned of only where nobody would want it so short.
+	// A short look at new output is meant, and warned of only where no caller would want it so short.
 	for ms, warned := range map[int]bool{30: true, 150: false} {
 		r = l.OK(mcptest.IOTool, fmt.Sprintf(`{"action":"read","session_id":"$S","timeout_ms":%d}`, ms))
 		if got := r.Members["warnings"] != nil; got != warned {

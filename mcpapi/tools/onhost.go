@@ -76,7 +76,7 @@ func commandHost(c *toolset.Call, in *execArgs) (d destination.Destination, err 
 	return d, err
 }
 
-// firstPrompt is how long the prompt of a new terminal is waited for: what a host shows at a login takes its time.
+// firstPrompt is how long the prompt of a new terminal is waited for: the banners of a login take their time.
 const firstPrompt = 10 * time.Second
 
 // typeAt types into a new terminal on a host: at its prompt, or when the condition is met of a first step that types

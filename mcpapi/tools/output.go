@@ -273,7 +273,7 @@ func streamOut(r session.ExecResult, o session.Output, raw bool) (
 		head, tail = o.Bytes(), nil
 	}
 	if !o.Complete() {
-		// What is held of the middle can still be read: the cursor is where it begins.
+		// The part of the middle that is held can still be read: the cursor is where it begins.
 		cut = &omitted{
 			At: len(head), Bytes: o.Omitted(), Lost: o.Lost(o.Cut(), o.TailStart), Cursor: strconv.FormatInt(o.Cut(), 10),
 		}

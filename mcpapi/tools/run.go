@@ -75,7 +75,7 @@ type runOut struct {
 // runCompact is the compact form of runOut, a type of its own so that it has no compact form in turn.
 type runCompact runOut
 
-// Compact leaves out what the compact result of an exec does.
+// Compact leaves out the members that the compact result of an exec does.
 func (out *runOut) Compact() any {
 	c := runCompact(*out)
 	if c.DoneReason == session.DoneExitStatus {

@@ -75,7 +75,7 @@ func TestStreamOut(t *testing.T) {
 	}
 }
 
-// What is left out and no longer held is counted, in the text too.
+// Bytes that are left out and no longer held are counted, in the text too.
 func TestStreamOutLost(t *testing.T) {
 	st := output.NewStream(1000, nil, nil)
 	_, _ = st.Write(bytes.Repeat([]byte("a\n"), 50_000))

@@ -197,8 +197,8 @@ var advice = map[term.Reason]string{
 		"which needs no terminal, or have the operator raise the limit (kernel.pty.max, max= of devpts)",
 }
 
-// A hostAdvice is advice for a call that names its host and has no argument about the way there. What it says is to be
-// done by opening the host with more arguments, if it has some.
+// A hostAdvice is advice for a call that names its host and has no argument about the way there. It is followed
+// by opening the host with more arguments, if it has some.
 type hostAdvice struct{ text, arguments string }
 
 // longer is the argument for a host that is slow.

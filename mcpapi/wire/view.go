@@ -58,7 +58,7 @@ func (e ListEntry) Brief() ListEntry {
 	if e.State != session.Open {
 		b.State = e.State
 	}
-	// What has an exit code has exited, and any other was closed by a caller, unless another end is named.
+	// A session with an exit code has exited, and any other was closed by a caller, unless another end is named.
 	usual := session.EndClosed
 	if e.ExitCode != nil || e.ExitSignal != "" {
 		usual = session.EndExited

@@ -33,7 +33,7 @@ func start(tb testing.TB, o session.Options) (*session.Session, *farSide, *sessi
 	return s, follow(conn), diary
 }
 
-// A farSide keeps what was typed.
+// A farSide keeps its input.
 type farSide struct {
 	net.Conn
 	typed atomic.Pointer[string]
@@ -67,7 +67,7 @@ func (f *farSide) shows(tb testing.TB, text string) {
 	synctest.Wait()
 }
 
-// got returns what was typed since the last call.
+// got returns the input since the last call.
 func (f *farSide) got() string { return *f.typed.Swap(new(string)) }
 
 func write(tb testing.TB, s *session.Session, text string) {
@@ -114,8 +114,8 @@ func TestEachQuery(t *testing.T) {
 	}
 }
 
-// What is not answered: at a prompt, before a login is over, where a person is attached, at a device whose screen no
-// caller reads, or where the operator or the caller forbids it.
+// The queries that are not answered: at a prompt, before a login is over, where a person is attached, at a device whose
+// screen no caller reads, or where the operator or the caller forbids it.
 func TestWhoIsNotAnswered(t *testing.T) {
 	const query = "\x1b[c"
 	const answer = "\x1b[?62;22c"

@@ -11,7 +11,7 @@ import (
 	"ptyctl/vt"
 )
 
-// BenchmarkShow measures what the screen of a session that no one looks at adds to the way of its output: "without" is
+// BenchmarkShow measures the cost that a screen which no one looks at adds to the way of output: "without" is
 // the modes and the buffer, "with" the screen as well, and "drawn" the screen if each piece were drawn when it comes.
 // Only figures of one run compare.
 func BenchmarkShow(b *testing.B) {

@@ -129,7 +129,7 @@ func TestSecretsOnTheScreen(t *testing.T) {
 	}
 }
 
-// No part of what a caller gets shows a secret: the title, the folder, links, differences, a pattern that matches.
+// No part of a result shows a secret: the title, the folder, links, differences, a pattern that matches.
 func TestSecretsBesideTheRows(t *testing.T) {
 	const secret = "hunter22-1138"
 	synctest.Test(t, func(t *testing.T) {
@@ -331,8 +331,8 @@ func TestWaitsForTheScreen(t *testing.T) {
 	}
 }
 
-// A wait for the answer to a write is not met before that has come, or has not for 1.5 s. A screen that shows what was
-// waited for is returned 50 ms later, when it counts as drawn.
+// A wait for the answer to a write is not met before that has come, or has not for 1.5 s. A screen that meets the wait
+// is returned 50 ms later, when it counts as drawn.
 func TestRestOfAnAnswer(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tc := range []struct {

@@ -11,7 +11,7 @@ import (
 	"ptyctl/term"
 )
 
-// What is said of the last line shows no secret either, however late a program prints it.
+// The description of the last line shows no secret either, however late a program prints it.
 func TestSecretsInWhatTheTerminalWaitsFor(t *testing.T) {
 	const secret = `hunter"22-1138`
 	stars := strings.Repeat("*", len(secret))

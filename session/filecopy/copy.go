@@ -234,7 +234,7 @@ func invalid(field term.Field, text string) error {
 	}
 }
 
-// placed says of a target that was not found what is missing: its folder, for the file itself need not be there. Some
+// placed names the part of a target that was not found: its folder, for the file itself need not be there. Some
 // folders, such as /proc, refuse a new file in the same words. A name with ~ is told of already.
 func (x *copying) placed(ctx context.Context, to string, err error) error {
 	if !errors.Is(err, term.NotFound) || to == "~" || strings.HasPrefix(to, "~/") {

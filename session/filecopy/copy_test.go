@@ -250,7 +250,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestNotFound: the error for a target that cannot be made says what is missing, and nothing untrue.
+// TestNotFound: the error for a target that cannot be made names the missing part, and says nothing untrue.
 func TestNotFound(t *testing.T) {
 	b := newBench(t)
 	b.write(filepath.Join(b.from, "file"), []byte("text"))

@@ -63,8 +63,8 @@ func (x *copying) partName(j job, e term.FileEntry) string {
 
 const maxPartName = 200
 
-// resume decides how much of the data of an earlier copy is right, and returns it with its checksum; nil: nobody has
-// looked at it. What is taken as it is has none: that of the source could be another.
+// resume decides how much of the data of an earlier copy is right, and returns it with its checksum; nil: no one has
+// looked at it. Data that is taken as it is has none: that of the source could be another.
 func (x *copying) resume(ctx context.Context, src term.FileSource, sink term.FileSink, size int64) (
 	at int64, sum hash.Hash, err error,
 ) {

@@ -67,8 +67,8 @@ func (p *pump) move(ctx context.Context, s *stream) (err error) {
 		p.read(ctx, &reading, s, blocks)
 	})
 	s.finished = s.at
-	// In order: no write begins before the one that is s.writers before it has ended, so that whatever fails, what is
-	// missing lies in the last of them.
+	// In order: no write begins before the one that is s.writers before it has ended, so that whatever fails, the
+	// missing data lies in the last of them.
 	pending := make(chan chan struct{}, max(s.writers, 1))
 	for b := range blocks {
 		var over bool

@@ -285,8 +285,8 @@ func (s shrinking) Source(ctx context.Context, path string, follow bool) (term.F
 	return src, err
 }
 
-// TestResumeShorter: a source that shrinks to less than what an earlier copy has left is copied from its start. What it
-// does not have any more does not come into the target.
+// TestResumeShorter: a source that shrinks to less than the rest of an earlier copy is copied from its start. Data that
+// it does not have any more does not come into the target.
 func TestResumeShorter(t *testing.T) {
 	for _, verify := range []bool{true, false} {
 		b := newBench(t)

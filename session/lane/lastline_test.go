@@ -11,7 +11,7 @@ import (
 	"ptyctl/term"
 )
 
-// What is drawn in another order than it is read: the line at the cursor counts, and not the last one that was written.
+// Text drawn in another order than it is read: the line at the cursor counts, and not the last one that was written.
 var redrawn = []struct{ name, shown, line string }{
 	{"written on", "one\r\ntwo", "two"},
 	{"a clock at the top, beside the prompt", "\x1b7\x1b[1;30Hclock\x1b8" + userPrompt, userPrompt},

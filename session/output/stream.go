@@ -166,8 +166,8 @@ type Part struct {
 	Data  []byte
 }
 
-// Held returns a copy of all that is held of the stream from an offset on, in order: one part, or two if what was between
-// them is no longer held.
+// Held returns a copy of all that is held of the stream from an offset on, in order: one part, or two if the middle
+// is no longer held.
 func (st *Stream) Held(from int64) []Part {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -198,7 +198,7 @@ func (st *Stream) Head(from int64) []byte {
 }
 
 // headEnd is the offset up to which the start of the stream is held, if the Buffer begins at start. A rune that goes on
-// in what is lost does not count. Requires st.mu.
+// in lost bytes does not count. Requires st.mu.
 func (st *Stream) headEnd(start int64) int64 {
 	n := len(st.head)
 	if int64(n) < start {

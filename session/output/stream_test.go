@@ -124,7 +124,7 @@ func TestExecBudget(t *testing.T) {
 	}
 }
 
-// An excerpt says how much of what it leaves out is no longer held, wherever it begins.
+// An excerpt says how much of its omission is no longer held, wherever it begins.
 func TestExcerptLost(t *testing.T) {
 	const head, keep, total = 64 << 10, 1000, 100_000
 	st := output.NewStream(keep, nil, nil)

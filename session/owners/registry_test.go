@@ -223,7 +223,7 @@ func TestTTL(t *testing.T) {
 	})
 }
 
-// What a person leaves in a folder is there for any client that works in it.
+// A session that a person leaves in a folder is there for any client that works in it.
 func TestLeaveAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := owners.New(0)

@@ -10,8 +10,8 @@ import (
 // maxTyped bounds the typed text that is remembered, in bytes.
 const maxTyped = 4 << 10
 
-// A typing is the text typed by callers since a shell was last known to be at its prompt, as far as it tells what the
-// shell may be at now: its prompt, a half-typed line, or the rest of a command.
+// A typing is the text typed by callers since a shell was last known to be at its prompt, as far as it says where
+// the shell may be now: at its prompt, a half-typed line, or the rest of a command.
 type typing struct {
 	at     string // the last line when the line that is not entered was begun
 	line   string // what was typed of that line

@@ -8,8 +8,8 @@ import (
 )
 
 // A program may ask the terminal something and end before it reads the answer. Then the answer is typed at the prompt of
-// the shell: as it is, as ^[[?62;22c in a shell without a line editor, or as what a line editor makes of it, which is
-// mostly 62;22c.
+// the shell: as it is, as ^[[?62;22c in a shell without a line editor, or as a line editor changes it, mostly to
+// 62;22c.
 
 // maxUnread is how many bytes of answers are remembered.
 const maxUnread = 1 << 10
@@ -58,8 +58,8 @@ func (h *History) Bare(line string) string {
 	return h.bare(line)
 }
 
-// bare requires h.mu. The terminal itself echoes an answer that comes while a program runs, before the prompt. What a
-// line editor has left of the answers is their characters in the same order, as far as it has not taken them for keys.
+// bare requires h.mu. The terminal itself echoes an answer that comes while a program runs, before the prompt. A
+// line editor leaves of the answers their characters in the same order, as far as it has not taken them for keys.
 // What remains of the line must be a prompt. Text at its end that a caller has typed is no answer, even if it could be
 // the rest of one.
 func (h *History) bare(line string) string {

@@ -39,10 +39,10 @@ type Wait struct {
 	Prompt  bool // the last line is a prompt
 	Idle    time.Duration
 	WaitFor []*regexp.Regexp // for the unfinished last line
-	Screen  display.Wait     // what the screen shows
+	Screen  display.Wait     // a condition of the screen
 	Timeout time.Duration    // the longest to wait for it; 0: as long as the list may
 
-	IncludeEcho bool // the echo of what was typed meets Until too
+	IncludeEcho bool // the echo of the input meets Until too
 	Whole       bool // of a step without input: the output before the list counts too
 }
 
@@ -87,7 +87,7 @@ type Result struct {
 
 	Late     bool       // the condition that was not met has had its time, and nothing else has ended the wait
 	OwnEcho  bool       // the condition that was not met has matched in the echo alone
-	Echo     match.Echo // of what was typed since the last condition was met
+	Echo     match.Echo // of the input since the last condition was met
 	Warnings []string   // of the inputs
 }
 
@@ -97,7 +97,7 @@ type Typed struct {
 	Written, Pending int
 	TimedOut         bool
 	Answered         bool   // it has answered a question of the login
-	Echoed           []byte // what the terminal may show of it
+	Echoed           []byte // the text that the terminal may show of it
 	Warnings         []string
 }
 
@@ -159,7 +159,7 @@ type runner struct {
 	ctx context.Context // of the list
 	res Result
 
-	ahead []byte // what was typed since the last condition was met, as far as its echo is shown
+	ahead []byte // the input since the last condition was met, as far as its echo is shown
 	line  string // the unfinished line before that
 }
 

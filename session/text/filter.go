@@ -43,8 +43,8 @@ type Filtered struct {
 // Whole reports whether Text has all lines.
 func (f Filtered) Whole() bool { return f.Put == f.Lines && !f.Full && f.Unsearched == 0 }
 
-// Filter returns the lines that match. from is the offset from which the output was wanted, and parts are what is held of
-// it, in order. more says that the line at the end of the last part goes on: it is left for later.
+// Filter returns the lines that match. from is the offset from which the output was wanted, and parts are those of
+// it that are held, in order. more says that the line at the end of the last part goes on: it is left for later.
 //
 // The cost depends on the size of the parts. When ctx ends, the result has the lines found until then.
 func (v View) Filter(ctx context.Context, f Filter, from int64, parts []output.Part, more bool) Filtered {

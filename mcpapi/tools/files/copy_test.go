@@ -306,7 +306,7 @@ func TestCopyOnHost(t *testing.T) {
 			t.Errorf("%s has %d bytes, %v; want the source", name, len(got), err)
 		}
 	}
-	// An open session of the caller's is used, as by a command; and what was opened closes by itself.
+	// An open session of the caller's is used, as by a command; and one that the copy has opened closes by itself.
 	if list := l.OK(mcptest.SessionTool, `{"action":"list"}`).Sessions; len(list) != 1 || !list[0].Auto {
 		t.Errorf("list: %+v; want one session, which closes by itself", list)
 	}
