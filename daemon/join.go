@@ -72,8 +72,14 @@ func (p Place) ensure(ctx context.Context, start Starter) error {
 	if err := rundir.Own(p.dir); err != nil {
 		return p.unusable(err)
 	}
-	unlock, err := rundir.Lock(p.lock(), startWait)
-	if err != nil {
+	unlock, err := rundir.Lock(ctx, p.lock(), startWait)
+	switch {
+	case ctx.Err() != nil:
+		if err == nil {
+			unlock()
+		}
+		return context.Cause(ctx)
+	case err != nil:
 		return p.unusable(err)
 	}
 	defer unlock()

@@ -4,8 +4,33 @@ import (
 	"context"
 	"errors"
 	"net"
+	"path/filepath"
 	"testing"
+
+	"ptyctl/internal/rundir"
 )
+
+// A client that is stopped while another one starts the daemon does not wait for it.
+func TestEnsureCanceled(t *testing.T) {
+	p := Place{dir: filepath.Join(t.TempDir(), "ptyctl"), name: "d"}
+	if err := rundir.Own(p.dir); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := rundir.TryPath(p.lock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = p.ensure(ctx, func(context.Context, Place) error {
+		t.Error("the daemon is started under another's lock")
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ensure after its context has ended = %v, want Canceled", err)
+	}
+}
 
 // A person who has asked a daemon to end need not wait for it.
 func TestAwaitEnd(t *testing.T) {

@@ -1,6 +1,9 @@
 package rundir
 
 import (
+	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,5 +36,53 @@ func TestGate(t *testing.T) {
 	leave()
 	if err := <-in; err != nil {
 		t.Error(err)
+	}
+}
+
+// A wait for a lock ends with its context.
+func TestLockCanceled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := TryPath(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	got := make(chan error, 1)
+	go func() {
+		_, err := Lock(ctx, path, time.Hour)
+		got <- err
+	}()
+	cancel()
+	if err := <-got; !errors.Is(err, context.Canceled) {
+		t.Errorf("Lock after its context has ended = %v, want Canceled", err)
+	}
+}
+
+// A file that its holder removes locks nobody out, and never lets two in.
+func TestLockOfRemovedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := TryPath(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale, err := Open(path) // a process that has opened the file, and not yet locked it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	if _, err := entered(stale, TryLock(stale)); !errors.Is(err, errReplaced) {
+		t.Errorf("a lock of the removed file = %v, want errReplaced", err)
+	}
+	unlock, err = Lock(t.Context(), path, time.Hour)
+	if err != nil {
+		t.Fatalf("Lock after the file was removed = %v", err)
+	}
+	defer unlock()
+	if _, err := TryPath(path); !errors.Is(err, ErrHeld) {
+		t.Errorf("a second lock = %v, want ErrHeld", err)
 	}
 }
