@@ -32,6 +32,7 @@ type Hello struct {
 	Build    string `json:"build"`
 	PID      int    `json:"pid"`
 	Note     string `json:"note,omitempty"`
+	Token    string `json:"token,omitempty"` // of people, where the daemon asks for one; not for AskServe
 
 	// The following are for AskServe.
 	Dir         Octets   `json:"dir,omitempty"` // the client's working folder
@@ -102,6 +103,7 @@ type Welcome struct {
 	Clients  int      `json:"clients,omitempty"`
 	Sessions int      `json:"sessions,omitempty"`
 	Engine   Engine   `json:"engine,omitempty"`
+	Shims    []Shim   `json:"shims,omitempty"`
 	Reloaded Reloaded `json:"reloaded,omitzero"`
 }
 

@@ -99,6 +99,9 @@ func (p Place) unusable(err error) error {
 		filepath.Clean(p.dir), err)
 }
 
+// Absent reports whether an error of Place.Ask or Place.List means that there is no daemon.
+func Absent(err error) bool { return absent(err) }
+
 // absent reports whether an error means that there is no daemon. Any other, for example a socket of another user, must
 // not lead to a second one.
 func absent(err error) bool {

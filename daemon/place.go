@@ -4,18 +4,30 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ptyctl/internal/rundir"
 )
 
 // Protocol is the number of the protocol between shims and daemons. A change that an older side cannot speak takes the
-// next number, and with it another socket: a newer shim then starts a daemon of its own.
-const Protocol = 1
+// next number, and with it another socket: a newer shim then starts a daemon of its own, and lists the sessions of the
+// older one by AskList.
+var Protocol = number(protocol)
+
+// protocol is Protocol. It is text so that a test can have the program linked with another one.
+var protocol = "1"
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		panic("daemon: the number of the protocol is " + text)
+	}
+	return n
+}
 
 // A Place is where the daemon of one configuration is reached, and the files beside its socket.
 type Place struct {
@@ -51,21 +63,20 @@ func Daemons() ([]Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no runtime folder for daemons: %w", err)
 	}
-	entries, err := os.ReadDir(dir)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
+	if _, err := os.ReadDir(dir); err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
-	var all []Place
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".sock")
-		if ok && strings.HasPrefix(name, prefix(Protocol)) && e.Type()&fs.ModeSocket != 0 {
-			all = append(all, Place{dir: dir, name: name})
-		}
+	return slices.DeleteFunc(inFolder(dir), func(p Place) bool { return p.Protocol() != Protocol }), nil
+}
+
+// OfOtherProtocols returns the places of daemons that speak another protocol, in the runtime folder. Their processes may
+// have ended.
+func OfOtherProtocols() []Place {
+	dir, err := rundir.Dir()
+	if err != nil {
+		return nil
 	}
-	return all, nil
+	return slices.DeleteFunc(inFolder(dir), func(p Place) bool { return p.Protocol() == Protocol })
 }
 
 // A Setting is one value of the configuration of an engine. A secret is left out of the value.

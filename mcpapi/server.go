@@ -50,6 +50,8 @@ type Options struct {
 
 	Watch *subscribe.Watch // also one of the Manager's observers; nil: clients get no notifications of changes
 
+	Elsewhere func(ctx context.Context) []toolset.Elsewhere // sessions of the caller in other processes; nil: none
+
 	Logger *slog.Logger // nil: silent
 }
 
@@ -134,7 +136,7 @@ func NewServer(o Options) *Server {
 			Sessions: o.Sessions,
 			Hosts:    hosts.New(hosts.Options{Manager: o.Sessions, Plan: o.Plan, Idle: o.AutoIdle}),
 			Version:  o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
-			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Limits: o.Limits,
+			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Limits: o.Limits, Elsewhere: o.Elsewhere,
 		},
 	}
 	sets := setsOf(o.Toolsets, o.More)

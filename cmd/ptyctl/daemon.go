@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -46,8 +44,8 @@ func daemonCommand() *cli.Command {
 		},
 		Subcommands: []*cli.Command{
 			{
-				Name: "status", Usage: "show the daemons that run",
-				Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON: one array"}},
+				Name: "status", Usage: "show the daemons that run, and their clients",
+				Flags: []cli.Flag{configFlag(), &cli.BoolFlag{Name: "json", Usage: "print JSON: one array"}},
 				Action: func(c *cli.Context) error {
 					if err := noArguments(c); err != nil {
 						return err
@@ -57,6 +55,7 @@ func daemonCommand() *cli.Command {
 			},
 			{
 				Name: "stop", Usage: "end the daemons, with all their sessions",
+				Flags: []cli.Flag{configFlag()},
 				Action: func(c *cli.Context) error {
 					if err := noArguments(c); err != nil {
 						return err
@@ -72,6 +71,7 @@ func daemonCommand() *cli.Command {
 			},
 			{
 				Name: "reload", Usage: "have the daemons read their configuration again",
+				Flags: []cli.Flag{configFlag()},
 				Action: func(c *cli.Context) error {
 					if err := noArguments(c); err != nil {
 						return err
@@ -176,17 +176,22 @@ func logConfig(log *logging.Logger, warnings []config.Warning) {
 	}
 }
 
-// eachDaemon asks every daemon that runs. It goes on after a failure.
+// eachDaemon asks every daemon that runs. It goes on after a failure. A configuration that is wrong is an error only if
+// a daemon refuses, perhaps for lack of the token in it.
 func eachDaemon(c *cli.Context, ask daemon.Ask, show func(io.Writer, net.Conn, daemon.Welcome) error) error {
 	places, err := daemon.Daemons()
 	if err != nil {
 		return err
 	}
+	cfg, wrong := fileConfig(c)
+	h := daemon.Hello{
+		Ask: daemon.AskStatus, Build: version(), PID: os.Getpid(), Token: cfg.Server.Control.ControlAuthToken.Reveal(),
+	}
 	var errs []error
 	asked := make(map[int]bool) // a daemon has one socket for each configuration that it has had
 	for _, p := range places {
-		conn, w, err := p.Ask(c.Context, daemon.Hello{Ask: daemon.AskStatus, Build: version(), PID: os.Getpid()})
-		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+		conn, w, err := p.Ask(c.Context, h)
+		if err != nil && daemon.Absent(err) {
 			continue // it has ended without removing its socket
 		}
 		if err == nil && asked[w.PID] {
@@ -196,7 +201,9 @@ func eachDaemon(c *cli.Context, ask daemon.Ask, show func(io.Writer, net.Conn, d
 		asked[w.PID] = true
 		if err == nil && ask != daemon.AskStatus {
 			_ = conn.Close()
-			conn, w, err = p.Ask(c.Context, daemon.Hello{Ask: ask, Build: version(), PID: os.Getpid()})
+			do := h
+			do.Ask = ask
+			conn, w, err = p.Ask(c.Context, do)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", p.Socket(), err))
@@ -205,6 +212,25 @@ func eachDaemon(c *cli.Context, ask daemon.Ask, show func(io.Writer, net.Conn, d
 		errs = append(errs, show(c.App.Writer, conn, w))
 		_ = conn.Close()
 	}
+	for _, p := range daemon.OfOtherProtocols() {
+		l, err := p.List(c.Context, h.Token)
+		if err != nil && daemon.Absent(err) {
+			continue
+		}
+		asked[l.PID] = true
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", p.Socket(), err))
+		case ask == daemon.AskStatus:
+			errs = append(errs, show(c.App.Writer, nil, welcomeOf(l, p)))
+		default:
+			errs = append(errs, fmt.Errorf("process %d is version %s, which this one cannot manage: use ptyctl of that version, "+
+				"or send it SIGTERM to end it", l.PID, tty.Printable(l.Build)))
+		}
+	}
+	if slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
+		errs = append(errs, wrong)
+	}
 	if len(asked) == 0 && !c.Bool("json") {
 		_, err := fmt.Fprintln(c.App.Writer, "no daemon runs")
 		return err
@@ -212,40 +238,76 @@ func eachDaemon(c *cli.Context, ask daemon.Ask, show func(io.Writer, net.Conn, d
 	return errors.Join(errs...)
 }
 
+// welcomeOf is the status of a daemon that speaks another protocol, as far as it is known.
+func welcomeOf(l daemon.Listing, p daemon.Place) daemon.Welcome {
+	return daemon.Welcome{
+		Protocol: p.Protocol(), Build: l.Build, PID: l.PID, Started: l.Started, Sessions: len(l.Sessions),
+	}
+}
+
 // A daemonEntry is a daemon in the output of daemon status --json.
 type daemonEntry struct {
-	PID           int       `json:"pid"`
-	Build         string    `json:"build"`
-	Started       time.Time `json:"started"`
-	Clients       int       `json:"clients"`
-	Sessions      int       `json:"sessions"`
-	Configuration string    `json:"configuration"`
+	PID           int           `json:"pid"`
+	Build         string        `json:"build"`
+	Protocol      int           `json:"protocol"`
+	Started       time.Time     `json:"started"`
+	Clients       int           `json:"clients"`
+	Sessions      int           `json:"sessions"`
+	Configuration string        `json:"configuration,omitempty"` // not of another protocol
+	Shims         []daemon.Shim `json:"shims"`
 }
 
 func daemonStatus(c *cli.Context) error {
 	if c.Bool("json") {
 		all := []daemonEntry{}
 		err := eachDaemon(c, daemon.AskStatus, func(_ io.Writer, _ net.Conn, w daemon.Welcome) error {
-			all = append(all, daemonEntry{w.PID, w.Build, w.Started, w.Clients, w.Sessions, w.Engine.Name()})
+			e := daemonEntry{
+				PID: w.PID, Build: w.Build, Protocol: w.Protocol, Started: w.Started, Clients: w.Clients, Sessions: w.Sessions,
+				Shims: append([]daemon.Shim{}, w.Shims...),
+			}
+			if w.Protocol == daemon.Protocol {
+				e.Configuration = w.Engine.Name()
+			}
+			all = append(all, e)
 			return nil
 		})
 		return errors.Join(err, printJSON(c.App.Writer, all))
 	}
 	rows := [][]string{{"PROCESS", "BUILD", "STARTED", "CLIENTS", "SESSIONS", "CONFIGURATION"}}
+	shims := [][]string{{"CLIENT", "PROGRAM", "FOLDER", "PROCESS", "SINCE", "SESSIONS", "DAEMON"}}
 	err := eachDaemon(c, daemon.AskStatus, func(_ io.Writer, _ net.Conn, w daemon.Welcome) error {
+		clients, configuration := strconv.Itoa(w.Clients), w.Engine.Name()
+		if w.Protocol != daemon.Protocol {
+			clients, configuration = "-", fmt.Sprintf("(of protocol %d)", w.Protocol)
+		}
 		rows = append(rows, []string{
 			strconv.Itoa(w.PID), tty.Printable(w.Build), ago(time.Now(), w.Started.UnixMilli()),
-			strconv.Itoa(w.Clients), strconv.Itoa(w.Sessions), w.Engine.Name(),
+			clients, strconv.Itoa(w.Sessions), configuration,
 		})
+		for _, s := range w.Shims {
+			columns := []string{
+				s.Name, s.Program, s.Folder, strconv.Itoa(s.PID), ago(time.Now(), s.Since.UnixMilli()), strconv.Itoa(s.Sessions),
+				strconv.Itoa(w.PID),
+			}
+			for i := range columns {
+				if columns[i] = tty.Printable(columns[i]); columns[i] == "" {
+					columns[i] = "-"
+				}
+			}
+			shims = append(shims, columns)
+		}
 		return nil
 	})
+	var b strings.Builder
 	if len(rows) > 1 {
-		var b strings.Builder
 		tty.Table(&b, rows, tty.TableWidth)
-		_, bad := io.WriteString(c.App.Writer, b.String())
-		err = errors.Join(err, bad)
 	}
-	return err
+	if len(shims) > 1 {
+		b.WriteByte('\n')
+		tty.Table(&b, shims, tty.TableWidth)
+	}
+	_, bad := io.WriteString(c.App.Writer, b.String())
+	return errors.Join(err, bad)
 }
 
 // showReload lists the keys that a reload has changed, and those that it could not.

@@ -49,6 +49,12 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 			return err
 		}
 		log.Info("no daemon with this configuration runs: one is started", "socket", p.Socket())
+		for _, other := range p.Kin() {
+			if l, err := other.List(ctx, cfg.Server.Control.ControlAuthToken.Reveal()); err == nil {
+				log.Warn("the daemon of another version goes on until its sessions have ended: this client gets a new one, "+
+					"which lists them, and cannot use them", "process", l.PID, "build", l.Build, "sessions", len(l.Sessions))
+			}
+		}
 		return start(ctx, p)
 	})
 	if err != nil {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/control"
+	"ptyctl/daemon"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/jsonrpc"
@@ -57,7 +59,8 @@ type App struct {
 	server  *mcpapi.Server
 	http    *httpPort
 	control *controlSocket
-	stirred stirred // nil: it is no daemon
+	stirred stirred                      // nil: it is no daemon
+	place   atomic.Pointer[daemon.Place] // of the daemon; nil: it is none
 
 	closers []func() // called by Close, the last one first
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"ptyctl/config"
 	"ptyctl/daemon"
@@ -73,6 +72,7 @@ type conversations struct {
 
 	mu      sync.Mutex                // guards the following
 	servers map[string]*mcpapi.Server // by presentation, because a server has one form of its tools
+	pids    map[string]int            // of the shims, by their names
 }
 
 // ServeDaemon answers the clients that connect to l, and people at the control socket, until ctx ends, a person stops
@@ -80,12 +80,13 @@ type conversations struct {
 func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader) error {
 	a.sessions.Owners().Serve()
 	a.serveControl()
-	c := &conversations{app: a, servers: make(map[string]*mcpapi.Server)}
+	c := &conversations{app: a, servers: make(map[string]*mcpapi.Server), pids: make(map[string]int)}
 	engine := Engine(a.loaded)
+	a.keepPlace(engine)
 	srv := daemon.NewServer(daemon.Options{
 		Build: a.version, Engine: engine, Serve: c.serve, Presents: c.presents,
 		Sessions: func() int { return len(a.sessions.List()) }, Changed: a.stirred, Idle: a.cfg.Daemon.Idle,
-		Permit: a.permitDaemon, Refuse: refuseOwn,
+		Permit: a.permitDaemon, Refuse: refuseOwn, Shown: a.mayLook, Shims: c.shims, Listed: a.listed,
 		Reload: reload.Reload,
 		Logger: a.log,
 	})
@@ -96,6 +97,7 @@ func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader)
 
 // serveNow makes clients with the present configuration find this daemon, and others not.
 func (a *App) serveNow(srv *daemon.Server, e daemon.Engine) {
+	a.keepPlace(e)
 	err := srv.Change(e, func() (net.Listener, error) {
 		place, err := daemon.PlaceOf(e)
 		if err != nil {
@@ -106,28 +108,6 @@ func (a *App) serveNow(srv *daemon.Server, e daemon.Engine) {
 	if err != nil {
 		a.log.Warn("clients with the new configuration do not find this daemon", "error", err)
 	}
-}
-
-// permitDaemon lets a person manage the daemon only where people may do more than watch. It records the request.
-func (a *App) permitDaemon(what daemon.Ask, pid int) error {
-	verb, signal := term.VerbStop, "SIGTERM"
-	if what == daemon.AskReload {
-		verb, signal = term.VerbReload, "SIGHUP"
-	}
-	event := term.Event{
-		Time: time.Now(), Verb: verb, Detail: fmt.Sprintf("asked for by process %d", pid),
-		Actor: term.Actor{Transport: "socket", Client: "ptyctl daemon " + string(what), Operator: true},
-	}
-	mode := a.cfg.Server.Control.ControlMode
-	if mode != config.ControlReadWrite {
-		event.Refused = &term.Error{Kind: term.PolicyDenied, Msg: fmt.Sprintf(
-			"server.control.control_mode is %q, which does not allow it; set \"readwrite\", or send %s to the process",
-			mode, signal)}
-	}
-	if a.audit != nil {
-		a.audit.Observe(event)
-	}
-	return event.Refused
 }
 
 // refuseOwn refuses the programs of this daemon's sessions: one of them would act under the name of another client, and
@@ -169,6 +149,8 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 		return err
 	}
 	defer a.sessions.Owners().Leave(who.Principal())
+	c.setPID(v.Client, v.PID)
+	defer c.setPID(v.Client, 0)
 	ctx = identity.WithCaller(ctx, who)
 	ctx = term.WithEnvironment(ctx, term.NewEnvironment(string(v.Dir), v.Variables()))
 	in := hangup{v.Conn, func() { a.sessions.Owners().Gone(who.Principal()) }}

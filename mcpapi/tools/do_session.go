@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -117,6 +118,7 @@ func listSessions(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 		}
 		return e
 	})
+	out.elsewhere(ctx, c, filter)
 	// What some session of this server could do. A client decides by it whether to open one at all.
 	out.Capabilities = &wire.Capabilities{
 		SplitStdoutStderr: term.Yes,
@@ -316,6 +318,30 @@ func (out *sessionOut) list(all []session.Info, f listFilter, entry func(session
 	out.Count, out.More = &count, count > MaxListed
 	entries = entries[:min(count, MaxListed)]
 	out.Sessions = &entries
+}
+
+// elsewhere adds the sessions of the caller that daemons of other versions keep, so that it knows of them.
+func (out *sessionOut) elsewhere(ctx context.Context, c *toolset.Call, f listFilter) {
+	named := make(map[int]bool)
+	for _, o := range toolset.NotHere(ctx, c) {
+		if !f.matches(o.Session) {
+			continue
+		}
+		e := wire.NewListEntry(o.Session, wire.WordsFor(ctx))
+		e.Daemon = o.Daemon
+		*out.Count++
+		if len(*out.Sessions) < MaxListed {
+			*out.Sessions = append(*out.Sessions, e)
+		} else {
+			out.More = true
+		}
+		if !named[o.PID] {
+			named[o.PID] = true
+			c.Inform(fmt.Sprintf("sessions with daemon %q are kept by an %[1]s version of ptyctl (%s, process %d) until they end; "+
+				"no call here can use them: open new ones, or have a person use them (ptyctl attach --pid %[3]d SESSION)",
+				o.Daemon, o.Build, o.PID))
+		}
+	}
 }
 
 // SessionList is the result of list for these sessions, as a resource shows it.

@@ -32,6 +32,8 @@ type Shared struct {
 
 	Limits
 
+	Elsewhere func(ctx context.Context) []Elsewhere // sessions of the caller in other processes; nil: there are none
+
 	said said
 }
 

@@ -35,6 +35,23 @@ func Known(ctx context.Context, c *Call, states ...session.State) (
 	return identity.FromContext(ctx).Known(c.shared.Sessions, states...)
 }
 
+// An Elsewhere is a session that another process keeps, and that this one cannot use. It is one that the caller may know
+// of.
+type Elsewhere struct {
+	Daemon  string       // "older" or "newer", as the version of that process is
+	Build   string       // its version
+	PID     int          // of that process
+	Session session.Info // its id, and the little more that is known
+}
+
+// NotHere returns the sessions of the caller that other processes keep.
+func NotHere(ctx context.Context, c *Call) []Elsewhere {
+	if c.shared.Elsewhere == nil {
+		return nil
+	}
+	return c.shared.Elsewhere(ctx)
+}
+
 // ByPerson reports whether a person makes the call; see term.Actor.
 func ByPerson(ctx context.Context) bool { return identity.FromContext(ctx).Operator }
 

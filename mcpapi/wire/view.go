@@ -36,6 +36,7 @@ type ListEntry struct {
 	Resumable bool   `json:"resumable,omitempty"`      // left by a client before the caller, which may adopt it
 	Orphaned  int64  `json:"orphaned_since,omitempty"` // when its client went, and no other has come
 	Owner     string `json:"owner,omitempty"`          // for a person: the client that has it
+	Daemon    string `json:"daemon,omitempty"`         // "older" or "newer": another version's, which this one cannot use
 }
 
 // Brief is the compact form of an entry: the members that identify it, and those with an unusual value.
@@ -43,7 +44,7 @@ func (e ListEntry) Brief() ListEntry {
 	b := ListEntry{
 		SessionID: e.SessionID, DeviceID: e.DeviceID, Host: e.Host, EndCode: e.EndCode, ExitCode: e.ExitCode,
 		ExitSignal: e.ExitSignal, Title: e.Title, LockHolder: e.LockHolder, Waiting: e.Waiting, Auto: e.Auto,
-		Resumable: e.Resumable, Orphaned: e.Orphaned, Owner: e.Owner,
+		Resumable: e.Resumable, Orphaned: e.Orphaned, Owner: e.Owner, Daemon: e.Daemon,
 	}
 	if e.SessionType == "exec" && !e.Auto {
 		b.SessionType = e.SessionType

@@ -14,8 +14,8 @@ type Place struct {
 	Any    bool   // of every client in Dir: a person has left the session there
 }
 
-// fits reports whether a client at q may adopt a session that was left at p.
-func (p Place) fits(q Place) bool {
+// Fits reports whether a client at q may adopt a session that was left at p.
+func (p Place) Fits(q Place) bool {
 	return p.Dir != "" && p.Dir == q.Dir && (p.Any || p.Client == q.Client && p.User == q.User)
 }
 

@@ -95,7 +95,7 @@ func (o *Ownership) adopterLocked(p term.Principal) (*Member, error) {
 		return nil, ErrNoClient
 	case o.owner.Principal == p && o.owner.Orphaned.IsZero():
 		return nil, nil
-	case !o.owner.Place.fits(m.Place):
+	case !o.owner.Place.Fits(m.Place):
 		return nil, ErrElsewhere
 	case o.owner.Orphaned.IsZero():
 		return nil, ErrPresent

@@ -167,7 +167,7 @@ func (r *Registry) Resumable(p term.Principal, o Owner) bool {
 		return false
 	}
 	m, ok := r.Member(p)
-	return ok && o.Place.fits(m.Place)
+	return ok && o.Place.Fits(m.Place)
 }
 
 // Close ends the timers, and returns when no session is being ended by one. No client can join from then on.
