@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -27,7 +28,9 @@ func (s *Server) connection(ctx context.Context, c net.Conn) {
 	r := bufio.NewReaderSize(c, 64<<10)
 	_ = c.SetDeadline(time.Now().Add(greetWait))
 	var h Hello
-	if err := readLine(r, &h); err != nil {
+	err := readLine(r, &h)
+	<-s.greetings
+	if err != nil {
 		return // for example another process that has looked whether this one is alive
 	}
 	_ = c.SetDeadline(time.Time{})
@@ -127,7 +130,12 @@ func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
 			return
 		}
 	}
-	if !s.enter() {
+	switch err := s.enter(); {
+	case errors.Is(err, errFull):
+		w.Refused = err.Error()
+		_ = writeLine(v.Conn, w)
+		return
+	case err != nil:
 		return
 	}
 	defer s.leave()

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +18,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/term"
@@ -26,6 +29,7 @@ type Relay struct {
 	Conn     net.Conn // to the daemon; Run closes it
 	In       io.Reader
 	Out      io.Writer
+	MaxLine  int      // longest line of the client, in bytes without its end; 0: 8 MiB
 	Presents Presents // the form of the errors when the daemon is lost
 	Logger   *slog.Logger
 }
@@ -47,6 +51,7 @@ func (r Relay) Run(ctx context.Context) error {
 	if r.Logger == nil {
 		r.Logger = slog.New(slog.DiscardHandler)
 	}
+	r.MaxLine = cmp.Or(r.MaxLine, 8<<20)
 	run := &relaying{Relay: r, pending: pending{open: make(map[string]request)}}
 	defer r.Conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = r.Conn.Close() })()
@@ -105,30 +110,57 @@ func (r *relaying) finish(ctx context.Context, down <-chan error) error {
 }
 
 // up carries the client's lines to the daemon, until the client ends its input. It returns an error if the input cannot
-// be read.
+// be read. A line that is too long is answered here, as the daemon would answer it.
 func (r *relaying) up() error {
 	in := bufio.NewReaderSize(r.In, 64<<10)
 	var line []byte
+	var long *jsonrpc.IDFinder // has read the line so far, which is too long; nil: it is not
 	for {
 		part, err := in.ReadSlice('\n')
-		if line == nil && err == nil {
+		if line == nil && long == nil && err == nil && len(part) <= r.MaxLine {
 			r.pass(part) // in one piece, as nearly all are
 			continue
 		}
-		line = append(line, part...)
+		if long == nil && len(line)+len(bytes.TrimSuffix(part, []byte("\n"))) > r.MaxLine {
+			long = new(jsonrpc.IDFinder)
+			_, _ = long.Write(line) // it never fails
+			line = nil
+		}
+		if long != nil {
+			_, _ = long.Write(part)
+		} else {
+			line = append(line, part...)
+		}
+		ended := errors.Is(err, io.EOF)
 		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long != nil && (err == nil || ended):
+			r.refuseLong(long.ID())
+			long = nil
 		case err == nil:
 			r.pass(line)
 			line = nil
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF):
-			if len(line) > 0 {
-				r.pass(append(line, '\n'))
-			}
-			return nil
+		case ended && len(line) > 0:
+			r.pass(append(line, '\n'))
+		case ended:
 		default:
 			return fmt.Errorf("read from the client: %w; start the server again", err)
 		}
+		if ended {
+			return nil
+		}
+	}
+}
+
+// refuseLong answers a message that is too long, with the id of its request if it has one.
+func (r *relaying) refuseLong(id json.RawMessage) {
+	line, err := mcpgo.EncodeAnswer(id, mcpgo.Error(mcp.INVALID_REQUEST, fmt.Sprintf(
+		"message dropped: a line may have at most %d bytes (limits.max_message_bytes); send less in one message", r.MaxLine)))
+	if err == nil {
+		err = r.write(line)
+	}
+	if err != nil {
+		r.Logger.Error("an answer was not written", "error", err)
 	}
 }
 

@@ -20,6 +20,8 @@ type relayed struct {
 	stop   context.CancelFunc // as a signal does
 }
 
+const maxLineOfTest = 2_000_000
+
 func startRelay(t *testing.T, p Presents) *relayed {
 	t.Helper()
 	inRead, inWrite := io.Pipe()
@@ -28,7 +30,7 @@ func startRelay(t *testing.T, p Presents) *relayed {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &relayed{in: inWrite, out: bufio.NewReader(outRead), daemon: daemon, ended: make(chan error, 1), stop: stop}
 	go func() {
-		r.ended <- Relay{Conn: shim, In: inRead, Out: outWrite, Presents: p}.Run(ctx)
+		r.ended <- Relay{Conn: shim, In: inRead, Out: outWrite, MaxLine: maxLineOfTest, Presents: p}.Run(ctx)
 		_ = outWrite.Close()
 	}()
 	t.Cleanup(func() {
@@ -98,6 +100,30 @@ func TestRelay(t *testing.T) {
 	_ = r.daemon.Close() // as it does when it has answered all
 	if err := <-r.ended; err != nil {
 		t.Errorf("Run = %v after the end of the input, want nil", err)
+	}
+}
+
+// A line that is too long is answered with the id of its request, is not kept, and does not reach the daemon.
+func TestRelayLongLine(t *testing.T) {
+	r := startRelay(t, Presents{})
+	far := bufio.NewReader(r.daemon)
+	fits := `{"jsonrpc":"2.0","id":1,"method":"x","params":"` + strings.Repeat("p", maxLineOfTest-49) + `"}`
+	if len(fits) != maxLineOfTest {
+		t.Fatalf("the line has %d bytes, want %d", len(fits), maxLineOfTest)
+	}
+	for _, size := range []int{1, 64 << 10, 1 << 20} {
+		r.send(t, strings.Replace(fits, "pp", strings.Repeat("p", 2+size), 1))
+		if got := r.line(t); !strings.Contains(got, `"id":1,`) || !strings.Contains(got, "at most 2000000 bytes (limits.max_message_bytes)") {
+			t.Errorf("a line with %d bytes too many is answered with %q, want an error for request 1 that names the limit", size, got)
+		}
+		go r.send(t, fits)
+		if got, err := far.ReadString('\n'); err != nil || got != fits+"\n" {
+			t.Fatalf("the daemon reads %d bytes, %v; want the line that fits", len(got), err)
+		}
+	}
+	go func() { _, _ = io.WriteString(r.in, `{"no":"id`+strings.Repeat("p", maxLineOfTest)); _ = r.in.Close() }()
+	if got := r.line(t); !strings.Contains(got, `"id":null`) {
+		t.Errorf("a long line without an id and an end is answered with %q, want an error", got)
 	}
 }
 

@@ -57,7 +57,8 @@ type Server struct {
 	started time.Time
 	stop    context.CancelCauseFunc // ends Run
 
-	wg sync.WaitGroup // the connections
+	wg        sync.WaitGroup // the connections
+	greetings chan struct{}  // has a value for each connection whose Hello has not come
 
 	mu      sync.Mutex      // guards the following
 	run     context.Context // that of Run and of each connection; nil: Run was not called
@@ -75,6 +76,13 @@ type socket struct {
 	name string // of the configuration
 }
 
+// What programs of this user can make a Server keep: a Hello may have maxLine bytes, and a conversation has the limits of
+// each client.
+const (
+	maxGreetings = 64 // that it reads at a time; other connections wait
+	maxClients   = 256
+)
+
 // The reasons for which a Server ends by itself.
 var (
 	errIdle    = errors.New("no client and no session for a while")
@@ -82,6 +90,9 @@ var (
 	errSocket  = errors.New("the daemon's socket")
 
 	errUnmanaged = errors.New("it cannot be managed over its socket")
+	errEnding    = errors.New("it ends")
+	errFull      = fmt.Errorf("it serves %d clients, and no more at a time: end one (ptyctl daemon status names them)",
+		maxClients)
 )
 
 // NewServer makes a Server.
@@ -92,7 +103,10 @@ func NewServer(o Options) *Server {
 	if o.Sessions == nil {
 		o.Sessions = func() int { return 0 }
 	}
-	return &Server{o: o, started: time.Now(), engine: o.Engine, changed: make(chan struct{}, 1)}
+	return &Server{
+		o: o, started: time.Now(), engine: o.Engine, changed: make(chan struct{}, 1),
+		greetings: make(chan struct{}, maxGreetings),
+	}
 }
 
 // Run serves clients until ctx ends, a person stops it, or it has been idle for Options.Idle. It closes l, and returns
@@ -197,7 +211,12 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 		default:
 			return fmt.Errorf("%w: %w", errSocket, err)
 		}
-		s.wg.Go(func() { s.connection(ctx, c) })
+		select {
+		case s.greetings <- struct{}{}:
+			s.wg.Go(func() { s.connection(ctx, c) })
+		case <-ctx.Done():
+			_ = c.Close()
+		}
 	}
 }
 
@@ -265,16 +284,19 @@ func (s *Server) end() bool {
 	return true
 }
 
-// enter counts one more client. It reports false if the server ends: the client then looks for another daemon.
-func (s *Server) enter() bool {
+// enter counts one more client. It fails with errEnding, after which the client looks for another daemon, or errFull.
+func (s *Server) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
-		return false
+	switch {
+	case s.ended:
+		return errEnding
+	case s.clients >= maxClients:
+		return errFull
 	}
 	s.clients++
 	s.tell()
-	return true
+	return nil
 }
 
 // leave counts one client less.

@@ -245,3 +245,54 @@ func TestServerChangeFails(t *testing.T) {
 		}
 	})
 }
+
+// However many connections a program makes, the server reads few at a time, and serves a bounded number of clients; the
+// one that is too many is told so.
+func TestServerIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		s := NewServer(Options{Serve: func(ctx context.Context, v Visit) error {
+			_, err := v.Conn.Read(make([]byte, 1))
+			return err
+		}})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx, l) }()
+		var silent []net.Conn
+		for range maxGreetings {
+			near, far := bufpipe.New(1 << 16)
+			l.conns <- far
+			silent = append(silent, near)
+		}
+		near, far := bufpipe.New(1 << 16)
+		l.conns <- far // accepted, and not read before one of the others has said hello or has had its time
+		if err := writeLine(near, Hello{Protocol: Protocol, Ask: AskStatus}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		begin := time.Now()
+		var w Welcome
+		if err := readLine(bufio.NewReader(near), &w); err != nil || time.Since(begin) != greetWait {
+			t.Errorf("a hello behind %d silent connections: %v after %v, want an answer after %v", maxGreetings, err,
+				time.Since(begin), greetWait)
+		}
+		for _, c := range append(silent, near) {
+			_ = c.Close()
+		}
+		var clients []net.Conn
+		for n := range maxClients + 1 {
+			c, _, err := l.greeted(t, Hello{Ask: AskServe, Engine: Engine(nil).Name()})
+			clients = append(clients, c)
+			if n < maxClients && err != nil || n == maxClients && (err == nil || !strings.Contains(err.Error(), "256 clients")) {
+				t.Fatalf("client %d: %v, want %d served, and then a refusal", n, err, maxClients)
+			}
+		}
+		for _, c := range clients {
+			_ = c.Close()
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Run = %v after the end of its context, want nil", err)
+		}
+	})
+}

@@ -62,7 +62,7 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 	}
 	log.Info("the daemon serves this client", "daemon", w.PID, "build", w.Build, "client", w.Client)
 	err = daemon.Relay{
-		Conn: conn, In: os.Stdin, Out: os.Stdout, Presents: h.Presents, Logger: log.Logger,
+		Conn: conn, In: os.Stdin, Out: os.Stdout, MaxLine: cfg.Limits.MaxMessageBytes, Presents: h.Presents, Logger: log.Logger,
 	}.Run(c.Context)
 	log.Info("stopped")
 	return err

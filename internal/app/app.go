@@ -93,6 +93,9 @@ func ForCommand(cfg config.Config, o Options) (*App, error) {
 	return a, nil
 }
 
+// daemonMessages bounds the large requests in flight of all clients of a daemon, in bytes.
+const daemonMessages = 256 << 20
+
 func begin(cfg config.Config, o Options) *App {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -102,8 +105,12 @@ func begin(cfg config.Config, o Options) *App {
 		a.stirred = make(stirred, 1)
 	}
 	most := FitMemory(&a.cfg)
-	if most > 0 {
+	switch {
+	case most > 0:
 		a.messages = jsonrpc.NewRoom(most / messagePart)
+	case o.Daemon: // its clients are many, and each may send as much as one of a ptyctl of its own
+		a.messages = jsonrpc.NewRoom(daemonMessages)
+		a.messages.Whose = "the daemon"
 	}
 	if a.cfg.Limits != cfg.Limits {
 		a.log.Info("the memory limit of the control group lowers limits of the configuration", "bytes", most,

@@ -70,17 +70,27 @@ func (s stirred) Observe(e term.Event) {
 type conversations struct {
 	app *App
 
-	mu      sync.Mutex                // guards the following
-	servers map[string]*mcpapi.Server // by presentation, because a server has one form of its tools
-	pids    map[string]int            // of the shims, by their names
+	mu      sync.Mutex            // guards the following
+	servers map[string]*presented // by presentation, because a server has one form of its tools
+	pids    map[string]int        // of the shims, by their names
 }
+
+// A presented is a server for the conversations of one presentation.
+type presented struct {
+	*mcpapi.Server
+	users int // conversations; guarded by conversations.mu
+}
+
+// sparePresentations is how many presentations are kept without a conversation. There are few that anyone uses, and
+// endless ones that a program could ask for.
+const sparePresentations = 8
 
 // ServeDaemon answers the clients that connect to l, and people at the control socket, until ctx ends, a person stops
 // the daemon, or it has been unused for a while. reload reads the configuration again.
 func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader) error {
 	a.sessions.Owners().Serve()
 	a.serveControl()
-	c := &conversations{app: a, servers: make(map[string]*mcpapi.Server), pids: make(map[string]int)}
+	c := &conversations{app: a, servers: make(map[string]*presented), pids: make(map[string]int)}
 	engine := Engine(a.loaded)
 	a.keepPlace(engine)
 	srv := daemon.NewServer(daemon.Options{
@@ -137,10 +147,11 @@ func (h hangup) Read(p []byte) (int, error) {
 
 // serve carries one conversation.
 func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
-	srv, err := c.server(v.Presents)
+	srv, leave, err := c.server(v.Presents)
 	if err != nil {
 		return err
 	}
+	defer leave()
 	a := c.app
 	who := identity.Caller{Transport: "stdio", Shim: v.Client, Isolated: true}
 	// Its sessions outlive it, for the next client of the same program and user in the same folder.
@@ -163,7 +174,7 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 // presents refuses a conversation whose settings this version does not know. A client of a later version may have them,
 // and comes to the daemon of an earlier one as long as that runs.
 func (c *conversations) presents(p daemon.Presents) error {
-	_, err := c.server(p)
+	_, err := c.presentation(p)
 	if err != nil {
 		err = fmt.Errorf("it has version %s, which does not offer what this client asks for: %w; ask for less, or end it "+
 			"with its sessions (ptyctl daemon stop) and start again", c.app.version, err)
@@ -171,23 +182,38 @@ func (c *conversations) presents(p daemon.Presents) error {
 	return err
 }
 
-// server returns the server that presents p.
-func (c *conversations) server(p daemon.Presents) (*mcpapi.Server, error) {
+// presentation returns the configuration with the settings of one conversation.
+func (c *conversations) presentation(p daemon.Presents) (config.Config, error) {
 	cfg := c.app.cfg
 	cfg.Server.Toolsets, cfg.Server.ReadOnly, cfg.Server.JSONRPCErrors = p.Toolsets, p.ReadOnly, p.JSONRPCErrors
 	switch cfg.Server.Results = config.Results(p.Results); cfg.Server.Results {
 	case config.ResultsCompact, config.ResultsFull, config.ResultsText:
 	default:
-		return nil, fmt.Errorf("there is no form of results %q", p.Results)
+		return cfg, fmt.Errorf("there is no form of results %q", p.Results)
 	}
-	if err := CheckToolsets(cfg); err != nil {
-		return nil, err
+	return cfg, CheckToolsets(cfg)
+}
+
+// server returns the server that presents p, until leave is called.
+func (c *conversations) server(p daemon.Presents) (srv *mcpapi.Server, leave func(), err error) {
+	cfg, err := c.presentation(p)
+	if err != nil {
+		return nil, nil, err
 	}
 	key := fmt.Sprintf("%q %q %t %t", p.Toolsets, p.Results, p.ReadOnly, p.JSONRPCErrors)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.servers[key] == nil {
-		c.servers[key] = c.app.newServer(cfg)
+	one := c.servers[key]
+	if one == nil {
+		one = &presented{Server: c.app.newServer(cfg)}
+		c.servers[key] = one
 	}
-	return c.servers[key], nil
+	one.users++
+	return one.Server, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if one.users--; one.users == 0 && len(c.servers) > sparePresentations {
+			delete(c.servers, key)
+		}
+	}, nil
 }

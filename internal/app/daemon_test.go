@@ -50,6 +50,36 @@ func TestPresentsOfLaterVersion(t *testing.T) {
 	}
 }
 
+// Presentations without a conversation are not kept, however many a program asks for.
+func TestPresentationsAreBounded(t *testing.T) {
+	a, err := ForCommand(config.Default(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close(t.Context())
+	c := &conversations{app: a, servers: make(map[string]*presented)}
+	one, leave, err := c.server(daemon.Presents{Results: "full"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 * sparePresentations {
+		_, leave, err := c.server(daemon.Presents{Results: "full", Toolsets: slices.Repeat([]string{"core"}, 1+n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave()
+	}
+	if n := len(c.servers); n > sparePresentations+1 {
+		t.Errorf("%d presentations are kept, want at most %d", n, sparePresentations+1)
+	}
+	again, leaveAgain, _ := c.server(daemon.Presents{Results: "full"})
+	if again != one {
+		t.Error("a second conversation has another server, want the same")
+	}
+	leave()
+	leaveAgain()
+}
+
 // A reload does not say that it has changed the log when it could not, and goes on with the log as it was.
 func TestReloadWithoutItsLog(t *testing.T) {
 	dir := t.TempDir()

@@ -12,6 +12,8 @@ const smallMessage = 64 << 10
 // A Room limits the memory of the requests in flight, of all transports together: an argument is copied several times
 // until a call is answered. A nil Room has no limit.
 type Room struct {
+	Whose string // whose memory it is, for those who have no room; empty: that of the control group
+
 	most int64 // bytes of all large messages
 
 	mu    sync.Mutex
@@ -23,8 +25,12 @@ func NewRoom(most int64) *Room { return &Room{most: most} }
 
 // Full says why a message has no room, for its sender.
 func (r *Room) Full() string {
-	return fmt.Sprintf("the control group has memory for %d bytes of large requests in flight (a 32nd of memory.max); "+
-		"wait for an answer or cancel one, then send this again, or send less in one message", r.most)
+	whose, part := r.Whose, ""
+	if whose == "" {
+		whose, part = "the control group", " (a 32nd of memory.max)"
+	}
+	return fmt.Sprintf("%s has memory for %d bytes of large requests in flight%s; "+
+		"wait for an answer or cancel one, then send this again, or send less in one message", whose, r.most, part)
 }
 
 // Take reports whether there is room for a message of so many bytes, and keeps it until leave is called. A message that
