@@ -47,6 +47,9 @@ func PlaceOf(e Engine) (Place, error) {
 // prefix is how the names of all daemons of a protocol begin.
 func prefix(protocol int) string { return fmt.Sprintf("d-%d-", protocol) }
 
+// Name is the name of the place, for the daemon that is started for it.
+func (p Place) Name() string { return p.name }
+
 // Socket is the path of the socket.
 func (p Place) Socket() string { return filepath.Join(p.dir, p.name+".sock") }
 

@@ -116,7 +116,7 @@ func TestRelayLongLine(t *testing.T) {
 		if got := r.line(t); !strings.Contains(got, `"id":1,`) || !strings.Contains(got, "at most 2000000 bytes (limits.max_message_bytes)") {
 			t.Errorf("a line with %d bytes too many is answered with %q, want an error for request 1 that names the limit", size, got)
 		}
-		go r.send(t, fits)
+		go func() { _, _ = io.WriteString(r.in, fits+"\n") }()
 		if got, err := far.ReadString('\n'); err != nil || got != fits+"\n" {
 			t.Fatalf("the daemon reads %d bytes, %v; want the line that fits", len(got), err)
 		}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +16,33 @@ import (
 // readyWait is how long a daemon may take to start. A process that takes longer was stopped.
 const readyWait = 20 * time.Second
 
-// ready is the line of a daemon that has bound its socket. Any other is the reason why it has not.
-const ready = "ready"
+// ready is the line of a daemon that has bound its socket. Any other is the reason why it has not: an OtherError behind
+// isOther, or text.
+const (
+	ready   = "ready"
+	isOther = "other "
+)
+
+// An OtherError is a daemon's that would serve another place than the one it was started for: it has read another
+// configuration than the client, or is another version. It ends, and has bound nothing.
+type OtherError struct {
+	Protocol int    `json:"ptyctl_daemon"`
+	Build    string `json:"build"`
+	Engine   Engine `json:"engine"`
+}
+
+func (e *OtherError) Error() string {
+	return "the daemon has another configuration, or is another version"
+}
+
+// Fits returns an *OtherError if a daemon with this build and configuration was started for another place, by its name;
+// empty: for whichever it has.
+func Fits(place, build string, e Engine) error {
+	if place == "" || place == prefix(Protocol)+e.Name() {
+		return nil
+	}
+	return &OtherError{Protocol, build, e}
+}
 
 // StartProgram returns a Starter that runs a program apart from this process: in a session of its own, in the root
 // folder, and without this process's stdin, stdout and stderr. The program gets the number of a descriptor appended to
@@ -76,7 +102,7 @@ const firstExtra = 3
 func awaitReady(ctx context.Context, read *os.File, p Place) error {
 	_ = read.SetReadDeadline(time.Now().Add(readyWait))
 	defer context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Unix(1, 0)) })()
-	text, err := io.ReadAll(io.LimitReader(read, 4096))
+	text, err := io.ReadAll(io.LimitReader(read, maxLine))
 	said := strings.TrimSpace(string(text))
 	switch {
 	case said == ready:
@@ -85,6 +111,13 @@ func awaitReady(ctx context.Context, read *os.File, p Place) error {
 		return context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("the daemon was not ready after %v; its log is %s", readyWait, p.Log())
+	case strings.HasPrefix(said, isOther):
+		other := new(OtherError)
+		if err := json.Unmarshal([]byte(said[len(isOther):]), other); err != nil {
+			return fmt.Errorf("the daemon was not started: its configuration is another, and not known: %w", err)
+		}
+		other.Build = plainText(other.Build)
+		return other
 	case said != "":
 		return fmt.Errorf("the daemon was not started: %s", plainText(said))
 	}
@@ -110,6 +143,11 @@ func (r *Readiness) Tell(err error) {
 	said := ready
 	if err != nil {
 		said = err.Error()
+	}
+	if other, ok := errors.AsType[*OtherError](err); ok {
+		if text, err := json.Marshal(other); err == nil {
+			said = isOther + string(text)
+		}
 	}
 	_, _ = io.WriteString(f, said+"\n") // the one that waited may have ended
 	_ = f.Close()

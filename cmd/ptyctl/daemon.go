@@ -25,13 +25,15 @@ import (
 const (
 	readyFlag = "ready-fd"
 	apartFlag = "apart"
+	placeFlag = "place" // for which it is started
 )
 
 func daemonCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "daemon",
 		Usage: "keep the sessions of ptyctl mcp --daemon, which starts this when it is needed",
-		Flags: append(configFlags(), &cli.IntFlag{Name: readyFlag, Hidden: true, Value: -1}, &cli.BoolFlag{Name: apartFlag, Hidden: true}),
+		Flags: append(configFlags(), &cli.IntFlag{Name: readyFlag, Hidden: true, Value: -1}, &cli.BoolFlag{Name: apartFlag, Hidden: true},
+			&cli.StringFlag{Name: placeFlag, Hidden: true}),
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
@@ -117,7 +119,11 @@ func runDaemon(c *cli.Context) (err error) {
 	if err := daemonTransport(cfg); err != nil {
 		return err
 	}
-	place, err := daemon.PlaceOf(app.Engine(cfg))
+	engine := app.Engine(cfg)
+	if err := daemon.Fits(c.String(placeFlag), version(), engine); err != nil {
+		return err
+	}
+	place, err := daemon.PlaceOf(engine)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,13 +23,64 @@ import (
 
 // runShim carries the conversation of this client to the daemon, which it starts if there is none.
 func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
+	conn, w, err := joinDaemon(c, cfg, log)
+	for tries := 1; err != nil; tries++ {
+		other, ok := errors.AsType[*daemon.OtherError](err)
+		if !ok {
+			return err
+		}
+		before := app.Engine(cfg)
+		if cfg, err = readAgain(c, cfg, other, tries); err != nil {
+			return err
+		}
+		log.Warn("the configuration has changed while the daemon started: the present one counts", "difference",
+			app.Engine(cfg).Difference(before))
+		conn, w, err = joinDaemon(c, cfg, log)
+	}
+	log.Info("the daemon serves this client", "daemon", w.PID, "build", w.Build, "client", w.Client)
+	err = daemon.Relay{
+		Conn: conn, In: os.Stdin, Out: os.Stdout, MaxLine: cfg.Limits.MaxMessageBytes, Presents: app.Presents(cfg),
+		Logger: log.Logger,
+	}.Run(c.Context)
+	log.Info("stopped")
+	return err
+}
+
+// startTries is how often a client reads a configuration again that changes while the daemon starts.
+const startTries = 3
+
+// readAgain reads the configuration again because the daemon has read another. The error says what differs if this
+// client reads the same as before.
+func readAgain(c *cli.Context, before config.Config, other *daemon.OtherError, tries int) (config.Config, error) {
+	if other.Protocol != daemon.Protocol {
+		return before, fmt.Errorf("the program was replaced by version %s while it started the daemon; start again", other.Build)
+	}
+	cfg, _, err := loadConfig(c)
+	if err != nil {
+		return cfg, err
+	}
+	engine := app.Engine(cfg)
+	difference := app.Engine(before).Difference(other.Engine)
+	switch {
+	case engine.Name() == app.Engine(before).Name():
+		return cfg, fmt.Errorf("the daemon, which was started by this client, reads another configuration (in the root folder, "+
+			"and with few variables): %s; set these keys in a file, with absolute paths", difference)
+	case tries > startTries:
+		return cfg, fmt.Errorf("the configuration has changed %d times while the daemon started: %s; start again when it stays "+
+			"as it is", tries, difference)
+	}
+	return cfg, daemonTransport(cfg)
+}
+
+// joinDaemon connects this client to the daemon of a configuration.
+func joinDaemon(c *cli.Context, cfg config.Config, log *logging.Logger) (conn net.Conn, w daemon.Welcome, err error) {
 	if err := daemonTransport(cfg); err != nil {
-		return err
+		return nil, w, err
 	}
 	engine := app.Engine(cfg)
 	place, err := daemon.PlaceOf(engine)
 	if err != nil {
-		return err
+		return nil, w, err
 	}
 	dir, err := os.Getwd()
 	if err != nil {
@@ -39,12 +92,13 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 	h.SetClient(dir, callersEnvironment(c.Context, cfg))
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("the program of the daemon is not known: %w", err)
+		return nil, w, fmt.Errorf("the program of the daemon is not known: %w", err)
 	}
-	start := daemon.StartProgram(program, func(daemon.Place) []string {
-		return slices.Concat([]string{"daemon", "--" + apartFlag}, configArguments(c), []string{"--" + readyFlag})
+	start := daemon.StartProgram(program, func(p daemon.Place) []string {
+		return slices.Concat([]string{"daemon", "--" + apartFlag, "--" + placeFlag + "=" + p.Name()}, configArguments(c),
+			[]string{"--" + readyFlag})
 	}, daemonEnvironment(config.Environ()))
-	conn, w, err := place.Join(c.Context, h, func(ctx context.Context, p daemon.Place) error {
+	return place.Join(c.Context, h, func(ctx context.Context, p daemon.Place) error {
 		if err := compareDaemons(ctx, cfg.Daemon.OnDifference, engine, p, log); err != nil {
 			return err
 		}
@@ -57,15 +111,6 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 		}
 		return start(ctx, p)
 	})
-	if err != nil {
-		return err
-	}
-	log.Info("the daemon serves this client", "daemon", w.PID, "build", w.Build, "client", w.Client)
-	err = daemon.Relay{
-		Conn: conn, In: os.Stdin, Out: os.Stdout, MaxLine: cfg.Limits.MaxMessageBytes, Presents: h.Presents, Logger: log.Logger,
-	}.Run(c.Context)
-	log.Info("stopped")
-	return err
 }
 
 // compareDaemons looks at the daemons of other configurations before one more is started. It refuses that if the

@@ -144,6 +144,54 @@ func TestOtherConfiguration(t *testing.T) {
 	}
 }
 
+// A configuration that changes while the daemon starts is read again by the client, which says what differs.
+func TestConfigurationChanges(t *testing.T) {
+	h := newHome(t)
+	before := string(lab.ReadFile(t, h.Config))
+	// The client has read its configuration when it waits for the lock.
+	socket := socketOf(t, h)
+	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.OpenFile(strings.TrimSuffix(socket, ".sock")+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	cmd := h.Command("mcp", "--daemon", "--config", h.Config)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lab.Eventually(t, "the client waits for the lock", func() bool {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", cmd.Process.Pid))
+		for _, f := range files {
+			if to, _ := os.Readlink(f); to == lock.Name() {
+				return true
+			}
+		}
+		return false
+	})
+	h.Write(t, h.Config, before+"[session]\nmax_sessions = 9\n")
+	_ = lock.Close()
+	lab.Eventually(t, "a client of the daemon", func() bool {
+		all := h.Daemons(t)
+		return len(all) == 1 && all[0].Clients == 1
+	})
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil || !strings.Contains(log.String(), "session.max_sessions is 9 here and the default there") {
+		t.Errorf("the client ended with %v, want that its log names the difference:\n%s", err, log.String())
+	}
+}
+
 // A host that kills the process group of its MCP server does not end the daemon.
 func TestGroupKilled(t *testing.T) {
 	h := newHome(t)
