@@ -82,6 +82,10 @@ func Listen(path string, log *slog.Logger) (net.Listener, error) {
 	return nil, fmt.Errorf("control: %w", err)
 }
 
+// Vacate removes the socket of a dead process from path, and fails for any other file there; it returns an *InUseError
+// if a process serves it. Requires rundir.Enter of its folder.
+func Vacate(path string) error { return vacate(path) }
+
 // vacate removes the socket of a dead process from path, and fails for any other file
 // there. Requires rundir.Enter.
 func vacate(path string) error {
@@ -111,9 +115,10 @@ func (e *InUseError) Error() string {
 }
 
 // alive reports whether a process may listen at the path. It is false only if the kernel
-// says that none does.
+// says that none does. The question is asked with a socket of another type, which is never
+// connected: the process does not learn of it, and a service manager starts none.
 func alive(path string) bool {
-	c, err := net.DialTimeout("unix", path, dialWait)
+	c, err := net.DialTimeout("unixgram", path, dialWait)
 	if err == nil {
 		_ = c.Close()
 	}

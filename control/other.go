@@ -36,5 +36,8 @@ func Connect(context.Context, string) (net.Conn, error) { return nil, errNone }
 // Inherited fails.
 func Inherited(net.Listener, *slog.Logger) (net.Listener, error) { return nil, errNone }
 
+// Vacate fails.
+func Vacate(string) error { return errNone }
+
 // PeerPID returns 0.
 func PeerPID(net.Conn) (int, error) { return 0, nil }

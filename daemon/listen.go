@@ -15,7 +15,8 @@ import (
 var ErrRuns = errors.New("a daemon with this configuration runs already")
 
 // Listen makes the socket of a place. A stale one, of a process that has ended, is replaced under the lock of the
-// folder; of several processes one gets it, and the others an error that is ErrRuns.
+// folder; of several processes one gets it, and the others an error that is ErrRuns. The files of other configurations
+// that nobody uses any more are removed.
 func Listen(p Place, log *slog.Logger) (net.Listener, error) {
 	l, err := control.Listen(p.Socket(), log)
 	if errors.As(err, new(*control.InUseError)) {
@@ -24,6 +25,7 @@ func Listen(p Place, log *slog.Logger) (net.Listener, error) {
 	if err != nil {
 		return nil, p.unusable(err)
 	}
+	p.sweep(log)
 	return l, nil
 }
 

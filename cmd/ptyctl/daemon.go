@@ -130,6 +130,7 @@ func runDaemon(c *cli.Context) (err error) {
 	where := cfg.Logging
 	if started && where.File == "" {
 		where.File = place.Log()
+		defer place.HoldLog()()
 	}
 	logs, err := logging.New(where)
 	if err != nil {
