@@ -1,6 +1,11 @@
 package control
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
 
 // peerUID returns the user of the connected process, by SO_PEERCRED of unix(7).
 func peerUID(fd int) (int, error) {
@@ -18,4 +23,24 @@ func peerPID(fd int) (int, error) {
 		return 0, err
 	}
 	return int(cred.Pid), nil
+}
+
+// holdPeer returns a function that says whether the connected process still is the one that has connected, by
+// SO_PEERPIDFD of Linux 6.5. Where the kernel has no such option it never says that it is not.
+func holdPeer(fd int) (ended func() error, release func(), err error) {
+	pidfd, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	switch {
+	case errors.Is(err, unix.ENOPROTOOPT):
+		return func() error { return nil }, func() {}, nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("%w (%w)", errPeerEnded, err)
+	}
+	unix.CloseOnExec(pidfd)
+	return func() error {
+		// Of a process that waits to be reaped its number is still its own.
+		if err := unix.PidfdSendSignal(pidfd, 0, nil, 0); errors.Is(err, unix.ESRCH) {
+			return errPeerEnded
+		}
+		return nil
+	}, func() { _ = unix.Close(pidfd) }, nil
 }

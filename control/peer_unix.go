@@ -45,3 +45,34 @@ func PeerPID(c net.Conn) (int, error) {
 	}
 	return pid, bad
 }
+
+// errPeerEnded means that the process that has connected has ended, and its number may be another's.
+var errPeerEnded = errors.New("the process that has connected has ended")
+
+// CheckPeer has check judge the process that has connected, and returns its error. It fails if the process has ended by
+// then: check may have looked at another one, which got its number. Linux before 6.5 does not tell, and other systems
+// name no process: there check is not called.
+func CheckPeer(c net.Conn, check func(pid int) error) error {
+	pid, err := PeerPID(c)
+	if err != nil || pid == 0 {
+		return err
+	}
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var ended func() error
+	var release func()
+	bad := error(nil)
+	if err := raw.Control(func(fd uintptr) { ended, release, bad = holdPeer(int(fd)) }); err != nil {
+		return err
+	}
+	if bad != nil {
+		return bad
+	}
+	defer release()
+	if err := check(pid); err != nil {
+		return err
+	}
+	return ended()
+}

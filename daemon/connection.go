@@ -83,11 +83,7 @@ func (s *Server) known(c net.Conn) error {
 	if s.o.Refuse == nil {
 		return nil
 	}
-	pid, err := control.PeerPID(c)
-	if err == nil && pid != 0 {
-		err = s.o.Refuse(pid)
-	}
-	return err
+	return control.CheckPeer(c, s.o.Refuse)
 }
 
 // manage answers a request about the daemon itself. It reports whether the connection is left open: to stop, until the
