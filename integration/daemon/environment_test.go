@@ -96,3 +96,48 @@ func TestAgentOfCaller(t *testing.T) {
 		t.Errorf("daemon status shows %d clients, want 3 of one daemon", d.Clients)
 	}
 }
+
+// Relative paths of a call mean files in the folder of its client, and not in the daemon's.
+func TestPathsOfCaller(t *testing.T) {
+	s := lab.StartSSHD(t)
+	h := lab.HomeFor(t, []*lab.SSHD{s})
+	h.EndDaemons(t)
+	h.Write(t, h.SSHConfig, "IdentityFile none\n")
+	other := lab.NewKey(t, "ed25519")
+	h.Dir = t.TempDir()
+	h.Given[s.UserKey.Write(t, h.Dir, "key")] = true
+	for name, text := range map[string]string{
+		"config":  "IdentityFile key\n",
+		"foreign": "[127.0.0.1]:" + itoa(s.Port) + " " + other.Public() + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(h.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(h.Dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := h.Converse(t, "--daemon")
+	open := func(options string) lab.Result {
+		t.Helper()
+		return c.NextResult(c.Ask(lab.ToolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":`+itoa(s.Port)+
+			`,"username":%s,"ssh_options":`+options+`}`, s.User))
+	}
+	for options, want := range map[string]string{
+		`{"extra_args":["-i","key"]}`:                                   "",
+		`{"extra_args":["-o","IdentityFile=./key"]}`:                    "",
+		`{"config_path":"config"}`:                                      "",
+		`{"extra_args":["-F","config"]}`:                                "",
+		`{"extra_args":["-i","none"]}`:                                  "AUTH_FAILED",
+		`{"extra_args":["-i","key"],"known_hosts_path":"foreign"}`:      "HOSTKEY_MISMATCH",
+		`{"extra_args":["-i","key","-o","UserKnownHostsFile=foreign"]}`: "HOSTKEY_MISMATCH",
+	} {
+		if r := open(options); r.ErrorCode != want || want == "" && r.State != "open" {
+			t.Errorf("open with %s in a folder with these files: %s, want the error %q", options, r.Text, want)
+		}
+	}
+	r := c.NextResult(c.Ask(lab.ToolRun, `{"argv":["pwd"],"cwd":"sub"}`))
+	if want, _ := filepath.EvalSymlinks(filepath.Join(h.Dir, "sub")); strings.TrimSpace(r.Stdout) != want {
+		t.Errorf("a program with cwd sub: %s, want it in %s", r.Text, want)
+	}
+}

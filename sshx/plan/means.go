@@ -13,7 +13,7 @@ import (
 // the port if the operator has set one, and the addresses, unless a jump host, a
 // proxy or a program would look them up. If the configuration fails, the name means itself.
 func Means(ctx context.Context, name string, o Settings) (host string, port int, addrs []netip.Addr) {
-	p, _, err := newPlanning(term.Target{Host: name}, o)
+	p, _, err := newPlanning(ctx, term.Target{Host: name}, o)
 	if err != nil {
 		return name, 0, nil
 	}

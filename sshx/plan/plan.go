@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func Login(ctx context.Context, t term.Target, o Settings) (*Route, error) {
 // Explain is Login with the state that led to the route or to the error. The
 // state may be nil with an error.
 func Explain(ctx context.Context, t term.Target, o Settings) (*Planning, *Route, error) {
-	p, overrides, err := newPlanning(t, o)
+	p, overrides, err := newPlanning(ctx, t, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,7 +105,7 @@ func (p *Planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 
 // newPlanning checks the fields of the call that need no configuration. It
 // returns the options of the call.
-func newPlanning(t term.Target, o Settings) (*Planning, []sshconfig.Override, error) {
+func newPlanning(ctx context.Context, t term.Target, o Settings) (*Planning, []sshconfig.Override, error) {
 	extra := t.SSH.ExtraArgs
 	if t.SSH.ProxyJump != "" {
 		extra = append(slices.Clip(extra), "-J", t.SSH.ProxyJump)
@@ -125,7 +126,23 @@ func newPlanning(t term.Target, o Settings) (*Planning, []sshconfig.Override, er
 	if p.configPath == "" {
 		p.configPath = args.ConfigFile
 	}
+	for _, path := range []*string{&p.configPath, &p.t.SSH.KnownHostsPath} {
+		if whole, ok := callersPath(ctx, *path); ok {
+			*path = whole
+		}
+	}
 	return p, args.Overrides, p.checkPaths()
+}
+
+// callersPath returns a path of the caller that is relative to a folder other than this process's; ok is false if the
+// path means the same here, or is none.
+func callersPath(ctx context.Context, path string) (whole string, ok bool) {
+	env := term.EnvironmentFrom(ctx)
+	if env == nil || path == "" || strings.EqualFold(path, "none") || filepath.IsAbs(path) {
+		return "", false
+	}
+	whole, err := env.Abs(path)
+	return whole, err == nil
 }
 
 // complete adds the proxy and the time limit. cfg is the target's configuration.

@@ -126,6 +126,7 @@ func (p *Planning) own(ctx context.Context, eo sshconfig.Options) sshconfig.Opti
 	eo.AllowExec = p.o.AllowExecDirectives
 	eo.Exec = runMatchExec
 	eo.LookupEnv = term.EnvironmentFrom(ctx).Lookup
+	eo.Dir, _ = callersPath(ctx, ".")
 	eo.Defaults = algorithmDefaults()
 	return eo
 }

@@ -54,7 +54,7 @@ func Tunnel(ctx context.Context, network string, t term.Target, o Settings) (*Ro
 			)
 		}
 	}
-	p, overrides, err := newPlanning(t, o)
+	p, overrides, err := newPlanning(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}

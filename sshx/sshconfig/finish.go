@@ -2,6 +2,7 @@ package sshconfig
 
 import (
 	"maps"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -80,6 +81,9 @@ func (f *finisher) expand(k *Keyword, value string, origin Origin) (string, bool
 		s, err = expand(s, f.t.only(k.Tokens), env)
 	}
 	if err == nil {
+		if k.Tilde {
+			s = f.whole(s)
+		}
 		return s, true
 	}
 	if k.Strict {
@@ -88,6 +92,14 @@ func (f *finisher) expand(k *Keyword, value string, origin Origin) (string, bool
 		f.warn(Warning{Origin: origin, Keyword: k.Name, Applies: true, Text: err.Error() + "; the value was dropped"})
 	}
 	return "", false
+}
+
+// whole returns the path of a file in Options.Dir.
+func (f *finisher) whole(path string) string {
+	if f.opt.Dir == "" || path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(f.opt.Dir, path)
 }
 
 // expanded returns and records the only value of a keyword, expanded.
@@ -221,7 +233,7 @@ func (f *finisher) trust() {
 	c.GlobalKnownHostsFiles = nil
 	for _, path := range f.args("GlobalKnownHostsFile") {
 		if path != "none" { // no tokens: ssh_config(5) has none for this keyword
-			c.GlobalKnownHostsFiles = append(c.GlobalKnownHostsFiles, path)
+			c.GlobalKnownHostsFiles = append(c.GlobalKnownHostsFiles, f.whole(path))
 		}
 	}
 	c.note("GlobalKnownHostsFile", c.GlobalKnownHostsFiles...)
@@ -297,6 +309,7 @@ func (f *finisher) agent(name string) string {
 	if err != nil && value != "SSH_AUTH_SOCK" {
 		f.warn(Warning{Origin: origin, Keyword: name, Applies: true, Text: err.Error() + "; no agent is used"})
 	}
+	socket = f.whole(socket)
 	f.c.note(name, socket)
 	return socket
 }

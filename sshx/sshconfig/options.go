@@ -53,6 +53,9 @@ type Options struct {
 	// LocalUser, HomeDir and LocalHost describe this machine: %u, %d (and ~), %l. Empty means
 	// the values of the operating system.
 	LocalUser, HomeDir, LocalHost string
+	// Dir is the folder that relative paths of files are in: those of keys, known_hosts and
+	// agents, not of configuration files. Empty leaves them relative.
+	Dir string
 	// LookupEnv returns the value for ${NAME}. Nil means os.LookupEnv.
 	LookupEnv func(name string) (value string, ok bool)
 	// Resolve looks a name up for CanonicalizeHostname and returns the name at the end of its
