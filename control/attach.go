@@ -13,18 +13,25 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// A proofTransport sends a client's requests to the socket. After Attach it adds the
-// proof of the attached person to each.
+// A proofTransport sends a client's requests to the socket. It adds the environment of the
+// command to each, and after Attach the proof of the attached person.
 type proofTransport struct {
 	*http.Transport
-	proof atomic.Pointer[string]
+	proof       atomic.Pointer[string]
+	environment string // encoded; empty: that of the server's process counts
 }
 
 // RoundTrip implements http.RoundTripper.
 func (w *proofTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if proof := w.proof.Load(); proof != nil {
+	proof := w.proof.Load()
+	if proof != nil || w.environment != "" {
 		r = r.Clone(r.Context()) // a RoundTripper must not change the caller's request
+	}
+	if proof != nil {
 		r.Header.Set(httpserve.AttachmentHeader, *proof)
+	}
+	if w.environment != "" {
+		r.Header.Set(httpserve.EnvironmentHeader, w.environment)
 	}
 	return w.Transport.RoundTrip(r)
 }

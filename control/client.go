@@ -19,6 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/mcpapi/httpserve"
 	"ptyctl/term"
 )
 
@@ -27,6 +28,11 @@ type Options struct {
 	Token   string // the server's control_auth_token, if it has one
 	Command string // command that connects, for example "attach"; shown in the audit log
 	Version string
+
+	// Dir and Variables are the folder and the variables, in the form of os.Environ, for what the client opens. If
+	// Variables is nil, those of the server's process count.
+	Dir       string
+	Variables []string
 }
 
 // host is the host name in URLs; the socket makes it irrelevant.
@@ -47,6 +53,13 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, path) },
 		MaxIdleConnsPerHost: 8, // waiting reads, and writes at the same time
 	}}
+	if o.Variables != nil {
+		w.environment = httpserve.EncodeEnvironment(o.Dir, o.Variables)
+		if len(w.environment) > httpserve.MaxEnvironment {
+			return nil, term.Errorf(term.LimitExceeded, "control: the variables for what is opened have %d bytes, and at most %d "+
+				"can be sent; name fewer in local.inherit_env", len(w.environment), httpserve.MaxEnvironment)
+		}
+	}
 	h := &http.Client{Transport: w}
 	options := []transport.StreamableHTTPCOption{
 		transport.WithHTTPBasicClient(h), transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),

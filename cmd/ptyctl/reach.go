@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,6 +21,10 @@ func reachFlags() []cli.Flag {
 	}
 }
 
+// opening are the commands that open a connection in a process that they reach. It is made with the agent, the folder
+// and the variables of the command.
+var opening = []string{"open", "reopen"}
+
 // reach connects to every process that reachFlags mean. It reports one that does not answer on stderr.
 func reach(c *cli.Context) (client.Processes, error) {
 	cfg, err := fileConfig(c)
@@ -29,11 +34,15 @@ func reach(c *cli.Context) (client.Processes, error) {
 	if c.String("socket") != "" && c.Int("pid") != 0 {
 		return nil, usageError{errors.New("--socket and --pid exclude each other; give one of them")}
 	}
+	o := control.Options{
+		Token: cfg.Server.Control.ControlAuthToken.Reveal(), Command: c.Command.Name, Version: version(),
+	}
+	if slices.Contains(opening, c.Command.Name) {
+		o.Dir, _ = os.Getwd() // unknown: that of the server counts
+		o.Variables = append([]string{}, callersEnvironment(c.Context, cfg)...)
+	}
 	found, unreached, err := client.Connect(c.Context, client.Options{
-		Path: c.String("socket"), PID: c.Int("pid"), Configured: cfg.Server.Control.ControlSocketPath,
-		Options: control.Options{
-			Token: cfg.Server.Control.ControlAuthToken.Reveal(), Command: c.Command.Name, Version: version(),
-		},
+		Path: c.String("socket"), PID: c.Int("pid"), Configured: cfg.Server.Control.ControlSocketPath, Options: o,
 	})
 	if unreached != nil {
 		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", unreached)

@@ -141,3 +141,22 @@ func TestPathsOfCaller(t *testing.T) {
 		t.Errorf("a program with cwd sub: %s, want it in %s", r.Text, want)
 	}
 }
+
+// A person who opens a session in the daemon has the agent of their own command, and not the daemon's or a client's.
+func TestAgentOfPerson(t *testing.T) {
+	s := lab.StartSSHD(t)
+	for name, mode := range map[string][]string{"daemon": {"--daemon"}, "alone": nil} {
+		t.Run(name, func(t *testing.T) {
+			h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
+			h.EndDaemons(t)
+			h.Write(t, h.SSHConfig, "IdentityFile none\n") // only an agent has the key
+			h.Converse(t, mode...)
+			h.Env = []string{"SSH_AUTH_SOCK=" + lab.StartAgent(t, s.UserKey.Held(t, ""))}
+			p := h.AtTerminal(t, "open", "--config", h.Config, "--keep", "-p", itoa(s.Port), s.User+"@127.0.0.1")
+			p.Sees("you have taken")
+			p.Types("\x1d")
+			p.Sees("session")
+			p.Leaves(0)
+		})
+	}
+}

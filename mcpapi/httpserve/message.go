@@ -19,6 +19,7 @@ import (
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/mcpgo"
+	"ptyctl/term"
 )
 
 // Keys of values in a request's context.
@@ -97,6 +98,10 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	if refused != nil {
 		return refused
 	}
+	env, refused := h.environment(r)
+	if refused != nil {
+		return refused
+	}
 	room, done := h.calls, h.callsDone
 	if stream {
 		room, done = h.streams, h.streamsDone
@@ -110,7 +115,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		err.header("Retry-After", "1")
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(identity.WithCaller(r.Context(), caller))
+	ctx, cancel := context.WithCancelCause(term.WithEnvironment(identity.WithCaller(r.Context(), caller), env))
 	defer cancel(nil)
 	direct := m.partner()
 	if !call || !sent.hasID() {

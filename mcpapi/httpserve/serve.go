@@ -44,9 +44,13 @@ func Listen(address string, tokens bool) (net.Listener, error) {
 // and returns nil. It returns an error if it cannot accept connections.
 func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
 	ln = newConnections(ln, h.o.MaxCalls)
+	most := maxHeader
+	if h.o.Operator {
+		most = operatorHeader
+	}
 	srv := &http.Server{
 		ConnContext: withConnection,
-		Handler:     h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler:     h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: most,
 		ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug), // mistakes of clients
 	}
 	failed := make(chan error, 1)
