@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -51,15 +52,24 @@ func (r *Report) daemons(ctx context.Context, version string) {
 
 // endsDaemons returns a finding for each reason why a daemon would end too early, on the machine with its files at root.
 func endsDaemons(root, userName string) (found []Finding) {
-	if first := firstProcess(root); first != "" && !slices.Contains(inits, first) {
+	const keep = "keep the container running apart from the client, for example with sleep infinity as its program " +
+		"(docker run --init) and clients started by docker exec; or run ptyctl daemon outside"
+	switch first := firstProcess(root); {
+	case first == "", slices.Contains(inits, first):
+	case slices.Contains(wrappers, first):
 		found = append(found, Finding{
-			Status: noted,
+			Status: noted, Do: keep,
+			Text: fmt.Sprintf("the first process here is %s: this is a container, which ends with the program that %s runs, "+
+				"and then ends the daemon and its sessions", first, first),
+		})
+	default:
+		found = append(found, Finding{
+			Status: noted, Do: keep,
 			Text: fmt.Sprintf("the first process here is %s, which is no init: this is a container, which ends with %s and then "+
 				"ends the daemon and its sessions", first, first),
-			Do: "give the container an init (docker run --init) and keep it running, or run ptyctl daemon outside",
 		})
 	}
-	if killsUserProcesses(root) {
+	if killsUserProcesses(root, userName) {
 		f := Finding{
 			Status: noted,
 			Text:   "logind ends all processes of a session at logout (KillUserProcesses=yes), also a daemon that a client has started",
@@ -75,10 +85,10 @@ func endsDaemons(root, userName string) (found []Finding) {
 }
 
 // inits are programs that are made to be the first process, and live as long as the machine does.
-var inits = []string{
-	"systemd", "init", "launchd", "tini", "dumb-init", "docker-init", "catatonit", "s6-svscan", "runit", "openrc-init",
-	"procd", "busybox", "podman-init", "conmon", "pause",
-}
+var inits = []string{"systemd", "init", "launchd", "s6-svscan", "runit", "openrc-init", "procd", "busybox", "pause"}
+
+// wrappers are first processes of containers that run one program, and end with it.
+var wrappers = []string{"tini", "dumb-init", "docker-init", "catatonit", "podman-init", "conmon"}
 
 // firstProcess returns the name of process 1; empty: it is not known.
 func firstProcess(root string) string {
@@ -89,15 +99,28 @@ func firstProcess(root string) string {
 	return tty.Printable(strings.TrimSpace(string(text)))
 }
 
-// killsUserProcesses reports whether logind.conf(5) says so. Where it is silent, the builder of the system has decided;
-// all common ones have decided against it.
-func killsUserProcesses(root string) (kills bool) {
+// killsUserProcesses reports whether logind.conf(5) says so for a user. Where it is silent, the builder of the system has
+// decided; all common ones have decided against it.
+func killsUserProcesses(root, userName string) bool {
 	if _, err := os.Stat(filepath.Join(root, "run/systemd/system")); err != nil {
 		return false // another init
 	}
-	files := []string{"etc/systemd/logind.conf"}
+	only, except := strings.Fields(logindValue(root, "KillOnlyUsers", "")),
+		strings.Fields(logindValue(root, "KillExcludeUsers", "root"))
+	return slices.Contains([]string{"1", "yes", "y", "true", "t", "on"},
+		strings.ToLower(logindValue(root, "KillUserProcesses", "no"))) &&
+		!slices.Contains(except, userName) && (len(only) == 0 || slices.Contains(only, userName))
+}
+
+// logindValue returns the value of a key of logind.conf(5): the last one in its files, or otherwise.
+func logindValue(root, key, otherwise string) string {
+	folders := []string{"etc", "run", "usr/local/lib", "usr/lib"}
+	var files []string
 	parts := make(map[string]string) // by name: of two files with one name the first folder's counts
-	for _, dir := range []string{"etc", "run", "usr/local/lib", "usr/lib"} {
+	for _, dir := range folders {
+		if _, err := os.Stat(filepath.Join(root, dir, "systemd/logind.conf")); err == nil && len(files) == 0 {
+			files = append(files, filepath.Join(dir, "systemd/logind.conf"))
+		}
 		found, _ := filepath.Glob(filepath.Join(root, dir, "systemd/logind.conf.d/*.conf"))
 		for _, f := range found {
 			if name := filepath.Base(f); parts[name] == "" {
@@ -105,20 +128,16 @@ func killsUserProcesses(root string) (kills bool) {
 			}
 		}
 	}
-	names := make([]string, 0, len(parts))
-	for name := range parts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		files = append(files, parts[name])
 	}
+	last := otherwise
 	for _, name := range files {
-		if value, ok := lastValue(filepath.Join(root, name), "KillUserProcesses"); ok {
-			kills = slices.Contains([]string{"1", "yes", "y", "true", "t", "on"}, strings.ToLower(value))
+		if value, ok := lastValue(filepath.Join(root, name), key); ok {
+			last = value
 		}
 	}
-	return kills
+	return last
 }
 
 // lastValue returns the last value of a key in a file of systemd.

@@ -17,13 +17,18 @@ func TestEndsDaemons(t *testing.T) {
 		not   string
 	}{
 		{"a plain machine", map[string]string{"proc/1/comm": "systemd\n", logind: "", "etc/systemd/logind.conf": "#KillUserProcesses=yes\n"}, nil, ""},
-		{"a container with an init", map[string]string{"proc/1/comm": "docker-init\n"}, nil, ""},
+		{"a container with an init", map[string]string{"proc/1/comm": "docker-init\n"}, []string{"docker exec"}, ""},
 		{"a container without one", map[string]string{"proc/1/comm": "node\n"}, []string{"docker run --init"}, ""},
 		{"no process table", nil, nil, ""},
 		{"logind ends all", map[string]string{logind: "", "etc/systemd/logind.conf": "[Login]\nKillUserProcesses = yes\n"}, []string{"enable-linger"}, ""},
 		{"logind, and the user lingers", map[string]string{logind: "", "etc/systemd/logind.conf": "[Login]\nKillUserProcesses=yes\n", "var/lib/systemd/linger/ann": ""}, []string{"ptyctl-daemon.socket"}, "enable-linger"},
 		{"a later part decides", map[string]string{logind: "", "etc/systemd/logind.conf": "KillUserProcesses=yes\n", "usr/lib/systemd/logind.conf.d/50.conf": "KillUserProcesses=no\n"}, nil, ""},
 		{"a part in etc hides one in usr", map[string]string{logind: "", "etc/systemd/logind.conf.d/50.conf": "", "usr/lib/systemd/logind.conf.d/50.conf": "KillUserProcesses=yes\n"}, nil, ""},
+		{"the file of the distribution", map[string]string{logind: "", "usr/lib/systemd/logind.conf": "KillUserProcesses=on\n"}, []string{"enable-linger"}, ""},
+		{"the file of the operator hides it", map[string]string{logind: "", "usr/lib/systemd/logind.conf": "KillUserProcesses=on\n", "etc/systemd/logind.conf": ""}, nil, ""},
+		{"not this user", map[string]string{logind: "", "etc/systemd/logind.conf": "KillUserProcesses=yes\nKillExcludeUsers=root ann\n"}, nil, ""},
+		{"only others", map[string]string{logind: "", "etc/systemd/logind.conf": "KillUserProcesses=yes\nKillOnlyUsers=bob\n"}, nil, ""},
+		{"only these", map[string]string{logind: "", "etc/systemd/logind.conf": "KillUserProcesses=yes\nKillOnlyUsers=bob ann\n"}, []string{"enable-linger"}, ""},
 		{"without logind the file counts for nothing", map[string]string{"etc/systemd/logind.conf": "KillUserProcesses=yes\n"}, nil, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
