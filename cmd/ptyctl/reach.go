@@ -21,9 +21,9 @@ func reachFlags() []cli.Flag {
 	}
 }
 
-// opening are the commands that open a connection in a process that they reach. It is made with the agent, the folder
-// and the variables of the command.
-var opening = []string{"open", "reopen"}
+// opening are the commands that open a connection, or start a program, in a process that they reach. That has the agent,
+// the folder and the variables of the command.
+var opening = []string{"open", "reopen", "call"}
 
 // reach connects to every process that reachFlags mean. It reports one that does not answer on stderr.
 func reach(c *cli.Context) (client.Processes, error) {

@@ -104,9 +104,13 @@ func joinDaemon(c *cli.Context, cfg config.Config, log *logging.Logger) (conn ne
 		}
 		log.Info("no daemon with this configuration runs: one is started", "socket", p.Socket())
 		for _, other := range p.Kin() {
-			if l, err := other.List(ctx, cfg.Server.Control.ControlAuthToken.Reveal()); err == nil {
+			l, err := other.List(ctx, cfg.Server.Control.ControlAuthToken.Reveal())
+			switch {
+			case err == nil:
 				log.Warn("the daemon of another version goes on until its sessions have ended: this client gets a new one, "+
 					"which lists them, and cannot use them", "process", l.PID, "build", l.Build, "sessions", len(l.Sessions))
+			case !daemon.Absent(err):
+				log.Warn("the daemon of another version does not say which sessions it has", "socket", other.Socket(), "error", err)
 			}
 		}
 		return start(ctx, p)

@@ -128,8 +128,8 @@ func (a *App) elsewhere(ctx context.Context) (all []toolset.Elsewhere) {
 	for _, p := range here.Kin() {
 		l, err := p.List(ctx, a.cfg.Server.Control.ControlAuthToken.Reveal())
 		if err != nil {
-			if !daemon.Absent(err) {
-				a.log.Warn("the sessions of a daemon that speaks another protocol are not known", "socket", p.Socket(), "error", err)
+			if !daemon.Absent(err) { // its shim has warned of it
+				a.log.Debug("the sessions of a daemon that speaks another protocol are not known", "socket", p.Socket(), "error", err)
 			}
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // daemons reports the daemons that run, and the dangers to their lives.
-func (r *Report) daemons(ctx context.Context, version string) {
+func (r *Report) daemons(ctx context.Context, version, token string) {
 	const check = "daemon"
 	places, err := daemon.Daemons()
 	if err != nil {
@@ -35,6 +35,19 @@ func (r *Report) daemons(ctx context.Context, version string) {
 		_ = conn.Close()
 		r.ok(check, "process %d at %s keeps %s for %s", w.PID, p.Socket(), tty.Count(w.Sessions, "session"),
 			tty.Count(w.Clients, "client"))
+	}
+	for _, p := range daemon.OfOtherProtocols() {
+		l, err := p.List(ctx, token)
+		switch {
+		case err == nil:
+			r.ok(check, "process %d at %s, of version %s, keeps %s until they end; new clients of this version have another daemon",
+				l.PID, p.Socket(), l.Build, tty.Count(len(l.Sessions), "session"))
+		case !daemon.Absent(err):
+			r.add(Finding{
+				Status: noted, Check: check, Text: fmt.Sprintf("%s: %v", p.Socket(), err),
+				Do: "nothing, or end the process with the version of ptyctl that has started it",
+			})
+		}
 	}
 	name := ""
 	if u, err := user.Current(); err == nil {

@@ -51,7 +51,7 @@ func (r *Report) Machine(ctx context.Context, cfg config.Config, version string)
 		return devlock.DefaultDir()
 	})
 	r.sockets(ctx, cfg.Server.Control, version)
-	r.daemons(ctx, version)
+	r.daemons(ctx, version, cfg.Server.Control.ControlAuthToken.Reveal())
 	if cfg.Audit.Path != "" {
 		r.writable("audit log", cfg.Audit.Path)
 	}
