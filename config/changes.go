@@ -34,7 +34,7 @@ func (c Config) Changes(next Config) []Change {
 // live are the tables that a running server can change: the rules at once, the rest for
 // sessions opened afterwards. All others configure objects that are built at the start: buffers, limits,
 // listeners, the list of tools.
-var live = []string{"ssh", "telnet", "policy", "logging"}
+var live = []string{"ssh", "telnet", "policy", "logging", "secret"}
 
 // Live reports whether a running server applies a new value of the key.
 func (k Key) Live() bool { return isLive(k.Path) }

@@ -22,6 +22,7 @@ type Config struct {
 	Daemon  Daemon
 
 	Toolsets Toolsets
+	Secret   []NamedSecret
 
 	// origin names the layer that set a key, for keys that do not have their defaults. Set
 	// by Load.

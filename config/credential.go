@@ -61,6 +61,7 @@ func kinds(c *Config, home string) []kind {
 					).example(`"recorded"`),
 				}
 			}),
+		secretTable(c, home),
 	}
 }
 

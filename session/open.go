@@ -99,9 +99,9 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 // connect dials t and, if that succeeds, opens the session. It is the session's first goroutine.
 //
 // The dial ends with the session and not with the call that asked for it, which may return before. It has the
-// environment of that call's caller.
+// environment of that call's caller, and acts for them.
 func connect(m *Manager, s *Session, t term.Target, env *term.Environment) {
-	ctx := term.WithEnvironment(s.life.ctx, env)
+	ctx := term.WithActor(term.WithEnvironment(s.life.ctx, env), s.o.Origin.Opener)
 	tr, err := m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(s.o.Origin.Opener, t)))
 	if err != nil {
 		s.finish(failed(err))

@@ -165,7 +165,8 @@ type reopening struct {
 func (g *reopening) connect() {
 	m, s, t := g.m, g.s, g.target
 	var tr term.Transport
-	err := reopen.Run(term.WithEnvironment(s.life.ctx, g.env), g.limit, func(ctx context.Context) (err error) {
+	ctx := term.WithActor(term.WithEnvironment(s.life.ctx, g.env), g.by)
+	err := reopen.Run(ctx, g.limit, func(ctx context.Context) (err error) {
 		tr, err = m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(g.by, t)))
 		return err
 	}, func(p Reopening) {

@@ -52,10 +52,10 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 		ip = tcp.IP
 	}
 	keyOptions := h.HostKeys
-	person := &questions{w: w, h: h, p: p}
-	if person.CanAsk() {
+	person := &questions{w: w, h: h, p: p, auto: h.Answerer, login: h.Login()}
+	if person.hasPerson() {
 		keyOptions.Ask = func(_ context.Context, q hostkeys.Question) (string, error) {
-			return person.Ask(term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
+			return person.askPerson(term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
 		}
 	}
 	// The operator's record is read before the verifier may add a key to it.
@@ -84,7 +84,8 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 			// x/crypto/ssh calls this before any authentication, so a refused
 			// host receives no credential.
 			l.Begin(stepHostKey)
-			login.Prove(prove(key))
+			person.login.HostKey = prove(key)
+			login.Prove(person.login.HostKey)
 			if err := verify(name, remote, key); err != nil {
 				return err
 			}

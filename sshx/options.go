@@ -36,6 +36,10 @@ type Options struct {
 	// a configuration file. Warnings about a setting contain it; nil: they do not.
 	SettingName func(s term.Setting) string
 
+	// Answerer answers questions of logins, for example for passwords, before a person is asked; nil: none. It is not
+	// asked about host keys.
+	Answerer term.Answerer
+
 	Logger *slog.Logger // nil: no log
 
 	// Dial replaces TCP to the first host, for example by a network in memory. The address is
@@ -78,6 +82,6 @@ func (o Options) settings() plan.Settings {
 		AllowExecDirectives: o.AllowExecDirectives, AllowAgentForwarding: o.AllowAgentForwarding,
 		CallerPaths: o.CallerPaths, IdentityAgent: o.IdentityAgent, HomeDir: o.HomeDir,
 		ConnectTimeout: o.ConnectTimeout, KeepaliveInterval: o.KeepaliveInterval,
-		KeepaliveCountMax: o.KeepaliveCountMax, SettingName: o.SettingName, Dial: o.Dial,
+		KeepaliveCountMax: o.KeepaliveCountMax, Answerer: o.Answerer, SettingName: o.SettingName, Dial: o.Dial,
 	}
 }

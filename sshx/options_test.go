@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ptyctl/sshx/plan"
+	"ptyctl/term"
 )
 
 // TestSettingsOfOptions checks that no option is lost on the way to the plan: a lost one would
@@ -28,6 +29,8 @@ func TestSettingsOfOptions(t *testing.T) {
 			f.SetInt(int64(i) + 1)
 		case f.Type() == reflect.TypeFor[[]string]():
 			f.Set(reflect.ValueOf([]string{v.Type().Field(i).Name}))
+		case f.Type() == reflect.TypeFor[term.Answerer]():
+			f.Set(reflect.ValueOf(&struct{ term.Answerer }{}))
 		}
 	}
 	got := reflect.ValueOf(o.settings())

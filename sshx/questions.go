@@ -9,19 +9,42 @@ import (
 	"ptyctl/term"
 )
 
-// questions puts the questions of one hop to a person, while the watchdog is paused.
+// questions puts the questions of one hop to the Answerer and to a person, while the watchdog is paused.
 type questions struct {
-	w *watchdog
-	h *plan.Hop
-	p term.Prompter // nil: no question can be asked
+	w     *watchdog
+	h     *plan.Hop
+	p     term.Prompter // nil: no question can be asked
+	auto  term.Answerer // may be nil
+	login term.Login    // for auto
 }
 
 // CanAsk implements auth.Asker.
-func (a *questions) CanAsk() bool { return a.p != nil && !a.h.Cred.Batch }
+func (a *questions) CanAsk() bool { return a.hasPerson() || a.auto != nil && a.auto.Expects(a.login) }
+
+// hasPerson reports whether a person can be asked.
+func (a *questions) hasPerson() bool { return a.p != nil && !a.h.Cred.Batch }
 
 // Ask implements auth.Asker.
 func (a *questions) Ask(q term.Prompt) (string, error) {
-	if !a.CanAsk() {
+	if a.auto != nil && a.auto.Expects(a.login) {
+		answer, name, err := a.answer(q)
+		if err != nil || name != "" {
+			a.login.Given = append(a.login.Given, name)
+			return answer, err
+		}
+	}
+	return a.askPerson(q)
+}
+
+// answer asks the Answerer, which may wait for a vault.
+func (a *questions) answer(q term.Prompt) (answer, name string, err error) {
+	defer a.w.pause()()
+	return a.auto.Answer(a.w.ctx, a.login, a.h.Prompt(q))
+}
+
+// askPerson asks the person alone.
+func (a *questions) askPerson(q term.Prompt) (string, error) {
+	if !a.hasPerson() {
 		return "", auth.ErrCannotAsk
 	}
 	defer a.w.pause()()

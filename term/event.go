@@ -79,6 +79,7 @@ const (
 
 	VerbQuestion Verb = "question" // the login asks a question; Event.Detail is its kind
 	VerbGone     Verb = "gone"     // a session that had ended is no longer listed
+	VerbSecret   Verb = "secret"   // a named secret answers a question of a login; Event.Detail names it, never its value
 	VerbOrphan   Verb = "orphan"   // the session's client is gone, and the session stays for another
 	// VerbPlan: the plan of an opening session was judged (Event.Plan), or, without a plan, a credential
 	// was used (Event.Detail).

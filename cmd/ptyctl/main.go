@@ -127,6 +127,7 @@ func newCommandLine() *cli.App {
 			profilesCommand(),
 			auditCommand(),
 			recordingsCommand(),
+			secretCommand(),
 			replayCommand(),
 			policyCommand(),
 			demoCommand(),

@@ -40,6 +40,8 @@ func TestLab(t *testing.T) {
 		{"rekey", labRekey},
 
 		{"three hops", labThreeHops},
+		{"secrets", labSecrets},
+		{"secret at a changed host", labSecretAtChangedHost},
 		{"hop gets no password", labHopGetsNoPassword},
 		{"hop forbids forwarding", labHopForbidsForwarding},
 

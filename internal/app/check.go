@@ -10,6 +10,7 @@ import (
 func Check(cfg config.Config) error {
 	_, caErr := authorities(cfg.Telnet.TLSCAFile)
 	_, rulesErr := NewPolicy(cfg)
+	_, secretsErr := Secrets(cfg.Secret)
 	_, recipientsErr := recipients(cfg.Record)
 	errs := []error{
 		caErr,
@@ -17,6 +18,7 @@ func Check(cfg config.Config) error {
 		rulesErr,
 		localHost(cfg.Local).Sandbox.Check(),
 		recipientsErr,
+		secretsErr,
 	}
 	if cfg.Server.Transport != config.TransportStdio {
 		_, tokenErr := httpTokens(cfg.Server.HTTP)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/sshx"
@@ -14,22 +15,33 @@ import (
 
 // dialers open the connections of new sessions. They are replaced as a whole when the configuration is read again; a
 // session keeps those with which it was opened.
-type dialers struct{ current atomic.Pointer[dialerSet] }
+type dialers struct {
+	current atomic.Pointer[dialerSet]
+	uses    term.Journal // puts the use of a secret on record; nil: no record
+}
 
-// A dialerSet holds the dialers that follow from one reading of [ssh] and [telnet].
+// A dialerSet holds the dialers that follow from one reading of [ssh], [telnet] and [secret].
 type dialerSet struct {
 	network *sshx.Network
 	telnet  term.Dialer
 }
 
-func newDialers(cfg config.Config, log *slog.Logger) (*dialers, error) {
-	d := new(dialers)
+func newDialers(cfg config.Config, audit *audit.Log, log *slog.Logger) (*dialers, error) {
+	d := &dialers{uses: journalUses(audit, cfg.Audit)}
 	return d, d.replace(cfg, log)
 }
 
 // replace makes the dialers of cfg open the sessions from now on. After an error nothing has changed.
 func (d *dialers) replace(cfg config.Config, log *slog.Logger) error {
-	network := sshx.NewNetwork(SSHOptions(cfg, log))
+	store, err := secretStore(cfg, d.uses)
+	if err != nil {
+		return err
+	}
+	o := SSHOptions(cfg, log)
+	if store != nil {
+		o.Answerer = store
+	}
+	network := sshx.NewNetwork(o)
 	telnet, err := telnetDialer(cfg, network)
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 	}
 	changes := r.cfg.Changes(next)
 	cfg := r.cfg
-	cfg.SSH, cfg.Telnet, cfg.Policy, cfg.Logging = next.SSH, next.Telnet, next.Policy, next.Logging
+	cfg.SSH, cfg.Telnet, cfg.Policy, cfg.Logging, cfg.Secret = next.SSH, next.Telnet, next.Policy, next.Logging, next.Secret
 	judged := next // with the places of its rules
 	judged.Local, judged.Audit = cfg.Local, cfg.Audit
 	gate, err := newGate(judged, r.log.Logger)

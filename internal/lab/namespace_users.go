@@ -81,12 +81,17 @@ func (l *Namespace) addPAM(tb testing.TB) {
 		code     = "auth required pam_google_authenticator.so user=root allowed_perm=0400 secret=/etc/ssh/lab/one-time\n"
 		rest     = "account required pam_unix.so\npassword required pam_unix.so\nsession required pam_permit.so\n"
 	)
-	secret := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(oneTimeSecret)
+	secret := OneTimeKey()
 	l.WriteFile(tb, "/etc/ssh/lab/one-time", "400", secret+"\n\" TOTP_AUTH\n")
 	for service, auth := range map[string]string{PAMPassword: password, PAMCode: code, PAMPasswordCode: password + code} {
 		l.WriteFile(tb, "/etc/pam.d/"+service, "644", auth+rest)
 	}
 	l.WriteFile(tb, "/etc/pam.d/passwd", "644", "auth required pam_unix.so\n"+rest)
+}
+
+// OneTimeKey returns the key of the one-time codes in base32.
+func OneTimeKey() string {
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(oneTimeSecret)
 }
 
 // OneTimeCode returns the one-time code of this moment (RFC 6238).

@@ -362,7 +362,7 @@ func (p *Planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 	h.hostKeyAlgos, h.pubkeyAlgos = cfg.HostKeyAlgorithms, cfg.PubkeyAcceptedAlgorithms
 	h.Keepalive, h.KeepaliveCount = p.o.KeepaliveInterval, p.o.KeepaliveCountMax
 	h.hostKeyFixed, h.UpdateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
-	h.Cred = p.credentials(cfg, target)
+	h.Cred, h.Answerer = p.credentials(cfg, target), p.o.Answerer
 	if cfg.VersionAddendum != "" {
 		h.Version = " " + cfg.VersionAddendum
 	}

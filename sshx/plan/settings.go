@@ -29,6 +29,8 @@ type Settings struct {
 
 	SettingName func(s term.Setting) string // the operator's name of a setting; may be nil
 
+	Answerer term.Answerer // answers questions of logins before a person is asked; nil: none
+
 	Dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
 }
 

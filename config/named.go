@@ -1,0 +1,40 @@
+package config
+
+// NamedSecret is one of the operator's secrets; package secret defines the meaning.
+type NamedSecret struct {
+	Entry
+	Source    string
+	Env       []string
+	Identity  string
+	Hosts     []string // patterns
+	Users     []string // patterns; empty: all
+	Prompts   []string // regular expressions; empty: those that ask for a password, or for a code
+	Auto      bool
+	AllowEcho bool
+	PerHour   int // 0: any number
+}
+
+// secretTable declares [secret.NAME].
+func secretTable(c *Config, home string) kind {
+	return named(&c.Secret, "secret",
+		"A secret by name: where its value comes from, and which logins get it. The value is never in this file.",
+		func(s *NamedSecret) []row {
+			return []row{
+				text(&s.Source, "source", "", "The origin of the value, see docs/secrets.md: exec:, keyring:, age:, file:, env:, "+
+					"git-credential:, docker-credential:, systemd-credential:, and totp: before any of them.").
+					required("such as exec:/usr/bin/pass show web1", `"exec:/usr/bin/pass show web1"`),
+				words(&s.Env, "env", "Names of the variables that a helper program gets; it gets no others.").
+					example(`["HOME", "GNUPGHOME"]`),
+				path(&s.Identity, home, "identity", "The file of age identities for a source age:.").
+					example(`"~/.config/age/keys.txt"`),
+				words(&s.Hosts, "hosts", "Hosts that may get it, with * and ?, as the operator's ssh_config names them.").
+					required("a list of names", `["web*.example.net"]`),
+				words(&s.Users, "users", "Accounts that may get it, with * and ?; empty is all.").example(`["deploy"]`),
+				texts(&s.Prompts, "prompts", "Regular expressions of the questions that it answers; empty is a question for a "+
+					"password, or for a code if the source is totp:.").example(`["(?i)^password: ?$"]`),
+				boolean(&s.Auto, "auto", false, "Answer such questions of a login without being asked to."),
+				boolean(&s.AllowEcho, "allow_echo", false, "Answer also a question whose answer the host shows."),
+				integer(&s.PerHour, "per_hour", 0, 0, 10_000, "Uses within an hour; 0 is any number."),
+			}
+		})
+}

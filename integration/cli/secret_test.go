@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/lab"
+	"ptyctl/internal/sshserver"
+)
+
+// A value that a person stores answers the login of a command and of an agent; it is in no output, log or file of theirs.
+func TestSecret(t *testing.T) {
+	const password = "Planted-1138-horse"
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := lab.ServeSSH(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
+		answers, err := ask("", "", []string{"Password: "}, []bool{false})
+		if err == nil && (len(answers) != 1 || answers[0] != password) {
+			err = errWrongAnswer
+		}
+		return err
+	}})
+	dir := t.TempDir()
+	keys, file := filepath.Join(dir, "keys.txt"), filepath.Join(dir, "web.age")
+	h := lab.NewHome(t, lab.ReadWrite, "[secret.web]", "source = 'exec:/x'", "hosts = ['other']",
+		"[secret.web-login]", "source = 'age:"+file+"'", "identity = '"+keys+"'", "hosts = ['web1']", "users = ['alice']", "auto = true")
+	h.Write(t, keys, identity.String()+"\n")
+	h.Write(t, h.SSHConfig, fmt.Sprintf("Host web1\n\tHostName 127.0.0.1\n\tPort %d\n\tUser alice\n\tIdentityAgent none\n\tIdentityFile none\n", s.Port()))
+	h.Trust(t, s.KnownHostsLine())
+	run := func(want int, part string, args ...string) {
+		t.Helper()
+		stdout, stderr, status := h.Run(t, args...)
+		if status != want || !strings.Contains(stdout+stderr, part) || strings.Contains(stdout+stderr, password) {
+			t.Errorf("%q: status %d, %q, %q; want %d and %q", args, status, stdout, stderr, want, part)
+		}
+	}
+	run(0, "web-login  age:"+file, "secret", "list", "--config", h.Config)
+	run(1, "no such file", "secret", "check", "--config", h.Config, "web-login")
+	run(255, "secret web-login is not available", "exec", "--config", h.Config, "web1", "--", "true")
+	run(2, `there is no secret "web2"`, "secret", "check", "--config", h.Config, "web2")
+	run(1, "use the program that keeps this one", "secret", "set", "--stdin", "--config", h.Config, "web")
+	run(1, "a value is one line", "secret", "set", "--stdin", "--config", h.Config, "web-login")
+
+	p := h.AtTerminal(t, "secret", "set", "--config", h.Config, "web-login")
+	p.Sees("Value of web-login: ")
+	p.Types(password + "\r")
+	p.Sees("Again: ")
+	p.Types(password + "\r")
+	p.Sees("stored")
+	p.Leaves(0)
+	if strings.Contains(p.Text(), password) {
+		t.Error("the value was shown")
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v; want mode 0600", info, err)
+	}
+	run(0, "has a value", "secret", "check", "--config", h.Config, "web-login")
+	run(0, "i am here", "exec", "--config", h.Config, "web1", "--", "echo i am he''re")
+
+	c := h.Connect(t)
+	r := c.Call(t, lab.ToolExec, `{"host":"web1","cmd":"echo o''k"}`)
+	if !strings.Contains(r.Text, "ok") || strings.Contains(r.Text, "Password") {
+		t.Errorf("an agent's exec gives %s, want ok and no question", r.Text)
+	}
+	c.Finish()
+	log, err := os.ReadFile(h.Audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(log), `"event":"secret"`); n != 1 || strings.Contains(string(log), password) ||
+		!strings.Contains(string(log), `"host":"127.0.0.1","actor":{"transport":"stdio","client":"integration","version":"1"},"detail":"web-login for the login of alice at 127.0.0.1`) {
+		t.Errorf("the audit log has %d uses:\n%s", n, log)
+	}
+}
+
+// A secret that cannot work is refused when the configuration is read, with its line.
+func TestSecretMistakes(t *testing.T) {
+	for lines, want := range map[string]string{
+		"source = 'op read x'\nhosts = ['a']":                     "ptyctl.toml:4: secret.x.source: a source is one of exec:",
+		"source = 'exec:op read x'\nhosts = ['a']":                "secret.x.source: exec: the path must be absolute",
+		"source = 'env:A'":                                        "[secret.x] has no hosts; give a list of names",
+		"hosts = ['a']":                                           "[secret.x] has no source",
+		"source = 'env:A'\nhosts = ['a']\nprompts = ['(']":        "secret.x.prompts: error parsing regexp",
+		"source = 'env:A'\nhosts = ['a']\nvalue = 'Planted-1138'": "there is no key secret.x.value",
+	} {
+		h := lab.NewHome(t, "[secret.x]", lines)
+		_, stderr, status := h.Run(t, "secret", "list", "--config", h.Config)
+		if status != 2 || !strings.Contains(stderr, want) || strings.Contains(stderr, "Planted") {
+			t.Errorf("%q: status %d, %q; want 2 and %q", lines, status, stderr, want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package secret
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ptyctl/secret/source"
+	"ptyctl/sshx/patterns"
+	"ptyctl/term"
+)
+
+// A Definition is one secret.
+type Definition struct {
+	Name      string
+	Source    source.Source
+	OneTime   bool             // the value is a code, which answers questions for a code
+	Hosts     []string         // patterns of names, with * and ?; the operator's settings must lead from one to the host
+	Users     []string         // patterns of accounts; empty: all
+	Prompts   []*regexp.Regexp // of questions; empty: those that ask for a password, or for a code if OneTime
+	AllowEcho bool             // also for a question whose answer is shown
+	PerHour   int              // uses; 0: any number
+}
+
+// MaxBytes bounds a value.
+const MaxBytes = source.MaxBytes
+
+// Set stores a value at the secret's source, in place of the one before. Only a keyring and an age file take one.
+func (d *Definition) Set(ctx context.Context, value []byte) error {
+	return source.Set(ctx, d.Source, value)
+}
+
+// The questions that a secret without Prompts answers.
+var (
+	asksForCode     = regexp.MustCompile(`(?i)\b(verification code|one[- ]?time|otp|token|passcode|code)\b`)
+	asksForPassword = regexp.MustCompile(`(?i)\bpassword\b`)
+	asksForNew      = regexp.MustCompile(`(?i)\b(new|retype|again)\b`)
+)
+
+// isFor reports whether the secret is bound to the login.
+func (d *Definition) isFor(l term.Login) bool {
+	return slices.ContainsFunc(l.Names, func(name string) bool { return matchesAny(name, d.Hosts) }) &&
+		(len(d.Users) == 0 || matchesAny(l.User, d.Users)) && !slices.Contains(l.Given, d.Name)
+}
+
+func matchesAny(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		return patterns.Match(strings.ToLower(name), strings.ToLower(pattern))
+	})
+}
+
+// answers reports whether the secret is an answer to the question.
+func (d *Definition) answers(q term.Prompt) bool {
+	line := q.Text[strings.LastIndexAny(strings.TrimRight(q.Text, "\r\n "), "\r\n")+1:]
+	switch {
+	case q.Kind == term.PromptHostKey:
+		return false
+	case len(d.Prompts) > 0:
+		return slices.ContainsFunc(d.Prompts, func(r *regexp.Regexp) bool { return r.MatchString(line) })
+	case d.OneTime:
+		return q.Kind == term.PromptChallenge && asksForCode.MatchString(line)
+	case q.Kind == term.PromptPassphrase: // of a key, which is no password of the account
+		return false
+	}
+	return asksForPassword.MatchString(line) && !asksForCode.MatchString(line) && !asksForNew.MatchString(line)
+}
+
+// permits returns why the secret is not given to a login to which it is bound; nil if it may be.
+func (d *Definition) permits(l term.Login, q term.Prompt) error {
+	switch {
+	case l.HostKey == term.HostKeyAccepted:
+		return d.refuse("host_key", "the host's key was not on the operator's record before this login; "+
+			"check the key, and add it to known_hosts")
+	case q.Echo && !d.AllowEcho:
+		return d.refuse("echo", "the host would show the answer; allow_echo permits that")
+	}
+	return nil
+}
+
+// refuse is the error of a condition that does not hold.
+func (d *Definition) refuse(condition, why string) error {
+	return &term.Error{
+		Kind: term.PolicyDenied, Msg: fmt.Sprintf("secret %s is not given: %s", d.Name, why),
+		Facts: term.Facts{term.Denial{Rule: "secret." + d.Name + "." + condition}},
+	}
+}

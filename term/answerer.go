@@ -1,0 +1,26 @@
+package term
+
+import "context"
+
+// A Login is one login of a connection, as far as it is known before a question is answered.
+type Login struct {
+	Hop     int          // 0: the first host
+	User    string       // the account
+	Host    string       // the host's own name, after all settings
+	Port    int          // of the host
+	Names   []string     // the names by which the operator's own settings lead to this host
+	HostKey HostKeyProof // the proof of the host's key by the operator's record
+	Given   []string     // what the Answerer has named in this login before
+}
+
+// An Answerer answers questions of logins in place of a person, for example from a store of secrets. Its methods may be
+// called by any number of goroutines.
+type Answerer interface {
+	// Expects reports whether there may be an answer to a question of the login. It is asked before a method of
+	// authentication that has questions is tried.
+	Expects(l Login) bool
+
+	// Answer returns an answer, and its name for Login.Given. An empty name means that there is none, and the person is
+	// asked. An error, which is an *Error, ends the login. ctx carries the Actor that opens the connection.
+	Answer(ctx context.Context, l Login, q Prompt) (answer, name string, err error)
+}
