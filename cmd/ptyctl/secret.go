@@ -100,7 +100,7 @@ func listSecrets(c *cli.Context) error {
 		rows = append(rows, []string{e.Name, tty.Plain(e.Source), strings.Join(e.Hosts, " "), users, use})
 	}
 	var b strings.Builder
-	writeTable(&b, rows, tableWidth)
+	tty.Table(&b, rows, tty.TableWidth)
 	_, err = io.WriteString(c.App.Writer, b.String())
 	return err
 }
