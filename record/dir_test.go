@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -221,58 +220,6 @@ func TestDirLimits(t *testing.T) {
 				t.Errorf("%d noted as removed, and %d are there, of 7", removed, len(all))
 			}
 		})
-	}
-}
-
-// TestDirProcesses: the limits hold when several processes write to one folder.
-func TestDirProcesses(t *testing.T) {
-	const maxTotal, processes = 1 << 20, 3
-	if dir := os.Getenv("RECORD_TEST_DIR"); dir != "" {
-		d := newDir(t, DirOptions{Path: dir, MaxTotal: maxTotal, MaxFiles: 12})
-		for i := range 10 {
-			id := fmt.Sprintf("p%d-%d", os.Getpid(), i)
-			live(d, id, strings.Repeat("x", 64<<10))
-			if err := d.session(id, false, time.Now()).Recorder.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		return
-	}
-	dir := folderFor(t)
-	var wg sync.WaitGroup
-	for range processes {
-		wg.Go(func() {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestDirProcesses$")
-			cmd.Env = append(os.Environ(), "RECORD_TEST_DIR="+dir)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, out)
-			}
-		})
-	}
-	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
-	for over := false; !over; {
-		select {
-		case <-done:
-			over = true
-		case <-time.After(10 * time.Millisecond):
-		}
-		all, err := recordings(dir)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		var size int64
-		for _, s := range all {
-			size += s.size
-		}
-		if size > maxTotal+processes*(70<<10) || len(all) > 12 {
-			t.Fatalf("%d recordings of %d bytes", len(all), size)
-		}
-	}
-	for _, s := range list(t, dir) {
-		if rep, err := Verify(s.Path, nil); err != nil || !rep.Ended {
-			t.Errorf("%s: %+v, %v", s.Path, rep, err)
-		}
 	}
 }
 
