@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -77,6 +78,12 @@ func TestSearch(t *testing.T) {
 			func(int64, int64) { calls++ }, func(m Match) bool { got = append(got, m); return len(got) < 5 })
 		if err != nil || len(got) != 5 || got[2].Text != "up 1 day" && got[3].Text != "up 1 day" || got[2].Marker != 3 {
 			t.Errorf("%+v, %v; want two calls, the command and its output, and its end", got, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		err = Search(ctx, open(t, sample(t)), regexp.MustCompile(""), nil, func(Match) bool { n++; cancel(); return true })
+		if n != 1 || !errors.Is(err, context.Canceled) {
+			t.Errorf("Search that is canceled at the first match has %d of them and ends with %v, want 1 and %v", n, err, context.Canceled)
 		}
 	})
 }

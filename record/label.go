@@ -27,8 +27,11 @@ func (l labels) line(e term.Event) string {
 	if e.Command == "" {
 		return ""
 	}
-	return clip(plain(l.command(clip(e.Command, 2*maxLine))), maxLine)
+	return clip(plain(l.command(e.Command)), maxLine)
 }
+
+// scrubbed is a command's line without what looks like a secret.
+func scrubbed(line string) string { return scrub.Text(plain(cut(line, 2*maxLine))) }
 
 // of returns the marker of an event, or "" if it has none.
 func (l labels) of(e term.Event) string {
@@ -101,7 +104,7 @@ func (l labels) of(e term.Event) string {
 
 // text is a text of the session or its caller as it may be kept.
 func (labels) text(s string) string {
-	return strings.Join(splitLines(plain(scrub.Text(clip(s, maxLabel)))), " ")
+	return clip(strings.Join(splitLines(scrub.Text(plain(cut(s, maxText)))), " "), maxLabel)
 }
 
 // who names a caller.
@@ -127,7 +130,16 @@ func splitLines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 }
 
-// clip cuts s to n bytes.
+// cut cuts s to n bytes, before a word: a part of a secret may not look like one.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[:n]
+	return strings.ToValidUTF8(s[:strings.LastIndexAny(s, " \t\r\n")+1], "") + "..."
+}
+
+// clip cuts s to n bytes. There must be no secret in it any more.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ptyctl/internal/scrub"
 	"ptyctl/term"
 )
 
@@ -69,7 +68,7 @@ func New(w io.Writer, o Options) *Recorder {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
 	o.Queue = cmp.Or(o.Queue, 4<<20)
 	if o.Command == nil {
-		o.Command = scrub.Text
+		o.Command = scrubbed
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -21,13 +21,11 @@ func Search(ctx context.Context, r *Reader, re *regexp.Regexp, progress func(rea
 		if l.Marker {
 			markers++
 		}
-		if n++; n%1024 == 0 {
-			if ctx.Err() != nil {
-				return false
-			}
-			if progress != nil {
-				progress(r.Progress())
-			}
+		if ctx.Err() != nil { // a costly pattern takes a second for a long line
+			return false
+		}
+		if n++; n%1024 == 0 && progress != nil {
+			progress(r.Progress())
 		}
 		if !re.MatchString(l.Text) {
 			return true

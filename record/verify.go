@@ -103,7 +103,7 @@ func verify(name string, f io.Reader, known *Seal, identities []age.Identity) (r
 // Check compares a recording with the notes of it elsewhere. An encrypted one is compared as it is in the file, and
 // with an identity also by its seals.
 func Check(n Note, identities ...age.Identity) (Report, error) {
-	f, err := os.Open(n.Path)
+	f, err := openAny(n.Path)
 	if errors.Is(err, os.ErrNotExist) {
 		return Report{}, &BrokenError{n.Path, 0, "the recording is gone, and ptyctl has not removed it"}
 	}
@@ -111,6 +111,9 @@ func Check(n Note, identities ...age.Identity) (Report, error) {
 		return Report{}, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() { // it may have no end, and no beginning
+		return Report{}, &BrokenError{n.Path, 0, "it is no regular file: the recording was exchanged"}
+	}
 	if n.FileSHA256 == "" {
 		return verify(n.Path, f, &n.Seal, identities)
 	}

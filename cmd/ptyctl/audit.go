@@ -32,6 +32,7 @@ func auditCommand() *cli.Command {
 				&cli.BoolFlag{Name: "skip-recordings", Usage: "check the log alone"},
 				identityFlag(),
 			},
+			Before: endAtOnce,
 			Action: func(c *cli.Context) error {
 				files, err := arguments(c, 1, -1)
 				if err != nil {

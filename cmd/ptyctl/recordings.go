@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"regexp"
 	"slices"
+	"syscall"
 
 	"filippo.io/age"
 	"github.com/urfave/cli/v2"
@@ -23,16 +25,16 @@ func recordingsCommand() *cli.Command {
 			{
 				Name: "list", Usage: "the recordings in the folder, oldest first",
 				Flags:  recordingFlags(&cli.BoolFlag{Name: "json", Usage: "print JSON, one recording a line"}),
-				Action: listRecordings,
+				Before: endAtOnce, Action: listRecordings,
 			},
 			{
 				Name: "show", Usage: "what a recording is of, and its markers: the calls", ArgsUsage: "FILE|ID",
-				Flags: recordingFlags(), Action: showRecording,
+				Flags: recordingFlags(), Before: endAtOnce, Action: showRecording,
 			},
 			{
 				Name: "verify", Usage: "check the seals of recordings; ptyctl audit verify also finds a cut tail, and a " +
 					"file that was exchanged", ArgsUsage: "FILE|ID...",
-				Flags: recordingFlags(), Action: verifyRecordings,
+				Flags: recordingFlags(), Before: endAtOnce, Action: verifyRecordings,
 			},
 			{
 				Name: "search", Usage: "the lines that match, markers included", ArgsUsage: "REGEX [FILE|ID...]",
@@ -48,10 +50,17 @@ func recordingsCommand() *cli.Command {
 					&cli.StringFlag{Name: "to", Required: true, Usage: "the `FORM`: one of v2, txt, svg, v3"},
 					&cli.StringFlag{Name: "o", Usage: "the `FILE` to write, which must not exist; default stdout"},
 					&cli.IntFlag{Name: "max-bytes", Value: 2 << 20, Usage: "svg: how large it may become, in `BYTES`"},
-				), Action: exportRecording,
+				), Before: endAtOnce, Action: exportRecording,
 			},
 		},
 	})
+}
+
+// endAtOnce lets ctrl-c and TERM end this process, as they do where nothing has to be closed first. Recordings are large,
+// and a file may have no end.
+func endAtOnce(*cli.Context) error {
+	signal.Reset(os.Interrupt, syscall.SIGTERM)
+	return nil
 }
 
 // recordingFlags are those of commands about recordings, with more.

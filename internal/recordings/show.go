@@ -22,9 +22,13 @@ func Show(w io.Writer, path string, ids ...age.Identity) error {
 	defer r.Close()
 	h := r.Header
 	out := bufio.NewWriter(w)
+	started := "not known"
+	if !h.About.Started.IsZero() {
+		started = h.About.Started.Local().Format(time.RFC3339)
+	}
 	fmt.Fprintf(out, "file      %s\nsession   %s\nhost      %s\nprotocol  %s\nstarted   %s\nterminal  %dx%d\n\n",
 		tty.Printable(path), tty.Printable(h.About.Session), tty.Printable(h.About.Host), tty.Printable(h.About.Protocol),
-		h.About.Started.Local().Format(time.RFC3339), h.Term.Cols, h.Term.Rows)
+		started, h.Term.Cols, h.Term.Rows)
 	n := 0
 	var last time.Duration
 	for {
