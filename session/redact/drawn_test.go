@@ -26,6 +26,7 @@ func TestDrawn(t *testing.T) {
 		{"echo", "correct horse\r", "Password: correct horse\r\nok", "Password: *************\r\nok"},
 		{"wrapped by readline", "correct horse\r", "$ corre \rct horse\r\nok", "$ ***** \r********\r\nok"},
 		{"wrapped with sequences", "correct horse\r", "cor\x1b[K\x1b[1;31mrect horse.", "***\x1b[K\x1b[1;31m**********."},
+		{"as dialog draws it", "coor\r", "co\x1b(B\x1b[m\x1b[30mo\x1b(B\x1b[m\x1b[30mr", "**\x1b(B\x1b[m\x1b[30m*\x1b(B\x1b[m\x1b[30m*"},
 		{"wrapped with NUL and backspace", "correct horse\r", "correct\x00 ho\b\brse", "*******\x00***\b\b***"},
 		{"wide", "日本語パス\r", "> 日本語パス.", "> **********."},
 		{"accents", "pässwörter\r", "pässwörter$", "**********$"},

@@ -21,8 +21,9 @@ const (
 	commonWord = 8
 	anyChars   = 4
 
-	// maxGap is how much a terminal puts between two characters of an echo where its line wraps, in bytes.
-	maxGap = 32
+	// maxGap is how much a terminal puts between two characters of an echo where its line wraps, in bytes, and how much a
+	// program does that sets the colours of each character (dialog: 24).
+	maxGap = 64
 )
 
 // A secret is a line that was written and must not be kept when it is echoed.
@@ -123,13 +124,14 @@ func split(among []*secret, at int, c byte) (with, without []*secret) {
 }
 
 // mayWrap reports whether what wrapping recognises can begin with c.
-func mayWrap(c byte) bool { return strings.IndexByte("\r\n\b \x00\x1b", c) >= 0 }
+func mayWrap(c byte) bool { return strings.IndexByte("\r\n\b \x00\x0e\x0f\x1b", c) >= 0 }
 
 // wrapping returns the length of what p begins with, if a terminal puts that between the characters of a line that
-// wraps: 0 if not. more says that the rest of p is a control sequence (ECMA-48 section 5.4) that is not complete.
+// wraps, or a program sets how the next is drawn: 0 if not. more says that the rest of p is a control or escape sequence
+// (ECMA-48 section 5.4, ECMA-35 section 13.2) that is not complete.
 func wrapping(p []byte) (n int, more bool) {
 	switch p[0] {
-	case '\r', '\n', '\b', ' ', 0:
+	case '\r', '\n', '\b', ' ', 0, 0x0e, 0x0f:
 		return 1, false
 	case '\x1b':
 	default:
@@ -137,6 +139,9 @@ func wrapping(p []byte) (n int, more bool) {
 	}
 	if len(p) == 1 {
 		return 0, true
+	}
+	if p[1] == '(' || p[1] == ')' { // the character set, which curses programs set with the colours
+		return 3 * min(len(p)/3, 1), len(p) == 2
 	}
 	if p[1] != '[' {
 		return 0, false
