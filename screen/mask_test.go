@@ -106,3 +106,28 @@ func TestHideStays(t *testing.T) {
 		}
 	}
 }
+
+// TestTitleCutInSecret: the part of a title that is shown ends within a secret, of which nothing is shown all the same.
+func TestTitleCutInSecret(t *testing.T) {
+	const secret = "Zx9SecretQ7"
+	find := func(text []byte) (parts [][2]int) {
+		if i := bytes.Index(text, []byte(secret)); i >= 0 {
+			parts = append(parts, [2]int{i, i + len(secret)})
+		}
+		return parts
+	}
+	for before := 240; before < 260; before++ {
+		s := screen.New(20, 3)
+		s.Hide(find)
+		s.Write([]byte("\x1b]2;" + strings.Repeat("p", before) + secret + "\x07"))
+		want := (strings.Repeat("p", before) + strings.Repeat("*", len(secret)))[:min(before+len(secret), 256)]
+		if got := s.Snapshot().Title; got != want {
+			t.Errorf("the title with a secret after %d bytes ends with %q, want %q", before, got[240:], want[240:])
+		}
+		s.Cover(find)
+		s.Hide(nil)
+		if got := s.Snapshot().Title; got != want {
+			t.Errorf("the covered title with a secret after %d bytes ends with %q, want %q", before, got[240:], want[240:])
+		}
+	}
+}

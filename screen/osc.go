@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	mostTitle = 256  // bytes of a title
-	mostURI   = 2048 // bytes of a link or a folder; a longer one is dropped, not cut
+	mostTitle = 256              // bytes of a title that is shown
+	keptTitle = mostTitle + 1024 // and kept, so that a secret at its end is found as a whole
+	mostURI   = 2048             // bytes of a link or a folder; a longer one is dropped, not cut
 )
 
 // osc applies an operating system command: titles, the folder, links and the marks of a
@@ -91,7 +92,7 @@ func control(r rune) bool {
 
 // titles is the title of the window and the stack of XTPUSHTITLE.
 type titles struct {
-	now   string
+	now   string // at most keptTitle bytes
 	stack []string
 }
 
@@ -99,16 +100,24 @@ type titles struct {
 const mostTitles = 10
 
 func (t *titles) set(s []byte) {
-	if len(s) > mostTitle {
-		n := mostTitle
-		for n > 0 && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = s[:n]
-	}
+	s = upTo(s, keptTitle)
 	if t.now != string(s) {
 		t.now = visible(s)
 	}
+}
+
+// shownTitle returns the part of a title that is shown.
+func shownTitle(title string) string { return upTo(title, mostTitle) }
+
+// upTo returns s without what is behind n bytes, and without the beginning of a character there.
+func upTo[T string | []byte](s T, n int) T {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 func (t *titles) push() {

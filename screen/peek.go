@@ -42,6 +42,7 @@ func (s *Screen) visible() *Snapshot {
 			e.hold.frame.Mask(s.find)
 		}
 	}
+	now.Title = shownTitle(now.Title)
 	if e.secrets {
 		now.conceal()
 	}

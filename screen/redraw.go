@@ -15,7 +15,7 @@ func (s *Screen) Redraw(dst []byte) []byte {
 	e := &s.emu
 	d := redrawer{e: e, dst: dst}
 	d.str("\x1b[?1049l\x1b[!p\x1b[?5;9;12;1000;1002;1003;1004;1005;1006;1016;2004;2026;2027;2031;2048l\x1b[20l")
-	d.str("\x0f\x1b[r\x1b[m\x1b]8;;\x1b\\\x1b]2;").str(e.title.now).str("\x1b\\")
+	d.str("\x0f\x1b[r\x1b[m\x1b]8;;\x1b\\\x1b]2;").str(shownTitle(e.title.now)).str("\x1b\\")
 	if e.dir != "" {
 		d.str("\x1b]7;").str(e.dir).str("\x1b\\")
 	}
