@@ -60,7 +60,7 @@ type tape struct {
 	behind []byte
 	back   int64
 	file   tapeReader // nil: what is written cannot be read
-	end    []byte     // of the terminal's output, maxTail bytes or more if there are so many
+	end    []byte     // of the terminal's output, from the last ESC on; more than maxTail bytes of it are not all there
 
 	pending []byte // text of commands that is not shown yet
 	start   bool   // it ends with a line end, or with nothing at all
@@ -111,10 +111,16 @@ func (t *tape) terminal(at time.Duration, p []byte) {
 		t.fallBehind()
 	}
 	t.output(at, p)
-	t.behind = append(t.behind, p...)
-	if t.end = append(t.end, p[max(0, len(p)-maxTail):]...); len(t.end) > 4*maxTail {
-		t.end = append(t.end[:0], t.end[len(t.end)-maxTail:]...)
+	if t.back == 0 {
+		t.behind = append(t.behind, p...)
 	}
+	if bytes.IndexByte(p, '\x1b') >= 0 { // which is faster than from the end, where there is none
+		p = p[bytes.LastIndexByte(p, '\x1b'):]
+		t.end = t.end[:0]
+	} else if len(t.end) == 0 {
+		return
+	}
+	t.end = append(t.end, p[:min(len(p), maxTail+1-len(t.end))]...)
 }
 
 // fallBehind leaves output that is not drawn yet to the file, if that can be read.
@@ -185,8 +191,8 @@ func (t *tape) tail() []byte {
 	if !t.views[Terminal].Partial() || len(t.partial) > 0 {
 		return nil
 	}
-	if i := bytes.LastIndexByte(t.end, '\x1b'); i >= 0 && len(t.end)-i <= maxTail {
-		return t.end[i:]
+	if 0 < len(t.end) && len(t.end) <= maxTail {
+		return t.end
 	}
 	return []byte("\x1b]") // of a string: what follows is a part of it
 }
