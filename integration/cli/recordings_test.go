@@ -2,9 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"filippo.io/age"
@@ -162,5 +165,34 @@ func TestRecordingsEncrypted(t *testing.T) {
 	}
 	if stdout, stderr, status := h.Run(t, "audit", "verify", h.Audit); status != 0 || !strings.Contains(stdout, "1 of them complete") {
 		t.Errorf("audit verify: status %d, %q %q", status, stdout, stderr)
+	}
+}
+
+// TestRecordingsInterrupted: ctrl-c ends a command that reads a file without an end.
+func TestRecordingsInterrupted(t *testing.T) {
+	h := lab.NewHome(t)
+	h.Program = lab.PlainBinary
+	pipe := filepath.Join(h.Dir, "pipe.cast")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"recordings show", "recordings verify", "recordings export --to v3", "audit verify"} {
+		cmd := h.Command(append(strings.Fields(words), pipe)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		in, err := os.OpenFile(pipe, os.O_WRONLY, 0) // which waits until the command reads it
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		var ended *exec.ExitError
+		err = cmd.Wait()
+		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !errors.As(err, &ended) || !ok || status.Signal() != syscall.SIGINT {
+			t.Errorf("%s of a pipe, interrupted, ended with %v, want the signal", words, err)
+		}
+		_ = in.Close()
 	}
 }
