@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"ptyctl/control"
@@ -28,12 +29,13 @@ func (s *Server) connection(ctx context.Context, c net.Conn) {
 	r := bufio.NewReaderSize(c, 64<<10)
 	_ = c.SetDeadline(time.Now().Add(greetWait))
 	var h Hello
-	err := readLine(r, &h)
-	<-s.greetings
-	if err != nil {
+	greeted := sync.OnceFunc(func() { <-s.greetings })
+	defer greeted()
+	if err := readLine(r, &h); err != nil {
 		return // for example another process that has looked whether this one is alive
 	}
-	_ = c.SetDeadline(time.Time{})
+	_ = c.SetReadDeadline(time.Time{})
+	_ = c.SetWriteDeadline(time.Now().Add(greetWait)) // one that does not read keeps an answer no longer
 	if ctx.Err() != nil {
 		return
 	}
@@ -56,7 +58,7 @@ func (s *Server) connection(ctx context.Context, c net.Conn) {
 	}
 	switch h.Ask {
 	case AskServe:
-		s.serve(ctx, Visit{Hello: h, Conn: buffered{c, r}}, w)
+		s.serve(ctx, Visit{Hello: h, Conn: buffered{c, r}}, w, greeted)
 	case AskStatus:
 		s.mu.Lock()
 		w.Clients, w.Engine = s.clients, s.engine
@@ -111,8 +113,8 @@ func (s *Server) manage(c net.Conn, h Hello, w Welcome) (keep bool) {
 	return false
 }
 
-// serve carries the conversation of one client.
-func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
+// serve carries the conversation of one client. It calls greeted when that begins.
+func (s *Server) serve(ctx context.Context, v Visit, w Welcome, greeted func()) {
 	if !s.serves(v.Engine) {
 		w.Refused = "its configuration is another, perhaps because the file has just changed: start again; if a service manager " +
 			"has made the socket, make that again at the path that ptyctl daemon socket prints"
@@ -142,6 +144,8 @@ func (s *Server) serve(ctx context.Context, v Visit, w Welcome) {
 		log.Warn("a client has gone before it was served", "error", err)
 		return
 	}
+	_ = v.Conn.SetWriteDeadline(time.Time{})
+	greeted()
 	log.Info("a client has come", "build", plainText(v.Build), "folder", plainText(string(v.Dir)))
 	if err := s.o.Serve(ctx, v); err != nil {
 		log.Warn("the conversation of a client has failed", "error", err)

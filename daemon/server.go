@@ -58,7 +58,7 @@ type Server struct {
 	stop    context.CancelCauseFunc // ends Run
 
 	wg        sync.WaitGroup // the connections
-	greetings chan struct{}  // has a value for each connection whose Hello has not come
+	greetings chan struct{}  // has a value for each connection before its answer is written
 
 	mu      sync.Mutex      // guards the following
 	run     context.Context // that of Run and of each connection; nil: Run was not called
@@ -79,7 +79,7 @@ type socket struct {
 // What programs of this user can make a Server keep: a Hello may have maxLine bytes, and a conversation has the limits of
 // each client.
 const (
-	maxGreetings = 64 // that it reads at a time; other connections wait
+	maxGreetings = 64 // that it reads and answers at a time; other connections wait
 	maxClients   = 256
 )
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -289,6 +290,39 @@ func TestServerIsBounded(t *testing.T) {
 		}
 		for _, c := range clients {
 			_ = c.Close()
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Run = %v after the end of its context, want nil", err)
+		}
+	})
+}
+
+// A program that asks and does not read the answer keeps it for a while only.
+func TestServerUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		s := NewServer(Options{Shims: func() []Shim {
+			all := make([]Shim, 200)
+			for i := range all {
+				all[i].Folder = strings.Repeat("f", 1000)
+			}
+			return all
+		}})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx, l) }()
+		near, far := bufpipe.New(1 << 16)
+		l.conns <- far
+		if err := writeLine(near, Hello{Protocol: Protocol, Ask: AskStatus}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(greetWait + time.Second)
+		if n := len(s.greetings); n != 0 {
+			t.Errorf("%d connections are being answered, want none after %v", n, greetWait)
+		}
+		if text, err := io.ReadAll(near); err != nil || len(text) > 1<<16 {
+			t.Errorf("the answer has %d bytes, %v, want it cut off", len(text), err)
 		}
 		stop()
 		if err := <-ended; err != nil {

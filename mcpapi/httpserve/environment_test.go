@@ -2,6 +2,7 @@ package httpserve
 
 import (
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,4 +49,25 @@ func TestEnvironment(t *testing.T) {
 		}
 		h.Close()
 	}
+}
+
+// Whatever a client sends as its environment, it is refused or taken as it was meant.
+func FuzzEnvironment(f *testing.F) {
+	h := &Handler{o: Options{Operator: true}}
+	f.Add("/srv", "A=1", "x")
+	f.Fuzz(func(t *testing.T, dir, variable, raw string) {
+		r := &http.Request{Header: http.Header{EnvironmentHeader: {raw}}}
+		_, _ = h.environment(r) // must not panic
+		if strings.Contains(dir+variable, "\x00") {
+			return
+		}
+		r.Header[EnvironmentHeader] = []string{EncodeEnvironment(dir, []string{variable})}
+		env, refused := h.environment(r)
+		if whole := dir == "" || filepath.IsAbs(dir); (refused == nil) != whole {
+			t.Fatalf("an environment in %q is refused %t, want %t", dir, refused != nil, !whole)
+		}
+		if name, value, ok := strings.Cut(variable, "="); refused == nil && ok && name != "" && env.Get(name) != value {
+			t.Errorf("the variable %q has the value %q, want %q", name, env.Get(name), value)
+		}
+	})
 }
