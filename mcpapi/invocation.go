@@ -137,6 +137,9 @@ func (c *invocation) Once(ctx context.Context) (any, error) {
 // do runs the call's action.
 func (c *invocation) do(ctx context.Context) (any, error) {
 	v, err := c.t.Handle(c.Actor(ctx), &c.Call)
+	if err != nil {
+		err = toolset.Missed(ctx, &c.Call, err)
+	}
 	if err != nil && !c.t.set.Foreign() { // other programs have other units
 		err = c.Hurried(err)
 	}

@@ -24,6 +24,7 @@ const (
 	ReasonNoOwners     Reason = "sessions do not outlive their clients here"
 	ReasonNotLeft      Reason = "no such session was left by the caller's client"
 	ReasonOwnerPresent Reason = "the session's client is present"
+	ReasonElsewhere    Reason = "another version of the program keeps the session"
 	ReasonResumable    Reason = "the session has to be adopted first"
 
 	// Reasons that concern the lock.

@@ -80,8 +80,10 @@ func TestOtherProtocol(t *testing.T) {
 		t.Errorf("list of ssh = %+v, want nothing of a local session", list)
 	}
 	for _, call := range []string{`{"action":"adopt","session_id":%s}`, `{"action":"close","session_id":%s}`} {
-		if r := two.NextResult(two.Ask(lab.ToolSession, call, left)); r.ErrorCode != "NOT_FOUND" {
-			t.Errorf("%s of the old daemon's session: %s, want NOT_FOUND", call, r.Text)
+		if r := two.NextResult(two.Ask(lab.ToolSession, call, left)); r.ErrorCode != "NOT_FOUND" ||
+			!strings.Contains(r.Message, fmt.Sprintf("an older version of ptyctl keeps this session (dev, process %d)", old.PID)) ||
+			!strings.Contains(r.Message, "ptyctl attach") {
+			t.Errorf("%s of the old daemon's session: %s, want NOT_FOUND, where it is and what to do", call, r.Text)
 		}
 	}
 

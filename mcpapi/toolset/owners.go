@@ -2,6 +2,8 @@ package toolset
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"ptyctl/mcpapi/identity"
 	"ptyctl/session"
@@ -50,6 +52,25 @@ func NotHere(ctx context.Context, c *Call) []Elsewhere {
 		return nil
 	}
 	return c.shared.Elsewhere(ctx)
+}
+
+// Missed returns the error of a call that has found no session. If another process keeps one with that id for the
+// caller, it says so.
+func Missed(ctx context.Context, c *Call, err error) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok || e.Kind != term.NotFound || e.Session == "" || c.shared.Elsewhere == nil {
+		return err
+	}
+	for _, o := range c.shared.Elsewhere(ctx) {
+		if o.Session.ID == e.Session {
+			return &term.Error{
+				Op: e.Op, Session: e.Session, Kind: term.NotFound, Reason: term.ReasonElsewhere,
+				Msg: fmt.Sprintf("an %s version of ptyctl keeps this session (%s, process %d), and no call here reaches it",
+					o.Daemon, o.Build, o.PID),
+			}
+		}
+	}
+	return err
 }
 
 // ByPerson reports whether a person makes the call; see term.Actor.

@@ -119,6 +119,8 @@ var advice = map[term.Reason]string{
 		"ptyctl sessions give SESSION SHIM",
 	term.ReasonOwnerPresent: "adopt works once that client is gone; a person can hand it over before: " +
 		"ptyctl sessions give SESSION SHIM",
+	term.ReasonElsewhere: "open a new one, or have a person use it (ptyctl attach --pid PROCESS SESSION); it ends with that " +
+		"process",
 	term.ReasonResumable:       "take it with ptyctl_session adopt",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
 	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",
