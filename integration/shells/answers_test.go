@@ -78,9 +78,8 @@ func TestAnswers(t *testing.T) {
 					unread(t, s, q.name+" in vi mode", "/run/lab/leaves '"+q.query+"'")
 				}
 			}
-			if sh.Name != "bash" { // it draws its prompt over the echo of so many
-				unread(t, s, "all in vi mode", "/run/lab/leaves '"+all.String()+"'")
-			}
+			unread(t, s, "all in vi mode", "/run/lab/leaves '"+all.String()+"'")
+			unread(t, s, "a question ten times in vi mode", "/run/lab/leaves '"+strings.Repeat(`\033[c`, 10)+"'")
 		})
 	}
 }

@@ -78,6 +78,15 @@ func (h *History) bare(line string) string {
 	if prompt, ok := h.behindMark(line, seen); ok {
 		return prompt
 	}
+	if h.typing.line == "" && !h.typing.odd {
+		prompts := slices.Clip(h.learned)
+		if h.isFirst(h.first) {
+			prompts = append(prompts, h.first)
+		}
+		if prompt := drawnOver(prompts, rest, seen, len(rest) < len(line)); prompt != "" {
+			return prompt
+		}
+	}
 	looks, ends := -1, 0
 	for i := max(leftOf(rest, seen), 1); i <= min(len(rest), maxPrompt) && ends < mostEnds; i++ {
 		within := i < len(rest) && rest[i]&0xc0 == 0x80 // a character
@@ -147,6 +156,52 @@ func (h *History) behindMark(line, seen string) (prompt string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// drawnOver returns which of the prompts a line begins with, but for parts that are of the terminal's own echo of the
+// answers; empty: none. Bash takes its prompt to stand at the beginning of the row, and to be there already where it
+// moves the cursor over it. The answers must be seen besides: before the line, which echoed says, or behind the prompt.
+// The prompt of another host may differ from a known one by less.
+func drawnOver(prompts []string, line, seen string, echoed bool) (prompt string) {
+	for _, p := range prompts {
+		end := strings.TrimRight(p, " ")
+		if len(end) < leastNamed || len(line) < len(end) || len(p) <= len(prompt) {
+			continue
+		}
+		begin, rest := line[:len(end)], strings.TrimPrefix(line[len(end):], p[len(end):])
+		if mostlyThe(begin, end, seen) && leftOf(rest, seen) == 0 && (echoed || rest != "") {
+			prompt = p
+		}
+	}
+	return prompt
+}
+
+// leastDrawn is the least number of bytes of an answer that stand within a prompt: a number of a host has fewer.
+const leastDrawn = 3
+
+// mostlyThe reports whether a text is as another of its length in most of its bytes and in the last, and each run of
+// other bytes is a part of seen, of leastDrawn bytes or more.
+func mostlyThe(text, other, seen string) bool {
+	n := len(text)
+	if text[n-1] != other[n-1] {
+		return false
+	}
+	same := 0
+	for i := 0; i < n; {
+		j := i
+		for j < n && text[j] != other[j] {
+			j++
+		}
+		if j == i {
+			same, i = same+1, i+1
+			continue
+		}
+		if j-i < leastDrawn || !strings.Contains(seen, text[i:j]) {
+			return false
+		}
+		i = j
+	}
+	return 2*same > n
 }
 
 // wasSeen reports whether a line is a prompt that was seen before. Requires h.mu.
