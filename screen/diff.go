@@ -122,7 +122,7 @@ func (s *seen) look(snap *Snapshot) view {
 // marks returns a hash of what Render says of each row that has highlights.
 func (s *seen) marks(snap *Snapshot) map[int]uint64 {
 	lines := snap.Lines.seen()
-	highlights := lines.Highlights()
+	highlights := snap.highlights(lines)
 	if len(highlights) == 0 {
 		return nil
 	}

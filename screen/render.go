@@ -46,7 +46,7 @@ func (d *Diff) Render(o Options) string {
 	if !o.Attributes {
 		lines = lines.seen()
 	}
-	highlights := lines.Highlights()
+	highlights := d.highlights(lines)
 	var row []byte
 	for _, y := range d.Changed {
 		if o.Last > 0 && (y+1 < o.First || y+1 > o.Last) {
@@ -271,12 +271,16 @@ func escaped(uri string) string {
 func (l *Lines) appendHighlights(b []byte, y int, highlights []Highlight) []byte {
 	first, last := l.trim(y, 0, l.Cols)
 	for i, h := range highlights {
-		if from, to := l.trim(y, h.From, h.To); from > first || to < last {
+		from, to := l.trim(y, h.From, h.To)
+		if from == to { // a block without text
+			from, to = h.From, h.To
+		}
+		if from > first || to < last {
 			b = fmt.Appendf(b, " %d-%d", from+1, to)
 		}
-		look := appendLook(nil, h.Style)
+		look := appendLook(nil, h)
 		if i+1 < len(highlights) {
-			if bytes.Equal(look, appendLook(nil, highlights[i+1].Style)) {
+			if bytes.Equal(look, appendLook(nil, highlights[i+1])) {
 				continue
 			}
 			look = append(look, ',')
@@ -287,14 +291,18 @@ func (l *Lines) appendHighlights(b []byte, y int, highlights []Highlight) []byte
 }
 
 // appendLook names the look of a highlight.
-func appendLook(b []byte, s Style) []byte {
+func appendLook(b []byte, h Highlight) []byte {
+	s := h.Style
 	switch {
+	case h.Text:
+		s.Bg, s.Attr = 0, s.Attr&^Reverse
+		if names := s.names(); names != "" {
+			return append(b, names[1:]...)
+		}
 	case s.Attr&Reverse != 0:
 		return append(b, "reverse"...)
 	case s.Bg != 0:
 		return s.Bg.appendName(append(b, "on "...))
-	case s.Attr&Bold != 0:
-		return append(b, "bold"...)
 	}
 	return append(b, "plain"...)
 }

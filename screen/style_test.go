@@ -2,6 +2,7 @@ package screen_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"ptyctl/screen"
@@ -132,5 +133,69 @@ func TestStrings(t *testing.T) {
 	s.Write([]byte("\x1b]133;A\x07$ \x1b]133;B\x07ls\r\n\x1b]133;C\x07"))
 	if got := s.Snapshot(); got.Mark(0) != screen.Prompt || got.Mark(1) != screen.Output || got.Prompt != screen.Output {
 		t.Errorf("the marks are %v and %v, the last is %v", got.Mark(0), got.Mark(1), got.Prompt)
+	}
+}
+
+// An entry that is selected must be told from the text alone, also in programs that change no background.
+func TestEntryByItsText(t *testing.T) {
+	list := func(selected int, on, off string) string {
+		var b strings.Builder
+		for i, name := range []string{"open", "save", "print", "close", "quit", "about", "help", "more"} {
+			style := off
+			if i == selected {
+				style = on
+			}
+			b.WriteString("\x1b[4C\x1b[" + style + "m" + name + "\x1b[m\r\n")
+		}
+		return b.String()
+	}
+	const alt, bar = "\x1b[?1049h\x1b[H", "\x1b[1;1H\x1b[7mA title\x1b[K\x1b[m\x1b[14;1H\x1b[7mkeys\x1b[K\x1b[m\x1b[3;1H"
+	for _, tt := range []struct{ name, output, want string }{
+		{"a colour, as in lynx", alt + bar + list(2, "93", "32"), "5|     print\n<- bright-yellow\n"},
+		{"a line below, as in w3m", alt + list(1, "4;34", "34"), "2|     save\n<- underline blue\n"},
+		{"bold", alt + bar + list(3, "1", ""), "6|     close\n<- bold\n"},
+		{"all others faint", alt + list(2, "", "2"), "3|     print\n<- plain\n"},
+		{"the first", alt + bar + list(0, "36", ""), "3|     open\n<- cyan\n"},
+		{"the last", alt + bar + list(7, "36", ""), "10|     more\n<- cyan\n"},
+		{"in a window", alt + "\x1b[44m\x1b[2J" + list(1, "44;93", "44;37"), "2|     save\n<- bright-yellow\n"},
+		{"the main screen, with a hidden cursor", "\x1b[?25l" + list(1, "36", ""), "2|     save\n<- cyan\n"},
+		{"the main screen, with the cursor there", list(1, "36", "") + "\x1b[2;5H", "2|     save\n<- cyan\n"},
+		{"a listing on the main screen", list(1, "34", "32"), ""},
+		{"two of them", alt + list(1, "36", "") + "\x1b[5;5H\x1b[35mquit\x1b[m\x1b[9;1H", ""},
+		{"two of them, and the cursor", alt + list(1, "36", "") + "\x1b[5;5H\x1b[35mquit\x1b[m\x1b[5;5H", "5|     quit\n<- magenta\n"},
+		{"beside a selection", alt + list(1, "36", "") + "\x1b[10;9H\x1b[7mhere\x1b[m", "10|         here\n<- reverse\n"},
+		{"a word in a text", alt + "one two\r\nis \x1b[36mit\x1b[m so\r\nlonger\r\ntext x\r\nmore y", ""},
+		{"a letter that is a key", alt + list(1, "", "") + "\x1b[2;5H\x1b[36ms\x1b[m", ""},
+		{"a line", alt + "aaaa\r\nbbbb\r\n\x1b[36m----\x1b[m\r\ncccc\r\ndddd", ""},
+	} {
+		s := screen.New(30, 14)
+		s.Write([]byte(tt.output))
+		var got []string
+		rows := strings.SplitAfter(s.Snapshot().Render(screen.Options{}), "\n")
+		for i, row := range rows {
+			if strings.HasPrefix(row, "<-") && !strings.Contains(rows[i-1], "title") && !strings.Contains(rows[i-1], "keys") {
+				got = append(got, strings.TrimLeft(rows[i-1], " ")+row)
+			}
+		}
+		if got := strings.Join(got, ""); got != tt.want {
+			t.Errorf("%s: what stands out is %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A single column without text can be all that tells which box of a list, or which field, has the focus.
+func TestBlockWithoutText(t *testing.T) {
+	for _, tt := range []struct{ name, output, want string }{
+		{"a radio button of whiptail", "\x1b[37;44m\x1b[2J(*) one\r\n(\x1b[41m \x1b[44m) two", "2| ( ) two\n<- 2-2 on red\n"},
+		{"a cursor that the program draws", "\x1b[?25lName:\x1b[2;1HMail: \x1b[7m \x1b[m", "2| Mail:\n<- 7-7 reverse\n"},
+		{"the shadow of a window", "\x1b[44m\x1b[2J\x1b[1;3H\x1b[47mwin\x1b[40m \x1b[2;3H\x1b[47mdow\x1b[40m ", ""},
+	} {
+		s := screen.New(20, 6)
+		s.Write([]byte(tt.output))
+		text := s.Snapshot().Render(screen.Options{First: 2, Last: 2})
+		_, text, _ = strings.Cut(text, "\n")
+		if tt.want != "" && text != tt.want || tt.want == "" && strings.Contains(text, "6-6") {
+			t.Errorf("%s is shown as %q, want %q", tt.name, text, tt.want)
+		}
 	}
 }

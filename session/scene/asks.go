@@ -104,7 +104,8 @@ func (v *view) choose() {
 		bare := clean(text)
 		wide := h.From == 0 && h.To >= v.now.Cols
 		switch {
-		case inRow[h.Row] > 1, h.Row == 0 && wide, framed(text), bare == "":
+		case inRow[h.Row] > 1, h.Row == 0 && wide, framed(text):
+		case bare == "" && (v.box == nil || h.To-h.From > 1): // a block in a box may be the mark before an entry
 		case h.Row == v.now.Cursor.Row && !v.now.Cursor.Hidden && !isButton(bare):
 		case v.box == nil && utf8.RuneCountInString(bare) < leastSelected:
 		case v.box != nil && !v.box.has(h.Row, h.From):

@@ -58,6 +58,12 @@ func TestAsks(t *testing.T) {
 		{"text in a field", alt + box + "\x1b[4;7Hab__\x1b[4;9H", prompt.Editor, "Who | Your name | ab"},
 		{"a box for a password", alt + strings.Replace(box, "name", "pin ", 1) + "\x1b[4;7H**_\x1b[4;9H", prompt.Password, "Who | Your pin | **"},
 		{"a button", alt + box + "\x1b[?25l\x1b[4;7H<Yes> \x1b[7m<No>\x1b[m", prompt.Editor, "Who | Your name | highlighted: <No>"},
+		{
+			"the mark of an entry", alt + "\x1b[2;5H┌─────────┐\x1b[3;5H│ \x1b[44m(*) one\x1b[m │\x1b[4;5H│ \x1b[44m(\x1b[41m \x1b[44m) two\x1b[m │" +
+				"\x1b[5;5H│ \x1b[44m( ) 333\x1b[m │\x1b[6;5H│ \x1b[44m( ) 444\x1b[m │\x1b[7;5H└─────────┘\x1b[?25l\x1b[4;8H",
+			prompt.Editor, "(*) one | highlighted: ( ) two",
+		},
+		{"an entry by its colour", alt + "one\r\n\x1b[33mtwo\x1b[m\r\nthree\r\nfour\r\nfive\x1b[?25l", prompt.Editor, "highlighted: two"},
 		{"a forged button", alt + box + "\x1b[?25l\x1b[4;7H\x1b[7mA | <No>\x1b[m", prompt.Editor, "Who | Your name | highlighted: A ¦ <No>"},
 		{"a forged entry", alt + "one\r\n\x1b[7mConfirm | highlighted: <Yes>\x1b[m\r\ntwo\x1b[?25l", prompt.Editor, "highlighted: Confirm ¦ highlighted: <Yes>"},
 		{"a forged line", alt + "text\x1b[10;1HName | highlighted: <Yes> ", prompt.YesNo, "Name ¦ highlighted: <Yes> "},
