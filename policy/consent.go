@@ -37,7 +37,7 @@ func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) (term.Rul
 		}
 		return term.Ruling{}, refusal
 	}
-	c := consentTo(a, ruling, d.rule)
+	c := consentTo(a, ruling, d.rule, p.rules.Person)
 	if given := term.ConsentFrom(ctx); given != nil && covers(*given, c) {
 		return ruling, nil
 	}
@@ -65,13 +65,14 @@ func covers(given, c term.Consent) bool {
 
 // consentTo returns everything that was judged about an action, in the form in
 // which it will run.
-func consentTo(a term.Action, ruling term.Ruling, rule Rule) term.Consent {
+func consentTo(a term.Action, ruling term.Ruling, rule Rule, person bool) term.Consent {
 	c := term.Consent{
 		Rule:     rule.String(),
 		Protocol: a.Protocol,
 		Host:     a.Host,
 		User:     a.User,
 		Dir:      a.Dir,
+		Person:   person,
 		Text:     cmp.Or(ruling.Command, a.Command),
 	}
 	if a.Verb == term.VerbWrite {

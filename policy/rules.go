@@ -56,6 +56,7 @@ type Rules struct {
 	Report                  bool
 	ReportName, ReportWhere string
 
+	Person  bool // with Consent: it is a person of the operator's who must agree, and not the one at the client
 	Consent bool // a call that carries a term.Consent may do what only Ask, or "ask" in Permissions, denies
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // An Actor is the caller of an action. All fields are statements of the caller itself,
-// except Transport, Token, Operator and Attachment.
+// except Transport, Token, PID, Operator and Attachment.
 type Actor struct {
 	Transport string // how the call came, for example "stdio" or "http"; empty for a direct call of this library
 	Client    string // name of the program that calls, as it gives it
@@ -17,6 +17,7 @@ type Actor struct {
 	Agent     string // for the audit log: the agent that the program acts for, as the program gives it
 	Evidence  string // for the audit log: the program's own reference for the call, for example of a ticket
 	Call      string // correlation id, which the answer and the audit log also have; empty: none
+	PID       int    // for the audit log: the process at the other end of a Unix socket; 0: unknown
 
 	// Operator says that a person makes the call over a transport that only the operator can
 	// use. Such a caller may take over locks and answer questions for others, and their
@@ -84,6 +85,10 @@ const (
 	// VerbPlan: the plan of an opening session was judged (Event.Plan), or, without a plan, a credential
 	// was used (Event.Detail).
 	VerbPlan Verb = "plan"
+
+	// VerbConsent: a call needs a person's consent (Event.State "asked"), or a person has answered ("agreed", "denied").
+	// Event.Consent is the rule. It may have no session.
+	VerbConsent Verb = "consent"
 
 	// Events of a process that keeps the sessions of clients that come and go; they have no session:
 	VerbStop   Verb = "stop"   // a person ends it

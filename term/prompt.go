@@ -36,6 +36,15 @@ type Prompt struct {
 // Waiting is the kind of input for which a terminal seems to wait. It is a guess from the
 // unfinished last line, which the far side controls.
 type Waiting struct {
-	Kind string // password, yes_no, pager, login, host_key, editor, repl, prompt, unknown
+	Kind string // password, yes_no, pager, login, host_key, editor, repl, prompt, unknown, or ForPerson
 	Text string // the line, as a person sees it
+}
+
+// ForPerson is the Kind of Waiting of a call, and not of a terminal, that waits until a person has agreed to it.
+const ForPerson = "person"
+
+// NeedsPerson reports whether err says that the call waits until a person has agreed to it.
+func NeedsPerson(err error) bool {
+	w := FactOf[Occupied](err).Waiting
+	return w != nil && w.Kind == ForPerson
 }

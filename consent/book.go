@@ -1,0 +1,337 @@
+package consent
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"ptyctl/term"
+)
+
+// The most questions that are kept, of one principal and in all. One that is more is not asked: nobody could read them.
+const (
+	maxOfOne = 20
+	maxOfAll = 200
+)
+
+// Options configure a Book. The zero value works.
+type Options struct {
+	TTL     time.Duration    // of a question and of its answer, from when it is asked; 0: 10 min
+	Journal term.Journal     // records an answer before it counts; nil: none
+	Observe func(term.Event) // gets an event for each question and answer; nil: none
+	Changed func()           // called when List may return something else, with no lock held; nil: none
+}
+
+// An Outcome is what became of a question.
+type Outcome int
+
+// The outcomes.
+const (
+	Waiting Outcome = iota // no answer yet; the question stays
+	Agreed                 // this call may be made, once
+	Denied                 // a person has denied it
+	Expired                // no answer came in time, or its session has ended
+)
+
+// A Question is a call that waits for a person.
+type Question struct {
+	ID      string
+	Wanted  term.Consent
+	Actor   term.Actor // the caller
+	Session string     // empty: the call names a host, or starts a program
+	Verb    term.Verb  // what the call does
+	Since   time.Time
+	Expires time.Time
+	Waits   bool // a call waits for the answer now; otherwise it counts for the same call when that is made again
+}
+
+// A Book holds questions and answers. Make it with NewBook.
+type Book struct {
+	o    Options
+	hash hasher
+
+	mu      sync.Mutex // guards the following
+	ttl     time.Duration
+	entries map[fingerprint]*entry
+}
+
+// An entry is a question, and its answer until that is used.
+type entry struct {
+	Question
+	done    chan struct{} // closed when outcome is set
+	outcome Outcome
+	waiting int // calls
+}
+
+// NewBook makes an empty Book.
+func NewBook(o Options) *Book {
+	return &Book{
+		o: o, hash: newHasher(), ttl: cmp.Or(o.TTL, 10*time.Minute), entries: make(map[fingerprint]*entry),
+	}
+}
+
+// SetTTL changes Options.TTL, for questions from now on.
+func (b *Book) SetTTL(ttl time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ttl = ttl
+}
+
+// Ask asks a person about a call and waits for the answer, at most for the given time. If the call was made before and
+// its question has an answer, that is used up.
+func (b *Book) Ask(ctx context.Context, c Call, wait time.Duration) (Outcome, Question, error) {
+	key := b.hash.of(c)
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	for {
+		e, asked, err := b.enter(key, c)
+		if err != nil {
+			return Denied, Question{}, err
+		}
+		if asked {
+			b.observe(e.Question, e.Actor, "asked")
+			b.changed()
+		}
+		expires := time.NewTimer(time.Until(e.Expires))
+		select {
+		case <-e.done:
+		case <-expires.C:
+		case <-over.C:
+		case <-ctx.Done():
+		}
+		expires.Stop()
+		canceled := ctx.Err() != nil
+		outcome, used := b.leave(key, e, !canceled)
+		switch {
+		case canceled:
+			return Waiting, e.Question, context.Cause(ctx)
+		case used:
+			return outcome, e.Question, nil
+		case outcome == Waiting:
+			return Waiting, e.Question, nil
+		}
+		// Another call like this one has used the answer up.
+	}
+}
+
+// enter returns the entry of a call, and whether it is new. The call then waits at it, until leave.
+func (b *Book) enter(key fingerprint, c Call) (e *entry, asked bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sweep()
+	e = b.entries[key]
+	if e == nil {
+		by := c.Actor.Principal()
+		ofOne := 0
+		for _, other := range b.entries {
+			if other.Actor.Principal() == by {
+				ofOne++
+			}
+		}
+		if ofOne >= maxOfOne || len(b.entries) >= maxOfAll {
+			return nil, false, term.Errorf(term.LimitExceeded,
+				"%d questions wait for a person already; none is added until some of them are answered or expire",
+				len(b.entries))
+		}
+		now := time.Now()
+		e = &entry{done: make(chan struct{}), Question: Question{
+			ID: "q-" + rand.Text()[:16], Wanted: c.Wanted, Actor: c.Actor, Session: c.Session, Verb: c.Verb,
+			Since: now, Expires: now.Add(b.ttl),
+		}}
+		b.entries[key] = e
+		asked = true
+	}
+	e.waiting++
+	return e, asked, nil
+}
+
+// leave ends the wait of a call, and returns the outcome. used reports whether it is for this call: an answer is for
+// one, and for none that was canceled.
+func (b *Book) leave(key fingerprint, e *entry, uses bool) (outcome Outcome, used bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sweep()
+	e.waiting--
+	switch {
+	case e.outcome == Waiting:
+		return Waiting, false
+	case e.outcome == Expired: // which is so for all that wait
+		return Expired, true
+	case b.entries[key] != e || !uses:
+		return e.outcome, false
+	}
+	delete(b.entries, key)
+	return e.outcome, true
+}
+
+// sweep removes what has expired. Requires b.mu.
+func (b *Book) sweep() {
+	now := time.Now()
+	for key, e := range b.entries {
+		if !now.Before(e.Expires) {
+			b.end(key, e)
+		}
+	}
+}
+
+// end removes an entry whose time, or whose session, is over. Requires b.mu.
+func (b *Book) end(key fingerprint, e *entry) {
+	delete(b.entries, key)
+	if e.outcome == Waiting {
+		e.outcome = Expired
+		close(e.done)
+	}
+}
+
+// List returns the questions without an answer, the oldest first.
+func (b *Book) List() (list []Question) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sweep()
+	for _, e := range b.entries {
+		if e.outcome == Waiting {
+			q := e.Question
+			q.Waits = e.waiting > 0
+			list = append(list, q)
+		}
+	}
+	slices.SortFunc(list, func(x, y Question) int { return cmp.Or(x.Since.Compare(y.Since), cmp.Compare(x.ID, y.ID)) })
+	return list
+}
+
+// Answer answers a question in the name of ctx's actor. The error is NotFound unless the question waits for an answer.
+func (b *Book) Answer(ctx context.Context, id string, agrees bool) error {
+	by := term.ActorFrom(ctx)
+	said := "denied"
+	if agrees {
+		said = "agreed"
+	}
+	e := b.find(id)
+	if e == nil {
+		return gone(id)
+	}
+	if b.o.Journal != nil {
+		if err := b.o.Journal(event(e.Question, by, said)); err != nil {
+			return term.Errorf(term.IOError, "the audit log is not writable, so the answer does not count: %w", err)
+		}
+	}
+	if !b.settle(id, agrees) {
+		return gone(id)
+	}
+	b.observe(e.Question, by, said)
+	b.changed()
+	return nil
+}
+
+func gone(id string) error {
+	return term.Errorf(term.NotFound,
+		"question %s waits for no answer: it was answered, has expired, or its session has ended; list the questions again",
+		term.ForeignLine(id, 64))
+}
+
+// find returns the entry that waits for an answer under an id, or nil.
+func (b *Book) find(id string) *entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sweep()
+	return b.findLocked(id)
+}
+
+// findLocked is find. Requires b.mu.
+func (b *Book) findLocked(id string) *entry {
+	for _, e := range b.entries {
+		if e.ID == id && e.outcome == Waiting {
+			return e
+		}
+	}
+	return nil
+}
+
+// settle sets the answer of a question. It reports false if none waits under the id.
+func (b *Book) settle(id string, agrees bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sweep()
+	e := b.findLocked(id)
+	if e == nil {
+		return false
+	}
+	e.outcome = Denied
+	if agrees {
+		e.outcome = Agreed
+	}
+	close(e.done)
+	return true
+}
+
+// Withdraw removes the questions and answers about a session that has ended.
+func (b *Book) Withdraw(session string) {
+	b.withdraw(func(q Question) bool { return q.Session == session })
+}
+
+// Leave removes those of a client that is gone.
+func (b *Book) Leave(p term.Principal) {
+	b.withdraw(func(q Question) bool { return q.Actor.Principal().Client() == p.Client() })
+}
+
+func (b *Book) withdraw(of func(Question) bool) {
+	b.mu.Lock()
+	some := false
+	for key, e := range b.entries {
+		if of(e.Question) {
+			b.end(key, e)
+			some = true
+		}
+	}
+	b.mu.Unlock()
+	if some {
+		b.changed()
+	}
+}
+
+func (b *Book) changed() {
+	if b.o.Changed != nil {
+		b.o.Changed()
+	}
+}
+
+func (b *Book) observe(q Question, by term.Actor, said string) {
+	if b.o.Observe != nil {
+		b.o.Observe(event(q, by, said))
+	}
+}
+
+// event is what the audit log gets of a question: asked, agreed or denied. Text that is typed is never recorded.
+func event(q Question, by term.Actor, said string) term.Event {
+	e := term.Event{
+		Time: time.Now(), Verb: term.VerbConsent, Session: q.Session, Protocol: q.Wanted.Protocol, Host: q.Wanted.Host,
+		Actor: by, Consent: q.Wanted.Rule, State: said,
+		Detail: fmt.Sprintf("question %s about %s", q.ID, q.Verb),
+	}
+	if said != "asked" {
+		e.Detail += ", asked by " + caller(q.Actor)
+	}
+	if q.Wanted.Typed {
+		e.Size, e.Sensitive = len(q.Wanted.Text), true
+	} else {
+		e.Command = q.Wanted.Text
+	}
+	return e
+}
+
+// caller describes a caller in a line of the audit log.
+func caller(a term.Actor) string {
+	text := cmp.Or(a.Client, "a client") + " over " + cmp.Or(a.Transport, "the library")
+	for _, part := range []struct{ name, value string }{
+		{"task", a.Task}, {"token", a.Token}, {"conversation", a.Shim},
+	} {
+		if part.value != "" {
+			text += ", " + part.name + " " + part.value
+		}
+	}
+	return text
+}

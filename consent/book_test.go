@@ -1,0 +1,294 @@
+package consent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/term"
+)
+
+// aCall is a call that needs consent.
+func aCall() Call {
+	return Call{
+		Actor: term.Actor{Transport: "stdio", Client: "agent", Task: "t1"}, Tool: "exec", Action: "exec", Session: "web1",
+		Verb: term.VerbExec, Arguments: json.RawMessage(`{"session_id":"web1","cmd":"reboot","request_id":"a"}`),
+		Attempt: "request_id", Wanted: term.Consent{Rule: "ask reboot", Protocol: "ssh", Host: "web1", Text: "reboot"},
+	}
+}
+
+var person = term.Actor{Transport: "socket", Client: "ptyctl answer", PID: 4711, Operator: true}
+
+func answer(t *testing.T, b *Book, yes bool) {
+	t.Helper()
+	list := b.List()
+	if len(list) != 1 {
+		t.Fatalf("List() = %+v, want one question", list)
+	}
+	if err := b.Answer(term.WithActor(t.Context(), person), list[0].ID, yes); err != nil {
+		t.Fatalf("Answer(%s, %t) = %v, want nil", list[0].ID, yes, err)
+	}
+}
+
+func ask(t *testing.T, b *Book, c Call, wait time.Duration) Outcome {
+	t.Helper()
+	got, _, err := b.Ask(t.Context(), c, wait)
+	if err != nil {
+		t.Fatalf("Ask(%+v) = %v, want no error", c.Wanted, err)
+	}
+	return got
+}
+
+// A call that waits gets the answer when it comes, and the answer is used up.
+func TestAnswerOfOneThatWaits(t *testing.T) {
+	for want, yes := range map[Outcome]bool{Agreed: true, Denied: false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := NewBook(Options{})
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if got := ask(t, b, aCall(), time.Minute); got != want {
+					t.Errorf("Ask = %d, want %d", got, want)
+				}
+			})
+			synctest.Wait()
+			if list := b.List(); len(list) != 1 || !list[0].Waits {
+				t.Errorf("List() = %+v, want one question, for which a call waits", list)
+			}
+			answer(t, b, yes)
+			wg.Wait()
+			if got := ask(t, b, aCall(), 0); got != Waiting {
+				t.Errorf("Ask once more = %d, want %d: an answer is used once", got, Waiting)
+			}
+		})
+	}
+}
+
+// The same call uses the answer that comes after its first attempt, until the question expires.
+func TestAnswerOfLaterCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBook(Options{TTL: 10 * time.Minute})
+		if got := ask(t, b, aCall(), 3*time.Second); got != Waiting {
+			t.Fatalf("Ask without an answer = %d, want %d", got, Waiting)
+		}
+		answer(t, b, true)
+		again := aCall()
+		again.Arguments = json.RawMessage(`{"cmd":"reboot", "request_id":"b","session_id":"web1"}`)
+		if got := ask(t, b, again, 0); got != Agreed {
+			t.Errorf("Ask by the same call, written in another way = %d, want %d", got, Agreed)
+		}
+		// Too late.
+		ask(t, b, aCall(), 0)
+		answer(t, b, true)
+		time.Sleep(10 * time.Minute)
+		if got := ask(t, b, aCall(), 0); got != Waiting {
+			t.Errorf("Ask after the answer has expired = %d, want %d, a new question", got, Waiting)
+		}
+	})
+}
+
+// Another call must not use an answer, however alike it is.
+func TestAnotherCall(t *testing.T) {
+	for name, change := range map[string]func(*Call){
+		"transport":    func(c *Call) { c.Actor.Transport = "http" },
+		"token":        func(c *Call) { c.Actor.Token = "ci" },
+		"conversation": func(c *Call) { c.Actor.Shim = "shim-1" },
+		"client":       func(c *Call) { c.Actor.Client = "other" },
+		"task":         func(c *Call) { c.Actor.Task = "t2" },
+		"person":       func(c *Call) { c.Actor.Attachment = term.NewAttachment("1", "person p") },
+		"tool":         func(c *Call) { c.Tool = "io" },
+		"action":       func(c *Call) { c.Action = "write" },
+		"session":      func(c *Call) { c.Session = "web2" },
+		"argument": func(c *Call) {
+			c.Arguments = json.RawMessage(`{"session_id":"web1","cmd":"reboot","request_id":"a","stdin":"x"}`)
+		},
+		"number": func(c *Call) { c.Arguments = json.RawMessage(`{"n":9007199254740993}`) },
+		"text":   func(c *Call) { c.Wanted.Text = "reboot -f" },
+		"typed":  func(c *Call) { c.Wanted.Typed = true },
+		"folder": func(c *Call) { c.Wanted.Dir = "/" },
+		"env":    func(c *Call) { c.Wanted.Env = "A=1\n" },
+		"host":   func(c *Call) { c.Wanted.Host = "web2" },
+		"user":   func(c *Call) { c.Wanted.User = "root" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := NewBook(Options{})
+			first, other := aCall(), aCall()
+			if name == "number" { // as float64 it is the same
+				first.Arguments = json.RawMessage(`{"n":9007199254740992}`)
+			}
+			ask(t, b, first, 0)
+			answer(t, b, true)
+			change(&other)
+			if got := ask(t, b, other, 0); got != Waiting {
+				t.Errorf("Ask by a call with another %s = %d, want %d, a question of its own", name, got, Waiting)
+			}
+			if got := ask(t, b, first, 0); got != Agreed {
+				t.Errorf("Ask by the first call = %d, want %d", got, Agreed)
+			}
+		})
+	}
+}
+
+// Of two calls that are the same, one gets the answer, and the other asks a new question.
+func TestTwoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBook(Options{})
+		got := make(chan Outcome, 2)
+		for range 2 {
+			go func() { got <- ask(t, b, aCall(), time.Minute) }()
+		}
+		synctest.Wait()
+		first := b.List()[0].ID
+		answer(t, b, true)
+		synctest.Wait()
+		if o := <-got; o != Agreed {
+			t.Errorf("Ask of the first one = %d, want %d", o, Agreed)
+		}
+		if list := b.List(); len(list) != 1 || list[0].ID == first {
+			t.Errorf("List() = %+v, want a new question, and not %s", list, first)
+		}
+		answer(t, b, false)
+		if o := <-got; o != Denied {
+			t.Errorf("Ask of the second one = %d, want %d", o, Denied)
+		}
+	})
+}
+
+// A late answer is refused: to a question that was answered, has expired, or whose session or client is gone.
+func TestLateAnswer(t *testing.T) {
+	for name, end := range map[string]func(b *Book){
+		"answered":      func(b *Book) { _ = b.Answer(context.Background(), b.List()[0].ID, false) },
+		"expired":       func(*Book) { time.Sleep(10 * time.Minute) },
+		"session ended": func(b *Book) { b.Withdraw("web1") },
+		"client gone":   func(b *Book) { b.Leave(aCall().Actor.Principal()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := NewBook(Options{})
+				ask(t, b, aCall(), 0)
+				id := b.List()[0].ID
+				end(b)
+				if err := b.Answer(t.Context(), id, true); !errors.Is(err, term.NotFound) {
+					t.Errorf("Answer = %v, want %s", err, term.NotFound)
+				}
+				if list := b.List(); len(list) != 0 {
+					t.Errorf("List() = %+v, want nothing", list)
+				}
+			})
+		})
+	}
+}
+
+// A call that waits ends with the question.
+func TestEndOfWait(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end  func(b *Book)
+		want Outcome
+	}{
+		"expired":       {func(*Book) { time.Sleep(10 * time.Minute) }, Expired},
+		"session ended": {func(b *Book) { b.Withdraw("web1") }, Expired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := NewBook(Options{})
+				got := make(chan Outcome)
+				go func() { got <- ask(t, b, aCall(), time.Hour) }()
+				synctest.Wait()
+				tt.end(b)
+				if o := <-got; o != tt.want {
+					t.Errorf("Ask = %d, want %d", o, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// A call that was canceled uses no answer up: the person has agreed for the next attempt.
+func TestCanceled(t *testing.T) {
+	b := NewBook(Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, _, err := b.Ask(ctx, aCall(), time.Hour); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Ask = %v, want %v", err, context.Canceled)
+	}
+	answer(t, b, true)
+	if _, _, err := b.Ask(ctx, aCall(), time.Hour); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Ask = %v, want %v", err, context.Canceled)
+	}
+	if got := ask(t, b, aCall(), 0); got != Agreed {
+		t.Errorf("Ask = %d, want %d", got, Agreed)
+	}
+}
+
+// A caller cannot fill the list, for itself or for others.
+func TestMost(t *testing.T) {
+	b := NewBook(Options{})
+	for i := range maxOfOne {
+		c := aCall()
+		c.Wanted.Text = strings.Repeat("x", i+1)
+		ask(t, b, c, 0)
+	}
+	if _, _, err := b.Ask(t.Context(), aCall(), 0); !errors.Is(err, term.LimitExceeded) {
+		t.Errorf("Ask of one caller too often = %v, want %s", err, term.LimitExceeded)
+	}
+	other := aCall()
+	other.Actor.Token = "other"
+	if got := ask(t, b, other, 0); got != Waiting {
+		t.Errorf("Ask of another caller = %d, want %d", got, Waiting)
+	}
+}
+
+// The audit log has who asked, who answered, and what; of typed text only its size.
+func TestRecord(t *testing.T) {
+	var events []term.Event
+	b := NewBook(Options{Observe: func(e term.Event) { events = append(events, e) }})
+	c := aCall()
+	ask(t, b, c, 0)
+	answer(t, b, true)
+	c.Wanted.Text, c.Wanted.Typed = "secret-1138\r", true
+	ask(t, b, c, 0)
+	if len(events) != 3 {
+		t.Fatalf("%d events, want 3: %+v", len(events), events)
+	}
+	asked, agreed, typed := events[0], events[1], events[2]
+	if asked.State != "asked" || asked.Actor != c.Actor || asked.Command != "reboot" || asked.Consent != "ask reboot" {
+		t.Errorf("event of the question = %+v, want that of the caller", asked)
+	}
+	if agreed.State != "agreed" || agreed.Actor != person || !strings.Contains(agreed.Detail, "asked by agent over stdio, task t1") {
+		t.Errorf("event of the answer = %+v, want that of the person, with who asked", agreed)
+	}
+	if typed.Command != "" || typed.Size != len(c.Wanted.Text) || !typed.Sensitive {
+		t.Errorf("event of typed text = %+v, want its size alone", typed)
+	}
+}
+
+// Where an action must be on record, so must an answer.
+func TestJournal(t *testing.T) {
+	bad := errors.New("disk full")
+	b := NewBook(Options{Journal: func(term.Event) error { return bad }})
+	ask(t, b, aCall(), 0)
+	if err := b.Answer(t.Context(), b.List()[0].ID, true); !errors.Is(err, bad) {
+		t.Errorf("Answer without a record = %v, want %v", err, bad)
+	}
+	if got := ask(t, b, aCall(), 0); got != Waiting {
+		t.Errorf("Ask = %d, want %d: the answer does not count", got, Waiting)
+	}
+}
+
+// A person must see all that they allow.
+func TestShowable(t *testing.T) {
+	for text, want := range map[string]bool{
+		"reboot": true, "a\nb": true, "a\rb\r": true, "ö 漢": true,
+		"a\x1b[2J": false, "a\tb": false, "a\u202eb": false, "a\u00a0b": false, "a\xffb": false, "a\x00": false,
+		strings.Repeat("x", maxShown): true, strings.Repeat("x", maxShown+1): false,
+		strings.Repeat("\n", maxLines+1): false,
+	} {
+		if got := Showable(term.Consent{Text: text}); got != want {
+			t.Errorf("Showable(%.40q) = %t, want %t", text, got, want)
+		}
+	}
+}
