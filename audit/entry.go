@@ -39,7 +39,7 @@ type Entry struct {
 	Length  int     `json:"command_bytes,omitempty"`
 	Detail  string  `json:"detail,omitempty"`  // for example user@host:port, key, signal, size, lane, reason
 	Plan    string  `json:"plan,omitempty"`    // [plan] hops with addresses, host key policies and credentials
-	Consent string  `json:"consent,omitempty"` // the rule to which the person at the client has consented
+	Consent string  `json:"consent,omitempty"` // the rule to which a person has consented
 	State   string  `json:"state,omitempty"`
 	Bytes   int     `json:"bytes,omitempty"` // sent to the far side; exec_end: output; files: transferred
 	Secret  bool    `json:"sensitive,omitempty"`
@@ -80,6 +80,7 @@ type Actor struct {
 	Agent     string `json:"agent_id,omitempty"`
 	Evidence  string `json:"evidence_id,omitempty"`
 	Call      string `json:"correlation_id,omitempty"`
+	PID       int    `json:"pid,omitempty"` // of the process at the control socket
 }
 
 // A Denial says why a rule in trial mode would have refused an action that was allowed.
@@ -216,6 +217,7 @@ func newActor(a term.Actor) Actor {
 		Agent:     cut(scrub.Text(cut(a.Agent, 2*maxName)), maxName),
 		Evidence:  cut(scrub.Text(cut(a.Evidence, 2*maxName)), maxName),
 		Call:      cut(a.Call, maxName),
+		PID:       max(a.PID, 0),
 	}
 }
 

@@ -35,6 +35,9 @@ type Options struct {
 	Variables []string
 }
 
+// name is the name of the program as the audit log has it.
+func (o Options) name() string { return strings.TrimSpace("ptyctl " + o.Command) }
+
 // host is the host name in URLs; the socket makes it irrelevant.
 const host = "localhost"
 
@@ -44,6 +47,7 @@ type Client struct {
 	http  *http.Client    // nil: the server is in this process
 	rt    *proofTransport // of http
 	token string
+	name  string // of the program
 }
 
 // Dial connects to the server at a socket. It fails if the server's process belongs to
@@ -71,7 +75,7 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
-	c := &Client{mcp: m, http: h, rt: w, token: o.Token}
+	c := &Client{mcp: m, http: h, rt: w, token: o.Token, name: o.name()}
 	if err := c.start(ctx, o); err != nil {
 		return nil, notReached(path, err)
 	}
@@ -113,7 +117,7 @@ func (c *Client) start(ctx context.Context, o Options) error {
 	err := c.mcp.Start(ctx)
 	if err == nil {
 		var hello mcp.InitializeRequest
-		hello.Params.ClientInfo = mcp.Implementation{Name: strings.TrimSpace("ptyctl " + o.Command), Version: o.Version}
+		hello.Params.ClientInfo = mcp.Implementation{Name: o.name(), Version: o.Version}
 		_, err = c.mcp.Initialize(ctx, hello)
 	}
 	if err != nil {

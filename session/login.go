@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"slices"
@@ -19,6 +20,8 @@ const etx = "\x03"
 
 // A question is a Prompt that waits for its answer.
 type question struct {
+	id       string // which no other question has
+	since    time.Time
 	question term.Prompt
 	answer   chan string   // buffered: the goroutine that takes the question may send one answer
 	cancel   chan struct{} // closed instead, when the person declines
@@ -28,7 +31,10 @@ type question struct {
 // Prompt implements term.Prompter for the session's own Dialer. It shows q in the output, and waits until a caller
 // answers it with Write or declines it, or the time for answers is over.
 func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
-	p := &question{question: q, answer: make(chan string, 1), cancel: make(chan struct{}), over: make(chan struct{})}
+	p := &question{
+		id: "q-" + rand.Text()[:16], since: time.Now(), question: q,
+		answer: make(chan string, 1), cancel: make(chan struct{}), over: make(chan struct{}),
+	}
 	ask := func() error { return s.life.ask(p, func(text string) { _, _ = s.buf.Write([]byte(text)) }) }
 	if err := s.owner.mayAsk(s, ask); err != nil {
 		return "", err
@@ -151,6 +157,14 @@ func (s *Session) Question() *Question {
 
 // Session returns the session that asks.
 func (q *Question) Session() *Session { return q.s }
+
+// ID returns the name of the question, which no other question has.
+func (q *Question) ID() string { return q.asked.id }
+
+// Since returns when it was asked, and until when it takes an answer.
+func (q *Question) Since() (asked, expires time.Time) {
+	return q.asked.since, q.asked.since.Add(q.s.o.PromptTimeout)
+}
 
 // Prompt returns the question.
 func (q *Question) Prompt() term.Prompt { return q.asked.question }

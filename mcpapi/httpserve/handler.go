@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -39,6 +40,12 @@ type Options struct {
 	Metrics   http.Handler  // handler of /metrics; nil: not found
 	Logger    *slog.Logger  // nil: no log
 
+	// People answers at /questions and /watch, for callers that have passed all checks; the context of a request carries its
+	// identity.Caller. nil: not found.
+	People http.Handler
+	// PeerPID returns the process at the other end of a connection, or 0 if that is not known. nil: it is not.
+	PeerPID func(net.Conn) (int, error)
+
 	// Unlimited reports whether a call of a tool is served also above RateLimit. nil: none is.
 	Unlimited func(tool string, arguments json.RawMessage) bool
 
@@ -63,6 +70,9 @@ const (
 	AttachPath  = "/attach"
 	metricsPath = "/metrics"
 )
+
+// peoplePaths are those of Options.People.
+var peoplePaths = []string{"/questions", "/watch"}
 
 // Limits of a connection. They bound the resources that a slow or idle client can hold.
 const (
@@ -177,6 +187,8 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 		serve = h.metrics
 	case r.URL.Path == AttachPath && h.attached != nil:
 		serve = h.attach
+	case h.o.People != nil && slices.Contains(peoplePaths, r.URL.Path):
+		serve = h.people
 	case r.URL.Path != Path:
 		return refuse(http.StatusNotFound, "nothing at this path; MCP is at "+Path)
 	}
@@ -233,6 +245,23 @@ func (h *Handler) metrics(w *answer, r *http.Request, _ *key) *refusal {
 	return nil
 }
 
+// people serves Options.People.
+func (h *Handler) people(w *answer, r *http.Request, t *key) *refusal {
+	c, bad := h.caller(r, t)
+	if bad != nil {
+		return bad
+	}
+	if r.Method == http.MethodPost { // a GET may wait for a change
+		_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))
+		defer func() { _ = w.control.SetReadDeadline(time.Time{}) }()
+	}
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	defer context.AfterFunc(h.streamsDone, stop)() // a request that waits for a change ends with the server
+	h.o.People.ServeHTTP(w, r.WithContext(identity.WithCaller(ctx, c)))
+	return nil
+}
+
 // rescue limits a panic to the request in which it happens. The panic's text may hold
 // data of the request, so only the log gets it.
 func (h *Handler) rescue(w *answer, r *http.Request) {
@@ -262,6 +291,13 @@ func (h *Handler) caller(r *http.Request, t *key) (identity.Caller, *refusal) {
 	}
 	if bad := askedResults(r, &c); bad != nil {
 		return c, bad
+	}
+	if conn := connectionOf(r); conn != nil && h.o.PeerPID != nil {
+		pid, err := h.o.PeerPID(conn.Conn)
+		if err != nil {
+			pid = -1 // no process, and so one that may not do what depends on it
+		}
+		c.PID = pid
 	}
 	bad := h.attachment(r, &c)
 	return c, bad

@@ -29,6 +29,7 @@ type Caller struct {
 	ReadOnly  bool   // may do only what does not type
 	Isolated  bool   // knows only of its own sessions: those that its token or conversation has opened, or was given
 	Operator  bool   // is the person who runs ptyctl: see term.Actor
+	PID       int    // the process at the other end of a Unix socket; 0: unknown
 
 	Results Results // the form that it asks for; empty: the server's
 

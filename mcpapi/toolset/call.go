@@ -340,7 +340,7 @@ func (c *Call) Acting(ctx context.Context, task string) context.Context {
 	}
 	return term.WithActor(ctx, term.Actor{
 		Transport: c.shared.TransportOf(ctx), Client: name, Version: version, Token: caller.Token, Shim: caller.Shim, Task: task,
-		Operator: caller.Operator, Attachment: caller.Attachment,
+		Operator: caller.Operator, Attachment: caller.Attachment, PID: caller.PID,
 		Agent: c.Text("agent_id"), Evidence: c.Text("evidence_id"),
 	})
 }
