@@ -263,3 +263,32 @@ func TestAnswersAreEvents(t *testing.T) {
 		action{mcptest.IOTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
 	)
 }
+
+// Observers learn of a question that a program asks in the terminal, once for each question, however often a caller
+// looks: somebody may have to answer it.
+func TestQuestionOfProgram(t *testing.T) {
+	seen := new(mcptest.Diary)
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Observers: []term.Observer{seen}}})
+	l.OpenShell()
+	r := l.OK(mcptest.ExecTool, `{"session_id":"$S","lane":"terminal","timeout_ms":60000,`+
+		`"cmd":"read -p 'Password: ' a; read -p 'Sure? [y/N] ' b; read -p '--More-- ' c"}`)
+	for _, answer := range []string{`typed-1138\r","sensitive":true`, `y\r"`} {
+		for range 2 {
+			r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`)
+		}
+		l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"`+answer+`}`)
+		r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`)
+	}
+	var asked []string
+	for _, e := range seen.All() {
+		if e.Verb == term.VerbQuestion {
+			asked = append(asked, e.Detail)
+			if e.Session != l.Session || e.Exec != r.ExecID {
+				t.Errorf("event %+v, want that of session %s and exec %s", e, l.Session, r.ExecID)
+			}
+		}
+	}
+	if got := strings.Join(asked, ", "); got != "terminal password, terminal yes_no" {
+		t.Errorf("questions that observers have seen: %q, want the password and the yes or no, once each", got)
+	}
+}

@@ -23,6 +23,7 @@ type Options struct {
 
 	RecordingsDropped  func() int64 // bytes of output that are missing in recordings
 	RecordingsFailures func() int64 // how often a recording could not be written
+	NoticesDropped     func() int64 // that people did not get; nil: none are sent
 }
 
 // A Session holds the labels of a live session.
@@ -118,6 +119,11 @@ func New(o Options) *Metrics {
 			Name: "ptyctl_recordings_failures_total", Help: "Times that a recording could not be written.",
 		}, func() float64 { return float64(f()) }))
 	}
+	if f := o.NoticesDropped; f != nil {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "ptyctl_notices_dropped_total", Help: "Notices to people that were dropped because too many waited.",
+		}, func() float64 { return float64(f()) }))
+	}
 	return m
 }
 
@@ -142,7 +148,7 @@ func (m *Metrics) Observe(e term.Event) {
 	case term.VerbState:
 		m.state(e)
 		return
-	case term.VerbQuestion, term.VerbGone, term.VerbPlan, term.VerbOrphan:
+	case term.VerbQuestion, term.VerbConsent, term.VerbGone, term.VerbPlan, term.VerbOrphan:
 		return
 	case term.VerbExecEnd:
 		m.ended(e, t)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptyctl/session/output"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -132,6 +133,7 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 	case !ended && x.life.ctx.Err() == nil:
 		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
 		res.WaitingFor = x.waitsFor()
+		e.asks(x, res.WaitingFor)
 		res.Remaining = x.deadline.Remaining()
 	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):
 		s.execs.typedResult(x, &res)
@@ -165,6 +167,22 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 		x.handed.Store(true)
 	}
 	return res, nil
+}
+
+// asks tells the observers of a question that a command asks in the terminal, once.
+func (e *execs) asks(x *run, w *term.Waiting) {
+	if w == nil {
+		return
+	}
+	switch w.Kind {
+	case prompt.Password, prompt.YesNo, prompt.HostKey, prompt.Login:
+	default:
+		return // a pager or an editor needs no person
+	}
+	question := w.Kind + " " + w.Text
+	if old := x.told.asks.Swap(&question); old == nil || *old != question {
+		e.s.auth.Observe(term.Event{Verb: term.VerbQuestion, Exec: x.id, Detail: "terminal " + w.Kind})
+	}
 }
 
 // whole reports whether a result has all of a stream.

@@ -51,9 +51,7 @@ type run struct {
 	expiry   *time.Timer // forgets it; nil while it runs; guarded by commands.mu
 	users    int         // calls that look at the output, which stays until they let go; guarded by commands.mu
 	keeping              // guarded by commands.mu
-	handed   atomic.Bool // a result has named the id
-	fetched  atomic.Bool // a result has said how it ended
-
+	told
 	sentBytes int // of the line typed, or of its stdin; set before the call that starts it returns
 
 	wants wanted // of a result, if its caller does not say
@@ -64,6 +62,13 @@ type run struct {
 	typed *lane.Command // nil in the channel lane
 
 	outcome // set before done is closed
+}
+
+// A told is what callers and observers know of a command.
+type told struct {
+	handed  atomic.Bool            // a result has named the id
+	fetched atomic.Bool            // a result has said how it ended
+	asks    atomic.Pointer[string] // the last question that observers have had; nil: none
 }
 
 // An outcome is how a command ended.
