@@ -97,6 +97,7 @@ var importRules = []rule{
 	{pkg: "ptyx/protect", theirs: []string{"golang.org/x/sys"}, why: "it protects this process and starts none"},
 	{pkg: "ptyx", ours: []string{"term", "ptyx/protect"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 
+	{pkg: "consent", ours: []string{"term"}, why: "it keeps questions and answers, and knows neither rule nor wire format"},
 	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
 	{pkg: "policy/grammar", ours: []string{"quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it reads and prints lines, and knows no rule"},
 	{pkg: "policy/unwrap", ours: []string{"policy/grammar", "quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it finds commands and judges none"},
@@ -107,6 +108,7 @@ var importRules = []rule{
 	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
 	{pkg: "audit", ours: []string{"internal/scrub", "term"}, why: "it observes events and touches no session"},
 	{pkg: "record", ours: []string{"internal/rundir", "internal/scrub", "screen", "term", "vt"}, theirs: []string{"filippo.io/age"}, why: "it observes events and touches no session"},
+	{pkg: "notify", ours: []string{"term"}, why: "it observes events and touches no session"},
 	{pkg: "metrics", ours: []string{"term"}, theirs: []string{"github.com/prometheus/client_golang"}, why: "it observes events and touches no session"},
 	{pkg: "config", ours: []string{"internal/nearest"}, theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 
@@ -120,12 +122,13 @@ var importRules = []rule{
 	{pkg: "mcpapi/tools/files", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term"}, why: "it maps the wire to files and knows no transport"},
 	{pkg: "mcpapi/tools", ours: []string{"internal/destination", "mcpapi/schema", "mcpapi/tools/files", "mcpapi/toolset", "mcpapi/wire", "screen", "screen/picture", "session/await", "session/keys", "session/lane", "session/prompt", "session/shell", "term", "session", "profile"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "term", "session", "session/prompt"}, why: "a tool set has the same as the core tools: a call, and the sessions that its caller may see"},
-	{pkg: "mcpapi/elicit", ours: []string{"mcpapi/mcpgo", "mcpapi/stdio", "mcpapi/toolset", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it asks people about calls, and knows no tool"},
+	{pkg: "mcpapi/elicit", ours: []string{"consent", "mcpapi/mcpgo", "mcpapi/stdio", "mcpapi/toolset", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it asks people about calls, and knows no tool"},
+	{pkg: "mcpapi/questions", ours: []string{"consent", "mcpapi/identity", "session", "term"}, why: "it lists questions and takes answers, and knows no tool"},
 	{pkg: "mcpapi/subscribe", ours: []string{"mcpapi/identity", "mcpapi/stdio", "mcpapi/tools", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it shows sessions and changes none"},
 	{
 		pkg: "mcpapi",
 		ours: []string{
-			"mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/subscribe",
+			"consent", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/subscribe",
 			"mcpapi/tools", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go"},
@@ -141,7 +144,7 @@ var importRules = []rule{
 		why:    "the tests of mcpapi and its parts may use it",
 	},
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
-	{pkg: "control", ours: []string{"mcpapi/httpserve", "internal/rundir", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
+	{pkg: "control", ours: []string{"mcpapi/httpserve", "mcpapi/questions", "internal/rundir", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
 	{pkg: "daemon", ours: []string{"control", "internal/rundir", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
 
@@ -162,11 +165,11 @@ var importRules = []rule{
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
 	{pkg: "scripts/dist", why: "a person who checks a release must be able to read all the code that made it"},
 	{pkg: "examples/...", ours: []string{"ptyx", "record", "screen", "session", "sshx", "term"}, why: "an example imports what a user of the library would import"},
-	{pkg: "internal/tty", ours: []string{"term", "vt"}, theirs: []string{"golang.org/x/term"}, why: "it knows the terminal of this process, and no session"},
+	{pkg: "internal/tty", ours: []string{"term", "vt"}, theirs: []string{"golang.org/x/sys", "golang.org/x/term"}, why: "it knows the terminal of this process, and no session"},
 	{pkg: "internal/cliadvice", ours: []string{"term", "mcpapi/wire"}, why: "it is text about errors, and does nothing"},
-	{pkg: "internal/client", ours: []string{"control", "internal/tty", "term"}, why: "it calls tools and knows no engine"},
+	{pkg: "internal/client", ours: []string{"control", "internal/tty", "mcpapi/questions", "term"}, why: "it calls tools and knows no engine"},
 	{pkg: "internal/tmux", ours: []string{"config", "internal/rundir", "internal/tty", "quote", "term"}, why: "it shows windows and knows no session"},
-	{pkg: "internal/attach", ours: []string{"control", "term", "vt", "internal/client", "internal/tmux", "internal/tty"}, theirs: []string{"golang.org/x/term"}, why: "a person has the tools of an agent and no more"},
+	{pkg: "internal/attach", ours: []string{"control", "term", "vt", "internal/client", "internal/tmux", "internal/tty", "mcpapi/questions"}, theirs: []string{"golang.org/x/term"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/direct", ours: []string{"control", "internal/attach", "internal/client", "internal/tty", "term"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/app/apptest", ours: []string{"config", "internal/app"}, why: "every test of a command may use it"},
 	{pkg: "internal/policycheck", ours: []string{"term", "session/shell", "sshx", "telnet", "policy", "config", "internal/app"}, why: "it asks the rules and performs nothing"},
@@ -186,7 +189,7 @@ var importRules = []rule{
 		pkg: "internal/app",
 		ours: []string{
 			"term", "session", "session/owners", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
-			"record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/stdio", "mcpapi/subscribe",
+			"consent", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
 			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "daemon", "internal/cgroup", "internal/cliadvice", "internal/logging", "secret", "secret/source",
 		},

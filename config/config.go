@@ -17,6 +17,7 @@ type Config struct {
 	Locks   Locks
 	Audit   Audit
 	Record  Record
+	Notify  Notify
 	Policy  Policy
 	Logging Logging
 	Daemon  Daemon
@@ -195,6 +196,19 @@ type Record struct {
 	FailClosed  bool     // refuse an action that cannot be recorded, and end its session
 }
 
+// Notify configures how people are called when a session asks for one, or ends.
+type Notify struct {
+	Events           []string      // empty: all
+	Command          []string      // a program and its arguments; empty: none
+	CommandTimeout   time.Duration // after which the program is ended
+	CommandAtOnce    int           // programs at a time
+	Webhook          Secret        // the URL, which often is one; empty: none
+	WebhookTimeout   time.Duration // of one request
+	WebhookTries     int           // of one notice
+	WebhookTokenFile string        // file with a bearer token; empty: none is sent
+	WebhookAllowHTTP bool          // the URL may be http to another machine
+}
+
 // Policy holds the operator's rules for the actions of callers; package policy defines
 // their meaning. If all fields are empty, everything is allowed.
 type Policy struct {
@@ -202,9 +216,10 @@ type Policy struct {
 	Allow, Deny, Ask       []string   // patterns for commands
 	Mode                   PolicyMode // patterns for commands
 	Consent                PolicyConsent
-	Programs, DenyPrograms []string // paths on this machine
-	WorkDirs               []string // folders on this machine
-	Hosts, DenyHosts       []string // patterns for names and addresses
+	ConsentTTL             time.Duration // of a question that a person of the operator's is asked, and of the answer
+	Programs, DenyPrograms []string      // paths on this machine
+	WorkDirs               []string      // folders on this machine
+	Hosts, DenyHosts       []string      // patterns for names and addresses
 	ReadOnlyHosts          []string
 	ExecOnlyHosts          []string
 	Protocols              []string
@@ -355,6 +370,7 @@ type PolicyConsent string
 const (
 	PolicyConsentDeny   PolicyConsent = "deny"   // deny them
 	PolicyConsentElicit PolicyConsent = "elicit" // ask the person at the client each time
+	PolicyConsentPerson PolicyConsent = "person" // ask a person at the control socket each time
 )
 
 // PolicyTyping selects the input that may be typed where rules judge commands.

@@ -309,6 +309,25 @@ func table(c *Config, home string) []row {
 		boolean(&c.Record.FailClosed, "record.fail_closed", false,
 			"Refuse actions that cannot be recorded, for example on a full disk, and end their sessions."),
 
+		words(&c.Notify.Events, "notify.events",
+			"When people are called: question (a session asks for a person), ended (a session has ended); empty is both."),
+		texts(&c.Notify.Command, "notify.command",
+			"A program, with its arguments, that is run for each notice and gets it as JSON on its standard input; empty: none."),
+		millis(&c.Notify.CommandTimeout, "notify.command_timeout_ms", 10*time.Second, time.Second, time.Hour,
+			"How long that program may take before it is ended."),
+		integer(&c.Notify.CommandAtOnce, "notify.command_at_once", 4, 1, 64,
+			"How many of these programs run at a time."),
+		secret(&c.Notify.Webhook, "notify.webhook",
+			"The URL to which each notice is posted as JSON: https, or http to this machine; empty: none."),
+		millis(&c.Notify.WebhookTimeout, "notify.webhook_timeout_ms", 10*time.Second, time.Second, time.Minute,
+			"How long the server there may take to answer."),
+		integer(&c.Notify.WebhookTries, "notify.webhook_tries", 5, 1, 20,
+			"How often a notice is posted until the server accepts it, with pauses that grow from 1 s to 1 min."),
+		path(&c.Notify.WebhookTokenFile, home, "notify.webhook_token_file",
+			"A file with a token that the webhook is sent as Authorization: Bearer; only you may be able to read it."),
+		boolean(&c.Notify.WebhookAllowHTTP, "notify.webhook_allow_http", false,
+			"Let the URL of the webhook be http to another machine, where all on the way can read the notices."),
+
 		enum(
 			&c.Policy.Mode,
 			"policy.mode",
@@ -335,11 +354,14 @@ func table(c *Config, home string) []row {
 			&c.Policy.Consent,
 			"policy.consent",
 			PolicyConsentDeny,
-			"How to treat those, and \"ask\" in policy.permissions: deny them, or ask the person at the client each time, if "+
-				"the client supports it.",
+			"How to treat those, and \"ask\" in policy.permissions: deny them, ask the person at the client each time, or "+
+				"one who runs ptyctl answer (control_mode readwrite).",
 			PolicyConsentDeny,
 			PolicyConsentElicit,
+			PolicyConsentPerson,
 		),
+		millis(&c.Policy.ConsentTTL, "policy.consent_ttl_ms", 10*time.Minute, time.Second, longest,
+			"How long a question that a person is asked stays, and its answer counts for the same call made again."),
 		paths(
 			&c.Policy.Programs,
 			home,

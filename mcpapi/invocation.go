@@ -48,7 +48,7 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.Cal
 	default:
 		v, err = c.Once(ctx)
 		// Only after a refusal: a person is not asked about an action that the rules allow.
-		if err != nil && asks {
+		if err != nil {
 			v, question, err = s.questions.Consent(ctx, &c.Call, c, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/consent"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/schema"
@@ -45,6 +46,8 @@ type Options struct {
 
 	Elicitation   bool // questions of a login are put to the person at the client, where the client can ask
 	JSONRPCErrors bool // failures are JSON-RPC errors on stdio; see rpcerror.go
+
+	Consents *consent.Book // the calls that wait for a person of the operator's; nil: none can be asked
 
 	Pages *elicit.Pages // for questions that no client may see the answer of; nil: they are left to the caller
 
@@ -188,7 +191,7 @@ func NewServer(o Options) *Server {
 	}
 	logCalls(hooks, s.log)
 	s.srv = srv
-	s.questions = elicit.New(elicit.Questions{Client: srv, Logins: o.Elicitation, Pages: o.Pages, Log: s.log})
+	s.questions = elicit.New(elicit.Questions{Client: srv, Logins: o.Elicitation, Pages: o.Pages, People: o.Consents, Log: s.log})
 	return &Server{srv, s}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ptyctl/control"
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"
 )
@@ -41,8 +43,9 @@ func sessionsCommand() *cli.Command {
 }
 
 func runSessions(c *cli.Context) error {
+	var heard map[string]bool // the questions for which the bell has rung
 	for first := true; ; first = false {
-		text, err := sessionsOnce(c)
+		text, open, err := sessionsOnce(c)
 		switch {
 		case err != nil:
 			return err
@@ -56,6 +59,13 @@ func runSessions(c *cli.Context) error {
 				clearing = "\x1b[2J" + clearing
 			}
 			text = clearing + text
+			known := make(map[string]bool)
+			for _, q := range open {
+				if known[q.ID] = true; !first && !heard[q.ID] {
+					text += "\a"
+				}
+			}
+			heard = known
 		}
 		if _, err := io.WriteString(c.App.Writer, text); err != nil {
 			return err
@@ -66,17 +76,18 @@ func runSessions(c *cli.Context) error {
 	}
 }
 
-// sessionsOnce is the list as it is now. Processes come and go, so they are looked for each time.
-func sessionsOnce(c *cli.Context) (string, error) {
+// sessionsOnce is the list as it is now, with the questions that wait for a person. Processes come and go, so they are
+// looked for each time.
+func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, err error) {
 	all, err := reach(c)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer all.Close()
 	if !c.Bool("all") {
 		p, err := all.One(", or take --all")
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		all = client.Processes{p}
 	}
@@ -84,9 +95,13 @@ func sessionsOnce(c *cli.Context) (string, error) {
 	for _, p := range all {
 		some, rest, err := p.List(c.Context)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		entries, more = append(entries, some...), more || rest
+	}
+	open, err = all.Questions(c.Context)
+	if err != nil && !errors.Is(err, control.ErrNoQuestions) {
+		return "", nil, err
 	}
 	var b strings.Builder
 	if c.Bool("json") {
@@ -96,10 +111,19 @@ func sessionsOnce(c *cli.Context) (string, error) {
 			enc.SetIndent("", "  ")
 		}
 		err := enc.Encode(entries)
-		return b.String(), err
+		return b.String(), open, err
+	}
+	asked := func() {
+		for _, q := range open {
+			if q.Consent() { // a login's is in the table
+				b.WriteString(q.Line(time.Now()) + "\n")
+			}
+		}
 	}
 	if len(entries) == 0 {
-		return "no sessions\n", nil
+		b.WriteString("no sessions\n")
+		asked()
+		return b.String(), open, nil
 	}
 	rows := [][]string{{"SESSION", "STATE", "HOST", "ACTIVE", "LOCKED BY", "PROCESS"}}
 	owned := slices.ContainsFunc(entries, func(e client.Session) bool { return e.Owner != "" || e.Orphaned != 0 })
@@ -121,7 +145,8 @@ func sessionsOnce(c *cli.Context) (string, error) {
 	if more {
 		b.WriteString("and others that have ended\n")
 	}
-	return b.String(), nil
+	asked()
+	return b.String(), open, nil
 }
 
 // row is the line of a session in the table.

@@ -10,14 +10,17 @@ import (
 
 	"ptyctl/audit"
 	"ptyctl/config"
+	"ptyctl/consent"
 	"ptyctl/control"
 	"ptyctl/daemon"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/questions"
 	"ptyctl/mcpapi/subscribe"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/metrics"
+	"ptyctl/notify"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -53,14 +56,17 @@ type App struct {
 	aiterm   *aiterm.Set
 
 	// The following are the zero value in an App for a command.
-	files   term.Files // of this machine; nil: none are offered
-	watch   *subscribe.Watch
-	pages   *elicit.Pages
-	server  *mcpapi.Server
-	http    *httpPort
-	control *controlSocket
-	stirred stirred                      // nil: it is no daemon
-	place   atomic.Pointer[daemon.Place] // of the daemon; nil: it is none
+	files     term.Files // of this machine; nil: none are offered
+	watch     *subscribe.Watch
+	pages     *elicit.Pages
+	consents  *consent.Book
+	questions *questions.Board
+	notices   *notify.Notifier // nil: nobody is notified
+	server    *mcpapi.Server
+	http      *httpPort
+	control   *controlSocket
+	stirred   stirred                      // nil: it is no daemon
+	place     atomic.Pointer[daemon.Place] // of the daemon; nil: it is none
 
 	closers []func() // called by Close, the last one first
 }
@@ -141,6 +147,9 @@ func (a *App) assemble(serves bool) error {
 		return err
 	}
 	a.sessions, a.metrics = a.newManager(a.rules.judge)
+	if a.questions != nil {
+		a.questions.Serve(a.sessions)
+	}
 	if !serves {
 		return nil
 	}
@@ -162,6 +171,10 @@ func (a *App) offerMachine() (err error) {
 	a.closers = append(a.closers, superviseLocal(a.cfg.Local, a.log))
 	a.watch, a.pages = subscribe.NewWatch(), elicit.NewPages()
 	a.closers = append(a.closers, a.watch.Close, a.pages.Close)
+	a.offerQuestions()
+	if a.notices, err = a.openNotices(a.cfg.Notify); err != nil {
+		return err
+	}
 	if a.files, err = localFiles(a.cfg.FS); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlSocket, error)
 
 // serve answers at the socket until close is called.
 func (s *controlSocket) serve(
-	cfg config.Config, srv *mcpapi.Server, messages *jsonrpc.Room, metrics http.Handler,
+	cfg config.Config, srv *mcpapi.Server, messages *jsonrpc.Room, metrics, people http.Handler,
 ) {
 	if s == nil {
 		return
@@ -82,7 +82,7 @@ func (s *controlSocket) serve(
 		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket", Results: identity.Full,
 		Message: cliadvice.Message, UnknownTool: srv.UnknownTool,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
-		Metrics: metrics, Logger: s.log,
+		Metrics: metrics, People: people, PeerPID: control.PeerPID, Logger: s.log,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop

@@ -160,6 +160,7 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 		return err
 	}
 	defer a.sessions.Owners().Leave(who.Principal())
+	defer a.consents.Leave(who.Principal()) // its calls have ended, and no other client can make them again
 	c.setPID(v.Client, v.PID)
 	defer c.setPID(v.Client, 0)
 	ctx = identity.WithCaller(ctx, who)

@@ -20,11 +20,18 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: a.dialers.handshakesWaiting,
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(a.audit),
 		RecordingsDropped: a.record.dropped(), RecordingsFailures: a.record.failures(),
+		NoticesDropped: noticesDropped(a.notices),
 	})
 	var journal term.Journal
 	observers := []term.Observer{counters}
 	if a.watch != nil {
 		observers = append(observers, a.watch)
+	}
+	if a.questions != nil {
+		observers = append(observers, a.questions)
+	}
+	if a.notices != nil {
+		observers = append(observers, a.notices)
 	}
 	if a.stirred != nil {
 		observers = append(observers, a.stirred)

@@ -45,7 +45,8 @@ func PolicyRules(cfg config.Config) policy.Rules {
 		Preset:        string(p.Preset), PresetName: "policy.preset", PresetWhere: cfg.Origin("policy.preset"),
 		Typing: policy.Typing(p.Typing), TypingName: "policy.typing", TypingWhere: cfg.Origin("policy.typing"),
 		Permissions: p.Permissions,
-		Consent:     p.Consent == config.PolicyConsentElicit,
+		Consent:     p.Consent == config.PolicyConsentElicit || p.Consent == config.PolicyConsentPerson,
+		Person:      p.Consent == config.PolicyConsentPerson,
 		Report:      p.Mode == config.PolicyModeReport, ReportName: "policy.mode", ReportWhere: cfg.Origin("policy.mode"),
 		Meaning: func(ctx context.Context, name string) policy.Meaning {
 			host, port, addresses := sshx.Means(ctx, name, QuietSSHOptions(cfg))
@@ -56,6 +57,12 @@ func PolicyRules(cfg config.Config) policy.Rules {
 
 // NewPolicy makes the policy of cfg. Rules that are wrong are a *ConfigError.
 func NewPolicy(cfg config.Config) (*policy.Policy, error) {
+	// A question that nobody may answer would keep its call waiting for nothing.
+	if mode := cfg.Server.Control.ControlMode; cfg.Policy.Consent == config.PolicyConsentPerson &&
+		mode != config.ControlReadWrite {
+		return nil, &ConfigError{fmt.Errorf("policy.consent is \"person\", and people answer at the control socket, where "+
+			"server.control.control_mode is %q; set it to \"readwrite\"", mode)}
+	}
 	p, err := policy.New(PolicyRules(cfg))
 	if err != nil {
 		return nil, &ConfigError{fmt.Errorf("the rules of [policy] are wrong: %w", err)}

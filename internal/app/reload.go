@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"ptyctl/config"
+	"ptyctl/consent"
 	"ptyctl/daemon"
 	"ptyctl/internal/logging"
 )
@@ -24,6 +25,8 @@ type Reloader struct {
 	rules   *rules
 	dialers *dialers
 
+	consents *consent.Book // nil: none
+
 	mu   sync.Mutex    // held during a reload; guards the following
 	cfg  config.Config // in force, as it was read
 	then func(now config.Config)
@@ -31,7 +34,7 @@ type Reloader struct {
 
 // Reloader returns the Reloader of a, for the configuration from source.
 func (a *App) Reloader(source config.Source, log *logging.Logger) *Reloader {
-	return &Reloader{cfg: a.loaded, source: source, log: log, rules: &a.rules, dialers: a.dialers}
+	return &Reloader{cfg: a.loaded, source: source, log: log, rules: &a.rules, dialers: a.dialers, consents: a.consents}
 }
 
 // ReloadOnHangup reads the configuration from source again each time that the process gets SIGHUP, until stop is
@@ -91,7 +94,7 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 	cfg := r.cfg
 	cfg.SSH, cfg.Telnet, cfg.Policy, cfg.Logging, cfg.Secret = next.SSH, next.Telnet, next.Policy, next.Logging, next.Secret
 	judged := next // with the places of its rules
-	judged.Local, judged.Audit = cfg.Local, cfg.Audit
+	judged.Local, judged.Audit, judged.Server = cfg.Local, cfg.Audit, cfg.Server
 	gate, err := newGate(judged, r.log.Logger)
 	if err == nil {
 		err = r.dialers.replace(cfg, r.log.Logger)
@@ -101,6 +104,9 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 		return daemon.Reloaded{Failed: err.Error()}
 	}
 	r.rules.current.Store(&gate)
+	if r.consents != nil {
+		r.consents.SetTTL(cfg.Policy.ConsentTTL)
+	}
 	where := cfg.Logging
 	where.File = cmp.Or(where.File, r.LogFile)
 	logs := r.log.Apply(where)

@@ -32,7 +32,7 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		},
 		AllowForce:    cfg.Locks.AllowForce,
 		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation,
-		JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: a.watch, Pages: a.pages, Logger: a.log,
+		JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: a.watch, Pages: a.pages, Consents: a.consents, Logger: a.log,
 		Elsewhere: a.elsewhere,
 	})
 }

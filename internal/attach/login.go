@@ -12,8 +12,10 @@ import (
 
 	"golang.org/x/term"
 
+	"ptyctl/control"
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"
+	"ptyctl/mcpapi/questions"
 )
 
 // settleWait is how long, in milliseconds, the far side may take to judge an answer before the status is read again.
@@ -67,22 +69,82 @@ func (a *Attachment) Login(ctx context.Context, person *Person) error {
 
 // answer has a person answer one question.
 func (a *Attachment) answer(ctx context.Context, q *client.Question, person *Person) error {
+	id, q, err := a.listed(ctx, q)
+	switch {
+	case err != nil:
+		return err
+	case q == nil: // answered since the status was read
+		client.Pause(ctx, 100*time.Millisecond)
+		return context.Cause(ctx)
+	}
 	text, err := person.ask(ctx, a.ID, q)
 	if err != nil {
 		return err
 	}
-	wait := settleWait
-	err = a.Client.Call(
-		ctx,
-		client.ToolIO,
-		client.IOCall{Action: "write", SessionID: a.ID, Data: text + "\r", Sensitive: true, Timeout: &wait},
-		nil,
-	)
-	if client.IsCode(err, "BUSY") {
+	if id != "" {
+		err = a.Client.Answer(ctx, questions.Answer{ID: id, Text: &text})
+	} else {
+		wait := settleWait
+		err = a.Client.Call(
+			ctx,
+			client.ToolIO,
+			client.IOCall{Action: "write", SessionID: a.ID, Data: text + "\r", Sensitive: true, Timeout: &wait},
+			nil,
+		)
+	}
+	if client.IsCode(err, "BUSY") || client.IsCode(err, "NOT_FOUND") {
 		fmt.Fprintln(person.out, "[ptyctl: another person has answered that]")
 		return nil
 	}
+	if id != "" {
+		return err // which says what to do
+	}
 	return ReadOnlyHint(err)
+}
+
+// listed returns the question that waits with its id, so that a late answer is for no other one; nil: none waits any
+// more. A server that has no list has the question q without an id.
+func (a *Attachment) listed(ctx context.Context, q *client.Question) (id string, now *client.Question, err error) {
+	list, err := a.Client.Questions(ctx, "", 0)
+	if errors.Is(err, control.ErrNoQuestions) {
+		return "", q, nil
+	}
+	for _, l := range list.Questions {
+		if l.SessionID == a.ID && l.Kind != questions.KindConsent {
+			return l.ID, &client.Question{
+				Hop: l.Hop, User: l.User, Host: l.Host, Kind: l.Kind, Text: l.Text, Echo: l.Form != questions.AnswerSecret,
+				Index: l.Index, Of: l.Of,
+			}, nil
+		}
+	}
+	return "", nil, err
+}
+
+// Consent has a person answer whether a call may be made. decided is false if another one was faster, or the question
+// has expired meanwhile.
+func (p *Person) Consent(ctx context.Context, q *client.OpenQuestion) (yes, decided bool, err error) {
+	fmt.Fprint(p.out, q.Show())
+	if p.editor = nil; tty.IsTerminal(p.in) { // what was typed ahead was for another question
+		tty.Flush(p.in)
+	}
+	for {
+		text, err := p.read(ctx, "agree to this one call, yes or no? ", true)
+		if err != nil {
+			return false, false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "yes":
+			yes = true
+		case "no":
+		default: // a key that was meant for another question agrees to nothing
+			continue
+		}
+		err = q.Process.Answer(ctx, questions.Answer{ID: q.ID, Yes: &yes})
+		if client.IsCode(err, "NOT_FOUND") || client.IsCode(err, "BUSY") {
+			return yes, false, nil
+		}
+		return yes, err == nil, err
+	}
 }
 
 // ask shows a question and reads the answer, which stays hidden unless the question says that it may be seen.
@@ -93,23 +155,29 @@ func (p *Person) ask(ctx context.Context, id string, q *client.Question) (string
 	}
 	text := strings.TrimSpace(tty.Printable(q.Text)) + " "
 	fmt.Fprintf(p.out, "[ptyctl: %s: %s asks (%s)]\n", tty.Printable(id), tty.Printable(who), tty.Printable(q.Kind))
-	if !tty.IsTerminal(p.in) {
-		fmt.Fprintln(p.out, text)
-		line, err := p.lines.ReadString('\n')
-		if err == io.EOF && line != "" {
-			err = nil
-		}
-		if err != nil {
-			return "", fmt.Errorf(
-				"there is no answer to the question of %s (%s): %w; run this at a terminal, or log in with a key",
-				tty.Printable(who),
-				tty.Printable(q.Kind),
-				err,
-			)
-		}
-		return strings.TrimRight(line, "\r\n"), nil
+	answer, err := p.read(ctx, text, q.Echo)
+	if err != nil && !errors.Is(err, errLeft) && ctx.Err() == nil {
+		return "", fmt.Errorf(
+			"there is no answer to the question of %s (%s): %w; run this at a terminal, or log in with a key",
+			tty.Printable(who),
+			tty.Printable(q.Kind),
+			err,
+		)
 	}
-	return p.askTerminal(ctx, text, q.Echo)
+	return answer, err
+}
+
+// read shows a text and reads one line, at a terminal hidden unless it may be seen.
+func (p *Person) read(ctx context.Context, text string, echo bool) (string, error) {
+	if tty.IsTerminal(p.in) {
+		return p.askTerminal(ctx, text, echo)
+	}
+	fmt.Fprintln(p.out, text)
+	line, err := p.lines.ReadString('\n')
+	if err == io.EOF && line != "" {
+		err = nil
+	}
+	return strings.TrimRight(line, "\r\n"), err
 }
 
 // errLeft is why a question stays open: ctrl-c, or ctrl-d.

@@ -139,10 +139,6 @@ func TestStatus(t *testing.T) {
 	if q, err := (client.Processes{p}).Questions(t.Context()); len(q) != 0 || err != nil {
 		t.Errorf("Questions = %+v, %v; want none", q, err)
 	}
-	gone := client.Session{SessionID: "cat-gone0000", Process: p}
-	if q, err := gone.Question(t.Context()); q != nil || err != nil {
-		t.Errorf("Question of a session that is forgotten = %+v, %v; want none", q, err)
-	}
 }
 
 // A stuck process must not block the others.

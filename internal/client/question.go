@@ -1,52 +1,116 @@
 package client
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
-// An OpenQuestion is a question of a login that waits for its answer.
+	"ptyctl/internal/tty"
+	"ptyctl/mcpapi/questions"
+)
+
+// An OpenQuestion is a question that waits for a person.
 type OpenQuestion struct {
-	PID       int       `json:"pid,omitempty"`
-	SessionID string    `json:"session_id"`
-	Question  *Question `json:"prompt"`
+	PID int `json:"pid,omitempty"`
+	questions.Question
 
-	Process *Process `json:"-"` // that has the session
+	Process *Process `json:"-"` // that asks
 }
 
-// Questions returns all questions that wait.
+// Questions returns all questions that wait, the oldest first.
 func (all Processes) Questions(ctx context.Context) ([]OpenQuestion, error) {
 	found := []OpenQuestion{}
 	for _, p := range all {
-		sessions, _, err := p.List(ctx)
+		list, err := p.Client.Questions(ctx, "", 0)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%v: %w", p, err)
 		}
-		for _, s := range sessions {
-			if !s.Waiting {
-				continue
-			}
-			q, err := s.Question(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if q != nil {
-				found = append(found, *q)
-			}
+		for _, q := range list.Questions {
+			found = append(found, OpenQuestion{PID: p.PID, Question: q, Process: p})
 		}
 	}
+	slices.SortStableFunc(found, func(a, b OpenQuestion) int { return cmp.Compare(a.Since, b.Since) })
 	return found, nil
 }
 
-// Question returns the question that the session waits with; nil: it asks nothing, or has been forgotten.
-func (s *Session) Question(ctx context.Context) (*OpenQuestion, error) {
-	now, err := s.Status(ctx)
-	switch {
-	case IsCode(err, "NOT_FOUND"):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case now.Question == nil:
-		return nil, nil
+// Consent reports whether it is a call that needs a person's consent.
+func (q *OpenQuestion) Consent() bool { return q.Kind == questions.KindConsent }
+
+// Who names who asks, in words that are safe to print.
+func (q *OpenQuestion) Who() string {
+	if !q.Consent() {
+		return q.where()
 	}
-	return &OpenQuestion{PID: s.PID, SessionID: s.SessionID, Question: now.Question, Process: s.Process}, nil
+	who := cmp.Or(q.Asker.Client, "a client") + " over " + cmp.Or(q.Asker.Transport, "the library")
+	for _, part := range []struct{ name, value string }{
+		{"task", q.Asker.Task}, {"token", q.Asker.Token}, {"conversation", q.Asker.Shim},
+	} {
+		if part.value != "" {
+			who += ", " + part.name + " " + part.value
+		}
+	}
+	return tty.Printable(who)
+}
+
+// where names the host, in words that are safe to print.
+func (q *OpenQuestion) where() string {
+	where := q.Host
+	if q.User != "" {
+		where = q.User + "@" + where
+	}
+	if q.Consent() && q.Protocol == "local" {
+		where = "this machine"
+	}
+	return tty.Printable(where)
+}
+
+// About names the session, or the question if it has none.
+func (q *OpenQuestion) About() string { return tty.Printable(cmp.Or(q.SessionID, q.ID)) }
+
+// Line describes the question in one line.
+func (q *OpenQuestion) Line(now time.Time) string {
+	text := tty.Printable(strings.TrimSpace(q.Text))
+	left := time.UnixMilli(q.Expires).Sub(now).Round(time.Second)
+	if !q.Consent() {
+		return fmt.Sprintf("%s: %s asks (%s): %s", q.About(), q.Who(), tty.Printable(q.Kind), text)
+	}
+	return fmt.Sprintf("%s: %s asks to %s on %s: %s (%s; %s left)", tty.Printable(q.ID), q.Who(), q.verb(), q.where(), text,
+		tty.Printable(q.Rule), max(left, 0))
+}
+
+// verb is what a call that needs consent does.
+func (q *OpenQuestion) verb() string {
+	if q.Typed {
+		return "type"
+	}
+	return "run"
+}
+
+// Show describes a call that needs consent, in lines. Each line of the caller's is marked, so that none can pass for a
+// line of ptyctl.
+func (q *OpenQuestion) Show() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[ptyctl: %s wants to %s this on %s", q.Who(), q.verb(), q.where())
+	if q.SessionID != "" {
+		fmt.Fprintf(&b, ", session %s", tty.Printable(q.SessionID))
+	}
+	fmt.Fprintf(&b, "; the rule %s asks for a person's consent to this one call]\n", tty.Printable(q.Rule))
+	quote := func(title, text string) {
+		if text == "" {
+			return
+		}
+		b.WriteString(title + "\n")
+		for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+			b.WriteString("| " + tty.Printable(line) + "\n")
+		}
+	}
+	quote("in the folder:", q.Dir)
+	quote("with the variables:", strings.Join(q.Env, "\n"))
+	quote("to "+q.verb()+":", q.Text)
+	return b.String()
 }
 
 // Status returns the present status of the session.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/consent"
 	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
@@ -36,7 +36,14 @@ func (q *Questions) Consent(
 	ctx context.Context, c *toolset.Call, again Runner, err error,
 ) (v any, question *mcp.CallToolResult, _ error) {
 	wanted := consentIn(err)
-	if wanted == nil {
+	switch {
+	case wanted == nil:
+		return nil, nil, err
+	case wanted.Person:
+		v, err = q.person(ctx, c, again, *wanted, err)
+		return v, nil, err
+	}
+	if _, foreign := toolset.ToolOf(c); foreign { // whose results have no questions
 		return nil, nil, err
 	}
 	form, ok := consentQuestion(ctx, *wanted)
@@ -110,23 +117,13 @@ func agrees(content any) bool {
 	return err == nil && json.Unmarshal(raw, &form) == nil && form.Decision == allowOnce
 }
 
-// Most lines of a command that a person is shown.
-const maxConsentLines = 30
-
-// maxConsent is the longest action that a person is asked about, in runes.
-const maxConsent = 2000
-
 // consentQuestion returns the question for the person. It reports false if the client cannot ask, or if the action
 // cannot be shown exactly: a person must see all that they allow.
 func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationParams, bool) {
 	if asForm, _ := elicitation(ctx); !asForm {
 		return mcp.ElicitationParams{}, false
 	}
-	text := strings.ReplaceAll(wanted.Text, "\r", "\n") // how a line is entered
-	shown := text + wanted.Dir + wanted.Env
-	if utf8.RuneCountInString(shown) > maxConsent || plain(shown) != shown || strings.Contains(shown, "\t") ||
-		strings.Count(shown, "\n") > maxConsentLines ||
-		strings.Contains(wanted.Dir, "\n") {
+	if !consent.Showable(wanted) {
 		return mcp.ElicitationParams{}, false
 	}
 	name, _, _ := mcpgo.ClientFromContext(ctx)
@@ -159,7 +156,7 @@ func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationP
 	if wanted.Env != "" {
 		fmt.Fprintf(&b, "With the variables:\n%s", quoted(wanted.Env))
 	}
-	fmt.Fprintf(&b, "To %s:\n%s", what, quoted(text))
+	fmt.Fprintf(&b, "To %s:\n%s", what, quoted(consent.Lines(wanted)))
 	return mcp.ElicitationParams{Mode: formMode(ctx), Message: b.String(), RequestedSchema: consentForm}, true
 }
 

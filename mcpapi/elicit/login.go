@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/consent"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -33,6 +34,8 @@ type Questions struct {
 	Logins bool   // questions of a login are put to the person at the client, where the client can ask
 	Pages  *Pages // for questions that no client may see the answer of; nil: they are left to the caller
 	Log    *slog.Logger
+
+	People *consent.Book // the calls that a person of the operator's is asked about; nil: none can be
 
 	asked *asked
 }

@@ -73,6 +73,9 @@ func Missed(ctx context.Context, c *Call, err error) error {
 	return err
 }
 
+// ToolOf returns the name of the tool that c calls, and whether it is another program's.
+func ToolOf(c *Call) (name string, foreign bool) { return c.tool.Name, c.exact }
+
 // ByPerson reports whether a person makes the call; see term.Actor.
 func ByPerson(ctx context.Context) bool { return identity.FromContext(ctx).Operator }
 

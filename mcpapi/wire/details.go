@@ -213,7 +213,7 @@ type Prompt struct {
 
 // Waiting is the kind of input for which a terminal seems to wait.
 type Waiting struct {
-	Kind string `json:"kind"` // password, yes_no, pager, login, host_key, editor, repl, prompt, unknown
+	Kind string `json:"kind"` // password, yes_no, pager, login, host_key, editor, repl, prompt, unknown, person
 	Text string `json:"text"` // the line, as a person sees it
 }
 

@@ -141,6 +141,9 @@ func message(e *term.Error) string {
 		}
 		return "terminal locked by another task" + holder + "; pty_read is allowed; wait, or open another with pty_open"
 	case term.Busy:
+		if term.NeedsPerson(e) {
+			break
+		}
 		return "terminal busy: it takes no input now; read its output with pty_read, and try again"
 	}
 	return wire.Plain(e)

@@ -184,6 +184,9 @@ func advice(e *term.Error, action string) string {
 		return fmt.Sprintf("the program of this session has ended (%s): output has the rest of its output; "+
 			"spawn a new session to go on", term.FactOf[term.Ended](e).Reason)
 	case term.Busy:
+		if term.NeedsPerson(e) {
+			break
+		}
 		return busy(d)
 	case term.Locked:
 		until := time.UnixMilli(d.LockExpiresAt).UTC().Format(time.RFC3339)

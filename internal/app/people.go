@@ -1,0 +1,47 @@
+package app
+
+import (
+	"fmt"
+
+	"ptyctl/consent"
+	"ptyctl/mcpapi/questions"
+	"ptyctl/ptyx"
+	"ptyctl/term"
+)
+
+// offerQuestions makes the list of questions that people answer at the control socket.
+func (a *App) offerQuestions() {
+	var board *questions.Board
+	record := func(e term.Event) {
+		if a.audit != nil {
+			a.audit.Observe(e)
+		}
+	}
+	a.consents = consent.NewBook(consent.Options{
+		TTL: a.cfg.Policy.ConsentTTL,
+		Journal: func(e term.Event) error {
+			if a.audit == nil || !a.cfg.Audit.FailClosed {
+				return nil
+			}
+			return a.audit.Journal(e)
+		},
+		Observe: func(e term.Event) {
+			record(e)
+			if a.notices != nil {
+				a.notices.Observe(e)
+			}
+		},
+		Changed: func() { board.Changed() },
+	})
+	board = questions.New(questions.Options{Consents: a.consents, Refuse: refuseAnswer, Observe: record, Version: a.version})
+	a.questions = board
+}
+
+// refuseAnswer refuses the programs of this process's sessions: an agent would answer its own questions there.
+func refuseAnswer(pid int) error {
+	if !ptyx.Started(pid) {
+		return nil
+	}
+	return fmt.Errorf("process %d was started by this ptyctl, or has ended: programs of its sessions may not answer "+
+		"questions or watch for a person; use a terminal that ptyctl has not opened", pid)
+}

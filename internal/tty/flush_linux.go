@@ -1,0 +1,10 @@
+package tty
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Flush drops what was typed at a terminal and not yet read: keys that were meant for an earlier question.
+func Flush(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }
