@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -208,7 +209,7 @@ func newEntry(e term.Event, commands Commands) Entry {
 // are redacted.
 func newActor(a term.Actor) Actor {
 	return Actor{
-		Transport: cut(a.Transport, maxName),
+		Transport: cut(cmp.Or(a.Via, a.Transport), maxName),
 		Client:    cut(a.Client, maxName),
 		Version:   cut(a.Version, maxName),
 		Token:     cut(a.Token, maxName),

@@ -16,6 +16,7 @@ type Actor struct {
 	Task      string // a task of the principal; tasks hold locks, see Principal
 	Agent     string // for the audit log: the agent that the program acts for, as the program gives it
 	Evidence  string // for the audit log: the program's own reference for the call, for example of a ticket
+	Via       string // for the audit log, in place of Transport: how a person has answered for the caller, as "page"
 	Call      string // correlation id, which the answer and the audit log also have; empty: none
 	PID       int    // for the audit log: the process at the other end of a Unix socket; 0: unknown
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,8 +33,8 @@ func connectPerson(tb testing.TB, h *lab.Home, answer func(*mcp.ElicitParams) *m
 	})
 }
 
-// TestPersonLogsIn: the person at the client trusts the host's key, gives a name, and types the password on a page.
-// Neither the client nor any log has seen the password.
+// TestPersonLogsIn: the person at the client trusts the host's key, gives a name, and types the password on a page, while
+// the task that opens has the lock. Neither the client nor any log has seen the password.
 func TestPersonLogsIn(t *testing.T) {
 	const password = "page-password-1138"
 	s := lab.ServeSSH(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
@@ -59,14 +60,21 @@ func TestPersonLogsIn(t *testing.T) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "zaphod"}}
 	})
 	c.Hide(password)
-	r := c.Call(t, lab.ToolSession, lab.OpenSSH, s.Port(), "alice")
+	r := c.Call(t, lab.ToolSession, strings.TrimSuffix(lab.OpenSSH, "}")+`,"acquire_lock":true,"task_id":"t1"}`, s.Port(), "alice")
 	if r.State != "open" {
 		t.Fatalf("open: %s", r.Text)
+	}
+	var via []string
+	for _, line := range lab.AuditLines(t, c.Audit, "answer") {
+		via = append(via, line.Actor.Transport)
+	}
+	if !slices.Contains(via, "page") {
+		t.Errorf("the audit log says that the answers came by %q, want one by page", via)
 	}
 	if len(asked) != 3 {
 		t.Errorf("the person got %d questions", len(asked))
 	}
-	if r = c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo in"}`, r.SessionID); r.Stdout != "in\n" {
+	if r = c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo in","task_id":"t1"}`, r.SessionID); r.Stdout != "in\n" {
 		t.Errorf("exec: %s", r.Text)
 	}
 }

@@ -66,8 +66,8 @@ func (p *Pages) open(ctx context.Context, a *session.Question) (address string, 
 		return "", err
 	}
 	actor := term.ActorFrom(ctx)
-	// The audit log tells the person at the page from the client that asked for it.
-	actor.Transport = "page"
+	// The audit log tells the person at the page from the client that asked for it. Its sessions and locks are theirs.
+	actor.Via = "page"
 	g := &page{
 		asking: a,
 		actor:  actor,
