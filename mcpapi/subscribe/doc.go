@@ -6,7 +6,8 @@
 //
 // Guarantees:
 //
-//   - A caller is shown, and told of, the sessions that it may see, and no others.
+//   - A caller is shown the sessions that it may see, and told of them, and of no others by name. When a session passes
+//     from one client to another, each client is told that its list may have changed.
 //   - A session never waits for the notifications to clients, and the memory for its changes is bounded.
 //   - Changes that happen together make one notification.
 package subscribe

@@ -102,6 +102,7 @@ const (
 	changedState                     // what status shows
 	changedOutput                    // the output in the tail
 	gone                             // it is no longer there at all
+	moved                            // another client has it, or none
 )
 
 // changeOf returns the parts of a session that an event changes.
@@ -129,8 +130,8 @@ func changeOf(e term.Event) change {
 		term.VerbTakeOver,
 		term.VerbClose:
 		return changedState
-	case term.VerbAdopt, term.VerbGive, term.VerbOrphan: // another sees it
-		return changedList | changedState
+	case term.VerbAdopt, term.VerbGive, term.VerbOrphan:
+		return changedList | changedState | moved
 	}
 	return 0
 }
@@ -199,8 +200,11 @@ func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 		for _, w := range f.watchers {
 			// A session that is gone has no opener to compare with; its id alone says nothing to a client that
 			// never saw it.
-			if !there || identity.FromContext(w.ctx).Sees(i) {
+			switch {
+			case !there || identity.FromContext(w.ctx).Sees(i):
 				w.mark(id, c, now)
+			case c&moved != 0: // its list may have shown the session, as its own or as one to adopt
+				w.mark(id, c|gone, now)
 			}
 		}
 	}
