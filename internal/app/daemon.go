@@ -168,7 +168,7 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 	in := hangup{v.Conn, func() { a.sessions.Owners().Gone(who.Principal()) }}
 	return stdio.Serve(ctx, srv, in, v.Conn, stdio.Options{
 		MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight,
-		Room: a.messages, Logger: a.log,
+		Room: a.messages, Logger: a.log, GoesOn: true,
 	})
 }
 

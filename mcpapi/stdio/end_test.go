@@ -19,6 +19,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/term"
 )
 
 func TestAnswersAllAtEndOfInput(t *testing.T) {
@@ -52,6 +54,8 @@ func TestDrain(t *testing.T) {
 	}{
 		{"end of input, in time", "block", func(c *conn) { c.in.Close() }, 2 * time.Second, 2 * time.Second, "released", nil},
 		{"end of input, too slow", "block", func(c *conn) { c.in.Close() }, 0, 3 * time.Second, "cancelled", errInputEnded},
+		{"end of input, goes on", "block", func(c *conn) { c.in.Close() }, 0, 3 * time.Second, "cancelled", errInputEnded},
+		{"context, goes on", "block", func(c *conn) { c.cancel() }, 0, 0, "cancelled", context.Canceled},
 		{"end of input, deaf", "deaf", func(c *conn) { c.in.Close() }, 0, 5 * time.Second, "", nil},
 		{"end of input, deaf but soon ready", "deaf", func(c *conn) { c.in.Close() }, 4 * time.Second, 4 * time.Second, "too late", nil},
 		{"context", "block", func(c *conn) { c.cancel() }, 0, 0, "cancelled", context.Canceled},
@@ -61,7 +65,8 @@ func TestDrain(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, tt := newTestServer(t)
-				c := serve(t, srv, Options{})
+				goesOn := strings.HasSuffix(tc.name, "goes on")
+				c := serve(t, srv, Options{GoesOn: goesOn})
 				c.send(call("1", tc.tool, ""), call("2", tc.tool, ""))
 				synctest.Wait()
 				if tc.release > 0 {
@@ -90,8 +95,10 @@ func TestDrain(t *testing.T) {
 					t.Errorf("answered: %v", ids)
 				}
 				if tc.cause != nil {
-					if got := tt.cause.Load().(causeBox).err; !errors.Is(got, tc.cause) {
-						t.Errorf("cause %v, want %v", got, tc.cause)
+					got := tt.cause.Load().(causeBox).err
+					stopping := tc.cause == context.Canceled || !goesOn
+					if !errors.Is(got, tc.cause) || errors.Is(got, term.ErrStopping) != stopping {
+						t.Errorf("cause %v, want %v, and that the program is stopping: %t", got, tc.cause, stopping)
 					}
 				}
 			})

@@ -100,7 +100,7 @@ func (l *loop) stop() {
 	l.stopped = true
 	for _, c := range l.inFlight {
 		if *c.msg.Method == string(mcp.MethodSubscriptionsListen) {
-			c.cancel(errInputEnded)
+			c.cancel(l.opts.ended(errInputEnded))
 		}
 	}
 	l.closeIfIdle()

@@ -34,8 +34,8 @@ const (
 // Why the context of a request ended, as context.Cause tells its handler.
 var (
 	errCancelledByClient = errors.New("the client cancelled the request")
-	errInputEnded        = fmt.Errorf("the client closed its side and the time to finish is over: %w", term.ErrStopping)
-	errOutputBroken      = fmt.Errorf("answers can no longer be written to the client: %w", term.ErrStopping)
+	errInputEnded        = errors.New("the client closed its side and the time to finish is over")
+	errOutputBroken      = errors.New("answers can no longer be written to the client")
 )
 
 // Options adjusts Serve. The zero value works.
@@ -45,6 +45,18 @@ type Options struct {
 	Room            *jsonrpc.Room // for the bytes of these requests; nil: no limit
 	DrainTimeout    time.Duration // how long requests may go on after the end of the input; 0 means 3 s
 	Logger          *slog.Logger  // handler panics and abandoned requests; nil discards them
+
+	// GoesOn says that the program goes on when Serve returns, and so does what the client has begun. Otherwise a request
+	// that is cut off by the end of the client ends with term.ErrStopping.
+	GoesOn bool
+}
+
+// ended is the cause with which requests end when the client has ended its side.
+func (o Options) ended(cause error) error {
+	if o.GoesOn {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", cause, term.ErrStopping)
 }
 
 // A MessageServer answers messages: a server of mcp-go, or what embeds one.
@@ -132,10 +144,10 @@ func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, 
 	l.stop()
 	var last [][]byte
 	if !l.waitIdle(drain, ctx.Done(), w.broken) {
-		cause := errInputEnded
+		cause := o.ended(errInputEnded)
 		switch {
 		case w.failed() != nil:
-			cause = errOutputBroken
+			cause = o.ended(errOutputBroken)
 		case ctx.Err() != nil: // it ends base, too, but a moment later
 			cause = stopping(ctx)
 		}
