@@ -99,6 +99,9 @@ func joinDaemon(c *cli.Context, cfg config.Config, log *logging.Logger) (conn ne
 			[]string{"--" + readyFlag})
 	}, daemonEnvironment(config.Environ()))
 	return place.Join(c.Context, h, func(ctx context.Context, p daemon.Place) error {
+		if _, err := app.NewPolicy(cfg); err != nil { // the daemon's failure would not tell that the configuration is wrong
+			return err
+		}
 		if err := compareDaemons(ctx, cfg.Daemon.OnDifference, engine, p, log); err != nil {
 			return err
 		}
@@ -175,8 +178,14 @@ func absolute(name string) string {
 // daemonEnvironment returns the daemon's own variables: those of its configuration, and those that its runtime reads. No
 // program of a session gets them.
 func daemonEnvironment(own []string) []string {
-	return someOf(own, "HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "PTYCTL_*", "TMPDIR", "TZ",
-		"GOMEMLIMIT", "GOGC", "GODEBUG", "GORACE", "GOCOVERDIR", "SYSTEMROOT", "LOCALAPPDATA", "USERPROFILE")
+	names := []string{
+		"HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "PTYCTL_*", "TMPDIR", "TZ",
+		"GOMEMLIMIT", "GOGC", "GODEBUG", "GORACE", "GOCOVERDIR", "SYSTEMROOT", "LOCALAPPDATA", "USERPROFILE",
+	}
+	for _, k := range config.Keys() { // some have names that users of other servers know
+		names = append(names, k.Env)
+	}
+	return someOf(own, names...)
 }
 
 // callersEnvironment returns the variables of this client for its opens and programs.
