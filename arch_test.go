@@ -146,7 +146,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi/httpserve", "mcpapi/questions", "internal/rundir", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
-	{pkg: "daemon", ours: []string{"control", "internal/rundir", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
+	{pkg: "daemon", ours: []string{"control", "internal/rundir", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
 
 	{pkg: "internal/recordings", ours: []string{"internal/tty", "record"}, theirs: []string{"filippo.io/age"}, why: "it prints recordings, and knows no session"},
 	{pkg: "internal/replay", ours: []string{"record", "vt"}, why: "it shows recordings, and knows no session"},

@@ -66,7 +66,9 @@ func StartProgram(program string, arguments func(Place) []string, environment []
 		cmd.Env, cmd.Dir, cmd.Stderr = environment, apartFolder, log
 		cmd.ExtraFiles = []*os.File{write}
 		apart(cmd)
-		err = cmd.Run()
+		if err = launch(cmd); err == nil {
+			err = cmd.Wait()
+		}
 		_ = write.Close()
 		if err != nil {
 			return fmt.Errorf("the daemon was not started: %w; its log is %s", err, p.Log())
@@ -89,7 +91,7 @@ func Again(arguments, environment []string, descriptor int) error {
 	defer f.Close()
 	cmd := exec.Command(program, arguments...)
 	cmd.Env, cmd.Dir, cmd.Stderr, cmd.ExtraFiles = environment, apartFolder, os.Stderr, []*os.File{f}
-	if err := cmd.Start(); err != nil {
+	if err := launch(cmd); err != nil {
 		return err
 	}
 	return cmd.Process.Release()

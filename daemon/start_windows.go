@@ -19,3 +19,5 @@ func apart(cmd *exec.Cmd) {
 		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS,
 	}
 }
+
+func launch(cmd *exec.Cmd) error { return cmd.Start() }
