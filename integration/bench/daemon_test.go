@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -15,7 +16,9 @@ func BenchmarkDaemon(b *testing.B) {
 	plain := startBenchProgram(b, s)
 	cmd := benchCommand(b, s)
 	cmd.Args = append(cmd.Args, "--daemon")
-	b.Cleanup(func() { lab.EndDaemonsOf(b, lab.Binary, cmd.Env) }) // after the client, which would be told
+	status := exec.Command(lab.Binary, "daemon", "status", "--json")
+	status.Env = cmd.Env
+	b.Cleanup(func() { lab.EndDaemonsOf(b, status) }) // after the client, which would be told
 	shim := &benchProgram{startBenchClient(b, cmd), s, 0}
 	ends := [2]*benchProgram{shim, plain}
 	var ids [2]string

@@ -88,20 +88,7 @@ func TestUnusable(t *testing.T) {
 		n, _ := c.Read(make([]byte, 1))
 		heard <- n
 	}()
-	h.UID = 61139
-	for _, path := range []string{h.Dir, h.Config, h.SSHConfig, h.KnownHosts, h.RuntimeDir, folder, socket} {
-		if err := os.Chown(path, int(h.UID), int(h.UID)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for dir := filepath.Dir(h.Dir); dir != "/" && dir != "/tmp"; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Chmod(filepath.Dir(lab.Binary), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	ownedBy(t, h, 61139, folder, socket)
 	start("a socket of another user", "belongs to user 0, want 61139")
 	if n := <-heard; n != 0 {
 		t.Errorf("the process of another user was sent something, want nothing")
@@ -115,7 +102,26 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// Without HOME, and without a runtime folder of its own, a client still gets a daemon.
+// ownedBy makes h, and more files of its, those of another user, who can start its program.
+func ownedBy(t *testing.T, h *lab.Home, uid int, more ...string) {
+	t.Helper()
+	h.UID = uint32(uid) //nolint:gosec // it is small
+	for _, path := range append([]string{h.Dir, h.Config, h.SSHConfig, h.KnownHosts, h.RuntimeDir}, more...) {
+		if err := os.Chown(path, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir := filepath.Dir(h.Dir); dir != "/" && dir != "/tmp"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Dir(lab.Binary), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Without HOME a client still gets a daemon.
 func TestBareEnvironment(t *testing.T) {
 	h := newHome(t)
 	cmd := h.Command("mcp", "--daemon", "--config", h.Config)
@@ -123,6 +129,40 @@ func TestBareEnvironment(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "the daemon serves this client") {
 		t.Errorf("without HOME: %v, %s; want a daemon", err, out)
+	}
+}
+
+// A user without a runtime folder, or whose XDG_RUNTIME_DIR is missing, gets one in /tmp, unless another user has made it.
+func TestNoRuntimeFolder(t *testing.T) {
+	h := newHome(t)
+	uid := 1<<20 + os.Getpid() // which has no folder in /run/user
+	ownedBy(t, h, uid)
+	folder := "/tmp/ptyctl-" + itoa(uid)
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	for name, variable := range map[string]string{"none": "NO=1", "a missing one": "XDG_RUNTIME_DIR=" + filepath.Join(h.Dir, "missing")} {
+		run := func(args ...string) (string, error) {
+			cmd := h.Command(append(args, "--config", h.Config)...)
+			cmd.Env = []string{"HOME=" + h.Dir, variable, "PATH=/usr/bin:/bin"}
+			out, err := cmd.CombinedOutput()
+			return string(out), err
+		}
+		if out, err := run("mcp", "--daemon"); err != nil || !strings.Contains(out, folder+"/ptyctl/d-") {
+			t.Errorf("with %s as runtime folder: %v, %s; want a daemon in %s", name, err, out, folder)
+		}
+		status := h.Command("daemon", "status", "--json")
+		status.Env = []string{"HOME=" + h.Dir, variable}
+		lab.EndDaemonsOf(t, status)
+		if err := os.Chown(folder, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := run("mcp", "--daemon"); err == nil || !strings.Contains(out, folder) || !strings.Contains(out, "user 0") ||
+			!strings.Contains(out, "XDG_RUNTIME_DIR") {
+			t.Errorf("with %s, and the folder in /tmp of another user: %v, %s; want a refusal that names it and the way out",
+				name, err, out)
+		}
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -137,7 +177,7 @@ func TestManage(t *testing.T) {
 		}
 	}
 	c.Drain()
-	lab.EndDaemonsOf(t, h.Program, h.Command().Env)
+	lab.EndDaemonsOf(t, h.Command("daemon", "status", "--json"))
 
 	text := string(lab.ReadFile(t, h.Config)) + "[server.control]\ncontrol_mode = 'readwrite'\n"
 	h.Write(t, h.Config, text)

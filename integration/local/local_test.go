@@ -485,6 +485,7 @@ func TestLocalNobodyStays(t *testing.T) {
 		if end == "input" {
 			c.Stdin.Close()
 			<-c.Ended
+			c.EndDaemon()
 			awaitNone(t, fmt.Sprintf("mark-%d-%s-", os.Getpid(), end))
 		}
 	}
@@ -500,7 +501,7 @@ func TestLocalEndsWithPtyctl(t *testing.T) {
 		"",
 	)
 	c.Expect(t, id, "up")
-	c.Kill()
+	c.KillEngine()
 	awaitNone(t, mark)
 }
 

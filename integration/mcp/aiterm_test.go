@@ -260,7 +260,7 @@ func TestAITermRecord(t *testing.T) {
 			t.Errorf("the record lacks %s:\n%s", part, text)
 		}
 	}
-	log := c.Log.String()
+	log := c.EngineLog()
 	if !strings.Contains(log, `"correlation_id": "`+r.CorrelationID+`"`) || !strings.Contains(log, `"session": "`+id+`"`) {
 		t.Errorf("the log lacks the calls:\n%s", log)
 	}

@@ -79,6 +79,7 @@ func (site *answerSite) record(form string, cases []answerCase) (list []record) 
 	t := site.t
 	t.Helper()
 	site.reset()
+	site.home.StopDaemons(t) // with the sessions of the answers before
 	c := site.home.Connect(t, "--results", form)
 	kept := map[string]string{}
 	for name, port := range site.ports {

@@ -52,6 +52,9 @@ func TestToolsListLint(t *testing.T) {
 			if again := listTools(c); !bytes.Equal(list, again) {
 				t.Error("two lists differ, so that no cache of prompts holds")
 			}
+			if lab.ThroughDaemon { // which has the action adopt besides
+				mode.most += 100
+			}
 			if len(list) >= mode.most {
 				t.Errorf("the list has %d bytes, must stay under %d", len(list), mode.most)
 			}

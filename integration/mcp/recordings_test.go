@@ -156,7 +156,7 @@ func TestRecordingVerified(t *testing.T) {
 	})
 	p.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo after the seal\n"}`, second)
 	time.Sleep(200 * time.Millisecond) // it is written, and not sealed
-	p.Kill()
+	p.KillEngine()
 
 	verify := func(status int, says ...string) {
 		t.Helper()
@@ -228,7 +228,7 @@ func TestRecordingEncryptedKilled(t *testing.T) {
 		return err == nil && bytes.Contains(lab.ReadFile(t, h.Audit), []byte(filepath.Base(path)))
 	})
 	p.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo after the seal\n"}`, id)
-	p.Kill()
+	p.KillEngine()
 	rep, err := recording.Verify(path, nil, key)
 	if err != nil || rep.Seals < 1 || rep.Ended || rep.Open != 0 {
 		t.Errorf("Verify = %+v, %v; want it to end at a seal that is not the last", rep, err)

@@ -32,7 +32,7 @@ func TestStdoutIsTheProtocols(t *testing.T) {
 	if lines := strings.Count(c.Seen.String(), "\n"); lines < 7 {
 		t.Errorf("stdout has %d lines, want an answer for each of the 7 requests:\n%s", lines, c.Seen)
 	}
-	if !strings.Contains(c.Log.String(), "session ended") {
+	if !strings.Contains(c.EngineLog(), "session ended") {
 		t.Errorf("the log lacks the session:\n%s", c.Log)
 	}
 }
@@ -97,13 +97,13 @@ func TestEndOfInput(t *testing.T) {
 	if a, ok := rest[n]; !ok || len(a.ToolResult(t).Sessions) != 1 {
 		t.Errorf("the last line, which had no end, was not answered: %s", a.Line)
 	}
+	c.EndDaemon()
 	s.WaitIdle(t)
 }
 
 // However ptyctl is stopped, it must end well and leave nothing on the other side.
 func TestStop(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.HomeFor(t, []*lab.SSHD{s})
 	ways := []struct {
 		name string
 		stop func(c *lab.Conversation) error
@@ -114,7 +114,7 @@ func TestStop(t *testing.T) {
 	}
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
-			c := h.Converse(t)
+			c := lab.HomeFor(t, []*lab.SSHD{s}).Converse(t)
 			var id string
 			for range 3 {
 				id = c.Open(s)
@@ -134,7 +134,11 @@ func TestStop(t *testing.T) {
 			rest := c.Drain()
 			for _, id := range waiting { // nothing goes on, and nothing can be read again
 				a, ok := rest[id]
-				if !ok {
+				if lab.ThroughDaemon { // all of it goes on in the daemon, and a signal ends the shim without answers
+					if want := w.name == "end of input"; ok != want || ok && strings.Contains(string(a.Line), "stopping") {
+						t.Errorf("request %s is answered: %t with %s, want %t, without the end of ptyctl", id, ok, a.Line, want)
+					}
+				} else if !ok {
 					t.Errorf("request %s has no answer", id)
 				} else if r := a.ToolResult(t); r.ErrorCode != "CANCELED" || !strings.Contains(r.Message, "ptyctl is stopping") ||
 					strings.Contains(r.Message, "command ends") { // sshd lets it go on
@@ -142,9 +146,13 @@ func TestStop(t *testing.T) {
 				}
 			}
 			t.Logf("ended after %v", time.Since(begin))
+			if lab.ThroughDaemon && !lab.Runs(t, s.PID, "sleep 999") {
+				t.Error("the program in the terminal has ended with the shim, want it in the daemon's session")
+			}
+			c.EndDaemon()
 			s.WaitIdle(t)
 			// That the connections are gone proves little: they would also go with the process.
-			if log := c.Log.String(); strings.Count(log, "session ended") != 3 || !strings.Contains(log, "stopped") {
+			if log := c.EngineLog(); strings.Count(log, "session ended") != 3 || !strings.Contains(log, "stopped") {
 				t.Errorf("the log lacks the end of 3 sessions, or of ptyctl:\n%s", log)
 			}
 		})
@@ -186,11 +194,9 @@ func TestClientGone(t *testing.T) {
 			fmt.Sprintf("%q", s.User),
 		)+`}`,
 	)
-	lab.Eventually(
-		t,
-		"a connection",
-		func() bool { return len(s.Sessions(t)) == 1 && strings.Contains(log.String(), "session open") },
-	)
+	lab.Eventually(t, "a connection", func() bool {
+		return len(s.Sessions(t)) == 1 && strings.Contains(log.String()+h.DaemonLogs(t), "session open")
+	})
 	out.Close()
 	fmt.Fprintf(in, request, "ping", "{}")
 	ended := make(chan error, 1)
@@ -206,6 +212,7 @@ func TestClientGone(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(log.String(), "answers were lost") {
 		t.Errorf("ptyctl ended with %v, want status 1 and the reason:\n%s", err, log)
 	}
+	h.StopDaemons(t)
 	s.WaitIdle(t)
 }
 

@@ -2,12 +2,13 @@ package mcp
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
 	"ptyctl/internal/lab"
 )
 
-// When ptyctl stops, a call in flight on stdio learns the truth: its command ends, too.
+// When ptyctl stops, or its daemon, a call in flight on stdio learns the truth: its command ends, too.
 func TestStopTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	c := lab.NewHome(t).Connect(t)
@@ -21,8 +22,11 @@ func TestStopTellsTheTruth(t *testing.T) {
 	lab.Eventually(t, "the program", func() bool {
 		return len(c.Call(t, lab.ToolSession, `{"action":"list"}`).Sessions) == 1
 	})
-	c.Terminate()
+	if err := syscall.Kill(c.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
 	<-done
+	c.Killed = lab.ThroughDaemon // the shim of a daemon that has ended fails
 	if err != nil || r.ErrorCode != "CANCELED" || strings.Contains(r.Text, "goes on") ||
 		strings.Contains(r.Message, "wait for it") ||
 		!strings.Contains(r.Message, "stopping") || !strings.Contains(r.Message, "its command ends, too") {

@@ -175,6 +175,7 @@ func TestPTYToolset(t *testing.T) {
 	}
 	c.Stdin.Close()
 	c.CheckEnd()
+	c.EndDaemon()
 	for _, left := range programs {
 		if syscall.Kill(left.PID, 0) == nil {
 			t.Errorf("%v has outlived the server", left)

@@ -70,7 +70,7 @@ func TestAuditDiskFull(t *testing.T) {
 			if closed && (refused == 0 || refused == 200) {
 				t.Errorf("%d of 200 calls were refused", refused)
 			}
-			if log := c.Log.String(); !strings.Contains(log, "audit log not writable") ||
+			if log := c.EngineLog(); !strings.Contains(log, "audit log not writable") ||
 				strings.Count(log, "cannot be written") > 20 {
 				t.Errorf("the log does not say so, or too often:\n%s", lab.Tail(log, 2000))
 			}
@@ -98,7 +98,7 @@ func TestAuditDiskFull(t *testing.T) {
 			if err != nil || r.Lost == 0 {
 				t.Errorf("%+v, %v", r, err)
 			}
-			if !strings.Contains(c.Log.String(), "audit log writable again") {
+			if !strings.Contains(c.EngineLog(), "audit log writable again") {
 				t.Error("the log does not say that it goes on")
 			}
 			c.Close(t, id)

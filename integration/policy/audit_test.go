@@ -102,12 +102,13 @@ func TestAudit(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 
+	c.EndDaemon() // its log names the head
 	out, _, status := h.Run(t, "audit", "verify", h.Audit)
 	_, head, ok := strings.Cut(strings.TrimSpace(out), "head: ")
 	if status != 0 || !ok || !strings.HasPrefix(out, "ok: ") {
 		t.Fatalf("verify: status %d: %s", status, out)
 	}
-	if !strings.Contains(c.Log.String(), head) {
+	if !strings.Contains(c.EngineLog(), head) {
 		t.Error("ptyctl's own log does not name the head")
 	}
 	if _, errs, status := h.Run(t, "audit", "verify", "--head", head, h.Audit); status != 0 {

@@ -272,7 +272,7 @@ func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 		`{"action":"list"}`,
 	).Text
 	for what, text := range map[string]string{
-		"the results of an agent": received, "the audit log": string(trail), "the log": c.Log.String(), "the terminal": p.Text(),
+		"the results of an agent": received, "the audit log": string(trail), "the log": c.EngineLog(), "the terminal": p.Text(),
 	} {
 		if strings.Contains(text, proof) {
 			t.Errorf("%s holds the proof", what)

@@ -59,7 +59,7 @@ func TestHostileDisconnect(t *testing.T) {
 	}
 	list := c.Call(t, lab.ToolSession, `{"action":"list"}`)
 	checkWords(t, "list", list.Text, strings.Count(list.Text, canary), 4*limit)
-	checkWords(t, "the log", strings.ReplaceAll(c.Log.String(), "\n", " "), strings.Count(c.Log.String(), canary), 64<<10)
+	checkWords(t, "the log", strings.ReplaceAll(c.EngineLog(), "\n", " "), strings.Count(c.EngineLog(), canary), 64<<10)
 }
 
 // TestHostileJumpHost lets a jump host refuse the way to the target in hostile words.

@@ -134,7 +134,7 @@ func TestHostileWords(t *testing.T) {
 			checkWords(t, "doctor", string(doctor), tt.doctor(), limit)
 			c.Stdin.Close()
 			<-c.Ended
-			checkWords(t, "the log", strings.ReplaceAll(c.Log.String(), "\n", " "), strings.Count(c.Log.String(), canary),
+			checkWords(t, "the log", strings.ReplaceAll(c.EngineLog(), "\n", " "), strings.Count(c.EngineLog(), canary),
 				64<<10)
 			audit := string(lab.ReadFile(t, c.Audit))
 			checkWords(t, "the audit log", strings.ReplaceAll(audit, "\n", " "), strings.Count(audit, canary), 64<<10)

@@ -27,16 +27,16 @@ func TestReload(t *testing.T) {
 
 	reload := func(config, said string) {
 		t.Helper()
-		before := strings.Count(c.Log.String(), said)
+		before := strings.Count(c.EngineLog(), said)
 		h.Write(t, h.Config, config)
 		if err := syscall.Kill(c.PID, syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		lab.Eventually(t, "the log says "+said, func() bool { return strings.Count(c.Log.String(), said) > before })
+		lab.Eventually(t, "the log says "+said, func() bool { return strings.Count(c.EngineLog(), said) > before })
 	}
 	has := func(part string) {
 		t.Helper()
-		if !strings.Contains(c.Log.String(), part) {
+		if !strings.Contains(c.EngineLog(), part) {
 			t.Errorf("the log does not say %s:\n%s", part, c.Log)
 		}
 	}
@@ -81,7 +81,7 @@ func TestReload(t *testing.T) {
 
 	reload(changed+"[logging]\nlevel = 'loud'\nfile = 5\n", "the configuration was not reloaded: it is wrong")
 	has("logging.level is \\\"loud\\\"")
-	if strings.Contains(c.Log.String(), "reload.go") {
+	if strings.Contains(c.EngineLog(), "reload.go") {
 		t.Errorf("the log shows a stack for a mistake in the configuration:\n%s", c.Log)
 	}
 	has("logging.file is an integer")

@@ -19,12 +19,10 @@ type Daemon struct {
 	Sessions int
 }
 
-// DaemonsOf returns the daemons in the runtime folder of an environment.
-func DaemonsOf(tb testing.TB, program string, env []string) []Daemon {
+// DaemonsOf returns the daemons that a command of an environment shows, which is ptyctl daemon status --json.
+func DaemonsOf(tb testing.TB, status *exec.Cmd) []Daemon {
 	tb.Helper()
-	cmd := exec.Command(program, "daemon", "status", "--json")
-	cmd.Env = env
-	out, err := cmd.Output()
+	out, err := status.Output()
 	if err != nil {
 		tb.Fatalf("daemon status: %v", err)
 	}
@@ -35,19 +33,29 @@ func DaemonsOf(tb testing.TB, program string, env []string) []Daemon {
 	return all
 }
 
-// EndDaemonsOf ends those daemons, and waits for their ends.
-func EndDaemonsOf(tb testing.TB, program string, env []string) {
+// EndDaemonsOf ends those daemons, and waits for their ends and those of their programs.
+func EndDaemonsOf(tb testing.TB, status *exec.Cmd) {
 	tb.Helper()
-	for _, d := range DaemonsOf(tb, program, env) {
+	for _, d := range DaemonsOf(tb, status) {
+		children := Descendants(tb, d.PID)
 		if err := syscall.Kill(d.PID, syscall.SIGTERM); err != nil {
 			tb.Errorf("end the daemon %d: %v", d.PID, err)
 			continue
 		}
-		for begin := time.Now(); syscall.Kill(d.PID, 0) == nil && Alive(tb, d.PID); time.Sleep(10 * time.Millisecond) {
-			if time.Since(begin) > Patience {
-				tb.Errorf("the daemon %d still runs %v after SIGTERM", d.PID, Patience)
-				break
-			}
+		awaitEnd(tb, "the daemon, after SIGTERM,", d.PID)
+		for _, c := range children {
+			awaitEnd(tb, "a program of the ended daemon, "+c.Command+",", c.PID)
+		}
+	}
+}
+
+// awaitEnd waits until a process has ended.
+func awaitEnd(tb testing.TB, what string, pid int) {
+	tb.Helper()
+	for begin := time.Now(); syscall.Kill(pid, 0) == nil && Alive(tb, pid); time.Sleep(10 * time.Millisecond) {
+		if time.Since(begin) > Patience {
+			tb.Errorf("%s still runs as process %d after %v", what, pid, Patience)
+			return
 		}
 	}
 }
@@ -63,10 +71,17 @@ func Alive(tb testing.TB, pid int) bool {
 	return false
 }
 
+// daemonStatus is the command that shows the daemons of h, as its owner calls it.
+func (h *Home) daemonStatus() *exec.Cmd {
+	plain := *h
+	plain.Wrap = nil
+	return plain.Command("daemon", "status", "--json")
+}
+
 // Daemons returns the daemons of h.
 func (h *Home) Daemons(tb testing.TB) []Daemon {
 	tb.Helper()
-	return DaemonsOf(tb, h.Program, h.Command().Env)
+	return DaemonsOf(tb, h.daemonStatus())
 }
 
 // DaemonLogs returns the logs of the daemons of h.
@@ -86,9 +101,14 @@ func (h *Home) DaemonLogs(tb testing.TB) string {
 // EndDaemons ends the daemons of h at the end of the test, after its clients, and searches their logs for secrets.
 func (h *Home) EndDaemons(tb testing.TB) {
 	tb.Helper()
-	env, program := h.Command().Env, h.Program
 	tb.Cleanup(func() {
-		EndDaemonsOf(tb, program, env)
+		if sockets, err := filepath.Glob(filepath.Join(h.RuntimeDir, "ptyctl", "d-*.sock")); err != nil || len(sockets) == 0 {
+			return
+		}
+		EndDaemonsOf(tb, h.daemonStatus())
+		if ThroughDaemon {
+			checkRecordings(tb, h.Recordings, func(int) bool { return true }, !h.killed)
+		}
 		log := h.DaemonLogs(tb)
 		leaktest.Output(tb, "daemon.log", log)
 		if strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic") {

@@ -32,6 +32,9 @@ type Home struct {
 	Env        []string        // of ptyctl, besides the variables that Command sets
 	Secrets    []string        // contents of its files that must be seen nowhere else
 	Given      map[string]bool // the files that the test wrote, which may hold secrets
+
+	shims  []*Program // those that have a daemon
+	killed bool       // a daemon of it was killed: then its recordings may have no end
 }
 
 // NewHome makes a home with lines in its ptyctl.toml besides the files' places. A line of a table other than [ssh]
@@ -62,6 +65,9 @@ func NewHome(tb testing.TB, lines ...string) *Home {
 	h.Write(tb, h.SSHConfig, "IdentityAgent none\nIdentitiesOnly yes\nIdentityFile none\n")
 	h.Write(tb, h.KnownHosts, "")
 	tb.Cleanup(func() { h.tellState(tb) })
+	if ThroughDaemon {
+		h.EndDaemons(tb)
+	}
 	return h
 }
 

@@ -26,11 +26,21 @@ var PlainBinary string
 // FixtureVariable names the server that the test binary must be, in the environment of a client that starts its own.
 const FixtureVariable = "PTYCTL_TEST_SERVER"
 
+// The variables that name Binary and PlainBinary to a test binary that another one has started.
+const (
+	programVariable = "PTYCTL_TESTS_PROGRAM"
+	plainVariable   = "PTYCTL_TESTS_PLAIN_PROGRAM"
+)
+
 // Main builds the program, runs the tests of a package, and looks for their secrets in their outputs. It returns the
 // status for os.Exit. Where FixtureVariable names one of servers, the process is that server instead.
 func Main(m *testing.M, servers map[string]func() error) int {
 	if name := os.Getenv(FixtureVariable); name != "" {
 		return serveFixture(name, servers)
+	}
+	Binary, PlainBinary = os.Getenv(programVariable), os.Getenv(plainVariable)
+	if Binary != "" {
+		return leaktest.Main(m)
 	}
 	dir, err := os.MkdirTemp("", "ptyctl-lab-")
 	if err != nil {

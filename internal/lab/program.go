@@ -21,7 +21,9 @@ import (
 type Program struct {
 	TB         testing.TB
 	Cmd        *exec.Cmd
-	PID        int
+	home       *Home
+	own        int // the process
+	PID        int // the process that has the sessions: itself, or its daemon
 	Stdin      io.WriteCloser
 	stdout     io.Reader // the output not yet read
 	Seen       *Capture  // all of stdout
@@ -43,6 +45,7 @@ func (h *Home) Start(tb testing.TB, args ...string) *Program {
 	p := &Program{TB: tb, Seen: NewCapture(), Log: NewCapture(), Ended: make(chan struct{}), secrets: h.Secrets}
 	p.Cmd = h.Command(
 		append([]string{"mcp", "--transport", "stdio", "--config", h.Config, "--log-level", "debug"}, args...)...)
+	p.home = h
 	p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_AUDIT_PATH="+h.Audit)
 	if h.Recordings != "" {
 		p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_RECORD_DIR="+h.Recordings, "PTYCTL_RECORD_MAX_BYTES=1048576")
@@ -62,12 +65,16 @@ func (h *Home) Start(tb testing.TB, args ...string) *Program {
 	if err := p.Cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	p.PID = p.Cmd.Process.Pid
+	p.own = p.Cmd.Process.Pid
+	p.PID = p.own
 	go func() {
 		p.status = p.Cmd.Wait()
 		close(p.Ended)
 		write.Close()
 	}()
+	if slices.Contains(p.Cmd.Args, "--daemon") {
+		p.findDaemon()
+	}
 	tb.Cleanup(func() {
 		p.Finish()
 		leaktest.Output(tb, "stdout", p.Seen.String())
@@ -81,7 +88,7 @@ func (h *Home) Start(tb testing.TB, args ...string) *Program {
 
 // Command is a call of ptyctl by the owner of h: no agent, and nothing of the tester's environment.
 func (h *Home) Command(args ...string) *exec.Cmd {
-	line := append(append(slices.Clip(h.Wrap), h.Program), args...)
+	line := append(append(slices.Clip(h.Wrap), h.Program), throughDaemon(args)...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = []string{
 		"HOME=" + h.Dir, "XDG_RUNTIME_DIR=" + h.RuntimeDir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0",
@@ -113,7 +120,7 @@ func (p *Program) Hide(secrets ...string) {
 // Finish ends the input and checks the end. It may be called again.
 func (p *Program) Finish() {
 	p.TB.Helper()
-	if children := Descendants(p.TB, p.PID); len(children) > 0 && p.running() {
+	if children := Descendants(p.TB, p.own); len(children) > 0 && p.running() {
 		p.TB.Errorf("ptyctl has started programs: %v", children)
 	}
 	p.Stdin.Close()
@@ -160,7 +167,7 @@ func (p *Program) CheckEnd() {
 	}
 	CheckJSONRPC(p.TB, p.Seen.String())
 	trail := CheckAudit(p.TB, p.Audit)
-	recorded := p.checkRecordings()
+	recorded := checkRecordings(p.TB, p.recordings, func(pid int) bool { return pid == p.PID }, !p.Killed && p.PID == p.own)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.secrets {

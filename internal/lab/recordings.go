@@ -4,34 +4,35 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"testing"
 
 	"ptyctl/record"
 )
 
-// checkRecordings checks that the recordings of the program, which has ended, are complete, however their sessions
-// ended. It returns all of their text.
-func (p *Program) checkRecordings() string {
-	p.TB.Helper()
-	if p.recordings == "" {
+// checkRecordings checks the recordings in a folder that were made by some processes. If the processes have ended as they
+// should, the recordings are complete, however their sessions ended. It returns all of their text.
+func checkRecordings(tb testing.TB, folder string, madeBy func(pid int) bool, complete bool) string {
+	tb.Helper()
+	if folder == "" {
 		return ""
 	}
 	var text strings.Builder
-	err := record.List(p.recordings, func(s record.Stored) bool {
-		if s.Header.About.PID != p.PID { // of another program of the same home
+	err := record.List(folder, func(s record.Stored) bool {
+		if !madeBy(s.Header.About.PID) || strings.HasSuffix(s.Path, ".age") { // only the test knows the key
 			return true
 		}
-		if !p.Killed {
+		if complete {
 			if rep, err := record.Verify(s.Path, nil); err != nil || !rep.Ended {
-				p.TB.Errorf("the recording %s is not complete: %+v, %v", s.Path, rep, err)
+				tb.Errorf("the recording %s is not complete: %+v, %v", s.Path, rep, err)
 			}
 		}
 		if err := record.Plain(&text, s.Path); err != nil {
-			p.TB.Error(err)
+			tb.Error(err)
 		}
 		return true
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.TB.Error(err)
+		tb.Error(err)
 	}
 	return text.String()
 }
