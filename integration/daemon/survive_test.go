@@ -90,6 +90,78 @@ func TestDaemonKilled(t *testing.T) {
 	}
 }
 
+// When the daemon is killed, the consoles of its sessions are free for others.
+func TestConsoleFreed(t *testing.T) {
+	s := lab.StartBusybox(t)
+	h := newHome(t, "[locks]", "device_dir = '"+filepath.Join(t.TempDir(), "devices")+"'")
+	open := func(c *lab.Conversation) lab.Result {
+		t.Helper()
+		return c.NextResult(c.Ask(lab.ToolSession, fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,`+
+			`"session_type":"console","device_id":"rack/switch","acquire_lock":true,"task_id":"t1"}`, s.Port)))
+	}
+	one, two := h.Converse(t, "--daemon"), h.Converse(t, "--daemon")
+	alone := h.Converse(t)
+	if r := open(one); r.ErrorCode != "" {
+		t.Fatalf("the first client opens the console: %s", r.Text)
+	}
+	d := theDaemon(t, h)
+	if r := open(alone); r.ErrorCode != "LOCKED" || r.Details.DeviceOwner.PID != d.PID {
+		t.Errorf("a ptyctl without a daemon opens the console: %s, want LOCKED by process %d", r.Text, d.PID)
+	}
+	if r := open(two); r.ErrorCode != "LOCKED" {
+		t.Errorf("another client of the daemon opens the console: %s, want LOCKED", r.Text)
+	}
+	if err := syscall.Kill(d.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, "the daemon", d.PID)
+	one.Killed, two.Killed = true, true
+	next := h.Converse(t, "--daemon")
+	if r := open(next); r.ErrorCode != "" {
+		t.Errorf("a client of the next daemon opens the console: %s, want it free", r.Text)
+	}
+}
+
+// A call that is cut off by the end of its client's input says that its command goes on, and it does: the next client
+// gets the result. So does a signal to the shim.
+func TestEndOfInputGoesOn(t *testing.T) {
+	for name, end := range map[string]func(*lab.Conversation) error{
+		"end of input": func(c *lab.Conversation) error { return c.Stdin.Close() },
+		"SIGTERM":      func(c *lab.Conversation) error { return c.Cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			c := h.Converse(t, "--daemon")
+			id := c.NextResult(c.Ask(lab.ToolSession, openBash)).SessionID
+			begun := filepath.Join(h.Dir, "begun")
+			call := c.Ask(lab.ToolExec, `{"session_id":%s,"cmd":%s}`, id,
+				fmt.Sprintf("touch %s; while [ ! -e %s.go ]; do sleep 0.05; done; echo built", begun, begun))
+			lab.Eventually(t, "the command has begun", func() bool { return exists(begun) })
+			if err := end(c); err != nil {
+				t.Fatal(err)
+			}
+			if a, ok := c.Drain()[call]; ok {
+				if r := a.ToolResult(t); r.ErrorCode != "CANCELED" || !strings.Contains(r.Message, "the command goes on") {
+					t.Errorf("the call is answered %s, want CANCELED and that the command goes on", r.Text)
+				}
+			} else if name == "end of input" {
+				t.Error("the call in progress has no answer")
+			}
+			next := h.Converse(t, "--daemon")
+			r, a := asks(t, next, `{"action":"adopt","session_id":%s}`, id)
+			if len(a.Running) != 1 {
+				t.Fatalf("adopt = %s, want the exec that runs", r.Text)
+			}
+			if err := os.WriteFile(begun+".go", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if r := next.NextResult(next.Ask(lab.ToolExec, `{"session_id":%s,"exec_id":%s}`, id, a.Running[0])); !strings.Contains(r.Stdout, "built") {
+				t.Errorf("the exec's result = %s, want built", r.Text)
+			}
+		})
+	}
+}
+
 // A program that a session of the daemon starts cannot become one of its clients.
 func TestOwnProgramRefused(t *testing.T) {
 	h := newHome(t)
@@ -139,85 +211,4 @@ func TestIsolation(t *testing.T) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// An upgrade replaces the program's file while the daemon runs. New clients come to the old daemon, and a terminal that
-// prints all the while loses no byte.
-func TestUpgrade(t *testing.T) {
-	s := lab.StartSSHD(t)
-	h := lab.HomeFor(t, []*lab.SSHD{s})
-	h.Program = filepath.Join(h.Dir, "ptyctl")
-	install := func() {
-		t.Helper()
-		program := lab.ReadFile(t, lab.Binary)
-		_ = os.Remove(h.Program)                                        // as package managers do: the running one keeps its file
-		if err := os.WriteFile(h.Program, program, 0o700); err != nil { //nolint:gosec // it is a program
-			t.Fatal(err)
-		}
-		h.Given[h.Program] = true
-	}
-	install()
-	h.EndDaemons(t)
-	c := h.Converse(t, "--daemon")
-	id := c.Open(s)
-	c.NextResult(c.Ask(lab.ToolIO, `{"action":"write","session_id":%s,"data":%s}`, id,
-		"i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo line $i; [ $((i%30)) = 0 ] && sleep 0.02; done; echo fin''ished\r"))
-	d := theDaemon(t, h)
-	c.Drain()
-	install()
-	next := h.Converse(t, "--daemon")
-	if now := theDaemon(t, h); now.PID != d.PID {
-		t.Errorf("after the upgrade the daemon is process %d, want %d", now.PID, d.PID)
-	}
-	if r := next.NextResult(next.Ask(lab.ToolSession, `{"action":"adopt","session_id":%s}`, id)); r.ErrorCode != "" {
-		t.Fatalf("adopt after the upgrade: %s", r.Text)
-	}
-	r := next.NextResult(next.Ask(lab.ToolIO,
-		`{"action":"read","session_id":%s,"cursor":"0","until_regex":"finished","max_bytes":1000000,"timeout_ms":30000}`, id))
-	if !r.Matched || r.DroppedBytes != 0 {
-		t.Fatalf("read from the beginning: matched %t, %d bytes dropped, want all of it", r.Matched, r.DroppedBytes)
-	}
-	from := 0
-	for i := 1; i <= 3000; i++ {
-		line := fmt.Sprintf("\nline %d\n", i)
-		at := strings.Index(r.Chunk[from:], line)
-		if at < 0 {
-			t.Fatalf("the output has no line %d behind the line before, want every line", i)
-		}
-		from += at + len(line) - 1
-	}
-}
-
-// A session that is being reopened when its client is killed is open again for the next one that adopts it.
-func TestReopenAcrossClients(t *testing.T) {
-	s := lab.StartSSHD(t)
-	h := lab.HomeFor(t, []*lab.SSHD{s})
-	h.EndDaemons(t)
-	one := h.Converse(t, "--daemon")
-	id := one.NextResult(one.Ask(lab.ToolSession, fmt.Sprintf(
-		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":%q,"until_prompt":true}`, s.Port, s.User,
-	))).SessionID
-	s.Stop(t)
-	end := one.NextResult(one.Ask(lab.ToolIO,
-		`{"action":"read","session_id":%s,"cursor":"0","until_regex":"never-there","timeout_ms":20000}`, id))
-	r := one.NextResult(one.Ask(lab.ToolSession, `{"action":"reopen","session_id":%s,"wait_ms":600000}`, id))
-	if r.State != "connecting" || r.Cursor != end.NextCursor {
-		t.Fatalf("reopen without a server: %s, want state connecting at cursor %s", r.Text, end.NextCursor)
-	}
-	one.Kill()
-	lab.Eventually(t, "the client has gone", func() bool { return theDaemon(t, h).Clients == 0 })
-
-	two := h.Converse(t, "--daemon")
-	if r := two.NextResult(two.Ask(lab.ToolSession, `{"action":"adopt","session_id":%s}`, id)); r.State != "connecting" {
-		t.Fatalf("adopt of a session that is being reopened: %s, want state connecting", r.Text)
-	}
-	s.Again(t)
-	r = two.NextResult(two.Ask(lab.ToolSession,
-		`{"action":"wait","on":[{"session_id":%s,"until_state":"open"}],"timeout_ms":40000}`, id))
-	if len(r.Fired) != 1 || r.Fired[0].State != "open" || r.Fired[0].NextCursor != end.NextCursor {
-		t.Fatalf("wait by the next client: %s, want the session open at cursor %s", r.Text, end.NextCursor)
-	}
-	if r := two.NextResult(two.Ask(lab.ToolExec, `{"session_id":%s,"cmd":"echo again"}`, id)); r.Stdout != "again\n" {
-		t.Errorf("exec after the reopen: %s, want again", r.Text)
-	}
 }
