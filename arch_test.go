@@ -144,9 +144,9 @@ var importRules = []rule{
 		why:    "the tests of mcpapi and its parts may use it",
 	},
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
-	{pkg: "control", ours: []string{"mcpapi/httpserve", "mcpapi/questions", "internal/rundir", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
+	{pkg: "control", ours: []string{"mcpapi/httpserve", "mcpapi/questions", "internal/rundir", "internal/winpipe", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket or a pipe: there is no second protocol"},
 
-	{pkg: "daemon", ours: []string{"control", "internal/rundir", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
+	{pkg: "daemon", ours: []string{"control", "internal/rundir", "internal/winpipe", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
 
 	{pkg: "internal/recordings", ours: []string{"internal/tty", "record"}, theirs: []string{"filippo.io/age"}, why: "it prints recordings, and knows no session"},
 	{pkg: "internal/replay", ours: []string{"record", "vt"}, why: "it shows recordings, and knows no session"},
@@ -154,6 +154,7 @@ var importRules = []rule{
 	{pkg: "internal/nearest", why: "it compares words and knows no list of them"},
 	{pkg: "internal/destination", why: "it reads text and reaches nothing"},
 	{pkg: "internal/cgroup", why: "it reads limits and knows nothing that they limit"},
+	{pkg: "internal/winpipe", theirs: []string{"golang.org/x/sys"}, why: "it carries bytes, and knows no message"},
 	{pkg: "internal/rundir", theirs: []string{"golang.org/x/sys"}, why: "it is a folder and the locks in it, whatever they are for"},
 	{pkg: "scripts/bundle", ours: []string{"mcpapi", "session"}, why: "it packs what others have built, and asks the tools for their names"},
 	{pkg: "internal/bufpipe", why: "it is an in-memory connection and knows no protocol"},
