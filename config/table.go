@@ -80,7 +80,7 @@ func table(c *Config, home string) []row {
 		).
 			env("PTYCTL_CONTROL_SOCKET").flag("control-socket", ""),
 		enum(&c.Server.Control.ControlMode, "server.control.control_mode", ControlReadOnly,
-			"Use of the socket: disabled, only to watch, or also to step in. Windows has no socket.",
+			"Use of the socket: disabled, only to watch, or also to step in.",
 			ControlDisabled, ControlReadOnly, ControlReadWrite).env("PTYCTL_CONTROL_MODE").flag("control-mode", ""),
 		secret(&c.Server.Control.ControlAuthToken, "server.control.control_auth_token",
 			"A token that clients of the socket must also have; without it, all processes of your user may connect.").

@@ -33,15 +33,6 @@ type listener struct {
 	log  *slog.Logger
 }
 
-// Path returns the default path of the socket of a process of this user.
-func Path(pid int) (string, error) {
-	dir, err := rundir.Dir()
-	if err != nil {
-		return "", fmt.Errorf("control: %w", err)
-	}
-	return filepath.Join(dir, fmt.Sprintf("%d%s", pid, suffix)), nil
-}
-
 // Listen creates the socket, and its folder if necessary. If log is nil, refusals are not
 // logged. Closing the listener removes the socket, unless another process has replaced
 // it.
@@ -105,13 +96,6 @@ func vacate(path string) error {
 		return &InUseError{Path: path}
 	}
 	return os.Remove(path)
-}
-
-// InUseError says that another process serves the socket.
-type InUseError struct{ Path string }
-
-func (e *InUseError) Error() string {
-	return fmt.Sprintf("another process serves %s; leave the path out, and each ptyctl has a socket of its own", e.Path)
 }
 
 // alive reports whether a process may listen at the path. It is false only if the kernel

@@ -1,11 +1,14 @@
 package control
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"ptyctl/internal/rundir"
 )
 
 // suffix follows the process id in the name of a socket.
@@ -15,6 +18,22 @@ const suffix = ".sock"
 type Socket struct {
 	PID  int
 	Path string
+}
+
+// Path returns the default path of the socket of a process of this user.
+func Path(pid int) (string, error) {
+	dir, err := rundir.Dir()
+	if err != nil {
+		return "", fmt.Errorf("control: %w", err)
+	}
+	return filepath.Join(dir, fmt.Sprintf("%d%s", pid, suffix)), nil
+}
+
+// InUseError says that another process serves the socket.
+type InUseError struct{ Path string }
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("another process serves %s; leave the path out, and each ptyctl has a socket of its own", e.Path)
 }
 
 // in returns the sockets in a folder, sorted by process id. Their processes may have
@@ -27,7 +46,7 @@ func in(dir string) []Socket {
 	var found []Socket
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), suffix)
-		if !ok || e.Type()&os.ModeSocket == 0 {
+		if !ok || !IsSocket(e) {
 			continue
 		}
 		if pid, err := strconv.Atoi(name); err == nil && pid > 0 && strconv.Itoa(pid) == name {

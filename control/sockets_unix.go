@@ -11,6 +11,9 @@ import (
 	"ptyctl/internal/rundir"
 )
 
+// IsSocket reports whether a file can be a socket.
+func IsSocket(e fs.DirEntry) bool { return e.Type()&fs.ModeSocket != 0 }
+
 // Sockets returns the sockets of this user's running processes, sorted by process id. It
 // does not find sockets with a path chosen by the operator.
 func Sockets() ([]Socket, error) {

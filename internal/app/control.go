@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -52,17 +51,7 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlSocket, error)
 	if asked {
 		return nil, fmt.Errorf("the control socket: %w", err)
 	}
-	level := slog.LevelWarn
-	if errors.Is(err, errors.ErrUnsupported) {
-		level = slog.LevelDebug // this system has none, and its users expect none
-	}
-	log.Log(
-		context.Background(),
-		level,
-		"there is no control socket: ptyctl sessions, attach and the like cannot reach this process",
-		"error",
-		err,
-	)
+	log.Warn("there is no control socket: ptyctl sessions, attach and the like cannot reach this process", "error", err)
 	return nil, nil
 }
 
