@@ -95,8 +95,7 @@ func (p Place) ensure(ctx context.Context, start Starter) error {
 
 // unusable is the error of a runtime folder that cannot be used.
 func (p Place) unusable(err error) error {
-	return fmt.Errorf("the daemon's folder %s: %w; correct it, or set XDG_RUNTIME_DIR to a folder that is yours alone",
-		filepath.Clean(p.dir), err)
+	return fmt.Errorf("the daemon's folder %s: %w; %s", filepath.Clean(p.dir), err, folderAdvice)
 }
 
 // Absent reports whether an error of Place.Ask or Place.List means that there is no daemon.

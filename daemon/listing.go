@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"io/fs"
 	"net"
 	"os"
 	"strconv"
@@ -141,7 +140,7 @@ func inFolder(dir string) (all []Place) {
 	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".sock")
-		if _, _, named := parse(name); ok && named && e.Type()&fs.ModeSocket != 0 {
+		if _, _, named := parse(name); ok && named && control.IsSocket(e) {
 			all = append(all, Place{dir: dir, name: name})
 		}
 	}

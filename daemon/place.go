@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"ptyctl/internal/rundir"
 )
 
 // Protocol is the number of the protocol between shims and daemons. A change that an older side cannot speak takes the
@@ -37,9 +35,9 @@ type Place struct {
 
 // PlaceOf returns the place of the daemon with a configuration. It needs no daemon, and creates nothing.
 func PlaceOf(e Engine) (Place, error) {
-	dir, err := rundir.Dir()
+	dir, err := runtimeFolder()
 	if err != nil {
-		return Place{}, fmt.Errorf("no runtime folder for the daemon: %w; set XDG_RUNTIME_DIR to a folder of yours", err)
+		return Place{}, fmt.Errorf("no runtime folder for the daemon: %w; %s", err, folderAdvice)
 	}
 	return Place{dir: dir, name: prefix(Protocol) + e.Name()}, nil
 }
@@ -62,7 +60,7 @@ func (p Place) lock() string { return filepath.Join(p.dir, p.name+".lock") }
 // Daemons returns the places with a socket of a daemon of this protocol, in the runtime folder. Their processes may
 // have ended.
 func Daemons() ([]Place, error) {
-	dir, err := rundir.Dir()
+	dir, err := runtimeFolder()
 	if err != nil {
 		return nil, fmt.Errorf("no runtime folder for daemons: %w", err)
 	}
@@ -75,7 +73,7 @@ func Daemons() ([]Place, error) {
 // OfOtherProtocols returns the places of daemons that speak another protocol, in the runtime folder. Their processes may
 // have ended.
 func OfOtherProtocols() []Place {
-	dir, err := rundir.Dir()
+	dir, err := runtimeFolder()
 	if err != nil {
 		return nil
 	}

@@ -44,14 +44,15 @@ func Fits(place, build string, e Engine) error {
 	return &OtherError{Protocol, build, e}
 }
 
-// StartProgram returns a Starter that runs a program apart from this process: in a session of its own, in the root
-// folder, and without this process's stdin, stdout and stderr. The program gets the number of a descriptor appended to
+// StartProgram returns a Starter that runs a program apart from this process: in a session of its own (on Windows without
+// a console, and outside of this process's job if that allows it), in the root folder, and without this process's stdin,
+// stdout and stderr. The program gets the number of a descriptor appended to
 // its arguments. It must start itself again by Again, and end: then the daemon is no child of this process, and a host
 // that kills all descendants of this process does not find it. The second one passes the descriptor to ReadinessAt. The
 // stderr of both goes to the place's log.
 func StartProgram(program string, arguments func(Place) []string, environment []string) Starter {
 	return func(ctx context.Context, p Place) error {
-		read, write, err := os.Pipe()
+		read, write, err := pair()
 		if err != nil {
 			return fmt.Errorf("the daemon was not started: %w", err)
 		}
@@ -62,10 +63,10 @@ func StartProgram(program string, arguments func(Place) []string, environment []
 			return p.unusable(err)
 		}
 		defer log.Close()
-		cmd := exec.Command(program, append(arguments(p), strconv.Itoa(firstExtra))...)
-		cmd.Env, cmd.Dir, cmd.Stderr = environment, apartFolder, log
-		cmd.ExtraFiles = []*os.File{write}
+		cmd := exec.Command(program, arguments(p)...)
+		cmd.Env, cmd.Dir, cmd.Stderr = environment, apartFolder(), log
 		apart(cmd)
+		cmd.Args = append(cmd.Args, strconv.Itoa(pass(cmd, write)))
 		if err = launch(cmd); err == nil {
 			err = cmd.Wait()
 		}
@@ -85,20 +86,19 @@ func Again(arguments, environment []string, descriptor int) error {
 		return fmt.Errorf("the program of the daemon is not known: %w", err)
 	}
 	f := os.NewFile(uintptr(descriptor), "ready") //nolint:gosec // it is not negative
-	if f == nil || descriptor != firstExtra {
+	if f == nil || !passed(descriptor) {
 		return fmt.Errorf("descriptor %d is not the one of the program that starts this", descriptor)
 	}
 	defer f.Close()
 	cmd := exec.Command(program, arguments...)
-	cmd.Env, cmd.Dir, cmd.Stderr, cmd.ExtraFiles = environment, apartFolder, os.Stderr, []*os.File{f}
+	cmd.Env, cmd.Dir, cmd.Stderr = environment, apartFolder(), os.Stderr
+	alone(cmd)
+	pass(cmd, f)
 	if err := launch(cmd); err != nil {
 		return err
 	}
 	return cmd.Process.Release()
 }
-
-// firstExtra is the number of the first of exec.Cmd.ExtraFiles.
-const firstExtra = 3
 
 // awaitReady waits for the line of the new daemon.
 func awaitReady(ctx context.Context, read *os.File, p Place) error {

@@ -66,9 +66,17 @@ var systemVariables = []string{
 	"LOCALAPPDATA",
 }
 
+// SystemVariables returns the variables that every program gets on this system, besides a few that all systems have.
+func SystemVariables() []string {
+	if runtime.GOOS != "windows" {
+		return nil
+	}
+	return slices.Clone(systemVariables)
+}
+
 // inherits reports whether programs get the variable from this process.
 func (h Host) inherits(name string) bool {
-	if runtime.GOOS == "windows" && slices.Contains(systemVariables, strings.ToUpper(name)) {
+	if slices.Contains(SystemVariables(), term.VariableName(name)) {
 		return true
 	}
 	return slices.ContainsFunc(h.Inherit, func(pattern string) bool {
@@ -83,16 +91,22 @@ func (h Host) inherits(name string) bool {
 // set sets a variable, replacing an earlier value.
 func set(env []string, assignment string) []string {
 	name, _, _ := strings.Cut(assignment, "=")
-	env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+	env = slices.DeleteFunc(env, func(e string) bool { return isOf(e, name) })
 	return append(env, assignment)
 }
 
 // valueOf returns the value of a variable in env, or "".
 func valueOf(env []string, name string) string {
 	for _, e := range env {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
+		if isOf(e, name) {
+			return e[len(name)+1:]
 		}
 	}
 	return ""
+}
+
+// isOf reports whether an assignment is one of the variable.
+func isOf(assignment, name string) bool {
+	n, _, _ := strings.Cut(assignment, "=")
+	return term.VariableName(n) == term.VariableName(name)
 }

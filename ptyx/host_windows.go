@@ -188,6 +188,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	c := g.command
 	cmd := exec.CommandContext(ctx, c.path, c.argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = c.env, c.dir, time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true} // a daemon has no console, and each program would show its own
 	cmd.Stdout, cmd.Stderr = term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon)
 	if len(r.Stdin) > 0 {
 		cmd.Stdin = bytes.NewReader(r.Stdin)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -22,12 +23,20 @@ func NewEnvironment(dir string, variables []string) *Environment {
 	e := &Environment{dir: dir}
 	seen := make(map[string]bool)
 	for _, v := range variables {
-		if name, _, ok := strings.Cut(v, "="); ok && name != "" && !seen[name] {
-			seen[name] = true
+		if name, _, ok := strings.Cut(v, "="); ok && name != "" && !seen[VariableName(name)] {
+			seen[VariableName(name)] = true
 			e.variables = append(e.variables, v)
 		}
 	}
 	return e
+}
+
+// VariableName returns the name of a variable in the form in which names are compared: Windows ignores the case.
+func VariableName(name string) string {
+	if runtime.GOOS == "windows" {
+		return strings.ToUpper(name)
+	}
+	return name
 }
 
 // Lookup returns the value of a variable, and whether it is set.
@@ -36,7 +45,7 @@ func (e *Environment) Lookup(name string) (value string, ok bool) {
 		return os.LookupEnv(name)
 	}
 	for _, v := range e.variables {
-		if n, value, _ := strings.Cut(v, "="); n == name {
+		if n, value, _ := strings.Cut(v, "="); VariableName(n) == VariableName(name) {
 			return value, true
 		}
 	}

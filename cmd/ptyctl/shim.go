@@ -18,7 +18,9 @@ import (
 	"ptyctl/daemon"
 	"ptyctl/internal/app"
 	"ptyctl/internal/logging"
+	"ptyctl/ptyx"
 	"ptyctl/sshx/sshconfig"
+	"ptyctl/term"
 )
 
 // runShim carries the conversation of this client to the daemon, which it starts if there is none.
@@ -116,6 +118,9 @@ func joinDaemon(c *cli.Context, cfg config.Config, log *logging.Logger) (conn ne
 				log.Warn("the daemon of another version does not say which sessions it has", "socket", other.Socket(), "error", err)
 			}
 		}
+		if why := daemon.Bound(); why != "" {
+			log.Warn("the daemon may end with this client: start ptyctl daemon elsewhere", "reason", why)
+		}
 		return start(ctx, p)
 	})
 }
@@ -180,7 +185,8 @@ func absolute(name string) string {
 func daemonEnvironment(own []string) []string {
 	names := []string{
 		"HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "PTYCTL_*", "TMPDIR", "TZ",
-		"GOMEMLIMIT", "GOGC", "GODEBUG", "GORACE", "GOCOVERDIR", "SYSTEMROOT", "LOCALAPPDATA", "USERPROFILE",
+		"GOMEMLIMIT", "GOGC", "GODEBUG", "GORACE", "GOCOVERDIR",
+		"SYSTEMROOT", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP", "USERPROFILE", // of Windows
 	}
 	for _, k := range config.Keys() { // some have names that users of other servers know
 		names = append(names, k.Env)
@@ -194,7 +200,7 @@ func callersEnvironment(ctx context.Context, cfg config.Config) []string {
 		"SSH_AUTH_SOCK", "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "DISPLAY", "TMPDIR",
 		"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
 	}
-	names = append(names, cfg.Local.InheritEnv...)
+	names = slices.Concat(names, ptyx.SystemVariables(), cfg.Local.InheritEnv)
 	if cfg.SSH.UseOpenSSHConfig {
 		o := sshconfig.Options{}
 		if cfg.SSH.ConfigPath != "" {
@@ -212,7 +218,7 @@ func someOf(env []string, patterns ...string) []string {
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
 		if slices.ContainsFunc(patterns, func(p string) bool {
-			ok, err := path.Match(p, name)
+			ok, err := path.Match(term.VariableName(p), term.VariableName(name))
 			return err == nil && ok
 		}) {
 			some = append(some, e)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"runtime"
 	"time"
 
 	"ptyctl/config"
@@ -30,9 +31,12 @@ func (a *App) permitDaemon(what daemon.Ask, token string, pid int) error {
 	event.Refused = a.mayLook(token)
 	mode := a.cfg.Server.Control.ControlMode
 	if event.Refused == nil && mode != config.ControlReadWrite {
+		otherwise := ", or send " + signal + " to the process"
+		if runtime.GOOS == "windows" { // which has no signals
+			otherwise = ""
+		}
 		event.Refused = &term.Error{Kind: term.PolicyDenied, Msg: fmt.Sprintf(
-			"server.control.control_mode is %q, which does not allow it; set \"readwrite\", or send %s to the process",
-			mode, signal)}
+			"server.control.control_mode is %q, which does not allow it; set \"readwrite\"%s", mode, otherwise)}
 	}
 	if a.audit != nil {
 		a.audit.Observe(event)

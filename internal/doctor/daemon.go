@@ -53,7 +53,13 @@ func (r *Report) daemons(ctx context.Context, version, token string) {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	if ends := endsDaemons("/", name); len(ends) > 0 {
+	ends := endsDaemons("/", name)
+	if why := daemon.Bound(); why != "" {
+		ends = append(ends, Finding{
+			Status: noted, Text: why, Do: "start ptyctl daemon elsewhere, for example by a task of the Task Scheduler at log on",
+		})
+	}
+	if len(ends) > 0 {
 		for _, f := range ends {
 			f.Check = "daemon's life"
 			r.add(f)
