@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package local
+
+import "errors"
+
+// peek fails: the test that needs it is for Linux alone.
+func peek() error { return errors.ErrUnsupported }
