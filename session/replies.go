@@ -51,15 +51,16 @@ func (a *answers) asked(queries int) {
 // mostEcho is how much output is looked at for the end of the line that was entered last.
 const mostEcho = 4 << 10
 
-// lines returns how many lines callers have entered; -1 if the last one waits to be read: no line end of output has
-// followed it. The program that reads it may end, and another one would take an answer for typed text.
+// lines returns how many lines callers have entered. The complement of that, a negative number, says that the last one
+// may not have been read: no line end of output has followed it. The program that reads it may end, and another one
+// would take an answer for typed text. In a terminal without echo it is negative until a program shows a line end.
 func (a *answers) lines() int {
 	n, at := a.s.prompts.Entered()
 	if at < 0 {
 		return n
 	}
 	if echo := a.s.buf.At(at, mostEcho).Data; len(echo) < mostEcho && !bytes.ContainsRune(echo, '\n') {
-		return -1
+		return ^n
 	}
 	return n
 }
@@ -113,8 +114,7 @@ func (a *answers) MayAnswer(entered int) bool {
 	}
 	front := laneTerminal{s}.Front()
 	reader := shell.Named(front.Program).Class
-	now, _ := s.prompts.Entered()
-	waits := !s.prompts.Known(line) && now == entered
+	waits := !s.prompts.Known(line) && a.lines() == entered
 	switch {
 	case front.Program == "":
 		return alt || waits || a.shellReads(line, "")

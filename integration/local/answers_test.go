@@ -15,6 +15,8 @@ func TestLocalAnswers(t *testing.T) {
 	c.Expect(t, id, `ready\$ $`)
 
 	c.Enter(t, id, "vim --clean\r", `VIM - Vi IMproved`)
+	// The answers go out a moment after the queries.
+	c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"format":"screen","until_stable_ms":300,"timeout_ms":20000}`, id)
 	c.Enter(t, id, ":echo 'response' v:termresponse\r", `response \^\[\[>1;10;0c`)
 	c.Enter(t, id, ":q\r", `ready\$ $`)
 

@@ -15,6 +15,10 @@ const (
 	// its prompt.
 	settle = 10 * time.Millisecond
 
+	// echoes is how much longer the answers wait where a line was entered shortly before their query: its echo says that
+	// the line was read after the query, perhaps by a program that it has ended.
+	echoes = 150 * time.Millisecond
+
 	// freshness is how old an answer may get that waits for its turn. A later one would be taken for typed keys.
 	freshness = 2 * time.Second
 
@@ -93,7 +97,7 @@ type Sender struct {
 // A reply is one answer that waits for its turn.
 type reply struct {
 	data    []byte
-	at      time.Time // of its query
+	at      time.Time // of its query, or when the echo of a line before it would have come
 	entered int       // how many lines callers had entered then
 }
 
@@ -118,9 +122,13 @@ func (a *Sender) Refuses(queries int) bool {
 }
 
 // Take takes the answers to the queries that have just come, one after another, how many queries came, and how many
-// lines callers had entered by then. It returns at once.
+// lines callers had entered by then: a negative number if the last of them may not have been read. It returns at once.
 func (a *Sender) Take(answers []byte, queries, entered int) {
 	now := time.Now()
+	at := now
+	if entered < 0 {
+		at = at.Add(echoes)
+	}
 	a.mu.Lock()
 	first := len(a.queue) == 0
 	list := Split(answers)
@@ -129,7 +137,7 @@ func (a *Sender) Take(answers []byte, queries, entered int) {
 	}
 	for _, p := range list {
 		if a.bucket.take(now) {
-			a.queue = append(a.queue, reply{bytes.Clone(p), now, entered})
+			a.queue = append(a.queue, reply{bytes.Clone(p), at, entered})
 		} else {
 			a.sum.Dropped++
 		}
@@ -202,11 +210,15 @@ func (a *Sender) rest() (rest time.Duration, more bool) {
 	return 0, false
 }
 
-// send sends the answers that are queued, and puts them on record first if a record is due.
+// send sends the queued answers that are due, and puts them on record first if a record is due.
 func (a *Sender) send(ctx context.Context) {
 	a.mu.Lock()
-	queue := a.queue
-	a.queue = nil
+	n := slices.IndexFunc(a.queue, func(r reply) bool { return time.Until(r.at.Add(settle)) > 0 })
+	if n < 0 {
+		n = len(a.queue)
+	}
+	queue := a.queue[:n:n]
+	a.queue = a.queue[n:]
 	a.mu.Unlock()
 	queue = slices.DeleteFunc(queue, func(r reply) bool { return !a.t.MayAnswer(r.entered) })
 	queue, late := a.pick(queue)

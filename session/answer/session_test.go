@@ -152,7 +152,16 @@ func TestWhoIsNotAnswered(t *testing.T) {
 			far.shows(t, "ash\r\n")
 			write(t, s, "exit 9\r")
 			far.shows(t, "enter> "+query)
+			far.shows(t, "exit 9\r\n")
+			time.Sleep(time.Second)
 		}, ""},
+		{"a program in a terminal without echo", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
+			write(t, s, "stty -echo\r")
+			far.shows(t, "stty -echo\r\nenter> ")
+			write(t, s, "ask\r")
+			far.shows(t, query)
+			time.Sleep(time.Second)
+		}, answer},
 		{"a key that ends no line after the query", session.Options{}, func(t *testing.T, s *session.Session, far *farSide) {
 			write(t, s, "pick\r")
 			_, _ = io.WriteString(far, "pick\r\nenter> "+query)
