@@ -148,6 +148,10 @@ var importRules = []rule{
 
 	{pkg: "daemon", ours: []string{"control", "internal/rundir", "internal/winpipe", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
 
+	{pkg: "watch/frame", ours: []string{"screen"}, why: "it gives a screen a form and knows no session"},
+	{pkg: "watch/calls", ours: []string{"internal/scrub", "term"}, why: "it observes events and touches no session"},
+	{pkg: "watch/feed", ours: []string{"session", "term", "watch/calls", "watch/frame"}, why: "it shows sessions and changes none"},
+
 	{pkg: "internal/recordings", ours: []string{"internal/tty", "record"}, theirs: []string{"filippo.io/age"}, why: "it prints recordings, and knows no session"},
 	{pkg: "internal/replay", ours: []string{"record", "vt"}, why: "it shows recordings, and knows no session"},
 	{pkg: "internal/scrub", why: "it knows what secrets look like, and no record"},
@@ -193,6 +197,7 @@ var importRules = []rule{
 			"consent", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
 			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "daemon", "internal/cgroup", "internal/cliadvice", "internal/logging", "secret", "secret/source",
+			"watch/calls", "watch/feed",
 		},
 		theirs: []string{"filippo.io/age", "github.com/mark3labs/mcp-go", "golang.org/x/sys"},
 		why:    "it wires the parts of the configuration once, and reads no command line",

@@ -250,29 +250,51 @@ func (c *Client) Follow(ctx context.Context, uri string, changed func()) error {
 	return nil
 }
 
+// Stream opens a stream of the server, for example [httpserve.WatchPath]. It ends with ctx, or when it is closed.
+func (c *Client) Stream(ctx context.Context, path string) (io.ReadCloser, error) {
+	res, err := c.get(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	return res.Body, nil
+}
+
 // maxPage is the most bytes that Get reads.
 const maxPage = 8 << 20
 
 // Get returns a page of the server other than its tools, for example /metrics.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+path, nil)
-	if err != nil {
-		return nil, fmt.Errorf("control: %w", err)
-	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	res, err := c.http.Do(req)
+	res, err := c.get(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxPage))
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", path, res.Status)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
 	return body, nil
+}
+
+// errWithin is the error of a request that needs a server of another process.
+var errWithin = errors.New("the server is in this process, and has no pages")
+
+// get sends a GET request. The status of the response is 200.
+func (c *Client) get(ctx context.Context, path string) (*http.Response, error) {
+	if c.http == nil {
+		return nil, errWithin
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	res, err := c.http.Do(req)
+	if err == nil && res.StatusCode != http.StatusOK {
+		res.Body.Close()
+		return nil, fmt.Errorf("%s: %s", req.URL.Path, res.Status)
+	}
+	return res, err
 }

@@ -29,12 +29,15 @@ type invocation struct {
 }
 
 // answerCall answers a call of a tool.
-func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.CallToolResult, error) {
+func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *mcp.CallToolResult, err error) {
 	c, a, err := s.call(ctx, t, r.arguments)
-	if err == nil {
-		err = c.permitted(ctx, a)
-	}
 	if err != nil {
+		return s.failed(ctx, t.set, err)
+	}
+	if s.o.Answered != nil {
+		defer func() { s.answered(&c.Call, result) }()
+	}
+	if err := c.permitted(ctx, a); err != nil {
 		return s.failed(ctx, t.set, err)
 	}
 	// Ends with the call: a notification about a call that has its result would confuse the client.

@@ -51,6 +51,10 @@ type Options struct {
 
 	Pages *elicit.Pages // for questions that no client may see the answer of; nil: they are left to the caller
 
+	// Answered gets the text of each result, and the number of its call; see [term.Actor]. It must not block. nil: none
+	// does.
+	Answered func(serial uint64, text string, failed bool)
+
 	Watch *subscribe.Watch // also one of the Manager's observers; nil: clients get no notifications of changes
 
 	Elsewhere func(ctx context.Context) []toolset.Elsewhere // sessions of the caller in other processes; nil: none
@@ -139,7 +143,8 @@ func NewServer(o Options) *Server {
 			Sessions: o.Sessions,
 			Hosts:    hosts.New(hosts.Options{Manager: o.Sessions, Plan: o.Plan, Idle: o.AutoIdle}),
 			Version:  o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
-			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Limits: o.Limits, Elsewhere: o.Elsewhere,
+			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Numbered: o.Answered != nil, Limits: o.Limits,
+			Elsewhere: o.Elsewhere,
 		},
 	}
 	sets := setsOf(o.Toolsets, o.More)

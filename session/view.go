@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/screen"
 	"ptyctl/session/display"
 	"ptyctl/session/prompt"
 	"ptyctl/session/text"
@@ -73,6 +74,12 @@ func ReadScreen(ctx context.Context, s *Session, r ReadRequest, since uint64, as
 		Duration: time.Since(began),
 	})
 	return d, k
+}
+
+// Glance returns the screen of the terminal for a person who watches; see [display.Display.Glance]. No one but that
+// person notices: it counts neither as a read nor as a look of a caller.
+func Glance(s *Session, have uint64) (now *screen.Snapshot, version uint64, partial bool) {
+	return s.display.Glance(have)
 }
 
 // drawn is how long nothing on a screen must have changed for it to count as drawn, and drawing how long that is waited

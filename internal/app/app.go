@@ -23,6 +23,7 @@ import (
 	"ptyctl/notify"
 	"ptyctl/session"
 	"ptyctl/term"
+	"ptyctl/watch/feed"
 )
 
 // Options are the parts of an App that the configuration does not decide.
@@ -58,6 +59,7 @@ type App struct {
 	// The following are the zero value in an App for a command.
 	files     term.Files // of this machine; nil: none are offered
 	watch     *subscribe.Watch
+	feed      *feed.Feed // for people who watch; nil: there is no control socket
 	pages     *elicit.Pages
 	consents  *consent.Book
 	questions *questions.Board
@@ -165,6 +167,9 @@ func (a *App) offerMachine() (err error) {
 		return err
 	}
 	a.closers = append(a.closers, a.control.close)
+	if a.control != nil {
+		a.feed = newFeed(a.cfg, a.version)
+	}
 	if err := localHost(a.cfg.Local).Sandbox.Check(); err != nil {
 		return fmt.Errorf("%w (local.read_paths, local.write_paths)", err)
 	}

@@ -16,7 +16,17 @@ import (
 	"ptyctl/mcpapi/httpserve"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/watch/calls"
+	"ptyctl/watch/feed"
 )
+
+// newFeed makes the source of what people see who watch. Lines of commands have the form of the audit log.
+func newFeed(cfg config.Config, version string) *feed.Feed {
+	return feed.New(feed.Options{
+		Mode: string(cfg.Server.Control.ControlMode), Version: version,
+		Calls: calls.Options{Command: commandForm(cfg.Audit.Commands)},
+	})
+}
 
 // A controlSocket is the control socket of this process. A nil one means that there is no socket.
 type controlSocket struct {
@@ -57,7 +67,7 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlSocket, error)
 
 // serve answers at the socket until close is called.
 func (s *controlSocket) serve(
-	cfg config.Config, srv *mcpapi.Server, messages *jsonrpc.Room, metrics, people http.Handler,
+	cfg config.Config, srv *mcpapi.Server, messages *jsonrpc.Room, metrics, people http.Handler, watch *feed.Feed,
 ) {
 	if s == nil {
 		return
@@ -71,7 +81,7 @@ func (s *controlSocket) serve(
 		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket", Results: identity.Full,
 		Message: cliadvice.Message, UnknownTool: srv.UnknownTool,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
-		Metrics: metrics, People: people, PeerPID: control.PeerPID, Logger: s.log,
+		Metrics: metrics, Watch: watch, People: people, PeerPID: control.PeerPID, Logger: s.log,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop

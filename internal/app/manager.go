@@ -27,6 +27,9 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 	if a.watch != nil {
 		observers = append(observers, a.watch)
 	}
+	if a.feed != nil {
+		observers = append(observers, a.feed)
+	}
 	if a.questions != nil {
 		observers = append(observers, a.questions)
 	}
@@ -91,6 +94,9 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		budget.sessions = sessions
 	}
 	a.record.watch(sessions)
+	if a.feed != nil {
+		a.feed.Serve(sessions)
+	}
 	return sessions, counters
 }
 

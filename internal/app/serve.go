@@ -45,5 +45,5 @@ func (a *App) serveControl() {
 	if cfg := withCore(a.cfg); len(cfg.Server.Toolsets) != len(a.cfg.Server.Toolsets) {
 		atSocket = a.newServer(cfg)
 	}
-	a.control.serve(a.cfg, atSocket, a.messages, a.metrics.Handler(), a.questions)
+	a.control.serve(a.cfg, atSocket, a.messages, a.metrics.Handler(), a.questions, a.feed)
 }

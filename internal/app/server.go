@@ -14,6 +14,10 @@ import (
 
 // newServer makes the MCP server of the sessions, with the tools and limits of cfg.
 func (a *App) newServer(cfg config.Config) *mcpapi.Server {
+	var answered func(serial uint64, text string, failed bool)
+	if a.feed != nil {
+		answered = a.feed.Answered
+	}
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: a.sessions, Plan: a.dialers.plan, Version: a.version, Results: identity.Results(cfg.Server.Results), ReadOnly: cfg.Server.ReadOnly,
 		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm), Local: localTransports(cfg.Local),
@@ -32,7 +36,8 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		},
 		AllowForce:    cfg.Locks.AllowForce,
 		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation,
-		JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: a.watch, Pages: a.pages, Consents: a.consents, Logger: a.log,
+		JSONRPCErrors: cfg.Server.JSONRPCErrors, Answered: answered, Watch: a.watch, Pages: a.pages, Consents: a.consents,
+		Logger:    a.log,
 		Elsewhere: a.elsewhere,
 	})
 }

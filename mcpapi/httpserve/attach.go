@@ -1,11 +1,13 @@
 package httpserve
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,4 +101,20 @@ func (h *Handler) environment(r *http.Request) (*term.Environment, *refusal) {
 		return nil, refuse(http.StatusBadRequest, EnvironmentHeader+" is not as ptyctl sends it; omit it")
 	}
 	return term.NewEnvironment(dir, strings.Split(rest, "\x00")), nil
+}
+
+// watch serves Options.Watch, until the client is gone or the server stops.
+func (h *Handler) watch(w *answer, r *http.Request, _ *key) *refusal {
+	select {
+	case h.streams <- struct{}{}:
+		defer func() { <-h.streams }()
+	default:
+		return refuse(http.StatusServiceUnavailable, "limit of "+strconv.Itoa(cap(h.streams))+
+			" open streams reached (limits.max_in_flight); close one, then send this again")
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(h.streamsDone, func() { cancel(errShutdown) })()
+	h.o.Watch.ServeHTTP(w, r.WithContext(ctx))
+	return nil
 }

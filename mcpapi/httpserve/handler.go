@@ -40,6 +40,8 @@ type Options struct {
 	Metrics   http.Handler  // handler of /metrics; nil: not found
 	Logger    *slog.Logger  // nil: no log
 
+	// Watch streams the sessions to a person who watches, at WatchPath; nil: not found. Its requests count as streams.
+	Watch http.Handler
 	// People answers at /questions and /watch, for callers that have passed all checks; the context of a request carries its
 	// identity.Caller. nil: not found.
 	People http.Handler
@@ -68,6 +70,7 @@ const (
 	Path        = "/mcp"
 	healthPath  = "/healthz"
 	AttachPath  = "/attach"
+	WatchPath   = "/watch/stream"
 	metricsPath = "/metrics"
 )
 
@@ -189,6 +192,8 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 		serve = h.attach
 	case h.o.People != nil && slices.Contains(peoplePaths, r.URL.Path):
 		serve = h.people
+	case r.URL.Path == WatchPath && h.o.Watch != nil:
+		serve = h.watch
 	case r.URL.Path != Path:
 		return refuse(http.StatusNotFound, "nothing at this path; MCP is at "+Path)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"ptyctl/mcpapi/identity"
@@ -29,6 +30,7 @@ type Shared struct {
 	ReadOnly      bool   // for every caller: only what does not type
 	NoInteractive bool   // never ask during a login
 	AllowForce    bool   // a task without the lock may close by force
+	Numbered      bool   // each call gets a number; see term.Actor
 
 	Limits
 
@@ -76,6 +78,7 @@ type Call struct {
 	caller    term.Principal
 	exact     bool // another program's contract says which values are taken
 	began     time.Time
+	serial    uint64 // of all calls of this process; 0: not numbered
 	meter     meter
 	opening   *Opening
 
@@ -94,8 +97,16 @@ func (s *Shared) Begin(
 	args []jsonrpc.Member,
 ) {
 	c.shared, c.tool, c.action, c.arguments, c.args, c.began = s, t, action, arguments, args, time.Now()
-	c.exact = set.Foreign()
+	if c.exact = set.Foreign(); s.Numbered {
+		c.serial = serials.Add(1)
+	}
 }
+
+// serials numbers the calls of this process.
+var serials atomic.Uint64
+
+// SerialOf returns the number of the call, which all events of its actions have; 0: calls are not numbered.
+func SerialOf(c *Call) uint64 { return c.serial }
 
 // Action returns the name of the tool's action that the call is for.
 func (c *Call) Action() string { return c.action }
@@ -341,6 +352,6 @@ func (c *Call) Acting(ctx context.Context, task string) context.Context {
 	return term.WithActor(ctx, term.Actor{
 		Transport: c.shared.TransportOf(ctx), Client: name, Version: version, Token: caller.Token, Shim: caller.Shim, Task: task,
 		Operator: caller.Operator, Attachment: caller.Attachment, PID: caller.PID,
-		Agent: c.Text("agent_id"), Evidence: c.Text("evidence_id"),
+		Agent: c.Text("agent_id"), Evidence: c.Text("evidence_id"), Serial: c.serial,
 	})
 }
