@@ -13,7 +13,8 @@
 //	ptyctl policy check -- COMMAND   the verdict of the operator's rules on a command
 //	ptyctl policy test FILE          a comparison of the rules' verdicts with a file of expected ones
 //	ptyctl version
-//	ptyctl sessions | status | tail | screenshot | attach | bridge | answer | reopen | call     watch a running one, and step in
+//	ptyctl sessions | status | tail | screenshot | watch | attach | bridge | answer | reopen | call
+//	                       watch a running one, and step in
 //	ptyctl open | exec     a terminal or a command on a host, as an agent has it
 //
 // As an MCP server it reads its configuration again on SIGHUP. It exits with status 0 when its client has closed the
@@ -114,6 +115,7 @@ func newCommandLine() *cli.App {
 			statusCommand(),
 			tailCommand(),
 			screenshotCommand(),
+			watchCommand(),
 			attachCommand(),
 			bridgeCommand(),
 			answerCommand(),

@@ -119,6 +119,11 @@ func mayType(r *client.StatusResult) error {
 	)
 }
 
+// MayType finds out whether a person may type into a session.
+func MayType(ctx context.Context, c *control.Client, session string) error {
+	return (&Attachment{Client: c, ID: session}).MayTake(ctx)
+}
+
 // ReadOnlyHint says how to step in where only watching is allowed. It returns other errors as they are.
 func ReadOnlyHint(err error) error {
 	if client.IsCode(err, "POLICY_DENIED") {

@@ -77,6 +77,7 @@ type IOCall struct {
 	Key       string `json:"key,omitempty"`
 	Encoding  string `json:"encoding,omitempty"`
 	Sensitive bool   `json:"sensitive,omitempty"`
+	Paste     bool   `json:"paste,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 	Cursor    string `json:"cursor,omitempty"`
 	MaxBytes  int    `json:"max_bytes,omitempty"`
@@ -86,6 +87,9 @@ type IOCall struct {
 	Stream    string `json:"stream,omitempty"`
 	Format    string `json:"format,omitempty"`
 	Theme     string `json:"theme,omitempty"`
+
+	Pattern    string `json:"pattern,omitempty"`
+	IgnoreCase bool   `json:"ignore_case,omitempty"`
 }
 
 // An IOResult is the result of ToolIO, as far as the commands need it.

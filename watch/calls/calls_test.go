@@ -110,7 +110,7 @@ func TestEntries(t *testing.T) {
 // However much happens, a session has its last 200 entries and a bounded size, and nothing once it is gone.
 func TestBounds(t *testing.T) {
 	l := New(Options{})
-	long := strings.Repeat("x", 16<<10)
+	long := strings.Repeat("x", 4<<10)
 	for i := range uint64(3 * mostEntries) {
 		l.Observe(term.Event{Session: "s", Verb: term.VerbExec, Actor: by(i + 1), Exec: fmt.Sprint(i), Command: long})
 		l.Answered(i+1, fmt.Sprintf(`{"stdout":%q,"stderr":%q}`, long, long), false)

@@ -1,0 +1,101 @@
+package watch
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"ptyctl/internal/lab"
+)
+
+// peak returns the most memory that a process has had, in bytes.
+func peak(tb testing.TB, pid int) (bytes int64) {
+	tb.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	if _, err := fmt.Sscanf(after, "%d kB", &bytes); err != nil {
+		tb.Fatalf("/proc/%d/status has no VmHWM: %v", pid, err)
+	}
+	return bytes << 10
+}
+
+// A flood of 60 MB is followed to its end. Neither the process that has the session nor ptyctl watch keeps it.
+func TestFlood(t *testing.T) {
+	h := lab.NewHome(t)
+	c := h.Connect(t)
+	id := openLocal(t, c, "sh")
+	p := startPage(t, h, id)
+	b := newTab(t, 1280, 860)
+	b.open(p.link())
+	types := func(line string) {
+		c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s}`, id, line+"\r")
+	}
+	types("seq 1 200000; echo warm-u''p")
+	b.shows("#one-screen", "warm-up")
+	server, page := peak(t, c.PID), peak(t, p.cmd.Process.Pid)
+	types("seq 1 8000000; echo all-d''one") // 62,888,896 bytes
+	b.shows("#one-screen", "all-done")
+	const most = 24 << 20
+	for name, grown := range map[string]int64{
+		"ptyctl mcp": peak(t, c.PID) - server, "ptyctl watch": peak(t, p.cmd.Process.Pid) - page,
+	} {
+		if grown > most {
+			t.Errorf("%s has grown by %d bytes in a flood of 60 MB that is watched, want at most %d", name, grown, most)
+		}
+	}
+	b.clean()
+}
+
+// BenchmarkLatency measures the time from the call that writes to a program, over its output, to the browser's
+// picture of it, in milliseconds.
+func BenchmarkLatency(b *testing.B) {
+	for name, flood := range map[string]bool{"quiet": false, "beside a flood": true} {
+		b.Run(name, func(b *testing.B) { latency(b, flood) })
+	}
+}
+
+func latency(tb *testing.B, flood bool) {
+	h := lab.NewHome(tb)
+	c := h.Connect(tb)
+	id := openLocal(tb, c, "cat")
+	if flood {
+		other := openLocal(tb, c, "sh")
+		c.Call(tb, lab.ToolIO, `{"action":"write","session_id":%s,"data":"while :; do seq 1 100000; done\r"}`, other)
+	}
+	b := newTab(tb, 1280, 860)
+	b.open(startPage(tb, h).link())
+	b.shows(".tile .name", id)
+	evaluate[bool](b, `(() => {
+		window.times = []
+		const seen = new Set()
+		for (const s of document.querySelectorAll('.tile .screen')) s.addEventListener('drawn', () => {
+			for (const [, at] of s.textContent.matchAll(/T(\d{13})/g)) if (!seen.has(at)) {
+				seen.add(at); window.times.push(Date.now() - Number(at))
+			}
+		})
+		return true
+	})()`)
+	for tb.Loop() {
+		now := fmt.Sprintf("T%d\r", time.Now().UnixMilli())
+		c.Call(tb, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s}`, id, now)
+		time.Sleep(40 * time.Millisecond) // a program that draws, and no flood
+	}
+	time.Sleep(200 * time.Millisecond)
+	var times []float64
+	b.run("read the times", chromedp.Evaluate(`window.times`, &times))
+	if len(times) == 0 {
+		tb.Fatal("the browser has shown none of the writes")
+	}
+	slices.Sort(times)
+	tb.ReportMetric(times[len(times)/2], "ms-p50")
+	tb.ReportMetric(times[len(times)*95/100], "ms-p95")
+	tb.ReportMetric(times[len(times)-1], "ms-max")
+}

@@ -1,0 +1,21 @@
+// Package watch serves the watch page: a person sees the terminals of running ptyctl processes in a browser, and steps
+// in where the processes allow it.
+//
+//	s, err := watch.New(watch.Options{Processes: client.Options{...}})
+//	l, err := net.Listen("tcp4", "127.0.0.1:0")
+//	link := s.Link(l.Addr(), "")
+//	err = s.Serve(ctx, l)
+//
+// It is a client of the control sockets, as the commands for people are: it calls their tools, and reads their streams
+// (package feed). Folder page has what the browser gets.
+//
+// Promises:
+//
+//   - A link works once, within a minute. The browser exchanges it for a token, which is in the memory of the page
+//     alone: no cookie, no storage, no address.
+//   - A request for another host's name is refused, and one from another origin. No page of another port has an answer.
+//   - The browser runs and draws what is embedded here, and nothing else; what terminals show is text to it.
+//   - One who has taken a terminal may type until another has it: each input says whose it is, and is refused then. Who
+//     has taken one, and is gone, loses it within half a minute.
+//   - No input is kept, or in a log.
+package watch
