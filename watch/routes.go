@@ -26,6 +26,7 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("POST /api/beat", s.beat)
 	mux.HandleFunc("POST /api/give", s.give)
 	mux.HandleFunc("POST /api/answer", s.answerLogin)
+	mux.HandleFunc("POST /api/question", s.answerQuestion)
 	mux.HandleFunc("POST /api/search", s.search)
 	mux.HandleFunc("GET /api/recordings", s.listRecordings)
 	mux.HandleFunc("GET /api/recording", s.recording)
@@ -86,7 +87,7 @@ func (s *Server) with(w http.ResponseWriter, r *http.Request, key string, do fun
 // A reply is an answer to the question of a login.
 type reply struct{ P, Session, Text string }
 
-// answerLogin answers the question of a login.
+// answerLogin answers the question of a login, of a process that has no list of questions.
 func (s *Server) answerLogin(w http.ResponseWriter, r *http.Request) {
 	sent, ok := read[reply](w, r)
 	if !ok {

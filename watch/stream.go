@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -59,6 +60,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	m := &merger{w: w}
 	var streams sync.WaitGroup
 	for _, p := range all {
+		if query.Get("p") == "" {
+			streams.Go(func() { m.questions(ctx, p) })
+		}
 		streams.Go(func() {
 			if m.follow(ctx, p, path) {
 				stop()
@@ -81,7 +85,7 @@ func (s *Server) remember(all client.Processes) {
 // streams end, and the page asks anew which processes there are.
 func (m *merger) follow(ctx context.Context, p *client.Process, path string) (ended bool) {
 	key := keyOf(p.Socket)
-	body, err := p.Stream(ctx, path)
+	body, err := streamOf(ctx, p, path)
 	if err != nil {
 		text, _ := json.Marshal(older(p.Socket, err)) // a string has no error
 		return ctx.Err() == nil && m.line(key, "down", text) != nil
@@ -94,6 +98,14 @@ func (m *merger) follow(ctx context.Context, p *client.Process, path string) (en
 			return true
 		}
 	}
+}
+
+// streamOf opens the stream of a process. Programs that the process has started are refused.
+func streamOf(ctx context.Context, p *client.Process, path string) (io.ReadCloser, error) {
+	if err := MayWatch(ctx, p); err != nil {
+		return nil, err
+	}
+	return p.Stream(ctx, path)
 }
 
 // older says why a process has no stream.

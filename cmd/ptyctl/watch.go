@@ -107,12 +107,16 @@ func watched(c *cli.Context, args []string) (o client.Options, session string, e
 		session, p = found.SessionID, found.Process
 	}
 	if c.Bool("all") {
+		// Each is asked once more when its stream begins, and one that refuses is named in the page.
 		return o, session, nil
 	}
 	if p == nil {
 		if p, err = all.One(", or take --all"); err != nil {
 			return o, "", err
 		}
+	}
+	if err := watch.MayWatch(c.Context, p); err != nil {
+		return o, "", err
 	}
 	// The socket of a process is at this path as long as it lives, and names it by its id in the list of all.
 	if o.PID = p.PID; o.PID == 0 {

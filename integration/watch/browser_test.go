@@ -270,3 +270,9 @@ func (p *page) link() string {
 	}
 	return strings.TrimSpace(line)
 }
+
+// evaluateClick clicks the first button of a question with this text.
+func evaluateClick(text string) chromedp.Action {
+	return chromedp.Evaluate(fmt.Sprintf(
+		`[...document.querySelectorAll('.question button')].find(e => e.textContent === %q).click()`, text), nil)
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,22 @@ func TestHolds(t *testing.T) {
 	if strings.Contains(r.Chunk, "wrong") || !strings.Contains(r.Chunk, "one") {
 		t.Errorf("the terminal shows %q, want the input of the holders alone", r.Chunk)
 	}
+}
+
+// A program that ptyctl has started does not watch for a person, not by asking for the stream itself either.
+func TestOwnPrograms(t *testing.T) {
+	h := lab.NewHome(t, lab.ReadWrite)
+	c := h.Connect(t)
+	id := openLocal(t, c, "bash", "--norc")
+	socket := filepath.Join(h.RuntimeDir, "ptyctl", fmt.Sprintf("%d.sock", c.PID))
+	c.Enter(t, id, h.Program+" watch --print-url --config "+h.Config+" --socket "+socket+"\r", "was started by this")
+	const get = `import socket,sys
+s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
+s.sendall(b"GET /watch/stream HTTP/1.1\r\nHost: localhost\r\n\r\n"); print("answer:", s.recv(12).decode())
+`
+	script := filepath.Join(h.Dir, "get.py")
+	h.Write(t, script, get)
+	c.Enter(t, id, "clear; python3 "+script+" "+socket+"\r", "answer: HTTP/1.1 403")
 }
 
 // A link in a browser works once. Its ticket is not in the address afterwards, and a page that was loaded again has

@@ -81,7 +81,7 @@ func (s *controlSocket) serve(
 		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket", Results: identity.Full,
 		Message: cliadvice.Message, UnknownTool: srv.UnknownTool,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
-		Metrics: metrics, Watch: watch, People: people, PeerPID: control.PeerPID, Logger: s.log,
+		Metrics: metrics, Watch: watchable(watch), People: people, PeerPID: control.PeerPID, Logger: s.log,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop

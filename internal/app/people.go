@@ -2,8 +2,10 @@ package app
 
 import (
 	"fmt"
+	"net/http"
 
 	"ptyctl/consent"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/questions"
 	"ptyctl/ptyx"
 	"ptyctl/term"
@@ -44,4 +46,15 @@ func refuseAnswer(pid int) error {
 	}
 	return fmt.Errorf("process %d was started by this ptyctl, or has ended: programs of its sessions may not answer "+
 		"questions or watch for a person; use a terminal that ptyctl has not opened", pid)
+}
+
+// watchable refuses the programs of this process's sessions where people watch.
+func watchable(feed http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := refuseAnswer(identity.FromContext(r.Context()).PID); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		feed.ServeHTTP(w, r)
+	})
 }

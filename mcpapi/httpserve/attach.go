@@ -104,7 +104,11 @@ func (h *Handler) environment(r *http.Request) (*term.Environment, *refusal) {
 }
 
 // watch serves Options.Watch, until the client is gone or the server stops.
-func (h *Handler) watch(w *answer, r *http.Request, _ *key) *refusal {
+func (h *Handler) watch(w *answer, r *http.Request, t *key) *refusal {
+	c, bad := h.caller(r, t)
+	if bad != nil {
+		return bad
+	}
 	select {
 	case h.streams <- struct{}{}:
 		defer func() { <-h.streams }()
@@ -112,7 +116,7 @@ func (h *Handler) watch(w *answer, r *http.Request, _ *key) *refusal {
 		return refuse(http.StatusServiceUnavailable, "limit of "+strconv.Itoa(cap(h.streams))+
 			" open streams reached (limits.max_in_flight); close one, then send this again")
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(identity.WithCaller(r.Context(), c))
 	defer cancel(nil)
 	defer context.AfterFunc(h.streamsDone, func() { cancel(errShutdown) })()
 	h.o.Watch.ServeHTTP(w, r.WithContext(ctx))

@@ -169,7 +169,11 @@ function linked(text, bad) {
 }
 
 function take(line) {
-  if (line.questions) return
+  if (line.questions) {
+    asked.set(line.p, line.questions.questions)
+    for (const q of line.questions.questions) if (q.since > Date.now() - 60000) tell(`${q.kind}: ${q.text}`)
+    return questions()
+  }
   if (line.down !== undefined) {
     notice(`${line.p}: ${line.down}`)
     return overview()
@@ -222,58 +226,112 @@ function overview() {
 
 // ---------- questions
 
-const questionItems = new Map() // by session and text, so that a half-typed answer stays
+const asked = new Map()         // by process: its list; none: it has no list
+const questionItems = new Map() // by what is asked, so that a half-typed answer stays
 
-function questions() {
-  const wanted = new Map()
+// wanted returns what is asked now: the lists of the processes, and terminals that seem to ask.
+function wanted() {
+  const all = new Map()
+  for (const [p, list] of asked) {
+    if (!processes.has(p)) continue
+    for (const q of list) all.set(`${p}\n${q.question_id}`, () => listed(p, q))
+  }
   for (const s of sessions.values()) {
     const q = s.info?.asks
-    if (q) wanted.set(`${s.key}\n${q.kind}\n${q.text}`, s)
+    if (!q || (q.login && asked.has(s.p))) continue
+    all.set(`${s.key}\n${q.kind}\n${q.text}`, () => (q.login ? login(s, q) : seen(s, q)))
   }
+  return all
+}
+
+function questions() {
+  const all = wanted()
   for (const [key, item] of questionItems) {
-    if (!wanted.has(key)) {
+    if (!all.has(key)) {
       item.remove()
       questionItems.delete(key)
     }
   }
-  for (const [key, s] of wanted) {
+  for (const [key, make] of all) {
     if (questionItems.has(key)) continue
-    const item = questionItem(s, s.info.asks)
+    const item = make()
     questionItems.set(key, item)
     $('questions').append(item)
   }
 }
 
-function questionItem(s, q) {
+// card is a question with what is asked, and the steps that a person may take if they may do more than watch.
+function card(p, title, text, ...steps) {
   const item = element('div', 'question')
-  item.append(element('div', '', `${q.who || nameOf(s.info)} asks (${q.kind})`), element('div', 'text', q.text))
-  if (!writable(s.p)) {
-    item.append(element('div', 'hint', readOnlyHint))
-    return item
+  item.append(element('div', '', title), element('div', 'text', text))
+  const bar = element('div', 'bar')
+  if (writable(p)) bar.append(...steps)
+  else bar.append(element('span', 'hint', readOnlyHint))
+  item.append(bar)
+  return item
+}
+
+// step is a button that sends an answer.
+function step(text, className, send) {
+  const button = element('button', className, text)
+  button.type = 'button'
+  button.onclick = async () => {
+    button.disabled = true
+    try { await send() } catch (err) {
+      button.disabled = false
+      button.after(element('span', 'hint', err.message))
+    }
   }
-  if (!q.login) {
-    const look = element('button', '', 'Show it')
-    look.onclick = () => show(s)
-    item.append(look)
-    return item
-  }
+  return button
+}
+
+// field is a form with one line.
+function field(hidden, send) {
   const form = element('form', 'bar')
-  const field = element('input')
-  field.type = q.echo ? 'text' : 'password'
-  field.autocomplete = 'off'
-  field.setAttribute('aria-label', 'Answer')
-  form.append(field, element('button', 'main', 'Answer'))
-  const said = element('div', 'hint')
+  const input = element('input')
+  input.type = hidden ? 'password' : 'text'
+  input.autocomplete = 'off'
+  input.setAttribute('aria-label', 'Answer')
+  const said = element('span', 'hint')
+  form.append(input, element('button', 'main', 'Answer'), said)
   form.onsubmit = async e => {
     e.preventDefault()
-    const text = field.value
-    field.value = ''
-    try {
-      await api('/api/answer', { p: s.p, session: s.id, text })
-    } catch (err) { said.textContent = err.message }
+    const text = input.value
+    input.value = ''
+    try { await send(text) } catch (err) { said.textContent = err.message }
   }
-  item.append(form, said)
-  return item
+  return form
+}
+
+// seen is a question that a terminal seems to ask, by its last line.
+function seen(s, q) {
+  const look = element('button', '', 'Show it')
+  look.onclick = () => show(s)
+  return card(s.p, `${nameOf(s.info)} seems to ask (${q.kind})`, q.text, look)
+}
+
+// login is a question of a login, of a process that has no list.
+function login(s, q) {
+  return card(s.p, `${q.who || nameOf(s.info)} asks (${q.kind})`, q.text,
+    field(!q.echo, text => api('/api/answer', { p: s.p, session: s.id, text })))
+}
+
+// listed is a question of a process's list: a call that needs consent, or a question of a login.
+function listed(p, q) {
+  const send = answer => api('/api/question', { p, answer: { question_id: q.question_id, ...answer } })
+  const where = `${q.user ? q.user + '@' : ''}${q.host || 'this machine'}`
+  if (q.kind === 'consent') {
+    const by = [q.asker.client, q.asker.task_id].filter(Boolean).join(' / ') || 'A program'
+    const item = card(p, `${by} asks to ${q.typed ? 'type' : q.action || 'run'} on ${where}${q.session_id ? ` (${q.session_id})` : ''}`, q.text,
+      step('Allow once', 'main', () => send({ yes: true })), step('Deny', '', () => send({ decline: true })))
+    const more = [q.rule && `rule: ${q.rule}`, q.work_dir && `in ${q.work_dir}`, ...(q.env || []), q.waits ? '' : 'no call waits: the answer is for the same call made again']
+    item.append(element('div', 'hint', more.filter(Boolean).join(' · ')))
+    return item
+  }
+  const steps = q.answer === 'yes_no'
+    ? [step('Yes', 'main', () => send({ yes: true })), step('No', '', () => send({ yes: false }))]
+    : [field(q.answer === 'secret', text => send({ text }))]
+  return card(p, `${where} asks (${q.kind})`, q.text, ...steps, step('End the login', '', () => send({ decline: true })))
 }
 
 // ---------- one session
