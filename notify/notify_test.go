@@ -259,7 +259,7 @@ func TestClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.Observe(question())
-	n.Close() // one that waited for the program would take ten minutes
+	n.Close()             // one that waited for the program would take ten minutes
 	n.Observe(question()) // must not panic
 	if n.Dropped() != 2 {
 		t.Errorf("Dropped() after Close = %d, want 2, one for each way", n.Dropped())
