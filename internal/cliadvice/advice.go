@@ -18,6 +18,7 @@ var byReason = map[term.Reason]string{
 	term.ReasonReopening:  "wait until ptyctl sessions shows the session as open",
 	term.ReasonMayReopen:  "connect it again with ptyctl reopen",
 	term.ReasonNoOwners:   "they pass between the clients of a daemon, which ptyctl mcp --daemon starts",
+	term.ReasonElsewhere:  "use it with ptyctl attach --pid PROCESS",
 	term.ReasonOpening:    "wait until ptyctl sessions shows the session as open",
 
 	term.ReasonHeldTakable: "watch with ptyctl attach, wait, or take the terminal with ptyctl attach --take",

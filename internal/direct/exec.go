@@ -127,14 +127,10 @@ type remoteCommand struct {
 func (r *remoteCommand) finish(ctx context.Context, first execResult) (last execResult, err error) {
 	last = first
 	if first.ExecID == "" { // the result has all of the output
-		err := errors.Join(
+		return last, errors.Join(
 			write(r.out, first.Stdout, first.StdoutEncoding),
 			write(r.errs, first.Stderr, first.StderrEncoding),
 		)
-		if err != nil {
-			return last, &OutputError{err}
-		}
-		return last, nil
 	}
 	var wg sync.WaitGroup
 	var outErr, errsErr error
@@ -227,11 +223,14 @@ func (r *remoteCommand) cancel(id string) {
 	_ = r.on.Call(ctx, client.ToolExec, execCall{SessionID: r.session, ExecID: id, Cancel: true}, nil)
 }
 
-// write writes output as it came.
+// write writes output as it came. If it cannot, the error is an *OutputError.
 func write(to io.Writer, text, encoding string) error {
 	data, err := client.Decode(text, encoding)
-	if err == nil && len(data) > 0 {
-		_, err = to.Write(data)
+	if err != nil || len(data) == 0 {
+		return err
 	}
-	return err
+	if _, err := to.Write(data); err != nil {
+		return &OutputError{err}
+	}
+	return nil
 }

@@ -20,12 +20,17 @@ func newKeyring(rest string, _ Options) (Source, error) {
 	return desktop{service, user}, nil
 }
 
-// asking is held by the goroutine that asks the keyring.
-var asking = make(chan struct{}, 1)
+// keys is the keyring of the user.
+var keys = newQuestions()
+
+// questions are put to a keyring one at a time.
+type questions struct{ asking chan struct{} } // held by the goroutine that asks
+
+func newQuestions() questions { return questions{make(chan struct{}, 1)} }
 
 // ask calls get, which cannot be canceled: a dialog of the desktop may delay it. It is called in a goroutine, of which there
 // is one at most: the next call waits for it.
-func ask(ctx context.Context, get func() ([]byte, error)) ([]byte, error) {
+func (q questions) ask(ctx context.Context, get func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		value []byte
 		err   error
@@ -34,13 +39,13 @@ func ask(ctx context.Context, get func() ([]byte, error)) ([]byte, error) {
 		return fmt.Errorf("the keyring has not answered: %w; is it locked, or a dialog open?", ctx.Err())
 	}
 	select {
-	case asking <- struct{}{}:
+	case q.asking <- struct{}{}:
 	case <-ctx.Done():
 		return nil, late()
 	}
 	done := make(chan answer, 1)
 	go func() {
-		defer func() { <-asking }()
+		defer func() { <-q.asking }()
 		value, err := get()
 		done <- answer{value, err}
 	}()
@@ -56,7 +61,7 @@ func ask(ctx context.Context, get func() ([]byte, error)) ([]byte, error) {
 func (d desktop) Fetch(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	return ask(ctx, func() ([]byte, error) {
+	return keys.ask(ctx, func() ([]byte, error) {
 		value, err := keyring.Get(d.service, d.user)
 		switch {
 		case errors.Is(err, keyring.ErrNotFound):

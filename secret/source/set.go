@@ -34,7 +34,7 @@ func Set(ctx context.Context, s Source, value []byte) error {
 		clear(g.key)
 		return Set(ctx, s.key, value)
 	case desktop:
-		_, err := ask(ctx, func() ([]byte, error) {
+		_, err := keys.ask(ctx, func() ([]byte, error) {
 			return nil, keyring.Set(s.service, s.user, string(value))
 		})
 		if err != nil {

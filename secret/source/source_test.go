@@ -275,12 +275,12 @@ func TestKeyring(t *testing.T) {
 		t.Errorf("a keyring without a session bus fails with %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		asking = make(chan struct{}, 1)
+		q := newQuestions()
 		free := make(chan struct{})
 		ctx, cancel := context.WithTimeout(t.Context(), Patience)
 		defer cancel()
-		_, err := ask(ctx, func() ([]byte, error) { <-free; return nil, nil })
-		_, second := ask(ctx, func() ([]byte, error) { panic("a second question") })
+		_, err := q.ask(ctx, func() ([]byte, error) { <-free; return nil, nil })
+		_, second := q.ask(ctx, func() ([]byte, error) { panic("a second question") })
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(second, context.DeadlineExceeded) {
 			t.Errorf("a keyring that never answers fails with %v and %v, want the deadline", err, second)
 		}
