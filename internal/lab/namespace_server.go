@@ -44,7 +44,7 @@ func (l *Namespace) SSHD(t *testing.T, c ServerConfig) *Server {
 	if c.PAM != "" {
 		// OpenSSH asks for the PAM service by the name it was started under (until 9.8, which has PAMServiceName).
 		program, usePAM = dir+"/"+c.PAM, "yes"
-		l.Run(t, "ln -s /usr/sbin/sshd "+program)
+		l.Run(t, "ln -sf /usr/sbin/sshd "+program)
 	}
 	var config strings.Builder
 	fmt.Fprintf(
