@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -178,6 +179,7 @@ func passed(oob []byte) (fd int, ok bool) {
 // shimMain is the main function of a shim. It returns only if the shim failed to
 // become the program.
 func shimMain() int {
+	debug.SetGCPercent(-1)                           // a collection may start threads, for which a limit leaves no memory
 	runtime.LockOSThread()                           // the filter of guard applies to a thread
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // before the program's environment is read; execve(2) resets it
 	unix.CloseOnExec(shimSocket)
@@ -210,8 +212,12 @@ func become(o order, ready func()) error {
 		{unix.RLIMIT_NOFILE, term.LimitFiles, uint64(o.Limits.OpenFiles), uint64(o.Limits.OpenFiles)},
 		// At the limit the program gets XCPU, and a second later KILL.
 		{unix.RLIMIT_CPU, term.LimitCPU, uint64(o.Limits.CPUSeconds), uint64(o.Limits.CPUSeconds) + 1},
+		// The last one, because the Go runtime may need memory at any time.
 		{unix.RLIMIT_AS, term.LimitMemory, uint64(o.Limits.MemoryBytes), uint64(o.Limits.MemoryBytes)},
 	} {
+		if l.resource == unix.RLIMIT_AS {
+			ready()
+		}
 		if l.cur == 0 {
 			continue
 		}
@@ -227,6 +233,5 @@ func become(o order, ready func()) error {
 			return errors.New("the limit " + string(l.name) + " was not accepted: " + err.Error())
 		}
 	}
-	ready()
 	return o.Sandbox.explain(syscall.Exec(o.Path, o.Argv, o.Env))
 }
