@@ -20,7 +20,6 @@ func TestThroughDaemon(t *testing.T) {
 		"TestReload",
 		"TestProxyCommandEndsWithPtyctl",
 		"TestFiles",
-		"TestExecContinued",
 		"TestInteractiveLogin",
 	)
 }
