@@ -1,7 +1,9 @@
 package control
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,4 +57,28 @@ func in(dir string) []Socket {
 	}
 	slices.SortFunc(found, func(a, b Socket) int { return a.PID - b.PID })
 	return found
+}
+
+// Sockets returns the sockets of this user's running processes, sorted by process id. It
+// does not find sockets with a path chosen by the operator.
+func Sockets() ([]Socket, error) {
+	dir, err := rundir.Dir()
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	switch info, err := os.Lstat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("control: %w", err)
+	case foreign(info) != "":
+		return nil, fmt.Errorf("control: %s %s; its sockets are ignored", dir, foreign(info))
+	}
+	var live []Socket
+	for _, s := range in(dir) {
+		if alive(s.Path) {
+			live = append(live, s)
+		}
+	}
+	return live, nil
 }

@@ -1,37 +1,15 @@
 package control
 
-import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-
-	"ptyctl/internal/rundir"
-)
+import "io/fs"
 
 // IsSocket reports whether a file can be a socket.
 func IsSocket(e fs.DirEntry) bool { return e.Type().IsRegular() }
 
-// Sockets returns the sockets of this user's running processes, sorted by process id. It
-// does not find sockets with a path chosen by the operator.
-func Sockets() ([]Socket, error) {
-	dir, err := rundir.Dir()
-	if err != nil {
-		return nil, fmt.Errorf("control: %w", err)
+// foreign returns why the sockets in a folder are ignored; empty: they are not. A pipe's owner is checked when it is
+// connected to.
+func foreign(folder fs.FileInfo) string {
+	if !folder.IsDir() {
+		return "is not a folder"
 	}
-	switch info, err := os.Lstat(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("control: %w", err)
-	case !info.IsDir():
-		return nil, fmt.Errorf("control: %s is not a folder; its sockets are ignored", dir)
-	}
-	var live []Socket
-	for _, s := range in(dir) {
-		if alive(s.Path) {
-			live = append(live, s)
-		}
-	}
-	return live, nil
+	return ""
 }

@@ -111,10 +111,17 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 			markers = append(markers, marker{e.Time.Seconds(), e.Text})
 		}
 	}
-	answer(w, map[string]any{
-		"length": last.Seconds(), "markers": markers, "session": in.Header.About.Session, "host": in.Header.About.Host,
-		"started": in.Header.About.Started.UnixMilli(),
-	})
+	about := in.Header.About
+	answer(w, outline{last.Seconds(), markers, about.Session, about.Host, about.Started.UnixMilli()})
+}
+
+// An outline describes a recording.
+type outline struct {
+	Length  float64  `json:"length"` // seconds
+	Markers []marker `json:"markers"`
+	Session string   `json:"session"`
+	Host    string   `json:"host"`
+	Started int64    `json:"started"` // Unix ms
 }
 
 // play streams the frames of a recording from a time on, as they follow each other in time.

@@ -46,7 +46,13 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 			"this link was used, or is older than a minute; press enter where ptyctl watch runs for a new one")
 		return
 	}
-	answer(w, map[string]any{"token": token, "recordings": s.o.Recordings != ""})
+	answer(w, loggedIn{token, s.o.Recordings != ""})
+}
+
+// loggedIn is the answer to a ticket.
+type loggedIn struct {
+	Token      string `json:"token"`
+	Recordings bool   `json:"recordings"` // there is a folder of them
 }
 
 // keyOf names a process for the page.

@@ -12,6 +12,14 @@ import (
 	"ptyctl/term"
 )
 
+// A hello is the first line of a stream.
+type hello struct {
+	PID     int    `json:"pid"`
+	Version string `json:"version"`
+	Mode    string `json:"mode"` // see Options.Mode
+	Now     int64  `json:"now"`  // Unix ms
+}
+
 // ServeHTTP streams to one watcher until the request's context ends.
 func (f *Feed) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
@@ -23,9 +31,7 @@ func (f *Feed) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	defer f.join(w)()
 	rw.Header().Set("Content-Type", "application/x-ndjson")
 	rw.Header().Set("Cache-Control", "no-store")
-	out := appendLine(nil, "hello", map[string]any{
-		"pid": os.Getpid(), "version": f.o.Version, "mode": f.o.Mode, "now": time.Now().UnixMilli(),
-	})
+	out := appendLine(nil, "hello", hello{os.Getpid(), f.o.Version, f.o.Mode, time.Now().UnixMilli()})
 	flusher := http.NewResponseController(rw)
 	timer := time.NewTimer(0)
 	defer timer.Stop()

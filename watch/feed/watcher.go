@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/watch/calls"
 	"ptyctl/watch/frame"
 )
 
@@ -177,5 +178,11 @@ func (w *watcher) list(dst []byte, id string, had *seen) []byte {
 	if len(entries) == 0 {
 		return dst
 	}
-	return appendLine(dst, "calls", map[string]any{"s": id, "list": entries})
+	return appendLine(dst, "calls", newCalls{id, entries})
+}
+
+// newCalls are the calls at a session that a watcher has not seen.
+type newCalls struct {
+	Session string        `json:"s"`
+	List    []calls.Entry `json:"list"`
 }
