@@ -14,15 +14,43 @@ import (
 
 // A Definition is one secret.
 type Definition struct {
-	Name      string
-	Source    source.Source
-	OneTime   bool             // the value is a code, which answers questions for a code
-	Hosts     []string         // patterns of names, with * and ?; the operator's settings must lead from one to the host
+	Name    string
+	Hint    string // for callers: what it is for
+	Source  source.Source
+	OneTime bool // the value is a code, which answers questions for a code
+
+	// It goes to the places that one of these names, and to no other.
+	Hosts   []string // patterns of names, with * and ?; the operator's settings must lead from one to the host
+	Devices []string // patterns of the paths of serial lines
+	Local   bool     // programs on this machine
+
 	Users     []string         // patterns of accounts; empty: all
 	Prompts   []*regexp.Regexp // of questions; empty: those that ask for a password, or for a code if OneTime
+	Uses      []term.SecretUse // empty: all
+	Callers   []string         // patterns of the names of tokens and client programs; empty: all
+	Commands  Commands         // that may read it on their standard input; nil: sudo alone
+	Confirm   Confirm          // when a person must agree
+	Auto      bool             // it answers questions of logins that nobody has asked it to answer
 	AllowEcho bool             // also for a question whose answer is shown
+	Cleartext bool             // also over Telnet without TLS
 	PerHour   int              // uses; 0: any number
 }
+
+// Commands judges command lines for a far side's shell. (*policy.Policy has such a method.)
+type Commands interface {
+	// Allows returns nil for a command that may read the secret.
+	Allows(command string) error
+}
+
+// Confirm says when a person must agree to a use.
+type Confirm string
+
+// The values of Confirm. The empty one is ConfirmNever.
+const (
+	ConfirmNever  Confirm = "never"
+	ConfirmFirst  Confirm = "first"  // to the first use in a session
+	ConfirmAlways Confirm = "always" // to each use
+)
 
 // MaxBytes bounds a value.
 const MaxBytes = source.MaxBytes
@@ -41,8 +69,17 @@ var (
 
 // isFor reports whether the secret is bound to the login.
 func (d *Definition) isFor(l term.Login) bool {
-	return slices.ContainsFunc(l.Names, func(name string) bool { return matchesAny(name, d.Hosts) }) &&
+	return d.Auto && d.hasUse(term.SecretLogin) && d.names(l.Names) &&
 		(len(d.Users) == 0 || matchesAny(l.User, d.Users)) && !slices.Contains(l.Given, d.Name)
+}
+
+func (d *Definition) hasUse(u term.SecretUse) bool {
+	return len(d.Uses) == 0 || slices.Contains(d.Uses, u)
+}
+
+// names reports whether one of the names of a host is in Hosts.
+func (d *Definition) names(of []string) bool {
+	return slices.ContainsFunc(of, func(name string) bool { return matchesAny(name, d.Hosts) })
 }
 
 func matchesAny(name string, list []string) bool {

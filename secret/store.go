@@ -16,7 +16,8 @@ type Options struct {
 	Journal term.Journal
 }
 
-// A Store gives out secrets. It implements term.Answerer. Its methods may be called by any number of goroutines.
+// A Store gives out secrets. It implements term.Answerer and term.Secrets. Its methods may be called by any number of
+// goroutines.
 type Store struct {
 	o    Options
 	list []Definition
@@ -48,25 +49,54 @@ func (s *Store) Answer(ctx context.Context, l term.Login, q term.Prompt) (answer
 		if !d.isFor(l) || !d.answers(q) {
 			continue
 		}
-		if err := d.permits(l, q); err != nil {
-			return "", "", s.record(ctx, d, l, q, err)
-		}
-		if err := s.count(d); err != nil {
-			return "", "", s.record(ctx, d, l, q, err)
-		}
-		if err := s.record(ctx, d, l, q, nil); err != nil {
-			return "", "", err
-		}
-		value, err := d.Source.Fetch(ctx)
+		value, err := s.use(ctx, d, d.permits(l, q), use{
+			Peer: term.Peer{Protocol: "ssh", Host: l.Host, Port: l.Port, User: l.User}, question: q.Text, way: term.SecretLogin,
+		})
 		if err != nil {
-			return "", "", &term.Error{
-				Kind: term.AuthFailed, Err: err, Msg: fmt.Sprintf("secret %s is not available: %v", d.Name, err),
-			}
+			return "", "", err
 		}
 		defer clear(value)
 		return string(value), d.Name, nil
 	}
 	return "", "", nil
+}
+
+// Release implements term.Secrets.
+func (s *Store) Release(ctx context.Context, r term.SecretRequest) ([]byte, error) {
+	for i := range s.list {
+		if d := &s.list[i]; d.Name == r.Name {
+			return s.use(ctx, d, d.releases(r), use{
+				Peer: r.Peer, question: r.Prompt, way: r.Use, command: r.Command, sudo: r.Sudo,
+			})
+		}
+	}
+	return nil, term.Errorf(term.NotFound, "the operator has no secret %q", r.Name)
+}
+
+// A use is one use of a secret, as it is put on record.
+type use struct {
+	term.Peer
+	way      term.SecretUse
+	question string // of a login or a terminal
+	command  string // whose standard input gets it
+	sudo     bool
+}
+
+// use returns the value if refused is nil and there were not too many uses.
+func (s *Store) use(ctx context.Context, d *Definition, refused error, u use) ([]byte, error) {
+	if refused == nil {
+		refused = s.count(d)
+	}
+	if err := s.record(ctx, d, u, refused); err != nil {
+		return nil, err
+	}
+	value, err := d.Source.Fetch(ctx)
+	if err != nil {
+		return nil, &term.Error{
+			Kind: term.AuthFailed, Err: err, Msg: fmt.Sprintf("secret %s is not available: %v", d.Name, err),
+		}
+	}
+	return value, nil
 }
 
 // count counts a use, unless there were too many.
@@ -91,14 +121,13 @@ func (s *Store) count(d *Definition) error {
 }
 
 // record puts a use or its refusal on record, and returns the refusal, or why a use cannot be recorded.
-func (s *Store) record(ctx context.Context, d *Definition, l term.Login, q term.Prompt, refused error) error {
+func (s *Store) record(ctx context.Context, d *Definition, u use, refused error) error {
 	if s.o.Journal == nil {
 		return refused
 	}
 	err := s.o.Journal(term.Event{
-		Time: time.Now(), Verb: term.VerbSecret, Actor: term.ActorFrom(ctx), Protocol: "ssh", Host: l.Host, Refused: refused,
-		Detail: fmt.Sprintf("%s for the login of %s at %s:%d, question sha256:%x", d.Name, l.User, l.Host, l.Port,
-			sha256.Sum256([]byte(q.Text))),
+		Time: time.Now(), Verb: term.VerbSecret, Actor: term.ActorFrom(ctx), Protocol: u.Protocol, Session: u.Session,
+		Host: u.Host, Refused: refused, Detail: d.Name + " for " + u.String(),
 	})
 	switch {
 	case refused != nil:
@@ -110,4 +139,26 @@ func (s *Store) record(ctx context.Context, d *Definition, l term.Login, q term.
 		}
 	}
 	return nil
+}
+
+// String describes the use without the question's text, which is the far side's.
+func (u use) String() string {
+	where := "this machine"
+	switch {
+	case u.Device != "":
+		where = u.Device
+	case u.Host != "" && u.User != "":
+		where = fmt.Sprintf("%s at %s:%d", u.User, u.Host, u.Port)
+	case u.Host != "":
+		where = fmt.Sprintf("%s:%d", u.Host, u.Port)
+	}
+	switch {
+	case u.sudo:
+		return "sudo of " + where
+	case u.way == term.SecretStdin:
+		return fmt.Sprintf("the input of a command of %s, command sha256:%x", where, sha256.Sum256([]byte(u.command)))
+	case u.way == term.SecretTerminal:
+		return fmt.Sprintf("a terminal of %s, question sha256:%x", where, sha256.Sum256([]byte(u.question)))
+	}
+	return fmt.Sprintf("the login of %s, question sha256:%x", where, sha256.Sum256([]byte(u.question)))
 }

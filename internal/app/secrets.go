@@ -25,7 +25,23 @@ func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
 		}
 		d := secret.Definition{
 			Name: e.Name, OneTime: strings.HasPrefix(e.Source, "totp:"), Hosts: e.Hosts, Users: e.Users,
-			AllowEcho: e.AllowEcho, PerHour: e.PerHour,
+			AllowEcho: e.AllowEcho, PerHour: e.PerHour, Hint: e.Hint, Devices: e.Devices, Local: e.Local,
+			Callers: e.Callers, Auto: e.Auto, Cleartext: e.Cleartext, Confirm: secret.Confirm(e.Confirm),
+		}
+		if len(e.Hosts)+len(e.Devices) == 0 && !e.Local {
+			wrong("hosts", errors.New("it names no place; write hosts, devices or local = true"))
+		}
+		for _, text := range e.Uses {
+			u := term.SecretUse(text)
+			if u != term.SecretLogin && u != term.SecretTerminal && u != term.SecretStdin {
+				wrong("uses", fmt.Errorf("%q is none of login, terminal and stdin", text))
+			}
+			d.Uses = append(d.Uses, u)
+		}
+		switch d.Confirm {
+		case secret.ConfirmNever, secret.ConfirmFirst, secret.ConfirmAlways:
+		default:
+			wrong("confirm", fmt.Errorf("%q is none of never, first and always", e.Confirm))
 		}
 		var err error
 		if d.Source, err = source.Parse(e.Source, source.Options{Env: e.Env, Identity: e.Identity, Home: home}); err != nil {
@@ -44,22 +60,13 @@ func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
 	return list, errors.Join(errs...)
 }
 
-// secretStore returns the secrets that answer logins by themselves; nil if there are none.
+// secretStore returns the operator's secrets; nil if there are none.
 func secretStore(cfg config.Config, journal term.Journal) (*secret.Store, error) {
 	list, err := Secrets(cfg.Secret)
-	if err != nil {
+	if err != nil || list == nil {
 		return nil, err
 	}
-	var auto []secret.Definition
-	for i, d := range list {
-		if cfg.Secret[i].Auto {
-			auto = append(auto, d)
-		}
-	}
-	if auto == nil {
-		return nil, nil
-	}
-	return secret.NewStore(auto, secret.Options{Journal: journal}), nil
+	return secret.NewStore(list, secret.Options{Journal: journal}), nil
 }
 
 // journalUses returns the record of the uses of secrets. With fail_closed, a use that cannot be recorded is refused.

@@ -1,0 +1,88 @@
+package secret
+
+import (
+	"fmt"
+
+	"ptyctl/term"
+)
+
+// releases returns the first condition of a request that does not hold, as an error; nil if all do.
+func (d *Definition) releases(r term.SecretRequest) error {
+	switch {
+	case !d.hasUse(r.Use):
+		return d.refuse("uses", fmt.Sprintf("it is not for the use %q", r.Use))
+	}
+	if err := d.isAt(r.Peer); err != nil {
+		return err
+	}
+	switch r.Use {
+	case term.SecretTerminal:
+		return d.typedAt(r)
+	case term.SecretStdin:
+		return d.readBy(r)
+	}
+	return nil
+}
+
+// isAt returns why a far side is not one of those to which the secret is bound.
+func (d *Definition) isAt(p term.Peer) error {
+	switch p.Protocol {
+	case "local":
+		if !d.Local {
+			return d.refuse("local", "it is not for programs on this machine")
+		}
+		return nil
+	case "serial":
+		if p.Device == "" || !matchesAny(p.Device, d.Devices) {
+			return d.refuse("devices", "it is not for this serial line")
+		}
+		return nil
+	}
+	switch {
+	case !d.names(p.Names):
+		return d.refuse("hosts", "it is not for this host, by any name that the operator's settings give it")
+	case len(d.Users) > 0 && !matchesAny(p.User, d.Users):
+		return d.refuse("users", "it is not for this account")
+	}
+	switch p.Protocol {
+	case "ssh":
+		if p.HostKey != term.HostKeyRecorded && p.HostKey != term.HostKeyPinned {
+			return d.refuse("host_key", "the host's key was not on the operator's record before this login; "+
+				"check the key, and add it to known_hosts")
+		}
+	case "telnet":
+		if !d.Cleartext && p.TLS != "chain" && p.TLS != "pin" {
+			return d.refuse("cleartext", "the connection is not protected by TLS with a verified certificate")
+		}
+	default:
+		return d.refuse("hosts", "it is not for this kind of connection")
+	}
+	return nil
+}
+
+// typedAt returns why the secret is not typed at what the terminal shows.
+func (d *Definition) typedAt(r term.SecretRequest) error {
+	switch {
+	case r.FullScreen:
+		return d.refuse("screen", "a program has the whole screen")
+	case !d.answers(term.Prompt{Kind: term.PromptChallenge, Text: r.Prompt}):
+		return d.refuse("prompts", "the last line is no question that it answers")
+	case r.Echo && !d.AllowEcho:
+		return d.refuse("echo", "what is typed there is shown; allow_echo permits that")
+	}
+	return nil
+}
+
+// readBy returns why a command does not get the secret on its standard input.
+func (d *Definition) readBy(r term.SecretRequest) error {
+	switch {
+	case r.Sudo:
+		return nil
+	case d.Commands == nil:
+		return d.refuse("commands", "it names no commands that may read it")
+	}
+	if err := d.Commands.Allows(r.Command); err != nil {
+		return d.refuse("commands", err.Error())
+	}
+	return nil
+}

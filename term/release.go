@@ -1,0 +1,50 @@
+package term
+
+import "context"
+
+// A Peer is the far side of a connection, to which a secret would go, as far as it is proven. It does not describe a
+// host that a person or a program has reached from there, for example by a nested ssh.
+type Peer struct {
+	Protocol string       // "ssh", "telnet", "serial" or "local"
+	Session  string       // id of the session; empty: of none
+	User     string       // the account of the login; empty: unknown
+	Host     string       // the host's own name, after all settings; empty: this machine, or a serial line of it
+	Port     int          // of the host
+	Names    []string     // the names by which the operator's own settings lead to this host
+	HostKey  HostKeyProof // SSH: the proof of the host's key by the operator's record, before this login
+	TLS      string       // Telnet: as TLS.Verified; empty: the bytes are not protected
+	Device   string       // the path of a serial line's device
+}
+
+// A Peerer is a Transport that knows its Peer. It leaves Session empty. Peer must not block.
+type Peerer interface{ Peer() Peer }
+
+// A SecretUse is the way by which a secret goes out.
+type SecretUse string
+
+// The uses.
+const (
+	SecretLogin    SecretUse = "login"    // as the answer to a question of a login
+	SecretTerminal SecretUse = "terminal" // typed at a question in a terminal
+	SecretStdin    SecretUse = "stdin"    // on the standard input of a command
+)
+
+// A SecretRequest asks for the value of a secret of the operator's, to be used once.
+type SecretRequest struct {
+	Name       string // of the secret
+	Use        SecretUse
+	Peer       Peer
+	Prompt     string // SecretTerminal: the line with the cursor, as a person sees it
+	Echo       bool   // SecretTerminal: what is typed is shown, or that cannot be excluded
+	FullScreen bool   // SecretTerminal: a program has the whole screen
+	Command    string // SecretStdin: the line for the far side's shell, or empty with Sudo
+	Sudo       bool   // SecretStdin: it goes to sudo alone, after sudo has asked for it
+}
+
+// Secrets gives out the operator's secrets. Its methods may be called by any number of goroutines.
+type Secrets interface {
+	// Release returns a value, which the caller uses at once and clears. It may wait for a vault or for a person, and
+	// whoever asks checks then that the request still describes the terminal. The error is an *Error: POLICY_DENIED with
+	// the condition that does not hold, NOT_FOUND, or AUTH_FAILED if there is no value. ctx carries the Actor who asks.
+	Release(ctx context.Context, r SecretRequest) ([]byte, error)
+}
