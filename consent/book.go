@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -44,9 +45,13 @@ type Question struct {
 	Actor   term.Actor // the caller
 	Session string     // empty: the call names a host, or starts a program
 	Verb    term.Verb  // what the call does
+	Action  string     // as Call.Action
 	Since   time.Time
 	Expires time.Time
 	Waits   bool // a call waits for the answer now; otherwise it counts for the same call when that is made again
+
+	// Value is the answer to a question for a value, in the result of Ask alone. The caller clears it.
+	Value []byte
 }
 
 // A Book holds questions and answers. Make it with NewBook.
@@ -64,7 +69,9 @@ type entry struct {
 	Question
 	done    chan struct{} // closed when outcome is set
 	outcome Outcome
-	waiting int // calls
+	value   []byte      // the answer, if Wanted.Value
+	forget  *time.Timer // clears value when it expires unused
+	waiting int         // calls
 }
 
 // NewBook makes an empty Book.
@@ -96,6 +103,10 @@ func (b *Book) Ask(ctx context.Context, c Call, wait time.Duration) (Outcome, Qu
 			b.observe(e.Question, e.Actor, "asked")
 			b.changed()
 		}
+		if c.Asked != nil {
+			c.Asked(e.Question, e.done)
+			c.Asked = nil
+		}
 		expires := time.NewTimer(time.Until(e.Expires))
 		select {
 		case <-e.done:
@@ -105,12 +116,14 @@ func (b *Book) Ask(ctx context.Context, c Call, wait time.Duration) (Outcome, Qu
 		}
 		expires.Stop()
 		canceled := ctx.Err() != nil
-		outcome, used := b.leave(key, e, !canceled)
+		outcome, value, used := b.leave(key, e, !canceled)
 		switch {
 		case canceled:
 			return Waiting, e.Question, context.Cause(ctx)
 		case used:
-			return outcome, e.Question, nil
+			q := e.Question
+			q.Value = value
+			return outcome, q, nil
 		case outcome == Waiting:
 			return Waiting, e.Question, nil
 		}
@@ -139,7 +152,7 @@ func (b *Book) enter(key fingerprint, c Call) (e *entry, asked bool, err error) 
 		}
 		now := time.Now()
 		e = &entry{done: make(chan struct{}), Question: Question{
-			ID: "q-" + rand.Text()[:16], Wanted: c.Wanted, Actor: c.Actor, Session: c.Session, Verb: c.Verb,
+			ID: "q-" + rand.Text()[:16], Wanted: c.Wanted, Actor: c.Actor, Session: c.Session, Verb: c.Verb, Action: c.Action,
 			Since: now, Expires: now.Add(b.ttl),
 		}}
 		b.entries[key] = e
@@ -151,21 +164,25 @@ func (b *Book) enter(key fingerprint, c Call) (e *entry, asked bool, err error) 
 
 // leave ends the wait of a call, and returns the outcome. used reports whether it is for this call: an answer is for
 // one, and for none that was canceled.
-func (b *Book) leave(key fingerprint, e *entry, uses bool) (outcome Outcome, used bool) {
+func (b *Book) leave(key fingerprint, e *entry, uses bool) (outcome Outcome, value []byte, used bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sweep()
 	e.waiting--
 	switch {
 	case e.outcome == Waiting:
-		return Waiting, false
+		return Waiting, nil, false
 	case e.outcome == Expired: // which is so for all that wait
-		return Expired, true
+		return Expired, nil, true
 	case b.entries[key] != e || !uses:
-		return e.outcome, false
+		return e.outcome, nil, false
 	}
 	delete(b.entries, key)
-	return e.outcome, true
+	if e.forget != nil {
+		e.forget.Stop()
+	}
+	value, e.value = e.value, nil
+	return e.outcome, value, true
 }
 
 // sweep removes what has expired. Requires b.mu.
@@ -178,9 +195,18 @@ func (b *Book) sweep() {
 	}
 }
 
+// expire is sweep at the time when a value expires.
+func (b *Book) expire() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sweep()
+}
+
 // end removes an entry whose time, or whose session, is over. Requires b.mu.
 func (b *Book) end(key fingerprint, e *entry) {
 	delete(b.entries, key)
+	clear(e.value)
+	e.value = nil
 	if e.outcome == Waiting {
 		e.outcome = Expired
 		close(e.done)
@@ -204,22 +230,37 @@ func (b *Book) List() (list []Question) {
 }
 
 // Answer answers a question in the name of ctx's actor. The error is NotFound unless the question waits for an answer.
+// A question for a value can only be denied so.
 func (b *Book) Answer(ctx context.Context, id string, agrees bool) error {
+	return b.answer(ctx, id, agrees, nil)
+}
+
+// Give answers a question for a value, of which it takes a copy.
+func (b *Book) Give(ctx context.Context, id string, value []byte) error {
+	return b.answer(ctx, id, true, value)
+}
+
+func (b *Book) answer(ctx context.Context, id string, agrees bool, value []byte) error {
 	by := term.ActorFrom(ctx)
 	said := "denied"
 	if agrees {
 		said = "agreed"
 	}
 	e := b.find(id)
-	if e == nil {
+	switch {
+	case e == nil:
 		return gone(id)
+	case agrees && e.Wanted.Value && len(value) == 0:
+		return term.Errorf(term.InvalidArgument, "this question asks for the value of a secret, which is not empty")
+	case !e.Wanted.Value && value != nil:
+		return term.Errorf(term.InvalidArgument, "this question takes yes or no, and no text")
 	}
 	if b.o.Journal != nil {
 		if err := b.o.Journal(event(e.Question, by, said)); err != nil {
 			return term.Errorf(term.IOError, "the audit log is not writable, so the answer does not count: %w", err)
 		}
 	}
-	if !b.settle(id, agrees) {
+	if !b.settle(id, agrees, value) {
 		return gone(id)
 	}
 	b.observe(e.Question, by, said)
@@ -252,7 +293,7 @@ func (b *Book) findLocked(id string) *entry {
 }
 
 // settle sets the answer of a question. It reports false if none waits under the id.
-func (b *Book) settle(id string, agrees bool) bool {
+func (b *Book) settle(id string, agrees bool, value []byte) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sweep()
@@ -263,6 +304,10 @@ func (b *Book) settle(id string, agrees bool) bool {
 	e.outcome = Denied
 	if agrees {
 		e.outcome = Agreed
+	}
+	if len(value) > 0 {
+		e.value = bytes.Clone(value)
+		e.forget = time.AfterFunc(time.Until(e.Expires), b.expire)
 	}
 	close(e.done)
 	return true
@@ -314,6 +359,9 @@ func event(q Question, by term.Actor, said string) term.Event {
 	}
 	if said != "asked" {
 		e.Detail += ", asked by " + caller(q.Actor)
+	}
+	if q.Wanted.Secret != "" {
+		e.Detail += ", secret " + q.Wanted.Secret
 	}
 	if q.Wanted.Typed {
 		e.Size, e.Sensitive = len(q.Wanted.Text), true

@@ -23,6 +23,9 @@ type Call struct {
 	Arguments json.RawMessage // of the call
 	Attempt   string          // the argument that names the attempt and not the action; empty: none does
 	Wanted    term.Consent    // as the rules have judged it
+
+	// Asked is called once the question waits; nil: nobody wants to know. over is closed when it is answered or withdrawn.
+	Asked func(q Question, over <-chan struct{})
 }
 
 // A fingerprint is the same for the same calls.
@@ -45,7 +48,8 @@ func (h *hasher) of(c Call) fingerprint {
 	mac := hmac.New(sha256.New, h.key[:])
 	a, w := c.Actor, c.Wanted
 	fmt.Fprintf(mac, "%q %q %q %q %q %q ", a.Task, a.Client, c.Tool, c.Action, c.Session, canonical(c.Arguments, c.Attempt))
-	fmt.Fprintf(mac, "%q %q %q %q %q %q %t", w.Protocol, w.Host, w.User, w.Dir, w.Env, w.Text, w.Typed)
+	fmt.Fprintf(mac, "%q %q %q %q %q %q %t %q %t", w.Protocol, w.Host, w.User, w.Dir, w.Env, w.Text, w.Typed,
+		w.Secret, w.Value)
 	f := fingerprint{by: a.Principal()}
 	mac.Sum(f.sum[:0])
 	return f

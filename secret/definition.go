@@ -27,7 +27,7 @@ type Definition struct {
 	Users     []string         // patterns of accounts; empty: all
 	Prompts   []*regexp.Regexp // of questions; empty: those that ask for a password, or for a code if OneTime
 	Uses      []term.SecretUse // empty: all
-	Callers   []string         // patterns of the names of tokens and client programs; empty: all
+	Callers   []string         // patterns of the names of tokens, and of transports for callers without one; empty: all
 	Commands  Commands         // that may read it on their standard input; nil: sudo alone
 	Confirm   Confirm          // when a person must agree
 	Auto      bool             // it answers questions of logins that nobody has asked it to answer
@@ -120,6 +120,22 @@ func (d *Definition) permits(l term.Login, q term.Prompt) error {
 func (d *Definition) refuse(condition, why string) error {
 	return &term.Error{
 		Kind: term.PolicyDenied, Msg: fmt.Sprintf("secret %s is not given: %s", d.Name, why),
-		Facts: term.Facts{term.Denial{Rule: "secret." + d.Name + "." + condition}},
+		Facts: term.Facts{term.Denial{Rule: d.rule(condition)}},
 	}
+}
+
+// rule names a condition as the configuration does.
+func (d *Definition) rule(condition string) string { return "secret." + d.Name + "." + condition }
+
+// mayUse returns why a caller may not use the secret. What a client says about itself, for example its name, does not
+// matter: only what the transport knows does.
+func (d *Definition) mayUse(a term.Actor) error {
+	who := a.Token
+	if who == "" {
+		who = a.Transport
+	}
+	if len(d.Callers) == 0 || matchesAny(who, d.Callers) {
+		return nil
+	}
+	return d.refuse("callers", "it is not for this caller")
 }

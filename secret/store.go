@@ -3,10 +3,12 @@ package secret
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"ptyctl/secret/source"
 	"ptyctl/term"
 )
 
@@ -14,6 +16,9 @@ import (
 type Options struct {
 	// Journal puts a use on record before the value is fetched. An error refuses the use. Nil: no record.
 	Journal term.Journal
+
+	// Person is asked to agree to uses, and for values. Nil: none can be asked.
+	Person term.SecretPerson
 }
 
 // A Store gives out secrets. It implements term.Answerer and term.Secrets. Its methods may be called by any number of
@@ -22,13 +27,27 @@ type Store struct {
 	o    Options
 	list []Definition
 
-	mu   sync.Mutex
-	uses map[string][]time.Time // by name: those of the last hour
+	mu     sync.Mutex             // guards the following
+	uses   map[string][]time.Time // by name: those of the last hour
+	agreed map[agreement]struct{} // the first uses to which a person has agreed
 }
+
+// An agreement is a person's consent to the uses of a secret by one caller in one session.
+type agreement struct {
+	name    string
+	by      term.Principal
+	session string
+	peer    string // where there is no session yet
+}
+
+// maxAgreements bounds the agreements. Afterwards people are asked once more.
+const maxAgreements = 10_000
 
 // NewStore returns a store of the secrets in list, of which the first that fits is used.
 func NewStore(list []Definition, o Options) *Store {
-	return &Store{o: o, list: list, uses: make(map[string][]time.Time)}
+	return &Store{
+		o: o, list: list, uses: make(map[string][]time.Time), agreed: make(map[agreement]struct{}),
+	}
 }
 
 // Expects implements term.Answerer.
@@ -49,8 +68,10 @@ func (s *Store) Answer(ctx context.Context, l term.Login, q term.Prompt) (answer
 		if !d.isFor(l) || !d.answers(q) {
 			continue
 		}
-		value, err := s.use(ctx, d, d.permits(l, q), use{
-			Peer: term.Peer{Protocol: "ssh", Host: l.Host, Port: l.Port, User: l.User}, question: q.Text, way: term.SecretLogin,
+		value, err := s.use(ctx, d, d.permits(l, q), term.SecretRequest{
+			Name: d.Name, Use: term.SecretLogin, Prompt: q.Text, Peer: term.Peer{
+				Protocol: "ssh", Host: l.Host, Port: l.Port, User: l.User, Names: l.Names, HostKey: l.HostKey,
+			},
 		})
 		if err != nil {
 			return "", "", err
@@ -65,33 +86,40 @@ func (s *Store) Answer(ctx context.Context, l term.Login, q term.Prompt) (answer
 func (s *Store) Release(ctx context.Context, r term.SecretRequest) ([]byte, error) {
 	for i := range s.list {
 		if d := &s.list[i]; d.Name == r.Name {
-			return s.use(ctx, d, d.releases(r), use{
-				Peer: r.Peer, question: r.Prompt, way: r.Use, command: r.Command, sudo: r.Sudo,
-			})
+			return s.use(ctx, d, d.releases(r), r)
 		}
 	}
 	return nil, term.Errorf(term.NotFound, "the operator has no secret %q", r.Name)
 }
 
-// A use is one use of a secret, as it is put on record.
-type use struct {
-	term.Peer
-	way      term.SecretUse
-	question string // of a login or a terminal
-	command  string // whose standard input gets it
-	sudo     bool
-}
-
-// use returns the value if refused is nil and there were not too many uses.
-func (s *Store) use(ctx context.Context, d *Definition, refused error, u use) ([]byte, error) {
+// use returns the value if refused is nil, the caller may use it, there were not too many uses, and a person who has to
+// agree does.
+func (s *Store) use(ctx context.Context, d *Definition, refused error, r term.SecretRequest) ([]byte, error) {
 	if refused == nil {
-		refused = s.count(d)
+		refused = d.mayUse(term.ActorFrom(ctx))
 	}
-	if err := s.record(ctx, d, u, refused); err != nil {
+	if refused == nil {
+		refused = s.count(d, false)
+	}
+	if refused == nil && d.Confirm != ConfirmNever && d.Confirm != "" {
+		refused = s.confirmed(ctx, d, r)
+	}
+	if refused == nil {
+		refused = s.count(d, true) // others may have come while a person was asked
+	}
+	if term.KindOf(refused) == term.Busy { // the question is on record
+		return nil, refused
+	}
+	if err := s.record(ctx, d, r, refused); err != nil {
 		return nil, err
 	}
 	value, err := d.Source.Fetch(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, source.ErrPerson) && r.Use == term.SecretLogin:
+		return nil, &term.PersonAnswers{Secret: d.Name}
+	case errors.Is(err, source.ErrPerson):
+		return s.ask(ctx, term.SecretQuestion{Secret: d.Name, Rule: d.rule("source"), Value: true, About: r})
+	case err != nil:
 		return nil, &term.Error{
 			Kind: term.AuthFailed, Err: err, Msg: fmt.Sprintf("secret %s is not available: %v", d.Name, err),
 		}
@@ -99,8 +127,43 @@ func (s *Store) use(ctx context.Context, d *Definition, refused error, u use) ([
 	return value, nil
 }
 
-// count counts a use, unless there were too many.
-func (s *Store) count(d *Definition) error {
+// confirmed asks a person to agree to a use, unless they have agreed to the first one.
+func (s *Store) confirmed(ctx context.Context, d *Definition, r term.SecretRequest) error {
+	key := agreement{name: d.Name, by: term.ActorFrom(ctx).Principal(), session: r.Peer.Session}
+	if key.session == "" {
+		key.peer = where(r.Peer)
+	}
+	s.mu.Lock()
+	_, before := s.agreed[key]
+	s.mu.Unlock()
+	if before {
+		return nil
+	}
+	if _, err := s.ask(ctx, term.SecretQuestion{Secret: d.Name, Rule: d.rule("confirm"), About: r}); err != nil {
+		return err
+	}
+	if d.Confirm == ConfirmFirst {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.agreed) >= maxAgreements {
+			clear(s.agreed)
+		}
+		s.agreed[key] = struct{}{}
+	}
+	return nil
+}
+
+// ask asks a person.
+func (s *Store) ask(ctx context.Context, q term.SecretQuestion) ([]byte, error) {
+	if s.o.Person == nil {
+		return nil, term.Errorf(term.PolicyDenied, "secret %s is not given: a person would have to be asked, and none can "+
+			"answer in this process", q.Secret)
+	}
+	return s.o.Person.AskSecret(ctx, q)
+}
+
+// count refuses a use if there were too many. Otherwise it counts the use if that is made.
+func (s *Store) count(d *Definition, made bool) error {
 	if d.PerHour == 0 {
 		return nil
 	}
@@ -116,19 +179,26 @@ func (s *Store) count(d *Definition) error {
 		return d.refuse("per_hour", fmt.Sprintf("it was used %d times within an hour; the next use is possible in %v",
 			len(uses), uses[0].Add(time.Hour).Sub(now).Round(time.Second)))
 	}
-	s.uses[d.Name] = append(uses, now)
+	if made {
+		uses = append(uses, now)
+	}
+	s.uses[d.Name] = uses
 	return nil
 }
 
 // record puts a use or its refusal on record, and returns the refusal, or why a use cannot be recorded.
-func (s *Store) record(ctx context.Context, d *Definition, u use, refused error) error {
+func (s *Store) record(ctx context.Context, d *Definition, r term.SecretRequest, refused error) error {
 	if s.o.Journal == nil {
 		return refused
 	}
-	err := s.o.Journal(term.Event{
-		Time: time.Now(), Verb: term.VerbSecret, Actor: term.ActorFrom(ctx), Protocol: u.Protocol, Session: u.Session,
-		Host: u.Host, Refused: refused, Detail: d.Name + " for " + u.String(),
-	})
+	e := term.Event{
+		Time: time.Now(), Verb: term.VerbSecret, Actor: term.ActorFrom(ctx), Protocol: r.Peer.Protocol,
+		Session: r.Peer.Session, Host: r.Peer.Host, Refused: refused, Detail: d.Name + " for " + purpose(r),
+	}
+	if refused == nil && d.Confirm != ConfirmNever && d.Confirm != "" {
+		e.Consent = d.rule("confirm")
+	}
+	err := s.o.Journal(e)
 	switch {
 	case refused != nil:
 		return refused
@@ -141,24 +211,28 @@ func (s *Store) record(ctx context.Context, d *Definition, u use, refused error)
 	return nil
 }
 
-// String describes the use without the question's text, which is the far side's.
-func (u use) String() string {
-	where := "this machine"
+// purpose describes a use without the text of a question or a command: that may hold what nobody has to read.
+func purpose(r term.SecretRequest) string {
 	switch {
-	case u.Device != "":
-		where = u.Device
-	case u.Host != "" && u.User != "":
-		where = fmt.Sprintf("%s at %s:%d", u.User, u.Host, u.Port)
-	case u.Host != "":
-		where = fmt.Sprintf("%s:%d", u.Host, u.Port)
+	case r.Sudo:
+		return "sudo of " + where(r.Peer)
+	case r.Use == term.SecretStdin:
+		return fmt.Sprintf("the input of a command of %s, command sha256:%x", where(r.Peer), sha256.Sum256([]byte(r.Command)))
+	case r.Use == term.SecretTerminal:
+		return fmt.Sprintf("a terminal of %s, question sha256:%x", where(r.Peer), sha256.Sum256([]byte(r.Prompt)))
 	}
+	return fmt.Sprintf("the login of %s, question sha256:%x", where(r.Peer), sha256.Sum256([]byte(r.Prompt)))
+}
+
+// where describes a place.
+func where(p term.Peer) string {
 	switch {
-	case u.sudo:
-		return "sudo of " + where
-	case u.way == term.SecretStdin:
-		return fmt.Sprintf("the input of a command of %s, command sha256:%x", where, sha256.Sum256([]byte(u.command)))
-	case u.way == term.SecretTerminal:
-		return fmt.Sprintf("a terminal of %s, question sha256:%x", where, sha256.Sum256([]byte(u.question)))
+	case p.Device != "":
+		return p.Device
+	case p.Host == "":
+		return "this machine"
+	case p.User != "":
+		return fmt.Sprintf("%s at %s:%d", p.User, p.Host, p.Port)
 	}
-	return fmt.Sprintf("the login of %s, question sha256:%x", where, sha256.Sum256([]byte(u.question)))
+	return fmt.Sprintf("%s:%d", p.Host, p.Port)
 }

@@ -195,7 +195,12 @@ func (q *Question) give(ctx context.Context, data []byte) (err error) {
 		term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)},
 	)
 	defer func() { d.End(err) }()
-	if term.ActorFrom(ctx).Operator { // a task with the lock may be waiting for the operator's answer
+	by := term.ActorFrom(ctx)
+	if p.question.Secret != "" && !by.Operator && by.Via == "" && string(data) != etx {
+		return sessionError("write", s.id, term.PolicyDenied, "the login asks for the operator's secret "+p.question.Secret+
+			", which a person gives and not the caller: wait until they have answered, with ptyctl watch or ptyctl answer")
+	}
+	if by.Operator { // a task with the lock may be waiting for the operator's answer
 		err = d.PermitUnlocked(ctx, term.Action{})
 	} else {
 		_, err = d.Permit(ctx, term.Action{})

@@ -28,6 +28,11 @@ func (a *questions) hasPerson() bool { return a.p != nil && !a.h.Cred.Batch }
 func (a *questions) Ask(q term.Prompt) (string, error) {
 	if a.auto != nil && a.auto.Expects(a.login) {
 		answer, name, err := a.answer(q)
+		if leave, ok := errors.AsType[*term.PersonAnswers](err); ok {
+			a.login.Given = append(a.login.Given, leave.Secret)
+			q.Secret = leave.Secret
+			return a.askPerson(q)
+		}
 		if err != nil || name != "" {
 			a.login.Given = append(a.login.Given, name)
 			return answer, err

@@ -21,6 +21,7 @@ type Answerer interface {
 	Expects(l Login) bool
 
 	// Answer returns an answer, and its name for Login.Given. An empty name means that there is none, and the person is
-	// asked. An error, which is an *Error, ends the login. ctx carries the Actor that opens the connection.
+	// asked; the error *PersonAnswers means that the person must be the operator's. Another error, which is an *Error,
+	// ends the login. ctx carries the Actor that opens the connection.
 	Answer(ctx context.Context, l Login, q Prompt) (answer, name string, err error)
 }

@@ -31,6 +31,10 @@ type Prompt struct {
 	Echo  bool // the answer is no secret and may be shown
 	Index int  // number of the question in its round, from 1
 	Of    int  // questions in the round
+
+	// Secret is the name of a secret of the operator's that is asked for: the answer is a person's of the operator's, and
+	// not the caller's.
+	Secret string
 }
 
 // Waiting is the kind of input for which a terminal seems to wait. It is a guess from the

@@ -1,6 +1,9 @@
 package term
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // A Peer is the far side of a connection, to which a secret would go, as far as it is proven. It does not describe a
 // host that a person or a program has reached from there, for example by a nested ssh.
@@ -39,12 +42,41 @@ type SecretRequest struct {
 	FullScreen bool   // SecretTerminal: a program has the whole screen
 	Command    string // SecretStdin: the line for the far side's shell, or empty with Sudo
 	Sudo       bool   // SecretStdin: it goes to sudo alone, after sudo has asked for it
+
+	Wait time.Duration // for a person who must agree or give the value; 0: as long as ctx allows
 }
 
 // Secrets gives out the operator's secrets. Its methods may be called by any number of goroutines.
 type Secrets interface {
 	// Release returns a value, which the caller uses at once and clears. It may wait for a vault or for a person, and
 	// whoever asks checks then that the request still describes the terminal. The error is an *Error: POLICY_DENIED with
-	// the condition that does not hold, NOT_FOUND, or AUTH_FAILED if there is no value. ctx carries the Actor who asks.
+	// the condition that does not hold, NOT_FOUND, AUTH_FAILED if there is no value, or BUSY if a person has not answered
+	// in time: the same request, made again, uses their answer. ctx carries the Actor who asks.
 	Release(ctx context.Context, r SecretRequest) ([]byte, error)
+}
+
+// A SecretQuestion puts the use of a secret to a person of the operator's.
+type SecretQuestion struct {
+	Secret string // name
+	Rule   string // that wants it
+	Value  bool   // the person gives the value; else they agree to the use
+	About  SecretRequest
+}
+
+// A SecretPerson asks people about secrets. Its methods may be called by any number of goroutines.
+type SecretPerson interface {
+	// AskSecret returns when a person has agreed, with the value if that was asked for, which the caller clears. The error
+	// is an *Error: POLICY_DENIED if the person refuses or none can be asked, or BUSY as Secrets.Release has it.
+	AskSecret(ctx context.Context, q SecretQuestion) (value []byte, err error)
+}
+
+// PersonAnswers is the error of an Answerer that leaves the question to a person of the operator's, and not to the caller
+// who opens the connection.
+type PersonAnswers struct {
+	Secret string // name
+}
+
+// Error implements error.
+func (e *PersonAnswers) Error() string {
+	return "secret " + e.Secret + ": a person has to give the value"
 }

@@ -136,6 +136,18 @@ func answered(c *cli.Context, q client.OpenQuestion, yes bool) error {
 func askPerson(c *cli.Context, open []client.OpenQuestion) error {
 	person := attach.NewPerson(os.Stdin, c.App.ErrWriter)
 	for _, q := range open {
+		if q.Value() {
+			decided, err := person.Value(c.Context, &q)
+			if err != nil {
+				return err
+			}
+			said := "is answered"
+			if !decided {
+				said = "was answered by another person, or has expired"
+			}
+			fmt.Fprintf(c.App.Writer, "question %s %s\n", tty.Printable(q.ID), said)
+			continue
+		}
 		if q.Consent() {
 			yes, decided, err := person.Consent(c.Context, &q)
 			if err != nil {

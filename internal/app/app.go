@@ -142,7 +142,7 @@ func (a *App) assemble(serves bool) error {
 	if a.audit, err = openAudit(a.cfg.Audit, a.version, a.log); err != nil {
 		return err
 	}
-	if a.dialers, err = newDialers(a.cfg, a.audit, a.log); err != nil {
+	if a.dialers, err = newDialers(a.cfg, a.secretOptions(), a.log); err != nil {
 		return err
 	}
 	if a.record, err = a.openRecordings(a.cfg); err != nil {

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/mcpapi/wire"
+	"ptyctl/secret"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -17,23 +17,24 @@ import (
 // session keeps those with which it was opened.
 type dialers struct {
 	current atomic.Pointer[dialerSet]
-	uses    term.Journal // puts the use of a secret on record; nil: no record
+	secrets secret.Options
 }
 
 // A dialerSet holds the dialers that follow from one reading of [ssh], [telnet] and [secret].
 type dialerSet struct {
 	network *sshx.Network
 	telnet  term.Dialer
+	secrets *secret.Store // nil: there are none
 }
 
-func newDialers(cfg config.Config, audit *audit.Log, log *slog.Logger) (*dialers, error) {
-	d := &dialers{uses: journalUses(audit, cfg.Audit)}
+func newDialers(cfg config.Config, secrets secret.Options, log *slog.Logger) (*dialers, error) {
+	d := &dialers{secrets: secrets}
 	return d, d.replace(cfg, log)
 }
 
 // replace makes the dialers of cfg open the sessions from now on. After an error nothing has changed.
 func (d *dialers) replace(cfg config.Config, log *slog.Logger) error {
-	store, err := secretStore(cfg, d.uses)
+	store, err := secretStore(cfg, d.secrets)
 	if err != nil {
 		return err
 	}
@@ -46,8 +47,16 @@ func (d *dialers) replace(cfg config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	d.current.Store(&dialerSet{network, telnet})
+	d.current.Store(&dialerSet{network, telnet, store})
 	return nil
+}
+
+// Release implements term.Secrets.
+func (d *dialers) Release(ctx context.Context, r term.SecretRequest) ([]byte, error) {
+	if store := d.current.Load().secrets; store != nil {
+		return store.Release(ctx, r)
+	}
+	return nil, term.Errorf(term.NotFound, "the operator has no secret %q", r.Name)
 }
 
 // byProtocol returns the dialers of the manager.

@@ -9,6 +9,7 @@ import (
 
 	"ptyctl/audit"
 	"ptyctl/config"
+	"ptyctl/mcpapi/elicit"
 	"ptyctl/secret"
 	"ptyctl/secret/source"
 	"ptyctl/term"
@@ -61,12 +62,21 @@ func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
 }
 
 // secretStore returns the operator's secrets; nil if there are none.
-func secretStore(cfg config.Config, journal term.Journal) (*secret.Store, error) {
+func secretStore(cfg config.Config, o secret.Options) (*secret.Store, error) {
 	list, err := Secrets(cfg.Secret)
 	if err != nil || list == nil {
 		return nil, err
 	}
-	return secret.NewStore(list, secret.Options{Journal: journal}), nil
+	return secret.NewStore(list, o), nil
+}
+
+// secretOptions are the surroundings of the operator's secrets.
+func (a *App) secretOptions() secret.Options {
+	o := secret.Options{Journal: journalUses(a.audit, a.cfg.Audit)}
+	if a.consents != nil {
+		o.Person = &elicit.Secrets{Book: a.consents, Pages: a.pages, Log: a.log}
+	}
+	return o
 }
 
 // journalUses returns the record of the uses of secrets. With fail_closed, a use that cannot be recorded is refused.

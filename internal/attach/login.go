@@ -147,6 +147,27 @@ func (p *Person) Consent(ctx context.Context, q *client.OpenQuestion) (yes, deci
 	}
 }
 
+// Value shows a call that needs the value of a secret, and has the person give it, hidden. decided is as in Consent.
+func (p *Person) Value(ctx context.Context, q *client.OpenQuestion) (decided bool, err error) {
+	fmt.Fprint(p.out, q.Show())
+	if p.editor = nil; tty.IsTerminal(p.in) { // what was typed ahead was for another question
+		tty.Flush(p.in)
+	}
+	text, err := p.read(ctx, "value of "+tty.Printable(q.Secret)+" (hidden; an empty line denies the call): ", false)
+	if err != nil {
+		return false, err
+	}
+	answer := questions.Answer{ID: q.ID, Text: &text}
+	if text == "" {
+		answer = questions.Answer{ID: q.ID, Decline: true}
+	}
+	err = q.Process.Answer(ctx, answer)
+	if client.IsCode(err, "NOT_FOUND") || client.IsCode(err, "BUSY") {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // ask shows a question and reads the answer, which stays hidden unless the question says that it may be seen.
 func (p *Person) ask(ctx context.Context, id string, q *client.Question) (string, error) {
 	who := q.Host

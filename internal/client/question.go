@@ -39,9 +39,15 @@ func (all Processes) Questions(ctx context.Context) ([]OpenQuestion, error) {
 // Consent reports whether it is a call that needs a person's consent.
 func (q *OpenQuestion) Consent() bool { return q.Kind == questions.KindConsent }
 
+// Value reports whether a call needs the value of a secret, which is not a question of a login.
+func (q *OpenQuestion) Value() bool { return q.Kind == questions.KindSecret }
+
+// call reports whether a call asks, and not a host.
+func (q *OpenQuestion) call() bool { return q.Consent() || q.Value() }
+
 // Who names who asks, in words that are safe to print.
 func (q *OpenQuestion) Who() string {
-	if !q.Consent() {
+	if !q.call() {
 		return q.where()
 	}
 	who := cmp.Or(q.Asker.Client, "a client") + " over " + cmp.Or(q.Asker.Transport, "the library")
@@ -61,7 +67,7 @@ func (q *OpenQuestion) where() string {
 	if q.User != "" {
 		where = q.User + "@" + where
 	}
-	if q.Consent() && q.Protocol == "local" {
+	if q.call() && q.Protocol == "local" {
 		where = "this machine"
 	}
 	return tty.Printable(where)
@@ -74,7 +80,7 @@ func (q *OpenQuestion) About() string { return tty.Printable(cmp.Or(q.SessionID,
 func (q *OpenQuestion) Line(now time.Time) string {
 	text := tty.Printable(strings.TrimSpace(q.Text))
 	left := time.UnixMilli(q.Expires).Sub(now).Round(time.Second)
-	if !q.Consent() {
+	if !q.call() {
 		return fmt.Sprintf("%s: %s asks (%s): %s", q.About(), q.Who(), tty.Printable(q.Kind), text)
 	}
 	return fmt.Sprintf("%s: %s asks to %s on %s: %s (%s; %s left)", tty.Printable(q.ID), q.Who(), q.verb(), q.where(), text,
@@ -83,21 +89,40 @@ func (q *OpenQuestion) Line(now time.Time) string {
 
 // verb is what a call that needs consent does.
 func (q *OpenQuestion) verb() string {
-	if q.Typed {
+	switch {
+	case q.Secret != "":
+		return "use the secret " + tty.Printable(q.Secret) + " (" + tty.Printable(q.Action) + ")"
+	case q.Typed:
 		return "type"
 	}
 	return "run"
+}
+
+// verbThis is verb with its object, where that is shown below.
+func (q *OpenQuestion) verbThis() string {
+	if q.Secret != "" {
+		return q.verb()
+	}
+	return q.verb() + " this"
+}
+
+// wish says how the person answers.
+func (q *OpenQuestion) wish() string {
+	if q.Value() {
+		return "asks for its value"
+	}
+	return "asks for a person's consent to this one call"
 }
 
 // Show describes a call that needs consent, in lines. Each line of the caller's is marked, so that none can pass for a
 // line of ptyctl.
 func (q *OpenQuestion) Show() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[ptyctl: %s wants to %s this on %s", q.Who(), q.verb(), q.where())
+	fmt.Fprintf(&b, "[ptyctl: %s wants to %s on %s", q.Who(), q.verbThis(), q.where())
 	if q.SessionID != "" {
 		fmt.Fprintf(&b, ", session %s", tty.Printable(q.SessionID))
 	}
-	fmt.Fprintf(&b, "; the rule %s asks for a person's consent to this one call]\n", tty.Printable(q.Rule))
+	fmt.Fprintf(&b, "; the rule %s %s]\n", tty.Printable(q.Rule), q.wish())
 	quote := func(title, text string) {
 		if text == "" {
 			return
@@ -109,7 +134,11 @@ func (q *OpenQuestion) Show() string {
 	}
 	quote("in the folder:", q.Dir)
 	quote("with the variables:", strings.Join(q.Env, "\n"))
-	quote("to "+q.verb()+":", q.Text)
+	title := "to " + q.verb() + ":"
+	if q.Secret != "" {
+		title = "for:"
+	}
+	quote(title, q.Text)
 	return b.String()
 }
 

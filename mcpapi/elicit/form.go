@@ -37,7 +37,7 @@ var secretWord = regexp.MustCompile(
 
 // secret reports whether the answer must pass through no program but the server that asks.
 func secret(q term.Prompt) bool {
-	return q.Kind != term.PromptHostKey && (!q.Echo || q.Kind != term.PromptChallenge || secretWord.MatchString(q.Text))
+	return q.Kind != term.PromptHostKey && (!q.Echo || q.Secret != "" || q.Kind != term.PromptChallenge || secretWord.MatchString(q.Text))
 }
 
 // form is how a question is put to the client, if it can be.
@@ -91,6 +91,12 @@ func heading(q term.Prompt) string {
 	host := plain(q.Host)
 	if q.User != "" {
 		host = plain(q.User) + "@" + host
+	}
+	switch {
+	case q.Secret != "" && host == "":
+		return fmt.Sprintf("ptyctl asks for the secret %s, for this machine.\n", plain(q.Secret))
+	case q.Secret != "":
+		return fmt.Sprintf("ptyctl asks for the secret %s, for %s.\n", plain(q.Secret), host)
 	}
 	return fmt.Sprintf("ptyctl logs in to %s.\n", host)
 }

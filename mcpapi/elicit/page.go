@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -54,7 +53,7 @@ var errPagesClosed = errors.New("ptyctl is shutting down")
 
 // open makes a page for a question and returns its address. A person who answers on the page acts in the name of
 // ctx's actor.
-func (p *Pages) open(ctx context.Context, a *session.Question) (address string, err error) {
+func (p *Pages) open(ctx context.Context, a asking) (address string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -99,9 +98,17 @@ func (p *Pages) open(ctx context.Context, a *session.Question) (address string, 
 	return "http://" + g.host + g.path, nil
 }
 
+// asking is a question that a page puts. (*session.Question is one.)
+type asking interface {
+	Prompt() term.Prompt
+	Answer(ctx context.Context, text []byte) error
+	Decline(ctx context.Context) error
+	Over() <-chan struct{} // closed when it takes no answer any more
+}
+
 // A page asks one question on its own port.
 type page struct {
-	asking *session.Question
+	asking asking
 	actor  term.Actor
 	host   string // as the Host header must be: another name for this address is a trick (DNS rebinding)
 	path   string // random: knowing it is the permission
@@ -130,7 +137,9 @@ func (g *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		q := g.asking.Prompt()
-		g.show(w, http.StatusOK, pageData{Heading: strings.TrimSpace(heading(q)), Text: plain(q.Text), Form: g.form})
+		g.show(w, http.StatusOK, pageData{
+			Heading: strings.TrimSpace(heading(q)), Text: plain(q.Text), Secret: q.Secret, Form: g.form,
+		})
 	case r.Method == http.MethodPost:
 		g.take(w, r)
 	default:
@@ -181,6 +190,7 @@ func (g *page) take(w http.ResponseWriter, r *http.Request) {
 // pageData is the data of a page's template.
 type pageData struct {
 	Heading, Text string
+	Secret        string // name of the operator's secret that is asked for; empty: the host asks
 	Form          string // empty: there is nothing to fill in
 }
 
@@ -188,10 +198,10 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>ptyctl</title>
 <style>body{font-family:sans-serif;max-width:40em;margin:3em auto;padding:0 1em}pre{white-space:pre-wrap;border-left:3px solid #999;padding-left:1em}</style>
 </head><body><h1>{{.Heading}}</h1>
-{{if .Form}}<p>The host asks, in its own words:</p><pre>{{.Text}}</pre>
+{{if .Form}}<p>{{if .Secret}}It is for:{{else}}The host asks, in its own words:{{end}}</p><pre>{{.Text}}</pre>
 <form method="post" autocomplete="off"><input type="hidden" name="form" value="{{.Form}}">
 <p><input name="answer" type="password" autocomplete="off" autofocus aria-label="answer"></p>
-<p><button>Answer</button> <button name="decline" value="1">Cancel the login</button></p></form>
+<p><button>Answer</button> <button name="decline" value="1">{{if .Secret}}Refuse{{else}}Cancel the login{{end}}</button></p></form>
 <p>What you type goes to that host, and to nobody else.</p>{{else}}<p>{{.Text}}</p>{{end}}
 </body></html>
 `))

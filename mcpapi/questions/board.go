@@ -174,7 +174,9 @@ func (b *Board) Answer(ctx context.Context, a Answer) error {
 	case !caller.Operator:
 		return term.Errorf(term.PolicyDenied, "only a person at the operator's own socket can consent: use ptyctl answer")
 	case a.Text != nil:
-		return term.Errorf(term.InvalidArgument, "this question takes yes or no: give yes, true or false")
+		value := []byte(*a.Text)
+		defer clear(value)
+		return b.o.Consents.Give(ctx, a.ID, value)
 	}
 	return b.o.Consents.Answer(ctx, a.ID, a.Yes != nil && *a.Yes)
 }
@@ -250,6 +252,12 @@ func ofConsent(q consent.Question) Question {
 		Text: term.Foreign(consent.Lines(w), most), Action: string(q.Verb), Rule: line(w.Rule), Typed: w.Typed, Dir: line(w.Dir),
 		Waits: q.Waits,
 	}
+	if w.Secret != "" {
+		out.Secret, out.Action, out.Typed = line(w.Secret), q.Action, false
+	}
+	if w.Value {
+		out.Kind, out.Form = KindSecret, AnswerSecret
+	}
 	for v := range strings.Lines(w.Env) {
 		out.Env = append(out.Env, line(strings.TrimSuffix(v, "\n")))
 	}
@@ -264,6 +272,7 @@ func ofLogin(q *session.Question, i session.Info) Question {
 		ID: q.ID(), Kind: string(p.Kind), Form: AnswerSecret, Since: since.UnixMilli(), Expires: expires.UnixMilli(),
 		SessionID: i.ID, Protocol: i.Protocol, Host: line(cmp.Or(p.Host, i.Host)), User: line(p.User), Asker: asker(i.Opener),
 		Text: term.Foreign(p.Text, most), Hop: p.Hop, Index: p.Index, Of: p.Of,
+		Secret: line(p.Secret),
 	}
 	switch {
 	case p.Kind == term.PromptHostKey:

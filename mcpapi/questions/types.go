@@ -1,8 +1,9 @@
 package questions
 
-// Kinds of questions: a call that needs consent, and the kinds of term.Prompt.
+// Kinds of questions: a call that needs consent, one that needs the value of a secret, and the kinds of term.Prompt.
 const (
 	KindConsent    = "consent"
+	KindSecret     = "secret"
 	KindHostKey    = "host_key"
 	KindPassword   = "password"
 	KindPassphrase = "passphrase"
@@ -41,8 +42,10 @@ type Question struct {
 	// enter its lines; of a login, the question in the words of the host.
 	Text string `json:"text"`
 
-	// Of a consent:
-	Action string   `json:"action,omitempty"`   // exec or write
+	Secret string `json:"secret,omitempty"` // name of the operator's secret that is to be used, or whose value is asked for
+
+	// Of a consent, and of a call that needs a value:
+	Action string   `json:"action,omitempty"`   // exec or write; of a secret: terminal, stdin or login
 	Rule   string   `json:"rule,omitempty"`     // that asks
 	Typed  bool     `json:"typed,omitempty"`    // Text is typed into the terminal
 	Dir    string   `json:"work_dir,omitempty"` // in which it runs
@@ -76,8 +79,8 @@ type List struct {
 type Answer struct {
 	ID      string  `json:"question_id"`
 	Yes     *bool   `json:"yes,omitempty"`     // to a consent or a host key
-	Text    *string `json:"text,omitempty"`    // to another question of a login
-	Decline bool    `json:"decline,omitempty"` // ends the login; a consent is denied
+	Text    *string `json:"text,omitempty"`    // to another question of a login; a secret's value
+	Decline bool    `json:"decline,omitempty"` // ends the login; a call is denied
 }
 
 // A Watch is the answer to a process that asks to watch this one on behalf of a person.

@@ -209,6 +209,16 @@ type Prompt struct {
 	Echo  bool            `json:"echo"`            // the answer is no secret and may be shown
 	Index int             `json:"index,omitempty"` // number of the question in its round, from 1
 	Of    int             `json:"of,omitempty"`    // questions in the round
+
+	Secret string `json:"secret,omitempty"` // name of the secret for which a person is asked, and not the caller
+}
+
+// Person is the WaitingFor of a login that waits for a person and not for the caller; nil of any other.
+func (p *Prompt) Person() *Waiting {
+	if p == nil || p.Secret == "" {
+		return nil
+	}
+	return &Waiting{Kind: term.ForPerson, Text: "secret " + p.Secret}
 }
 
 // Waiting is the kind of input for which a terminal seems to wait.

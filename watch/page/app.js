@@ -320,10 +320,12 @@ function login(s, q) {
 function listed(p, q) {
   const send = answer => api('/api/question', { p, answer: { question_id: q.question_id, ...answer } })
   const where = `${q.user ? q.user + '@' : ''}${q.host || 'this machine'}`
-  if (q.kind === 'consent') {
+  const call = q.kind === 'consent' || q.kind === 'secret'
+  if (call) {
     const by = [q.asker.client, q.asker.task_id].filter(Boolean).join(' / ') || 'A program'
-    const item = card(p, `${by} asks to ${q.typed ? 'type' : q.action || 'run'} on ${where}${q.session_id ? ` (${q.session_id})` : ''}`, q.text,
-      step('Allow once', 'main', () => send({ yes: true })), step('Deny', '', () => send({ decline: true })))
+    const item = card(p, `${by} asks to ${q.secret ? `use the secret ${q.secret} (${q.action})` : q.typed ? 'type' : q.action || 'run'} on ${where}${q.session_id ? ` (${q.session_id})` : ''}`, q.text,
+      q.answer === 'secret' ? field(true, text => send({ text })) : step('Allow once', 'main', () => send({ yes: true })),
+      step('Deny', '', () => send({ decline: true })))
     const more = [q.rule && `rule: ${q.rule}`, q.work_dir && `in ${q.work_dir}`, ...(q.env || []), q.waits ? '' : 'no call waits: the answer is for the same call made again']
     item.append(element('div', 'hint', more.filter(Boolean).join(' · ')))
     return item
@@ -331,7 +333,7 @@ function listed(p, q) {
   const steps = q.answer === 'yes_no'
     ? [step('Yes', 'main', () => send({ yes: true })), step('No', '', () => send({ yes: false }))]
     : [field(q.answer === 'secret', text => send({ text }))]
-  return card(p, `${where} asks (${q.kind})`, q.text, ...steps, step('End the login', '', () => send({ decline: true })))
+  return card(p, `${where} asks (${q.secret ? `secret ${q.secret}` : q.kind})`, q.text, ...steps, step('End the login', '', () => send({ decline: true })))
 }
 
 // ---------- one session
