@@ -59,9 +59,13 @@ type Book struct {
 	o    Options
 	hash hasher
 
+	telling sync.Mutex // held while ends are reported; locked before mu
+
 	mu      sync.Mutex // guards the following
 	ttl     time.Duration
 	entries map[fingerprint]*entry
+	ended   []ending // not yet reported
+	closed  bool
 }
 
 // An entry is a question, and its answer until that is used.
@@ -70,8 +74,8 @@ type entry struct {
 	done    chan struct{} // closed when outcome is set
 	outcome Outcome
 	value   []byte      // the answer, if Wanted.Value
-	forget  *time.Timer // clears value when it expires unused
 	waiting int         // calls
+	expiry  *time.Timer // runs Book.expire at Expires
 }
 
 // NewBook makes an empty Book.
@@ -137,6 +141,9 @@ func (b *Book) enter(key fingerprint, c Call) (e *entry, asked bool, err error) 
 	defer b.mu.Unlock()
 	b.sweep()
 	e = b.entries[key]
+	if e == nil && b.closed {
+		return nil, false, term.Errorf(term.Canceled, "no person can be asked: ptyctl ends")
+	}
 	if e == nil {
 		by := c.Actor.Principal()
 		ofOne := 0
@@ -155,6 +162,7 @@ func (b *Book) enter(key fingerprint, c Call) (e *entry, asked bool, err error) 
 			ID: "q-" + rand.Text()[:16], Wanted: c.Wanted, Actor: c.Actor, Session: c.Session, Verb: c.Verb, Action: c.Action,
 			Since: now, Expires: now.Add(b.ttl),
 		}}
+		e.expiry = time.AfterFunc(b.ttl, b.expire)
 		b.entries[key] = e
 		asked = true
 	}
@@ -178,39 +186,9 @@ func (b *Book) leave(key fingerprint, e *entry, uses bool) (outcome Outcome, val
 		return e.outcome, nil, false
 	}
 	delete(b.entries, key)
-	if e.forget != nil {
-		e.forget.Stop()
-	}
+	e.expiry.Stop()
 	value, e.value = e.value, nil
 	return e.outcome, value, true
-}
-
-// sweep removes what has expired. Requires b.mu.
-func (b *Book) sweep() {
-	now := time.Now()
-	for key, e := range b.entries {
-		if !now.Before(e.Expires) {
-			b.end(key, e)
-		}
-	}
-}
-
-// expire is sweep at the time when a value expires.
-func (b *Book) expire() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sweep()
-}
-
-// end removes an entry whose time, or whose session, is over. Requires b.mu.
-func (b *Book) end(key fingerprint, e *entry) {
-	delete(b.entries, key)
-	clear(e.value)
-	e.value = nil
-	if e.outcome == Waiting {
-		e.outcome = Expired
-		close(e.done)
-	}
 }
 
 // List returns the questions without an answer, the oldest first.
@@ -307,35 +285,9 @@ func (b *Book) settle(id string, agrees bool, value []byte) bool {
 	}
 	if len(value) > 0 {
 		e.value = bytes.Clone(value)
-		e.forget = time.AfterFunc(time.Until(e.Expires), b.expire)
 	}
 	close(e.done)
 	return true
-}
-
-// Withdraw removes the questions and answers about a session that has ended.
-func (b *Book) Withdraw(session string) {
-	b.withdraw(func(q Question) bool { return q.Session == session })
-}
-
-// Leave removes those of a client that is gone.
-func (b *Book) Leave(p term.Principal) {
-	b.withdraw(func(q Question) bool { return q.Actor.Principal().Client() == p.Client() })
-}
-
-func (b *Book) withdraw(of func(Question) bool) {
-	b.mu.Lock()
-	some := false
-	for key, e := range b.entries {
-		if of(e.Question) {
-			b.end(key, e)
-			some = true
-		}
-	}
-	b.mu.Unlock()
-	if some {
-		b.changed()
-	}
 }
 
 func (b *Book) changed() {
@@ -350,7 +302,8 @@ func (b *Book) observe(q Question, by term.Actor, said string) {
 	}
 }
 
-// event is what the audit log gets of a question: asked, agreed or denied. Text that is typed is never recorded.
+// event is what the audit log gets of a question: asked, agreed, denied, expired or withdrawn. Text that is typed is
+// never recorded.
 func event(q Question, by term.Actor, said string) term.Event {
 	e := term.Event{
 		Time: time.Now(), Verb: term.VerbConsent, Session: q.Session, Protocol: q.Wanted.Protocol, Host: q.Wanted.Host,

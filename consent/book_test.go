@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -263,6 +264,61 @@ func TestRecord(t *testing.T) {
 	}
 	if typed.Command != "" || typed.Size != len(c.Wanted.Text) || !typed.Sensitive {
 		t.Errorf("event of typed text = %+v, want its size alone", typed)
+	}
+}
+
+// A question that ends without an answer is on record once, with its rule and who asked: when its time is over, though no
+// call waits any more; when its session ends; and when the book closes. An answered one is not, whether used or not.
+func TestRecordOfEnd(t *testing.T) {
+	const expired, withdrawn = "expired", "withdrawn"
+	for name, tt := range map[string]struct {
+		wait time.Duration
+		end  func(t *testing.T, b *Book)
+		want []string
+	}{
+		"expired":               {0, func(*testing.T, *Book) { time.Sleep(10 * time.Minute) }, []string{expired}},
+		"expired, a call waits": {time.Hour, func(*testing.T, *Book) { time.Sleep(10 * time.Minute) }, []string{expired}},
+		"expired, then listed":  {0, func(_ *testing.T, b *Book) { time.Sleep(10 * time.Minute); b.List() }, []string{expired}},
+		"session ended":         {0, func(_ *testing.T, b *Book) { b.Withdraw("web1") }, []string{withdrawn}},
+		"client gone":           {0, func(_ *testing.T, b *Book) { b.Leave(aCall().Actor.Principal()) }, []string{withdrawn}},
+		"the book is closed":    {0, func(_ *testing.T, b *Book) { b.Close(); b.Close() }, []string{withdrawn}},
+		"agreed":                {0, func(t *testing.T, b *Book) { answer(t, b, true) }, []string{"agreed"}},
+		"denied":                {0, func(t *testing.T, b *Book) { answer(t, b, false); b.Withdraw("web1") }, []string{"denied"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var events []term.Event
+				changes := 0
+				b := NewBook(Options{
+					Observe: func(e term.Event) { events = append(events, e) }, Changed: func() { changes++ },
+				})
+				var wait sync.WaitGroup
+				wait.Go(func() { ask(t, b, aCall(), tt.wait) })
+				synctest.Wait()
+				events, changes = nil, 0
+				tt.end(t, b)
+				synctest.Wait()
+				if changes == 0 {
+					t.Error("the end of a question is told to no list")
+				}
+				wait.Wait()
+				time.Sleep(time.Hour)
+				b.Close()
+				var got []string
+				for _, e := range events {
+					got = append(got, e.State)
+					if e.Consent != "ask reboot" || !strings.Contains(e.Detail, "asked by agent over stdio, task t1") {
+						t.Errorf("the event is %+v, want the rule and who asked", e)
+					}
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("the record of the question has %q, want %q", got, tt.want)
+				}
+				if _, _, err := b.Ask(t.Context(), aCall(), 0); !errors.Is(err, term.Canceled) {
+					t.Errorf("Ask of a closed book = %v, want %s", err, term.Canceled)
+				}
+			})
+		})
 	}
 }
 

@@ -88,8 +88,9 @@ const (
 	// was used (Event.Detail).
 	VerbPlan Verb = "plan"
 
-	// VerbConsent: a call needs a person's consent (Event.State "asked"), or a person has answered ("agreed", "denied").
-	// Event.Consent is the rule. It may have no session.
+	// VerbConsent: a call needs a person's consent (Event.State "asked"), a person has answered ("agreed", "denied"), or
+	// the question has ended without an answer, which denies the call ("expired"; "withdrawn": its session or its client
+	// has ended). Event.Consent is the rule. It may have no session.
 	VerbConsent Verb = "consent"
 
 	// Events of a process that keeps the sessions of clients that come and go; they have no session:

@@ -207,7 +207,10 @@ func (a *App) Close(ctx context.Context) error {
 	if a.sessions != nil {
 		a.sessions.Close(context.WithoutCancel(ctx))
 	}
-	a.record.close() // first: the audit log has the ends of recordings
+	if a.consents != nil {
+		a.consents.Close() // before the audit log, which has the ends of questions
+	}
+	a.record.close() // the audit log has the ends of recordings, too
 	err := a.audit.Close()
 	for len(a.closers) > 0 {
 		last := len(a.closers) - 1
