@@ -110,7 +110,7 @@ func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, err 
 		if !c.Bool("watch") {
 			enc.SetIndent("", "  ")
 		}
-		err := enc.Encode(entries)
+		err := enc.Encode(withQuestions(entries, open))
 		return b.String(), open, err
 	}
 	asked := func() {
@@ -147,6 +147,35 @@ func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, err 
 	}
 	asked()
 	return b.String(), open, nil
+}
+
+// A sessionEntry is a session in the JSON, with the questions about it.
+type sessionEntry struct {
+	client.Session
+	Questions []client.OpenQuestion `json:"questions,omitempty"`
+}
+
+// withQuestions are the sessions with their questions. Those about none of them, such as a call that names a host and
+// needs consent, come last, in an entry without a session.
+func withQuestions(entries []client.Session, open []client.OpenQuestion) []any {
+	all := make([]any, len(entries), len(entries)+1)
+	for i, e := range entries {
+		one := sessionEntry{Session: e}
+		open = slices.DeleteFunc(slices.Clone(open), func(q client.OpenQuestion) bool {
+			of := q.SessionID == e.SessionID && q.PID == e.PID
+			if of {
+				one.Questions = append(one.Questions, q)
+			}
+			return of
+		})
+		all[i] = one
+	}
+	if len(open) > 0 {
+		all = append(all, struct {
+			Questions []client.OpenQuestion `json:"questions"`
+		}{open})
+	}
+	return all
 }
 
 // row is the line of a session in the table.

@@ -14,12 +14,16 @@ import (
 // asks is the policy that puts `touch` to a person. A call waits for one for two seconds.
 const asks = "[policy]\nask = ['touch *']\nconsent = 'person'\n[limits]\nmax_wait_ms = 2000\n" + lab.ReadWrite
 
+// A pending is a question that waits.
+type pending struct {
+	ID             string `json:"question_id"`
+	Kind           string
+	Text           string
+	Since, Expires int64
+}
+
 // waiting returns the questions that ptyctl answer lists.
-func waiting(t *testing.T, h *lab.Home) (open []struct {
-	ID   string `json:"question_id"`
-	Kind string
-	Text string
-}) {
+func waiting(t *testing.T, h *lab.Home) (open []pending) {
 	t.Helper()
 	stdout, stderr, status := h.Run(t, "answer", "--config", h.Config, "--list", "--json")
 	if err := json.Unmarshal([]byte(stdout), &open); err != nil || status != 0 {

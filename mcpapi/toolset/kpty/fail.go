@@ -119,8 +119,14 @@ func newFailure(err error, action string) *failure {
 // fail implements toolset.Set.Fail.
 func fail(err error) wire.Answer {
 	f, ok := errors.AsType[*failure](err)
-	if !ok { // refused before an action was chosen
-		f = newFailure(err, "")
+	if !ok { // refused before an action was chosen, or put to a person after it
+		action := ""
+		if e, ok := errors.AsType[*term.Error](err); ok && term.NeedsPerson(e) {
+			if action = "run"; e.Session == "" {
+				action = "spawn"
+			}
+		}
+		f = newFailure(err, action)
 	}
 	text, _ := encode(f) // encodes only strings and numbers and cannot fail
 	return wire.Answer{Text: string(text), Structured: text, IsError: true}
