@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"ptyctl/config"
 	"ptyctl/consent"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/questions"
@@ -46,6 +47,20 @@ func refuseAnswer(pid int) error {
 	}
 	return fmt.Errorf("process %d was started by this ptyctl, or has ended: programs of its sessions may not answer "+
 		"questions or watch for a person; use a terminal that ptyctl has not opened", pid)
+}
+
+// unjudged reports whether an action is the typing of a person that the rules do not judge: of one who has taken a
+// terminal at a control socket with a token. Without the token any program of this account, an agent's own shell too,
+// could take a terminal as a person and type past the rules; and programs that this process has started may have read
+// the token.
+func unjudged(cfg config.Config) func(term.Action) bool {
+	if cfg.Server.Control.ControlAuthToken.Reveal() == "" {
+		return func(term.Action) bool { return false }
+	}
+	return func(a term.Action) bool {
+		by := a.Actor
+		return a.Verb == term.VerbWrite && by.Operator && by.Attachment != (term.Attachment{}) && refuseAnswer(by.PID) == nil
+	}
 }
 
 // watchable refuses the programs of this process's sessions where people watch.

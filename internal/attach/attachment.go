@@ -48,7 +48,11 @@ func (a *Attachment) MayTake(ctx context.Context) error {
 	if err := a.Client.Call(ctx, client.ToolSession, beat, nil); client.IsCode(err, "POLICY_DENIED") {
 		return ReadOnlyHint(err)
 	}
-	// The heartbeat has no lock to renew; other failures of it say nothing about typing.
+	// The heartbeat has no lock to renew; other failures of it say nothing about typing. The rules may leave typing to a
+	// person who shows the proof of being one.
+	if err := a.Client.Attach(ctx, personName()); err != nil {
+		return err
+	}
 	now, err := a.Status(ctx)
 	if err != nil {
 		return err
@@ -58,15 +62,15 @@ func (a *Attachment) MayTake(ctx context.Context) error {
 
 // take makes this person the only one to type. previous names the holder that lost the terminal.
 func (a *Attachment) take(ctx context.Context) (previous string, err error) {
-	now, err := a.Status(ctx)
+	task := personName()
+	if err := a.Client.Attach(ctx, task); err != nil {
+		return "", err
+	}
+	now, err := a.Status(ctx) // as the person, whom the rules may leave more
 	if err != nil {
 		return "", err
 	}
 	if err := mayType(&now); err != nil { // before the holder loses the lock for nothing
-		return "", err
-	}
-	task := personName()
-	if err := a.Client.Attach(ctx, task); err != nil {
 		return "", err
 	}
 	var out struct {
@@ -113,7 +117,8 @@ func mayType(r *client.StatusResult) error {
 	}
 	return term.Errorf(
 		term.PolicyDenied,
-		"typing is denied by %s: watch without --take, or have the operator %s",
+		"typing is denied by %s: watch without --take, or have the operator %s; with server.control.control_auth_token "+
+			"the rules leave typing to people",
 		tty.Printable(rule),
 		remedy,
 	)
