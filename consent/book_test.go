@@ -348,3 +348,96 @@ func TestShowable(t *testing.T) {
 		}
 	}
 }
+
+// valued is a question for the value of a secret.
+func valued() term.SecretQuestion {
+	return term.SecretQuestion{Secret: "pw", Rule: "secret.pw.source", Value: true, About: term.SecretRequest{
+		Name: "pw", Use: term.SecretTerminal, Prompt: "Password: ", Wait: time.Second,
+		Peer: term.Peer{Protocol: "ssh", Session: "web1", Host: "web1"},
+	}}
+}
+
+// A value that a person gives is for the same request, once; it is on no record, and gone when it expires.
+func TestValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []term.Event
+		b := NewBook(Options{TTL: time.Minute, Observe: func(e term.Event) { seen = append(seen, e) }})
+		defer b.Close()
+		ctx := term.WithActor(t.Context(), aCall().Actor)
+		give := func() {
+			t.Helper()
+			id := b.List()[0].ID
+			for _, wrong := range []error{
+				b.Answer(t.Context(), id, true), b.Give(t.Context(), id, nil),
+			} {
+				if !errors.Is(wrong, term.InvalidArgument) {
+					t.Errorf("yes, or nothing, for a value: %v, want INVALID_ARGUMENT", wrong)
+				}
+			}
+			if err := b.Give(t.Context(), id, []byte("hunter2")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.AskSecret(ctx, valued(), nil); !errors.Is(err, term.Busy) || !term.NeedsPerson(err) {
+			t.Fatalf("AskSecret without an answer = %v, want BUSY", err)
+		}
+		give()
+		other := valued()
+		other.About.Peer.Session = "web2"
+		if _, err := b.AskSecret(ctx, other, nil); !errors.Is(err, term.Busy) {
+			t.Errorf("AskSecret for another session = %v, want a question of its own", err)
+		}
+		got, err := b.AskSecret(ctx, valued(), nil)
+		if string(got) != "hunter2" || err != nil {
+			t.Errorf("AskSecret of the same request = %q, %v; want the value", got, err)
+		}
+		if _, err := b.AskSecret(ctx, valued(), nil); !errors.Is(err, term.Busy) {
+			t.Errorf("AskSecret once more = %v, want another question", err)
+		}
+		for _, q := range b.List() {
+			if q.Session == "web1" {
+				if err := b.Give(t.Context(), q.ID, []byte("hunter2")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var kept []byte
+		for _, e := range b.entries {
+			if len(e.value) > 0 {
+				kept = e.value
+			}
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if len(b.entries) != 0 || string(kept) != "\x00\x00\x00\x00\x00\x00\x00" {
+			t.Errorf("after its time the value is %q, with %d questions; want it wiped", kept, len(b.entries))
+		}
+		for _, e := range seen {
+			if strings.Contains(e.Detail+e.Command, "hunter2") {
+				t.Errorf("on record is %+v", e)
+			}
+		}
+	})
+}
+
+// A person who denies ends the wait, and a request that cannot be shown is not asked.
+func TestValueDenied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBook(Options{})
+		defer b.Close()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := b.AskSecret(t.Context(), valued(), nil); !errors.Is(err, term.PolicyDenied) {
+				t.Errorf("AskSecret = %v, want POLICY_DENIED", err)
+			}
+		})
+		synctest.Wait()
+		answer(t, b, false)
+		wg.Wait()
+		hidden := valued()
+		hidden.About.Prompt = "Password:\x1b[2J"
+		if _, err := b.AskSecret(t.Context(), hidden, nil); !errors.Is(err, term.PolicyDenied) || len(b.List()) != 0 {
+			t.Errorf("AskSecret about controls = %v, %d questions; want POLICY_DENIED and none", err, len(b.List()))
+		}
+	})
+}

@@ -81,12 +81,52 @@ func TestSecret(t *testing.T) {
 	}
 }
 
+// A login asks for the operator's secret: a person gives it, and the agent that has opened the session may not.
+func TestSecretOfAPerson(t *testing.T) {
+	const password = "Planted-1139-horse"
+	s := lab.ServeSSH(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
+		answers, err := ask("", "", []string{"Password: "}, []bool{false})
+		if err == nil && (len(answers) != 1 || answers[0] != password) {
+			err = errWrongAnswer
+		}
+		return err
+	}})
+	h := lab.NewHome(t, lab.ReadWrite, "[secret.web]", "source = 'person'", "hosts = ['web1']", "auto = true")
+	h.Write(t, h.SSHConfig, fmt.Sprintf("Host web1\n\tHostName 127.0.0.1\n\tPort %d\n\tUser alice\n\tIdentityAgent none\n\tIdentityFile none\n", s.Port()))
+	h.Trust(t, s.KnownHostsLine())
+	c := h.Connect(t)
+	opened := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":"web1"}`)
+	if !strings.Contains(opened.Text, `"waiting_for":{"kind":"person","text":"secret web"}`) {
+		t.Fatalf("open gives %s, want that it waits for a person", opened.Text)
+	}
+	refused := c.Refused(t, "POLICY_DENIED", lab.ToolIO, `{"action":"write","session_id":%s,"data":"guess-1138\r"}`, opened.SessionID)
+	if !strings.Contains(refused.Message, "ptyctl answer") {
+		t.Errorf("the agent's answer gives %q, want who answers", refused.Message)
+	}
+	p := h.AtTerminal(t, "answer", opened.SessionID)
+	p.Sees("Password: ")
+	p.Types(password + "\r")
+	p.Sees("is open")
+	p.Leaves(0)
+	if r := c.Call(t, lab.ToolExec, `{"session_id":"`+opened.SessionID+`","cmd":"echo o\u0027\u0027k"}`); !strings.Contains(r.Text, "ok") {
+		t.Errorf("exec in the session gives %s, want ok", r.Text)
+	}
+	c.Finish()
+	log, err := os.ReadFile(h.Audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(log)+p.Text(), password) || !strings.Contains(string(log), "web for the login of alice") {
+		t.Errorf("the audit log is\n%s\nand the person's screen %q, want the use without the value", log, p.Text())
+	}
+}
+
 // A secret that cannot work is refused when the configuration is read, with its line.
 func TestSecretMistakes(t *testing.T) {
 	for lines, want := range map[string]string{
 		"source = 'op read x'\nhosts = ['a']":                     "ptyctl.toml:4: secret.x.source: a source is one of exec:",
 		"source = 'exec:op read x'\nhosts = ['a']":                "secret.x.source: exec: the path must be absolute",
-		"source = 'env:A'":                                        "[secret.x] has no hosts; give a list of names",
+		"source = 'env:A'":                                        "secret.x.hosts: it names no place; write hosts, devices or local = true",
 		"hosts = ['a']":                                           "[secret.x] has no source",
 		"source = 'env:A'\nhosts = ['a']\nprompts = ['(']":        "secret.x.prompts: error parsing regexp",
 		"source = 'env:A'\nhosts = ['a']\nvalue = 'Planted-1138'": "there is no key secret.x.value",
