@@ -40,6 +40,10 @@ type agreement struct {
 	peer    string // where there is no session yet
 }
 
+// loginPatience is how long a login waits for a person who must agree: less than the two minutes after which most hosts
+// give a login up (sshd_config(5) LoginGraceTime).
+const loginPatience = 110 * time.Second
+
 // maxAgreements bounds the agreements. Afterwards people are asked once more.
 const maxAgreements = 10_000
 
@@ -69,7 +73,7 @@ func (s *Store) Answer(ctx context.Context, l term.Login, q term.Prompt) (answer
 			continue
 		}
 		value, err := s.use(ctx, d, d.permits(l, q), term.SecretRequest{
-			Name: d.Name, Use: term.SecretLogin, Prompt: q.Text, Peer: term.Peer{
+			Name: d.Name, Use: term.SecretLogin, Prompt: q.Text, Wait: loginPatience, Peer: term.Peer{
 				Protocol: "ssh", Host: l.Host, Port: l.Port, User: l.User, Names: l.Names, HostKey: l.HostKey,
 			},
 		})
