@@ -148,7 +148,7 @@ var importRules = []rule{
 
 	{pkg: "daemon", ours: []string{"control", "internal/rundir", "internal/winpipe", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
 
-	{pkg: "watch", ours: []string{"control", "internal/attach", "internal/client", "mcpapi/httpserve", "mcpapi/questions", "record", "term", "watch/frame"}, theirs: []string{"filippo.io/age"}, why: "a person has the tools of an agent and no more"},
+	{pkg: "watch", ours: []string{"control", "internal/attach", "internal/client", "mcpapi/httpserve", "mcpapi/identity", "mcpapi/questions", "record", "term", "watch/frame"}, theirs: []string{"filippo.io/age"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "watch/frame", ours: []string{"screen"}, why: "it gives a screen a form and knows no session"},
 	{pkg: "watch/calls", ours: []string{"internal/scrub", "term"}, why: "it observes events and touches no session"},
 	{pkg: "watch/feed", ours: []string{"session", "term", "watch/calls", "watch/frame"}, why: "it shows sessions and changes none"},
@@ -198,7 +198,7 @@ var importRules = []rule{
 			"consent", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
 			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "daemon", "internal/cgroup", "internal/cliadvice", "internal/logging", "secret", "secret/source",
-			"watch/calls", "watch/feed",
+			"watch", "watch/calls", "watch/feed",
 		},
 		theirs: []string{"filippo.io/age", "github.com/mark3labs/mcp-go", "golang.org/x/sys"},
 		why:    "it wires the parts of the configuration once, and reads no command line",

@@ -31,10 +31,13 @@ func (c Config) Changes(next Config) []Change {
 	return changes
 }
 
-// live are the tables that a running server can change: the rules at once, the rest for
+// live are the tables that a running server can change: the rules and tokens at once, the rest for
 // sessions opened afterwards. All others configure objects that are built at the start: buffers, limits,
 // listeners, the list of tools.
 var live = []string{"ssh", "telnet", "policy", "logging", "secret"}
+
+// liveKeys are those of other tables.
+var liveKeys = []string{"server.http.auth_token", "server.http.tokens", "server.http.tokens_file"}
 
 // Live reports whether a running server applies a new value of the key.
 func (k Key) Live() bool { return isLive(k.Path) }
@@ -45,5 +48,5 @@ func (t Table) Live() bool { return isLive(t.Path) }
 // isLive reports whether a path is one of the live tables or below one.
 func isLive(path string) bool {
 	table, _, _ := strings.Cut(path, ".")
-	return slices.Contains(live, table)
+	return slices.Contains(live, table) || slices.Contains(liveKeys, path)
 }

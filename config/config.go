@@ -72,6 +72,7 @@ type HTTP struct {
 	TLSCertFile    string
 	TLSKeyFile     string
 	TLSSelfSigned  bool // make a certificate at each start
+	Watch          bool // serve the watch page, to tokens of people
 }
 
 // Session holds defaults and limits of a terminal session.

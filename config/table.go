@@ -48,7 +48,8 @@ func table(c *Config, home string) []row {
 			"A bearer token with the role write; the audit log calls it default.").
 			checked(headerToken),
 		secret(&c.Server.HTTP.Tokens, "server.http.tokens",
-			"Bearer tokens: NAME:ROLE:VALUE, separated by spaces or lines; the role is read or write.").
+			"Bearer tokens: NAME:ROLE:VALUE, separated by spaces or lines; the role is read or write, or, of a person at "+
+				"the watch page, watch or operate.").
 			checked(manyTokens),
 		path(&c.Server.HTTP.TokensFile, home, "server.http.tokens_file",
 			"A file of such tokens that no other user may read; lines that begin with # are ignored."),
@@ -70,6 +71,9 @@ func table(c *Config, home string) []row {
 		boolean(&c.Server.HTTP.TLSSelfSigned, "server.http.tls_self_signed", false,
 			"Use TLS with a certificate made at each start; stderr shows its fingerprint.").
 			flag("tls-self-signed", "true"),
+		boolean(&c.Server.HTTP.Watch, "server.http.watch", false,
+			"Serve the watch page at /watch/ to people whose token has the role watch or operate; off this machine over TLS "+
+				"alone."),
 
 		path(
 			&c.Server.Control.ControlSocketPath,

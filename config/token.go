@@ -10,7 +10,8 @@ import (
 // A Token is a bearer token of the HTTP transport.
 type Token struct {
 	Name     string // for the audit log; not a secret
-	ReadOnly bool   // the role is read, not write
+	ReadOnly bool   // the role is read or watch, not write or operate
+	Person   bool   // the role is watch or operate: it opens the watch page, and is no token of an agent
 	Value    Secret
 }
 
@@ -19,7 +20,8 @@ type Token struct {
 const minToken = 16
 
 // tokenForm describes a valid token in messages.
-const tokenForm = "NAME:ROLE:VALUE, where the role is read or write (openssl rand -hex 32 makes a value)"
+const tokenForm = "NAME:ROLE:VALUE, where the role is read or write, or of a person watch or operate " +
+	"(openssl rand -hex 32 makes a value)"
 
 // Forms of the parts of a token.
 var (
@@ -62,13 +64,23 @@ func parseToken(entry string) (Token, error) {
 		return Token{}, errors.New(
 			"has an invalid name; use at most 64 letters, digits, dots, dashes and underscores",
 		)
-	case role != "read" && role != "write":
-		return Token{}, errors.New("has another role than read and write")
+	}
+	t := Token{Name: name, Value: NewSecret(value)}
+	switch role {
+	case "read":
+		t.ReadOnly = true
+	case "write":
+	case "watch":
+		t.ReadOnly, t.Person = true, true
+	case "operate":
+		t.Person = true
+	default:
+		return Token{}, errors.New("has another role than read, write, watch and operate")
 	}
 	if err := checkToken(value); err != nil {
 		return Token{}, err
 	}
-	return Token{Name: name, ReadOnly: role == "read", Value: NewSecret(value)}, nil
+	return t, nil
 }
 
 // checkToken checks the form of a token's value.

@@ -8,18 +8,22 @@ import (
 func TestParseTokens(t *testing.T) {
 	const secret = "0123456789abcdef"
 	got, err := ParseTokens(
-		"# of the CI\n  ci:read:" + secret + "\n\nops:write:" + secret + "= dev.1:write:" + secret + "+/~\r\n",
+		"# of the CI\n  ci:read:" + secret + "\n\nops:write:" + secret + "= dev.1:write:" + secret + "+/~\r\n" +
+			"ann:watch:" + secret + " bob:operate:" + secret,
 	)
 	want := []Token{
-		{"ci", true, NewSecret(secret)},
-		{"ops", false, NewSecret(secret + "=")},
-		{"dev.1", false, NewSecret(secret + "+/~")},
+		{"ci", true, false, NewSecret(secret)},
+		{"ops", false, false, NewSecret(secret + "=")},
+		{"dev.1", false, false, NewSecret(secret + "+/~")},
+		{"ann", true, true, NewSecret(secret)},
+		{"bob", false, true, NewSecret(secret)},
 	}
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	for i, w := range want {
-		if got[i].Name != w.Name || got[i].ReadOnly != w.ReadOnly || got[i].Value.Reveal() != w.Value.Reveal() {
+		if got[i].Name != w.Name || got[i].ReadOnly != w.ReadOnly || got[i].Person != w.Person ||
+			got[i].Value.Reveal() != w.Value.Reveal() {
 			t.Errorf("token %d is %+v with value %s, want %+v with %s", i, got[i], got[i].Value.Reveal(), w, w.Value.Reveal())
 		}
 	}

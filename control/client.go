@@ -33,6 +33,10 @@ type Options struct {
 	// Variables is nil, those of the server's process count.
 	Dir       string
 	Variables []string
+
+	// Dialer connects to the server instead of a socket, for one in this process whose listener is in memory. nil: the
+	// socket.
+	Dialer func(context.Context) (net.Conn, error)
 }
 
 // name is the name of the program as the audit log has it.
@@ -54,7 +58,12 @@ type Client struct {
 // another user, before it sends anything.
 func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 	w := &proofTransport{Transport: &http.Transport{
-		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, path) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			if o.Dialer != nil {
+				return o.Dialer(ctx)
+			}
+			return dial(ctx, path)
+		},
 		MaxIdleConnsPerHost: 8, // waiting reads, and writes at the same time
 	}}
 	if o.Variables != nil {

@@ -39,6 +39,8 @@ func (c *invocation) readsOnly(caller identity.Caller) error {
 	case c.s.o.ReadOnly:
 	case caller.Shim != "":
 		why, remedy = "this conversation is read-only", "its client was started so"
+	case caller.Transport == identity.PageTransport:
+		why, remedy = "the token "+caller.Token+" has the role watch", "use a token with the role operate"
 	case caller.Token != "":
 		why, remedy = "the token "+caller.Token+" has the role read", "use a token with the role write"
 	}

@@ -96,6 +96,8 @@ const (
 	// Events of a process that keeps the sessions of clients that come and go; they have no session:
 	VerbStop   Verb = "stop"   // a person ends it
 	VerbReload Verb = "reload" // a person has it read its configuration again
+
+	VerbWatch Verb = "watch" // a person begins to watch all sessions; Event.Detail is from where
 )
 
 // An Action is a request of a caller; a Gate decides whether it is allowed.

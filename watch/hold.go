@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -60,13 +61,13 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request) {
 	}
 	id, _ := newSecret()
 	s.mu.Lock()
-	full := len(s.holds) >= mostHolds
+	full := s.over || len(s.holds) >= mostHolds
 	if !full {
 		s.holds[id] = h
 	}
 	s.mu.Unlock()
 	if full {
-		h.end(r.Context())
+		h.end(context.WithoutCancel(r.Context()))
 		fail(w, http.StatusConflict, "LIMIT_EXCEEDED", "too many terminals are taken; give one back")
 		return
 	}
@@ -87,7 +88,7 @@ func (s *Server) takeOver(ctx context.Context, t taking) (h *hold, previous stri
 	if err := attach.MayType(ctx, p.Client, t.Session); err != nil { // before the holder loses it for nothing
 		return nil, "", err
 	}
-	h = &hold{session: t.Session, task: personName(), process: p, used: time.Now()}
+	h = &hold{session: t.Session, task: cmp.Or(s.o.Person, personName()), process: p, used: time.Now()}
 	if err := p.Attach(ctx, h.task); err != nil {
 		return nil, "", err
 	}
@@ -203,11 +204,11 @@ func (s *Server) give(w http.ResponseWriter, r *http.Request) {
 	answer(w, struct{}{})
 }
 
-// giveAllBack gives back all that was taken.
+// giveAllBack gives back all that was taken. Nothing can be taken afterwards.
 func (s *Server) giveAllBack(ctx context.Context) {
 	s.mu.Lock()
 	holds := s.holds
-	s.holds = make(map[string]*hold)
+	s.holds, s.over = make(map[string]*hold), true
 	s.mu.Unlock()
 	var all sync.WaitGroup
 	for _, h := range holds {

@@ -14,11 +14,7 @@ import (
 // routes are the page's files and its API.
 func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	files, err := fs.Sub(page, "page")
-	if err != nil { // the folder is embedded
-		panic(err)
-	}
-	mux.Handle("GET /", http.FileServerFS(files))
+	addFiles(mux, "ticket")
 	mux.HandleFunc("POST "+loginPath, s.login)
 	mux.HandleFunc("GET /api/stream", s.stream)
 	mux.HandleFunc("POST /api/take", s.take)
@@ -34,6 +30,18 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
+// addFiles adds the page's files, and what says with what a person logs in: a ticket or a token.
+func addFiles(mux *http.ServeMux, with string) {
+	files, err := fs.Sub(page, "page")
+	if err != nil { // the folder is embedded
+		panic(err)
+	}
+	mux.Handle("GET /", http.FileServerFS(files))
+	mux.HandleFunc("GET "+loginPath, func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, map[string]string{"with": with})
+	})
+}
+
 // login exchanges the ticket of a link for a token.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	sent, ok := read[struct{ Ticket string }](w, r)
@@ -46,13 +54,14 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 			"this link was used, or is older than a minute; press enter where ptyctl watch runs for a new one")
 		return
 	}
-	answer(w, loggedIn{token, s.o.Recordings != ""})
+	answer(w, loggedIn{Token: token, Recordings: s.o.Recordings != ""})
 }
 
-// loggedIn is the answer to a ticket.
+// loggedIn is the answer to a ticket, or to the token of a person.
 type loggedIn struct {
 	Token      string `json:"token"`
-	Recordings bool   `json:"recordings"` // there is a folder of them
+	Recordings bool   `json:"recordings"`     // there is a folder of them
+	Hint       string `json:"hint,omitempty"` // how to be allowed more than to watch; empty: as the page says
 }
 
 // keyOf names a process for the page.

@@ -29,6 +29,7 @@ type Options struct {
 	Processes  client.Options // which are watched, and how they are reached
 	Recordings string         // folder of recordings to replay; empty: none
 	Identities []age.Identity // of encrypted ones
+	Person     string         // who watches, for those whose terminal they take; empty: the user of this process
 	Logger     *slog.Logger   // nil: no log
 }
 
@@ -63,6 +64,7 @@ type Server struct {
 	tokens  map[secret]bool
 	sockets map[string]control.Socket // of the processes that a stream has shown
 	holds   map[string]*hold          // terminals that were taken
+	over    bool                      // all was given back, and nothing more is taken
 }
 
 // New makes a server.

@@ -59,7 +59,7 @@ type App struct {
 	// The following are the zero value in an App for a command.
 	files     term.Files // of this machine; nil: none are offered
 	watch     *subscribe.Watch
-	feed      *feed.Feed // for people who watch; nil: there is no control socket
+	feed      *feed.Feed // for people who watch; nil: there is neither a control socket nor a page
 	pages     *elicit.Pages
 	consents  *consent.Book
 	questions *questions.Board
@@ -156,7 +156,7 @@ func (a *App) assemble(serves bool) error {
 		return nil
 	}
 	a.server = a.newServer(a.cfg)
-	a.http, err = listenHTTP(a.cfg, a.server, a.messages, a.metrics.Handler(), a.log)
+	a.http, err = a.listenHTTP(a.metrics.Handler())
 	return err
 }
 
@@ -167,7 +167,7 @@ func (a *App) offerMachine() (err error) {
 		return err
 	}
 	a.closers = append(a.closers, a.control.close)
-	if a.control != nil {
+	if a.control != nil || servesPage(a.cfg) {
 		a.feed = newFeed(a.cfg, a.version)
 	}
 	if err := localHost(a.cfg.Local).Sandbox.Check(); err != nil {

@@ -23,8 +23,14 @@ import (
 // newFeed makes the source of what people see who watch. Lines of commands have the form of the audit log.
 func newFeed(cfg config.Config, version string) *feed.Feed {
 	return feed.New(feed.Options{
-		Mode: string(cfg.Server.Control.ControlMode), Version: version,
-		Calls: calls.Options{Command: commandForm(cfg.Audit.Commands)},
+		Mode: func(ctx context.Context) string {
+			if identity.FromContext(ctx).ReadOnly {
+				return string(config.ControlReadOnly)
+			}
+			return string(config.ControlReadWrite)
+		},
+		Version: version,
+		Calls:   calls.Options{Command: commandForm(cfg.Audit.Commands)},
 	})
 }
 

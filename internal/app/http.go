@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -12,9 +13,7 @@ import (
 	"runtime"
 
 	"ptyctl/config"
-	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/httpserve"
-	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/tools"
 )
 
@@ -22,16 +21,13 @@ import (
 type httpPort struct {
 	handler  *httpserve.Handler
 	listener net.Listener
+	guarded  bool        // it needs a token
+	page     *peoplePage // nil: there is none
 }
 
 // listenHTTP opens the port that the configuration names, if it names one, and says on stderr where it is.
-func listenHTTP(
-	cfg config.Config,
-	srv *mcpapi.Server,
-	messages *jsonrpc.Room,
-	metrics http.Handler,
-	log *slog.Logger,
-) (*httpPort, error) {
+func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
+	cfg, log := a.cfg, a.log
 	if cfg.Server.Transport == config.TransportStdio {
 		return nil, nil
 	}
@@ -49,6 +45,12 @@ func listenHTTP(
 		return nil, err
 	}
 	scheme, addr := "http", ln.Addr()
+	if o.Watch && cert == nil && !httpserve.Loopback(addr) {
+		_ = ln.Close()
+		return nil, fmt.Errorf("will not serve the watch page at %s without TLS: what people type would cross the network in "+
+			"clear text; set server.http.tls_cert_file or tls_self_signed, listen on 127.0.0.1, or leave server.http.watch out",
+			addr)
+	}
 	if cert != nil {
 		scheme, ln = "https", tls.NewListener(
 			ln,
@@ -63,13 +65,26 @@ func listenHTTP(
 		)
 	}
 	fmt.Fprintf(os.Stderr, "ptyctl: serving MCP at %s://%s%s\n", scheme, addr, httpserve.Path)
-	h := httpserve.New(srv.MCPServer, httpserve.Options{
+	options := httpserve.Options{
 		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins,
-		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL, UnknownTool: srv.UnknownTool,
-		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
+		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL, UnknownTool: a.server.UnknownTool,
+		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: a.messages,
 		Metrics: metrics, Logger: log,
-	})
-	return &httpPort{h, ln}, nil
+	}
+	port := &httpPort{listener: ln, guarded: len(tokens) > 0}
+	if o.Watch {
+		fmt.Fprintf(os.Stderr, "ptyctl: serving the watch page at %s://%s%s\n", scheme, addr, httpserve.PagePath)
+		port.page = a.newPage()
+		options.Page = port.page.portal
+	}
+	port.handler = httpserve.New(a.server.MCPServer, options)
+	return port, nil
+}
+
+// serve answers requests until ctx ends.
+func (p *httpPort) serve(ctx context.Context) error {
+	defer p.page.begin()()
+	return p.handler.Serve(ctx, p.listener)
 }
 
 // httpTokens collects the tokens of all sources.
@@ -99,7 +114,7 @@ func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
 	if o.AuthToken.Reveal() != "" {
 		all = append(all, config.Token{Name: "default", Value: o.AuthToken})
 	}
-	names, values := make(map[string]bool), make(map[string]string)
+	names, values, people := make(map[string]bool), make(map[string]string), false
 	tokens := make([]httpserve.Token, len(all))
 	for i, t := range all {
 		if names[t.Name] {
@@ -110,7 +125,12 @@ func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
 			return nil, fmt.Errorf("the tokens %s and %s have the same value; give each its own", other, t.Name)
 		}
 		values[t.Value.Reveal()] = t.Name
-		tokens[i] = httpserve.Token{Name: t.Name, Value: t.Value.Reveal(), ReadOnly: t.ReadOnly}
+		tokens[i] = httpserve.Token{Name: t.Name, Value: t.Value.Reveal(), ReadOnly: t.ReadOnly, Person: t.Person}
+		people = people || t.Person
+	}
+	if o.Watch && !people {
+		return nil, errors.New("server.http.watch is set, and no token has the role watch or operate: the tokens of agents do " +
+			"not open the page; add one to server.http.tokens_file, or leave server.http.watch out")
 	}
 	return tokens, nil
 }
@@ -150,4 +170,24 @@ func certificate(o config.HTTP) (*tls.Certificate, error) {
 		return nil, fmt.Errorf("server.http.tls_cert_file, tls_key_file: %w", err)
 	}
 	return &cert, nil
+}
+
+// readTokens reads the tokens of a configuration, those of its file too, to be put into force by set. p may be nil: then
+// there are none.
+func (p *httpPort) readTokens(o config.HTTP) (set func(log *slog.Logger), err error) {
+	if p == nil {
+		return func(*slog.Logger) {}, nil
+	}
+	tokens, err := httpTokens(o)
+	if err == nil && (len(tokens) > 0) != p.guarded {
+		err = errors.New("server.http.tokens_file: whether the HTTP port needs a token can change only with a restart")
+	}
+	return func(log *slog.Logger) {
+		withdrawn, err := p.handler.SetTokens(tokens)
+		if err != nil { // it was checked
+			log.Error("the tokens of the HTTP port stay as they were", "error", err)
+			return
+		}
+		log.Info("the tokens of the HTTP port were read again", "tokens", len(tokens), "withdrawn", withdrawn)
+	}, err
 }

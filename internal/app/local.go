@@ -8,6 +8,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/internal/cgroup"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/ptyx"
 	"ptyctl/term"
 )
@@ -33,6 +34,10 @@ func localTransports(c config.Local) (allowed []string) {
 	}
 	if c.HTTP {
 		allowed = append(allowed, "http")
+	}
+	// A person at the page opens nothing, and types where a client may.
+	if len(allowed) > 0 {
+		allowed = append(allowed, identity.PageTransport)
 	}
 	return allowed
 }

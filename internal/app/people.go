@@ -12,14 +12,17 @@ import (
 	"ptyctl/term"
 )
 
+// observeAudit records an event that is no session's.
+func (a *App) observeAudit(e term.Event) {
+	if a.audit != nil {
+		a.audit.Observe(e)
+	}
+}
+
 // offerQuestions makes the list of questions that people answer at the control socket.
 func (a *App) offerQuestions() {
 	var board *questions.Board
-	record := func(e term.Event) {
-		if a.audit != nil {
-			a.audit.Observe(e)
-		}
-	}
+	record := a.observeAudit
 	a.consents = consent.NewBook(consent.Options{
 		TTL: a.cfg.Policy.ConsentTTL,
 		Journal: func(e term.Event) error {

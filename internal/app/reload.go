@@ -26,6 +26,7 @@ type Reloader struct {
 	dialers *dialers
 
 	consents *consent.Book // nil: none
+	http     *httpPort     // nil: none
 
 	mu   sync.Mutex    // held during a reload; guards the following
 	cfg  config.Config // in force, as it was read
@@ -34,7 +35,10 @@ type Reloader struct {
 
 // Reloader returns the Reloader of a, for the configuration from source.
 func (a *App) Reloader(source config.Source, log *logging.Logger) *Reloader {
-	return &Reloader{cfg: a.loaded, source: source, log: log, rules: &a.rules, dialers: a.dialers, consents: a.consents}
+	return &Reloader{
+		cfg: a.loaded, source: source, log: log, rules: &a.rules, dialers: a.dialers,
+		consents: a.consents, http: a.http,
+	}
 }
 
 // ReloadOnHangup reads the configuration from source again each time that the process gets SIGHUP, until stop is
@@ -95,8 +99,11 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 	cfg.SSH, cfg.Telnet, cfg.Policy, cfg.Logging, cfg.Secret = next.SSH, next.Telnet, next.Policy, next.Logging, next.Secret
 	judged := next // with the places of its rules
 	judged.Local, judged.Audit, judged.Server = cfg.Local, cfg.Audit, cfg.Server
+	web := &cfg.Server.HTTP
+	web.AuthToken, web.Tokens, web.TokensFile = next.Server.HTTP.AuthToken, next.Server.HTTP.Tokens, next.Server.HTTP.TokensFile
 	gate, err := newGate(judged, r.log.Logger)
-	if err == nil {
+	setTokens, bad := r.http.readTokens(*web)
+	if err = errors.Join(err, bad); err == nil {
 		err = r.dialers.replace(cfg, r.log.Logger)
 	}
 	if err != nil {
@@ -104,6 +111,7 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 		return daemon.Reloaded{Failed: err.Error()}
 	}
 	r.rules.current.Store(&gate)
+	setTokens(r.log.Logger)
 	if r.consents != nil {
 		r.consents.SetTTL(cfg.Policy.ConsentTTL)
 	}

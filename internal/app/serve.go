@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"ptyctl/config"
+	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/stdio"
 )
 
@@ -23,7 +24,7 @@ func (a *App) Serve(ctx context.Context) error {
 	if a.http != nil {
 		wg.Go(func() {
 			defer stop()
-			httpErr = a.http.handler.Serve(ctx, a.http.listener)
+			httpErr = a.http.serve(ctx)
 		})
 	}
 	if a.cfg.Server.Transport != config.TransportHTTP {
@@ -39,11 +40,15 @@ func (a *App) Serve(ctx context.Context) error {
 	return errors.Join(httpErr, stdioErr)
 }
 
-// serveControl answers people at the control socket, with the core tools whichever tools agents are offered.
+// serveControl answers people at the control socket.
 func (a *App) serveControl() {
-	atSocket := a.server
+	a.control.serve(a.cfg, a.forPeople(), a.messages, a.metrics.Handler(), a.questions, a.feed)
+}
+
+// forPeople returns a server with the core tools, whichever tools agents are offered.
+func (a *App) forPeople() *mcpapi.Server {
 	if cfg := withCore(a.cfg); len(cfg.Server.Toolsets) != len(a.cfg.Server.Toolsets) {
-		atSocket = a.newServer(cfg)
+		return a.newServer(cfg)
 	}
-	a.control.serve(a.cfg, atSocket, a.messages, a.metrics.Handler(), a.questions, a.feed)
+	return a.server
 }

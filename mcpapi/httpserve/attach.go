@@ -109,16 +109,22 @@ func (h *Handler) watch(w *answer, r *http.Request, t *key) *refusal {
 	if bad != nil {
 		return bad
 	}
+	return h.stream(w, r, c, h.streams, h.o.Watch)
+}
+
+// stream serves a request that may take as long as it likes, until the client is gone or the server stops. It takes
+// room for that time.
+func (h *Handler) stream(w *answer, r *http.Request, c identity.Caller, room chan struct{}, to http.Handler) *refusal {
 	select {
-	case h.streams <- struct{}{}:
-		defer func() { <-h.streams }()
+	case room <- struct{}{}:
+		defer func() { <-room }()
 	default:
-		return refuse(http.StatusServiceUnavailable, "limit of "+strconv.Itoa(cap(h.streams))+
-			" open streams reached (limits.max_in_flight); close one, then send this again")
+		return refuse(http.StatusServiceUnavailable, "limit of "+strconv.Itoa(cap(room))+
+			" open requests reached (limits.max_in_flight); close one, then send this again")
 	}
 	ctx, cancel := context.WithCancelCause(identity.WithCaller(r.Context(), c))
 	defer cancel(nil)
 	defer context.AfterFunc(h.streamsDone, func() { cancel(errShutdown) })()
-	h.o.Watch.ServeHTTP(w, r.WithContext(ctx))
+	to.ServeHTTP(w, r.WithContext(ctx))
 	return nil
 }

@@ -70,7 +70,7 @@ func (h *Handler) mayBatch(one *inBatch, k *key, first bool) *refusal {
 	case first:
 		return nil
 	}
-	if bad := h.tokens.limiter(k, connectionOf(one.r)).mayGoOn(); bad != nil && !h.unlimited(one.w, one.r) {
+	if bad := h.tokens.Load().limiter(k, connectionOf(one.r)).mayGoOn(); bad != nil && !h.unlimited(one.w, one.r) {
 		return bad
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -45,6 +47,10 @@ type Options struct {
 	// People answers at /questions and /watch, for callers that have passed all checks; the context of a request carries its
 	// identity.Caller. nil: not found.
 	People http.Handler
+	// Page serves people at PagePath and below it; nil: not found. See Page.
+	Page Page
+	// Identify completes what is known of the caller of a request, by its connection. nil: nothing more is known.
+	Identify func(net.Conn, *identity.Caller)
 	// PeerPID returns the process at the other end of a connection, or 0 if that is not known. nil: it is not.
 	PeerPID func(net.Conn) (int, error)
 
@@ -99,7 +105,8 @@ type Handler struct {
 	o        Options
 	srv      *server.MCPServer
 	mcp      *server.StreamableHTTPServer
-	tokens   keyring
+	tokens   atomic.Pointer[keyring]
+	setting  sync.Mutex            // held by SetTokens
 	attached *identity.Attachments // nil: no attachments
 	tell     rate.Sometimes        // limits the log entries about wrong tokens
 	sessions *mcpSessions
@@ -123,9 +130,11 @@ func New(srv *server.MCPServer, o Options) *Handler {
 	}
 	h := &Handler{
 		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second},
-		tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(len(o.Tokens)),
-		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
+		sessions: newMCPSessions(len(o.Tokens)),
+		calls:    make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
+	keys := newKeyring(o.Tokens, o.RateLimit)
+	h.tokens.Store(&keys)
 	if o.Operator {
 		h.attached = identity.NewAttachments()
 	}
@@ -194,23 +203,38 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 		serve = h.people
 	case r.URL.Path == WatchPath && h.o.Watch != nil:
 		serve = h.watch
+	case h.o.Page != nil && (r.URL.Path == strings.TrimSuffix(PagePath, "/") || strings.HasPrefix(r.URL.Path, PagePath)):
+		return h.page(w, r)
 	case r.URL.Path != Path:
 		return refuse(http.StatusNotFound, "nothing at this path; MCP is at "+Path)
 	}
 	if err := h.guard(r); err != nil {
 		return err
 	}
-	t, err := h.tokens.of(r)
+	t, err := h.tokens.Load().of(r)
 	if err != nil {
-		h.tell.Do(func() {
-			h.o.Logger.Warn(
-				"request refused: no valid token; further refusals are not logged for a while",
-				"from",
-				r.RemoteAddr,
-			)
-		})
+		h.wrongToken(r)
 		return err
 	}
+	if t.Person {
+		return refuse(http.StatusForbidden, "the token "+t.Name+" is a person's, for the page at "+PagePath+
+			" alone; use one with the role read or write")
+	}
+	return h.admit(w, r, t, serve)
+}
+
+// wrongToken logs that a request has no valid token.
+func (h *Handler) wrongToken(r *http.Request) {
+	h.tell.Do(func() {
+		h.o.Logger.Warn("request refused: no valid token; further refusals are not logged for a while", "from", r.RemoteAddr)
+	})
+}
+
+// admit serves a request whose token is valid, or returns the reason why not. The request ends when the token is
+// withdrawn.
+func (h *Handler) admit(
+	w *answer, r *http.Request, t *key, serve func(*answer, *http.Request, *key) *refusal,
+) *refusal {
 	if h.streamsDone.Err() != nil {
 		return refuse(http.StatusServiceUnavailable, "ptyctl is shutting down; connect again after it has restarted")
 	}
@@ -219,8 +243,14 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 		return refuse(http.StatusServiceUnavailable,
 			"too many connections; close those that are not used, then send this again")
 	}
-	if err := h.tokens.limiter(t, c).mayGoOn(); err != nil && !h.unlimited(w, r) {
+	if err := h.tokens.Load().limiter(t, c).mayGoOn(); err != nil && !h.unlimited(w, r) {
 		return err
+	}
+	if t.gone != nil {
+		ctx, cancel := context.WithCancelCause(r.Context())
+		defer cancel(nil)
+		defer context.AfterFunc(t.gone, func() { cancel(errWithdrawn) })()
+		r = r.WithContext(ctx)
 	}
 	return serve(w, r, t)
 }
@@ -297,7 +327,11 @@ func (h *Handler) caller(r *http.Request, t *key) (identity.Caller, *refusal) {
 	if bad := askedResults(r, &c); bad != nil {
 		return c, bad
 	}
-	if conn := connectionOf(r); conn != nil && h.o.PeerPID != nil {
+	conn := connectionOf(r)
+	if conn != nil && h.o.Identify != nil {
+		h.o.Identify(conn.Conn, &c)
+	}
+	if conn != nil && h.o.PeerPID != nil {
 		pid, err := h.o.PeerPID(conn.Conn)
 		if err != nil {
 			pid = -1 // no process, and so one that may not do what depends on it

@@ -72,7 +72,11 @@ func newMCPSessions(tokens int) *mcpSessions {
 }
 
 // limit divides the most sessions among so many tokens.
-func (s *mcpSessions) limit(most, tokens int) { s.share = max(1, most/max(1, tokens)) }
+func (s *mcpSessions) limit(most, tokens int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.share = max(1, most/max(1, tokens))
+}
 
 // excess returns the session that must end before its token can begin another one, or nil: the one that was not used
 // for the longest time. A session whose stream is open is used.

@@ -2,12 +2,15 @@ package httpserve
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +26,7 @@ type Token struct {
 	Name     string // name in the audit log; not a secret
 	Value    string
 	ReadOnly bool // requests with it must not type
+	Person   bool // opens Options.Page and nothing else, where no other token opens anything
 }
 
 // A key is a Token prepared for comparison: its digest replaces its value in memory.
@@ -30,6 +34,8 @@ type key struct {
 	Token
 	digest [sha256.Size]byte
 	rate   limiter
+	gone   context.Context // canceled when the token is withdrawn; nil: never
+	end    context.CancelCauseFunc
 }
 
 // A keyring holds the keys. If it has no keys, every request is admitted.
@@ -45,18 +51,67 @@ const burst = 5
 // newKeyring returns the keys for tokens, each limited to perSecond requests per second;
 // 0 means no limit.
 func newKeyring(tokens []Token, perSecond int) keyring {
-	make := func(t Token) *key {
-		k := &key{Token: t, digest: sha256.Sum256([]byte(t.Value))}
-		k.Value = ""
-		k.rate = newLimiter(perSecond)
-		return k
-	}
-	r := keyring{perSecond: perSecond}
+	r := keyring{perSecond: perSecond, nobody: &key{rate: newLimiter(perSecond)}}
 	for _, t := range tokens {
-		r.keys = append(r.keys, make(t))
+		k := &key{Token: t, digest: sha256.Sum256([]byte(t.Value)), rate: newLimiter(perSecond)}
+		k.Value = ""
+		k.gone, k.end = context.WithCancelCause(context.Background())
+		r.keys = append(r.keys, k)
 	}
-	r.nobody = make(Token{})
 	return r
+}
+
+// replaced returns the keys for other tokens, and those of r that are not among them. A token that stays as it is keeps
+// its key, and with it the requests that it has saved up.
+func (r keyring) replaced(tokens []Token) (next keyring, withdrawn []*key) {
+	next = newKeyring(tokens, r.perSecond)
+	next.nobody = r.nobody
+	for _, old := range r.keys {
+		same := func(k *key) bool { return k.Token == old.Token && k.digest == old.digest }
+		if i := slices.IndexFunc(next.keys, same); i >= 0 {
+			next.keys[i].end(nil)
+			next.keys[i] = old
+		} else {
+			withdrawn = append(withdrawn, old)
+		}
+	}
+	return next, withdrawn
+}
+
+// named returns the key of a token by its name; nil: there is none.
+func (r keyring) named(name string) *key {
+	for _, k := range r.keys {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// errWithdrawn is the cause with which the requests of a token end that is no longer valid.
+var errWithdrawn = errors.New("the token was withdrawn")
+
+// SetTokens replaces the tokens. The requests and streams of those that are no longer among them, or have another value
+// or role, end, and so do the visits of their people. A handler never changes between one that needs a token and one
+// that needs none: that would open it to everyone, or lock everyone out.
+func (h *Handler) SetTokens(tokens []Token) (withdrawn int, err error) {
+	h.setting.Lock()
+	defer h.setting.Unlock()
+	now := h.tokens.Load()
+	if (len(now.keys) == 0) != (len(tokens) == 0) {
+		return 0, errors.New(
+			"a port that serves with tokens cannot be served without, or the other way round, before a restart")
+	}
+	next, gone := now.replaced(tokens)
+	h.tokens.Store(&next)
+	h.sessions.limit(maxSessions, len(tokens))
+	for _, k := range gone {
+		k.end(errWithdrawn) // before its visits end: one that begins now sees it
+		if h.o.Page != nil && k.Person {
+			h.o.Page.Withdraw(k.Name)
+		}
+	}
+	return len(gone), nil
 }
 
 // of returns the key of a request. It compares the token with all keys in constant time,
@@ -65,15 +120,11 @@ func (r keyring) of(req *http.Request) (*key, *refusal) {
 	if len(r.keys) == 0 {
 		return r.nobody, nil
 	}
-	given := req.Header.Values("Authorization")
-	scheme, value, _ := strings.Cut(strings.Join(given, ","), " ")
-	if len(given) != 1 || !strings.EqualFold(scheme, "Bearer") {
-		return nil, unauthorized(
-			`Bearer realm="ptyctl"`,
-			"token missing; send it as the header Authorization: Bearer TOKEN",
-		)
+	value, bad := bearer(req)
+	if bad != nil {
+		return nil, bad
 	}
-	digest := sha256.Sum256([]byte(strings.TrimSpace(value)))
+	digest := sha256.Sum256([]byte(value))
 	var found *key
 	for _, k := range r.keys {
 		if subtle.ConstantTimeCompare(digest[:], k.digest[:]) == 1 {
@@ -81,12 +132,27 @@ func (r keyring) of(req *http.Request) (*key, *refusal) {
 		}
 	}
 	if found == nil {
-		return nil, unauthorized(
-			`Bearer realm="ptyctl", error="invalid_token"`,
-			"this server knows no such token; ask its operator for one",
-		)
+		return nil, unknownToken("this server knows no such token; ask its operator for one")
 	}
 	return found, nil
+}
+
+// bearer returns the bearer token that a request carries.
+func bearer(r *http.Request) (value string, bad *refusal) {
+	given := r.Header.Values("Authorization")
+	scheme, value, _ := strings.Cut(strings.Join(given, ","), " ")
+	if len(given) != 1 || !strings.EqualFold(scheme, "Bearer") {
+		return "", unauthorized(
+			`Bearer realm="ptyctl"`,
+			"token missing; send it as the header Authorization: Bearer TOKEN",
+		)
+	}
+	return strings.TrimSpace(value), nil
+}
+
+// unknownToken refuses a request whose token is wrong.
+func unknownToken(message string) *refusal {
+	return unauthorized(`Bearer realm="ptyctl", error="invalid_token"`, message)
 }
 
 // unauthorized refuses a request. RFC 6750 section 3 demands the challenge.

@@ -23,7 +23,7 @@ import (
 //
 // The server tells the Registry the name of the client's program, once the client has said it.
 type Caller struct {
-	Transport string // "http", "socket"; empty: the server's own
+	Transport string // "http", "socket", PageTransport; empty: the server's own
 	Token     string // name of the bearer token; empty if the request had none
 	Shim      string // id of the conversation, for those of a daemon; see term.Actor
 	ReadOnly  bool   // may do only what does not type
@@ -40,6 +40,9 @@ type Caller struct {
 	// Attachment is the person at a terminal who sends the request; see Attachments. The zero value means no person.
 	Attachment term.Attachment
 }
+
+// PageTransport is the transport of people at the watch page of the HTTP server.
+const PageTransport = "page"
 
 type callerKey struct{}
 

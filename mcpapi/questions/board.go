@@ -170,7 +170,7 @@ func (b *Board) Answer(ctx context.Context, a Answer) error {
 		return gone(a.ID)
 	}
 	switch {
-	// A token of HTTP is an agent's, which must not consent to its own calls.
+	// A token of MCP over HTTP is an agent's, which must not consent to its own calls.
 	case !caller.Operator:
 		return term.Errorf(term.PolicyDenied, "only a person at the operator's own socket can consent: use ptyctl answer")
 	case a.Text != nil:
@@ -192,6 +192,10 @@ func gone(id string) error {
 func (b *Board) permitted(c identity.Caller) error {
 	if err := b.refused(c); err != nil {
 		return err
+	}
+	if c.ReadOnly && c.Transport == identity.PageTransport {
+		return term.Errorf(term.PolicyDenied, "the token %s may only watch: it has the role watch, or this server is "+
+			"read-only; the operator can give you one with the role operate", c.Token)
 	}
 	if c.ReadOnly {
 		return term.Errorf(term.PolicyDenied,

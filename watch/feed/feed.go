@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
@@ -12,8 +13,8 @@ import (
 
 // Options configure a Feed.
 type Options struct {
-	Mode    string // what watchers may do, for them: "readonly" or "readwrite"
-	Version string // of the program
+	Mode    func(context.Context) string // what a watcher may do, for them: "readonly" or "readwrite"; nil: ""
+	Version string                       // of the program
 	Calls   calls.Options
 }
 

@@ -42,7 +42,7 @@ type line struct {
 // start makes a feed with sessions of this machine.
 func start(t *testing.T) (*Feed, *session.Manager) {
 	t.Helper()
-	f := New(Options{Mode: "readonly"})
+	f := New(Options{Mode: func(context.Context) string { return "readonly" }})
 	host := ptyx.Host{}
 	m := session.NewManager(session.Config{
 		Dialers: map[string]term.Dialer{"local": host.Open}, Observers: []term.Observer{f},

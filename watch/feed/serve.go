@@ -31,7 +31,11 @@ func (f *Feed) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	defer f.join(w)()
 	rw.Header().Set("Content-Type", "application/x-ndjson")
 	rw.Header().Set("Cache-Control", "no-store")
-	out := appendLine(nil, "hello", hello{os.Getpid(), f.o.Version, f.o.Mode, time.Now().UnixMilli()})
+	mode := ""
+	if f.o.Mode != nil {
+		mode = f.o.Mode(r.Context())
+	}
+	out := appendLine(nil, "hello", hello{os.Getpid(), f.o.Version, mode, time.Now().UnixMilli()})
 	flusher := http.NewResponseController(rw)
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -8,6 +8,7 @@ let token = ''              // in this variable alone
 let open = null             // the session that is shown large
 let hold = null             // the terminal that was taken: {id, key}
 let player = null
+let byToken = false         // a person logs in with a token, and not by a link
 
 // The link has the ticket behind its #, which no server sees. It is taken off the address at once.
 const link = new URLSearchParams(location.hash.slice(1))
@@ -16,7 +17,7 @@ history.replaceState(null, '', location.pathname)
 // ---------- requests
 
 async function api(path, body, options = {}) {
-  const headers = { Authorization: 'Bearer ' + token }
+  const headers = options.as ?? token ? { Authorization: 'Bearer ' + (options.as ?? token) } : {}
   if (body !== undefined) headers['Content-Type'] = 'application/json'
   const answer = await fetch(path, {
     method: body === undefined ? 'GET' : 'POST', headers, body: body === undefined ? undefined : JSON.stringify(body),
@@ -24,7 +25,10 @@ async function api(path, body, options = {}) {
   })
   if (answer.ok) return answer
   let error = { message: `${answer.status} ${answer.statusText}` }
-  try { error = await answer.json() } catch { /* no JSON */ }
+  try {
+    const said = await answer.json()
+    error = said.error ?? said // the HTTP server's own refusals have the form of MCP
+  } catch { /* no JSON */ }
   throw Object.assign(new Error(error.message), { code: error.error_code, status: answer.status })
 }
 
@@ -148,7 +152,7 @@ async function follow() {
       for (const s of sessions.values()) s.stale = true
       processes.clear()
       sweep = setTimeout(forget, 3000)
-      for await (const line of lines('/api/stream')) {
+      for await (const line of lines('api/stream')) {
         wait = 500
         take(line)
       }
@@ -216,7 +220,7 @@ function mode() {
   $('mode').title = only ? readOnlyHint : 'You may take a terminal over, and answer'
 }
 
-const readOnlyHint = 'This ptyctl lets people watch only. To step in, start it with --control-mode readwrite, or set server.control.control_mode = "readwrite".'
+let readOnlyHint = 'This ptyctl lets people watch only. To step in, start it with --control-mode readwrite, or set server.control.control_mode = "readwrite".'
 const writable = p => processes.get(p)?.mode === 'readwrite'
 
 function overview() {
@@ -313,12 +317,12 @@ function seen(s, q) {
 // login is a question of a login, of a process that has no list.
 function login(s, q) {
   return card(s.p, `${q.who || nameOf(s.info)} asks (${q.kind})`, q.text,
-    field(!q.echo, text => api('/api/answer', { p: s.p, session: s.id, text })))
+    field(!q.echo, text => api('api/answer', { p: s.p, session: s.id, text })))
 }
 
 // listed is a question of a process's list: a call that needs consent, or a question of a login.
 function listed(p, q) {
-  const send = answer => api('/api/question', { p, answer: { question_id: q.question_id, ...answer } })
+  const send = answer => api('api/question', { p, answer: { question_id: q.question_id, ...answer } })
   const where = `${q.user ? q.user + '@' : ''}${q.host || 'this machine'}`
   const call = q.kind === 'consent' || q.kind === 'secret'
   if (call) {
@@ -378,7 +382,7 @@ async function followOne(one) {
   const query = new URLSearchParams({ p: s.p, session: s.id })
   while (!one.stop.signal.aborted) {
     try {
-      for await (const line of lines('/api/stream?' + query, one.stop.signal)) {
+      for await (const line of lines('api/stream?' + query, one.stop.signal)) {
         const m = line.m || {}
         if (m.session) {
           s.update(m.session)
@@ -476,7 +480,7 @@ let sending = false
 $('take').onclick = async () => {
   const s = open.session
   try {
-    const answer = await (await api('/api/take', { p: s.p, session: s.id })).json()
+    const answer = await (await api('api/take', { p: s.p, session: s.id })).json()
     queue = []
     hold = { id: answer.hold, key: s.key, beat: setInterval(beat, 5000) }
     drawOne()
@@ -490,7 +494,7 @@ $('give').onclick = () => give()
 function give() {
   const id = hold?.id
   release('')
-  if (id) api('/api/give', { hold: id }, { keepalive: true }).catch(() => {})
+  if (id) api('api/give', { hold: id }, { keepalive: true }).catch(() => {})
 }
 
 function release(why) {
@@ -505,7 +509,7 @@ function release(why) {
 async function beat() {
   const id = hold?.id
   if (!id) return
-  try { await api('/api/beat', { hold: id }) } catch (err) {
+  try { await api('api/beat', { hold: id }) } catch (err) {
     if (hold?.id === id && err.status) release(err.message)
   }
 }
@@ -527,7 +531,7 @@ async function send() {
   sending = true
   while (hold && queue.length) {
     const id = hold.id
-    try { await api('/api/type', { hold: id, ...queue.shift() }) } catch (err) {
+    try { await api('api/type', { hold: id, ...queue.shift() }) } catch (err) {
       if (hold?.id === id) {
         if (err.status === 409 || !err.status) release(err.message)
         else $('hint').textContent = err.message
@@ -601,7 +605,7 @@ $('search').onsubmit = async e => {
   const s = open.session
   const pre = element('pre')
   try {
-    const found = await (await api('/api/search', { p: s.p, session: s.id, pattern, ignoreCase: pattern === pattern.toLowerCase() })).json()
+    const found = await (await api('api/search', { p: s.p, session: s.id, pattern, ignoreCase: pattern === pattern.toLowerCase() })).json()
     const matches = found.matches || []
     pre.textContent = matches.map(m => m.text ?? m.line ?? '').join('\n') || 'Nothing in the output that is still held.'
   } catch (err) { pre.textContent = err.message }
@@ -658,25 +662,47 @@ addEventListener('keydown', e => {
   }
 })
 
-function lost() {
+// lost removes what the page shows, and asks a person who has a token for it.
+function lost(why) {
   token = ''
-  close()
-  notice('This page has no link to ptyctl watch any more. Press enter where it runs, and open the link that it prints.')
+  player?.close()
+  home()
+  for (const s of [...sessions.values()]) s.remove()
+  processes.clear()
+  asked.clear()
+  questions()
+  for (const id of ['recordings', 'empty']) $(id).hidden = true
+  $('mode').textContent = ''
   linked('not connected', true)
+  $('login').hidden = !byToken
+  if (byToken) $('token').focus()
+  notice(why || (byToken ? '' : 'This page has no link to ptyctl watch any more. Press enter where it runs, and open the link that it prints.'))
+}
+
+async function enter(body, options) {
+  try {
+    const answer = await (await api('api/login', body, options)).json()
+    token = answer.token
+    readOnlyHint = answer.hint || readOnlyHint
+    $('recordings').hidden = !answer.recordings
+  } catch (err) { return lost(err.message) }
+  $('login').hidden = true
+  notice('')
+  follow()
+}
+
+$('login').onsubmit = e => {
+  e.preventDefault()
+  const as = $('token').value.trim()
+  $('token').value = ''
+  if (as) enter({}, { as })
 }
 
 async function start() {
   const ticket = link.get('ticket')
   link.delete('ticket')
-  if (!ticket) return lost()
-  try {
-    const answer = await (await api('/api/login', { ticket })).json()
-    token = answer.token
-    $('recordings').hidden = !answer.recordings
-  } catch (err) {
-    lost()
-    return notice(err.message)
-  }
-  follow()
+  if (ticket) return enter({ ticket })
+  try { byToken = (await (await api('api/login')).json()).with === 'token' } catch (err) { return lost(err.message) }
+  lost()
 }
 start()

@@ -20,7 +20,7 @@ export class Player {
     $('player').hidden = true
     $('replay-name').textContent = 'Recordings'
     $('markers').replaceChildren()
-    const all = await (await this.api('/api/recordings')).json()
+    const all = await (await this.api('api/recordings')).json()
     const buttons = all.map(r => {
       const button = document.createElement('button')
       const size = r.bytes < 10240 ? `${r.bytes} B` : `${Math.round(r.bytes / 1024)} KiB`
@@ -36,7 +36,7 @@ export class Player {
 
   async open(file) {
     this.pause()
-    const about = await (await this.api('/api/recording?file=' + encodeURIComponent(file))).json()
+    const about = await (await this.api('api/recording?file=' + encodeURIComponent(file))).json()
     Object.assign(this, { file, length: about.length || 0.001, markers: about.markers })
     $('replay-name').textContent = [about.session, about.host, new Date(about.started).toLocaleString()].filter(Boolean).join(' · ')
     $('replay-list').replaceChildren()
@@ -100,7 +100,7 @@ export class Player {
     }
     try {
       const query = new URLSearchParams({ file: this.file, at: this.at, speed })
-      for await (const line of this.lines('/api/play?' + query, stop.signal)) {
+      for await (const line of this.lines('api/play?' + query, stop.signal)) {
         if (line.p) this.screen.apply(line.p)
         this.at = line.end ? this.length : line.t
         this.show()

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"sync"
+
+	"ptyctl/config"
+	"ptyctl/internal/cliadvice"
+	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/identity"
+	"ptyctl/watch"
+)
+
+// servesPage reports whether people can open the watch page at the HTTP port.
+func servesPage(cfg config.Config) bool {
+	return cfg.Server.HTTP.Watch && cfg.Server.Transport != config.TransportStdio
+}
+
+// A peoplePage is the watch page at the HTTP port, and what its people reach of this process: the same as at the control
+// socket, as the role of their token allows.
+type peoplePage struct {
+	portal *watch.Portal
+	inner  *httpserve.Handler
+}
+
+// newPage makes the page.
+func (a *App) newPage() *peoplePage {
+	srv := a.forPeople()
+	return &peoplePage{
+		portal: watch.NewPortal(watch.PortalOptions{
+			Version: a.version, Recordings: a.cfg.Record.Dir, Observe: a.observeAudit, Logger: a.log,
+		}),
+		inner: httpserve.New(srv.MCPServer, httpserve.Options{
+			// All tools that type are refused to all on a server that is read-only; so are answers.
+			ReadOnly: a.cfg.Server.ReadOnly,
+			Operator: true, Transport: identity.PageTransport, Identify: watch.Identify, Results: identity.Full,
+			Message: cliadvice.Message, UnknownTool: srv.UnknownTool,
+			MaxBody: int64(a.cfg.Limits.MaxMessageBytes), MaxCalls: a.cfg.Limits.MaxInFlight, Room: a.messages,
+			Watch: a.feed, People: a.questions, Logger: a.log,
+		}),
+	}
+}
+
+// begin serves the people's requests, until end is called: after the port serves none any more.
+func (p *peoplePage) begin() (end func()) {
+	if p == nil {
+		return func() {}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var served sync.WaitGroup
+	served.Go(func() { _ = p.inner.Serve(ctx, p.portal.Listener()) }) // which ends with end alone
+	return func() {
+		p.portal.Close()
+		stop()
+		served.Wait()
+	}
+}
