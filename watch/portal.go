@@ -140,9 +140,10 @@ func (p *Portal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, httpserve.PagePath, http.StatusPermanentRedirect)
 		return
 	}
+	access := p.Access(r)
 	r = r.Clone(r.Context())
 	r.URL.Path, r.URL.RawPath = below(r.URL.Path), ""
-	switch p.Access(r) {
+	switch access {
 	case httpserve.AccessPublic:
 		p.files.ServeHTTP(w, r)
 	case httpserve.AccessPerson:

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 
 	"ptyctl/config"
 	"ptyctl/mcpapi/httpserve"
@@ -21,7 +22,6 @@ import (
 type httpPort struct {
 	handler  *httpserve.Handler
 	listener net.Listener
-	guarded  bool        // it needs a token
 	page     *peoplePage // nil: there is none
 }
 
@@ -71,7 +71,7 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: a.messages,
 		Metrics: metrics, Logger: log,
 	}
-	port := &httpPort{listener: ln, guarded: len(tokens) > 0}
+	port := &httpPort{listener: ln}
 	if o.Watch {
 		fmt.Fprintf(os.Stderr, "ptyctl: serving the watch page at %s://%s%s\n", scheme, addr, httpserve.PagePath)
 		port.page = a.newPage()
@@ -87,8 +87,26 @@ func (p *httpPort) serve(ctx context.Context) error {
 	return p.handler.Serve(ctx, p.listener)
 }
 
-// httpTokens collects the tokens of all sources.
+// httpTokens collects the tokens of all sources, with which a port can begin to serve.
 func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
+	tokens, err := readTokens(o)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.TokensFile != "" && len(tokens) == 0:
+		return nil, fmt.Errorf(
+			"server.http.tokens_file: %s holds no token; write lines NAME:ROLE:VALUE, or leave the key empty",
+			o.TokensFile,
+		)
+	case o.Watch && !slices.ContainsFunc(tokens, func(t httpserve.Token) bool { return t.Person }):
+		return nil, errors.New("server.http.watch is set, and no token has the role watch or operate: the tokens of agents do " +
+			"not open the page; add one to server.http.tokens_file, or leave server.http.watch out")
+	}
+	return tokens, nil
+}
+
+// readTokens collects the tokens of all sources. There may be none: all can be withdrawn while the port serves.
+func readTokens(o config.HTTP) ([]httpserve.Token, error) {
 	var text string
 	if o.TokensFile != "" {
 		var err error
@@ -100,12 +118,6 @@ func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server.http.tokens_file: %s %w", o.TokensFile, err)
 	}
-	if o.TokensFile != "" && len(all) == 0 {
-		return nil, fmt.Errorf(
-			"server.http.tokens_file: %s holds no token; write lines NAME:ROLE:VALUE, or leave the key empty",
-			o.TokensFile,
-		)
-	}
 	more, err := config.ParseTokens(o.Tokens.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("server.http.tokens %w", err)
@@ -114,7 +126,7 @@ func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
 	if o.AuthToken.Reveal() != "" {
 		all = append(all, config.Token{Name: "default", Value: o.AuthToken})
 	}
-	names, values, people := make(map[string]bool), make(map[string]string), false
+	names, values := make(map[string]bool), make(map[string]string)
 	tokens := make([]httpserve.Token, len(all))
 	for i, t := range all {
 		if names[t.Name] {
@@ -126,11 +138,6 @@ func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
 		}
 		values[t.Value.Reveal()] = t.Name
 		tokens[i] = httpserve.Token{Name: t.Name, Value: t.Value.Reveal(), ReadOnly: t.ReadOnly, Person: t.Person}
-		people = people || t.Person
-	}
-	if o.Watch && !people {
-		return nil, errors.New("server.http.watch is set, and no token has the role watch or operate: the tokens of agents do " +
-			"not open the page; add one to server.http.tokens_file, or leave server.http.watch out")
 	}
 	return tokens, nil
 }
@@ -172,22 +179,15 @@ func certificate(o config.HTTP) (*tls.Certificate, error) {
 	return &cert, nil
 }
 
-// readTokens reads the tokens of a configuration, those of its file too, to be put into force by set. p may be nil: then
+// again reads the tokens of a configuration, those of its file too, to be put into force by set. p may be nil: then
 // there are none.
-func (p *httpPort) readTokens(o config.HTTP) (set func(log *slog.Logger), err error) {
+func (p *httpPort) again(o config.HTTP) (set func(log *slog.Logger), err error) {
 	if p == nil {
 		return func(*slog.Logger) {}, nil
 	}
-	tokens, err := httpTokens(o)
-	if err == nil && (len(tokens) > 0) != p.guarded {
-		err = errors.New("server.http.tokens_file: whether the HTTP port needs a token can change only with a restart")
-	}
+	tokens, err := readTokens(o)
 	return func(log *slog.Logger) {
-		withdrawn, err := p.handler.SetTokens(tokens)
-		if err != nil { // it was checked
-			log.Error("the tokens of the HTTP port stay as they were", "error", err)
-			return
-		}
+		withdrawn := p.handler.SetTokens(tokens)
 		log.Info("the tokens of the HTTP port were read again", "tokens", len(tokens), "withdrawn", withdrawn)
 	}, err
 }

@@ -102,7 +102,7 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 	web := &cfg.Server.HTTP
 	web.AuthToken, web.Tokens, web.TokensFile = next.Server.HTTP.AuthToken, next.Server.HTTP.Tokens, next.Server.HTTP.TokensFile
 	gate, err := newGate(judged, r.log.Logger)
-	setTokens, bad := r.http.readTokens(*web)
+	setTokens, bad := r.http.again(*web)
 	if err = errors.Join(err, bad); err == nil {
 		err = r.dialers.replace(cfg, r.log.Logger)
 	}

@@ -246,13 +246,10 @@ func (h *Handler) admit(
 	if err := h.tokens.Load().limiter(t, c).mayGoOn(); err != nil && !h.unlimited(w, r) {
 		return err
 	}
-	if t.gone != nil {
-		ctx, cancel := context.WithCancelCause(r.Context())
-		defer cancel(nil)
-		defer context.AfterFunc(t.gone, func() { cancel(errWithdrawn) })()
-		r = r.WithContext(ctx)
-	}
-	return serve(w, r, t)
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(t.gone, func() { cancel(errWithdrawn) })()
+	return serve(w, r.WithContext(ctx), t)
 }
 
 // health reports that the process serves requests. It needs no token and must not reveal

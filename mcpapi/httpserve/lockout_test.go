@@ -33,10 +33,13 @@ func TestStrangersLockNobodyOut(t *testing.T) {
 			strconv.Itoa(len(firstRequest)) + "\r\n\r\n" + firstRequest, true},
 		"initialize, wrong token": {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n" +
 			"Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(firstRequest)) + "\r\n\r\n" + firstRequest, true},
+		"page": {"GET /watch/app.js HTTP/1.1\r\nHost: localhost\r\n\r\n", true},
+		"page, wrong token": {"POST /watch/api/login HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n" +
+			"Authorization: Bearer x\r\nContent-Length: 999999\r\n\r\n", true},
 		"come and go": {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t, httpserve.Options{Tokens: allTokens})
+			s := servePage(t, nil, httpserve.Options{Tokens: allTokens})
 			var running sync.WaitGroup
 			var tried atomic.Int64
 			stop := make(chan struct{})

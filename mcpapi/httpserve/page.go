@@ -109,7 +109,7 @@ func (h *Handler) person(r *http.Request, access Access) (*key, *refusal) {
 		}
 		return nil, unknownToken("this visit has ended; log in again")
 	}
-	if len(keys.keys) == 0 { // every request has a key then
+	if keys.open { // every request has a key then
 		return nil, unknownToken("this server has no tokens of people; ask its operator for one")
 	}
 	k, bad := keys.of(r)

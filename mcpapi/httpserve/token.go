@@ -34,13 +34,14 @@ type key struct {
 	Token
 	digest [sha256.Size]byte
 	rate   limiter
-	gone   context.Context // canceled when the token is withdrawn; nil: never
+	gone   context.Context // canceled when the token is withdrawn
 	end    context.CancelCauseFunc
 }
 
-// A keyring holds the keys. If it has no keys, every request is admitted.
+// A keyring holds the keys. If it is open, every request is admitted.
 type keyring struct {
 	keys      []*key
+	open      bool
 	nobody    *key // key of requests without a token
 	perSecond int  // requests; 0: no limit
 }
@@ -51,21 +52,27 @@ const burst = 5
 // newKeyring returns the keys for tokens, each limited to perSecond requests per second;
 // 0 means no limit.
 func newKeyring(tokens []Token, perSecond int) keyring {
-	r := keyring{perSecond: perSecond, nobody: &key{rate: newLimiter(perSecond)}}
-	for _, t := range tokens {
+	make := func(t Token) *key {
 		k := &key{Token: t, digest: sha256.Sum256([]byte(t.Value)), rate: newLimiter(perSecond)}
 		k.Value = ""
 		k.gone, k.end = context.WithCancelCause(context.Background())
-		r.keys = append(r.keys, k)
+		return k
+	}
+	r := keyring{perSecond: perSecond, open: len(tokens) == 0, nobody: make(Token{})}
+	for _, t := range tokens {
+		r.keys = append(r.keys, make(t))
 	}
 	return r
 }
 
 // replaced returns the keys for other tokens, and those of r that are not among them. A token that stays as it is keeps
-// its key, and with it the requests that it has saved up.
+// its key, and with it the requests that it has saved up. Only a keyring that is open, and gets no tokens, stays open.
 func (r keyring) replaced(tokens []Token) (next keyring, withdrawn []*key) {
 	next = newKeyring(tokens, r.perSecond)
-	next.nobody = r.nobody
+	next.nobody, next.open = r.nobody, r.open && next.open
+	if r.open && !next.open {
+		withdrawn = append(withdrawn, r.nobody)
+	}
 	for _, old := range r.keys {
 		same := func(k *key) bool { return k.Token == old.Token && k.digest == old.digest }
 		if i := slices.IndexFunc(next.keys, same); i >= 0 {
@@ -92,17 +99,12 @@ func (r keyring) named(name string) *key {
 var errWithdrawn = errors.New("the token was withdrawn")
 
 // SetTokens replaces the tokens. The requests and streams of those that are no longer among them, or have another value
-// or role, end, and so do the visits of their people. A handler never changes between one that needs a token and one
-// that needs none: that would open it to everyone, or lock everyone out.
-func (h *Handler) SetTokens(tokens []Token) (withdrawn int, err error) {
+// or role, end, and so do the visits of their people. A handler that has had tokens admits nobody without one, also
+// when it has none any more.
+func (h *Handler) SetTokens(tokens []Token) (withdrawn int) {
 	h.setting.Lock()
 	defer h.setting.Unlock()
-	now := h.tokens.Load()
-	if (len(now.keys) == 0) != (len(tokens) == 0) {
-		return 0, errors.New(
-			"a port that serves with tokens cannot be served without, or the other way round, before a restart")
-	}
-	next, gone := now.replaced(tokens)
+	next, gone := h.tokens.Load().replaced(tokens)
 	h.tokens.Store(&next)
 	h.sessions.limit(maxSessions, len(tokens))
 	for _, k := range gone {
@@ -111,13 +113,13 @@ func (h *Handler) SetTokens(tokens []Token) (withdrawn int, err error) {
 			h.o.Page.Withdraw(k.Name)
 		}
 	}
-	return len(gone), nil
+	return len(gone)
 }
 
 // of returns the key of a request. It compares the token with all keys in constant time,
 // so that the time of a refusal does not reveal which part of a token is wrong.
 func (r keyring) of(req *http.Request) (*key, *refusal) {
-	if len(r.keys) == 0 {
+	if r.open {
 		return r.nobody, nil
 	}
 	value, bad := bearer(req)
