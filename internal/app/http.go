@@ -36,6 +36,9 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.somebodyAnswers(tokens); err != nil {
+		return nil, err
+	}
 	cert, err := certificate(o)
 	if err != nil {
 		return nil, err

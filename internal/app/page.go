@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 
 	"ptyctl/config"
@@ -21,6 +23,17 @@ func servesPage(cfg config.Config) bool {
 type peoplePage struct {
 	portal *watch.Portal
 	inner  *httpserve.Handler
+}
+
+// somebodyAnswers refuses tokens with which nobody could answer a call that needs a person's consent.
+func (a *App) somebodyAnswers(tokens []httpserve.Token) error {
+	operates := func(t httpserve.Token) bool { return t.Person && !t.ReadOnly }
+	if a.cfg.Policy.Consent != config.PolicyConsentPerson || a.cfg.Server.Control.ControlMode == config.ControlReadWrite ||
+		slices.ContainsFunc(tokens, operates) && !a.cfg.Server.ReadOnly {
+		return nil
+	}
+	return &ConfigError{errors.New("policy.consent is \"person\", and nobody may answer: add a token with the role operate for " +
+		"the watch page, or set server.control.control_mode to \"readwrite\"")}
 }
 
 // newPage makes the page.

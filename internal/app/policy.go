@@ -59,9 +59,9 @@ func PolicyRules(cfg config.Config) policy.Rules {
 func NewPolicy(cfg config.Config) (*policy.Policy, error) {
 	// A question that nobody may answer would keep its call waiting for nothing.
 	if mode := cfg.Server.Control.ControlMode; cfg.Policy.Consent == config.PolicyConsentPerson &&
-		mode != config.ControlReadWrite {
+		mode != config.ControlReadWrite && !servesPage(cfg) {
 		return nil, &ConfigError{fmt.Errorf("policy.consent is \"person\", and people answer at the control socket, where "+
-			"server.control.control_mode is %q; set it to \"readwrite\"", mode)}
+			"server.control.control_mode is %q; set it to \"readwrite\", or serve the watch page (server.http.watch)", mode)}
 	}
 	p, err := policy.New(PolicyRules(cfg))
 	if err != nil {

@@ -119,6 +119,9 @@ func TestPageTokens(t *testing.T) {
 				resp.StatusCode, text, resp.Close, resp.Header.Get("Content-Security-Policy"))
 		}
 	}
+	if r := s.send(message{method: http.MethodHead, path: "/watch?x=1"}); r.status != http.StatusOK {
+		t.Errorf("HEAD /watch, which leads to /watch/ = %d, want the page", r.status)
+	}
 	login := func(token string) reply { return s.send(s.page(http.MethodPost, "api/login", token, "{}")) }
 	s.refused(login("wrong-0123456789abcdef"), http.StatusUnauthorized, "no such token")
 	s.refused(login(""), http.StatusUnauthorized, "token missing")
