@@ -359,7 +359,7 @@ func table(c *Config, home string) []row {
 			"policy.consent",
 			PolicyConsentDeny,
 			"How to treat those, and \"ask\" in policy.permissions: deny them, ask the person at the client each time, or "+
-				"one who runs ptyctl answer (control_mode readwrite).",
+				"one who runs ptyctl answer (control_mode readwrite), or at the watch page.",
 			PolicyConsentDeny,
 			PolicyConsentElicit,
 			PolicyConsentPerson,

@@ -6,13 +6,15 @@
 //	link := s.Link(l.Addr(), "")
 //	err = s.Serve(ctx, l)
 //
+// A Portal is the same page for people who come over the network, at the HTTP server of the process that they watch.
+//
 // It is a client of the control sockets, as the commands for people are: it calls their tools, and reads their streams
 // (package feed). Folder page has what the browser gets.
 //
 // Promises:
 //
-//   - A link works once, within a minute. The browser exchanges it for a token, which is in the memory of the page
-//     alone: no cookie, no storage, no address.
+//   - A link works once, within a minute. The browser exchanges it, or a person's token over the network, for a token
+//     that is in the memory of the page alone: no cookie, no storage, no address.
 //   - A request for another host's name is refused, and one from another origin. No page of another port has an answer.
 //   - The browser runs and draws what is embedded here, and nothing else; what terminals show is text to it.
 //   - One who has taken a terminal may type until another has it: each input says whose it is, and is refused then. Who

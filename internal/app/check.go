@@ -21,8 +21,14 @@ func Check(cfg config.Config) error {
 		secretsErr,
 	}
 	if cfg.Server.Transport != config.TransportStdio {
-		_, tokenErr := httpTokens(cfg.Server.HTTP)
-		_, certErr := certificate(cfg.Server.HTTP)
+		tokens, tokenErr := httpTokens(cfg.Server.HTTP)
+		if tokenErr == nil {
+			tokenErr = somebodyAnswers(cfg, tokens)
+		}
+		cert, certErr := certificate(cfg.Server.HTTP)
+		if certErr == nil {
+			certErr = inClearText(cfg.Server.HTTP, cert != nil)
+		}
 		errs = append(errs, tokenErr, certErr)
 	}
 	return errors.Join(errs...)

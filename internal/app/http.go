@@ -36,11 +36,8 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.somebodyAnswers(tokens); err != nil {
-		return nil, err
-	}
 	cert, err := certificate(o)
-	if err != nil {
+	if err = errors.Join(err, somebodyAnswers(cfg, tokens), inClearText(o, cert != nil)); err != nil {
 		return nil, err
 	}
 	ln, err := httpserve.Listen(o.Listen, len(tokens) > 0)
@@ -48,12 +45,6 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 		return nil, err
 	}
 	scheme, addr := "http", ln.Addr()
-	if o.Watch && cert == nil && !httpserve.Loopback(addr) {
-		_ = ln.Close()
-		return nil, fmt.Errorf("will not serve the watch page at %s without TLS: what people type would cross the network in "+
-			"clear text; set server.http.tls_cert_file or tls_self_signed, listen on 127.0.0.1, or leave server.http.watch out",
-			addr)
-	}
 	if cert != nil {
 		scheme, ln = "https", tls.NewListener(
 			ln,

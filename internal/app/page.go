@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"slices"
 	"sync"
 
@@ -18,6 +20,15 @@ func servesPage(cfg config.Config) bool {
 	return cfg.Server.HTTP.Watch && cfg.Server.Transport != config.TransportStdio
 }
 
+// inClearText refuses to serve the page where what people type would cross the network in clear text.
+func inClearText(o config.HTTP, secure bool) error {
+	if addr, err := net.ResolveTCPAddr("tcp", o.Listen); err != nil || !o.Watch || secure || httpserve.Loopback(addr) {
+		return nil // an address that is none is refused when the port is opened
+	}
+	return fmt.Errorf("will not serve the watch page at %s without TLS: what people type would cross the network in clear "+
+		"text; set server.http.tls_cert_file or tls_self_signed, listen on 127.0.0.1, or leave server.http.watch out", o.Listen)
+}
+
 // A peoplePage is the watch page at the HTTP port, and what its people reach of this process: the same as at the control
 // socket, as the role of their token allows.
 type peoplePage struct {
@@ -26,10 +37,10 @@ type peoplePage struct {
 }
 
 // somebodyAnswers refuses tokens with which nobody could answer a call that needs a person's consent.
-func (a *App) somebodyAnswers(tokens []httpserve.Token) error {
+func somebodyAnswers(cfg config.Config, tokens []httpserve.Token) error {
 	operates := func(t httpserve.Token) bool { return t.Person && !t.ReadOnly }
-	if a.cfg.Policy.Consent != config.PolicyConsentPerson || a.cfg.Server.Control.ControlMode == config.ControlReadWrite ||
-		slices.ContainsFunc(tokens, operates) && !a.cfg.Server.ReadOnly {
+	if cfg.Policy.Consent != config.PolicyConsentPerson || cfg.Server.Control.ControlMode == config.ControlReadWrite ||
+		slices.ContainsFunc(tokens, operates) && !cfg.Server.ReadOnly {
 		return nil
 	}
 	return &ConfigError{errors.New("policy.consent is \"person\", and nobody may answer: add a token with the role operate for " +

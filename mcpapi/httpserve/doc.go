@@ -9,6 +9,8 @@
 //	path -> Host, Origin -> token -> method -> rate -> room -> size -> body -> MCP session -> the MCP server
 //	 404        403          401       405     429     503    413    408         400, 404
 //
+// People have a page beside MCP, with stricter checks: see Page.
+//
 // Promises:
 //
 //   - No byte of a body is read before the token is checked.
@@ -18,6 +20,8 @@
 //     disconnected. A silent stream is not.
 //   - An MCP session belongs to the token that began it, and is removed after a time without
 //     use, or when its token begins more than its share. Terminal sessions do not depend on MCP sessions.
+//   - A token of a person opens the page and nothing else; no other token opens it.
+//   - A token that is withdrawn ends what it has open: see Handler.SetTokens.
 //   - Every refusal is a JSON-RPC error that says what to do next.
 //
 // The package does not choose the transport: its user may serve a handler on a TCP port,
