@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/control"
 	"ptyctl/internal/attach"
 	"ptyctl/internal/client"
 	"ptyctl/term"
@@ -86,6 +87,9 @@ func (s *Server) takeOver(ctx context.Context, t taking) (h *hold, previous stri
 		}
 	}()
 	if err := attach.MayType(ctx, p.Client, t.Session); err != nil { // before the holder loses it for nothing
+		if e, ok := errors.AsType[*control.ToolError](err); ok && s.o.Person != "" {
+			err = e // without the hint about the control socket
+		}
 		return nil, "", err
 	}
 	h = &hold{session: t.Session, task: cmp.Or(s.o.Person, personName()), process: p, used: time.Now()}

@@ -21,8 +21,10 @@ import (
 type PortalOptions struct {
 	Version    string           // of the program
 	Recordings string           // folder of recordings to replay; empty: none
-	Observe    func(term.Event) // gets an event for each visit that begins, for the audit log; nil: none
-	Logger     *slog.Logger     // nil: no log
+	Observe    func(term.Event) // gets an event for each visit that begins or is refused, for the audit log; nil: none
+	// Refuse says why no visit may begin over the connection of a request, whatever its token; nil: each may.
+	Refuse func(r *http.Request) error
+	Logger *slog.Logger // nil: no log
 }
 
 // A Portal is the page of the process that it is in, for people who reach it over the network: a httpserve.Page, behind
@@ -164,8 +166,21 @@ func (p *Portal) login(w http.ResponseWriter, r *http.Request) {
 		from = r.RemoteAddr
 	}
 	command := "watch page from " + from // the audit log has it of each action
+	event := term.Event{
+		Time: time.Now(), Verb: term.VerbWatch, Detail: "from " + from,
+		Actor: term.Actor{
+			Transport: who.Transport, Token: who.Token, Client: "ptyctl " + command, Version: p.o.Version, Operator: true,
+		},
+	}
+	if p.o.Refuse != nil {
+		if event.Refused = p.o.Refuse(r); event.Refused != nil {
+			p.observe(event)
+			fail(w, http.StatusForbidden, string(term.KindOf(event.Refused)), event.Refused.Error())
+			return
+		}
+	}
 	ctx, end := context.WithCancel(context.Background())
-	v := &visit{person: who.Token, began: time.Now(), life: ctx, end: end}
+	v := &visit{person: who.Token, began: event.Time, life: ctx, end: end}
 	v.server = New(Options{
 		Processes: client.Options{Path: "this ptyctl", Options: control.Options{
 			Command: command, Version: p.o.Version,
@@ -189,19 +204,18 @@ func (p *Portal) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.o.Logger.Info("a person watches", "token", who.Token, "from", from, "may_step_in", !who.ReadOnly)
-	if p.o.Observe != nil {
-		p.o.Observe(term.Event{
-			Time: v.began, Verb: term.VerbWatch, Detail: "from " + from,
-			Actor: term.Actor{
-				Transport: who.Transport, Token: who.Token, Client: "ptyctl " + command, Version: p.o.Version, Operator: true,
-			},
-		})
-	}
+	p.observe(event)
 	answer(w, loggedIn{
 		Token: token, Recordings: p.o.Recordings != "",
 		Hint: "You may only watch here: your token has the role watch, or this ptyctl is read-only. To step in, ask its operator " +
 			"for a token with the role operate.",
 	})
+}
+
+func (p *Portal) observe(e term.Event) {
+	if p.o.Observe != nil {
+		p.o.Observe(e)
+	}
 }
 
 // begin adds a visit. The oldest of the same person ends for one too many.

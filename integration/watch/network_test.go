@@ -113,6 +113,11 @@ func TestOverTheNetwork(t *testing.T) {
 	b.shows("#mode", "may step in")
 	b.shows(".tile .name", id)
 
+	// A program that ptyctl has started is refused, also with that token.
+	script := filepath.Join(t.TempDir(), "login.py")
+	h.Write(t, script, asProgram)
+	c.Enter(t, shell, "clear; python3 "+script+" "+p.base+" "+p.tokens+"\r", `answer: 403 .*started by this`)
+
 	file := filepath.Join(t.TempDir(), "agreed")
 	agreed := make(chan lab.Result, 1)
 	go func() {
@@ -168,6 +173,17 @@ func TestOverTheNetwork(t *testing.T) {
 	checkAudit(t, h.Audit)
 }
 
+// asProgram logs in with the token of a file.
+const asProgram = `import re, ssl, sys, urllib.error, urllib.request
+token = re.search("operate:(.*)", open(sys.argv[2]).read()).group(1)
+request = urllib.request.Request(sys.argv[1] + "api/login", b"{}", {"Authorization": "Bearer " + token,
+    "Content-Type": "application/json", "Origin": sys.argv[1].removesuffix("/watch/")})
+try:
+    print("answer:", urllib.request.urlopen(request, context=ssl._create_unverified_context()).status)
+except urllib.error.HTTPError as e:
+    print("answer:", e.code, e.read().decode())
+`
+
 // checkAudit checks that the audit log has who has acted at the page, and from where.
 func checkAudit(t *testing.T, path string) {
 	t.Helper()
@@ -175,11 +191,13 @@ func checkAudit(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	refused := 0
 	want := map[string]bool{"watch": true, "consent": true, "take_over": true, "write": true, "unlock": true}
 	for line := range strings.Lines(string(text)) {
 		var e struct {
-			Event, State string
-			Actor        struct{ Transport, Token, Client string }
+			Event   string
+			Refused bool
+			Actor   struct{ Transport, Token, Client string }
 		}
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
@@ -187,13 +205,17 @@ func checkAudit(t *testing.T, path string) {
 		if e.Actor.Transport != "page" {
 			continue
 		}
+		if e.Refused && e.Event == "watch" {
+			refused++
+		}
 		if e.Actor.Token != "bob" || e.Actor.Client != "ptyctl watch page from 127.0.0.1" {
 			t.Errorf("the audit log has %s, want the token's name and the address", line)
 		}
 		delete(want, e.Event)
 	}
-	if len(want) > 0 {
-		t.Errorf("the audit log has no line of a person at the page for %v:\n%s", want, text)
+	if len(want) > 0 || refused != 1 {
+		t.Errorf("the audit log has no line of a person at the page for %v, and %d of a refused login; want 1:\n%s", want,
+			refused, text)
 	}
 }
 
@@ -224,6 +246,7 @@ func TestWatchOnly(t *testing.T) {
 	}
 	b.clean()
 
+	p.c.Refused(t, "POLICY_DENIED", lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo agent\r"}`, id)
 	_, text := p.send(http.MethodPost, "api/login", p.ann, "{}")
 	var in struct{ Token string }
 	if err := json.Unmarshal([]byte(text), &in); err != nil || in.Token == "" {
@@ -241,12 +264,22 @@ func TestWatchOnly(t *testing.T) {
 			t.Errorf("POST %s of one who may only watch = %d %s, want a refusal", path, status, text)
 		}
 	}
-	// One who may step in denies it, so that the test need not wait.
+	// One who may step in denies it, so that the test need not wait. They type, although the rules deny typing to agents.
 	_, text = p.send(http.MethodPost, "api/login", p.bob, "{}")
 	if err := json.Unmarshal([]byte(text), &in); err != nil {
 		t.Fatal(err)
 	}
 	p.question(in.Token)
+	var taken struct{ Hold string }
+	_, text = p.send(http.MethodPost, "api/take", in.Token, `{"p":"this ptyctl","session":"`+id+`"}`)
+	if err := json.Unmarshal([]byte(text), &taken); err != nil || taken.Hold == "" {
+		t.Errorf("take = %s, want a hold", text)
+	}
+	if status, text := p.send(http.MethodPost, "api/type", in.Token,
+		`{"hold":"`+taken.Hold+`","data":"echo by-''hand\r"}`); status != http.StatusOK {
+		t.Errorf("type = %d %s, want 200", status, text)
+	}
+	b.shows("#one-screen", "by-hand")
 	status, text := p.send(http.MethodPost, "api/question", in.Token,
 		`{"p":"this ptyctl","answer":{"question_id":"`+questions+`","decline":true}}`)
 	if r := <-denied; status != http.StatusOK || r.ErrorCode != "POLICY_DENIED" {

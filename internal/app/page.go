@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 
 	"ptyctl/config"
 	"ptyctl/internal/cliadvice"
+	"ptyctl/internal/tcppeer"
 	"ptyctl/mcpapi/httpserve"
 	"ptyctl/mcpapi/identity"
+	"ptyctl/term"
 	"ptyctl/watch"
 )
 
@@ -52,7 +56,8 @@ func (a *App) newPage() *peoplePage {
 	srv := a.forPeople()
 	return &peoplePage{
 		portal: watch.NewPortal(watch.PortalOptions{
-			Version: a.version, Recordings: a.cfg.Record.Dir, Observe: a.observeAudit, Logger: a.log,
+			Version: a.version, Recordings: a.cfg.Record.Dir, Observe: a.observeAudit, Refuse: refuseVisit,
+			Logger: a.log,
 		}),
 		inner: httpserve.New(srv.MCPServer, httpserve.Options{
 			// All tools that type are refused to all on a server that is read-only; so are answers.
@@ -63,6 +68,23 @@ func (a *App) newPage() *peoplePage {
 			Watch: a.feed, People: a.questions, Logger: a.log,
 		}),
 	}
+}
+
+// refuseVisit refuses the programs of this process's sessions, which may have read the file of tokens.
+func refuseVisit(r *http.Request) error {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	remote, err := netip.ParseAddrPort(r.RemoteAddr)
+	if !ok || err != nil {
+		return term.Errorf(term.PolicyDenied, "where this request comes from is not known")
+	}
+	pid := tcppeer.PID(local.AddrPort(), remote)
+	if pid == 0 { // on another machine, or another user's
+		return nil
+	}
+	if err := refuseAnswer(pid); err != nil {
+		return &term.Error{Kind: term.PolicyDenied, Msg: err.Error()}
+	}
+	return nil
 }
 
 // begin serves the people's requests, until end is called: after the port serves none any more.

@@ -55,14 +55,15 @@ func refuseAnswer(pid int) error {
 // unjudged reports whether an action is the typing of a person that the rules do not judge: of one who has taken a
 // terminal at a control socket with a token. Without the token any program of this account, an agent's own shell too,
 // could take a terminal as a person and type past the rules; and programs that this process has started may have read
-// the token.
+// the token. At the watch page each person has a token, and refuseVisit has refused such programs.
 func unjudged(cfg config.Config) func(term.Action) bool {
-	if cfg.Server.Control.ControlAuthToken.Reveal() == "" {
-		return func(term.Action) bool { return false }
-	}
+	token := cfg.Server.Control.ControlAuthToken.Reveal() != ""
 	return func(a term.Action) bool {
 		by := a.Actor
-		return a.Verb == term.VerbWrite && by.Operator && by.Attachment != (term.Attachment{}) && refuseAnswer(by.PID) == nil
+		if a.Verb != term.VerbWrite || !by.Operator || by.Attachment == (term.Attachment{}) {
+			return false
+		}
+		return by.Transport == identity.PageTransport || token && refuseAnswer(by.PID) == nil
 	}
 }
 
