@@ -144,7 +144,7 @@ var importRules = []rule{
 		why:    "the tests of mcpapi and its parts may use it",
 	},
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
-	{pkg: "control", ours: []string{"mcpapi/httpserve", "mcpapi/questions", "internal/rundir", "internal/winpipe", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket or a pipe: there is no second protocol"},
+	{pkg: "control", ours: []string{"mcpapi/httpserve", "mcpapi/questions", "internal/rundir", "internal/winpipe", "term"}, theirs: []string{"github.com/fsnotify/fsnotify", "github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket or a pipe: there is no second protocol"},
 
 	{pkg: "daemon", ours: []string{"control", "internal/rundir", "internal/winpipe", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
 

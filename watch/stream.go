@@ -39,9 +39,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	query, path := r.URL.Query(), httpserve.WatchPath
+	one := query.Get("p")
+	if one == "" && s.o.Processes.All() {
+		s.streamAll(ctx, w)
+		return
+	}
 	var all client.Processes
 	var err error
-	if one := query.Get("p"); one != "" {
+	if one != "" {
 		path += "?session=" + url.QueryEscape(query.Get("session"))
 		var p *client.Process
 		if p, err = s.dial(ctx, one); err == nil {
@@ -55,12 +60,12 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer all.Close()
-	s.remember(all)
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	m := &merger{w: w}
 	var streams sync.WaitGroup
 	for _, p := range all {
-		if query.Get("p") == "" {
+		s.remember(p)
+		if one == "" {
 			streams.Go(func() { m.questions(ctx, p) })
 		}
 		streams.Go(func() {
@@ -72,13 +77,11 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	streams.Wait()
 }
 
-// remember notes which processes there are.
-func (s *Server) remember(all client.Processes) {
+// remember notes that there is a process.
+func (s *Server) remember(p *client.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range all {
-		s.sockets[keyOf(p.Socket)] = p.Socket
-	}
+	s.sockets[keyOf(p.Socket)] = p.Socket
 }
 
 // follow passes on the stream of one process. ended reports that it has had one, or that the browser is gone: then all

@@ -19,6 +19,7 @@ import (
 	"ptyctl/internal/client"
 	"ptyctl/internal/rundir"
 	"ptyctl/internal/tty"
+	"ptyctl/term"
 	"ptyctl/watch"
 )
 
@@ -30,7 +31,7 @@ func watchCommand() *cli.Command {
 			"prints another. What the page may do is what control_mode of the ptyctl that is watched allows.",
 		Flags: append(
 			reachFlags(),
-			&cli.BoolFlag{Name: "all", Usage: "of every ptyctl of yours that runs"},
+			&cli.BoolFlag{Name: "all", Usage: "of every ptyctl of yours, also of those that begin later"},
 			&cli.BoolFlag{Name: "print-url", Usage: "print the link, and open no browser"},
 			&cli.IntFlag{Name: "port", Usage: "serve at this `PORT`; default a free one"},
 			identityFlag(),
@@ -88,9 +89,9 @@ func watched(c *cli.Context, args []string) (o client.Options, session string, e
 		return o, "", err
 	}
 	all, err := reach(c)
-	if err != nil {
+	if err != nil && (!c.Bool("all") || len(args) > 0 || term.KindOf(err) != term.ConnectFailed) {
 		return o, "", err
-	}
+	} // else those are shown that begin later
 	defer all.Close()
 	o = client.Options{
 		Configured: cfg.Server.Control.ControlSocketPath,

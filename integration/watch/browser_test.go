@@ -276,3 +276,14 @@ func evaluateClick(text string) chromedp.Action {
 	return chromedp.Evaluate(fmt.Sprintf(
 		`[...document.querySelectorAll('.question button')].find(e => e.textContent === %q).click()`, text), nil)
 }
+
+// evaluateTile chooses the tile of a session.
+func evaluateTile(id string) chromedp.Action {
+	return chromedp.Evaluate(fmt.Sprintf(
+		`[...document.querySelectorAll('.tile')].find(e => e.innerText.includes(%q)).click()`, id), nil)
+}
+
+// goneTile is true when no tile of a session is there.
+func goneTile(id string) string {
+	return fmt.Sprintf(`![...document.querySelectorAll('.tile .name')].some(e => e.textContent.includes(%q))`, id)
+}

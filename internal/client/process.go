@@ -49,7 +49,7 @@ type Processes []*Process
 // Connect connects to every process that is meant. unreached holds the failures of those that did not answer while
 // others did.
 func Connect(ctx context.Context, o Options) (found Processes, unreached, err error) {
-	sockets, err := o.sockets()
+	sockets, err := o.Sockets()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,8 +86,11 @@ func Dial(ctx context.Context, s control.Socket, o control.Options) (*Process, e
 	return &Process{s, c}, nil
 }
 
-// sockets returns the sockets of the processes that are meant.
-func (o *Options) sockets() ([]control.Socket, error) {
+// All reports whether every process is meant, also those that begin later.
+func (o *Options) All() bool { return o.Path == "" && o.PID == 0 }
+
+// Sockets returns the sockets of the processes that are meant.
+func (o *Options) Sockets() ([]control.Socket, error) {
 	switch {
 	case o.Path != "":
 		return []control.Socket{{Path: o.Path}}, nil

@@ -172,7 +172,19 @@ function linked(text, bad) {
   $('link').className = 'badge' + (bad ? ' bad' : '')
 }
 
+// running removes what was of processes that have ended. keys are those that run.
+function running(keys) {
+  const ended = p => !keys.includes(p)
+  for (const p of [...processes.keys(), ...asked.keys()]) if (ended(p)) { processes.delete(p); asked.delete(p) }
+  for (const s of [...sessions.values()]) if (ended(s.p)) s.remove()
+  linked('')
+  mode()
+  questions()
+  overview()
+}
+
 function take(line) {
+  if (line.all) return running(line.all)
   if (line.questions) {
     asked.set(line.p, line.questions.questions)
     for (const q of line.questions.questions) if (q.since > Date.now() - 60000) tell(`${q.kind}: ${q.text}`)
@@ -225,7 +237,7 @@ const writable = p => processes.get(p)?.mode === 'readwrite'
 
 function overview() {
   $('empty').hidden = sessions.size > 0 || !$('one').hidden || !$('replay').hidden
-  $('empty').textContent = processes.size ? 'No session is open.' : 'No ptyctl runs, or it has ended.'
+  $('empty').textContent = processes.size ? 'No session is open.' : 'No ptyctl runs.'
 }
 
 // ---------- questions
