@@ -34,7 +34,7 @@ func TestComing(t *testing.T) {
 		}
 	}
 	quiet := func() {
-		for told(2*settle) {
+		for told(2 * settle) {
 		}
 	}
 	for _, at := range []string{path, elsewhere} {
@@ -42,12 +42,12 @@ func TestComing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !told(10*time.Second) {
+		if !told(10 * time.Second) {
 			t.Errorf("a socket at %s that comes is not told", at)
 		}
 		quiet()
 		_ = l.Close()
-		if !told(10*time.Second) {
+		if !told(10 * time.Second) {
 			t.Errorf("a socket at %s that goes is not told", at)
 		}
 		quiet()
@@ -55,7 +55,7 @@ func TestComing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "other"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if told(2*settle) {
+	if told(2 * settle) {
 		t.Error("a file that is no socket is told")
 	}
 }

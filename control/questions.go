@@ -41,20 +41,26 @@ func (c *Client) Watch(ctx context.Context) (w questions.Watch, err error) {
 	return w, c.ask(ctx, http.MethodPost, questions.WatchPath, struct{}{}, &w)
 }
 
-// ask sends a request beside MCP. result is nil, or where the answer is decoded.
+// ask sends a request beside MCP. body is nil for a request without one; result is nil, or where the answer is decoded.
 func (c *Client) ask(ctx context.Context, method, path string, body, result any) error {
 	if c.http == nil {
 		return ErrNoQuestions
 	}
-	sent, err := json.Marshal(body)
+	var sent io.Reader // a server does not notice that a client is gone before it has read the body
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("control: %w", err)
+		}
+		sent = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+host+path, sent)
 	if err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+host+path, bytes.NewReader(sent))
-	if err != nil {
-		return fmt.Errorf("control: %w", err)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
-	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", c.name) // the audit log names the command
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)

@@ -1,12 +1,14 @@
 package httpserve
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // guard refuses requests that a foreign web page may have caused: those with another
@@ -63,4 +65,23 @@ func (h *Handler) ours(r *http.Request, hostport string) bool {
 	}
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return ok && local.AddrPort().Addr().Unmap().WithZone("") == ip.Unmap().WithZone("")
+}
+
+// mostUnused is the largest body, in bytes, that a request may have for which none is defined.
+const mostUnused = 4 << 10
+
+// drain reads the body of a GET, which has no meaning (RFC 9110 section 9.3.1). The server of net/http does not notice
+// that a client is gone as long as a part of the body is not read: a stream or a request that waits would go on for
+// nobody.
+func drain(w *answer, r *http.Request) *refusal {
+	if r.Method != http.MethodGet || r.ContentLength == 0 {
+		return nil
+	}
+	_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	defer func() { _ = w.control.SetReadDeadline(time.Time{}) }()
+	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, mostUnused+1))
+	if err != nil || n > mostUnused {
+		return refuse(http.StatusBadRequest, "a GET needs no body: send it without one")
+	}
+	return nil
 }

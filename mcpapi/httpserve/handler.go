@@ -246,6 +246,9 @@ func (h *Handler) admit(
 	if err := h.tokens.Load().limiter(t, c).mayGoOn(); err != nil && !h.unlimited(w, r) {
 		return err
 	}
+	if bad := drain(w, r); bad != nil {
+		return bad
+	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(t.gone, func() { cancel(errWithdrawn) })()

@@ -2,6 +2,8 @@ package httpserve_test
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -84,5 +86,43 @@ func TestIsolatedWatch(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A stream ends with its client, also if the request has a body, which no GET needs. One with a large body is refused.
+func TestStreamEndsWithClient(t *testing.T) {
+	begun, ended := make(chan struct{}), make(chan struct{})
+	s := newSite(t, httpserve.Options{Watch: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		begun <- struct{}{}
+		<-r.Context().Done()
+		ended <- struct{}{}
+	})})
+	for _, body := range []string{"", "null", strings.Repeat("x", 4<<10)} {
+		conn, err := net.Dial("tcp", s.host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s",
+			httpserve.WatchPath, s.host, len(body), body)
+		<-begun
+		_ = conn.Close()
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("20 s after its client has gone, a stream with a body of %d bytes goes on", len(body))
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.host+httpserve.WatchPath,
+		strings.NewReader(strings.Repeat("x", 5<<10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusBadRequest {
+		t.Errorf("a GET with a body of 5 KiB = %s, want 400", res.Status)
 	}
 }
