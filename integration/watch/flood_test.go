@@ -27,25 +27,46 @@ func peak(tb testing.TB, pid int) (bytes int64) {
 	return bytes << 10
 }
 
-// A flood of 60 MB is followed to its end. Neither the process that has the session nor ptyctl watch keeps it.
+// A flood of 60 MB is followed to its end by a tile, and so are an editor and htop beside it. Neither the process that
+// has the sessions, nor ptyctl watch, nor the page keeps it: the page draws at most 30 frames a second, and the last one
+// at once.
 func TestFlood(t *testing.T) {
 	h := lab.NewHome(t)
 	c := h.Connect(t)
 	id := openLocal(t, c, "sh")
-	p := startPage(t, h, id)
+	vim := openLocal(t, c, "vim", "-N", "-u", "NONE")
+	openLocal(t, c, "sh", "-c", "exec htop -p $$")
+	p := startPage(t, h)
 	b := newTab(t, 1280, 860)
 	b.open(p.link())
 	types := func(line string) {
 		c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s}`, id, line+"\r")
 	}
 	types("seq 1 200000; echo warm-u''p")
-	b.shows("#one-screen", "warm-up")
-	server, page := peak(t, c.PID), peak(t, p.cmd.Process.Pid)
+	b.shows(".tile .screen", "warm-up")
+	b.shows(".tile .screen", "F10Quit")
+	const heap = `performance.memory.usedJSHeapSize`
+	server, page, browser := peak(t, c.PID), peak(t, p.cmd.Process.Pid), evaluate[int64](b, heap)
+	evaluate[bool](b, fmt.Sprintf(`(() => {
+		window.frames = 0
+		window.tile = [...document.querySelectorAll('.tile')].find(e => e.innerText.includes(%q)).querySelector('.screen')
+		window.tile.addEventListener('drawn', () => window.frames++)
+		return true
+	})()`, id))
+	began := time.Now()
 	types("seq 1 8000000; echo all-d''one") // 62,888,896 bytes
-	b.shows("#one-screen", "all-done")
+	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"iwritten meanwhile\u001b"}`, vim)
+	b.shows(".tile .screen", "written meanwhile")
+	b.wait("the end of the flood", `window.tile.innerText.includes('all-done')`)
+	took := time.Since(began)
+	if frames, most := evaluate[int](b, `window.frames`), int(35*took.Seconds())+5; frames > most {
+		t.Errorf("the tile has drawn %d frames of the flood in %v, want at most %d", frames, took, most)
+	}
 	const most = 24 << 20
 	for name, grown := range map[string]int64{
-		"ptyctl mcp": peak(t, c.PID) - server, "ptyctl watch": peak(t, p.cmd.Process.Pid) - page,
+		"ptyctl mcp":   peak(t, c.PID) - server,
+		"ptyctl watch": peak(t, p.cmd.Process.Pid) - page,
+		"the page":     evaluate[int64](b, heap) - browser,
 	} {
 		if grown > most {
 			t.Errorf("%s has grown by %d bytes in a flood of 60 MB that is watched, want at most %d", name, grown, most)
