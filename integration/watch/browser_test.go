@@ -219,11 +219,18 @@ type page struct {
 	cmd   *exec.Cmd
 }
 
-// startPage starts ptyctl watch at a terminal of a person.
+// startPage starts ptyctl watch, which prints its link.
 func startPage(t testing.TB, h *lab.Home, args ...string) *page {
 	t.Helper()
+	return startWatch(t, h, nil, append([]string{"--print-url"}, args...)...)
+}
+
+// startWatch starts ptyctl watch with further variables.
+func startWatch(t testing.TB, h *lab.Home, env []string, args ...string) *page {
+	t.Helper()
 	p := &page{t: t, log: lab.NewCapture()}
-	p.cmd = h.Command(append([]string{"watch", "--print-url", "--config", h.Config}, args...)...)
+	p.cmd = h.Command(append([]string{"watch", "--config", h.Config}, args...)...)
+	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Env = append(p.cmd.Env, "PTYCTL_RECORD_DIR="+h.Recordings)
 	p.cmd.Stderr = p.log
 	read, write, err := os.Pipe()
