@@ -82,7 +82,7 @@ class Session {
   }
 
   update(info) {
-    const asked = this.info?.asks
+    const before = this.info
     this.info = info
     this.tile.classList.toggle('over', ended(info))
     this.dot.className = 'dot ' + (info.asks ? 'asks' : info.state)
@@ -91,7 +91,10 @@ class Session {
     holderBadge(this.badge, info)
     if (!this.badge.textContent && info.state !== 'open') this.badge.textContent = info.state
     this.drawTile()
-    if (info.asks && asked?.text !== info.asks.text) tell(`${nameOf(info)} asks: ${info.asks.text}`)
+    if (info.asks && before?.asks?.text !== info.asks.text && !(info.asks.login && asked.has(this.p))) {
+      tell(`${nameOf(info)} seems to ask (${info.asks.kind})`, this.key)
+    }
+    if (before && !ended(before) && ended(info)) tell(`${nameOf(info)} has ended`, this.key)
   }
 
   drawTile() {
@@ -187,7 +190,11 @@ function take(line) {
   if (line.all) return running(line.all)
   if (line.questions) {
     asked.set(line.p, line.questions.questions)
-    for (const q of line.questions.questions) if (q.since > Date.now() - 60000) tell(`${q.kind}: ${q.text}`)
+    for (const q of line.questions.questions) {
+      const key = `${line.p}\n${q.question_id}`
+      if (!told.has(key)) tell(`${q.user ? q.user + '@' : ''}${q.host || 'this machine'} asks (${q.kind})`, key)
+      told.add(key)
+    }
     return questions()
   }
   if (line.down !== undefined) {
@@ -243,6 +250,7 @@ function overview() {
 // ---------- questions
 
 const asked = new Map()         // by process: its list; none: it has no list
+const told = new Set()          // what is asked, and a notice was given of
 const questionItems = new Map() // by what is asked, so that a half-typed answer stays
 
 // wanted returns what is asked now: the lists of the processes, and terminals that seem to ask.
@@ -648,11 +656,17 @@ $('recordings').onclick = recordings
 if ('Notification' in window && Notification.permission === 'default') $('tell').hidden = false
 $('tell').onclick = async () => { $('tell').hidden = (await Notification.requestPermission()) !== 'default' }
 
-// tell shows a notice of the desktop, if the page is not seen.
-function tell(text) {
+// tell shows a notice of the desktop, if the page is not seen. Systems keep notices, and show them on a locked screen: so
+// it says who asks, and not the words. about is what a later notice takes the place of.
+function tell(text, about) {
   if (!document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return
-  const n = new Notification('ptyctl', { body: text.slice(0, 200), tag: 'ptyctl' })
-  n.onclick = () => { window.focus(); n.close() }
+  const n = new Notification('ptyctl', { body: printable(text).slice(0, 200), tag: about })
+  n.onclick = () => {
+    window.focus()
+    const s = sessions.get(about)
+    if (s) show(s)
+    n.close()
+  }
 }
 
 addEventListener('keydown', e => {
