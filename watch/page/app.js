@@ -1,4 +1,4 @@
-import { Screen } from './screen.js'
+import { Screen, printable } from './screen.js'
 import { Player } from './replay.js'
 
 const $ = id => document.getElementById(id)
@@ -122,12 +122,6 @@ function element(name, className, text) {
   if (className) e.className = className
   if (text !== undefined) e.textContent = printable(text)
   return e
-}
-
-// printable shows characters that draw nothing, or turn text around, by their numbers.
-function printable(text) {
-  return String(text).replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, c =>
-    `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }
 
 const ended = info => info.state === 'closed' || info.state === 'error'

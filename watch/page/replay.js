@@ -1,4 +1,4 @@
-import { Screen } from './screen.js'
+import { Screen, printable } from './screen.js'
 
 const $ = id => document.getElementById(id)
 
@@ -24,10 +24,10 @@ export class Player {
     const buttons = all.map(r => {
       const button = document.createElement('button')
       const size = r.bytes < 10240 ? `${r.bytes} B` : `${Math.round(r.bytes / 1024)} KiB`
-      button.textContent = [new Date(r.started).toLocaleString(), r.session, r.host, size, r.problem || (r.complete ? '' : 'not complete')]
-        .filter(Boolean).join(' · ')
+      button.textContent = printable([new Date(r.started).toLocaleString(), r.session, r.host, size, r.problem || (r.complete ? '' : 'not complete')]
+        .filter(Boolean).join(' · '))
       button.disabled = !!r.problem
-      button.onclick = () => this.open(r.file)
+      button.onclick = () => this.open(r.file).catch(err => button.append(`: ${err.message}`))
       return button
     })
     if (!buttons.length) buttons.push(document.createTextNode('There are no recordings.'))
@@ -38,7 +38,7 @@ export class Player {
     this.pause()
     const about = await (await this.api('api/recording?file=' + encodeURIComponent(file))).json()
     Object.assign(this, { file, length: about.length || 0.001, markers: about.markers })
-    $('replay-name').textContent = [about.session, about.host, new Date(about.started).toLocaleString()].filter(Boolean).join(' · ')
+    $('replay-name').textContent = printable([about.session, about.host, new Date(about.started).toLocaleString()].filter(Boolean).join(' · '))
     $('replay-list').replaceChildren()
     $('player').hidden = false
     $('marks').replaceChildren(...this.markers.slice(0, 1000).map(m => {
@@ -49,7 +49,7 @@ export class Player {
     $('markers').replaceChildren(...this.markers.map(m => {
       const item = document.createElement('li')
       const button = document.createElement('button')
-      button.textContent = `${clock(m.t)}  ${m.text}`
+      button.textContent = printable(`${clock(m.t)}  ${m.text}`)
       button.onclick = () => this.seek(m.t)
       item.append(button)
       return item

@@ -1,6 +1,12 @@
 // A Screen draws what the server sends of a terminal: rows of [text, style, columns]. All text goes through textContent,
 // so nothing that a terminal shows is ever markup, a link or a script here.
 
+// printable shows characters that draw nothing, or turn text around, by their numbers.
+export function printable(text) {
+  return String(text).replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, c =>
+    `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`)
+}
+
 let ratio = 0 // the width of a character per pixel of the font's size
 
 function measure(near) {
