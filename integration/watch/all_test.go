@@ -36,6 +36,9 @@ func TestProcessesComeAndGo(t *testing.T) {
 	b.line("#keys", "echo not-dis''turbed")
 	b.shows("#one-screen", "not-disturbed")
 	b.click("#give")
+	lab.Eventually(t, "the terminal is free", func() bool {
+		return second.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, two).Holder == ""
+	})
 	second.Close(t, two)
 	second.Finish()
 	b.shows("#empty", "No ptyctl runs.")
