@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,7 +47,7 @@ const (
 // Bounds of what a browser can make this process keep.
 const (
 	mostTickets = 64
-	mostTokens  = 64
+	mostTokens  = 64 // the one that was not used for longest ends for another
 	mostHolds   = 32
 	mostBody    = 1 << 20 // bytes
 )
@@ -59,9 +61,9 @@ type Server struct {
 	mux  *http.ServeMux
 	host string // and port, by which it is asked; set by Serve
 
-	mu      sync.Mutex           // guards the following
-	tickets map[secret]time.Time // until when each may be used
-	tokens  map[secret]bool
+	mu      sync.Mutex                // guards the following
+	tickets map[secret]time.Time      // until when each may be used
+	tokens  map[secret]time.Time      // of the last use
 	sockets map[string]control.Socket // of the processes that a stream has shown
 	holds   map[string]*hold          // terminals that were taken
 	over    bool                      // all was given back, and nothing more is taken
@@ -73,7 +75,7 @@ func New(o Options) *Server {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		o: o, tickets: make(map[secret]time.Time), tokens: make(map[secret]bool),
+		o: o, tickets: make(map[secret]time.Time), tokens: make(map[secret]time.Time),
 		sockets: make(map[string]control.Socket), holds: make(map[string]*hold),
 	}
 	s.mux = s.routes()
@@ -116,11 +118,18 @@ func (s *Server) exchange(ticket string) (token string) {
 	defer s.mu.Unlock()
 	until, ok := s.tickets[hash]
 	delete(s.tickets, hash)
-	if !ok || !time.Now().Before(until) || len(s.tokens) >= mostTokens {
+	now := time.Now()
+	if !ok || !now.Before(until) {
 		return ""
 	}
+	if len(s.tokens) >= mostTokens { // a page that was loaded again has left its token
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(s.tokens)), func(a, b secret) int {
+			return s.tokens[a].Compare(s.tokens[b])
+		})
+		delete(s.tokens, oldest)
+	}
 	token, key := newSecret()
-	s.tokens[key] = true
+	s.tokens[key] = now
 	return token
 }
 
@@ -129,7 +138,11 @@ func (s *Server) knows(token string) bool {
 	hash := secret(sha256.Sum256([]byte(token)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tokens[hash]
+	if _, ok := s.tokens[hash]; !ok {
+		return false
+	}
+	s.tokens[hash] = time.Now()
+	return true
 }
 
 // Serve answers requests on a loopback address until ctx ends, and closes l. At the end it gives back what was taken.

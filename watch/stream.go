@@ -12,6 +12,7 @@ import (
 	"ptyctl/control"
 	"ptyctl/internal/client"
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/term"
 )
 
 // A merger writes the lines of several streams into one. A line that a slow browser does not take holds up the process
@@ -53,7 +54,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 			all = client.Processes{p}
 		}
 	} else {
-		all, _, err = client.Connect(ctx, s.o.Processes)
+		if all, _, err = client.Connect(ctx, s.o.Processes); term.KindOf(err) == term.ConnectFailed {
+			err = term.Errorf(term.ConnectFailed, "the ptyctl that this page shows has ended, or does not answer; for another "+
+				"one start ptyctl watch again (--all shows those that begin later, too)")
+		}
 	}
 	if err != nil {
 		failWith(w, err)

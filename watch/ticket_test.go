@@ -49,6 +49,20 @@ func TestTickets(t *testing.T) {
 				t.Errorf("the ticket %q = %q, want nothing", wrong, token)
 			}
 		}
+		// A person may load the page as often as they like: the token that was not used for longest makes room.
+		unused := s.exchange(ticketOf(t, s.Link(at, "")))
+		for range mostTokens - 1 {
+			time.Sleep(time.Second)
+			if !s.knows(token) || s.exchange(ticketOf(t, s.Link(at, ""))) == "" {
+				t.Fatal("a token that is in use, or a new one, is refused after many others")
+			}
+		}
+		if s.knows(unused) {
+			t.Error("the token that was not used for longest is still known")
+		}
+		if n := len(s.tokens); n != mostTokens {
+			t.Errorf("%d tokens are kept, want %d", n, mostTokens)
+		}
 		for range 10 * mostTickets {
 			s.Link(at, "")
 		}
