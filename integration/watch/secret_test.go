@@ -1,0 +1,44 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/lab"
+	"ptyctl/internal/sshserver"
+)
+
+// A login that needs a secret which a person gives waits in the page, says which one, and takes the value in a hidden
+// field. It is in nothing that is kept; see leaktest.
+func TestSecretOfAPerson(t *testing.T) {
+	const password = "given-page-1138"
+	server := lab.ServeSSH(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
+		answers, err := ask("", "", []string{"Password: "}, []bool{false})
+		if err == nil && (len(answers) != 1 || answers[0] != password) {
+			err = errors.New("this answer is wrong")
+		}
+		return err
+	}})
+	h := lab.NewHome(t, lab.ReadWrite, "[secret.web]", "source = 'person'", "hosts = ['web1']", "auto = true")
+	h.Write(t, h.SSHConfig, fmt.Sprintf(
+		"Host web1\n\tHostName 127.0.0.1\n\tPort %d\n\tUser alice\n\tIdentityAgent none\n\tIdentityFile none\n", server.Port()))
+	h.Trust(t, server.KnownHostsLine())
+	c := h.Connect(t)
+	c.Hide(password)
+	id := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":"web1"}`).SessionID
+	b := newTab(t, 1000, 700)
+	b.open(startPage(t, h).link())
+	b.shows(".question", "secret web")
+	if kind := evaluate[string](b, `document.querySelector('.question input').type`); kind != "password" {
+		t.Errorf("the field for the value of a secret is of the type %q, want password", kind)
+	}
+	b.line(".question input", password)
+	b.wait("that nothing is asked any more", `!document.querySelector('.question')`)
+	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id); r.State != "open" {
+		t.Errorf("after the value was given the session is %s, want open", r.State)
+	}
+	b.clean()
+}
