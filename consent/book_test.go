@@ -267,6 +267,34 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// A notebook keeps the events of a Book, some of which come from timers.
+type notebook struct {
+	mu      sync.Mutex // guards the following
+	events  []term.Event
+	changes int
+}
+
+func (n *notebook) observe(e term.Event) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.events = append(n.events, e)
+}
+
+func (n *notebook) changed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.changes++
+}
+
+// take returns what is kept, and forgets it.
+func (n *notebook) take() (events []term.Event, changes int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	events, changes = n.events, n.changes
+	n.events, n.changes = nil, 0
+	return events, changes
+}
+
 // A question that ends without an answer is on record once, with its rule and who asked: when its time is over, though no
 // call waits any more; when its session ends; and when the book closes. An answered one is not, whether used or not.
 func TestRecordOfEnd(t *testing.T) {
@@ -287,25 +315,24 @@ func TestRecordOfEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var events []term.Event
-				changes := 0
-				b := NewBook(Options{
-					Observe: func(e term.Event) { events = append(events, e) }, Changed: func() { changes++ },
-				})
+				var notes notebook
+				b := NewBook(Options{Observe: notes.observe, Changed: notes.changed})
 				var wait sync.WaitGroup
 				wait.Go(func() { ask(t, b, aCall(), tt.wait) })
 				synctest.Wait()
-				events, changes = nil, 0
+				notes.take()
 				tt.end(t, b)
 				synctest.Wait()
+				events, changes := notes.take()
 				if changes == 0 {
 					t.Error("the end of a question is told to no list")
 				}
 				wait.Wait()
 				time.Sleep(time.Hour)
 				b.Close()
+				more, _ := notes.take()
 				var got []string
-				for _, e := range events {
+				for _, e := range append(events, more...) {
 					got = append(got, e.State)
 					if e.Consent != "ask reboot" || !strings.Contains(e.Detail, "asked by agent over stdio, task t1") {
 						t.Errorf("the event is %+v, want the rule and who asked", e)
@@ -360,8 +387,8 @@ func valued() term.SecretQuestion {
 // A value that a person gives is for the same request, once; it is on no record, and gone when it expires.
 func TestValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var seen []term.Event
-		b := NewBook(Options{TTL: time.Minute, Observe: func(e term.Event) { seen = append(seen, e) }})
+		var notes notebook
+		b := NewBook(Options{TTL: time.Minute, Observe: notes.observe})
 		defer b.Close()
 		ctx := term.WithActor(t.Context(), aCall().Actor)
 		give := func() {
@@ -412,6 +439,7 @@ func TestValue(t *testing.T) {
 		if len(b.entries) != 0 || string(kept) != "\x00\x00\x00\x00\x00\x00\x00" {
 			t.Errorf("after its time the value is %q, with %d questions; want it wiped", kept, len(b.entries))
 		}
+		seen, _ := notes.take()
 		for _, e := range seen {
 			if strings.Contains(e.Detail+e.Command, "hunter2") {
 				t.Errorf("on record is %+v", e)
