@@ -429,11 +429,13 @@ func TestValue(t *testing.T) {
 			}
 		}
 		var kept []byte
+		b.mu.Lock() // a timer may end them now
 		for _, e := range b.entries {
 			if len(e.value) > 0 {
 				kept = e.value
 			}
 		}
+		b.mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if len(b.entries) != 0 || string(kept) != "\x00\x00\x00\x00\x00\x00\x00" {
