@@ -148,7 +148,7 @@ var importRules = []rule{
 
 	{pkg: "daemon", ours: []string{"control", "internal/rundir", "internal/winpipe", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
 
-	{pkg: "watch", ours: []string{"control", "internal/attach", "internal/client", "mcpapi/httpserve", "mcpapi/identity", "mcpapi/questions", "record", "term", "watch/frame"}, theirs: []string{"filippo.io/age"}, why: "a person has the tools of an agent and no more"},
+	{pkg: "watch", ours: []string{"control", "internal/client", "mcpapi/httpserve", "mcpapi/identity", "mcpapi/questions", "record", "term", "watch/frame"}, theirs: []string{"filippo.io/age"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "watch/frame", ours: []string{"screen"}, why: "it gives a screen a form and knows no session"},
 	{pkg: "watch/calls", ours: []string{"internal/scrub", "term"}, why: "it observes events and touches no session"},
 	{pkg: "watch/feed", ours: []string{"session", "term", "watch/calls", "watch/frame"}, why: "it shows sessions and changes none"},

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"ptyctl/control"
-	"ptyctl/internal/attach"
 	"ptyctl/internal/client"
 	"ptyctl/term"
 )
@@ -86,14 +85,12 @@ func (s *Server) takeOver(ctx context.Context, t taking) (h *hold, previous stri
 			p.Close()
 		}
 	}()
-	if err := attach.MayType(ctx, p.Client, t.Session); err != nil { // before the holder loses it for nothing
-		if e, ok := errors.AsType[*control.ToolError](err); ok && s.o.Person != "" {
-			err = e // without the hint about the control socket
-		}
-		return nil, "", err
-	}
 	h = &hold{session: t.Session, task: cmp.Or(s.o.Person, personName()), process: p, used: time.Now()}
-	if err := p.Attach(ctx, h.task); err != nil {
+	err = client.MayType(ctx, p.Client, t.Session, h.task) // before the holder loses it for nothing
+	if _, refused := errors.AsType[*control.ToolError](err); refused && s.o.Person == "" {
+		err = client.ReadOnlyHint(err)
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	var out struct {

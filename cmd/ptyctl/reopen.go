@@ -52,7 +52,7 @@ type reopened struct {
 func runReopen(c *cli.Context, s client.Session) error {
 	res, err := s.Reopen(c.Context, c.Duration("wait"))
 	if err != nil {
-		return notReopened(c, attach.ReadOnlyHint(err))
+		return notReopened(c, client.ReadOnlyHint(err))
 	}
 	warn(res.Warnings)
 	if r := res.Reopening; r.Attempts > 0 {

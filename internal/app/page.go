@@ -77,12 +77,10 @@ func refuseVisit(r *http.Request) error {
 	if !ok || err != nil {
 		return term.Errorf(term.PolicyDenied, "where this request comes from is not known")
 	}
-	pid := tcppeer.PID(local.AddrPort(), remote)
-	if pid == 0 { // on another machine, or another user's
-		return nil
-	}
-	if err := refuseAnswer(pid); err != nil {
-		return &term.Error{Kind: term.PolicyDenied, Msg: err.Error()}
+	for _, pid := range tcppeer.PIDs(local.AddrPort(), remote) { // none: on another machine, or another user's
+		if err := refuseAnswer(pid); err != nil {
+			return &term.Error{Kind: term.PolicyDenied, Msg: err.Error()}
+		}
 	}
 	return nil
 }

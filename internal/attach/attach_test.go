@@ -216,7 +216,7 @@ func TestMayType(t *testing.T) {
 	} {
 		var now client.StatusResult
 		now.Session.Denied = rule
-		err := mayType(&now)
+		err := client.TypingDenied(&now)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("mayType under %q = %v, want %q", rule, err, want)
 		}

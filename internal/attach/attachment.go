@@ -3,6 +3,7 @@ package attach
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"ptyctl/control"
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"
-	"ptyctl/term"
 )
 
 const (
@@ -44,20 +44,11 @@ func (a *Attachment) Status(ctx context.Context) (now client.StatusResult, err e
 
 // MayTake finds out whether a person may type into the session, before a window is made that could only say no.
 func (a *Attachment) MayTake(ctx context.Context) error {
-	beat := client.SessionCall{Action: "heartbeat", SessionID: a.ID, TaskID: personName()}
-	if err := a.Client.Call(ctx, client.ToolSession, beat, nil); client.IsCode(err, "POLICY_DENIED") {
-		return ReadOnlyHint(err)
+	err := client.MayType(ctx, a.Client, a.ID, personName())
+	if _, refused := errors.AsType[*control.ToolError](err); refused {
+		return client.ReadOnlyHint(err)
 	}
-	// The heartbeat has no lock to renew; other failures of it say nothing about typing. The rules may leave typing to a
-	// person who shows the proof of being one.
-	if err := a.Client.Attach(ctx, personName()); err != nil {
-		return err
-	}
-	now, err := a.Status(ctx)
-	if err != nil {
-		return err
-	}
-	return mayType(&now)
+	return err
 }
 
 // take makes this person the only one to type. previous names the holder that lost the terminal.
@@ -70,7 +61,7 @@ func (a *Attachment) take(ctx context.Context) (previous string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := mayType(&now); err != nil { // before the holder loses the lock for nothing
+	if err := client.TypingDenied(&now); err != nil { // before the holder loses the lock for nothing
 		return "", err
 	}
 	var out struct {
@@ -90,7 +81,7 @@ func (a *Attachment) take(ctx context.Context) (previous string, err error) {
 		&out,
 	)
 	if err != nil {
-		return "", ReadOnlyHint(err)
+		return "", client.ReadOnlyHint(err)
 	}
 	a.task, a.cols, a.rows = task, now.Session.Cols, now.Session.Rows
 	if a.asked, err = strconv.ParseInt(out.Cursor, 10, 64); err != nil { // of an older server
@@ -103,38 +94,6 @@ func (a *Attachment) take(ctx context.Context) (previous string, err error) {
 		previous = " from task " + tty.Printable(out.Previous)
 	}
 	return previous, nil
-}
-
-// mayType says whether a person may type, and what to do if the rules deny it.
-func mayType(r *client.StatusResult) error {
-	rule := r.Session.Denied
-	if rule == "" {
-		return nil
-	}
-	remedy := "change that rule"
-	if strings.HasPrefix(rule, "policy.typing ") {
-		remedy = `set policy.typing = "allow"`
-	}
-	return term.Errorf(
-		term.PolicyDenied,
-		"typing is denied by %s: watch without --take, or have the operator %s; with server.control.control_auth_token "+
-			"the rules leave typing to people",
-		tty.Printable(rule),
-		remedy,
-	)
-}
-
-// MayType finds out whether a person may type into a session.
-func MayType(ctx context.Context, c *control.Client, session string) error {
-	return (&Attachment{Client: c, ID: session}).MayTake(ctx)
-}
-
-// ReadOnlyHint says how to step in where only watching is allowed. It returns other errors as they are.
-func ReadOnlyHint(err error) error {
-	if client.IsCode(err, "POLICY_DENIED") {
-		return fmt.Errorf("%w (this ptyctl lets people watch only: start it with --control-mode readwrite)", err)
-	}
-	return err
 }
 
 // lingering returns a context that ends a time d after ctx.

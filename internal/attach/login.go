@@ -99,7 +99,7 @@ func (a *Attachment) answer(ctx context.Context, q *client.Question, person *Per
 	if id != "" {
 		return err // which says what to do
 	}
-	return ReadOnlyHint(err)
+	return client.ReadOnlyHint(err)
 }
 
 // listed returns the question that waits with its id, so that a late answer is for no other one; nil: none waits any

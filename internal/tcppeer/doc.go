@@ -1,2 +1,2 @@
-// Package tcppeer finds the process of this machine that has the other end of a TCP connection (Linux).
+// Package tcppeer finds the processes of this machine that may have the other end of a TCP connection (Linux).
 package tcppeer

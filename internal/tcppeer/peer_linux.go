@@ -7,23 +7,20 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// PID returns the process that has the other end of a connection between local, the address here, and remote. 0: it is
-// on another machine, or of a user whose processes this one may not look at. -1: it is of this user, and cannot be
-// found.
-func PID(local, remote netip.AddrPort) int {
+// PIDs returns the processes that may have the other end of a connection between local, the address here, and remote:
+// those that are known to have it, or else those of its user that cannot be looked at, as a server that has become that
+// user. There are none if the other end is on another machine, or of a user whose processes this one may not look at.
+func PIDs(local, remote netip.AddrPort) []int {
 	inode, uid, ok := socketOf(remote, local)
-	own := os.Getuid()
-	if !ok || uid != own && own != 0 {
-		return 0
+	if own := os.Getuid(); !ok || uid != own && own != 0 {
+		return nil
 	}
-	if pid := holder("socket:[" + inode + "]"); pid > 0 {
-		return pid
-	}
-	return -1
+	return holders("socket:["+inode+"]", uid)
 }
 
 // socketOf finds a socket of this machine in the kernel's tables, by its own address and that of its peer.
@@ -71,20 +68,34 @@ func address(text string) netip.AddrPort {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(n))
 }
 
-// holder returns a process that has a file descriptor with this target; 0: none is found.
-func holder(target string) int {
-	folders, _ := filepath.Glob("/proc/[0-9]*/fd") // the pattern is valid
+// holders returns the processes that have a file descriptor with this target, or else those of the user that may have
+// one.
+func holders(target string, uid int) (has []int) {
+	var hidden []int
+	folders, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, dir := range folders {
-		fds, err := os.ReadDir(dir)
-		if err != nil {
-			continue // it has ended, or is another user's
+		pid, _ := strconv.Atoi(filepath.Base(dir)) // digits
+		fds, err := os.ReadDir(filepath.Join(dir, "fd"))
+		if err != nil && isOf(dir, uid) {
+			hidden = append(hidden, pid)
 		}
 		for _, fd := range fds {
-			if at, err := os.Readlink(filepath.Join(dir, fd.Name())); err == nil && at == target {
-				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(dir))) // digits
-				return pid
+			if at, err := os.Readlink(filepath.Join(dir, "fd", fd.Name())); err == nil && at == target {
+				has = append(has, pid)
+				break
 			}
 		}
 	}
-	return 0
+	if has == nil {
+		return hidden
+	}
+	return has
+}
+
+// isOf reports whether a process is a user's. Its folder belongs to root if it cannot be looked at.
+func isOf(dir string, uid int) bool {
+	status, _ := os.ReadFile(filepath.Join(dir, "status")) // empty: it has ended
+	_, rest, _ := strings.Cut(string(status), "\nUid:")
+	ids, _, _ := strings.Cut(rest, "\n")
+	return slices.Contains(strings.Fields(ids), strconv.Itoa(uid))
 }

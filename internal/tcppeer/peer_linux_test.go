@@ -5,12 +5,13 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 )
 
 // The other end of a connection of this machine is found, over IPv4 and IPv6, in this process and in another one. One
 // that is not of this machine has no process.
-func TestPID(t *testing.T) {
+func TestPIDs(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", at)
 		if err != nil {
@@ -29,11 +30,11 @@ func TestPID(t *testing.T) {
 		}
 		defer far.Close()
 		local, remote := addrPort(far.LocalAddr()), addrPort(far.RemoteAddr())
-		if pid := PID(local, remote); pid != os.Getpid() {
-			t.Errorf("PID(%v, %v) = %d, want this process, %d", local, remote, pid, os.Getpid())
+		if pids := PIDs(local, remote); !slices.Equal(pids, []int{os.Getpid()}) {
+			t.Errorf("PIDs(%v, %v) = %d, want this process, %d", local, remote, pids, os.Getpid())
 		}
-		if pid := PID(local, netip.MustParseAddrPort("192.0.2.7:1138")); pid != 0 {
-			t.Errorf("PID of another machine = %d, want 0", pid)
+		if pids := PIDs(local, netip.MustParseAddrPort("192.0.2.7:1138")); pids != nil {
+			t.Errorf("PIDs of another machine = %d, want none", pids)
 		}
 		// A program that has inherited the end has it alone, once this process has closed its own.
 		file, err := conn.(*net.TCPConn).File()
@@ -47,8 +48,8 @@ func TestPID(t *testing.T) {
 		}
 		file.Close()
 		conn.Close()
-		if pid := PID(local, remote); pid != child.Process.Pid {
-			t.Errorf("PID of an end that a child has = %d, want %d", pid, child.Process.Pid)
+		if pids := PIDs(local, remote); !slices.Equal(pids, []int{child.Process.Pid}) {
+			t.Errorf("PIDs of an end that a child has = %d, want %d", pids, child.Process.Pid)
 		}
 		_ = child.Process.Kill()
 		_ = child.Wait()

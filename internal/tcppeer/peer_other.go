@@ -4,5 +4,5 @@ package tcppeer
 
 import "net/netip"
 
-// PID returns 0: this system does not tell.
-func PID(_, _ netip.AddrPort) int { return 0 }
+// PIDs returns none: this system does not tell.
+func PIDs(_, _ netip.AddrPort) []int { return nil }

@@ -100,8 +100,7 @@ func (h *Handler) person(r *http.Request, access Access) (*key, *refusal) {
 		return nil, bad
 	}
 	if access == AccessVisit {
-		// The name alone would do for a token that was withdrawn and is valid again with another value, but its visits
-		// have ended then.
+		// If the token of that name has another value now, its visits have ended: see SetTokens.
 		if name := h.o.Page.Visitor(value); name != "" {
 			if k := keys.named(name); k != nil && k.Person {
 				return k, nil
