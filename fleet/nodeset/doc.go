@@ -4,12 +4,13 @@
 //	// web01.example.net web02.example.net web03.example.net web07.example.net
 //	nodeset.Fold(names) // web[01-03,07].example.net
 //
-// A bracket holds numbers and ranges: [1-5], [01-05] with the width of the numbers kept, [0-10/2] with a step. A
-// name may have several brackets. Names are separated by commas or spaces.
+// A bracket holds numbers and ranges: [1-5], [01-05] where the numbers keep their width, [0-10/2] with a step. A name
+// may have several brackets. Names are separated by commas or spaces. A bracket with a colon is no range but an
+// address: [2001:db8::1]:22.
 //
 // Promises:
-//   - Expand counts the names before it makes one: web[1-999999999] is an error, and costs nothing.
-//   - Expand(Fold(names)) has the same names as names, whatever they are.
-//   - Fold writes what nodeset -f of ClusterShell 1.9 writes where names differ in one number, and the same set
-//     where they differ in several.
+//   - Expand counts the names before it makes one: web[1-999999999] costs no more than its error.
+//   - Expand(Fold(names)) is the same set as names, if each of them is a Name.
+//   - Where names differ in one number, Fold writes what nodeset -f of ClusterShell 1.9.1 writes. Where they differ in
+//     several, it writes the same set.
 package nodeset

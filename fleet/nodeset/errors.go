@@ -1,6 +1,9 @@
 package nodeset
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // A SyntaxError says which pattern is no nodeset, and why.
 type SyntaxError struct {
@@ -8,15 +11,21 @@ type SyntaxError struct {
 	Reason  string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%.200q is no nodeset: %s", e.Pattern, e.Reason) }
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%.200q is no nodeset: %s", e.Pattern, e.Reason)
+}
 
 // A SizeError says that a text has more names than its caller takes.
 type SizeError struct {
 	Pattern string
-	Names   uint64 // at most math.MaxUint64, which also stands for more
+	Names   uint64 // math.MaxUint64 also stands for any larger number
 	Most    int
 }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("%.200q has %d names: at most %d are possible", e.Pattern, e.Names, e.Most)
+	more := ""
+	if e.Names == math.MaxUint64 {
+		more = "more than "
+	}
+	return fmt.Sprintf("%.200q has %s%d names, and at most %d are possible", e.Pattern, more, e.Names, e.Most)
 }
