@@ -6,9 +6,13 @@
 //		fmt.Println(h.Name, h.Address, h.User, h.Port)
 //	}
 //
+// Of variables, ansible_host, ansible_user and ansible_port have an effect, of hosts and of groups, in the order of
+// precedence of Ansible; and their older names with ansible_ssh_. JSON as an inventory program prints it is read, too.
+//
 // Promises:
-//   - No program is started and no plugin is loaded. An executable file and the configuration of a dynamic plugin
-//     are errors, and so is a value that Ansible Vault has encrypted, where a host needs it.
-//   - What a file says beyond hosts, groups, addresses, users and ports is counted in Ignored, and has no effect.
+//   - No program is started and no plugin is loaded. An executable file, a script and the configuration of a dynamic
+//     plugin are errors.
+//   - A host whose address, user or port is encrypted or a template has a Problem, and nothing is guessed.
+//   - What a file says beyond that is counted in Ignored. No value of it is in an error, as it may be a secret.
 //   - The size of a file, its hosts, its groups and the aliases of YAML are bounded.
 package inventory
