@@ -16,12 +16,19 @@
 //	@web, @hosts:web             a group of any source, or of one source
 //	@*, @hosts:*                 all hosts of all sources, or of one
 //	web*, db?                    the known hosts with such names
-//	a,b  a!b  a&b                with b, without b, only those that are also in b
+//	a,b  a!b  a&b                with b, without b, only those that are also in b; a space is a comma
 //
-// An expression that begins with ! or & applies to all the other expressions of its list, wherever it is among them.
+// An expression that begins with ! excludes all its terms from the whole list of expressions, wherever it is in it. One
+// that begins with & leaves only its hosts of the whole list.
+//
+// Two hosts are the same for ! and & if their names or addresses are equal, and no user and no port of them differ.
+// Of the sources with a group or a host of the same name, the first has it: own groups, inventories in their order,
+// genders. Groups of groups are possible in all of them.
 //
 // Promises:
-//   - A group that no source has, a pattern without a host and a group that contains itself are errors.
-//   - An error of one source does not hide the others: it is in Selection.Notes.
+//   - A group that no source has, a pattern without a host and a group that contains itself are errors. So is a host
+//     whose address a source gives in a form that cannot be read here.
+//   - A source that could not be read is in Selection.Notes, and hides no other source.
 //   - The result depends on the expressions and the sources alone: order and names are the same each time.
+//   - The cost is bounded: no expression makes more than 100,000 names, also in between.
 package nodes

@@ -1,40 +1,30 @@
 package nodes
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
-	"ptyctl/fleet/inventory"
+	"ptyctl/fleet/nodeset"
 )
 
 // DefaultMost is the most hosts of a selection where the operator has set no other number.
 const DefaultMost = 1000
 
-// Sources are the places where hosts and groups are written down.
-type Sources struct {
-	Groups      map[string]string                       // expressions by group; the source "groups"
-	GroupsFrom  string                                  // their place, for people; "": "groups"
-	Aliases     func(context.Context) ([]string, error) // names of ssh_config; the source "ssh"; nil: none
-	Inventories []string                                // paths of Ansible's inventories; sources with the names of the files
-	Genders     string                                  // a path; the source "genders"; "": none
-}
-
-// A Book is what sources said when they were read. It does not change, and any number of goroutines may use it.
-type Book struct{}
-
-// Read reads all sources. Their errors are kept for the selections.
-func (s Sources) Read(ctx context.Context) *Book {
-	_ = ctx
-	return &Book{}
-}
+// maxNames is the most names of one expression, before others are excluded from them.
+const maxNames = 100_000
 
 // A Host is one host of a selection.
 type Host struct {
-	Label   string `json:"host"`              // the host in answers, unique in a selection: name, with user@ and :port if the expression has them
+	// Label names the host in answers and is unique in a selection: the name, with user@ and :port if the
+	// expression has them.
+	Label   string `json:"host"`
 	Name    string `json:"name,omitempty"`    // without user and port
 	Address string `json:"address,omitempty"` // where an inventory gives one; "": Name
-	User    string `json:"user,omitempty"`    // of the expression, or of an inventory; "": as for a session
-	Port    int    `json:"port,omitempty"`    // likewise; 0
-	From    string `json:"from"`              // where the host was found, for people: "given", or a source's file and group
+	User    string `json:"user,omitempty"`    // of the expression, or else of an inventory
+	Port    int    `json:"port,omitempty"`    // likewise
+	From    string `json:"from"`              // where the host is written down, for people: "given", or a file and a group
 }
 
 // Target returns the name or the address to connect to.
@@ -47,39 +37,130 @@ func (h Host) Target() string {
 
 // A Selection is the meaning of expressions.
 type Selection struct {
-	Hosts   []Host  `json:"hosts"` // in the order of the expressions, each label once
-	Notes   []Note  `json:"notes,omitempty"`
-	Sources []Count `json:"sources,omitempty"` // those that were read
+	Hosts []Host `json:"hosts"` // in the order of the expressions, each label once
+
+	// Notes say what the caller should know, though it is no error: an exclusion without effect, a source that
+	// could not be read.
+	Notes []string `json:"notes,omitempty"`
 }
 
-// A Note says something that the caller should know, though it is no error: an exclusion without effect, a source
-// that could not be read.
-type Note string
-
-// A Count says what a source holds.
-type Count struct {
-	Name    string              `json:"name"` // for @name:group
-	Path    string              `json:"path,omitempty"`
-	Hosts   int                 `json:"hosts"`
-	Groups  int                 `json:"groups"`
-	Ignored []inventory.Ignored `json:"ignored,omitempty"`
-	Error   string              `json:"error,omitempty"`
-}
-
-// Select returns the hosts of expressions, at most so many. Each error is an *Error.
-func (b *Book) Select(expressions []string, most int) (*Selection, error) {
-	_ = most
-	s := &Selection{}
-	for _, e := range expressions {
-		s.Hosts = append(s.Hosts, Host{Label: e, Name: e, From: "given"})
+// Labels returns the labels of the hosts.
+func (s *Selection) Labels() []string {
+	labels := make([]string, len(s.Hosts))
+	for i, h := range s.Hosts {
+		labels[i] = h.Label
 	}
-	return s, nil
+	return labels
 }
 
 // An Error says which expression has no meaning, and why.
 type Error struct {
-	Expression string
+	Expression string // "" if it is about all, or holds a password
 	Reason     string // what happened: why; what to do next
+	Most       int    // the bound that the number of hosts exceeds; 0: it is about something else
 }
 
 func (e *Error) Error() string { return e.Reason }
+
+// Select returns the hosts of expressions, at most so many. Each error is an *Error.
+func (b *Book) Select(expressions []string, most int) (*Selection, error) {
+	s := &selecting{book: b, most: most, groups: make(map[string]*hosts)}
+	all := newHosts()
+	var begun bool
+	var without, only []string
+	for _, e := range expressions {
+		switch e = strings.TrimSpace(e); {
+		case strings.HasPrefix(e, "!"):
+			without = append(without, e)
+		case strings.HasPrefix(e, "&"):
+			only = append(only, e)
+		default:
+			found, err := s.expression(e)
+			if err != nil {
+				return nil, s.wrap(err, e)
+			}
+			begun = true
+			if err := s.union(all, found); err != nil {
+				return nil, s.wrap(err, e)
+			}
+		}
+	}
+	if !begun {
+		return nil, &Error{Reason: "no host is named: an expression that begins with ! or & only takes hosts away from others"}
+	}
+	for _, e := range only {
+		found, err := s.expression(e[1:])
+		if err != nil {
+			return nil, s.wrap(err, e)
+		}
+		all = all.filter(found, true)
+	}
+	for _, e := range without {
+		found, err := s.exclusion(e)
+		if err != nil {
+			return nil, s.wrap(err, e)
+		}
+		all = s.exclude(all, found, e)
+	}
+	return s.finish(all)
+}
+
+// finish checks the result.
+func (s *selecting) finish(all *hosts) (*Selection, error) {
+	var unusable []string
+	problem := ""
+	for _, e := range all.list {
+		if e.problem != "" {
+			unusable = append(unusable, e.host.Label)
+			if problem == "" {
+				problem = e.problem
+			}
+		}
+	}
+	switch {
+	case len(all.list) == 0:
+		return nil, &Error{Reason: "no host is left: the expressions exclude all that they name"}
+	case len(all.list) > s.most:
+		return nil, &Error{Most: s.most, Reason: fmt.Sprintf("the expressions mean %d hosts, and at most %d are possible", len(all.list), s.most)}
+	case len(unusable) > 0:
+		folded := nodeset.Fold(unusable)
+		return nil, &Error{Reason: fmt.Sprintf("it is not known how to reach %.200s: %s; give the address in the inventory as plain text, "+
+			"or exclude the host with !%.200s", folded, problem, folded)}
+	}
+	sel := &Selection{Notes: s.notes}
+	for _, e := range all.list {
+		sel.Hosts = append(sel.Hosts, e.host)
+	}
+	for _, src := range s.book.sources {
+		if src.err != nil {
+			sel.Notes = append(sel.Notes, "the source "+src.name+" was not read: "+src.err.Error())
+		}
+	}
+	return sel, nil
+}
+
+// wrap gives an error its expression, and the words for a set that is too large.
+func (s *selecting) wrap(err error, expression string) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if size, ok := errors.AsType[*nodeset.SizeError](err); ok {
+		return &Error{Expression: expression, Most: s.most, Reason: fmt.Sprintf("%.80q means %d hosts, and at most %d are possible",
+			size.Pattern, size.Names, s.most)}
+	}
+	return &Error{Expression: expression, Reason: err.Error()}
+}
+
+// label returns the label of a host with what an expression gives.
+func label(user, name string, port int) string {
+	if port > 0 {
+		if strings.Contains(name, ":") {
+			name = "[" + name + "]"
+		}
+		name += ":" + strconv.Itoa(port)
+	}
+	if user != "" {
+		name = user + "@" + name
+	}
+	return name
+}
