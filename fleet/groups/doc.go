@@ -1,25 +1,35 @@
-// Package groups tells many answers to one command as few: hosts with the same exit code and the same output are one
-// group.
+// Package groups makes one answer of many: hosts with the same exit code and the same output are one group.
 //
 //	set := groups.New(groups.Options{})
 //	for _, host := range hosts { // also concurrently
-//		a := set.Answer(host, host) // a.Stdout and a.Stderr are writers
+//		a := set.Answer(host)
 //		run(host, a.Stdout, a.Stderr)
-//		a.Exit(0) // or a.Fail("connect_timeout", "…")
+//		a.Exit(0) // or a.Fail("connect_timeout", "no answer within 10 s")
 //	}
-//	fmt.Print(set.Report().Text())
+//	set.NotRun("3 hosts have failed", "web14", "web15")
+//	fmt.Print(set.Report(groups.Limits{}).Text())
 //
 //	web[01-11] (11): exit 0
-//	  nginx 1.24
-//	web12: exit 0, stdout differs
-//	  -nginx 1.24
-//	  +nginx 1.18
-//	failed: connection_refused: web13
-//	not run: web[14-20]
+//	  listen 80;
+//	  server_tokens on;
+//	  root /var/www;
+//	web12: exit 0, stdout differs:
+//	  @@ 1
+//	   listen 80;
+//	  -server_tokens on;
+//	  +server_tokens off;
+//	   root /var/www;
+//	failed: connect_timeout: web13: no answer within 10 s
+//	not run: web[14-15] (2): 3 hosts have failed
+//
+// The largest group is shown first, with its output, and others by what differs from it, where that is shorter.
 //
 // Promises:
-//   - Two hosts are in one group exactly if their exit codes and all bytes of both streams are equal, masked ones with
-//     Volatile. Streams are compared by their SHA-256, so that a stream of any length needs little memory.
-//   - The same answers give the same report, in whatever order they arrived.
-//   - Lines of output are indented and their control characters shown: no output looks like another host's.
+//   - Two hosts are in one group exactly if their exit codes and all bytes of both streams are equal; with Volatile, the
+//     bytes after the replacements of package mask. Streams are compared by their SHA-256, so that one of any length
+//     needs little memory, and what is not kept of it counts as well.
+//   - The same answers give the same report, in whatever order they arrive.
+//   - Each host is in the report, in exactly one place, also those without an answer.
+//   - No output can look like a part of the report, or of another host's output: its lines are indented, and its
+//     control characters are written as escapes.
 package groups

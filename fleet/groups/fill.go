@@ -1,0 +1,216 @@
+package groups
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ptyctl/fleet/linediff"
+)
+
+// A Stream is one stream of a group. It is shown in one of three ways: as its text, as its difference from the first
+// group's, or by a note.
+type Stream struct {
+	Text string `json:"text,omitempty"`
+	Tail string `json:"tail,omitempty"` // the end of the text, if lines between are left out
+	Left int64  `json:"left,omitempty"` // lines left out before Tail, or of Diff
+
+	Diff string `json:"diff,omitempty"` // against the stream of the first group, as of package linediff
+	Note string `json:"note,omitempty"` // for example: same
+
+	Bytes int64 `json:"bytes,omitempty"` // of all of it, if lines are left out
+}
+
+// Notes of a stream.
+const (
+	noteSame     = "same" // as in the first group
+	noteNone     = "none" // empty, and that of the first group is not
+	noteBlank    = "has only an empty line"
+	noteLineEnds = "differs only at ends of lines"
+	noteElse     = "differs only where it is left out"
+)
+
+// minOutput is the least that a group's output may have, however full a report is.
+const minOutput = 80
+
+// fill sets the streams of groups, for which there is room for so many bytes.
+func fill(groups []Group, sets []answers, l Limits, room int) {
+	for i := range groups {
+		share := max(minOutput, room/(len(groups)-i))
+		if i == 0 && len(groups) > 1 {
+			share = max(minOutput, room/2)
+		}
+		g, a := &groups[i], sets[i]
+		if i == 0 {
+			whole := func(o output) func(int) Stream { return func(most int) Stream { return o.show(most) } }
+			g.Stdout, g.Stderr = both(whole(a.stdout), whole(a.stderr), share)
+		} else {
+			g.Stdout, g.Stderr = both(
+				func(most int) Stream { return a.stdout.against(sets[0].stdout, most, l) },
+				func(most int) Stream { return a.stderr.against(sets[0].stderr, most, l) }, share)
+		}
+		room -= g.Stdout.size() + g.Stderr.size()
+	}
+}
+
+// both shows two streams within a share. One that needs less than half of it leaves the rest to the other.
+func both(out, err func(most int) Stream, share int) (Stream, Stream) {
+	o, e := out(share), err(share)
+	switch half := share / 2; {
+	case o.size()+e.size() <= share:
+		return o, e
+	case e.size() <= half:
+		return out(share - e.size()), e
+	case o.size() <= half:
+		return o, err(share - o.size())
+	default:
+		return out(half), err(half)
+	}
+}
+
+// size returns about how many bytes of the report a stream needs.
+func (s Stream) size() int {
+	n := 0
+	for _, text := range []string{s.Text, s.Tail, s.Diff} {
+		if text != "" {
+			n += len(text) + len(indent)*(strings.Count(text, "\n")+1) + 1
+		}
+	}
+	if s.Left > 0 {
+		n += 30
+	}
+	return n + len(s.Note)
+}
+
+// show returns the text of a stream within so many bytes.
+func (o output) show(most int) Stream {
+	lines := cutLines(string(o.head))
+	var tail []string
+	if o.tail != nil {
+		tail = cutLines(string(o.tail))
+	}
+	if o.tail == nil && size(lines) <= most {
+		text := Stream{Text: strings.Join(lines, "\n")}
+		if text.Text == "" && o.bytes > 0 {
+			text.Note = noteBlank
+		}
+		return text
+	}
+	if tail == nil {
+		tail = lines
+	}
+	longest := max(20, most/4)
+	head := fitting(slices.Values(lines), len(lines), most*2/3, longest)
+	end := fitting(backward(tail), len(tail), most/3, longest)
+	if o.tail == nil {
+		end = end[:min(len(end), len(lines)-len(head))]
+	}
+	slices.Reverse(end)
+	s := Stream{Text: strings.Join(head, "\n"), Tail: strings.Join(end, "\n"), Bytes: o.bytes}
+	total := o.lines
+	if o.unended() {
+		total++
+	}
+	s.Left = max(0, total-int64(len(head))-int64(len(end)))
+	return s
+}
+
+// unended reports whether the last line has no line feed.
+func (o output) unended() bool {
+	last := o.tail
+	if last == nil {
+		last = o.head
+	}
+	return len(last) > 0 && last[len(last)-1] != '\n'
+}
+
+// size returns the bytes of indented lines.
+func size(lines []string) int {
+	n := 0
+	for _, line := range lines {
+		n += len(indent) + len(line) + 1
+	}
+	return n
+}
+
+// backward returns lines from the last to the first.
+func backward(lines []string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, line := range slices.Backward(lines) {
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// fitting returns the first lines that need no more than so many bytes, each shortened to the longest. There is at
+// least one.
+func fitting(lines func(yield func(string) bool), n, most, longest int) []string {
+	list := make([]string, 0, min(n, 64))
+	for line := range lines {
+		line = clip(line, longest)
+		if most -= len(indent) + len(line) + 1; most < 0 && len(list) > 0 {
+			break
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+// against shows a stream beside that of the first group.
+func (o output) against(first output, most int, l Limits) Stream {
+	switch {
+	case o.digest == first.digest && o.bytes == 0:
+		return Stream{}
+	case o.digest == first.digest:
+		return Stream{Note: noteSame}
+	case o.bytes == 0:
+		return Stream{Note: noteNone}
+	}
+	text := o.show(most)
+	if first.bytes == 0 {
+		return text
+	}
+	a, b := first.parts(), o.parts()
+	if slices.Equal(a, b) {
+		if o.tail == nil {
+			return Stream{Note: noteLineEnds}
+		}
+		return Stream{Note: noteElse, Bytes: o.bytes}
+	}
+	d := linediff.Compare(a, b, linediff.Options{Hunks: l.Hunks})
+	if d.TooDifferent {
+		return text
+	}
+	diff := Stream{Diff: strings.TrimSuffix(d.Text, "\n"), Left: int64(d.More)}
+	if diff.size() > most {
+		diff = shorten(d, most)
+	}
+	// A difference that is complete is better than a text that is not, and if neither is, it says more.
+	if text.Bytes > 0 || diff.Left == 0 && diff.size() < text.size() {
+		return diff
+	}
+	return text
+}
+
+// shorten cuts a difference to so many bytes.
+func shorten(d linediff.Diff, most int) Stream {
+	lines := strings.Split(strings.TrimSuffix(d.Text, "\n"), "\n")
+	kept := fitting(slices.Values(lines), len(lines), most, max(20, most/3))
+	s := Stream{Diff: strings.Join(kept, "\n"), Left: int64(d.More)}
+	for _, line := range lines[len(kept):] {
+		if line[0] == '-' || line[0] == '+' {
+			s.Left++
+		}
+	}
+	return s
+}
+
+// lines counts lines for people.
+func lines(n int64) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
+}
