@@ -28,30 +28,63 @@ const (
 	noteBlank    = "has only an empty line"
 	noteLineEnds = "differs only at ends of lines"
 	noteElse     = "differs only where it is left out"
+	noteHidden   = "is not shown" // there is no room for it
 )
 
 // minOutput is the least that a group's output may have, however full a report is.
 const minOutput = 80
 
-// fill sets the streams of groups, for which there is room for so many bytes.
-func fill(groups []Group, sets []answers, l Limits, room int) {
-	for i := range groups {
-		share := max(minOutput, room/(len(groups)-i))
-		if i == 0 && len(groups) > 1 {
-			share = max(minOutput, room/2)
-		}
-		g, a := &groups[i], sets[i]
-		if i == 0 {
-			whole := func(o output) func(int) Stream { return func(most int) Stream { return o.show(most) } }
-			g.Stdout, g.Stderr = both(whole(a.stdout), whole(a.stderr), share)
-		} else {
-			g.Stdout, g.Stderr = both(
-				func(most int) Stream { return a.stdout.against(sets[0].stdout, most, l) },
-				func(most int) Stream { return a.stderr.against(sets[0].stderr, most, l) }, share)
-		}
-		room -= g.Stdout.size() + g.Stderr.size()
+// minLine is the least of a shortened line, and cutMark about what says that a text is cut: its bytes and its lines left
+// out.
+const (
+	minLine = 20
+	cutMark = 60
+)
+
+// fill sets the streams of the groups. If the text becomes longer than l.Bytes, the smallest groups lose their outputs
+// again, and then the first a part of its own.
+func (r *Report) fill(sets []answers, l Limits) {
+	if len(sets) == 0 {
+		return
+	}
+	room := l.Bytes - len(r.Text())
+	share := max(minOutput, room)
+	if len(sets) > 1 {
+		share = max(minOutput, room/2)
+	}
+	r.Groups[0].showFirst(sets[0], share)
+	room -= r.Groups[0].size()
+	for i := 1; i < len(sets); i++ {
+		g, a := &r.Groups[i], sets[i]
+		g.Stdout, g.Stderr = both(
+			func(most int) Stream { return a.stdout.against(sets[0].stdout, most, l) },
+			func(most int) Stream { return a.stderr.against(sets[0].stderr, most, l) }, max(minOutput, room/(len(sets)-i)))
+		room -= g.size()
+	}
+	for i := len(sets) - 1; i > 0 && len(r.Text()) > l.Bytes; i-- {
+		r.Groups[i].hide()
+	}
+	if over := len(r.Text()) - l.Bytes; over > 0 {
+		r.Groups[0].showFirst(sets[0], max(minOutput, r.Groups[0].size()-over))
 	}
 }
+
+// showFirst sets the streams of the first group.
+func (g *Group) showFirst(a answers, share int) {
+	g.Stdout, g.Stderr = both(a.stdout.show, a.stderr.show, share)
+}
+
+// hide takes outputs away.
+func (g *Group) hide() {
+	for _, s := range []*Stream{&g.Stdout, &g.Stderr} {
+		if s.Text != "" || s.Diff != "" {
+			*s = Stream{Note: noteHidden}
+		}
+	}
+}
+
+// size returns about how many bytes of the report the streams of a group need.
+func (g Group) size() int { return g.Stdout.size() + g.Stderr.size() }
 
 // both shows two streams within a share. One that needs less than half of it leaves the rest to the other.
 func both(out, err func(most int) Stream, share int) (Stream, Stream) {
@@ -76,8 +109,8 @@ func (s Stream) size() int {
 			n += len(text) + len(indent)*(strings.Count(text, "\n")+1) + 1
 		}
 	}
-	if s.Left > 0 {
-		n += 30
+	if s.Left > 0 || s.Bytes > 0 {
+		n += cutMark
 	}
 	return n + len(s.Note)
 }
@@ -99,7 +132,8 @@ func (o output) show(most int) Stream {
 	if tail == nil {
 		tail = lines
 	}
-	longest := max(20, most/4)
+	most = max(2*minLine, most-cutMark)
+	longest := max(minLine, most/4)
 	head := fitting(slices.Values(lines), len(lines), most*2/3, longest)
 	end := fitting(backward(tail), len(tail), most/3, longest)
 	if o.tail == nil {
@@ -197,7 +231,8 @@ func (o output) against(first output, most int, l Limits) Stream {
 // shorten cuts a difference to so many bytes.
 func shorten(d linediff.Diff, most int) Stream {
 	lines := strings.Split(strings.TrimSuffix(d.Text, "\n"), "\n")
-	kept := fitting(slices.Values(lines), len(lines), most, max(20, most/3))
+	most = max(2*minLine, most-cutMark)
+	kept := fitting(slices.Values(lines), len(lines), most, max(minLine, most/3))
 	s := Stream{Diff: strings.Join(kept, "\n"), Left: int64(d.More)}
 	for _, line := range lines[len(kept):] {
 		if line[0] == '-' || line[0] == '+' {

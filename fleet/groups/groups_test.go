@@ -160,8 +160,8 @@ func TestBounds(t *testing.T) {
 		}
 		report := set.Report(Limits{})
 		text := report.Text()
-		if len(text) > 3000 || report.Hosts != n {
-			t.Errorf("round %d: the report of %d hosts has %d bytes and %d hosts:\n%s\nwant at most 3000, and all", round, n,
+		if len(text) > 2000 || report.Hosts != n {
+			t.Errorf("round %d: the report of %d hosts has %d bytes and %d hosts:\n%s\nwant at most 2000, and all", round, n,
 				len(text), report.Hosts, text)
 		}
 		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

@@ -56,7 +56,7 @@ type Failure struct {
 
 // Limits bound a report. The zero value has the defaults.
 type Limits struct {
-	Bytes     int // about those of the text; 0: 2000
+	Bytes     int // of the text, if the names of the hosts and the first output leave room; 0: 2000
 	Odd       int // groups besides the first whose output is shown; 0: 5
 	Hunks     int // of one difference; 0: 5
 	HostBytes int // of one nodeset; 0: 200
@@ -80,9 +80,10 @@ func (s *Set) Report(l Limits) Report {
 	sets := s.sorted()
 	shown := sets[:min(len(sets), 1+l.Odd)]
 	failures := s.failed()
-	entries := len(shown) + min(len(failures), maxFailures) + min(len(s.notRun), maxReasons) + 2
-	names := min(l.HostBytes, max(24, l.Bytes/2/entries)) // bytes of one nodeset
-	reason := min(maxReason, max(40, l.Bytes/2/entries))
+	// Nodesets, reasons and last lines share half of the report.
+	entries := len(shown) + 3*min(len(failures), maxFailures) + 2*min(len(s.notRun), maxReasons) + 2
+	names := min(l.HostBytes, max(24, l.Bytes/2/entries))
+	reason := min(maxReason, max(32, l.Bytes/2/entries))
 
 	for _, g := range shown {
 		r.Groups = append(r.Groups, Group{Names: fold(g.labels, names), Exit: g.exit})
@@ -96,7 +97,7 @@ func (s *Set) Report(l Limits) Report {
 	}
 	r.Running = fold(running, names)
 	r.count()
-	fill(r.Groups, shown, l, l.Bytes-len(r.Text()))
+	r.fill(shown, l)
 	return r
 }
 
@@ -155,6 +156,7 @@ func rest(sets []answers, names int) Rest {
 type failedSet struct {
 	failure
 	*failed
+	reasons int // how many there are
 }
 
 // failed returns the failures, those with the most hosts first.
@@ -162,7 +164,7 @@ func (s *Set) failed() []failedSet {
 	var list []failedSet
 	for f, g := range s.failures {
 		slices.SortFunc(g.labels, nodeset.Compare)
-		list = append(list, failedSet{f, g})
+		list = append(list, failedSet{f, g, 1})
 	}
 	slices.SortFunc(list, func(a, b failedSet) int {
 		return cmp.Or(cmp.Compare(len(b.labels), len(a.labels)), strings.Compare(a.code, b.code), nodeset.Compare(a.labels[0], b.labels[0]),
@@ -184,7 +186,11 @@ func mergeFailures(list []failedSet, names, reason int) []Failure {
 	var failures []Failure
 	for _, f := range list {
 		failure := Failure{Names: fold(f.labels, names), Code: clip(visible(f.code), 60)}
-		failure.Reason = clip(visible(f.reason), reason)
+		failure.Reason = visible(f.reason)
+		if f.reasons > 1 {
+			failure.Reason = fmt.Sprintf("%d reasons, one is: %s", f.reasons, failure.Reason)
+		}
+		failure.Reason = clip(failure.Reason, reason)
 		for _, label := range failure.labels {
 			if failure.Last = clip(f.last[label], reason); failure.Last != "" {
 				break
@@ -199,26 +205,21 @@ func mergeFailures(list []failedSet, names, reason int) []Failure {
 func merge(list []failedSet, code func(failedSet) string) []failedSet {
 	var merged []failedSet
 	at := make(map[string]int)
-	var reasons []int
 	for _, f := range list {
 		c := code(f)
 		i, ok := at[c]
 		if !ok {
 			i = len(merged)
 			at[c] = i
-			merged = append(merged, failedSet{failure{c, f.reason}, &failed{last: make(map[string]string)}})
-			reasons = append(reasons, 0)
+			merged = append(merged, failedSet{failure{c, f.reason}, &failed{last: make(map[string]string)}, 0})
 		}
-		reasons[i]++
+		merged[i].reasons += f.reasons
 		merged[i].labels = append(merged[i].labels, f.labels...)
 		for label, line := range f.last {
 			merged[i].last[label] = line
 		}
 	}
 	for i := range merged {
-		if n := reasons[i]; n > 1 {
-			merged[i].reason = fmt.Sprintf("%d reasons, one is: %s", n, merged[i].reason)
-		}
 		slices.SortFunc(merged[i].labels, nodeset.Compare)
 	}
 	slices.SortStableFunc(merged, func(a, b failedSet) int { return cmp.Compare(len(b.labels), len(a.labels)) })
