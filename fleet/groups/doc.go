@@ -13,7 +13,7 @@
 //	  listen 80;
 //	  server_tokens on;
 //	  root /var/www;
-//	web12: exit 0, stdout differs:
+//	web12: exit 0, stdout differs
 //	  @@ 1
 //	   listen 80;
 //	  -server_tokens on;

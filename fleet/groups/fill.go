@@ -8,23 +8,22 @@ import (
 	"ptyctl/fleet/linediff"
 )
 
-// A Stream is one stream of a group. It is shown in one of three ways: as its text, as its difference from the first
-// group's, or by a note.
+// A Stream is one stream of a group. It is shown in one of four ways: as its text, as its difference from the first
+// group's, as the same, or by a note.
 type Stream struct {
-	Text string `json:"text,omitempty"`
-	Tail string `json:"tail,omitempty"` // the end of the text, if lines between are left out
-	Left int64  `json:"left,omitempty"` // lines left out before Tail, or of Diff
-
+	Text string `json:"text,omitempty"` // of a long one the begin and the end, and between them a line that says so
 	Diff string `json:"diff,omitempty"` // against the stream of the first group, as of package linediff
-	Note string `json:"note,omitempty"` // for example: same
+	Same bool   `json:"same,omitempty"` // as that of the first group, which is not empty
+	Note string `json:"note,omitempty"` // what else there is to say, to follow the name of the stream
 
-	Bytes int64 `json:"bytes,omitempty"` // of all of it, if lines are left out
+	Cut   bool  `json:"cut,omitempty"`   // something is left out of Text or Diff
+	Bytes int64 `json:"bytes,omitempty"` // of all of it, if it is cut
+	Lines int64 `json:"lines,omitempty"` // likewise
 }
 
 // Notes of a stream.
 const (
-	noteSame     = "same" // as in the first group
-	noteNone     = "none" // empty, and that of the first group is not
+	noteNone     = "is empty" // and that of the first group is not
 	noteBlank    = "has only an empty line"
 	noteLineEnds = "differs only at ends of lines"
 	noteElse     = "differs only where it is left out"
@@ -104,48 +103,50 @@ func both(out, err func(most int) Stream, share int) (Stream, Stream) {
 // size returns about how many bytes of the report a stream needs.
 func (s Stream) size() int {
 	n := 0
-	for _, text := range []string{s.Text, s.Tail, s.Diff} {
+	for _, text := range []string{s.Text, s.Diff} {
 		if text != "" {
 			n += len(text) + len(indent)*(strings.Count(text, "\n")+1) + 1
 		}
 	}
-	if s.Left > 0 || s.Bytes > 0 {
-		n += cutMark
+	if s.Cut {
+		n += cutMark / 2
 	}
 	return n + len(s.Note)
 }
 
 // show returns the text of a stream within so many bytes.
 func (o output) show(most int) Stream {
-	lines := cutLines(string(o.head))
+	begin := cutLines(string(o.head))
 	var tail []string
 	if o.tail != nil {
 		tail = cutLines(string(o.tail))
 	}
-	if o.tail == nil && size(lines) <= most {
-		text := Stream{Text: strings.Join(lines, "\n")}
+	if o.tail == nil && size(begin) <= most {
+		text := Stream{Text: strings.Join(begin, "\n")}
 		if text.Text == "" && o.bytes > 0 {
 			text.Note = noteBlank
 		}
 		return text
 	}
 	if tail == nil {
-		tail = lines
+		tail = begin
 	}
 	most = max(2*minLine, most-cutMark)
 	longest := max(minLine, most/4)
-	head := fitting(slices.Values(lines), len(lines), most*2/3, longest)
+	head := fitting(slices.Values(begin), len(begin), most*2/3, longest)
 	end := fitting(backward(tail), len(tail), most/3, longest)
 	if o.tail == nil {
-		end = end[:min(len(end), len(lines)-len(head))]
+		end = end[:min(len(end), len(begin)-len(head))]
 	}
 	slices.Reverse(end)
-	s := Stream{Text: strings.Join(head, "\n"), Tail: strings.Join(end, "\n"), Bytes: o.bytes}
-	total := o.lines
+	s := Stream{Cut: true, Bytes: o.bytes, Lines: o.lines}
 	if o.unended() {
-		total++
+		s.Lines++
 	}
-	s.Left = max(0, total-int64(len(head))-int64(len(end)))
+	if left := s.Lines - int64(len(head)) - int64(len(end)); left > 0 {
+		head = append(head, "["+lines(left)+" left out]")
+	}
+	s.Text = strings.Join(append(head, end...), "\n")
 	return s
 }
 
@@ -198,7 +199,7 @@ func (o output) against(first output, most int, l Limits) Stream {
 	case o.digest == first.digest && o.bytes == 0:
 		return Stream{}
 	case o.digest == first.digest:
-		return Stream{Note: noteSame}
+		return Stream{Same: true}
 	case o.bytes == 0:
 		return Stream{Note: noteNone}
 	}
@@ -211,35 +212,41 @@ func (o output) against(first output, most int, l Limits) Stream {
 		if o.tail == nil {
 			return Stream{Note: noteLineEnds}
 		}
-		return Stream{Note: noteElse, Bytes: o.bytes}
+		return Stream{Note: noteElse, Cut: true, Bytes: o.bytes, Lines: o.lines}
 	}
 	d := linediff.Compare(a, b, linediff.Options{Hunks: l.Hunks})
 	if d.TooDifferent {
 		return text
 	}
-	diff := Stream{Diff: strings.TrimSuffix(d.Text, "\n"), Left: int64(d.More)}
-	if diff.size() > most {
-		diff = shorten(d, most)
+	diff := shorten(d, most)
+	if diff.Cut = diff.Cut || o.tail != nil || first.tail != nil; diff.Cut {
+		diff.Bytes, diff.Lines = o.bytes, o.lines
 	}
 	// A difference that is complete is better than a text that is not, and if neither is, it says more.
-	if text.Bytes > 0 || diff.Left == 0 && diff.size() < text.size() {
+	if text.Cut || !diff.Cut && diff.size() < text.size() {
 		return diff
 	}
 	return text
 }
 
-// shorten cuts a difference to so many bytes.
+// shorten shows a difference within so many bytes.
 func shorten(d linediff.Diff, most int) Stream {
-	lines := strings.Split(strings.TrimSuffix(d.Text, "\n"), "\n")
-	most = max(2*minLine, most-cutMark)
-	kept := fitting(slices.Values(lines), len(lines), most, max(minLine, most/3))
-	s := Stream{Diff: strings.Join(kept, "\n"), Left: int64(d.More)}
-	for _, line := range lines[len(kept):] {
-		if line[0] == '-' || line[0] == '+' {
-			s.Left++
+	text := strings.Split(strings.TrimSuffix(d.Text, "\n"), "\n")
+	more := d.More
+	if size(text) > most {
+		most = max(2*minLine, most-cutMark)
+		kept := fitting(slices.Values(text), len(text), most, max(minLine, most/3))
+		for _, line := range text[len(kept):] {
+			if line[0] == '-' || line[0] == '+' {
+				more++
+			}
 		}
+		text = kept
 	}
-	return s
+	if more > 0 {
+		text = append(text, "["+lines(int64(more))+" more]")
+	}
+	return Stream{Diff: strings.Join(text, "\n"), Cut: more > 0}
 }
 
 // lines counts lines for people.

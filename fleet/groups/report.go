@@ -14,10 +14,11 @@ import (
 type Report struct {
 	Hosts    int       `json:"hosts"`
 	Groups   []Group   `json:"groups,omitempty"` // the largest first, of equally large ones that with the first host
-	Rest     Rest      `json:"rest,omitzero"`    // the groups after those
+	More     int       `json:"more,omitempty"`   // groups after those, whose output is left out
+	Rest     Rest      `json:"rest,omitzero"`    // their hosts
 	Failures []Failure `json:"failures,omitempty"`
 	NotRun   []Names   `json:"not_run,omitempty"`
-	Running  Names     `json:"running,omitzero"`
+	Running  []Names   `json:"running,omitempty"` // at most one
 }
 
 // Names are hosts, as a nodeset and as their number.
@@ -43,8 +44,7 @@ type Group struct {
 // Rest has the hosts of the groups whose output is not shown.
 type Rest struct {
 	Names
-	Groups int    `json:"groups"`
-	Exits  string `json:"exit_codes"` // for example 0,1,127
+	Exits string `json:"exit_codes"` // for example 0,1,127
 }
 
 // A Failure has the hosts without an exit code, by code and reason.
@@ -88,14 +88,16 @@ func (s *Set) Report(l Limits) Report {
 	for _, g := range shown {
 		r.Groups = append(r.Groups, Group{Names: fold(g.labels, names), Exit: g.exit})
 	}
-	r.Rest = rest(sets[len(shown):], names)
+	r.More, r.Rest = len(sets)-len(shown), rest(sets[len(shown):], names)
 	r.Failures = mergeFailures(failures, names, reason)
 	r.NotRun = s.notRunNames(names, reason)
 	var running []string
 	for a := range s.running {
 		running = append(running, a.label)
 	}
-	r.Running = fold(running, names)
+	if len(running) > 0 {
+		r.Running = []Names{fold(running, names)}
+	}
 	r.count()
 	r.fill(shown, l)
 	return r
@@ -103,14 +105,14 @@ func (s *Set) Report(l Limits) Report {
 
 // count sets the number of all hosts.
 func (r *Report) count() {
-	r.Hosts = r.Rest.N + r.Running.N
+	r.Hosts = r.Rest.N
 	for _, g := range r.Groups {
 		r.Hosts += g.N
 	}
 	for _, f := range r.Failures {
 		r.Hosts += f.N
 	}
-	for _, n := range r.NotRun {
+	for _, n := range slices.Concat(r.NotRun, r.Running) {
 		r.Hosts += n.N
 	}
 }
@@ -149,7 +151,7 @@ func rest(sets []answers, names int) Rest {
 	for _, e := range slices.Compact(exits) {
 		text = append(text, strconv.Itoa(e))
 	}
-	return Rest{fold(labels, names), len(sets), clip(strings.Join(text, ","), 40)}
+	return Rest{fold(labels, names), clip(strings.Join(text, ","), 40)}
 }
 
 // A failedSet is the hosts of one failure.

@@ -14,12 +14,12 @@ func (r Report) Text() string {
 	for _, g := range r.Groups {
 		g.write(&b)
 	}
-	if n := r.Rest.Groups; n > 0 {
+	if r.More > 0 {
 		answers := "answers"
-		if n == 1 {
+		if r.More == 1 {
 			answers = "answer"
 		}
-		fmt.Fprintf(&b, "%d more %s, exit %s: %s\n", n, answers, r.Rest.Exits, r.Rest.Names)
+		fmt.Fprintf(&b, "%d more %s, exit %s: %s\n", r.More, answers, r.Rest.Exits, r.Rest.Names)
 	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(&b, "failed: %s: %s", f.Code, f.Names)
@@ -31,8 +31,8 @@ func (r Report) Text() string {
 	for _, n := range r.NotRun {
 		fmt.Fprintf(&b, "not run: %s\n", n)
 	}
-	if r.Running.N > 0 {
-		fmt.Fprintf(&b, "running: %s\n", r.Running)
+	for _, n := range r.Running {
+		fmt.Fprintf(&b, "running: %s\n", n)
 	}
 	return b.String()
 }
@@ -55,7 +55,7 @@ func (g Group) write(b *strings.Builder) {
 	switch out, err := g.Stdout, g.Stderr; {
 	case out == Stream{} && err == Stream{}:
 		b.WriteString(", no output")
-	case out.Note == noteSame && (err.Note == noteSame || err == Stream{}), err.Note == noteSame && out == Stream{}:
+	case out.Same && (err.Same || err == Stream{}), err.Same && out == Stream{}:
 		b.WriteString(", same output")
 	default:
 		b.WriteString(out.note("stdout") + err.note("stderr"))
@@ -69,16 +69,16 @@ func (g Group) write(b *strings.Builder) {
 func (s Stream) note(name string) string {
 	text := ""
 	switch {
+	case s.Same:
+		text = ", same " + name
 	case s.Note == noteNone:
 		text = ", no " + name
-	case s.Note == noteSame:
-		text = ", same " + name
 	case s.Note != "":
 		text = ", " + name + " " + s.Note
 	case s.Diff != "":
 		text = ", " + name + " differs"
 	}
-	if s.Bytes > 0 {
+	if s.Cut {
 		text += fmt.Sprintf(", %d bytes of %s", s.Bytes, name)
 	}
 	return text
@@ -92,15 +92,6 @@ func (s Stream) write(b *strings.Builder, name string) {
 	b.WriteString(name)
 	writeLines(b, s.Text)
 	writeLines(b, s.Diff)
-	switch {
-	case s.Left > 0 && s.Diff != "":
-		fmt.Fprintf(b, " [%s more differ]\n", lines(s.Left))
-	case s.Left > 0:
-		fmt.Fprintf(b, " [%s left out]\n", lines(s.Left))
-	case s.Bytes > 0:
-		b.WriteString(" [parts of lines left out]\n")
-	}
-	writeLines(b, s.Tail)
 }
 
 // writeLines writes indented lines.
