@@ -97,6 +97,13 @@ var importRules = []rule{
 	{pkg: "ptyx/protect", theirs: []string{"golang.org/x/sys"}, why: "it protects this process and starts none"},
 	{pkg: "ptyx", ours: []string{"term", "ptyx/protect"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 
+	{pkg: "fleet/nodeset", why: "it reads and writes names, and knows no host"},
+	{pkg: "fleet/inventory", ours: []string{"fleet/nodeset"}, theirs: []string{"go.yaml.in/yaml"}, why: "it reads files of other programs and runs none of them"},
+	{pkg: "fleet/nodes", ours: []string{"fleet/inventory", "fleet/nodeset", "internal/destination", "internal/nearest"}, why: "it finds hosts and reaches none"},
+	{pkg: "fleet/mask", why: "it changes lines and knows no host but their own"},
+	{pkg: "fleet/linediff", why: "it compares lines and knows no host"},
+	{pkg: "fleet/groups", ours: []string{"fleet/linediff", "fleet/mask", "fleet/nodeset"}, why: "it compares answers and asks no host"},
+
 	{pkg: "consent", ours: []string{"term"}, why: "it keeps questions and answers, and knows neither rule nor wire format"},
 	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
 	{pkg: "policy/grammar", ours: []string{"quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it reads and prints lines, and knows no rule"},
