@@ -197,12 +197,13 @@ var importRules = []rule{
 		why: "it looks, and opens no session",
 	},
 	{pkg: "internal/explain", ours: []string{"sshx", "sshx/sshconfig", "config"}, why: "it shows a plan and connects to nothing"},
+	{pkg: "internal/fleethosts", ours: []string{"fleet/nodes", "fleet/nodeset", "internal/tty"}, why: "it shows hosts and reaches none"},
 	{pkg: "internal/demo", ours: []string{"internal/sshserver"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it sees of ptyctl only what an MCP client sees"},
 	{pkg: "internal/logging", ours: []string{"config"}, theirs: []string{"go.uber.org/zap"}, why: "it writes lines and knows no event"},
 	{
 		pkg: "internal/app",
 		ours: []string{
-			"term", "session", "session/owners", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
+			"fleet/nodes", "sshx/sshconfig", "term", "session", "session/owners", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"consent", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
 			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "daemon", "internal/cgroup", "internal/cliadvice", "internal/logging", "internal/tcppeer", "secret", "secret/source",

@@ -13,6 +13,7 @@ type Config struct {
 	Telnet  Telnet
 	Local   Local
 	FS      FS
+	Fleet   Fleet
 	Auth    Auth
 	Locks   Locks
 	Audit   Audit
@@ -24,6 +25,7 @@ type Config struct {
 
 	Toolsets Toolsets
 	Secret   []NamedSecret
+	Groups   []HostGroup
 
 	// origin names the layer that set a key, for keys that do not have their defaults. Set
 	// by Load.
@@ -157,6 +159,12 @@ type FS struct {
 	MaxEntries    int      // of a folder in one result
 	MaxCopyBytes  int      // of one copy
 	MaxCopyFiles  int      // of one copy, with folders
+}
+
+// Fleet configures commands on many hosts.
+type Fleet struct {
+	Inventories []string // Ansible's, in INI or YAML
+	Genders     string   // a file of genders(5); "": none
 }
 
 // Auth configures questions during logins.

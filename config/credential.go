@@ -62,6 +62,7 @@ func kinds(c *Config, home string) []kind {
 				}
 			}),
 		secretTable(c, home),
+		groupTable(c),
 	}
 }
 

@@ -6,6 +6,7 @@ package config
 type Table struct {
 	Path   string // for example "policy.credential"; of named tables, the part before the name
 	Named  bool   // [Path.NAME], not [[Path]]
+	Short  string // of named tables, the field that NAME = VALUE sets in [Path]; "": none
 	Doc    string // one sentence
 	Fields []Key  // Path is the field's name; Env and Flag are empty
 }
@@ -60,6 +61,9 @@ func list[T any, P anEntry[T]](p *[]T, path, doc string, fields func(*T) []row) 
 func named[T any, P anEntry[T]](p *[]T, path, doc string, fields func(*T) []row) kind {
 	return newKind[T, P](p, Table{Path: path, Doc: doc, Named: true}, fields)
 }
+
+// short allows NAME = VALUE in the table [Path], instead of a table of its own with that one field.
+func (k kind) short(field string) kind { k.Short = field; return k }
 
 // newKind binds a table to the field p. Entries are created through it, so the loader
 // needs no reflection.

@@ -112,7 +112,7 @@ func (w *walk) entryHeader(path string, isList bool, offset int) {
 	case isList && k.Named:
 		w.fail(where, fmt.Sprintf("[[%s]] would be a list of tables; write %s", path, k.headerOf(name)), nil)
 	case name == "" && k.Named:
-		w.skipped = false // [forward], with entries as inline tables
+		w.skipped = false // [forward], with entries as inline tables, or in their short form
 	default:
 		w.skipped = !w.begin(k, name, offset)
 	}
@@ -141,6 +141,14 @@ func (w *walk) entryPair(path string, value *unstable.Node, start, end int) {
 	switch {
 	case field == "" && !k.Named:
 		w.inlineList(k, value, start)
+		return
+	case field == "" && name != "" && k.Short != "" && value.Kind != unstable.InlineTable:
+		if w.begin(k, name, start) {
+			e := w.entry(k, name)
+			i := slices.IndexFunc(k.Fields, func(f Key) bool { return f.Path == k.Short })
+			e.seen[k.Short] = true
+			w.value(e.rows[i], value, w.valueStart(end))
+		}
 		return
 	case field == "" && value.Kind != unstable.InlineTable:
 		w.fail(

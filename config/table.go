@@ -255,6 +255,11 @@ func table(c *Config, home string) []row {
 		integer(&c.FS.MaxCopyFiles, "fs.max_copy_files", 10000, 1, 1000000,
 			"Most files and folders of one copy."),
 
+		paths(&c.Fleet.Inventories, home, "fleet.inventories",
+			"Inventories of Ansible, in INI or YAML, with more hosts and groups; they are read for each call, and never executed."),
+		path(&c.Fleet.Genders, home, "fleet.genders",
+			"A file of genders(5) with more hosts and groups."),
+
 		boolean(
 			&c.Auth.Elicitation,
 			"auth.elicitation",

@@ -11,10 +11,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
+	"ptyctl/internal/app"
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"
 	"ptyctl/profile"
-	"ptyctl/sshx/sshconfig"
 )
 
 // completeFiles is the one candidate that asks the shell to complete the name of a file.
@@ -137,15 +137,14 @@ func flagValues(ctx context.Context, word string, f cli.DocGenerationFlag) []str
 
 // hostAliases returns the hosts that ssh_config names.
 func hostAliases(ctx context.Context) []string {
-	o := sshconfig.Options{}
 	cfg, _, err := config.Load(config.Source{})
-	if err == nil && cfg.SSH.ConfigPath != "" {
-		o.UserFile, o.SystemFile = cfg.SSH.ConfigPath, "none" // as with ssh -F
+	if err != nil {
+		cfg = config.Default()
 	}
-	if err == nil && !cfg.SSH.UseOpenSSHConfig {
+	if !cfg.SSH.UseOpenSSHConfig {
 		return nil
 	}
-	names, _ := sshconfig.Aliases(ctx, o) // an unreadable file yields no candidates
+	names, _ := app.HostAliases(ctx, cfg) // an unreadable file yields no candidates
 	return names
 }
 

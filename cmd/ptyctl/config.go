@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
+	"ptyctl/internal/tty"
 )
 
 // configFlags are the flags that decide about the configuration.
@@ -145,6 +146,9 @@ func checkConfig(c *cli.Context) error {
 	}
 	if err := app.Check(cfg); err != nil {
 		return usageError{err}
+	}
+	for _, w := range app.HostWarnings(c.Context, cfg) {
+		fmt.Fprintf(c.App.Writer, "warning: %s\n", tty.Plain(w))
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "ok: %s\n", configFile(c.String("config")))
 	return err

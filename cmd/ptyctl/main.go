@@ -15,6 +15,7 @@
 //	ptyctl version
 //	ptyctl sessions | status | tail | screenshot | watch | attach | bridge | answer | reopen | call
 //	                       watch a running one, and step in
+//	ptyctl fleet hosts EXPRESSION  the hosts that it means
 //	ptyctl open | exec     a terminal or a command on a host, as an agent has it
 //
 // As an MCP server it reads its configuration again on SIGHUP. It exits with status 0 when its client has closed the
@@ -123,6 +124,7 @@ func newCommandLine() *cli.App {
 			openCommand(),
 			execCommand(),
 			callCommand(),
+			group(&cli.Command{Name: "fleet", Usage: "look at many hosts", Subcommands: []*cli.Command{fleetHostsCommand()}}),
 			explainCommand(),
 			doctorCommand(),
 			configCommand(),

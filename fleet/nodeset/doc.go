@@ -5,8 +5,8 @@
 //	nodeset.Fold(names) // web[01-03,07].example.net
 //
 // A bracket holds numbers and ranges: [1-5], [01-05] where the numbers keep their width, [0-10/2] with a step. A name
-// may have several brackets. Names are separated by commas or spaces. A bracket with a colon is no range but an
-// address: [2001:db8::1]:22.
+// may have several brackets. Names are separated by commas or spaces. An IPv6 address in brackets is
+// no range: [2001:db8::1]:22.
 //
 // Promises:
 //   - Expand counts the names before it makes one: web[1-999999999] costs no more than its error.

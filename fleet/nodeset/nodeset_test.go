@@ -93,7 +93,7 @@ func TestExpandBounds(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		strings.Repeat("a", maxText+1), "a[1234567890123456789]", "a\x00", "a!b", "a&b", "a\"", "a\xff", "", " ", "a[1;2]",
+		strings.Repeat("a", maxText+1), "a[1234567890123456789]", "a\x00", "a!b", "a&b", "a\"", "a\xff", "", " ", "a[1;2]", "web[01:20]", "a[b:f]",
 	} {
 		if names, err := Expand(text, 1000); err == nil {
 			t.Errorf("Expand(%.40q) = %q, want an error", text, names)

@@ -2,6 +2,7 @@ package nodeset
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -28,9 +29,11 @@ func parse(text string) (pattern, error) {
 			return wrong("it has a [ without a ] after it")
 		case strings.Contains(inner, "["):
 			return wrong("it has brackets within brackets")
-		case strings.Contains(inner, ":"): // an IPv6 address
+		case isAddress(inner):
 			literal, rest = literal+"["+inner+"]", after
 			continue
+		case strings.Contains(inner, ":"):
+			return wrong("its brackets have a colon and no IPv6 address: ranges are written as in [01-20]")
 		case literal == "" && len(p.ranges) > 0:
 			return wrong("two brackets follow one another: a character must be between them")
 		}
@@ -52,6 +55,12 @@ func parse(text string) (pattern, error) {
 		}
 	}
 	return p, nil
+}
+
+// isAddress reports whether a text is an IPv6 address.
+func isAddress(text string) bool {
+	a, err := netip.ParseAddr(text)
+	return err == nil && a.Is6()
 }
 
 // parseSpan reads 5, 1-5, 01-05 or 0-10/2. A reason says why it could not.

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"context"
 	"errors"
 
 	"ptyctl/config"
+	"ptyctl/fleet/nodes"
 )
 
 // Check finds what would keep a server from starting although each value of cfg is well written.
@@ -32,4 +34,22 @@ func Check(cfg config.Config) error {
 		errs = append(errs, tokenErr, certErr)
 	}
 	return errors.Join(errs...)
+}
+
+// HostWarnings says which groups and files of hosts cannot be used. They do not keep a server from starting: an expression
+// that needs one of them is refused when it is used.
+func HostWarnings(ctx context.Context, cfg config.Config) []string {
+	book := HostSources(cfg).Read(ctx)
+	var list []string
+	for _, s := range book.Sources() {
+		if s.Error != "" {
+			list = append(list, "hosts: "+s.Error)
+		}
+	}
+	for _, g := range cfg.Groups {
+		if _, err := book.Select([]string{"@groups:" + g.Name}, nodes.DefaultMost); err != nil {
+			list = append(list, g.Where+": "+err.Error())
+		}
+	}
+	return list
 }
