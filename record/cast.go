@@ -3,7 +3,9 @@ package record
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -97,7 +99,8 @@ func (e *encoder) begin(at time.Duration, code byte) {
 	e.last = at
 	e.lines = strconv.AppendInt(append(e.lines, '['), us/1e6, 10)
 	if us %= 1e6; us > 0 {
-		digits := strconv.AppendInt(nil, 1e6+us, 10)
+		var room [8]byte
+		digits := strconv.AppendInt(room[:0], 1e6+us, 10)
 		digits[0] = '.'
 		for digits[len(digits)-1] == '0' {
 			digits = digits[:len(digits)-1]
@@ -108,60 +111,6 @@ func (e *encoder) begin(at time.Duration, code byte) {
 }
 
 func (e *encoder) end() { e.lines = append(e.lines, "\"]\n"...) }
-
-// safe returns how many bytes at the start of p stand for themselves in a JSON string. It looks at eight at a time.
-func safe(p []byte) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	n := 0
-	for ; len(p)-n >= 8; n += 8 {
-		x := binary.LittleEndian.Uint64(p[n:])
-		quote, slash := x^(ones*'"'), x^(ones*'\\')
-		special := (x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash | x
-		if special &= highs; special != 0 {
-			return n + bits.TrailingZeros64(special)/8
-		}
-	}
-	for n < len(p) && p[n] >= 0x20 && p[n] < utf8.RuneSelf && p[n] != '"' && p[n] != '\\' {
-		n++
-	}
-	return n
-}
-
-// appendString appends p as the inside of a JSON string, with U+FFFD for each byte that is not UTF-8, and returns how
-// many these are.
-func appendString(dst, p []byte) (_ []byte, bad int) {
-	const hex = "0123456789abcdef"
-	for len(p) > 0 {
-		n := safe(p)
-		dst, p = append(dst, p[:n]...), p[n:]
-		if len(p) == 0 {
-			break
-		}
-		switch c := p[0]; {
-		case c == '\n':
-			dst, p = append(dst, `\n`...), p[1:]
-		case c == '\r':
-			dst, p = append(dst, `\r`...), p[1:]
-		case c == '"', c == '\\':
-			dst, p = append(dst, '\\', c), p[1:]
-		case c < utf8.RuneSelf:
-			dst, p = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15]), p[1:]
-		default:
-			r, size := utf8.DecodeRune(p)
-			switch {
-			case size == 1:
-				dst = utf8.AppendRune(dst, utf8.RuneError)
-				bad++
-			case r < 0xa0: // C1, which a terminal obeys
-				dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
-			default:
-				dst = append(dst, p[:size]...)
-			}
-			p = p[size:]
-		}
-	}
-	return dst, bad
-}
 
 // partialRune returns how many bytes at the end of p begin a character that p does not finish.
 func partialRune(p []byte) int {
@@ -175,4 +124,106 @@ func partialRune(p []byte) int {
 		}
 	}
 	return 0
+}
+
+// maxEscape is the most bytes that stand for one in a JSON string.
+const maxEscape = len(`\u001b`)
+
+// escapes are the ASCII characters in a JSON string. The first byte of each is the lowest one, and the highest one is
+// their number.
+var escapes = func() (all [utf8.RuneSelf]uint64) {
+	for c := range all {
+		text := string(rune(c))
+		switch {
+		case c == '\n':
+			text = `\n`
+		case c == '\r':
+			text = `\r`
+		case c == '"', c == '\\':
+			text = `\` + text
+		case c < ' ':
+			text = fmt.Sprintf(`\u%04x`, c)
+		}
+		word := [8]byte{7: byte(len(text))}
+		copy(word[:], text)
+		all[c] = binary.LittleEndian.Uint64(word[:])
+	}
+	return all
+}()
+
+// pieceBytes is how many bytes appendString makes room for at a time.
+const pieceBytes = 4 << 10
+
+// appendString appends p as the inside of a JSON string, with U+FFFD for each byte that is not UTF-8, and returns how
+// many these are.
+func appendString(dst, p []byte) (_ []byte, bad int) {
+	for {
+		n := len(p)
+		if n > pieceBytes {
+			for n = pieceBytes; n > pieceBytes-utf8.UTFMax && !utf8.RuneStart(p[n]); n-- { // not inside of a character
+			}
+		}
+		var more int
+		dst, more = appendPiece(dst, p[:n])
+		bad += more
+		if p = p[n:]; len(p) == 0 {
+			return dst, bad
+		}
+	}
+}
+
+// appendPiece is appendString for a few bytes. It takes eight of them at a time and writes them at once, however many
+// stand for themselves; the next ones overwrite the rest. With a search for the end of each span, and then a copy of it,
+// the lines of a log took 1.8 times as long, and text that is not ASCII 1.6 times. Slices with all three bounds spare a
+// quarter of that: they need no check that they are empty.
+func appendPiece(dst, p []byte) (_ []byte, bad int) {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	n := len(dst)
+	dst = slices.Grow(dst, maxEscape*len(p)+8)
+	dst = dst[:cap(dst)]
+	i := 0
+	for i < len(p) {
+		for i+8 <= len(p) {
+			x := binary.LittleEndian.Uint64(p[i : i+8 : i+8])
+			binary.LittleEndian.PutUint64(dst[n:n+8:n+8], x)
+			// The lowest high bit is of the first byte that does not stand for itself. '"' is one bit off a control.
+			control, slash := (x^ones*2)-ones*0x21, (x^ones*'\\')-ones
+			special := (control | slash | x) & highs
+			if special == 0 {
+				i, n = i+8, n+8
+				continue
+			}
+			at := bits.TrailingZeros64(special) / 8
+			i, n = i+at, n+at
+			c := byte(x >> (at * 8 & 63))
+			if c >= utf8.RuneSelf {
+				break
+			}
+			e := escapes[c]
+			binary.LittleEndian.PutUint64(dst[n:n+8:n+8], e)
+			i, n = i+1, n+int(e>>56)
+		}
+		for i < len(p) && p[i] >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(p[i:])
+			switch {
+			case size == 1:
+				n += copy(dst[n:], string(utf8.RuneError))
+				bad++
+			case r < 0xa0: // C1, which a terminal obeys
+				n += copy(dst[n:], fmt.Appendf(nil, `\u%04x`, r))
+			default:
+				for _, c := range p[i : i+size] {
+					dst[n] = c
+					n++
+				}
+			}
+			i += size
+		}
+		if i < len(p) && i+8 > len(p) && p[i] < utf8.RuneSelf {
+			e := escapes[p[i]]
+			binary.LittleEndian.PutUint64(dst[n:n+8:n+8], e)
+			i, n = i+1, n+int(e>>56)
+		}
+	}
+	return dst[:n], bad
 }

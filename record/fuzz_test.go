@@ -2,13 +2,17 @@ package record
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"ptyctl/term"
 )
@@ -93,4 +97,75 @@ func FuzzRead(f *testing.F) {
 		}
 		_, _ = verify("a.cast", bytes.NewReader(p), nil, nil)
 	})
+}
+
+// slowString is appendString a character at a time.
+func slowString(p []byte) (text string, bad int) {
+	var b strings.Builder
+	for len(p) > 0 {
+		r, size := utf8.DecodeRune(p)
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '"', r == '\\':
+			fmt.Fprintf(&b, `\%c`, r)
+		case r < ' ', 0x80 <= r && r < 0xa0:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		case r == utf8.RuneError && size == 1:
+			bad++
+			fallthrough
+		default:
+			b.WriteRune(r)
+		}
+		p = p[size:]
+	}
+	return b.String(), bad
+}
+
+func checkString(t *testing.T, before string, p []byte) {
+	t.Helper()
+	want, wantBad := slowString(p)
+	got, bad := appendString([]byte(before), p)
+	if string(got) != before+want || bad != wantBad {
+		t.Fatalf("appendString(%q, %q) = %q, %d; want %q, %d", before, p, got, bad, before+want, wantBad)
+	}
+	var back string
+	if err := json.Unmarshal([]byte(`"`+string(got[len(before):])+`"`), &back); err != nil {
+		t.Fatalf("%q is not JSON: %v", got, err)
+	}
+	if valid := strings.ToValidUTF8(string(p), ""); bad == 0 && back != valid {
+		t.Fatalf("%q is read back as %q", p, back)
+	}
+}
+
+// TestAppendString: output of any kind is in JSON as if it was written a character at a time.
+func TestAppendString(t *testing.T) {
+	for c := range 256 {
+		for at := range 18 { // in each place of two words
+			for _, filler := range []string{"x", "!", "#", "[", "]", "~", "ä", "\xff", "\x1b"} {
+				p := []byte(strings.Repeat(filler, 20))
+				p[at] = byte(c)
+				checkString(t, "", p)
+				checkString(t, "[0, ", p[:at+1])
+			}
+		}
+	}
+	parts := []string{
+		"some text ", "\x1b[32m", "\r\n", "\"", "\\", "\x00", "\x7f", "ä", "漢字", "😀", "\u009b", "\xe2\x82", "\xff", "\xc2", "\xed\xa0\x80", "x",
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var p []byte
+		for size := r.IntN(3 * pieceBytes); len(p) < size; {
+			p = append(p, parts[r.IntN(len(parts))]...)
+		}
+		checkString(t, "[0, ", p)
+	}
+	for _, c := range []string{"\x1b", "漢", "😀", "\x80", "\xff"} { // as long as it becomes, and cut anywhere
+		for n := range utf8.UTFMax {
+			checkString(t, "", append(bytes.Repeat([]byte{'x'}, n), strings.Repeat(c, pieceBytes)...))
+		}
+	}
 }
