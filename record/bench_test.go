@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -96,6 +97,52 @@ func BenchmarkTerminal(b *testing.B) {
 			b.ReportMetric(float64((cpu()-began).Milliseconds())/float64(b.N), "cpu-ms/op")
 		})
 	}
+}
+
+// BenchmarkWriter measures the processor time that a recording costs for each MB of a flood, without a session: reads of
+// 4 KiB come as fast as they are written, with no more than 2 MiB that wait.
+func BenchmarkWriter(b *testing.B) {
+	const size, read = 32 << 20, 4095
+	text := []byte(strings.Repeat(logLine, 2000))
+	b.SetBytes(size)
+	var used []float64
+	for b.Loop() {
+		f, err := os.Create(filepath.Join(b.TempDir(), "rec.cast"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		var written atomic.Int64
+		goOn := make(chan struct{}, 1)
+		began := cpu()
+		r := record.New(f, record.Options{Sealed: func(s record.Seal) {
+			if before := written.Swap(s.Bytes); s.Bytes>>20 > before>>20 {
+				select {
+				case goOn <- struct{}{}:
+				default:
+				}
+			}
+		}})
+		for n, at := 0, 0; n < size; n += read {
+			for int64(n) > written.Load()/10*9+2<<20 { // the JSON of this text is a tenth longer
+				<-goOn
+			}
+			if at+read > len(text) {
+				at = 0
+			}
+			r.Observe(term.Event{Verb: term.VerbOutput, Data: text[at : at+read]})
+			at += read
+		}
+		if err := r.Close(); err != nil {
+			b.Fatal(err)
+		}
+		used = append(used, (cpu() - began).Seconds())
+		if r.Dropped() > 0 {
+			b.Errorf("the recording lacks %d bytes", r.Dropped())
+		}
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+	}
+	b.ReportMetric(1000*median(used)/(size/1e6), "cpu-ms/MB")
 }
 
 // BenchmarkLocalTerminal measures a program in a local terminal. The kinds of recordings take turns, so that other

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -208,4 +209,54 @@ func TestSyncs(t *testing.T) {
 		}
 		_ = r.Close()
 	})
+}
+
+// TestQueue: events come out of a queue with their data as they were put in, whatever their sizes, and the memory for
+// them is given back.
+func TestQueue(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	q := newQueue(1 << 30)
+	var put, got []item
+	var in, out []byte
+	for range 200 {
+		for range r.IntN(60) {
+			data := make([]byte, []int{0, 1, 10, 4095, 4096, 4097, 16 << 10, chunkBytes, chunkBytes + 1}[r.IntN(9)])
+			for i := range data {
+				data[i] = byte(r.Uint32())
+			}
+			it := item{time.Duration(len(put)), nil, len(data)}
+			if r.IntN(3) == 0 {
+				it.event = &term.Event{Verb: term.VerbExecOutput}
+			}
+			q.put(it.at, it.event, data)
+			clear(data[:len(data)/2]) // the caller uses it for something else
+			put, in = append(put, it), append(in, data[len(data)/2:]...)
+		}
+		b, missed := q.take()
+		b.each(func(it item, data []byte) {
+			if len(data) != it.data {
+				t.Fatalf("event %d has %d bytes, and comes with %d", it.at, it.data, len(data))
+			}
+			got, out = append(got, it), append(out, data[len(data)/2:]...)
+		})
+		for i, p := range b.parts {
+			if p != nil {
+				t.Fatalf("part %d of %d was not given back", i, len(b.parts))
+			}
+		}
+		if missed.any() {
+			t.Fatalf("%+v lost", missed)
+		}
+		if q.shed(); cap(q.spare.small)+cap(q.batch.small) > 2*smallBytes || cap(q.spare.items) > keptItems {
+			t.Fatalf("an idle queue keeps %d and %d bytes and %d events", cap(q.spare.small), cap(q.batch.small), cap(q.spare.items))
+		}
+	}
+	if len(got) != len(put) || !bytes.Equal(out, in) {
+		t.Fatalf("%d events with %d bytes came out, want %d with %d", len(got), len(out), len(put), len(in))
+	}
+	for i := range put {
+		if got[i] != put[i] {
+			t.Fatalf("event %d came out as %+v, want %+v", i, got[i], put[i])
+		}
+	}
 }

@@ -36,6 +36,9 @@ const (
 // maxBehind is how much output waits in memory to be drawn.
 const maxBehind = 256 << 10
 
+// keptBytes is how much memory for that an idle recording keeps.
+const keptBytes = 64 << 10
+
 // A tapeReader reads the recorded bytes.
 type tapeReader interface {
 	// settle writes what waits, and returns the size of the file; ok is false if it cannot be written now.

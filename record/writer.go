@@ -55,27 +55,33 @@ func (w *writer) run() {
 	timer := time.NewTimer(sealEvery)
 	defer timer.Stop()
 	wake := time.Since(w.r.started) + sealEvery
+	flood := false // so the timer looks at the queue soon
 	for {
-		stopped := false
+		stopped, idle := false, false
+		ready := w.r.queue.ready
+		if flood {
+			ready = nil
+		}
 		select {
-		case <-w.r.queue.ready: // more will come, and is better written at once
+		case <-ready: // more will come, and is better written at once
 			if at := time.Since(w.r.started) + gather; at < wake {
 				wake = at
 				timer.Reset(gather)
 			}
 			continue
 		case <-w.r.queue.much:
+			flood = true
 		case <-timer.C:
-			if !w.drain() {
-				w.r.queue.shed()
-				if w.began {
-					w.shed()
-				}
-			}
+			idle, flood = !flood, false
 		case <-w.r.stop:
 			stopped = true
 		}
-		w.drain()
+		if !w.drain() && idle {
+			w.r.queue.shed()
+			if w.began {
+				w.shed()
+			}
+		}
 		now := time.Since(w.r.started)
 		if stopped || w.ended && now >= w.over+linger {
 			w.drain()
@@ -92,6 +98,9 @@ func (w *writer) run() {
 			w.commit(now, false)
 		}
 		sleep := w.next(now)
+		if flood {
+			sleep = min(sleep, gather)
+		}
 		wake = now + sleep
 		timer.Reset(sleep)
 	}
@@ -120,11 +129,7 @@ func (w *writer) drain() (some bool) {
 			return some
 		}
 		some = true
-		data := b.bytes
-		for _, it := range b.items {
-			w.item(it, data[:it.data])
-			data = data[it.data:]
-		}
+		b.each(w.item)
 		if missed.any() {
 			w.begin()
 			w.lose(missed.at, missed.bytes, missed.events, "the disk is too slow")
