@@ -24,7 +24,7 @@ func Encrypted(w io.Writer, recipients ...age.Recipient) (io.Writer, error) {
 }
 
 // keptPart is how much memory is kept for the next part.
-const keptPart = 12 * sealBytes
+const keptPart = 6 * sealBytes
 
 type encrypted struct {
 	to   []age.Recipient

@@ -26,7 +26,7 @@
 // # Seals
 //
 // A seal is a comment line with the SHA-256 of all that is between it and the seal before, and of that seal. It is
-// written every 64 KiB (256 KiB if it is encrypted) or 5 seconds, and at the end. [Verify] checks the chain. Who can
+// written every 128 KiB (256 KiB if it is encrypted) or 5 seconds, and at the end. [Verify] checks the chain. Who can
 // write the file can also write a new chain, so [Options.Sealed] is there to keep the newest seal elsewhere, for example
 // in the audit log.
 //

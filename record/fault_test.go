@@ -199,7 +199,7 @@ func TestSyncs(t *testing.T) {
 		if syncs, seals := d.state(); syncs > 2 || seals < 20 {
 			t.Errorf("%d seals and %d syncs within a second", seals, syncs)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * sealEvery) // so that the last seal is there
 		synctest.Wait()
 		n, _ := d.state()
 		time.Sleep(time.Hour)

@@ -142,7 +142,7 @@ func (s *sink) fail(err error) {
 // most is how large a part becomes. Each encrypted one costs an agreement of keys.
 func (s *sink) most() int64 {
 	if s.parts != nil {
-		return 4 * sealBytes
+		return 2 * sealBytes
 	}
 	return sealBytes
 }

@@ -161,6 +161,9 @@ func (t *tape) catchUp() {
 
 // shed frees memory that is not needed while nothing comes.
 func (t *tape) shed() {
+	if len(t.lines) == 0 && cap(t.lines) > keptBytes {
+		t.lines = nil
+	}
 	if t.back > 0 {
 		t.behind = nil // it is in the file, too
 	} else {

@@ -239,7 +239,7 @@ func (w *writer) told(at time.Duration, e term.Event, data []byte) {
 func (w *writer) commit(now time.Duration, end bool) {
 	lines := w.lines
 	w.lines = lines[:0]
-	if cap(lines) > 8*sealBytes {
+	if cap(lines) > 4*sealBytes {
 		w.lines = nil
 	}
 	if end {
