@@ -25,6 +25,9 @@ func ofTerminal(about term.Process, signal term.Support) term.Description {
 	}
 }
 
+// Peer implements term.Peerer.
+func (t *Terminal) Peer() term.Peer { return term.Peer{Protocol: "local"} }
+
 // unknownSignal returns the error for a signal name that Signal does not accept.
 func unknownSignal(name string) error {
 	return &term.Error{

@@ -29,7 +29,8 @@ func (t *Terminal) Probe() (f term.Front) {
 	if name, err := os.ReadFile(procFile(group, "comm")); err == nil {
 		f.Program = strings.TrimPrefix(strings.TrimSpace(string(name)), "-")
 	}
-	tty, keys := t.pty.state()
+	tty, local := t.pty.state()
+	keys := local&unix.ICANON == 0 && tty != 0
 	f.Reads = term.Maybe
 	none := true
 	for _, pid := range pids() {
@@ -47,22 +48,35 @@ func (t *Terminal) Probe() (f term.Front) {
 	return f
 }
 
-// state returns the number of the terminal's device, and whether its program takes key by key.
-func (t *pty) state() (tty uint64, keys bool) {
+// Echoes implements term.Echoer. Where the terminal does not echo, a program that takes key by key may.
+func (t *Terminal) Echoes() term.Support {
+	tty, local := t.pty.state()
+	switch {
+	case tty == 0:
+		return term.Maybe
+	case local&unix.ECHO != 0:
+		return term.Yes
+	case local&unix.ICANON == 0:
+		return term.Maybe
+	}
+	return term.No
+}
+
+// state returns the number of the terminal's device and its local modes (termios(3)); 0: unknown.
+func (t *pty) state() (tty uint64, local uint32) {
 	_ = t.control(func(fd int) error {
 		n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 		if err != nil {
 			return err
 		}
-		tty = unix.Mkdev(ttyMajor, uint32(n))
 		modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil {
 			return err
 		}
-		keys = modes.Lflag&unix.ICANON == 0
+		tty, local = unix.Mkdev(ttyMajor, uint32(n)), modes.Lflag
 		return nil
 	})
-	return tty, keys
+	return tty, local
 }
 
 // procFile returns the name of a file of proc(5).

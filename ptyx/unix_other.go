@@ -26,6 +26,20 @@ func limitsUnsupported(term.Limits) (term.Field, string) {
 	return term.FieldLimits, "limits are not supported on " + runtime.GOOS + "; leave them out"
 }
 
+// Echoes implements term.Echoer. Where the terminal does not echo, a program that takes key by key may.
+func (t *Terminal) Echoes() term.Support {
+	modes, err := unix.IoctlGetTermios(int(t.pty.f.Fd()), unix.TIOCGETA)
+	switch {
+	case err != nil:
+		return term.Maybe
+	case modes.Lflag&unix.ECHO != 0:
+		return term.Yes
+	case modes.Lflag&unix.ICANON == 0:
+		return term.Maybe
+	}
+	return term.No
+}
+
 // A shim is never created on this system.
 type shim struct{}
 

@@ -46,6 +46,9 @@ func (m *commands) Subsystem(ctx context.Context, name string) (io.ReadWriteClos
 	return m.c.Subsystem(ctx, name)
 }
 
+// Peer implements term.Peerer.
+func (m *commands) Peer() term.Peer { return m.c.own.Peer }
+
 // Connection implements term.Outliver.
 func (m *commands) Connection() <-chan struct{} { return m.c.own.Context().Done() }
 

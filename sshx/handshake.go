@@ -123,6 +123,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 		Banner:  term.ForeignStart(hs.banner, hs.more, shownBanner),
 		Method:  seen.Last, HostKey: res.Fingerprint, Agent: h.ForwardAgent,
 		Warnings: append(res.Warnings, seen.Notes...),
+		Peer:     h.Peer(person.login.HostKey),
 	}
 	if res.Changed { // like ssh(1): no forwarding to a host that may be an impostor
 		k.Agent = ""

@@ -236,6 +236,9 @@ func (sh *Shell) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 	return sh.c.Subsystem(ctx, name)
 }
 
+// Peer implements term.Peerer.
+func (sh *Shell) Peer() term.Peer { return sh.ch.Link().Peer }
+
 // Describe implements term.Describer.
 func (sh *Shell) Describe() term.Description {
 	d := sh.c.Describe()
@@ -277,4 +280,5 @@ var (
 	_ term.Outliver    = (*Shell)(nil)
 	_ term.Describer   = (*Shell)(nil)
 	_ term.Subsystemer = (*Shell)(nil)
+	_ term.Peerer      = (*Shell)(nil)
 )

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"slices"
+	"strings"
 
 	"ptyctl/term"
 )
@@ -15,6 +17,7 @@ type Terminal struct {
 	conn     *Conn
 	route    []term.Hop
 	tls      *term.TLS
+	peer     term.Peer
 	warnings []string
 	first    []byte // first bytes of the data; used by Read, and by Wait after it
 }
@@ -36,7 +39,30 @@ func (d Dialer) Open(
 	if err != nil {
 		return nil, a.failed(err)
 	}
-	return &Terminal{conn: conn, route: a.hops(), tls: a.tls, warnings: append(warnings, a.warnings...)}, nil
+	return &Terminal{
+		conn: conn, route: a.hops(), tls: a.tls, peer: a.peer(t.Telnet.TLS), warnings: append(warnings, a.warnings...),
+	}, nil
+}
+
+// peer returns the far side of the connection. A certificate says that it is the host only where the operator has chosen
+// what it must show: asked is what the call has chosen. Without such a proof, a host behind another one, which resolves
+// its name, may be any machine.
+func (a *attempt) peer(asked term.TLSOptions) term.Peer {
+	p := term.Peer{Protocol: "telnet", Host: a.hop.Host, Port: a.hop.Port}
+	own := asked.Pin == "" && (asked.ServerName == "" || strings.EqualFold(asked.ServerName, a.hop.Host))
+	if a.tls != nil && a.tls.Verified != "no" && own {
+		p.TLS = a.tls.Verified
+	}
+	switch direct := a.d.Dial == nil; {
+	case direct:
+		p.Names = []string{p.Host}
+		if addr, err := netip.ParseAddrPort(a.hop.Address); err == nil && addr.Addr().Unmap().String() != p.Host {
+			p.Names = append(p.Names, addr.Addr().Unmap().String())
+		}
+	case p.TLS != "":
+		p.Names = []string{p.Host}
+	}
+	return p
 }
 
 // forTarget returns d with the settings of the target, or an error for a setting that Telnet
@@ -173,6 +199,18 @@ func (t *Terminal) Wait() (term.Exit, error) {
 // clearText is the warning about plain Telnet.
 const clearText = "Telnet is not encrypted: prefer SSH or TLS"
 
+// Peer implements term.Peerer.
+func (t *Terminal) Peer() term.Peer { return t.peer }
+
+// Echoes implements term.Echoer. A server that does not echo leaves that to the terminal of a person (RFC 857). One that
+// does may still keep a password to itself.
+func (t *Terminal) Echoes() term.Support {
+	if s := t.conn.State(); !s.Raw && !s.RemoteEcho {
+		return term.Yes
+	}
+	return term.Maybe
+}
+
 // Describe implements term.Describer.
 func (t *Terminal) Describe() term.Description {
 	state := t.conn.State()
@@ -207,4 +245,6 @@ var (
 	_ term.Describer = (*Terminal)(nil)
 	_ term.KeySender = (*Terminal)(nil)
 	_ term.Divider   = (*Terminal)(nil)
+	_ term.Peerer    = (*Terminal)(nil)
+	_ term.Echoer    = (*Terminal)(nil)
 )

@@ -14,13 +14,17 @@ type Peer struct {
 	Host     string       // the host's own name, after all settings; empty: this machine, or a serial line of it
 	Port     int          // of the host
 	Names    []string     // the names by which the operator's own settings lead to this host
-	HostKey  HostKeyProof // SSH: the proof of the host's key by the operator's record, before this login
-	TLS      string       // Telnet: as TLS.Verified; empty: the bytes are not protected
-	Device   string       // the path of a serial line's device
+	HostKey  HostKeyProof // SSH: the proof of the host's key by the operator's record, before this login; empty: none was asked for
+	TLS      string       // Telnet: how the operator's own settings prove that it is Host, as TLS.Verified; empty: they do not
+	Device   string       // the path of a serial line's device, without links
 }
 
 // A Peerer is a Transport that knows its Peer. It leaves Session empty. Peer must not block.
 type Peerer interface{ Peer() Peer }
+
+// An Echoer is a Transport that knows whether its terminal shows what is typed: Yes, No, or Maybe if that is up to the
+// program there. Echoes must not block.
+type Echoer interface{ Echoes() Support }
 
 // A SecretUse is the way by which a secret goes out.
 type SecretUse string
@@ -38,7 +42,9 @@ type SecretRequest struct {
 	Use        SecretUse
 	Peer       Peer
 	Prompt     string // SecretTerminal: the line with the cursor, as a person sees it
-	Echo       bool   // SecretTerminal: what is typed is shown, or that cannot be excluded
+	Echo       bool   // SecretTerminal: what is typed there is shown
+	Typed      bool   // SecretTerminal: something was typed at that line before
+	Shell      bool   // SecretTerminal: the line is the prompt of a shell
 	FullScreen bool   // SecretTerminal: a program has the whole screen
 	Command    string // SecretStdin: the line for the far side's shell, or empty with Sudo
 	Sudo       bool   // SecretStdin: it goes to sudo alone, after sudo has asked for it

@@ -25,6 +25,7 @@ type Link struct {
 	HostKey  string
 	Warnings []string
 	Agent    string // socket of the agent to forward; empty: the server must not open channels
+	Peer     term.Peer
 
 	ctx    context.Context // ends with the connection; its cause is the reason
 	cancel context.CancelCauseFunc

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,10 +73,15 @@ func (h *Hop) Offer(keys *hostkeys.Verifier) []string {
 	return keys.Algorithms(h.hostKeyAlgos)
 }
 
+// proves reports whether anyone wants to know how the operator's record confirms
+// the host's key: the policy, or a store of secrets.
+func (h *Hop) proves() bool { return h.may.Ruled || h.Answerer != nil }
+
 // Prove returns a function that reports how the operator's record confirms a
-// host's key. It reads the record now, before a key is added to it.
+// host's key. It reads the record now, before a key is added to it. Without
+// anyone who wants to know, each key counts as not recorded.
 func (h *Hop) Prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
-	if !h.may.Ruled && h.Answerer == nil {
+	if !h.proves() {
 		return func(ssh.PublicKey) term.HostKeyProof { return term.HostKeyAccepted }, nil
 	}
 	record, err := hostkeys.NewVerifier(h.Host, h.Port, ip, h.record)
@@ -97,6 +103,16 @@ func (h *Hop) Prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 // Login returns the login at h as an Answerer sees it.
 func (h *Hop) Login() term.Login {
 	return term.Login{Hop: h.Index, User: h.User, Host: h.Host, Port: h.Port, Names: h.Vouched}
+}
+
+// Peer returns h as the far side of a connection, whose key has this proof.
+func (h *Hop) Peer(proof term.HostKeyProof) term.Peer {
+	if !h.proves() {
+		proof = ""
+	}
+	return term.Peer{
+		Protocol: "ssh", User: h.User, Host: h.Host, Port: h.Port, Names: slices.Clone(h.Vouched), HostKey: proof,
+	}
 }
 
 // Account returns the account that a login at h uses.
