@@ -77,8 +77,9 @@ var importRules = []rule{
 	{pkg: "session/deadline", why: "it knows a time and who waits, and no command"},
 	{pkg: "session/display", ours: []string{"screen", "session/redact"}, why: "it shows its input, and knows no session"},
 	{pkg: "session/steps", ours: []string{"session/display", "session/match", "term"}, why: "it orders inputs and waits, and types nothing itself"},
+	{pkg: "session/vault", ours: []string{"term"}, why: "it fetches a secret for a terminal, and types nothing itself"},
 	{pkg: "session/reopen", ours: []string{"term"}, why: "it decides when to try again, and knows no session"},
-	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "screen", "vt", "quote", "session/access", "session/answer", "session/deadline", "session/display", "session/filecopy", "session/keys", "session/lane", "session/marker", "session/match", "session/output", "session/owners", "session/prompt", "session/redact", "session/reopen", "session/shell", "session/steps", "session/text", "session/transfer"}, why: "the engine knows no protocol, no wire format and no command line"},
+	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "screen", "vt", "quote", "session/access", "session/answer", "session/deadline", "session/display", "session/filecopy", "session/keys", "session/lane", "session/marker", "session/match", "session/output", "session/owners", "session/prompt", "session/redact", "session/reopen", "session/scene", "session/shell", "session/steps", "session/text", "session/transfer", "session/vault"}, why: "the engine knows no protocol, no wire format and no command line"},
 	{pkg: "session/hosts", ours: []string{"session", "term"}, why: "it chooses sessions, and knows no protocol and no wire format"},
 
 	{pkg: "sshx", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/mux", "sshx/plan", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "a transport is usable without the engine"},

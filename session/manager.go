@@ -58,8 +58,9 @@ type Config struct {
 
 // InputOptions are the options of a Manager about the input of terminals.
 type InputOptions struct {
-	RecordTxEvents bool // see Options
-	NoAnswers      bool // no terminal answers queries of its output; see term.PTY
+	RecordTxEvents bool         // see Options
+	Secrets        term.Secrets // see Options
+	NoAnswers      bool         // no terminal answers queries of its output; see term.PTY
 }
 
 // A Manager is the set of sessions of one process. Make it with NewManager.

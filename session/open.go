@@ -224,6 +224,7 @@ func (m *Manager) options(r OpenRequest) Options {
 		PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
 		Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal,
 		Observers: m.c.Observers, Logger: m.c.Logger, RecordTxEvents: m.c.Input.RecordTxEvents, FarFiles: m.c.FarFiles,
+		Secrets: m.c.Input.Secrets,
 		managed: managed{
 			limits: m.limits, dir: local.Dir, life: r.Life,
 			stays:   len(local.Argv) > 0 && !r.Target.PTY.Disabled,

@@ -38,6 +38,7 @@ type Options struct {
 	Observers      []term.Observer // get an event of each action and all output, afterwards
 	Logger         *slog.Logger    // nil: silent
 	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
+	Secrets        term.Secrets    // of the operator's, for WriteOptions.Secret; nil: there are none
 	FarFiles       FarFiles        // nil: files of the far side are not offered
 
 	managed managed

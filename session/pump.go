@@ -170,6 +170,8 @@ type link struct {
 	signaler   term.Signaler    // nil: no signal can be delivered
 	subsystems term.Subsystemer // nil: it carries no files
 	keys       term.KeySender   // nil: its protocol has no keys
+	peerer     term.Peerer      // nil: nothing proves where it leads
+	echoer     term.Echoer      // nil: it does not know what the terminal shows of the input
 	outliver   term.Outliver    // nil: it ends with its terminal
 	describer  term.Describer   // nil: there is nothing to tell
 	about      term.Description // the description of the time when the session opened
@@ -185,6 +187,8 @@ func newLink(t term.Transport) *link {
 	l.signaler, _ = t.(term.Signaler)
 	l.subsystems, _ = t.(term.Subsystemer)
 	l.keys, _ = t.(term.KeySender)
+	l.peerer, _ = t.(term.Peerer)
+	l.echoer, _ = t.(term.Echoer)
 	l.outliver, _ = t.(term.Outliver)
 	l.describer, _ = t.(term.Describer)
 	if l.describer != nil {

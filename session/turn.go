@@ -224,14 +224,14 @@ func (l *stepped) Type(ctx context.Context, step int, in StepInput) (t steps.Typ
 		}
 	}
 	res, err := l.out.write(ctx, in.Data, WriteOptions{
-		Sensitive: in.Sensitive, Key: in.Key, Click: in.Click, Paste: in.Paste,
+		Sensitive: in.Sensitive, Key: in.Key, Click: in.Click, Paste: in.Paste, Secret: in.Secret,
 	})
 	t = steps.Typed{
 		Cursor: res.Cursor, Written: res.Written, Pending: res.Pending, TimedOut: res.TimedOut, Answered: res.Answered,
 		Warnings: res.Warnings,
 	}
 	switch {
-	case in.Sensitive, res.Answered, in.Click.Row > 0:
+	case in.Sensitive, res.Answered, in.Click.Row > 0, in.Secret != "":
 	case in.Key == "enter":
 		t.Echoed = []byte("\r")
 	case in.Key == "":

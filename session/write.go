@@ -22,15 +22,20 @@ type WriteOptions struct {
 	Key       string        // press this key, in the form the program asked for, instead of typing data
 	Click     ScreenPoint   // click there with the left button, as the program asked for, instead of typing data
 	Paste     bool          // type data as pasted text: line ends are CR, brackets if the program wants them
+	Secret    string        // type this one of Options.Secrets and the enter key, instead of typing data; see below
 	Timeout   time.Duration // 0: the session's WriteTimeout
 
 	private bool // keep the content out of events
 }
 
+// A secret by name is typed only where the operator has said that it may go: see [term.SecretRequest]. Its value is
+// looked up, which may take as long as ctx lasts, and typed only if the terminal has shown nothing and nothing was typed
+// meanwhile. The caller never gets the value.
+
 // A WriteResult says what became of a write. Being stuck is a value, not an error.
 type WriteResult struct {
 	Cursor   int64 // end of the output before the write: reading from here misses nothing of the answer
-	Written  int   // bytes the transport has taken
+	Written  int   // bytes the transport has taken; 1 for a secret by name, whose length is not told
 	Pending  int   // bytes handed to the transport that it had not taken when the call returned; they may still go out
 	TimedOut bool
 	Answered bool // the data answered the login's question instead of being typed
@@ -58,6 +63,9 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 // write is Write for a caller whose turn it is.
 func (out *writer) write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
 	s := out.s
+	if o.Secret != "" {
+		return out.typeSecret(ctx, o)
+	}
 	// Such a key is no byte: it is a command of Telnet (RFC 854) or a request of SSH (RFC 4335).
 	if keys.IsProtocol(o.Key) {
 		return out.pressProtocolKey(ctx, o.Key, o.Timeout)

@@ -38,6 +38,7 @@ type permit struct {
 	timeout time.Duration       // 0: the session's
 	echo    *redact.Expectation // is notified when the data goes out; nil: the data is no secret
 	whole   bool                // once it has begun, a caller who gives up does not stop it
+	secret  func() error        // of a secret by name: says, just before it goes out, why it must not
 }
 
 // send hands permitted data to the transport, when its turn comes.
@@ -77,6 +78,7 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 		by:    access.HolderOf(term.ActorFrom(ctx)),
 		epoch: p.epoch,
 		echo:  p.echo,
+		ready: p.secret,
 		done:  make(chan error, 1),
 	}
 	// The Write of a transport cannot be canceled. In a goroutine of its own it may outlast this call, and it keeps
@@ -154,7 +156,8 @@ type write struct {
 	data  []byte              // its own copy
 	by    Holder              // for whom it is
 	epoch uint64              // the lock's epoch when the write was permitted
-	echo  *redact.Expectation // nil: the data is no secret
+	echo  *redact.Expectation // nil: the data is no secret, or nothing of it can be echoed
+	ready func() error        // see permit.secret
 	done  chan error          // buffered: the result
 
 	mu      sync.Mutex // guards the following
@@ -170,12 +173,17 @@ func (w *write) run() {
 	var err error = sessionError("write", w.s.id, term.Internal,
 		"a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log")
 	defer func() {
-		if w.echo != nil {
+		if w.echo != nil || w.ready != nil {
 			clear(w.data)
 		}
 		w.echo.Sent()
 		w.done <- err
 	}()
+	if w.ready != nil {
+		if err = w.ready(); err != nil {
+			return
+		}
+	}
 	w.echo.Sending()
 	err = w.pieces()
 }
@@ -198,6 +206,9 @@ func (w *write) pieces() error {
 		s.lane.Input(piece)
 		n, err := w.t.Write(piece)
 		w.took(n)
+		if w.ready != nil {
+			n = min(n, 1) // nobody is to learn how long it is
+		}
 		s.writer.countTyped(w.by, n)
 		s.timeouts.touch()
 		if err != nil {

@@ -104,6 +104,15 @@ func (h *History) Touches() int {
 	return h.touches
 }
 
+// Untouched reports whether nothing was typed at the last line, which begins at start in the output, whose end is end.
+// What was typed and entered before something was shown does not count: its line end may not have come back.
+func Untouched(h *History, start, end int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	entered := h.entered == h.touchedAt && end > h.entered && h.typing.line == "" && !h.typing.odd
+	return h.touchedAt < start || entered
+}
+
 // Entered returns how often a caller has ended a line or a program, by a line end or by a key such as ctrl_d, and the
 // end of the output when a line was last entered; -1: never.
 func (h *History) Entered() (n int, end int64) {

@@ -19,6 +19,7 @@ type Input struct {
 	Click     display.Point // clicked instead of Data
 	Sensitive bool          // keep the content out of events, and its echo out of the output
 	Paste     bool          // type Data as pasted text
+	Secret    string        // the name of a secret, which is typed instead of Data, with enter
 }
 
 // A Step is the input typed at once, and the condition before the next step.
@@ -29,7 +30,9 @@ type Step struct {
 
 // types reports whether the step types anything.
 func (s Step) types() bool {
-	return slices.ContainsFunc(s.Inputs, func(in Input) bool { return in.Key != "" || in.Click.Row > 0 || len(in.Data) > 0 })
+	return slices.ContainsFunc(s.Inputs, func(in Input) bool {
+		return in.Key != "" || in.Click.Row > 0 || len(in.Data) > 0 || in.Secret != ""
+	})
 }
 
 // A Wait is the condition of a step: the first of its members that is met. The zero value waits for nothing.
