@@ -84,7 +84,8 @@ func TestExamplesGiveTheArgument(t *testing.T) {
 	c.Sessions.FarFiles = mcptest.WithFiles.FarFiles
 	c.Options = mcpapi.Options{
 		Local: []string{"stdio"}, Limits: toolset.Limits{ReadTimeout: 400 * time.Millisecond, MaxWait: time.Second},
-		Plan: func(context.Context, term.Target) (term.Plan, error) { return term.Plan{}, nil },
+		Plan:    func(context.Context, term.Target) (term.Plan, error) { return term.Plan{}, nil },
+		Secrets: true,
 	}
 	l := mcptest.NewLab(t, c)
 	sessions := make(map[string]string) // of each action, which other actions must not lock or close

@@ -59,6 +59,8 @@ type Options struct {
 
 	Elsewhere func(ctx context.Context) []toolset.Elsewhere // sessions of the caller in other processes; nil: none
 
+	Secrets bool // the operator has named secrets: without any, no tool has arguments for them
+
 	Logger *slog.Logger // nil: silent
 }
 
@@ -173,6 +175,9 @@ func NewServer(o Options) *Server {
 		set := &sets[i]
 		for _, t := range set.Tools {
 			listed := t.WithSettings(settings)
+			if !o.Secrets {
+				listed = listed.Without(schema.OfSecrets, "the operator has configured no secrets ([secret.NAME])")
+			}
 			called := &toolset.Tool{Tool: listed, Handle: t.Handle}
 			srv.AddTool(s.declare(set, listed.For(schema.Everyone)), s.handler(set, called))
 			for _, who := range []schema.Callers{schema.Everyone, schema.Clients, schema.Operators} {

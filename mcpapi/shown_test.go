@@ -25,6 +25,7 @@ func forms() map[string]mcpapi.Options {
 		"read-only": {Sessions: files, ReadOnly: true, Local: []string{"stdio"}},
 		"far":       {Sessions: files},
 		"core":      {Sessions: files, Toolsets: []string{"core"}},
+		"secrets":   {Sessions: files, Secrets: true},
 		"full":      {Sessions: files, Results: identity.Full, Local: []string{"stdio"}},
 	}
 }
@@ -200,7 +201,8 @@ func tryArgument(
 	if refused == listed {
 		t.Errorf("%s %s: listed %v, refused %v: %s", tool, call, listed, refused, r.Text)
 	}
-	if refused && !strings.Contains(r.Message, "server.read_only") && !strings.Contains(r.Message, "only people") {
+	brings := func(part string) bool { return strings.Contains(r.Message, part) }
+	if refused && !brings("server.read_only") && !brings("only people") && !brings("[secret.NAME]") {
 		t.Errorf("%s %s: the refusal does not say what would bring %s: %s", tool, call, path, r.Message)
 	}
 }

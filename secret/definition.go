@@ -108,10 +108,9 @@ func (d *Definition) answers(q term.Prompt) bool {
 func (d *Definition) permits(l term.Login, q term.Prompt) error {
 	switch {
 	case l.HostKey == term.HostKeyAccepted:
-		return d.refuse("host_key", "the host's key was not on the operator's record before this login; "+
-			"check the key, and add it to known_hosts")
+		return d.refuse("host_key", "the host's key was not on the operator's record before this login")
 	case q.Echo && !d.AllowEcho:
-		return d.refuse("echo", "the host would show the answer; allow_echo permits that")
+		return d.refuse("echo", "the host would show the answer")
 	}
 	return nil
 }

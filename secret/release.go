@@ -2,6 +2,9 @@ package secret
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 
 	"ptyctl/term"
 )
@@ -46,9 +49,13 @@ func (d *Definition) isAt(p term.Peer) error {
 	}
 	switch p.Protocol {
 	case "ssh":
-		if p.HostKey != term.HostKeyRecorded && p.HostKey != term.HostKeyPinned {
-			return d.refuse("host_key", "the host's key was not on the operator's record before this login; "+
-				"check the key, and add it to known_hosts")
+		switch p.HostKey {
+		case term.HostKeyRecorded, term.HostKeyPinned:
+		case "":
+			return d.refuse("host_key", "this connection was made before there were secrets, so the host's key was not "+
+				"compared with the operator's record")
+		default:
+			return d.refuse("host_key", "the host's key was not on the operator's record before this login")
 		}
 	case "telnet":
 		if !d.Cleartext && p.TLS != "chain" && p.TLS != "pin" {
@@ -65,12 +72,42 @@ func (d *Definition) typedAt(r term.SecretRequest) error {
 	switch {
 	case r.FullScreen:
 		return d.refuse("screen", "a program has the whole screen")
-	case !d.answers(term.Prompt{Kind: term.PromptChallenge, Text: r.Prompt}):
+	case r.Shell:
+		return d.refuse("prompts", "the last line is the prompt of a shell, which would show it and run it")
+	case !d.answersLine(r.Prompt):
 		return d.refuse("prompts", "the last line is no question that it answers")
 	case r.Echo && !d.AllowEcho:
-		return d.refuse("echo", "what is typed there is shown; allow_echo permits that")
+		return d.refuse("echo", "the terminal shows what is typed there")
+	case r.Typed:
+		return d.refuse("echo", "something was typed at that question, which may be shown, and the value would follow it")
 	}
 	return nil
+}
+
+// The questions of a terminal that a secret without Prompts answers: a colon or a question mark ends them, so that they
+// are no text that happens to name a password.
+var (
+	lineAsksForPassword = regexp.MustCompile(`(?i)\bpassword\b.{0,200}[:?] *$`)
+	lineAsksForCode     = regexp.MustCompile(`(?i)\b(?:verification code|one[- ]?time|otp|token|passcode|code)\b.{0,200}[:?] *$`)
+)
+
+// asksElsewhere matches the questions of a program that has connected to another place, such as ssh, and says so.
+var asksElsewhere = regexp.MustCompile(`@\S+'s password|^\(\S+@\S+\) |\w://`)
+
+// answersLine reports whether the secret is an answer to a line of a terminal. A blank at its end makes no difference.
+func (d *Definition) answersLine(line string) bool {
+	bare := strings.TrimRight(line, " ")
+	switch {
+	case len(d.Prompts) > 0:
+		return slices.ContainsFunc(d.Prompts, func(r *regexp.Regexp) bool {
+			return r.MatchString(line) || r.MatchString(bare)
+		})
+	case asksElsewhere.MatchString(line):
+		return false
+	case d.OneTime:
+		return lineAsksForCode.MatchString(line)
+	}
+	return lineAsksForPassword.MatchString(line) && !asksForCode.MatchString(line) && !asksForNew.MatchString(line)
 }
 
 // readBy returns why a command does not get the secret on its standard input.

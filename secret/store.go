@@ -93,7 +93,7 @@ func (s *Store) Release(ctx context.Context, r term.SecretRequest) ([]byte, erro
 			return s.use(ctx, d, d.releases(r), r)
 		}
 	}
-	return nil, term.Errorf(term.NotFound, "the operator has no secret %q", r.Name)
+	return nil, term.Errorf(term.NotFound, "the operator has no secret of that name") // which may be a value by mistake
 }
 
 // use returns the value if refused is nil, the caller may use it, there were not too many uses, and a person who has to

@@ -20,7 +20,7 @@ type dialers struct {
 	secrets secret.Options
 }
 
-// A dialerSet holds the dialers that follow from one reading of [ssh], [telnet] and [secret].
+// A dialerSet holds the dialers and secrets that follow from one reading of [ssh], [telnet] and [secret].
 type dialerSet struct {
 	network *sshx.Network
 	telnet  term.Dialer
@@ -56,7 +56,7 @@ func (d *dialers) Release(ctx context.Context, r term.SecretRequest) ([]byte, er
 	if store := d.current.Load().secrets; store != nil {
 		return store.Release(ctx, r)
 	}
-	return nil, term.Errorf(term.NotFound, "the operator has no secret %q", r.Name)
+	return nil, term.Errorf(term.NotFound, "the operator has no secret of that name")
 }
 
 // byProtocol returns the dialers of the manager.

@@ -79,6 +79,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		Input: session.InputOptions{
 			RecordTxEvents: cfg.Session.RecordTxEvents,
 			NoAnswers:      cfg.Session.Answer == config.AnswerNever,
+			Secrets:        a.dialers,
 		},
 		Devices:   deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
 		Gate:      gate,

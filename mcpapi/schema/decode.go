@@ -243,6 +243,9 @@ func (c *Checker) object(path string, fields []Field, given []jsonrpc.Member, in
 	return nil
 }
 
+// inList is the index of an object in a list, in a path.
+var inList = regexp.MustCompile(`\[\d+\]`)
+
 // find returns the index of the field that a member is for, if the action takes it, and -1 for a member of another
 // action that says nothing. Otherwise its error says whether the field is unknown or belongs to another action, and
 // lists the fields that this action takes.
@@ -257,7 +260,7 @@ func (c *Checker) find(path string, fields []Field, m jsonrpc.Member) (int, erro
 	}
 	// The message lists them, because a model that guessed a name needs the right one and not another guess.
 	allowed := c.allowed(fields, path)
-	if why := c.t.Absent[join(path, name)]; i < 0 && why != "" {
+	if why := c.t.Absent[join(inList.ReplaceAllString(path, ""), name)]; i < 0 && why != "" {
 		name = join(path, name)
 		return 0, c.Invalid(name, allowed, "field %q is not taken here: %s; leave it out", name, why)
 	}

@@ -196,6 +196,33 @@ func (t *Tool) without(hidden func(Action) bool, why string) *Tool {
 	return &r
 }
 
+// OfSecrets is the mark of arguments that name one of the operator's secrets.
+const OfSecrets = "secrets"
+
+// Without is the table without the arguments, at every depth, that have a mark. They are refused; why says so.
+func (t *Tool) Without(mark, why string) *Tool {
+	r := *t
+	r.Absent = maps.Clone(t.Absent)
+	var drop func(path string, fields []Field) []Field
+	drop = func(path string, fields []Field) []Field {
+		kept := make([]Field, 0, len(fields))
+		for _, f := range fields {
+			if at := join(path, f.Name); f.Is(mark) {
+				if r.Absent == nil {
+					r.Absent = make(map[string]string)
+				}
+				r.Absent[at] = why
+			} else {
+				f.Fields = drop(at, f.Fields)
+				kept = append(kept, f)
+			}
+		}
+		return kept
+	}
+	r.Fields = drop("", t.Fields)
+	return &r
+}
+
 // ForReading is the table as a caller sees it that may only read; nil: not at all.
 func (t *Tool) ForReading() *Tool {
 	types := func(a Action) bool { return !a.Reads }

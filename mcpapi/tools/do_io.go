@@ -113,6 +113,10 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	}
 	character := in.Data == nil && in.Key.character()
 	switch {
+	case in.Secret != "":
+		if err = in.secretAlone(ch); err != nil {
+			return err
+		}
 	// Which of the two came first would be a guess, and a key such as enter runs the line that was typed.
 	case len(in.Keys) > 0 && in.Click == (screenPoint{}):
 		if in.Paste {
@@ -173,7 +177,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		res, err = writeKeys(ctx, c, s, list)
 	} else {
 		res, err = s.Write(ctx, data, session.WriteOptions{
-			Sensitive: in.Sensitive, Key: string(in.Key), Click: in.Click.point(), Paste: in.Paste,
+			Sensitive: in.Sensitive, Key: string(in.Key), Click: in.Click.point(), Paste: in.Paste, Secret: in.Secret,
 		})
 	}
 	if err != nil {
@@ -183,7 +187,10 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		c.Warn(w)
 	}
 	// A pointer, because 0 bytes written is a fact that the caller needs after a timeout.
-	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
+	if out.Secret = in.Secret; out.Secret == "" {
+		out.BytesWritten = &res.Written
+	}
+	out.BytesPending, out.WriteTimedOut = res.Pending, res.TimedOut
 	out.Cursor = strconv.FormatInt(res.Cursor, 10)
 	if res.TimedOut {
 		c.Inform(notTaken(res.Pending))
@@ -229,6 +236,19 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		}
 	}
 	return canceled(ctx, s)
+}
+
+// secretAlone refuses other input beside a secret. Empty values are from clients that give every argument.
+func (in *ioArgs) secretAlone(ch *schema.Checker) error {
+	switch {
+	case in.Data != nil && *in.Data != "" || in.Key != "" || len(in.Keys) > 0 || in.Click != (screenPoint{}):
+		return ch.Invalid("secret", nil, "secret excludes data, key, keys and click: it types the secret and enter, and "+
+			"nothing else; write the others in a call of their own")
+	case in.Paste:
+		return ch.Invalid("paste", nil, "paste is for data, not for a secret; leave it out")
+	}
+	in.Data = nil
+	return nil
 }
 
 // ownEcho is the warning about a pattern that only the echo of typed text has matched.

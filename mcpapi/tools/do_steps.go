@@ -222,6 +222,8 @@ func stepsOf(c *toolset.Call, in *ioArgs, name func(i int, field string) string)
 	ch := c.Checker()
 	last := &in.Steps[len(in.Steps)-1]
 	switch {
+	case in.Secret != "":
+		return nil, ch.Invalid("secret", nil, "secret belongs to a step; move it there")
 	case in.Data != nil && *in.Data != "" || in.Key != "" || len(in.Keys) > 0 || in.Click != (screenPoint{}):
 		return nil, ch.Invalid("steps", nil, "steps exclude data, key, keys and click: make them a step, or leave them out")
 	case in.Paste:
@@ -274,7 +276,7 @@ func (st *ioStep) conditional() bool {
 // waits reports whether the step types nothing, and only waits.
 func (st *ioStep) waits() bool {
 	return st.conditional() && (st.Data == nil || *st.Data == "") && st.Key == "" && len(st.Keys) == 0 &&
-		st.Click == (screenPoint{})
+		st.Click == (screenPoint{}) && st.Secret == ""
 }
 
 // stepOf turns one step into that of the engine.
@@ -321,10 +323,18 @@ func stepOf(c *toolset.Call, in *ioArgs, i int, name func(i int, field string) s
 
 // inputs returns the writes of the step.
 func (st *ioStep) inputs(c *toolset.Call, at func(string) string, encoding string) ([]session.StepInput, error) {
-	if st.Click == (screenPoint{}) {
+	others := st.Data != nil && *st.Data != "" || st.Key != "" || len(st.Keys) > 0
+	switch {
+	case st.Secret == "" && st.Click == (screenPoint{}):
 		return inputsOf(c, at, st.Data, st.Key, st.Keys, encoding)
+	case st.Secret == "":
+	case others || st.Click != (screenPoint{}) || st.Paste:
+		return nil, c.Checker().Invalid(at("secret"), nil, "secret excludes data, key, keys, click and paste: it types the "+
+			"secret and enter, and nothing else; write the others in a step of their own")
+	default:
+		return []session.StepInput{{Secret: st.Secret}}, nil
 	}
-	if err := st.Click.clicks(c, at, st.Data != nil && *st.Data != "" || st.Key != "" || len(st.Keys) > 0); err != nil {
+	if err := st.Click.clicks(c, at, others); err != nil {
 		return nil, err
 	}
 	return []session.StepInput{{Click: st.Click.point()}}, nil

@@ -39,6 +39,7 @@ type ioArgs struct {
 	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"until one fails: stopped, step (from 0)" eg:"'steps':[{'data':'ls\\r','until_prompt':true}],'data':null,'until_idle_ms':null"`
 	Paste        bool       `json:"paste" on:"write" doc:"as a paste" eg:"'paste':true"`
 	Sensitive    bool       `json:"sensitive" on:"write" doc:"a secret; masked" eg:"'sensitive':true"`
+	Secret       string     `json:"secret" on:"write" is:"filled secrets" doc:"types this secret of the operator's, and enter, at its question" eg:"'secret':'web-sudo','data':null"`
 	TaskID       string     `json:"task_id" on:"write" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
 	Encoding     string     `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data and chunk" eg:"'encoding':'base64','data':'bHMN'"`
 	Cursor       string     `json:"cursor" on:"read search" is:"filled number" doc:"a next_cursor, or \"0\" (a string)" eg:"'cursor':'1290'"`
@@ -75,6 +76,7 @@ type ioStep struct {
 	Key         string   `json:"key" is:"filled" doc:"or this" eg:"'key':'enter','data':null"`
 	Keys        []string `json:"keys" doc:"or these" eg:"'keys':['down','enter'],'data':null"`
 	Sensitive   bool     `json:"sensitive" doc:"secret" eg:"'sensitive':true"`
+	Secret      string   `json:"secret" is:"filled secrets" doc:"or this, and enter" eg:"'secret':'web-sudo','data':null"`
 	Paste       bool     `json:"paste" doc:"as paste" eg:"'paste':true"`
 	UntilRegex  string   `json:"until_regex" is:"filled" doc:"then wait (RE2)" eg:"'until_regex':'\\\\$ $','until_prompt':null"`
 	UntilPrompt bool     `json:"until_prompt" doc:"or prompt" eg:"'until_prompt':true"`
@@ -117,6 +119,7 @@ type inputHints struct {
 type ioOut struct {
 	Action       string `json:"action"`
 	SessionID    string `json:"session_id,omitempty" is:"listed"` // where the call named its host
+	Secret       string `json:"secret,omitempty"`                 // that was typed
 	BytesWritten *int   `json:"bytes_written,omitempty"`
 	BytesPending int    `json:"bytes_pending,omitempty" is:"listed"`
 	Cursor       string `json:"cursor,omitempty" is:"listed"` // [write] end of the output before the write

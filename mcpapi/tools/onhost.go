@@ -127,7 +127,7 @@ func (in *ioArgs) single() {
 	one := ioStep{
 		Data: in.Data, Key: string(in.Key), Keys: in.Keys, Paste: in.Paste,
 		UntilRegex: in.UntilRegex, UntilPrompt: in.UntilPrompt, UntilIdleMS: in.UntilIdleMS,
-		UntilScreen: in.UntilScreen, UntilStableMS: in.UntilStableMS, Click: in.Click,
+		UntilScreen: in.UntilScreen, UntilStableMS: in.UntilStableMS, Click: in.Click, Secret: in.Secret,
 	}
 	if in.TimeoutMS != nil {
 		one.TimeoutMS = *in.TimeoutMS
@@ -135,7 +135,7 @@ func (in *ioArgs) single() {
 	in.Steps = []ioStep{one}
 	in.Data, in.Key, in.Keys, in.Paste = nil, "", nil, false
 	in.UntilRegex, in.UntilPrompt, in.UntilIdleMS, in.TimeoutMS = "", false, 0, nil
-	in.UntilScreen, in.UntilStableMS, in.Click = "", 0, screenPoint{}
+	in.UntilScreen, in.UntilStableMS, in.Click, in.Secret = "", 0, screenPoint{}, ""
 }
 
 // typeInto types a list into the session that a call has opened. Nothing is typed at a question of the terminal unless

@@ -137,16 +137,17 @@ var advice = map[term.Reason]string{
 
 	term.ReasonRunning: "wait for it with exec_id {exec}, stop it with cancel, or pass queue true to run after it" +
 		"|, or lane channel to run beside the terminal",
-	term.ReasonQueued:       "pass queue true to run after them|, or lane channel to run beside the terminal",
-	term.ReasonSteps:        "call again when they are through|, or pass lane channel to run beside the terminal",
-	term.ReasonNotFree:      "call again to go on waiting|, or pass lane channel to run beside the terminal",
-	term.ReasonNotReady:     typeInstead,
-	term.ReasonNoPrompt:     ifPrompt + typeInstead,
-	term.ReasonUnsurePrompt: ifPrompt + typeInstead,
-	term.ReasonOtherPrompt:  "correct expect.prompt_regex ({pattern} would match), or " + typeInstead,
-	term.ReasonDevicePrompt: "set class device; " + ifPrompt + typeInstead,
-	term.ReasonHalfTyped:    "enter it, or clear it with key ctrl_u or ctrl_c, and call again; or " + typeInstead,
-	term.ReasonContinuation: "key ctrl_c gives an unfinished command up; " + ifPrompt + typeInstead,
+	term.ReasonQueued:          "pass queue true to run after them|, or lane channel to run beside the terminal",
+	term.ReasonSteps:           "call again when they are through|, or pass lane channel to run beside the terminal",
+	term.ReasonNotFree:         "call again to go on waiting|, or pass lane channel to run beside the terminal",
+	term.ReasonNotReady:        typeInstead,
+	term.ReasonNoPrompt:        ifPrompt + typeInstead,
+	term.ReasonUnsurePrompt:    ifPrompt + typeInstead,
+	term.ReasonOtherPrompt:     "correct expect.prompt_regex ({pattern} would match), or " + typeInstead,
+	term.ReasonDevicePrompt:    "set class device; " + ifPrompt + typeInstead,
+	term.ReasonQuestionChanged: "look at what the terminal asks now with ptyctl_session_io read, and call again",
+	term.ReasonHalfTyped:       "enter it, or clear it with key ctrl_u or ctrl_c, and call again; or " + typeInstead,
+	term.ReasonContinuation:    "key ctrl_c gives an unfinished command up; " + ifPrompt + typeInstead,
 	term.ReasonFullScreen: "press the key that ends the program; if it is gone and has left its screen on, write " +
 		`"reset\n"; or ` + typeInstead,
 	term.ReasonCustomMarker: "leave rc_mode out",
@@ -278,6 +279,9 @@ func Message(e *term.Error) string {
 		settingAdvice[term.FactOf[term.Denial](e).Setting],
 		limitAdvice[term.FactOf[term.LimitReached](e).Limit],
 	)
+	if text == "" {
+		text = secretAdvice(term.FactOf[term.Denial](e).Rule)
+	}
 	argument := argumentOf(e)
 	if n := term.FactOf[term.HostNamed](e); n.Host != "" {
 		argument = "" // it is none of the call
@@ -298,6 +302,35 @@ func Message(e *term.Error) string {
 	}
 	text = strings.NewReplacer("{exec}", busy.Exec, "{pattern}", strconv.Quote(busy.Pattern)).Replace(text)
 	return fact(e) + "; " + text + argument
+}
+
+// secretConditions has what to do about a condition of a secret that does not hold. {key} is the secret's part of the
+// configuration.
+var secretConditions = map[string]string{
+	"hosts":     "the operator may add a name of the host to {key}.hosts, to which their own ssh_config must lead",
+	"users":     "the operator may add the account to {key}.users",
+	"local":     "the operator may allow that with {key}.local = true",
+	"devices":   "the operator may add the line's path to {key}.devices",
+	"uses":      "the operator may allow that with {key}.uses",
+	"callers":   "the operator may add this caller to {key}.callers",
+	"commands":  "the operator may add the command to {key}.commands",
+	"host_key":  "have the operator check the host's key and add it to known_hosts, and open the session again",
+	"cleartext": "open it with telnet.tls, or the operator may allow that with {key}.cleartext = true",
+	"prompts": "wait for the question with until_regex and call again; the operator may add an expression for another one " +
+		"to {key}.prompts",
+	"echo": "end the program that asks and start it again; the operator may allow a question whose answer is shown with " +
+		"{key}.allow_echo = true",
+	"screen":   "leave that program, and have the question asked on the main screen",
+	"per_hour": "wait, or have the operator raise {key}.per_hour",
+}
+
+// secretAdvice returns the advice for the condition of a secret that a rule names; empty: it names none.
+func secretAdvice(rule string) string {
+	if !strings.HasPrefix(rule, "secret.") {
+		return ""
+	}
+	dot := strings.LastIndexByte(rule, '.')
+	return strings.ReplaceAll(secretConditions[rule[dot+1:]], "{key}", rule[:dot])
 }
 
 // argumentOf returns the argument that an error is about, in parentheses, if it is a member of another one. The name of
