@@ -238,7 +238,7 @@ func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteRes
 	s := out.s
 	res.Cursor = s.End()
 	// What the caller calls a secret may be its value, until there is one of that name.
-	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Sensitive: true, Detail: "secret"})
+	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Sensitive: true, Detail: byName})
 	defer func() { d.End(err) }()
 	if err := s.life.typing(op); err != nil {
 		return res, err
@@ -250,7 +250,7 @@ func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteRes
 	value, still, err := vault.Fetch(ctx, vaultTerminal{s}, s.o.Secrets, o.Secret)
 	defer func() { clear(value) }()
 	if term.KindOf(err) != term.NotFound {
-		d.Event.Detail = "secret " + o.Secret
+		d.Event.Detail = o.Secret + " " + byName
 	}
 	named := func(err error) error {
 		e, ok := errors.AsType[*term.Error](err)
@@ -288,6 +288,9 @@ func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteRes
 	}
 	return res, withWritten(err, res.Written)
 }
+
+// byName says of a write in the record that it typed a secret of the operator's.
+const byName = "by name"
 
 // A vaultTerminal is the session as package vault sees it.
 type vaultTerminal struct{ s *Session }

@@ -24,6 +24,7 @@ type Operator struct {
 	TB      *testing.T
 	Home    string
 	Options sshx.Options
+	Secrets term.Secrets     // nil: there are none
 	Manager *session.Manager // nil until the first session
 }
 
@@ -42,7 +43,7 @@ func (l *Namespace) Operator(t *testing.T, servers ...*Server) *Operator {
 
 // OperatorLike makes one with another's home and options, but without its connections.
 func (l *Namespace) OperatorLike(t *testing.T, o *Operator) *Operator {
-	return &Operator{TB: t, Home: o.Home, Options: o.Options}
+	return &Operator{TB: t, Home: o.Home, Options: o.Options, Secrets: o.Secrets}
 }
 
 // Write writes a file in the operator's home and returns its path.
@@ -74,6 +75,7 @@ func (o *Operator) Open(target term.Target) (session.OpenResult, error) {
 			session.Config{
 				Dialers:  map[string]term.Dialer{"ssh": sshx.Dialer(o.Options)},
 				FarFiles: farFiles,
+				Input:    session.InputOptions{Secrets: o.Secrets},
 				Logger:   o.Options.Logger,
 			},
 		)

@@ -1,0 +1,104 @@
+package secret
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ptyctl/internal/lab"
+	"ptyctl/internal/leaktest"
+	"ptyctl/secret"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+func TestMain(m *testing.M) { os.Exit(lab.Main(m, nil)) }
+
+// A vault is a source with a fixed value. It answers once its door is open.
+type vault struct {
+	value string
+	asked chan struct{} // gets a token for each request; nil: it is always open
+	door  chan struct{}
+}
+
+// Fetch implements source.Source.
+func (v vault) Fetch(ctx context.Context) ([]byte, error) {
+	if v.asked != nil {
+		v.asked <- struct{}{}
+		select {
+		case <-v.door:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return []byte(v.value), nil
+}
+
+// named makes a secret with the value.
+func named(tb testing.TB, name, value string, change func(*secret.Definition)) secret.Definition {
+	tb.Helper()
+	leaktest.Secret(tb, value)
+	d := secret.Definition{Name: name, Source: vault{value: value}}
+	change(&d)
+	return d
+}
+
+// types types a secret by name, at the question that the pattern matches once text was typed, and waits for the answer
+// of the program.
+func types(t *testing.T, s *session.Session, text, asks, name, answer string) {
+	t.Helper()
+	if text != "" {
+		lab.TypeUntil(t, s, text, asks)
+	}
+	w, err := s.Write(t.Context(), nil, session.WriteOptions{Secret: name})
+	if err != nil {
+		t.Errorf("after %q the secret %s is refused: %v; the terminal shows %q", text, name, err, lab.Screenful(s))
+		s.Write(t.Context(), nil, session.WriteOptions{Key: "ctrl_c"})
+		return
+	}
+	if w.Written != 1 || w.Answered {
+		t.Errorf("the write of %s reports %+v, want one byte, whatever the length of the value", name, w)
+	}
+	lab.ReadUntil(t, s, w.Cursor, answer)
+}
+
+// refuses types text until the terminal shows the pattern, and wants a secret refused by a rule, with nothing typed. It
+// leaves the program with ctrl_c, if leave says what the terminal shows then.
+func refuses(t *testing.T, s *session.Session, text, shows, name, rule string, leave ...string) {
+	t.Helper()
+	if text != "" {
+		lab.TypeUntil(t, s, text, shows)
+	}
+	before := s.Info().BytesOut
+	_, err := s.Write(t.Context(), nil, session.WriteOptions{Secret: name})
+	if got := term.FactOf[term.Denial](err).Rule; got != rule || term.KindOf(err) != term.PolicyDenied {
+		t.Errorf("after %q the secret %s is refused by %q (%v), want %q", text, name, got, err, rule)
+	}
+	if after := s.Info().BytesOut; after != before {
+		t.Errorf("after %q, %d bytes were typed in spite of the refusal", text, after-before)
+	}
+	if len(leave) > 0 {
+		lab.TypeUntil(t, s, "\x03", leave[0])
+	}
+}
+
+// prompts are the expressions of a secret's questions.
+func prompts(texts ...string) (list []*regexp.Regexp) {
+	for _, text := range texts {
+		list = append(list, regexp.MustCompile(text))
+	}
+	return list
+}
+
+// uses returns the names of the secrets that were used, in order.
+func uses(events []term.Event) string {
+	var list []string
+	for _, e := range events {
+		if e.Refused == nil {
+			list = append(list, strings.Fields(e.Detail)[0])
+		}
+	}
+	return strings.Join(list, " ")
+}
