@@ -113,6 +113,7 @@ func TestWithoutSecrets(t *testing.T) {
 	if !strings.Contains(r.Text, "[secret.NAME]") {
 		t.Errorf("without secrets the argument is refused with %s, want what would bring it", r.Text)
 	}
+	c.Close(t, id)
 }
 
 // TestRulesOnTyping checks that a secret is typed under the same rules as other input that no one may read.
@@ -124,4 +125,5 @@ func TestRulesOnTyping(t *testing.T) {
 	if !strings.Contains(r.Text, "policy.typing") {
 		t.Errorf("a secret in spite of policy.typing gives %s, want that rule", r.Text)
 	}
+	c.Close(t, id)
 }

@@ -190,6 +190,41 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
+// Where a secret may be typed into a terminal, doctor says what keeps it from those who may run commands there.
+func TestSecretsInTerminals(t *testing.T) {
+	with := func(change func(*config.NamedSecret)) config.NamedSecret {
+		s := config.NamedSecret{
+			Entry: config.Entry{Name: "web-sudo"}, Source: "file:/x", Hosts: []string{"web1"}, Confirm: "never",
+		}
+		change(&s)
+		return s
+	}
+	for _, tt := range []struct {
+		name   string
+		secret config.NamedSecret
+		rules  config.Policy
+		want   string
+	}{
+		{"any use", with(func(*config.NamedSecret) {}), config.Policy{}, "note web-sudo: who may run any command"},
+		{"logins alone", with(func(s *config.NamedSecret) { s.Uses = []string{"login"} }), config.Policy{}, "ok 1"},
+		{"a person each time", with(func(s *config.NamedSecret) { s.Confirm = "always" }), config.Policy{}, "ok 1"},
+		{"chosen commands", with(func(*config.NamedSecret) {}), config.Policy{Allow: []string{"uptime"}}, "ok 1"},
+		{"rules on trial", with(func(*config.NamedSecret) {}), config.Policy{Allow: []string{"uptime"}, Mode: "report"}, "note web-sudo"},
+		{"any typing", with(func(*config.NamedSecret) {}), config.Policy{Allow: []string{"uptime"}, Typing: "allow"}, "note web-sudo"},
+		{"no place", with(func(s *config.NamedSecret) { s.Hosts = nil }), config.Policy{}, "FAIL"},
+	} {
+		r := NewReport(nil)
+		r.secrets(config.Config{Secret: []config.NamedSecret{tt.secret}, Policy: tt.rules})
+		if got := r.Findings[0].Status + " " + r.Findings[0].Text; len(r.Findings) != 1 || !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: the report is %q, want it to begin with %q", tt.name, got, tt.want)
+		}
+	}
+	r := NewReport(nil)
+	if r.secrets(config.Config{}); len(r.Findings) != 0 {
+		t.Errorf("without secrets the report has %+v, want nothing", r.Findings)
+	}
+}
+
 // The program of a ProxyCommand is looked for where its command line names one.
 func TestProxyCommandProgram(t *testing.T) {
 	for line, want := range map[string]struct{ status, text string }{

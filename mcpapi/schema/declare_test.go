@@ -74,6 +74,35 @@ func TestDeclareDescribes(t *testing.T) {
 }
 
 // A list of objects is read in every form that can mean one alone, and an error names the object.
+// Arguments with a mark can be left out, at every depth, and are refused with the reason then.
+func TestWithout(t *testing.T) {
+	type item struct {
+		Name   string `json:"name"`
+		Secret string `json:"secret" is:"filled secrets"`
+	}
+	type args struct {
+		Secret string `json:"secret" is:"secrets"`
+		Items  []item `json:"items" max:"9"`
+	}
+	all := bound[args]()
+	tool := all.Without(OfSecrets, "there are none")
+	for _, call := range []string{`{"secret":"x"}`, `{"items":[{"name":"a"},{"secret":"x"}]}`} {
+		if _, err := all.Decode(json.RawMessage(call), ""); err != nil {
+			t.Errorf("%s is refused by the whole table: %v", call, err)
+		}
+		_, err := tool.Decode(json.RawMessage(call), "")
+		if err == nil || !strings.Contains(err.Error(), "is not taken here: there are none") {
+			t.Errorf("%s: %v; want the reason", call, err)
+		}
+	}
+	if _, err := tool.Decode(json.RawMessage(`{"items":[{"name":"a"}]}`), ""); err != nil {
+		t.Errorf("an argument without the mark is refused: %v", err)
+	}
+	if len(all.Absent) > 0 || !all.Takes("secret") {
+		t.Errorf("the whole table was changed: %v", all.Absent)
+	}
+}
+
 func TestObjects(t *testing.T) {
 	tool := bound[everyType]()
 	two := []everyItem{{Name: "a"}, {Name: "b", Data: new("x")}}

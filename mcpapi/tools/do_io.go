@@ -175,9 +175,13 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	var res session.WriteResult
 	if list != nil {
 		res, err = writeKeys(ctx, c, s, list)
+	} else if in.Secret != "" { // of which a vault, or a person, may be asked
+		limited, cancel := context.WithTimeout(ctx, max(c.Left(), 1))
+		defer cancel()
+		res, err = s.Write(limited, nil, session.WriteOptions{Secret: in.Secret})
 	} else {
 		res, err = s.Write(ctx, data, session.WriteOptions{
-			Sensitive: in.Sensitive, Key: string(in.Key), Click: in.Click.point(), Paste: in.Paste, Secret: in.Secret,
+			Sensitive: in.Sensitive, Key: string(in.Key), Click: in.Click.point(), Paste: in.Paste,
 		})
 	}
 	if err != nil {

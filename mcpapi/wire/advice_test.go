@@ -97,6 +97,29 @@ func TestMessage(t *testing.T) {
 }
 
 // A call that names its host is shown how to open it with the argument that the advice is about.
+// A refusal names the operator's key that would permit the use of a secret, where there is one.
+func TestSecretAdvice(t *testing.T) {
+	for rule, want := range map[string]string{
+		"secret.web-sudo.prompts":   "secret.web-sudo.prompts",
+		"secret.web.sudo.echo":      "secret.web.sudo.allow_echo = true",
+		"secret.web-sudo.host_key":  "known_hosts",
+		"secret.web-sudo.cleartext": "secret.web-sudo.cleartext = true",
+		"secret.web-sudo.callers":   "secret.web-sudo.callers",
+		"secret.web-sudo.unknown":   "",
+		"policy.deny[0]":            "",
+	} {
+		if got := secretAdvice(rule); !strings.Contains(got, want) || (want == "") != (got == "") || strings.Contains(got, "{") {
+			t.Errorf("the advice for %s is %q, want %q in it", rule, got, want)
+		}
+	}
+	e := term.Error{
+		Kind: term.PolicyDenied, Msg: "secret a is not given: why", Facts: term.Facts{term.Denial{Rule: "secret.a.users"}},
+	}
+	if got, want := Message(&e), "secret a is not given: why; the operator may add the account to secret.a.users"; got != want {
+		t.Errorf("the message is %q, want %q", got, want)
+	}
+}
+
 func TestMessageOnHost(t *testing.T) {
 	there := term.HostNamed{Protocol: "ssh", Host: "::1", User: "al", Port: 2222}
 	for _, tt := range []struct {

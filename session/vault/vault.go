@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"ptyctl/term"
 )
@@ -51,6 +52,7 @@ func Fetch(
 		Name: name, Use: term.SecretTerminal, Peer: peer, Prompt: asked.Line,
 		// Where nobody knows, what was typed at the line says: it is shown, or the value would follow it.
 		Echo: asked.Echo == term.Yes, Typed: asked.Typed, Shell: asked.Shell, FullScreen: asked.FullScreen,
+		Wait: patience(ctx),
 	})
 	if err == nil && bytes.ContainsFunc(value, isControl) {
 		clear(value)
@@ -58,6 +60,18 @@ func Fetch(
 			"secret %s has a character that a terminal takes for a key, so it was not typed", name)
 	}
 	return value, func() error { return asked.changed(t.Look()) }, err
+}
+
+// parting is how long before the end of a context a person is no longer waited for, so that there is time to say so.
+const parting = time.Second
+
+// patience returns how long a person may take; 0: as long as whoever asks them allows.
+func patience(ctx context.Context) time.Duration {
+	end, limited := ctx.Deadline()
+	if !limited {
+		return 0
+	}
+	return max(time.Until(end)-parting, 1)
 }
 
 // isControl reports whether a terminal may take a character for a key.

@@ -1,0 +1,46 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ptyctl/config"
+	"ptyctl/internal/app"
+	"ptyctl/secret"
+	"ptyctl/term"
+)
+
+// secrets says what the operator's secrets promise where they are typed into terminals.
+func (r *Report) secrets(cfg config.Config) {
+	const check = "secrets"
+	if len(cfg.Secret) == 0 {
+		return
+	}
+	if _, err := app.Secrets(cfg.Secret); err != nil {
+		r.add(Finding{Status: failing, Check: check, Text: err.Error(), Do: "correct the configuration"})
+		return
+	}
+	var open []string
+	for _, s := range cfg.Secret {
+		typed := len(s.Uses) == 0 || slices.Contains(s.Uses, string(term.SecretTerminal))
+		if typed && s.Confirm != string(secret.ConfirmAlways) {
+			open = append(open, s.Name)
+		}
+	}
+	if len(open) == 0 || limitsCommands(cfg.Policy) {
+		r.ok(check, "%d; in terminals, rules that limit commands, or a person, stand before each use", len(cfg.Secret))
+		return
+	}
+	r.add(Finding{
+		Status: noted, Check: check,
+		Text: fmt.Sprintf("%s: who may run any command on a host as that user can make a prompt of its own and read the "+
+			"secret there; a nested ssh shows another host's prompt inside a trusted session", strings.Join(open, ", ")),
+		Do: `limit commands with policy.allow, set confirm = "always", or set uses without terminal; docs/secrets.md says more`,
+	})
+}
+
+// limitsCommands reports whether the rules let callers run chosen commands alone.
+func limitsCommands(p config.Policy) bool {
+	return (len(p.Allow) > 0 || p.Preset != "") && p.Mode != config.PolicyModeReport && p.Typing != config.PolicyTypingAllow
+}
