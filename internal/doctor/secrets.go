@@ -7,7 +7,6 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
-	"ptyctl/secret"
 	"ptyctl/term"
 )
 
@@ -24,7 +23,7 @@ func (r *Report) secrets(cfg config.Config) {
 	var open []string
 	for _, s := range cfg.Secret {
 		typed := len(s.Uses) == 0 || slices.Contains(s.Uses, string(term.SecretTerminal))
-		if typed && s.Confirm != string(secret.ConfirmAlways) {
+		if typed && s.Confirm != "always" {
 			open = append(open, s.Name)
 		}
 	}
