@@ -77,7 +77,7 @@ func (d *Definition) typedAt(r term.SecretRequest) error {
 	case !d.answersLine(r.Prompt):
 		return d.refuse("prompts", "the last line is no question that it answers")
 	case r.Echo && !d.AllowEcho:
-		return d.refuse("echo", "the terminal shows what is typed there")
+		return d.refuse("echo", "the terminal shows the input")
 	case r.Typed:
 		return d.refuse("echo", "something was typed at that question, which may be shown, and the value would follow it")
 	}

@@ -171,7 +171,7 @@ type link struct {
 	subsystems term.Subsystemer // nil: it carries no files
 	keys       term.KeySender   // nil: its protocol has no keys
 	peerer     term.Peerer      // nil: nothing proves where it leads
-	echoer     term.Echoer      // nil: it does not know what the terminal shows of the input
+	echoer     term.Echoer      // nil: it does not know whether the terminal shows the input
 	outliver   term.Outliver    // nil: it ends with its terminal
 	describer  term.Describer   // nil: there is nothing to tell
 	about      term.Description // the description of the time when the session opened

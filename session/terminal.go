@@ -237,7 +237,7 @@ func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteRes
 	const op = "write"
 	s := out.s
 	res.Cursor = s.End()
-	// What the caller calls a secret may be its value, until there is one of that name.
+	// A caller may pass the value by mistake. The name is on record once a secret has it.
 	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Sensitive: true, Detail: byName})
 	defer func() { d.End(err) }()
 	if err := s.life.typing(op); err != nil {

@@ -207,7 +207,7 @@ func (w *write) pieces() error {
 		n, err := w.t.Write(piece)
 		w.took(n)
 		if w.ready != nil {
-			n = min(n, 1) // nobody is to learn how long it is
+			n = min(n, 1) // its length stays unknown
 		}
 		s.writer.countTyped(w.by, n)
 		s.timeouts.touch()

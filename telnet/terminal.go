@@ -44,9 +44,9 @@ func (d Dialer) Open(
 	}, nil
 }
 
-// peer returns the far side of the connection. A certificate says that it is the host only where the operator has chosen
-// what it must show: asked is what the call has chosen. Without such a proof, a host behind another one, which resolves
-// its name, may be any machine.
+// peer returns the far side of the connection. A certificate proves that it is the host only if the call, by asked, has
+// chosen neither its name nor its fingerprint. Without that proof, a host behind another one, which resolves the name, may
+// be any machine.
 func (a *attempt) peer(asked term.TLSOptions) term.Peer {
 	p := term.Peer{Protocol: "telnet", Host: a.hop.Host, Port: a.hop.Port}
 	own := asked.Pin == "" && (asked.ServerName == "" || strings.EqualFold(asked.ServerName, a.hop.Host))

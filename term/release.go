@@ -22,8 +22,8 @@ type Peer struct {
 // A Peerer is a Transport that knows its Peer. It leaves Session empty. Peer must not block.
 type Peerer interface{ Peer() Peer }
 
-// An Echoer is a Transport that knows whether its terminal shows what is typed: Yes, No, or Maybe if that is up to the
-// program there. Echoes must not block.
+// An Echoer is a Transport that knows whether its terminal shows the input: Yes, No, or Maybe if that is up to the program
+// there. Echoes must not block.
 type Echoer interface{ Echoes() Support }
 
 // A SecretUse is the way by which a secret goes out.
@@ -42,7 +42,7 @@ type SecretRequest struct {
 	Use        SecretUse
 	Peer       Peer
 	Prompt     string // SecretTerminal: the line with the cursor, as a person sees it
-	Echo       bool   // SecretTerminal: what is typed there is shown
+	Echo       bool   // SecretTerminal: the terminal shows the input
 	Typed      bool   // SecretTerminal: something was typed at that line before
 	Shell      bool   // SecretTerminal: the line is the prompt of a shell
 	FullScreen bool   // SecretTerminal: a program has the whole screen

@@ -74,7 +74,7 @@ func TestLocalTerminals(t *testing.T) {
 		t.Errorf("a secret that may be shown gives %s, want its length and not the value", r.Text)
 	}
 	enter(`read -e -p 'Password: ' x`, `Password: $`) // by a line editor, in a terminal without echo
-	refused("POLICY_DENIED", "here", "shows what is typed")
+	refused("POLICY_DENIED", "here", "shows the input")
 	leave()
 	enter(`printf '\033[?1049hPassword: '; read -s x`, `Password: $`)
 	refused("POLICY_DENIED", "here", "whole screen")
@@ -103,6 +103,21 @@ func TestLocalTerminals(t *testing.T) {
 	if n := strings.Count(string(log), `"detail":"here by name"`); n != 7 {
 		t.Errorf("the audit log names the secret of %d writes, want 7:\n%s", n, log)
 	}
+}
+
+// TestAnotherCaller has two clients of one daemon: a secret goes to a client's own sessions alone.
+func TestAnotherCaller(t *testing.T) {
+	h := newHome(t)
+	h.EndDaemons(t)
+	one, two := h.Connect(t, "--daemon"), h.Connect(t, "--daemon")
+	id := one.OpenLocal(t, []string{"bash", "--norc", "-c", "read -s -p 'Password: ' x; echo got=${#x}; sleep 100"}, "")
+	one.Expect(t, id, `Password: $`)
+	const write = `{"action":"write","session_id":%s,"secret":"here","until_regex":"got=[0-9]+"}`
+	two.Refused(t, "NOT_FOUND", lab.ToolIO, write, id)
+	if r := one.Call(t, lab.ToolIO, write, id); !strings.Contains(r.Chunk, "got=19") {
+		t.Errorf("the session's own client gets %s, want the length", r.Text)
+	}
+	one.Close(t, id)
 }
 
 // TestWithoutSecrets checks that no tool has arguments for secrets where there are none.

@@ -10,7 +10,7 @@ import (
 	"ptyctl/term"
 )
 
-// secrets says what the operator's secrets promise where they are typed into terminals.
+// secrets reports the limits of secrets that may be typed into terminals.
 func (r *Report) secrets(cfg config.Config) {
 	const check = "secrets"
 	if len(cfg.Secret) == 0 {

@@ -175,7 +175,7 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	var res session.WriteResult
 	if list != nil {
 		res, err = writeKeys(ctx, c, s, list)
-	} else if in.Secret != "" { // of which a vault, or a person, may be asked
+	} else if in.Secret != "" { // a vault or a person may take their time
 		limited, cancel := context.WithTimeout(ctx, max(c.Left(), 1))
 		defer cancel()
 		res, err = s.Write(limited, nil, session.WriteOptions{Secret: in.Secret})

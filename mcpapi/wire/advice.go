@@ -145,7 +145,7 @@ var advice = map[term.Reason]string{
 	term.ReasonUnsurePrompt:    ifPrompt + typeInstead,
 	term.ReasonOtherPrompt:     "correct expect.prompt_regex ({pattern} would match), or " + typeInstead,
 	term.ReasonDevicePrompt:    "set class device; " + ifPrompt + typeInstead,
-	term.ReasonQuestionChanged: "look at what the terminal asks now with ptyctl_session_io read, and call again",
+	term.ReasonQuestionChanged: "read the present question with ptyctl_session_io read, and call again",
 	term.ReasonHalfTyped:       "enter it, or clear it with key ctrl_u or ctrl_c, and call again; or " + typeInstead,
 	term.ReasonContinuation:    "key ctrl_c gives an unfinished command up; " + ifPrompt + typeInstead,
 	term.ReasonFullScreen: "press the key that ends the program; if it is gone and has left its screen on, write " +
@@ -318,7 +318,7 @@ var secretConditions = map[string]string{
 	"cleartext": "open it with telnet.tls, or the operator may allow that with {key}.cleartext = true",
 	"prompts": "wait for the question with until_regex and call again; the operator may add an expression for another one " +
 		"to {key}.prompts",
-	"echo": "end the program that asks and start it again; the operator may allow a question whose answer is shown with " +
+	"echo": "if something was typed there, have the question asked again; the operator may allow an answer that is shown with " +
 		"{key}.allow_echo = true",
 	"screen":   "leave that program, and have the question asked on the main screen",
 	"per_hour": "wait, or have the operator raise {key}.per_hour",

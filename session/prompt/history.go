@@ -105,7 +105,7 @@ func (h *History) Touches() int {
 }
 
 // Untouched reports whether nothing was typed at the last line, which begins at start in the output, whose end is end.
-// What was typed and entered before something was shown does not count: its line end may not have come back.
+// Input that was entered before some output does not count: its line end may not have come back.
 func Untouched(h *History, start, end int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,12 +1,12 @@
-// Package vault fetches a secret of the operator's for the question that a terminal asks, and says whether it still asks
-// that when the value is there.
+// Package vault fetches a secret of the operator's for the question that a terminal asks, and says whether it still
+// asks that when the value is there.
 //
 //	value, still, err := vault.Fetch(ctx, terminal, secrets, "web-sudo")
 //	defer clear(value)
 //	err = still() // directly before the value is typed
 //
 // Promises:
-//   - A value is asked for only with a description of what the terminal shows and where it leads.
+//   - Each request for a value describes the screen of the terminal and its far side.
 //   - After anything that the terminal has shown, or that was typed, still refuses: the question may be another one.
 //   - No error has a value or a name that is not known.
 package vault

@@ -34,8 +34,8 @@ type Terminal interface {
 	Peer() (term.Peer, bool)
 }
 
-// Fetch asks for the value of a secret, which may take as long as ctx lasts. The caller clears it. still returns why the
-// value must not be typed any more; nil: it may be.
+// Fetch asks for the value of a secret, which may take as long as ctx lasts. The caller clears it. still returns why
+// the value must not be typed any more; nil: it may be.
 func Fetch(
 	ctx context.Context, t Terminal, from term.Secrets, name string,
 ) (value []byte, still func() error, err error) {
@@ -50,7 +50,7 @@ func Fetch(
 	asked := t.Look()
 	value, err = from.Release(ctx, term.SecretRequest{
 		Name: name, Use: term.SecretTerminal, Peer: peer, Prompt: asked.Line,
-		// Where nobody knows, what was typed at the line says: it is shown, or the value would follow it.
+		// Where the echo is not known, input at the line decides: it may be shown, and the value would follow it.
 		Echo: asked.Echo == term.Yes, Typed: asked.Typed, Shell: asked.Shell, FullScreen: asked.FullScreen,
 		Wait: patience(ctx),
 	})
@@ -65,7 +65,7 @@ func Fetch(
 // parting is how long before the end of a context a person is no longer waited for, so that there is time to say so.
 const parting = time.Second
 
-// patience returns how long a person may take; 0: as long as whoever asks them allows.
+// patience returns how long a person may take; 0: the default of those who ask them.
 func patience(ctx context.Context) time.Duration {
 	end, limited := ctx.Deadline()
 	if !limited {
@@ -77,7 +77,7 @@ func patience(ctx context.Context) time.Duration {
 // isControl reports whether a terminal may take a character for a key.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// changed returns what is not as it was; nil: nothing.
+// changed returns an error that names the difference; nil: there is none.
 func (s Sight) changed(now Sight) error {
 	what := ""
 	switch {
@@ -95,6 +95,6 @@ func (s Sight) changed(now Sight) error {
 	return &term.Error{
 		Kind: term.Busy, Reason: term.ReasonQuestionChanged,
 		Msg:    fmt.Sprintf("%s while the secret was fetched, so nothing was typed", what),
-		Advice: "look at what the terminal asks now, and call again",
+		Advice: "read the present question, and call again",
 	}
 }
