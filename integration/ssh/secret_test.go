@@ -19,7 +19,7 @@ func keep(t *testing.T, o *lab.Operator, name, kind, value, host, user string) s
 		t.Fatal(err)
 	}
 	return secret.Definition{
-		Name: name, Source: s, OneTime: kind == "totp:", Hosts: []string{host}, Users: []string{user},
+		Name: name, Source: s, OneTime: kind == "totp:", Hosts: []string{host}, Users: []string{user}, Auto: true,
 	}
 }
 
