@@ -129,9 +129,9 @@ func partialRune(p []byte) int {
 // maxEscape is the most bytes that stand for one in a JSON string.
 const maxEscape = len(`\u001b`)
 
-// escapes are the ASCII characters in a JSON string. The first byte of each is the lowest one, and the highest one is
-// their number.
-var escapes = func() (all [utf8.RuneSelf]uint64) {
+// escapes are the characters in a JSON string up to C1, which a terminal obeys. The first byte of each is the lowest one,
+// and the highest one is their number.
+var escapes = func() (all [0xa0]uint64) {
 	for c := range all {
 		text := string(rune(c))
 		switch {
@@ -141,7 +141,7 @@ var escapes = func() (all [utf8.RuneSelf]uint64) {
 			text = `\r`
 		case c == '"', c == '\\':
 			text = `\` + text
-		case c < ' ':
+		case c < ' ', c >= utf8.RuneSelf:
 			text = fmt.Sprintf(`\u%04x`, c)
 		}
 		word := [8]byte{7: byte(len(text))}
@@ -158,9 +158,11 @@ const pieceBytes = 4 << 10
 // many these are.
 func appendString(dst, p []byte) (_ []byte, bad int) {
 	for {
-		n := len(p)
-		if n > pieceBytes {
-			for n = pieceBytes; n > pieceBytes-utf8.UTFMax && !utf8.RuneStart(p[n]); n-- { // not inside of a character
+		n := min(len(p), pieceBytes)
+		for back := 0; n < len(p) && back < utf8.UTFMax; back++ { // not inside of a character
+			if utf8.RuneStart(p[n-back]) {
+				n -= back
+				break
 			}
 		}
 		var more int
@@ -209,8 +211,9 @@ func appendPiece(dst, p []byte) (_ []byte, bad int) {
 			case size == 1:
 				n += copy(dst[n:], string(utf8.RuneError))
 				bad++
-			case r < 0xa0: // C1, which a terminal obeys
-				n += copy(dst[n:], fmt.Appendf(nil, `\u%04x`, r))
+			case int(r) < len(escapes):
+				binary.LittleEndian.PutUint64(dst[n:n+8:n+8], escapes[r])
+				n += maxEscape
 			default:
 				for _, c := range p[i : i+size] {
 					dst[n] = c

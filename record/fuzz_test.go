@@ -163,7 +163,10 @@ func TestAppendString(t *testing.T) {
 		}
 		checkString(t, "[0, ", p)
 	}
-	for _, c := range []string{"\x1b", "漢", "😀", "\x80", "\xff"} { // as long as it becomes, and cut anywhere
+	for n := range 10 { // a cut where bytes follow that are in no character
+		checkString(t, "", []byte(strings.Repeat("x", pieceBytes-n)+"😀\x80\x80\x80\x80\x80\x80x"))
+	}
+	for _, c := range []string{"\x1b", "\u0085", "漢", "😀", "\x80", "\xff"} { // as long as it becomes, and cut anywhere
 		for n := range utf8.UTFMax {
 			checkString(t, "", append(bytes.Repeat([]byte{'x'}, n), strings.Repeat(c, pieceBytes)...))
 		}
