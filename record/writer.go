@@ -55,7 +55,7 @@ func (w *writer) run() {
 	timer := time.NewTimer(sealEvery)
 	defer timer.Stop()
 	wake := time.Since(w.r.started) + sealEvery
-	flood := false // so the timer looks at the queue soon
+	flood := false // so the timer is set already, and there is no need to wake for the first of the next events
 	for {
 		stopped, idle := false, false
 		ready := w.r.queue.ready
