@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,13 +23,13 @@ type rigged struct {
 	io.ReadWriteCloser
 	far             io.Writer // the terminal's other end, for the test to write
 	write, describe bool
-	closed          bool
+	closed          atomic.Bool
 }
 
 func (*rigged) Resize(int, int) error { return nil }
 
 func (r *rigged) Close() error {
-	r.closed = true
+	r.closed.Store(true)
 	return r.ReadWriteCloser.Close()
 }
 
@@ -109,7 +110,7 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 					strings.Contains(i.End.Reason, "secret") {
 					t.Errorf("%s, %+v", i.State, i.End)
 				}
-				if !r.closed {
+				if !r.closed.Load() {
 					t.Error("the transport was not closed")
 				}
 				if began := time.Now(); !s.Close(t.Context(), CloseOptions{}) || time.Since(began) != 0 {
@@ -146,7 +147,7 @@ func TestFaultBeforeTheSessionOwnsTheTransport(t *testing.T) {
 			t.Errorf("error of the opening = %v, want Internal", err)
 		}
 		synctest.Wait()
-		if !r.closed {
+		if !r.closed.Load() {
 			t.Error("the transport was not closed")
 		}
 	})
@@ -167,7 +168,7 @@ func TestShutdownIsPolite(t *testing.T) {
 					<-release
 				}
 				time.Sleep(time.Second) // as far as the signal and back
-				told = !tr.closed
+				told = !tr.closed.Load()
 			}
 			m := NewManager(
 				Config{
