@@ -104,7 +104,14 @@ func failWith(w http.ResponseWriter, err error) {
 		fail(w, status, e.Code, err.Error())
 		return
 	}
-	fail(w, http.StatusBadGateway, string(term.KindOf(err)), err.Error())
+	status := http.StatusBadGateway
+	switch term.KindOf(err) {
+	case term.PolicyDenied:
+		status = http.StatusForbidden
+	case term.NotFound:
+		status = http.StatusNotFound
+	}
+	fail(w, status, string(term.KindOf(err)), err.Error())
 }
 
 // answer answers with JSON.
