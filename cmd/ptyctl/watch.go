@@ -8,9 +8,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -66,7 +68,8 @@ func runWatch(c *cli.Context) error {
 		return fmt.Errorf("the page has no port: %w; choose another one with --port", err)
 	}
 	s := watch.New(watch.Options{Processes: o, Recordings: dir, Identities: ids})
-	ctx, stop := context.WithCancel(c.Context)
+	// A terminal window that is closed ends it too, and what was taken is given back.
+	ctx, stop := signal.NotifyContext(c.Context, syscall.SIGHUP)
 	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()

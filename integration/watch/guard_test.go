@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -260,4 +261,25 @@ func TestEnd(t *testing.T) {
 	other.open(startPage(t, h).link())
 	c.Finish()
 	other.shows("#link", "has ended")
+}
+
+// A terminal window that is closed ends ptyctl watch, and what was taken is free at once, not only after the lease.
+func TestHangup(t *testing.T) {
+	h := lab.NewHome(t, lab.ReadWrite)
+	c := h.Connect(t)
+	id := openLocal(t, c, "cat")
+	p := startPage(t, h)
+	base, token := visit(t, p.link())
+	_, leave := follow(t, base, token, false)
+	defer leave()
+	status, text, _ := ask(t, http.MethodPost, base+"/api/take", fmt.Sprintf(`{"p":"%d","session":%q}`, c.PID, id),
+		"Origin", base, "Content-Type", "application/json", "Authorization", "Bearer "+token)
+	if status != http.StatusOK {
+		t.Fatalf("take = %d %s, want 200", status, text)
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGHUP)
+	p.stop()
+	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id); r.Holder != "" {
+		t.Errorf("after the hangup the terminal is held by %s, want it free", r.Holder)
+	}
 }
