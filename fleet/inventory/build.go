@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"ptyctl/fleet/nodeset"
 )
 
 // Bounds of one file. An inventory of a large site has a tenth of it.
@@ -63,7 +61,7 @@ func (b *builder) host(name string, line int) (*host, error) {
 		return h, nil
 	}
 	switch {
-	case !nodeset.Name(name) || strings.HasPrefix(name, "-") || len(name) > 255:
+	case !address(name):
 		return nil, b.wrong(line, "%.80q is no name of a host", name)
 	case len(b.hosts) == maxHosts:
 		return nil, b.wrong(line, "it has more than %d hosts", maxHosts)

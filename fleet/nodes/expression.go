@@ -182,6 +182,9 @@ func (s *selecting) name(found *hosts, text string) error {
 	return nil
 }
 
+// shell are characters that names of hosts and accounts do not have. A program of ssh_config gets both.
+const shell = "$`;|<>(){}#~="
+
 // parse reads a host with its user and port.
 func parse(text string) (destination.Destination, error) {
 	d, err := destination.Parse(text)
@@ -194,6 +197,8 @@ func parse(text string) (destination.Destination, error) {
 		return d, fmt.Errorf("%.80q is reached over Telnet: commands on many hosts are for SSH", text)
 	case strings.HasPrefix(d.Host, "-") || strings.HasPrefix(d.User, "-"):
 		return d, fmt.Errorf("%.80q is no host: a name does not begin with -", text)
+	case strings.ContainsAny(d.Host, "/\\"+shell) || strings.ContainsAny(d.User, shell):
+		return d, fmt.Errorf("%.80q is no host: it has a character that no name has", text)
 	case len(d.Host) > 255 || len(d.User) > 255:
 		return d, fmt.Errorf("%.80q is no host: a name has at most 255 characters", text)
 	}

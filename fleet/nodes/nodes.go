@@ -86,7 +86,7 @@ func (b *Book) Select(expressions []string, most int) (*Selection, error) {
 		}
 	}
 	if !begun {
-		return nil, &Error{Reason: "no host is named: an expression that begins with ! or & only takes hosts away from others"}
+		return nil, &Error{Reason: "no host is named: an expression that begins with ! or & takes hosts away from others"}
 	}
 	for _, e := range only {
 		found, err := s.expression(e[1:])
@@ -121,12 +121,14 @@ func (s *selecting) finish(all *hosts) (*Selection, error) {
 	case len(all.list) == 0:
 		return nil, &Error{Reason: "no host is left: the expressions exclude all that they name"}
 	case len(all.list) > s.most:
-		return nil, &Error{Most: s.most, Reason: fmt.Sprintf("the expressions mean %d hosts, and at most %d are possible", len(all.list), s.most)}
+		reason := fmt.Sprintf("the expressions mean %d hosts, and at most %d are possible", len(all.list), s.most)
+		return nil, &Error{Most: s.most, Reason: reason}
 	case len(unusable) > 0:
 		folded := nodeset.Fold(unusable)
-		return nil, &Error{Reason: fmt.Sprintf("it is not known how to reach %.200s: %s; give the address in the inventory as plain text, "+
-			"or exclude the host with !%.200s", folded, problem, folded)}
+		return nil, &Error{Reason: fmt.Sprintf("it is not known how to reach %.200s: %s; "+
+			"give the address in the inventory as plain text, or exclude the host with !%.200s", folded, problem, folded)}
 	}
+	s.twice(all)
 	sel := &Selection{Notes: s.notes}
 	for _, e := range all.list {
 		sel.Hosts = append(sel.Hosts, e.host)
@@ -139,14 +141,27 @@ func (s *selecting) finish(all *hosts) (*Selection, error) {
 	return sel, nil
 }
 
+// twice notes hosts that lead to one address, as a command would run there once for each.
+func (s *selecting) twice(all *hosts) {
+	first := make(map[string]string, len(all.list))
+	for _, e := range all.list {
+		place := fmt.Sprintf("%s:%d", strings.ToLower(e.host.Target()), e.host.Port)
+		if other, ok := first[place]; ok {
+			s.note("%s and %s have one address, %s", other, e.host.Label, e.host.Target())
+		} else {
+			first[place] = e.host.Label
+		}
+	}
+}
+
 // wrap gives an error its expression, and the words for a set that is too large.
 func (s *selecting) wrap(err error, expression string) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	if size, ok := errors.AsType[*nodeset.SizeError](err); ok {
-		return &Error{Expression: expression, Most: s.most, Reason: fmt.Sprintf("%.80q means %d hosts, and at most %d are possible",
-			size.Pattern, size.Names, s.most)}
+		reason := fmt.Sprintf("%.80q means %d hosts, and at most %d are possible", size.Pattern, size.Names, s.most)
+		return &Error{Expression: expression, Most: s.most, Reason: reason}
 	}
 	return &Error{Expression: expression, Reason: err.Error()}
 }

@@ -181,6 +181,8 @@ func TestSelectRefuses(t *testing.T) {
 		"web1:0":                   "port",
 		"web1\x1b[31m":             "[",
 		"http://web1":              "scheme",
+		"web1$(id)":                "no name has",
+		"a`id`@web1":               "no name has",
 		strings.Repeat("a,", 9000): "at its end",
 	} {
 		_, err := book.Select(strings.Split(expressions, ";"), 100)
@@ -204,12 +206,13 @@ func TestSelectRefuses(t *testing.T) {
 func TestNotes(t *testing.T) {
 	book := testBook(t)
 	for expressions, want := range map[string]string{
-		"web1;!wbe1":  "!wbe1 excludes none of the hosts",
-		"web1!web2":   "!web2 excludes none of the hosts",
-		"lab":         "lab is a host of this name; the group is @lab",
-		"@web":        "lab.yaml has such a group, too: @lab:web",
-		"@empty,web1": "@empty of",
-		"web1":        "the source bad was not read",
+		"web1;!wbe1":          "!wbe1 excludes none of the hosts",
+		"web1!web2":           "!web2 excludes none of the hosts",
+		"lab":                 "lab is a host of this name; the group is @lab",
+		"@web":                "lab.yaml has such a group, too: @lab:web",
+		"@empty,web1":         "@empty of",
+		"web1":                "the source bad was not read",
+		"web1,192.0.2.1:2222": "web1 and 192.0.2.1:2222 have one address, 192.0.2.1",
 	} {
 		sel, err := book.Select(strings.Split(expressions, ";"), 100)
 		if err != nil {

@@ -17,7 +17,7 @@ type Sources struct {
 	Groups      map[string]string                       // expressions by group; the source "groups"
 	GroupsFrom  string                                  // their place, for people; "": "groups"
 	Aliases     func(context.Context) ([]string, error) // names of ssh_config; the source "ssh"; nil: none
-	Inventories []string                                // paths of Ansible's inventories; sources with the names of the files
+	Inventories []string                                // paths of Ansible's inventories; sources named as the files
 	Genders     string                                  // a path; the source "genders"; "": none
 }
 
