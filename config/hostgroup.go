@@ -9,7 +9,8 @@ type HostGroup struct {
 // groupTable declares [groups.NAME], and NAME = "HOSTS" in [groups].
 func groupTable(c *Config) kind {
 	return named(&c.Groups, "groups",
-		"A group of hosts by name, for @NAME in an expression of hosts. Its short form is NAME = \"HOSTS\" in the table [groups].",
+		"A group of hosts by name, for @NAME in an expression of hosts. Its short form is NAME = \"HOSTS\" in the table "+
+			"[groups].",
 		func(g *HostGroup) []row {
 			return []row{
 				text(&g.Hosts, "hosts", "", "The hosts: names, ranges and other groups, as docs/fleet.md says.").

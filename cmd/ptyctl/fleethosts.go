@@ -16,8 +16,8 @@ func fleetHostsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "hosts", Usage: "show the hosts that an expression means, and where each is written down",
 		ArgsUsage: "[HOSTS...]",
-		Description: "HOSTS are names, nodesets such as web[01-20], @group, patterns such as web* and !exclude. Nothing is\n" +
-			"sent to them. Without HOSTS the sources are shown, with their groups and what of them has no effect.\n" +
+		Description: "HOSTS are names, nodesets such as web[01-20], @group, patterns such as web* and !exclude.\n" +
+			"Nothing is sent to them. Without HOSTS the sources are shown, with their groups and what has no effect.\n" +
 			"ptyctl fleet hosts '@web' '!web07'",
 		Flags: []cli.Flag{configFlag(), &cli.BoolFlag{Name: "json", Usage: "print JSON"}},
 		Action: func(c *cli.Context) error {

@@ -25,9 +25,9 @@
 // The largest group is shown first, with its output, and others by what differs from it, where that is shorter.
 //
 // Promises:
-//   - Two hosts are in one group exactly if their exit codes and all bytes of both streams are equal; with Volatile, the
-//     bytes after the replacements of package mask. Streams are compared by their SHA-256, so that one of any length
-//     needs little memory, and what is not kept of it counts as well.
+//   - Two hosts are in one group exactly if their exit codes and all bytes of both streams are equal; with Volatile,
+//     the bytes after the replacements of package mask. Streams are compared by their SHA-256, so that one of any
+//     length needs little memory, and what is not kept of it counts as well.
 //   - The same answers give the same report, in whatever order they arrive.
 //   - Each host is in the report, in exactly one place, also those without an answer.
 //   - No output can look like a part of the report, or of another host's output: its lines are indented, and its

@@ -33,8 +33,8 @@ const (
 // minOutput is the least that a group's output may have, however full a report is.
 const minOutput = 80
 
-// minLine is the least of a shortened line, and cutMark about what says that a text is cut: its bytes and its lines left
-// out.
+// minLine is the least of a shortened line, and cutMark about what says that a text is cut: its bytes, and its lines
+// that are left out.
 const (
 	minLine = 20
 	cutMark = 60

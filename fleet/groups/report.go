@@ -169,8 +169,10 @@ func (s *Set) failed() []failedSet {
 		list = append(list, failedSet{f, g, 1})
 	}
 	slices.SortFunc(list, func(a, b failedSet) int {
-		return cmp.Or(cmp.Compare(len(b.labels), len(a.labels)), strings.Compare(a.code, b.code), nodeset.Compare(a.labels[0], b.labels[0]),
-			strings.Compare(a.reason, b.reason))
+		return cmp.Or(
+			cmp.Compare(len(b.labels), len(a.labels)), strings.Compare(a.code, b.code),
+			nodeset.Compare(a.labels[0], b.labels[0]), strings.Compare(a.reason, b.reason),
+		)
 	})
 	return list
 }

@@ -83,7 +83,8 @@ func load(path string) (string, error) {
 		return refuse("it is encrypted with Ansible Vault, and passwords of vaults are not asked for: " +
 			"keep hosts and groups in a file of their own without encryption")
 	case bytes.HasPrefix(content, []byte("#!")):
-		return refuse("it is a script (its first bytes are #!): programs are never run to find hosts; save its output as a file")
+		return refuse("it is a script (its first bytes are #!): programs are never run to find hosts; " +
+			"save its output as a file")
 	case !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0:
 		return refuse("it is no text in UTF-8")
 	}

@@ -86,7 +86,8 @@ func address(text string) bool {
 	if _, err := netip.ParseAddr(text); err == nil {
 		return true
 	}
-	return nodeset.Name(text) && len(text) <= 255 && text[0] != '-' && !strings.ContainsAny(text, ":@/[]%$`\\|;<>(){}#~*?=")
+	return nodeset.Name(text) && len(text) <= 255 && text[0] != '-' &&
+		!strings.ContainsAny(text, ":@/[]%$`\\|;<>(){}#~*?=")
 }
 
 // account reports whether a text can be the name of an account. Programs of ssh_config may get it as an argument.

@@ -25,7 +25,8 @@ func (b *builder) yaml(text string) (*Inventory, error) {
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
 		return b.finish(AnsibleYAML)
 	} else if err != nil {
-		return nil, b.wrong(0, "it is no YAML: %.200s", strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: "))
+		reason := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: ")
+		return nil, b.wrong(0, "it is no YAML: %.200s", reason)
 	}
 	if err := decoder.Decode(new(yaml.Node)); err == nil {
 		b.ignore("a second YAML document")

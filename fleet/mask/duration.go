@@ -2,8 +2,9 @@ package mask
 
 // units are the words that may follow a number of a duration, the longer before their beginnings.
 var units = []string{
-	"years", "year", "yrs", "yr", "months", "month", "weeks", "week", "wks", "wk", "days", "day", "hours", "hour", "hrs", "hr", "minutes",
-	"minute", "mins", "min", "seconds", "second", "secs", "sec", "msec", "ms", "us", "y", "w", "d", "h", "m", "s",
+	"years", "year", "yrs", "yr", "months", "month", "weeks", "week", "wks", "wk", "days", "day", "hours", "hour", "hrs",
+	"hr", "minutes", "minute", "mins", "min", "seconds", "second", "secs", "sec", "msec", "ms", "us", "y", "w", "d", "h",
+	"m", "s",
 }
 
 // maxElements bounds the work for lines that no clock has written.
@@ -153,7 +154,8 @@ func ago(line []byte, i int) int {
 		return 0
 	}
 	end := duration(line, i)
-	if end == 0 || !foldPrefix(line, spaces(line, end), "ago") || !ends(line, spaces(line, end)+3) || spaces(line, end) == end {
+	word := spaces(line, end)
+	if end == 0 || word == end || !foldPrefix(line, word, "ago") || !ends(line, word+len("ago")) {
 		return 0
 	}
 	return end - i

@@ -101,16 +101,25 @@ func (p *parts) next(line []byte, i int) int {
 	if n == 0 || !ends(line, i+n) || i+n < len(line) && line[i+n] == '-' {
 		return 0
 	}
+	value := number(line[i : i+n])
 	switch {
-	case n <= 2 && !p.day && !p.iso && (p.month || beforeMonth(line, i+n)) && number(line[i:i+n]) >= 1 && number(line[i:i+n]) <= 31:
+	case n <= 2 && !p.day && !p.iso && value >= 1 && value <= 31 && (p.month || beforeMonth(line, i+n)):
 		p.day = true
 		return n
-	case n == 4 && !p.year && plausible(line[i:i+n]) && (p.month && p.day && !p.clock || beforeMonth(line, i+n) && !p.clock ||
-		p.clock && p.month && p.seconds && (p.weekday || i+n == len(line) || zone(line, spaces(line, i+n)) > 0)):
+	case n == 4 && !p.year && plausible(line[i:i+n]) && p.yearHere(line, i+n):
 		p.year = true
 		return n
 	}
 	return 0
+}
+
+// yearHere reports whether the number that ends at i can be the year: with the day before the time, before the month,
+// or behind the time of a date that a number of something else does not follow.
+func (p *parts) yearHere(line []byte, i int) bool {
+	if !p.clock {
+		return p.month && p.day || beforeMonth(line, i)
+	}
+	return p.month && p.seconds && (p.weekday || i == len(line) || zone(line, spaces(line, i)) > 0)
 }
 
 // dateFollows reports whether a day or a date follows after a space or a comma; also the name of a month, if named.
@@ -147,17 +156,17 @@ func number(text []byte) int {
 
 var (
 	weekdays = []string{
-		"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "mon", "tue", "wed", "thu", "fri", "sat",
-		"sun",
+		"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+		"mon", "tue", "wed", "thu", "fri", "sat", "sun",
 	}
 	months = []string{
-		"january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december", "jan",
-		"feb", "mar", "apr", "may", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec", "mai", "okt", "dez",
+		"january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december",
+		"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec", "mai", "okt", "dez",
 	}
 	zones = []string{
 		"UTC", "GMT", "CET", "CEST", "EET", "EEST", "WET", "WEST", "BST", "IST", "MSK", "EST", "EDT", "CST", "CDT", "MST",
-		"MDT", "PST", "PDT", "AKST", "AKDT", "HST", "JST", "KST", "SGT", "HKT", "AEST", "AEDT", "ACST", "AWST", "NZST", "NZDT",
-		"SAST", "BRT", "ART", "Z",
+		"MDT", "PST", "PDT", "AKST", "AKDT", "HST", "JST", "KST", "SGT", "HKT", "AEST", "AEDT", "ACST", "AWST", "NZST",
+		"NZDT", "SAST", "BRT", "ART", "Z",
 	}
 )
 
@@ -197,8 +206,8 @@ func isoDate(line []byte, i int) int {
 // slashDate returns the length of 26/Nov/2026 or 26-Nov-2026, as in the logs of servers.
 func slashDate(line []byte, i int) int {
 	d := digits(line, i)
-	if d == i || d > i+2 || len(line)-d < 9 || line[d] != '/' && line[d] != '-' || line[d+4] != line[d] || name(line, d+1, months) != 3 ||
-		digits(line, d+5) != d+9 {
+	if d == i || d > i+2 || len(line)-d < 9 || line[d] != '/' && line[d] != '-' || line[d+4] != line[d] ||
+		name(line, d+1, months) != 3 || digits(line, d+5) != d+9 {
 		return 0
 	}
 	return d + 9 - i

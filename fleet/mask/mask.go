@@ -31,8 +31,8 @@ type span struct {
 	token    string
 }
 
-// Line returns the line, which has no line feed, with its replacements. The result is valid until the next call, and may
-// be line itself.
+// Line returns the line, which has no line feed, with its replacements. The result is valid until the next call, and
+// may be line itself.
 func (m *Mask) Line(line []byte) []byte {
 	m.find(line)
 	if len(m.spans) == 0 {

@@ -65,7 +65,8 @@ func (o own) anyIn(line []byte) bool {
 func (o own) at(line []byte, i int) (n int, token string) {
 	joined := i > 0 && (line[i-1] == '-' || line[i-1] == '.')
 	for _, name := range o.names {
-		if end := i + len(name); !joined && foldPrefix(line, i, name) && ends(line, end) && (end == len(line) || line[end] != '-') {
+		end := i + len(name)
+		if !joined && foldPrefix(line, i, name) && ends(line, end) && (end == len(line) || line[end] != '-') {
 			return len(name), hostToken
 		}
 	}
@@ -82,7 +83,7 @@ func (o own) at(line []byte, i int) (n int, token string) {
 	if end-1 > i+6 && line[end-1] == '.' && o.has(line[i:end-1]) { // at the end of a sentence
 		return end - 1 - i, addressToken
 	}
-	for end < most && (isDigit(line[end]) || line[end] == '.' || line[end] == ':' || line[end]|0x20 >= 'a' && line[end]|0x20 <= 'f') {
+	for end < most && (isHex(line[end]) || line[end] == '.' || line[end] == ':') {
 		end++
 	}
 	if end < i+2 || !ends(line, end) || i > 0 && line[i-1] == ':' {
@@ -98,6 +99,8 @@ func (o own) at(line []byte, i int) (n int, token string) {
 	}
 	return 0, ""
 }
+
+func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 // has reports whether the text is one of the addresses.
 func (o own) has(text []byte) bool {

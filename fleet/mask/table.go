@@ -10,8 +10,8 @@ type column struct {
 
 // columnTokens are the columns of ps and top that are replaced.
 var columnTokens = map[string]string{
-	"PID": pidToken, "PPID": pidToken, "PGID": pidToken, "SID": pidToken, "LWP": pidToken, "TID": pidToken, "SPID": pidToken,
-	"SESS": pidToken, "PGRP": pidToken,
+	"PID": pidToken, "PPID": pidToken, "PGID": pidToken, "SID": pidToken, "LWP": pidToken, "TID": pidToken,
+	"SPID": pidToken, "SESS": pidToken, "PGRP": pidToken,
 	"START": timeToken, "STIME": timeToken, "STARTED": timeToken, "TIME": timeToken, "TIME+": timeToken,
 	"ELAPSED": timeToken, "CPUTIME": timeToken,
 }
@@ -68,8 +68,10 @@ func (m *Mask) table(line []byte) int {
 // header returns the columns before the command of a header, or nil for another line. One of them must be the PID.
 func header(line []byte) []column {
 	line = bytes.TrimRight(line, " \t\r")
-	if !bytes.HasSuffix(line, []byte(" CMD")) && !bytes.HasSuffix(line, []byte(" COMMAND")) && !bytes.HasSuffix(line, []byte(" ARGS")) {
-		return nil // before the line is cut into fields
+	switch string(line[bytes.LastIndexByte(line, ' ')+1:]) { // before the line is cut into fields
+	case "CMD", "COMMAND", "ARGS":
+	default:
+		return nil
 	}
 	fields := bytes.Fields(line)
 	if len(fields) < 2 || len(fields) > 40 {

@@ -28,7 +28,8 @@ func pid(line []byte, i int) (from, to int, token string) {
 		from++
 	}
 	to = digits(line, from)
-	if from == at || to == from || to > from+10 || !ends(line, to) || to+1 < len(line) && line[to] == '.' && isDigit(line[to+1]) {
+	decimal := to+1 < len(line) && line[to] == '.' && isDigit(line[to+1])
+	if from == at || to == from || to > from+10 || !ends(line, to) || decimal {
 		return 0, 0, ""
 	}
 	return from, to, pidToken
@@ -88,9 +89,9 @@ func load(line []byte, i int) (from, to int, token string) {
 	from = spaces(line, at+1)
 	at = from
 	for range 3 {
-		end := at
-		for end < len(line) && (isDigit(line[end]) || (line[end] == '.' || line[end] == ',') && end+1 < len(line) && isDigit(line[end+1])) {
-			end++
+		end := digits(line, at)
+		if end > at && end+1 < len(line) && (line[end] == '.' || line[end] == ',') && isDigit(line[end+1]) {
+			end = digits(line, end+1)
 		}
 		if end == at {
 			break

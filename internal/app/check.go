@@ -36,8 +36,8 @@ func Check(cfg config.Config) error {
 	return errors.Join(errs...)
 }
 
-// HostWarnings says which groups and files of hosts cannot be used. They do not keep a server from starting: an expression
-// that needs one of them is refused when it is used.
+// HostWarnings says which groups and files of hosts cannot be used. They do not keep a server from starting: an
+// expression that needs one of them is refused when it is used.
 func HostWarnings(ctx context.Context, cfg config.Config) []string {
 	book := HostSources(cfg).Read(ctx)
 	var list []string

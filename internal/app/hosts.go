@@ -23,7 +23,7 @@ func HostSources(cfg config.Config) nodes.Sources {
 	return s
 }
 
-// HostAliases returns the hosts that ssh_config names, without patterns. With an error it returns those found before it.
+// HostAliases returns the hosts that ssh_config names, without patterns. With an error it returns those found before.
 func HostAliases(ctx context.Context, cfg config.Config) ([]string, error) {
 	var o sshconfig.Options
 	if cfg.SSH.ConfigPath != "" {
