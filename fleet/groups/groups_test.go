@@ -135,14 +135,14 @@ func TestUptime(t *testing.T) {
 // TestBounds checks that a report of any answers is short, and has each host.
 func TestBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for round := range 18 {
+	for round := range 9 {
 		var list []say
-		n := 1 + random.IntN(300)
+		n := 1 + random.IntN(200)
 		for i := range n {
 			h := say{label: fmt.Sprintf("h%d-%x.example.net", random.IntN(1e6), i), exit: random.IntN(3)}
 			switch kinds := random.IntN(4); {
 			case round%3 == 0: // no two are alike
-				h.stdout, h.exit = strings.Repeat(fmt.Sprintf("%d of %d\n", i, n), random.IntN(3000)), i%250
+				h.stdout, h.exit = strings.Repeat(fmt.Sprintf("%d of %d\n", i, n), random.IntN(1000)), i%250
 			case kinds == 0:
 				h.fail, h.reason = fmt.Sprint("code", i%20), strings.Repeat("why ", random.IntN(200))
 				h.stdout = strings.Repeat("x", random.IntN(9000))
@@ -206,7 +206,7 @@ func TestOrder(t *testing.T) {
 		list = append(list, say{label: fmt.Sprintf("db%d", i), fail: "lost", reason: fmt.Sprintf("db%d: lost", i), stdout: "partly"})
 	}
 	var want string
-	for round := range 20 {
+	for round := range 8 {
 		set := New(Options{Normalize: Volatile, Keep: 500})
 		for _, h := range list {
 			a := set.Answer(h.label)

@@ -23,6 +23,10 @@ func Read(path string) (*Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.EqualFold(filepath.Ext(path), ".toml") {
+		return nil, &Error{Path: path, Reason: "it is an inventory in TOML: INI and YAML are read; " +
+			"save the result of ansible-inventory --list --yaml as a file"}
+	}
 	b := newBuilder(path)
 	for _, name := range []string{"group_vars", "host_vars"} {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err == nil {
@@ -49,19 +53,17 @@ func load(path string) (string, error) {
 	refuse := func(format string, args ...any) (string, error) {
 		return "", &Error{Path: path, Reason: fmt.Sprintf(format, args...)}
 	}
-	f, err := os.Open(path)
-	if err != nil {
+	system := func(err error) (string, error) {
 		reason := err
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
 			reason = p.Err
 		}
 		return "", &Error{Path: path, Reason: reason.Error(), Err: err}
 	}
-	defer f.Close() // it was only read
-	info, err := f.Stat()
+	info, err := os.Stat(path) // before it is opened: a pipe would wait for its writer
 	switch {
 	case err != nil:
-		return "", &Error{Path: path, Reason: err.Error(), Err: err}
+		return system(err)
 	case info.IsDir():
 		return refuse("it is a folder: name the files in it that are inventories")
 	case !info.Mode().IsRegular():
@@ -70,10 +72,15 @@ func load(path string) (string, error) {
 		return refuse("it is executable, and Ansible would run it: programs are never run to find hosts; " +
 			"save its output as a file, or remove the permission (chmod a-x) if it is only text")
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return system(err)
+	}
+	defer f.Close() // it was only read
 	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
-		return "", &Error{Path: path, Reason: err.Error(), Err: err}
+		return system(err)
 	case len(content) > maxFile:
 		return refuse("it is larger than %d MiB", maxFile>>20)
 	}

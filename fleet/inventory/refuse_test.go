@@ -25,6 +25,7 @@ func TestReadRefuses(t *testing.T) {
 	const secret = "hunter2"
 	for _, tt := range []struct{ name, text, want string }{
 		{"hosts", "#!/bin/sh\necho hunter2\n", "is a script"},
+		{"hosts.toml", "[web]\n", "TOML"},
 		{"hosts.yml", "plugin: amazon.aws.aws_ec2\nregions: [x]\n", "configures a plugin"},
 		{"hosts", "$ANSIBLE_VAULT;1.1;AES256\n61\n", "Ansible Vault"},
 		{"hosts", "web1\x00", "no text"},
