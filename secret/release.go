@@ -88,7 +88,7 @@ func (d *Definition) typedAt(r term.SecretRequest) error {
 // are no text that happens to name a password.
 var (
 	lineAsksForPassword = regexp.MustCompile(`(?i)\bpassword\b.{0,200}[:?] *$`)
-	lineAsksForCode     = regexp.MustCompile(`(?i)\b(?:verification code|one[- ]?time|otp|token|passcode|code)\b.{0,200}[:?] *$`)
+	lineAsksForCode     = regexp.MustCompile(`(?i)\b(?:code|one[- ]?time|otp|token|passcode)\b.{0,200}[:?] *$`)
 )
 
 // asksElsewhere matches the questions of a program that has connected to another place, such as ssh, and says so.

@@ -232,7 +232,7 @@ func (out *writer) press(by Holder, key string, done func()) {
 	}
 }
 
-// typeSecret types a secret of the operator's and the enter key. The Gate judges it as other input that no one may read.
+// typeSecret types a secret of the operator's and the enter key. The Gate judges it as other input that it may not see.
 func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteResult, err error) {
 	const op = "write"
 	s := out.s
@@ -311,7 +311,8 @@ func (t vaultTerminal) Look() vault.Sight {
 	s := t.s
 	// First, so that what comes during the look makes a difference to the next one.
 	v := vault.Sight{Received: s.count.rx.Load(), Sent: s.count.tx.Load(), Inputs: s.prompts.Touches(), Echo: term.Maybe}
-	v.FullScreen = s.window.modes().AltScreen
+	modes := s.window.modes()
+	v.FullScreen = modes.AltScreen
 	v.Line = s.lane.LastLine()
 	if now := s.display.Peek(); now != nil {
 		v.FullScreen = v.FullScreen || now.AltScreen
@@ -329,7 +330,9 @@ func (t vaultTerminal) Look() vault.Sight {
 	if l := s.link.Load(); l != nil && l.echoer != nil {
 		v.Echo = l.echoer.Echoes()
 	}
-	if v.Echo == term.Maybe && editor { // the editor of a line shows it
+	// The editor of a line shows it. On another machine, one that asks for brackets around pasted text takes them back
+	// before a command runs.
+	if v.Echo == term.Maybe && (editor || modes.BracketedPaste) {
 		v.Echo = term.Yes
 	}
 	return v

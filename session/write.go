@@ -17,20 +17,20 @@ import (
 )
 
 // WriteOptions say how to treat the data.
+//
+// A Secret is typed only where the operator permits it: see [term.SecretRequest]. The value is fetched, which may take
+// as long as the context lasts, and typed only if the terminal has shown nothing and nothing was typed meanwhile. The
+// caller never gets the value.
 type WriteOptions struct {
 	Sensitive bool          // keep the content out of events, and its echo out of the output
 	Key       string        // press this key, in the form the program asked for, instead of typing data
 	Click     ScreenPoint   // click there with the left button, as the program asked for, instead of typing data
 	Paste     bool          // type data as pasted text: line ends are CR, brackets if the program wants them
-	Secret    string        // type this one of Options.Secrets and the enter key, instead of typing data; see below
+	Secret    string        // type this one of Options.Secrets and the enter key, instead of typing data
 	Timeout   time.Duration // 0: the session's WriteTimeout
 
 	private bool // keep the content out of events
 }
-
-// A secret by name is typed only where the operator has said that it may go: see [term.SecretRequest]. Its value is
-// looked up, which may take as long as ctx lasts, and typed only if the terminal has shown nothing and nothing was typed
-// meanwhile. The caller never gets the value.
 
 // A WriteResult says what became of a write. Being stuck is a value, not an error.
 type WriteResult struct {

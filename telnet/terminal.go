@@ -45,8 +45,8 @@ func (d Dialer) Open(
 }
 
 // peer returns the far side of the connection. A certificate proves that it is the host only if the call, by asked, has
-// chosen neither its name nor its fingerprint. Without that proof, a host behind another one, which resolves the name, may
-// be any machine.
+// chosen neither its name nor its fingerprint. Without that proof, a host behind another one, which resolves the name,
+// may be any machine.
 func (a *attempt) peer(asked term.TLSOptions) term.Peer {
 	p := term.Peer{Protocol: "telnet", Host: a.hop.Host, Port: a.hop.Port}
 	own := asked.Pin == "" && (asked.ServerName == "" || strings.EqualFold(asked.ServerName, a.hop.Host))
@@ -202,8 +202,8 @@ const clearText = "Telnet is not encrypted: prefer SSH or TLS"
 // Peer implements term.Peerer.
 func (t *Terminal) Peer() term.Peer { return t.peer }
 
-// Echoes implements term.Echoer. A server that does not echo leaves that to the terminal of a person (RFC 857). One that
-// does may still keep a password to itself.
+// Echoes implements term.Echoer. A server that does not echo leaves that to the terminal of a person (RFC 857). One
+// that does may still keep a password to itself.
 func (t *Terminal) Echoes() term.Support {
 	if s := t.conn.State(); !s.Raw && !s.RemoteEcho {
 		return term.Yes

@@ -14,16 +14,16 @@ type Peer struct {
 	Host     string       // the host's own name, after all settings; empty: this machine, or a serial line of it
 	Port     int          // of the host
 	Names    []string     // the names by which the operator's own settings lead to this host
-	HostKey  HostKeyProof // SSH: the proof of the host's key by the operator's record, before this login; empty: none was asked for
-	TLS      string       // Telnet: how the operator's own settings prove that it is Host, as TLS.Verified; empty: they do not
+	HostKey  HostKeyProof // SSH: how the operator's record has proven the host's key before this login; empty: unknown
+	TLS      string       // Telnet: how the operator's own settings prove the Host, as TLS.Verified; empty: they do not
 	Device   string       // the path of a serial line's device, without links
 }
 
 // A Peerer is a Transport that knows its Peer. It leaves Session empty. Peer must not block.
 type Peerer interface{ Peer() Peer }
 
-// An Echoer is a Transport that knows whether its terminal shows the input: Yes, No, or Maybe if that is up to the program
-// there. Echoes must not block.
+// An Echoer is a Transport that knows whether its terminal shows the input: Yes, No, or Maybe if that is up to the
+// program there. Echoes must not block.
 type Echoer interface{ Echoes() Support }
 
 // A SecretUse is the way by which a secret goes out.

@@ -153,6 +153,10 @@ func TestTerminalsOverSSH(t *testing.T) {
 	refuses(t, s, "\r", `\n\$ $`, "sudo", "secret.sudo.prompts")
 	refuses(t, s, `printf '\033[?1049h[sudo] password for alice: '; cat`+"\r", asks, "sudo", "secret.sudo.screen", `\$ $`)
 	lab.TypeUntil(t, s, `printf '\033[?1049l'`+"\r", `\$ $`)
+	// The line editor of a shell that seems to ask.
+	lab.TypeUntil(t, s, "PS1='$ ' TERM=xterm bash --norc\r", `\$ $`)
+	refuses(t, s, "PS1='Password: '\r", `Password: $`, "sudo", "secret.sudo.echo")
+	lab.TypeUntil(t, s, "exit\r", `\$ $`)
 	// Another host's question: by default it gets nothing. An expression of the operator's that permits it does, which
 	// the documentation says.
 	nested := fmt.Sprintf("ssh -o StrictHostKeyChecking=no -o PubkeyAuthentication=no -p %d bob@127.0.0.1\r", w.web2.Port)

@@ -35,11 +35,12 @@ func (r *Report) secrets(cfg config.Config) {
 		Status: noted, Check: check,
 		Text: fmt.Sprintf("%s: who may run any command on a host as that user can make a prompt of its own and read the "+
 			"secret there; a nested ssh shows another host's prompt inside a trusted session", strings.Join(open, ", ")),
-		Do: `limit commands with policy.allow, set confirm = "always", or set uses without terminal; docs/secrets.md says more`,
+		Do: `limit commands with policy.allow, set confirm = "always", or leave terminal out of uses; see docs/secrets.md`,
 	})
 }
 
 // limitsCommands reports whether the rules let callers run chosen commands alone.
 func limitsCommands(p config.Policy) bool {
-	return (len(p.Allow) > 0 || p.Preset != "") && p.Mode != config.PolicyModeReport && p.Typing != config.PolicyTypingAllow
+	enforced := p.Mode != config.PolicyModeReport && p.Typing != config.PolicyTypingAllow
+	return enforced && (len(p.Allow) > 0 || p.Preset != "")
 }

@@ -316,10 +316,10 @@ var secretConditions = map[string]string{
 	"commands":  "the operator may add the command to {key}.commands",
 	"host_key":  "have the operator check the host's key and add it to known_hosts, and open the session again",
 	"cleartext": "open it with telnet.tls, or the operator may allow that with {key}.cleartext = true",
-	"prompts": "wait for the question with until_regex and call again; the operator may add an expression for another one " +
-		"to {key}.prompts",
-	"echo": "if something was typed there, have the question asked again; the operator may allow an answer that is shown with " +
-		"{key}.allow_echo = true",
+	"prompts": "wait for the question with until_regex and call again; the operator may add an expression for another " +
+		"one to {key}.prompts",
+	"echo": "if something was typed there, have the question asked again; the operator may allow an answer that is " +
+		"shown with {key}.allow_echo = true",
 	"screen":   "leave that program, and have the question asked on the main screen",
 	"per_hour": "wait, or have the operator raise {key}.per_hour",
 }
