@@ -247,6 +247,9 @@ func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteRes
 	if err != nil {
 		return res, err
 	}
+	if end, limited := ctx.Deadline(); limited { // a lock lasts as long as a vault or a person may take
+		_, _ = s.lock.Table.Renew(s.id, access.HolderOf(term.ActorFrom(ctx)), time.Until(end)+s.o.WriteTimeout)
+	}
 	value, still, err := vault.Fetch(ctx, vaultTerminal{s}, s.o.Secrets, o.Secret)
 	defer func() { clear(value) }()
 	if term.KindOf(err) != term.NotFound {

@@ -185,6 +185,7 @@ func TestSlowVault(t *testing.T) {
 		want   term.Kind
 	}{
 		{"nothing changes", func(*session.Session) {}, ""},
+		{"the caller's lock would expire", func(*session.Session) { time.Sleep(500 * time.Millisecond) }, ""},
 		{"the question changes", func(s *session.Session) {
 			c := s.Read(t.Context(), session.ReadRequest{Cursor: s.End(), Timeout: lab.Patience})
 			if c.Reason != session.ReasonData {
@@ -207,9 +208,16 @@ func TestSlowVault(t *testing.T) {
 				line = "stty -echo; printf 'Password: '; sleep 1; printf '\\nPIN: '; read a; echo got=${#a}\r"
 			}
 			lab.TypeUntil(t, s, line, `Password: $`)
+			if strings.Contains(tt.name, "expire") {
+				if _, err := s.Lock(task("mine"), 300*time.Millisecond); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(task("mine"), lab.Patience)
+			defer cancel()
 			done := make(chan error, 1)
 			go func() {
-				_, err := s.Write(task("mine"), nil, session.WriteOptions{Secret: "slow"})
+				_, err := s.Write(ctx, nil, session.WriteOptions{Secret: "slow"})
 				done <- err
 			}()
 			<-w.slow.asked
