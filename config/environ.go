@@ -40,6 +40,25 @@ func TakeSecrets() error {
 	return overwriteBlock(names)
 }
 
+// TakeVariable removes one variable from the environment in the same way, and returns its value; it may be called again.
+func TakeVariable(name string) (value string, ok bool) {
+	taken.mu.Lock()
+	defer taken.mu.Unlock()
+	for _, text := range taken.list {
+		if value, ok := strings.CutPrefix(text, name+"="); ok {
+			return value, true
+		}
+	}
+	if value, ok = os.LookupEnv(name); !ok {
+		return "", false
+	}
+	value = strings.Clone(value) // before its block is overwritten
+	taken.list = append(taken.list, name+"="+value)
+	_ = os.Unsetenv(name)
+	_ = overwriteBlock([]string{name}) // others cannot read the block anyhow, once the process is protected
+	return value, true
+}
+
 // Environ returns os.Environ with the variables that TakeSecrets has removed.
 func Environ() []string {
 	taken.mu.Lock()

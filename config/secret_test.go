@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
@@ -80,5 +81,21 @@ func TestSecretKey(t *testing.T) {
 		if strings.Contains(lines(l.problems), "hunter2-1138") {
 			t.Errorf("%s: shown in %v", file, l.problems)
 		}
+	}
+}
+
+// A variable that is taken is in no environment of a program that is started, and stays known here.
+func TestTakeVariable(t *testing.T) {
+	t.Setenv("PTYCTL_TEST_TAKEN", "value-1138")
+	for range 2 {
+		if value, ok := TakeVariable("PTYCTL_TEST_TAKEN"); value != "value-1138" || !ok {
+			t.Errorf("TakeVariable = %q, %v", value, ok)
+		}
+	}
+	if value, ok := os.LookupEnv("PTYCTL_TEST_TAKEN"); ok {
+		t.Errorf("a program would inherit %q", value)
+	}
+	if _, ok := TakeVariable("PTYCTL_TEST_NONE"); ok {
+		t.Error("TakeVariable finds a variable that does not exist")
 	}
 }

@@ -5,9 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
+
+	"ptyctl/internal/locked"
 )
 
 // A program is a helper with its arguments.
@@ -30,12 +34,19 @@ func newProgram(line string, o Options) (*program, error) {
 	argv[0] = path
 	p := &program{argv: argv}
 	for _, name := range o.Env {
-		if value, ok := o.Lookup(name); ok {
+		lookup := o.Lookup
+		if credential.MatchString(name) {
+			lookup = o.Take
+		}
+		if value, ok := lookup(name); ok {
 			p.env = append(p.env, name+"="+value)
 		}
 	}
 	return p, nil
 }
+
+// credential matches the names of variables that open a vault by themselves.
+var credential = regexp.MustCompile(`(?i)token|passw|passphrase|secret|_session(_|$)|_(key|pass|pin)$`)
 
 // errTooLong says that a helper has printed more than a value may be.
 var errTooLong = fmt.Errorf("it has printed more than %d bytes, so it was ended", MaxBytes)
@@ -60,6 +71,8 @@ func (p *program) run(ctx context.Context, input []byte) ([]byte, error) {
 		err = fmt.Errorf("it has not ended within %v; is a vault locked, or a dialog open?", Patience)
 	case ctx.Err() != nil:
 		err = ctx.Err()
+	case errors.Is(err, fs.ErrNotExist):
+		err = errors.New("there is no such program here; install it, or name its whole path")
 	case errors.As(err, &exit):
 		err = fmt.Errorf("it has ended with %v; its own message is not shown, it could hold a secret", exit.ProcessState)
 	}
@@ -79,7 +92,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.data == nil {
-		b.data = make([]byte, 0, MaxBytes) // never moved, so that no copy is left behind
+		b.data = locked.Bytes(MaxBytes)[:0] // never moved, so that no copy is left behind
 	}
 	if len(b.data)+len(p) > MaxBytes {
 		b.over = true

@@ -12,6 +12,8 @@ import (
 
 	"filippo.io/age"
 	"filippo.io/age/armor"
+
+	"ptyctl/internal/locked"
 )
 
 // file is file:.
@@ -60,7 +62,7 @@ func readFile(path string, check func(os.FileInfo) error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	p := make([]byte, MaxBytes+1) // never moved, so that no copy is left behind
+	p := locked.Bytes(MaxBytes + 1) // never moved, so that no copy is left behind
 	n, err := io.ReadFull(f, p)
 	switch {
 	case err == nil:
@@ -114,7 +116,8 @@ func newEnv(rest string, o Options) (Source, error) {
 	if strings.ContainsAny(rest, "= ") {
 		return nil, errors.New("needs the name of a variable")
 	}
-	return env{rest, o.Lookup}, nil
+	_, _ = o.Take(rest) // now, before a program is started that would inherit it
+	return env{rest, o.Take}, nil
 }
 
 func (e env) Fetch(context.Context) ([]byte, error) {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"ptyctl/internal/locked"
 )
 
 // git is git-credential:, the dialogue of git-credential(1): lines of key=value, and an empty line at the end.
@@ -52,7 +54,7 @@ func (g git) Fetch(ctx context.Context) ([]byte, error) {
 	defer clear(out)
 	for line := range bytes.Lines(out) {
 		if value, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("password=")); ok && len(value) > 0 {
-			return bytes.Clone(value), nil
+			return locked.Clone(value), nil
 		}
 	}
 	return nil, fmt.Errorf("%s: it has no password for that URL", g.argv[0])
@@ -83,5 +85,5 @@ func (d docker) Fetch(ctx context.Context) ([]byte, error) {
 	if err := json.Unmarshal(out, &answer); err != nil || answer.Secret == "" {
 		return nil, fmt.Errorf("%s: its answer has no Secret", d.argv[0]) // err could quote the answer
 	}
-	return []byte(answer.Secret), nil
+	return locked.Clone([]byte(answer.Secret)), nil
 }

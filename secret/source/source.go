@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"ptyctl/internal/locked"
 )
 
 const (
@@ -35,7 +37,10 @@ type Options struct {
 	Home     string   // in place of a leading ~ of a file
 
 	Lookup func(name string) (string, bool) // the environment; nil: os.LookupEnv
-	Now    func() time.Time                 // for totp:; nil: time.Now
+	// Take is Lookup for a variable that is itself a secret, which programs that this process starts must not inherit.
+	// It may be called again. Nil: Lookup.
+	Take func(name string) (string, bool)
+	Now  func() time.Time // for totp:; nil: time.Now
 }
 
 // Words lists the kinds of sources, for messages.
@@ -46,6 +51,9 @@ const Words = "one of exec:, git-credential:, docker-credential:, keyring:, age:
 func Parse(text string, o Options) (Source, error) {
 	if o.Lookup == nil {
 		o.Lookup = os.LookupEnv
+	}
+	if o.Take == nil {
+		o.Take = o.Lookup
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -84,7 +92,7 @@ func firstLine(text []byte) ([]byte, error) {
 	if len(line) == 0 {
 		return nil, errors.New("its first line is empty")
 	}
-	return bytes.Clone(line), nil
+	return locked.Clone(line), nil
 }
 
 // absolute returns a file's path, with the home folder in place of a leading ~.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -120,7 +121,7 @@ func TestNoValue(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"exec:/nonexistent/op read x", Options{}, "/nonexistent/op: fork/exec /nonexistent/op: no such file or directory"},
+		{"exec:/nonexistent/op read x", Options{}, "/nonexistent/op: there is no such program here"},
 		{"exec:" + script(t, "exit 0"), Options{}, "it has printed nothing"},
 		{"exec:" + script(t, "echo "+planted+"; echo "+planted+" >&2; exit 3"), Options{}, "exit status 3"},
 		{"exec:" + script(t, "yes "+planted), Options{}, "more than 4096 bytes"},
@@ -152,6 +153,29 @@ func TestNoValue(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), planted) {
 			t.Errorf("the value of %s is %q, and the error %v; want an error with %q", tt.text, got, err, tt.want)
 		}
+	}
+}
+
+// Variables that are themselves secrets are taken out of the environment, so that no other program inherits them.
+func TestTake(t *testing.T) {
+	all := map[string]string{"VAULT_TOKEN": planted, "HOME": "/", "BW_SESSION": "b", "X": planted}
+	var taken []string
+	o := Options{Env: []string{"HOME", "VAULT_TOKEN", "BW_SESSION", "GNUPGHOME"}, Lookup: variables(all)}
+	o.Take = func(name string) (string, bool) {
+		taken = append(taken, name)
+		return o.Lookup(name)
+	}
+	for _, text := range []string{"exec:" + script(t, "echo $VAULT_TOKEN"), "env:X", "totp:env:Y"} {
+		s, err := Parse(text, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Fetch(t.Context()); text != "totp:env:Y" && (err != nil || string(got) != planted) {
+			t.Errorf("the value of %s is %q, %v", text, got, err)
+		}
+	}
+	if want := []string{"VAULT_TOKEN", "BW_SESSION", "X", "X", "Y", "Y"}; !slices.Equal(taken, want) {
+		t.Errorf("taken are %q, want %q", taken, want)
 	}
 }
 
