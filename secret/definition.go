@@ -28,18 +28,13 @@ type Definition struct {
 	Prompts   []*regexp.Regexp // of questions; empty: those that ask for a password, or for a code if OneTime
 	Uses      []term.SecretUse // empty: all
 	Callers   []string         // patterns of the names of tokens, and of transports for callers without one; empty: all
-	Commands  Commands         // that may read it on their standard input; nil: sudo alone
+	Commands  term.Gate        // permits the commands that may read it on their standard input; nil: sudo alone
+	Listed    []string         // Commands as the operator has written them, for callers
 	Confirm   Confirm          // when a person must agree
 	Auto      bool             // it answers questions of logins that nobody has asked it to answer
 	AllowEcho bool             // also for a question whose answer is shown
 	Cleartext bool             // also over Telnet without TLS
 	PerHour   int              // uses; 0: any number
-}
-
-// Commands judges command lines for a far side's shell. (*policy.Policy has such a method.)
-type Commands interface {
-	// Allows returns nil for a command that may read the secret.
-	Allows(command string) error
 }
 
 // Confirm says when a person must agree to a use.
@@ -71,6 +66,19 @@ var (
 func (d *Definition) isFor(l term.Login) bool {
 	return d.Auto && d.hasUse(term.SecretLogin) && d.names(l.Names) &&
 		(len(d.Users) == 0 || matchesAny(l.User, d.Users)) && !slices.Contains(l.Given, d.Name)
+}
+
+// isNamedFor reports whether the caller has asked for the secret in this login, and it was not given yet.
+func (d *Definition) isNamedFor(l term.Login) bool {
+	return l.Secret == d.Name && !slices.Contains(l.Given, d.Name)
+}
+
+// loggedIn returns why a secret that the caller has named is not for the login.
+func (d *Definition) loggedIn(l term.Login) error {
+	if !d.hasUse(term.SecretLogin) {
+		return d.refuse("uses", fmt.Sprintf("it is not for the use %q", term.SecretLogin))
+	}
+	return d.isAt(peerOf(l))
 }
 
 func (d *Definition) hasUse(u term.SecretUse) bool {

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,22 +10,23 @@ import (
 	"ptyctl/term"
 )
 
-// releases returns the first condition of a request that does not hold, as an error; nil if all do.
-func (d *Definition) releases(r term.SecretRequest) error {
+// releases returns the first condition of a request that does not hold, as an error; nil if all do. For a command that
+// reads the secret, it returns the form in which the command must run.
+func (d *Definition) releases(ctx context.Context, r term.SecretRequest) (term.Ruling, error) {
 	switch {
 	case !d.hasUse(r.Use):
-		return d.refuse("uses", fmt.Sprintf("it is not for the use %q", r.Use))
+		return term.Ruling{}, d.refuse("uses", fmt.Sprintf("it is not for the use %q", r.Use))
 	}
 	if err := d.isAt(r.Peer); err != nil {
-		return err
+		return term.Ruling{}, err
 	}
 	switch r.Use {
 	case term.SecretTerminal:
-		return d.typedAt(r)
+		return term.Ruling{}, d.typedAt(r)
 	case term.SecretStdin:
-		return d.readBy(r)
+		return d.readBy(ctx, r)
 	}
-	return nil
+	return term.Ruling{}, d.refuse("uses", fmt.Sprintf("a caller cannot ask for the use %q so", r.Use))
 }
 
 // isAt returns why a far side is not one of those to which the secret is bound.
@@ -110,16 +112,17 @@ func (d *Definition) answersLine(line string) bool {
 	return lineAsksForPassword.MatchString(line) && !asksForCode.MatchString(line) && !asksForNew.MatchString(line)
 }
 
-// readBy returns why a command does not get the secret on its standard input.
-func (d *Definition) readBy(r term.SecretRequest) error {
+// readBy returns why a command does not get the secret on its standard input, or the form in which the command must run.
+func (d *Definition) readBy(ctx context.Context, r term.SecretRequest) (term.Ruling, error) {
 	switch {
 	case r.Sudo:
-		return nil
+		return term.Ruling{}, nil
 	case d.Commands == nil:
-		return d.refuse("commands", "it names no commands that may read it")
+		return term.Ruling{}, d.refuse("commands", "it names no commands that may read it")
 	}
-	if err := d.Commands.Allows(r.Command); err != nil {
-		return d.refuse("commands", err.Error())
+	ruling, err := d.Commands(ctx, r.Action)
+	if err != nil {
+		return term.Ruling{}, d.refuse("commands", err.Error())
 	}
-	return nil
+	return ruling, nil
 }

@@ -56,8 +56,11 @@ func NewStore(list []Definition, o Options) *Store {
 
 // Expects implements term.Answerer.
 func (s *Store) Expects(l term.Login) bool {
+	if l.Secret != "" && s.find(l.Secret) == nil {
+		return true // Answer says so
+	}
 	for i := range s.list {
-		if s.list[i].isFor(l) {
+		if s.list[i].isFor(l) || s.list[i].isNamedFor(l) {
 			return true
 		}
 	}
@@ -67,33 +70,53 @@ func (s *Store) Expects(l term.Login) bool {
 // Answer implements term.Answerer. The error has the kind POLICY_DENIED with the condition that does not hold, or
 // AUTH_FAILED if the value cannot be fetched.
 func (s *Store) Answer(ctx context.Context, l term.Login, q term.Prompt) (answer, name string, err error) {
-	for i := range s.list {
-		d := &s.list[i]
-		if !d.isFor(l) || !d.answers(q) {
-			continue
-		}
-		value, err := s.use(ctx, d, d.permits(l, q), term.SecretRequest{
-			Name: d.Name, Use: term.SecretLogin, Prompt: q.Text, Wait: loginPatience, Peer: term.Peer{
-				Protocol: "ssh", Host: l.Host, Port: l.Port, User: l.User, Names: l.Names, HostKey: l.HostKey,
-			},
-		})
-		if err != nil {
-			return "", "", err
-		}
-		defer clear(value)
-		return string(value), d.Name, nil
+	d, refused := s.answering(l, q)
+	switch {
+	case l.Secret != "" && s.find(l.Secret) == nil:
+		return "", "", errUnknown
+	case d == nil:
+		return "", "", nil
 	}
-	return "", "", nil
+	if refused == nil {
+		refused = d.permits(l, q)
+	}
+	value, err := s.use(ctx, d, refused, term.SecretRequest{
+		Name: d.Name, Use: term.SecretLogin, Prompt: q.Text, Wait: loginPatience, Peer: peerOf(l),
+	})
+	if err != nil {
+		return "", "", err
+	}
+	defer clear(value)
+	return string(value), d.Name, nil
+}
+
+// peerOf is the far side of a login.
+func peerOf(l term.Login) term.Peer {
+	return term.Peer{Protocol: "ssh", Host: l.Host, Port: l.Port, User: l.User, Names: l.Names, HostKey: l.HostKey}
+}
+
+// answering returns the secret that answers a question of a login; nil: none. The one that the caller has named goes
+// first, and refused says why it is not for this login.
+func (s *Store) answering(l term.Login, q term.Prompt) (d *Definition, refused error) {
+	if d = s.find(l.Secret); d != nil && d.isNamedFor(l) && d.answersNamed(q) {
+		return d, d.loggedIn(l)
+	}
+	for i := range s.list {
+		if d = &s.list[i]; d.isFor(l) && d.answers(q) {
+			return d, nil
+		}
+	}
+	return nil, nil
 }
 
 // Release implements term.Secrets.
 func (s *Store) Release(ctx context.Context, r term.SecretRequest) ([]byte, error) {
-	for i := range s.list {
-		if d := &s.list[i]; d.Name == r.Name {
-			return s.use(ctx, d, d.releases(r), r)
-		}
+	d := s.find(r.Name)
+	if d == nil {
+		return nil, errUnknown
 	}
-	return nil, term.Errorf(term.NotFound, "the operator has no secret of that name") // which may be a value by mistake
+	_, refused := d.releases(ctx, r)
+	return s.use(ctx, d, refused, r)
 }
 
 // use returns the value if refused is nil, the caller may use it, there were not too many uses, and a person who has to
@@ -219,7 +242,7 @@ func (s *Store) record(ctx context.Context, d *Definition, r term.SecretRequest,
 func purpose(r term.SecretRequest) string {
 	switch {
 	case r.Sudo:
-		return "sudo of " + where(r.Peer)
+		return fmt.Sprintf("sudo of %s, command sha256:%x", where(r.Peer), sha256.Sum256([]byte(r.Command)))
 	case r.Use == term.SecretStdin:
 		return fmt.Sprintf("the input of a command of %s, command sha256:%x", where(r.Peer), sha256.Sum256([]byte(r.Command)))
 	case r.Use == term.SecretTerminal:

@@ -11,6 +11,7 @@ type Login struct {
 	Names   []string     // the names by which the operator's own settings lead to this host
 	HostKey HostKeyProof // the proof of the host's key by the operator's record
 	Given   []string     // what the Answerer has named in this login before
+	Secret  string       // the name of the secret that the caller wants for it; empty: none
 }
 
 // An Answerer answers questions of logins in place of a person, for example from a store of secrets. Its methods may be

@@ -46,19 +46,46 @@ type SecretRequest struct {
 	Typed      bool   // SecretTerminal: something was typed at that line before
 	Shell      bool   // SecretTerminal: the line is the prompt of a shell
 	FullScreen bool   // SecretTerminal: a program has the whole screen
-	Command    string // SecretStdin: the line for the far side's shell, or empty with Sudo
 	Sudo       bool   // SecretStdin: it goes to sudo alone, after sudo has asked for it
+	Command    string // SecretStdin: the line that the caller wants run, for people and for the record
+
+	// Action is the command that reads the secret, as a Gate judges it: SecretStdin without Sudo.
+	Action Action
 
 	Wait time.Duration // for a person who must agree or give the value; 0: as long as ctx allows
 }
 
-// Secrets gives out the operator's secrets. Its methods may be called by any number of goroutines.
+// Secrets gives out the operator's secrets. Its methods may be called by any number of goroutines. An error is an
+// *Error: POLICY_DENIED with the condition that does not hold, NOT_FOUND, or AUTH_FAILED if there is no value. ctx
+// carries the Actor who asks.
 type Secrets interface {
+	// Check returns the error of a request that Release would refuse whatever the source says. It uses nothing, and asks
+	// no person. For a command that reads the secret, the ruling has the form in which it must run, as a Gate's has.
+	Check(ctx context.Context, r SecretRequest) (Ruling, error)
+
 	// Release returns a value, which the caller uses at once and clears. It may wait for a vault or for a person, and
-	// whoever asks checks then that the request still describes the terminal. The error is an *Error: POLICY_DENIED with
-	// the condition that does not hold, NOT_FOUND, AUTH_FAILED if there is no value, or BUSY if a person has not answered
-	// in time: the same request, made again, uses their answer. ctx carries the Actor who asks.
+	// whoever asks checks then that the request still describes the terminal. If a person has not answered in time, the
+	// error is BUSY: the same request, made again, uses their answer.
 	Release(ctx context.Context, r SecretRequest) ([]byte, error)
+
+	// List returns the secrets that the Actor of ctx may use, in the operator's order.
+	List(ctx context.Context) []SecretInfo
+}
+
+// SecretInfo is what a caller may know of a secret. It has no value, nor where one is kept.
+type SecretInfo struct {
+	Name     string
+	Hint     string
+	Uses     []SecretUse
+	Hosts    []string // patterns
+	Devices  []string // patterns
+	Local    bool     // programs on the machine of this process
+	Users    []string // patterns; empty: all
+	Prompts  []string // regular expressions of the questions that it answers; empty: those for a password, or a code
+	Commands []string // that may read it; empty: sudo alone
+	Auto     bool     // it answers such questions of logins without being asked to
+	OneTime  bool     // its values are codes
+	Person   bool     // a person gives the value, or agrees to its use
 }
 
 // A SecretQuestion puts the use of a secret to a person of the operator's.

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -133,7 +134,39 @@ type ExecRequest struct {
 	Dir     string        // working directory; empty: the far side's default
 	Env     []EnvVar      // in order; if the far side refuses one, the command must not run
 	Stdin   []byte        // the whole standard input
+	// Input is the standard input in place of Stdin, as it comes; nil: Stdin. It may hold a secret: what was read of it is
+	// wiped. Exec closes it when the command has ended or was not started, which must end a Read.
+	Input io.ReadCloser
 	Grace   time.Duration // time between TERM and KILL; 0: 2 s
+}
+
+// WriteInput writes the standard input to w. Of Input it keeps no copy. An error of w is normal: a command may not read its
+// input.
+func (r ExecRequest) WriteInput(w io.Writer) {
+	if r.Input == nil {
+		_, _ = w.Write(r.Stdin)
+		return
+	}
+	var buf [4 << 10]byte
+	defer clear(buf[:])
+	for {
+		n, err := r.Input.Read(buf[:])
+		if n > 0 {
+			_, failed := w.Write(buf[:n])
+			clear(buf[:n])
+			err = cmp.Or(failed, err)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// CloseInput closes Input.
+func (r ExecRequest) CloseInput() {
+	if r.Input != nil {
+		_ = r.Input.Close()
+	}
 }
 
 // An EnvVar is one environment variable.

@@ -51,12 +51,33 @@ func (d *dialers) replace(cfg config.Config, log *slog.Logger) error {
 	return nil
 }
 
+// Check implements term.Secrets.
+func (d *dialers) Check(ctx context.Context, r term.SecretRequest) (term.Ruling, error) {
+	return d.store().Check(ctx, r)
+}
+
 // Release implements term.Secrets.
 func (d *dialers) Release(ctx context.Context, r term.SecretRequest) ([]byte, error) {
-	if store := d.current.Load().secrets; store != nil {
-		return store.Release(ctx, r)
+	return d.store().Release(ctx, r)
+}
+
+// List implements term.Secrets.
+func (d *dialers) List(ctx context.Context) []term.SecretInfo { return d.store().List(ctx) }
+
+// offered returns d if there are secrets, and nil otherwise.
+func (d *dialers) offered() term.Secrets {
+	if d.current.Load().secrets == nil {
+		return nil
 	}
-	return nil, term.Errorf(term.NotFound, "the operator has no secret of that name")
+	return d
+}
+
+// store returns the operator's secrets, of which there may be none.
+func (d *dialers) store() *secret.Store {
+	if store := d.current.Load().secrets; store != nil {
+		return store
+	}
+	return new(secret.Store)
 }
 
 // byProtocol returns the dialers of the manager.

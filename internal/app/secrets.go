@@ -10,6 +10,7 @@ import (
 	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/mcpapi/elicit"
+	"ptyctl/policy"
 	"ptyctl/secret"
 	"ptyctl/secret/source"
 	"ptyctl/term"
@@ -27,7 +28,7 @@ func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
 		d := secret.Definition{
 			Name: e.Name, OneTime: strings.HasPrefix(e.Source, "totp:"), Hosts: e.Hosts, Users: e.Users,
 			AllowEcho: e.AllowEcho, PerHour: e.PerHour, Hint: e.Hint, Devices: e.Devices, Local: e.Local,
-			Callers: e.Callers, Auto: e.Auto, Cleartext: e.Cleartext, Confirm: secret.Confirm(e.Confirm),
+			Callers: e.Callers, Listed: e.Commands, Auto: e.Auto, Cleartext: e.Cleartext, Confirm: secret.Confirm(e.Confirm),
 		}
 		if len(e.Hosts)+len(e.Devices) == 0 && !e.Local {
 			wrong("hosts", errors.New("it names no place; write hosts, devices or local = true"))
@@ -45,7 +46,9 @@ func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
 			wrong("confirm", fmt.Errorf("%q is none of never, first and always", e.Confirm))
 		}
 		var err error
-		if d.Source, err = source.Parse(e.Source, source.Options{Env: e.Env, Identity: e.Identity, Home: home}); err != nil {
+		if d.Source, err = source.Parse(e.Source, source.Options{
+			Env: e.Env, Identity: e.Identity, Home: home, Take: config.TakeVariable,
+		}); err != nil {
 			wrong("source", err)
 		}
 		for _, text := range e.Prompts {
@@ -56,9 +59,29 @@ func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
 			}
 			d.Prompts = append(d.Prompts, r)
 		}
+		if d.Commands, err = permitted(e); err != nil {
+			wrong("commands", err)
+		}
 		list = append(list, d)
 	}
 	return list, errors.Join(errs...)
+}
+
+// permitted returns the gate of the commands that may read a secret; nil: none may. They are judged as policy.allow judges
+// commands, whatever else the operator's rules permit.
+func permitted(e config.NamedSecret) (term.Gate, error) {
+	if len(e.Commands) == 0 {
+		return nil, nil
+	}
+	var rules []policy.Rule
+	for _, text := range e.Commands {
+		rules = append(rules, policy.Rule{Text: text, Name: "secret." + e.Name + ".commands", Where: e.Where})
+	}
+	p, err := policy.New(policy.Rules{Allow: rules})
+	if err != nil {
+		return nil, err
+	}
+	return p.Rule, nil
 }
 
 // secretStore returns the operator's secrets; nil if there are none.

@@ -30,6 +30,8 @@ func (s *screen) Peer() (term.Peer, bool) {
 
 // given gives out a value, after a change of the world.
 type given struct {
+	term.Secrets
+
 	value  string
 	err    error
 	change func()
