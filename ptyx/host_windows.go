@@ -164,8 +164,9 @@ type running = context.CancelFunc
 const programSignals = term.No
 
 // Exec implements term.Execer for one call, which starts the program. It uses only
-// Stdin and Grace of r.
+// Stdin, Input and Grace of r.
 func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	defer r.CloseInput()
 	g.mu.Lock()
 	refused := g.used
 	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
@@ -190,7 +191,10 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	cmd.Env, cmd.Dir, cmd.WaitDelay = c.env, c.dir, time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true} // a daemon has no console, and each program would show its own
 	cmd.Stdout, cmd.Stderr = term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon)
-	if len(r.Stdin) > 0 {
+	switch {
+	case r.Input != nil:
+		cmd.Stdin = r.Input
+	case len(r.Stdin) > 0:
 		cmd.Stdin = bytes.NewReader(r.Stdin)
 	}
 	if err := cmd.Start(); err != nil {

@@ -19,8 +19,9 @@ type running = *process
 const programSignals = term.Yes
 
 // Exec implements term.Execer for one call, which starts the program. It uses only
-// Stdin and Grace of r.
+// Stdin, Input and Grace of r.
 func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	defer r.CloseInput()
 	g.mu.Lock()
 	if g.used {
 		g.mu.Unlock()
@@ -51,7 +52,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 // run starts the program and copies its streams until it has ended.
 func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	c := g.command
-	ours, theirs, err := openPipes(len(r.Stdin) > 0)
+	ours, theirs, err := openPipes(len(r.Stdin) > 0 || r.Input != nil)
 	if err != nil {
 		return term.Exit{}, failure("exec", "cannot create pipes for the program", err)
 	}
@@ -68,7 +69,7 @@ func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io
 	var input, output sync.WaitGroup
 	if ours[0] != nil {
 		input.Go(func() {
-			_, _ = ours[0].Write(r.Stdin) // an error is normal: the program may not read its input
+			r.WriteInput(ours[0])
 			_ = ours[0].Close()
 		})
 	}
@@ -78,6 +79,7 @@ func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io
 	if ours[0] != nil {
 		_ = ours[0].Close()
 	}
+	r.CloseInput()
 	input.Wait()
 	awaitOutput(&output, ours)
 	if killed == "unknown" {

@@ -49,6 +49,8 @@ type ExecRequest struct {
 	Grace time.Duration
 	Queue bool // terminal lane: wait for the commands before this one, instead of Busy
 
+	Secret ExecSecret // for the command; the zero value: none
+
 	StopOnCancel bool // canceling a call that waits for the command stops it; otherwise it goes on to its deadline
 
 	// Terminal lane only:
@@ -58,7 +60,8 @@ type ExecRequest struct {
 	MarkerSuffix string        //
 	Idle         time.Duration // without marker: the silence that ends the wait; 0: 2 s, or none with Expect.Prompt
 
-	writtenFor Class // the shell that Command is written for; empty: as the caller gave it
+	writtenFor Class        // the shell that Command is written for; empty: as the caller gave it
+	secret     *secretInput // of Secret, once the command is permitted; nil: none
 }
 
 // DoneReason says what ended an exec, or the wait for it.
@@ -137,6 +140,9 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	if r.Command == "" {
 		r.Command = quote.Show(r.Argv)
 	}
+	if r.Secret.Sudo {
+		r.underSudo()
+	}
 	began := time.Now()
 	d := s.auth.Begin(ctx, term.VerbExec, term.Event{Command: r.Command})
 	r.Timeout = cmp.Or(r.Timeout, defaultExecTimeout)
@@ -203,6 +209,12 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 		Input:   len(r.Stdin),
 		FarSide: s.shells.reads(lane, *r),
 	}
+	var wanted term.SecretRequest
+	if r.Secret.Name != "" {
+		if wanted, err = e.mayHave(ctx, lane, r, a); err != nil {
+			return nil, 0, err
+		}
+	}
 	if epoch, err = d.Permit(ctx, a); err != nil {
 		return nil, 0, err
 	}
@@ -210,12 +222,18 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	if err := s.shells.asRuled(ctx, a, d.Ruling, lane, r); err != nil {
 		return nil, 0, err
 	}
+	if r.Secret.Name != "" {
+		if err := e.equip(ctx, lane, r, wanted, d.Ruling.Command); err != nil {
+			return nil, 0, err
+		}
+	}
 	if lane == LaneTerminal {
 		x, err = s.execs.startTyped(ctx, *r, epoch)
 	} else {
 		x, err = s.execs.start(*r, d.Event.Actor)
 	}
 	if err != nil {
+		r.secret.drop()
 		return nil, 0, err
 	}
 	d.Event.Exec, d.Event.Size = x.id, x.sentBytes

@@ -121,6 +121,9 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 		// Until the far side says how it ended, it may still run.
 		res.Exit.Killed = "unknown"
 	}
+	if ended && x.refused != nil {
+		return ExecResult{}, x.refused
+	}
 	switch {
 	case res.TimedOut || res.Canceled:
 		res.Done = DoneTimeout

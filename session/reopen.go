@@ -68,7 +68,7 @@ func again(t term.Target) (target *term.Target, never string) {
 	if u, err := url.Parse(t.SSH.ProxyURL); err != nil || u.User != nil {
 		return nil, "its proxy may need a password, which is not kept"
 	}
-	t.Auth = term.Auth{Method: t.Auth.Method, NoInteractive: t.Auth.NoInteractive}
+	t.Auth = term.Auth{Method: t.Auth.Method, NoInteractive: t.Auth.NoInteractive, Secret: t.Auth.Secret}
 	t.SSH.ExtraArgs = slices.Clone(t.SSH.ExtraArgs)
 	return &t, ""
 }

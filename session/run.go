@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -59,7 +60,8 @@ type run struct {
 	mu    sync.Mutex                   // guards given
 	given map[term.Principal]delivered // at most maxGiven
 
-	typed *lane.Command // nil in the channel lane
+	typed  *lane.Command // nil in the channel lane
+	secret *secretInput  // nil: none
 
 	outcome // set before done is closed
 }
@@ -75,6 +77,7 @@ type told struct {
 type outcome struct {
 	exit     term.Exit
 	err      error
+	refused  error // of a command that sudo has not run: why
 	duration time.Duration
 }
 
@@ -188,7 +191,7 @@ func (x *run) over() term.Event {
 		Verb: term.VerbExecEnd, Actor: x.actor, Exec: x.id, Detail: string(x.lane), State: state,
 		Size: int(
 			x.stdout.Buffer.Stat().End + x.stderr.Buffer.Stat().End,
-		), Exit: &x.exit, Duration: x.duration, Err: x.err,
+		), Exit: &x.exit, Duration: x.duration, Err: cmp.Or(x.err, x.refused),
 	}
 }
 
@@ -203,13 +206,14 @@ func (e *execs) start(r ExecRequest, by term.Actor) (*run, error) {
 	if r.Grace > 0 {
 		x.proof = proofTime{r.Grace + killTime, r.Grace + killTime}
 	}
+	x.secret = r.secret
 	ok := s.execs.launch(x, func() (term.Exit, error) {
-		return s.link.Load().execer.Exec(
-			x.ctx,
-			term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace},
-			s.execs.observed(x, x.stdout, "stdout"),
-			s.execs.observed(x, x.stderr, "stderr"),
-		)
+		request := term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace}
+		stdout, stderr := s.execs.observed(x, x.stdout, "stdout"), s.execs.observed(x, x.stderr, "stderr")
+		if r.secret != nil {
+			return e.runWithSecret(x, request, r.secret, stdout, stderr)
+		}
+		return s.link.Load().execer.Exec(x.ctx, request, stdout, stderr)
 	})
 	if !ok {
 		return nil, s.life.endedError("exec")
@@ -247,7 +251,11 @@ func (x *run) waitsOn() (*term.Waiting, <-chan struct{}) {
 	if x.typed == nil {
 		return nil, nil
 	}
-	return x.typed.Waiting()
+	w, changed := x.typed.Waiting()
+	if x.asksSudo(w) {
+		w = nil
+	}
+	return w, changed
 }
 
 // waitsFor returns the question or the stalled line for a result. A stalled line ends only one call.
@@ -258,6 +266,9 @@ func (x *run) waitsFor() *term.Waiting {
 	w, _ := x.typed.Waiting()
 	if w == nil {
 		w = x.typed.Stalled()
+	}
+	if x.asksSudo(w) {
+		w = nil
 	}
 	x.typed.Told()
 	return w

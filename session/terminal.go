@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"ptyctl/session/prompt"
 	"ptyctl/session/scene"
 	"ptyctl/session/shell"
+	"ptyctl/session/sudo"
 	"ptyctl/session/vault"
 	"ptyctl/term"
 	"ptyctl/vt"
@@ -49,13 +51,20 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 		return nil, err
 	}
 	x.typed = c
-	if x.sentBytes, err = c.Type(ctx, x.ctx, x.id, x.stdout); err != nil {
+	out := io.Writer(x.stdout)
+	if x.secret = r.secret; x.secret != nil {
+		out = x.secret.sudo.Watch(out)
+	}
+	if x.sentBytes, err = c.Type(ctx, x.ctx, x.id, out); err != nil {
 		s.execs.discard(x)
 		return nil, err
 	}
 	ok := s.execs.launch(x, func() (term.Exit, error) {
 		defer c.Release()
-		return c.Follow()
+		if x.secret == nil {
+			return c.Follow()
+		}
+		return e.followSudo(x, epoch, out.(*sudo.Watcher))
 	})
 	if !ok {
 		c.Release()
@@ -104,7 +113,7 @@ func (e *execs) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch 
 	res, err := s.execs.collect(ctx, x, ContinueRequest{Wait: r.Wait, MaxOutput: r.MaxOutput, Match: r.Match})
 	// This error says that the server refused the channel, so nothing ran. After any other the command may have run,
 	// and must not run twice.
-	if !errors.Is(err, term.LimitExceeded) || r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
+	if !errors.Is(err, term.LimitExceeded) || r.secret != nil || r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return res, err
 	}
 	// Another shell would read it differently.

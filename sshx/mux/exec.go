@@ -22,6 +22,7 @@ import (
 // tries a second channel if the server closed the first before it started the
 // command.
 func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	defer r.CloseInput()
 	opening, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
 	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
@@ -158,7 +159,7 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 		}
 	}
 	x.ch.k.wg.Go(func() { // ends when the input is written, or with the channel
-		_, _ = x.ch.Write(r.Stdin)
+		r.WriteInput(x.ch)
 		_ = x.ch.CloseWrite()
 	})
 	return nil

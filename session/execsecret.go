@@ -1,0 +1,252 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+
+	"ptyctl/internal/locked"
+	"ptyctl/quote"
+	"ptyctl/session/keys"
+	"ptyctl/session/prompt"
+	"ptyctl/session/sudo"
+	"ptyctl/term"
+)
+
+// An ExecSecret is one of Options.Secrets for a command. No caller gets its value.
+type ExecSecret struct {
+	Name string // empty: none
+	// Sudo has sudo(8) run the command, and answers its question for the password. Else the command reads the value as the
+	// first line of its standard input, which the operator must have permitted for that command.
+	Sudo bool
+}
+
+// A secretInput is the secret of one command, on its way.
+type secretInput struct {
+	request term.SecretRequest
+	sudo    *sudo.Command // nil: the command reads the value itself
+	input   io.ReadCloser // the standard input then
+}
+
+// underSudo makes the command one of sudo's, for the rules and for the record: as it would be typed.
+func (r *ExecRequest) underSudo() {
+	words := r.Argv
+	if words == nil {
+		if strings.TrimSpace(r.Command) == "" {
+			return
+		}
+		words = sudo.Words(r.Command)
+	}
+	r.Argv = append([]string{sudo.Program}, words...)
+	r.Command = quote.Show(r.Argv)
+}
+
+// mayHave returns the request for the secret of a command that would run in the lane, or why it does not get it.
+func (e *execs) mayHave(ctx context.Context, lane Lane, r *ExecRequest, a term.Action) (term.SecretRequest, error) {
+	s := e.s
+	refuse := func(kind term.Kind, msg string) (term.SecretRequest, error) {
+		return term.SecretRequest{}, sessionError("exec", s.id, kind, msg)
+	}
+	switch {
+	case s.o.Secrets == nil:
+		return refuse(term.NotFound, "the operator has no secrets")
+	case !r.Secret.Sudo && lane == LaneTerminal:
+		return refuse(term.Unsupported, "a command in the terminal has no standard input of its own"+
+			e.beside("; use the channel lane")+"; type a secret at the command's question instead")
+	case r.Secret.Sudo && len(r.Env) > 0:
+		return refuse(term.InvalidArgument, "sudo resets the environment, so variables of the call would not reach the command; "+
+			"write them into it: env NAME=value COMMAND")
+	case r.Secret.Sudo && s.o.managed.program:
+		return refuse(term.Unsupported, "this session is one program")
+	}
+	if r.Secret.Sudo && len(r.Argv) > 1 {
+		if err := sudo.Check(r.Argv[1:]); err != nil {
+			return refuse(term.InvalidArgument, err.Error())
+		}
+	}
+	q := term.SecretRequest{
+		Name: r.Secret.Name, Use: term.SecretStdin, Sudo: r.Secret.Sudo, Command: r.Command, Action: a, Wait: r.Wait,
+	}
+	q.Action.Verb = term.VerbExec
+	if l := s.link.Load(); l != nil && l.peerer != nil {
+		q.Peer = l.peerer.Peer()
+	}
+	q.Peer.Session = s.id
+	_, err := s.o.Secrets.Check(ctx, q)
+	return q, e.named(err)
+}
+
+// named adds the session to an error of the operator's secrets.
+func (e *execs) named(err error) error {
+	own, ok := errors.AsType[*term.Error](err)
+	if !ok {
+		return err
+	}
+	about := *own
+	about.Op, about.Session = "exec", e.s.id
+	return &about
+}
+
+// equip readies the secret of a command that the rules have allowed in the form r. Of a command that reads the secret, the
+// secret's own rules choose the form that runs.
+func (e *execs) equip(ctx context.Context, lane Lane, r *ExecRequest, q term.SecretRequest, ruled string) error {
+	s := e.s
+	if r.Secret.Sudo {
+		c := sudo.New(len(r.Stdin) > 0 || len(r.Argv) > 3 && r.Argv[1] == "sh" && r.Argv[2] == "-c")
+		if lane == LaneTerminal {
+			c = sudo.Typed()
+		}
+		line, err := c.Line(string(r.writtenFor), r.Command)
+		if err != nil {
+			return sessionError("exec", s.id, term.Unsupported, "sudo cannot be run here with a secret: "+err.Error())
+		}
+		r.Command, r.secret = line, &secretInput{request: q, sudo: c}
+		return nil
+	}
+	if ruled != "" {
+		q.Action.Command, q.Action.Argv = ruled, nil
+	}
+	ruling, err := s.o.Secrets.Check(ctx, q)
+	if err != nil {
+		return e.named(err)
+	}
+	if err := s.shells.asRuled(ctx, q.Action, ruling, lane, r); err != nil {
+		return err
+	}
+	value, err := s.o.Secrets.Release(ctx, q)
+	if err != nil {
+		return e.named(err)
+	}
+	input, err := sudo.Ahead(value, r.Stdin)
+	if err != nil {
+		return sessionError("exec", s.id, term.AuthFailed, err.Error())
+	}
+	r.secret = &secretInput{request: q, input: input}
+	return nil
+}
+
+// drop wipes the secret of a command that does not run.
+func (i *secretInput) drop() {
+	if i != nil && i.input != nil {
+		_ = i.input.Close()
+	}
+}
+
+// runWithSecret runs a command with its secret on a channel.
+func (e *execs) runWithSecret(
+	x *run, r term.ExecRequest, in *secretInput, stdout, stderr io.Writer,
+) (term.Exit, error) {
+	execer := e.s.link.Load().execer
+	if in.sudo == nil {
+		r.Input = in.input
+		return execer.Exec(x.ctx, r, stdout, stderr)
+	}
+	seen := in.sudo.Watch(stderr)
+	r.Input = in.sudo.Feed(term.WithActor(x.ctx, x.actor), r.Stdin, func(ctx context.Context) ([]byte, error) {
+		value, err := e.s.o.Secrets.Release(ctx, in.request)
+		return value, e.named(err)
+	})
+	exit, err := execer.Exec(x.ctx, r, stdout, seen)
+	seen.Flush()
+	if err == nil {
+		said := x.stderr.Since(0, 4<<10)
+		x.refused = e.named(in.sudo.Failure(in.request.Name, exit, said.Bytes()))
+	}
+	return exit, err
+}
+
+// asksSudo reports whether w is the question of sudo that a secret will answer.
+func (x *run) asksSudo(w *term.Waiting) bool {
+	return w != nil && x.secret != nil && x.secret.sudo != nil && x.secret.sudo.IsQuestion(w.Text)
+}
+
+// followSudo follows a command in the terminal until its end, and types the secret at sudo's question.
+func (e *execs) followSudo(x *run, epoch uint64, seen *sudo.Watcher) (term.Exit, error) {
+	ctx, end := context.WithCancel(term.WithActor(x.ctx, x.actor))
+	var answering sync.WaitGroup
+	answering.Go(func() { e.answerSudo(ctx, x, epoch) })
+	exit, err := x.typed.Follow()
+	end()
+	answering.Wait()
+	seen.Flush()
+	if err == nil {
+		said := x.stdout.Since(0, 4<<10)
+		text := bytes.ReplaceAll(said.Bytes(), []byte("\r\n"), []byte("\n"))
+		x.refused = e.named(x.secret.sudo.Failure(x.secret.request.Name, exit, text))
+	}
+	return exit, err
+}
+
+// answerSudo types the secret at sudo's question in the terminal, once. At the second one it presses ctrl_d.
+func (e *execs) answerSudo(ctx context.Context, x *run, epoch uint64) {
+	c := x.secret.sudo
+	select {
+	case <-c.Asked():
+	case <-ctx.Done():
+		return
+	}
+	value, err := e.s.o.Secrets.Release(ctx, x.secret.request)
+	if err == nil {
+		err = e.typeAtSudo(ctx, c, value, epoch)
+	}
+	clear(value)
+	if err != nil {
+		c.Withhold(e.named(err))
+	} else {
+		c.Deliver()
+		select {
+		case <-c.AskedAgain():
+		case <-ctx.Done():
+			return
+		}
+	}
+	// An end of input stays until sudo reads it. ctrl_c would be lost between its question and its read.
+	if c.IsQuestion(e.s.lane.LastLine()) {
+		_, _ = e.typeFor(ctx, []byte("\x04"), permit{epoch: epoch}, "ctrl_d")
+	}
+}
+
+// typeFor types data that no caller has typed. It is on record first, without the data.
+func (e *execs) typeFor(ctx context.Context, data []byte, p permit, what string) (WriteResult, error) {
+	s := e.s
+	record := term.Event{Verb: term.VerbWrite, Actor: term.ActorFrom(ctx), Sensitive: true, Detail: what}
+	if err := s.auth.Record(record); err != nil {
+		return WriteResult{}, err
+	}
+	res, err := s.writer.send(ctx, data, p)
+	record.Size = min(res.Written, 1)
+	s.auth.Observe(record)
+	return res, err
+}
+
+// typeAtSudo types the value and the enter key, if sudo's question is still the last line.
+func (e *execs) typeAtSudo(ctx context.Context, c *sudo.Command, value []byte, epoch uint64) error {
+	s := e.s
+	asked := func() error {
+		if line := s.lane.LastLine(); !c.IsQuestion(line) || prompt.Waits(line, nil) == nil {
+			return sessionError("exec", s.id, term.Busy, "the terminal has shown something else since sudo has asked")
+		}
+		return nil
+	}
+	if bytes.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return sessionError("exec", s.id, term.AuthFailed, "the secret has a character that a terminal takes for a key")
+	}
+	echo, err := s.writer.expectEcho(value)
+	if err != nil {
+		return err
+	}
+	enter, _ := keys.Bytes("enter", s.window.modes().AppCursor)
+	data := append(append(locked.Bytes(len(value) + len(enter))[:0], value...), enter...)
+	defer clear(data)
+	res, err := e.typeFor(ctx, data, permit{epoch: epoch, echo: echo, whole: true, secret: asked}, "secret")
+	if res.Written+res.Pending == 0 {
+		echo.Canceled()
+	}
+	if err == nil && res.TimedOut {
+		err = sessionError("exec", s.id, term.ExecTimeout, "the terminal does not take what is typed")
+	}
+	return err
+}
