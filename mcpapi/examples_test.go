@@ -15,6 +15,7 @@ import (
 	"ptyctl/mcpapi/tools"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/ptyx"
+	"ptyctl/secret"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -85,7 +86,7 @@ func TestExamplesGiveTheArgument(t *testing.T) {
 	c.Options = mcpapi.Options{
 		Local: []string{"stdio"}, Limits: toolset.Limits{ReadTimeout: 400 * time.Millisecond, MaxWait: time.Second},
 		Plan:    func(context.Context, term.Target) (term.Plan, error) { return term.Plan{}, nil },
-		Secrets: true,
+		Secrets: new(secret.Store),
 	}
 	l := mcptest.NewLab(t, c)
 	sessions := make(map[string]string) // of each action, which other actions must not lock or close

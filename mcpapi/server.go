@@ -59,7 +59,7 @@ type Options struct {
 
 	Elsewhere func(ctx context.Context) []toolset.Elsewhere // sessions of the caller in other processes; nil: none
 
-	Secrets bool // the operator has named secrets: without any, no tool has arguments for them
+	Secrets term.Secrets // of the operator's; nil: there are none, and no tool has arguments for them
 
 	Logger *slog.Logger // nil: silent
 }
@@ -145,7 +145,7 @@ func NewServer(o Options) *Server {
 			Sessions: o.Sessions,
 			Hosts:    hosts.New(hosts.Options{Manager: o.Sessions, Plan: o.Plan, Idle: o.AutoIdle}),
 			Version:  o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
-			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Numbered: o.Answered != nil, Limits: o.Limits,
+			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Secrets: o.Secrets, Numbered: o.Answered != nil, Limits: o.Limits,
 			Elsewhere: o.Elsewhere,
 		},
 	}
@@ -175,7 +175,7 @@ func NewServer(o Options) *Server {
 		set := &sets[i]
 		for _, t := range set.Tools {
 			listed := t.WithSettings(settings)
-			if !o.Secrets {
+			if o.Secrets == nil {
 				listed = listed.Without(schema.OfSecrets, "the operator has configured no secrets ([secret.NAME])")
 			}
 			called := &toolset.Tool{Tool: listed, Handle: t.Handle}

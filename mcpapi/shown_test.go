@@ -14,6 +14,7 @@ import (
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/tools"
 	"ptyctl/mcpapi/toolset"
+	"ptyctl/secret"
 	"ptyctl/session"
 )
 
@@ -25,7 +26,7 @@ func forms() map[string]mcpapi.Options {
 		"read-only": {Sessions: files, ReadOnly: true, Local: []string{"stdio"}},
 		"far":       {Sessions: files},
 		"core":      {Sessions: files, Toolsets: []string{"core"}},
-		"secrets":   {Sessions: files, Secrets: true},
+		"secrets":   {Sessions: files, Secrets: new(secret.Store)},
 		"full":      {Sessions: files, Results: identity.Full, Local: []string{"stdio"}},
 	}
 }

@@ -38,7 +38,7 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation,
 		JSONRPCErrors: cfg.Server.JSONRPCErrors, Answered: answered, Watch: a.watch, Pages: a.pages, Consents: a.consents,
 		Logger:    a.log,
-		Elsewhere: a.elsewhere, Secrets: a.dialers.current.Load().secrets != nil,
+		Elsewhere: a.elsewhere, Secrets: a.dialers.offered(),
 	})
 }
 

@@ -47,6 +47,7 @@ type Action struct {
 
 	Verb term.Verb // its name in the audit log; empty: Name
 	Only Callers   // who is shown it; empty: every caller
+	Mark string    // as that of an argument, see Tool.Without
 }
 
 // Callers are some of the callers of a server.
@@ -199,9 +200,11 @@ func (t *Tool) without(hidden func(Action) bool, why string) *Tool {
 // OfSecrets is the mark of arguments that name one of the operator's secrets.
 const OfSecrets = "secrets"
 
-// Without is the table without the arguments, at every depth, that have a mark. They are refused; why says so.
+// Without is the table without the actions, and the arguments at every depth, that have a mark. They are refused; why
+// says so.
 func (t *Tool) Without(mark, why string) *Tool {
 	r := *t
+	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return a.Mark == mark })
 	r.Absent = maps.Clone(t.Absent)
 	var drop func(path string, fields []Field) []Field
 	drop = func(path string, fields []Field) []Field {

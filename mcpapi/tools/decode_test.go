@@ -48,7 +48,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"unknown field", sessionTool, open(`,"hostname":"x"`), "", "hostname", []string{`unknown field "hostname" for action open`, "it takes action, protocol, task_id", "username"}},
 		{"field in capitals", sessionTool, open(`,"Port":22`), "", "Port", []string{`unknown field "Port"`}},
 		{"unknown field, no actions", execTool, `{"session_id":"s","command":"ls"}`, "", "command", []string{`unknown field "command" for ptyctl_session_exec`, "cmd"}},
-		{"unknown field, nested", sessionTool, open(`,"auth":{"user":"x"}`), "", "auth.user", []string{`unknown field "auth.user"`, "it takes method, password, private_key_pem, passphrase, interactive"}},
+		{"unknown field, nested", sessionTool, open(`,"auth":{"user":"x"}`), "", "auth.user", []string{`unknown field "auth.user"`, "it takes method, password, private_key_pem, passphrase, secret, interactive"}},
 		{"endless name", sessionTool, open(`,"` + strings.Repeat("é", 5000) + `":1`), "", strings.Repeat("é", 32) + "...", []string{"unknown field"}},
 		{"field of another action", sessionTool, `{"action":"list","session_id":"s"}`, "", "session_id", []string{`field "session_id" belongs to action close`, "not to list"}},
 		{"field of another action, io", ioTool, `{"action":"read","session_id":"s","data":"x"}`, "", "data", []string{"belongs to action write, not to read", "until_regex"}},

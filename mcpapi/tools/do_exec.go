@@ -152,6 +152,11 @@ func startRequest(
 			"stop_on_cancel and request_id exclude each other: "+
 				"with request_id a command outlives the call that started it, for a retry to find",
 		)
+	case in.SudoSecret != "" && in.StdinSecret != "":
+		return session.ExecRequest{}, ch.Invalid("stdin_secret", nil, "sudo_secret and stdin_secret exclude each other")
+	case in.LoginSecret != "" && in.Host == "":
+		return session.ExecRequest{}, ch.Invalid("login_secret", nil,
+			"login_secret is for the login at host; this session is logged in, so leave it out")
 	case in.Argv == nil && strings.TrimSpace(in.Cmd) == "":
 		return session.ExecRequest{}, ch.Invalid(
 			"cmd",
@@ -197,6 +202,7 @@ func startRequest(
 		// The class is the caller's word, and goes before what ptyctl would find out.
 		Class: session.Class(in.Class), Idle: idle,
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
+		Secret: session.ExecSecret{Name: in.SudoSecret + in.StdinSecret, Sudo: in.SudoSecret != ""},
 	}, nil
 }
 

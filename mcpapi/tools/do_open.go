@@ -219,7 +219,7 @@ func (in *sessionArgs) target(c *toolset.Call) term.Target {
 		),
 		Auth: term.Auth{
 			Method: in.Auth.Method, Password: in.Auth.Password, PrivateKeyPEM: in.Auth.PrivateKeyPEM,
-			Passphrase: in.Auth.Passphrase,
+			Passphrase: in.Auth.Passphrase, Secret: in.Auth.Secret,
 			// The caller may switch questions off, and only the operator on.
 			NoInteractive: c.NoInteractive() || isFalse(in.Auth.Interactive),
 		},

@@ -39,6 +39,8 @@ func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, erro
 		err = adopt(ctx, c, in, out)
 	case "give":
 		err = give(ctx, c, in, out)
+	case "secrets":
+		out.Secrets = wire.Secrets(c.Secrets(ctx))
 	}
 	if err != nil {
 		return nil, err

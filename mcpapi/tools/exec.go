@@ -29,17 +29,18 @@ var execTool = toolset.Bind(schema.Tool{
 // marked start are only for the start of a command, fields marked wait for all but a cancel. Times are in milliseconds,
 // sizes in bytes.
 type execArgs struct {
-	SessionID     string   `json:"session_id" is:"filled" doc:"from open; or host"`
-	Host          string   `json:"host" is:"filled" doc:"user@name:port" eg:"'host':'admin@web1','session_id':null"`
-	Cmd           string   `json:"cmd" words:"argv" doc:"shell line"`
-	Argv          []string `json:"argv" is:"start" doc:"or words" eg:"'argv':['ls','-l','/srv'],'cmd':null"`
-	TimeoutMS     int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then stopped; default {session.default_exec_timeout_ms}" eg:"'timeout_ms':600000"`
-	WaitMS        *int64   `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait; default {limits.max_wait_ms}" eg:"'wait_ms':5000"`
-	Cwd           string   `json:"cwd" is:"filled start" doc:"default: login directory" eg:"'cwd':'/srv/app'"`
-	Env           []string `json:"env" is:"start pairs" doc:"NAME=value; servers take few" eg:"'env':['LANG=C']"`
-	Stdin         string   `json:"stdin" is:"start" doc:"input" eg:"'stdin':'yes\\n'"`
-	StdinEncoding string   `json:"stdin_encoding" is:"start" enum:"utf-8 base64" doc:"of stdin" eg:"'stdin_encoding':'base64','stdin':'eWVzCg=='"`
-	Format        string   `json:"format" is:"firm" enum:"clean raw" doc:"raw: exact; default {session.format}" eg:"'format':'raw'"`
+	SessionID string   `json:"session_id" is:"filled" doc:"from open; or host"`
+	Host      string   `json:"host" is:"filled" doc:"user@name:port" eg:"'host':'admin@web1','session_id':null"`
+	Cmd       string   `json:"cmd" words:"argv" doc:"shell line"`
+	Argv      []string `json:"argv" is:"start" doc:"or words" eg:"'argv':['ls','-l','/srv'],'cmd':null"`
+	TimeoutMS int64    `json:"timeout_ms" is:"wait" min:"1" max:"1<<40" doc:"milliseconds, then stopped; default {session.default_exec_timeout_ms}" eg:"'timeout_ms':600000"`
+	WaitMS    *int64   `json:"wait_ms" is:"wait" max:"1<<40" doc:"longest wait; default {limits.max_wait_ms}" eg:"'wait_ms':5000"`
+	Cwd       string   `json:"cwd" is:"filled start" doc:"default: login directory" eg:"'cwd':'/srv/app'"`
+	Env       []string `json:"env" is:"start pairs" doc:"NAME=value; servers take few" eg:"'env':['LANG=C']"`
+	Stdin     string   `json:"stdin" is:"start" doc:"input" eg:"'stdin':'yes\\n'"`
+	secretArgs
+	StdinEncoding string `json:"stdin_encoding" is:"start" enum:"utf-8 base64" doc:"of stdin" eg:"'stdin_encoding':'base64','stdin':'eWVzCg=='"`
+	Format        string `json:"format" is:"firm" enum:"clean raw" doc:"raw: exact; default {session.format}" eg:"'format':'raw'"`
 	matchArgs
 	MaxOutput    int64        `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384" eg:"'max_output_bytes':4096"`
 	Lane         session.Lane `json:"lane" is:"start" enum:"auto channel terminal" doc:"channel: fresh; cd and export do not last; terminal: typed; default auto" eg:"'lane':'channel'"`
@@ -53,6 +54,13 @@ type execArgs struct {
 	Class        execClass    `json:"class" is:"start" doc:"of the shell" eg:"'class':'device'"`
 	RCMode       execMarker   `json:"rc_mode" is:"start" doc:"end marker" eg:"'rc_mode':{'enabled':false}"`
 	RequestID    string       `json:"request_id" is:"filled" doc:"for retries" eg:"'request_id':'r-1'"`
+}
+
+// secretArgs name secrets of the operator's.
+type secretArgs struct {
+	SudoSecret  string `json:"sudo_secret" is:"filled start secrets" doc:"sudo runs it, with this secret for its password" eg:"'sudo_secret':'web-sudo'"`
+	StdinSecret string `json:"stdin_secret" is:"filled start secrets" doc:"it reads this secret as a line before stdin" eg:"'stdin_secret':'db-admin'"`
+	LoginSecret string `json:"login_secret" is:"filled start secrets" doc:"with host: for its login" eg:"'login_secret':'web-login','host':'admin@web1','session_id':null"`
 }
 
 // execClass is a session.Class, as a caller may name it.

@@ -29,7 +29,8 @@ func onHost(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	}
 	r.Lane = session.LaneChannel // whatever is typed into the terminal meanwhile
 	t := term.Target{
-		Protocol: "ssh", Host: d.Host, Port: d.Port, User: d.User, Auth: term.Auth{NoInteractive: c.NoInteractive()},
+		Protocol: "ssh", Host: d.Host, Port: d.Port, User: d.User,
+		Auth: term.Auth{NoInteractive: c.NoInteractive(), Secret: in.LoginSecret},
 	}
 	c.Waits("connecting", nil)
 	var res session.ExecResult

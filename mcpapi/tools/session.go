@@ -32,6 +32,7 @@ var sessionTool = toolset.Bind(schema.Tool{
 		{Name: "adopt", About: "take one that list shows as resumable; cursor: of new output.", Example: `{"action":"adopt","session_id":"web1-k3f9q2zd"}`, Only: schema.Clients},
 		{Name: "give", About: "to another client.", Example: `{"action":"give","session_id":"web1-k3f9q2zd","to":"shim-4t7k2mzd"}`, Only: schema.Operators},
 		{Name: "signal", Plain: true, About: "send one.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
+		{Name: "secrets", About: "those that you may use by name, and where.", Example: `{"action":"secrets"}`, Mark: schema.OfSecrets},
 		{Name: "reopen", About: "a lost one.", Example: `{"action":"reopen","session_id":"web1-k3f9q2zd","wait_ms":300000}`},
 	},
 	Hints:  schema.Hints{Destructive: true, OpenWorld: true},
@@ -100,6 +101,7 @@ type openAuth struct {
 	Password      term.Secret `json:"password" doc:"or be asked" eg:"'password':'...'"`
 	PrivateKeyPEM term.Secret `json:"private_key_pem" doc:"not a path" eg:"'private_key_pem':'-----BEGIN OPENSSH PRIVATE KEY-----\\n...','password':null"`
 	Passphrase    term.Secret `json:"passphrase" doc:"of the key" eg:"'passphrase':'...','private_key_pem':'-----BEGIN OPENSSH PRIVATE KEY-----\\n...','password':null"`
+	Secret        string      `json:"secret" is:"filled secrets" doc:"or this one of the operator's" eg:"'secret':'web-login','password':null"`
 	Interactive   *bool       `json:"interactive" doc:"may ask; default {auth.interactive}" eg:"'interactive':false,'password':null"`
 }
 
@@ -173,6 +175,7 @@ type sessionOut struct {
 	Prompt          *wire.Prompt        `json:"prompt,omitempty"`
 	Capabilities    *wire.Capabilities  `json:"capabilities,omitempty"`
 	Sessions        *[]wire.ListEntry   `json:"sessions,omitempty"`
+	Secrets         *[]wire.SecretEntry `json:"secrets,omitempty"`
 	Count           *int                `json:"count,omitempty"` // [list] of all that match
 	More            bool                `json:"more,omitempty"`  // [list] than are shown
 	Session         *wire.SessionStatus `json:"session,omitempty"`

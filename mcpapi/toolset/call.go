@@ -26,11 +26,12 @@ type Shared struct {
 	Version  string
 	Started  time.Time
 
-	Transport     string // of callers that name none
-	ReadOnly      bool   // for every caller: only what does not type
-	NoInteractive bool   // never ask during a login
-	AllowForce    bool   // a task without the lock may close by force
-	Numbered      bool   // each call gets a number; see term.Actor
+	Transport     string       // of callers that name none
+	ReadOnly      bool         // for every caller: only what does not type
+	NoInteractive bool         // never ask during a login
+	AllowForce    bool         // a task without the lock may close by force
+	Secrets       term.Secrets // of the operator's; nil: there are none
+	Numbered      bool         // each call gets a number; see term.Actor
 
 	Limits
 
@@ -282,6 +283,14 @@ func (c *Call) Files() *session.Files { return c.shared.Sessions.Files() }
 func (c *Call) FarFiles() bool {
 	_, far := c.shared.Sessions.OffersFiles()
 	return far
+}
+
+// Secrets returns the operator's secrets that the caller may use. They have no values.
+func (c *Call) Secrets(ctx context.Context) []term.SecretInfo {
+	if c.shared.Secrets == nil {
+		return nil
+	}
+	return c.shared.Secrets.List(ctx)
 }
 
 // Hide returns the error for a session that the tool does not show, and records the refusal. The error is the same as

@@ -39,6 +39,7 @@ type Hop struct {
 	record hostkeys.Options     // the operator's recorded keys
 
 	Answerer term.Answerer // answers questions of the login before a person is asked; nil: none
+	Secret   string        // that the caller has named for the login; see term.Login
 
 	Keepalive      time.Duration // <= 0: no keepalives
 	KeepaliveCount int
@@ -102,7 +103,7 @@ func (h *Hop) Prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 
 // Login returns the login at h as an Answerer sees it.
 func (h *Hop) Login() term.Login {
-	return term.Login{Hop: h.Index, User: h.User, Host: h.Host, Port: h.Port, Names: h.Vouched}
+	return term.Login{Hop: h.Index, User: h.User, Host: h.Host, Port: h.Port, Names: h.Vouched, Secret: h.Secret}
 }
 
 // Peer returns h as the far side of a connection, whose key has this proof.

@@ -363,6 +363,9 @@ func (p *Planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 	h.Keepalive, h.KeepaliveCount = p.o.KeepaliveInterval, p.o.KeepaliveCountMax
 	h.hostKeyFixed, h.UpdateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
 	h.Cred, h.Answerer = p.credentials(cfg, target), p.o.Answerer
+	if target {
+		h.Secret = p.t.Auth.Secret
+	}
 	if cfg.VersionAddendum != "" {
 		h.Version = " " + cfg.VersionAddendum
 	}
