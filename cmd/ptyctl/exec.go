@@ -42,6 +42,14 @@ func execCommand() *cli.Command {
 					"which otherwise reads them as one line",
 			},
 			&cli.BoolFlag{Name: "stdin", Usage: "send stdin to the command, up to 4 MiB"},
+			&cli.StringFlag{
+				Name:  "sudo-secret",
+				Usage: "have sudo run the command, with this secret (`NAME`) of the configuration for its password",
+			},
+			&cli.StringFlag{
+				Name:  "stdin-secret",
+				Usage: "the command reads this secret (`NAME`) as the first line of its input",
+			},
 			&cli.BoolFlag{
 				Name: "json",
 				Usage: "print one JSON object at the end: stdout, stderr, exit_code and the rest of what an agent gets; " +
@@ -61,7 +69,10 @@ func runExec(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	command := direct.Command{Lane: c.String("lane"), Timeout: c.Duration("timeout")}
+	command := direct.Command{
+		Lane: c.String("lane"), Timeout: c.Duration("timeout"),
+		SudoSecret: c.String("sudo-secret"), StdinSecret: c.String("stdin-secret"),
+	}
 	if err := checkExec(host.Protocol, command, words); err != nil {
 		return usageError{err}
 	}

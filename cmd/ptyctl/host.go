@@ -81,6 +81,7 @@ func hostFlags() []cli.Flag {
 			Name:  "host-key",
 			Usage: "the host key `POLICY`, one of " + strings.Join(hostKeyPolicies, ", ") + "; default as configured",
 		},
+		&cli.StringFlag{Name: "secret", Usage: "answer the host's login from this secret (`NAME`) of the configuration"},
 		&cli.StringFlag{Name: "profile", Usage: "the device `FAMILY`; ptyctl profiles lists them"},
 	}
 }
@@ -96,6 +97,7 @@ func hostAt(c *cli.Context, where string) (direct.Host, error) {
 	h := direct.Host{
 		Protocol: cmp.Or(to.Protocol, protocol), Host: to.Host, User: to.User, Port: to.Port,
 		Jump: c.String("J"), HostKeyPolicy: c.String("host-key"), Profile: c.String("profile"),
+		Secret: c.String("secret"),
 	}
 	if err == nil {
 		err = checkHost(h)
@@ -111,6 +113,8 @@ func checkHost(h direct.Host) error {
 	switch {
 	case h.Protocol != "ssh" && h.Protocol != "telnet":
 		return usageError{fmt.Errorf("--protocol is %q; give ssh or telnet", h.Protocol)}
+	case h.Secret != "" && h.Protocol != "ssh":
+		return usageError{errors.New("--secret is for the login of SSH; at a Telnet host type it at its question")}
 	case h.Port < 0 || h.Port > 65535:
 		return usageError{fmt.Errorf("-p is %d; give a port from 1 to 65535", h.Port)}
 	case h.HostKeyPolicy != "" && h.Protocol != "ssh" && h.Jump == "":

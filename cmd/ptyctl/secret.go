@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -87,22 +88,35 @@ func listSecrets(c *cli.Context) error {
 		_, err := fmt.Fprintln(c.App.Writer, "The configuration has no [secret.NAME].")
 		return err
 	}
-	rows := [][]string{{"NAME", "SOURCE", "HOSTS", "USERS", "USE"}}
+	rows := [][]string{{"NAME", "SOURCE", "PLACES", "USERS", "USES", "CALLERS", "CONFIRM"}}
 	for _, e := range entries {
-		use := "none" // until a call can name it
+		places := append(slices.Clone(e.Hosts), e.Devices...)
+		if e.Local {
+			places = append(places, "local")
+		}
+		uses := list(e.Uses)
 		if e.Auto {
-			use = "login"
+			uses += ", auto"
 		}
-		users := "any"
-		if len(e.Users) > 0 {
-			users = strings.Join(e.Users, " ")
+		if len(e.Commands) > 0 {
+			uses += ", commands " + strings.Join(e.Commands, "; ")
 		}
-		rows = append(rows, []string{e.Name, tty.Plain(e.Source), strings.Join(e.Hosts, " "), users, use})
+		rows = append(rows, []string{
+			e.Name, tty.Plain(e.Source), strings.Join(places, " "), list(e.Users), tty.Plain(uses), list(e.Callers), e.Confirm,
+		})
 	}
 	var b strings.Builder
 	tty.Table(&b, rows, tty.TableWidth)
 	_, err = io.WriteString(c.App.Writer, b.String())
 	return err
+}
+
+// list returns the words of a key whose empty value is all.
+func list(words []string) string {
+	if len(words) == 0 {
+		return "any"
+	}
+	return strings.Join(words, " ")
 }
 
 func checkSecret(c *cli.Context) error {

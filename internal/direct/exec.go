@@ -29,6 +29,8 @@ type Command struct {
 	Lane    string   // empty: auto
 	Timeout time.Duration
 	Stdin   []byte
+
+	SudoSecret, StdinSecret string // names of secrets; empty: none
 }
 
 // An End is how a command has ended.
@@ -61,6 +63,8 @@ type execCall struct {
 	MaxOutput     int64    `json:"max_output_bytes,omitempty"`
 	Stdin         string   `json:"stdin,omitempty"`
 	StdinEncoding string   `json:"stdin_encoding,omitempty"`
+	SudoSecret    string   `json:"sudo_secret,omitempty"`
+	StdinSecret   string   `json:"stdin_secret,omitempty"`
 	ExecID        string   `json:"exec_id,omitempty"`
 	Cancel        bool     `json:"cancel,omitempty"`
 	Format        string   `json:"format,omitempty"`
@@ -100,6 +104,7 @@ func Exec(
 	call := execCall{
 		SessionID: session, Cmd: c.Line, Argv: c.Argv, Lane: c.Lane, Timeout: max(c.Timeout.Milliseconds(), 1),
 		Wait: firstWait.Milliseconds(), Format: "raw", // whatever session.format says
+		SudoSecret: c.SudoSecret, StdinSecret: c.StdinSecret,
 	}
 	if c.Stdin != nil {
 		call.Stdin, call.StdinEncoding = base64.StdEncoding.EncodeToString(c.Stdin), "base64"

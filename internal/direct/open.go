@@ -21,6 +21,7 @@ type Host struct {
 	Jump          string // as ssh -J
 	HostKeyPolicy string // empty: as configured
 	Profile       string // of the device; empty: none
+	Secret        string // for the login; empty: none
 	PTY           *PTY   // nil: of the usual size
 	CommandsOnly  bool   // SSH: start no shell
 	Kept          bool   // it goes on without the person
@@ -45,6 +46,11 @@ type openCall struct {
 	SSH      *sshOptions `json:"ssh_options,omitempty"`
 	Expect   *expect     `json:"expect,omitempty"`
 	Type     string      `json:"session_type,omitempty"`
+	Auth     *auth       `json:"auth,omitempty"`
+}
+
+type auth struct {
+	Secret string `json:"secret"`
 }
 
 type sshOptions struct {
@@ -77,6 +83,9 @@ func Open(
 	}
 	if o := (sshOptions{h.HostKeyPolicy, h.Jump}); o != (sshOptions{}) {
 		call.SSH = &o
+	}
+	if h.Secret != "" {
+		call.Auth = &auth{h.Secret}
 	}
 	if h.CommandsOnly {
 		call.Type = "exec"
