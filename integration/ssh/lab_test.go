@@ -42,6 +42,7 @@ func TestLab(t *testing.T) {
 		{"three hops", labThreeHops},
 		{"secrets", labSecrets},
 		{"secret at a changed host", labSecretAtChangedHost},
+		{"sudo with a secret", labSudo},
 		{"hop gets no password", labHopGetsNoPassword},
 		{"hop forbids forwarding", labHopForbidsForwarding},
 
@@ -67,6 +68,7 @@ func TestLab(t *testing.T) {
 		{"control socket", labControlSocket},
 
 		{"program: login over a hop", labProgramLogin},
+		{"program: secrets", labProgramSecrets},
 		{"program: restricted accounts", labProgramRestricted},
 		{"program: commands on hosts", labOnHost},
 		{"restricted accounts", labRestricted},

@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -100,5 +101,91 @@ func labProgramRestricted(t *testing.T, l *lab.Namespace) {
 	e := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"id -un"}`, r.SessionID)
 	if e.Stdout != "forced [id -un]\n" || e.ExitCode == nil || *e.ExitCode != 7 {
 		t.Errorf("the command: %s", e.Text)
+	}
+}
+
+// Commands and logins with secrets, through the built program and with rules about commands.
+func labProgramSecrets(t *testing.T, l *lab.Namespace) {
+	sudoFiles(t, l)
+	web := l.SSHD(t, lab.ServerConfig{})
+	asks := l.SSHD(t, lab.ServerConfig{PAM: lab.PAMPassword, Config: "PasswordAuthentication yes\nAuthenticationMethods password"})
+	h := lab.NewHome(t, `
+[policy]
+allow = ["sudo id *", "id *", "wc *", "cat *"]
+[secret.web-sudo]
+source = "file:SUDO"
+hosts = ["web"]
+users = ["alice"]
+uses = ["stdin"]
+hint = "sudo on web"
+[secret.web-count]
+source = "file:SUDO"
+hosts = ["web"]
+commands = ["wc -c"]
+[secret.asks-login]
+source = "file:LOGIN"
+hosts = ["asks"]
+`)
+	for name, user := range map[string]string{"SUDO": "alice", "LOGIN": "bob"} {
+		h.Write(t, h.Dir+"/"+name, l.Users[user].Password+"\n")
+		text, err := os.ReadFile(h.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Write(t, h.Config, strings.ReplaceAll(string(text), "file:"+name, "file:"+h.Dir+"/"+name))
+	}
+	h.Trust(t, web.Known(), asks.Known())
+	key := h.Dir + "/id_alice"
+	h.Write(t, key, l.Users["alice"].Key.PEM)
+	h.Write(t, h.SSHConfig, fmt.Sprintf("IdentityAgent none\nHost web\n\tPort %d\n\tUser alice\n\tIdentityFile %s\nHost asks\n\tPort %d\n"+
+		"\tUser bob\n\tIdentitiesOnly yes\nHost *\n\tHostName 127.0.0.1\n", web.Port, key, asks.Port))
+	c := h.Connect(t)
+	if r := c.Call(t, lab.ToolSession, `{"action":"secrets"}`); !strings.Contains(r.Text, `"hint":"sudo on web"`) ||
+		!strings.Contains(r.Text, `"commands":["wc -c"]`) || strings.Contains(r.Text, h.Dir) {
+		t.Errorf("the list of secrets is %s", r.Text)
+	}
+	count := len(l.Users["alice"].Password) + 1
+	for _, tt := range []struct{ args, want string }{
+		{`{"host":"web","cmd":"id -un","sudo_secret":"web-sudo"}`, `"stdout":"root\n"`},
+		{`{"host":"web","argv":["id","-un"],"sudo_secret":"web-sudo"}`, `"stdout":"root\n"`},
+		{`{"host":"web","cmd":"cat /etc/shadow","sudo_secret":"web-sudo"}`, `‘sudo cat /etc/shadow’: no entry allows it`},
+		{`{"host":"web","cmd":"id -un; cat","sudo_secret":"web-sudo"}`, `POLICY_DENIED`},
+		{`{"host":"web","cmd":"id -un","sudo_secret":"web-count","stdin_secret":"web-count"}`, `exclude each other`},
+		{`{"host":"web","cmd":"wc -c","stdin_secret":"web-count"}`, fmt.Sprintf(`"stdout":"%d\n"`, count)},
+		{`{"host":"web","cmd":"wc -c","stdin":"abc","stdin_secret":"web-count"}`, fmt.Sprintf(`"stdout":"%d\n"`, count+3)},
+		{`{"host":"web","cmd":"wc -c; cat","stdin_secret":"web-count"}`, `secret web-count is not given`},
+		{`{"host":"web","cmd":"wc -c | cat","stdin_secret":"web-count"}`, `secret web-count is not given`},
+		{`{"host":"web","cmd":"cat","stdin_secret":"web-count"}`, `secret.web-count.commands`},
+		{`{"host":"web","cmd":"wc -c","stdin_secret":"web-sudo"}`, `it names no commands`},
+		{`{"host":"asks","cmd":"id -un","login_secret":"web-count"}`, `secret.web-count.hosts`},
+		{`{"host":"asks","cmd":"id -un","login_secret":"web-sudo"}`, `secret.web-sudo.uses`},
+		{`{"host":"asks","cmd":"id -un","login_secret":"x"}`, `no secret of that name`},
+		{`{"host":"asks","cmd":"id -un","login_secret":"asks-login"}`, `"stdout":"bob\n"`},
+	} {
+		r, err := c.Try(t.Context(), lab.ToolExec, tt.args)
+		if !strings.Contains(strings.ReplaceAll(r.Text, `\n`, "\n"), tt.want) && !strings.Contains(r.Text, tt.want) {
+			t.Errorf("exec %s = %s, %v, want %s", tt.args, r.Text, err, tt.want)
+		}
+	}
+	r := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":"asks","auth":{"secret":"asks-login"}}`)
+	if r.State != "open" {
+		t.Errorf("open with a secret: %s", r.Text)
+	}
+	c.Close(t, r.SessionID)
+	out, errs, status := h.Run(t, "exec", "--config", h.Config, "--sudo-secret", "web-sudo", "web", "--", "id", "-un")
+	if out != "root\n" || status != 0 {
+		t.Errorf("ptyctl exec --sudo-secret prints %q, %q with status %d", out, errs, status)
+	}
+	uses := map[string]int{}
+	for _, e := range lab.AuditLines(t, h.Audit, "secret") {
+		name, rest, _ := strings.Cut(e.Detail, " for ")
+		what, _, _ := strings.Cut(rest, " of ")
+		uses[name+" "+what]++
+		if e.Host != "127.0.0.1" || !strings.Contains(rest, "sha256:") {
+			t.Errorf("the audit log has %+v", e)
+		}
+	}
+	if uses["web-sudo sudo"] == 0 || uses["web-count the input"] == 0 || uses["asks-login the login"] == 0 {
+		t.Errorf("the audit log has the uses %v", uses)
 	}
 }

@@ -1,13 +1,16 @@
 package ssh
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"ptyctl/internal/lab"
 	"ptyctl/secret"
 	"ptyctl/secret/source"
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -98,5 +101,147 @@ func labSecretAtChangedHost(t *testing.T, l *lab.Namespace) {
 	o.Refused(wish, term.HostKeyMismatch)
 	if line := other.Log.Find(`password for bob`); line != "" {
 		t.Errorf("a host with another key was sent a password: %s", line)
+	}
+}
+
+// sudoers lets alice run all with a password, bob all without one, and oddpass one program with one.
+const sudoers = `Defaults:alice lecture=always
+Defaults!/usr/bin/tty requiretty
+alice ALL=(ALL:ALL) ALL
+bob ALL=(ALL:ALL) NOPASSWD: ALL
+oddpass ALL=(root) /usr/bin/id
+`
+
+// sudoFiles lets the lab's users use sudo.
+func sudoFiles(t *testing.T, l *lab.Namespace) {
+	l.WriteFile(t, "/etc/sudoers", "440", sudoers)
+	l.WriteFile(t, "/etc/pam.d/sudo", "644", "auth required pam_unix.so nodelay\naccount required pam_permit.so\n"+
+		"password required pam_unix.so\nsession required pam_permit.so\n")
+}
+
+// labSudo runs commands by sudo, whose password is a secret of the operator's.
+func labSudo(t *testing.T, l *lab.Namespace) {
+	sudoFiles(t, l)
+	server := l.SSHD(t, lab.ServerConfig{})
+	o := l.Operator(t, server)
+	var config strings.Builder
+	for _, name := range []string{"alice", "bob", "carol", "oddpass"} {
+		key := l.Users[name].Key.Write(t, o.Home, "id_"+name)
+		fmt.Fprintf(&config, "Host %s\n\tHostName 127.0.0.1\n\tPort %d\n\tUser %s\n\tIdentityFile %s\n", name, server.Port, name, key)
+	}
+	o.Write("config", config.String())
+	var uses []term.Event
+	list := []secret.Definition{keep(t, o, "bare", "", l.Users["alice"].Password, "bare", "alice"), keep(t, o, "wrong", "", "a wrong one-1138", "alice", "alice")}
+	for _, name := range []string{"alice", "bob", "carol", "oddpass"} {
+		list = append(list, keep(t, o, name, "", l.Users[name].Password, name, name))
+	}
+	o.Secrets = secret.NewStore(list, secret.Options{Journal: func(e term.Event) error {
+		uses = append(uses, e)
+		return nil
+	}})
+	bare := l.SSHD(t, lab.ServerConfig{Config: "SetEnv PATH=/nowhere"})
+	o.Knows(bare.Known())
+	o.Write("config", config.String()+fmt.Sprintf("Host bare\n\tHostName 127.0.0.1\n\tPort %d\n\tUser alice\n\tIdentityFile %s\n",
+		bare.Port, o.Home+"/id_alice"))
+	o.Options.Answerer = o.Secrets.(term.Answerer) // so that hosts are proven
+
+	sessions := make(map[string]*session.Session)
+	for _, name := range []string{"alice", "bob", "carol", "oddpass", "bare"} {
+		sessions[name] = o.MustOpen(term.Target{Protocol: "ssh", Host: name, Auth: term.Auth{NoInteractive: true}})
+	}
+	for _, tt := range []struct {
+		what    string
+		account string
+		r       session.ExecRequest
+		stdout  string
+		stderr  string // a pattern
+		code    int
+		err     string // a pattern: the kind, then the message
+		uses    int
+		only    session.Lane // empty: both
+	}{
+		{what: "a plain command", account: "alice", r: session.ExecRequest{Command: "id -un"}, stdout: "root\n", uses: 1},
+		{what: "a shell line", account: "alice", r: session.ExecRequest{Command: "cd /root && id -un; echo e >&2; exit 3"},
+			stdout: "root\n", stderr: `\be\n$`, code: 3, uses: 1, only: session.LaneChannel},
+		{what: "a failing shell line", account: "alice", r: session.ExecRequest{Command: "cd /root && id -un; exit 3"},
+			stdout: "root\n", code: 3, uses: 1},
+		{what: "words", account: "alice", r: session.ExecRequest{Argv: []string{"printf", "%s|", "a b", "c'd"}},
+			stdout: "a b|c'd|", uses: 1},
+		{what: "a folder", account: "alice", r: session.ExecRequest{Command: "pwd", Dir: "/usr/lib"}, stdout: "/usr/lib\n", uses: 1},
+		{what: "input behind the password", account: "alice", r: session.ExecRequest{Command: "cat", Stdin: []byte("one\ntwo\n")},
+			stdout: "one\ntwo\n", uses: 1},
+		{what: "no input", account: "alice", r: session.ExecRequest{Command: "cat; echo end"}, stdout: "end\n", uses: 1,
+			only: session.LaneChannel},
+		{what: "as it would be typed", account: "alice", r: session.ExecRequest{Command: "sudo id -un"}, stdout: "root\n", uses: 1},
+		{what: "no password needed", account: "bob", r: session.ExecRequest{Command: "cat; id -un", Stdin: []byte("x\n")},
+			stdout: "x\nroot\n"},
+		{what: "one program, no password needed", account: "bob", r: session.ExecRequest{Command: "id -un"}, stdout: "root\n"},
+		{what: "the one program", account: "oddpass", r: session.ExecRequest{Command: "id -un"}, stdout: "root\n", uses: 1},
+		{what: "another program", account: "oddpass", r: session.ExecRequest{Command: "cat /etc/shadow"},
+			err: `ACCESS_DENIED .*does not permit this command.*not allowed to execute`, uses: 1},
+		{what: "a terminal needed", account: "alice", r: session.ExecRequest{Command: "tty"},
+			err: `UNSUPPORTED .*lane terminal`, only: session.LaneChannel},
+		{what: "a terminal needed, and there", account: "alice", r: session.ExecRequest{Command: "tty -s"}, uses: 1,
+			only: session.LaneTerminal},
+		{what: "not in sudoers", account: "carol", r: session.ExecRequest{Command: "id -un"},
+			err: `ACCESS_DENIED .*not in the sudoers file`, uses: 1},
+		{what: "a wrong password", account: "alice", r: session.ExecRequest{Command: "id -un", Secret: session.ExecSecret{Name: "wrong"}},
+			err: `AUTH_FAILED .*has not taken the value of secret wrong`, uses: 1},
+		{what: "a wrong password before input", account: "alice",
+			r:   session.ExecRequest{Command: "cat", Stdin: []byte("x\n"), Secret: session.ExecSecret{Name: "wrong"}},
+			err: `AUTH_FAILED .*has not taken the value of secret wrong`, uses: 1},
+		{what: "another's question", account: "bob", r: session.ExecRequest{
+			Command: "printf '[sudo] password for bob: ' >&2; read -r x; echo \"got:$x\""},
+			stdout: "got:\n", stderr: `^\[sudo\] password for bob: $`, only: session.LaneChannel},
+		{what: "a copy of the question", account: "bob", r: session.ExecRequest{
+			Command: `tr '\0' '\n' </proc/$PPID/cmdline | sed -n 's/%%/%/p' >&2; read -r x; echo "got:$x"`, Stdin: []byte("in\n")},
+			stdout: "got:in\n", stderr: `^\[sudo\] password `, only: session.LaneChannel},
+		{what: "search of all programs", account: "alice", r: session.ExecRequest{
+			Command: "grep -aFl -f - /proc/[0-9]*/cmdline /proc/[0-9]*/environ; :", Stdin: []byte(l.Users["alice"].Password + "\n")},
+			uses: 1, only: session.LaneChannel},
+		{what: "no such secret", account: "alice", r: session.ExecRequest{Command: "id", Secret: session.ExecSecret{Name: "x"}},
+			err: `NOT_FOUND .*no secret of that name`},
+		{what: "another account's", account: "alice", r: session.ExecRequest{Command: "id", Secret: session.ExecSecret{Name: "bob"}},
+			err: `POLICY_DENIED .*not for this host`, uses: 1},
+		{what: "no sudo", account: "bare", r: session.ExecRequest{Command: "id"}, err: `UNSUPPORTED .*no sudo on the PATH`,
+			only: session.LaneChannel},
+		{what: "variables", account: "alice", r: session.ExecRequest{Command: "id", Env: []term.EnvVar{{Name: "A", Value: "b"}}},
+			err: `INVALID_ARGUMENT .*env NAME=value`},
+		{what: "an option of sudo", account: "alice", r: session.ExecRequest{Argv: []string{"-i"}}, err: `INVALID_ARGUMENT .*option of sudo`},
+	} {
+		for _, lane := range []session.Lane{session.LaneChannel, session.LaneTerminal} {
+			if tt.only != "" && tt.only != lane || lane == session.LaneTerminal && (tt.r.Dir != "" || tt.r.Stdin != nil || tt.r.Env != nil) {
+				continue
+			}
+			t.Run(tt.what+" "+string(lane), func(t *testing.T) {
+				uses = nil
+				r := tt.r
+				r.Lane, r.Secret.Sudo, r.Secret.Name = lane, true, cmp.Or(r.Secret.Name, tt.account)
+				got, err := sessions[tt.account].Exec(t.Context(), r)
+				said := ""
+				if err != nil {
+					said = string(term.KindOf(err)) + " " + err.Error()
+				}
+				if said == "" != (tt.err == "") || !regexp.MustCompile("(?s)"+tt.err).MatchString(said) {
+					t.Fatalf("sudo runs %q with %+v, %q; want an error that matches %q", r.Command, got, said, tt.err)
+				}
+				stdout, stderr := string(got.Stdout.Bytes()), string(got.Stderr.Bytes())
+				want := tt.stdout
+				if lane == session.LaneTerminal {
+					stdout, stderr = strings.ReplaceAll(stdout, "\r\n", "\n"), stdout
+				}
+				if tt.err == "" && (!strings.HasSuffix(stdout, want) || lane == session.LaneChannel && stdout != want ||
+					!regexp.MustCompile(tt.stderr).MatchString(stderr) || got.Exit.Code != tt.code || !got.Exit.Known) {
+					t.Errorf("sudo runs %q with %q, %q, %+v (%s); want %q, %q, %d", r.Command, stdout, stderr, got.Exit, got.Done,
+						want, tt.stderr, tt.code)
+				}
+				if strings.Contains(stdout+stderr+said, "ptyctl-") && tt.what != "a copy of the question" {
+					t.Errorf("the output %q, %q has the nonce", stdout, stderr)
+				}
+				if len(uses) != tt.uses {
+					t.Errorf("on record are %+v, want %d uses", uses, tt.uses)
+				}
+			})
+		}
 	}
 }
