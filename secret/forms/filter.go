@@ -1,0 +1,178 @@
+package forms
+
+import (
+	"bytes"
+	"time"
+)
+
+const (
+	// A byte that may belong to a form waits for more: shortly after one to three characters, with which most output
+	// ends by chance, longer after more of them.
+	holdFew  = 20 * time.Millisecond
+	holdSome = 200 * time.Millisecond
+	holdMost = time.Second
+
+	some = 4
+	most = 8
+)
+
+// A Filter replaces the forms of secrets in a stream that is cut anywhere. The end of the output so far, if a form may
+// have begun there, is held back. The zero value is ready. Only one goroutine may use it at a time.
+type Filter struct {
+	held     []byte // the end of the stream that may be the beginning of a form
+	released int    // how many bytes of it were passed on all the same
+	masked   bool   // the output ends with a Mask
+	chars    int    // how many characters at the end may be the beginning of a form
+	before   byte   // the character before held; 0: none, or a gap
+
+	t     text
+	found []span
+	raw   []byte
+	out   []byte
+}
+
+// A Cut is a form that was replaced. From and To are the part of the output that took its place: a Mask, or nothing if
+// its beginning was passed on before as a Mask. Text is what was replaced, as the far side has sent it. It is valid until
+// the next call of the Filter.
+type Cut struct {
+	From, To int
+	Text     []byte
+}
+
+// Feed returns the part of the stream that is certain now that p has come, and the forms that were replaced in it. The
+// output is p itself, if it can be, and otherwise valid until the next call.
+func (f *Filter) Feed(m *Matcher, p []byte) ([]byte, []Cut) {
+	raw := f.look(m, p, true)
+	end, whole := len(f.t.chars), incomplete(raw)
+	tail := min(m.tail(&f.t, raw), f.t.index(whole))
+	f.chars = end - tail
+	n := len(f.found)
+	for cut := tail; n > 0 && f.found[n-1].to > cut; n-- { // it may grow
+		tail = min(tail, f.found[n-1].from)
+		cut = tail
+	}
+	keep := len(raw)
+	if tail < end {
+		keep = f.t.at(tail)
+	}
+	keep = min(keep, whole)
+	show := keep
+	if f.chars < some && end > 0 && f.t.at(end-1) < len(raw)-1 && whole == len(raw) {
+		show = len(raw) // a line has ended: that is not held up for the sake of one to three characters
+	} else {
+		f.found = f.found[:n]
+	}
+	out, cuts := f.replace(raw, show)
+	f.keep(raw, keep, max(0, show-keep))
+	return out, cuts
+}
+
+// Release passes on the bytes that are held back. The search goes on: if they are the beginning of a form, its rest is
+// replaced.
+func (f *Filter) Release(m *Matcher) ([]byte, []Cut) {
+	raw := f.look(m, nil, false)
+	out, cuts := f.replace(raw, len(raw))
+	f.released = len(f.held)
+	return out, cuts
+}
+
+// End is the end of the stream, or of the values to look for: it passes on all that is held back.
+func (f *Filter) End(m *Matcher) ([]byte, []Cut) {
+	out, cuts := f.Release(m)
+	clear(f.held)
+	f.held, f.released, f.masked, f.chars, f.before = f.held[:0], 0, false, 0, 0
+	return out, cuts
+}
+
+// Waiting returns how long the bytes held back may wait for more; 0: none are.
+func (f *Filter) Waiting() time.Duration {
+	switch {
+	case len(f.held) == f.released:
+		return 0
+	case f.chars < some:
+		return holdFew
+	case f.chars < most:
+		return holdSome
+	}
+	return holdMost
+}
+
+// Holds reports whether the filter has bytes of the stream, passed on or not.
+func (f *Filter) Holds() bool { return len(f.held) > 0 }
+
+// Wipe overwrites what the last calls have left in memory, but for the bytes held back.
+func (f *Filter) Wipe() {
+	f.t.wipe()
+	clear(f.raw[:cap(f.raw)])
+	clear(f.out[:cap(f.out)])
+}
+
+// look finds the forms in the bytes held and p, which more bytes follow or not.
+func (f *Filter) look(m *Matcher, p []byte, more bool) (raw []byte) {
+	raw = p
+	if len(f.held) > 0 {
+		f.raw = append(append(f.raw[:0], f.held...), p...)
+		raw = f.raw
+	}
+	f.t.join(raw)
+	f.found = f.found[:0]
+	if m.Any() {
+		f.found = m.find(f.found, &f.t, raw, f.before, more)
+	}
+	return raw
+}
+
+// replace returns the output for raw[:to].
+func (f *Filter) replace(raw []byte, to int) ([]byte, []Cut) {
+	at := min(f.released, to)
+	if len(f.found) == 0 {
+		f.masked = f.masked && at == to
+		return raw[at:to], nil
+	}
+	var cuts []Cut
+	f.out = f.out[:0]
+	for _, s := range f.found {
+		from, end := f.t.at(s.from), f.t.at(s.to-1)+1
+		if end <= at {
+			continue // of the bytes that were passed on
+		}
+		f.out = append(f.out, raw[at:max(at, from)]...)
+		c := Cut{From: len(f.out), Text: raw[max(at, from):end]}
+		if len(f.out) > 0 || !f.masked {
+			f.out = append(f.out, Mask...)
+		}
+		c.To = len(f.out)
+		cuts, at = append(cuts, c), end
+	}
+	f.masked = at == to && (f.masked || len(f.out) > 0)
+	f.out = append(f.out, raw[at:max(at, to)]...)
+	return f.out, cuts
+}
+
+// keep holds raw[from:] back, of which some bytes were passed on.
+func (f *Filter) keep(raw []byte, from, shown int) {
+	if from > 0 {
+		f.before = f.t.before(raw, from)
+	}
+	last := len(f.held)
+	f.held = append(f.held[:0], raw[from:]...)
+	if last > len(f.held) {
+		clear(f.held[len(f.held):last])
+	}
+	f.released = max(0, f.released-from, shown)
+}
+
+// incomplete returns where a control sequence begins that is cut at the end of p, or len(p).
+func incomplete(p []byte) int {
+	from := max(0, len(p)-maxGap)
+	i := bytes.LastIndexByte(p[from:], '\x1b')
+	if i < 0 {
+		return len(p)
+	}
+	i += from
+	if rest := p[i:]; len(rest) == 1 || len(rest) == 2 && (rest[1] == '[' || rest[1] == '(' || rest[1] == ')') ||
+		rest[1] == '[' && gapLen(rest) == len(rest) && (rest[len(rest)-1] < 0x40 || rest[len(rest)-1] > 0x7e) {
+		return i
+	}
+	return len(p)
+}
