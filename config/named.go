@@ -20,6 +20,7 @@ type NamedSecret struct {
 	AllowEcho bool
 	Cleartext bool
 	PerHour   int // 0: any number
+	ShortOK   bool
 }
 
 // secretTable declares [secret.NAME].
@@ -55,6 +56,8 @@ func secretTable(c *Config, home string) kind {
 				boolean(&s.AllowEcho, "allow_echo", false, "Answer also a question whose answer the host shows."),
 				boolean(&s.Cleartext, "cleartext", false, "Use it also over Telnet without TLS."),
 				integer(&s.PerHour, "per_hour", 0, 0, 10_000, "Uses within an hour; 0 is any number."),
+				boolean(&s.ShortOK, "short_ok", false, "Give also a value of fewer than 6 characters, which later output "+
+					"hides only as a whole word."),
 			}
 		})
 }

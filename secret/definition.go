@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/secret/forms"
 	"ptyctl/secret/source"
 	"ptyctl/sshx/patterns"
 	"ptyctl/term"
@@ -35,6 +36,7 @@ type Definition struct {
 	AllowEcho bool             // also for a question whose answer is shown
 	Cleartext bool             // also over Telnet without TLS
 	PerHour   int              // uses; 0: any number
+	ShortOK   bool             // the value may have less than MinBytes
 }
 
 // Confirm says when a person must agree to a use.
@@ -49,6 +51,10 @@ const (
 
 // MaxBytes bounds a value.
 const MaxBytes = source.MaxBytes
+
+// MinBytes is how many bytes a value must have, unless ShortOK permits less. A shorter one may be a part of much output,
+// so that it is hidden only where it is a whole word, and not at all if it has less than four.
+const MinBytes = forms.MinSecret
 
 // Set stores a value at the secret's source, in place of the one before. Only a keyring and an age file take one.
 func (d *Definition) Set(ctx context.Context, value []byte) error {
@@ -121,6 +127,15 @@ func (d *Definition) permits(l term.Login, q term.Prompt) error {
 		return d.refuse("echo", "the host would show the answer")
 	}
 	return nil
+}
+
+// usable returns why the value is not given; nil if it may be.
+func (d *Definition) usable(value []byte) error {
+	if len(value) >= MinBytes || d.ShortOK {
+		return nil
+	}
+	return d.refuse("short_ok", fmt.Sprintf("it has fewer than %d characters, and could not be hidden in later output; "+
+		"take a longer one, or set short_ok", MinBytes))
 }
 
 // refuse is the error of a condition that does not hold.

@@ -41,14 +41,14 @@ func TestConfirm(t *testing.T) {
 	for confirm, want := range map[Confirm]int{ConfirmNever: 0, ConfirmFirst: 3, ConfirmAlways: 4} {
 		person := &asked{}
 		var on []term.Event
-		s := NewStore([]Definition{{Name: "pw", Source: value("v"), Hosts: []string{"web1"}, Confirm: confirm}}, Options{
+		s := NewStore([]Definition{{Name: "pw", Source: value("value-v"), Hosts: []string{"web1"}, Confirm: confirm}}, Options{
 			Person: person, Journal: func(e term.Event) error { on = append(on, e); return nil },
 		})
 		for _, use := range []struct {
 			by      term.Actor
 			session string
 		}{{one, "web1-a"}, {one, "web1-a"}, {one, "web1-b"}, {two, "web1-a"}} {
-			if got, err := s.Release(as(t, use.by), sudo(use.session)); string(got) != "v" || err != nil {
+			if got, err := s.Release(as(t, use.by), sudo(use.session)); string(got) != "value-v" || err != nil {
 				t.Errorf("confirm %s: Release for %+v = %q, %v; want the value", confirm, use, got, err)
 			}
 		}
@@ -65,7 +65,7 @@ func TestConfirm(t *testing.T) {
 func TestWithoutConsent(t *testing.T) {
 	person := &asked{err: &term.Error{Kind: term.Busy, Msg: "not yet"}}
 	var on []term.Event
-	s := NewStore([]Definition{{Name: "pw", Source: value("v"), Hosts: []string{"web1"}, Confirm: ConfirmFirst, PerHour: 1}},
+	s := NewStore([]Definition{{Name: "pw", Source: value("value-v"), Hosts: []string{"web1"}, Confirm: ConfirmFirst, PerHour: 1}},
 		Options{Person: person, Journal: func(e term.Event) error { on = append(on, e); return nil }})
 	for range 3 {
 		if _, err := s.Release(t.Context(), sudo("a")); !errors.Is(err, term.Busy) {
@@ -80,10 +80,10 @@ func TestWithoutConsent(t *testing.T) {
 		t.Errorf("Release after a denial = %v, on record %+v; want the refusal in both", err, on)
 	}
 	person.err = nil
-	if got, err := s.Release(t.Context(), sudo("a")); string(got) != "v" || err != nil {
+	if got, err := s.Release(t.Context(), sudo("a")); string(got) != "value-v" || err != nil {
 		t.Errorf("Release with consent = %q, %v; want the value", got, err)
 	}
-	nobody := NewStore([]Definition{{Name: "pw", Source: value("v"), Hosts: []string{"web1"}, Confirm: ConfirmAlways}}, Options{})
+	nobody := NewStore([]Definition{{Name: "pw", Source: value("value-v"), Hosts: []string{"web1"}, Confirm: ConfirmAlways}}, Options{})
 	if _, err := nobody.Release(t.Context(), sudo("a")); !errors.Is(err, term.PolicyDenied) {
 		t.Errorf("Release where nobody can be asked = %v, want POLICY_DENIED", err)
 	}
@@ -95,9 +95,9 @@ func TestPersonGives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	person := &asked{value: "typed"}
+	person := &asked{value: "typed-by-one"}
 	s := NewStore([]Definition{{Name: "pw", Source: from, Hosts: []string{"web1"}, Auto: true}}, Options{Person: person})
-	if got, err := s.Release(t.Context(), sudo("a")); string(got) != "typed" || err != nil {
+	if got, err := s.Release(t.Context(), sudo("a")); string(got) != "typed-by-one" || err != nil {
 		t.Errorf("Release = %q, %v; want the person's value", got, err)
 	}
 	if len(person.list) != 1 || !person.list[0].Value || person.list[0].Secret != "pw" {
@@ -124,7 +124,7 @@ func TestCallers(t *testing.T) {
 		{[]string{"http"}, term.Actor{Transport: "http", Token: "other"}, false},
 		{[]string{"stdio"}, term.Actor{Transport: "http", Token: "other"}, false},
 	} {
-		s := NewStore([]Definition{{Name: "pw", Source: value("v"), Hosts: []string{"web1"}, Callers: tt.callers}}, Options{})
+		s := NewStore([]Definition{{Name: "pw", Source: value("value-v"), Hosts: []string{"web1"}, Callers: tt.callers}}, Options{})
 		_, err := s.Release(as(t, tt.by), sudo("a"))
 		if (err == nil) != tt.may {
 			t.Errorf("callers %q: Release for %+v = %v, want permitted: %t", tt.callers, tt.by, err, tt.may)
@@ -137,7 +137,7 @@ func TestCallers(t *testing.T) {
 
 // Each condition of a request, on its own.
 func TestRelease(t *testing.T) {
-	base := Definition{Name: "pw", Source: value("v"), Hosts: []string{"web1", "sw*"}, Users: []string{"deploy"}}
+	base := Definition{Name: "pw", Source: value("value-v"), Hosts: []string{"web1", "sw*"}, Users: []string{"deploy"}}
 	everywhere := base
 	everywhere.Local, everywhere.Devices, everywhere.Users = true, []string{"/dev/ttyUSB*"}, nil
 	open := base

@@ -31,10 +31,10 @@ var (
 
 // Which secret answers which question.
 func TestAnswer(t *testing.T) {
-	pw := Definition{Auto: true, Name: "pw", Source: value("v1"), Hosts: []string{"WEB*"}}
-	otp := Definition{Auto: true, Name: "otp", Source: value("v2"), Hosts: []string{"web1"}, OneTime: true}
-	other := Definition{Auto: true, Name: "other", Source: value("v3"), Hosts: []string{"db*"}}
-	custom := Definition{Auto: true, Name: "custom", Source: value("v4"), Hosts: []string{"*"}, Prompts: []*regexp.Regexp{regexp.MustCompile(`^PIN: ?$`)}}
+	pw := Definition{Auto: true, Name: "pw", Source: value("value-v1"), Hosts: []string{"WEB*"}}
+	otp := Definition{Auto: true, Name: "otp", Source: value("value-v2"), Hosts: []string{"web1"}, OneTime: true}
+	other := Definition{Auto: true, Name: "other", Source: value("value-v3"), Hosts: []string{"db*"}}
+	custom := Definition{Auto: true, Name: "custom", Source: value("value-v4"), Hosts: []string{"*"}, Prompts: []*regexp.Regexp{regexp.MustCompile(`^PIN: ?$`)}}
 	locked := Definition{Auto: true, Name: "locked", Source: value(""), Hosts: []string{"web1"}}
 	with := func(d Definition, change func(*Definition)) Definition { change(&d); return d }
 	at := func(change func(*term.Login)) term.Login { l := login; change(&l); return l }
@@ -115,7 +115,7 @@ func TestRecord(t *testing.T) {
 // The uses of an hour are limited; a refused one does not count.
 func TestPerHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewStore([]Definition{{Auto: true, Name: "pw", Source: value("v"), Hosts: []string{"*"}, PerHour: 2}}, Options{})
+		s := NewStore([]Definition{{Auto: true, Name: "pw", Source: value("value-v"), Hosts: []string{"*"}, PerHour: 2}}, Options{})
 		var got []bool
 		for _, wait := range []time.Duration{0, 30, 10, 19, 1, 1, 30} {
 			time.Sleep(wait * time.Minute)

@@ -19,6 +19,9 @@ type Options struct {
 
 	// Person is asked to agree to uses, and for values. Nil: none can be asked.
 	Person term.SecretPerson
+
+	// Redactor hides the value of each secret from before it is given on. Nil: none is hidden.
+	Redactor term.Redactor
 }
 
 // A Store gives out secrets. It implements term.Answerer and term.Secrets. Its methods may be called by any number of
@@ -119,9 +122,29 @@ func (s *Store) Release(ctx context.Context, r term.SecretRequest) ([]byte, erro
 	return s.use(ctx, d, refused, r)
 }
 
-// use returns the value if refused is nil, the caller may use it, there were not too many uses, and a person who has to
-// agree does.
+// use returns the value if refused is nil, and hides it in all that is shown from now on.
 func (s *Store) use(ctx context.Context, d *Definition, refused error, r term.SecretRequest) ([]byte, error) {
+	value, err := s.fetch(ctx, d, refused, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.usable(value); err != nil {
+		clear(value)
+		return nil, s.record(ctx, d, r, err)
+	}
+	if s.o.Redactor != nil {
+		hidden := term.RedactedValue{Value: value, Session: r.Peer.Session, OneTime: d.OneTime}
+		if r.Peer.Host != "" {
+			hidden.Host = term.Place(r.Peer.Host, r.Peer.Port)
+		}
+		s.o.Redactor.Redact(hidden)
+	}
+	return value, nil
+}
+
+// fetch returns the value if refused is nil, the caller may use it, there were not too many uses, and a person who has to
+// agree does.
+func (s *Store) fetch(ctx context.Context, d *Definition, refused error, r term.SecretRequest) ([]byte, error) {
 	if refused == nil {
 		refused = d.mayUse(term.ActorFrom(ctx))
 	}

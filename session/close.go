@@ -125,6 +125,7 @@ func (s *Session) finish(st State, end End) {
 			end.Code = cmp.Or(l.before.end.Code, EndNotOpened)
 		}
 	}
+	end.Reason, end.Err = l.known.String(end.Reason), l.known.Error(end.Err)
 	l.cancel(endCause{end.Reason, end.Code}) // without effect if Close came first
 	if by := (errClosedByCaller{}); errors.As(context.Cause(l.ctx), &by) {
 		st, end.Reason, end.Code, end.Err = Closed, by.Error(), by.endCode(), nil

@@ -10,6 +10,7 @@ import (
 
 	"ptyctl/session/access"
 	"ptyctl/session/filecopy"
+	"ptyctl/session/known"
 	"ptyctl/session/transfer"
 	"ptyctl/term"
 )
@@ -25,14 +26,16 @@ func (m *Manager) Files() *Files {
 	return transfer.Local(access.New(access.Options{
 		Protocol: "local", Host: "localhost",
 		Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Log: m.c.Logger,
-	}), m.c.Files)
+	}), m.c.Files, func() (*known.View, func()) { return m.c.Input.Known.Visit(term.Place("", 0)) })
 }
 
 // OffersFiles says whether files of this machine, and those of far sides, are offered.
 func (m *Manager) OffersFiles() (here, far bool) { return m.c.Files != nil, m.c.FarFiles != nil }
 
 // Files are the files of the session's far side.
-func (s *Session) Files() *Files { return s.far.Files(s.auth) }
+func (s *Session) Files() *Files {
+	return s.far.Files(s.auth, func() (*known.View, func()) { return s.known, func() {} })
+}
 
 // A carrier is the session as package transfer sees it.
 type carrier struct{ s *Session }

@@ -31,6 +31,7 @@ type question struct {
 // Prompt implements term.Prompter for the session's own Dialer. It shows q in the output, and waits until a caller
 // answers it with Write or declines it, or the time for answers is over.
 func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
+	q = s.known.Prompt(q)
 	p := &question{
 		id: "q-" + rand.Text()[:16], since: time.Now(), question: q,
 		answer: make(chan string, 1), cancel: make(chan struct{}), over: make(chan struct{}),
@@ -47,6 +48,9 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	for {
 		select {
 		case a := <-p.answer:
+			if q.Secret != "" {
+				hideAnswer(s, q, a)
+			}
 			_, _ = s.buf.Write([]byte("\r\n"))
 			return a, nil
 		case <-p.cancel:
@@ -66,6 +70,18 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 			return "", context.Cause(ctx)
 		}
 	}
+}
+
+// hideAnswer hides the value of a secret that a person has given.
+func hideAnswer(s *Session, q term.Prompt, answer string) {
+	v := term.RedactedValue{Value: []byte(answer), Session: s.id}
+	if s.owner.login != nil {
+		if hops := s.owner.login.planned().Hops; q.Hop < len(hops) {
+			v.Host = term.Place(hops[q.Hop].Host, hops[q.Hop].Port)
+		}
+	}
+	s.known.Redact(v)
+	clear(v.Value)
 }
 
 // trimLineEnd removes one trailing CR LF, CR or LF.
@@ -276,8 +292,36 @@ func (m *Manager) planned(s *Session, approve term.Approve) term.Approve {
 		s.owner.login.plan = p
 		s.owner.login.plan.Hops = slices.Clone(p.Hops)
 		s.owner.login.mu.Unlock()
+		for _, hop := range p.Hops {
+			s.known.At(places(hop)...)
+		}
 		return grant, m.unanswered(s)
 	}
+}
+
+// places are where a host of a plan is reached; see term.Place.
+func places(h term.PlannedHop) []string {
+	all := []string{term.Place(h.Host, h.Port)}
+	for _, addr := range h.Addresses {
+		all = append(all, term.Place(addr.String(), h.Port))
+	}
+	return all
+}
+
+// farPlaces are those of the host where the session leads, and its key: names with one key are one host.
+func farPlaces(s *Session, hostKey string) []string {
+	if s.owner.login == nil {
+		return nil
+	}
+	plan := s.owner.login.planned()
+	h := plan.Target()
+	switch {
+	case h == nil || h.Port == 0 && h.Host != "": // no plan was made
+		return nil
+	case hostKey == "":
+		return places(*h)
+	}
+	return append(places(*h), hostKey)
 }
 
 // mayAsk runs ask, with which s asks a question, unless it would be one more unanswered login than a host may have. A

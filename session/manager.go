@@ -14,6 +14,7 @@ import (
 	"ptyctl/buffer"
 	"ptyctl/session/access"
 	"ptyctl/session/filecopy"
+	"ptyctl/session/known"
 	"ptyctl/session/owners"
 	"ptyctl/term"
 )
@@ -61,6 +62,9 @@ type InputOptions struct {
 	RecordTxEvents bool         // see Options
 	Secrets        term.Secrets // see Options
 	NoAnswers      bool         // no terminal answers queries of its output; see term.PTY
+
+	// Known are the secrets that were given to sessions and hosts, and that no output may show. Nil: there are none.
+	Known *known.Registry
 }
 
 // A Manager is the set of sessions of one process. Make it with NewManager.
@@ -226,6 +230,12 @@ func (m *Manager) add(s *Session) error {
 	}
 	m.sessions[s.id] = s
 	m.live++
+	s.known.Keep()
+	if s.o.managed.again == nil && s.owner.login != nil { // on this machine, or planned later
+		if here := s.owner.login.planned().Target(); here != nil && here.Host == "" {
+			s.known.At(places(*here)...)
+		}
+	}
 	s.owner.whose.Keep(ownedSession{m, s})
 	return nil
 }
@@ -336,6 +346,7 @@ func (m *Manager) forget(s *Session) {
 		s.lock.Table.Drop(s.id)
 		s.buf.Free()
 		s.execs.forgetAll()
+		s.known.Drop()
 		<-s.life.told // its end comes before it is gone
 		s.auth.Observe(term.Event{Verb: term.VerbGone})
 	}

@@ -214,8 +214,9 @@ func (m *Manager) options(r OpenRequest) Options {
 	}
 	r.Target.PTY.NoAnswers = r.Target.PTY.NoAnswers || m.c.Input.NoAnswers
 	target, never := again(r.Target)
+	id := cmp.Or(r.ID, NewID(name))
 	return Options{
-		ID:     cmp.Or(r.ID, NewID(name)),
+		ID:     id,
 		Origin: Origin{Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, Auto: r.Auto},
 		PTY:    r.Target.PTY, Expect: r.Expect,
 		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines),
@@ -229,7 +230,7 @@ func (m *Manager) options(r OpenRequest) Options {
 			limits: m.limits, dir: local.Dir, life: r.Life,
 			stays:   len(local.Argv) > 0 && !r.Target.PTY.Disabled,
 			program: len(local.Argv) > 0 && r.Target.PTY.Disabled,
-			again:   target, never: never,
+			again:   target, never: never, known: m.c.Input.Known.View(id),
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/session/known"
 	"ptyctl/session/lane"
 	"ptyctl/session/output"
 	"ptyctl/term"
@@ -69,6 +70,7 @@ type managed struct {
 	life    time.Duration // see OpenRequest.Life
 	again   *term.Target  // see kept
 	never   string        //
+	known   *known.View   // the secrets that it must not show
 }
 
 // withDefaults returns o with every zero field replaced by its documented default.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/secret/forms"
 	"ptyctl/session/redact"
 	"ptyctl/term"
 )
@@ -57,6 +58,7 @@ func (s *Session) pump(t term.Transport) {
 	// Before the end: bytes that were held back as a possible echo are output after all, and the buffer takes none
 	// later.
 	s.redact.End()
+	s.hide.End()
 	s.display.End()
 	st, end := verdict(s.id, t, err)
 	if over := outlives(s, end); over != nil {
@@ -105,6 +107,36 @@ func outlives(s *Session, end End) <-chan struct{} {
 func giveLarge(p *[largeRead]byte) {
 	clear(p[:])
 	largeReads.Put(p)
+}
+
+// hide passes output on to accept, without the secrets that the far side knows. An echo that was replaced is no part of
+// one.
+func hide(s *Session, p []byte, echoes []redact.Echo) {
+	at := 0
+	for _, e := range echoes {
+		if at < e.From {
+			s.hide.Write(p[at:e.From])
+		}
+		s.hide.Break()
+		at = e.To
+		e.From, e.To = 0, e.To-e.From
+		accept(s, p[at-e.To:at], []redact.Echo{e})
+	}
+	if at < len(p) {
+		s.hide.Write(p[at:])
+	}
+}
+
+// echoesOf returns the secrets that were replaced as echoes, for the screen and the observers.
+func echoesOf(cuts []forms.Cut) []redact.Echo {
+	if len(cuts) == 0 {
+		return nil
+	}
+	echoes := make([]redact.Echo, len(cuts))
+	for i, c := range cuts {
+		echoes[i] = redact.Echo{From: c.From, To: c.To, Text: c.Text}
+	}
+	return echoes
 }
 
 // accept makes p part of the output. In place of echoes it has masks; the screen gets them as they are, and the

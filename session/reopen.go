@@ -12,6 +12,7 @@ import (
 	"ptyctl/buffer"
 	"ptyctl/session/access"
 	"ptyctl/session/display"
+	"ptyctl/session/known"
 	"ptyctl/session/reopen"
 	"ptyctl/term"
 )
@@ -33,6 +34,7 @@ type kept struct {
 	expect  *patterns
 	lock    *access.Lock
 	runs    *commands
+	known   *known.View // the secrets that it must not show; may be nil
 
 	opens     atomic.Int64
 	dismissed atomic.Bool            // a caller has closed it after it had ended
@@ -52,7 +54,8 @@ func newKept(o Options) *kept {
 		lock: &access.Lock{
 			Table: o.Locks, Session: o.ID, Device: o.Origin.Device, AllowTakeOver: o.AllowTakeOver,
 		},
-		runs: &commands{session: o.ID, byID: make(map[string]*run)},
+		runs:  &commands{session: o.ID, byID: make(map[string]*run)},
+		known: o.managed.known,
 	}
 	if k.again == nil && k.never == "" {
 		k.never = "its connection was made elsewhere"

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/session/access"
 	"ptyctl/session/deadline"
+	"ptyctl/session/known"
 	"ptyctl/session/lane"
 	"ptyctl/session/output"
 	"ptyctl/term"
@@ -209,7 +210,11 @@ func (e *execs) start(r ExecRequest, by term.Actor) (*run, error) {
 	x.secret = r.secret
 	ok := s.execs.launch(x, func() (term.Exit, error) {
 		request := term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace}
-		stdout, stderr := s.execs.observed(x, x.stdout, "stdout"), s.execs.observed(x, x.stderr, "stderr")
+		keep := func(f func()) bool { return s.group.spawn("redact", f) }
+		stdout := known.NewWriter(s.known, s.execs.observed(x, x.stdout, "stdout"), keep)
+		stderr := known.NewWriter(s.known, s.execs.observed(x, x.stderr, "stderr"), keep)
+		defer stdout.End()
+		defer stderr.End()
 		if r.secret != nil {
 			return e.runWithSecret(x, request, r.secret, stdout, stderr)
 		}

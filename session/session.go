@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/secret/forms"
 	"ptyctl/session/access"
+	"ptyctl/session/known"
 	"ptyctl/session/lane"
 	"ptyctl/session/owners"
 	"ptyctl/session/prompt"
@@ -40,6 +42,7 @@ type Session struct {
 	link     atomic.Pointer[link] // nil before the session is Open; once that is closed, what remains of it
 
 	redact  *redact.Stream // expects the echo of every secret before it is written
+	hide    *known.Stream  // after it: hides the secrets that were given to the far side
 	window  *window
 	prompts *prompt.History // input and prompts, as far as they tell prompts from other lines
 	writer  *writer
@@ -93,17 +96,20 @@ func newSession(o Options, by owner, k *kept) *Session {
 	}
 	s := &Session{
 		id: o.ID, o: o, kept: k, owner: by,
-		life:    newLife(o.ID),
+		life:    newLife(o.ID, k.known),
 		window:  &window{pty: o.PTY},
 		prompts: prompt.NewHistory(),
 	}
 	s.auth = access.New(access.Options{
 		Session: o.ID, Protocol: o.Origin.Protocol, Host: o.Origin.Host, User: o.Origin.User,
 		Gate: o.Gate, Journal: o.Journal, Observers: o.Observers, Log: o.Logger, Lock: s.lock,
+		Hide: k.known.Event,
 	})
 	s.life.returns = k.never == ""
 	s.group = &goroutines{failed: s.faulted}
-	s.redact = redact.New(func(p []byte, echoes []redact.Echo) { accept(s, p, echoes) }, func(keep func()) bool { return s.group.spawn("redact", keep) })
+	keep := func(f func()) bool { return s.group.spawn("redact", f) }
+	s.hide = known.NewStream(k.known, func(p []byte, cuts []forms.Cut) { accept(s, p, echoesOf(cuts)) }, keep)
+	s.redact = redact.New(func(p []byte, echoes []redact.Echo) { hide(s, p, echoes) }, keep)
 	s.writer = &writer{s: s, token: make(chan struct{}, 1)}
 	s.answers = newAnswers(s)
 	s.shells = &shells{s}
@@ -126,6 +132,7 @@ func (s *Session) attach(t term.Transport) {
 		}
 	}()
 	link := newLink(t)
+	s.known.At(farPlaces(s, link.about.HostKey)...)
 	l := s.life
 	l.mu.Lock()
 	owned = true
@@ -241,7 +248,7 @@ func (s *Session) Info() Info {
 	if l, ok := s.lock.Table.Get(s.id); ok {
 		i.Lease = &l
 	}
-	i.About = s.link.Load().describe(s.o.Logger, s.id)
+	i.About = s.known.Description(s.link.Load().describe(s.o.Logger, s.id))
 	s.life.mu.Lock()
 	i.State, i.End, i.Prompt = s.life.state, s.life.end, s.life.prompt()
 	if why := s.life.noTerminal; why != "" && i.About.NoTerminal == "" {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/session/known"
 	"ptyctl/term"
 )
 
@@ -73,6 +74,7 @@ func (e errClosedByCaller) Error() string { return "closed by " + e.by }
 // state follows when finish has run.
 type life struct {
 	session string                  // its id, for errors
+	known   *known.View             // the secrets that no error and no reason may show
 	began   time.Time               //
 	returns bool                    // the session may be reopened
 	before  past                    // of the connection before; zero: this is the first one
@@ -95,8 +97,8 @@ type life struct {
 
 // newLife starts the life of a session in the state Connecting. Its context does not descend from the call that opens
 // the session, because the session must outlive that call.
-func newLife(session string) *life {
-	l := &life{session: session, began: time.Now(), state: Connecting}
+func newLife(session string, known *known.View) *life {
+	l := &life{session: session, known: known, began: time.Now(), state: Connecting}
 	l.over, l.told, l.changed = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l
@@ -236,6 +238,7 @@ func (l *life) endedError(op string) error {
 
 // transportError names op and the session in an error of the transport.
 func (l *life) transportError(op string, err error) error {
+	err = l.known.Error(err)
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		named := *e
 		named.Op, named.Session = op, l.session

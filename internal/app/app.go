@@ -22,6 +22,7 @@ import (
 	"ptyctl/metrics"
 	"ptyctl/notify"
 	"ptyctl/session"
+	"ptyctl/session/known"
 	"ptyctl/term"
 	"ptyctl/watch/feed"
 )
@@ -108,7 +109,10 @@ func begin(cfg config.Config, o Options) *App {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &App{cfg: cfg, loaded: cfg, version: o.Version, log: o.Logger, aiterm: aiterm.New()}
+	hidden := known.NewRegistry()
+	log := slog.New(hidden.LogHandler(o.Logger.Handler()))
+	a := &App{cfg: cfg, loaded: cfg, version: o.Version, log: log, dialers: &dialers{known: hidden}, aiterm: aiterm.New()}
+	a.closers = append(a.closers, hidden.Close) // last: until then something may be logged
 	if o.Daemon {
 		a.stirred = make(stirred, 1)
 	}
@@ -142,7 +146,8 @@ func (a *App) assemble(serves bool) error {
 	if a.audit, err = openAudit(a.cfg.Audit, a.version, a.log); err != nil {
 		return err
 	}
-	if a.dialers, err = newDialers(a.cfg, a.secretOptions(), a.log); err != nil {
+	a.dialers.secrets = a.secretOptions()
+	if err = a.dialers.replace(a.cfg, a.log); err != nil {
 		return err
 	}
 	if a.record, err = a.openRecordings(a.cfg); err != nil {

@@ -9,6 +9,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/secret"
+	"ptyctl/session/known"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -18,6 +19,7 @@ import (
 type dialers struct {
 	current atomic.Pointer[dialerSet]
 	secrets secret.Options
+	known   *known.Registry // the secrets that were given to hosts, which nothing shows
 }
 
 // A dialerSet holds the dialers and secrets that follow from one reading of [ssh], [telnet] and [secret].
@@ -25,11 +27,6 @@ type dialerSet struct {
 	network *sshx.Network
 	telnet  term.Dialer
 	secrets *secret.Store // nil: there are none
-}
-
-func newDialers(cfg config.Config, secrets secret.Options, log *slog.Logger) (*dialers, error) {
-	d := &dialers{secrets: secrets}
-	return d, d.replace(cfg, log)
 }
 
 // replace makes the dialers of cfg open the sessions from now on. After an error nothing has changed.

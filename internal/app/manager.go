@@ -80,6 +80,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 			RecordTxEvents: cfg.Session.RecordTxEvents,
 			NoAnswers:      cfg.Session.Answer == config.AnswerNever,
 			Secrets:        a.dialers,
+			Known:          a.dialers.known,
 		},
 		Devices:   deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
 		Gate:      gate,

@@ -27,7 +27,7 @@ func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
 		}
 		d := secret.Definition{
 			Name: e.Name, OneTime: strings.HasPrefix(e.Source, "totp:"), Hosts: e.Hosts, Users: e.Users,
-			AllowEcho: e.AllowEcho, PerHour: e.PerHour, Hint: e.Hint, Devices: e.Devices, Local: e.Local,
+			AllowEcho: e.AllowEcho, PerHour: e.PerHour, ShortOK: e.ShortOK, Hint: e.Hint, Devices: e.Devices, Local: e.Local,
 			Callers: e.Callers, Listed: e.Commands, Auto: e.Auto, Cleartext: e.Cleartext, Confirm: secret.Confirm(e.Confirm),
 		}
 		if len(e.Hosts)+len(e.Devices) == 0 && !e.Local {
@@ -95,7 +95,7 @@ func secretStore(cfg config.Config, o secret.Options) (*secret.Store, error) {
 
 // secretOptions are the surroundings of the operator's secrets.
 func (a *App) secretOptions() secret.Options {
-	o := secret.Options{Journal: journalUses(a.audit, a.cfg.Audit)}
+	o := secret.Options{Journal: journalUses(a.audit, a.cfg.Audit), Redactor: a.dialers.known}
 	if a.consents != nil {
 		o.Person = &elicit.Secrets{Book: a.consents, Pages: a.pages, Log: a.log}
 	}

@@ -21,7 +21,8 @@ type Options struct {
 	Journal        term.Journal
 	Observers      []term.Observer
 	Log            *slog.Logger
-	Lock           *Lock // nil: no lock is asked
+	Lock           *Lock                       // nil: no lock is asked
+	Hide           func(term.Event) term.Event // takes secrets out of what Journal and Observers get; nil: there are none
 }
 
 // An Authorizer decides about actions on one session, or on the files of this machine, and has them put on record.
@@ -121,6 +122,9 @@ func (k *Authorizer) ObserveExec(e term.Event) {
 // stamp says when and where e happens.
 func (k *Authorizer) stamp(e term.Event) term.Event {
 	e.Time, e.Session, e.Protocol, e.Host = time.Now(), k.o.Session, k.o.Protocol, k.o.Host
+	if k.o.Hide != nil {
+		e = k.o.Hide(e)
+	}
 	return e
 }
 

@@ -54,7 +54,9 @@ func NewFar(session string, carrier Carrier, connect Connect) *Far {
 }
 
 // Files returns the files for callers, each of whose actions auth must permit.
-func (f *Far) Files(auth *access.Authorizer) *Files { return &Files{auth: auth, far: f} }
+func (f *Far) Files(auth *access.Authorizer, hide Hiding) *Files {
+	return &Files{auth: auth, far: f, hide: hide}
+}
 
 // A fileConn is one connection for files. A goroutine of the session's keeps it, and closes it.
 type fileConn struct {

@@ -3,48 +3,100 @@ package transfer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"ptyctl/session/access"
+	"ptyctl/session/known"
 	"ptyctl/term"
 )
 
 // Files are the files of one machine as a caller may use them. Each call is one action: the Gate decides on it, and
 // the record has its path and its number of bytes, never the bytes. If the session is locked, a write must come from
 // the holder of the lock; a read needs no lock.
+//
+// A secret that was given to the machine is masked in all results, but not in the files.
 type Files struct {
 	auth *access.Authorizer
 	far  *Far       // of a session's far side; nil: of this machine
 	here term.Files // of this machine; nil: they are not offered
+	hide Hiding
 }
 
+// A Hiding returns the secrets that no result may show, until done is called.
+type Hiding = func() (secrets *known.View, done func())
+
 // Local returns the files of this machine. If files is nil, every action is refused: they are not offered.
-func Local(auth *access.Authorizer, files term.Files) *Files { return &Files{auth: auth, here: files} }
+func Local(auth *access.Authorizer, files term.Files, hide Hiding) *Files {
+	return &Files{auth: auth, here: files, hide: hide}
+}
 
 // Read reads a part of a file.
 //
 // A read with an offset begins there, and its record names the offset.
 func (f *Files) Read(ctx context.Context, r term.FileRead) (d term.FileData, err error) {
+	secrets, done := f.hide()
+	defer done()
 	e := term.Event{Path: r.Path}
 	if r.Offset != 0 {
 		e.Detail = fmt.Sprintf("offset %d", r.Offset)
 	}
 	err = f.act(ctx, term.VerbFileRead, e, func(ctx context.Context, files term.Files) (int64, error) {
 		d, err = files.Read(ctx, r)
-		return int64(len(d.Data)), err
+		n := len(d.Data)
+		d.Data = masked(ctx, files, r, d, secrets)
+		return int64(n), err
 	})
 	return d, err
+}
+
+// edge is how much of a file around the part that was read is looked at for secrets of which that has a part.
+const edge = 512
+
+// masked returns the data that was read, without secrets.
+func masked(ctx context.Context, files term.Files, r term.FileRead, d term.FileData, secrets *known.View) []byte {
+	if !secrets.Any() || len(d.Data) == 0 {
+		return d.Data
+	}
+	first := d.Next - int64(len(d.Data))
+	begin := max(0, first-edge)
+	around := func(offset, n int64) []byte {
+		if n <= 0 || offset < 0 {
+			return nil
+		}
+		got, err := files.Read(ctx, term.FileRead{Path: r.Path, Offset: offset, Max: n})
+		if err != nil {
+			return nil
+		}
+		return got.Data[:min(n, int64(len(got.Data)))]
+	}
+	before := around(begin, first-begin)
+	if int64(len(before)) != first-begin {
+		before = nil
+	}
+	var after []byte
+	if d.Truncated {
+		after = around(d.Next, edge)
+	}
+	text := slices.Concat(before, d.Data, after)
+	return secrets.Part(text, len(before), len(before)+len(d.Data))
 }
 
 // List lists a part of a folder.
 //
 // Listing needs the permission of a read and no lock.
 func (f *Files) List(ctx context.Context, r term.FileList) (l term.FileListing, err error) {
+	secrets, done := f.hide()
+	defer done()
 	err = f.act(
 		ctx,
 		term.VerbFileRead,
 		term.Event{Path: r.Path, Detail: "list"},
 		func(ctx context.Context, files term.Files) (int64, error) {
 			l, err = files.List(ctx, r)
+			for i := range l.Entries {
+				l.Entries[i].Name = secrets.String(l.Entries[i].Name)
+			}
+			l.Last = secrets.String(l.Last)
 			return 0, err
 		},
 	)
@@ -55,12 +107,15 @@ func (f *Files) List(ctx context.Context, r term.FileList) (l term.FileListing, 
 //
 // Like List, it needs the permission of a read.
 func (f *Files) Stat(ctx context.Context, path string) (e term.FileEntry, err error) {
+	secrets, done := f.hide()
+	defer done()
 	err = f.act(
 		ctx,
 		term.VerbFileRead,
 		term.Event{Path: path, Detail: "stat"},
 		func(ctx context.Context, files term.Files) (int64, error) {
 			e, err = files.Stat(ctx, path)
+			e.Name, e.Target = secrets.String(e.Name), secrets.String(e.Target)
 			return 0, err
 		},
 	)

@@ -1,0 +1,156 @@
+package known
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ptyctl/secret/forms"
+)
+
+// longest is how long a byte is held back at most, however often more of what may be a secret comes.
+const longest = 5 * time.Second
+
+// A Stream passes on the bytes written to it, with masks in place of the values that a View hides. Bytes that may be the
+// beginning of a value wait for a moment for the rest. Make it with NewStream.
+//
+// Write and End have one caller at a time.
+type Stream struct {
+	v      *View
+	accept func(p []byte, cuts []forms.Cut)
+	spawn  func(f func()) bool
+	busy   atomic.Bool // f holds bytes
+
+	mu    sync.Mutex // guards the following; held while output is passed on, so that it stays in order
+	f     forms.Filter
+	timer *time.Timer
+	since time.Time // the filter has held bytes since then; zero: it holds none
+	due   time.Time // when the bytes are passed on that are held back; zero: none are
+	over  bool
+}
+
+// NewStream makes a Stream. accept takes the output, one call at a time, and the forms that were replaced in it; it must
+// not keep either. spawn runs a function in a goroutine, and reports false if none may start any more.
+func NewStream(v *View, accept func(p []byte, cuts []forms.Cut), spawn func(f func()) bool) *Stream {
+	return &Stream{v: v, accept: accept, spawn: spawn}
+}
+
+// Write passes on p, but for values and the beginning of one.
+func (s *Stream) Write(p []byte) {
+	if !s.v.Any() && !s.busy.Load() {
+		s.accept(p, nil)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pass(func(m *forms.Matcher) ([]byte, []forms.Cut) { return s.f.Feed(m, p) })
+}
+
+// Break passes on all that is held back: what comes next is not its continuation.
+func (s *Stream) Break() {
+	if !s.busy.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pass(s.f.End)
+}
+
+// End passes on all that is held back, and ends the stream.
+func (s *Stream) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pass(s.f.End)
+	s.f.Wipe()
+	s.over = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// pass passes on what step returns. Requires s.mu.
+func (s *Stream) pass(step func(m *forms.Matcher) ([]byte, []forms.Cut)) {
+	var m *forms.Matcher
+	set := s.v.acquire()
+	if set != nil {
+		defer set.release()
+		m = set.m
+	}
+	out, cuts := step(m)
+	if len(out)+len(cuts) > 0 {
+		s.accept(out, cuts)
+	}
+	if len(cuts) > 0 {
+		s.f.Wipe()
+	}
+	s.wait()
+	s.busy.Store(s.f.Holds())
+}
+
+// wait has the bytes passed on later that are held back. Requires s.mu.
+func (s *Stream) wait() {
+	wait := s.f.Waiting()
+	if wait == 0 {
+		s.due = time.Time{}
+		if !s.f.Holds() {
+			s.since = time.Time{}
+		}
+		return
+	}
+	now := time.Now()
+	if s.since.IsZero() {
+		s.since = now
+	}
+	s.due = now.Add(wait)
+	if last := s.since.Add(longest); s.due.After(last) {
+		s.due = last
+	}
+	switch {
+	case s.timer == nil:
+		s.timer = time.AfterFunc(wait, func() { s.spawn(s.release) })
+	default:
+		s.timer.Reset(s.due.Sub(now))
+	}
+}
+
+// release passes on the bytes that were held back for long enough.
+func (s *Stream) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || s.due.IsZero() || time.Now().Before(s.due) {
+		return
+	}
+	s.pass(s.f.Release)
+	s.since = time.Time{}
+}
+
+// A Writer is a Stream into an io.Writer.
+type Writer struct {
+	s   *Stream
+	err atomic.Pointer[error] // of the last write
+}
+
+// NewWriter makes a Writer into w, which gets the output with masks.
+func NewWriter(v *View, w io.Writer, spawn func(f func()) bool) *Writer {
+	out := &Writer{}
+	out.s = NewStream(v, func(p []byte, _ []forms.Cut) {
+		if len(p) > 0 {
+			_, err := w.Write(p)
+			out.err.Store(&err)
+		}
+	}, spawn)
+	return out
+}
+
+// Write writes p, but for values and the beginning of one. The error is that of the last write of the underlying writer.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.s.Write(p)
+	if err := w.err.Load(); err != nil {
+		return len(p), *err
+	}
+	return len(p), nil
+}
+
+// End writes all that is held back.
+func (w *Writer) End() { w.s.End() }

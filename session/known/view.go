@@ -1,0 +1,214 @@
+package known
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"ptyctl/secret/forms"
+	"ptyctl/term"
+)
+
+// A View is what one session hides. Its registry makes it.
+type View struct {
+	r       *Registry
+	session string
+	set     atomic.Pointer[set] // nil: no value is known
+
+	// Guarded by r.mu:
+	hosts []*host // on the way of the session, the last one where it leads
+	own   []*value
+}
+
+// View returns what the session with that id hides. A nil Registry has nil views.
+func (r *Registry) View(session string) *View {
+	if r == nil {
+		return nil
+	}
+	return &View{r: r, session: session}
+}
+
+// Visit returns a View of what a call shows of a host. It ends with leave.
+func (r *Registry) Visit(place string) (v *View, leave func()) {
+	if r == nil {
+		return nil, func() {}
+	}
+	r.mu.Lock()
+	r.last++
+	v = r.View("visit " + strconv.FormatUint(r.last, 36))
+	r.mu.Unlock()
+	v.Keep()
+	v.At(place)
+	return v, v.Drop
+}
+
+// Keep lets the registry know of the view: values for its session are hidden from now on, until Drop.
+func (v *View) Keep() {
+	if v == nil {
+		return
+	}
+	v.r.mu.Lock()
+	defer v.r.mu.Unlock()
+	v.r.views[v.session] = v
+}
+
+// Drop forgets the view. What its session has kept must be gone, and it shows nothing any more.
+func (v *View) Drop() {
+	if v == nil {
+		return
+	}
+	v.r.mu.Lock()
+	defer v.r.mu.Unlock()
+	if v.r.views[v.session] == v {
+		v.r.leave(v)
+		v.r.expect()
+	}
+}
+
+// At says that the session leads over a host, or to it, which has these places: see term.Place. The host where it leads
+// comes last.
+func (v *View) At(places ...string) {
+	if v == nil || len(places) == 0 {
+		return
+	}
+	v.r.mu.Lock()
+	defer v.r.mu.Unlock()
+	if v.r.views[v.session] != v {
+		return
+	}
+	v.r.join(v, places)
+	var of []*View
+	for _, h := range v.hosts {
+		if len(h.values) > 0 {
+			of = append(of, h.views...)
+		}
+	}
+	v.r.update(of)
+}
+
+// Redact is that of the registry.
+func (v *View) Redact(value term.RedactedValue) {
+	if v != nil {
+		v.r.Redact(value)
+	}
+}
+
+// use replaces the set, of which v gets the reference.
+func (v *View) use(s *set) { v.set.Swap(s).release() }
+
+// acquire returns the set for a moment; nil: no value is known. Its user releases it.
+func (v *View) acquire() *set {
+	for v != nil {
+		s := v.set.Load()
+		if s == nil || s.acquire() {
+			return s
+		}
+	}
+	return nil
+}
+
+// Any reports whether a value is known.
+func (v *View) Any() bool { return v != nil && v.set.Load() != nil }
+
+// with calls f with the forms to hide, if there are any.
+func (v *View) with(f func(m *forms.Matcher)) {
+	if s := v.acquire(); s != nil {
+		defer s.release()
+		f(s.m)
+	}
+}
+
+// Bytes returns p, which is complete, with masks. If it shows no value, it is p itself.
+func (v *View) Bytes(p []byte) []byte {
+	v.with(func(m *forms.Matcher) { p = m.Mask(p) })
+	return p
+}
+
+// Part is Bytes for p[from:to], which is a part of the text p.
+func (v *View) Part(p []byte, from, to int) []byte {
+	part := p[from:to]
+	v.with(func(m *forms.Matcher) { part = m.MaskPart(p, from, to) })
+	return part
+}
+
+// String is Bytes for a string.
+func (v *View) String(s string) string {
+	v.with(func(m *forms.Matcher) { s = m.MaskString(s) })
+	return s
+}
+
+// Strings is String for each of a list, which is not changed.
+func (v *View) Strings(list []string) []string {
+	v.with(func(m *forms.Matcher) {
+		for i, s := range list {
+			if hidden := m.MaskString(s); hidden != s {
+				list = slices.Clone(list)
+				list[i] = hidden
+			}
+		}
+	})
+	return list
+}
+
+// Error returns err with masks in its text. It is the same error for errors.Is and errors.As, except that an *Error is a
+// copy with masks.
+func (v *View) Error(err error) error {
+	if err == nil || !v.Any() {
+		return err
+	}
+	text := v.String(err.Error())
+	if text == err.Error() {
+		return err
+	}
+	if e, ok := err.(*term.Error); ok { //nolint:errorlint // one that is wrapped stays so
+		hidden := *e
+		hidden.Msg, hidden.Advice, hidden.Err = v.String(e.Msg), v.String(e.Advice), v.Error(e.Err)
+		hidden.Facts = slices.Clone(e.Facts)
+		for i, f := range hidden.Facts {
+			if q, ok := f.(term.Prompt); ok {
+				hidden.Facts[i] = v.Prompt(q)
+			}
+		}
+		return &hidden
+	}
+	return &hiddenError{text, err}
+}
+
+// A hiddenError is an error that shows no value. What it wraps is for errors.Is.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (e *hiddenError) Error() string        { return e.text }
+func (e *hiddenError) Is(target error) bool { return errors.Is(e.err, target) }
+
+// As finds an *Error in the chain, and hides nothing of others: they are compared, not shown.
+func (e *hiddenError) As(target any) bool { return errors.As(e.err, target) }
+
+// Prompt returns the question with masks.
+func (v *View) Prompt(q term.Prompt) term.Prompt {
+	q.Text = v.String(q.Text)
+	return q
+}
+
+// Event returns the event of an action with masks. Output has them already.
+func (v *View) Event(e term.Event) term.Event {
+	if !v.Any() || e.Verb == term.VerbOutput || e.Verb == term.VerbExecOutput {
+		return e
+	}
+	e.Data, e.Detail, e.Command, e.Path = v.Bytes(e.Data), v.String(e.Detail), v.String(e.Command), v.String(e.Path)
+	e.Reported, e.Refused, e.Err = v.Error(e.Reported), v.Error(e.Refused), v.Error(e.Err)
+	return e
+}
+
+// Description returns what a transport tells of its connection, with masks.
+func (v *View) Description(d term.Description) term.Description {
+	if !v.Any() {
+		return d
+	}
+	d.ServerBanner, d.ServerVersion = v.String(d.ServerBanner), v.String(d.ServerVersion)
+	d.Security, d.NoTerminal, d.Warnings = v.String(d.Security), v.String(d.NoTerminal), v.Strings(d.Warnings)
+	return d
+}
