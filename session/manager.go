@@ -231,11 +231,6 @@ func (m *Manager) add(s *Session) error {
 	m.sessions[s.id] = s
 	m.live++
 	s.known.Keep()
-	if s.o.managed.again == nil && s.owner.login != nil { // on this machine, or planned later
-		if here := s.owner.login.planned().Target(); here != nil && here.Host == "" {
-			s.known.At(places(*here)...)
-		}
-	}
 	s.owner.whose.Keep(ownedSession{m, s})
 	return nil
 }

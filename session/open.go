@@ -91,6 +91,9 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	if d.Ruling.Program != "" {
 		r.Target.Local.Program = d.Ruling.Program
 	}
+	if r.Target.Host == "" { // it has no plan that would say where it leads
+		s.known.At(term.Place("", 0))
+	}
 	env := term.EnvironmentFrom(ctx)
 	s.group.spawn("open", func() { connect(m, s, r.Target, env) })
 	return s, lease, nil

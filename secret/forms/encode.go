@@ -124,7 +124,7 @@ func (c *collector) hex(text []byte) {
 // separated returns the pairs of digits with a separator before each but the first. Of an escape such as \x41 the part
 // before the first digits is left, as all that surrounds a form.
 func separated(digits []byte, before func(i int) string) []byte {
-	var b []byte
+	b := make([]byte, 0, 4*len(digits)) // no growth that would leave a copy of the value
 	for i := range len(digits) / 2 {
 		if i > 0 {
 			b = append(b, before(i)...)
@@ -141,7 +141,7 @@ func reversed(text []byte) []byte {
 }
 
 func reversedRunes(text []byte) []byte {
-	var b []byte
+	b := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		_, n := utf8.DecodeLastRune(text)
 		b, text = append(b, text[len(text)-n:]...), text[:len(text)-n]

@@ -31,7 +31,7 @@ type Matcher struct {
 
 	begin   [256]bool // the first characters of pieces
 	pairs   bitset    // the first two
-	triples bitset    // the first three, hashed
+	triples sieve     // the first three
 	fours   table     // the first four
 	longest int       // piece
 }
@@ -78,9 +78,9 @@ func (m *Matcher) index(shortest int) {
 	}
 	m.mask = 1<<(8*gram) - 1
 	m.stride = min(maxStride, shortest-gram+1)
-	m.grams.init(len(m.list)*m.stride, len(m.list)*m.stride)
-	m.fours.init(len(m.list), len(m.list))
-	m.pairs, m.triples = newBitset(16), newBitset(16)
+	m.grams.init(len(m.list) * m.stride)
+	m.fours.init(len(m.list))
+	m.pairs = newBitset(16)
 	for i, p := range m.list {
 		text := append(bytes.Clone(m.chars[p.from:p.to]), make([]byte, padding)...)
 		for off := range m.stride {
@@ -89,7 +89,7 @@ func (m *Matcher) index(shortest int) {
 		m.begin[text[0]] = true
 		first := binary.LittleEndian.Uint32(text)
 		m.pairs.set(first & 0xffff)
-		m.triples.set(hash(first&0xffffff) >> 16)
+		m.triples.set(hash(first & 0xffffff))
 		m.fours.add(first, i, 0)
 		clear(text)
 	}
@@ -102,7 +102,7 @@ func (m *Matcher) Wipe() {
 	m.fours.wipe()
 	m.begin = [256]bool{}
 	m.pairs.wipe()
-	m.triples.wipe()
+	m.triples = sieve{}
 	m.list = nil
 }
 
@@ -117,12 +117,24 @@ type span struct{ from, to int }
 func (m *Matcher) find(found []span, t *text, p []byte, before byte, more bool) []span {
 	end := len(t.chars)
 	chars := t.chars[:end+padding]
-	stride, mask, bits := m.stride, m.mask, m.grams.seen
-	shift := m.grams.shift
+	stride, mask, seen := m.stride, m.mask, m.grams.seen
 	for at := 0; at < end; at += stride {
+		for at+3*stride < end { // four at a time, of which mostly none is in the table
+			a := hash(binary.LittleEndian.Uint32(chars[at:]) & mask)
+			b := hash(binary.LittleEndian.Uint32(chars[at+stride:]) & mask)
+			c := hash(binary.LittleEndian.Uint32(chars[at+2*stride:]) & mask)
+			d := hash(binary.LittleEndian.Uint32(chars[at+3*stride:]) & mask)
+			if seen.has(a) || seen.has(b) || seen.has(c) || seen.has(d) {
+				break
+			}
+			at += 4 * stride
+		}
+		if at >= end {
+			break
+		}
 		gram := binary.LittleEndian.Uint32(chars[at:]) & mask
-		h := hash(gram) >> shift
-		if bits[h>>6]>>(h&63)&1 == 0 {
+		h := hash(gram)
+		if !seen.has(h) {
 			continue
 		}
 		for e := m.grams.first(h); e != 0; {
@@ -189,7 +201,7 @@ func (m *Matcher) tail(t *text, p []byte) int {
 	chars := t.chars[:end+padding]
 	for from := max(0, end-m.longest); from < end-3; from++ {
 		first := binary.LittleEndian.Uint32(chars[from:])
-		h := hash(first) >> m.fours.shift
+		h := hash(first)
 		if !m.fours.seen.has(h) {
 			continue
 		}
@@ -209,7 +221,7 @@ func (m *Matcher) tail(t *text, p []byte) int {
 		first := binary.LittleEndian.Uint32(chars[from:])
 		switch end - from {
 		case 3:
-			if m.triples.has(hash(first&0xffffff) >> 16) {
+			if m.triples.has(hash(first & 0xffffff)) {
 				return from
 			}
 		case 2:

@@ -25,6 +25,7 @@ type Stream struct {
 	mu    sync.Mutex // guards the following; held while output is passed on, so that it stays in order
 	f     forms.Filter
 	timer *time.Timer
+	fires time.Time // when the timer does; zero: it does not
 	since time.Time // the filter has held bytes since then; zero: it holds none
 	due   time.Time // when the bytes are passed on that are held back; zero: none are
 	over  bool
@@ -106,11 +107,18 @@ func (s *Stream) wait() {
 	if last := s.since.Add(longest); s.due.After(last) {
 		s.due = last
 	}
-	switch {
-	case s.timer == nil:
+	if s.fires.IsZero() || s.due.Before(s.fires) { // a timer that fires too early costs less than one set again by each write
+		s.arm(s.due.Sub(now))
+	}
+}
+
+// arm has release run in a while. Requires s.mu.
+func (s *Stream) arm(wait time.Duration) {
+	s.fires = time.Now().Add(wait)
+	if s.timer == nil {
 		s.timer = time.AfterFunc(wait, func() { s.spawn(s.release) })
-	default:
-		s.timer.Reset(s.due.Sub(now))
+	} else {
+		s.timer.Reset(wait)
 	}
 }
 
@@ -118,11 +126,15 @@ func (s *Stream) wait() {
 func (s *Stream) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || s.due.IsZero() || time.Now().Before(s.due) {
-		return
+	s.fires = time.Time{}
+	switch left := time.Until(s.due); {
+	case s.over || s.due.IsZero():
+	case left > 0:
+		s.arm(left)
+	default:
+		s.pass(s.f.Release)
+		s.since = time.Time{}
 	}
-	s.pass(s.f.Release)
-	s.since = time.Time{}
 }
 
 // A Writer is a Stream into an io.Writer.
