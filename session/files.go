@@ -226,6 +226,11 @@ func (c *copyRun) run(ctx context.Context, exec string) {
 			}
 		},
 	})
+	for _, end := range []CopyPlace{c.r.From, c.r.To} {
+		if end.Session != nil {
+			c.err = end.Session.known.Error(c.err)
+		}
+	}
 	c.result.Moved, c.result.Total = c.moved.Load(), c.total.Load()
 	c.result.Duration = time.Since(c.began)
 }

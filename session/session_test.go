@@ -18,6 +18,7 @@ import (
 	"ptyctl/internal/leaktest"
 	"ptyctl/session"
 	"ptyctl/session/internal/sessiontest"
+	"ptyctl/session/known"
 	"ptyctl/term"
 )
 
@@ -304,4 +305,60 @@ func Example() {
 	})
 	fmt.Printf("%s: %q\n", chunk.Reason, chunk.Data)
 	// Output: matched: "uname\r\nLinux\r\n$ "
+}
+
+// A secret that a session got is in nothing that it shows: output, what observers get, questions of the login and the
+// reason of its end.
+func TestKnownSecrets(t *testing.T) {
+	const secret = "planted-horse-1138"
+	for _, refused := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var seen diary
+			registry := known.NewRegistry()
+			defer registry.Close()
+			near, far := bufpipe.New(0)
+			dial := func(ctx context.Context, _ term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
+				registry.Redact(term.RedactedValue{Value: []byte(secret), Session: p.(*session.Session).ID()})
+				if _, err := p.Prompt(ctx, term.Prompt{Kind: term.PromptChallenge, Text: "was " + secret + " right? "}); err != nil {
+					return nil, err
+				}
+				if refused {
+					return nil, &term.Error{Kind: term.AuthFailed, Msg: "the host said: no " + secret}
+				}
+				return &plain{ReadWriteCloser: near}, nil
+			}
+			m := manage(t, dial, session.Config{
+				Input: session.InputOptions{Known: registry}, Observers: []term.Observer{&seen},
+			})
+			r, err := m.Open(t.Context(), target("web1"))
+			if err != nil || r.Prompt.Text != "was ******** right? " {
+				t.Fatalf("Open = %+v, %v; want a question with a mask", r.Prompt, err)
+			}
+			s := r.Session
+			if _, err := answer(s, "yes\r"); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if refused {
+				i := s.Info()
+				if strings.Contains(fmt.Sprintf("%+v %v", i, i.End.Err), secret) || !strings.Contains(i.End.Reason, "no ********") {
+					t.Errorf("the end of the session is %+v, want a mask", i.End)
+				}
+				return
+			}
+			put(t, far, "it is "+secret+"\r\nand "+secret[:9]+"\r\n"+secret[9:]+".\r\n")
+			got := string(s.Read(t.Context(), session.ReadRequest{NoWait: true}).Data)
+			if want := "was ******** right? \r\nit is ********\r\nand ********.\r\n"; got != want {
+				t.Errorf("the output is %q, want %q", got, want)
+			}
+			var observed strings.Builder
+			for _, e := range seen.Of(term.VerbOutput) {
+				observed.Write(e.Data)
+			}
+			stars := strings.Repeat("*", len(secret))
+			if want := "it is " + stars + "\r\nand " + stars[:9] + "\r\n" + stars[9:] + ".\r\n"; observed.String() != want {
+				t.Errorf("the observers got %q, want %q", observed.String(), want)
+			}
+		})
+	}
 }

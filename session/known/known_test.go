@@ -232,6 +232,10 @@ func TestTexts(t *testing.T) {
 		!errors.Is(hidden, cause) || term.KindOf(hidden) != term.AuthFailed {
 		t.Errorf("the hidden error is %q, of kind %s, and the same as its cause: %v", s, term.KindOf(hidden), errors.Is(hidden, cause))
 	}
+	wrapped := v.Error(fmt.Errorf("outside: %w", err))
+	if own, ok := errors.AsType[*term.Error](wrapped); !ok || strings.Contains(own.Error()+wrapped.Error(), planted) {
+		t.Errorf("the wrapped error is %v, with %v in it; want masks", wrapped, own)
+	}
 	e := v.Event(term.Event{Verb: term.VerbExec, Command: "echo " + planted, Detail: planted, Path: planted, Data: []byte(planted), Err: err})
 	d := v.Description(term.Description{ServerBanner: planted, Warnings: []string{"x", planted}})
 	q := v.Prompt(term.Prompt{Text: "not " + planted + ": "})

@@ -172,20 +172,31 @@ func (v *View) Error(err error) error {
 		}
 		return &hidden
 	}
-	return &hiddenError{text, err}
+	hidden := &hiddenError{text: text, err: err}
+	if own, ok := errors.AsType[*term.Error](err); ok {
+		hidden.own = v.Error(own).(*term.Error) //nolint:errorlint // Error returns what it got
+	}
+	return hidden
 }
 
 // A hiddenError is an error that shows no value. What it wraps is for errors.Is.
 type hiddenError struct {
 	text string
 	err  error
+	own  *term.Error // with masks; nil: err has none
 }
 
 func (e *hiddenError) Error() string        { return e.text }
 func (e *hiddenError) Is(target error) bool { return errors.Is(e.err, target) }
 
-// As finds an *Error in the chain, and hides nothing of others: they are compared, not shown.
-func (e *hiddenError) As(target any) bool { return errors.As(e.err, target) }
+// As finds an *Error with masks, and hides nothing of others: they are compared, not shown.
+func (e *hiddenError) As(target any) bool {
+	if own, ok := target.(**term.Error); ok && e.own != nil {
+		*own = e.own
+		return true
+	}
+	return errors.As(e.err, target)
+}
 
 // Prompt returns the question with masks.
 func (v *View) Prompt(q term.Prompt) term.Prompt {
