@@ -71,6 +71,9 @@ func steps(text string) ([]step, error) {
 			operator, given = c, true
 		}
 	}
+	if strings.TrimSpace(text) == "" {
+		return nil, errors.New("an expression of hosts is empty")
+	}
 	if given || len(list) == 0 {
 		return nil, fmt.Errorf("%.80q has no host at its end", text)
 	}

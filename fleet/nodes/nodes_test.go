@@ -148,7 +148,7 @@ func TestSelect(t *testing.T) {
 func TestSelectRefuses(t *testing.T) {
 	book := testBook(t)
 	for expressions, want := range map[string]string{
-		"":                         "no host",
+		"":                         "is empty",
 		"!web1":                    "no host is named",
 		"web1!":                    "at its end",
 		"web1,,web2":               "no host beside an operator",
