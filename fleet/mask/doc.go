@@ -15,6 +15,7 @@
 //	<uptime>    a duration after up or uptime, and the time since the boot in a line of dmesg
 //	<load>      the numbers after load average, and a line of /proc/loadavg
 //
-// A date alone stays, as does a time of day in minutes alone: the first may be a release, the second a ratio. The
+// A date alone stays, as does a time of day in minutes alone: the first may be a release, the second a ratio. A time
+// shortly after a word such as compiled, build, release, not after or expires stays, too: no clock has told it. The
 // spaces beside a replaced column of ps and top become one, as their number depends on the value.
 package mask

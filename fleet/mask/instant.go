@@ -1,5 +1,7 @@
 package mask
 
+import "bytes"
+
 // instant returns the length of the time at i, with the date around it, or 0. The parts of a date may come in any
 // order in which they are written; see parts.
 func instant(line []byte, i int) int {
@@ -30,6 +32,25 @@ func instant(line []byte, i int) int {
 		}
 	}
 	return end - i
+}
+
+// fixedWords are words before a time that no clock has told: that of a release or of a certificate. It is the same on
+// hosts that are alike, and where it is not, that is what people look for.
+var fixedWords = [][]byte{
+	[]byte("compil"), []byte("build"), []byte("built"), []byte("release"), []byte(" smp"), []byte("not before"),
+	[]byte("not after"), []byte("notbefore"), []byte("notafter"), []byte("expir"), []byte("valid"),
+}
+
+// fixed reports whether one of these words is shortly before a time.
+func fixed(before []byte) bool {
+	const near = 60 // bytes
+	text := bytes.ToLower(before[max(0, len(before)-near):])
+	for _, word := range fixedWords {
+		if bytes.Contains(text, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // parts are those parts of a time that were found.

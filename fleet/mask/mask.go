@@ -62,8 +62,12 @@ func (m *Mask) find(line []byte) {
 	}
 	for i := begin; i < len(line); {
 		from, to, token := m.at(line, i)
-		if to <= i {
+		switch {
+		case to <= i:
 			i++
+			continue
+		case token == "":
+			i = to
 			continue
 		}
 		m.spans = append(m.spans, span{from, to, token})
@@ -72,7 +76,8 @@ func (m *Mask) find(line []byte) {
 	}
 }
 
-// at returns the replacement that begins at i, or of a number after a word that begins at i. to is 0 if there is none.
+// at returns the replacement that begins at i, or of a number after a word that begins at i. to is 0 if there is none;
+// without a token, the text up to it stays.
 func (m *Mask) at(line []byte, i int) (from, to int, token string) {
 	c := line[i]
 	if c >= 0x80 || c == '|' || c == '`' {
@@ -88,6 +93,9 @@ func (m *Mask) at(line []byte, i int) (from, to int, token string) {
 		return bootTime(line, i)
 	}
 	if n := instant(line, i); n > 0 {
+		if fixed(line[:i]) {
+			return i + n, i + n, "" // not a part of it either
+		}
 		return i, i + n, timeToken
 	}
 	if n := ago(line, i); n > 0 {

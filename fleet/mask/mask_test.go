@@ -37,7 +37,7 @@ func read(t testing.TB, name string) string {
 
 // TestChanged compares outputs of uptime, date, ps, systemctl, logs and routers with golden files.
 func TestChanged(t *testing.T) {
-	for _, name := range []string{"changed", "ps"} {
+	for _, name := range []string{"changed", "ps", "routers"} {
 		got := all(names, read(t, name))
 		if *update {
 			if err := os.WriteFile("testdata/"+name+".golden", []byte(got), 0o644); err != nil {
@@ -99,7 +99,7 @@ func TestDates(t *testing.T) {
 }
 
 func FuzzLine(f *testing.F) {
-	for _, name := range []string{"changed", "unchanged", "ps"} {
+	for _, name := range []string{"changed", "unchanged", "ps", "routers"} {
 		for line := range strings.Lines(read(f, name)) {
 			f.Add(strings.TrimSuffix(line, "\n"), false)
 			f.Add(strings.TrimSuffix(line, "\n"), true)
