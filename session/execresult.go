@@ -135,7 +135,7 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 		}
 	case !ended && x.life.ctx.Err() == nil:
 		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
-		res.WaitingFor = x.waitsFor()
+		res.WaitingFor = cmp.Or(x.waitsFor(), x.waitsForValue())
 		e.asks(x, res.WaitingFor)
 		res.Remaining = x.deadline.Remaining()
 	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"ptyctl/internal/locked"
 	"ptyctl/quote"
@@ -29,6 +30,25 @@ type secretInput struct {
 	request term.SecretRequest
 	sudo    *sudo.Command // nil: the command reads the value itself
 	input   io.ReadCloser // the standard input then
+
+	fetching atomic.Bool // a vault or a person is asked for the value
+}
+
+// release fetches the value of a secret that sudo has asked for.
+func (e *execs) release(ctx context.Context, in *secretInput) ([]byte, error) {
+	in.fetching.Store(true)
+	defer in.fetching.Store(false)
+	value, err := e.s.o.Secrets.Release(ctx, in.request)
+	return value, e.named(err)
+}
+
+// waitsForValue returns what a command waits for while its secret is fetched: a person may have to unlock the vault, to
+// agree or to give the value. Nil: nothing.
+func (x *run) waitsForValue() *term.Waiting {
+	if x.secret == nil || !x.secret.fetching.Load() {
+		return nil
+	}
+	return &term.Waiting{Kind: term.ForPerson, Text: "secret " + x.secret.request.Name}
 }
 
 // underSudo makes the command one of sudo's, for the rules and for the record: as it would be typed.
@@ -146,8 +166,7 @@ func (e *execs) runWithSecret(
 	}
 	seen := in.sudo.Watch(stderr)
 	r.Input = in.sudo.Feed(term.WithActor(x.ctx, x.actor), r.Stdin, func(ctx context.Context) ([]byte, error) {
-		value, err := e.s.o.Secrets.Release(ctx, in.request)
-		return value, e.named(err)
+		return e.release(ctx, in)
 	})
 	exit, err := execer.Exec(x.ctx, r, stdout, seen)
 	seen.Flush()
@@ -167,7 +186,10 @@ func (x *run) asksSudo(w *term.Waiting) bool {
 func (e *execs) followSudo(x *run, epoch uint64, seen *sudo.Watcher) (term.Exit, error) {
 	ctx, end := context.WithCancel(term.WithActor(x.ctx, x.actor))
 	var answering sync.WaitGroup
-	answering.Go(func() { e.answerSudo(ctx, x, epoch) })
+	answering.Add(1)
+	if !e.s.group.spawn("sudo", func() { defer answering.Done(); e.answerSudo(ctx, x, epoch) }) {
+		answering.Done()
+	}
 	exit, err := x.typed.Follow()
 	end()
 	answering.Wait()
@@ -188,13 +210,13 @@ func (e *execs) answerSudo(ctx context.Context, x *run, epoch uint64) {
 	case <-ctx.Done():
 		return
 	}
-	value, err := e.s.o.Secrets.Release(ctx, x.secret.request)
+	value, err := e.release(ctx, x.secret)
 	if err == nil {
 		err = e.typeAtSudo(ctx, c, value, epoch)
 	}
 	clear(value)
 	if err != nil {
-		c.Withhold(e.named(err))
+		c.Withhold(err)
 	} else {
 		c.Deliver()
 		select {
