@@ -57,7 +57,7 @@ func TestFlagsNameTheirValues(t *testing.T) {
 		"protocol": "ssh, telnet", "ptyctl policy check protocol": "ssh, telnet, local",
 		"to": "v2, txt, svg, v3", "host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown", "theme": "dark, light, xterm",
 	}
-	free := strings.Fields("auth-token config control-socket cwd dir for head host identity J jump listen o profile socket user")
+	free := strings.Fields("auth-token config control-socket cwd dir for head host identity J jump listen o profile secret socket stdin-secret sudo-secret user")
 	for _, c := range leaves(newCommandLine().Commands, "ptyctl") {
 		for _, f := range c.Flags {
 			s, ok := f.(*cli.StringFlag)

@@ -8,12 +8,15 @@ import (
 
 	"ptyctl/internal/client"
 	"ptyctl/mcpapi"
+	"ptyctl/secret"
 	"ptyctl/session"
 )
 
 // The structs of the calls that commands make hold arguments that the tools have, of the types that they take.
 func TestCallsAreTheTools(t *testing.T) {
-	tools := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{})}).ListTools()
+	tools := mcpapi.NewServer(mcpapi.Options{
+		Sessions: session.NewManager(session.Config{}), Secrets: new(secret.Store),
+	}).ListTools()
 	for _, tt := range []struct {
 		tool string
 		call any
