@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"ptyctl/internal/lab"
 	"ptyctl/secret"
@@ -135,6 +136,14 @@ func labSudo(t *testing.T, l *lab.Namespace) {
 	for _, name := range []string{"alice", "bob", "carol", "oddpass"} {
 		list = append(list, keep(t, o, name, "", l.Users[name].Password, name, name))
 	}
+	asks, slow := keep(t, o, "asks", "", l.Users["alice"].Password, "alice", "alice"), keep(t, o, "slow", "", "x-1138", "alice", "alice")
+	asks.Confirm, asks.Auto = secret.ConfirmAlways, false
+	o.Write("slow.sh", "sleep 0.6; cat "+o.Home+"/alice\n")
+	var err error
+	if slow.Source, err = source.Parse("exec:/bin/sh "+o.Home+"/slow.sh", source.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	list = append(list, asks, slow)
 	o.Secrets = secret.NewStore(list, secret.Options{Journal: func(e term.Event) error {
 		uses = append(uses, e)
 		return nil
@@ -205,6 +214,8 @@ func labSudo(t *testing.T, l *lab.Namespace) {
 			err: `POLICY_DENIED .*not for this host`, uses: 1},
 		{what: "no sudo", account: "bare", r: session.ExecRequest{Command: "id"}, err: `UNSUPPORTED .*no sudo on the PATH`,
 			only: session.LaneChannel},
+		{what: "no person to agree", account: "alice", r: session.ExecRequest{Command: "id", Secret: session.ExecSecret{Name: "asks"}},
+			err: `POLICY_DENIED .*a person would have to be asked`, uses: 1},
 		{what: "variables", account: "alice", r: session.ExecRequest{Command: "id", Env: []term.EnvVar{{Name: "A", Value: "b"}}},
 			err: `INVALID_ARGUMENT .*env NAME=value`},
 		{what: "an option of sudo", account: "alice", r: session.ExecRequest{Argv: []string{"-i"}}, err: `INVALID_ARGUMENT .*option of sudo`},
@@ -242,6 +253,21 @@ func labSudo(t *testing.T, l *lab.Namespace) {
 					t.Errorf("on record are %+v, want %d uses", uses, tt.uses)
 				}
 			})
+		}
+	}
+	// A call that does not wait for the vault says what the command waits for.
+	for _, lane := range []session.Lane{session.LaneChannel, session.LaneTerminal} {
+		got, err := sessions["alice"].Exec(t.Context(), session.ExecRequest{
+			Command: "id -un", Lane: lane, Wait: 300 * time.Millisecond, Secret: session.ExecSecret{Name: "slow", Sudo: true},
+		})
+		if err != nil || got.Done != session.DoneRunning || got.WaitingFor == nil ||
+			got.WaitingFor.Kind != term.ForPerson {
+			t.Errorf("in the lane %s, the command waits for %+v (%s, %v), want a person", lane, got.WaitingFor, got.Done, err)
+			continue
+		}
+		got, err = sessions["alice"].ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: lab.Patience})
+		if out := string(got.Stdout.Bytes()); err != nil || !strings.HasSuffix(strings.TrimSpace(out), "root") {
+			t.Errorf("in the lane %s, the command prints %q, %v, want root", lane, out, err)
 		}
 	}
 }
