@@ -14,7 +14,10 @@ import (
 	"ptyctl/term"
 )
 
-func TestMain(m *testing.M) { os.Exit(lab.Main(m, nil)) }
+func TestMain(m *testing.M) {
+	lab.Record = true
+	os.Exit(lab.Main(m, nil))
+}
 
 // A vault is a source with a fixed value. It answers once its door is open.
 type vault struct {
