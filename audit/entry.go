@@ -33,9 +33,10 @@ type Entry struct {
 	Host    string  `json:"host,omitempty"` // as the caller wrote it
 	Actor   *Actor  `json:"actor,omitempty"`
 	Exec    string  `json:"exec_id,omitempty"`
-	Copy    string  `json:"copy_id,omitempty"` // [file_read, file_write] the copy that this is a part of
-	Path    string  `json:"path,omitempty"`    // of a file or folder
-	Command string  `json:"command,omitempty"` // see Commands
+	Copy    string  `json:"copy_id,omitempty"`  // [file_read, file_write] the copy that this is a part of
+	Fleet   string  `json:"fleet_id,omitempty"` // the run over many hosts that this is a part of
+	Path    string  `json:"path,omitempty"`     // of a file or folder
+	Command string  `json:"command,omitempty"`  // see Commands
 	Digest  string  `json:"command_sha256,omitempty"`
 	Length  int     `json:"command_bytes,omitempty"`
 	Detail  string  `json:"detail,omitempty"`  // for example user@host:port, key, signal, size, lane, reason
@@ -168,6 +169,7 @@ func newEntry(e term.Event, commands Commands) Entry {
 		Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName), Host: cut(scrub.Text(e.Host), maxName),
 		Exec:   cut(e.Exec, maxName),
 		Copy:   cut(e.Copy, maxName),
+		Fleet:  cut(e.Fleet, maxName),
 		Path:   cut(scrub.Text(cut(e.Path, 4*maxDetail)), maxPath),
 		Detail: cut(scrub.Text(cut(e.Detail, 4*maxDetail)), maxDetail),
 		Bytes:  e.Size, Secret: e.Sensitive, Step: e.Step, Took: e.Duration.Microseconds(),

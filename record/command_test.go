@@ -77,7 +77,7 @@ func TestMarkers(t *testing.T) {
 		{term.Event{Verb: term.VerbWrite, Size: 3, Step: &step, Actor: person}, "write 3 bytes, step 2 by a person"},
 		{term.Event{Verb: term.VerbAnswer, Detail: "password", Size: 9, Sensitive: true, Actor: person}, "answer password 9 bytes, sensitive by a person"},
 		{term.Event{Verb: term.VerbSignal, Detail: "INT", Exec: "exec-1", Refused: &term.Error{Kind: term.Locked}}, "signal INT exec-1: refused, LOCKED"},
-		{term.Event{Verb: term.VerbFileWrite, Path: "/srv/\x1b[31ma", Size: 1000, Copy: "copy-1"}, "file_write /srv/a, 1,000 bytes (copy-1)"},
+		{term.Event{Verb: term.VerbFileWrite, Path: "/srv/\x1b[31ma", Size: 1000, PartOf: term.PartOf{Copy: "copy-1"}}, "file_write /srv/a, 1,000 bytes (copy-1)"},
 		{term.Event{Verb: term.VerbExec, Detail: "channel", Command: "ls", Refused: &term.Error{Kind: term.PolicyDenied}}, "exec - (channel): ls: refused, POLICY_DENIED"},
 		{term.Event{Verb: term.VerbState, State: "error", Detail: "the host is gone", Err: &term.Error{Kind: term.RemoteClosed}}, "state error: the host is gone: failed, REMOTE_CLOSED"},
 		{term.Event{Verb: term.VerbRead}, ""}, {term.Event{Verb: term.VerbHeartbeat}, ""}, {term.Event{Verb: term.VerbGone}, ""},

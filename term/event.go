@@ -138,6 +138,12 @@ type Ruling struct {
 	Reported error    // the denial that the rules would make if they were enforced; nil: none
 }
 
+// A PartOf says which larger action an event is a part of. The zero PartOf is of none.
+type PartOf struct {
+	Copy  string // file_read and file_write: the id of the copy
+	Fleet string // the id of the run over many hosts
+}
+
 // An Event is an action or event of a session. Each action of a caller makes one, even if
 // it is refused or fails. Data is valid only during the call that receives the Event.
 type Event struct {
@@ -154,18 +160,18 @@ type Event struct {
 	Command   string // exec, plan, and open of a local session: the command as a Gate allowed it
 	Path      string // file_read and file_write
 	Exec      string // exec and exec_end: the exec's id
-	Copy      string // file_read and file_write: the id of the copy that they are parts of; empty: of none
-	Exit      *Exit  // exec_end; state: of the terminal's program, if that has ended
-	Plan      *Plan  // plan; Command holds its RemoteCommand
-	Detail    string // for example key, signal, size, user@host:port, lane, reason, warnings
-	State     string // state: the new state; exec_end: "ended", "timeout" or "canceled"
-	From      string // state: the old state
-	Dropped   int64  // read: requested bytes that the buffer had dropped
-	Duration  time.Duration
-	Consent   string // the rule to which a person has consented; empty: none
-	Reported  error  // the denial that the rules would make if they were enforced; nil: none
-	Refused   error  // why an action was not started; nil: it was
-	Err       error  // the failure of what was started, or the cause of the session's end; nil: none
+	PartOf
+	Exit     *Exit  // exec_end; state: of the terminal's program, if that has ended
+	Plan     *Plan  // plan; Command holds its RemoteCommand
+	Detail   string // for example key, signal, size, user@host:port, lane, reason, warnings
+	State    string // state: the new state; exec_end: "ended", "timeout" or "canceled"
+	From     string // state: the old state
+	Dropped  int64  // read: requested bytes that the buffer had dropped
+	Duration time.Duration
+	Consent  string // the rule to which a person has consented; empty: none
+	Reported error  // the denial that the rules would make if they were enforced; nil: none
+	Refused  error  // why an action was not started; nil: it was
+	Err      error  // the failure of what was started, or the cause of the session's end; nil: none
 }
 
 // Outcome returns the error of the event, or nil if it succeeded.

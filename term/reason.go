@@ -12,6 +12,7 @@ type Reason string
 const (
 	ReasonNoSession       Reason = "no such session"
 	ReasonNoExec          Reason = "no such command"
+	ReasonNoFleet         Reason = "no such run over many hosts"
 	ReasonLoginAsks       Reason = "the login asks a question"
 	ReasonLoginsWait      Reason = "earlier logins wait for answers"
 	ReasonOpening         Reason = "the session is still opening"
@@ -103,6 +104,7 @@ const (
 	LimitTasks        Limit = "processes and threads of this user or container"
 	LimitTerminals    Limit = "pseudo-terminals of this system"
 	LimitGroupMemory  Limit = "memory of this control group"
+	LimitFleetHosts   Limit = "hosts of runs over many"
 
 	// Of a local program: see Limits.
 	LimitCPU       Limit = "cpu"

@@ -31,6 +31,7 @@ var limitKeys = map[term.Limit]string{
 	term.LimitTasks:        "RLIMIT_NPROC",
 	term.LimitTerminals:    "kernel.pty.max",
 	term.LimitGroupMemory:  "memory.max",
+	term.LimitFleetHosts:   "fleet.max_hosts",
 
 	term.LimitCPU:       "cpu_s",
 	term.LimitMemory:    "memory_bytes",

@@ -17,6 +17,7 @@ type Options struct {
 	Session        string // empty: the files of this machine
 	Protocol, Host string
 	User           string // as the opener named it
+	Fleet          string // the run over many hosts that the actions are parts of; empty: of none
 	Gate           term.Gate
 	Journal        term.Journal
 	Observers      []term.Observer
@@ -121,7 +122,7 @@ func (k *Authorizer) ObserveExec(e term.Event) {
 
 // stamp says when and where e happens.
 func (k *Authorizer) stamp(e term.Event) term.Event {
-	e.Time, e.Session, e.Protocol, e.Host = time.Now(), k.o.Session, k.o.Protocol, k.o.Host
+	e.Time, e.Session, e.Protocol, e.Host, e.Fleet = time.Now(), k.o.Session, k.o.Protocol, k.o.Host, k.o.Fleet
 	if k.o.Hide != nil {
 		e = k.o.Hide(e)
 	}

@@ -81,7 +81,9 @@ func (c *copying) permit(ctx context.Context, verb term.Verb, path, what string)
 	if verb == term.VerbFileWrite {
 		files = c.To.Files
 	}
-	d := files.auth.Begin(ctx, verb, term.Event{Path: path, Detail: what, Copy: c.ID, Exec: c.Exec})
+	d := files.auth.Begin(ctx, verb, term.Event{
+		Path: path, Detail: what, PartOf: term.PartOf{Copy: c.ID}, Exec: c.Exec,
+	})
 	if err := files.permit(ctx, d); err != nil {
 		d.End(err)
 		return nil, err
