@@ -74,6 +74,13 @@ func (v *Verifier) Algorithms(defaults []string) []string {
 	return append(first, last...)
 }
 
+// Admits reports whether any key could be accepted without a question: because the policy accepts a new host, or because
+// the files have a line of this one. Verify still decides about the key that the server shows.
+func (v *Verifier) Admits() bool {
+	return v.o.Policy == AcceptNew || v.o.Policy == Disabled || v.o.NoHostAuthenticationForLocalhost ||
+		v.o.Fingerprint != "" && v.o.Floor >= AcceptNew || len(v.wanted()) > 0
+}
+
 // wanted returns the lines with the keys that the server should show: recorded lines that the
 // caller's files also have, else the recorded lines, else the caller's. A pinned key on
 // record is the only one.
