@@ -31,7 +31,7 @@ func table(c *Config, home string) []row {
 			flag("read-only", "true"),
 		words(&c.Server.Toolsets, "server.toolsets",
 			"The sets of tools to offer; empty offers core, local, fs and health.").
-			of("core", "local", "fs", "health", "aiterm", "pty", "k_pty").flag("toolsets", ""),
+			of("core", "local", "fs", "health", "fleet", "aiterm", "pty", "k_pty").flag("toolsets", ""),
 		boolean(
 			&c.Server.JSONRPCErrors,
 			"server.jsonrpc_errors",
@@ -255,6 +255,12 @@ func table(c *Config, home string) []row {
 		integer(&c.FS.MaxCopyFiles, "fs.max_copy_files", 10000, 1, 1000000,
 			"Most files and folders of one copy."),
 
+		integer(&c.Fleet.MaxHosts, "fleet.max_hosts", 1000, 1, 10000,
+			"Most hosts on which the commands of ptyctl_fleet run or wait at a time; session.max_sessions does not count them."),
+		integer(&c.Fleet.MaxParallel, "fleet.max_parallel", 16, 1, 1000,
+			"Hosts of one ptyctl_fleet run at a time, for a call that names no number."),
+		integer(&c.Fleet.MaxPerJump, "fleet.max_per_jump_host", 8, 1, 1000,
+			"Most of these behind one jump host."),
 		paths(&c.Fleet.Inventories, home, "fleet.inventories",
 			"Inventories of Ansible, in INI or YAML, with more hosts and groups; they are read for each call, and never executed."),
 		path(&c.Fleet.Genders, home, "fleet.genders",

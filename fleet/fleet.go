@@ -70,6 +70,9 @@ func New(c Config) *Fleets {
 // MaxHosts returns the most hosts of all runs at a time.
 func (f *Fleets) MaxHosts() int { return f.c.MaxHosts }
 
+// MaxParallel returns the number of hosts of a run at a time where its request names none.
+func (f *Fleets) MaxParallel() int { return f.c.MaxParallel }
+
 // A Host is one host of a run.
 type Host struct {
 	Label  string // in answers, unique in a run

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"ptyctl/fleet/batch"
 	"ptyctl/mcpapi/schema"
 )
 
@@ -20,7 +21,12 @@ type Defaults struct {
 // settings returns the values in force of the settings that the descriptions of arguments name. All limits must be set.
 func (o Options) settings() schema.Settings {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	parallel := 0
+	if o.Fleet.Runs != nil {
+		parallel = o.Fleet.Runs.MaxParallel()
+	}
 	return schema.Settings{
+		"fleet.max_parallel":              strconv.Itoa(cmp.Or(parallel, batch.DefaultParallel)),
 		"auth.interactive":                strconv.FormatBool(!o.NoInteractive),
 		"fs.max_read_bytes":               strconv.Itoa(o.MaxFileRead),
 		"limits.max_exec_timeout_ms":      ms(o.MaxExecTimeout),

@@ -25,7 +25,8 @@ type exampled struct{ tool, action, path, example string }
 
 // examples returns those of all arguments of the core tools.
 func examples(t *testing.T) (list []exampled) {
-	for _, tool := range tools.All() {
+	for _, listed := range tools.All() {
+		tool := tools.Part(listed.Tool, false)
 		for _, a := range tool.Actions {
 			var visit func(prefix string, fields []schema.Field)
 			visit = func(prefix string, fields []schema.Field) {

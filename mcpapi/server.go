@@ -27,6 +27,7 @@ import (
 type Options struct {
 	Sessions  *session.Manager
 	Plan      term.Planner // of SSH, for commands that name a host; nil: they are refused
+	Fleet     toolset.Fleet
 	Version   string
 	Results   identity.Results // for callers that ask for no form; empty: compact
 	Transport string           // in the audit log, for transports that set no Caller; empty: "stdio"
@@ -144,6 +145,7 @@ func NewServer(o Options) *Server {
 		shared: toolset.Shared{
 			Sessions: o.Sessions,
 			Hosts:    hosts.New(hosts.Options{Manager: o.Sessions, Plan: o.Plan, Idle: o.AutoIdle}),
+			Fleet:    o.Fleet,
 			Version:  o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
 			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Secrets: o.Secrets, Numbered: o.Answered != nil, Limits: o.Limits,
 			Elsewhere: o.Elsewhere,
@@ -174,7 +176,7 @@ func NewServer(o Options) *Server {
 	for i := range sets {
 		set := &sets[i]
 		for _, t := range set.Tools {
-			listed := t.WithSettings(settings)
+			listed := partOf(t.WithSettings(settings), sets)
 			if o.Secrets == nil {
 				listed = listed.Without(schema.OfSecrets, "the operator has configured no secrets ([secret.NAME])")
 			}

@@ -13,7 +13,7 @@ import (
 // CheckToolsets refuses names that no set has, and sets that have a tool of the same name.
 func CheckToolsets(names []string, more []toolset.Set) error {
 	own := tools.Sets()
-	all := slices.Concat(own, more)
+	all := slices.Concat(own, tools.Optional(), more)
 	owner := make(map[string]string) // set, by tool
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(s toolset.Set) bool { return s.Name == name })
@@ -46,14 +46,19 @@ func setsOf(names []string, more []toolset.Set) []toolset.Set {
 		return tools.Sets()
 	}
 	unnamed := func(s toolset.Set) bool { return !slices.Contains(names, s.Name) }
-	return slices.DeleteFunc(slices.Concat(tools.Sets(), more), unnamed)
+	return slices.DeleteFunc(slices.Concat(tools.Sets(), tools.Optional(), more), unnamed)
+}
+
+// partOf is the table of a tool where these sets are offered.
+func partOf(t *schema.Tool, sets []toolset.Set) *schema.Tool {
+	return tools.Part(t, slices.ContainsFunc(sets, func(s toolset.Set) bool { return s.Name == tools.FleetSet }))
 }
 
 // Reference returns the reference of this program's own tools as a Markdown table.
 func Reference() string {
 	var tables []*schema.Tool
 	for _, t := range tools.All() {
-		tables = append(tables, t.Tool)
+		tables = append(tables, tools.Part(t.Tool, false))
 	}
 	return schema.Markdown(tables)
 }

@@ -13,6 +13,7 @@ import (
 	"ptyctl/consent"
 	"ptyctl/control"
 	"ptyctl/daemon"
+	"ptyctl/fleet"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/jsonrpc"
@@ -50,6 +51,7 @@ type App struct {
 
 	messages *jsonrpc.Room // for the requests in flight of all transports; nil: no limit
 	sessions *session.Manager
+	fleets   *fleet.Fleets
 	metrics  *metrics.Metrics
 	audit    *audit.Log // nil if no audit log is configured
 	record   *recorder  // nil if no recordings are configured
@@ -209,6 +211,9 @@ func (a *App) Config() config.Config { return a.cfg }
 // Close ends the sessions, and then all else. It has its own time limit: that ctx has ended, for example by the signal
 // that stops the program, does not cut it short.
 func (a *App) Close(ctx context.Context) error {
+	if a.fleets != nil {
+		a.fleets.Close()
+	}
 	if a.sessions != nil {
 		a.sessions.Close(context.WithoutCancel(ctx))
 	}

@@ -94,6 +94,11 @@ func (d *dialers) plan(ctx context.Context, t term.Target) (term.Plan, error) {
 	return d.current.Load().network.Plan(ctx, t)
 }
 
+// judge submits the plan of a target as its opening would, and sends nothing to any host.
+func (d *dialers) judge(ctx context.Context, t term.Target, approve term.Approve) (term.Plan, error) {
+	return d.current.Load().network.Judge(ctx, t, approve)
+}
+
 // handshakesWaiting counts the handshakes of the newest dialers.
 func (d *dialers) handshakesWaiting() int { return d.current.Load().network.HandshakesWaiting() }
 

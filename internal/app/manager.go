@@ -58,6 +58,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		observers = append(observers, budget)
 	}
 	byProtocol := a.dialers.byProtocol()
+	a.fleets = a.newFleets(byProtocol["ssh"], gate, journal, observers, memory.room)
 	byProtocol["local"] = localHost(cfg.Local).Open
 	sessions = session.NewManager(session.Config{
 		Dialers:        byProtocol,

@@ -19,7 +19,8 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		answered = a.feed.Answered
 	}
 	return mcpapi.NewServer(mcpapi.Options{
-		Sessions: a.sessions, Plan: a.dialers.plan, Version: a.version, Results: identity.Results(cfg.Server.Results), ReadOnly: cfg.Server.ReadOnly,
+		Sessions: a.sessions, Fleet: toolset.Fleet{Runs: a.fleets, Nodes: a.fleetHosts},
+		Plan: a.dialers.plan, Version: a.version, Results: identity.Results(cfg.Server.Results), ReadOnly: cfg.Server.ReadOnly,
 		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm), Local: localTransports(cfg.Local),
 		Limits: toolset.Limits{
 			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/fleet"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -32,12 +33,18 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 		}
 		return search(ctx, c, in)
 	}
+	if in.FleetID != "" {
+		return readFleet(ctx, c, in)
+	}
 	asScreen, err := in.showsScreen(c)
 	if err != nil {
 		return nil, err
 	}
 	in.Format = formatOf(c, in.Format, in.Encoding)
 	switch {
+	case in.Host != "" && c.Action() == "read":
+		return nil, c.Invalid("fleet_id", "host needs fleet_id: the run that the host belongs to; "+
+			"to read a terminal, pass the session_id of its session")
 	case in.Host != "":
 		return typeAt(ctx, c, in)
 	case in.SessionID == "":
@@ -68,6 +75,45 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	}
 	out.standing(c, s, in)
 	return out, nil
+}
+
+// readFleet reads the output of one host of a run of ptyctl_fleet.
+func readFleet(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
+	for name, given := range map[string]bool{
+		"session_id": in.SessionID != "", "exec_id": in.ExecID != "", "mode": in.Mode != "", "until_regex": in.UntilRegex != "",
+		"until_prompt": in.UntilPrompt, "until_idle_ms": in.UntilIdleMS > 0, "match": in.Match != "",
+	} {
+		if given {
+			return nil, c.Invalid(name, name+" has no effect with fleet_id, which reads the output of a command on a host: "+
+				"leave it out; cursor, max_bytes, stream and format choose what is read")
+		}
+	}
+	r := fleet.Read{
+		FleetID: in.FleetID, Host: in.Host, Stream: in.Stream, Wait: c.Limits().ReadTimeout,
+		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
+		Base64:   in.Encoding == "base64", Raw: formatOf(c, in.Format, in.Encoding) == formatRaw,
+	}
+	if r.MaxBytes == 0 {
+		r.MaxBytes = defaultChunk
+	}
+	if in.TimeoutMS != nil {
+		r.Wait = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
+	}
+	var err error
+	if in.Cursor != "" {
+		if r.Cursor, err = cursorArgument(c.Checker(), "cursor", in.Cursor); err != nil {
+			return nil, err
+		}
+	}
+	got, err := r.Do(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &ioOut{Action: "read", Warnings: c.Warnings(), readOut: &readOut{
+		Chunk: got.Text, Encoding: got.Encoding, NextCursor: strconv.FormatInt(got.Next, 10), Sanitized: newSanitized(got.Removed),
+		BufferEndCursor: strconv.FormatInt(got.Total, 10), EOF: got.EOF, TimedOut: !got.Over,
+		Truncated: got.Dropped > 0, DroppedBytes: got.Dropped,
+	}}, nil
 }
 
 // standing adds the state of the session and the open question of its login, and how the call has fared.

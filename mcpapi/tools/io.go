@@ -33,6 +33,7 @@ var ioTool = toolset.Bind(schema.Tool{
 type ioArgs struct {
 	SessionID    string     `json:"session_id" on:"write read search" need:"read search" is:"filled" doc:"from open; or host"`
 	Host         string     `json:"host" on:"write" is:"filled" doc:"[write] new terminal there; types at its prompt" eg:"'host':'admin@web1','session_id':null"`
+	FleetID      string     `json:"fleet_id" on:"read" is:"filled fleet" doc:"[read] with host: what that host of a ptyctl_fleet run has said" eg:"'fleet_id':'fleet-5t2k9w3mab','host':'web1','session_id':null,'until_regex':null"`
 	Data         *string    `json:"data" on:"write" doc:"text; end a line with \\r" eg:"'data':'ls\\r'"`
 	Key          keyName    `json:"key" on:"write" is:"filled" doc:"" eg:"'key':'enter','data':null"`
 	Keys         []string   `json:"keys" on:"write" doc:"several" eg:"'keys':['down','enter'],'data':null"`

@@ -1,7 +1,11 @@
 package tools
 
 import (
+	"slices"
+
+	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/tools/files"
+	"ptyctl/mcpapi/tools/fleet"
 	"ptyctl/mcpapi/toolset"
 )
 
@@ -13,6 +17,36 @@ func Sets() []toolset.Set {
 		{Name: "fs", Tools: []*toolset.Tool{files.Tool}},
 		{Name: "health", Tools: []*toolset.Tool{healthTool}},
 	}
+}
+
+// FleetSet is the name of the set for many hosts.
+const FleetSet = "fleet"
+
+// Optional returns the sets of this package that are offered only by name.
+func Optional() []toolset.Set {
+	return []toolset.Set{{Name: FleetSet, Tools: []*toolset.Tool{fleet.Tool}, Instructions: fleet.Instructions}}
+}
+
+// Part is the table of a tool where the set for many hosts is offered, or is not. Arguments with the mark of its name
+// are for it alone; one of them takes the place of the session.
+func Part(t *schema.Tool, fleetOffered bool) *schema.Tool {
+	if !fleetOffered {
+		return t.Without(FleetSet, "it is for ptyctl_fleet, which the operator may offer (server.toolsets)")
+	}
+	if t.Name != ioTool.Name {
+		return t
+	}
+	r := *t
+	r.Fields = slices.Clone(t.Fields)
+	for i := range r.Fields {
+		switch f := &r.Fields[i]; f.Name {
+		case "session_id":
+			f.Required = []string{"search"}
+		case "host":
+			f.Actions = []string{"read", "write"}
+		}
+	}
+	return &r
 }
 
 // All returns the tools of these sets.

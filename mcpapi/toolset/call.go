@@ -23,8 +23,9 @@ import (
 type Shared struct {
 	Sessions *session.Manager
 	Hosts    *hosts.Hosts // of commands that name a host
-	Version  string
-	Started  time.Time
+	Fleet
+	Version string
+	Started time.Time
 
 	Transport     string       // of callers that name none
 	ReadOnly      bool         // for every caller: only what does not type

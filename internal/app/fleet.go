@@ -1,0 +1,39 @@
+package app
+
+import (
+	"context"
+
+	"ptyctl/fleet"
+	"ptyctl/fleet/nodes"
+	"ptyctl/mcpapi/subscribe"
+	"ptyctl/mcpapi/toolset/aiterm"
+	"ptyctl/term"
+	"ptyctl/watch/feed"
+)
+
+// newFleets makes the runs over many hosts. They have the gate, the record and the observers of sessions, except for the
+// observers that show sessions.
+func (a *App) newFleets(
+	dial term.Dialer, gate term.Gate, journal term.Journal, observers []term.Observer, room func() error,
+) *fleet.Fleets {
+	var records []term.Observer
+	for _, o := range observers {
+		switch o.(type) {
+		case *subscribe.Watch, *feed.Feed, *aiterm.Set, stirred, *memoryBudget:
+		default:
+			records = append(records, o)
+		}
+	}
+	cfg := a.cfg
+	return fleet.New(fleet.Config{
+		Dial: dial, Judge: a.dialers.judge, Gate: gate, Journal: journal, Observers: records, Room: room,
+		MaxHosts: cfg.Fleet.MaxHosts, MaxParallel: cfg.Fleet.MaxParallel, MaxPerJump: cfg.Fleet.MaxPerJump,
+		OutputBytes: cfg.Limits.MaxTotalBufferBytes / 4, ConnectTimeout: cfg.Session.ConnectTimeout,
+		Retention: max(cfg.Session.ClosedRetention, 1), Logger: a.log,
+	})
+}
+
+// fleetHosts reads the sources of host names, anew for each call: they are files that people edit.
+func (a *App) fleetHosts(ctx context.Context) *nodes.Book {
+	return nodes.Sources{}.Read(ctx)
+}

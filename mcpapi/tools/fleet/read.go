@@ -1,0 +1,92 @@
+package fleet
+
+import (
+	"context"
+	"encoding/base64"
+	"time"
+	"unicode/utf8"
+
+	"ptyctl/fleet"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/term"
+	"ptyctl/vt"
+)
+
+// A Read reads the output of one host of a run, as a tool for sessions shows it.
+type Read struct {
+	FleetID, Host string
+	Stream        string // "stderr", or stdout
+	Cursor        int64
+	MaxBytes      int
+	Wait          time.Duration // for the end of the command
+	Raw           bool          // as it came; otherwise without colours
+	Base64        bool
+}
+
+// A Chunk is a part of the output.
+type Chunk struct {
+	Text     string
+	Encoding string // "utf-8" or "base64"
+	Next     int64  // where the next read begins
+	Total    int64
+	Dropped  int64 // bytes before the chunk that are not kept
+	EOF      bool
+	Over     bool // the command has ended
+	Removed  vt.Sanitized
+}
+
+// Do reads. It waits for the end of the command, at most as long as r and the call allow.
+func (r Read) Do(ctx context.Context, c *toolset.Call) (out Chunk, err error) {
+	run, err := toolset.Runs(c).Get(ctx, r.FleetID)
+	if err != nil {
+		return out, err
+	}
+	stream, stderr := run.Streams(r.Host)
+	if r.Stream == "stderr" {
+		stream = stderr
+	}
+	if stream == nil {
+		return out, c.Invalid("host", "host is none of the run: give it as the run shows it, with its user and port if it has them")
+	}
+	c.Waits("the command on "+term.ForeignLine(r.Host, 100), nil)
+	waiting, stop := context.WithTimeout(ctx, max(min(r.Wait, c.Left()), time.Millisecond))
+	out.Over = run.Wait(waiting, r.Host)
+	stop()
+	return r.chunk(stream, out.Over), nil
+}
+
+// chunk gives a part of a stream its form.
+func (r Read) chunk(s *fleet.Stream, over bool) Chunk {
+	part := s.From(r.Cursor, r.MaxBytes)
+	text := part.Data
+	if n := partial(text); !part.EOF && n > 0 && n < len(text) && utf8.Valid(text[:len(text)-n]) { // the rest of a rune follows
+		text = text[:len(text)-n]
+	}
+	out := Chunk{
+		Encoding: "utf-8", Next: part.Start + int64(len(text)), Total: part.Total, Dropped: part.Dropped, EOF: part.EOF, Over: over,
+	}
+	switch {
+	case r.Base64 || !utf8.Valid(text):
+		out.Text, out.Encoding = base64.StdEncoding.EncodeToString(text), "base64"
+	case r.Raw:
+		out.Text = string(text)
+	default:
+		var clean []byte
+		clean, out.Removed = vt.WithoutSGR(nil, text, !part.EOF)
+		out.Text = string(clean)
+	}
+	return out
+}
+
+// partial returns the length of a rune at the end of text whose rest is missing.
+func partial(text []byte) int {
+	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
+		if at := text[len(text)-n:]; utf8.RuneStart(at[0]) {
+			if utf8.FullRune(at) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
