@@ -193,6 +193,7 @@ var importRules = []rule{
 	{pkg: "internal/tmux", ours: []string{"config", "internal/rundir", "internal/tty", "quote", "term"}, why: "it shows windows and knows no session"},
 	{pkg: "internal/attach", ours: []string{"control", "term", "vt", "internal/client", "internal/tmux", "internal/tty", "mcpapi/questions"}, theirs: []string{"golang.org/x/term"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/direct", ours: []string{"control", "internal/attach", "internal/client", "internal/tty", "term"}, why: "a person has the tools of an agent and no more"},
+	{pkg: "internal/fleetrun", ours: []string{"control", "internal/tty"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/app/apptest", ours: []string{"config", "internal/app"}, why: "every test of a command may use it"},
 	{pkg: "internal/policycheck", ours: []string{"term", "session/shell", "sshx", "telnet", "policy", "config", "internal/app"}, why: "it asks the rules and performs nothing"},
 	{

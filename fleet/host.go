@@ -2,10 +2,12 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -195,7 +197,7 @@ func (h *host) permit(ctx context.Context, execer term.Execer) (
 		d.End(err)
 		return "", "", nil, err
 	}
-	id = "exec-" + sessionID("")[1:]
+	id = "exec-" + strings.ToLower(rand.Text()[:8])
 	d.Event.Exec = id
 	d.End(nil)
 	return line, id, func(exit term.Exit, err error, took time.Duration, limited context.Context) {

@@ -22,13 +22,14 @@ import (
 )
 
 // newApp makes a ptyctl within this process: open and exec reach hosts with the tools that an agent has. Its log goes
-// to the configured file, never to stderr, where the person sees the session. The caller closes it with closeAll.
-func newApp(c *cli.Context) (a *app.App, closeAll func() error, err error) {
+// to the configured file, never to stderr, where the person sees the session. The caller closes it with closeAll. Without
+// names of tool sets it has those of a server by default.
+func newApp(c *cli.Context, toolsets ...string) (a *app.App, closeAll func() error, err error) {
 	cfg, err := fileConfig(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	o, closeLog := app.Options{Version: version()}, func() {}
+	o, closeLog := app.Options{Version: version(), Toolsets: toolsets}, func() {}
 	if cfg.Logging.File != "" {
 		logs, err := logging.New(cfg.Logging)
 		if err != nil {

@@ -17,6 +17,7 @@
 //	                       watch a running one, and step in
 //	ptyctl fleet hosts EXPRESSION  the hosts that it means
 //	ptyctl open | exec     a terminal or a command on a host, as an agent has it
+//	ptyctl fleet run|diff  a command on many hosts
 //
 // As an MCP server it reads its configuration again on SIGHUP. It exits with status 0 when its client has closed the
 // input or on a signal to stop, with 1 after a failure, and with 2 after a wrong command line; exec and open pass on
@@ -123,6 +124,7 @@ func newCommandLine() *cli.App {
 			reopenCommand(),
 			openCommand(),
 			execCommand(),
+			fleetCommand(),
 			callCommand(),
 			group(&cli.Command{Name: "fleet", Usage: "look at many hosts", Subcommands: []*cli.Command{fleetHostsCommand()}}),
 			explainCommand(),

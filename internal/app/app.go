@@ -33,6 +33,8 @@ type Options struct {
 	Version string       // of the program, for clients and the audit log
 	Logger  *slog.Logger // nil: nothing is logged
 	Daemon  bool         // it serves the clients of a daemon, each with tools of its own choice
+
+	Toolsets []string // of ForCommand; empty: those of a server by default
 }
 
 // A ConfigError is a configuration that cannot be used although each of its values is well written.
@@ -42,6 +44,12 @@ func (e *ConfigError) Error() string { return e.Err.Error() }
 
 func (e *ConfigError) Unwrap() error { return e.Err }
 
+// The engines reach hosts.
+type engines struct {
+	sessions *session.Manager
+	fleets   *fleet.Fleets // commands on many hosts
+}
+
 // An App is one ptyctl. Its zero value is not usable.
 type App struct {
 	cfg     config.Config // in force: with the path of the control socket that was made, and with limits that fit
@@ -50,14 +58,13 @@ type App struct {
 	log     *slog.Logger
 
 	messages *jsonrpc.Room // for the requests in flight of all transports; nil: no limit
-	sessions *session.Manager
-	fleets   *fleet.Fleets
-	metrics  *metrics.Metrics
-	audit    *audit.Log // nil if no audit log is configured
-	record   *recorder  // nil if no recordings are configured
-	rules    rules
-	dialers  *dialers
-	aiterm   *aiterm.Set
+	engines
+	metrics *metrics.Metrics
+	audit   *audit.Log // nil if no audit log is configured
+	record  *recorder  // nil if no recordings are configured
+	rules   rules
+	dialers *dialers
+	aiterm  *aiterm.Set
 
 	// The following are the zero value in an App for a command.
 	files     term.Files // of this machine; nil: none are offered
@@ -94,7 +101,7 @@ const commandOutput = 128 << 20
 // control socket and no files of this machine.
 func ForCommand(cfg config.Config, o Options) (*App, error) {
 	cfg.Server.Control.ControlSocketPath = ""
-	cfg.Server.Toolsets = nil
+	cfg.Server.Toolsets = o.Toolsets
 	a := begin(cfg, o)
 	output := min(commandOutput, a.cfg.Limits.MaxTotalBufferBytes)
 	a.cfg.Limits.MaxExecOutputBytes = max(a.cfg.Limits.MaxExecOutputBytes, output)

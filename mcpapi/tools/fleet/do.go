@@ -23,11 +23,12 @@ func do(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 	case "diff":
 		return diff(ctx, c, in)
 	case "hosts":
-		s, err := choose(ctx, c, in.Hosts)
+		book := toolset.Nodes(ctx, c)
+		s, err := choose(c, book, in.Hosts)
 		if err != nil {
 			return nil, err
 		}
-		return hostsResult(s), nil
+		return hostsResult(s, book.Sources(), c.Warnings()), nil
 	}
 	if in.FleetID == "" {
 		return list(ctx, c), nil
@@ -67,12 +68,9 @@ func start(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 	case len(in.Hosts) == 0:
 		return nil, c.Invalid("hosts", "hosts is missing: name the hosts to run on")
 	default:
-		s, err := choose(ctx, c, in.Hosts)
+		s, err := choose(c, toolset.Nodes(ctx, c), in.Hosts)
 		if err != nil {
 			return nil, err
-		}
-		for _, note := range s.Notes {
-			c.Inform(string(note))
 		}
 		r.Hosts = targets(s.Hosts)
 	}
@@ -135,17 +133,17 @@ func count(c *toolset.Call, field, text string) (batch.Count, error) {
 	return batch.Count{N: n}, nil
 }
 
-// choose returns the hosts that expressions mean.
-func choose(ctx context.Context, c *toolset.Call, expressions []string) (*nodes.Selection, error) {
-	s, err := toolset.Nodes(ctx, c).Select(expressions, toolset.Runs(c).MaxHosts())
+// choose returns the hosts that expressions mean. What the caller should know of them is in the warnings.
+func choose(c *toolset.Call, book *nodes.Book, expressions []string) (*nodes.Selection, error) {
+	s, err := book.Select(expressions, toolset.Runs(c).MaxHosts())
 	if e, ok := errors.AsType[*nodes.Error](err); ok {
 		return nil, c.Invalid("hosts", e.Reason)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Hosts) == 0 {
-		return nil, c.Invalid("hosts", "the expressions mean no host")
+	for _, note := range s.Notes {
+		c.Inform(note)
 	}
 	return s, nil
 }

@@ -132,12 +132,12 @@ type listRun struct {
 
 // hostsOut is the result of the action hosts.
 type hostsOut struct {
-	Action  string        `json:"action"`
-	Hosts   string        `json:"hosts"` // as a nodeset
-	N       int           `json:"n" is:"listed"`
-	Named   []nodes.Host  `json:"named,omitempty"` // those with another address, user or port
-	Notes   []nodes.Note  `json:"notes,omitempty"`
-	Sources []nodes.Count `json:"sources,omitempty"`
+	Action   string        `json:"action"`
+	Hosts    string        `json:"hosts"` // as a nodeset
+	N        int           `json:"n" is:"listed"`
+	Named    []nodes.Host  `json:"named,omitempty"`   // those with another address, user or port
+	Sources  []nodes.Count `json:"sources,omitempty"` // those that were read
+	Warnings []string      `json:"warnings,omitempty"`
 }
 
 // hostsCompact is a type of its own, so that it has no compact form in turn.
@@ -154,15 +154,13 @@ func (out *hostsOut) Compact() any {
 const mostNamed = 50
 
 // hostsResult shows a selection.
-func hostsResult(s *nodes.Selection) *hostsOut {
-	out := &hostsOut{Action: "hosts", N: len(s.Hosts), Notes: s.Notes, Sources: s.Sources}
-	labels := make([]string, len(s.Hosts))
-	for i, h := range s.Hosts {
-		labels[i] = h.Label
+func hostsResult(s *nodes.Selection, sources []nodes.Count, warnings []string) *hostsOut {
+	out := &hostsOut{Action: "hosts", N: len(s.Hosts), Sources: sources, Warnings: warnings}
+	for _, h := range s.Hosts {
 		if h.Address != "" && len(out.Named) < mostNamed {
 			out.Named = append(out.Named, h)
 		}
 	}
-	out.Hosts = nodeset.Fold(labels)
+	out.Hosts = nodeset.Fold(s.Labels())
 	return out
 }

@@ -1,0 +1,246 @@
+package fleetrun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"ptyctl/control"
+	"ptyctl/internal/tty"
+)
+
+// Tool is the tool that is called.
+const Tool = "ptyctl_fleet"
+
+// A Call holds the arguments of the tool.
+type Call struct {
+	Action         string   `json:"action"`
+	Hosts          []string `json:"hosts,omitempty"`
+	Cmd            string   `json:"cmd,omitempty"`
+	Argv           []string `json:"argv,omitempty"`
+	FleetID        string   `json:"fleet_id,omitempty"`
+	Normalize      string   `json:"normalize,omitempty"`
+	Canary         int      `json:"canary,omitempty"`
+	Batch          string   `json:"batch,omitempty"`
+	StopOnFailures string   `json:"stop_on_failures,omitempty"`
+	MaxParallel    int      `json:"max_parallel,omitempty"`
+	OnRefused      string   `json:"on_refused,omitempty"`
+	Timeout        int64    `json:"timeout_ms,omitempty"`
+	Deadline       int64    `json:"deadline_ms,omitempty"`
+	Wait           int64    `json:"wait_ms,omitempty"`
+	MaxOutput      int      `json:"max_output_bytes,omitempty"`
+}
+
+// Options say what a person is shown.
+type Options struct {
+	Out         io.Writer
+	Bar         *os.File // a terminal for the line of progress; nil: none
+	JSON        bool     // the last result of the tool, in place of text
+	Differences bool     // nothing of the answer that most hosts give
+}
+
+// An End is what became of a run.
+type End struct {
+	OK          bool // exit code 0 on all hosts
+	Alike       bool // all hosts have given the same answer
+	Interrupted bool
+}
+
+// A result is a result of the tool.
+type result struct {
+	FleetID    string `json:"fleet_id"`
+	DoneReason string `json:"done_reason"`
+	Hosts      int
+	Groups     []group
+	More       int `json:"more_groups"`
+	Failures   []names
+	NotRun     []names `json:"not_run"`
+	Running    []names
+	Waiting    int
+	Warnings   []string
+
+	raw json.RawMessage
+}
+
+// A group has the hosts with one answer.
+type group struct {
+	Hosts      string
+	N          int
+	ExitCode   int `json:"exit_code"`
+	Stdout     string
+	StdoutDiff string `json:"stdout_diff"`
+	StdoutSame bool   `json:"stdout_same"`
+	Stderr     string
+	StderrDiff string `json:"stderr_diff"`
+	StderrSame bool   `json:"stderr_same"`
+	Truncated  bool
+}
+
+// Names are hosts, and what they have in common.
+type names struct {
+	Hosts     string
+	N         int
+	ErrorCode string `json:"error_code"`
+	Reason    string
+}
+
+// maxShown bounds the answers that a person is shown, in bytes.
+const maxShown = 1 << 20
+
+// How long one call waits: with and without a line of progress, and for the commands to stop.
+const (
+	stepWait = 200 * time.Millisecond
+	longWait = 50 * time.Second
+)
+
+// Run runs the command of call, and shows what the hosts have said.
+func Run(ctx context.Context, on *control.Client, call Call, o Options) (End, error) {
+	wait := longWait
+	if o.Bar != nil {
+		wait = stepWait
+	}
+	// The first call is short, so that the id of the run is known when ctx ends.
+	call.Wait, call.MaxOutput = stepWait.Milliseconds(), maxShown
+	var r result
+	if err := ask(ctx, on, call, &r); err != nil {
+		return End{}, err
+	}
+	for r.DoneReason == "running" {
+		o.progress(r)
+		next := Call{Action: "status", FleetID: r.FleetID, Wait: wait.Milliseconds(), MaxOutput: maxShown}
+		err := ask(ctx, on, next, &r)
+		if ctx.Err() != nil {
+			return o.interrupted(context.WithoutCancel(ctx), on, r.FleetID)
+		}
+		if err != nil {
+			return End{}, err
+		}
+	}
+	o.clear()
+	return r.end(), o.show(r)
+}
+
+// ask makes a call and reads its result.
+func ask(ctx context.Context, on *control.Client, call Call, r *result) error {
+	var raw json.RawMessage
+	if err := on.Call(ctx, Tool, call, &raw); err != nil {
+		return err
+	}
+	*r = result{raw: raw}
+	return json.Unmarshal(raw, r)
+}
+
+// interrupted stops the run, and shows what there is.
+func (o Options) interrupted(ctx context.Context, on *control.Client, id string) (End, error) {
+	o.clear()
+	ctx, stop := context.WithTimeout(ctx, 2*time.Second+longWait/10)
+	defer stop()
+	var r result
+	if err := ask(ctx, on, Call{Action: "cancel", FleetID: id, MaxOutput: maxShown}, &r); err != nil {
+		return End{Interrupted: true}, nil //nolint:nilerr // the person has gone on, and the run ends with this process
+	}
+	return End{Interrupted: true}, o.show(r)
+}
+
+// end says how the run has ended.
+func (r result) end() End {
+	e := End{Alike: len(r.Groups) == 1 && r.More == 0 && len(r.Failures) == 0 && len(r.NotRun) == 0}
+	e.OK = len(r.Failures) == 0 && len(r.NotRun) == 0
+	for _, g := range r.Groups {
+		e.OK = e.OK && g.ExitCode == 0
+	}
+	return e
+}
+
+// barWidth is the width of the bar in columns.
+const barWidth = 30
+
+// progress shows how far the run is, on one line.
+func (o Options) progress(r result) {
+	if o.Bar == nil {
+		return
+	}
+	running, lost, odd := 0, 0, 0
+	for _, n := range r.Running {
+		running += n.N
+	}
+	for _, n := range r.Failures {
+		lost += n.N
+	}
+	for _, g := range r.Groups {
+		if g.ExitCode != 0 {
+			odd += g.N
+		}
+	}
+	done := r.Hosts - running - r.Waiting
+	full := 0
+	if r.Hosts > 0 {
+		full = done * barWidth / r.Hosts
+	}
+	text := fmt.Sprintf("[%s%s] %d of %d hosts, %d running", strings.Repeat("#", full), strings.Repeat(".", barWidth-full),
+		done, r.Hosts, running)
+	if lost+odd > 0 {
+		text += fmt.Sprintf(", %d failed", lost+odd)
+	}
+	fmt.Fprintf(o.Bar, "\r\x1b[K%s", text)
+}
+
+// clear removes the line of progress.
+func (o Options) clear() {
+	if o.Bar != nil {
+		fmt.Fprint(o.Bar, "\r\x1b[K")
+	}
+}
+
+// show prints a result.
+func (o Options) show(r result) error {
+	if o.JSON {
+		_, err := o.Out.Write(append(r.raw, '\n'))
+		return err
+	}
+	var b strings.Builder
+	for i, g := range r.Groups {
+		o.group(&b, i, g)
+	}
+	if r.More > 0 {
+		fmt.Fprintf(&b, "%s are not shown\n", tty.Count(r.More, "other answer"))
+	}
+	for _, f := range r.Failures {
+		fmt.Fprintf(&b, "%s (%d): %s: %s\n", tty.Printable(f.Hosts), f.N, f.ErrorCode, tty.Printable(f.Reason))
+	}
+	for _, f := range r.NotRun {
+		fmt.Fprintf(&b, "%s (%d): not run: %s\n", tty.Printable(f.Hosts), f.N, tty.Printable(f.Reason))
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", tty.Printable(w))
+	}
+	_, err := io.WriteString(o.Out, b.String())
+	return err
+}
+
+// group prints the hosts with one answer, and the answer.
+func (o Options) group(b *strings.Builder, i int, g group) {
+	fmt.Fprintf(b, "%s (%d): exit %d\n", tty.Printable(g.Hosts), g.N, g.ExitCode)
+	for _, s := range []struct {
+		name, text, diff string
+		same             bool
+	}{{"", g.Stdout, g.StdoutDiff, g.StdoutSame}, {"stderr", g.Stderr, g.StderrDiff, g.StderrSame}} {
+		text := s.text + s.diff
+		if o.Differences && i == 0 || text == "" {
+			continue
+		}
+		if s.name != "" {
+			fmt.Fprintf(b, "  %s:\n", s.name)
+		}
+		for line := range strings.Lines(text) {
+			fmt.Fprintf(b, "  %s\n", tty.Plain(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	if g.Truncated {
+		b.WriteString("  [more is left out]\n")
+	}
+}
