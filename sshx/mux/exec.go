@@ -64,12 +64,35 @@ type execution struct {
 	trip    time.Duration // the time until the server's answer to the exec request
 }
 
-// copyBuffer is the largest payload of one packet from OpenSSH.
-const copyBuffer = 32 << 10
+const (
+	copyBuffer  = 32 << 10 // the largest payload of one packet from OpenSSH
+	firstBuffer = 2 << 10  // enough for most commands: hundreds that run at a time wait with no more than this
+)
 
-// copyBuffers recycles the memory of finished copies: two buffers per command
-// would be most of its cost.
-var copyBuffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
+// The buffers of finished copies are recycled: two per command would be most of
+// its cost.
+var (
+	copyBuffers  = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
+	firstBuffers = sync.Pool{New: func() any { return new([firstBuffer]byte) }}
+)
+
+// copyAll copies r to w. It takes a large buffer when a small one is filled.
+func copyAll(w io.Writer, r io.Reader) {
+	small := firstBuffers.Get().(*[firstBuffer]byte)
+	n, err := 0, error(nil)
+	for n < len(small) && err == nil {
+		if n, err = r.Read(small[:]); n > 0 {
+			_, _ = w.Write(small[:n]) // which never fails
+		}
+	}
+	firstBuffers.Put(small)
+	if err != nil {
+		return
+	}
+	large := copyBuffers.Get().(*[copyBuffer]byte)
+	defer copyBuffers.Put(large)
+	_, _ = io.CopyBuffer(w, r, large[:])
+}
 
 // drain starts reading both streams before the command starts, because unread
 // output blocks the channel. release closes the channel; after it, stdout and
@@ -78,14 +101,12 @@ func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	var open atomic.Int32
 	open.Store(2)
 	copyTo := func(w *outWriter, r io.Reader) {
-		p := copyBuffers.Get().(*[copyBuffer]byte)
 		defer func() { // also if a writer ends its goroutine
-			copyBuffers.Put(p)
 			if open.Add(-1) == 0 {
 				close(x.drained)
 			}
 		}()
-		_, _ = io.CopyBuffer(w, r, p[:])
+		copyAll(w, r)
 	}
 	out, errs := &outWriter{w: stdout, moved: x.moved}, &outWriter{w: stderr, moved: x.moved}
 	x.ch.k.wg.Go(func() { copyTo(out, x.ch) })
