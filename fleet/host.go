@@ -116,15 +116,15 @@ func (h *host) visit(ctx context.Context, out sinks) Result {
 	asks := &asking{}
 	conn, err := h.run.f.c.Dial(ctx, t, asks, h.auth.Approve(h.run.by, t))
 	if err != nil {
+		h.auth.Observe(term.Event{
+			Verb: term.VerbState, Actor: h.run.by, From: "connecting", State: "error", Err: err,
+		})
 		if kind := asks.asked(); kind != "" && !errors.Is(err, term.HostKeyUnknown) {
 			return Result{
 				State: Lost, Code: codeAsks, Err: err,
 				Reason: "the login asks (" + string(kind) + "), and no person is asked for many hosts",
 			}
 		}
-		h.auth.Observe(term.Event{
-			Verb: term.VerbState, Actor: h.run.by, From: "connecting", State: "error", Err: err,
-		})
 		return h.lost(ctx, err, false)
 	}
 	h.auth.Observe(term.Event{Verb: term.VerbState, Actor: h.run.by, From: "connecting", State: "open"})

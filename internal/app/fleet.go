@@ -19,7 +19,7 @@ func (a *App) newFleets(
 	var records []term.Observer
 	for _, o := range observers {
 		switch o.(type) {
-		case *subscribe.Watch, *feed.Feed, *aiterm.Set, stirred, *memoryBudget:
+		case *subscribe.Watch, *feed.Feed, *aiterm.Set, stirred:
 		default:
 			records = append(records, o)
 		}

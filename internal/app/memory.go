@@ -31,6 +31,7 @@ type memoryBudget struct {
 	group    *group
 	ours     bool             // the environment leaves the collector's pace to this program, too
 	sessions *session.Manager // set before the first event
+	hosts    atomic.Int64     // that are connected to for commands on many
 	buffered atomic.Int64     // when the limit was last set
 	limit    atomic.Int64
 	ceiling  atomic.Int64 // of the control group
@@ -59,6 +60,16 @@ func newMemoryBudget(g *group) *memoryBudget {
 
 // Observe implements term.Observer.
 func (b *memoryBudget) Observe(e term.Event) {
+	if e.Fleet != "" {
+		switch { // a host of a run takes as much as a session, from its opening to its end
+		case e.Verb == term.VerbOpen && e.Outcome() == nil:
+			b.hosts.Add(1)
+		case e.Verb == term.VerbState && session.State(e.State).Ended():
+			b.hosts.Add(-1)
+		default:
+			return
+		}
+	}
 	looked := b.group != nil && time.Now().UnixNano()-b.looked.Load() > int64(groupEvery)
 	if looked {
 		b.look()
@@ -69,7 +80,7 @@ func (b *memoryBudget) Observe(e term.Event) {
 		return
 	}
 	b.buffered.Store(buffered)
-	b.set(memoryLimit(b.sessions.Live(), b.sessions.Ended(), buffered))
+	b.set(memoryLimit(b.sessions.Live()+int(b.hosts.Load()), b.sessions.Ended(), buffered))
 }
 
 // look reads the limit of the control group.
