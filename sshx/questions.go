@@ -18,6 +18,9 @@ type questions struct {
 	login term.Login    // for auto
 }
 
+// Pause stops the time of the login until resume is called.
+func (a *questions) Pause() (resume func()) { return a.w.pause() }
+
 // CanAsk implements auth.Asker.
 func (a *questions) CanAsk() bool { return a.hasPerson() || a.auto != nil && a.auto.Expects(a.login) }
 

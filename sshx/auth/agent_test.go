@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -148,3 +149,79 @@ func TestDeafAgent(t *testing.T) {
 type deaf struct{ agent.Agent }
 
 func (deaf) Sign(ssh.PublicKey, []byte) (*ssh.Signature, error) { select {} }
+
+// A serialAgent counts the requests to sign that it has at a time.
+type serialAgent struct {
+	agent.Agent
+	mu        sync.Mutex // guards the following
+	now, most int
+}
+
+func (a *serialAgent) count(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now += n
+	a.most = max(a.most, a.now)
+}
+
+func (a *serialAgent) Sign(key ssh.PublicKey, data []byte) (*ssh.Signature, error) {
+	a.count(1)
+	defer a.count(-1)
+	time.Sleep(200 * time.Millisecond) // as one that waits for a touch
+	return a.Agent.Sign(key, data)
+}
+
+// TestAgentIsAskedOneAtATime: logins wait for each other, and that time does not count for them.
+func TestAgentIsAskedOneAtATime(t *testing.T) {
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ln, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	k, s := sshtest.RawKey(t)
+	ring := &serialAgent{Agent: agent.NewKeyring()}
+	if err := ring.Add(agent.AddedKey{PrivateKey: k}); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_ = agent.ServeAgent(ring, c)
+				_ = c.Close()
+			}()
+		}
+	}()
+	l := sshtest.New(t)
+	l.Server(sshtest.Addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{s.PublicKey()}})
+	l.Opts.IdentityAgent = filepath.Join(dir, "s")
+	target := sshtest.To(sshtest.Host1, "")
+	target.ConnectTimeout = 700 * time.Millisecond // less than all logins take together
+	errs := make(chan error)
+	const logins = 5
+	for range logins {
+		go func() {
+			c, err := sshx.Dial(context.Background(), target, l.Opts, nil)
+			if err == nil {
+				_ = c.Close()
+			}
+			errs <- err
+		}()
+	}
+	for range logins {
+		if err := <-errs; err != nil {
+			t.Errorf("one of %d logins that share an agent: %v", logins, err)
+		}
+	}
+	if ring.most != 1 {
+		t.Errorf("the agent was asked for %d signatures at a time, want 1", ring.most)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"slices"
@@ -258,7 +259,7 @@ func (k *keyring) agentKeys() []ssh.Signer {
 		return nil
 	}
 	for i, s := range signers {
-		signers[i] = held(s)
+		signers[i] = k.hold(s)
 		k.held[ssh.FingerprintSHA256(plainKey(s.PublicKey()))] = true
 	}
 	_ = conn.SetDeadline(time.Time{}) // signing may wait for a touch, or for a person's consent
@@ -270,20 +271,64 @@ func (k *keyring) agentKeys() []ssh.Signer {
 // the client of x/crypto/ssh makes all of them *agent.Key.
 type heldKey struct {
 	ssh.AlgorithmSigner
-	key ssh.PublicKey
+	key  ssh.PublicKey
+	turn func() (done func(), err error)
 }
 
 // PublicKey implements ssh.Signer.
 func (h heldKey) PublicKey() ssh.PublicKey { return h.key }
 
-// held returns a signer of the agent as a heldKey, if its type is known.
-func held(s ssh.Signer) ssh.Signer {
+// Sign implements ssh.Signer.
+func (h heldKey) Sign(rand io.Reader, data []byte) (*ssh.Signature, error) {
+	return h.SignWithAlgorithm(rand, data, "")
+}
+
+// SignWithAlgorithm implements ssh.AlgorithmSigner, when the agent is free.
+func (h heldKey) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	done, err := h.turn()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if algorithm == "" {
+		return h.AlgorithmSigner.Sign(rand, data)
+	}
+	return h.AlgorithmSigner.SignWithAlgorithm(rand, data, algorithm)
+}
+
+// hold returns a signer of the agent as a heldKey, if its type is known.
+func (k *keyring) hold(s ssh.Signer) ssh.Signer {
 	as, ok := s.(ssh.AlgorithmSigner)
 	key, err := ssh.ParsePublicKey(s.PublicKey().Marshal())
 	if !ok || err != nil {
 		return s
 	}
-	return heldKey{as, key}
+	return heldKey{as, key, k.turn}
+}
+
+// agentTurns has a token for each agent that signs, by its socket. An agent may ask a person
+// for each signature, or for a touch: it is asked by one login of this process at a time.
+var agentTurns sync.Map // of chan struct{}
+
+// turn waits until the agent is free. The time of the login stops meanwhile.
+func (k *keyring) turn() (done func(), err error) {
+	turns, _ := agentTurns.LoadOrStore(k.h.Cred.AgentSocket, make(chan struct{}, 1))
+	free := turns.(chan struct{})
+	done = func() { <-free }
+	select {
+	case free <- struct{}{}:
+		return done, nil
+	default:
+	}
+	if p, ok := k.person.(interface{ Pause() (resume func()) }); ok {
+		defer p.Pause()()
+	}
+	select {
+	case free <- struct{}{}:
+		return done, nil
+	case <-k.ctx.Done():
+		return nil, context.Cause(k.ctx)
+	}
 }
 
 // Limits on the agent: on the connection to its socket, which a live one accepts at once, and on each exchange, except
