@@ -163,9 +163,9 @@ type FS struct {
 
 // Fleet configures commands on many hosts.
 type Fleet struct {
-	MaxHosts    int // in all runs that go on
-	MaxParallel int // hosts of a run at a time, for a call that names no number
-	MaxPerJump  int // of them behind one jump host
+	MaxHosts       int // in all runs that go on
+	MaxParallel    int // hosts of a run at a time, for a call that names no number
+	MaxPerJumpHost int // of them behind one jump host
 
 	Inventories []string // Ansible's, in INI or YAML
 	Genders     string   // a file of genders(5); "": none

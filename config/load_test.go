@@ -88,6 +88,7 @@ func TestDefaults(t *testing.T) {
 		Telnet: Telnet{Enter: TelnetEnterAuto, Binary: TelnetBinaryAuto},
 		Local:  Local{Stdio: true},
 		FS:     FS{MaxReadBytes: 1 << 20, MaxWriteBytes: 4 << 20, MaxEntries: 1000, MaxCopyBytes: 1 << 30, MaxCopyFiles: 10000},
+		Fleet:  Fleet{MaxHosts: 1000, MaxParallel: 16, MaxPerJumpHost: 8},
 		Auth:   Auth{Elicitation: true, Interactive: true, PromptTimeout: 110 * time.Second},
 		Locks:  Locks{DefaultTTL: time.Minute, MaxTTL: time.Hour},
 		Audit:  Audit{MaxBytes: 67108864, Keep: 10, Fsync: AuditFsyncInterval, Commands: AuditCommandsRedacted},

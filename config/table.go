@@ -259,7 +259,7 @@ func table(c *Config, home string) []row {
 			"Most hosts on which the commands of ptyctl_fleet run or wait at a time; session.max_sessions does not count them."),
 		integer(&c.Fleet.MaxParallel, "fleet.max_parallel", 16, 1, 1000,
 			"Hosts of one ptyctl_fleet run at a time, for a call that names no number."),
-		integer(&c.Fleet.MaxPerJump, "fleet.max_per_jump_host", 8, 1, 1000,
+		integer(&c.Fleet.MaxPerJumpHost, "fleet.max_per_jump_host", 8, 1, 1000,
 			"Most of these behind one jump host."),
 		paths(&c.Fleet.Inventories, home, "fleet.inventories",
 			"Inventories of Ansible, in INI or YAML, with more hosts and groups; they are read for each call, and never executed."),

@@ -27,7 +27,7 @@ func (a *App) newFleets(
 	cfg := a.cfg
 	return fleet.New(fleet.Config{
 		Dial: dial, Judge: a.dialers.judge, Gate: gate, Journal: journal, Observers: records, Room: room,
-		MaxHosts: cfg.Fleet.MaxHosts, MaxParallel: cfg.Fleet.MaxParallel, MaxPerJump: cfg.Fleet.MaxPerJump,
+		MaxHosts: cfg.Fleet.MaxHosts, MaxParallel: cfg.Fleet.MaxParallel, MaxPerJump: cfg.Fleet.MaxPerJumpHost,
 		OutputBytes: cfg.Limits.MaxTotalBufferBytes / 4, ConnectTimeout: cfg.Session.ConnectTimeout,
 		Retention: max(cfg.Session.ClosedRetention, 1), Logger: a.log,
 	})
