@@ -109,7 +109,7 @@ var importRules = []rule{
 	{pkg: "fleet/groups", ours: []string{"fleet/linediff", "fleet/mask", "fleet/nodeset"}, why: "it compares answers and asks no host"},
 
 	{pkg: "fleet/batch", why: "it decides which host begins, and starts nothing"},
-	{pkg: "fleet", ours: []string{"fleet/batch", "fleet/groups", "fleet/mask", "fleet/nodeset", "quote", "session", "session/access", "session/shell", "term"}, why: "it runs commands over a Dialer that it is given, and knows no wire format"},
+	{pkg: "fleet", ours: []string{"fleet/batch", "fleet/groups", "fleet/linediff", "fleet/mask", "fleet/nodeset", "quote", "session", "session/access", "session/shell", "term"}, why: "it runs commands over a Dialer that it is given, and knows no wire format"},
 	{pkg: "consent", ours: []string{"term"}, why: "it keeps questions and answers, and knows neither rule nor wire format"},
 	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
 	{pkg: "policy/grammar", ours: []string{"quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it reads and prints lines, and knows no rule"},
@@ -134,7 +134,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/wire", ours: []string{"mcpapi/identity", "mcpapi/mcpgo", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
 	{pkg: "mcpapi/toolset", ours: []string{"fleet", "fleet/nodes", "internal/destination", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/wire", "session", "session/hosts", "session/keys", "session/owners", "term"}, why: "tools are written against it, and see no server"},
 	{pkg: "mcpapi/tools/files", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term"}, why: "it maps the wire to files and knows no transport"},
-	{pkg: "mcpapi/tools/fleet", ours: []string{"fleet", "fleet/batch", "fleet/groups", "fleet/nodes", "fleet/nodeset", "mcpapi/schema", "mcpapi/toolset", "term", "vt"}, why: "it maps the wire to runs over many hosts and knows no transport"},
+	{pkg: "mcpapi/tools/fleet", ours: []string{"fleet", "fleet/batch", "fleet/groups", "fleet/nodes", "fleet/nodeset", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "term", "vt"}, why: "it maps the wire to runs over many hosts and knows no transport"},
 	{pkg: "mcpapi/tools", ours: []string{"internal/destination", "mcpapi/schema", "mcpapi/tools/files", "mcpapi/tools/fleet", "mcpapi/toolset", "mcpapi/wire", "screen", "screen/picture", "session/await", "session/keys", "session/lane", "session/prompt", "session/shell", "term", "session", "profile"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "term", "session", "session/prompt"}, why: "a tool set has the same as the core tools: a call, and the sessions that its caller may see"},
 	{pkg: "mcpapi/elicit", ours: []string{"consent", "mcpapi/mcpgo", "mcpapi/stdio", "mcpapi/toolset", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it asks people about calls, and knows no tool"},

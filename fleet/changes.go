@@ -1,14 +1,13 @@
 package fleet
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"ptyctl/fleet/groups"
+	"ptyctl/fleet/linediff"
 	"ptyctl/fleet/mask"
 )
 
@@ -70,8 +69,14 @@ func changeOf(before, after *Run, old, now *host, volatile bool) string {
 		if s.old.SHA256() == s.now.SHA256() {
 			continue
 		}
-		if change := lineChanges(kept(s.old, old, volatile), kept(s.now, now, volatile)); change != "" {
-			b.WriteString(s.name + change)
+		d := linediff.Compare(kept(s.old, old, volatile), kept(s.now, now, volatile), linediff.Options{Context: -1})
+		switch {
+		case d.TooDifferent:
+			fmt.Fprintf(&b, "%sall of it differs\n", s.name)
+		case d.Text != "":
+			b.WriteString(s.name + d.Text)
+		case !volatile:
+			fmt.Fprintf(&b, "%sit differs only in bytes that are not kept\n", s.name)
 		}
 	}
 	return b.String()
@@ -91,63 +96,11 @@ func kept(s *Stream, h *host, volatile bool) (lines []string) {
 		}
 	}
 	m := mask.New(append([]string{h.Label}, h.Names...))
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSuffix(line, []byte("\n"))
+	lines = linediff.Lines(string(text))
+	for i := range lines {
 		if volatile {
-			line = m.Line(line)
+			lines[i] = string(m.Line([]byte(lines[i])))
 		}
-		lines = append(lines, string(line))
 	}
 	return lines
-}
-
-// maxCompared bounds the work of a comparison: the product of the numbers of lines in which two outputs differ.
-const maxCompared = 4 << 20
-
-// lineChanges returns the lines that differ, with a minus where they are old and a plus where they are new, without
-// context.
-func lineChanges(old, now []string) string {
-	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
-		old, now = old[1:], now[1:]
-	}
-	for len(old) > 0 && len(now) > 0 && old[len(old)-1] == now[len(now)-1] {
-		old, now = old[:len(old)-1], now[:len(now)-1]
-	}
-	var b strings.Builder
-	switch {
-	case len(old) == 0 && len(now) == 0: // they differ in the last line end alone, or in what is not kept
-		return ""
-	case len(old)*len(now) > maxCompared:
-		fmt.Fprintf(&b, "%d lines are now %d others\n", len(old), len(now))
-		return b.String()
-	}
-	// common[i][j] is the length of the longest common subsequence of old[i:] and now[j:].
-	common := make([][]int32, len(old)+1)
-	for i := range common {
-		common[i] = make([]int32, len(now)+1)
-	}
-	for i := range slices.Backward(old) {
-		for j := range slices.Backward(now) {
-			if old[i] == now[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	i, j := 0, 0
-	for i < len(old) || j < len(now) {
-		switch {
-		case i < len(old) && j < len(now) && old[i] == now[j]:
-			i++
-			j++
-		case j == len(now) || i < len(old) && common[i+1][j] >= common[i][j+1]:
-			b.WriteString("-" + old[i] + "\n")
-			i++
-		default:
-			b.WriteString("+" + now[j] + "\n")
-			j++
-		}
-	}
-	return b.String()
 }

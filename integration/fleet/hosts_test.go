@@ -13,6 +13,9 @@ import (
 
 const tool = "ptyctl_fleet"
 
+// same is what all hosts print unless they are told otherwise.
+const same = "bash 5.2\ncurl 8.5\nnginx 1.24\nopenssl 3.0.15\npython 3.11\nrsync 3.2\nzlib 1.3\n"
+
 // perServer is the number of addresses of one sshd, which takes 16 at most.
 const perServer = 13
 
@@ -47,7 +50,7 @@ cd ` + r.dir + `
 [ ! -f "$address.sh" ] || . "./$address.sh"
 cat same
 `
-	for path, text := range map[string]string{script: text, filepath.Join(r.dir, "same"): "nginx 1.24\nopenssl 3.0.15\n"} {
+	for path, text := range map[string]string{script: text, filepath.Join(r.dir, "same"): same} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -94,8 +97,7 @@ type answer struct {
 		ExitCode   int `json:"exit_code"`
 		Stdout     string
 		StdoutDiff string `json:"stdout_diff"`
-		Truncated  bool
-		Bytes      int64 `json:"output_bytes"`
+		Bytes      int64  `json:"output_bytes"` // if lines are left out
 	}
 	Failures []struct {
 		ErrorCode string `json:"error_code"`

@@ -56,10 +56,10 @@ type result struct {
 	DoneReason string `json:"done_reason"`
 	Hosts      int
 	Groups     []group
-	More       int `json:"more_groups"`
+	Rest       names // whose output is left out
 	Failures   []names
 	NotRun     []names `json:"not_run"`
-	Running    []names
+	Running    names
 	Waiting    int
 	Warnings   []string
 
@@ -72,12 +72,15 @@ type group struct {
 	N          int
 	ExitCode   int `json:"exit_code"`
 	Stdout     string
+	StdoutTail string `json:"stdout_tail"`
 	StdoutDiff string `json:"stdout_diff"`
-	StdoutSame bool   `json:"stdout_same"`
+	StdoutNote string `json:"stdout_note"`
+	StdoutLeft int64  `json:"stdout_lines_left_out"`
 	Stderr     string
+	StderrTail string `json:"stderr_tail"`
 	StderrDiff string `json:"stderr_diff"`
-	StderrSame bool   `json:"stderr_same"`
-	Truncated  bool
+	StderrNote string `json:"stderr_note"`
+	StderrLeft int64  `json:"stderr_lines_left_out"`
 }
 
 // Names are hosts, and what they have in common.
@@ -86,6 +89,8 @@ type names struct {
 	N         int
 	ErrorCode string `json:"error_code"`
 	Reason    string
+	Last      string `json:"last_line"`
+	Exits     string `json:"exit_codes"`
 }
 
 // maxShown bounds the answers that a person is shown, in bytes.
@@ -148,8 +153,8 @@ func (o Options) interrupted(ctx context.Context, on *control.Client, id string)
 
 // end says how the run has ended.
 func (r result) end() End {
-	e := End{Alike: len(r.Groups) == 1 && r.More == 0 && len(r.Failures) == 0 && len(r.NotRun) == 0}
-	e.OK = len(r.Failures) == 0 && len(r.NotRun) == 0
+	answered := len(r.Failures) == 0 && len(r.NotRun) == 0
+	e := End{Alike: len(r.Groups) == 1 && r.Rest.N == 0 && answered, OK: answered && (r.Rest.N == 0 || r.Rest.Exits == "0")}
 	for _, g := range r.Groups {
 		e.OK = e.OK && g.ExitCode == 0
 	}
@@ -164,10 +169,7 @@ func (o Options) progress(r result) {
 	if o.Bar == nil {
 		return
 	}
-	running, lost, odd := 0, 0, 0
-	for _, n := range r.Running {
-		running += n.N
-	}
+	lost, odd := 0, 0
 	for _, n := range r.Failures {
 		lost += n.N
 	}
@@ -176,13 +178,13 @@ func (o Options) progress(r result) {
 			odd += g.N
 		}
 	}
-	done := r.Hosts - running - r.Waiting
+	done := r.Hosts - r.Running.N - r.Waiting
 	full := 0
 	if r.Hosts > 0 {
 		full = done * barWidth / r.Hosts
 	}
 	text := fmt.Sprintf("[%s%s] %d of %d hosts, %d running", strings.Repeat("#", full), strings.Repeat(".", barWidth-full),
-		done, r.Hosts, running)
+		done, r.Hosts, r.Running.N)
 	if lost+odd > 0 {
 		text += fmt.Sprintf(", %d failed", lost+odd)
 	}
@@ -206,11 +208,14 @@ func (o Options) show(r result) error {
 	for i, g := range r.Groups {
 		o.group(&b, i, g)
 	}
-	if r.More > 0 {
-		fmt.Fprintf(&b, "%s are not shown\n", tty.Count(r.More, "other answer"))
+	if r.Rest.N > 0 {
+		fmt.Fprintf(&b, "%s (%d): exit %s, not shown\n", tty.Printable(r.Rest.Hosts), r.Rest.N, r.Rest.Exits)
 	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(&b, "%s (%d): %s: %s\n", tty.Printable(f.Hosts), f.N, f.ErrorCode, tty.Printable(f.Reason))
+		if f.Last != "" {
+			fmt.Fprintf(&b, "  last line: %s\n", tty.Printable(f.Last))
+		}
 	}
 	for _, f := range r.NotRun {
 		fmt.Fprintf(&b, "%s (%d): not run: %s\n", tty.Printable(f.Hosts), f.N, tty.Printable(f.Reason))
@@ -226,21 +231,34 @@ func (o Options) show(r result) error {
 func (o Options) group(b *strings.Builder, i int, g group) {
 	fmt.Fprintf(b, "%s (%d): exit %d\n", tty.Printable(g.Hosts), g.N, g.ExitCode)
 	for _, s := range []struct {
-		name, text, diff string
-		same             bool
-	}{{"", g.Stdout, g.StdoutDiff, g.StdoutSame}, {"stderr", g.Stderr, g.StderrDiff, g.StderrSame}} {
-		text := s.text + s.diff
-		if o.Differences && i == 0 || text == "" {
+		name, text, tail, diff, note string
+		left                         int64
+	}{
+		{"stdout", g.Stdout, g.StdoutTail, g.StdoutDiff, g.StdoutNote, g.StdoutLeft},
+		{"stderr", g.Stderr, g.StderrTail, g.StderrDiff, g.StderrNote, g.StderrLeft},
+	} {
+		if o.Differences && i == 0 {
 			continue
 		}
-		if s.name != "" {
-			fmt.Fprintf(b, "  %s:\n", s.name)
+		switch {
+		case s.note != "":
+			fmt.Fprintf(b, "  %s: %s\n", s.name, s.note)
+		case s.diff != "":
+			fmt.Fprintf(b, "  %s differs:\n", s.name)
+		case s.text != "" && s.name == "stderr":
+			b.WriteString("  stderr:\n")
 		}
-		for line := range strings.Lines(text) {
-			fmt.Fprintf(b, "  %s\n", tty.Plain(strings.TrimSuffix(line, "\n")))
+		indent(b, s.text+s.diff)
+		if s.left > 0 {
+			fmt.Fprintf(b, "  [%s left out]\n", tty.Count(int(s.left), "line"))
 		}
+		indent(b, s.tail)
 	}
-	if g.Truncated {
-		b.WriteString("  [more is left out]\n")
+}
+
+// indent prints lines of an output, which so never look like ours.
+func indent(b *strings.Builder, text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(b, "  %s\n", tty.Plain(strings.TrimSuffix(line, "\n")))
 	}
 }

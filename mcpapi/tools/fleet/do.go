@@ -179,7 +179,7 @@ func wait(ctx context.Context, c *toolset.Call, in *args, run *fleet.Run) (any, 
 				run.ID()+" waits for it, cancel stops it"),
 		}
 	}
-	out := runResult(c.Action(), run, groups.Limits{Bytes: in.MaxOutput})
+	out := fitted(in.MaxOutput, func(l groups.Limits) *runOut { return runResult(c.Action(), run, l) })
 	out.Warnings = c.Warnings()
 	return out, nil
 }
@@ -211,9 +211,12 @@ func diff(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, n := fleet.Changes(before, after)
-	out := &runOut{Action: "diff", DoneReason: "done", Hosts: n}
-	out.report(r.Report(groups.Limits{Bytes: in.MaxOutput}))
+	changes, n := fleet.Changes(before, after)
+	out := fitted(in.MaxOutput, func(l groups.Limits) *runOut {
+		out := &runOut{Action: "diff", DoneReason: "done", Hosts: n}
+		out.report(changes.Report(l))
+		return out
+	})
 	out.Warnings = c.Warnings()
 	return out, nil
 }

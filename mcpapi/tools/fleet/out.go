@@ -5,6 +5,7 @@ import (
 	"ptyctl/fleet/groups"
 	"ptyctl/fleet/nodes"
 	"ptyctl/fleet/nodeset"
+	"ptyctl/mcpapi/wire"
 )
 
 // runOut is the result of the actions run, status, cancel and diff.
@@ -15,10 +16,10 @@ type runOut struct {
 	Hosts      int    `json:"hosts" is:"listed"`
 
 	Groups   []groupOut   `json:"groups,omitempty" is:"listed"`
-	More     int          `json:"more_groups,omitempty"` // whose output is left out
+	Rest     *restOut     `json:"rest,omitempty"` // the other groups, whose output is left out
 	Failures []failureOut `json:"failures,omitempty" is:"listed"`
 	NotRun   []namesOut   `json:"not_run,omitempty" is:"listed"`
-	Running  []namesOut   `json:"running,omitempty"`
+	Running  *namesOut    `json:"running,omitempty"`
 	Waiting  int          `json:"waiting,omitempty"` // hosts that may still begin
 	Asks     int          `json:"logins_that_ask,omitempty"`
 
@@ -44,27 +45,38 @@ func (out *runOut) Compact() any {
 	return c
 }
 
-// A groupOut has the hosts with one answer.
+// A groupOut has the hosts with one answer. Of each stream it has the text, or the difference from that of the first
+// group, or a note such as "same".
 type groupOut struct {
-	Hosts      string `json:"hosts"`
-	N          int    `json:"n"`
+	namesOut
 	ExitCode   int    `json:"exit_code" compact:"keep"`
 	Stdout     string `json:"stdout,omitempty"`
-	StdoutDiff string `json:"stdout_diff,omitempty"` // against that of the first group
-	StdoutSame bool   `json:"stdout_same,omitempty"` // as that of the first group
+	StdoutTail string `json:"stdout_tail,omitempty"` // the end of it, behind the lines that are left out
+	StdoutDiff string `json:"stdout_diff,omitempty"`
+	StdoutNote string `json:"stdout_note,omitempty"`
+	StdoutLeft int64  `json:"stdout_lines_left_out,omitempty"`
+
 	Stderr     string `json:"stderr,omitempty"`
+	StderrTail string `json:"stderr_tail,omitempty"`
 	StderrDiff string `json:"stderr_diff,omitempty"`
-	StderrSame bool   `json:"stderr_same,omitempty"`
-	Cut        bool   `json:"truncated,omitempty"`    // something is left out of these
-	Bytes      int64  `json:"output_bytes,omitempty"` // of both streams, if truncated
+	StderrNote string `json:"stderr_note,omitempty"`
+	StderrLeft int64  `json:"stderr_lines_left_out,omitempty"`
+
+	Bytes int64 `json:"output_bytes,omitempty"` // of both streams, if lines are left out
 }
 
 // A failureOut has the hosts without an exit code.
 type failureOut struct {
 	ErrorCode string `json:"error_code"`
-	Hosts     string `json:"hosts"`
-	N         int    `json:"n"`
-	Reason    string `json:"reason,omitempty"`
+	namesOut
+	Last string `json:"last_line,omitempty"` // of the output of the first host that has one
+}
+
+// A restOut has the hosts whose output is left out.
+type restOut struct {
+	namesOut
+	Groups    int    `json:"groups"`
+	ExitCodes string `json:"exit_codes"`
 }
 
 // A namesOut has hosts, and what they have in common.
@@ -77,24 +89,48 @@ type namesOut struct {
 // report fills in what a run has said so far.
 func (out *runOut) report(r groups.Report) {
 	for _, g := range r.Groups {
-		o := groupOut{Hosts: g.Hosts, N: g.N, ExitCode: g.Exit, Cut: g.Stdout.Cut || g.Stderr.Cut}
-		o.Stdout, o.StdoutDiff, o.StdoutSame = g.Stdout.Text, g.Stdout.Diff, g.Stdout.Same
-		o.Stderr, o.StderrDiff, o.StderrSame = g.Stderr.Text, g.Stderr.Diff, g.Stderr.Same
-		if o.Cut {
-			o.Bytes = g.Stdout.Bytes + g.Stderr.Bytes
-		}
-		out.Groups = append(out.Groups, o)
+		a, b := g.Stdout, g.Stderr
+		out.Groups = append(out.Groups, groupOut{
+			namesOut: newNames(g.Names), ExitCode: g.Exit,
+			Stdout: a.Text, StdoutTail: a.Tail, StdoutDiff: a.Diff, StdoutNote: a.Note, StdoutLeft: a.Left,
+			Stderr: b.Text, StderrTail: b.Tail, StderrDiff: b.Diff, StderrNote: b.Note, StderrLeft: b.Left,
+			Bytes: a.Bytes + b.Bytes,
+		})
 	}
 	for _, f := range r.Failures {
-		out.Failures = append(out.Failures, failureOut{f.Code, f.Hosts, f.N, f.Reason})
+		out.Failures = append(out.Failures, failureOut{f.Code, newNames(f.Names), f.Last})
 	}
-	names := func(from []groups.Names) (list []namesOut) {
-		for _, n := range from {
-			list = append(list, namesOut{n.Hosts, n.N, n.Reason})
+	for _, n := range r.NotRun {
+		out.NotRun = append(out.NotRun, newNames(n))
+	}
+	if r.Rest.N > 0 {
+		out.Rest = &restOut{newNames(r.Rest.Names), r.Rest.Groups, r.Rest.Exits}
+	}
+	if r.Running.N > 0 {
+		out.Running = new(newNames(r.Running))
+	}
+}
+
+// newNames is the form of hosts on the wire.
+func newNames(n groups.Names) namesOut { return namesOut{n.Hosts, n.N, n.Reason} }
+
+// defaultOutput is the size of a result that is meant if a call gives none, in bytes.
+const defaultOutput = 2000
+
+// fitted returns the result of make with as much of the answers as fits into so many bytes of JSON; 0: the default.
+func fitted(most int, make func(groups.Limits) *runOut) *runOut {
+	if most <= 0 {
+		most = defaultOutput
+	}
+	// Escapes make the JSON longer than the text, which is what a report has a limit for.
+	for limit, tries := most, 5; ; tries-- {
+		out := make(groups.Limits{Bytes: limit})
+		text, err := wire.Compact(out)
+		if err != nil || len(text) <= most || tries == 0 {
+			return out
 		}
-		return list
+		limit = max(limit*most/len(text)-20, 100)
 	}
-	out.NotRun, out.Running, out.More = names(r.NotRun), names(r.Running), r.More
 }
 
 // runResult makes the result of an action on a run.
