@@ -256,14 +256,14 @@ func TestLost(t *testing.T) {
 			code, reason string
 			reached      bool
 		}{
-			4:  {"timeout", "no end within 10s; it may still run", true},
+			4:  {"timeout", "no end within 10s, may still run", true},
 			5:  {"login_asks", "asks (password)", false},
 			6:  {"connect_failed", "never reached: tcp: connection refused", false},
 			7:  {"hostkey_mismatch", "never reached: known_hosts has another key", false},
-			8:  {"connection_lost", "how it ended is not known", true},
+			8:  {"connection_lost", "midway: exit code unknown", true},
 			9:  {"connect_timeout", "never reached: ", false},
 			10: {"no_status", "without an exit status", true},
-			11: {"unsupported", "reached, the command did not begin: ", true},
+			11: {"unsupported", "reached, did not begin: ", true},
 		} {
 			got := run.Result(address(i))
 			if got.State != fleet.Lost || got.Code != tt.code || !strings.Contains(got.Reason, tt.reason) || got.Reached != tt.reached {
@@ -404,7 +404,7 @@ func TestStopped(t *testing.T) {
 		run.Cancel()
 		<-run.Done()
 		want(t, run, fleet.Counts{All: 5, Lost: 2, NotRun: 3})
-		if got := run.Result(address(1)); got.Code != "canceled" || got.Reason != "canceled; stopped" {
+		if got := run.Result(address(1)); got.Code != "canceled" || got.Reason != "stopped" {
 			t.Errorf("a canceled command: %+v, want canceled, stopped", got)
 		}
 		r.Deadline = 10 * time.Minute

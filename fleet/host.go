@@ -122,7 +122,7 @@ func (h *host) visit(ctx context.Context, out sinks) Result {
 		if kind := asks.asked(); kind != "" && !errors.Is(err, term.HostKeyUnknown) {
 			return Result{
 				State: Lost, Code: codeAsks, Err: err,
-				Reason: "the login asks (" + string(kind) + "), and no person is asked for many hosts",
+				Reason: "the login asks (" + string(kind) + "); no person is asked for many hosts",
 			}
 		}
 		return h.lost(ctx, err, false)
@@ -157,17 +157,18 @@ func (h *host) exec(ctx context.Context, conn term.Transport, out sinks) Result 
 	case limited.Err() != nil && errors.Is(context.Cause(limited), context.DeadlineExceeded) && ctx.Err() == nil:
 		return Result{
 			State: Lost, Exit: exit, Code: codeTimeout, Reached: true, Err: err,
-			Reason: "reached, no end within " + h.run.r.Timeout.String() + "; " + stopWords(exit),
+			Reason: "no end within " + h.run.r.Timeout.String() + ", " + stopWords(exit),
 		}
 	case ctx.Err() != nil:
-		return Result{
-			State: Lost, Exit: exit, Code: codeCanceled, Reached: true, Err: err,
-			Reason: stopReason(ctx) + "; " + stopWords(exit),
+		why := stopWords(exit)
+		if cause := context.Cause(ctx); !errors.Is(cause, errCanceled) {
+			why = stopReason(ctx) + ", " + why
 		}
+		return Result{State: Lost, Exit: exit, Code: codeCanceled, Reached: true, Err: err, Reason: why}
 	case err != nil && exit.Started:
 		return Result{
 			State: Lost, Exit: exit, Code: codeLost, Reached: true, Err: err,
-			Reason: "the connection broke while the command ran: how it ended is not known",
+			Reason: "the connection broke midway: exit code unknown",
 		}
 	case err != nil:
 		return h.lost(ctx, err, true)

@@ -25,7 +25,7 @@ func (h *host) lost(ctx context.Context, err error, reached bool) Result {
 	case ctx.Err() != nil && errors.Is(err, term.Canceled) || ctx.Err() != nil && term.KindOf(err) == term.ConnectFailed:
 		res.Code, res.Reason = codeCanceled, stopReason(ctx)+" before the command began"
 	case reached:
-		res.Reason = "reached, the command did not begin: " + res.Reason
+		res.Reason = "reached, did not begin: " + res.Reason
 	default:
 		res.Reason = "never reached: " + res.Reason
 	}
@@ -40,7 +40,7 @@ func stopWords(exit term.Exit) string {
 	if exit.Killed == "yes" {
 		return "stopped"
 	}
-	return "it may still run"
+	return "may still run"
 }
 
 // maxReason is the longest reason, in bytes.
@@ -55,9 +55,9 @@ func reasonOf(err error) string {
 	text := e.Message()
 	switch e.Kind {
 	case term.HostKeyMismatch:
-		text = "known_hosts has another key of this host; it may be an attack, so no credential was sent"
+		text = "known_hosts has another key; no credential was sent"
 	case term.HostKeyUnknown:
-		text = "no host key is on record, and the host key policy needs one"
+		text = "no host key is on record, and the policy needs one"
 	case term.HostKeyRevoked:
 		text = "the host key is revoked"
 	case term.ConnectFailed, term.ConnectTimeout, term.AuthFailed:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -91,7 +92,7 @@ func runFleet(c *cli.Context, differences bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
-	on, err := a.Client(c.Context, 0)
+	on, err := a.Client(context.WithoutCancel(c.Context), 0) // after ctrl-c it cancels the run
 	if err != nil {
 		return err
 	}

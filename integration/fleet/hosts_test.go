@@ -97,7 +97,8 @@ type answer struct {
 		ExitCode   int `json:"exit_code"`
 		Stdout     string
 		StdoutDiff string `json:"stdout_diff"`
-		Bytes      int64  `json:"output_bytes"` // if lines are left out
+		Truncated  bool
+		Bytes      int64 `json:"output_bytes"` // if lines are left out
 	}
 	Failures []struct {
 		ErrorCode string `json:"error_code"`

@@ -72,15 +72,12 @@ type group struct {
 	N          int
 	ExitCode   int `json:"exit_code"`
 	Stdout     string
-	StdoutTail string `json:"stdout_tail"`
 	StdoutDiff string `json:"stdout_diff"`
 	StdoutNote string `json:"stdout_note"`
-	StdoutLeft int64  `json:"stdout_lines_left_out"`
 	Stderr     string
-	StderrTail string `json:"stderr_tail"`
 	StderrDiff string `json:"stderr_diff"`
 	StderrNote string `json:"stderr_note"`
-	StderrLeft int64  `json:"stderr_lines_left_out"`
+	Truncated  bool
 }
 
 // Names are hosts, and what they have in common.
@@ -231,12 +228,8 @@ func (o Options) show(r result) error {
 func (o Options) group(b *strings.Builder, i int, g group) {
 	fmt.Fprintf(b, "%s (%d): exit %d\n", tty.Printable(g.Hosts), g.N, g.ExitCode)
 	for _, s := range []struct {
-		name, text, tail, diff, note string
-		left                         int64
-	}{
-		{"stdout", g.Stdout, g.StdoutTail, g.StdoutDiff, g.StdoutNote, g.StdoutLeft},
-		{"stderr", g.Stderr, g.StderrTail, g.StderrDiff, g.StderrNote, g.StderrLeft},
-	} {
+		name, text, diff, note string
+	}{{"stdout", g.Stdout, g.StdoutDiff, g.StdoutNote}, {"stderr", g.Stderr, g.StderrDiff, g.StderrNote}} {
 		if o.Differences && i == 0 {
 			continue
 		}
@@ -249,10 +242,9 @@ func (o Options) group(b *strings.Builder, i int, g group) {
 			b.WriteString("  stderr:\n")
 		}
 		indent(b, s.text+s.diff)
-		if s.left > 0 {
-			fmt.Fprintf(b, "  [%s left out]\n", tty.Count(int(s.left), "line"))
-		}
-		indent(b, s.tail)
+	}
+	if g.Truncated {
+		b.WriteString("  [more is left out]\n")
 	}
 }
 

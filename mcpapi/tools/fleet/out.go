@@ -51,18 +51,21 @@ type groupOut struct {
 	namesOut
 	ExitCode   int    `json:"exit_code" compact:"keep"`
 	Stdout     string `json:"stdout,omitempty"`
-	StdoutTail string `json:"stdout_tail,omitempty"` // the end of it, behind the lines that are left out
 	StdoutDiff string `json:"stdout_diff,omitempty"`
 	StdoutNote string `json:"stdout_note,omitempty"`
-	StdoutLeft int64  `json:"stdout_lines_left_out,omitempty"`
-
 	Stderr     string `json:"stderr,omitempty"`
-	StderrTail string `json:"stderr_tail,omitempty"`
 	StderrDiff string `json:"stderr_diff,omitempty"`
 	StderrNote string `json:"stderr_note,omitempty"`
-	StderrLeft int64  `json:"stderr_lines_left_out,omitempty"`
+	Truncated  bool   `json:"truncated,omitempty"`    // something is left out of these
+	Bytes      int64  `json:"output_bytes,omitempty"` // of the streams of which something is left out
+}
 
-	Bytes int64 `json:"output_bytes,omitempty"` // of both streams, if lines are left out
+// noteOf is what is to say of a stream besides its text or its difference.
+func noteOf(s groups.Stream) string {
+	if s.Same {
+		return "same"
+	}
+	return s.Note
 }
 
 // A failureOut has the hosts without an exit code.
@@ -92,9 +95,8 @@ func (out *runOut) report(r groups.Report) {
 		a, b := g.Stdout, g.Stderr
 		out.Groups = append(out.Groups, groupOut{
 			namesOut: newNames(g.Names), ExitCode: g.Exit,
-			Stdout: a.Text, StdoutTail: a.Tail, StdoutDiff: a.Diff, StdoutNote: a.Note, StdoutLeft: a.Left,
-			Stderr: b.Text, StderrTail: b.Tail, StderrDiff: b.Diff, StderrNote: b.Note, StderrLeft: b.Left,
-			Bytes: a.Bytes + b.Bytes,
+			Stdout: a.Text, StdoutDiff: a.Diff, StdoutNote: noteOf(a), Stderr: b.Text, StderrDiff: b.Diff, StderrNote: noteOf(b),
+			Truncated: a.Cut || b.Cut, Bytes: a.Bytes + b.Bytes,
 		})
 	}
 	for _, f := range r.Failures {
@@ -104,10 +106,10 @@ func (out *runOut) report(r groups.Report) {
 		out.NotRun = append(out.NotRun, newNames(n))
 	}
 	if r.Rest.N > 0 {
-		out.Rest = &restOut{newNames(r.Rest.Names), r.Rest.Groups, r.Rest.Exits}
+		out.Rest = &restOut{newNames(r.Rest.Names), r.More, r.Rest.Exits}
 	}
-	if r.Running.N > 0 {
-		out.Running = new(newNames(r.Running))
+	for _, n := range r.Running {
+		out.Running = new(newNames(n))
 	}
 }
 
