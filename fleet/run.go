@@ -204,6 +204,7 @@ func (r *Run) finish(hosts []*host, why string) {
 		if r.Result(h.Label).State == Waiting {
 			r.settle(h, Result{State: NotRun, Code: "not_run", Reason: why})
 			left = append(left, h.Label)
+			close(h.ended)
 		}
 	}
 	if len(left) > 0 {
@@ -319,18 +320,10 @@ func (r *Run) Again() (hosts []Host) {
 	return hosts
 }
 
-// Wait waits until the host has an end, or the run, or ctx. over reports the first two.
-func (r *Run) Wait(ctx context.Context, label string) (over bool) {
-	h := r.find(label)
-	if h == nil {
-		return true
+// Ended returns a channel that is closed when a host has its result; nil for one that is not in the run.
+func (r *Run) Ended(label string) <-chan struct{} {
+	if h := r.find(label); h != nil {
+		return h.ended
 	}
-	select {
-	case <-h.ended:
-		return true
-	case <-r.done:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return nil
 }

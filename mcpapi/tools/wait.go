@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/fleet"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -29,6 +30,8 @@ type waitEntry struct {
 	UntilOutput bool   `json:"until_output" doc:"default" eg:"'until_output':true"`
 	UntilState  string `json:"until_state" is:"filled" doc:"open" eg:"'until_state':'open'"`
 	ExecID      string `json:"exec_id" is:"filled" doc:"end or question" eg:"'exec_id':'exec-5t2k9w3m'"`
+	FleetID     string `json:"fleet_id" is:"filled fleet" doc:"or end of this run" eg:"'fleet_id':'fleet-5t2k9w3mab','session_id':null"`
+	Host        string `json:"host" is:"filled fleet" doc:"or of its host" eg:"'host':'web1','fleet_id':'fleet-5t2k9w3mab','session_id':null"`
 }
 
 // waitOut is the result of the action wait.
@@ -44,6 +47,8 @@ type firedOut struct {
 	On         int        `json:"on" compact:"keep"` // its index
 	SessionID  string     `json:"session_id"`
 	ExecID     string     `json:"exec_id,omitempty"`
+	FleetID    string     `json:"fleet_id,omitempty"`
+	Host       string     `json:"host,omitempty"`
 	Chunk      string     `json:"chunk"`
 	Encoding   string     `json:"encoding,omitempty"` // base64, where the chunk is no UTF-8
 	NextCursor string     `json:"next_cursor,omitempty"`
@@ -112,7 +117,10 @@ func wait(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, error) {
 	if in.TimeoutMS != nil {
 		limit = c.Millis("timeout_ms", *in.TimeoutMS, limit, "limits.max_wait_ms")
 	}
-	w := waitFor{Call: c, raw: formatOf(c, "", "") == formatRaw, most: chunkOf(len(in.On)), limit: limit}
+	w := waitFor{
+		Call: c, raw: formatOf(c, "", "") == formatRaw, most: chunkOf(len(in.On)), limit: limit,
+		runs: make(map[int]fleet.Awaited),
+	}
 	entries := make([]await.Entry, len(in.On))
 	for i := range in.On {
 		var err error
@@ -167,6 +175,7 @@ type waitFor struct {
 	raw   bool
 	most  int // bytes of each chunk
 	limit time.Duration
+	runs  map[int]fleet.Awaited // by their entries
 }
 
 // entryPath is the path of a member of an entry.
@@ -178,6 +187,9 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 		Cursor: session.Latest, MaxBytes: w.most, Last: true, Clean: !w.raw, Prompt: in.UntilPrompt,
 		Idle: w.Millis(entryPath(i, "until_idle_ms"), in.UntilIdleMS, w.Limits().MaxWait, "limits.max_wait_ms"),
 	}}
+	if in.FleetID != "" || in.Host != "" {
+		return w.fleet(ctx, i, in)
+	}
 	output := in.UntilRegex != "" || in.UntilIdleMS > 0 || in.UntilOutput
 	switch {
 	case in.SessionID == "":
@@ -227,6 +239,18 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 	return e, nil
 }
 
+// fleet makes the wait for a run over many hosts, or for one host of it.
+func (w *waitFor) fleet(ctx context.Context, i int, in *waitEntry) (e await.Entry, err error) {
+	switch {
+	case in.FleetID == "":
+		return e, w.Invalid(entryPath(i, "fleet_id"), entryPath(i, "fleet_id")+" is missing: host is one of a run")
+	case *in != waitEntry{FleetID: in.FleetID, Host: in.Host}:
+		return e, w.Invalid(entryPath(i, "fleet_id"), "fleet_id goes together with host alone: it waits for the end")
+	}
+	w.runs[i], e.Over, err = fleet.Await(ctx, w.Call, in.FleetID, in.Host, entryPath(i, "host"))
+	return e, err
+}
+
 // named returns the error of an entry with the entry's place in the call.
 func (w *waitFor) named(err error) error {
 	e, ok := errors.AsType[*await.EntryError](err)
@@ -253,6 +277,13 @@ func about(err error, field string) error {
 
 // fired is the wire form of an entry that is met.
 func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Result) (out firedOut, err error) {
+	if run, ok := w.runs[i]; ok {
+		end := run.Ending(w.most, w.raw)
+		return firedOut{
+			On: i, FleetID: end.FleetID, Host: end.Host, Chunk: end.Stdout.Text, Encoding: nonText(end.Stdout.Encoding),
+			ExitCode: end.ExitCode, ExitReason: end.Reason, Sanitized: newSanitized(end.Stdout.Removed),
+		}, nil
+	}
 	s := e.Session
 	out = firedOut{On: i, SessionID: s.ID(), ExecID: e.Exec}
 	if e.Ends {
@@ -300,6 +331,14 @@ func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Resul
 		out.WaitingFor = (*wire.Waiting)(s.Waiting())
 	}
 	return out, nil
+}
+
+// nonText is an encoding where it is not text.
+func nonText(encoding string) string {
+	if encoding == "utf-8" {
+		return ""
+	}
+	return encoding
 }
 
 // output puts the output that was waited for into the result.

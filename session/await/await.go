@@ -24,6 +24,10 @@ type Entry struct {
 	Ends bool // wait for the end of the command Exec, not for output
 	Asks bool // with Ends: a question of the command is enough
 
+	// Over, if not nil, is waited for in place of a session: the entry is met when it is closed. No other field has an
+	// effect then.
+	Over <-chan struct{}
+
 	Opens bool // wait until the session is open, has ended or asks a question of its login, and for nothing else
 }
 
@@ -117,6 +121,8 @@ type entry struct {
 func begin(ctx context.Context, e Entry) (entry, error) {
 	at := entry{e, e.Read.Cursor}
 	switch {
+	case e.Over != nil:
+		at.from = 0
 	case e.Exec != "":
 		c, err := e.Session.ReadExec(ctx, e.Exec, "stdout", session.ReadRequest{Cursor: session.Latest, NoWait: true})
 		if err == nil && at.from < 0 && e.Ends {
@@ -140,11 +146,33 @@ func begin(ctx context.Context, e Entry) (entry, error) {
 	return at, nil
 }
 
+// over waits until done is closed or ctx ends, or only looks, and reports whether it is closed.
+func over(ctx context.Context, done <-chan struct{}, look bool) bool {
+	select {
+	case <-done:
+		return true
+	default:
+	}
+	if look {
+		return false
+	}
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // try waits until e is met or ctx ends, or only looks whether it is met.
 func (e entry) try(ctx context.Context, look bool) (r Result, err error) {
 	read := e.Read
 	read.Timeout, read.NoWait = 0, look
 	r.Next = e.from
+	if e.Over != nil {
+		r.Met = over(ctx, e.Over, look)
+		return r, nil
+	}
 	switch {
 	case e.Opens:
 		r.Met, err = session.AwaitOpen(ctx, e.Session)

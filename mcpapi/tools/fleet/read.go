@@ -49,10 +49,66 @@ func (r Read) Do(ctx context.Context, c *toolset.Call) (out Chunk, err error) {
 		return out, c.Invalid("host", "host is none of the run: give it as the run shows it, with its user and port if it has them")
 	}
 	c.Waits("the command on "+term.ForeignLine(r.Host, 100), nil)
-	waiting, stop := context.WithTimeout(ctx, max(min(r.Wait, c.Left()), time.Millisecond))
-	out.Over = run.Wait(waiting, r.Host)
-	stop()
-	return r.chunk(stream, out.Over), nil
+	timer := time.NewTimer(max(min(r.Wait, c.Left()), 0))
+	defer timer.Stop()
+	over := false
+	select {
+	case <-run.Ended(r.Host):
+		over = true
+	default:
+		select {
+		case <-run.Ended(r.Host):
+			over = true
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return r.chunk(stream, over), nil
+}
+
+// An Awaited is a run, or one host of it, that a wait for several things is for.
+type Awaited struct {
+	run  *fleet.Run
+	host string // empty: the whole run
+}
+
+// Await returns what to wait for, and a channel that is closed at its end. field is the argument of the host.
+func Await(ctx context.Context, c *toolset.Call, id, host, field string) (a Awaited, over <-chan struct{}, err error) {
+	run, err := toolset.Runs(c).Get(ctx, id)
+	if err != nil {
+		return a, nil, err
+	}
+	if over = run.Done(); host != "" {
+		if over = run.Ended(host); over == nil {
+			return a, nil, c.Invalid(field, field+" is none of the run: give it as the run shows it")
+		}
+	}
+	return Awaited{run, host}, over, nil
+}
+
+// An Ending is what became of a host, as far as a wait tells it.
+type Ending struct {
+	FleetID, Host string
+	Stdout        Chunk  // its end
+	ExitCode      *int   // nil: not known, or of a whole run
+	Reason        string // why a host has none
+}
+
+// Ending describes the end.
+func (a Awaited) Ending(most int, raw bool) Ending {
+	e := Ending{FleetID: a.run.ID(), Host: a.host}
+	if a.host == "" {
+		return e
+	}
+	switch res := a.run.Result(a.host); res.State {
+	case fleet.Exited:
+		e.ExitCode = &res.Exit.Code
+	default:
+		e.Reason = res.Code
+	}
+	stdout, _ := a.run.Streams(a.host)
+	e.Stdout = Read{Cursor: max(stdout.Total()-int64(most), 0), MaxBytes: most, Raw: raw}.chunk(stdout, true)
+	return e
 }
 
 // chunk gives a part of a stream its form.
