@@ -53,11 +53,12 @@ func TestOrdered(t *testing.T) {
 func TestFlagsNameTheirValues(t *testing.T) {
 	fixed := map[string]string{
 		"transport": "stdio, http, both", "results": "compact, full, text", "log-level": "debug, info, warn, error", "control-mode": "disabled, readonly, readwrite",
-		"toolsets": "core, local, fs, health, aiterm, pty, k_pty", "lane": "auto, channel, terminal",
+		"toolsets": "core, local, fs, health, fleet, aiterm, pty, k_pty", "lane": "auto, channel, terminal",
 		"protocol": "ssh, telnet", "ptyctl policy check protocol": "ssh, telnet, local",
 		"to": "v2, txt, svg, v3", "host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown", "theme": "dark, light, xterm",
 	}
-	free := strings.Fields("auth-token config control-socket cwd dir for head host identity J jump listen o profile secret socket stdin-secret sudo-secret user")
+	free := strings.Fields("auth-token batch config control-socket cwd dir for head host identity J jump listen o profile secret " +
+		"socket stdin-secret stop-on-failures sudo-secret user")
 	for _, c := range leaves(newCommandLine().Commands, "ptyctl") {
 		for _, f := range c.Flags {
 			s, ok := f.(*cli.StringFlag)

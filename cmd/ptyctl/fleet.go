@@ -35,12 +35,7 @@ func fleetCommand() *cli.Command {
 				Flags:  fleetFlags(),
 				Action: func(c *cli.Context) error { return runFleet(c, true) },
 			},
-		},
-		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
-			return cli.ShowSubcommandHelp(c)
+			fleetHostsCommand(),
 		},
 	}
 }

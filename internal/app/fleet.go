@@ -34,6 +34,4 @@ func (a *App) newFleets(
 }
 
 // fleetHosts reads the sources of host names, anew for each call: they are files that people edit.
-func (a *App) fleetHosts(ctx context.Context) *nodes.Book {
-	return nodes.Sources{}.Read(ctx)
-}
+func (a *App) fleetHosts(ctx context.Context) *nodes.Book { return HostSources(a.cfg).Read(ctx) }

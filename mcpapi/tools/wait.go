@@ -44,11 +44,10 @@ type waitOut struct {
 
 // firedOut is an entry of on whose condition is met.
 type firedOut struct {
-	On         int        `json:"on" compact:"keep"` // its index
-	SessionID  string     `json:"session_id"`
-	ExecID     string     `json:"exec_id,omitempty"`
-	FleetID    string     `json:"fleet_id,omitempty"`
-	Host       string     `json:"host,omitempty"`
+	On        int    `json:"on" compact:"keep"` // its index
+	SessionID string `json:"session_id"`
+	ExecID    string `json:"exec_id,omitempty"`
+	ofFleet
 	Chunk      string     `json:"chunk"`
 	Encoding   string     `json:"encoding,omitempty"` // base64, where the chunk is no UTF-8
 	NextCursor string     `json:"next_cursor,omitempty"`
@@ -73,6 +72,12 @@ type firedOut struct {
 	Prompt     *wire.Prompt    `json:"prompt,omitempty"` // of a login
 	State      session.State   `json:"state,omitempty"`  // of the session, unless it is open
 	EndCode    session.EndCode `json:"end_code,omitempty"`
+}
+
+// ofFleet is the run over many hosts that has ended, or one host of it.
+type ofFleet struct {
+	FleetID string `json:"fleet_id,omitempty"`
+	Host    string `json:"host,omitempty"`
 }
 
 // firedCompact is the compact form of firedOut, a type of its own so that it has no compact form in turn.
@@ -280,7 +285,7 @@ func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Resul
 	if run, ok := w.runs[i]; ok {
 		end := run.Ending(w.most, w.raw)
 		return firedOut{
-			On: i, FleetID: end.FleetID, Host: end.Host, Chunk: end.Stdout.Text, Encoding: nonText(end.Stdout.Encoding),
+			On: i, ofFleet: ofFleet{end.FleetID, end.Host}, Chunk: end.Stdout.Text, Encoding: nonText(end.Stdout.Encoding),
 			ExitCode: end.ExitCode, ExitReason: end.Reason, Sanitized: newSanitized(end.Stdout.Removed),
 		}, nil
 	}
