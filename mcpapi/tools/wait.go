@@ -74,10 +74,12 @@ type firedOut struct {
 	EndCode    session.EndCode `json:"end_code,omitempty"`
 }
 
-// ofFleet is the run over many hosts that has ended, or one host of it.
-type ofFleet struct {
-	FleetID string `json:"fleet_id,omitempty"`
-	Host    string `json:"host,omitempty"`
+// firedOf is what an entry has waited for: a session or a command of one, a run over many hosts or one host of it.
+type firedOf struct {
+	SessionID string `json:"session_id"`
+	ExecID    string `json:"exec_id,omitempty"`
+	FleetID   string `json:"fleet_id,omitempty"`
+	Host      string `json:"host,omitempty"`
 }
 
 // firedCompact is the compact form of firedOut, a type of its own so that it has no compact form in turn.
@@ -285,12 +287,12 @@ func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Resul
 	if run, ok := w.runs[i]; ok {
 		end := run.Ending(w.most, w.raw)
 		return firedOut{
-			On: i, ofFleet: ofFleet{end.FleetID, end.Host}, Chunk: end.Stdout.Text, Encoding: nonText(end.Stdout.Encoding),
+			On: i, firedOf: firedOf{FleetID: end.FleetID, Host: end.Host}, Chunk: end.Stdout.Text, Encoding: nonText(end.Stdout.Encoding),
 			ExitCode: end.ExitCode, ExitReason: end.Reason, Sanitized: newSanitized(end.Stdout.Removed),
 		}, nil
 	}
 	s := e.Session
-	out = firedOut{On: i, SessionID: s.ID(), ExecID: e.Exec}
+	out = firedOut{On: i, firedOf: firedOf{SessionID: s.ID(), ExecID: e.Exec}}
 	if e.Ends {
 		more := session.ContinueRequest{
 			MaxOutput: w.most, New: true, Look: w.OnlyReads(ctx), // of a reader, another waits for it
