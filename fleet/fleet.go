@@ -44,6 +44,7 @@ type Fleets struct {
 	life context.Context
 	end  context.CancelCauseFunc
 	wg   sync.WaitGroup // the runs
+	idle idleSet
 
 	mu      sync.Mutex // guards the following
 	runs    map[string]*Run
@@ -221,6 +222,7 @@ func (f *Fleets) Close() {
 	f.mu.Unlock()
 	f.end(term.ErrStopping)
 	f.wg.Wait()
+	f.idle.close()
 }
 
 // newID returns the id of a run.

@@ -534,3 +534,24 @@ func TestMaxHosts(t *testing.T) {
 		want(t, finish(t, f, fleet.Request{Hosts: hosts(1, 3), Command: "id"}), fleet.Counts{All: 3, OK: 3})
 	})
 }
+
+// Two runs are compared host by host: the same change on several hosts is one group.
+func TestChanges(t *testing.T) {
+	inBubble(t, 4, func(t *testing.T, w *network) {
+		f := w.fleets(fleet.Config{})
+		before := finish(t, f, fleet.Request{Hosts: hosts(1, 4), Command: "id"})
+		after := finish(t, f, fleet.Request{Hosts: hosts(1, 3), Command: "odd 192.0.2.2"})
+		set, n := fleet.Changes(before, after)
+		r := set.Report(groups.Limits{})
+		if n != 4 || len(r.Groups) != 2 || r.Groups[0].N != 2 || r.Groups[0].Exit != 0 || r.Groups[0].Stdout.Text != "" {
+			t.Fatalf("the changes of %d hosts are %+v; want two without any, and two others", n, r)
+		}
+		if g := r.Groups[1]; g.Exit != 1 || g.Hosts != "192.0.2.2" ||
+			g.Stdout.Text != "exit 0 -> 3\n@@ 1\n-same\nstderr:\n@@ 1\n+it is odd" {
+			t.Errorf("the host with a change: %+v; want its exit code and its lines", g)
+		}
+		if len(r.Failures) != 1 || r.Failures[0].Hosts != "192.0.2.4" || r.Failures[0].Reason != "not in the run after" {
+			t.Errorf("the host without an answer: %+v; want not in the run after", r.Failures)
+		}
+	})
+}

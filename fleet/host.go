@@ -50,6 +50,8 @@ type host struct {
 	id      string // of its connection in records
 	auth    *access.Authorizer
 	gate    string        // the jump host before it; empty: none
+	plan    term.Plan     // as it was judged
+	way     way           // whose connections may be used
 	consent *term.Consent // of a person; nil: none is needed
 	stdout  *Stream
 	stderr  *Stream
@@ -113,8 +115,18 @@ func (h *host) visit(ctx context.Context, out sinks) Result {
 	if err != nil {
 		return h.lost(ctx, err, false)
 	}
+	approve := h.auth.Approve(h.run.by, t)
+	if conn := h.run.f.idle.take(h.way); conn != nil {
+		if _, err := approve(ctx, h.plan); err != nil {
+			h.run.f.idle.put(h.way, conn)
+			return h.lost(ctx, err, false)
+		}
+		if res, began := h.use(ctx, conn, out); began {
+			return res
+		}
+	}
 	asks := &asking{}
-	conn, err := h.run.f.c.Dial(ctx, t, asks, h.auth.Approve(h.run.by, t))
+	conn, err := h.run.f.c.Dial(ctx, t, asks, approve)
 	if err != nil {
 		h.auth.Observe(term.Event{
 			Verb: term.VerbState, Actor: h.run.by, From: "connecting", State: "error", Err: err,
@@ -127,11 +139,22 @@ func (h *host) visit(ctx context.Context, out sinks) Result {
 		}
 		return h.lost(ctx, err, false)
 	}
-	h.auth.Observe(term.Event{Verb: term.VerbState, Actor: h.run.by, From: "connecting", State: "open"})
-	res := h.exec(ctx, conn, out)
-	_ = conn.Close()
-	h.auth.Observe(term.Event{Verb: term.VerbState, Actor: h.run.by, From: "open", State: "closed"})
+	res, _ := h.use(ctx, conn, out)
 	return res
+}
+
+// use runs the command on a connection. began is false if the connection has broken before that.
+func (h *host) use(ctx context.Context, conn term.Transport, out sinks) (res Result, began bool) {
+	h.auth.Observe(term.Event{Verb: term.VerbState, Actor: h.run.by, From: "connecting", State: "open"})
+	res = h.exec(ctx, conn, out)
+	if res.State == Exited && !res.Exit.Background {
+		h.run.f.idle.put(h.way, conn)
+	} else {
+		_ = conn.Close()
+	}
+	h.auth.Observe(term.Event{Verb: term.VerbState, Actor: h.run.by, From: "open", State: "closed"})
+	return res, res.State == Exited || res.Exit.Started || ctx.Err() != nil || res.Err == nil ||
+		!errors.Is(res.Err, term.RemoteClosed) && !errors.Is(res.Err, term.IOError) && !errors.Is(res.Err, term.ConnectFailed)
 }
 
 // exec runs the command on the connection, if it is permitted.

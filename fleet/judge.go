@@ -131,6 +131,7 @@ func (h *host) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	h.plan, h.way = plan, way{h.run.by.Principal(), plan.String()}
 	exec := h.action()
 	exec.Verb = term.VerbExec
 	exec.FarSide = func(context.Context) string { return string(shell.Posix) }

@@ -154,7 +154,17 @@ func runResult(action string, run *fleet.Run, l groups.Limits) *runOut {
 // listOut is the result of the action status without a run.
 type listOut struct {
 	Action string    `json:"action"`
-	Runs   []listRun `json:"runs" is:"listed"`
+	Runs   []listRun `json:"runs" is:"listed" compact:"keep"`
+}
+
+// listCompact is a type of its own, so that it has no compact form in turn.
+type listCompact listOut
+
+// Compact leaves out the action.
+func (out *listOut) Compact() any {
+	c := listCompact(*out)
+	c.Action = ""
+	return c
 }
 
 // A listRun is a run in a list.

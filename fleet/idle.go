@@ -1,0 +1,116 @@
+package fleet
+
+import (
+	"sync"
+	"time"
+
+	"ptyctl/term"
+)
+
+// How long a connection that no run uses is kept for the next one, and the most of them.
+const (
+	idleTime = 30 * time.Second
+	maxIdle  = 100
+)
+
+// A way is how a caller reaches a host: runs of one way may share a connection, one after the other.
+type way struct {
+	by   term.Principal
+	plan string // hops with their addresses, host key policies and credentials
+}
+
+// An idling is a connection that no run uses.
+type idling struct {
+	conn term.Transport
+	way  way
+	over *time.Timer // closes it
+}
+
+// An idleSet keeps connections between runs. The zero value is ready to use.
+type idleSet struct {
+	closing sync.WaitGroup // the connections that close
+
+	mu     sync.Mutex // guards the following
+	kept   []*idling  // the oldest first
+	closed bool
+}
+
+// take returns a connection of that way that still works, or nil.
+func (s *idleSet) take(w way) term.Transport {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := 0; i < len(s.kept); {
+		one := s.kept[i]
+		if one.way != w || !one.over.Stop() { // or it is about to be closed
+			i++
+			continue
+		}
+		s.kept = append(s.kept[:i:i], s.kept[i+1:]...)
+		if !lost(one.conn) {
+			return one.conn
+		}
+		s.closing.Go(func() { _ = one.conn.Close() })
+	}
+	return nil
+}
+
+// put keeps a connection for a while, or closes it.
+func (s *idleSet) put(w way, conn term.Transport) {
+	if lost(conn) || !s.keep(w, conn) {
+		_ = conn.Close()
+	}
+}
+
+// keep reports whether there is room for the connection.
+func (s *idleSet) keep(w way, conn term.Transport) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.kept) >= maxIdle {
+		return false
+	}
+	one := &idling{conn: conn, way: w}
+	one.over = time.AfterFunc(idleTime, func() { s.expire(one) })
+	s.kept = append(s.kept, one)
+	return true
+}
+
+// expire closes a connection whose time is over.
+func (s *idleSet) expire(one *idling) {
+	s.mu.Lock()
+	found := false
+	for i := range s.kept {
+		if s.kept[i] == one {
+			s.kept = append(s.kept[:i:i], s.kept[i+1:]...)
+			found = true
+			break
+		}
+	}
+	if found {
+		s.closing.Add(1) // before close may wait
+	}
+	s.mu.Unlock()
+	if found {
+		defer s.closing.Done()
+		_ = one.conn.Close()
+	}
+}
+
+// close closes all connections, and waits for that.
+func (s *idleSet) close() {
+	s.mu.Lock()
+	s.closed = true
+	kept := s.kept
+	s.kept = nil
+	for _, one := range kept {
+		one.over.Stop()
+		s.closing.Go(func() { _ = one.conn.Close() })
+	}
+	s.mu.Unlock()
+	s.closing.Wait()
+}
+
+// lost reports whether a connection has ended.
+func lost(conn term.Transport) bool {
+	o, ok := conn.(term.Outliver)
+	return ok && o.Lost() != nil
+}
