@@ -401,7 +401,9 @@ func TestStopped(t *testing.T) {
 		if c := run.Counts(); c.Running != 2 || c.Waiting != 3 {
 			t.Errorf("after a minute: %+v, want 2 running, 3 waiting", c)
 		}
-		run.Cancel()
+		if err := run.Cancel(t.Context()); err != nil {
+			t.Fatalf("Cancel = %v, want no error", err)
+		}
 		<-run.Done()
 		want(t, run, fleet.Counts{All: 5, Lost: 2, NotRun: 3})
 		if got := run.Result(address(1)); got.Code != "canceled" || got.Reason != "stopped" {

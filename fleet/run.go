@@ -124,8 +124,21 @@ func (r *Run) Took() time.Duration {
 // Report returns the answers so far, equal ones as one.
 func (r *Run) Report(l groups.Limits) groups.Report { return r.set.Report(l) }
 
-// Cancel lets no other host begin, and stops the command where it runs. It does not wait.
-func (r *Run) Cancel() { r.cancel(errCanceled) }
+// Cancel lets no other host begin, and stops the command where it runs. It does not wait. It is put on record for ctx's
+// actor.
+func (r *Run) Cancel(ctx context.Context) error {
+	c := r.f.c
+	auth := access.New(access.Options{
+		Protocol: "ssh", Fleet: r.id, Journal: c.Journal, Observers: c.Observers, Log: c.Logger,
+	})
+	d := auth.Begin(ctx, term.VerbSignal, term.Event{Detail: "cancel run"})
+	err := d.PermitUnlocked(ctx, term.Action{}) // without a Gate: it is the caller's own run
+	if err == nil {
+		r.cancel(errCanceled)
+	}
+	d.End(err)
+	return err
+}
 
 // isOver reports whether the run is.
 func (r *Run) isOver() bool {

@@ -39,7 +39,7 @@ func TestFortyHosts(t *testing.T) {
 	}()
 	go func() {
 		defer close(done)
-		done <- call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"timeout_ms":6000,"max_parallel":50}`, hosts, r.command)
+		done <- call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"timeout_ms":5000,"max_parallel":50}`, hosts, r.command)
 	}()
 	a, ok := <-done
 	if !ok {
@@ -66,7 +66,7 @@ func TestFortyHosts(t *testing.T) {
 		}
 	}
 	for code, want := range map[string][2]string{
-		"timeout":          {r.host(2, 2), "no end within 6s"},
+		"timeout":          {r.host(2, 2), "no end within 5s"},
 		"hostkey_mismatch": {"127.0.9.1:" + port(changed), "never reached: known_hosts has another key"},
 		"connection_lost":  {"127.0.9.2:" + port(dying), "midway: exit code unknown"},
 		"connect_failed":   {"127.0.9.3:" + port(changed), "never reached: tcp: connection refused"},
@@ -82,7 +82,7 @@ func TestFortyHosts(t *testing.T) {
 	var again answer
 	if a.FleetID != "" {
 		r.does(t, "127.0.2.2", "")
-		again = call(t, c, `{"action":"run","fleet_id":%s,"only":"failed","timeout_ms":6000}`, a.FleetID)
+		again = call(t, c, `{"action":"run","fleet_id":%s,"only":"failed","timeout_ms":5000}`, a.FleetID)
 	}
 	if again.Hosts != 5 || len(again.Groups) != 2 {
 		t.Errorf("the run on those that failed: %s; want the 5 without exit code 0", again.text)

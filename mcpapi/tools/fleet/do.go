@@ -38,7 +38,9 @@ func do(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 		return nil, err
 	}
 	if c.Action() == "cancel" {
-		run.Cancel()
+		if err := run.Cancel(ctx); err != nil {
+			return nil, err
+		}
 		in.WaitMS = new(stopTime.Milliseconds())
 	}
 	return wait(ctx, c, in, run)
