@@ -44,10 +44,8 @@ type waitOut struct {
 
 // firedOut is an entry of on whose condition is met.
 type firedOut struct {
-	On        int    `json:"on" compact:"keep"` // its index
-	SessionID string `json:"session_id"`
-	ExecID    string `json:"exec_id,omitempty"`
-	ofFleet
+	On int `json:"on" compact:"keep"` // its index
+	firedOf
 	Chunk      string     `json:"chunk"`
 	Encoding   string     `json:"encoding,omitempty"` // base64, where the chunk is no UTF-8
 	NextCursor string     `json:"next_cursor,omitempty"`
