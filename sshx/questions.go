@@ -34,7 +34,11 @@ func (a *questions) Ask(q term.Prompt) (string, error) {
 		if leave, ok := errors.AsType[*term.PersonAnswers](err); ok {
 			a.login.Given = append(a.login.Given, leave.Secret)
 			q.Secret = leave.Secret
-			return a.askPerson(q)
+			answer, err := a.askPerson(q)
+			if err == nil && leave.Gave != nil {
+				leave.Gave([]byte(answer))
+			}
+			return answer, err
 		}
 		if err != nil || name != "" {
 			a.login.Given = append(a.login.Given, name)

@@ -106,7 +106,8 @@ type SecretPerson interface {
 // PersonAnswers is the error of an Answerer that leaves the question to a person of the operator's, and not to the caller
 // who opens the connection.
 type PersonAnswers struct {
-	Secret string // name
+	Secret string             // name
+	Gave   func(value []byte) // is called with the answer before it is sent; nil: nobody wants to know
 }
 
 // Error implements error.

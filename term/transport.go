@@ -130,14 +130,14 @@ type Dialer func(ctx context.Context, t Target, p Prompter, approve Approve) (Tr
 
 // An ExecRequest is a command to run on its own channel.
 type ExecRequest struct {
-	Command string        // a line for the far side's shell
-	Dir     string        // working directory; empty: the far side's default
-	Env     []EnvVar      // in order; if the far side refuses one, the command must not run
-	Stdin   []byte        // the whole standard input
+	Command string   // a line for the far side's shell
+	Dir     string   // working directory; empty: the far side's default
+	Env     []EnvVar // in order; if the far side refuses one, the command must not run
+	Stdin   []byte   // the whole standard input
 	// Input is the standard input in place of Stdin, as it comes; nil: Stdin. It may hold a secret: what was read of it is
 	// wiped. Exec closes it when the command has ended or was not started, which must end a Read.
 	Input io.ReadCloser
-	Grace   time.Duration // time between TERM and KILL; 0: 2 s
+	Grace time.Duration // time between TERM and KILL; 0: 2 s
 }
 
 // WriteInput writes the standard input to w. Of Input it keeps no copy. An error of w is normal: a command may not read its

@@ -121,6 +121,42 @@ func TestSecretOfAPerson(t *testing.T) {
 	}
 }
 
+// A terminal on this machine asks for a password that a person gives: the call that names the secret ends with BUSY, the
+// person answers, and the same call types it.
+func TestSecretTypedForAPerson(t *testing.T) {
+	const password = "Planted-1140-horse"
+	h := lab.NewHome(t, lab.ReadWrite, "[limits]", "max_wait_ms = 500", "[session]", "read_timeout_ms = 500",
+		"[secret.disk]", "source = 'person'", "local = true", "hint = 'the disk'")
+	c := h.Connect(t)
+	id := c.OpenLocal(t, []string{"/bin/sh", "-c", `stty -echo; printf "Password: "; read x; echo; echo "len ${#x}: $x"; read y`}, "")
+	c.Expect(t, id, "Password: $")
+	const write = `{"action":"write","session_id":%s,"secret":"disk"}`
+	busy := c.Refused(t, "BUSY", lab.ToolIO, write, id)
+	if !strings.Contains(busy.Text, `"waiting_for":{"kind":"person"`) {
+		t.Errorf("the write gives %s, want that it waits for a person", busy.Text)
+	}
+	p := h.AtTerminal(t, "answer")
+	p.Sees("use the secret disk")
+	p.Sees("value of disk")
+	p.Types(password + "\r")
+	p.Sees("is answered")
+	p.Leaves(0)
+	c.Call(t, lab.ToolIO, write, id)
+	if r := c.Expect(t, id, `len \d+: \S+`); !strings.Contains(r.Chunk, fmt.Sprintf("len %d: ****", len(password))) {
+		t.Errorf("the program shows %q, want the password's length and a mask", r.Chunk)
+	}
+	c.Refused(t, "POLICY_DENIED", lab.ToolIO, write, id) // no question is there any more
+	c.Call(t, lab.ToolSession, `{"action":"close","session_id":%s}`, id)
+	c.Finish()
+	log, err := os.ReadFile(h.Audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(log)+p.Text(), password) || !strings.Contains(string(log), "named disk") {
+		t.Errorf("the audit log is\n%s\nand the person's screen %q, want the question without the value", log, p.Text())
+	}
+}
+
 // A secret that cannot work is refused when the configuration is read, with its line.
 func TestSecretMistakes(t *testing.T) {
 	for lines, want := range map[string]string{

@@ -82,6 +82,9 @@ func Parse(text string, o Options) (Source, error) {
 // person is the source of a value that a person gives each time.
 type person struct{}
 
+// IsPerson reports whether a person gives the value of a source each time: its Fetch fails with ErrPerson.
+func IsPerson(s Source) bool { return s == person{} }
+
 func (person) Fetch(context.Context) ([]byte, error) { return nil, ErrPerson }
 
 // firstLine returns a copy of the first line of text, and wipes text.
