@@ -82,6 +82,84 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// A secret that the caller has named answers without Auto, goes before others, and says why it does not fit. It answers for
+// a key once, and then for the account.
+func TestAnswerNamed(t *testing.T) {
+	s := NewStore([]Definition{
+		{Auto: true, Name: "auto", Source: value("v1"), Hosts: []string{"web1"}},
+		{Name: "named", Source: value("v2"), Hosts: []string{"web1"}},
+		{Name: "db", Source: value("v3"), Hosts: []string{"db1"}},
+		{Name: "sudo", Source: value("v4"), Hosts: []string{"web1"}, Uses: []term.SecretUse{term.SecretStdin}},
+	}, Options{})
+	l := login
+	l.Secret = "named"
+	key := term.Prompt{Kind: term.PromptPassphrase, Text: "Enter passphrase for key 'id': "}
+	var got []string
+	for _, q := range []term.Prompt{key, key, key, password, password, password} {
+		answer, by, err := s.Answer(t.Context(), l, q)
+		if err != nil || s.Expects(l) != (by != "") {
+			t.Fatalf("the question %q: %v", q.Text, err)
+		}
+		got = append(got, by+"="+answer)
+		l.Given = append(l.Given, by)
+	}
+	want := []string{
+		"named (passphrase)=v2", "named (passphrase)=", "named (passphrase)=", "named=v2", "auto=v1", "=",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the answers are %q, want %q", got, want)
+	}
+	for name, kind := range map[string]term.Kind{"db": term.PolicyDenied, "sudo": term.PolicyDenied, "x": term.NotFound} {
+		l := login
+		l.Secret = name
+		if _, by, err := s.Answer(t.Context(), l, password); by != "" || !errors.Is(err, kind) || !s.Expects(l) {
+			t.Errorf("secret %s answers from %q, %v; want %s", name, by, err, kind)
+		}
+	}
+}
+
+// Check refuses what Release would refuse, and uses nothing.
+func TestCheck(t *testing.T) {
+	var seen []term.Event
+	s := NewStore([]Definition{
+		{Name: "sudo", Source: value(""), Hosts: []string{"web1"}, PerHour: 1},
+		{Name: "http", Source: value(""), Hosts: []string{"web1"}, Callers: []string{"http"}},
+		{Name: "cmd", Source: value(""), Hosts: []string{"web1"}, Commands: func(_ context.Context, a term.Action) (term.Ruling, error) {
+			if a.Command != "wc -c" {
+				return term.Ruling{}, errors.New("not that")
+			}
+			return term.Ruling{Command: "'wc' '-c'"}, nil
+		}},
+	}, Options{Journal: func(e term.Event) error { seen = append(seen, e); return nil }})
+	ctx := term.WithActor(t.Context(), term.Actor{Transport: "stdio"})
+	for _, tt := range []struct {
+		r        term.SecretRequest
+		ruling   string
+		err      string
+		recorded int
+	}{
+		{term.SecretRequest{Name: "sudo", Sudo: true}, "", "", 0},
+		{term.SecretRequest{Name: "sudo", Sudo: true}, "", "", 0}, // none was used
+		{term.SecretRequest{Name: "sudo"}, "", "it names no commands", 1},
+		{term.SecretRequest{Name: "http", Sudo: true}, "", "not for this caller", 1},
+		{term.SecretRequest{Name: "none", Sudo: true}, "", "no secret of that name", 0},
+		{term.SecretRequest{Name: "cmd", Action: term.Action{Command: "wc -c"}}, "'wc' '-c'", "", 0},
+		{term.SecretRequest{Name: "cmd", Action: term.Action{Command: "wc -c; cat"}}, "", "not that", 1},
+	} {
+		seen = nil
+		tt.r.Use, tt.r.Peer = term.SecretStdin, peerOf(login)
+		ruling, err := s.Check(ctx, tt.r)
+		if ruling.Command != tt.ruling || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) ||
+			len(seen) != tt.recorded {
+			t.Errorf("Check(%+v) = %+v, %v with %d records; want %q, %q, %d", tt.r, ruling, err, len(seen), tt.ruling, tt.err,
+				tt.recorded)
+		}
+	}
+	if list := s.List(ctx); len(list) != 2 || list[0].Name != "sudo" || list[1].Name != "cmd" {
+		t.Errorf("the caller's list is %+v, want sudo and cmd", list)
+	}
+}
+
 // Each use is on record before the value is fetched, without the value, and a use that cannot be is refused.
 func TestRecord(t *testing.T) {
 	var seen []term.Event

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,6 +79,14 @@ func (s *Store) Answer(ctx context.Context, l term.Login, q term.Prompt) (answer
 		return "", "", errUnknown
 	case d == nil:
 		return "", "", nil
+	case q.Kind == term.PromptPassphrase && d.Name == l.Secret:
+		// The value may be the password of the account, which is asked for next, and not the passphrase. Then the key is
+		// left out: without an answer it cannot be read.
+		if name = d.Name + " (passphrase)"; slices.Contains(l.Given, name) {
+			return "", name, nil
+		}
+	default:
+		name = d.Name
 	}
 	if refused == nil {
 		refused = d.permits(l, q)
@@ -89,7 +98,7 @@ func (s *Store) Answer(ctx context.Context, l term.Login, q term.Prompt) (answer
 		return "", "", err
 	}
 	defer clear(value)
-	return string(value), d.Name, nil
+	return string(value), name, nil
 }
 
 // peerOf is the far side of a login.
