@@ -122,6 +122,10 @@ hint = "sudo on web"
 source = "file:SUDO"
 hosts = ["web"]
 commands = ["wc -c"]
+[secret.web-shown]
+source = "file:SUDO"
+hosts = ["web"]
+commands = ["cat"]
 [secret.asks-login]
 source = "file:LOGIN"
 hosts = ["asks"]
@@ -156,6 +160,9 @@ hosts = ["asks"]
 		{`{"host":"web","cmd":"wc -c; cat","stdin_secret":"web-count"}`, `secret web-count is not given`},
 		{`{"host":"web","cmd":"wc -c | cat","stdin_secret":"web-count"}`, `secret web-count is not given`},
 		{`{"host":"web","cmd":"cat","stdin_secret":"web-count"}`, `secret.web-count.commands`},
+		// What a permitted command prints of it is hidden.
+		{`{"host":"web","cmd":"cat","stdin_secret":"web-shown"}`, `"exit_code":0`},
+		{`{"host":"web","cmd":"cat","stdin":"after","stdin_secret":"web-shown"}`, "\nafter"},
 		{`{"host":"web","cmd":"wc -c","stdin_secret":"web-sudo"}`, `it names no commands`},
 		{`{"host":"asks","cmd":"id -un","login_secret":"web-count"}`, `secret.web-count.hosts`},
 		{`{"host":"asks","cmd":"id -un","login_secret":"web-sudo"}`, `secret.web-sudo.uses`},
@@ -165,6 +172,9 @@ hosts = ["asks"]
 		r, err := c.Try(t.Context(), lab.ToolExec, tt.args)
 		if !strings.Contains(strings.ReplaceAll(r.Text, `\n`, "\n"), tt.want) && !strings.Contains(r.Text, tt.want) {
 			t.Errorf("exec %s = %s, %v, want %s", tt.args, r.Text, err, tt.want)
+		}
+		if strings.Contains(r.Text, "the password of") {
+			t.Errorf("exec %s = %s, which shows the value", tt.args, r.Text)
 		}
 	}
 	r := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":"asks","auth":{"secret":"asks-login"}}`)
