@@ -86,10 +86,10 @@ func TestAnswer(t *testing.T) {
 // a key once, and then for the account.
 func TestAnswerNamed(t *testing.T) {
 	s := NewStore([]Definition{
-		{Auto: true, Name: "auto", Source: value("v1"), Hosts: []string{"web1"}},
-		{Name: "named", Source: value("v2"), Hosts: []string{"web1"}},
-		{Name: "db", Source: value("v3"), Hosts: []string{"db1"}},
-		{Name: "sudo", Source: value("v4"), Hosts: []string{"web1"}, Uses: []term.SecretUse{term.SecretStdin}},
+		{Auto: true, Name: "auto", Source: value("v1-long"), Hosts: []string{"web1"}},
+		{Name: "named", Source: value("v2-long"), Hosts: []string{"web1"}},
+		{Name: "db", Source: value("v3-long"), Hosts: []string{"db1"}},
+		{Name: "sudo", Source: value("v4-long"), Hosts: []string{"web1"}, Uses: []term.SecretUse{term.SecretStdin}},
 	}, Options{})
 	l := login
 	l.Secret = "named"
@@ -104,7 +104,7 @@ func TestAnswerNamed(t *testing.T) {
 		l.Given = append(l.Given, by)
 	}
 	want := []string{
-		"named (passphrase)=v2", "named (passphrase)=", "named (passphrase)=", "named=v2", "auto=v1", "=",
+		"named (passphrase)=v2-long", "named (passphrase)=", "named (passphrase)=", "named=v2-long", "auto=v1-long", "=",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the answers are %q, want %q", got, want)
