@@ -12,11 +12,14 @@ import (
 // The messages of sudo(8) in the locale C, and of shells, by which their meaning is known. Without a match a failed sudo
 // is reported with its own words.
 var (
-	notFound   = regexp.MustCompile(`(?im)\bsudo\b.*(not found|no such file)|unknown command:? .*\bsudo\b`)
+	notFound   = regexp.MustCompile(`(?im)\bsudo: (command )?not found|unknown command:? .*\bsudo\b`)
+	noCommand  = regexp.MustCompile(`(?m)^sudo: Command not found\.`) // of csh, whose status is 1
 	needsTTY   = regexp.MustCompile(`(?m)^sudo: (sorry, )?(you must have a tty|no tty present|a terminal is required)`)
 	notAllowed = regexp.MustCompile(`(?m)^(Sorry, user \S+ (is not allowed to execute|may not run sudo)|\S+ is not in the sudoers file|sudo-rs: I'm sorry)`)
 	badOption  = regexp.MustCompile(`(?mi)^(sudo: )?(invalid option|unrecognized option|error: unexpected argument|usage: sudo)`)
-	ownWords   = regexp.MustCompile(`(?m)^(sudo: .*|Sorry, .*)$`)
+	fatal      = regexp.MustCompile(`(?m)^sudo: (a password is required|no password was provided|\d+ incorrect password|` +
+		`account |PAM |.*: command not found)`)
+	ownWords = regexp.MustCompile(`(?m)^(sudo: .*|Sorry, .*)$`)
 )
 
 // shown is the most that an error repeats of sudo's words, in bytes.
@@ -59,12 +62,12 @@ func (c *Command) Failure(name string, e term.Exit, stderr []byte) error {
 		return failed(term.AccessDenied, "sudo does not permit this command to the account")
 	case c.questions() > 0 && c.began == "":
 		return nil // it may have run, and failed
-	case notFound.MatchString(text):
+	case e.Code == 127 && notFound.MatchString(text), noCommand.MatchString(text):
 		return failed(term.Unsupported, "there is no sudo on the PATH of this account")
 	case badOption.MatchString(text):
 		return failed(term.Unsupported, "the sudo there does not know the options -k, -S and -p")
-	case c.began == "" && !ownWords.MatchString(text):
-		return nil
+	case c.began == "" && !fatal.MatchString(text):
+		return nil // a warning of sudo's, and a failure of the command
 	}
 	return failed(term.AuthFailed, "sudo has not run the command")
 }

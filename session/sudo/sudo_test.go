@@ -189,19 +189,22 @@ func TestFailure(t *testing.T) {
 		exit                    term.Exit
 		stderr, want            string
 	}{
-		"the command's own": {true, true, true, known(1), "sudo: x is not in the sudoers file", ""},
-		"success":           {false, false, false, known(0), "", ""},
-		"may have run":      {false, true, false, known(1), "grep: x: No such file", ""},
-		"never asked":       {false, false, false, known(1), "grep: x: No such file", ""},
-		"no sudo, dash":     {true, false, false, known(127), "sh: 1: sudo: not found", "UNSUPPORTED exec: there is no sudo on the PATH"},
-		"no sudo, bash":     {false, false, false, known(127), "bash: line 1: sudo: command not found", "UNSUPPORTED exec: there is no sudo"},
-		"no sudo, csh":      {false, false, false, known(1), "sudo: Command not found.", "UNSUPPORTED exec: there is no sudo"},
-		"no sudo, fish":     {false, false, false, known(127), "fish: Unknown command: sudo", "UNSUPPORTED exec: there is no sudo"},
-		"a terminal":        {true, false, false, known(1), "sudo: sorry, you must have a tty to run sudo", "UNSUPPORTED exec: sudo wants a terminal"},
-		"not permitted":     {false, true, false, known(1), "Sorry, user a is not allowed to execute '/bin/x' as root on h.", "ACCESS_DENIED"},
-		"options":           {true, false, false, known(1), "sudo: invalid option -- 'k'\nusage: sudo", "UNSUPPORTED exec: the sudo there"},
-		"another language":  {true, true, false, known(1), "sudo : x n'a pas le droit", "AUTH_FAILED exec: sudo has not run the command (it said: sudo"},
-		"another program":   {true, false, false, known(1), "no way", "AUTH_FAILED"},
+		"the command's own":   {true, true, true, known(1), "sudo: x is not in the sudoers file", ""},
+		"success":             {false, false, false, known(0), "", ""},
+		"may have run":        {false, true, false, known(1), "grep: x: No such file", ""},
+		"never asked":         {false, false, false, known(1), "grep: x: No such file", ""},
+		"no sudo, dash":       {true, false, false, known(127), "sh: 1: sudo: not found", "UNSUPPORTED exec: there is no sudo on the PATH"},
+		"no sudo, bash":       {false, false, false, known(127), "bash: line 1: sudo: command not found", "UNSUPPORTED exec: there is no sudo"},
+		"no sudo, csh":        {false, false, false, known(1), "sudo: Command not found.", "UNSUPPORTED exec: there is no sudo"},
+		"no sudo, fish":       {false, false, false, known(127), "fish: Unknown command: sudo", "UNSUPPORTED exec: there is no sudo"},
+		"a terminal":          {true, false, false, known(1), "sudo: sorry, you must have a tty to run sudo", "UNSUPPORTED exec: sudo wants a terminal"},
+		"not permitted":       {false, true, false, known(1), "Sorry, user a is not allowed to execute '/bin/x' as root on h.", "ACCESS_DENIED"},
+		"a warning":           {false, false, false, known(1), "sudo: unable to resolve host web1: Name or service not known", ""},
+		"a file of that name": {false, false, false, known(2), "grep: /etc/pam.d/sudo: No such file or directory", ""},
+		"no such program":     {false, false, false, known(1), "sudo: x: command not found", "AUTH_FAILED exec: sudo has not run"},
+		"options":             {true, false, false, known(1), "sudo: invalid option -- 'k'\nusage: sudo", "UNSUPPORTED exec: the sudo there"},
+		"another language":    {true, true, false, known(1), "sudo : x n'a pas le droit", "AUTH_FAILED exec: sudo has not run the command (it said: sudo"},
+		"another program":     {true, false, false, known(1), "no way", "AUTH_FAILED"},
 	} {
 		c := New(tt.announced)
 		if tt.asked {
