@@ -44,23 +44,31 @@ type Cut struct {
 func (f *Filter) Feed(m *Matcher, p []byte) ([]byte, []Cut) {
 	raw := f.look(m, p, true)
 	end, whole := len(f.t.chars), incomplete(raw)
-	tail := min(m.tail(&f.t, raw), f.t.index(whole))
+	last := 0 // where the last character ends
+	if end > 0 {
+		last = f.t.at(end-1) + 1
+	}
+	tail := f.t.index(whole)
+	if len(raw)-last <= maxGap {
+		tail = min(tail, m.tail(&f.t, raw))
+	}
 	f.chars = end - tail
-	n := len(f.found)
-	for cut := tail; n > 0 && f.found[n-1].to > cut; n-- { // it may grow
-		tail = min(tail, f.found[n-1].from)
-		cut = tail
-	}
-	keep := len(raw)
+	keep := whole
 	if tail < end {
-		keep = f.t.at(tail)
+		keep = min(whole, f.t.at(tail))
 	}
-	keep = min(keep, whole)
 	show := keep
-	if f.chars < some && end > 0 && f.t.at(end-1) < len(raw)-1 && whole == len(raw) {
+	if f.chars < some && last < len(raw) && whole == len(raw) {
 		show = len(raw) // a line has ended: that is not held up for the sake of one to three characters
 	} else {
+		n := len(f.found)
+		for n > 0 && f.found[n-1].from >= tail { // it may grow
+			n--
+		}
 		f.found = f.found[:n]
+		if n > 0 && f.found[n-1].to > tail { // another form may begin in it
+			show = f.t.at(f.found[n-1].to-1) + 1
+		}
 	}
 	out, cuts := f.replace(raw, show)
 	f.keep(raw, keep, max(0, show-keep))

@@ -56,7 +56,12 @@ func New(values []Value) *Matcher {
 	}
 	m.chars = make([]byte, 0, size)
 	for i, f := range c.forms {
+		var last []byte
 		for _, p := range pieces(f) {
+			if bytes.Equal(p, last) { // a look-up would find each of them
+				continue
+			}
+			last = p
 			from := len(m.chars)
 			m.chars = append(m.chars, p...)
 			m.list = append(m.list, piece{from, len(m.chars), c.whole[i]})
