@@ -109,7 +109,7 @@ var importRules = []rule{
 	{pkg: "fleet/groups", ours: []string{"fleet/linediff", "fleet/mask", "fleet/nodeset"}, why: "it compares answers and asks no host"},
 
 	{pkg: "fleet/batch", why: "it decides which host begins, and starts nothing"},
-	{pkg: "fleet", ours: []string{"fleet/batch", "fleet/groups", "fleet/linediff", "fleet/mask", "fleet/nodeset", "quote", "session", "session/access", "session/shell", "term"}, why: "it runs commands over a Dialer that it is given, and knows no wire format"},
+	{pkg: "fleet", ours: []string{"fleet/batch", "fleet/groups", "fleet/linediff", "fleet/mask", "fleet/nodeset", "quote", "session", "session/access", "session/known", "session/shell", "term"}, why: "it runs commands over a Dialer that it is given, and knows no wire format"},
 	{pkg: "consent", ours: []string{"term"}, why: "it keeps questions and answers, and knows neither rule nor wire format"},
 	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
 	{pkg: "policy/grammar", ours: []string{"quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it reads and prints lines, and knows no rule"},

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/fleet/batch"
 	"ptyctl/fleet/groups"
+	"ptyctl/session/known"
 	"ptyctl/term"
 )
 
@@ -24,7 +25,8 @@ type Config struct {
 	Gate      term.Gate
 	Journal   term.Journal
 	Observers []term.Observer
-	Room      func() error // refuses a run for which the system has no room; nil: none is refused
+	Known     *known.Registry // the secrets that were given to hosts, and that no output may show; nil: there are none
+	Room      func() error    // refuses a run for which the system has no room; nil: none is refused
 
 	MaxHosts       int           // in all runs that go on; 0: 1000
 	MaxParallel    int           // hosts of a run at a time, if its request names no number; 0: 16

@@ -14,6 +14,7 @@ import (
 	"ptyctl/quote"
 	"ptyctl/session"
 	"ptyctl/session/access"
+	"ptyctl/session/known"
 	"ptyctl/session/shell"
 	"ptyctl/term"
 )
@@ -49,10 +50,12 @@ type host struct {
 	run     *Run
 	id      string // of its connection in records
 	auth    *access.Authorizer
+	view    *known.View   // the secrets that must not be shown
 	gate    string        // the jump host before it; empty: none
 	plan    term.Plan     // as it was judged
 	way     way           // whose connections may be used
 	consent *term.Consent // of a person; nil: none is needed
+	kept    bool          // the connection is, and view with it
 	stdout  *Stream
 	stderr  *Stream
 	ended   chan struct{} // closed when result is final
@@ -62,6 +65,15 @@ type host struct {
 
 // sessionID is the id of a host's connection in records: as unique as a session's.
 func sessionID(label string) string { return session.NewID(label) }
+
+// places are where a host of a plan is reached; see term.Place.
+func places(h term.PlannedHop) []string {
+	all := []string{term.Place(h.Host, h.Port)}
+	for _, addr := range h.Addresses {
+		all = append(all, term.Place(addr.String(), h.Port))
+	}
+	return all
+}
 
 // account writes down where t leads, for the record.
 func account(t term.Target) string {
@@ -91,7 +103,15 @@ func (h *host) work(ctx context.Context) {
 	began := time.Now()
 	answer := h.run.set.Answer(h.Label, h.Names...)
 	out := sinks{stdout: io.MultiWriter(h.stdout, answer.Stdout), stderr: io.MultiWriter(h.stderr, answer.Stderr)}
+	h.view.Keep()
+	for _, hop := range h.plan.Hops {
+		h.view.At(places(hop)...)
+	}
 	res := h.visit(ctx, out)
+	res.Err, res.Reason = h.view.Error(res.Err), h.view.String(res.Reason)
+	if !h.kept {
+		h.view.Drop()
+	}
 	h.stdout.close()
 	h.stderr.close()
 	res.Began, res.Took = began, time.Since(began)
@@ -116,11 +136,12 @@ func (h *host) visit(ctx context.Context, out sinks) Result {
 		return h.lost(ctx, err, false)
 	}
 	approve := h.auth.Approve(h.run.by, t)
-	if conn := h.run.f.idle.take(h.way); conn != nil {
+	if conn, forget := h.run.f.idle.take(h.way); conn != nil {
 		if _, err := approve(ctx, h.plan); err != nil {
-			h.run.f.idle.put(h.way, conn)
+			h.run.f.idle.put(h.way, conn, forget)
 			return h.lost(ctx, err, false)
 		}
+		forget() // this host knows the secrets now
 		if res, began := h.use(ctx, conn, out); began {
 			return res
 		}
@@ -146,9 +167,15 @@ func (h *host) visit(ctx context.Context, out sinks) Result {
 // use runs the command on a connection. began is false if the connection has broken before that.
 func (h *host) use(ctx context.Context, conn term.Transport, out sinks) (res Result, began bool) {
 	h.auth.Observe(term.Event{Verb: term.VerbState, Actor: h.run.by, From: "connecting", State: "open"})
+	if d, ok := conn.(term.Describer); ok && len(h.plan.Hops) > 0 {
+		if key := d.Describe().HostKey; key != "" { // names with one key are one host
+			h.view.At(append(places(h.plan.Hops[len(h.plan.Hops)-1]), key)...)
+		}
+	}
 	res = h.exec(ctx, conn, out)
 	if res.State == Exited && !res.Exit.Background {
-		h.run.f.idle.put(h.way, conn)
+		h.kept = true
+		h.run.f.idle.put(h.way, conn, h.view.Drop)
 	} else {
 		_ = conn.Close()
 	}
@@ -170,9 +197,15 @@ func (h *host) exec(ctx context.Context, conn term.Transport, out sinks) Result 
 	limited, stop := context.WithTimeout(ctx, h.run.r.Timeout)
 	defer stop()
 	began := time.Now()
-	exit, err := execer.Exec(limited, term.ExecRequest{Command: command},
-		h.observed(out.stdout, id, "stdout"), h.observed(out.stderr, id, "stderr"))
+	var hiding sync.WaitGroup
+	spawn := func(f func()) bool { hiding.Go(f); return true }
+	stdout := known.NewWriter(h.view, h.observed(out.stdout, id, "stdout"), spawn)
+	stderr := known.NewWriter(h.view, h.observed(out.stderr, id, "stderr"), spawn)
+	exit, err := execer.Exec(limited, term.ExecRequest{Command: command}, stdout, stderr)
 	took := time.Since(began)
+	stdout.End()
+	stderr.End()
+	hiding.Wait()
 	recorded(exit, err, took, limited)
 	switch {
 	case err == nil && exit.Known && exit.Killed == "":

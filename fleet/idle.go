@@ -21,9 +21,10 @@ type way struct {
 
 // An idling is a connection that no run uses.
 type idling struct {
-	conn term.Transport
-	way  way
-	over *time.Timer // closes it
+	conn   term.Transport
+	way    way
+	forget func()      // called when it is closed, or used again
+	over   *time.Timer // closes it
 }
 
 // An idleSet keeps connections between runs. The zero value is ready to use.
@@ -35,8 +36,8 @@ type idleSet struct {
 	closed bool
 }
 
-// take returns a connection of that way that still works, or nil.
-func (s *idleSet) take(w way) term.Transport {
+// take returns a connection of that way that still works, or nil, and the function that put got with it.
+func (s *idleSet) take(w way) (conn term.Transport, forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := 0; i < len(s.kept); {
@@ -47,28 +48,34 @@ func (s *idleSet) take(w way) term.Transport {
 		}
 		s.kept = append(s.kept[:i:i], s.kept[i+1:]...)
 		if !lost(one.conn) {
-			return one.conn
+			return one.conn, one.forget
 		}
-		s.closing.Go(func() { _ = one.conn.Close() })
+		s.closing.Go(one.close)
 	}
-	return nil
+	return nil, nil
 }
 
-// put keeps a connection for a while, or closes it.
-func (s *idleSet) put(w way, conn term.Transport) {
-	if lost(conn) || !s.keep(w, conn) {
-		_ = conn.Close()
+// close closes the connection.
+func (i *idling) close() {
+	_ = i.conn.Close()
+	i.forget()
+}
+
+// put keeps a connection for a while, or closes it. forget is called when it is closed, or by the one who takes it.
+func (s *idleSet) put(w way, conn term.Transport, forget func()) {
+	one := &idling{conn: conn, way: w, forget: forget}
+	if lost(conn) || !s.keep(one) {
+		one.close()
 	}
 }
 
 // keep reports whether there is room for the connection.
-func (s *idleSet) keep(w way, conn term.Transport) bool {
+func (s *idleSet) keep(one *idling) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.kept) >= maxIdle {
 		return false
 	}
-	one := &idling{conn: conn, way: w}
 	one.over = time.AfterFunc(idleTime, func() { s.expire(one) })
 	s.kept = append(s.kept, one)
 	return true
@@ -91,7 +98,7 @@ func (s *idleSet) expire(one *idling) {
 	s.mu.Unlock()
 	if found {
 		defer s.closing.Done()
-		_ = one.conn.Close()
+		one.close()
 	}
 }
 
@@ -103,7 +110,7 @@ func (s *idleSet) close() {
 	s.kept = nil
 	for _, one := range kept {
 		one.over.Stop()
-		s.closing.Go(func() { _ = one.conn.Close() })
+		s.closing.Go(one.close)
 	}
 	s.mu.Unlock()
 	s.closing.Wait()

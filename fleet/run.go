@@ -275,12 +275,13 @@ func newHost(r *Run, h Host, limit int) *host {
 	}
 	id := sessionID(h.Label)
 	c := r.f.c
+	view := c.Known.View(id)
 	return &host{
-		Host: h, run: r, id: id, stdout: newStream(limit), stderr: newStream(limit), result: Result{State: Waiting},
+		Host: h, run: r, id: id, view: view, stdout: newStream(limit), stderr: newStream(limit), result: Result{State: Waiting},
 		ended: make(chan struct{}),
 		auth: access.New(access.Options{
 			Session: id, Protocol: t.Protocol, Host: t.Host, User: t.User, Fleet: r.id,
-			Gate: c.Gate, Journal: c.Journal, Observers: c.Observers, Log: c.Logger,
+			Gate: c.Gate, Journal: c.Journal, Observers: c.Observers, Log: c.Logger, Hide: view.Event,
 		}),
 	}
 }
