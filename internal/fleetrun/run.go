@@ -133,7 +133,25 @@ func ask(ctx context.Context, on *control.Client, call Call, r *result) error {
 		return err
 	}
 	*r = result{raw: raw}
-	return json.Unmarshal(raw, r)
+	if err := json.Unmarshal(raw, r); err != nil {
+		return err
+	}
+	one := func(n *int, hosts string) { // the tool leaves a 1 out
+		if *n == 0 && hosts != "" {
+			*n = 1
+		}
+	}
+	for i := range r.Groups {
+		one(&r.Groups[i].N, r.Groups[i].Hosts)
+	}
+	for _, list := range [][]names{r.Failures, r.NotRun} {
+		for i := range list {
+			one(&list[i].N, list[i].Hosts)
+		}
+	}
+	one(&r.Rest.N, r.Rest.Hosts)
+	one(&r.Running.N, r.Running.Hosts)
+	return nil
 }
 
 // interrupted stops the run, and shows what there is.

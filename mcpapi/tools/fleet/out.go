@@ -85,7 +85,7 @@ type restOut struct {
 // A namesOut has hosts, and what they have in common.
 type namesOut struct {
 	Hosts  string `json:"hosts"`
-	N      int    `json:"n"`
+	N      int    `json:"n,omitempty"` // absent: 1
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -114,18 +114,37 @@ func (out *runOut) report(r groups.Report) {
 }
 
 // newNames is the form of hosts on the wire.
-func newNames(n groups.Names) namesOut { return namesOut{n.Hosts, n.N, n.Reason} }
+func newNames(n groups.Names) namesOut {
+	if n.N == 1 {
+		return namesOut{n.Hosts, 0, n.Reason}
+	}
+	return namesOut{n.Hosts, n.N, n.Reason}
+}
 
-// defaultOutput is the size of a result that is meant if a call gives none, in bytes.
-const defaultOutput = 2000
+// The sizes of results that are meant if a call gives none, in bytes: of all, and where hosts differ and the first group
+// has more than a glance. What differs matters more then than what is alike.
+const (
+	defaultOutput = 2000
+	glance        = 400
+	differBase    = 350
+	differEach    = 150 // for each group besides the first
+)
 
 // fitted returns the result of make with as much of the answers as fits into so many bytes of JSON; 0: the default.
 func fitted(most int, make func(groups.Limits) *runOut) *runOut {
 	if most <= 0 {
 		most = defaultOutput
+		if all := make(groups.Limits{Bytes: most}).Groups; len(all) > 1 && len(all[0].Stdout)+len(all[0].Stderr) > glance {
+			return fit(most, min(differBase+differEach*(len(all)-1), most), make)
+		}
 	}
+	return fit(most, most, make)
+}
+
+// fit is fitted with a limit for the text to begin with.
+func fit(most, limit int, make func(groups.Limits) *runOut) *runOut {
 	// Escapes make the JSON longer than the text, which is what a report has a limit for.
-	for limit, tries := most, 5; ; tries-- {
+	for tries := 5; ; tries-- {
 		out := make(groups.Limits{Bytes: limit})
 		text, err := wire.Compact(out)
 		if err != nil || len(text) <= most || tries == 0 {

@@ -47,6 +47,6 @@ type args struct {
 	TimeoutMS      int64            `json:"timeout_ms" on:"run" min:"1" max:"1<<40" doc:"[run] per command, then stopped; default {session.default_exec_timeout_ms}" eg:"'timeout_ms':20000"`
 	DeadlineMS     int64            `json:"deadline_ms" on:"run" min:"1" max:"1<<40" doc:"[run] for all; default 3600000" eg:"'deadline_ms':600000"`
 	WaitMS         *int64           `json:"wait_ms" on:"run status" max:"1<<40" doc:"longest wait; default {limits.max_wait_ms}" eg:"'wait_ms':5000"`
-	MaxOutput      int              `json:"max_output_bytes" on:"run diff status cancel" min:"200" max:"1<<30" doc:"of all; default 2000" eg:"'max_output_bytes':8192"`
+	MaxOutput      int              `json:"max_output_bytes" on:"run diff status cancel" min:"200" max:"1<<30" doc:"of the answer; default 500 to 2000" eg:"'max_output_bytes':8192"`
 	RequestID      string           `json:"request_id" on:"run" is:"filled" doc:"[run] makes a retry safe" eg:"'request_id':'r-1'"`
 }
