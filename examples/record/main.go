@@ -1,4 +1,4 @@
-// Command record opens an SSH session, runs a command beside its terminal, and records all of it:
+// Command record opens an SSH session for commands, runs one, and records it:
 //
 //	go run ./examples/record FILE HOST COMMAND
 //
@@ -53,6 +53,7 @@ func run(ctx context.Context, path string, host term.Target, command string) (er
 		Observers: []term.Observer{recorder},
 	})
 	defer sessions.Close(ctx)
+	host.CommandsOnly = true // what comes in a terminal meanwhile would be drawn, too
 	opened, err := sessions.Open(ctx, session.OpenRequest{Target: host})
 	if err != nil {
 		return err

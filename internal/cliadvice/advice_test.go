@@ -35,6 +35,8 @@ var unreachable = []term.Reason{
 	term.ReasonNotLeft,         // a person adopts no session
 	term.ReasonOwnerPresent,    //
 	term.ReasonResumable,       //
+	term.ReasonNoFleet,         // a command names no run over many hosts
+	term.ReasonQuestionChanged, // no command types a secret
 }
 
 // reasons reads the constants of package term, so that a new one is not forgotten here.

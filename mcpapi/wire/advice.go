@@ -123,6 +123,7 @@ var advice = map[term.Reason]string{
 	term.ReasonElsewhere: "open a new one, or have a person use it (ptyctl attach --pid PROCESS SESSION); it ends with that " +
 		"process",
 	term.ReasonResumable:       "take it with ptyctl_session adopt",
+	term.ReasonNoFleet:         "ptyctl_fleet status lists your runs",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
 	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",
 	term.ReasonCanceledRunning: "wait for it with exec_id {exec}",
