@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"ptyctl/internal/lab"
@@ -133,10 +132,4 @@ func (a answer) failure(code string) (hosts, reason string) {
 		}
 	}
 	return "", ""
-}
-
-// address is a host without its port.
-func address(host string) string {
-	a, _, _ := strings.Cut(host, ":")
-	return a
 }

@@ -120,12 +120,13 @@ func TestConsentAtTheSocket(t *testing.T) {
 	c.Finish()
 	var said []string
 	for _, n := range lab.AuditLines(t, h.Audit, "consent") {
-		if said = append(said, n.State); n.Consent == "" || n.Command == "" || n.Actor == nil ||
-			n.State != "asked" && (n.Actor.Transport != "socket" || n.Actor.PID == 0 || n.Actor.Client != "ptyctl answer") {
+		byPerson := n.State != "asked" && n.State != "withdrawn"
+		if said = append(said, n.State); n.Consent == "" || n.Command == "" || (n.Actor == nil) != (n.State == "withdrawn") ||
+			byPerson && (n.Actor.Transport != "socket" || n.Actor.PID == 0 || n.Actor.Client != "ptyctl answer") {
 			t.Errorf("audit line %+v, want rule, command and who has said it", n)
 		}
 	}
-	if got := strings.Join(said, " "); got != "asked agreed asked asked denied denied asked" {
+	if got := strings.Join(said, " "); got != "asked agreed asked asked denied denied asked withdrawn" {
 		t.Errorf("audit lines: %s", got)
 	}
 }
