@@ -115,7 +115,7 @@ func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, err 
 	}
 	asked := func() {
 		for _, q := range open {
-			if q.Consent() { // a login's is in the table
+			if q.Call() { // a login's is in the table
 				b.WriteString(q.Line(time.Now()) + "\n")
 			}
 		}

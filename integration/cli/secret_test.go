@@ -135,6 +135,9 @@ func TestSecretTypedForAPerson(t *testing.T) {
 	if !strings.Contains(busy.Text, `"waiting_for":{"kind":"person"`) {
 		t.Errorf("the write gives %s, want that it waits for a person", busy.Text)
 	}
+	if stdout, _, _ := h.Run(t, "sessions", "--config", h.Config); !strings.Contains(stdout, "asks to use the secret disk (terminal)") {
+		t.Errorf("ptyctl sessions prints %s, want the question for the value", stdout)
+	}
 	p := h.AtTerminal(t, "answer")
 	p.Sees("use the secret disk")
 	p.Sees("value of disk")

@@ -42,12 +42,12 @@ func (q *OpenQuestion) Consent() bool { return q.Kind == questions.KindConsent }
 // Value reports whether a call needs the value of a secret, which is not a question of a login.
 func (q *OpenQuestion) Value() bool { return q.Kind == questions.KindSecret }
 
-// call reports whether a call asks, and not a host.
-func (q *OpenQuestion) call() bool { return q.Consent() || q.Value() }
+// Call reports whether a call asks, and not a host.
+func (q *OpenQuestion) Call() bool { return q.Consent() || q.Value() }
 
 // Who names who asks, in words that are safe to print.
 func (q *OpenQuestion) Who() string {
-	if !q.call() {
+	if !q.Call() {
 		return q.where()
 	}
 	who := cmp.Or(q.Asker.Client, "a client") + " over " + cmp.Or(q.Asker.Transport, "the library")
@@ -67,7 +67,7 @@ func (q *OpenQuestion) where() string {
 	if q.User != "" {
 		where = q.User + "@" + where
 	}
-	if q.call() && q.Protocol == "local" {
+	if q.Call() && q.Protocol == "local" {
 		where = "this machine"
 	}
 	return tty.Printable(where)
@@ -80,7 +80,7 @@ func (q *OpenQuestion) About() string { return tty.Printable(cmp.Or(q.SessionID,
 func (q *OpenQuestion) Line(now time.Time) string {
 	text := tty.Printable(strings.TrimSpace(q.Text))
 	left := time.UnixMilli(q.Expires).Sub(now).Round(time.Second)
-	if !q.call() {
+	if !q.Call() {
 		return fmt.Sprintf("%s: %s asks (%s): %s", q.About(), q.Who(), tty.Printable(q.Kind), text)
 	}
 	return fmt.Sprintf("%s: %s asks to %s on %s: %s (%s; %s left)", tty.Printable(q.ID), q.Who(), q.verb(), q.where(), text,
