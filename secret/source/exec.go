@@ -51,8 +51,8 @@ var credential = regexp.MustCompile(`(?i)token|passw|passphrase|secret|_session(
 // errTooLong says that a helper has printed more than a value may be.
 var errTooLong = fmt.Errorf("it has printed more than %d bytes, so it was ended", MaxBytes)
 
-// run returns the output of the helper, which gets input. It ends all that the helper has started, and does not wait for
-// a program that keeps the output open.
+// run returns the output of the helper, which gets input. It ends all that the helper has started, also a program that
+// keeps the output open, for which it does not wait.
 func (p *program) run(ctx context.Context, input []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -71,6 +71,9 @@ func (p *program) run(ctx context.Context, input []byte) ([]byte, error) {
 		err = fmt.Errorf("it has not ended within %v; is a vault locked, or a dialog open?", Patience)
 	case ctx.Err() != nil:
 		err = ctx.Err()
+	case errors.Is(err, exec.ErrWaitDelay): // the helper itself has ended well
+		_ = cmd.Cancel()
+		err = nil
 	case errors.Is(err, fs.ErrNotExist):
 		err = errors.New("there is no such program here; install it, or name its whole path")
 	case errors.As(err, &exit):

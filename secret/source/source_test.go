@@ -83,6 +83,7 @@ func TestFetch(t *testing.T) {
 		want string
 	}{
 		{"exec:" + script(t, "echo '"+planted+"'; echo more"), Options{}, planted},
+		{"exec:" + script(t, "PATH=/bin:/usr/bin; sleep 1000 & echo '"+planted+"'"), Options{}, planted}, // an agent of the helper's
 		{"exec:" + script(t, `printf '%s\r\n' "$1-$2"`) + " a  b", Options{}, "a-b"},
 		{"exec:" + script(t, `echo "$KEPT.$OTHER."`), Options{Env: []string{"KEPT", "none"}}, "a b.."},
 		{"exec:~/helper", Options{Home: filepath.Dir(script(t, "echo "+planted))}, planted},
