@@ -274,6 +274,9 @@ func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteRes
 		return &in
 	}
 	if err != nil {
+		if over := s.life.typing(op); over != nil { // then no person is asked any more
+			err = over
+		}
 		return res, named(err)
 	}
 	echo, err := out.expectEcho(value)

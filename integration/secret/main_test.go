@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 type vault struct {
 	value string
 	asked chan struct{} // gets a token for each request; nil: it is always open
-	door  chan struct{}
+	door  chan error    // why there is no value; nil: there is one
 }
 
 // Fetch implements source.Source.
@@ -31,7 +31,10 @@ func (v vault) Fetch(ctx context.Context) ([]byte, error) {
 	if v.asked != nil {
 		v.asked <- struct{}{}
 		select {
-		case <-v.door:
+		case err := <-v.door:
+			if err != nil {
+				return nil, err
+			}
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

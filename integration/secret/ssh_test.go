@@ -54,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	w.Operator = l.Operator(t, w.web1, w.web2)
 	w.Write("config", fmt.Sprintf("Host web1\n\tHostName 127.0.0.1\n\tPort %d\n\tUser alice\n", w.web1.Port))
 	alice := l.Users["alice"].Password
-	w.slow = vault{alice, make(chan struct{}), make(chan struct{})}
+	w.slow = vault{alice, make(chan struct{}), make(chan error)}
 	at := func(change func(*secret.Definition)) func(*secret.Definition) {
 		return func(d *secret.Definition) {
 			d.Hosts, d.Users = []string{"web1"}, []string{"alice"}
@@ -199,6 +199,9 @@ func TestSlowVault(t *testing.T) {
 			}
 		}, term.Locked},
 		{"the session ends", func(s *session.Session) { s.Close(t.Context(), session.CloseOptions{Force: true}) }, term.AlreadyClosed},
+		{"the session ends, and there is no value", func(s *session.Session) {
+			s.Close(t.Context(), session.CloseOptions{Force: true})
+		}, term.AlreadyClosed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := w.MustOpen(target)
@@ -223,7 +226,11 @@ func TestSlowVault(t *testing.T) {
 			<-w.slow.asked
 			tt.change(s)
 			sent := s.Info().BytesOut
-			w.slow.door <- struct{}{}
+			var missing error
+			if strings.Contains(tt.name, "no value") {
+				missing = errors.New("the vault is locked")
+			}
+			w.slow.door <- missing
 			if err := <-done; term.KindOf(err) != tt.want {
 				t.Errorf("the write ends with %v, want %q", err, tt.want)
 			} else if tt.want != "" && s.Info().BytesOut != sent {
