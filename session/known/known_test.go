@@ -252,6 +252,10 @@ func TestTexts(t *testing.T) {
 	if !strings.Contains(log.String(), "g.n=7") {
 		t.Errorf("the log is %s, want its numbers as they are", log.String())
 	}
+	other := at(r, "two", web2)
+	if e := other.Event(term.Event{Verb: term.VerbOpen, Command: "echo " + planted}); e.Command != "echo ********" {
+		t.Errorf("the event of a session elsewhere has the command %q, want it masked", e.Command)
+	}
 	if out := v.Event(term.Event{Verb: term.VerbOutput, Data: []byte(planted)}); string(out.Data) != planted {
 		t.Errorf("the output was masked twice: %q", out.Data)
 	}

@@ -204,13 +204,18 @@ func (v *View) Prompt(q term.Prompt) term.Prompt {
 	return q
 }
 
-// Event returns the event of an action with masks. Output has them already.
+// Event returns the event of an action with masks for the values of all hosts, as the log has them: an action names a host
+// before its session is known to lead there. Output has the masks of its session already.
 func (v *View) Event(e term.Event) term.Event {
-	if !v.Any() || e.Verb == term.VerbOutput || e.Verb == term.VerbExecOutput {
+	if v == nil || e.Verb == term.VerbOutput || e.Verb == term.VerbExecOutput {
 		return e
 	}
-	e.Data, e.Detail, e.Command, e.Path = v.Bytes(e.Data), v.String(e.Detail), v.String(e.Command), v.String(e.Path)
-	e.Reported, e.Refused, e.Err = v.Error(e.Reported), v.Error(e.Refused), v.Error(e.Err)
+	all := &v.r.all
+	if !all.Any() {
+		return e
+	}
+	e.Data, e.Detail, e.Command, e.Path = all.Bytes(e.Data), all.String(e.Detail), all.String(e.Command), all.String(e.Path)
+	e.Reported, e.Refused, e.Err = all.Error(e.Reported), all.Error(e.Refused), all.Error(e.Err)
 	return e
 }
 
