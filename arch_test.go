@@ -63,7 +63,7 @@ var importRules = []rule{
 	{pkg: "session/owners", ours: []string{"term"}, why: "it knows whose sessions are, and nothing else of them"},
 	{pkg: "session/internal/sessiontest", ours: []string{"internal/bufpipe", "internal/leaktest", "session", "term"}, why: "the tests of sessions and their parts may use it"},
 	{pkg: "session/redact", theirs: []string{"github.com/clipperhouse/displaywidth"}, why: "it knows bytes and secrets, not terminals"},
-	{pkg: "session/known", ours: []string{"secret/forms", "term"}, why: "it knows secrets and hosts by name, and no session"},
+	{pkg: "session/known", ours: []string{"internal/locked", "secret/forms", "term"}, why: "it knows secrets and hosts by name, and no session"},
 	{pkg: "session/shell", ours: []string{"term"}, why: "it knows names of shells and runs none"},
 	{pkg: "session/marker", ours: []string{"session/shell", "vt"}, why: "it makes and reads text, and does no I/O"},
 	{pkg: "session/prompt", ours: []string{"session/shell", "term"}, why: "it judges lines, and does no I/O"},

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/internal/locked"
 	"ptyctl/secret/forms"
 	"ptyctl/term"
 )
@@ -68,7 +69,7 @@ func (r *Registry) Redact(v term.RedactedValue) {
 	}
 	r.last++
 	now := time.Now()
-	val := &value{number: r.last, text: bytes.Clone(v.Value), oneTime: v.OneTime}
+	val := &value{number: r.last, text: locked.Clone(v.Value), oneTime: v.OneTime}
 	if v.OneTime {
 		val.until = now.Add(oneTime)
 	}
