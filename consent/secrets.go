@@ -12,8 +12,8 @@ import (
 // secretPatience is how long a request for a secret waits that gives no limit: less than most clients wait for a call.
 const secretPatience = 45 * time.Second
 
-// AskSecret asks a person about a secret, as term.SecretPerson has it. asked is as Call.Asked. A request is the same as another if the same caller asks for the same use in
-// the same session, at the same question.
+// AskSecret asks a person about a secret, as term.SecretPerson has it. asked is as Call.Asked. A request is the same as
+// another if the same caller asks for the same use in the same session, at the same question.
 func (b *Book) AskSecret(
 	ctx context.Context, q term.SecretQuestion, asked func(Question, <-chan struct{}),
 ) ([]byte, error) {

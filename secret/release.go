@@ -13,8 +13,7 @@ import (
 // releases returns the first condition of a request that does not hold, as an error; nil if all do. For a command that
 // reads the secret, it returns the form in which the command must run.
 func (d *Definition) releases(ctx context.Context, r term.SecretRequest) (term.Ruling, error) {
-	switch {
-	case !d.hasUse(r.Use):
+	if !d.hasUse(r.Use) {
 		return term.Ruling{}, d.refuse("uses", fmt.Sprintf("it is not for the use %q", r.Use))
 	}
 	if err := d.isAt(r.Peer); err != nil {

@@ -104,8 +104,7 @@ func (a *App) secretOptions() secret.Options {
 
 // journalUses returns the record of the uses of secrets. With fail_closed, a use that cannot be recorded is refused.
 func journalUses(log *audit.Log, cfg config.Audit) term.Journal {
-	switch {
-	case log == nil:
+	if log == nil {
 		return nil
 	}
 	return func(e term.Event) error {
