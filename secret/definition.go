@@ -61,6 +61,16 @@ func (d *Definition) Set(ctx context.Context, value []byte) error {
 	return source.Set(ctx, d.Source, value)
 }
 
+// Try fetches the value, and wipes it. It returns why none would be given, as far as that is known without a use of it.
+func (d *Definition) Try(ctx context.Context) error {
+	value, err := d.Source.Fetch(ctx)
+	if err != nil {
+		return fmt.Errorf("secret %s: %w", d.Name, err)
+	}
+	defer clear(value)
+	return d.usable(value)
+}
+
 // The questions that a secret without Prompts answers.
 var (
 	asksForCode     = regexp.MustCompile(`(?i)\b(verification code|one[- ]?time|otp|token|passcode|code)\b`)

@@ -124,11 +124,9 @@ func checkSecret(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	value, err := d.Source.Fetch(c.Context)
-	if err != nil {
-		return fmt.Errorf("secret %s: %w", d.Name, err)
+	if err := d.Try(c.Context); err != nil {
+		return err
 	}
-	clear(value)
 	_, err = fmt.Fprintf(c.App.Writer, "secret %s: its source has a value\n", d.Name)
 	return err
 }

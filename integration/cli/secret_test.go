@@ -31,6 +31,7 @@ func TestSecret(t *testing.T) {
 	dir := t.TempDir()
 	keys, file := filepath.Join(dir, "keys.txt"), filepath.Join(dir, "web.age")
 	h := lab.NewHome(t, lab.ReadWrite, "[secret.web]", "source = 'exec:/x'", "hosts = ['other']",
+		"[secret.brief]", "source = 'exec:/bin/echo 1138'", "hosts = ['other']",
 		"[secret.web-login]", "source = 'age:"+file+"'", "identity = '"+keys+"'", "hosts = ['web1']", "users = ['alice']", "auto = true")
 	h.Write(t, keys, identity.String()+"\n")
 	h.Write(t, h.SSHConfig, fmt.Sprintf("Host web1\n\tHostName 127.0.0.1\n\tPort %d\n\tUser alice\n\tIdentityAgent none\n\tIdentityFile none\n", s.Port()))
@@ -46,6 +47,7 @@ func TestSecret(t *testing.T) {
 	run(1, "no such file", "secret", "check", "--config", h.Config, "web-login")
 	run(255, "secret web-login is not available", "exec", "--config", h.Config, "web1", "--", "true")
 	run(2, `there is no secret "web2"`, "secret", "check", "--config", h.Config, "web2")
+	run(1, "brief is not given: it has fewer than 6 characters", "secret", "check", "--config", h.Config, "brief")
 	run(1, "use the program that keeps this one", "secret", "set", "--stdin", "--config", h.Config, "web")
 	run(1, "a value is one line", "secret", "set", "--stdin", "--config", h.Config, "web-login")
 
