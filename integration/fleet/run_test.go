@@ -25,7 +25,7 @@ func TestFortyHosts(t *testing.T) {
 	began := filepath.Join(r.dir, "began")
 	r.does(t, "127.0.1.7", "sed s/1.24/1.18/ same; exit")
 	r.does(t, "127.0.2.2", "sleep 60 & wait")
-	r.does(t, "127.0.3.3", "head -c 100000000 /dev/zero; exit 2")
+	r.does(t, "127.0.3.3", "head -c 30000000 /dev/zero; exit 2")
 	r.does(t, "127.0.9.2", ": > "+began+"; sleep 60 & wait")
 	c := r.connect(t)
 	hosts := append(r.hosts(), "127.0.9.1:"+port(changed), "127.0.9.2:"+port(dying), "127.0.9.3:"+port(changed))
@@ -39,7 +39,7 @@ func TestFortyHosts(t *testing.T) {
 	}()
 	go func() {
 		defer close(done)
-		done <- call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"timeout_ms":5000,"max_parallel":50}`, hosts, r.command)
+		done <- call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"timeout_ms":6000,"max_parallel":50}`, hosts, r.command)
 	}()
 	a, ok := <-done
 	if !ok {
@@ -58,15 +58,15 @@ func TestFortyHosts(t *testing.T) {
 				t.Errorf("the host with another file: %+v; want the difference", g)
 			}
 		case r.host(3, 3):
-			if g.ExitCode != 2 || !g.Truncated || g.Bytes != 100_000_000 {
-				t.Errorf("the host that floods: %+v; want exit 2, and 100,000,000 bytes that are not all there", g)
+			if g.ExitCode != 2 || !g.Truncated || g.Bytes != 30_000_000 {
+				t.Errorf("the host that floods: %+v; want exit 2, and 30,000,000 bytes that are not all there", g)
 			}
 		default:
 			t.Errorf("the group of %s was not expected: %+v", g.Hosts, g)
 		}
 	}
 	for code, want := range map[string][2]string{
-		"timeout":          {r.host(2, 2), "no end within 5s"},
+		"timeout":          {r.host(2, 2), "no end within 6s"},
 		"hostkey_mismatch": {"127.0.9.1:" + port(changed), "never reached: known_hosts has another key"},
 		"connection_lost":  {"127.0.9.2:" + port(dying), "midway: exit code unknown"},
 		"connect_failed":   {"127.0.9.3:" + port(changed), "never reached: tcp: connection refused"},
@@ -82,7 +82,7 @@ func TestFortyHosts(t *testing.T) {
 	var again answer
 	if a.FleetID != "" {
 		r.does(t, "127.0.2.2", "")
-		again = call(t, c, `{"action":"run","fleet_id":%s,"only":"failed","timeout_ms":5000}`, a.FleetID)
+		again = call(t, c, `{"action":"run","fleet_id":%s,"only":"failed","timeout_ms":6000}`, a.FleetID)
 	}
 	if again.Hosts != 5 || len(again.Groups) != 2 {
 		t.Errorf("the run on those that failed: %s; want the 5 without exit code 0", again.text)

@@ -2,13 +2,14 @@ package forms
 
 import (
 	"bytes"
+	"slices"
 	"time"
 )
 
 const (
-	// A byte that may belong to a form waits for more: shortly after one to three characters, with which most output
-	// ends by chance, longer after more of them.
-	holdFew  = 20 * time.Millisecond
+	// Brief is how long the end of the output waits, as many characters as a form has, whatever they are: otherwise the
+	// time would tell whether they are the beginning of one. Four and more that may be one wait longer.
+	Brief    = 20 * time.Millisecond
 	holdSome = 200 * time.Millisecond
 	holdMost = time.Second
 
@@ -23,6 +24,8 @@ type Filter struct {
 	released int    // how many bytes of it were passed on all the same
 	masked   bool   // the output ends with a Mask
 	chars    int    // how many characters at the end may be the beginning of a form
+	begun    int    // where these characters begin in held, if they are 4 or more; negative: they are not
+	came     bool   // the last Feed has found a form that begins where those did
 	before   byte   // the character before held; 0: none, or a gap
 
 	t     text
@@ -48,27 +51,32 @@ func (f *Filter) Feed(m *Matcher, p []byte) ([]byte, []Cut) {
 	if end > 0 {
 		last = f.t.at(end-1) + 1
 	}
-	tail := f.t.index(whole)
+	match := f.t.index(whole) // where the characters begin that may be the beginning of a form
 	if len(raw)-last <= maxGap {
-		tail = min(tail, m.tail(&f.t, raw))
+		match = min(match, m.tail(&f.t, raw))
 	}
-	f.chars = end - tail
+	f.chars = end - match
+	tail := match
+	if m.Any() {
+		tail = min(tail, max(0, end-m.longest))
+	}
 	keep := whole
 	if tail < end {
 		keep = min(whole, f.t.at(tail))
 	}
 	show := keep
-	if f.chars < some && last < len(raw) && whole == len(raw) {
-		show = len(raw) // a line has ended: that is not held up for the sake of one to three characters
-	} else {
-		n := len(f.found)
-		for n > 0 && f.found[n-1].from >= tail { // it may grow
-			n--
-		}
-		f.found = f.found[:n]
-		if n > 0 && f.found[n-1].to > tail { // another form may begin in it
-			show = f.t.at(f.found[n-1].to-1) + 1
-		}
+	n := len(f.found)
+	f.came = f.begun >= 0 && slices.ContainsFunc(f.found, func(s span) bool { return f.t.at(s.from) == f.begun })
+	for n > 0 && f.found[n-1].from >= tail { // it may grow
+		n--
+	}
+	f.found = f.found[:n]
+	if n > 0 && f.found[n-1].to > tail { // another form may begin in it
+		show = f.t.at(f.found[n-1].to-1) + 1
+	}
+	f.begun = -1
+	if f.chars >= some {
+		f.begun = f.t.at(match) - keep
 	}
 	out, cuts := f.replace(raw, show)
 	f.keep(raw, keep, max(0, show-keep))
@@ -98,12 +106,15 @@ func (f *Filter) Waiting() time.Duration {
 	case len(f.held) == f.released:
 		return 0
 	case f.chars < some:
-		return holdFew
+		return Brief
 	case f.chars < most:
 		return holdSome
 	}
 	return holdMost
 }
+
+// Came reports whether the last Feed has found the form whose beginning was held back.
+func (f *Filter) Came() bool { return f.came }
 
 // Holds reports whether the filter has bytes of the stream, passed on or not.
 func (f *Filter) Holds() bool { return len(f.held) > 0 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -149,14 +150,19 @@ func TestStream(t *testing.T) {
 				t.Errorf("the output is %q, want %q", got.String(), text)
 			}
 		}
+		const brief = forms.Brief + time.Millisecond
 		s.Write([]byte("a hunter"))
-		want("a ")
+		want("")
+		time.Sleep(brief)
+		want("")
 		s.Write([]byte("2-1138\r\n"))
+		time.Sleep(brief)
 		want("a ********\r\n")
 		s.Write([]byte("hunte"))
 		time.Sleep(201 * time.Millisecond)
 		want("a ********\r\nhunte")
 		s.Write([]byte("r2-1138."))
+		time.Sleep(brief)
 		want("a ********\r\nhunte********.")
 		s.Write([]byte("hunt"))
 		s.Break()
@@ -169,6 +175,7 @@ func TestStream(t *testing.T) {
 		}
 		want("")
 		s.Write([]byte("8!"))
+		time.Sleep(brief)
 		want("********!")
 		s.Write([]byte("hunt"))
 		s.End()
@@ -177,6 +184,50 @@ func TestStream(t *testing.T) {
 			t.Errorf("the parts that were cut are %q", cut)
 		}
 		wg.Wait()
+	})
+}
+
+// The time after which output is shown does not tell whether it is the beginning of a value: each end waits equally, and
+// long waits in vain are few.
+func TestTimesTellNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRegistry()
+		defer r.Close()
+		v := at(r, "one", web1)
+		r.Redact(term.RedactedValue{Value: []byte(planted), Host: web1})
+		var wg sync.WaitGroup
+		shown := func(text string) (times []time.Duration) { // for each byte
+			var n int
+			began := time.Now()
+			s := NewStream(v, func(p []byte, _ []forms.Cut) {
+				for n += len(p); len(times) < n; {
+					times = append(times, time.Since(began))
+				}
+			}, func(f func()) bool { wg.Go(f); return true })
+			s.Write([]byte(text))
+			time.Sleep(2 * time.Second)
+			s.End()
+			wg.Wait()
+			return times
+		}
+		long := 0
+		for range 3 {
+			for n := 1; n < len(planted); n++ {
+				for _, end := range []string{"", "\r\n"} {
+					right, wrong := shown("say "+planted[:n]+end), shown("say "+planted[:n-1]+"_"+end)
+					switch {
+					case slices.Equal(right, wrong):
+					case right[len(right)-1] > forms.Brief:
+						long++
+					default:
+						t.Errorf("the right beginning %q is shown after %v, a wrong one after %v", planted[:n], right, wrong)
+					}
+				}
+			}
+		}
+		if long > inVain {
+			t.Errorf("%d right guesses took longer than wrong ones, want at most %d", long, inVain)
+		}
 	})
 }
 

@@ -30,6 +30,8 @@ type Registry struct {
 	sets   map[string]*set  // by the numbers of their values; some may be wiped
 	timer  *time.Timer      // for the next value to forget; nil: none
 	closed bool
+
+	waits atomic.Int32 // long ones, under way or in vain; see inVain
 }
 
 // A host is a machine: the places where it is reached, which sessions have found out to be one.

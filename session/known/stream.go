@@ -29,6 +29,8 @@ type Stream struct {
 	since time.Time // the filter has held bytes since then; zero: it holds none
 	due   time.Time // when the bytes are passed on that are held back; zero: none are
 	over  bool
+
+	extended bool // they may wait longer than forms.Brief
 }
 
 // NewStream makes a Stream. accept takes the output, one call at a time, and the forms that were replaced in it; it must
@@ -79,6 +81,12 @@ func (s *Stream) pass(step func(m *forms.Matcher) ([]byte, []forms.Cut)) {
 		m = set.m
 	}
 	out, cuts := step(m)
+	if s.extended && (s.f.Came() || len(out) > 0) {
+		s.extended = false
+		if s.f.Came() {
+			s.v.r.waits.Add(-1)
+		}
+	}
 	if len(out)+len(cuts) > 0 {
 		s.accept(out, cuts)
 	}
@@ -97,7 +105,11 @@ func (s *Stream) wait() {
 		if !s.f.Holds() {
 			s.since = time.Time{}
 		}
+		s.extended = false
 		return
+	}
+	if !s.extended {
+		wait = min(wait, forms.Brief)
 	}
 	now := time.Now()
 	if s.since.IsZero() {
@@ -131,10 +143,31 @@ func (s *Stream) release() {
 	case s.over || s.due.IsZero():
 	case left > 0:
 		s.arm(left)
+	case s.extend():
+		s.due = s.since.Add(min(s.f.Waiting(), longest))
+		s.arm(time.Until(s.due))
 	default:
 		s.pass(s.f.Release)
-		s.since = time.Time{}
+		s.since, s.extended = time.Time{}, false
 	}
+}
+
+// inVain is how many long waits there may be, in all streams, for the rest of a value that does not come. A long wait
+// tells whoever sees the output late that its end is the beginning of a value: without a limit, one could find out each
+// next character so.
+const inVain = 3
+
+// extend reports whether the bytes that are held back may wait longer than others. Requires s.mu.
+func (s *Stream) extend() bool {
+	if s.extended || s.f.Waiting() <= forms.Brief {
+		return false
+	}
+	if s.v.r.waits.Add(1) > inVain {
+		s.v.r.waits.Add(-1)
+		return false
+	}
+	s.extended = true
+	return true
 }
 
 // A Writer is a Stream into an io.Writer.
