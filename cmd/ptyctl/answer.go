@@ -136,6 +136,10 @@ func answered(c *cli.Context, q client.OpenQuestion, yes bool) error {
 func askPerson(c *cli.Context, open []client.OpenQuestion) error {
 	person := attach.NewPerson(os.Stdin, c.App.ErrWriter)
 	for _, q := range open {
+		if q.ReadOnly {
+			return term.Errorf(term.PolicyDenied, "%s: people may only watch %v: set server.control.control_mode to "+
+				"\"readwrite\" in its configuration and start it again", tty.Printable(q.About()), q.Process)
+		}
 		if q.Value() {
 			decided, err := person.Value(c.Context, &q)
 			if err != nil {

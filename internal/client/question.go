@@ -17,7 +17,8 @@ type OpenQuestion struct {
 	PID int `json:"pid,omitempty"`
 	questions.Question
 
-	Process *Process `json:"-"` // that asks
+	Process  *Process `json:"-"` // that asks
+	ReadOnly bool     `json:"-"` // people may not answer it there
 }
 
 // Questions returns all questions that wait, the oldest first.
@@ -29,7 +30,9 @@ func (all Processes) Questions(ctx context.Context) ([]OpenQuestion, error) {
 			return nil, fmt.Errorf("%v: %w", p, err)
 		}
 		for _, q := range list.Questions {
-			found = append(found, OpenQuestion{PID: p.PID, Question: q, Process: p})
+			found = append(found, OpenQuestion{
+				PID: p.PID, Question: q, Process: p, ReadOnly: list.Mode == questions.ModeReadOnly,
+			})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b OpenQuestion) int { return cmp.Compare(a.Since, b.Since) })

@@ -214,12 +214,19 @@ func TestSecretsInTerminals(t *testing.T) {
 		{"no place", with(func(s *config.NamedSecret) { s.Hosts = nil }), config.Policy{}, "FAIL"},
 	} {
 		r := NewReport(nil)
-		r.secrets(config.Config{Secret: []config.NamedSecret{tt.secret}, Policy: tt.rules})
+		cfg := config.Config{Secret: []config.NamedSecret{tt.secret}, Policy: tt.rules}
+		cfg.Server.Control.ControlMode = config.ControlReadWrite
+		r.secrets(cfg)
 		if got := r.Findings[0].Status + " " + r.Findings[0].Text; len(r.Findings) != 1 || !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s: the report is %q, want it to begin with %q", tt.name, got, tt.want)
 		}
 	}
 	r := NewReport(nil)
+	r.secrets(config.Config{Secret: []config.NamedSecret{with(func(s *config.NamedSecret) { s.Source = "person" })}})
+	if len(r.Findings) != 2 || !strings.Contains(r.Findings[0].Text, "web-sudo: a person is asked") {
+		t.Errorf("where nobody may answer the report has %+v, want a note", r.Findings)
+	}
+	r = NewReport(nil)
 	if r.secrets(config.Config{}); len(r.Findings) != 0 {
 		t.Errorf("without secrets the report has %+v, want nothing", r.Findings)
 	}

@@ -20,6 +20,7 @@ func (r *Report) secrets(cfg config.Config) {
 		r.add(Finding{Status: failing, Check: check, Text: err.Error(), Do: "correct the configuration"})
 		return
 	}
+	r.people(cfg)
 	var open []string
 	for _, s := range cfg.Secret {
 		typed := len(s.Uses) == 0 || slices.Contains(s.Uses, string(term.SecretTerminal))
@@ -36,6 +37,25 @@ func (r *Report) secrets(cfg config.Config) {
 		Text: fmt.Sprintf("%s: who may run any command on a host as that user can make a prompt of its own and read the "+
 			"secret there; a nested ssh shows another host's prompt inside a trusted session", strings.Join(open, ", ")),
 		Do: `limit commands with policy.allow, set confirm = "always", or leave terminal out of uses; see docs/secrets.md`,
+	})
+}
+
+// people reports secrets that wait for people who may not answer.
+func (r *Report) people(cfg config.Config) {
+	var asked []string
+	for _, s := range cfg.Secret {
+		if s.Source == "person" || s.Confirm != "never" {
+			asked = append(asked, s.Name)
+		}
+	}
+	if len(asked) == 0 || cfg.Server.Control.ControlMode == config.ControlReadWrite || cfg.Server.HTTP.Watch {
+		return
+	}
+	r.add(Finding{
+		Status: noted, Check: "secrets",
+		Text: strings.Join(asked, ", ") + ": a person is asked, and server.control.control_mode lets nobody answer with ptyctl " +
+			"answer or ptyctl watch",
+		Do: `set control_mode = "readwrite"`,
 	})
 }
 
