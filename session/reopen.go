@@ -57,6 +57,9 @@ func newKept(o Options) *kept {
 		runs:  &commands{session: o.ID, byID: make(map[string]*run)},
 		known: o.managed.known,
 	}
+	if k.known != nil {
+		k.display.Conceal(k.known)
+	}
 	if k.again == nil && k.never == "" {
 		k.never = "its connection was made elsewhere"
 	}

@@ -16,6 +16,7 @@ import (
 
 	"ptyctl/internal/bufpipe"
 	"ptyctl/internal/leaktest"
+	"ptyctl/secret/forms"
 	"ptyctl/session"
 	"ptyctl/session/internal/sessiontest"
 	"ptyctl/session/known"
@@ -347,6 +348,7 @@ func TestKnownSecrets(t *testing.T) {
 				return
 			}
 			put(t, far, "it is "+secret+"\r\nand "+secret[:9]+"\r\n"+secret[9:]+".\r\n")
+			time.Sleep(forms.Brief + time.Millisecond)
 			got := string(s.Read(t.Context(), session.ReadRequest{NoWait: true}).Data)
 			if want := "was ******** right? \r\nit is ********\r\nand ********.\r\n"; got != want {
 				t.Errorf("the output is %q, want %q", got, want)

@@ -267,6 +267,20 @@ func (m *Matcher) MaskPart(p []byte, from, to int) []byte {
 	return append(out, p[at:to]...)
 }
 
+// Find returns where p, which is complete, shows forms, as pairs of a beginning and an end.
+func (m *Matcher) Find(p []byte) (parts [][2]int) {
+	if !m.Any() || len(p) < minWord {
+		return nil
+	}
+	var t text
+	defer t.wipe()
+	t.join(p)
+	for _, s := range m.find(nil, &t, p, 0, false) {
+		parts = append(parts, [2]int{t.at(s.from), t.at(s.to-1) + 1})
+	}
+	return parts
+}
+
 // MaskString is Mask for a string.
 func (m *Matcher) MaskString(s string) string {
 	if !m.Any() || len(s) < minWord {

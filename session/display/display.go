@@ -22,6 +22,7 @@ var queues = sync.Pool{New: func() any { return new([mostQueued]byte) }}
 type Display struct {
 	mu         sync.Mutex // guards the following
 	secrets    redact.Known
+	known      Known
 	cols, rows int
 	screen     *screen.Screen // nil: nothing was drawn or asked for yet
 	queue      []byte         // output that is to be drawn
@@ -53,6 +54,20 @@ type part struct{ from, to int }
 // New makes a blank display. The size is brought within that of package screen.
 func New(cols, rows int) *Display {
 	return &Display{cols: max(1, min(cols, screen.MaxCols)), rows: max(1, min(rows, screen.MaxRows))}
+}
+
+// Known finds more secrets than those that were typed.
+type Known interface {
+	Any() bool                         // there are some
+	Find(text []byte) (parts [][2]int) // where text shows them, as pairs of a beginning and an end
+}
+
+// Conceal looks for the secrets of k, too, in all that the display returns. Its output has masks for them already; but
+// what is drawn in another order is one text on the screen alone.
+func (d *Display) Conceal(k Known) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known = k
 }
 
 // Show takes the next piece of the output, in which echoes were replaced.
@@ -147,8 +162,8 @@ func (d *Display) changes() {
 func (d *Display) draw() *screen.Screen {
 	if d.screen == nil {
 		d.screen = screen.New(d.cols, d.rows)
-		d.hide()
 	}
+	d.hide() // others may be known now
 	d.skip()
 	if d.unanswered > 0 {
 		d.drawPart(0, d.unanswered)
@@ -275,18 +290,30 @@ func (d *Display) shows(word []byte) bool {
 func (d *Display) Mask(text string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.secrets.Any() {
+	if !d.hides() {
 		return text
 	}
-	return screen.MaskText(text, d.secrets.Find)
+	return screen.MaskText(text, d.find)
+}
+
+// hides reports whether there are secrets to look for. Requires d.mu.
+func (d *Display) hides() bool { return d.secrets.Any() || d.known != nil && d.known.Any() }
+
+// find returns where text shows secrets. Requires d.mu.
+func (d *Display) find(text []byte) [][2]int {
+	parts := d.secrets.Find(text)
+	if d.known != nil {
+		parts = append(parts, d.known.Find(text)...)
+	}
+	return parts
 }
 
 // hide keeps the secrets out of all that the screen returns. Requires d.mu.
 func (d *Display) hide() {
 	switch {
 	case d.screen == nil: // draw makes it
-	case d.secrets.Any():
-		d.screen.Hide(d.secrets.Find)
+	case d.hides():
+		d.screen.Hide(d.find)
 	default:
 		d.screen.Hide(nil)
 	}

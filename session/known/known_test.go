@@ -17,6 +17,7 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/secret/forms"
+	"ptyctl/session/display"
 	"ptyctl/term"
 )
 
@@ -336,4 +337,31 @@ func TestNone(t *testing.T) {
 	v, leave := none.Visit(web1)
 	leave()
 	v.Drop()
+}
+
+// A screen shows no value, also where its parts were drawn in another order.
+func TestDrawnInAnotherOrder(t *testing.T) {
+	r := NewRegistry()
+	defer r.Close()
+	v := at(r, "one", web1)
+	d := display.New(40, 3)
+	d.Conceal(v)
+	draw := func(text string) string {
+		var out bytes.Buffer
+		w := NewWriter(v, &out, func(func()) bool { return false })
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+		w.End()
+		d.Show(out.Bytes(), nil)
+		return d.View(0).Text()
+	}
+	backwards := "\x1b[1;9H" + planted[6:] + "\x1b[1;3H" + planted[:6] + "\r\n"
+	if got := draw(backwards); !strings.Contains(got, planted) {
+		t.Fatalf("without a known value the screen shows %q, want the text", got)
+	}
+	r.Redact(term.RedactedValue{Value: []byte(planted), Host: web1})
+	if got := draw("more"); strings.Contains(got, planted) || !strings.Contains(got, strings.Repeat("*", len(planted))) {
+		t.Errorf("the screen shows %q, want a mask", got)
+	}
 }

@@ -132,6 +132,12 @@ func (v *View) Part(p []byte, from, to int) []byte {
 	return part
 }
 
+// Find returns where p, which is complete, shows values, as pairs of a beginning and an end.
+func (v *View) Find(p []byte) (parts [][2]int) {
+	v.with(func(m *forms.Matcher) { parts = m.Find(p) })
+	return parts
+}
+
 // String is Bytes for a string.
 func (v *View) String(s string) string {
 	v.with(func(m *forms.Matcher) { s = m.MaskString(s) })
