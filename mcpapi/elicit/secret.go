@@ -29,10 +29,9 @@ func (s *Secrets) AskSecret(ctx context.Context, q term.SecretQuestion) ([]byte,
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	return s.Book.AskSecret(ctx, q, func(asked consent.Question, over <-chan struct{}) {
-		srv := server.ServerFromContext(ctx)
+		client, able := server.ClientSessionFromContext(ctx).(server.SessionWithElicitation)
 		_, asURL := elicitation(ctx)
-		if !asURL || !q.Value || srv == nil || server.IsModernRequest(ctx) || s.Pages == nil ||
-			!stdio.Is(server.ClientSessionFromContext(ctx)) {
+		if !able || !asURL || !q.Value || server.IsModernRequest(ctx) || s.Pages == nil || !stdio.Is(client) {
 			return
 		}
 		a := &valueAsked{book: s.Book, question: asked, over: over}
@@ -42,7 +41,7 @@ func (s *Secrets) AskSecret(ctx context.Context, q term.SecretQuestion) ([]byte,
 			return
 		}
 		leading.Go(func() {
-			res, err := srv.RequestElicitation(waiting, mcp.ElicitationRequest{Params: mcp.ElicitationParams{
+			res, err := client.RequestElicitation(waiting, mcp.ElicitationRequest{Params: mcp.ElicitationParams{
 				Mode: mcp.ElicitationModeURL, ElicitationID: rand.Text(), URL: address,
 				Message: heading(a.Prompt()) + "Type it on this page, which ptyctl serves on your own machine; neither the " +
 					"assistant nor its client sees it.",
