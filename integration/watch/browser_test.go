@@ -64,7 +64,7 @@ func newTab(t testing.TB, width, height int64) *tab {
 	}
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	ctx, end := context.WithTimeout(ctx, lab.Patience)
+	ctx, end := context.WithTimeout(ctx, 4*lab.Patience)
 	t.Cleanup(end)
 	b := &tab{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.hear)
@@ -113,7 +113,8 @@ func (b *tab) run(what string, actions ...chromedp.Action) {
 // wait waits until an expression is true.
 func (b *tab) wait(what, expression string) {
 	b.t.Helper()
-	err := chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond)))
+	err := chromedp.Run(b.ctx, chromedp.Poll(expression, nil,
+		chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(2*lab.Patience)))
 	if err != nil {
 		var text string
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), 5*time.Second)

@@ -31,7 +31,7 @@ func TestNotices(t *testing.T) {
 	server := lab.ServeSSH(t, sshserver.Config{Passwords: map[string]string{"alice": "login-notice-1138"}})
 	sshd := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{sshd}, "[policy]\nask = ['touch *']\nconsent = 'person'\ntyping = 'allow'\n"+
-		"[session]\nread_timeout_ms = 100\n[limits]\nmax_wait_ms = 200\n"+lab.ReadWrite)
+		"[session]\nread_timeout_ms = 100\n[limits]\nmax_wait_ms = 2000\n"+lab.ReadWrite)
 	h.Trust(t, server.KnownHostsLine())
 	c := h.Connect(t)
 	b := newTab(t, 1000, 700)
