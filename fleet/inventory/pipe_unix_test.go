@@ -13,7 +13,7 @@ import (
 func TestReadPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skipf("mkfifo: %v", err)
+		t.Fatal(err)
 	}
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "plain file") {
 		t.Errorf("Read of a pipe = %v, want a refusal", err)
