@@ -185,14 +185,14 @@ func (db *database) withKey(key ssh.PublicKey, limit int) []Entry {
 	return found
 }
 
-// entry returns the record as an Entry.
+// entry returns the record as an Entry, which does not share the file's text.
 func (r *record) entry(fingerprint string) Entry {
 	return Entry{
 		File:        r.file,
 		Line:        r.line,
-		Marker:      r.marker,
-		Names:       r.names,
-		Type:        r.keyType,
+		Marker:      Marker(strings.Clone(string(r.marker))),
+		Names:       strings.Clone(r.names),
+		Type:        strings.Clone(r.keyType),
 		Fingerprint: fingerprint,
 	}
 }

@@ -114,7 +114,7 @@ func (v *Verifier) decideNew(ctx context.Context, o *offer, j judgement) (Result
 	unknown := &UnknownError{
 		Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint,
 		Policy: v.o.Policy, Floor: v.o.Floor, NoPin: v.o.NoPin,
-		Certificate: j.certificate, Files: v.o.allFiles(), OtherNames: v.db.withKey(o.key, maxOtherNames),
+		Certificate: j.certificate, Files: v.o.allFiles(), OtherNames: v.o.withKey(o.key, maxOtherNames),
 		Pinned: v.o.Fingerprint != "", Vouched: v.vouched(o),
 	}
 	r := Result{Decision: Added}

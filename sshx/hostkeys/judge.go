@@ -1,6 +1,10 @@
 package hostkeys
 
-import "ptyctl/term"
+import (
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/term"
+)
 
 // known has the lines of the files about one host.
 type known struct {
@@ -20,6 +24,15 @@ func (o *Options) read() (record, callers *database, err error) {
 	}
 	callers, err = readDatabase(o.CallerFiles)
 	return record, callers, err
+}
+
+// withKey returns lines of UserFiles and GlobalFiles as database.withKey does; nil if they cannot be read now.
+func (o *Options) withKey(key ssh.PublicKey, limit int) []Entry {
+	db, err := readDatabase(o.files())
+	if err != nil {
+		return nil
+	}
+	return db.withKey(key, limit)
 }
 
 // lines returns the lines about the host of this connection.

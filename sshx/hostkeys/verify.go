@@ -20,8 +20,6 @@ type Verifier struct {
 	address string // of the server; empty if unknown
 	local   bool   // address is a loopback address
 	revoked *revocations
-	db      *database // of UserFiles and GlobalFiles
-	callers *database // of CallerFiles
 	known   known
 
 	mu       sync.Mutex
@@ -99,11 +97,13 @@ func NewVerifier(host string, port int, ip net.IP, o Options) (*Verifier, error)
 	if v.revoked, err = readRevocations(o.RevokedFiles); err != nil {
 		return nil, err
 	}
-	if v.db, v.callers, err = o.read(); err != nil {
+	// The files are not kept: many connections at once would each have all lines in memory.
+	record, callers, err := o.read()
+	if err != nil {
 		return nil, err
 	}
-	v.known = v.lines(v.db, v.callers)
-	v.result = Result{Name: v.names.name, Warnings: slices.Concat(v.db.allWarnings(), v.callers.allWarnings())}
+	v.known = v.lines(record, callers)
+	v.result = Result{Name: v.names.name, Warnings: slices.Concat(record.allWarnings(), callers.allWarnings())}
 	return v, nil
 }
 
