@@ -8,23 +8,26 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ptyctl/internal/lab"
 )
 
 // The command for people tells by its status how the hosts have ended, and shows equal answers once.
 func TestCommand(t *testing.T) {
-	r := newRack(t, 1)
-	r.does(t, "127.0.1.7", "sed s/1.24/1.18/ same; exit")
-	hosts := r.hosts()[0]
+	t.Parallel()
+	r := lab.NewRack(t, each, each)
+	r.Does(t, 6, "sed s/1.24/1.18/ same; exit")
+	hosts := r.Hosts()
 	for _, tt := range []struct {
 		args   []string
 		status int
 		want   string // in stdout, or in stderr if the status is 2 or 255
 	}{
-		{[]string{"run", hosts, "--", r.command}, 0, "(12): exit 0\n  bash 5.2\n"},
-		{[]string{"run", hosts, "--", r.command}, 0, "+nginx 1.18\n"},
-		{[]string{"diff", hosts, "--", r.command}, 1, "+nginx 1.18\n"},
-		{[]string{"diff", hosts, "!" + r.host(1, 7), "--", r.command}, 0, "(12): exit 0\n"},
-		{[]string{"run", "--argv", r.host(1, 1), "--", "printf", "%s|", "a b", "$HOME"}, 0, "a b|$HOME|"},
+		{[]string{"run", hosts, "--", r.Command}, 0, "(12): exit 0\n  bash 5.2\n"},
+		{[]string{"run", hosts, "--", r.Command}, 0, "+nginx 1.18\n"},
+		{[]string{"diff", hosts, "--", r.Command}, 1, "+nginx 1.18\n"},
+		{[]string{"diff", hosts, "!" + r.Name(6), "--", r.Command}, 0, "(12): exit 0\n"},
+		{[]string{"run", "--argv", r.Name(0), "--", "printf", "%s|", "a b", "$HOME"}, 0, "a b|$HOME|"},
 		{[]string{"run", "--canary", "1", hosts, "--", "exit 3"}, 1, "(12): not run: a canary failed\n"},
 		{[]string{"run", hosts, "127.0.7.1", "--", "id"}, 255, "nothing was run: 1 of 14 hosts refused: 127.0.7.1"},
 		{[]string{"run", "--skip-refused", hosts, "127.0.7.1", "--", "id"}, 1, "hostkey_unknown: refused: "},
@@ -42,7 +45,7 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%q: status %d, %s%s; want %d, %q", tt.args, status, out, errs, tt.status, tt.want)
 		}
 	}
-	out, _, status := r.Run(t, "fleet", "run", "--config", r.Config, "--json", hosts, "--", r.command)
+	out, _, status := r.Run(t, "fleet", "run", "--config", r.Config, "--json", hosts, "--", r.Command)
 	var a answer
 	if err := json.Unmarshal([]byte(out), &a); err != nil || status != 0 || len(a.Groups) != 2 {
 		t.Errorf("--json: status %d, %v, %s; want one object with two groups", status, err, out)
@@ -51,10 +54,11 @@ func TestCommand(t *testing.T) {
 
 // A person at a terminal sees how far the run is; ctrl-c stops the commands, and shows what there is.
 func TestInterrupt(t *testing.T) {
-	r := newRack(t, 1)
-	ended := filepath.Join(r.dir, "ended")
+	t.Parallel()
+	r := lab.NewRack(t, each, each)
+	ended := filepath.Join(r.Dir, "ended")
 	command := fmt.Sprintf("echo begun; until [ -f %s ]; do sleep 0.05; done", ended)
-	p := r.AtTerminal(t, "fleet", "run", "--config", r.Config, "--max-parallel", "4", r.hosts()[0], "--", command)
+	p := r.AtTerminal(t, "fleet", "run", "--config", r.Config, "--max-parallel", "4", r.Hosts(), "--", command)
 	p.Sees(regexp.QuoteMeta("0 of 13 hosts, 4 running"))
 	p.Types("\x03")
 	p.Sees(`(?s)canceled: .*\(9\): not run: canceled`) // those that run may not have begun the command
@@ -64,5 +68,5 @@ func TestInterrupt(t *testing.T) {
 	if err := os.WriteFile(ended, nil, 0o600); err != nil { // as root, sshd passes no signal on
 		t.Fatal(err)
 	}
-	r.servers[0].WaitIdle(t)
+	r.Servers[0].WaitIdle(t)
 }

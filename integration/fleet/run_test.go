@@ -11,107 +11,25 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// Forty hosts, of which six are in trouble: the answer is true for each of them, and short.
-func TestFortyHosts(t *testing.T) {
-	r := newRack(t, 3)
-	changed := lab.StartSSHD(t, "ListenAddress 127.0.9.1")
-	dying := lab.StartSSHD(t, "ListenAddress 127.0.9.2")
-	other := lab.NewKey(t, "ed25519")
-	r.Trust(t, "[127.0.9.1]:"+port(changed)+" "+other.Public(), "[127.0.9.2]:"+port(dying)+" "+dying.HostKey.Public(),
-		"[127.0.9.3]:"+port(changed)+" "+other.Public())
-	r.Write(t, r.SSHConfig, "IdentityAgent none\nIdentitiesOnly yes\nIdentityFile "+strings.Join([]string{
-		r.servers[0].Identity, r.servers[1].Identity, r.servers[2].Identity, dying.Identity,
-	}, "\nIdentityFile ")+"\n")
-	began := filepath.Join(r.dir, "began")
-	r.does(t, "127.0.1.7", "sed s/1.24/1.18/ same; exit")
-	r.does(t, "127.0.2.2", "sleep 60 & wait")
-	r.does(t, "127.0.3.3", "head -c 30000000 /dev/zero; exit 2")
-	r.does(t, "127.0.9.2", ": > "+began+"; sleep 60 & wait")
-	c := r.connect(t)
-	hosts := append(r.hosts(), "127.0.9.1:"+port(changed), "127.0.9.2:"+port(dying), "127.0.9.3:"+port(changed))
-	done := make(chan answer)
-	go func() {
-		lab.Eventually(t, "the command on the host that dies", func() bool {
-			_, err := os.Stat(began)
-			return err == nil
-		})
-		dying.Stop(t)
-	}()
-	go func() {
-		defer close(done)
-		done <- call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"timeout_ms":6000,"max_parallel":50}`, hosts, r.command)
-	}()
-	a, ok := <-done
-	if !ok {
-		t.FailNow()
-	}
-	if len(a.text) > 2000 {
-		t.Errorf("the answer has %d bytes, want at most 2,000:\n%s", len(a.text), a.text)
-	}
-	if a.Hosts != 42 || len(a.Groups) != 3 || a.Groups[0].N != 36 || a.Groups[0].Stdout != strings.TrimSuffix(same, "\n") {
-		t.Fatalf("the answer of 42 hosts is %s; want 36 alike, and two others", a.text)
-	}
-	for _, g := range a.Groups[1:] {
-		switch g.Hosts {
-		case r.host(1, 7):
-			if !strings.Contains(g.StdoutDiff, "-nginx 1.24") || !strings.Contains(g.StdoutDiff, "+nginx 1.18") || g.ExitCode != 0 {
-				t.Errorf("the host with another file: %+v; want the difference", g)
-			}
-		case r.host(3, 3):
-			if g.ExitCode != 2 || !g.Truncated || g.Bytes != 30_000_000 {
-				t.Errorf("the host that floods: %+v; want exit 2, and 30,000,000 bytes that are not all there", g)
-			}
-		default:
-			t.Errorf("the group of %s was not expected: %+v", g.Hosts, g)
-		}
-	}
-	for code, want := range map[string][2]string{
-		"timeout":          {r.host(2, 2), "no end within 6s"},
-		"hostkey_mismatch": {"127.0.9.1:" + port(changed), "never reached: known_hosts has another key"},
-		"connection_lost":  {"127.0.9.2:" + port(dying), "midway: exit code unknown"},
-		"connect_failed":   {"127.0.9.3:" + port(changed), "never reached: tcp: connection refused"},
-	} {
-		if hosts, reason := a.failure(code); hosts != want[0] || !strings.Contains(reason, want[1]) {
-			t.Errorf("%s: %q, %q; want %s, %q", code, hosts, reason, want[0], want[1])
-		}
-	}
-	if res := c.Call(t, lab.ToolIO, `{"action":"read","fleet_id":%s,"host":%s}`, a.FleetID, r.host(1, 7)); res.Chunk !=
-		strings.Replace(same, "1.24", "1.18", 1) || !res.EOF {
-		t.Errorf("the output of one host is %q, %t; want its own, and its end", res.Chunk, res.EOF)
-	}
-	var again answer
-	if a.FleetID != "" {
-		r.does(t, "127.0.2.2", "")
-		again = call(t, c, `{"action":"run","fleet_id":%s,"only":"failed","timeout_ms":6000}`, a.FleetID)
-	}
-	if again.Hosts != 5 || len(again.Groups) != 2 {
-		t.Errorf("the run on those that failed: %s; want the 5 without exit code 0", again.text)
-	}
-}
-
-func port(s *lab.SSHD) string {
-	_, port, _ := strings.Cut(strings.Fields(s.KnownHosts())[0], ":")
-	return port
-}
-
 // A retry of a call runs nothing twice, and a call that has to leave hands the run over.
 func TestRetryAndHandOver(t *testing.T) {
-	r := newRack(t, 1)
-	c := r.connect(t)
-	count := filepath.Join(r.dir, "count")
+	t.Parallel()
+	r := lab.NewRack(t, each, each)
+	c := connect(t, r)
+	count := filepath.Join(r.Dir, "count")
 	for range 2 {
-		a := call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"request_id":"r-1"}`, r.hosts(), "echo x >> "+count)
-		if a.Hosts != perServer || len(a.Groups) != 1 || a.Groups[0].N != perServer {
-			t.Errorf("the run and its retry: %s; want %d hosts alike", a.text, perServer)
+		a := call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"request_id":"r-1"}`, []string{r.Hosts()}, "echo x >> "+count)
+		if a.Hosts != each || len(a.Groups) != 1 || a.Groups[0].N != each {
+			t.Errorf("the run and its retry: %s; want %d hosts alike", a.text, each)
 		}
 	}
-	if text, err := os.ReadFile(count); err != nil || len(text) != 2*perServer {
-		t.Errorf("%d lines were written, %v; want one for each of %d hosts", len(text)/2, err, perServer)
+	if text, err := os.ReadFile(count); err != nil || len(text) != 2*each {
+		t.Errorf("%d lines were written, %v; want one for each of %d hosts", len(text)/2, err, each)
 	}
 
-	gate := filepath.Join(r.dir, "gate")
+	gate := filepath.Join(r.Dir, "gate")
 	wait := "until [ -f " + gate + " ]; do sleep 0.05; done; echo through"
-	a := call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"wait_ms":1}`, r.hosts(), wait)
+	a := call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"wait_ms":1}`, []string{r.Hosts()}, wait)
 	if a.DoneReason != "running" || a.FleetID == "" {
 		t.Fatalf("a call that has to leave: %s; want running, with fleet_id", a.text)
 	}
@@ -123,28 +41,29 @@ func TestRetryAndHandOver(t *testing.T) {
 		t.Errorf("status: %s; want the end of all hosts", a.text)
 	}
 
-	a = call(t, c, `{"action":"run","hosts":%s,"cmd":"sleep 60 & wait","wait_ms":1,"max_parallel":4}`, r.hosts())
+	a = call(t, c, `{"action":"run","hosts":%s,"cmd":"sleep 60 & wait","wait_ms":1,"max_parallel":4}`, []string{r.Hosts()})
 	began := time.Now()
 	a = call(t, c, `{"action":"cancel","fleet_id":%s}`, a.FleetID)
-	if hosts, _ := a.failure("canceled"); hosts == "" || len(a.NotRun) != 1 || a.NotRun[0].N != perServer-4 || time.Since(began) > lab.Patience {
-		t.Errorf("cancel: %s; want 4 canceled, and %d that were not run", a.text, perServer-4)
+	if hosts, _ := a.failure("canceled"); hosts == "" || len(a.NotRun) != 1 || a.NotRun[0].N != each-4 || time.Since(began) > lab.Patience {
+		t.Errorf("cancel: %s; want 4 canceled, and %d that were not run", a.text, each-4)
 	}
 }
 
 // Nothing is run where a rule refuses one of the hosts; each host's actions are in the audit log, with the run's id.
 func TestRulesAndRecord(t *testing.T) {
-	r := newRack(t, 1, `[policy]`, `deny = ["reboot"]`, `deny_hosts = ["127.0.1.3"]`)
+	t.Parallel()
+	r := lab.NewRack(t, each, each, `[policy]`, `deny = ["reboot"]`, `deny_hosts = ["n003"]`)
 	r.Write(t, r.Config, string(mustRead(t, r.Config))+"\n[audit]\npath = '"+r.Audit+"'\n")
-	c := r.connect(t)
-	res := c.Refused(t, "POLICY_DENIED", tool, `{"action":"run","hosts":%s,"cmd":"uptime"}`, r.hosts())
-	if !strings.Contains(res.Text, "1 of 13 hosts refused: "+r.host(1, 3)) {
+	c := connect(t, r)
+	res := c.Refused(t, "POLICY_DENIED", tool, `{"action":"run","hosts":%s,"cmd":"uptime"}`, []string{r.Hosts()})
+	if !strings.Contains(res.Text, "1 of 13 hosts refused: "+r.Name(2)) {
 		t.Errorf("the refusal is %s; want it to name the host", res.Text)
 	}
-	a := call(t, c, `{"action":"run","hosts":%s,"cmd":"echo hi","on_refused":"skip"}`, r.hosts())
-	if hosts, _ := a.failure("policy_denied"); hosts != r.host(1, 3) || a.Groups[0].N != perServer-1 {
+	a := call(t, c, `{"action":"run","hosts":%s,"cmd":"echo hi","on_refused":"skip"}`, []string{r.Hosts()})
+	if hosts, _ := a.failure("policy_denied"); hosts != r.Name(2) || a.Groups[0].N != each-1 {
 		t.Errorf("a run that leaves refused hosts out: %s; want the other 12", a.text)
 	}
-	c.Refused(t, "POLICY_DENIED", tool, `{"action":"run","hosts":%s,"cmd":"reboot","on_refused":"skip"}`, r.hosts())
+	c.Refused(t, "POLICY_DENIED", tool, `{"action":"run","hosts":%s,"cmd":"reboot","on_refused":"skip"}`, []string{r.Hosts()})
 	execs := 0
 	for line := range strings.Lines(string(mustRead(t, r.Audit))) {
 		var e struct {
@@ -157,12 +76,12 @@ func TestRulesAndRecord(t *testing.T) {
 		}
 		if e.Event == "exec" && !e.Refused {
 			execs++
-			if e.Fleet != a.FleetID || !strings.Contains(e.Command, "hi") || e.Host == "127.0.1.3" {
+			if e.Fleet != a.FleetID || !strings.Contains(e.Command, "hi") || e.Host == "n003" {
 				t.Errorf("the audit log has %s; want the command, and the run %s", line, a.FleetID)
 			}
 		}
 	}
-	if execs != perServer-1 {
+	if execs != each-1 {
 		t.Errorf("the audit log has %d execs, want one for each of 12 hosts", execs)
 	}
 }
