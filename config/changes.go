@@ -31,13 +31,15 @@ func (c Config) Changes(next Config) []Change {
 	return changes
 }
 
-// live are the tables that a running server can change: the rules and tokens at once, the rest for
+// live are the tables that a running server can change: the rules, tokens and groups at once, the rest for
 // sessions opened afterwards. All others configure objects that are built at the start: buffers, limits,
 // listeners, the list of tools.
-var live = []string{"ssh", "telnet", "policy", "logging", "secret"}
+var live = []string{"ssh", "telnet", "policy", "logging", "secret", "groups"}
 
 // liveKeys are those of other tables.
-var liveKeys = []string{"server.http.auth_token", "server.http.tokens", "server.http.tokens_file"}
+var liveKeys = []string{
+	"server.http.auth_token", "server.http.tokens", "server.http.tokens_file", "fleet.inventories", "fleet.genders",
+}
 
 // Live reports whether a running server applies a new value of the key.
 func (k Key) Live() bool { return isLive(k.Path) }

@@ -109,8 +109,8 @@ func manual(app *cli.App) string {
 	m.text("As for ssh(1).")
 	m.macro("SH", "SIGNALS")
 	m.text(
-		"ptyctl mcp reads its configuration again on SIGHUP: " +
-			"the tables ssh, telnet and logging count for sessions opened from then on, " +
+		"ptyctl mcp reads its configuration again on SIGHUP: the table policy and groups of hosts count at once, " +
+			"ssh, telnet and logging for sessions opened from then on, " +
 			"and the log names what counts only after a restart. SIGINT and SIGTERM close every session and end it.",
 	)
 	m.macro("SH", "SEE ALSO")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptyctl/config"
+	"ptyctl/fleet/nodes"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/secret"
 	"ptyctl/session/known"
@@ -22,11 +23,12 @@ type dialers struct {
 	known   *known.Registry // the secrets that were given to hosts, which nothing shows
 }
 
-// A dialerSet holds the dialers and secrets that follow from one reading of [ssh], [telnet] and [secret].
+// A dialerSet holds the dialers, secrets and sources of host names that follow from one reading of the configuration.
 type dialerSet struct {
 	network *sshx.Network
 	telnet  term.Dialer
 	secrets *secret.Store // nil: there are none
+	hosts   nodes.Sources
 }
 
 // replace makes the dialers of cfg open the sessions from now on. After an error nothing has changed.
@@ -44,7 +46,7 @@ func (d *dialers) replace(cfg config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	d.current.Store(&dialerSet{network, telnet, store})
+	d.current.Store(&dialerSet{network, telnet, store, HostSources(cfg)})
 	return nil
 }
 

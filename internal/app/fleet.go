@@ -33,5 +33,5 @@ func (a *App) newFleets(
 	})
 }
 
-// fleetHosts reads the sources of host names, anew for each call: they are files that people edit.
-func (a *App) fleetHosts(ctx context.Context) *nodes.Book { return HostSources(a.cfg).Read(ctx) }
+// fleetHosts reads the sources of host names, for each call again: they are files that people edit.
+func (a *App) fleetHosts(ctx context.Context) *nodes.Book { return a.dialers.current.Load().hosts.Read(ctx) }

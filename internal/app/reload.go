@@ -97,6 +97,7 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 	changes := r.cfg.Changes(next)
 	cfg := r.cfg
 	cfg.SSH, cfg.Telnet, cfg.Policy, cfg.Logging, cfg.Secret = next.SSH, next.Telnet, next.Policy, next.Logging, next.Secret
+	cfg.Groups, cfg.Fleet.Inventories, cfg.Fleet.Genders = next.Groups, next.Fleet.Inventories, next.Fleet.Genders
 	judged := next // with the places of its rules
 	judged.Local, judged.Audit, judged.Server = cfg.Local, cfg.Audit, cfg.Server
 	web := &cfg.Server.HTTP
