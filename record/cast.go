@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"ptyctl/vt"
 )
 
 // The codes of events (asciicast v3).
@@ -73,7 +75,7 @@ func (e *encoder) output(at time.Duration, p []byte) {
 		p = append(e.partial, p...)
 		e.partial = nil
 	}
-	if n := partialRune(p); n > 0 {
+	if n := vt.PartialRune(p); n > 0 {
 		e.partial = append([]byte(nil), p[len(p)-n:]...)
 		p = p[:len(p)-n]
 	}
@@ -111,20 +113,6 @@ func (e *encoder) begin(at time.Duration, code byte) {
 }
 
 func (e *encoder) end() { e.lines = append(e.lines, "\"]\n"...) }
-
-// partialRune returns how many bytes at the end of p begin a character that p does not finish.
-func partialRune(p []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
-		last := p[len(p)-n:]
-		if utf8.RuneStart(last[0]) {
-			if last[0] >= utf8.RuneSelf && !utf8.FullRune(last) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
-}
 
 // maxEscape is the most bytes that stand for one in a JSON string.
 const maxEscape = len(`\u001b`)

@@ -8,6 +8,7 @@ import (
 	"ptyctl/session/output"
 	"ptyctl/session/text"
 	"ptyctl/term"
+	"ptyctl/vt"
 )
 
 // A Reason says why a Read stopped.
@@ -100,7 +101,7 @@ func extract(b *buffer.Buffer, from, end, next int64, reason Reason) Chunk {
 // holdBackPartialRune leaves an incomplete rune at the end of c for the next read. fresh says that the rest of it
 // may be on its way.
 func (c *Chunk) holdBackPartialRune(fresh bool) {
-	n := output.PartialRune(c.Data)
+	n := vt.PartialRune(c.Data)
 	if c.Reason == ReasonFull { // the rest is there already, unless MaxBytes has no room for a rune
 		fresh = n < len(c.Data)
 	}

@@ -13,8 +13,8 @@ import (
 	"ptyctl/buffer"
 	"ptyctl/session/known"
 	"ptyctl/session/lane"
-	"ptyctl/session/output"
 	"ptyctl/term"
+	"ptyctl/vt"
 )
 
 // Options configure a session. The zero value works.
@@ -248,7 +248,7 @@ func (e Expect) hints(outputs ...[]byte) []string {
 				}
 				if len(m) > maxHint {
 					m = m[:maxHint]
-					m = m[:len(m)-output.PartialRune(m)]
+					m = m[:len(m)-vt.PartialRune(m)]
 				}
 				found = append(found, string(m))
 			}

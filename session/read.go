@@ -13,6 +13,7 @@ import (
 	"ptyctl/session/output"
 	"ptyctl/session/prompt"
 	"ptyctl/session/text"
+	"ptyctl/vt"
 )
 
 // Latest is the cursor for "from now on".
@@ -383,7 +384,7 @@ func (w *waiter) onlyPartialRune(st buffer.Stat) bool {
 		return false
 	}
 	p := w.view.Buffer.At(w.from, utf8.UTFMax).Data
-	return len(p) > 0 && output.PartialRune(p) == len(p)
+	return len(p) > 0 && vt.PartialRune(p) == len(p)
 }
 
 // age is the time since t, which is in Unix nanoseconds.

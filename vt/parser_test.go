@@ -146,6 +146,19 @@ func TestParserText(t *testing.T) {
 	})
 }
 
+// A rune that the end cuts is counted, and nothing that cannot become one.
+func TestPartialRune(t *testing.T) {
+	for in, want := range map[string]int{
+		"": 0, "a": 0, "ä": 0, "漢": 0, "😀": 0,
+		"\xc3": 1, "a\xe6\xbc": 2, "\xf0\x9f\x98": 3,
+		"\xff": 0, "\x80": 0, "a\x80\x80\x80": 0, "漢\x80": 0, "\xc3a": 0, "\xed\xa0": 0,
+	} {
+		if got := vt.PartialRune([]byte(in)); got != want {
+			t.Errorf("PartialRune(%q) = %d, want %d", in, got, want)
+		}
+	}
+}
+
 // The scan of eight bytes at a time must find the first control at each offset, after any
 // bytes.
 func TestParserFindsControls(t *testing.T) {

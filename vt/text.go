@@ -11,7 +11,7 @@ func (p *Parser) text(b []byte) (*Token, []byte) {
 	n, ascii := p.printable(b)
 	whole := n
 	if !ascii && n == len(b) && !p.C1 {
-		whole -= incomplete(b)
+		whole -= PartialRune(b)
 		p.nheld = copy(p.held[:], b[whole:])
 		if whole == 0 {
 			return nil, nil
@@ -54,8 +54,8 @@ func (p *Parser) release() *Token {
 	return p.run(s, false)
 }
 
-// incomplete returns the number of bytes of a rune that the end of b cuts, or 0.
-func incomplete(b []byte) int {
+// PartialRune returns the number of bytes of a rune that the end of b cuts, or 0.
+func PartialRune(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
 			if utf8.FullRune(tail) {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/buffer"
+	"ptyctl/vt"
 )
 
 // maxHead is the length of the start of a stream that is kept for a result without its middle.
@@ -132,7 +133,7 @@ func (st *Stream) Since(from int64, budget int) Excerpt {
 	now := st.Buffer.Stat()
 	end := now.End
 	if !now.Closed { // the rest of a rune is on its way
-		end -= int64(PartialRune(st.Buffer.At(max(end-utf8.UTFMax, 0), utf8.UTFMax).Data))
+		end -= int64(vt.PartialRune(st.Buffer.At(max(end-utf8.UTFMax, 0), utf8.UTFMax).Data))
 	}
 	from = min(from, end)
 	o := Excerpt{Start: from, Total: now.End}
@@ -152,7 +153,7 @@ func (st *Stream) Since(from int64, budget int) Excerpt {
 	o.ended = now.Closed && o.Next() >= now.End
 	o.before = st.before(o.Start)
 	if o.Omitted() > 0 { // runes are cut only where something is left out
-		o.Head = o.Head[:len(o.Head)-PartialRune(o.Head)]
+		o.Head = o.Head[:len(o.Head)-vt.PartialRune(o.Head)]
 		o.Tail = DropRuneRest(o.Tail)
 		o.TailStart = end - int64(len(o.Tail))
 		o.beforeTail = st.before(o.TailStart)
@@ -202,7 +203,7 @@ func (st *Stream) Head(from int64) []byte {
 func (st *Stream) headEnd(start int64) int64 {
 	n := len(st.head)
 	if int64(n) < start {
-		n -= PartialRune(st.head)
+		n -= vt.PartialRune(st.head)
 	}
 	return int64(n)
 }
@@ -226,20 +227,6 @@ func (st *Stream) from(offset, n int64) []byte {
 		return nil
 	}
 	return st.Buffer.At(offset, int(n)).Data
-}
-
-// PartialRune returns how many bytes at the end of p begin a rune that p does not finish.
-func PartialRune(p []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
-		last := p[len(p)-n:]
-		if utf8.RuneStart(last[0]) {
-			if last[0] >= utf8.RuneSelf && !utf8.FullRune(last) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
 }
 
 // DropRuneRest returns p without the bytes at its start that can only be the rest of a rune cut before p.

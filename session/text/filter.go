@@ -210,7 +210,7 @@ func around(text []byte, at []int, most int) []byte {
 	}
 	end := from + len(part)
 	if end < len(text) {
-		part = part[:len(part)-output.PartialRune(part)]
+		part = part[:len(part)-vt.PartialRune(part)]
 		end = from + len(part)
 	}
 	var b bytes.Buffer

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"ptyctl/session/output"
+	"ptyctl/vt"
 )
 
 // Lines are a part of the output that is held, line by line.
@@ -30,7 +31,7 @@ func (v View) Lines(skip, n int) Lines {
 	size := len(data)
 	last := start+int64(size) == st.End
 	if last && !st.Closed { // the rest of a rune is on its way
-		data = data[:len(data)-output.PartialRune(data)]
+		data = data[:len(data)-vt.PartialRune(data)]
 	}
 	if start == st.Start && start > 0 {
 		data = output.DropRuneRest(data)
