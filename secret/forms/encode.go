@@ -28,7 +28,9 @@ type collector struct {
 func (c *collector) add(form []byte, whole bool) {
 	var t text
 	t.join(form)
-	form = append(form[:0], t.chars...)
+	n := copy(form, t.chars)
+	clear(form[n:])
+	form = form[:n]
 	t.wipe()
 	if i := slices.IndexFunc(c.forms, func(f []byte) bool { return bytes.Equal(f, form) }); i >= 0 {
 		c.whole[i] = c.whole[i] && whole

@@ -87,7 +87,8 @@ func (m *Matcher) index(shortest int) {
 	m.fours.init(len(m.list))
 	m.pairs = newBitset(16)
 	for i, p := range m.list {
-		text := append(bytes.Clone(m.chars[p.from:p.to]), make([]byte, padding)...)
+		text := make([]byte, p.to-p.from+padding) // and not by append, which could leave a copy
+		copy(text, m.chars[p.from:p.to])
 		for off := range m.stride {
 			m.grams.add(binary.LittleEndian.Uint32(text[off:])&m.mask, i, off)
 		}

@@ -3,6 +3,7 @@ package known
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,6 +104,31 @@ func TestLife(t *testing.T) {
 		}
 		r.mu.Unlock()
 	})
+}
+
+// A command that still has output when its session is forgotten shows no value.
+func TestForgottenWhileItWrites(t *testing.T) {
+	r := NewRegistry()
+	defer r.Close()
+	v := at(r, "one", web1)
+	r.Redact(term.RedactedValue{Value: []byte(planted), Host: web1})
+	text := r.hosts[web1].values[0].text
+	var got bytes.Buffer
+	w := NewWriter(v, &got, func(func()) bool { return false })
+	for _, part := range []string{"<" + planted + "> <" + planted[:7], planted[7:] + "> <" + planted + ">"} {
+		if _, err := io.WriteString(w, part); err != nil {
+			t.Fatal(err)
+		}
+		v.Drop()
+	}
+	w.End()
+	w.End()
+	if want := "<********> <********> <********>"; got.String() != want {
+		t.Errorf("the output is %q, want %q", got.String(), want)
+	}
+	if !bytes.Equal(text, make([]byte, len(text))) || v.Any() {
+		t.Errorf("after the output %q is left, want it overwritten", text)
+	}
 }
 
 // A code is hidden for two minutes, as a word; a later use of the same value counts anew.
@@ -288,14 +314,19 @@ func TestTexts(t *testing.T) {
 	if own, ok := errors.AsType[*term.Error](wrapped); !ok || strings.Contains(own.Error()+wrapped.Error(), planted) {
 		t.Errorf("the wrapped error is %v, with %v in it; want masks", wrapped, own)
 	}
-	e := v.Event(term.Event{Verb: term.VerbExec, Command: "echo " + planted, Detail: planted, Path: planted, Data: []byte(planted), Err: err})
+	e := v.Event(term.Event{Verb: term.VerbExec, Command: "echo " + planted, Detail: planted, Path: planted, Data: []byte(planted), Err: err,
+		Host: planted, Plan: &term.Plan{
+			Proxy: &term.PlannedHop{User: planted}, Hops: []term.PlannedHop{{Alias: planted, Names: []string{planted}}},
+			Env: []term.EnvVar{{Name: "A", Value: planted}}, RemoteCommand: planted,
+		}})
+	plan, _ := json.Marshal(e.Plan)
 	d := v.Description(term.Description{ServerBanner: planted, Warnings: []string{"x", planted}})
 	q := v.Prompt(term.Prompt{Text: "not " + planted + ": "})
 	var log bytes.Buffer
 	l := slog.New(r.LogHandler(slog.NewTextHandler(&log, nil))).With("a", planted).WithGroup("g")
 	l.InfoContext(context.Background(), "m "+planted, "err", cause, "n", 7, slog.Group("in", "text", planted))
 	for what, text := range map[string]string{
-		"event": fmt.Sprintf("%+v %s", e, e.Data), "description": fmt.Sprintf("%+v", d), "question": q.Text, "log": log.String(),
+		"event": fmt.Sprintf("%+v %s %s", e, e.Data, plan), "description": fmt.Sprintf("%+v", d), "question": q.Text, "log": log.String(),
 	} {
 		if strings.Contains(text, planted) || !strings.Contains(text, "********") {
 			t.Errorf("the %s is %s, want it masked", what, text)

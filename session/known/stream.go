@@ -173,12 +173,14 @@ func (s *Stream) extend() bool {
 // A Writer is a Stream into an io.Writer.
 type Writer struct {
 	s   *Stream
+	end sync.Once
 	err atomic.Pointer[error] // of the last write
 }
 
-// NewWriter makes a Writer into w, which gets the output with masks.
+// NewWriter makes a Writer into w, which gets the output with masks. The view lasts until the Writer's End.
 func NewWriter(v *View, w io.Writer, spawn func(f func()) bool) *Writer {
 	out := &Writer{}
+	v.count(1, false)
 	out.s = NewStream(v, func(p []byte, _ []forms.Cut) {
 		if len(p) > 0 {
 			_, err := w.Write(p)
@@ -197,5 +199,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// End writes all that is held back.
-func (w *Writer) End() { w.s.End() }
+// End writes all that is held back, and lets go of the view.
+func (w *Writer) End() {
+	w.s.End()
+	w.end.Do(func() { w.s.v.count(-1, false) })
+}

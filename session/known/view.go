@@ -17,8 +17,10 @@ type View struct {
 	set     atomic.Pointer[set] // nil: no value is known
 
 	// Guarded by r.mu:
-	hosts []*host // on the way of the session, the last one where it leads
-	own   []*value
+	hosts   []*host // on the way of the session, the last one where it leads
+	own     []*value
+	writers int  // that have not ended
+	dropped bool // it is forgotten when they have
 }
 
 // View returns what the session with that id hides. A nil Registry has nil views.
@@ -53,14 +55,20 @@ func (v *View) Keep() {
 	v.r.views[v.session] = v
 }
 
-// Drop forgets the view. What its session has kept must be gone, and it shows nothing any more.
-func (v *View) Drop() {
+// Drop forgets the view, once its Writers have ended: a command that outlives its session's place in the list may still have
+// output. What the session has kept must be gone.
+func (v *View) Drop() { v.count(0, true) }
+
+// count adds to the number of the view's writers, and drops it if that is 0 and wanted, or was wanted before.
+func (v *View) count(writers int, drop bool) {
 	if v == nil {
 		return
 	}
 	v.r.mu.Lock()
 	defer v.r.mu.Unlock()
-	if v.r.views[v.session] == v {
+	v.writers += writers
+	v.dropped = v.dropped || drop
+	if v.dropped && v.writers == 0 && v.r.views[v.session] == v {
 		v.r.leave(v)
 		v.r.expect()
 	}
@@ -221,8 +229,40 @@ func (v *View) Event(e term.Event) term.Event {
 		return e
 	}
 	e.Data, e.Detail, e.Command, e.Path = all.Bytes(e.Data), all.String(e.Detail), all.String(e.Command), all.String(e.Path)
+	e.Host, e.Plan = all.String(e.Host), all.plan(e.Plan)
 	e.Reported, e.Refused, e.Err = all.Error(e.Reported), all.Error(e.Refused), all.Error(e.Err)
 	return e
+}
+
+// plan returns the plan with masks, of which p itself has none: it is what the connection is made by.
+func (v *View) plan(p *term.Plan) *term.Plan {
+	if p == nil {
+		return nil
+	}
+	hidden := *p
+	hop := func(h term.PlannedHop) term.PlannedHop {
+		h.Alias, h.Host, h.User = v.String(h.Alias), v.String(h.Host), v.String(h.User)
+		h.Vouched, h.Names, h.Credentials = v.Strings(h.Vouched), v.Strings(h.Names), v.Strings(h.Credentials)
+		return h
+	}
+	variables := func(list []term.EnvVar) []term.EnvVar {
+		list = slices.Clone(list)
+		for i, e := range list {
+			list[i] = term.EnvVar{Name: v.String(e.Name), Value: v.String(e.Value)}
+		}
+		return list
+	}
+	if p.Proxy != nil {
+		proxy := hop(*p.Proxy)
+		hidden.Proxy = &proxy
+	}
+	hidden.Hops = slices.Clone(p.Hops)
+	for i, h := range hidden.Hops {
+		hidden.Hops[i] = hop(h)
+	}
+	hidden.Env, hidden.CallerEnv = variables(p.Env), variables(p.CallerEnv)
+	hidden.RemoteCommand = v.String(p.RemoteCommand)
+	return &hidden
 }
 
 // Description returns what a transport tells of its connection, with masks.
