@@ -27,6 +27,9 @@ func (b *Book) AskSecret(
 		},
 		Asked: asked,
 	}
+	if about.Alone {
+		call.Session = ""
+	}
 	if !Showable(call.Wanted) {
 		return nil, term.Errorf(term.PolicyDenied, "a person would have to be asked about secret %s, and its use cannot be "+
 			"shown to one exactly: it is too long, or has characters without a form of their own", q.Secret)
@@ -58,7 +61,7 @@ func (b *Book) AskSecret(
 		wanted = "give its value"
 	}
 	return nil, &term.Error{
-		Session: about.Peer.Session, Kind: term.Busy,
+		Session: call.Session, Kind: term.Busy,
 		Msg: fmt.Sprintf("secret %s: a person has to %s, and has not answered yet, so it was not used; the question stays "+
 			"for %v: make the same call again to wait for the answer", q.Secret, wanted,
 			time.Until(question.Expires).Round(time.Second)),

@@ -29,6 +29,9 @@ func newProgram(c command) *Program {
 	return &Program{command: c, about: c.about(0), done: done, over: sync.OnceFunc(func() { close(done) })}
 }
 
+// Peer implements term.Peerer.
+func (*Program) Peer() term.Peer { return term.Peer{Protocol: "local"} }
+
 // Read waits for the end of the program, because there is no terminal to read from.
 func (g *Program) Read([]byte) (int, error) {
 	<-g.done

@@ -94,7 +94,7 @@ func (e *execs) mayHave(ctx context.Context, lane Lane, r *ExecRequest, a term.A
 	if l := s.link.Load(); l != nil && l.peerer != nil {
 		q.Peer = l.peerer.Peer()
 	}
-	q.Peer.Session = s.id
+	q.Peer.Session, q.Alone = s.id, s.o.managed.program
 	_, err := s.o.Secrets.Check(ctx, q)
 	return q, e.named(err)
 }

@@ -14,6 +14,7 @@ import (
 type RunRequest struct {
 	Target    term.Target // Protocol and Local
 	Stdin     []byte
+	Secret    string        // the name of a secret that the program reads as a line before Stdin; empty: none
 	Timeout   time.Duration // after which it gets a request to end; 0: a minute
 	Grace     time.Duration // that it then has before it is killed; 0: 2 s
 	Wait      time.Duration // the longest this call waits; 0: as long as it takes
@@ -55,7 +56,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	res := RunResult{Session: s.id}
 	if _, err = opened(ctx, ctx, s, true); err == nil {
 		res.ExecResult, err = s.Exec(ctx, ExecRequest{
-			Argv: r.Target.Local.Argv, Lane: LaneChannel, Stdin: r.Stdin,
+			Argv: r.Target.Local.Argv, Lane: LaneChannel, Stdin: r.Stdin, Secret: ExecSecret{Name: r.Secret},
 			Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput, Match: r.Match,
 			StopOnCancel: r.Once, Unattended: r.Unattended,
 		})
@@ -80,7 +81,9 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	}
 	select { // the program is over, and its session in a moment
 	case <-s.life.over:
-		m.forget(s)
+		if r.Secret == "" { // else what it was given is hidden here for as long as it is kept
+			m.forget(s)
+		}
 		res.Session = ""
 	case <-called:
 	}

@@ -51,6 +51,7 @@ type SecretRequest struct {
 
 	// Action is the command that reads the secret, as a Gate judges it: SecretStdin without Sudo.
 	Action Action
+	Alone  bool // SecretStdin: Peer.Session is of this command alone, so that the same request again is of another session
 
 	Wait time.Duration // for a person who must agree or give the value; 0: as long as ctx allows
 }

@@ -29,6 +29,7 @@ type runArgs struct {
 	Cwd           string   `json:"cwd" is:"filled" doc:"directory" eg:"'cwd':'/srv/app'"`
 	Env           []string `json:"env" is:"pairs" doc:"NAME=value" eg:"'env':['LANG=C']"`
 	Stdin         string   `json:"stdin" doc:"input" eg:"'stdin':'yes\\n'"`
+	StdinSecret   string   `json:"stdin_secret" is:"filled secrets" doc:"it reads this secret as a line before stdin" eg:"'stdin_secret':'db-admin'"`
 	StdinEncoding string   `json:"stdin_encoding" enum:"utf-8 base64" doc:"of stdin" eg:"'stdin_encoding':'base64','stdin':'eWVzCg=='"`
 	TimeoutMS     int64    `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds, then TERM; default {session.default_exec_timeout_ms}" eg:"'timeout_ms':600000"`
 	GraceMS       int64    `json:"grace_ms" min:"1" max:"60000" doc:"TERM to KILL; default 2000" eg:"'grace_ms':5000"`
@@ -114,7 +115,7 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 	}
 	limits := c.Limits()
 	r := session.RunRequest{
-		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin,
+		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin, Secret: in.StdinSecret,
 		Timeout: limits.ExecTimeout, Wait: limits.MaxWait, Grace: time.Duration(in.GraceMS) * time.Millisecond,
 		Unattended: min(limits.UnattendedExec, limits.MaxExecTimeout),
 		MaxOutput:  c.Lower("max_output_bytes", in.MaxOutput, limits.MaxReadBytes, "limits.max_read_bytes"),
