@@ -2,54 +2,14 @@ package secret
 
 import (
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	xssh "golang.org/x/crypto/ssh"
 
 	"ptyctl/internal/lab"
-	"ptyctl/internal/sshserver"
 )
-
-// hiddenForms are the forms of a value that are searched for, by name.
-func hiddenForms(v string) map[string]string {
-	reversed := []byte(v)
-	for i := range len(v) / 2 {
-		reversed[i], reversed[len(v)-1-i] = reversed[len(v)-1-i], reversed[i]
-	}
-	quoted, _ := json.Marshal(v)
-	at := func(before int) string { // the part of base64 that does not depend on what is around
-		all := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + v))
-		return all[(8*before+5)/6 : 8*(before+len(v))/6]
-	}
-	return map[string]string{
-		"value": v, "base64": at(0), "base64 at 1": at(1), "base64 at 2": at(2), "hex": hex.EncodeToString([]byte(v)),
-		"URL": url.QueryEscape(v), "shell": strings.ReplaceAll(v, "'", `'\''`), "JSON": string(quoted[1 : len(quoted)-1]),
-		"reversed": string(reversed),
-	}
-}
-
-// wantHidden fails the test if the text shows the value in any form.
-func wantHidden(t *testing.T, what, text string, values ...string) {
-	t.Helper()
-	// An answer is JSON, and in a recording the text of a terminal is, too.
-	plain := strings.NewReplacer(`\r\n`, "", `\n`, "", "\r\n", "", "\n", "", `\\`, `\`, `\"`, `"`).Replace(text)
-	for _, v := range values {
-		for form, show := range hiddenForms(v) {
-			if strings.Contains(text, show) || strings.Contains(plain, show) {
-				t.Errorf("%s shows the %s of %q: %s", what, form, v, lab.Tail(text, 2000))
-				return
-			}
-		}
-	}
-}
 
 // printers are commands that show the line of a file in other forms.
 var printers = []string{
@@ -86,7 +46,7 @@ func TestSecretsAreHidden(t *testing.T) {
 			t.Fatalf("%s %v: %v, %s", arguments, values, err, r.Text)
 		}
 		all.WriteString(r.Text + "\n")
-		wantHidden(t, fmt.Sprintf("%s %v", arguments, values), r.Text, value)
+		lab.WantHidden(t, fmt.Sprintf("%s %v", arguments, values), r.Text, value)
 		return r
 	}
 
@@ -123,82 +83,12 @@ func TestSecretsAreHidden(t *testing.T) {
 	c.Finish()
 
 	for what, path := range map[string]string{"the audit log": h.Audit, "a recording": h.Recordings} {
-		n := 0
-		err := filepath.WalkDir(path, func(path string, e os.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			n += len(text)
-			wantHidden(t, what+" "+path, string(text), value)
-			return err
-		})
-		if err != nil || n == 0 {
-			t.Errorf("%s has %d bytes, %v", what, n, err)
+		if n := lab.WantFilesHidden(t, path, nil, value); n == 0 {
+			t.Errorf("%s is empty", what)
 		}
 	}
 	if !strings.Contains(all.String(), "********") {
 		t.Error("no mask was shown")
 	}
-	wantHidden(t, "the log", c.Log.String(), value)
-}
-
-// Sixty values are given at one login, and none is shown afterwards, in nine forms, in both lanes.
-func TestSixtyPlantedValues(t *testing.T) {
-	var values []string
-	for i := range 60 {
-		v := []string{"Planted-%02d-horse-1138", "pl%02d'tick\"1138", "Pl@n/ted+%02d=1138&x", "Wörter-%02d-1138 x", "%02dplanted"}[i%5]
-		values = append(values, fmt.Sprintf(v, i))
-	}
-	s := lab.ServeSSH(t, sshserver.Config{KeyboardInteractive: func(_ string, ask xssh.KeyboardInteractiveChallenge) error {
-		for i, v := range values {
-			answers, err := ask("", "", []string{fmt.Sprintf("Q%d: ", i)}, []bool{false})
-			if err != nil || len(answers) != 1 || answers[0] != v {
-				return fmt.Errorf("answer %d is wrong, or %w", i, err)
-			}
-		}
-		return nil
-	}})
-	var lines []string
-	dir := t.TempDir()
-	far := filepath.Join(dir, "all")
-	for i, v := range values {
-		path := filepath.Join(dir, fmt.Sprint(i))
-		if err := os.WriteFile(path, []byte(v+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, fmt.Sprintf("[secret.q%d]", i), "source = 'file:"+path+"'", "hosts = ['web1']",
-			fmt.Sprintf("prompts = ['^Q%d: $']", i), "auto = true")
-	}
-	var shown strings.Builder
-	for _, v := range values {
-		for _, form := range hiddenForms(v) {
-			shown.WriteString(form + "\n")
-		}
-	}
-	if err := os.WriteFile(far, []byte(shown.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	h := lab.NewHome(t, lines...)
-	h.Write(t, h.SSHConfig, fmt.Sprintf("Host web1\n\tHostName 127.0.0.1\n\tPort %d\n\tUser alice\n\tIdentityAgent none\n"+
-		"\tIdentityFile none\n", s.Port()))
-	h.Trust(t, s.KnownHostsLine())
-	c := h.Connect(t)
-	began := time.Now()
-	r := c.Call(t, lab.ToolExec, `{"host":"web1","cmd":%s,"max_output_bytes":65536}`, "cat "+far)
-	t.Logf("the login and the command took %v", time.Since(began))
-	if n := strings.Count(r.Stdout, "********"); n < len(values) {
-		t.Errorf("of %d lines, %d are masked: %s", strings.Count(shown.String(), "\n"), n, r.Text)
-	}
-	wantHidden(t, "the output of a command", r.Text, values...)
-	o := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":"web1"}`)
-	c.Enter(t, o.SessionID, "cat "+far+"; echo e''nd\r", "end")
-	wantHidden(t, "the terminal", c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","max_bytes":65536}`, o.SessionID).Text, values...)
-	wantHidden(t, "the screen", c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"format":"screen"}`, o.SessionID).Text, values...)
-	c.Finish()
-	audit, err := os.ReadFile(h.Audit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantHidden(t, "the audit log", string(audit)+c.Log.String(), values...)
+	lab.WantHidden(t, "the log", c.Log.String(), value)
 }
