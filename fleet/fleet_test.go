@@ -22,6 +22,7 @@ import (
 	"ptyctl/fleet"
 	"ptyctl/fleet/batch"
 	"ptyctl/fleet/groups"
+	"ptyctl/fleet/saved"
 	"ptyctl/internal/bufpipe"
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
@@ -543,7 +544,7 @@ func TestChanges(t *testing.T) {
 		f := w.fleets(fleet.Config{})
 		before := finish(t, f, fleet.Request{Hosts: hosts(1, 4), Command: "id"})
 		after := finish(t, f, fleet.Request{Hosts: hosts(1, 3), Command: "odd 192.0.2.2"})
-		set, n := fleet.Changes(before, after)
+		set, n := saved.Changes(before.Answers(), after.Answers(), groups.None)
 		r := set.Report(groups.Limits{})
 		if n != 4 || len(r.Groups) != 2 || r.Groups[0].N != 2 || r.Groups[0].Exit != 0 || r.Groups[0].Stdout.Text != "" {
 			t.Fatalf("the changes of %d hosts are %+v; want two without any, and two others", n, r)

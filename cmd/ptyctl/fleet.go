@@ -10,6 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ptyctl/fleet/nodes"
+	"ptyctl/fleet/saved"
+	"ptyctl/internal/app"
+	"ptyctl/internal/fleethosts"
 	"ptyctl/internal/fleetrun"
 	"ptyctl/internal/tty"
 )
@@ -24,16 +28,24 @@ func fleetCommand() *cli.Command {
 				Description: "HOSTS are names, nodesets such as web[01-20], @group and !exclude. The status is 0 if the command has\n" +
 					"ended with 0 on all hosts, 1 if not, and 255 if nothing was run. No login asks a question.\n" +
 					"ptyctl fleet run --canary 1 --batch 25% --stop-on-failures 1 'web[01-20]' -- systemctl restart app",
-				Flags:  fleetFlags(),
+				Flags:  append(fleetFlags(), saveFlag()),
 				Action: func(c *cli.Context) error { return runFleet(c, false) },
 			},
 			{
-				Name: "diff", Usage: "run a command on many hosts, and show how the answers differ",
+				Name: "diff", Usage: "run a command on many hosts, and show how the answers differ, or what has changed",
 				ArgsUsage: "HOSTS... -- COMMAND...",
 				Description: "Of the answer that most hosts give nothing is shown, of the others their difference from it. The status\n" +
-					"is 0 if all hosts answer alike, 1 if not, and 255 if nothing was run.",
-				Flags:  fleetFlags(),
-				Action: func(c *cli.Context) error { return runFleet(c, true) },
+					"is 0 if all hosts answer alike, 1 if not, and 255 if nothing was run.\n\n" +
+					"With --before the answer of each host is compared with the one that --save has kept: the status is 0 if\n" +
+					"none has changed. With --after, too, two files are compared, and nothing is run.\n" +
+					"ptyctl fleet run --save before.json @web -- rpm -qa\n" +
+					"ptyctl fleet diff --before before.json @web -- rpm -qa",
+				Flags: append(
+					fleetFlags(), saveFlag(),
+					&cli.PathFlag{Name: "before", Usage: "compare with the answers in this `FILE`, which --save has written"},
+					&cli.PathFlag{Name: "after", Usage: "compare the answers in this `FILE` with those of --before, and run nothing"},
+				),
+				Action: diffFleet,
 			},
 			fleetHostsCommand(),
 		},
@@ -56,11 +68,23 @@ func fleetFlags() []cli.Flag {
 	}
 }
 
-// runFleet runs a command on many hosts, with a ptyctl within this process.
-func runFleet(c *cli.Context, differences bool) (err error) {
+// runFleet runs a command on many hosts, with a ptyctl within this process, and shows the answers.
+func runFleet(c *cli.Context, differences bool) error {
+	end, _, err := runOnHosts(c, fleetrun.Options{Differences: differences})
+	switch {
+	case err != nil:
+		return err
+	case differences && !end.Alike, !differences && !end.OK:
+		return exitStatus{1}
+	}
+	return nil
+}
+
+// runOnHosts runs the command of the command line, and returns the answers. It saves them if --save is given.
+func runOnHosts(c *cli.Context, o fleetrun.Options) (end fleetrun.End, answers *saved.Answers, err error) {
 	hosts, words, err := hostsAndCommand(c)
 	if err != nil {
-		return err
+		return end, nil, err
 	}
 	call := fleetrun.Call{
 		Action: "run", Hosts: hosts, Canary: c.Int("canary"), Batch: c.String("batch"), StopOnFailures: c.String("stop-on-failures"),
@@ -79,34 +103,40 @@ func runFleet(c *cli.Context, differences bool) (err error) {
 		call.OnRefused = "skip"
 	}
 	if call.Canary < 0 || call.MaxParallel < 0 || call.Timeout < 0 || call.Deadline < 0 {
-		return usageError{errors.New("a number or a time is negative; give one from 0")}
+		return end, nil, usageError{errors.New("a number or a time is negative; give one from 0")}
 	}
+	save, err := newSaving(c.Path("save"))
+	if err != nil {
+		return end, nil, failureToReach{"fleet " + c.Command.Name, err}
+	}
+	defer func() { err = errors.Join(err, save.end(answers)) }()
 	c.Context = asPerson(c.Context)
 	a, closeAll, err := newApp(c, "core", "fleet")
 	if err != nil {
-		return err
+		return end, nil, err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
 	on, err := a.Client(context.WithoutCancel(c.Context), 0) // after ctrl-c it cancels the run
 	if err != nil {
-		return err
+		return end, nil, err
 	}
 	defer on.Close()
-	o := fleetrun.Options{Out: c.App.Writer, Differences: differences, JSON: c.Bool("json")}
+	o.Out, o.JSON = c.App.Writer, c.Bool("json")
 	if tty.IsTerminal(os.Stderr) {
 		o.Bar = os.Stderr
 	}
-	end, err := fleetrun.Run(c.Context, on, call, o)
+	end, err = fleetrun.Run(c.Context, on, call, o)
 	switch {
 	case err != nil && c.Err() == nil:
-		return failureToReach{"fleet " + c.Command.Name, err}
+		return end, nil, failureToReach{"fleet " + c.Command.Name, err}
 	case err != nil, end.Interrupted:
 		fmt.Fprintln(os.Stderr, "ptyctl: interrupted; the commands were told to stop, and may go on there")
-		return exitStatus{exitInterrupted}
-	case differences && !end.Alike, !differences && !end.OK:
-		return exitStatus{1}
+		return end, nil, exitStatus{exitInterrupted}
 	}
-	return nil
+	if answers, err = a.FleetAnswers(c.Context, end.FleetID); err != nil {
+		return end, nil, fmt.Errorf("fleet %s: the answers are not known: %w", c.Command.Name, err)
+	}
+	return end, answers, nil
 }
 
 // hostsAndCommand reads HOSTS... -- COMMAND...
@@ -128,4 +158,37 @@ func hostsAndCommand(c *cli.Context) (hosts, command []string, err error) {
 		)}
 	}
 	return hosts, command, nil
+}
+
+func fleetHostsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "hosts", Usage: "show the hosts that an expression means, and where each is written down",
+		ArgsUsage: "[HOSTS...]",
+		Description: "HOSTS are names, nodesets such as web[01-20], @group, patterns such as web* and !exclude.\n" +
+			"Nothing is sent to them. Without HOSTS the sources are shown, with their groups and what has no effect.\n" +
+			"ptyctl fleet hosts '@web' '!web07'",
+		Flags: []cli.Flag{configFlag(), &cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+		Action: func(c *cli.Context) error {
+			cfg, err := fileConfig(c)
+			if err != nil {
+				return err
+			}
+			book := app.HostSources(cfg).Read(c.Context)
+			var sel *nodes.Selection
+			if c.NArg() > 0 {
+				if sel, err = book.Select(c.Args().Slice(), nodes.DefaultMost); err != nil {
+					return usageError{fmt.Errorf("fleet hosts: %w", err)}
+				}
+			}
+			listing := fleethosts.New(book, sel)
+			if c.Bool("json") {
+				return printJSON(c.App.Writer, listing)
+			}
+			width := tty.TableWidth
+			if tty.IsTerminal(os.Stdout) {
+				width, _ = tty.Size(os.Stdout)
+			}
+			return listing.Print(c.App.Writer, width)
+		},
+	}
 }

@@ -20,6 +20,7 @@ const (
 type Options struct {
 	Normalize Normalize // "": None
 	Keep      int       // bytes kept of the begin of each stream, and as many of its end; 0: DefaultKeep
+	Whole     bool      // show all outputs as they are, and none as its difference from that of the largest group
 }
 
 // DefaultKeep is enough for the answers of most commands. 500 hosts with endless outputs need 24 MiB for them.

@@ -200,6 +200,8 @@ func (o output) against(first output, most int, l Limits) Stream {
 		return Stream{}
 	case o.digest == first.digest:
 		return Stream{Same: true}
+	case l.whole:
+		return o.show(most)
 	case o.bytes == 0:
 		return Stream{Note: noteNone}
 	}

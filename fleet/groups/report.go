@@ -60,6 +60,8 @@ type Limits struct {
 	Odd       int // groups besides the first whose output is shown; 0: 5
 	Hunks     int // of one difference; 0: 5
 	HostBytes int // of one nodeset; 0: 200
+
+	whole bool // Options.Whole
 }
 
 // Bounds of the lists of a report.
@@ -73,6 +75,7 @@ const (
 func (s *Set) Report(l Limits) Report {
 	l = Limits{
 		cmp.Or(max(l.Bytes, 0), 2000), cmp.Or(max(l.Odd, 0), 5), cmp.Or(max(l.Hunks, 0), 5), cmp.Or(max(l.HostBytes, 0), 200),
+		s.o.Whole,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

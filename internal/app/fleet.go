@@ -5,6 +5,7 @@ import (
 
 	"ptyctl/fleet"
 	"ptyctl/fleet/nodes"
+	"ptyctl/fleet/saved"
 	"ptyctl/mcpapi/subscribe"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/term"
@@ -31,6 +32,15 @@ func (a *App) newFleets(
 		OutputBytes: cfg.Limits.MaxTotalBufferBytes / 4, ConnectTimeout: cfg.Session.ConnectTimeout,
 		Retention: max(cfg.Session.ClosedRetention, 1), Logger: a.log,
 	})
+}
+
+// FleetAnswers returns the answers of a run, for the person whose process this is.
+func (a *App) FleetAnswers(ctx context.Context, id string) (*saved.Answers, error) {
+	run, err := a.fleets.Get(term.WithActor(ctx, term.Actor{Operator: true}), id)
+	if err != nil {
+		return nil, err
+	}
+	return run.Answers(), nil
 }
 
 // fleetHosts reads the sources of host names, for each call again: they are files that people edit.

@@ -41,6 +41,7 @@ type Options struct {
 	Bar         *os.File // a terminal for the line of progress; nil: none
 	JSON        bool     // the last result of the tool, in place of text
 	Differences bool     // nothing of the answer that most hosts give
+	Quiet       bool     // no answer at all, unless the run is interrupted
 }
 
 // An End is what became of a run.
@@ -48,6 +49,7 @@ type End struct {
 	OK          bool // exit code 0 on all hosts
 	Alike       bool // all hosts have given the same answer
 	Interrupted bool
+	FleetID     string
 }
 
 // A result is a result of the tool.
@@ -123,6 +125,9 @@ func Run(ctx context.Context, on *control.Client, call Call, o Options) (End, er
 		}
 	}
 	o.clear()
+	if o.Quiet {
+		return r.end(), nil
+	}
 	return r.end(), o.show(r)
 }
 
@@ -169,7 +174,7 @@ func (o Options) interrupted(ctx context.Context, on *control.Client, id string)
 // end says how the run has ended.
 func (r result) end() End {
 	answered := len(r.Failures) == 0 && len(r.NotRun) == 0
-	e := End{Alike: len(r.Groups) == 1 && r.Rest.N == 0 && answered, OK: answered && (r.Rest.N == 0 || r.Rest.Exits == "0")}
+	e := End{FleetID: r.FleetID, Alike: len(r.Groups) == 1 && r.Rest.N == 0 && answered, OK: answered && (r.Rest.N == 0 || r.Rest.Exits == "0")}
 	for _, g := range r.Groups {
 		e.OK = e.OK && g.ExitCode == 0
 	}

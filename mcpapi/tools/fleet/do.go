@@ -11,6 +11,7 @@ import (
 	"ptyctl/fleet/batch"
 	"ptyctl/fleet/groups"
 	"ptyctl/fleet/nodes"
+	"ptyctl/fleet/saved"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
 )
@@ -213,7 +214,11 @@ func diff(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, n := fleet.Changes(before, after)
+	normalize := groups.None
+	if before.Request().Normalize == groups.Volatile || after.Request().Normalize == groups.Volatile {
+		normalize = groups.Volatile
+	}
+	changes, n := saved.Changes(before.Answers(), after.Answers(), normalize)
 	out := fitted(in.MaxOutput, func(l groups.Limits) *runOut {
 		out := &runOut{Action: "diff", DoneReason: "done", Hosts: n}
 		out.report(changes.Report(l))
