@@ -31,7 +31,7 @@ func table(c *Config, home string) []row {
 			flag("read-only", "true"),
 		words(&c.Server.Toolsets, "server.toolsets",
 			"The sets of tools to offer; empty offers core, local, fs and health.").
-			of("core", "local", "fs", "health", "fleet", "aiterm", "pty", "k_pty").flag("toolsets", ""),
+			of("core", "local", "fs", "health", "fleet", "device", "aiterm", "pty", "k_pty").flag("toolsets", ""),
 		boolean(
 			&c.Server.JSONRPCErrors,
 			"server.jsonrpc_errors",

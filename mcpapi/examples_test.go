@@ -26,7 +26,7 @@ type exampled struct{ tool, action, path, example string }
 // examples returns those of all arguments of the core tools.
 func examples(t *testing.T) (list []exampled) {
 	for _, listed := range tools.All() {
-		tool := tools.Part(listed.Tool, false)
+		tool := tools.Part(listed.Tool, func(string) bool { return false })
 		for _, a := range tool.Actions {
 			var visit func(prefix string, fields []schema.Field)
 			visit = func(prefix string, fields []schema.Field) {

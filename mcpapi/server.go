@@ -176,14 +176,19 @@ func NewServer(o Options) *Server {
 	for i := range sets {
 		set := &sets[i]
 		for _, t := range set.Tools {
-			listed := partOf(t.WithSettings(settings), sets)
+			table := t.WithSettings(settings)
 			if o.Secrets == nil {
-				listed = listed.Without(schema.OfSecrets, "the operator has configured no secrets ([secret.NAME])")
+				table = table.Without(schema.OfSecrets, "the operator has configured no secrets ([secret.NAME])")
 			}
+			listed := partOf(table, sets, schema.Everyone)
 			called := &toolset.Tool{Tool: listed, Handle: t.Handle}
 			srv.AddTool(s.declare(set, listed.For(schema.Everyone)), s.handler(set, called))
 			for _, who := range []schema.Callers{schema.Everyone, schema.Clients, schema.Operators} {
-				if shown := listed.For(who); shown != listed {
+				shown := listed
+				if who == schema.Operators {
+					shown = partOf(table, sets, who)
+				}
+				if shown = shown.For(who); shown != listed {
 					s.special[shownTo{who, t.Name}] = s.declare(set, shown)
 					s.callable[shownTo{who, t.Name}] = &toolset.Tool{Tool: shown, Handle: t.Handle}
 				}

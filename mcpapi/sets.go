@@ -37,6 +37,10 @@ func CheckToolsets(names []string, more []toolset.Set) error {
 			owner[t.Name] = name
 		}
 	}
+	if len(names) > 0 && len(owner) == 0 {
+		return fmt.Errorf("the set %s has no tools of its own: it adds to those of core (server.toolsets, --toolsets); "+
+			"name core, too", strings.Join(names, ", "))
+	}
 	return nil
 }
 
@@ -49,16 +53,20 @@ func setsOf(names []string, more []toolset.Set) []toolset.Set {
 	return slices.DeleteFunc(slices.Concat(tools.Sets(), tools.Optional(), more), unnamed)
 }
 
-// partOf is the table of a tool where these sets are offered.
-func partOf(t *schema.Tool, sets []toolset.Set) *schema.Tool {
-	return tools.Part(t, slices.ContainsFunc(sets, func(s toolset.Set) bool { return s.Name == tools.FleetSet }))
+// partOf is the table of a tool where these sets are offered. People at a command of ptyctl have what is for devices in
+// any case.
+func partOf(t *schema.Tool, sets []toolset.Set, who schema.Callers) *schema.Tool {
+	return tools.Part(t, func(set string) bool {
+		return set == tools.DeviceSet && who == schema.Operators ||
+			slices.ContainsFunc(sets, func(s toolset.Set) bool { return s.Name == set })
+	})
 }
 
 // Reference returns the reference of this program's own tools as a Markdown table.
 func Reference() string {
 	var tables []*schema.Tool
 	for _, t := range tools.All() {
-		tables = append(tables, tools.Part(t.Tool, false))
+		tables = append(tables, partOf(t.Tool, nil, schema.Everyone))
 	}
 	return schema.Markdown(tables)
 }

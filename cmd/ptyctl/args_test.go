@@ -53,7 +53,7 @@ func TestOrdered(t *testing.T) {
 func TestFlagsNameTheirValues(t *testing.T) {
 	fixed := map[string]string{
 		"transport": "stdio, http, both", "results": "compact, full, text", "log-level": "debug, info, warn, error", "control-mode": "disabled, readonly, readwrite",
-		"toolsets": "core, local, fs, health, fleet, aiterm, pty, k_pty", "lane": "auto, channel, terminal",
+		"toolsets": "core, local, fs, health, fleet, device, aiterm, pty, k_pty", "lane": "auto, channel, terminal",
 		"protocol": "ssh, telnet", "ptyctl policy check protocol": "ssh, telnet, local",
 		"to": "v2, txt, svg, v3", "host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown", "theme": "dark, light, xterm",
 	}

@@ -201,8 +201,11 @@ func (t *Tool) without(hidden func(Action) bool, why string) *Tool {
 const OfSecrets = "secrets"
 
 // Without is the table without the actions, and the arguments at every depth, that have a mark. They are refused; why
-// says so.
+// says so. It is t itself if nothing has the mark.
 func (t *Tool) Without(mark, why string) *Tool {
+	if !slices.ContainsFunc(t.Actions, func(a Action) bool { return a.Mark == mark }) && !marked(t.Fields, mark) {
+		return t
+	}
 	r := *t
 	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return a.Mark == mark })
 	r.Absent = maps.Clone(t.Absent)
@@ -224,6 +227,11 @@ func (t *Tool) Without(mark, why string) *Tool {
 	}
 	r.Fields = drop("", t.Fields)
 	return &r
+}
+
+// marked reports whether one of the fields has a mark, at any depth.
+func marked(fields []Field, mark string) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool { return f.Is(mark) || marked(f.Fields, mark) })
 }
 
 // ForReading is the table as a caller sees it that may only read; nil: not at all.

@@ -19,20 +19,31 @@ func Sets() []toolset.Set {
 	}
 }
 
-// FleetSet is the name of the set for many hosts.
-const FleetSet = "fleet"
+// The sets that core tools have arguments and actions of, which have the mark of that name.
+const (
+	FleetSet = "fleet" // for many hosts
+
+	// DeviceSet is for network devices. It has no tool of its own: what it adds belongs to tools of the set core.
+	DeviceSet = "device"
+)
 
 // Optional returns the sets of this package that are offered only by name.
 func Optional() []toolset.Set {
-	return []toolset.Set{{Name: FleetSet, Tools: []*toolset.Tool{fleet.Tool}, Instructions: fleet.Instructions}}
+	return []toolset.Set{
+		{Name: FleetSet, Tools: []*toolset.Tool{fleet.Tool}, Instructions: fleet.Instructions},
+		{Name: DeviceSet},
+	}
 }
 
-// Part is the table of a tool where the set for many hosts is offered, or is not. Arguments with the mark of its name
-// are for it alone; one of them takes the place of the session.
-func Part(t *schema.Tool, fleetOffered bool) *schema.Tool {
-	if !fleetOffered {
+// Part is the table of a tool where some of the optional sets are offered.
+func Part(t *schema.Tool, offered func(set string) bool) *schema.Tool {
+	if !offered(DeviceSet) {
+		t = t.Without(DeviceSet, "it is of the set device, which the operator may offer (server.toolsets)")
+	}
+	if !offered(FleetSet) {
 		return t.Without(FleetSet, "it is for ptyctl_fleet, which the operator may offer (server.toolsets)")
 	}
+	// One of the arguments for it takes the place of the session.
 	if t.Name != ioTool.Name {
 		return t
 	}
