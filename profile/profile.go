@@ -24,6 +24,13 @@ type Profile struct {
 	Enable      string   `toml:"enable"       json:"enable,omitempty"`
 	ConfigEnter string   `toml:"config_enter" json:"config_enter,omitempty"`
 	ConfigLeave string   `toml:"config_leave" json:"config_leave,omitempty"`
+
+	ShowConfig string     `toml:"show_config"   json:"show_config,omitempty"` // prints the running configuration
+	Volatile   []Pattern  `toml:"volatile"      json:"volatile,omitempty"`    // what changes in it by itself; see Steady
+	Trials     []Trial    `toml:"trials"        json:"trials,omitempty"`      // changes that undo themselves, the best one first
+	Reload     string     `toml:"reload"        json:"reload,omitempty"`      // restarts the device; it asks, and ends the connection
+	Questions  []Question `toml:"questions"     json:"questions,omitempty"`
+	Sources    []string   `toml:"sources"       json:"sources"` // of the patterns and samples
 }
 
 // Classes of command lines.
@@ -37,6 +44,13 @@ type Pattern struct {
 	Regex   *regexp.Regexp `toml:"regex"   json:"regex"`
 	Matches []string       `toml:"matches" json:"matches"`
 	Rejects []string       `toml:"rejects" json:"rejects"`
+}
+
+// A Question is one that a device of the family asks before it acts.
+type Question struct {
+	Asks   string `toml:"asks"   json:"asks"`           // the last line that it shows, as far as the answer
+	Kind   string `toml:"kind"   json:"kind,omitempty"` // of what it waits for; empty: yes or no
+	Source string `toml:"source" json:"source"`
 }
 
 // Regexps returns the regular expressions of a list. The result is never nil, so that it

@@ -2,10 +2,12 @@ package profile
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"ptyctl/vt"
 )
@@ -42,8 +44,10 @@ func problems(p Profile) (found []string) {
 	check(slices.Contains([]string{"auto", "cr", "crlf", "lf"}, p.Enter), "enter is "+p.Enter)
 	check(p.PagingOff != nil, "paging_off is missing")
 	check(p.Prompt != nil, "prompt is missing")
-	check(p.ConfigPrompt != nil || p.Class == ClassPosix, "config_prompt is missing")
-	check(len(p.Pagers) > 0, "pagers are missing")
+	check(p.ConfigPrompt != nil || p.ConfigEnter == "", "config_prompt is missing")
+	check(len(p.Pagers) > 0 || len(p.PagingOff) == 0, "pagers are missing")
+	check(len(p.Sources) > 0, "sources are missing")
+	check(p.Reload == "" || len(p.Questions) > 0 || p.Class == ClassPosix, "questions are missing, and a reload asks one")
 	check(len(p.Errors) > 0, "errors are missing")
 	sample := func(name string, x *Pattern) {
 		if x == nil {
@@ -89,6 +93,15 @@ func problems(p Profile) (found []string) {
 			}
 		}
 	}
+	for i := range p.Volatile {
+		x := &p.Volatile[i]
+		sample("a volatile", x)
+		check(x.Regex == nil || strings.HasPrefix(x.Regex.String(), "(?m)^"), "a volatile is not bound to the start of a line")
+	}
+	check(len(p.Volatile) == 0 || p.ShowConfig != "", "show_config is missing")
+	for i := range p.Trials {
+		found = append(found, faults(&p.Trials[i])...)
+	}
 	if p.Prompt == nil || p.Prompt.Regex == nil {
 		return found
 	}
@@ -111,9 +124,26 @@ func problems(p Profile) (found []string) {
 	return found
 }
 
+// faults returns what a trial lacks, or has too much of.
+func faults(t *Trial) (found []string) {
+	if t.Name == "" || t.Source == "" || len(t.Confirm) == 0 || len(t.Begin) == 0 {
+		found = append(found, "a trial has no name, source, begin or confirm")
+	}
+	f := t.Fill(5*time.Minute, "n")
+	for _, step := range slices.Concat(f.Begin, f.Apply, f.Confirm, f.Cancel, []string{f.Pending, f.Note}) {
+		if at := unfilled.FindString(step); at != "" {
+			found = append(found, "the trial "+t.Name+" has a blank that nothing fills: "+at)
+		}
+	}
+	return found
+}
+
+// unfilled is a blank of a trial. JSON has quotes behind its braces.
+var unfilled = regexp.MustCompile(`\{[a-z:]+\}`)
+
 // A profile without samples must be refused.
 func TestProblems(t *testing.T) {
-	const head = "about='x'\nclass='device'\nenter='auto'\npaging_off=[]\n"
+	const head = "about='x'\nclass='device'\nenter='auto'\npaging_off=['x']\nsources=['x']\n"
 	const prompt = "[prompt]\nregex='^r1#$'\nmatches=['r1#']\nrejects=['x']\n[config_prompt]\nregex='^r1#$'\nmatches=['r1#']\nrejects=['x']\n"
 	const pager = "[[pagers]]\nregex='^more$'\nmatches=['more']\nrejects=['x']\n"
 	const errs = "[[errors]]\nregex='(?m)^bad'\nmatches=['bad']\nrejects=['x bad']\n"
@@ -131,6 +161,13 @@ func TestProblems(t *testing.T) {
 		{head + prompt + strings.Replace(pager, "^", "", 1) + errs, "whole line"},
 		{head + prompt + strings.ReplaceAll(pager, "more", "r1#") + errs, "pager matches the prompt"},
 		{head + strings.Replace(prompt, "regex='^r1#$'", "", 1) + pager + errs, "prompt has no regex"},
+		{strings.Replace(head, "sources=['x']", "", 1) + prompt + pager + errs, "sources are missing"},
+		{"reload='x'\n" + head + prompt + pager + errs, "questions are missing"},
+		{"config_enter='x'\n" + head + prompt[:strings.Index(prompt, "[config")] + pager + errs, "config_prompt is missing"},
+		{head + prompt + pager + errs + "[[volatile]]\nregex='x'\nmatches=['x']\nrejects=['y']", "show_config is missing"},
+		{head + prompt + pager + errs + "[[volatile]]\nregex='x'\nmatches=['x']\nrejects=['y']", "start of a line"},
+		{head + prompt + pager + errs + "[[trials]]\nname='x'\nsource='x'\nbegin=['x']", "no name, source"},
+		{head + prompt + pager + errs + "[[trials]]\nname='x'\nsource='x'\nbegin=['x {hours}']\nconfirm=['y']", "{hours}"},
 	}
 	for _, tt := range tests {
 		p, err := parse([]byte(tt.text))
@@ -162,8 +199,9 @@ func TestLoadRefuses(t *testing.T) {
 // Callers rely on the names: no name may disappear.
 func TestNames(t *testing.T) {
 	want := []string{
-		"arista_eos", "cisco_asa", "cisco_ios", "cisco_iosxr", "cisco_nxos", "fortios", "frr", "hp_comware", "huawei_vrp",
-		"juniper_junos", "mikrotik_routeros", "paloalto_panos", "posix", "vyos", //nolint:misspell // its name
+		"arista_eos", "aruba_aoscx", "cisco_asa", "cisco_ios", "cisco_iosxr", "cisco_nxos", "dell_os10", "fortios", "frr",
+		"hp_comware", "huawei_vrp", "juniper_junos", "mikrotik_routeros", "nokia_sros", "openwrt", "paloalto_panos",
+		"posix", "u_boot", "vyos", //nolint:misspell // its name
 	}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

@@ -87,7 +87,10 @@ func profileText(p profile.Profile) string {
 	line("enable", p.Enable)
 	line("configure", p.ConfigEnter)
 	line("leave", p.ConfigLeave)
+	line("show config", p.ShowConfig)
+	line("reload", p.Reload)
 	line("note", p.Note)
+	line("sources", strings.Join(p.Sources, "; "))
 	pattern := func(label string, x *profile.Pattern) {
 		if x == nil {
 			return
@@ -103,6 +106,26 @@ func profileText(p profile.Profile) string {
 	}
 	for i := range p.Errors {
 		pattern("error", &p.Errors[i])
+	}
+	for i := range p.Volatile {
+		pattern("volatile", &p.Volatile[i])
+	}
+	for _, t := range p.Trials {
+		fmt.Fprintf(&b, "\n%-14s %s\n", "undoes itself", t.Name)
+		line("  needs", t.Needs)
+		line("  begin", strings.Join(t.Begin, "; "))
+		line("  apply", strings.Join(t.Apply, "; "))
+		line("  confirm", strings.Join(t.Confirm, "; "))
+		line("  cancel", strings.Join(t.Cancel, "; "))
+		line("  pending", t.Pending)
+		line("  note", t.Note)
+		line("  source", t.Source)
+	}
+	for i, q := range p.Questions {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		line("asks", quoted([]string{q.Asks})+" ("+q.Source+")")
 	}
 	return b.String()
 }

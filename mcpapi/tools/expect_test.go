@@ -134,8 +134,8 @@ func TestProfileWrong(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Handler: device}})
 	l.Open("")
 	for _, tt := range []struct{ expect, field, part string }{
-		{`{"profile":"cisco"}`, "expect.profile", "arista_eos, cisco_asa, cisco_ios,"},
-		{`{"profile":"CISCO_OIS"}`, "expect.profile", "posix, vyos"},
+		{`{"profile":"cisco"}`, "expect.profile", "arista_eos, aruba_aoscx, cisco_asa,"},
+		{`{"profile":"CISCO_OIS"}`, "expect.profile", "posix, u_boot, vyos"},
 		{`{"auto_page":{}}`, "expect.auto_page", "profile or pager_regexes"},
 		{`{"profile":"frr","pager_regexes":[],"auto_page":{}}`, "expect.auto_page", "profile or pager_regexes"},
 		{`{"profile":"frr","auto_page":{"key":"y"}}`, "expect.auto_page.key", "space, enter, q"},

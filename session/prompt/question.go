@@ -87,7 +87,7 @@ func (f form) yesNo(line string) bool {
 		case offersBoth(g):
 			return true
 		case i < len(f.groups)-1 || f.stem == "":
-		case g == "confirm" || strings.HasPrefix(g, "confirm "):
+		case g == "confirm" || strings.HasPrefix(g, "confirm ") || strings.HasPrefix(g, "confirm("):
 			return true
 		case isYesOrNo(strings.TrimPrefix(g, "default=")) && (f.question || f.colon):
 			return true
@@ -124,6 +124,14 @@ func offersBoth(list string) bool {
 	return yes && no
 }
 
+// offersLetters reports whether a list in brackets has letters to choose from, as "u/r/d".
+func offersLetters(list string) bool {
+	items := strings.Split(list, "/")
+	return len(items) > 1 && !slices.ContainsFunc(items, func(item string) bool {
+		return len(item) != 1 || !unicode.IsLetter(rune(item[0]))
+	})
+}
+
 func isYesOrNo(s string) bool { return s == "y" || s == "yes" || s == "n" || s == "no" }
 
 // Asks returns the question that the form of the last line shows, or nil. It is less sure than [Waits]: a program may
@@ -155,6 +163,8 @@ func formKind(line string) string {
 	case f.yesNo(line):
 		return YesNo
 	case len(words) == 0 && f.question && len(f.groups) > 0: // find -ok: "< rm ... ./a > ? "
+		return Unknown
+	case f.marked && len(f.groups) > 0 && offersLetters(f.groups[len(f.groups)-1]):
 		return Unknown
 	case len(words) == 0, isProgress(f, words):
 		return ""

@@ -124,6 +124,8 @@ func TestQuestions(t *testing.T) {
 		{"PAN-OS", "Do you want to continue? (y or n)", YesNo},
 		{"Brocade", "Are you sure (yes, y, no, n): [no] ", YesNo},
 		{"Dell", "Proceed to reboot the system? [confirm yes/no]:", YesNo},
+		{"MikroTik", "Hijacking Safe Mode from someone - unroll/release/don't take it [u/r/d]: ", Unknown},
+		{"Cisco IOS-XR", "Do you wish to continue?[confirm(y/n)]", YesNo},
 	} {
 		got := Waits(tt.line, nil)
 		if got == nil {
@@ -150,7 +152,7 @@ func TestNoQuestions(t *testing.T) {
 		"104857600 bytes (105 MB, 100 MiB) copied, 1 s, 105 MB/s", "100%", "42% ", "ETA: ", "Elapsed: [00:10] ", "Total: ",
 		"Starting sshd: [  OK  ]", "Checking disk: [OK] ", "make[1]: ", "sshd[812]: ", "[INFO]: ", "[main]: ", "INFO [main]: ",
 		"ERROR: ", "warning: ", "Waiting for the lock: ", "Test 7: ", "Phase 2: ", "Copying files (setup.py): ", "⠋ ", "⠙ installing ",
-		"|", "/", "-", "=====>    ", "......", "done: ", "Uploading [3 of 10]: ", "12:00:05 [worker]: ", "x264 [info]: ",
+		"|", "/", "-", "=====>    ", "Linking [a/bc]: ", "Testing [1/2]: ", "......", "done: ", "Uploading [3 of 10]: ", "12:00:05 [worker]: ", "x264 [info]: ",
 		"me@host:~$ ", "r1#", "r1(config)#", "[admin@MikroTik] > ", "<HUAWEI>", "[~HUAWEI]", "web1> ", "user@junos> ", "", "   ",
 		"RP/0/RSP0/CPU0:ios#", "➜  ~ ", "➜  src git:(main) ", "➜  src git:(main) ✗ ", "λ ", "~ # ", "[root@db1 ~]# ", "(venv) me@web1:/srv/app$ ", "host> ",
 	} {

@@ -49,7 +49,7 @@ var waitPatterns = []waitPattern{
 	{
 		Pager,
 		regexp.MustCompile(
-			`(?i)(?:-{2,4} ?\(?more(?: ?\(?\d{1,3}%\)?)?\)? ?-{2,4}(?:\(\d{1,3}%\))?|<-{1,3} ?more ?-{1,3}>|press (?:any key|enter|return) to continue|-press any key for more-|^\(end\)|^lines \d+-\d+|-- \[q quit\|)[^\r\n]{0,40}$`,
+			`(?i)(?:-{2,4} ?\(?more(?: ?\(?\d{1,3}%\)?)?\)? ?-{2,4}(?:\(\d{1,3}%\))?|<-{1,3} ?more ?-{1,3}>|press (?:any key|enter|return) to continue|-press any key for more-|^press q to quit, enter |^\(end\)|^lines \d+-\d+|-- \[q quit\|)[^\r\n]{0,60}$`,
 		),
 	},
 	{
