@@ -93,7 +93,7 @@ func (r *Run) tooMany(err error, why string) error {
 	d := term.FactOf[term.Denial](err)
 	d.Consent = nil
 	return &term.Error{
-		Op: "fleet", Kind: term.PolicyDenied, Err: err, Msg: reasonOf(err) + "; " + why, Facts: term.Facts{d},
+		Op: "fleet", Kind: term.PolicyDenied, Err: err, Msg: why + ": " + reasonOf(err), Facts: term.Facts{d},
 	}
 }
 
