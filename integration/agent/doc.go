@@ -15,6 +15,8 @@
 //   - Bash waits for a pattern in a loop inside of a call, never by a call of its own, and leaves out empty lines.
 //   - A command on the host (grep, tail, sed) shortens its output in both arms where it can.
 //
+// A task about many hosts has a second script for ptyctl, with the set of tools for them, and a total of its own.
+//
 // TestTasks does all tasks with ptyctl. With -compare it does them with Bash as well and prints the table: task
 // bench:agent.
 package agent

@@ -57,10 +57,10 @@ type reply struct {
 	Message        string
 }
 
-func newPtyctl(w *world, t *testing.T) *ptyctl {
+func newPtyctl(w *world, t *testing.T, flags ...string) *ptyctl {
 	return &ptyctl{
 		t:       t,
-		client:  w.home.Connect(t, "--results", "compact"),
+		client:  w.home.Connect(t, append(flags, "--results", "compact")...),
 		members: make(map[string]int),
 	}
 }

@@ -208,6 +208,11 @@ var manyHosts = task{
 		}
 		p.exec(0, args{"host": "n05", "cmd": "echo 2.4.1 >versions/$NODE; cat versions/$NODE"}, `^2\.4\.1\n$`)
 	},
+	fleet: func(w *world, p *ptyctl) {
+		r := p.ok("ptyctl_fleet", args{"action": "run", "hosts": []string{"n[01-12]"}, "cmd": "cat versions/$NODE"})
+		p.want(r.Text, r, `"hosts":"n\[01-04,06-12\]","n":11,"exit_code":0,"stdout":"2\.4\.1"`, `"hosts":"n05",.*2\.3\.9`)
+		p.exec(0, args{"host": "n05", "cmd": "echo 2.4.1 >versions/$NODE; cat versions/$NODE"}, `^2\.4\.1\n$`)
+	},
 	bash: func(w *world, b *bash) {
 		b.run("for h in n{01..12}; do echo \"$h $(ssh $h 'cat versions/$NODE')\"; done", "n05 2.3.9")
 		b.run("ssh n05 'echo 2.4.1 >versions/$NODE; cat versions/$NODE'", "2.4.1")

@@ -16,6 +16,7 @@ type row struct {
 	kind         kind
 	lacks        string
 	ptyctl, bash cost
+	fleet        *cost // with the tool for many hosts; nil: as ptyctl
 	members      map[string]int
 	took         time.Duration
 }
@@ -24,7 +25,7 @@ type row struct {
 func printTable(to io.Writer, rows []row) {
 	out := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(out, "task\tptyctl calls\tbytes\tBash calls\tbytes\tcalls x\tbytes x\t")
-	var all, same, whole [2]cost
+	var all, fleet, same, whole [2]cost
 	members := make(map[string]int)
 	for _, r := range rows {
 		name := r.task
@@ -35,8 +36,13 @@ func printTable(to io.Writer, rows []row) {
 			name += " *"
 		}
 		printCosts(out, name, r.ptyctl, r.bash)
+		if r.fleet != nil {
+			printCosts(out, name+" by ptyctl_fleet", *r.fleet, r.bash)
+		}
 		all[0].add(r.ptyctl)
 		all[1].add(r.bash)
+		fleet[0].add(r.best())
+		fleet[1].add(r.bash)
 		if r.kind == plain {
 			same[0].add(r.ptyctl)
 			same[1].add(r.bash)
@@ -50,6 +56,7 @@ func printTable(to io.Writer, rows []row) {
 		}
 	}
 	printCosts(out, "all", all[0], all[1])
+	printCosts(out, "all, with ptyctl_fleet", fleet[0], fleet[1])
 	printCosts(out, "without full-screen programs and many hosts", same[0], same[1])
 	printCosts(out, "of these, what both can do", whole[0], whole[1])
 	out.Flush()
@@ -73,6 +80,14 @@ func printTable(to io.Writer, rows []row) {
 func printCosts(to io.Writer, name string, p, b cost) {
 	fmt.Fprintf(to, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t\n", name, p.calls, p.bytes, b.calls, b.bytes,
 		ratio(p.calls, b.calls), ratio(p.bytes, b.bytes))
+}
+
+// best is the cost with the set of tools for many hosts.
+func (r row) best() cost {
+	if r.fleet != nil {
+		return *r.fleet
+	}
+	return r.ptyctl
 }
 
 func (c *cost) add(d cost) { c.calls, c.bytes = c.calls+d.calls, c.bytes+d.bytes }
