@@ -14,15 +14,14 @@
 //	  server_tokens on;
 //	  root /var/www;
 //	web12: exit 0, stdout differs
-//	  @@ 1
-//	   listen 80;
+//	  @@ 2
 //	  -server_tokens on;
 //	  +server_tokens off;
-//	   root /var/www;
 //	failed: connect_timeout: web13: no answer within 10 s
 //	not run: web[14-15] (2): 3 hosts have failed
 //
-// The largest group is shown first, with its output, and others by what differs from it, where that is shorter.
+// The largest group is shown first, with its output, and others by what differs from it, where that is shorter: the
+// lines, and one around each change if the first output is long or cut.
 //
 // Promises:
 //   - Two hosts are in one group exactly if their exit codes and all bytes of both streams are equal; with Volatile,

@@ -33,6 +33,9 @@ const (
 // minOutput is the least that a group's output may have, however full a report is.
 const minOutput = 80
 
+// short is an output, in bytes, in which the number of a line says where it is. Differences from it need no context.
+const short = 400
+
 // minLine is the least of a shortened line, and cutMark about what says that a text is cut: its bytes, and its lines
 // that are left out.
 const (
@@ -53,11 +56,18 @@ func (r *Report) fill(sets []answers, l Limits) {
 	}
 	r.Groups[0].showFirst(sets[0], share)
 	room -= r.Groups[0].size()
+	context := func(first Stream) int {
+		if first.Cut || len(first.Text) > short {
+			return 1
+		}
+		return -1
+	}
+	out, err := context(r.Groups[0].Stdout), context(r.Groups[0].Stderr)
 	for i := 1; i < len(sets); i++ {
 		g, a := &r.Groups[i], sets[i]
 		g.Stdout, g.Stderr = both(
-			func(most int) Stream { return a.stdout.against(sets[0].stdout, most, l) },
-			func(most int) Stream { return a.stderr.against(sets[0].stderr, most, l) }, max(minOutput, room/(len(sets)-i)))
+			func(most int) Stream { return a.stdout.against(sets[0].stdout, most, out, l) },
+			func(most int) Stream { return a.stderr.against(sets[0].stderr, most, err, l) }, max(minOutput, room/(len(sets)-i)))
 		room -= g.size()
 	}
 	for i := len(sets) - 1; i > 0 && len(r.Text()) > l.Bytes; i-- {
@@ -194,7 +204,7 @@ func fitting(lines func(yield func(string) bool), n, most, longest int) []string
 }
 
 // against shows a stream beside that of the first group.
-func (o output) against(first output, most int, l Limits) Stream {
+func (o output) against(first output, most, context int, l Limits) Stream {
 	switch {
 	case o.digest == first.digest && o.bytes == 0:
 		return Stream{}
@@ -216,7 +226,7 @@ func (o output) against(first output, most int, l Limits) Stream {
 		}
 		return Stream{Note: noteElse, Cut: true, Bytes: o.bytes, Lines: o.lines}
 	}
-	d := linediff.Compare(a, b, linediff.Options{Hunks: l.Hunks})
+	d := linediff.Compare(a, b, linediff.Options{Hunks: l.Hunks, Context: context})
 	if d.TooDifferent {
 		return text
 	}

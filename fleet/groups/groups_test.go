@@ -350,8 +350,7 @@ func ExampleSet() {
 	//   root /var/www;
 	//   server_tokens off;
 	// web03: exit 0, stdout differs
-	//   @@ 4
-	//    root /var/www;
+	//   @@ 5
 	//   -server_tokens off;
 	//   +server_tokens on;
 	// failed: connect_timeout: web05: no answer within 10 s

@@ -54,6 +54,11 @@ func call(t *testing.T, c *lab.Client, arguments string, values ...any) (a answe
 		t.Fatalf("%s %s: the result %s: %v", tool, arguments, r.Text, err)
 	}
 	a.text = r.Text
+	if a.Hosts == 0 { // those of the groups are all
+		for _, g := range a.Groups {
+			a.Hosts += max(g.N, 1)
+		}
+	}
 	return a
 }
 

@@ -33,9 +33,12 @@ type runCompact runOut
 // reported is the least duration of a run that a compact result tells, in milliseconds.
 const reported = 1000
 
-// Compact leaves out the action and the ordinary end.
+// Compact leaves out the action and the ordinary end, and the number of hosts if those of the groups add up to it.
 func (out *runOut) Compact() any {
 	c := runCompact(*out)
+	if c.Rest == nil && c.Running == nil && c.Waiting == 0 && len(c.Failures)+len(c.NotRun) == 0 {
+		c.Hosts = 0
+	}
 	if c.Action = ""; c.DoneReason == "done" {
 		c.DoneReason = ""
 	}
