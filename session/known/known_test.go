@@ -106,6 +106,38 @@ func TestLife(t *testing.T) {
 	})
 }
 
+// A value that is given again, or to hosts that turn out to be one, is kept once. The other copies are overwritten, of a
+// code the one that would be forgotten sooner.
+func TestEqualValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRegistry()
+		defer r.Close()
+		v := at(r, "one", web1)
+		at(r, "two", web2)
+		give := func(host string, oneTime bool) []byte {
+			r.Redact(term.RedactedValue{Value: []byte(planted), Host: host, OneTime: oneTime})
+			values := r.hosts[host].values
+			return values[len(values)-1].text
+		}
+		code := give(web1, true)
+		time.Sleep(time.Second)
+		later := give(web1, true)
+		kept, other := give(web1, false), give(web2, false)
+		again := give(web1, false)
+		v.At(web1, web2)
+		left := r.hosts[web2].values
+		if len(left) != 1 || string(left[0].text) != planted || &again[0] != &kept[0] {
+			t.Errorf("of equal values %d are kept, want one", len(left))
+		}
+		for name, text := range map[string][]byte{"code": code, "later code": later, "value of the other host": other} {
+			if &text[0] != &left[0].text[0] && !bytes.Equal(text, make([]byte, len(text))) {
+				t.Errorf("the %s is still %q, want it overwritten", name, text)
+			}
+		}
+		wantHidden(t, v, planted, true)
+	})
+}
+
 // A command that still has output when its session is forgotten shows no value.
 func TestForgottenWhileItWrites(t *testing.T) {
 	r := NewRegistry()

@@ -76,8 +76,10 @@ func (r *Registry) Redact(v term.RedactedValue) {
 		val.until = now.Add(oneTime)
 	}
 	var of []*View
+	had := []*value{val} // of which some may have no place any more
 	view := r.views[v.Session]
 	if view != nil {
+		had = append(had, view.own...)
 		view.own = withValue(view.own, val)
 		of = append(of, view)
 	}
@@ -90,10 +92,12 @@ func (r *Registry) Redact(v term.RedactedValue) {
 		h = view.hosts[len(view.hosts)-1] // where its terminal is
 	}
 	if h != nil {
+		had = append(had, h.values...)
 		h.values = withValue(h.values, val)
 		of = append(of, h.views...)
 	}
 	r.update(of)
+	r.wipe(had)
 	r.expect()
 }
 
@@ -137,9 +141,11 @@ func (r *Registry) merge(h, other *host) {
 			r.hosts[place] = h
 		}
 	}
+	had := slices.Concat(h.values, other.values)
 	for _, v := range other.values {
 		h.values = withValue(h.values, v)
 	}
+	r.wipe(had)
 	for _, view := range other.views {
 		view.hosts = slices.DeleteFunc(view.hosts, func(is *host) bool { return is == other })
 		if !slices.Contains(view.hosts, h) {
