@@ -189,9 +189,25 @@ func appendPiece(dst, p []byte) (_ []byte, bad int) {
 			if c >= utf8.RuneSelf {
 				break
 			}
+			if c == '\r' && i+1 < len(p) && p[i+1] == '\n' { // at once they are a twentieth faster
+				binary.LittleEndian.PutUint32(dst[n:n+4:n+4], '\\'|'r'<<8|'\\'<<16|'n'<<24)
+				i, n = i+2, n+4
+				continue
+			}
 			e := escapes[c]
 			binary.LittleEndian.PutUint64(dst[n:n+8:n+8], e)
 			i, n = i+1, n+int(e>>56)
+		}
+		// Most characters of several bytes are known by eight bytes. With utf8.DecodeRune for each of them, Chinese took more
+		// than twice as long.
+		for i+8 <= len(p) {
+			x := binary.LittleEndian.Uint64(p[i : i+8 : i+8])
+			size := plainRune(x)
+			if size == 0 {
+				break
+			}
+			binary.LittleEndian.PutUint64(dst[n:n+8:n+8], x)
+			i, n = i+size, n+size
 		}
 		for i < len(p) && p[i] >= utf8.RuneSelf {
 			r, size := utf8.DecodeRune(p[i:])
@@ -217,4 +233,20 @@ func appendPiece(dst, p []byte) (_ []byte, bad int) {
 		}
 	}
 	return dst[:n], bad
+}
+
+// plainRune returns the size of the character that the bytes of x begin with, the lowest one first, if it is one of two
+// or three bytes that stands for itself (RFC 3629 section 4); else 0.
+func plainRune(x uint64) int {
+	switch {
+	case x&0xc0c0f0 == 0x8080e0:
+		if r := x&0xf<<12 | x>>2&0xfc0 | x>>16&0x3f; r >= 0x800 && r>>11 != 0xd800>>11 {
+			return 3
+		}
+	case x&0xc0e0 == 0x80c0:
+		if r := x&0x1f<<6 | x>>8&0x3f; r >= 0xa0 {
+			return 2
+		}
+	}
+	return 0
 }

@@ -172,3 +172,21 @@ func TestAppendString(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainRune: the characters that are known by eight bytes are those that a slow reader finds there.
+func TestPlainRune(t *testing.T) {
+	for a := range 256 {
+		for b := range 256 {
+			for _, c := range []byte{0, 0x7f, 0x80, 0x9f, 0xa0, 0xbf, 0xc0, 0xff} {
+				r, size := utf8.DecodeRune([]byte{byte(a), byte(b), c, 'x'})
+				want := 0
+				if (size == 2 || size == 3) && r >= 0xa0 {
+					want = size
+				}
+				if got := plainRune(uint64(a) | uint64(b)<<8 | uint64(c)<<16 | 'x'<<24 | 0xff<<56); got != want {
+					t.Fatalf("plainRune of %02x %02x %02x = %d, want %d", a, b, c, got, want)
+				}
+			}
+		}
+	}
+}
