@@ -81,6 +81,7 @@ var importRules = []rule{
 	{pkg: "session/steps", ours: []string{"session/display", "session/match", "term"}, why: "it orders inputs and waits, and types nothing itself"},
 	{pkg: "session/sudo", ours: []string{"internal/locked", "quote", "term"}, why: "it makes and reads text of sudo, and runs nothing"},
 	{pkg: "session/vault", ours: []string{"term"}, why: "it fetches a secret for a terminal, and types nothing itself"},
+	{pkg: "session/paced", ours: []string{}, why: "it orders lines and waits, and types nothing itself"},
 	{pkg: "session/reopen", ours: []string{"term"}, why: "it decides when to try again, and knows no session"},
 	{pkg: "session", ours: []string{"term", "buffer", "internal/locked", "lockmgr", "screen", "vt", "quote", "secret/forms", "session/access", "session/answer", "session/deadline", "session/display", "session/filecopy", "session/keys", "session/known", "session/lane", "session/marker", "session/match", "session/output", "session/owners", "session/prompt", "session/redact", "session/reopen", "session/scene", "session/shell", "session/steps", "session/sudo", "session/text", "session/transfer", "session/vault"}, why: "the engine knows no protocol, no wire format and no command line"},
 	{pkg: "session/hosts", ours: []string{"session", "term"}, why: "it chooses sessions, and knows no protocol and no wire format"},
