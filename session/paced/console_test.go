@@ -18,9 +18,12 @@ type console struct {
 	late   map[int]time.Duration             // lines whose echo comes late, by number
 	expand func(line string) string          // the echo of a line
 	reply  func(line string) (answer string) // to a line outside of blocks
+	delay  func(line string) time.Duration   // more work for a line; nil: none
 	ask    map[int]string                    // lines after which it asks instead of showing its prompt
 	prompt string
 	hidden bool // it echoes nothing
+
+	forbidden int // the line that may not be typed
 
 	mu      sync.Mutex // guards the following
 	out     []byte
@@ -104,7 +107,11 @@ func (c *console) handle(ctx context.Context, n int, line string) bool {
 		c.print("\r" + c.prompt + e)
 	}
 	c.print("\r\n")
-	if !wait(c.work) {
+	work := c.work
+	if c.delay != nil {
+		work += c.delay(line)
+	}
+	if !wait(work) {
 		return false
 	}
 	switch {
@@ -113,7 +120,7 @@ func (c *console) handle(ctx context.Context, n int, line string) bool {
 			c.mark = ""
 			c.print(c.prompt)
 		}
-	case strings.HasPrefix(line, "banner motd ") && !strings.HasPrefix(line, "banner motd bad"):
+	case strings.HasPrefix(line, "banner motd ") && !strings.HasPrefix(line, "banner motd #bad"):
 		c.mark = line[len("banner motd ") : len("banner motd ")+1]
 		c.print("Enter TEXT message.  End with the character '" + c.mark + "'.\r\n")
 	default:
@@ -155,14 +162,31 @@ func (c *console) show(text string) {
 	c.changed = make(chan struct{})
 }
 
-// Type implements Terminal: the bytes arrive at the speed of the line.
-func (c *console) Type(ctx context.Context, data []byte) error {
-	for _, b := range data {
+// Line implements Terminal.
+func (c *console) Line(_ context.Context, number int, _ string) (Line, error) {
+	if number == c.forbidden {
+		return nil, errForbidden
+	}
+	return typist{c}, nil
+}
+
+// A typist types into a console.
+type typist struct{ *console }
+
+var errForbidden = errors.New("forbidden")
+
+// End implements Line.
+func (l typist) End(error) {}
+
+// Type implements Line: the bytes arrive at the speed of the line.
+func (l typist) Type(ctx context.Context, data []byte) (int, error) {
+	c := l.console
+	for i, b := range data {
 		time.Sleep(byteTime)
 		c.mu.Lock()
 		if c.ended {
 			c.mu.Unlock()
-			return errors.New("closed")
+			return i, errors.New("closed")
 		}
 		if len(c.fifo) < 16 {
 			c.fifo = append(c.fifo, b)
@@ -175,7 +199,7 @@ func (c *console) Type(ctx context.Context, data []byte) error {
 		default:
 		}
 	}
-	return ctx.Err()
+	return len(data), ctx.Err()
 }
 
 func (c *console) Cols() int { return 80 }

@@ -2,6 +2,7 @@ package paced
 
 import (
 	"context"
+	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -18,6 +19,9 @@ const (
 	Delay  Mode = "delay"  // a time has passed: the far side shows nothing that could be waited for
 )
 
+// Modes returns all modes.
+func Modes() []string { return []string{string(Prompt), string(Echo), string(Delay)} }
+
 // The times.
 const (
 	// DefaultLineTimeout is how long a line may be unanswered. A console server's echo was seen to come 20 s late.
@@ -25,26 +29,6 @@ const (
 
 	// DefaultLineDelay is Options.LineDelay of the mode Delay.
 	DefaultLineDelay = 200 * time.Millisecond
-
-	// unechoed is how long a prompt must stand that came without the echo of the line: a report that came between has
-	// made the far side draw its prompt again.
-	unechoed = time.Second
-
-	// probe is how much of a line goes out first where nothing shows that the far side reads. A UART holds 16 bytes.
-	probe = 8
-
-	// refusal is how long a block's first line may take to be refused.
-	refusal = 200 * time.Millisecond
-
-	// question is how long an unfinished line must stand to count as a question.
-	question = time.Second
-)
-
-// The most that is kept of the answers.
-const (
-	maxAnswers = 200
-	maxAnswer  = 1 << 10  // of one
-	maxPending = 64 << 10 // of the output of one line
 )
 
 // Options say how to type.
@@ -53,11 +37,12 @@ type Options struct {
 	LineDelay   time.Duration            // between an answer and the next line; with Delay, between two lines
 	CharDelay   time.Duration            // between two characters
 	LineTimeout time.Duration            // for the answer to one line; 0: DefaultLineTimeout
-	Ready       func(line string) bool   // whether the unfinished last line is a prompt; required with Prompt
+	Ready       func(line string) bool   // whether the unfinished last line is a prompt
 	Asks        func(line string) string // the kind of question that it is; empty: none. Nil: not known
 	Errors      []*regexp.Regexp         // answers that refuse a line
 	StopOnError bool                     // such an answer ends it
-	Progress    func(lines int)          // called after each answered line; nil: nobody wants to know
+	Progress    func(Result)             // called at the beginning, and after each answered line; nil: no caller wants to know
+	Transcript  io.Writer                // gets the lines that were answered with text, and the text, as they come; nil: none
 }
 
 // A Terminal is what Run types into. Its methods return when their context ends.
@@ -79,44 +64,18 @@ type Terminal interface {
 	// Clean returns output as clean text, without what was overwritten.
 	Clean(p []byte) string
 
-	// Type types data as it is. Data that is not typed, or not in whole, is an error.
-	Type(ctx context.Context, data []byte) error
+	// Line asks whether a line may be typed. An error stops the text before the line.
+	Line(ctx context.Context, number int, text string) (Line, error)
 }
 
-// A Stop says why the rest was not typed.
-type Stop string
+// A Line is a line that may be typed.
+type Line interface {
+	// Type types a part of it as it is; the last one has its line end. It returns how many bytes went out, or may still
+	// do; if that is not all, with an error.
+	Type(ctx context.Context, part []byte) (n int, err error)
 
-// The reasons.
-const (
-	Refused    Stop = "refused"    // an answer matched Errors
-	Unanswered Stop = "unanswered" // a line had no answer in its time
-	Asked      Stop = "asked"      // the far side asks something
-	Blocked    Stop = "blocked"    // the far side did not begin to read a block
-	Ended      Stop = "ended"      // the terminal ended
-	Failed     Stop = "failed"     // a line was not typed: Result.Err says why
-	Canceled   Stop = "canceled"   // the context ended
-)
-
-// An Answer is what the far side has said to a line beyond its echo.
-type Answer struct {
-	Line    int    // its number, from 1; of a block, that of its last line so far
-	Sent    string // the line
-	Text    string // clean, cut to 1 KiB
-	Refused bool   // it matched Errors
-}
-
-// A Result says how far it went.
-type Result struct {
-	Lines    int      // in all
-	Answered int      // lines to which the far side has answered, as the mode has it: the first ones
-	Typed    int      // lines that went out: Answered, or one more
-	Half     bool     // the last of them was not entered: a part of it stands in the terminal, or may come late
-	Stopped  Stop     // empty: all was typed and answered
-	Err      error    // of Failed
-	Question string   // of Asked: the kind
-	Answers  []Answer // of lines that were answered with text, the first 200
-	Omitted  int      // answers that are not in Answers
-	Refusals int      // answers that matched Errors
+	// End says that no more of it will be typed.
+	End(err error)
 }
 
 // Run types units, and returns when all is answered or something has stopped it. At no time is more than one line
@@ -128,14 +87,22 @@ func Run(ctx context.Context, t Terminal, units []Unit, o Options) Result {
 	if o.Mode == Delay && o.LineDelay <= 0 {
 		o.LineDelay = DefaultLineDelay
 	}
-	r := runner{ctx: ctx, t: t, o: o, cursor: t.End()}
+	if o.Ready == nil {
+		o.Ready = func(string) bool { return false }
+	}
+	r := runner{ctx: ctx, t: t, o: o, report: report{w: o.Transcript}, answers: answers{cursor: t.End()}}
 	for _, u := range units {
 		r.res.Lines += len(u.Lines)
 	}
+	r.progress()
+	done := true
 	for _, u := range units {
-		if !r.unit(u) {
+		if done = r.unit(u); !done {
 			break
 		}
+	}
+	if done {
+		r.last()
 	}
 	return r.res
 }
@@ -145,47 +112,35 @@ type runner struct {
 	ctx context.Context
 	t   Terminal
 	o   Options
-	res Result
+	report
+	answers
 
-	unit0   Unit // under way
+	number  int // of the line
 	line    string
-	cursor  int64  // how far the output was looked at
-	pending []byte // output since the line went out
-	echo    *echo
-	echoes  bool // the far side has echoed a line
-	silent  int  // lines in a row without an echo
+	above   string        // the line before
+	typing  Line          // nil: no part of the line is to be typed any more
+	inside  bool          // of a block, whose lines are no commands
+	slowest time.Duration // answer so far
 }
 
 // unit types one unit and waits for its answer.
 func (r *runner) unit(u Unit) bool {
-	r.unit0 = u
 	for i, line := range u.Lines {
 		last := i == len(u.Lines)-1
-		if !r.send(u.First+i, line, r.o.Mode == Echo || i > 0) {
+		r.inside = i > 0 && r.o.Mode != Delay
+		began := time.Now()
+		if !r.send(u.First+i, line) || !r.answered(last) {
 			return false
 		}
-		var ok bool
-		switch {
-		case r.o.Mode == Delay:
-			ok = r.pause(r.o.LineDelay)
-		case r.o.Mode == Echo || !last:
-			ok = r.await(r.echoed)
-		default:
-			ok = r.await(r.prompted)
-		}
-		if ok && i == 0 && !last && r.o.Mode != Delay {
-			ok = r.begun()
-		}
-		if !ok {
+		r.slowest = max(r.slowest, time.Since(began))
+		if i == 0 && !last && r.o.Mode != Delay && !r.opened() {
 			return false
 		}
-		r.res.Answered++
-		if r.o.Progress != nil {
-			r.o.Progress(r.res.Answered)
-		}
-		if !r.note(u.First+i, last) {
+		r.res.Taken++
+		if !r.note(last) {
 			return false
 		}
+		r.progress()
 		if r.o.Mode != Delay && r.o.LineDelay > 0 && !r.pause(r.o.LineDelay) {
 			return false
 		}
@@ -193,27 +148,52 @@ func (r *runner) unit(u Unit) bool {
 	return true
 }
 
-// send types a line. If it is to probe, no prompt shows that the far side reads, which it may not do while it works at the
-// line before: then only the beginning goes out until that has come back.
-func (r *runner) send(number int, line string, probes bool) bool {
-	r.line, r.echo, r.pending = line, newEcho(line, r.t.Cols()), r.pending[:0]
-	r.look() // what has come before is no answer
-	r.echo, r.pending = newEcho(line, r.t.Cols()), r.pending[:0]
-	r.res.Typed, r.res.Half = number, true
+// probe is how much of a line goes out first where nothing shows that the far side reads. A UART holds 16 bytes.
+const probe = 8
+
+func (r *runner) progress() {
+	if r.o.Progress != nil {
+		r.o.Progress(r.res)
+	}
+}
+
+// send types a line. Where no prompt shows that the far side reads, which it may not do while it works at the line
+// before, only the beginning goes out until that has come back.
+func (r *runner) send(number int, line string) (ok bool) {
+	if r.o.Mode != Prompt && !r.inside && !r.unasked() {
+		return false
+	}
+	r.next()
+	prompt := r.t.LastLine()
+	r.above = r.line
+	r.number, r.line, r.echo = number, line, newEcho(line, prompt, r.o.Ready(prompt), r.t.Cols())
+	r.report.begin(prompt)
+	typing, err := r.t.Line(r.ctx, number, line)
+	if err != nil {
+		return r.failed(err)
+	}
+	defer func() { typing.End(r.res.Err) }()
+	r.typing = typing
 	beginning := ""
-	if probes && r.o.Mode != Delay && len(line) > probe {
+	if r.inside || r.o.Mode == Echo {
 		beginning = line[:runes(line, probe)]
-		if !r.put(beginning) || !r.await(func() time.Duration {
+	}
+	if beginning != "" {
+		back := func() time.Duration {
 			if r.echo.has(beginning) {
 				return 0
 			}
-			return -1
-		}) {
+			return unmet
+		}
+		if !r.put(beginning) || !r.await(back) || !r.judged() || r.inside && !r.stillInside(beginning) {
 			return false
 		}
 	}
-	r.res.Half = !r.put(line[len(beginning):] + "\r")
-	return !r.res.Half
+	if !r.put(line[len(beginning):] + "\r") {
+		return false
+	}
+	r.res.Half = false
+	return true
 }
 
 // put types text, with the time between characters.
@@ -222,7 +202,7 @@ func (r *runner) put(text string) bool {
 		return r.typed(text)
 	}
 	for i, c := range text {
-		if i > 0 && !r.pause(r.o.CharDelay) || !r.typed(string(c)) {
+		if (i > 0 || r.res.Half) && !r.pause(r.o.CharDelay) || !r.typed(string(c)) {
 			return false
 		}
 	}
@@ -230,199 +210,43 @@ func (r *runner) put(text string) bool {
 }
 
 func (r *runner) typed(text string) bool {
-	err := r.t.Type(r.ctx, []byte(text))
-	switch {
-	case err == nil:
-		return true
-	case r.ctx.Err() != nil:
+	n, err := r.typing.Type(r.ctx, []byte(text))
+	if n > 0 {
+		r.res.Typed, r.res.Half = r.number, true
+	}
+	if err != nil {
+		return r.failed(err)
+	}
+	return true
+}
+
+// failed stops it where a line is not typed.
+func (r *runner) failed(err error) bool {
+	if r.ctx.Err() != nil {
 		return r.stop(Canceled)
 	}
+	if r.t.Ended() {
+		return r.stop(Closed)
+	}
 	r.res.Err = err
-	return r.stop(Failed)
+	return r.stop(Refused)
 }
 
 // runes returns the bytes of the first characters of s, n bytes at most.
 func runes(s string, n int) int {
-	for n < len(s) && n > 0 && !utf8.RuneStart(s[n]) {
+	if n >= len(s) {
+		return len(s)
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return n
 }
 
-// look takes in what has come.
-func (r *runner) look() {
-	for {
-		p, next := r.t.Output(r.cursor)
-		if next == r.cursor {
-			return
-		}
-		r.cursor = next
-		r.echo.feed(p)
-		r.pending = append(r.pending, p...)
-		if n := len(r.pending); n > maxPending { // the beginning says more about a refusal than the end
-			r.pending = r.pending[:maxPending]
-		}
-	}
-}
-
-// await waits until met says that the line is answered. met returns how long the terminal must stay as it is for that;
-// a negative time means that it is not answered so.
-func (r *runner) await(met func() time.Duration) bool {
-	over := time.NewTimer(r.o.LineTimeout)
-	defer over.Stop()
-	standing := time.NewTimer(0)
-	defer standing.Stop()
-	for {
-		changed := r.t.Changed()
-		r.look()
-		rest := met()
-		if rest == 0 {
-			return true
-		}
-		asks := ""
-		if rest < 0 && r.o.Asks != nil {
-			if asks = r.o.Asks(r.t.LastLine()); asks != "" {
-				rest = question
-			}
-		}
-		standing.Stop()
-		var stood <-chan time.Time
-		if rest > 0 {
-			standing.Reset(rest)
-			stood = standing.C
-		}
-		if r.t.Ended() {
-			return r.stop(Ended)
-		}
-		select {
-		case <-changed:
-		case <-stood:
-			if asks == "" {
-				return true
-			}
-			r.res.Question = asks
-			return r.stop(Asked)
-		case <-over.C:
-			return r.stop(Unanswered)
-		case <-r.ctx.Done():
-			return r.stop(Canceled)
-		}
-	}
-}
-
-// echoed is met when the row of the echo has ended.
-func (r *runner) echoed() time.Duration {
-	if r.echo.ended {
-		return 0
-	}
-	return -1
-}
-
-// prompted is met when the prompt stands behind the echo. A far side that shows no echo is believed when its prompt has
-// stood for a while.
-func (r *runner) prompted() time.Duration {
-	newline := strings.Contains(string(r.pending), "\n")
-	switch {
-	case !newline || !r.o.Ready(r.t.LastLine()):
-		return -1
-	case r.echo.ended:
-		r.echoes, r.silent = true, 0
-		return 0
-	case !r.echoes && r.silent >= 3:
-		return refusal
-	}
-	return unechoed
-}
-
-// begun reports whether the far side reads a block: it shows no prompt after the first line.
-func (r *runner) begun() bool {
-	if !r.pause(refusal) {
-		return false
-	}
-	if r.o.Ready == nil || !r.o.Ready(r.t.LastLine()) {
-		return true
-	}
-	r.res.Answered++
-	r.note(r.unit0.First, true)
-	if r.res.Stopped == "" {
-		r.stop(Blocked)
-	}
-	return false
-}
-
-// note keeps the answer to a line, and stops if it refuses the line. Without last, a block goes on.
-func (r *runner) note(number int, last bool) bool {
-	r.look()
-	if r.o.Mode == Prompt && !r.echo.ended && last {
-		r.silent++
-	}
-	text := r.answer()
-	refused := false
-	for _, e := range r.o.Errors {
-		refused = refused || e.MatchString(text)
-	}
-	if refused {
-		r.res.Refusals++
-	}
-	if text != "" && (last || refused) {
-		if len(r.res.Answers) < maxAnswers || refused && r.o.StopOnError {
-			r.res.Answers = append(r.res.Answers, Answer{Line: number, Sent: r.line, Text: cut(text), Refused: refused})
-		} else {
-			r.res.Omitted++
-		}
-	}
-	if refused && r.o.StopOnError {
-		return r.stop(Refused)
-	}
-	return true
-}
-
-// answer returns the output since the line without its echo and without the prompt.
-func (r *runner) answer() string {
-	behind := r.pending
-	if r.echo.seen {
-		behind = behind[min(r.echo.size, len(behind)):]
-	}
-	text := r.t.Clean(behind)
-	body, unfinished := "", text
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		body, unfinished = text[:i], text[i+1:]
-	}
-	if r.o.Ready == nil || !r.o.Ready(unfinished) {
-		body = text
-	}
-	return strings.TrimSpace(body)
-}
-
-func cut(text string) string {
-	if len(text) <= maxAnswer {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxAnswer], "") + "..."
-}
-
-// pause waits, and takes in what comes.
-func (r *runner) pause(d time.Duration) bool {
-	over := time.NewTimer(d)
-	defer over.Stop()
-	for {
-		changed := r.t.Changed()
-		r.look()
-		if r.t.Ended() {
-			return r.stop(Ended)
-		}
-		select {
-		case <-changed:
-		case <-over.C:
-			return true
-		case <-r.ctx.Done():
-			return r.stop(Canceled)
-		}
-	}
-}
-
-// stop ends it.
+// stop ends it at the line under way.
 func (r *runner) stop(why Stop) bool {
-	r.res.Stopped = why
+	r.look()
+	r.report.flush(r.line)
+	r.report.stop(why, r.number, r.line, strings.TrimSpace(r.t.Clean(r.behind())))
 	return false
 }

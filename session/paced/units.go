@@ -18,23 +18,37 @@ var blocks = []struct {
 	first *regexp.Regexp
 	until string
 }{
-	// IOS, NX-OS: the mark is the first character of the text, or ^C as show running-config writes it.
-	{"banner", regexp.MustCompile(`^\s*banner\s+(?:exec|incoming|login|motd|prompt-timeout|slip-ppp)\s+(?P<end>\^C|\S)`), ""},
+	// IOS, NX-OS: the mark is the first character of the text, or ^C as show running-config writes it. A letter may
+	// begin a word: "banner motd line Hello" of FRRouting is one line.
+	{"banner", regexp.MustCompile(`^\s*banner\s+(?:exec|incoming|login|motd|prompt-timeout|slip-ppp)\s+` +
+		`(?:(?P<end>\^C|[^\w\s])|(?P<end>\w)\s*$)`), ""},
 	{"banner", regexp.MustCompile(`^\s*banner\s+(?:login|motd)\s*$`), "EOF"}, // EOS
 	{"certificate", regexp.MustCompile(`^\s*certificate\s+(?:ca\s+|self-signed\s+|rollover\s+)*[0-9A-Fa-f]{2,}\s*$`), "quit"},
 	{"macro", regexp.MustCompile(`^\s*macro\s+name\s+\S+\s*$`), "@"},
 	{"here-document", regexp.MustCompile(`<<-?\s*(?:'(?P<end>[\w.\-]+)'|"(?P<end>[\w.\-]+)"|(?P<end>\w[\w.\-]*))`), ""},
 }
 
-// Units cuts a text into units. Its lines end with LF, CRLF or CR; one at the very end is no empty line. The error names
-// the line in which a block begins that has no end.
-func Units(text string) ([]Unit, error) {
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
-	text = strings.TrimSuffix(text, "\n")
-	if text == "" {
-		return nil, nil
+// Lines returns the lines of a text each as a unit. They end with LF, CRLF or CR; one at the very end is no empty line.
+func Lines(text string) []Unit {
+	lines := split(text)
+	units := make([]Unit, len(lines))
+	for i := range lines {
+		units[i] = Unit{First: i + 1, Lines: lines[i : i+1]}
 	}
-	lines := strings.Split(text, "\n")
+	return units
+}
+
+func split(text string) []string {
+	text = strings.TrimSuffix(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// Units cuts a text into units. The error names the line in which a block begins that has no end.
+func Units(text string) ([]Unit, error) {
+	lines := split(text)
 	var units []Unit
 	for i := 0; i < len(lines); {
 		n, err := blockAt(lines[i:])
