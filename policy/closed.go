@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"ptyctl/policy/grammar"
 	"ptyctl/policy/unwrap"
@@ -40,8 +41,28 @@ func (c closedLine) named(err error, text string) error {
 	return d
 }
 
-// rewritten judges text and returns the line that runs instead.
+// rewritten judges text and returns the line that runs instead. A device gets several lines one by one.
 func (c closedLine) rewritten(text string) (string, error) {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	if c.d.Class != grammar.ClassDevice || len(lines) < 2 {
+		return c.one(text)
+	}
+	printed := make([]string, 0, len(lines))
+	for _, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		one, err := c.one(line)
+		if err != nil {
+			return "", err
+		}
+		printed = append(printed, one)
+	}
+	return strings.Join(printed, "\n"), nil
+}
+
+// one is rewritten for text that a shell reads as one.
+func (c closedLine) one(text string) (string, error) {
 	l, err := grammar.Parse(text)
 	if err != nil {
 		return "", c.named(err, text)

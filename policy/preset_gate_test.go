@@ -35,6 +35,8 @@ func TestPresetRules(t *testing.T) {
 	network := gate(t, policy.Rules{Preset: "read-only-network"})
 	for line, ok := range map[string]bool{
 		"show version": true, "show running-config | include ntp": true, "show running-config | begin ntp": true, "show running-config | redirect flash:x": false,
+		"show version\nshow clock": true, "show version\r\n\r\nshow clock\r\n": true, "show version\nreload": false, "show version\rreload": false,
+		"show version\nshow clock > flash:x": false, "banner motd #\nshow clock\n#": false,
 		"reload": false, "begin reload": false, "configure terminal": false, "show version; reload": false,
 	} {
 		if got, err := ruled(t, network, "device", line); (err == nil) != ok {
