@@ -58,8 +58,10 @@ type ExecRequest struct {
 	NoMarker     bool          // do not ask for the exit code
 	MarkerPrefix string        // in place of the default marker; both or none
 	MarkerSuffix string        //
+	Pace         *Pace         // type its lines one by one; nil: they are if a device reads them
 	Idle         time.Duration // without marker: the silence that ends the wait; 0: 2 s, or none with Expect.Prompt
 
+	asWrites   bool         // its lines are judged and recorded as writes, each for itself; else all are, as this command
 	writtenFor Class        // the shell that Command is written for; empty: as the caller gave it
 	secret     *secretInput // of Secret, once the command is permitted; nil: none
 }
@@ -74,6 +76,7 @@ const (
 	DonePrompt     DoneReason = "prompt_seen"  // the far side is ready for the next command
 	DoneIdle       DoneReason = "idle_reached" // nothing came for a while: the command may or may not have ended
 	DoneEOF        DoneReason = "eof"          // the channel closed without such a report
+	DoneStopped    DoneReason = "stopped"      // not all of its lines were typed: see ExecResult.Lines
 	DoneTimeout    DoneReason = "timeout"      // the command's deadline passed, or it was canceled
 	DoneRunning    DoneReason = "running"      // the command goes on after the call: continue with ExecResult.ID
 )
@@ -98,10 +101,11 @@ type ExecResult struct {
 	// WaitingFor is the question that a command in the terminal seems to ask, or the unfinished line at which it has
 	// stalled; see package prompt for the kinds. With kind prompt, it has started a shell that waits for commands.
 	WaitingFor *term.Waiting
-	Prompt     *bool // terminal lane: whether a prompt was seen at the end; nil: not looked for
-	Lost       int64 // terminal lane: bytes that came too fast to be kept
-	Pages      int   // terminal lane: how many pages of a pager were turned; see AutoPage
-	Marked     bool  // terminal lane: a marker ends the command, and ExecRequest.Idle has no effect
+	Prompt     *bool        // terminal lane: whether a prompt was seen at the end; nil: not looked for
+	Lost       int64        // terminal lane: bytes that came too fast to be kept
+	Pages      int          // terminal lane: how many pages of a pager were turned; see AutoPage
+	Lines      *PasteResult // of a command that is typed line by line; nil: it is typed at once, or beside the terminal
+	Marked     bool         // terminal lane: a marker ends the command, and ExecRequest.Idle has no effect
 	Done       DoneReason
 	Remaining  time.Duration // with DoneRunning: until the command is stopped, if no call waits for it
 	Moved      bool          // ContinueRequest.Timeout came in time to replace the deadline

@@ -109,7 +109,7 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 	e.deliver(ctx, x, &res, r)
 	if x.typed != nil {
 		res.cols = s.window.cols()
-		res.Pages, res.Marked = x.typed.Pages(), x.typed.Marked()
+		res.Pages, res.Marked, res.Lines = x.typed.Pages(), x.typed.Marked(), x.lines.Load()
 	}
 	cause := context.Cause(x.ctx)
 	res.TimedOut = errors.Is(cause, context.DeadlineExceeded)
@@ -157,7 +157,8 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 	if r.Look {
 		return res, nil
 	}
-	if ended && whole(res.Stdout, res.StdoutLines) && whole(res.Stderr, res.StderrLines) {
+	if ended && whole(res.Stdout, res.StdoutLines) && whole(res.Stderr, res.StderrLines) &&
+		(res.Lines == nil || res.Lines.Omitted == 0) {
 		switch {
 		case x.handed.Load(): // a caller who knows the id may ask again, should this answer be lost
 		case term.ActorFrom(ctx).Shim != "":

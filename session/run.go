@@ -69,9 +69,10 @@ type run struct {
 
 // A told is what callers and observers know of a command.
 type told struct {
-	handed  atomic.Bool            // a result has named the id
-	fetched atomic.Bool            // a result has said how it ended
-	asks    atomic.Pointer[string] // the last question that observers have had; nil: none
+	handed  atomic.Bool                 // a result has named the id
+	fetched atomic.Bool                 // a result has said how it ended
+	lines   atomic.Pointer[PasteResult] // how far its lines went; nil: it is typed at once
+	asks    atomic.Pointer[string]      // the last question that observers have had; nil: none
 }
 
 // An outcome is how a command ended.

@@ -1,22 +1,18 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
 	"ptyctl/screen"
 	"ptyctl/session/access"
 	"ptyctl/session/keys"
 	"ptyctl/session/lane"
-	"ptyctl/session/prompt"
-	"ptyctl/session/scene"
+	"ptyctl/session/paced"
 	"ptyctl/session/shell"
 	"ptyctl/session/sudo"
-	"ptyctl/session/vault"
 	"ptyctl/term"
 	"ptyctl/vt"
 )
@@ -36,7 +32,8 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 	}
 	expect, by := s.Expect().with(r.Expect), term.ActorFrom(ctx)
 	c, err := s.lane.Prepare(ctx, lane.Request{
-		Command: r.Command, WrittenFor: r.writtenFor, Asked: r.Class, Expected: expect.Class,
+		Command: r.Command, WrittenFor: r.writtenFor, Asked: r.Class, Expected: expect.Class, Pace: r.Pace,
+		Errors: expect.Errors,
 		Prompt: expect.Prompt, Pagers: expect.Pagers, AutoPage: expect.AutoPage,
 		NoMarker: r.NoMarker, MarkerPrefix: r.MarkerPrefix, MarkerSuffix: r.MarkerSuffix, Idle: r.Idle,
 		QuietLine: s.o.QuietLine, Timeout: r.Timeout, Wait: r.Wait, Queue: r.Queue,
@@ -51,6 +48,13 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 		return nil, err
 	}
 	x.typed = c
+	if c.Paced() {
+		if err := e.typeLines(ctx, x, r, epoch); err != nil {
+			s.execs.discard(x)
+			return nil, err
+		}
+		return x, nil
+	}
 	out := io.Writer(x.stdout)
 	if x.secret = r.secret; x.secret != nil {
 		out = x.secret.sudo.Watch(out)
@@ -77,6 +81,10 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 func (e *execs) typedResult(x *run, res *ExecResult) {
 	how, lost := x.typed.Outcome()
 	res.Lost = lost
+	if l := x.lines.Load(); l != nil && l.Stopped != "" && l.Stopped != paced.Closed {
+		res.Done, res.ExitReason, res.WaitingFor = DoneStopped, "no_status", x.typed.Standing()
+		return
+	}
 	switch how {
 	case lane.Marked:
 		res.Done = DoneMarker
@@ -239,116 +247,4 @@ func (out *writer) press(by Holder, key string, done func()) {
 	}) {
 		done()
 	}
-}
-
-// typeSecret types a secret of the operator's and the enter key. The Gate judges it as other input that it may not see.
-func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteResult, err error) {
-	const op = "write"
-	s := out.s
-	res.Cursor = s.End()
-	// A caller may pass the value by mistake. The name is on record once a secret has it.
-	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Sensitive: true, Detail: byName})
-	defer func() { d.End(err) }()
-	if err := s.life.typing(op); err != nil {
-		return res, err
-	}
-	epoch, err := d.Permit(ctx, term.Action{Sensitive: true, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})})
-	if err != nil {
-		return res, err
-	}
-	if end, limited := ctx.Deadline(); limited { // a lock lasts as long as a vault or a person may take
-		_, _ = s.lock.Table.Renew(s.id, access.HolderOf(term.ActorFrom(ctx)), time.Until(end)+s.o.WriteTimeout)
-	}
-	value, still, err := vault.Fetch(ctx, vaultTerminal{s}, s.o.Secrets, o.Secret)
-	defer func() { clear(value) }()
-	if term.KindOf(err) != term.NotFound {
-		d.Event.Detail = o.Secret + " " + byName
-	}
-	named := func(err error) error {
-		e, ok := errors.AsType[*term.Error](err)
-		if !ok || e.Session != "" {
-			return err
-		}
-		in := *e
-		in.Op, in.Session = op, s.id
-		return &in
-	}
-	if err != nil {
-		if over := s.life.typing(op); over != nil { // then no person is asked any more
-			err = over
-		}
-		return res, named(err)
-	}
-	echo, err := out.expectEcho(value)
-	if err != nil {
-		return res, err
-	}
-	enter, _ := keys.Bytes("enter", s.window.modes().AppCursor)
-	data := slices.Concat(value, enter)
-	defer clear(data)
-	out.line.Type(enter)
-	res, err = out.send(ctx, data, permit{
-		epoch: epoch, timeout: o.Timeout, echo: echo, whole: true, secret: func() error { return named(still()) },
-	})
-	if res.Written+res.Pending == 0 {
-		echo.Canceled()
-	}
-	res.Written, res.Pending = min(res.Written, 1), min(res.Pending, 1)
-	d.Event.Size = res.Written
-	if res.Written > 0 {
-		s.input.Add(TxEvent{
-			Verb: term.VerbWrite, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Bytes: res.Written,
-			Sensitive: true, Step: access.StepFrom(ctx),
-		})
-	}
-	return res, withWritten(err, res.Written)
-}
-
-// byName says of a write in the record that it typed a secret of the operator's.
-const byName = "by name"
-
-// A vaultTerminal is the session as package vault sees it.
-type vaultTerminal struct{ s *Session }
-
-func (t vaultTerminal) Settle(ctx context.Context) { FinishScreen(ctx, t.s) }
-
-// Peer implements vault.Terminal.
-func (t vaultTerminal) Peer() (p term.Peer, ok bool) {
-	if l := t.s.link.Load(); l != nil && l.peerer != nil {
-		p, ok = l.peerer.Peer(), true
-		p.Session = t.s.id
-	}
-	return p, ok
-}
-
-// Look implements vault.Terminal.
-func (t vaultTerminal) Look() vault.Sight {
-	s := t.s
-	// First, so that what comes during the look makes a difference to the next one.
-	v := vault.Sight{Received: s.count.rx.Load(), Sent: s.count.tx.Load(), Inputs: s.prompts.Touches(), Echo: term.Maybe}
-	modes := s.window.modes()
-	v.FullScreen = modes.AltScreen
-	v.Line = s.lane.LastLine()
-	if now := s.display.Peek(); now != nil {
-		v.FullScreen = v.FullScreen || now.AltScreen
-		if left, right, ok := scene.Line(now); ok {
-			v.Line = left + right
-		}
-	}
-	end, back := s.End(), int64(4<<10)
-	tail := s.buf.At(max(end-back, s.buf.Begin(end)), int(back)).Data
-	begins := end - int64(len(tail)) + int64(bytes.LastIndexByte(tail, '\n')) + 1
-	v.Typed = !prompt.Untouched(s.prompts, begins, end)
-	front := laneTerminal{s}.Front()
-	editor := front.Edits && shell.Named(front.Program).Class != shell.Unknown
-	v.Shell = prompt.Waits(v.Line, nil) == nil && (editor || s.prompts.Known(v.Line))
-	if l := s.link.Load(); l != nil && l.echoer != nil {
-		v.Echo = l.echoer.Echoes()
-	}
-	// The editor of a line shows it. On another machine, one that asks for brackets around pasted text takes them back
-	// before a command runs.
-	if v.Echo == term.Maybe && (editor || modes.BracketedPaste) {
-		v.Echo = term.Yes
-	}
-	return v
 }

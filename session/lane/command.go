@@ -37,6 +37,7 @@ type Command struct {
 	turn *turn // in the queue; nil: it has not queued
 
 	typed
+	lines
 	follower
 	signals
 }

@@ -6,6 +6,7 @@
 //   - lane.go: Terminal, which is all that the lane needs of a session, and Lane.
 //   - request.go: Request and the line that is typed for it.
 //   - command.go: Command, one command from its preparation to its end.
+//   - paced.go: commands of several lines for a device, which are typed line by line.
 //   - turns.go: the turns of commands in the terminal, and the queue.
 //   - ready.go: waits until the terminal shows a prompt.
 //   - follow.go: reads the output until a marker, a prompt or silence ends the command.

@@ -8,16 +8,22 @@ import (
 	"unicode"
 
 	"ptyctl/session/marker"
+	"ptyctl/session/paced"
 	"ptyctl/session/shell"
 	"ptyctl/term"
 )
 
 // A Request is a command to run in the terminal.
 type Request struct {
-	Command    string      // a line for the far side
+	Command    string      // a line for the far side; or several, for Pace, a device, or with a marker
 	WrittenFor shell.Class // the class that Command is written for; empty: as the caller gave it
 	Asked      shell.Class // of the far side; empty: found out
 	Expected   shell.Class // the class that the session expects; empty: none
+
+	// Pace has the lines typed one by one, whatever reads them. Of it, the lane sets what it finds out by looking; and the
+	// mode, if that is empty. Nil: they are if a device reads them.
+	Pace   *paced.Options
+	Errors []*regexp.Regexp // what the far side answers if it refuses a line
 
 	Prompt   *regexp.Regexp   // of the far side; nil: not known
 	Pagers   []*regexp.Regexp // what pagers show
@@ -52,6 +58,9 @@ func (c *Command) line() (string, error) {
 	}
 	marked := class.TakesMarker() && !r.NoMarker
 	custom := marked && r.MarkerPrefix != ""
+	if r.paces(class) {
+		return "", c.cutLines()
+	}
 	line := strings.TrimRight(r.Command, "\r\n")
 	lines := strings.ContainsAny(line, "\r\n")
 	switch {

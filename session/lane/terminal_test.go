@@ -76,7 +76,6 @@ func TestTerminalRefused(t *testing.T) {
 			{session.ExecRequest{Command: "a\tb", Class: session.ClassCmd}, term.InvalidArgument},
 			{session.ExecRequest{Command: "a\x03", Class: session.ClassDevice}, term.InvalidArgument},
 			{session.ExecRequest{Command: "a\tb", Class: session.ClassDevice}, term.InvalidArgument},
-			{session.ExecRequest{Command: "a\nb", Class: session.ClassDevice}, term.Unsupported},
 			{session.ExecRequest{Command: "a\nb", NoMarker: true}, term.Unsupported},
 			{session.ExecRequest{Command: "a\nb", Class: session.ClassCsh}, term.Unsupported},
 			{session.ExecRequest{Command: "a\rb", Class: session.ClassCmd}, term.Unsupported},
