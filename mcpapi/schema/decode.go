@@ -261,8 +261,9 @@ func (c *Checker) find(path string, fields []Field, m jsonrpc.Member) (int, erro
 	// The message lists them, because a model that guessed a name needs the right one and not another guess.
 	allowed := c.allowed(fields, path)
 	if why := c.t.Absent[join(inList.ReplaceAllString(path, ""), name)]; i < 0 && why != "" {
+		other := cmp.Or(c.otherwise(path, fields, name), "leave it out")
 		name = join(path, name)
-		return 0, c.Invalid(name, allowed, "field %q is not taken here: %s; leave it out", name, why)
+		return 0, c.Invalid(name, allowed, "field %q is not taken here: %s; %s", name, why, strings.TrimSuffix(other, "; "))
 	}
 	if i < 0 {
 		instead := c.instead(path, fields, name)
@@ -280,10 +281,11 @@ func (c *Checker) find(path string, fields []Field, m jsonrpc.Member) (int, erro
 	return 0, c.Invalid(
 		name,
 		allowed,
-		"field %q belongs to action %s, not to %s, which takes %s",
+		"field %q belongs to action %s, not to %s, %swhich takes %s",
 		name,
 		strings.Join(fields[i].Actions, ", "),
 		c.action,
+		c.otherwise(path, fields, name),
 		strings.Join(allowed, ", "),
 	)
 }

@@ -57,6 +57,14 @@ func (c *Checker) instead(path string, fields []Field, name string) string {
 	return "use " + meant + "; "
 }
 
+// otherwise is instead for a name that this tool knows elsewhere, and that other programs give to another argument; "".
+func (c *Checker) otherwise(path string, fields []Field, name string) string {
+	if otherNames[fold(name)] == "" {
+		return ""
+	}
+	return c.instead(path, fields, name)
+}
+
 // within returns the path of the member of an object that has the name, or "".
 func (c *Checker) within(fields []Field, name string) string {
 	for i := range fields {

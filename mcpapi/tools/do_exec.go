@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/paste"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -36,7 +37,9 @@ func execute(ctx context.Context, c *toolset.Call, in *execArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return executed(c, s, in, res), nil
+	out := executed(c, s, in, res)
+	out.Pasted = paste.New(ctx, res.Lines)
+	return out, nil
 }
 
 // wanted describes the result. Also for exec_id: each call says for itself how much its client can show.
@@ -233,7 +236,7 @@ func environment(ch *schema.Checker, list []string) ([]term.EnvVar, error) {
 func execResult(c *toolset.Call, r session.ExecResult, raw bool) *execOut {
 	out := &execOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), ExecLane: r.Lane, ExecID: r.ID,
-		ExitSignal: r.Exit.Signal, Killed: r.Exit.Killed, BackgroundOutput: r.Exit.Background, ErrorHints: r.ErrorHints,
+		ExitSignal: r.Exit.Signal, Killed: r.Exit.Killed, BackgroundOutput: r.Exit.Background, verdictOut: verdictOut{ErrorHints: r.ErrorHints},
 		PromptDetected: r.Prompt, WaitingFor: (*wire.Waiting)(r.WaitingFor), StderrMerged: r.Lane == session.LaneTerminal,
 		LostBytes: r.Lost, Pages: r.Pages,
 		Warnings: c.Warnings(),

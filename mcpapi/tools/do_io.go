@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,9 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	if in.FleetID != "" {
 		return readFleet(ctx, c, in)
 	}
+	if err := in.Args.Check(c.Checker()); err != nil {
+		return nil, err
+	}
 	asScreen, err := in.showsScreen(c)
 	if err != nil {
 		return nil, err
@@ -45,6 +49,9 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	case in.Host != "" && c.Action() == "read":
 		return nil, c.Invalid("fleet_id", "host needs fleet_id: the run that the host belongs to; "+
 			"to read a terminal, pass the session_id of its session")
+	case in.Host != "" && in.Given():
+		return nil, c.Invalid("host", "lines are for a terminal that is open and shows its prompt: open it first, "+
+			"and pass its session_id")
 	case in.Host != "":
 		return typeAt(ctx, c, in)
 	case in.SessionID == "":
@@ -60,6 +67,8 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	c.Waits("the "+c.Action()+" on "+s.ID(), s)
 	out := &ioOut{Action: c.Action(), session: in.SessionID, asked: in.awaits()}
 	switch {
+	case in.Given():
+		err = pasteLines(ctx, c, s, in, out)
 	case len(in.Steps) > 0:
 		out.asked = false
 		err = writeSteps(ctx, c, s, in, out)
@@ -75,6 +84,50 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	}
 	out.standing(c, s, in)
 	return out, nil
+}
+
+// pasteLines types lines one by one.
+func pasteLines(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut) error {
+	for _, other := range []struct {
+		name  string
+		given bool
+	}{
+		{"data", in.Data != nil && *in.Data != ""},
+		{"key", in.Key != ""},
+		{"keys", len(in.Keys) > 0},
+		{"steps", len(in.Steps) > 0},
+		{"click", in.Click != (screenPoint{})},
+		{"secret", in.Secret != ""},
+		{"sensitive", in.Sensitive},
+		{"paste", in.Paste},
+		{"encoding", in.Encoding == "base64"},
+		{"until_regex", in.UntilRegex != ""},
+		{"until_prompt", in.UntilPrompt},
+		{"until_idle_ms", in.UntilIdleMS > 0},
+		{"mode", in.Mode != ""},
+		{"match", in.Match != ""},
+		{"format", in.onScreen()},
+	} {
+		if other.given {
+			return c.Checker().Invalid(other.name, nil, "lines has no use for %s: each line is typed as it is, and waits for "+
+				"the answer to the one before; leave %[1]s out, or write it in a call of its own", other.name)
+		}
+	}
+	wait := c.Left()
+	if in.TimeoutMS != nil {
+		wait = min(wait, c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms"))
+	}
+	room := cmp.Or(c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"), defaultChunk)
+	res, pasted, err := in.Args.Write(ctx, c, s, wait, room)
+	if err != nil {
+		return err
+	}
+	if hint := pasted.Hint(res.ID); hint != "" {
+		c.Inform(hint)
+	}
+	out.pasteOut = &pasteOut{Pasted: pasted, DoneReason: res.Done, ExecID: res.ID, RemainingMS: remaining(res)}
+	out.WaitingFor = (*wire.Waiting)(res.WaitingFor)
+	return canceled(ctx, s)
 }
 
 // readFleet reads the output of one host of a run of ptyctl_fleet.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/paste"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -110,10 +111,16 @@ type execOut struct {
 	StdoutCursor     string        `json:"stdout_cursor,omitempty"` // where stdout starts; empty: at the beginning
 	StderrCursor     string        `json:"stderr_cursor,omitempty"`
 	shownOut
-	ErrorHints []string `json:"error_hints,omitempty"`
-	Warnings   []string `json:"warnings,omitempty"`
+	verdictOut
+	Warnings []string `json:"warnings,omitempty"`
 
 	laneChosen bool // auto took the terminal of an SSH session, where a command has a channel of its own otherwise
+}
+
+// verdictOut is what a result says of success where there is no exit code.
+type verdictOut struct {
+	Pasted     *paste.Out `json:"pasted,omitempty"` // of several lines for a device
+	ErrorHints []string   `json:"error_hints,omitempty"`
 }
 
 // ranIn is the session that a command ran in.

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/paste"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -31,13 +32,14 @@ var ioTool = toolset.Bind(schema.Tool{
 // is a string, because large JSON numbers lose digits in some clients. Data is a pointer: empty data differs from
 // absent data.
 type ioArgs struct {
-	SessionID    string     `json:"session_id" on:"write read search" need:"read search" is:"filled" doc:"from open; or host"`
-	Host         string     `json:"host" on:"write" is:"filled" doc:"[write] new terminal there; types at its prompt" eg:"'host':'admin@web1','session_id':null"`
-	FleetID      string     `json:"fleet_id" on:"read" is:"filled fleet" doc:"[read] with host: what that host of a ptyctl_fleet run has said" eg:"'fleet_id':'fleet-5t2k9w3mab','host':'web1','session_id':null,'until_regex':null"`
-	Data         *string    `json:"data" on:"write" doc:"text; end a line with \\r" eg:"'data':'ls\\r'"`
-	Key          keyName    `json:"key" on:"write" is:"filled" doc:"" eg:"'key':'enter','data':null"`
-	Keys         []string   `json:"keys" on:"write" doc:"several" eg:"'keys':['down','enter'],'data':null"`
-	Steps        []ioStep   `json:"steps" on:"write" max:"50" doc:"until one fails: stopped, step (from 0)" eg:"'steps':[{'data':'ls\\r','until_prompt':true}],'data':null,'until_idle_ms':null"`
+	SessionID string   `json:"session_id" on:"write read search" need:"read search" is:"filled" doc:"from open; or host"`
+	Host      string   `json:"host" on:"write" is:"filled" doc:"[write] new terminal there; types at its prompt" eg:"'host':'admin@web1','session_id':null"`
+	FleetID   string   `json:"fleet_id" on:"read" is:"filled fleet" doc:"[read] with host: what that host of a ptyctl_fleet run has said" eg:"'fleet_id':'fleet-5t2k9w3mab','host':'web1','session_id':null,'until_regex':null"`
+	Data      *string  `json:"data" on:"write" doc:"text; end a line with \\r" eg:"'data':'ls\\r'"`
+	Key       keyName  `json:"key" on:"write" is:"filled" doc:"" eg:"'key':'enter','data':null"`
+	Keys      []string `json:"keys" on:"write" doc:"several" eg:"'keys':['down','enter'],'data':null"`
+	Steps     []ioStep `json:"steps" on:"write" max:"50" doc:"until one fails: stopped, step (from 0)" eg:"'steps':[{'data':'ls\\r','until_prompt':true}],'data':null,'until_idle_ms':null"`
+	paste.Args
 	Paste        bool       `json:"paste" on:"write" doc:"as a paste" eg:"'paste':true"`
 	Sensitive    bool       `json:"sensitive" on:"write" doc:"a secret; masked" eg:"'sensitive':true"`
 	Secret       string     `json:"secret" on:"write" is:"filled secrets" doc:"types this secret of the operator's, and enter, at its question" eg:"'secret':'web-sudo','data':null"`
@@ -133,6 +135,7 @@ type ioOut struct {
 	Prompt          *wire.Prompt    `json:"prompt,omitempty"`
 	Warnings        []string        `json:"warnings,omitempty"`
 	*stepsOut
+	*pasteOut
 
 	session string
 	alone   bool   // the input of a call that names its host, which has no list
@@ -158,6 +161,29 @@ type stepsOut struct {
 
 // Undone reports whether nothing was done, so that a retry must do it.
 func (out *ioOut) Undone() bool { return out.stepsOut != nil && out.nothing }
+
+// pasteOut is the part of the result that lines add. While they go on, ptyctl_session_exec with the exec_id waits for them.
+type pasteOut struct {
+	Pasted      *paste.Out         `json:"pasted"`
+	DoneReason  session.DoneReason `json:"done_reason"`
+	ExecID      string             `json:"exec_id,omitempty"`
+	RemainingMS *int64             `json:"remaining_ms,omitempty"`
+}
+
+// pasteCompact is the compact form of pasteOut.
+type pasteCompact pasteOut
+
+// brief leaves out how the lines ended, which pasted says.
+func (out *pasteOut) brief() *pasteCompact {
+	if out == nil {
+		return nil
+	}
+	c := pasteCompact(*out)
+	if c.DoneReason != session.DoneRunning {
+		c.DoneReason = ""
+	}
+	return &c
+}
 
 // readOut is the part of the result that a read adds.
 type readOut struct {
@@ -266,6 +292,7 @@ type ioCompact struct {
 	Warnings        []string        `json:"warnings"`
 
 	*stoppedCompact
+	*pasteCompact
 }
 
 // stoppedCompact is the compact form of stepsOut.
@@ -281,7 +308,7 @@ func (out *ioOut) Compact() any {
 	c := &ioCompact{
 		SessionID: out.SessionID, BytesPending: out.BytesPending, WriteTimedOut: out.WriteTimedOut, WaitingFor: out.WaitingFor,
 		WaitingForInput: out.WaitingForInput && out.Prompt == nil && out.WaitingFor == nil, EndCode: out.EndCode,
-		Prompt: out.Prompt, Warnings: out.Warnings,
+		Prompt: out.Prompt, Warnings: out.Warnings, pasteCompact: out.pasteOut.brief(),
 	}
 	if out.WriteTimedOut {
 		c.BytesWritten = out.BytesWritten

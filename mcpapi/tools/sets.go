@@ -31,7 +31,7 @@ const (
 func Optional() []toolset.Set {
 	return []toolset.Set{
 		{Name: FleetSet, Tools: []*toolset.Tool{fleet.Tool}, Instructions: fleet.Instructions},
-		{Name: DeviceSet},
+		{Name: DeviceSet, Instructions: deviceInstructions},
 	}
 }
 
@@ -67,6 +67,10 @@ func All() (list []*toolset.Tool) {
 	}
 	return list
 }
+
+// deviceInstructions tell a model how the parts of the set device work together.
+const deviceInstructions = `- Network devices: give configurations to ptyctl_session_io write as lines. Each line is typed when the ` +
+	`device has answered the one before; the first that it refuses stops the rest.`
 
 // instructions tell a model what no single tool's description can: how the tools work together.
 const instructions = `ptyctl gives you real terminals on remote hosts and on this machine (protocol local).` + "\n" +
