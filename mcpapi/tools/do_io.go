@@ -122,7 +122,7 @@ func pasteLines(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 	if err != nil {
 		return err
 	}
-	if hint := pasted.Hint(res.ID); hint != "" {
+	for _, hint := range pasted.Hints(res.ID) {
 		c.Inform(hint)
 	}
 	out.pasteOut = &pasteOut{Pasted: pasted, DoneReason: res.Done, ExecID: res.ID, RemainingMS: remaining(res)}

@@ -49,7 +49,7 @@ func newOut(ctx context.Context, r *session.PasteResult) *Out {
 		return &Out{}
 	}
 	out := &Out{
-		Lines: r.Lines, Taken: r.Taken, Stopped: r.Stopped, StoppedAt: r.At, Line: scrub.Text(r.Line), Answer: r.Answer,
+		Lines: r.Lines, Taken: r.Taken, Stopped: r.Stopped, StoppedAt: r.At, Line: scrub.Text(r.Line), Answer: said(r.Line, r.Answer),
 		HalfTyped: r.Half && r.Stopped != "", Refused: r.Errors,
 	}
 	if r.Typed != r.Taken && r.Stopped != "" {
@@ -75,7 +75,7 @@ func (out *Out) with(r *session.PasteResult, room int) *Out {
 		if a.Line == r.At && r.Stopped != "" && a.Text == r.Answer {
 			continue
 		}
-		one := Answer{Line: a.Line, Sent: scrub.Text(a.Sent), Answer: a.Text, Refused: a.Error}
+		one := Answer{Line: a.Line, Sent: scrub.Text(a.Sent), Answer: said(a.Sent, a.Text), Refused: a.Error}
 		if room -= len(one.Sent) + len(one.Answer); room < 0 {
 			out.AnswersOmitted++
 			continue
@@ -85,11 +85,23 @@ func (out *Out) with(r *session.PasteResult, room int) *Out {
 	return out
 }
 
-// Hint says how to read the answers that have no room in a result, or "".
-func (out *Out) Hint(exec string) string {
-	if out.AnswersOmitted == 0 || exec == "" {
-		return ""
+// said returns the answer to a line. Some repeat the line, with its secret.
+func said(line, answer string) string {
+	if scrub.Text(line) == line {
+		return answer
 	}
-	return fmt.Sprintf("%d answers are cut or have no room here: ptyctl_session_io read with exec_id %s and cursor 0 has all",
-		out.AnswersOmitted, exec)
+	return scrub.Text(answer)
+}
+
+// Hints say what to do about the result. exec names the command whose output has the answers.
+func (out *Out) Hints(exec string) (texts []string) {
+	if out.HalfTyped {
+		texts = append(texts, fmt.Sprintf("a part of line %d stands in the terminal, not entered: clear it with key ctrl_u or ctrl_c",
+			out.Taken+1))
+	}
+	if out.AnswersOmitted > 0 && exec != "" {
+		texts = append(texts, fmt.Sprintf("%d answers are cut or have no room here: ptyctl_session_io read with exec_id %s and "+
+			"cursor 0 has all", out.AnswersOmitted, exec))
+	}
+	return texts
 }
