@@ -26,6 +26,7 @@ func forms() map[string]mcpapi.Options {
 		"read-only": {Sessions: files, ReadOnly: true, Local: []string{"stdio"}},
 		"far":       {Sessions: files},
 		"core":      {Sessions: files, Toolsets: []string{"core"}},
+		"device":    {Sessions: files, Toolsets: []string{"core", "device"}},
 		"secrets":   {Sessions: files, Secrets: new(secret.Store)},
 		"full":      {Sessions: files, Results: identity.Full, Local: []string{"stdio"}},
 	}
@@ -82,7 +83,8 @@ func TestTakenExactlyIfShown(t *testing.T) {
 				tried := make(map[string]bool)
 				tryAll(tool.Tool, tool.Fields, "", nil, func(path string, action schema.Action, args map[string]any) {
 					tried[path] = true
-					if o.ReadOnly && !action.Reads || action.Only == schema.Operators {
+					if o.ReadOnly && !action.Reads || action.Only == schema.Operators ||
+						action.Mark == tools.DeviceSet && !slices.Contains(o.Toolsets, tools.DeviceSet) {
 						given := args
 						args = example(reads(tool.Tool))
 						top, _, _ := strings.Cut(strings.ReplaceAll(path, "[", "."), ".")

@@ -340,6 +340,7 @@ func (m *Manager) forget(s *Session) {
 		s.owner.whose.Drop()
 		s.lock.Table.Drop(s.id)
 		s.buf.Free()
+		s.shots.Free()
 		s.execs.forgetAll()
 		s.known.Drop()
 		<-s.life.told // its end comes before it is gone

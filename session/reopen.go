@@ -14,6 +14,7 @@ import (
 	"ptyctl/session/display"
 	"ptyctl/session/known"
 	"ptyctl/session/reopen"
+	"ptyctl/session/snapshot"
 	"ptyctl/term"
 )
 
@@ -35,11 +36,16 @@ type kept struct {
 	lock    *access.Lock
 	runs    *commands
 	known   *known.View // the secrets that it must not show; may be nil
+	shots   *snapshot.Set
 
 	opens     atomic.Int64
 	dismissed atomic.Bool            // a caller has closed it after it had ended
 	hostKey   atomic.Pointer[string] // of the connection before
 }
+
+// SnapshotsOf returns the texts that callers keep with the session, through all its connections. They are dropped when
+// it is forgotten.
+func SnapshotsOf(s *Session) *snapshot.Set { return s.shots }
 
 // newKept makes these parts of a session with these options.
 func newKept(o Options) *kept {
@@ -56,6 +62,7 @@ func newKept(o Options) *kept {
 		},
 		runs:  &commands{session: o.ID, byID: make(map[string]*run)},
 		known: o.managed.known,
+		shots: snapshot.New(o.managed.limits.memory),
 	}
 	if k.known != nil {
 		k.display.Conceal(k.known)

@@ -122,6 +122,8 @@ func newCommandLine() *cli.App {
 			bridgeCommand(),
 			answerCommand(),
 			reopenCommand(),
+			snapshotCommand(),
+			diffCommand(),
 			openCommand(),
 			execCommand(),
 			group(fleetCommand()),

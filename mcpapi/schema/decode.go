@@ -116,6 +116,10 @@ func (c *Checker) actionIn(given []jsonrpc.Member) (Action, error) {
 			suits,
 		)
 	}
+	if why := t.Absent["action="+name]; why != "" {
+		return Action{}, c.Invalid("action", t.actionNames(), "action %s is not offered here: %s; use one of %s", name, why,
+			oneOf(t.actionNames()))
+	}
 	return Action{}, c.Invalid(
 		"action",
 		t.actionNames(),

@@ -20,8 +20,8 @@ type Tool struct {
 	Actions []Action
 	Hints   Hints
 
-	// Absent has arguments that the tool does not take although a caller may know them, by their paths, and what would
-	// bring each.
+	// Absent has arguments that the tool does not take although a caller may know them, by their paths, and actions, by
+	// action= and their names; and what would bring each.
 	Absent map[string]string
 
 	// These are Declare's.
@@ -207,16 +207,21 @@ func (t *Tool) Without(mark, why string) *Tool {
 		return t
 	}
 	r := *t
-	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return a.Mark == mark })
 	r.Absent = maps.Clone(t.Absent)
+	if r.Absent == nil {
+		r.Absent = make(map[string]string)
+	}
+	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool {
+		if a.Mark == mark {
+			r.Absent["action="+a.Name] = why
+		}
+		return a.Mark == mark
+	})
 	var drop func(path string, fields []Field) []Field
 	drop = func(path string, fields []Field) []Field {
 		kept := make([]Field, 0, len(fields))
 		for _, f := range fields {
 			if at := join(path, f.Name); f.Is(mark) {
-				if r.Absent == nil {
-					r.Absent = make(map[string]string)
-				}
 				r.Absent[at] = why
 			} else {
 				f.Fields = drop(at, f.Fields)

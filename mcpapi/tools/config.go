@@ -1,9 +1,11 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/changes"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -19,9 +21,11 @@ var configTool = toolset.Bind(schema.Tool{
 		{Name: "resize", About: "set cols and rows.", Example: `{"action":"resize","session_id":"web1-k3f9q2zd","cols":120,"rows":40}`},
 		{Name: "expect", About: "set those given.", Example: `{"action":"expect","session_id":"web1-k3f9q2zd","expect":{"prompt_regex":"[>#] $"}}`},
 		{Name: "get", About: "size and patterns.", Plain: true, Example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, Reads: true, Verb: term.VerbRead},
+		{Name: "snapshot", About: "keep the device's configuration as name.", Example: `{"action":"snapshot","session_id":"r1-k3f9q2zd","name":"before"}`, Verb: term.VerbExec, Mark: DeviceSet},
+		{Name: "diff", About: "compare two.", Example: `{"action":"diff","session_id":"r1-k3f9q2zd","from":"before"}`, Reads: true, Verb: term.VerbExec, Mark: DeviceSet},
 	},
 	Hints: schema.Hints{Idempotent: true, OpenWorld: true},
-}, configure, configOut{})
+}, configure, configOut{}, changes.Taken{}, changes.Compared{})
 
 // configArgs are the arguments of ptyctl_session_config; sizes are in characters.
 type configArgs struct {
@@ -29,18 +33,24 @@ type configArgs struct {
 	Cols      int        `json:"cols" need:"resize" min:"1" max:"10000" doc:"[resize]"`
 	Rows      int        `json:"rows" need:"resize" min:"1" max:"10000" doc:"[resize]"`
 	Expect    expectArgs `json:"expect" need:"expect" doc:"[expect]" eg:"'expect':{'prompt_regex':'[>#] $'}"`
-	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
+	TaskID    string     `json:"task_id" on:"resize expect snapshot diff" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
+	Name      string     `json:"name" need:"snapshot" is:"filled device" doc:"[snapshot]"`
+	From      string     `json:"from" need:"diff" is:"filled device" doc:"[diff] name"`
+	To        string     `json:"to" on:"diff" is:"filled device" doc:"[diff] name; default now"`
+	ExecID    string     `json:"exec_id" on:"snapshot diff" is:"filled device" doc:"go on with it"`
+	Minutes   int        `json:"minutes" on:"get" is:"device" default:"5" min:"1" max:"1440" doc:"[get] until an unconfirmed change is undone (trials)"`
 }
 
 // configOut is the result of ptyctl_session_config: the size and the patterns in force after the call.
 type configOut struct {
-	Action   string       `json:"action"`
-	Success  bool         `json:"success"`
-	Cols     int          `json:"cols,omitempty"`
-	Rows     int          `json:"rows,omitempty"`
-	Expect   *expectOut   `json:"expect,omitempty" is:"listed"`
-	Telnet   *wire.Telnet `json:"telnet,omitempty"`
-	Warnings []string     `json:"warnings,omitempty"`
+	Action   string          `json:"action"`
+	Success  bool            `json:"success"`
+	Cols     int             `json:"cols,omitempty"`
+	Rows     int             `json:"rows,omitempty"`
+	Expect   *expectOut      `json:"expect,omitempty" is:"listed"`
+	Telnet   *wire.Telnet    `json:"telnet,omitempty"`
+	Trials   []changes.Trial `json:"trials,omitempty"` // how a change is made that undoes itself
+	Warnings []string        `json:"warnings,omitempty"`
 }
 
 // configCompact is the compact form of configOut, a type of its own so that it has no compact form in turn.
@@ -59,7 +69,11 @@ func (out *configOut) Compact() any {
 // configure runs one action of ptyctl_session_config. The result has the values in force after it, not those of the
 // call.
 func configure(ctx context.Context, c *toolset.Call, in *configArgs) (any, error) {
-	s, err := c.Session(ctx, c.Verb(), in.SessionID)
+	verb := c.Verb()
+	if c.Action() == "diff" && in.To != "" { // and runs no command
+		verb = term.VerbRead
+	}
+	s, err := c.Session(ctx, verb, in.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +96,13 @@ func configure(ctx context.Context, c *toolset.Call, in *configArgs) (any, error
 			out.Cols, out.Rows = i.PTY.Cols, i.PTY.Rows
 		}
 		out.Expect, out.Telnet = newExpectOut(s.Expect()), (*wire.Telnet)(i.About.Telnet)
+		if toolset.Offers(c, "diff") {
+			out.Trials = changes.Trials(s, in.Minutes)
+		}
+	case "snapshot":
+		return changes.Take(ctx, c, s, in.Name, in.ExecID)
+	case "diff":
+		return changes.Diff(ctx, c, s, in.From, cmp.Or(in.To, changes.Now), in.ExecID)
 	}
 	if err != nil {
 		return nil, err

@@ -110,6 +110,12 @@ var serials atomic.Uint64
 // SerialOf returns the number of the call, which all events of its actions have; 0: calls are not numbered.
 func SerialOf(c *Call) uint64 { return c.serial }
 
+// Offers reports whether the tool has an action as this caller is offered it.
+func Offers(c *Call, action string) bool {
+	_, ok := c.tool.Action(action)
+	return ok
+}
+
 // Action returns the name of the tool's action that the call is for.
 func (c *Call) Action() string { return c.action }
 
