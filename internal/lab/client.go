@@ -179,11 +179,15 @@ type Result struct {
 
 	SecurityWarning string `json:"security_warning"`
 	Telnet          TelnetState
-	Opens           int
-	Reopening       ReopeningState
-	Fired           []Result
-	Gaps            []string
-	Session         struct {
+	Trials          []struct {
+		Begin, Apply, Confirm []string
+		Pending               string
+	}
+	Opens     int
+	Reopening ReopeningState
+	Fired     []Result
+	Gaps      []string
+	Session   struct {
 		LocalState
 		Opens           int
 		Gaps            []string
@@ -211,7 +215,7 @@ type Result struct {
 	ExecLane       string   `json:"exec_lane"`
 	ErrorHints     []string `json:"error_hints"`
 	Pages          int
-	WaitingFor     struct{ Kind string } `json:"waiting_for"`
+	WaitingFor     struct{ Kind, Text string } `json:"waiting_for"`
 
 	DoneReason  string `json:"done_reason"`
 	ExecID      string `json:"exec_id"`
