@@ -231,6 +231,7 @@ func (s *Store) ask(ctx context.Context, q term.SecretQuestion) ([]byte, error) 
 		return nil, term.Errorf(term.PolicyDenied, "secret %s is not given: a person would have to be asked, and none can "+
 			"answer in this process", q.Secret)
 	}
+	defer term.AwaitPerson(ctx, term.Waiting{Kind: term.ForPerson, Text: "secret " + q.Secret})()
 	return s.o.Person.AskSecret(ctx, q)
 }
 

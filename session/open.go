@@ -104,7 +104,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 // The dial ends with the session and not with the call that asked for it, which may return before. It has the
 // environment of that call's caller, and acts for them.
 func connect(m *Manager, s *Session, t term.Target, env *term.Environment) {
-	ctx := term.WithActor(term.WithEnvironment(s.life.ctx, env), s.o.Origin.Opener)
+	ctx := term.WithActor(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), env), s.o.Origin.Opener)
 	tr, err := m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(s.o.Origin.Opener, t)))
 	if err != nil {
 		s.finish(failed(err))

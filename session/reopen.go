@@ -178,7 +178,7 @@ type reopening struct {
 func (g *reopening) connect() {
 	m, s, t := g.m, g.s, g.target
 	var tr term.Transport
-	ctx := term.WithActor(term.WithEnvironment(s.life.ctx, g.env), g.by)
+	ctx := term.WithActor(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), g.env), g.by)
 	err := reopen.Run(ctx, g.limit, func(ctx context.Context) (err error) {
 		tr, err = m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(g.by, t)))
 		return err

@@ -90,6 +90,7 @@ type life struct {
 	// Why there is no terminal, but for commands beside it; empty: there is one.
 	noTerminal string
 	asked      *question     // the login's question that waits; nil: none does
+	agrees     *term.Waiting // the login waits for a person who must agree to an answer; nil: it does not
 	warnings   []string      // about this connection, beside those of the transport
 	progress   Reopening     // after a failed attempt to reopen the session
 	changed    chan struct{} // closed and replaced when state or asked changes
@@ -143,6 +144,25 @@ func (l *life) await(ctx context.Context, done func(st State, q *term.Prompt) bo
 			return st, q
 		}
 	}
+}
+
+// awaitPerson notes that the login waits for a person, until over is called; see term.WithPerson.
+func (l *life) awaitPerson(w term.Waiting) (over func()) {
+	note := func(w *term.Waiting) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.agrees = w
+	}
+	note(&w)
+	return func() { note(nil) }
+}
+
+// WaitsForPerson returns what a person must agree to before the session's login can go on, or nil. They are asked
+// elsewhere, and no caller has an answer.
+func WaitsForPerson(s *Session) *term.Waiting {
+	s.life.mu.Lock()
+	defer s.life.mu.Unlock()
+	return s.life.agrees
 }
 
 // alive returns the error that says why the session is not open; nil: it is.

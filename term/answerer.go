@@ -26,3 +26,19 @@ type Answerer interface {
 	// ends the login. ctx carries the Actor that opens the connection.
 	Answer(ctx context.Context, l Login, q Prompt) (answer, name string, err error)
 }
+
+type personKey struct{}
+
+// WithPerson returns a context in which waits is called when a login begins to wait for a person who must agree to an
+// answer. It returns a function that is called when the login goes on. The question is put to the person elsewhere.
+func WithPerson(ctx context.Context, waits func(w Waiting) (over func())) context.Context {
+	return context.WithValue(ctx, personKey{}, waits)
+}
+
+// AwaitPerson tells the context's login, if there is one that wants to know, that it waits for a person until over is called.
+func AwaitPerson(ctx context.Context, w Waiting) (over func()) {
+	if waits, ok := ctx.Value(personKey{}).(func(w Waiting) (over func())); ok {
+		return waits(w)
+	}
+	return func() {}
+}

@@ -177,9 +177,9 @@ func (out *ioOut) standing(c *toolset.Call, s *session.Session, in *ioArgs) {
 			asked.Text = ""
 		}
 		out.Prompt, out.WaitingForInput = &asked, true
-		if w := asked.Person(); w != nil {
-			out.WaitingFor = w
-		}
+	}
+	if w := wire.PersonOf(s, out.Prompt); w != nil {
+		out.WaitingFor = w
 	}
 	if st := s.State(); st != session.Open {
 		out.State = st

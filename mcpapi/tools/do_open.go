@@ -168,7 +168,7 @@ func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessi
 	// does.
 	out.SessionID, out.Protocol, out.State, out.Cursor = i.ID, i.Protocol, res.State, "0"
 	out.Prompt, out.WaitingForInput = (*wire.Prompt)(res.Prompt), res.Prompt != nil
-	out.WaitingFor = out.Prompt.Person()
+	out.WaitingFor = wire.PersonOf(res.Session, out.Prompt)
 	if res.State == session.Open || res.State.Ended() {
 		// The result of the negotiation is known only now; before, the members are left out rather than
 		// guessed.

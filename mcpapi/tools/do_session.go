@@ -157,7 +157,7 @@ func (out *sessionOut) show(s *session.Session, w wire.Words) {
 	i := s.Info()
 	out.EndCode = i.End.Code
 	out.SessionID, out.State, out.Prompt, out.WaitingForInput = i.ID, i.State, (*wire.Prompt)(i.Prompt), i.Prompt != nil
-	out.WaitingFor = out.Prompt.Person()
+	out.WaitingFor = wire.PersonOf(s, out.Prompt)
 	if i.Lease != nil {
 		out.lease(*i.Lease)
 	}

@@ -53,8 +53,13 @@ func notOpen(c *Call, res session.OpenResult, u Undone) *NotOpen {
 		Action: "open", Success: true, SessionID: i.ID, State: res.State, Protocol: i.Protocol, Cursor: "0",
 		WaitingForInput: res.Prompt != nil, Prompt: (*wire.Prompt)(res.Prompt), again: u.Then == "",
 	}
+	out.WaitingFor = wire.PersonOf(res.Session, out.Prompt)
 	text := u.What + ": "
 	switch {
+	case out.WaitingFor != nil && out.again:
+		text += "the login waits for a person (ptyctl watch, ptyctl answer). Make this call again to wait on"
+	case out.WaitingFor != nil:
+		text += "the login waits for a person (ptyctl watch, ptyctl answer). Wait with ptyctl_session_io read, then " + u.Then
 	case res.Prompt != nil && out.again:
 		text += "the login asks. Answer with ptyctl_session_io write, then make this call again"
 	case res.Prompt != nil:
@@ -87,6 +92,7 @@ type NotOpen struct {
 	Cursor          string          `json:"cursor"`
 	WaitingForInput bool            `json:"waiting_for_input,omitempty"`
 	Prompt          *wire.Prompt    `json:"prompt,omitempty"`
+	WaitingFor      *wire.Waiting   `json:"waiting_for,omitempty"`
 	Warnings        []string        `json:"warnings,omitempty"`
 
 	again bool // the same call does it

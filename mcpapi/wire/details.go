@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -219,6 +220,15 @@ func (p *Prompt) Person() *Waiting {
 		return nil
 	}
 	return &Waiting{Kind: term.ForPerson, Text: "secret " + p.Secret}
+}
+
+// PersonOf is the WaitingFor of a session whose login waits for a person and not for the caller: for the answer to its
+// question p, or for their consent. Nil: it does not.
+func PersonOf(s *session.Session, p *Prompt) *Waiting {
+	if w := p.Person(); w != nil {
+		return w
+	}
+	return (*Waiting)(session.WaitsForPerson(s))
 }
 
 // Waiting is the kind of input for which a terminal seems to wait.
