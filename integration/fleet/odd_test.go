@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"ptyctl/internal/lab"
 )
+
+// slow is what a result has of a call that took a second: it depends on the load of the machine.
+var slow = regexp.MustCompile(`,"duration_ms":\d+`)
 
 // One host of twelve is different: that takes one call, and a part of the bytes of twelve calls of exec.
 func TestOddOneOut(t *testing.T) {
@@ -33,15 +37,16 @@ func TestOddOneOut(t *testing.T) {
 			r.Does(t, odd, "sed 's/^option_"+at+" = .*/option_"+at+" = other/' same; exit")
 			sum := 0
 			for i := range hosts {
-				sum += len(c.Call(t, lab.ToolExec, `{"host":%s,"cmd":%s}`, r.Name(i), r.Command).Text)
+				sum += len(slow.ReplaceAllString(c.Call(t, lab.ToolExec, `{"host":%s,"cmd":%s}`, r.Name(i), r.Command).Text, ""))
 			}
 			a := call(t, c, `{"action":"run","hosts":[%s],"cmd":%s}`, r.Hosts(), r.Command)
+			text := slow.ReplaceAllString(a.text, "")
 			if len(a.Groups) != 2 || a.Groups[0].N != 11 || a.Groups[1].Hosts != r.Name(odd) || !strings.Contains(a.text, "option_"+at+" = other") {
 				t.Errorf("the answer: %s; want that %s has another option_%s", a.text, r.Name(odd), at)
 			}
-			t.Logf("%d bytes, 12 calls %d: %.1f %%", len(a.text), sum, 100*float64(len(a.text))/float64(sum))
-			if 100*len(a.text) > tt.percent*sum {
-				t.Errorf("%d bytes, and 12 calls of exec %d: want at most %d %%:\n%s", len(a.text), sum, tt.percent, a.text)
+			t.Logf("%d bytes, 12 calls %d: %.1f %%", len(text), sum, 100*float64(len(text))/float64(sum))
+			if 100*len(text) > tt.percent*sum {
+				t.Errorf("%d bytes, and 12 calls of exec %d: want at most %d %%:\n%s", len(text), sum, tt.percent, text)
 			}
 		})
 	}
