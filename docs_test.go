@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,6 +42,7 @@ func TestDocs(t *testing.T) {
 			return "```go\n" + sourceOf(t, filepath.Join("sshx", "example_test.go"), "runningConfig") + "\n```\n"
 		}},
 		{"docs/devices.md", "profiles", func(*testing.T) string { return profileTable() }},
+		{"docs/devices.md", "trials", func(*testing.T) string { return trialTable() }},
 		{"docs/mcp.md", "rpccodes", func(*testing.T) string { return wire.RPCCodes() }},
 		{"docs/configuration.md", "keys", func(*testing.T) string { return keyTables() }},
 		{"docs/commands.md", "commands", commandReference},
@@ -111,6 +113,24 @@ func profileTable() string {
 			off = "`" + strings.Join(p.PagingOff, "`, `") + "`"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, p.About, off)
+	}
+	return b.String()
+}
+
+// trialTable lists the changes that undo themselves, with the blanks of the time as N.
+func trialTable() string {
+	var b strings.Builder
+	b.WriteString("| profile | begin, apply | confirm | cancel |\n|---|---|---|---|\n")
+	code := func(steps ...string) string {
+		text := strings.NewReplacer("{minutes}", "N", "{seconds}", "N", "{hh:mm:ss}", "hh:mm:ss", "{name}", "NAME", "|", `\|`).
+			Replace(strings.Join(steps, "`, `"))
+		return strings.ReplaceAll("`"+text+"`", "``", "")
+	}
+	for _, name := range profile.Names() {
+		p, _ := profile.Get(name)
+		for _, t := range p.Trials {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, code(slices.Concat(t.Begin, t.Apply)...), code(t.Confirm...), code(t.Cancel...))
+		}
 	}
 	return b.String()
 }
@@ -249,7 +269,9 @@ func TestDocsCalls(t *testing.T) {
 	)
 	defer sessions.Close(t.Context())
 	plan := func(context.Context, term.Target) (term.Plan, error) { return term.Plan{}, nil }
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: sessions, Plan: plan})
+	srv := mcpapi.NewServer(mcpapi.Options{
+		Sessions: sessions, Plan: plan, Toolsets: []string{"core", "local", "fs", "health", "device"},
+	})
 
 	call := func(tool, arguments string) string {
 		request := fmt.Sprintf(

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/changes"
 	"ptyctl/mcpapi/tools/files"
 	"ptyctl/mcpapi/tools/fleet"
 	"ptyctl/mcpapi/toolset"
@@ -70,7 +71,7 @@ func All() (list []*toolset.Tool) {
 
 // deviceInstructions tell a model how the parts of the set device work together.
 const deviceInstructions = `- Network devices: give configurations to ptyctl_session_io write as lines. Each line is typed when the ` +
-	`device has answered the one before; the first that it refuses stops the rest.`
+	`device has answered the one before; the first that it refuses stops the rest.` + "\n" + changes.Instructions
 
 // instructions tell a model what no single tool's description can: how the tools work together.
 const instructions = `ptyctl gives you real terminals on remote hosts and on this machine (protocol local).` + "\n" +
