@@ -101,7 +101,8 @@ var importRules = []rule{
 	{pkg: "telnet", ours: []string{"term", "telnet/loss", "telnet/urgent"}, why: "a transport is usable without the engine, and go-telnet stays behind its adapter gotelnet.go"},
 	{pkg: "telnet", file: "gotelnet.go", ours: []string{"term"}, theirs: []string{"github.com/reiver/go-telnet", "github.com/reiver/go-oi"}, why: "a transport is usable without the engine"},
 	{pkg: "ptyx/protect", theirs: []string{"golang.org/x/sys"}, why: "it protects this process and starts none"},
-	{pkg: "ptyx", ours: []string{"term", "ptyx/protect"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
+	{pkg: "ptyx/internal/processes", theirs: []string{"golang.org/x/sys"}, why: "it knows processes, and neither programs nor terminals"},
+	{pkg: "ptyx", ours: []string{"term", "ptyx/internal/processes", "ptyx/protect"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 
 	{pkg: "fleet/nodeset", why: "it reads and writes names, and knows no host"},
 	{pkg: "fleet/inventory", ours: []string{"fleet/nodeset"}, theirs: []string{"go.yaml.in/yaml"}, why: "it reads files of other programs and runs none of them"},

@@ -1,17 +1,17 @@
 package ptyx
 
 import (
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"ptyctl/ptyx/internal/processes"
 	"ptyctl/ptyx/protect"
 )
 
@@ -47,19 +47,24 @@ var children = family{pids: make(map[int]bool)}
 
 // A family is a set of children, with the lock that starting and reaping need.
 type family struct {
-	mu   sync.Mutex // guards the following; held while a child is started and while orphans are reaped
-	pids map[int]bool
-	reap chan<- struct{} // wakes the reaper of Supervise; nil without one
+	starting sync.Mutex // held while a child is started and while orphans are reaped
+
+	mu     sync.Mutex   // guards the following
+	adopts bool         // Supervise is in effect
+	pids   map[int]bool // the value says whether it was when the child was started
 }
 
 // start starts cmd, which ends with this process. It returns the tag of the child,
 // or 0.
 func (c *family) start(cmd *exec.Cmd) (tag uint64, err error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	mark, own := newTag()
-	if c.reap != nil && mark.Cur != 0 { // under Supervise no other code starts such children
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	// The parent sets the mark a moment after the program's start, so processes that
+	// leave the session in that moment are not found. Under Supervise the program
+	// inherits it from this process, which has it only while it starts the program.
+	mark, own := processes.NewTag()
+	if c.adopting() && mark.Cur != 0 { // under Supervise no other code starts such children
 		lent := unix.Rlimit{Cur: mark.Cur, Max: own.Max}
 		if unix.Prlimit(0, unix.RLIMIT_LOCKS, &lent, nil) == nil {
 			defer func() { _ = unix.Prlimit(0, unix.RLIMIT_LOCKS, &own, nil) }()
@@ -68,11 +73,47 @@ func (c *family) start(cmd *exec.Cmd) (tag uint64, err error) {
 	if err := protect.WithCore(cmd.Start); err != nil {
 		return 0, err
 	}
-	c.pids[cmd.Process.Pid] = true
+	c.add(cmd.Process.Pid)
 	if mark.Cur != 0 {
 		_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_LOCKS, &mark, nil)
 	}
 	return mark.Cur, nil
+}
+
+// adopt says whether orphans are adopted from now on.
+func (c *family) adopt(adopts bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.adopts = adopts
+}
+
+// adopting reports whether orphans are adopted.
+func (c *family) adopting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.adopts
+}
+
+// adoptsOf reports whether all orphans of a child that was started here are adopted.
+func (c *family) adoptsOf(pid int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.adopts && c.pids[pid]
+}
+
+// has reports whether a child was started here and not yet removed.
+func (c *family) has(pid int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, has := c.pids[pid]
+	return has
+}
+
+// add adds a child that was started.
+func (c *family) add(pid int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pids[pid] = c.adopts
 }
 
 // remove removes a child that was waited for.
@@ -80,44 +121,15 @@ func (c *family) remove(pid int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.pids, pid)
-	if c.reap != nil { // its orphans can be told apart now
-		select {
-		case c.reap <- struct{}{}:
-		default:
-		}
-	}
 }
 
-// tagBase is above every value that a user would choose for RLIMIT_LOCKS, a limit
-// that no kernel since 2.4.25 enforces. A tag that is also the upper limit has one
-// more bit than a tag below an upper limit.
-const tagBase = 1 << 60
-
-// newTag returns a mark for a process and all its descendants: a value of a limit
-// without effect. It survives fork, exec and setsid, and unlike a variable it stays
-// when the environment is cleared. If an upper limit is set, it is the mark of an
-// outer ptyctl, which must still see our processes; then only the lower limit is
-// ours. The mark is zero if the system has no such limit.
-//
-// The parent sets the mark a moment after the program's start, so processes that
-// leave the session in that moment are not found. Under Supervise the program
-// inherits it from this process, which has it only while it starts the program.
-func newTag() (mark, own unix.Rlimit) {
-	if unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &own) != nil {
-		return unix.Rlimit{}, own
+// adopted returns the children of this process that it has not started here, and for which keep reports true.
+func (c *family) adopted(keep func(pid int) bool) (found []int, err error) {
+	all, err := processes.Adopted()
+	if err != nil {
+		return nil, err
 	}
-	mark = unix.Rlimit{Cur: nextTag(), Max: own.Max}
-	if own.Max == unix.RLIM_INFINITY {
-		mark.Cur |= tagBase
-		mark.Max = mark.Cur
-	}
-	return mark, own
-}
-
-// tagged reports whether a process has the tag.
-func tagged(pid int, tag uint64) bool {
-	var l unix.Rlimit
-	return tag != 0 && unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &l) == nil && (l.Cur == tag || l.Max == tag)
+	return slices.DeleteFunc(all, func(pid int) bool { return c.has(pid) || !keep(pid) }), nil
 }
 
 // endFirst has the system end a process, and those that it starts, before any other when memory runs out
@@ -126,46 +138,19 @@ func endFirst(pid int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 }
 
-// A tag has three parts: the base bit, a number that no two programs share, and the family, which all programs of this
-// process share. So a process can be known as one of ours without a list of all tags.
-const (
-	familyBits = 28
-	familyMask = 1<<familyBits - 1
-	numberBits = 31 // with the family they fill the bits below tagBase/2
-)
-
-// ownFamily is the family of the programs of this process.
-var ownFamily = rand.Uint64N(familyMask + 1)
-
-// lastTag counts the tags.
-var lastTag atomic.Uint64
-
-// nextTag returns a value below tagBase that is the tag of no other program.
-func nextTag() uint64 {
-	return tagBase/2 | lastTag.Add(1)&(1<<numberBits-1)<<familyBits | ownFamily
-}
-
 // Started reports whether a process belongs to a program that this package has started: it carries its tag, or it
 // descends from this process. A process that cannot be looked at counts as one, also because it has ended: it may have
 // left a connection, for example, to a child.
 func Started(pid int) bool {
-	var l unix.Rlimit
-	if unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &l) != nil {
-		return true
-	}
-	ours := func(v uint64) bool {
-		return v != unix.RLIM_INFINITY && v&(tagBase/2) != 0 && v>>(familyBits+numberBits+2) == 0 &&
-			v&familyMask == ownFamily
-	}
-	if ours(l.Cur) || ours(l.Max) {
+	if ours, err := processes.OwnFamily.Has(pid); ours || err != nil {
 		return true
 	}
 	for self := os.Getpid(); pid > 1; {
-		s, ok := readStat(pid)
+		s, ok := processes.ReadStat(pid)
 		if !ok {
 			return false
 		}
-		if pid = s.parent; pid == self {
+		if pid = s.Parent; pid == self {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ptyctl/ptyx/internal/processes"
 	"ptyctl/term"
 )
 
@@ -33,7 +34,7 @@ func (t *Terminal) Probe() (f term.Front) {
 	keys := local&unix.ICANON == 0 && tty != 0
 	f.Reads = term.Maybe
 	none := true
-	for _, pid := range pids() {
+	for _, pid := range processes.All() {
 		if g, err := unix.Getpgid(pid); err != nil || g != group {
 			continue
 		}
@@ -87,7 +88,7 @@ func procFile(pid int, parts ...string) string {
 // readsTerminal reports whether a thread of the process waits to read the terminal. The answer is No only if each is
 // known to do something else.
 func readsTerminal(pid int, tty uint64) term.Support {
-	if s, ok := readStat(pid); !ok || s.dead {
+	if s, ok := processes.ReadStat(pid); !ok || s.Dead {
 		return term.No
 	}
 	threads, err := os.ReadDir(procFile(pid, "task"))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ptyctl/ptyx"
+	"ptyctl/ptyx/internal/processes"
 	"ptyctl/term"
 )
 
@@ -70,10 +71,23 @@ if os.fork() == 0:
 os.wait()
 `
 
+// runner never stays the same process: each forks the next one, in a session of its own, and ends.
+const runner = `
+import os, time
+while True:
+    if os.fork(): os._exit(0)
+    os.setsid()
+    time.sleep(0.002)
+`
+
 // All processes of a program must be gone after Close, for every way to escape.
 func TestNobodyStays(t *testing.T) {
-	for name, supervised := range map[string]bool{"alone": false, "supervised": true} {
+	for name, supervised := range map[string]bool{"alone": false, "supervised": true, "without lists": true} {
 		t.Run(name, func(t *testing.T) {
+			if name == "without lists" { // a kernel without CONFIG_PROC_CHILDREN
+				defer func(had string) { processes.ListName = had }(processes.ListName)
+				processes.ListName = "no-such-list"
+			}
 			if supervised {
 				stop, err := ptyx.Supervise()
 				if err != nil {
@@ -90,6 +104,7 @@ func TestNobodyStays(t *testing.T) {
 				"still forks":  `trap '' HUP; echo up; while :; do sh -c 'sleep 3' $MARK & done`,
 				"stopped":      `sh -c 'kill -STOP $$' $MARK & sleep 0.1; echo up; sleep 1000`,
 				"has left it":  `exec >/dev/null 2>&1 </dev/null; trap '' HUP; while :; do sleep 0.1; done`,
+				"runs on":      `/usr/bin/python3 -c "$RUNNER" $MARK & sleep 0.3; echo up; sleep 1000`,
 				"exits at end": `/usr/bin/python3 -c "$DAEMON" $MARK; nohup sh -c 'while :; do sleep 0.1; done' $MARK >/dev/null 2>&1 & echo up; exit 5`,
 			} {
 				if !supervised { // the tag is set a moment after the start
@@ -100,7 +115,7 @@ func TestNobodyStays(t *testing.T) {
 					t,
 					term.LocalOptions{
 						Argv: []string{"sh", "-c", script, mark},
-						Env:  []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}},
+						Env:  []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}, {Name: "RUNNER", Value: runner}},
 					},
 				)
 				if name == "has left it" {

@@ -4,8 +4,11 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ptyctl/ptyx/internal/processes"
 )
 
 // Supervise makes this process adopt orphans (PR_SET_CHILD_SUBREAPER, prctl(2)),
@@ -14,8 +17,8 @@ import (
 //
 // It is for a main function that knows its whole program, for example that of
 // ptyctl. It reaps every child in another session (setsid(2)) that this package has
-// not started, so a program that starts such children by other means must not call
-// it. stop ends the reaping.
+// not started, except that a session leader without a mark of this package is left
+// for ten seconds to the code that may have started it. stop ends the reaping.
 func Supervise() (stop func(), err error) {
 	// Go's own files have the flag already. A kernel before 5.11 leaves the others
 	// unchanged.
@@ -23,64 +26,103 @@ func Supervise() (stop func(), err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("PR_SET_CHILD_SUBREAPER", err)
 	}
-	wake, ended, done := make(chan struct{}, 1), make(chan os.Signal, 1), make(chan struct{})
-	children.mu.Lock()
-	children.reap = wake
-	children.mu.Unlock()
+	children.adopt(true)
+	ended, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(ended, unix.SIGCHLD)
-	var reaper sync.WaitGroup
-	reaper.Go(func() {
+	r := reaper{left: make(map[processes.Process]time.Time)}
+	var running sync.WaitGroup
+	running.Go(func() {
 		for {
-			children.reapOrphans()
+			again := time.NewTimer(r.reap(time.Now()))
 			select {
 			case <-ended:
-			case <-wake:
+			case <-again.C:
 			case <-done:
+				again.Stop()
 				return
 			}
+			again.Stop()
 		}
 	})
 	return sync.OnceFunc(func() {
 		signal.Stop(ended)
 		close(done)
-		reaper.Wait()
-		children.reapOrphans()
-		children.mu.Lock()
-		children.reap = nil
-		children.mu.Unlock()
+		running.Wait()
+		r.reap(time.Now())
+		children.adopt(false)
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	}), nil
 }
 
-// reapOrphans reaps the adopted processes that have ended.
-func (c *family) reapOrphans() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	own, err := unix.Getsid(0)
-	if err != nil {
-		return
+// othersTurn is how long a dead child without a mark is left to other code of this process, which may have started it.
+const othersTurn = 10 * time.Second
+
+// A reaper reaps the adopted processes that have ended.
+type reaper struct {
+	left map[processes.Process]time.Time // dead children without a mark, and when they were first seen
+}
+
+// reap reaps, and returns when to do so again if no child ends before.
+func (r reaper) reap(now time.Time) (again time.Duration) {
+	const never = 1<<63 - 1
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil ||
+		info.Signo == 0 {
+		clear(r.left)
+		return never // no child has ended
 	}
-	orphan := func(pid int) bool {
-		sid, err := unix.Getsid(pid)
-		return err == nil && sid != own && !c.pids[pid]
-	}
-	for {
-		var info unix.Siginfo
-		if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil ||
-			info.Signo == 0 {
-			return // no child has ended
+	children.starting.Lock() // a child just started is not known yet
+	defer children.starting.Unlock()
+	again = never
+	seen := make(map[processes.Process]bool)
+	for _, pid := range r.orphans() {
+		s, ok := processes.ReadStat(pid)
+		if !ok || !s.Dead {
+			continue
 		}
-		reaped := false
-		self := os.Getpid()
-		for _, s := range table(pids()) { // waitid(2) returns the same child again and again
-			if s.parent == self && s.dead && orphan(s.pid) {
-				if pid, err := unix.Wait4(s.pid, nil, unix.WNOHANG, nil); err == nil && pid == s.pid {
-					reaped = true
-				}
+		if marked, _ := processes.OwnFamily.Has(pid); !marked && leads(pid) {
+			p := processes.Process{PID: pid, Started: s.Started}
+			seen[p] = true
+			if r.left[p].IsZero() {
+				r.left[p] = now
+			}
+			if left := r.left[p].Add(othersTurn).Sub(now); left > 0 {
+				again = min(again, left)
+				continue
 			}
 		}
-		if !reaped {
-			return
+		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+	}
+	for p := range r.left {
+		if !seen[p] {
+			delete(r.left, p)
 		}
 	}
+	return again
+}
+
+// orphans returns the adopted children of this process.
+func (reaper) orphans() []int {
+	own := ownSession()
+	adopted := func(pid int) bool {
+		sid, err := unix.Getsid(pid)
+		return err == nil && sid != own
+	}
+	if found, err := children.adopted(adopted); err == nil {
+		return found
+	}
+	var found []int
+	self := os.Getpid()
+	for _, pid := range processes.All() {
+		if s, ok := processes.ReadStat(pid); ok && s.Parent == self && !children.has(pid) && adopted(pid) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// leads reports whether the process is the leader of a session.
+func leads(pid int) bool {
+	sid, err := unix.Getsid(pid)
+	return err == nil && sid == pid
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -317,22 +316,14 @@ type descriptors struct {
 	mu sync.Mutex // held while the reserve is probed, so that two probes do not take it from each other
 }
 
-// check refuses what needs descriptors unless the reserve is free. The only way to know that on all systems is to
-// open as many files, which are closed at once: it costs some microseconds.
+// check refuses what needs descriptors unless the reserve is free.
 func (d *descriptors) check() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for range reservedDescriptors {
-		f, err := os.Open(os.DevNull)
-		if term.OutOfDescriptors(err) {
-			e := term.NoDescriptors("there is no room for another session", err)
-			e.Op = "open"
-			return e
-		}
-		if err != nil {
-			return nil // a system without the device, for example a container: no fault of the call
-		}
-		defer func() { _ = f.Close() }()
+	if err := term.RoomForDescriptors(reservedDescriptors); err != nil {
+		e := term.NoDescriptors("there is no room for another session", err)
+		e.Op = "open"
+		return e
 	}
 	return nil
 }

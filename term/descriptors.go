@@ -26,3 +26,19 @@ func NoDescriptors(what string, cause error) *Error {
 		Facts:  Facts{LimitReached{Limit: LimitDescriptors}},
 	}
 }
+
+// RoomForDescriptors returns the system's error if it refuses this process n more file descriptors at a time. The only
+// way to know that on all systems is to open as many files, which are closed at once: it costs some microseconds.
+func RoomForDescriptors(n int) error {
+	for range n {
+		closeNull, err := openNull()
+		if OutOfDescriptors(err) {
+			return err
+		}
+		if err != nil {
+			return nil // a system without the device, for example a container: nothing is known
+		}
+		defer closeNull()
+	}
+	return nil
+}

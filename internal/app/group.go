@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"ptyctl/config"
 	"ptyctl/internal/cgroup"
@@ -60,8 +62,17 @@ func fit(cfg *config.Config, most int64) {
 type group struct {
 	left func() (cgroup.Limit, bool) // nil: none
 
+	free atomic.Int64 // when room last found that the group has no limit, in nanoseconds of start; 0: never
+
 	mu sync.Mutex // held while memory is given back, so that many refused calls do it once at a time
 }
+
+// freeFor is how long a group without a limit counts as one. To find its files takes a tenth of the time in which a
+// program starts.
+const freeFor = time.Second
+
+// start is when this process began.
+var start = time.Now()
 
 // room refuses another session while there is too little memory for it. Without memory, the system may end this
 // process, with all sessions.
@@ -69,7 +80,14 @@ func (g *group) room() error {
 	if g.left == nil {
 		return nil
 	}
+	now := int64(time.Since(start))
+	if free := g.free.Load(); free != 0 && now-free < int64(freeFor) {
+		return nil
+	}
 	l, ok := g.left()
+	if !ok {
+		g.free.Store(now)
+	}
 	if !ok || !FullGroup(l) {
 		return nil
 	}

@@ -1,0 +1,14 @@
+//go:build !unix
+
+package term
+
+import "os"
+
+// openNull opens the null device, and returns what closes it.
+func openNull() (closeNull func(), err error) {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
+}
