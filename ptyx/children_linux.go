@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -47,7 +48,9 @@ var children = family{pids: make(map[int]bool)}
 
 // A family is a set of children, with the lock that starting and reaping need.
 type family struct {
-	starting sync.Mutex // held while a child is started and while orphans are reaped
+	starting sync.Mutex // guards the following; held while a child is started and while orphans are reaped
+	watcher  *processes.Watcher
+	watched  time.Time // when the watcher was started
 
 	mu     sync.Mutex   // guards the following
 	adopts bool         // Supervise is in effect
@@ -60,6 +63,7 @@ func (c *family) start(cmd *exec.Cmd) (tag uint64, err error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	c.starting.Lock()
 	defer c.starting.Unlock()
+	c.watch() // before the mark is lent, which the watcher must not have
 	// The parent sets the mark a moment after the program's start, so processes that
 	// leave the session in that moment are not found. Under Supervise the program
 	// inherits it from this process, which has it only while it starts the program.
@@ -78,6 +82,39 @@ func (c *family) start(cmd *exec.Cmd) (tag uint64, err error) {
 		_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_LOCKS, &mark, nil)
 	}
 	return mark.Cur, nil
+}
+
+// watchAgain is the least time between two watchers.
+const watchAgain = time.Minute
+
+// watch starts a watcher if there must be one and is none: the first program starts the first. Without room for one the
+// program starts all the same.
+func (c *family) watch() {
+	if !c.adopting() || !limitsEnabled.Load() {
+		return
+	}
+	if c.watcher != nil {
+		select {
+		case <-c.watcher.Ended:
+		default:
+			return
+		}
+	}
+	if now := time.Now(); c.watched.IsZero() || now.Sub(c.watched) >= watchAgain {
+		c.watched = now
+		c.watcher, _ = processes.StartWatcher()
+	}
+}
+
+// unwatch has the watcher end all programs that are left, and waits for its end.
+func (c *family) unwatch() {
+	c.starting.Lock()
+	w := c.watcher
+	c.watcher, c.watched = nil, time.Time{}
+	c.starting.Unlock()
+	if w != nil {
+		w.Stop(killWait)
+	}
 }
 
 // adopt says whether orphans are adopted from now on.

@@ -3,6 +3,7 @@ package ptyx
 import (
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -62,16 +63,16 @@ func (p *process) below() (found []processes.Process, err error) {
 
 // anywhere is members by a look at all processes of the machine.
 func (p *process) anywhere() []processes.Process {
-	in := make(map[int]bool)
-	for _, pid := range processes.All() {
-		if pid != os.Getpid() && p.owns(pid) {
-			in[pid] = true
-		}
+	own := p.own()
+	if len(own) == 1 && own[0] == p.pid { // the common case needs no full table
+		return processes.Living(own)
 	}
-	if len(in) == 1 && in[p.pid] { // the common case needs no full table
-		return processes.Living([]int{p.pid})
-	}
-	return processes.WithDescendants(in)
+	return processes.WithDescendants(own)
+}
+
+// own returns those of all processes that belong to p by their session or tag.
+func (p *process) own() []int {
+	return slices.DeleteFunc(processes.All(), func(pid int) bool { return pid == os.Getpid() || !p.owns(pid) })
 }
 
 // owns reports whether a process belongs to p by its session or its tag. Processes of this process's own session do not:
@@ -101,4 +102,11 @@ func (p *process) sweep(grace time.Duration) {
 }
 
 // kill kills p and all its descendants. p must not be reaped.
-func (p *process) kill() { processes.Kill(p.members) }
+func (p *process) kill() {
+	processes.Kill(func() []processes.Process {
+		if children.adoptsOf(p.pid) {
+			return nil // the whole is as quick
+		}
+		return processes.Living(p.own())
+	}, p.members)
+}

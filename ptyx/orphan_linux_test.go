@@ -38,7 +38,7 @@ func marked(tb testing.TB, mark string) (pids []int) {
 	return pids
 }
 
-// childrenOf returns the children of this process, with their states.
+// childrenOf returns the children of this process, with their states. The watcher is none of a program.
 func childrenOf(tb testing.TB) (all []string) {
 	tb.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -51,6 +51,10 @@ func childrenOf(tb testing.TB) (all []string) {
 			continue
 		}
 		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+		if line, err := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline")); err == nil &&
+			bytes.Contains(line, []byte(processes.WatcherArg)) {
+			continue
+		}
 		if string(fields[1]) == strconv.Itoa(os.Getpid()) {
 			all = append(all, string(text))
 		}
@@ -71,13 +75,14 @@ if os.fork() == 0:
 os.wait()
 `
 
-// runner never stays the same process: each forks the next one, in a session of its own, and ends.
+// runner does not stay the same process for long: each forks the next one, in a session of its own, and ends. It gives up
+// after ten seconds, so that a test that fails leaves none behind.
 const runner = `
 import os, time
-while True:
+for i in range(200):
     if os.fork(): os._exit(0)
     os.setsid()
-    time.sleep(0.002)
+    time.sleep(0.05)
 `
 
 // All processes of a program must be gone after Close, for every way to escape.
@@ -107,6 +112,9 @@ func TestNobodyStays(t *testing.T) {
 				"runs on":      `/usr/bin/python3 -c "$RUNNER" $MARK & sleep 0.3; echo up; sleep 1000`,
 				"exits at end": `/usr/bin/python3 -c "$DAEMON" $MARK; nohup sh -c 'while :; do sleep 0.1; done' $MARK >/dev/null 2>&1 & echo up; exit 5`,
 			} {
+				if name == "runs on" && (!supervised || processes.ListName != "children") { // only luck finds it in a table of all processes
+					continue
+				}
 				if !supervised { // the tag is set a moment after the start
 					script = "sleep 0.2; " + script
 				}
@@ -342,6 +350,138 @@ func TestDeathOfTheHolder(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("left: %v", marked(t, mark))
 		}
+	}
+}
+
+// Under Supervise nothing stays of a process that was killed: no child of a program, however far it is from it, and not
+// the watcher that has ended them.
+func TestDeathOfTheSupervisor(t *testing.T) {
+	mark := fmt.Sprintf("mark-%d-supervisor", os.Getpid())
+	if os.Getenv("PTYX_SUPERVISOR") != "" {
+		if _, err := ptyx.Supervise(); err != nil {
+			t.Fatal(err)
+		}
+		stubborn := `trap '' HUP TERM INT; sh -c 'while :; do sleep 0.1; done' $MARK & setsid sh -c 'while :; do sleep 0.1; done' $MARK &` +
+			` /usr/bin/python3 -c "$DAEMON" $MARK; /usr/bin/python3 -c "$RUNNER" $MARK & sleep 0.2; echo up; sleep 1000`
+		o := term.LocalOptions{
+			Argv: []string{"sh", "-c", stubborn, os.Getenv("PTYX_SUPERVISOR")},
+			Env: []term.EnvVar{
+				{Name: "MARK", Value: os.Getenv("PTYX_SUPERVISOR")}, {Name: "DAEMON", Value: daemon},
+				{Name: "RUNNER", Value: runner},
+			},
+		}
+		until(t, open(t, o), "up")
+		go func() { _, _, _, _ = tryRun(t.Context(), ptyx.Host{}, job{LocalOptions: o}) }()
+		for len(marked(t, os.Getenv("PTYX_SUPERVISOR"))) < 8 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		fmt.Println("watcher", watcherOf(t, os.Getpid()))
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeathOfTheSupervisor$")
+	cmd.Env = append(os.Environ(), "PTYX_SUPERVISOR="+mark)
+	out, err := cmd.CombinedOutput()
+	if err == nil || cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("the supervisor ended with %v: %s", err, out)
+	}
+	_, after, _ := strings.Cut(string(out), "watcher ")
+	watcher, err := strconv.Atoi(strings.TrimSpace(after))
+	if err != nil {
+		t.Fatalf("the supervisor printed %q, want the number of its watcher", out)
+	}
+	gone(t, "a killed supervisor", func() []int {
+		left := marked(t, mark)
+		if s, ok := processes.ReadStat(watcher); ok && !s.Dead {
+			left = append(left, watcher)
+		}
+		return left
+	})
+}
+
+// watcherOf returns the watcher of a process.
+func watcherOf(tb testing.TB, pid int) int {
+	tb.Helper()
+	children, err := processes.Children(pid)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, child := range children {
+		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)); err != nil ||
+			!bytes.Contains(text, []byte(processes.WatcherArg)) {
+			continue
+		}
+		for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+			name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", child))
+			if string(name) == "pty-watcher\n" { // from now on it ignores signals
+				return child
+			}
+			if err != nil || time.Now().After(deadline) {
+				tb.Fatalf("the watcher %d has the name %q: %v", child, name, err)
+			}
+		}
+	}
+	tb.Fatalf("none of the children %v of %d is a watcher", children, pid)
+	return 0
+}
+
+// gone waits until nothing is left.
+func gone(tb testing.TB, of string, left func() []int) {
+	tb.Helper()
+	for deadline := time.Now().Add(patience); len(left()) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Errorf("left of %s after %v: %v", of, patience, left())
+			for _, pid := range left() {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return
+		}
+	}
+}
+
+// The watcher starts with the first program and ends with the supervision, which ends the programs that still run. It
+// does not get the signals to the process group, and a program does not need it.
+func TestWatcher(t *testing.T) {
+	stop, err := ptyx.Supervise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	mark := fmt.Sprintf("mark-%d-watcher", os.Getpid())
+	tr := open(t, term.LocalOptions{Argv: []string{"sh", "-c", "trap '' HUP TERM; echo up; sleep 1000; :", mark}})
+	until(t, tr, "up")
+	watcher := watcherOf(t, os.Getpid())
+	if group, err := syscall.Getpgid(watcher); err != nil || group != watcher {
+		t.Errorf("the process group of the watcher %d = %d, %v, want its own", watcher, group, err)
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
+		_ = syscall.Kill(watcher, sig)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if now := watcherOf(t, os.Getpid()); now != watcher || len(marked(t, mark)) == 0 {
+		t.Errorf("after signals to it the watcher = %d, the program %v, want %d and one", now, marked(t, mark), watcher)
+	}
+	stop()
+	gone(t, "the supervision", func() []int {
+		if s, ok := processes.ReadStat(watcher); ok && !s.Dead {
+			return append(marked(t, mark), watcher)
+		}
+		return marked(t, mark)
+	})
+
+	again, err := ptyx.Supervise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again()
+	tr = open(t, term.LocalOptions{Argv: []string{"sh", "-c", "trap '' HUP TERM; echo up; sleep 1000; :", mark}})
+	until(t, tr, "up")
+	_ = syscall.Kill(watcherOf(t, os.Getpid()), syscall.SIGKILL)
+	time.Sleep(50 * time.Millisecond)
+	if len(marked(t, mark)) == 0 {
+		t.Error("a program has ended with its watcher, want it to go on")
+	}
+	if out, _, e := run(t, ptyx.Host{}, program("echo", "x")); out != "x\n" || e.Code != 0 {
+		t.Errorf("a program without a watcher printed %q and ended with %+v", out, e)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ptyctl/ptyx/internal/processes"
 	"ptyctl/term"
 )
 
@@ -40,12 +41,19 @@ const shimWait = 10 * time.Second
 // limitsEnabled is set by EnableLimits.
 var limitsEnabled atomic.Bool
 
-// EnableLimits lets this program start itself as the shim that limits need. It must
-// be the first call in main: in a shim process it does not return.
+// EnableLimits lets this program start itself as the shim that limits need, and as the watcher of Supervise. It must
+// be the first call in main: in a shim or watcher process it does not return.
 func EnableLimits() {
 	limitsEnabled.Store(true)
-	if len(os.Args) == 2 && os.Args[1] == shimArg {
+	if len(os.Args) != 2 {
+		return
+	}
+	switch os.Args[1] {
+	case shimArg:
 		os.Exit(shimMain())
+	case processes.WatcherArg:
+		processes.WatcherMain()
+		os.Exit(0)
 	}
 }
 

@@ -18,7 +18,11 @@ import (
 // It is for a main function that knows its whole program, for example that of
 // ptyctl. It reaps every child in another session (setsid(2)) that this package has
 // not started, except that a session leader without a mark of this package is left
-// for ten seconds to the code that may have started it. stop ends the reaping.
+// for ten seconds to the code that may have started it.
+//
+// If main has called EnableLimits, the first program also starts a watcher: this program once more, as a small process
+// that ends all processes of programs when this process has ended, also by SIGKILL. Without it, a child of a program
+// may stay then. stop ends the programs that still run, and the supervision.
 func Supervise() (stop func(), err error) {
 	// Go's own files have the flag already. A kernel before 5.11 leaves the others
 	// unchanged.
@@ -45,6 +49,7 @@ func Supervise() (stop func(), err error) {
 		}
 	})
 	return sync.OnceFunc(func() {
+		children.unwatch()
 		signal.Stop(ended)
 		close(done)
 		running.Wait()

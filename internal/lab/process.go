@@ -52,14 +52,23 @@ func Processes(tb testing.TB) []Process {
 	return all
 }
 
-// Descendants returns the processes that descend from pid, parents before their children.
+// watcher is the command of the process that ends local programs when ptyctl is killed. It is a part of ptyctl.
+const watcher = "pty-watcher pty-internal-watcher"
+
+// Watchers returns the watchers of a ptyctl.
+func Watchers(tb testing.TB, pid int) []Process {
+	tb.Helper()
+	return slices.DeleteFunc(Processes(tb), func(p Process) bool { return p.parent != pid || p.Command != watcher })
+}
+
+// Descendants returns the processes that descend from pid, parents before their children, without ptyctl's watchers.
 func Descendants(tb testing.TB, pid int) []Process {
 	tb.Helper()
 	all := Processes(tb)
 	var found []Process
 	for parents := []int{pid}; len(parents) > 0; parents = parents[1:] {
 		for _, p := range all {
-			if p.parent == parents[0] {
+			if p.parent == parents[0] && p.Command != watcher {
 				found = append(found, p)
 				parents = append(parents, p.PID)
 			}

@@ -6,7 +6,7 @@
 //
 //	left, err := processes.Adopted()
 //	left = slices.DeleteFunc(left, func(pid int) bool { return !tag.On(pid) })
-//	processes.Kill(func() []processes.Process { return processes.Living(left) })
+//	processes.Signal(processes.Living(left), time.Second, unix.SIGTERM)
 //
 // A number of a process may be reused. A signal therefore goes to a descriptor (pidfd_open(2)) that is compared with the
 // process by the time of its start.

@@ -32,22 +32,30 @@ func (p Process) open() (pidfd int, err error) {
 // the kernel.
 const killLimit = 10 * time.Second
 
-// Kill kills all processes that find returns. It stops all of them before it kills any,
-// so that none can start another. Processes of other users stay.
-func Kill(find func() []Process) {
+// Kill kills all processes that whole returns. It stops all of them before it kills any,
+// so that none can start another. quick returns most of them, in less time: then one that goes on in a new process again
+// and again is stopped before it has gone on. Processes of other users stay.
+func Kill(quick, whole func() []Process) {
 	stopped := make(map[Process]bool)
-	killed := false // none was fresh then: the next look confirms that none was missed while others were moving
-	for deadline := time.Now().Add(killLimit); time.Now().Before(deadline); {
+	stop := func(all []Process) (any bool) {
 		var fresh []Process
-		all := find()
 		for _, p := range all {
 			if !stopped[p] {
 				stopped[p] = true
 				fresh = append(fresh, p)
 			}
 		}
-		if len(fresh) > 0 {
-			Signal(fresh, 0, unix.SIGSTOP)
+		Signal(fresh, 0, unix.SIGSTOP)
+		return len(fresh) > 0
+	}
+	killed := false // none was fresh then: the next look confirms that none was missed while others were moving
+	for deadline := time.Now().Add(killLimit); time.Now().Before(deadline); {
+		if stop(quick()) {
+			killed = false
+			continue
+		}
+		all := whole()
+		if stop(all) {
 			killed = false
 			continue
 		}
@@ -56,6 +64,7 @@ func Kill(find func() []Process) {
 		}
 		killed = Signal(all, time.Until(deadline), unix.SIGKILL)
 	}
+	Signal(whole(), 0, unix.SIGKILL)
 }
 
 // Signal sends the signals to each process, and waits at most wait for all to

@@ -65,7 +65,7 @@ func TestChildren(t *testing.T) {
 		return slices.Sorted(slices.Values(tree))
 	}
 	var table []int
-	for _, p := range processes.WithDescendants(map[int]bool{nested: true}) {
+	for _, p := range processes.WithDescendants([]int{nested}) {
 		table = append(table, p.PID)
 	}
 	slices.Sort(table)

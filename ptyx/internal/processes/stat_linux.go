@@ -69,8 +69,16 @@ func Living(pids []int) (living []Process) {
 	return living
 }
 
-// WithDescendants returns the processes and all their descendants, found in a table of all processes.
-func WithDescendants(roots map[int]bool) (all []Process) {
+// WithDescendants returns the living ones of the processes and of all their descendants, found in a table of all
+// processes.
+func WithDescendants(roots []int) (all []Process) {
+	if len(roots) == 0 {
+		return nil
+	}
+	in := make(map[int]bool)
+	for _, pid := range roots {
+		in[pid] = true
+	}
 	var table []Stat
 	for _, pid := range All() {
 		if s, ok := ReadStat(pid); ok {
@@ -81,13 +89,13 @@ func WithDescendants(roots map[int]bool) (all []Process) {
 	for grown := true; grown; { // a child may come before its parent in the table
 		grown = false
 		for _, s := range table {
-			if !roots[s.PID] && roots[s.Parent] && s.PID != self {
-				roots[s.PID], grown = true, true
+			if !in[s.PID] && in[s.Parent] && s.PID != self {
+				in[s.PID], grown = true, true
 			}
 		}
 	}
 	for _, s := range table {
-		if roots[s.PID] && !s.Dead {
+		if in[s.PID] && !s.Dead {
 			all = append(all, Process{s.PID, s.Started})
 		}
 	}
