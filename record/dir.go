@@ -100,6 +100,12 @@ func (t *tapeFile) follow(e term.Event) {
 
 // Observe implements term.Observer.
 func (d *Dir) Observe(e term.Event) {
+	if e.Verb == term.VerbOutput { // it comes often, and each call below copies the event, which is large
+		if t := d.session(e.Session, false, e.Time); t != nil {
+			t.output(e.Data)
+		}
+		return
+	}
 	if t := d.session(e.Session, begins(e), e.Time); t != nil {
 		t.Observe(e)
 		t.follow(e)

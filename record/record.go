@@ -87,18 +87,20 @@ func (r *Recorder) Observe(e term.Event) {
 	if r.o.Session != "" && e.Session != r.o.Session {
 		return
 	}
-	at := time.Since(r.started)
-	if e.Verb == term.VerbOutput {
-		r.queue.put(at, nil, e.Data)
+	switch e.Verb {
+	case term.VerbOutput:
+		r.output(e.Data)
 		return
-	}
-	if e.Verb == term.VerbRead || e.Verb == term.VerbHeartbeat {
+	case term.VerbRead, term.VerbHeartbeat:
 		return
 	}
 	kept := e // e itself would be on the heap for output, too: a twentieth of the cost of a flood
 	kept.Data = nil
-	r.queue.put(at, &kept, nil)
+	r.queue.put(time.Since(r.started), &kept, nil)
 }
+
+// output is Observe for output of the terminal.
+func (r *Recorder) output(p []byte) { r.queue.put(time.Since(r.started), nil, p) }
 
 // ObserveExec implements term.ExecObserver.
 func (r *Recorder) ObserveExec(e term.Event) {

@@ -22,8 +22,10 @@ type Options struct {
 	Journal        term.Journal
 	Observers      []term.Observer
 	Log            *slog.Logger
-	Lock           *Lock                       // nil: no lock is asked
-	Hide           func(term.Event) term.Event // takes secrets out of what Journal and Observers get; nil: there are none
+	Lock           *Lock // nil: no lock is asked
+
+	// Hide takes secrets out of what Journal and Observers get; nil: there are none. Output has its masks already.
+	Hide func(term.Event) term.Event
 }
 
 // An Authorizer decides about actions on one session, or on the files of this machine, and has them put on record.
@@ -85,7 +87,7 @@ func (k *Authorizer) authorize(ctx context.Context, a term.Action, e *term.Event
 	}
 	if k.o.Journal != nil {
 		// A close ends a session that cannot be recorded any more, so it is not refused; its outcome is recorded later.
-		if err := k.o.Journal(k.stamp(*e)); err != nil && a.Verb != term.VerbClose {
+		if err := k.o.Journal(k.stamped(*e)); err != nil && a.Verb != term.VerbClose {
 			if said, ok := errors.AsType[*term.Error](err); ok {
 				return term.Ruling{}, said
 			}
@@ -98,14 +100,15 @@ func (k *Authorizer) authorize(ctx context.Context, a term.Action, e *term.Event
 	return ruling, nil
 }
 
-// Observe tells every Observer of e.
+// Observe tells every Observer of e. An event is large, and output comes often: with a copy of it for each step here, and
+// not for each Observer alone, the way of output to a recording took two to three times as long.
 func (k *Authorizer) Observe(e term.Event) {
 	if len(k.o.Observers) == 0 {
 		return
 	}
-	e = k.stamp(e)
+	k.stamp(&e)
 	for _, o := range k.o.Observers {
-		Tell(k.o.Log, o, e)
+		tell(k.o.Log, o, &e)
 	}
 }
 
@@ -114,41 +117,54 @@ func (k *Authorizer) ExecObserved() bool { return len(k.exec) > 0 }
 
 // ObserveExec tells the Observers that want it of a command's output.
 func (k *Authorizer) ObserveExec(e term.Event) {
-	e = k.stamp(e)
+	k.stamp(&e)
 	for _, o := range k.exec {
-		tell(k.o.Log, e, o.ObserveExec)
+		tellExec(k.o.Log, o, &e)
 	}
 }
 
 // stamp says when and where e happens.
-func (k *Authorizer) stamp(e term.Event) term.Event {
+func (k *Authorizer) stamp(e *term.Event) {
 	e.Time, e.Session, e.Protocol, e.Host, e.Fleet = time.Now(), k.o.Session, k.o.Protocol, k.o.Host, k.o.Fleet
-	if k.o.Hide != nil {
-		e = k.o.Hide(e)
+	if k.o.Hide != nil && e.Verb != term.VerbOutput && e.Verb != term.VerbExecOutput {
+		*e = k.o.Hide(*e)
 	}
+}
+
+// stamped returns e with the stamp.
+func (k *Authorizer) stamped(e term.Event) term.Event {
+	k.stamp(&e)
 	return e
 }
 
 // Tell passes e to an Observer and contains its panic: an observation must not change the outcome.
-func Tell(log *slog.Logger, o term.Observer, e term.Event) { tell(log, e, o.Observe) }
+func Tell(log *slog.Logger, o term.Observer, e term.Event) { tell(log, o, &e) }
 
-func tell(log *slog.Logger, e term.Event, observe func(term.Event)) {
-	defer func() {
-		if r := recover(); r != nil {
-			log.Error(
-				"panic in an observer",
-				"session",
-				e.Session,
-				"verb",
-				string(e.Verb),
-				"panic",
-				fmt.Sprint(r),
-				"stack",
-				string(debug.Stack()),
-			)
-		}
-	}()
-	observe(e)
+func tell(log *slog.Logger, o term.Observer, e *term.Event) {
+	defer contain(log, e)
+	o.Observe(*e)
+}
+
+func tellExec(log *slog.Logger, o term.ExecObserver, e *term.Event) {
+	defer contain(log, e)
+	o.ObserveExec(*e)
+}
+
+// contain ends a panic of an Observer. It must be deferred.
+func contain(log *slog.Logger, e *term.Event) {
+	if r := recover(); r != nil {
+		log.Error(
+			"panic in an observer",
+			"session",
+			e.Session,
+			"verb",
+			string(e.Verb),
+			"panic",
+			fmt.Sprint(r),
+			"stack",
+			string(debug.Stack()),
+		)
+	}
 }
 
 // Record puts e on record, for an action that nothing but the lock decides about.
@@ -156,5 +172,5 @@ func (k *Authorizer) Record(e term.Event) error {
 	if k.o.Journal == nil {
 		return nil
 	}
-	return k.o.Journal(k.stamp(e))
+	return k.o.Journal(k.stamped(e))
 }
