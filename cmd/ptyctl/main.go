@@ -124,6 +124,7 @@ func newCommandLine() *cli.App {
 			reopenCommand(),
 			snapshotCommand(),
 			diffCommand(),
+			pasteCommand(),
 			openCommand(),
 			execCommand(),
 			group(fleetCommand()),

@@ -15,7 +15,7 @@ import (
 // The structs of the calls that commands make hold arguments that the tools have, of the types that they take.
 func TestCallsAreTheTools(t *testing.T) {
 	tools := mcpapi.NewServer(mcpapi.Options{
-		Sessions: session.NewManager(session.Config{}), Secrets: new(secret.Store),
+		Sessions: session.NewManager(session.Config{}), Secrets: new(secret.Store), Toolsets: []string{"core", "local", "fs", "health", "device"},
 	}).ListTools()
 	for _, tt := range []struct {
 		tool string
@@ -27,6 +27,8 @@ func TestCallsAreTheTools(t *testing.T) {
 		{client.ToolSession, openCall{}},
 		{client.ToolConfig, client.ConfigCall{}},
 		{client.ToolIO, client.IOCall{}},
+		{client.ToolIO, client.PasteCall{}},
+		{client.ToolExec, client.PasteWait{}},
 		{client.ToolExec, execCall{}},
 	} {
 		var schema schemaNode

@@ -25,6 +25,7 @@ type TelnetServer struct {
 	Password string
 	Enable   string // the password that `enable` asks for
 	Prompt   string // pattern of the command line's prompt, once logged in
+	Folder   string // of the server's sockets
 	Trust    *TelnetTrust
 	Process  *TelnetProcess
 }

@@ -23,6 +23,7 @@ func StartRouter(tb testing.TB) *TelnetServer {
 		Password: "a-login-secret-1138",
 		Enable:   "an-enable-secret-1138",
 		Prompt:   `r1> $`,
+		Folder:   dir,
 	}
 	config := filepath.Join(dir, "bgpd.conf")
 	text := "hostname r1\npassword " + s.Password + "\nenable password " + s.Enable + "\nline vty\n exec-timeout 0 0\n"
