@@ -21,7 +21,7 @@
 //
 // As an MCP server it reads its configuration again on SIGHUP. It exits with status 0 when its client has closed the
 // input or on a signal to stop, with 1 after a failure, and with 2 after a wrong command line; exec and open pass on
-// the status of the remote command (exits.go). An answer that the client did not accept is a failure.
+// the status of the remote command (failure.go). An answer that the client did not accept is a failure.
 package main
 
 import (

@@ -118,7 +118,7 @@ func manual(app *cli.App) string {
 	return m.String()
 }
 
-// exitStatuses are those of all commands (exits.go).
+// exitStatuses are those of all commands (failure.go).
 var exitStatuses = []struct{ status, meaning string }{
 	{"0", "all went well; for mcp, the client has closed the input or a signal has ended it"},
 	{"1", "something failed; for doctor and explain, a check or the way to the host"},
