@@ -113,7 +113,8 @@ var importRules = []rule{
 
 	{pkg: "fleet/batch", why: "it decides which host begins, and starts nothing"},
 	{pkg: "fleet/saved", ours: []string{"fleet/groups", "fleet/linediff", "fleet/mask"}, why: "it compares answers and asks no host"},
-	{pkg: "fleet", ours: []string{"fleet/batch", "fleet/groups", "fleet/nodeset", "fleet/saved", "quote", "session", "session/access", "session/known", "session/shell", "term"}, why: "it runs commands over a Dialer that it is given, and knows no wire format"},
+	{pkg: "fleet/stage", ours: []string{"term"}, why: "it keeps a file and knows neither its source nor its targets"},
+	{pkg: "fleet", ours: []string{"fleet/batch", "fleet/groups", "fleet/nodeset", "fleet/saved", "fleet/stage", "quote", "session", "session/access", "session/filecopy", "session/known", "session/shell", "session/transfer", "term"}, why: "it runs commands over a Dialer that it is given, and knows no wire format"},
 	{pkg: "consent", ours: []string{"term"}, why: "it keeps questions and answers, and knows neither rule nor wire format"},
 	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
 	{pkg: "policy/grammar", ours: []string{"quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it reads and prints lines, and knows no rule"},
@@ -137,7 +138,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"mcpapi/identity", "mcpapi/mcpgo", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
 	{pkg: "mcpapi/toolset", ours: []string{"fleet", "fleet/nodes", "internal/destination", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/wire", "session", "session/hosts", "session/keys", "session/owners", "term"}, why: "tools are written against it, and see no server"},
-	{pkg: "mcpapi/tools/files", ours: []string{"mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term"}, why: "it maps the wire to files and knows no transport"},
+	{pkg: "mcpapi/tools/files", ours: []string{"fleet", "mcpapi/schema", "mcpapi/tools/fleet", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term"}, why: "it maps the wire to files and knows no transport"},
 	{pkg: "mcpapi/tools/fleet", ours: []string{"fleet", "fleet/batch", "fleet/groups", "fleet/nodes", "fleet/nodeset", "fleet/saved", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "term", "vt"}, why: "it maps the wire to runs over many hosts and knows no transport"},
 	{pkg: "mcpapi/tools", ours: []string{"internal/destination", "mcpapi/schema", "mcpapi/tools/changes", "mcpapi/tools/files", "mcpapi/tools/fleet", "mcpapi/tools/paste", "mcpapi/toolset", "mcpapi/wire", "profile", "screen", "screen/picture", "session", "session/await", "session/keys", "session/lane", "session/prompt", "session/shell", "term"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/tools/paste", ours: []string{"internal/scrub", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session", "session/paced", "term"}, why: "it maps the wire to lines and knows no transport"},

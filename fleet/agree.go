@@ -59,7 +59,7 @@ func (r *Run) agree(ctx context.Context, verdicts []error) error {
 		}
 		return &term.Error{
 			Op: "fleet", Kind: term.PolicyDenied, Err: first,
-			Msg:   fmt.Sprintf("nothing was run: %s (on %s)", reasonOf(first), plural(len(asked), "host")),
+			Msg:   fmt.Sprintf("nothing was %s: %s (on %s)", r.what(), reasonOf(first), plural(len(asked), "host")),
 			Facts: term.Facts{withConsent(first, all)},
 		}
 	}
@@ -76,7 +76,7 @@ func (r *Run) others(verdicts []error, asked []int) error {
 	for _, i := range asked {
 		may[i] = true
 	}
-	refusals := Refusals{All: len(r.hosts)}
+	refusals := Refusals{All: len(r.hosts), what: r.what()}
 	for i, err := range verdicts {
 		if err != nil && !may[i] {
 			refusals.Hosts = append(refusals.Hosts, Refusal{r.hosts[i].Label, err})

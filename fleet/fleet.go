@@ -12,6 +12,7 @@ import (
 	"ptyctl/fleet/batch"
 	"ptyctl/fleet/groups"
 	"ptyctl/session/known"
+	"ptyctl/session/transfer"
 	"ptyctl/term"
 )
 
@@ -27,6 +28,10 @@ type Config struct {
 	Observers []term.Observer
 	Known     *known.Registry // the secrets that were given to hosts, and that no output may show; nil: there are none
 	Room      func() error    // refuses a run for which the system has no room; nil: none is refused
+
+	Here      term.Files       // of this machine, which copies read and write; nil: they are not offered
+	FarFiles  transfer.Connect // to the files of hosts; nil: they are not offered
+	CopyBytes int64            // of a file that is copied, and of all files that one run collects; 0: 1 GiB
 
 	MaxHosts       int           // in all runs that go on; 0: 1000
 	MaxParallel    int           // hosts of a run at a time, if its request names no number; 0: 16
@@ -60,6 +65,7 @@ func New(c Config) *Fleets {
 	c.MaxHosts = cmp.Or(c.MaxHosts, 1000)
 	c.MaxParallel = cmp.Or(c.MaxParallel, batch.DefaultParallel)
 	c.MaxPerJump = cmp.Or(c.MaxPerJump, batch.DefaultPerGate)
+	c.CopyBytes = cmp.Or(c.CopyBytes, 1<<30)
 	c.OutputBytes = cmp.Or(c.OutputBytes, 64<<20)
 	c.Retention = cmp.Or(c.Retention, 10*time.Minute)
 	if c.Logger == nil {
@@ -83,15 +89,16 @@ type Host struct {
 	Names  []string // further names and addresses of it, which groups.Volatile masks
 }
 
-// A Request is a command for many hosts. Hosts, and Command or Argv, are required.
+// A Request is a command for many hosts, or a copy. Hosts are required, and one of Command, Argv and Copy.
 type Request struct {
 	Hosts   []Host
 	Command string   // a line for the shell of each host
 	Argv    []string // in its place: a program and its arguments, quoted so that no shell changes them
+	Copy    *Copy    // in their place: a file
 
 	Rules       batch.Rules
 	SkipRefused bool          // leave out hosts that the operator's rules refuse; otherwise one of them stops the run
-	Timeout     time.Duration // of the command on each host; 0: a minute
+	Timeout     time.Duration // of the command or the copy on each host; 0: a minute, of a copy 10
 	Deadline    time.Duration // of the whole run; 0: an hour
 	Normalize   groups.Normalize
 }
@@ -110,11 +117,20 @@ func (f *Fleets) Run(ctx context.Context, r Request) (*Run, error) {
 			return nil, err
 		}
 	}
+	if r.Copy != nil && f.c.FarFiles == nil {
+		return nil, notOffered(term.SettingRemoteFiles)
+	}
 	run := f.newRun(ctx, r)
 	if err := run.judge(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.add(run); err != nil {
+	err := run.prepare(ctx)
+	if err == nil {
+		err = f.add(run)
+	}
+	if err != nil {
+		run.cancel(nil)
+		run.drop()
 		return nil, err
 	}
 	f.wg.Go(run.work)

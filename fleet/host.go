@@ -35,13 +35,14 @@ const (
 // A Result is what became of a host so far.
 type Result struct {
 	State   State
-	Exit    term.Exit // Exited: known
+	Exit    term.Exit // Exited: known; of a copy 0
 	Code    string    // Lost, Refused: a word such as connect_timeout
 	Reason  string    // the same for people; like hosts have like reasons
 	Err     error     // the failure; nil: none
 	Reached bool      // the login has succeeded
 	Began   time.Time
 	Took    time.Duration
+	Copied  Copied // Exited, of a copy
 }
 
 // A host is a host of a run.
@@ -115,12 +116,12 @@ func (h *host) work(ctx context.Context) {
 	h.stdout.close()
 	h.stderr.close()
 	res.Began, res.Took = began, time.Since(began)
+	h.run.settle(h, res) // before its group is in a report, which may ask for it
 	if res.State == Exited {
 		answer.Exit(res.Exit.Code)
 	} else {
 		answer.Fail(res.Code, res.Reason)
 	}
-	h.run.settle(h, res)
 }
 
 // sinks take the output of the command.
@@ -172,7 +173,11 @@ func (h *host) use(ctx context.Context, conn term.Transport, out sinks) (res Res
 			h.view.At(append(places(h.plan.Hops[len(h.plan.Hops)-1]), key)...)
 		}
 	}
-	res = h.exec(ctx, conn, out)
+	if h.run.copying != nil {
+		res = h.copyFile(ctx, conn, out.stdout)
+	} else {
+		res = h.exec(ctx, conn, out)
+	}
 	if res.State == Exited && !res.Exit.Background {
 		h.kept = true
 		h.run.f.idle.put(h.way, conn, h.view.Drop)

@@ -17,6 +17,8 @@ const judges = 32
 type Refusals struct {
 	Hosts []Refusal
 	All   int // hosts of the run
+
+	what string // was not done: run, or copied
 }
 
 // A Refusal is one host that is not connected to, and why.
@@ -62,7 +64,7 @@ func (r *Run) judge(ctx context.Context) error {
 		r.refused(ctx, err)
 		return err
 	}
-	var refusals Refusals
+	refusals := Refusals{what: r.what()}
 	for i, err := range verdicts {
 		if err != nil {
 			refusals.Hosts = append(refusals.Hosts, Refusal{r.hosts[i].Label, err})
@@ -88,10 +90,29 @@ func (r *Run) judge(ctx context.Context) error {
 
 // refused puts on record that the run was refused as a whole.
 func (r *Run) refused(ctx context.Context, err error) {
-	d := r.hosts[0].auth.Begin(ctx, term.VerbExec, term.Event{
-		Command: r.r.Command, Detail: "on " + plural(len(r.hosts), "host"),
-	})
+	verb, e := term.VerbExec, r.event()
+	if r.r.Copy != nil {
+		verb = term.VerbFileWrite
+	}
+	e.Detail = "on " + plural(len(r.hosts), "host")
+	d := r.hosts[0].auth.Begin(ctx, verb, e)
 	d.End(err)
+}
+
+// what says what is done on each host.
+func (r *Run) what() string {
+	if r.r.Copy != nil {
+		return "copied"
+	}
+	return "run"
+}
+
+// event is what is to be done on each host, for the record.
+func (r *Run) event() term.Event {
+	if c := r.r.Copy; c != nil {
+		return term.Event{Path: c.To, PartOf: term.PartOf{Copy: r.copying.id}}
+	}
+	return term.Event{Command: r.r.Command}
 }
 
 // maxNames is the longest list of hosts in an error, in runes.
@@ -106,7 +127,7 @@ func (r Refusals) failure() error {
 	for _, one := range r.Hosts {
 		names = append(names, one.Label)
 	}
-	e.Msg = fmt.Sprintf("nothing was run: %d of %s refused: %s; %s: %s", len(r.Hosts), plural(r.All, "host"),
+	e.Msg = fmt.Sprintf("nothing was %s: %d of %s refused: %s; %s: %s", r.what, len(r.Hosts), plural(r.All, "host"),
 		term.ForeignLine(nodeset.Fold(names), maxNames), first.Label, reasonOf(first.Err))
 	return &RefusedError{r, e}
 }
@@ -147,6 +168,9 @@ func (h *host) judge(ctx context.Context) error {
 			h.gate = plan.Hops[n-2].User + "@" + plan.Hops[n-2].Address()
 		}
 	}
+	if h.run.copying != nil {
+		return h.judgeCopy(ctx, exec.Far)
+	}
 	_, err = h.auth.Judge(ctx, exec)
 	return err
 }
@@ -158,8 +182,9 @@ func (h *host) action() term.Action {
 
 // refuse notes that the host is not connected to, and puts it on record.
 func (h *host) refuse(ctx context.Context, err error) {
-	d := h.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: account(h.Target), Command: h.run.r.Command})
-	d.End(err)
+	e := h.run.event()
+	e.Detail = account(h.Target)
+	h.auth.Begin(ctx, term.VerbOpen, e).End(err)
 	code := codeOf(err)
 	h.run.settle(h, Result{State: Refused, Code: code, Reason: reasonOf(err), Err: err})
 	h.run.set.Answer(h.Label).Fail(code, "refused: "+reasonOf(err))

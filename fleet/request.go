@@ -16,6 +16,15 @@ func (r *Request) check() error {
 		e.Op = "fleet"
 		return e
 	}
+	if r.Copy != nil {
+		if r.Command != "" || r.Argv != nil {
+			return invalid("a run is a command or a copy, and not both")
+		}
+		if err := r.Copy.check(r.Hosts); err != nil {
+			return err
+		}
+		r.Command = r.Copy.words()
+	}
 	if r.Argv != nil {
 		if len(r.Argv) == 0 || r.Argv[0] == "" {
 			return invalid("the first word is empty; it is the program to run")
@@ -27,7 +36,13 @@ func (r *Request) check() error {
 		return invalid("the command is empty; pass the command to run")
 	case strings.IndexByte(r.Command, 0) >= 0:
 		return invalid("the command holds a NUL byte, which no shell can take")
-	case len(r.Hosts) == 0:
+	}
+	return r.checkHosts(invalid)
+}
+
+// checkHosts refuses hosts that cannot be told apart, and numbers of them that mean nothing.
+func (r *Request) checkHosts(invalid func(format string, args ...any) error) error {
+	if len(r.Hosts) == 0 {
 		return invalid("there is no host to run on; name at least one")
 	}
 	seen := make(map[string]bool, len(r.Hosts))

@@ -29,6 +29,8 @@ type Run struct {
 	hosts []*host // those that may run, in the order of the request, then those that are refused
 	set   *groups.Set
 
+	copying *copying // nil: a command is run
+
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when no host runs, and none will
@@ -55,7 +57,9 @@ type Counts struct {
 // newRun makes a run in the name of ctx's actor.
 func (f *Fleets) newRun(ctx context.Context, r Request) *Run {
 	if r.Timeout <= 0 {
-		r.Timeout = time.Minute
+		if r.Timeout = time.Minute; r.Copy != nil {
+			r.Timeout = copyTimeout
+		}
 	}
 	if r.Deadline <= 0 {
 		r.Deadline = time.Hour
@@ -69,6 +73,9 @@ func (f *Fleets) newRun(ctx context.Context, r Request) *Run {
 	run := &Run{
 		id: newID(), f: f, r: r, by: term.ActorFrom(ctx), env: term.EnvironmentFrom(ctx), began: time.Now(),
 		set: groups.New(groups.Options{Normalize: r.Normalize}), done: make(chan struct{}),
+	}
+	if r.Copy != nil {
+		run.copying = run.newCopying()
 	}
 	run.counts = Counts{All: len(r.Hosts), Waiting: len(r.Hosts)}
 	limit := f.c.OutputBytes / 2 / max(len(r.Hosts), 1) / 2 // two streams each, and room for another run
@@ -91,7 +98,7 @@ func (r *Run) ID() string { return r.id }
 // Done is closed when the run is over.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
-// Command returns the command line.
+// Command returns the command line, or what is copied.
 func (r *Run) Command() string { return r.r.Command }
 
 // Request returns what was asked for.
@@ -228,8 +235,16 @@ func (r *Run) finish(hosts []*host, why string) {
 	r.mu.Lock()
 	r.stopped, r.ended = why, time.Now()
 	r.mu.Unlock()
+	r.drop()
 	close(r.done)
 	r.f.ended(r)
+}
+
+// drop lets go of the file for the hosts.
+func (r *Run) drop() {
+	if r.copying != nil {
+		r.copying.file.Close()
+	}
 }
 
 // settle replaces the result of a host, and counts it.

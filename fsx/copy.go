@@ -49,6 +49,14 @@ func linked(op, name string) error {
 	}
 }
 
+// exists is the error for a file that must be new and is there.
+func exists(name string) error {
+	return &term.Error{
+		Op: opWrite, Kind: term.Unsupported, Reason: term.ReasonExists,
+		Msg: quote(name) + " is there already, and was not replaced",
+	}
+}
+
 // checkPart refuses the file of an earlier copy unless it is one: a regular file, of this account alone. In a folder
 // where others may write, another account could have put it there.
 func checkPart(name string, info fs.FileInfo, owned bool) error {

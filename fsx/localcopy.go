@@ -140,6 +140,9 @@ func (l *Local) Target(_ context.Context, t term.FileTarget) (term.FileSink, err
 	if s.old, err = p.old(); err != nil {
 		return nil, err
 	}
+	if s.old != nil && t.New {
+		return nil, exists(t.Path)
+	}
 	dir := filepath.Dir(p.rel)
 	s.temp = filepath.Join(dir, tempName())
 	if t.Part != "" {
@@ -252,12 +255,30 @@ func (s *localSink) Commit(ctx context.Context, size int64) (out term.FileWritte
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = s.place.dir.Rename(s.temp, s.place.rel)
+		err = s.move()
 	}
 	if err != nil {
 		return out, s.place.fault(opWrite, err)
 	}
 	return term.FileWritten{Size: info.Size(), Mode: info.Mode(), Created: s.old == nil, Atomic: true}, nil
+}
+
+// move puts the file at its path. Unlike a rename, a link fails where a file has come meanwhile.
+func (s *localSink) move() error {
+	if !s.target.New {
+		return s.place.dir.Rename(s.temp, s.place.rel)
+	}
+	switch err := s.place.dir.Link(s.temp, s.place.rel); {
+	case err == nil:
+		_ = s.place.dir.Remove(s.temp)
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return exists(s.place.given)
+	}
+	if _, err := s.place.dir.Lstat(s.place.rel); err == nil { // a file system without links
+		return exists(s.place.given)
+	}
+	return s.place.dir.Rename(s.temp, s.place.rel)
 }
 
 // Abort implements term.FileSink.

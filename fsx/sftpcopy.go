@@ -186,6 +186,9 @@ func (s *SFTP) Target(ctx context.Context, t term.FileTarget) (term.FileSink, er
 		if out.t, err = s.target(t.Path); err != nil {
 			return err
 		}
+		if out.t.old != nil && t.New {
+			return exists(t.Path)
+		}
 		if out.posix, err = s.replaceable(out.t); err != nil {
 			return err
 		}
@@ -322,7 +325,7 @@ func (k *sftpSink) Commit(ctx context.Context, size int64) (out term.FileWritten
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if k.posix {
+		if k.posix && !k.want.New {
 			return k.s.c.PosixRename(k.temp, k.t.path)
 		}
 		return k.s.c.Rename(k.temp, k.t.path) // fails if the file was created meanwhile

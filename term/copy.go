@@ -49,6 +49,7 @@ type FileTarget struct {
 	Follow   bool        // the target of a symbolic link is meant; otherwise a link is refused
 	Mode     fs.FileMode // permissions of a new file, less those that the system keeps from new files
 	Modified time.Time   // zero: not set
+	New      bool        // a file that is there is not replaced: Target or Commit fails
 	// Part names the file beside it, without its folder, that gathers the data and goes on with its content. Empty:
 	// a temporary file with a name that cannot be guessed.
 	Part string

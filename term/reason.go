@@ -77,6 +77,7 @@ const (
 	ReasonTransferSlow Reason = "the transfer took too long"
 	ReasonRunCommands  Reason = "commands are run, and nothing is typed"
 	ReasonNotReplaced  Reason = "the file can only be written over"
+	ReasonExists       Reason = "a file is there, and is not to be replaced"
 	ReasonUnreadable   Reason = "a file that decides cannot be read"
 	ReasonDescriptors  Reason = "there is no file descriptor left"
 	ReasonUnrecorded   Reason = "the journal refuses what it cannot record"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ptyctl/control"
 	"ptyctl/fleet/nodes"
 	"ptyctl/fleet/saved"
 	"ptyctl/internal/app"
@@ -20,7 +21,7 @@ import (
 
 func fleetCommand() *cli.Command {
 	return &cli.Command{
-		Name: "fleet", Usage: "run one command on many hosts; equal answers are shown once",
+		Name: "fleet", Usage: "run one command on many hosts, or copy a file; equal answers are shown once",
 		Subcommands: []*cli.Command{
 			{
 				Name: "run", Usage: "run a command on many hosts",
@@ -28,7 +29,7 @@ func fleetCommand() *cli.Command {
 				Description: "HOSTS are names, nodesets such as web[01-20], @group and !exclude. The status is 0 if the command has\n" +
 					"ended with 0 on all hosts, 1 if not, and 255 if nothing was run. No login asks a question.\n" +
 					"ptyctl fleet run --canary 1 --batch 25% --stop-on-failures 1 'web[01-20]' -- systemctl restart app",
-				Flags:  append(fleetFlags(), saveFlag()),
+				Flags:  append(commandFlags(), saveFlag()),
 				Action: func(c *cli.Context) error { return runFleet(c, false) },
 			},
 			{
@@ -41,29 +42,38 @@ func fleetCommand() *cli.Command {
 					"ptyctl fleet run --save before.json @web -- rpm -qa\n" +
 					"ptyctl fleet diff --before before.json @web -- rpm -qa",
 				Flags: append(
-					fleetFlags(), saveFlag(),
+					commandFlags(), saveFlag(),
 					&cli.PathFlag{Name: "before", Usage: "compare with the answers in this `FILE`, which --save has written"},
 					&cli.PathFlag{Name: "after", Usage: "compare the answers in this `FILE` with those of --before, and run nothing"},
 				),
 				Action: diffFleet,
 			},
+			fleetCopyCommand(), fleetCollectCommand(),
 			fleetHostsCommand(),
 		},
 	}
 }
 
-func fleetFlags() []cli.Flag {
+// commandFlags are those of a command on many hosts.
+func commandFlags() []cli.Flag {
+	return append(
+		fleetFlags("the command", "as configured"),
+		&cli.BoolFlag{Name: "volatile", Usage: "mask names, addresses, times and process ids before answers are compared"},
+		&cli.BoolFlag{Name: "argv", Usage: "pass the words of the command on as they are, quoted for the shell of each host"},
+	)
+}
+
+// fleetFlags are those of all that is done on many hosts.
+func fleetFlags(what, timeout string) []cli.Flag {
 	return []cli.Flag{
 		configFlag(),
 		&cli.IntFlag{Name: "canary", Usage: "run on this many hosts first; if one fails, no other begins"},
 		&cli.StringFlag{Name: "batch", Usage: "run on so many hosts, then on as many more: `N` or N%"},
 		&cli.StringFlag{Name: "stop-on-failures", Usage: "begin no other host after so many have failed: `N` or N%"},
 		&cli.IntFlag{Name: "max-parallel", Usage: "hosts at a time; default as configured (fleet.max_parallel)"},
-		&cli.DurationFlag{Name: "timeout", Usage: "stop the command on a host after this `TIME`, such as 90s; default as configured"},
+		&cli.DurationFlag{Name: "timeout", Usage: "stop " + what + " on a host after this `TIME`, such as 90s; default " + timeout},
 		&cli.DurationFlag{Name: "deadline", Usage: "stop all after this `TIME`; default 1h"},
-		&cli.BoolFlag{Name: "volatile", Usage: "mask names, addresses, times and process ids before answers are compared"},
 		&cli.BoolFlag{Name: "skip-refused", Usage: "leave out hosts that the rules refuse; otherwise one of them stops all"},
-		&cli.BoolFlag{Name: "argv", Usage: "pass the words of the command on as they are, quoted for the shell of each host"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object at the end, as an agent gets it"},
 	}
 }
@@ -110,33 +120,54 @@ func runOnHosts(c *cli.Context, o fleetrun.Options) (end fleetrun.End, answers *
 		return end, nil, failureToReach{"fleet " + c.Command.Name, err}
 	}
 	defer func() { err = errors.Join(err, save.end(answers)) }()
-	c.Context = asPerson(c.Context)
-	a, closeAll, err := newApp(c, "core", "fleet")
-	if err != nil {
+	var unknown error
+	end, err = onFleet(c, []string{"core", "fleet"}, func(a *app.App, on *control.Client, as fleetrun.Options) (fleetrun.End, error) {
+		as.Differences, as.Quiet = o.Differences, o.Quiet
+		end, err := fleetrun.Run(c.Context, on, call, as)
+		if err == nil && !end.Interrupted {
+			answers, unknown = a.FleetAnswers(c.Context, end.FleetID)
+		}
+		return end, err
+	})
+	switch {
+	case err != nil:
 		return end, nil, err
+	case end.Interrupted:
+		fmt.Fprintln(os.Stderr, "ptyctl: interrupted; the commands were told to stop, and may go on there")
+		return end, nil, exitStatus{exitInterrupted}
+	case unknown != nil:
+		return end, nil, fmt.Errorf("fleet %s: the answers are not known: %w", c.Command.Name, unknown)
+	}
+	return end, answers, nil
+}
+
+// onFleet calls do with a ptyctl within this process.
+func onFleet(
+	c *cli.Context, toolsets []string, do func(*app.App, *control.Client, fleetrun.Options) (fleetrun.End, error),
+) (end fleetrun.End, err error) {
+	c.Context = asPerson(c.Context)
+	a, closeAll, err := newApp(c, toolsets...)
+	if err != nil {
+		return end, err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
 	on, err := a.Client(context.WithoutCancel(c.Context), 0) // after ctrl-c it cancels the run
 	if err != nil {
-		return end, nil, err
+		return end, err
 	}
 	defer on.Close()
-	o.Out, o.JSON = c.App.Writer, c.Bool("json")
+	o := fleetrun.Options{Out: c.App.Writer, JSON: c.Bool("json")}
 	if tty.IsTerminal(os.Stderr) {
 		o.Bar = os.Stderr
 	}
-	end, err = fleetrun.Run(c.Context, on, call, o)
+	end, err = do(a, on, o)
 	switch {
 	case err != nil && c.Err() == nil:
-		return end, nil, failureToReach{"fleet " + c.Command.Name, err}
-	case err != nil, end.Interrupted:
-		fmt.Fprintln(os.Stderr, "ptyctl: interrupted; the commands were told to stop, and may go on there")
-		return end, nil, exitStatus{exitInterrupted}
+		return end, failureToReach{"fleet " + c.Command.Name, err}
+	case err != nil:
+		end.Interrupted = true
 	}
-	if answers, err = a.FleetAnswers(c.Context, end.FleetID); err != nil {
-		return end, nil, fmt.Errorf("fleet %s: the answers are not known: %w", c.Command.Name, err)
-	}
-	return end, answers, nil
+	return end, nil
 }
 
 // hostsAndCommand reads HOSTS... -- COMMAND...

@@ -15,7 +15,7 @@ const each = 13
 // connect starts ptyctl with the tool, and compact results as agents get them.
 func connect(t *testing.T, r *lab.Rack) *lab.Client {
 	t.Helper()
-	return r.Connect(t, "--toolsets", "core,fleet", "--results", "compact")
+	return r.Connect(t, "--toolsets", "core,fs,fleet", "--results", "compact")
 }
 
 // An answer is a result of the tool.

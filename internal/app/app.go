@@ -97,15 +97,19 @@ func New(cfg config.Config, o Options) (*App, error) {
 // agent reads the parts that it needs and learns how much it has missed; a person wants all of it.
 const commandOutput = 128 << 20
 
-// ForCommand makes an App for one command of a person, who calls the core tools through Client. It has no port, no
-// control socket and no files of this machine.
+// ForCommand makes an App for one command of a person, who calls the core tools through Client. It has no port and no
+// control socket, and files only where the Toolsets of o name those for them: all that the person's account may reach.
 func ForCommand(cfg config.Config, o Options) (*App, error) {
 	cfg.Server.Control.ControlSocketPath = ""
 	cfg.Server.Toolsets = o.Toolsets
 	a := begin(cfg, o)
 	output := min(commandOutput, a.cfg.Limits.MaxTotalBufferBytes)
 	a.cfg.Limits.MaxExecOutputBytes = max(a.cfg.Limits.MaxExecOutputBytes, output)
-	if err := a.assemble(false); err != nil {
+	err := a.offerOwnFiles(o.Toolsets)
+	if err == nil {
+		err = a.assemble(false)
+	}
+	if err != nil {
 		return nil, errors.Join(err, a.Close(context.Background()))
 	}
 	return a, nil

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"ptyctl/config"
 	"ptyctl/fsx"
@@ -40,6 +43,23 @@ func farFiles(c config.FS) session.FarFiles {
 		}
 		return files, nil
 	}
+}
+
+// offerOwnFiles offers the files of this machine and of hosts to a person, if these sets have tools for them. The folders
+// of the configuration are for agents.
+func (a *App) offerOwnFiles(toolsets []string) (err error) {
+	if !slices.Contains(toolsets, "fs") {
+		return nil
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	a.cfg.FS.Remote, a.cfg.FS.Roots = true, []string{filepath.VolumeName(here) + string(filepath.Separator)}
+	if a.files, err = localFiles(a.cfg.FS); err == nil {
+		a.closers = append(a.closers, func() { closeFiles(a.files) })
+	}
+	return err
 }
 
 func closeFiles(files term.Files) {

@@ -16,7 +16,7 @@ import (
 // Tool is the tool that is called.
 const Tool = "ptyctl_fleet"
 
-// A Call holds the arguments of the tool.
+// A Call holds the arguments of a command on many hosts.
 type Call struct {
 	Action         string   `json:"action"`
 	Hosts          []string `json:"hosts,omitempty"`
@@ -80,6 +80,12 @@ type group struct {
 	StderrDiff string `json:"stderr_diff"`
 	StderrNote string `json:"stderr_note"`
 	Truncated  bool
+
+	Outcome  string // of a copy, as all that follow
+	Bytes    int64
+	SHA256   string
+	Verified *bool
+	Changed  bool `json:"source_changed"`
 }
 
 // Names are hosts, and what they have in common.
@@ -103,20 +109,25 @@ const (
 
 // Run runs the command of call, and shows what the hosts have said.
 func Run(ctx context.Context, on *control.Client, call Call, o Options) (End, error) {
+	// The first call is short, so that the id of the run is known when ctx ends.
+	call.Wait, call.MaxOutput = stepWait.Milliseconds(), maxShown
+	return o.run(ctx, on, Tool, call)
+}
+
+// run begins a run by a call of a tool, and follows it by the tool for many hosts.
+func (o Options) run(ctx context.Context, on *control.Client, tool string, call any) (End, error) {
 	wait := longWait
 	if o.Bar != nil {
 		wait = stepWait
 	}
-	// The first call is short, so that the id of the run is known when ctx ends.
-	call.Wait, call.MaxOutput = stepWait.Milliseconds(), maxShown
 	var r result
-	if err := ask(ctx, on, call, &r); err != nil {
+	if err := ask(ctx, on, tool, call, &r); err != nil {
 		return End{}, err
 	}
 	for r.DoneReason == "running" {
 		o.progress(r)
 		next := Call{Action: "status", FleetID: r.FleetID, Wait: wait.Milliseconds(), MaxOutput: maxShown}
-		err := ask(ctx, on, next, &r)
+		err := ask(ctx, on, Tool, next, &r)
 		if ctx.Err() != nil {
 			return o.interrupted(context.WithoutCancel(ctx), on, r.FleetID)
 		}
@@ -132,9 +143,9 @@ func Run(ctx context.Context, on *control.Client, call Call, o Options) (End, er
 }
 
 // ask makes a call and reads its result.
-func ask(ctx context.Context, on *control.Client, call Call, r *result) error {
+func ask(ctx context.Context, on *control.Client, tool string, call any, r *result) error {
 	var raw json.RawMessage
-	if err := on.Call(ctx, Tool, call, &raw); err != nil {
+	if err := on.Call(ctx, tool, call, &raw); err != nil {
 		return err
 	}
 	*r = result{raw: raw}
@@ -165,7 +176,7 @@ func (o Options) interrupted(ctx context.Context, on *control.Client, id string)
 	ctx, stop := context.WithTimeout(ctx, 2*time.Second+longWait/10)
 	defer stop()
 	var r result
-	if err := ask(ctx, on, Call{Action: "cancel", FleetID: id, MaxOutput: maxShown}, &r); err != nil {
+	if err := ask(ctx, on, Tool, Call{Action: "cancel", FleetID: id, MaxOutput: maxShown}, &r); err != nil {
 		return End{Interrupted: true}, nil //nolint:nilerr // the person has gone on, and the run ends with this process
 	}
 	return End{Interrupted: true}, o.show(r)
@@ -174,7 +185,10 @@ func (o Options) interrupted(ctx context.Context, on *control.Client, id string)
 // end says how the run has ended.
 func (r result) end() End {
 	answered := len(r.Failures) == 0 && len(r.NotRun) == 0
-	e := End{FleetID: r.FleetID, Alike: len(r.Groups) == 1 && r.Rest.N == 0 && answered, OK: answered && (r.Rest.N == 0 || r.Rest.Exits == "0")}
+	e := End{
+		FleetID: r.FleetID, Alike: len(r.Groups) == 1 && r.Rest.N == 0 && answered,
+		OK: answered && (r.Rest.N == 0 || r.Rest.Exits == "0" || r.Rest.Exits == ""), // a copy has no exit codes
+	}
 	for _, g := range r.Groups {
 		e.OK = e.OK && g.ExitCode == 0
 	}
@@ -229,7 +243,7 @@ func (o Options) show(r result) error {
 		o.group(&b, i, g)
 	}
 	if r.Rest.N > 0 {
-		fmt.Fprintf(&b, "%s (%d): exit %s, not shown\n", tty.Printable(r.Rest.Hosts), r.Rest.N, r.Rest.Exits)
+		fmt.Fprintf(&b, "%s (%d): %snot shown\n", tty.Printable(r.Rest.Hosts), r.Rest.N, r.Rest.exits())
 	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(&b, "%s (%d): %s: %s\n", tty.Printable(f.Hosts), f.N, f.ErrorCode, tty.Printable(f.Reason))
@@ -249,6 +263,10 @@ func (o Options) show(r result) error {
 
 // group prints the hosts with one answer, and the answer.
 func (o Options) group(b *strings.Builder, i int, g group) {
+	if g.Outcome != "" {
+		g.copied(b)
+		return
+	}
 	fmt.Fprintf(b, "%s (%d): exit %d\n", tty.Printable(g.Hosts), g.N, g.ExitCode)
 	for _, s := range []struct {
 		name, text, diff, note string

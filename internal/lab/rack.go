@@ -41,10 +41,16 @@ func NewRack(tb testing.TB, n, each int, lines ...string) *Rack {
 	authorized := filepath.Join(r.Dir, "authorized_keys")
 	r.Write(tb, authorized, r.Key.Public()+"\n")
 
+	files := filepath.Join(r.Dir, "sftp")
+	r.Write(tb, files, `address=${SSH_CONNECTION#* * }; address=${address% *}; server=`+sftpServer(tb)+`
+mkdir -p "`+r.Dir+`/$address"; cd "`+r.Dir+`/$address"
+[ ! -f "../$address.sftp" ] || . "../$address.sftp"
+exec $server
+`)
 	var config, known strings.Builder
 	for first := 0; first < n; first += each {
 		hosts := min(each, n-first)
-		listen := []string{"MaxStartups 1000", "AuthorizedKeysFile " + authorized} // all hosts of a server are one sshd
+		listen := []string{"MaxStartups 1000", "AuthorizedKeysFile " + authorized, "Subsystem sftp /bin/sh " + files} // all hosts of a server are one sshd
 		for i := range hosts {
 			listen = append(listen, "ListenAddress "+r.Address(first+i))
 		}
@@ -86,6 +92,28 @@ func (r *Rack) Server(i int) *SSHD { return r.Servers[i/r.each] }
 func (r *Rack) Does(tb testing.TB, i int, lines string) {
 	tb.Helper()
 	r.Write(tb, filepath.Join(r.Dir, r.Address(i)+".sh"), lines+"\n")
+}
+
+// Serves makes the server of files of host i run these lines first. Its relative paths begin in the folder Files(i), and
+// $server is the program.
+func (r *Rack) Serves(tb testing.TB, i int, lines string) {
+	tb.Helper()
+	r.Write(tb, filepath.Join(r.Dir, r.Address(i)+".sftp"), lines+"\n")
+}
+
+// Files returns the folder of the files of host i, which its first connection for files makes.
+func (r *Rack) Files(i int) string { return filepath.Join(r.Dir, r.Address(i)) }
+
+// sftpServer returns the path of OpenSSH's server of files.
+func sftpServer(tb testing.TB) string {
+	tb.Helper()
+	for _, path := range []string{"/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/libexec/sftp-server"} {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	tb.Fatal("the tests need OpenSSH's sftp-server; run scripts/install-test-deps")
+	return ""
 }
 
 // Rekey makes host i one with another key than the one on record.

@@ -15,7 +15,8 @@ import (
 //
 //	eg:"'context':2,'match':'error'"
 //
-// is a list of JSON members in single quotes, where null takes a member out of the action's example.
+// is a list of JSON members in single quotes, where null takes a member out of the action's example. A member whose name
+// begins with that of an action and a slash is for that action alone.
 
 // exampleOf returns the arguments of a correct call, with the argument at path where one is known.
 func (c *Checker) exampleOf(path string) string {
@@ -63,6 +64,13 @@ func (c *Checker) giving(fields []Field, object []jsonrpc.Member, path []string,
 	at := slices.IndexFunc(object, func(m jsonrpc.Member) bool { return m.Name == name })
 	if at < 0 || len(path) > 1 { // the rest of the object is right
 		for _, m := range f.example {
+			only, name, ok := strings.Cut(m.Name, "/")
+			if ok && only != action {
+				continue
+			}
+			if ok {
+				m.Name = name
+			}
 			if other := fieldNamed(fields, m.Name); other == nil || other.Takes(action) {
 				object = put(object, m.Name, m.Value)
 			}

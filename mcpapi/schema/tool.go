@@ -217,6 +217,7 @@ func (t *Tool) Without(mark, why string) *Tool {
 		}
 		return a.Mark == mark
 	})
+	gone := func(name string) bool { _, left := r.Action(name); return name != "*" && !left }
 	var drop func(path string, fields []Field) []Field
 	drop = func(path string, fields []Field) []Field {
 		kept := make([]Field, 0, len(fields))
@@ -224,6 +225,8 @@ func (t *Tool) Without(mark, why string) *Tool {
 			if at := join(path, f.Name); f.Is(mark) {
 				r.Absent[at] = why
 			} else {
+				f.Actions = slices.DeleteFunc(slices.Clone(f.Actions), gone)
+				f.Required = slices.DeleteFunc(slices.Clone(f.Required), gone)
 				f.Fields = drop(at, f.Fields)
 				kept = append(kept, f)
 			}

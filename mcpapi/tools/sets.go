@@ -44,11 +44,19 @@ func Part(t *schema.Tool, offered func(set string) bool) *schema.Tool {
 	if !offered(FleetSet) {
 		return t.Without(FleetSet, "it is for ptyctl_fleet, which the operator may offer (server.toolsets)")
 	}
-	// One of the arguments for it takes the place of the session.
-	if t.Name != ioTool.Name {
-		return t
-	}
 	r := *t
+	if t.Name == files.Tool.Name { // its copies to many hosts have the result of runs
+		r.Output = slices.Clone(t.Output)
+		for _, f := range fleet.Tool.Output {
+			if !slices.ContainsFunc(r.Output, func(had schema.Field) bool { return had.Name == f.Name }) {
+				r.Output = append(r.Output, f)
+			}
+		}
+	}
+	if t.Name != ioTool.Name {
+		return &r
+	}
+	// One of the arguments for it takes the place of the session.
 	r.Fields = slices.Clone(t.Fields)
 	for i := range r.Fields {
 		switch f := &r.Fields[i]; f.Name {

@@ -186,6 +186,7 @@ var advice = map[term.Reason]string{
 	term.ReasonNoTerminal:   "pass its input as stdin of ptyctl_run, or open a local session",
 	term.ReasonRunCommands:  "run commands with ptyctl_session_exec, whose commands are judged",
 	term.ReasonTransferSlow: "give it more (timeout_ms), or move less at a time",
+	term.ReasonExists:       "pass overwrite true to replace it, or another folder",
 	term.ReasonNotReplaced:  "pass non_atomic to write over the file that is there",
 	term.ReasonUnreadable:   "have the operator make the file readable, or remove the cause, and call again",
 	term.ReasonDescriptors: "close sessions that are not needed and call again, " +

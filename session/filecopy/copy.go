@@ -24,8 +24,8 @@ type End struct {
 // that ended.
 type Permit func(ctx context.Context, verb term.Verb, path, what string) (done Done, err error)
 
-// A Done takes the number of bytes moved, their checksum if it is known, and the error.
-type Done func(bytes int64, sum string, err error)
+// A Done takes the number of bytes moved, what is to say of them, such as their checksum, and the error.
+type Done func(bytes int64, note string, err error)
 
 // A Copy is a request. A zero field takes the default named beside it.
 type Copy struct {
@@ -33,11 +33,15 @@ type Copy struct {
 	Recursive bool  // From is a folder
 	Resume    bool  // go on with what an earlier copy with Resume has left, and leave the same
 	Verify    *bool // read the target back, and compare the checksums; nil: if the file is smaller than 64 MiB
+	New       bool  // a single file replaces none
 	MaxBytes  int64 // 0: 1 GiB
 	MaxFiles  int   // in a tree, with folders; 0: 10,000
 
-	Parts    *Parts                   // those in use; nil: no other copies run
-	Permit   Permit                   // nil: all is permitted
+	Parts  *Parts // those in use; nil: no other copies run
+	Permit Permit // nil: all is permitted
+	// Compare asks whether the file at the target's path may be read. A single file is left alone then if it has the
+	// bytes of the source. nil: it is not looked at.
+	Compare  func(ctx context.Context, path string) bool
 	Progress func(moved, total int64) // must not block; may be nil
 }
 
@@ -54,6 +58,10 @@ type Result struct {
 	Tree     bool   // a folder was copied
 	Created  bool   // there was no such file
 	Changed  bool   // a file changed while it was copied, so the copy may be of no one state of it
+
+	Size      int64 // of what a single file has now
+	Unchanged bool  // a single file had the bytes of the source, and was left alone
+	Unsure    bool  // with an error: a single file may have been replaced, as the answer to the last request is missing
 
 	Skipped []Skip // the first of those that were not copied
 	Skips   int    // how many were not copied
@@ -122,14 +130,14 @@ func (x *copying) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	var sum string
+	var note string
 	var moved int64
-	defer func() { read(moved, sum, err) }()
+	defer func() { read(moved, note, err) }()
 	into, err := x.Permit(ctx, term.VerbFileWrite, x.To.Path, what)
 	if err != nil {
 		return err
 	}
-	defer func() { into(moved, sum, err) }()
+	defer func() { into(moved, note, err) }()
 
 	if x.from, err = x.From.Open(ctx); err != nil {
 		return err
@@ -152,14 +160,19 @@ func (x *copying) run(ctx context.Context) (err error) {
 		}
 		defer func(outer Done) {
 			into = func(_ int64, _ string, err error) { outer(0, "", err) }
-			below(moved, sum, err)
+			below(moved, note, err)
 		}(into)
 	}
 	if x.result.Tree = source.Mode.IsDir(); x.result.Tree {
 		return x.tree(ctx)
 	}
 	moved, err = x.file(ctx, job{from: x.From.Path, to: x.result.To, alone: true})
-	sum = x.result.SHA256
+	if x.result.SHA256 != "" {
+		note = "sha256 " + x.result.SHA256
+	}
+	if x.result.Unchanged {
+		note = "unchanged " + note
+	}
 	return err
 }
 

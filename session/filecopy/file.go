@@ -31,7 +31,12 @@ func (x *copying) file(ctx context.Context, j job) (moved int64, err error) {
 	if n := e.Size; n > x.MaxBytes-x.result.Bytes {
 		return 0, x.tooLarge(x.result.Bytes + n)
 	}
-	t := term.FileTarget{Path: j.to, Follow: j.alone, Mode: e.Mode.Perm(), Modified: e.Modified}
+	if same, err := x.unchanged(ctx, j, src, e); same || err != nil {
+		return 0, err
+	}
+	t := term.FileTarget{
+		Path: j.to, Follow: j.alone, Mode: e.Mode.Perm(), Modified: e.Modified, New: j.alone && x.New,
+	}
 	if x.Resume {
 		t.Part = x.partName(j, e)
 		release, err := x.Parts.take(x.To.Machine + "\x00" + j.to + "\x00" + t.Part)
@@ -86,13 +91,14 @@ func (x *copying) file(ctx context.Context, j job) (moved int64, err error) {
 	}
 	out, err := sink.Commit(ctx, s.finished)
 	if err != nil {
+		x.result.Unsure = j.alone && (errors.Is(err, term.RemoteClosed) || ctx.Err() != nil)
 		return moved, err
 	}
 	committed = true
 	x.copied(ctx, j, e, out, s.finished)
 	x.result.Verified = verified && (j.alone || x.result.Verified)
 	if j.alone {
-		x.result.Resumed = at
+		x.result.Resumed, x.result.Size = at, s.finished
 		if sum != nil {
 			x.result.SHA256 = hex.EncodeToString(sum.Sum(nil))
 		}
@@ -150,4 +156,31 @@ func (x *copying) copied(ctx context.Context, j job, was term.FileEntry, out ter
 	}
 	now, err := x.from.Look(ctx, j.from)
 	x.result.Changed = err == nil && (now.Size != was.Size || !now.Modified.Equal(was.Modified))
+}
+
+// unchanged reports whether the target of a single file has the bytes of the source already.
+func (x *copying) unchanged(ctx context.Context, j job, src term.FileSource, e term.FileEntry) (bool, error) {
+	if !j.alone || x.Compare == nil {
+		return false, nil
+	}
+	there, err := x.to.Look(ctx, j.to)
+	if err != nil || !there.Mode.IsRegular() || there.Size != e.Size || !x.Compare(ctx, j.to) {
+		return false, ctx.Err()
+	}
+	is, err := x.to.Source(ctx, j.to, true)
+	if err != nil { // a file that cannot be read may still be replaced
+		return false, ctx.Err()
+	}
+	defer func() { _ = is.Close() }()
+	check, sum := &comparer{with: is}, sha256.New()
+	s := stream{
+		from: src, end: e.Size, readers: x.pump.readers, to: check, writers: x.pump.checkers, each: hashing(sum),
+	}
+	err = x.pump.move(ctx, &s)
+	if err != nil || check.differs.Load() || s.finished != e.Size {
+		return false, ctx.Err() // a source that cannot be read fails again
+	}
+	x.result.Files, x.result.Unchanged, x.result.Verified = x.result.Files+1, true, true
+	x.result.Size, x.result.SHA256 = e.Size, hex.EncodeToString(sum.Sum(nil))
+	return true, nil
 }

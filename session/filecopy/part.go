@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -97,7 +98,7 @@ var errDiffers = errors.New("the two files differ")
 
 // A comparer compares the data written to it with a file.
 type comparer struct {
-	with    term.FileSink
+	with    io.ReaderAt
 	differs atomic.Bool
 }
 

@@ -24,10 +24,12 @@ type CopyRequest struct {
 	Recursive bool
 	Resume    bool
 	Verify    *bool
+	New       bool
 	MaxBytes  int64
 	MaxFiles  int
 	Parts     *filecopy.Parts
 	Progress  func(moved, total int64)
+	Compare   func(ctx context.Context, path string) bool
 
 	ID   string // of the copy, for the record
 	Exec string // by which callers wait for it; empty: by none
@@ -51,8 +53,8 @@ func Copy(ctx context.Context, r CopyRequest) (filecopy.Result, error) {
 	result, err := (&filecopy.Copy{
 		From:      c.end(r.From, term.VerbFileRead),
 		To:        c.end(r.To, term.VerbFileWrite),
-		Recursive: r.Recursive, Resume: r.Resume, Verify: r.Verify, MaxBytes: r.MaxBytes, MaxFiles: r.MaxFiles,
-		Parts: r.Parts, Progress: r.Progress, Permit: c.permit,
+		Recursive: r.Recursive, Resume: r.Resume, Verify: r.Verify, New: r.New,
+		MaxBytes: r.MaxBytes, MaxFiles: r.MaxFiles, Compare: r.Compare, Parts: r.Parts, Progress: r.Progress, Permit: c.permit,
 	}).Run(ctx)
 	if err != nil {
 		err = c.named(err)
@@ -88,10 +90,10 @@ func (c *copying) permit(ctx context.Context, verb term.Verb, path, what string)
 		d.End(err)
 		return nil, err
 	}
-	return func(n int64, sum string, err error) {
+	return func(n int64, note string, err error) {
 		d.Event.Size = int(n)
-		if sum != "" {
-			d.Event.Detail += " sha256 " + sum
+		if note != "" {
+			d.Event.Detail += " " + note
 		}
 		d.End(err)
 	}, nil

@@ -26,7 +26,10 @@ const (
 // doFS runs one action of ptyctl_fs, on the files of a session's host or, without session_id, on those of this
 // machine.
 func doFS(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
-	if c.Action() == "copy" {
+	switch {
+	case c.Action() == "collect", in.To.Hosts != nil:
+		return manyHosts(ctx, c, in)
+	case c.Action() == "copy":
 		return fsCopy(ctx, c, in)
 	}
 	// A read or a write cannot go on as a command can: the rest is abandoned when the client gives up, and the error

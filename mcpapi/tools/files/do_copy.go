@@ -12,12 +12,15 @@ import (
 
 // fsCopy copies a file or a tree. If the call's time is over before, the copy goes on as an exec of one of the sessions.
 func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
+	if name := c.Marked(in, "many"); name != "" {
+		return nil, c.Invalid(name, name+" is for many hosts: name them in to.hosts")
+	}
 	// Both are checked before anything is opened.
 	from, err := endOf(c, "from", in.From)
 	if err != nil {
 		return nil, err
 	}
-	to, err := endOf(c, "to", in.To)
+	to, err := endOf(c, "to", in.To.place)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,8 @@ var Tool = toolset.Bind(schema.Tool{
 		{Name: "copy", About: "a file or folder, between any two machines; while done_reason is running, wait with " +
 			"ptyctl_session_exec and its exec_id.",
 			Example: `{"action":"copy","from":{"session_id":"web1-k3f9q2zd","path":"/var/log/app.log"},"to":{"path":"/srv/app/app.log"}}`, Verb: term.VerbFileWrite},
+		{Name: "collect", About: "path of many SSH hosts, a file of each, into to.path/HOST/.",
+			Example: `{"action":"collect","hosts":["web[01-20].example.net"],"path":"/etc/nginx/nginx.conf","to":{"path":"/srv/collected"}}`, Verb: term.VerbFileWrite, Mark: ofMany},
 		{Name: "list", About: "a folder.", Example: `{"action":"list","session_id":"web1-k3f9q2zd","path":"/etc"}`, Reads: true, Verb: term.VerbFileRead},
 		{Name: "stat", About: "type, mode, size.", Example: `{"action":"stat","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
 	},
@@ -25,15 +27,18 @@ var Tool = toolset.Bind(schema.Tool{
 	FarFiles: true,
 }, doFS, fsReadOut{}, fsWriteOut{}, fsListOut{}, fsStatOut{}, fsCopyOut{})
 
+// ofMany is the mark of what is for many hosts at once. It is offered together with the tool for them.
+const ofMany = "fleet"
+
 // fsArgs are the arguments of ptyctl_fs. Sizes and offsets are in bytes, mode is octal.
 type fsArgs struct {
 	SessionID machine `json:"session_id" on:"read write list stat" is:"filled given" doc:"its SSH host; default: here" eg:"'session_id':'web1-k3f9q2zd'"`
-	Path      string  `json:"path" need:"read write list stat" is:"filled" doc:"absolute, or from the home directory"`
+	Path      string  `json:"path" need:"read write list stat collect" is:"filled" doc:"absolute, or from the home directory"`
 	From      place   `json:"from" need:"copy" doc:"[copy] source" eg:"'from':{'session_id':'web1-k3f9q2zd','path':'/var/log/app.log'}"`
-	To        place   `json:"to" need:"copy" doc:"[copy]; path ending in /: into that folder" eg:"'to':{'path':'/srv/app/app.log'}"`
+	To        target  `json:"to" need:"copy collect" doc:"[copy]; path ending in /: into that folder" eg:"'to':{'path':'/srv/app/app.log'}"`
 	Recursive bool    `json:"recursive" on:"copy" doc:"[copy] from is a folder" eg:"'recursive':true"`
 	Resume    bool    `json:"resume" on:"copy" doc:"[copy] go on after one that failed and had it" eg:"'resume':true"`
-	Verify    *bool   `json:"verify" on:"copy" doc:"[copy] read back before replacing, else verified is false; default below 64 MiB" eg:"'verify':true"`
+	Verify    *bool   `json:"verify" on:"copy collect" doc:"[copy] read back before replacing, else verified is false; default below 64 MiB" eg:"'verify':true"`
 	Offset    int64   `json:"offset" on:"read" max:"1<<62" doc:"[read] bytes" eg:"'offset':65536"`
 	MaxBytes  int64   `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}" eg:"'max_bytes':65536"`
 	Data      string  `json:"data" need:"write" doc:"[write] content"`
@@ -45,7 +50,23 @@ type fsArgs struct {
 	Limit     int     `json:"limit" on:"list" min:"1" doc:"[list] default 200" eg:"'limit':50"`
 	TaskID    string  `json:"task_id" on:"write copy" is:"filled" doc:"[write, copy] your lock name" eg:"'task_id':'task-1'"`
 	TimeoutMS int64   `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds; default {limits.max_wait_ms}, of a copy {limits.max_exec_timeout_ms}" eg:"'timeout_ms':20000"`
-	RequestID string  `json:"request_id" on:"write copy" is:"filled" doc:"[write, copy] makes a retry safe" eg:"'request_id':'r-1'"`
+	RequestID string  `json:"request_id" on:"write copy collect" is:"filled" doc:"[write, copy] makes a retry safe" eg:"'request_id':'r-1'"`
+
+	manyArgs
+}
+
+// manyArgs are the arguments of a copy to or from many hosts. Their meaning is that of ptyctl_fleet.
+type manyArgs struct {
+	Hosts          []string `json:"hosts" need:"collect" is:"fleet" doc:"[collect] as in ptyctl_fleet" eg:"'hosts':['@web','!web03']"`
+	Overwrite      bool     `json:"overwrite" on:"collect" is:"fleet" doc:"[collect] replace files here that differ" eg:"'overwrite':true"`
+	Canary         int      `json:"canary" on:"copy collect" is:"fleet many" doc:"[to.hosts, collect] as in ptyctl_fleet" eg:"'canary':1,'copy/from':{'path':'/srv/app/app.log'},'copy/to':{'hosts':['web[01-20]'],'path':'/srv/app/app.log'}"`
+	Batch          string   `json:"batch" on:"copy collect" is:"fleet many filled" doc:"likewise" eg:"'batch':'25%','copy/from':{'path':'/srv/app/app.log'},'copy/to':{'hosts':['web[01-20]'],'path':'/srv/app/app.log'}"`
+	StopOnFailures string   `json:"stop_on_failures" on:"copy collect" is:"fleet many filled" doc:"likewise" eg:"'stop_on_failures':'1','copy/from':{'path':'/srv/app/app.log'},'copy/to':{'hosts':['web[01-20]'],'path':'/srv/app/app.log'}"`
+	MaxParallel    int      `json:"max_parallel" on:"copy collect" is:"fleet many" min:"1" max:"10000" doc:"likewise" eg:"'max_parallel':50,'copy/from':{'path':'/srv/app/app.log'},'copy/to':{'hosts':['web[01-20]'],'path':'/srv/app/app.log'}"`
+	OnRefused      string   `json:"on_refused" on:"copy collect" is:"fleet many" enum:"stop skip" doc:"likewise" eg:"'on_refused':'skip','copy/from':{'path':'/srv/app/app.log'},'copy/to':{'hosts':['web[01-20]'],'path':'/srv/app/app.log'}"`
+	DeadlineMS     int64    `json:"deadline_ms" on:"copy collect" is:"fleet many" min:"1" max:"1<<40" doc:"likewise; timeout_ms is of one host, default 600000" eg:"'deadline_ms':600000,'copy/from':{'path':'/srv/app/app.log'},'copy/to':{'hosts':['web[01-20]'],'path':'/srv/app/app.log'}"`
+	WaitMS         *int64   `json:"wait_ms" on:"copy collect" is:"fleet many" max:"1<<40" doc:"likewise; then ptyctl_fleet status with fleet_id" eg:"'wait_ms':5000,'copy/from':{'path':'/srv/app/app.log'},'copy/to':{'hosts':['web[01-20]'],'path':'/srv/app/app.log'}"`
+	MaxOutput      int      `json:"max_output_bytes" on:"copy collect" is:"fleet many" min:"200" max:"1<<30" doc:"likewise" eg:"'max_output_bytes':8192,'copy/from':{'path':'/srv/app/app.log'},'copy/to':{'hosts':['web[01-20]'],'path':'/srv/app/app.log'}"`
 }
 
 // A machine is named by the id of a session on it. An empty id is not taken for none: where a script has lost the id,
@@ -76,6 +97,13 @@ type place struct {
 	SessionID machine  `json:"session_id" is:"filled given" doc:"or host; default: here" eg:"'session_id':'web1-k3f9q2zd'"`
 	Host      hostName `json:"host" is:"filled given" doc:"SSH host, no session_id" eg:"'host':'admin@web1','session_id':null"`
 	Path      string   `json:"path" is:"filled" doc:"needed" eg:"'path':'/srv/app/app.log'"`
+}
+
+// A target is the end of a copy where its bytes go: one machine, or many hosts. An empty list of them is not taken for
+// none: where a script has lost its hosts, a file of this machine would be written.
+type target struct {
+	place
+	Hosts []string `json:"hosts" is:"fleet given" doc:"or many SSH hosts, as in ptyctl_fleet" eg:"'hosts':['web[01-20]'],'session_id':null"`
 }
 
 // The results of ptyctl_fs.

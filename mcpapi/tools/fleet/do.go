@@ -25,7 +25,7 @@ func do(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 		return diff(ctx, c, in)
 	case "hosts":
 		book := toolset.Nodes(ctx, c)
-		s, err := choose(c, book, in.Hosts)
+		s, err := choose(c, book, "hosts", in.Hosts)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func do(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 		}
 		in.WaitMS = new(stopTime.Milliseconds())
 	}
-	return wait(ctx, c, in, run)
+	return wait(ctx, c, run, in.WaitMS, in.MaxOutput)
 }
 
 // stopTime is how long a cancel waits for the commands to stop.
@@ -66,12 +66,16 @@ func start(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 			return nil, c.Invalid("only", "no host of "+last.ID()+" has failed or was not run: there is nothing to run again")
 		}
 		if in.Cmd == "" && in.Argv == nil {
+			if last.Request().Copy != nil {
+				return nil, c.Invalid("cmd", "cmd is missing: "+last.ID()+" has copied a file; to copy it again, repeat the call "+
+					"of ptyctl_fs, which leaves hosts alone that have it")
+			}
 			r.Command, r.Argv = last.Request().Command, last.Request().Argv
 		}
 	case len(in.Hosts) == 0:
 		return nil, c.Invalid("hosts", "hosts is missing: name the hosts to run on")
 	default:
-		s, err := choose(c, toolset.Nodes(ctx, c), in.Hosts)
+		s, err := choose(c, toolset.Nodes(ctx, c), "hosts", in.Hosts)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +88,7 @@ func start(ctx context.Context, c *toolset.Call, in *args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wait(ctx, c, in, run)
+	return wait(ctx, c, run, in.WaitMS, in.MaxOutput)
 }
 
 // request reads the arguments of a run, apart from its hosts.
@@ -136,11 +140,12 @@ func count(c *toolset.Call, field, text string) (batch.Count, error) {
 	return batch.Count{N: n}, nil
 }
 
-// choose returns the hosts that expressions mean. What the caller should know of them is in the warnings.
-func choose(c *toolset.Call, book *nodes.Book, expressions []string) (*nodes.Selection, error) {
+// choose returns the hosts that the expressions of an argument mean. What the caller should know of them is in the
+// warnings.
+func choose(c *toolset.Call, book *nodes.Book, field string, expressions []string) (*nodes.Selection, error) {
 	s, err := book.Select(expressions, toolset.Runs(c).MaxHosts())
 	if e, ok := errors.AsType[*nodes.Error](err); ok {
-		return nil, c.Invalid("hosts", e.Reason)
+		return nil, c.Invalid(field, e.Reason)
 	}
 	if err != nil {
 		return nil, err
@@ -163,13 +168,17 @@ func targets(list []nodes.Host) []fleet.Host {
 	return hosts
 }
 
-// wait waits for a run, as long as the call may, and makes the result.
-func wait(ctx context.Context, c *toolset.Call, in *args, run *fleet.Run) (any, error) {
+// wait waits for a run, as long as the call may, or waitMS, and makes the result.
+func wait(ctx context.Context, c *toolset.Call, run *fleet.Run, waitMS *int64, maxOutput int) (any, error) {
 	limit := c.Left()
-	if in.WaitMS != nil {
-		limit = min(limit, c.Millis("wait_ms", *in.WaitMS, c.Limits().MaxWait, "limits.max_wait_ms"))
+	if waitMS != nil {
+		limit = min(limit, c.Millis("wait_ms", *waitMS, c.Limits().MaxWait, "limits.max_wait_ms"))
 	}
-	c.Waits("the command on "+strconv.Itoa(run.Counts().All)+" hosts", nil)
+	what := "the command on "
+	if run.Request().Copy != nil {
+		what = "the copy on "
+	}
+	c.Waits(what+strconv.Itoa(run.Counts().All)+" hosts", nil)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -182,7 +191,7 @@ func wait(ctx context.Context, c *toolset.Call, in *args, run *fleet.Run) (any, 
 				run.ID()+" waits for it, cancel stops it"),
 		}
 	}
-	out := fitted(in.MaxOutput, func(l groups.Limits) *runOut { return runResult(c.Action(), run, l) })
+	out := fitted(maxOutput, func(l groups.Limits) *runOut { return runResult(c.Action(), run, l) })
 	out.Warnings = c.Warnings()
 	return out, nil
 }

@@ -52,7 +52,7 @@ func (out *runOut) Compact() any {
 // group, or a note such as "same".
 type groupOut struct {
 	namesOut
-	ExitCode   int    `json:"exit_code" compact:"keep"`
+	ExitCode   *int   `json:"exit_code,omitempty"` // not of a copy
 	Stdout     string `json:"stdout,omitempty"`
 	StdoutDiff string `json:"stdout_diff,omitempty"`
 	StdoutNote string `json:"stdout_note,omitempty"`
@@ -61,6 +61,29 @@ type groupOut struct {
 	StderrNote string `json:"stderr_note,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`    // something is left out of these
 	Bytes      int64  `json:"output_bytes,omitempty"` // of the streams of which something is left out
+
+	copyOut
+}
+
+// A copyOut has what became of the file of each host of a group, where a file was copied.
+type copyOut struct {
+	Outcome  string `json:"outcome,omitempty"` // "written" or "unchanged"
+	Size     *int64 `json:"bytes,omitempty"`
+	SHA256   string `json:"sha256,omitempty"`
+	Verified *bool  `json:"verified,omitempty"`       // only false
+	Changed  bool   `json:"source_changed,omitempty"` // while it was copied
+}
+
+// newCopyOut is the form of a copy on the wire.
+func newCopyOut(c fleet.Copied) copyOut {
+	out := copyOut{Outcome: "written", Size: &c.Bytes, SHA256: c.SHA256, Changed: c.Changed}
+	if c.Unchanged {
+		out.Outcome = "unchanged"
+	}
+	if !c.Verified {
+		out.Verified = &c.Verified
+	}
+	return out
 }
 
 // noteOf is what is to say of a stream besides its text or its difference.
@@ -82,7 +105,7 @@ type failureOut struct {
 type restOut struct {
 	namesOut
 	Groups    int    `json:"groups"`
-	ExitCodes string `json:"exit_codes"`
+	ExitCodes string `json:"exit_codes,omitempty"` // not of a copy
 }
 
 // A namesOut has hosts, and what they have in common.
@@ -97,7 +120,7 @@ func (out *runOut) report(r groups.Report) {
 	for _, g := range r.Groups {
 		a, b := g.Stdout, g.Stderr
 		out.Groups = append(out.Groups, groupOut{
-			namesOut: newNames(g.Names), ExitCode: g.Exit,
+			namesOut: newNames(g.Names), ExitCode: &g.Exit,
 			Stdout: a.Text, StdoutDiff: a.Diff, StdoutNote: noteOf(a), Stderr: b.Text, StderrDiff: b.Diff, StderrNote: noteOf(b),
 			Truncated: a.Cut || b.Cut, Bytes: a.Bytes + b.Bytes,
 		})
@@ -169,7 +192,17 @@ func runResult(action string, run *fleet.Run, l groups.Limits) *runOut {
 		out.DoneReason = "done"
 	default:
 	}
-	out.report(run.Report(l))
+	report := run.Report(l)
+	out.report(report)
+	if run.Request().Copy == nil {
+		return out
+	}
+	for i, g := range report.Groups { // of which the output would say the same
+		out.Groups[i] = groupOut{namesOut: out.Groups[i].namesOut, copyOut: newCopyOut(run.Result(g.Labels()[0]).Copied)}
+	}
+	if out.Rest != nil {
+		out.Rest.ExitCodes = ""
+	}
 	return out
 }
 

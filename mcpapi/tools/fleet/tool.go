@@ -9,7 +9,8 @@ import (
 
 // Instructions tell a model how the tool works together with others.
 const Instructions = `- ptyctl_fleet runs one command on many SSH hosts in one call: equal answers are one group, with the ` +
-	`output once, others as a diff against it. Each host's exact output: ptyctl_session_io read with fleet_id and host.`
+	`output once, others as a diff against it. Each host's exact output: ptyctl_session_io read with fleet_id and host. ` +
+	`ptyctl_fs, where offered, copies a file to many hosts (to.hosts), and collects one from each.`
 
 // Tool is ptyctl_fleet.
 var Tool = toolset.Bind(schema.Tool{

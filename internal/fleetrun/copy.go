@@ -1,0 +1,68 @@
+package fleetrun
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ptyctl/control"
+	"ptyctl/internal/tty"
+)
+
+// FilesTool is the tool that is called for files.
+const FilesTool = "ptyctl_fs"
+
+// A CopyCall holds the arguments of a copy to many hosts, or of the collection of a file from each of them.
+type CopyCall struct {
+	Action         string   `json:"action"`
+	Hosts          []string `json:"hosts,omitempty"` // collect
+	Path           string   `json:"path,omitempty"`  // collect
+	From           *Place   `json:"from,omitempty"`  // copy
+	To             Place    `json:"to"`
+	Overwrite      bool     `json:"overwrite,omitempty"`
+	Verify         *bool    `json:"verify,omitempty"`
+	Canary         int      `json:"canary,omitempty"`
+	Batch          string   `json:"batch,omitempty"`
+	StopOnFailures string   `json:"stop_on_failures,omitempty"`
+	MaxParallel    int      `json:"max_parallel,omitempty"`
+	OnRefused      string   `json:"on_refused,omitempty"`
+	Timeout        int64    `json:"timeout_ms,omitempty"`
+	Deadline       int64    `json:"deadline_ms,omitempty"`
+	Wait           int64    `json:"wait_ms,omitempty"`
+	MaxOutput      int      `json:"max_output_bytes,omitempty"`
+}
+
+// A Place is an end of a copy.
+type Place struct {
+	Hosts []string `json:"hosts,omitempty"`
+	Path  string   `json:"path"`
+}
+
+// Copy copies as call says, and shows what became of each host.
+func Copy(ctx context.Context, on *control.Client, call CopyCall, o Options) (End, error) {
+	call.Wait, call.MaxOutput = stepWait.Milliseconds(), maxShown
+	return o.run(ctx, on, FilesTool, call)
+}
+
+// copied prints the hosts whose file has the same outcome.
+func (g group) copied(b *strings.Builder) {
+	fmt.Fprintf(b, "%s (%d): %s, %d bytes", tty.Printable(g.Hosts), g.N, tty.Printable(g.Outcome), g.Bytes)
+	if g.SHA256 != "" {
+		b.WriteString(", sha256 " + tty.Printable(g.SHA256))
+	}
+	if g.Verified != nil && !*g.Verified {
+		b.WriteString(", not read back")
+	}
+	if g.Changed {
+		b.WriteString(", changed while it was copied")
+	}
+	b.WriteByte('\n')
+}
+
+// exits prints the exit codes of hosts whose output is not shown.
+func (n names) exits() string {
+	if n.Exits == "" {
+		return ""
+	}
+	return "exit " + n.Exits + ", "
+}

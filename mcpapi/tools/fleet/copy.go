@@ -1,0 +1,65 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"ptyctl/fleet"
+	"ptyctl/fleet/batch"
+	"ptyctl/mcpapi/toolset"
+)
+
+// A Copy is a file for many hosts, or of many, as the tool for files is asked for it.
+type Copy struct {
+	fleet.Copy
+	Hosts []string // expressions
+	Field string   // the argument that has them
+
+	Canary         int
+	Batch          string
+	StopOnFailures string
+	MaxParallel    int
+	OnRefused      string
+	TimeoutMS      int64
+	DeadlineMS     int64
+	WaitMS         *int64
+	MaxOutput      int
+}
+
+// Do begins the copy, and waits for it as long as the call may. The result has the form of that of a command.
+func (r Copy) Do(ctx context.Context, c *toolset.Call) (any, error) {
+	s, err := choose(c, toolset.Nodes(ctx, c), r.Field, r.Hosts)
+	if err != nil {
+		return nil, err
+	}
+	request := fleet.Request{
+		Hosts: targets(s.Hosts), Copy: &r.Copy, SkipRefused: r.OnRefused == "skip",
+		Rules: batch.Rules{Canary: r.Canary, MaxParallel: r.MaxParallel},
+	}
+	if r.TimeoutMS > 0 {
+		request.Timeout = c.Millis("timeout_ms", r.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
+	}
+	if r.DeadlineMS > 0 {
+		request.Deadline = c.Millis("deadline_ms", r.DeadlineMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
+	}
+	if request.Rules.Size, err = count(c, "batch", r.Batch); err != nil {
+		return nil, err
+	}
+	if request.Rules.StopOnFailures, err = count(c, "stop_on_failures", r.StopOnFailures); err != nil {
+		return nil, err
+	}
+	// The source is read within the call, as it is one end of all copies.
+	begins, stop := context.WithTimeout(ctx, max(c.Left(), 1))
+	defer stop()
+	run, err := toolset.Runs(c).Run(begins, request)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range request.Hosts {
+		if folder := fleet.FolderName(h.Label); r.Collect && folder != h.Label {
+			c.Inform(fmt.Sprintf("the folder of %s is %s, and others are named likewise", h.Label, folder))
+			break
+		}
+	}
+	return wait(ctx, c, run, r.WaitMS, r.MaxOutput)
+}
