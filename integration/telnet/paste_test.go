@@ -98,3 +98,56 @@ func BenchmarkPasteRouter(b *testing.B) {
 	b.ReportMetric(float64(pasted)/float64(b.N)/float64(alone), "x-file")
 	b.ReportMetric(float64(pasted.Microseconds())/float64(b.N)/lines, "µs/line")
 }
+
+// TestPasteOverMCP gives a router 100 lines through the built program, and reads them by a second session.
+func TestPasteOverMCP(t *testing.T) {
+	t.Parallel()
+	s := lab.StartRouter(t)
+	c := lab.HomeFor(t, nil).Connect(t, "--toolsets", "core,device")
+	enabled := func() string {
+		id, _ := c.OpenTelnet(t, s, `,"expect":{"profile":"frr"}`)
+		for _, step := range []struct{ typed, until string }{
+			{"", `Password: $`}, {s.Password, `r1> $`}, {"enable", `Password: $`}, {s.Enable, `r1# $`},
+			{"terminal length 0", `length 0\s+r1# $`},
+		} {
+			data := step.typed + "\r"
+			if step.typed == "" {
+				data = ""
+			}
+			r := c.Call(t, lab.ToolIO,
+				`{"action":"write","session_id":%s,"data":%s,"sensitive":%t,"until_regex":%s,"timeout_ms":20000}`,
+				id, data, strings.HasSuffix(step.typed, "-1138"), step.until)
+			if !r.Matched {
+				t.Fatalf("the router shows %s, want %q", r.Text, step.until)
+			}
+		}
+		return id
+	}
+	id := enabled()
+	// The call returns at once; the lines go on.
+	r := c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"lines":%s,"timeout_ms":1}`, id, prefixLists(100))
+	for r.DoneReason == "running" {
+		r = c.Call(t, lab.ToolExec, `{"session_id":%s,"exec_id":%s}`, id, r.ExecID)
+	}
+	if want := `"pasted":{"lines":102,"taken":102}`; !strings.Contains(r.Text, want) {
+		t.Errorf("the lines ended with %s, want %s", r.Text, want)
+	}
+	second := enabled()
+	r = c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"show running-config"}`, second)
+	if got, want := strings.Count(r.Stdout, "ip prefix-list p"), 100; got != want {
+		t.Errorf("a second session sees %d of the lines, want %d: %s", got, want, r.Stdout)
+	}
+	// One that is wrong stops the rest.
+	r = c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"lines":"show version\nconfigure terminal\nnonsense\nhostname r9\nend"}`, id)
+	for _, part := range []string{`"taken":3`, `"stopped":"error"`, `"stopped_at":3`, `"line":"nonsense"`, `% Unknown command: nonsense`} {
+		if !strings.Contains(strings.ReplaceAll(r.Text, "[BGP] ", ""), part) {
+			t.Errorf("a line that is wrong: %s, want %s in it", r.Text, part)
+		}
+	}
+	// Several lines by exec are typed in the same way.
+	r = c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"end\nshow running-config\nshow nonsense\nshow version"}`, id)
+	if r.DoneReason != "stopped" || !strings.Contains(r.Stdout, "hostname r1") || strings.Contains(r.Stdout, "FRRouting 8") ||
+		!strings.Contains(r.Text, `"stopped_at":3`) {
+		t.Errorf("four lines, of which the third is wrong: %s", r.Text)
+	}
+}
