@@ -55,7 +55,7 @@ func TestFlagsNameTheirValues(t *testing.T) {
 		"transport": "stdio, http, both", "results": "compact, full, text", "log-level": "debug, info, warn, error", "control-mode": "disabled, readonly, readwrite",
 		"toolsets": "core, local, fs, health, fleet, device, aiterm, pty, k_pty", "lane": "auto, channel, terminal",
 		"protocol": "ssh, telnet", "ptyctl policy check protocol": "ssh, telnet, local",
-		"to": "v2, txt, svg, v3", "host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown", "theme": "dark, light, xterm",
+		"pace": "prompt, echo, delay", "to": "v2, txt, svg, v3", "host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown", "theme": "dark, light, xterm",
 	}
 	free := strings.Fields("auth-token batch config control-socket cwd dir for head host identity J jump listen o profile secret " +
 		"socket stdin-secret stop-on-failures sudo-secret user")

@@ -24,7 +24,7 @@ func pasteCommand() *cli.Command {
 		Flags: append(reachFlags(),
 			&cli.StringFlag{
 				Name: "pace",
-				Usage: "what a line waits for: `MODE` prompt, echo or delay; " +
+				Usage: "a line waits for `MODE`, one of prompt, echo, delay; " +
 					"default prompt, and echo where no prompt is known",
 			},
 			&cli.DurationFlag{Name: "line-delay", Usage: "wait this `TIME`, such as 200ms, before the next line"},
