@@ -28,10 +28,17 @@ type collector struct {
 func (c *collector) add(form []byte, whole bool) {
 	var t text
 	t.join(form)
-	n := copy(form, t.chars)
+	for k := 1; k < len(t.runs); k++ {
+		if at := t.runs[k].at; t.barred(k) { // no text has it in one piece
+			c.add(bytes.Clone(form[at:]), whole)
+			clear(form[at:])
+			c.add(form[:at], whole)
+			return
+		}
+	}
+	n := len(t.appendFrom(form[:0], 0, 0))
 	clear(form[n:])
 	form = form[:n]
-	t.wipe()
 	if i := slices.IndexFunc(c.forms, func(f []byte) bool { return bytes.Equal(f, form) }); i >= 0 {
 		c.whole[i] = c.whole[i] && whole
 		clear(form)

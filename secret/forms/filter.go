@@ -32,6 +32,7 @@ type Filter struct {
 	found []span
 	raw   []byte
 	out   []byte
+	last  []byte // characters
 }
 
 // A Cut is a form that was replaced. From and To are the part of the output that took its place: a Mask, or nothing if
@@ -46,41 +47,44 @@ type Cut struct {
 // output is p itself, if it can be, and otherwise valid until the next call.
 func (f *Filter) Feed(m *Matcher, p []byte) ([]byte, []Cut) {
 	raw := f.look(m, p, true)
-	end, whole := len(f.t.chars), incomplete(raw)
-	last := 0 // where the last character ends
-	if end > 0 {
-		last = f.t.at(end-1) + 1
+	keep, begun := incomplete(raw), 0
+	f.chars = 0
+	if gap := len(raw) - f.t.end(); m.Any() && len(f.t.runs) > 0 && gap <= maxGap {
+		k, first := f.t.last(m.longest)
+		keep = min(keep, first)
+		if f.chars = f.maybe(m, k, first, gap > 0); f.chars > 0 {
+			_, begun = f.t.last(f.chars)
+		}
 	}
-	match := f.t.index(whole) // where the characters begin that may be the beginning of a form
-	if len(raw)-last <= maxGap {
-		match = min(match, m.tail(&f.t, raw))
-	}
-	f.chars = end - match
-	tail := match
-	if m.Any() {
-		tail = min(tail, max(0, end-m.longest))
-	}
-	keep := whole
-	if tail < end {
-		keep = min(whole, f.t.at(tail))
-	}
-	show := keep
+	f.came = f.begun >= 0 && slices.ContainsFunc(f.found, func(s span) bool { return s.from == f.begun })
 	n := len(f.found)
-	f.came = f.begun >= 0 && slices.ContainsFunc(f.found, func(s span) bool { return f.t.at(s.from) == f.begun })
-	for n > 0 && f.found[n-1].from >= tail { // it may grow
+	for n > 0 && f.found[n-1].from >= keep { // it may grow
 		n--
 	}
 	f.found = f.found[:n]
-	if n > 0 && f.found[n-1].to > tail { // another form may begin in it
-		show = f.t.at(f.found[n-1].to-1) + 1
+	show := keep
+	if n > 0 && f.found[n-1].to > keep { // another form may begin in it
+		show = f.found[n-1].to
 	}
 	f.begun = -1
 	if f.chars >= some {
-		f.begun = f.t.at(match) - keep
+		f.begun = begun - keep
 	}
 	out, cuts := f.replace(raw, show)
 	f.keep(raw, keep, max(0, show-keep))
 	return out, cuts
+}
+
+// maybe returns how many of the characters from the place at on, in the run k, may be the beginning of a form, at the end.
+func (f *Filter) maybe(m *Matcher, k, at int, gap bool) int {
+	if cap(f.last) < m.longest+padding {
+		clear(f.last[:cap(f.last)])
+		f.last = make([]byte, 0, m.longest+padding)
+	}
+	f.last = f.t.appendFrom(f.last[:0], k, at)
+	n := len(f.last)
+	clear(f.last[n : n+padding])
+	return m.tail(f.last, gap)
 }
 
 // Release passes on the bytes that are held back. The search goes on: if they are the beginning of a form, its rest is
@@ -121,7 +125,7 @@ func (f *Filter) Holds() bool { return len(f.held) > 0 }
 
 // Wipe overwrites what the last calls have left in memory, but for the bytes held back.
 func (f *Filter) Wipe() {
-	f.t.wipe()
+	clear(f.last[:cap(f.last)])
 	clear(f.raw[:cap(f.raw)])
 	clear(f.out[:cap(f.out)])
 }
@@ -136,7 +140,7 @@ func (f *Filter) look(m *Matcher, p []byte, more bool) (raw []byte) {
 	f.t.join(raw)
 	f.found = f.found[:0]
 	if m.Any() {
-		f.found = m.find(f.found, &f.t, raw, f.before, more)
+		f.found = m.find(f.found, &f.t, f.before, more)
 	}
 	return raw
 }
@@ -151,7 +155,7 @@ func (f *Filter) replace(raw []byte, to int) ([]byte, []Cut) {
 	var cuts []Cut
 	f.out = f.out[:0]
 	for _, s := range f.found {
-		from, end := f.t.at(s.from), f.t.at(s.to-1)+1
+		from, end := s.from, s.to
 		if end <= at {
 			continue // of the bytes that were passed on
 		}
@@ -171,7 +175,7 @@ func (f *Filter) replace(raw []byte, to int) ([]byte, []Cut) {
 // keep holds raw[from:] back, of which some bytes were passed on.
 func (f *Filter) keep(raw []byte, from, shown int) {
 	if from > 0 {
-		f.before = f.t.before(raw, from)
+		f.before = f.t.before(from)
 	}
 	last := len(f.held)
 	f.held = append(f.held[:0], raw[from:]...)

@@ -11,14 +11,22 @@ func (b bitset) set(i uint32)      { b[i>>6] |= 1 << (i & 63) }
 func (b bitset) has(i uint32) bool { return b[i>>6]>>(i&63)&1 != 0 }
 func (b bitset) wipe()             { clear(b) }
 
-// A sieve is a set of hashes of tableBits. It has one size, so that a look-up needs no check of bounds.
-type sieve [1 << tableBits / 64]uint64
+// A sieve is a set of grams, and of others with the same hash of sieveBits. It has one size, so that a look-up needs no
+// check of bounds.
+type sieve [1 << sieveBits / 64]uint64
 
-// tableBits is the size of a hash. Of 50 secrets, a look-up finds one by chance about once in 20 times.
-const tableBits = 18
+// sieveBits is the size of a hash. Of 50 secrets, a look-up finds one by chance about once in 20 times.
+const sieveBits = 18
 
-func (s *sieve) set(h uint32)      { s[h>>6] |= 1 << (h & 63) }
-func (s *sieve) has(h uint32) bool { return s[h>>6]&(1<<(h&63)) != 0 }
+func (s *sieve) set(gram uint32) {
+	h := hash(gram) >> (32 - sieveBits)
+	s[h>>6] |= 1 << (h & 63)
+}
+
+func (s *sieve) has(gram uint32) bool {
+	h := hash(gram) >> (32 - sieveBits)
+	return s[h>>6]&(1<<(h&63)) != 0
+}
 
 // A table finds the pieces that have a gram. Most grams of a text are in none, which one bit tells.
 type table struct {
@@ -43,15 +51,16 @@ func (t *table) init(room int) {
 }
 
 func (t *table) add(gram uint32, piece, off int) {
-	h := hash(gram)
-	t.seen.set(h)
-	head := &t.heads[int(h)&(len(t.heads)-1)]
+	t.seen.set(gram)
+	head := &t.heads[t.bucket(gram)]
 	t.entries = append(t.entries, entry{gram, int32(piece), *head, uint8(off)})
 	*head = int32(len(t.entries))
 }
 
-// first returns the first entry with the hash h, plus 1.
-func (t *table) first(h uint32) int32 { return t.heads[int(h)&(len(t.heads)-1)] }
+// first returns the first entry that may be of the gram, plus 1.
+func (t *table) first(gram uint32) int32 { return t.heads[t.bucket(gram)] }
+
+func (t *table) bucket(gram uint32) int { return int(hash(gram)>>8) & (len(t.heads) - 1) }
 
 func (t *table) wipe() {
 	if t.seen != nil {
@@ -62,4 +71,4 @@ func (t *table) wipe() {
 }
 
 // hash is Knuth's multiplicative one.
-func hash(gram uint32) uint32 { return gram * 2654435769 >> (32 - tableBits) }
+func hash(gram uint32) uint32 { return gram * 2654435769 }
