@@ -45,4 +45,6 @@ func (a *App) FleetAnswers(ctx context.Context, id string) (*saved.Answers, erro
 }
 
 // fleetHosts reads the sources of host names, for each call again: they are files that people edit.
-func (a *App) fleetHosts(ctx context.Context) *nodes.Book { return a.dialers.current.Load().hosts.Read(ctx) }
+func (a *App) fleetHosts(ctx context.Context) *nodes.Book {
+	return a.dialers.current.Load().hosts.Read(ctx)
+}
