@@ -68,6 +68,10 @@ var byReason = map[term.Reason]string{
 	term.ReasonPTYRefused:   "run commands with ptyctl exec",
 
 	term.ReasonRunCommands: "run single commands with ptyctl exec, whose commands are judged one by one",
+
+	term.ReasonExists:       "give --overwrite to replace it, or another folder",
+	term.ReasonTransferSlow: "give it more time with --timeout",
+	term.ReasonNotReplaced:  "have the user be able to make files in that folder, or give another path",
 }
 
 // openInstead is advice that several reasons share.

@@ -17,9 +17,7 @@ import (
 var unreachable = []term.Reason{
 	term.ReasonNulByte,         // an argument of a program holds no NUL, and stdin goes in base64
 	term.ReasonCanceledRunning, // exec stops its command
-	term.ReasonNoFiles,         // no command moves files
-	term.ReasonTransferSlow,    //
-	term.ReasonNotReplaced,     //
+	term.ReasonNoFiles,         // the commands move files over SSH
 	term.ReasonNoExec,          // a command names no exec of its own
 	term.ReasonNoTask,          // attach names its task
 	term.ReasonTaskOmitted,     //
