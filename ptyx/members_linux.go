@@ -102,11 +102,4 @@ func (p *process) sweep(grace time.Duration) {
 }
 
 // kill kills p and all its descendants. p must not be reaped.
-func (p *process) kill() {
-	processes.Kill(func() []processes.Process {
-		if children.adoptsOf(p.pid) {
-			return nil // the whole is as quick
-		}
-		return processes.Living(p.own())
-	}, p.members)
-}
+func (p *process) kill() { processes.Kill(nil, p.members) }

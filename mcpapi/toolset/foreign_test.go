@@ -60,7 +60,7 @@ func TestCheckToolsets(t *testing.T) {
 		says  []string
 	}{
 		{[]string{"foreign", "other"}, []string{"foreign", "other", "foreign_tool", "server.toolsets"}},
-		{[]string{"core", "none"}, []string{`"none"`, "core, local, fs, health, fleet, foreign, other", "none for core, local, fs, health"}},
+		{[]string{"core", "none"}, []string{`"none"`, "core, local, fs, health, fleet, device, foreign, other", "none for core, local, fs, health"}},
 	} {
 		err := mcpapi.CheckToolsets(c.names, more)
 		for _, part := range c.says {

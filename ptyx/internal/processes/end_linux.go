@@ -32,9 +32,9 @@ func (p Process) open() (pidfd int, err error) {
 // the kernel.
 const killLimit = 10 * time.Second
 
-// Kill kills all processes that whole returns. It stops all of them before it kills any,
-// so that none can start another. quick returns most of them, in less time: then one that goes on in a new process again
-// and again is stopped before it has gone on. Processes of other users stay.
+// Kill kills all processes that whole returns. It stops all of them before it kills any, so that none can start another.
+// quick returns most of them, in less time: then one that goes on in a new process again and again is stopped before it
+// has gone on. It is nil where whole is as quick. Processes of other users stay.
 func Kill(quick, whole func() []Process) {
 	stopped := make(map[Process]bool)
 	stop := func(all []Process) (any bool) {
@@ -50,7 +50,7 @@ func Kill(quick, whole func() []Process) {
 	}
 	killed := false // none was fresh then: the next look confirms that none was missed while others were moving
 	for deadline := time.Now().Add(killLimit); time.Now().Before(deadline); {
-		if stop(quick()) {
+		if quick != nil && stop(quick()) {
 			killed = false
 			continue
 		}
