@@ -109,6 +109,12 @@ func (l *Local) MakeFolder(_ context.Context, path string, mode fs.FileMode) (ma
 		}
 		return false, invalid(opWrite, "%s is a file; a folder cannot be made there", quote(path))
 	}
+	if errors.Is(err, fs.ErrNotExist) && !fromHome(path) {
+		return false, &term.Error{
+			Op: opWrite, Kind: term.NotFound, Err: err,
+			Msg: "the folder of " + quote(path) + " does not exist, or takes no new folders; make it first",
+		}
+	}
 	if err != nil {
 		return false, p.fault(opWrite, err)
 	}

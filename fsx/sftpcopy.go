@@ -277,7 +277,7 @@ func (k *sftpSink) WriteAt(b []byte, off int64) (n int, err error) {
 		return err
 	})
 	if err != nil {
-		return n, k.s.fault(k.ctx, opWrite, k.want.Path, k.s.full(k.temp, int64(len(b)), err))
+		return n, k.s.fault(k.ctx, opWrite, k.want.Path, k.s.full(k.temp, k.want.Path, int64(len(b)), err))
 	}
 	return n, nil
 }

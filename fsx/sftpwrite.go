@@ -120,7 +120,7 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 		return n, err
 	}, w)
 	if err != nil {
-		return out, s.full(t.path, int64(len(w.Data))-out.Bytes, err)
+		return out, s.full(t.path, t.path, int64(len(w.Data))-out.Bytes, err)
 	}
 	if w.Mode != nil {
 		if err := f.Chmod(*w.Mode); err != nil {
@@ -165,7 +165,7 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 		return n, err
 	}, w)
 	if err != nil {
-		return out, s.full(temp, int64(len(w.Data))-out.Bytes, err)
+		return out, s.full(temp, t.path, int64(len(w.Data))-out.Bytes, err)
 	}
 	if err = s.dress(f, t.old, w); err != nil {
 		return out, err
@@ -264,13 +264,13 @@ func (s *SFTP) finish(f *sftp.File, out term.FileWritten) (term.FileWritten, err
 }
 
 // full returns a better error for a write that failed without a reason, because the
-// protocol has no code for a full disk.
-func (s *SFTP) full(name string, left int64, err error) error {
+// protocol has no code for a full disk. written is the file that was written for the one of that name.
+func (s *SFTP) full(written, name string, left int64, err error) error {
 	if _, ok := s.c.HasExtension(extStatVFS); !ok || !errors.As(err, new(*sftp.StatusError)) {
 		return err
 	}
 	// Without room for the rest of the data, a full disk is the likely reason.
-	v, failed := s.c.StatVFS(path.Dir(name))
+	v, failed := s.c.StatVFS(path.Dir(written))
 	if failed != nil || v.Frsize == 0 || v.Bavail > uint64(left)/v.Frsize {
 		return err
 	}

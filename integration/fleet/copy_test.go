@@ -128,6 +128,9 @@ func TestCopyToHosts(t *testing.T) {
 			t.Errorf("%s: %q, %q; want %s, %q", code, hosts, reason, want[0], want[1])
 		}
 	}
+	if strings.Contains(a.text, ".ptyctl") {
+		t.Errorf("the answer is %s; want no name of a temporary file, which is another one for each host", a.text)
+	}
 	for i := 3; i < each; i++ {
 		if got := lab.ReadFile(t, filepath.Join(r.Files(i), "app.conf")); !bytes.Equal(got, content) {
 			t.Errorf("%s has %d bytes, want the file", r.Name(i), len(got))
