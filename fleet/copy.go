@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -57,16 +58,20 @@ func (c *Copy) check(hosts []Host) error {
 		e.Op, e.Facts = "fleet", term.Facts{term.ArgumentFault{Field: field}}
 		return e
 	}
+	from := term.FieldCopyFrom
+	if c.Collect {
+		from = term.FieldPath
+	}
 	switch {
 	case c.From.Path == "" || strings.IndexByte(c.From.Path, 0) >= 0:
-		return invalid(term.FieldCopyFrom, "the path of the file is empty, or holds a NUL byte")
+		return invalid(from, "the path of the file is empty, or holds a NUL byte")
 	case c.To == "" || strings.IndexByte(c.To, 0) >= 0:
 		return invalid(term.FieldCopyTo, "the path of the copy is empty, or holds a NUL byte")
 	case !c.Collect && !strings.HasSuffix(c.To, "/"):
 		return nil
 	}
 	if name := c.name(); name == "" || strings.HasSuffix(c.From.Path, "/") {
-		return invalid(term.FieldCopyFrom, "the path %.300q ends in no name of a file, and only files are copied", c.From.Path)
+		return invalid(from, "the path %.300q ends in no name of a file, and only files are copied", c.From.Path)
 	}
 	had := make(map[string]string, len(hosts))
 	for _, h := range hosts {
@@ -127,7 +132,8 @@ type copying struct {
 	id    string     // of the copy, for the record
 	file  stage.File // that is brought to the hosts
 	here  *access.Authorizer
-	limit int64 // bytes of a file, and of all files that are collected
+	limit int64           // bytes of a file, and of all files that are collected
+	links map[string]bool // the names in the folder for collected files that are symbolic links
 	moved counter
 }
 
@@ -228,11 +234,30 @@ func (r *Run) makeFolder(ctx context.Context) error {
 		Path: r.r.Copy.To, Detail: "folder", PartOf: term.PartOf{Copy: r.copying.id},
 	})
 	err := d.PermitUnlocked(ctx, term.Action{Path: r.r.Copy.To})
+	made := false
 	if err == nil {
-		_, err = files.MakeFolder(ctx, r.r.Copy.To, folderMode)
+		made, err = files.MakeFolder(ctx, r.r.Copy.To, folderMode)
+	}
+	if err == nil && !made {
+		r.copying.links, err = linksIn(ctx, files, r.r.Copy.To)
 	}
 	d.End(err)
 	return err
+}
+
+// maxEntries is the most entries of a folder for collected files that was there before.
+const maxEntries = 100_000
+
+// linksIn returns the names in a folder that are symbolic links.
+func linksIn(ctx context.Context, files term.CopyFiles, folder string) (map[string]bool, error) {
+	entries, err := files.Entries(ctx, folder, maxEntries)
+	links := make(map[string]bool)
+	for _, e := range entries {
+		if e.Mode.Type() == fs.ModeSymlink {
+			links[e.Name] = true
+		}
+	}
+	return links, err
 }
 
 // folderMode has the permissions of new folders for collected files: what a host keeps from others stays so.

@@ -179,3 +179,66 @@ func TestFolderName(t *testing.T) {
 		}
 	}
 }
+
+// A collected file comes to its very path: not into a folder of its name, and not to where a symbolic link leads.
+func TestCollectInPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, 4, fleet.Config{})
+		for i := 1; i <= 4; i++ {
+			s.has(address(i), "log", "new")
+		}
+		to := filepath.Join(s.here, "logs")
+		elsewhere := filepath.Join(s.here, "elsewhere")
+		for _, dir := range []string{elsewhere, filepath.Join(to, address(1), "log"), filepath.Join(to, address(2))} {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for at, link := range map[string]string{
+			filepath.Join(to, address(2), "log"): filepath.Join(elsewhere, "missing"),
+			filepath.Join(to, address(3)):        elsewhere,
+		} {
+			if err := os.Symlink(link, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, overwrite := range []bool{false, true} {
+			collect := &fleet.Copy{Collect: true, From: session.CopyPlace{Path: "log"}, To: to, Overwrite: overwrite}
+			run := finish(t, s.f, fleet.Request{Hosts: hosts(1, 4), Copy: collect})
+			want(t, run, fleet.Counts{All: 4, OK: 1, Lost: 3})
+			for i, part := range []string{"a folder here has the name", "symbolic link", "symbolic link"} {
+				if got := run.Result(address(i + 1)); got.Code != "unsupported" || !strings.Contains(got.Reason, part) {
+					t.Errorf("%s, overwrite %v: %+v; want unsupported, %q", address(i+1), overwrite, got, part)
+				}
+			}
+		}
+		for _, dir := range []string{elsewhere, filepath.Join(to, address(1), "log")} {
+			if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+				t.Errorf("%s has %v, %v; want nothing", dir, list, err)
+			}
+		}
+	})
+}
+
+// A reason keeps its cause, however long the path is, and equal causes are one.
+func TestCopyReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, 1, fleet.Config{})
+		long := strings.Repeat("folder/", 300) + "log"
+		collect := &fleet.Copy{Collect: true, From: session.CopyPlace{Path: long}, To: filepath.Join(s.here, "logs")}
+		run := finish(t, s.f, fleet.Request{Hosts: hosts(1, 1), Copy: collect})
+		if got := run.Result(address(1)).Reason; !strings.Contains(got, `folder/log": no such file`) || len(got) > 160 {
+			t.Errorf("the reason is %q, want the end of the path and its cause", got)
+		}
+		collect = &fleet.Copy{Collect: true, From: session.CopyPlace{Path: "log"}, To: filepath.Join(s.here, "no", "logs")}
+		if _, err := s.f.Run(t.Context(), fleet.Request{Hosts: hosts(1, 1), Copy: collect}); err == nil ||
+			!strings.Contains(err.Error(), "make it first") {
+			t.Errorf("a folder in none: %v, want an error that says to make that first", err)
+		}
+		collect.From.Path = ".."
+		_, err := s.f.Run(t.Context(), fleet.Request{Hosts: hosts(1, 1), Copy: collect})
+		if got := term.FactOf[term.ArgumentFault](err).Field; got != term.FieldPath {
+			t.Errorf("a path without a name is the fault of %q, %v; want that of the path", got, err)
+		}
+	})
+}

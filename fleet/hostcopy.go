@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -48,7 +51,7 @@ func (h *host) copyFile(ctx context.Context, conn term.Transport, out io.Writer)
 	if c.Collect {
 		far.Path = c.From.Path
 		to := c.here(h.Label)
-		here := folderOf{h.run.f.c.Here.(term.CopyFiles), filepath.Dir(to)}
+		here := folderOf{h.run.f.c.Here.(term.CopyFiles), filepath.Dir(to), shared.links[FolderName(h.Label)]}
 		r.From, r.To, r.New = far, transfer.CopyEnd{Files: h.run.local(here), Path: to}, !c.Overwrite
 		r.Compare = func(ctx context.Context, path string) bool {
 			_, err := shared.here.Judge(ctx, term.Action{Verb: term.VerbFileRead, Path: path})
@@ -97,7 +100,8 @@ func (h *host) notCopied(ctx, limited context.Context, at *carrier, done filecop
 	switch {
 	case errors.Is(context.Cause(limited), errTooMuch):
 		res.Code = codeLimit
-		res.Reason = fmt.Sprintf("the files of all hosts have more than %d bytes together", h.run.copying.limit)
+		res.Reason = fmt.Sprintf("the files of all hosts have more than %d bytes together; collect from fewer hosts at a time",
+			h.run.copying.limit)
 	case limited.Err() != nil && ctx.Err() == nil:
 		res.Code, res.Reason = codeTimeout, "not copied within "+h.run.r.Timeout.String()+kept
 	case ctx.Err() != nil:
@@ -111,9 +115,33 @@ func (h *host) notCopied(ctx, limited context.Context, at *carrier, done filecop
 	case term.FactOf[term.ArgumentFault](err).Field == term.FieldCopyFrom:
 		res.Code, res.Reason = codeOf(err), "it is a folder there, and only files are collected; pack it into one file first"
 	default:
-		res.Code, res.Reason = codeOf(err), reasonOf(err)
+		res.Code, res.Reason = codeOf(err), reasonOf(shortPaths(err))
 	}
 	return res
+}
+
+// maxPath is the longest path in a reason, which the caller knows and which leaves room for the cause, in bytes.
+const maxPath = 60
+
+// quoted is a path in a message.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// shortPaths returns the error with the ends of long paths in its message.
+func shortPaths(err error) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok {
+		return err
+	}
+	short := *e
+	short.Msg = quoted.ReplaceAllStringFunc(e.Msg, func(name string) string {
+		plain, err := strconv.Unquote(name)
+		if err != nil || len(name) <= maxPath {
+			return name
+		}
+		end := plain[max(len(plain)-maxPath, 0):]
+		return strconv.Quote("..." + strings.ToValidUTF8(end, ""))
+	})
+	return &short
 }
 
 // isReason reports whether an error has the reason.
@@ -150,17 +178,53 @@ func (t thrifty) Requests() (size, number int) {
 	return size, min(number, max(t.window/size-1, 1)) // one more is read or written at the other end
 }
 
-// A folderOf makes the folder of a file when the file begins.
+// A folderOf makes the folder of a collected file when the file begins. The file comes to its very path: not into a
+// folder of its name, and not to where a symbolic link leads.
 type folderOf struct {
 	term.CopyFiles
 	folder string
+	link   bool // the folder is a symbolic link
+}
+
+// The errors of a place where no file is collected.
+var (
+	errLink = &term.Error{
+		Op: string(term.VerbFileWrite), Kind: term.Unsupported, Msg: "the folder here for the host is a symbolic link, which is not followed; remove it",
+	}
+	errFolder = &term.Error{
+		Op: string(term.VerbFileWrite), Kind: term.Unsupported, Msg: "a folder here has the name of the file, and is not replaced; collect to another one",
+	}
+)
+
+// Look implements term.CopyFiles. It hides a folder in place of the file, into which a copy would go.
+func (f folderOf) Look(ctx context.Context, path string) (term.FileEntry, error) {
+	e, err := f.CopyFiles.Look(ctx, path)
+	if err == nil && e.Mode.IsDir() {
+		return term.FileEntry{}, errFolder
+	}
+	return e, err
+}
+
+// Source implements term.CopyFiles.
+func (f folderOf) Source(ctx context.Context, path string, _ bool) (term.FileSource, error) {
+	if f.link {
+		return nil, errLink
+	}
+	return f.CopyFiles.Source(ctx, path, false)
 }
 
 // Target implements term.CopyFiles.
 func (f folderOf) Target(ctx context.Context, t term.FileTarget) (term.FileSink, error) {
+	if f.link {
+		return nil, errLink
+	}
+	if _, err := f.Look(ctx, t.Path); errors.Is(err, errFolder) {
+		return nil, err
+	}
 	if _, err := f.MakeFolder(ctx, f.folder, folderMode); err != nil {
 		return nil, err
 	}
+	t.Follow = false
 	return f.CopyFiles.Target(ctx, t)
 }
 

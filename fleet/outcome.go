@@ -57,7 +57,7 @@ func reasonOf(err error) string {
 	case term.HostKeyMismatch:
 		text = "known_hosts has another key; no credential was sent"
 	case term.HostKeyUnknown:
-		text = "no host key is on record, and the policy needs one"
+		text = "no host key is on record, and the policy needs one; a person adds it to known_hosts"
 	case term.HostKeyRevoked:
 		text = "the host key is revoked"
 	case term.ConnectFailed, term.ConnectTimeout, term.AuthFailed:
