@@ -1,6 +1,7 @@
 package fleetrun
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -54,6 +55,7 @@ type End struct {
 
 // A result is a result of the tool.
 type result struct {
+	Action     string
 	FleetID    string `json:"fleet_id"`
 	DoneReason string `json:"done_reason"`
 	Hosts      int
@@ -124,6 +126,7 @@ func (o Options) run(ctx context.Context, on *control.Client, tool string, call 
 	if err := ask(ctx, on, tool, call, &r); err != nil {
 		return End{}, err
 	}
+	begun := r
 	for r.DoneReason == "running" {
 		o.progress(r)
 		next := Call{Action: "status", FleetID: r.FleetID, Wait: wait.Milliseconds(), MaxOutput: maxShown}
@@ -136,10 +139,26 @@ func (o Options) run(ctx context.Context, on *control.Client, tool string, call 
 		}
 	}
 	o.clear()
+	r.completes(begun)
 	if o.Quiet {
 		return r.end(), nil
 	}
 	return r.end(), o.show(r)
+}
+
+// completes gives the last result of a run what only that of the first call has: the action, and the warnings. Whether
+// there is more than one call depends on the time that the hosts take.
+func (r *result) completes(begun result) {
+	if r.Action == begun.Action {
+		return
+	}
+	// The action is the first of the fields.
+	r.raw = bytes.Replace(r.raw, []byte(`"action":"`+r.Action+`"`), []byte(`"action":"`+begun.Action+`"`), 1)
+	r.Action = begun.Action
+	if warnings, err := json.Marshal(begun.Warnings); err == nil && len(begun.Warnings) > 0 && len(r.Warnings) == 0 {
+		r.Warnings = begun.Warnings
+		r.raw = append(bytes.TrimSuffix(bytes.TrimSpace(r.raw), []byte("}")), `,"warnings":`+string(warnings)+"}"...)
+	}
 }
 
 // ask makes a call and reads its result.
