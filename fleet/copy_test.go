@@ -134,7 +134,7 @@ func TestCopyTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-run.Done()
-		if got := run.Result(address(2)); got.Code != "canceled" {
+		if got := run.Result(address(2)); got.Code != "canceled" || got.Reason != "nothing was replaced" {
 			t.Errorf("a copy that was canceled: %+v", got)
 		}
 	})

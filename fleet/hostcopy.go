@@ -104,6 +104,8 @@ func (h *host) notCopied(ctx, limited context.Context, at *carrier, done filecop
 			h.run.copying.limit)
 	case limited.Err() != nil && ctx.Err() == nil:
 		res.Code, res.Reason = codeTimeout, "not copied within "+h.run.r.Timeout.String()+kept
+	case errors.Is(context.Cause(ctx), errCanceled):
+		res.Code, res.Reason = codeCanceled, strings.TrimPrefix(kept, "; ")
 	case ctx.Err() != nil:
 		res.Code, res.Reason = codeCanceled, stopReason(ctx)+kept
 	case at.used.Load() && errors.Is(err, term.RemoteClosed):

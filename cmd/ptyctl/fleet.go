@@ -134,7 +134,11 @@ func runOnHosts(c *cli.Context, o fleetrun.Options) (end fleetrun.End, answers *
 	case err != nil:
 		return end, nil, err
 	case end.Interrupted:
-		fmt.Fprintln(os.Stderr, "ptyctl: interrupted; the commands were told to stop, and may go on there")
+		unsaved := ""
+		if c.Path("save") != "" {
+			unsaved = "; no answer was saved"
+		}
+		fmt.Fprintln(os.Stderr, "ptyctl: interrupted; the commands were told to stop, and may go on there"+unsaved)
 		return end, nil, exitStatus{exitInterrupted}
 	case unknown != nil:
 		return end, nil, fmt.Errorf("fleet %s: the answers are not known: %w", c.Command.Name, unknown)

@@ -30,8 +30,13 @@ func newSaving(path string) (saving, error) {
 		return saving{}, nil
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
+	switch {
+	case errors.Is(err, os.ErrExist):
 		err = fmt.Errorf("%w: --save writes no file that exists; name another one", err)
+	case errors.Is(err, os.ErrNotExist):
+		err = fmt.Errorf("%w: --save makes no folder; make it first, or name another file", err)
+	case err != nil:
+		err = fmt.Errorf("%w: nothing was run; name another file for --save", err)
 	}
 	return saving{f}, err
 }

@@ -106,7 +106,7 @@ func Read(path string) (*Answers, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is no regular file; give a file that ptyctl has written", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func Read(path string) (*Answers, error) {
 	defer f.Close()
 	a, err := read(io.LimitReader(f, MaxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s has no saved answers of hosts: %w", path, err)
+		return nil, fmt.Errorf("%s has no saved answers of hosts: %w; give a file that ptyctl has written, as it was", path, err)
 	}
 	return a, nil
 }
@@ -169,6 +169,9 @@ func read(r io.Reader) (*Answers, error) {
 			*s.to = o
 		}
 		a.Hosts = append(a.Hosts, one)
+	}
+	if len(a.Hosts) == 0 {
+		return nil, errors.New("it has no host")
 	}
 	return a, nil
 }

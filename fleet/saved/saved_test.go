@@ -164,6 +164,7 @@ func TestBadFiles(t *testing.T) {
 		"null":                 "its form is not known",
 		`{"hosts":[]}`:         "its form is not known",
 		`{"ptyctl_fleet":2}`:   "its form is 2",
+		`{"ptyctl_fleet":1}`:   "it has no host",
 		`{"ptyctl_fleet":"1"}`: "cannot unmarshal",
 		`{"ptyctl_fleet":1,"hosts":[{"host":""}]}`:                                                               "no name of its own",
 		`{"ptyctl_fleet":1,"hosts":[{"host":"a"}]}`:                                                              "no answer",

@@ -45,6 +45,9 @@ func (r Read) Do(ctx context.Context, c *toolset.Call) (out Chunk, err error) {
 	if r.Stream == "stderr" {
 		stream = stderr
 	}
+	if r.Host == "" {
+		return out, c.Invalid("host", "host is missing: name the host of the run whose output is read")
+	}
 	if stream == nil {
 		return out, c.Invalid("host", "host is none of the run: give it as the run shows it, with its user and port if it has them")
 	}
