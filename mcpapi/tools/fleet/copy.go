@@ -2,11 +2,14 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"ptyctl/fleet"
 	"ptyctl/fleet/batch"
 	"ptyctl/mcpapi/toolset"
+	"ptyctl/term"
 )
 
 // A Copy is a file for many hosts, or of many, as the tool for files is asked for it.
@@ -49,9 +52,21 @@ func (r Copy) Do(ctx context.Context, c *toolset.Call) (any, error) {
 		return nil, err
 	}
 	// The source is read within the call, as it is one end of all copies.
-	begins, stop := context.WithTimeout(ctx, max(c.Left(), 1))
+	left := max(c.Left(), 1)
+	own := request.Timeout > 0 && request.Timeout < left // the time of one host is that of the source, too
+	if own {
+		left = request.Timeout
+	}
+	begins, stop := context.WithTimeout(ctx, left)
 	defer stop()
 	run, err := toolset.Runs(c).Run(begins, request)
+	if e, ok := errors.AsType[*term.Error](err); ok && e.Reason == term.ReasonTransferSlow && !own {
+		return nil, &term.Error{
+			Op: e.Op, Kind: e.Kind, Session: e.Session, Err: err,
+			Msg:    "nothing was copied: the source was not read within the time of the call, " + left.Round(time.Second).String(),
+			Advice: "copy it to ptyctl's machine first, where a copy may take longer than a call, and from there to the hosts",
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
