@@ -36,7 +36,7 @@ func TestAdviceFitsTheCommandLine(t *testing.T) {
 				t.Errorf("the advice for %q names %s, an argument of a tool: %q", r[1], word, text)
 			}
 		}
-		flags := execCommand().Flags
+		flags := append(execCommand().Flags, fleetCollectCommand().Flags...) // the commands that can meet most reasons
 		for _, found := range regexp.MustCompile(`ptyctl ((?:[a-z]+ ?)+)|\s(--?[a-zA-Z][\w-]*)`).FindAllStringSubmatch(text,
 			-1) {
 			if flag := found[2]; flag != "" {
