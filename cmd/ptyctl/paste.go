@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -68,8 +69,8 @@ func pasteText(name string) (string, error) {
 		return "", err
 	case len(text) > maxPaste:
 		return "", usageError{fmt.Errorf("%s has more than paste takes (1 MiB): give it in parts", name)}
-	case len(text) == 0:
-		return "", usageError{fmt.Errorf("%s is empty", name)}
+	case len(bytes.TrimSpace(text)) == 0:
+		return "", usageError{fmt.Errorf("%s has no lines but empty ones: there is nothing to type", name)}
 	}
 	return string(text), nil
 }
