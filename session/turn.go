@@ -162,7 +162,7 @@ func (out *writer) awaitTurn(ctx context.Context, limit time.Duration) error {
 func (out *writer) notFree() error {
 	return &term.Error{
 		Op: "write", Session: out.s.id, Kind: term.Busy, Reason: term.ReasonSteps,
-		Msg:    "another call is typing a list of steps into this terminal, or a command is about to begin, so nothing was written",
+		Msg:    "another call is typing steps or lines into this terminal, or a command is about to begin, so nothing was written",
 		Advice: "call again",
 	}
 }

@@ -39,7 +39,7 @@ const (
 	// Reasons that concern the terminal, for a command.
 	ReasonRunning         Reason = "a command runs in the terminal"
 	ReasonQueued          Reason = "commands are queued for the terminal"
-	ReasonSteps           Reason = "another call types a list of steps into the terminal"
+	ReasonSteps           Reason = "another call types steps or lines into the terminal"
 	ReasonNotFree         Reason = "the terminal did not become free"
 	ReasonNotReady        Reason = "the terminal shows no prompt"
 	ReasonNoPrompt        Reason = "the last line is not known to be a prompt"

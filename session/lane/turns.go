@@ -108,7 +108,7 @@ func (l *Lane) claim(ctx context.Context, c *Command) error {
 				Session: l.session,
 				Kind:    term.Busy,
 				Reason:  term.ReasonSteps,
-				Msg:     "another call is typing a list of steps into this terminal",
+				Msg:     "another call is typing steps or lines into this terminal",
 				Advice:  "queue this command with ExecRequest.Queue" + l.beside(", or use LaneChannel"),
 				Facts:   term.Facts{term.Occupied{Channel: l.t.HasChannel()}},
 			}
