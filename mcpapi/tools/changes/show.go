@@ -108,7 +108,9 @@ func whole(s *session.Session, p profile.Profile, r session.ExecResult) (string,
 			p.ShowConfig, r.Done)
 	}
 	if r.Stdout.Omitted() > 0 || r.Stdout.Start > 0 || r.Lost > 0 {
-		return fail(term.LimitExceeded, "%s printed %d bytes, of which not all were kept", p.ShowConfig, r.Stdout.Total)
+		return fail(term.LimitExceeded, "%s printed at least %d bytes, of which not all were kept, and a snapshot has at most %d; "+
+			"use ptyctl_session_exec with a command that prints a part of it, and compare its results",
+			p.ShowConfig, r.Stdout.Total, snapshot.MaxBytes)
 	}
 	head, tail, _ := r.Clean(r.Stdout)
 	text := tidy(string(head) + string(tail))
