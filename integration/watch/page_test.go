@@ -89,7 +89,9 @@ func TestTakeOver(t *testing.T) {
 
 	// A key, and a paste that the shell must not run line by line.
 	b.run("press keys", chromedp.SendKeys("#keys", "echo wrong", chromedp.ByQuery))
+	b.shows("#one-screen", "echo wrong")
 	b.click(`[data-key="ctrl_c"]`)
+	b.shows("#one-screen", "wrong^C\nbash") // what is typed before the shell has taken the signal is lost
 	evaluate[any](b, `(() => {
 		const data = new DataTransfer(); data.setData('text/plain', 'echo past\ned')
 		document.getElementById('keys').dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, cancelable: true}))
@@ -98,6 +100,7 @@ func TestTakeOver(t *testing.T) {
 
 	// A password is in nothing that is kept: see the end of the test, and leaktest.
 	b.click(`[data-key="ctrl_c"]`)
+	b.shows("#one-screen", "ed^C\nbash")
 	b.line("#keys", "read -rsp 'Pass''word: ' x; echo; echo ${#x} characters")
 	b.shows("#one-screen", "Password:")
 	password := leaktest.Secret(t, "hidden-page-1138")
