@@ -77,6 +77,11 @@ func Descendants(tb testing.TB, pid int) []Process {
 	return found
 }
 
+// ended reports whether all of the processes are zombies.
+func ended(ps []Process) bool {
+	return !slices.ContainsFunc(ps, func(p Process) bool { return p.state != 'Z' })
+}
+
 // Runs reports whether one of the processes below pid was started as command.
 func Runs(tb testing.TB, pid int, command string) bool {
 	tb.Helper()

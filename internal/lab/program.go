@@ -120,8 +120,14 @@ func (p *Program) Hide(secrets ...string) {
 // Finish ends the input and checks the end. It may be called again.
 func (p *Program) Finish() {
 	p.TB.Helper()
-	if children := Descendants(p.TB, p.own); len(children) > 0 && p.running() {
-		p.TB.Errorf("ptyctl has started programs: %v", children)
+	left := Descendants(p.TB, p.own)
+	// One that has just been killed may still wait to be reaped.
+	for end := time.Now().Add(Patience); len(left) > 0 && ended(left) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		left = Descendants(p.TB, p.own)
+	}
+	if len(left) > 0 && p.running() {
+		p.TB.Errorf("ptyctl has started programs: %v", left)
 	}
 	p.Stdin.Close()
 	go func() { _, _ = io.Copy(io.Discard, p.stdout) }() // the program must not wait for a reader; ends with the process
