@@ -26,7 +26,7 @@ func TestWrongCommandLine(t *testing.T) {
 		{"version now", []string{`"now"`}},
 		{"demo now", []string{`"now"`}},
 		{"mcp now", []string{`"now"`, "ptyctl mcp --help"}},
-		{"profiles cisco", []string{`"cisco"`, "arista_eos, cisco_asa, cisco_ios,"}},
+		{"profiles cisco", []string{`"cisco"`, "arista_eos, aruba_aoscx, cisco_asa, cisco_ios,"}},
 		{"profiles cisco_ios --yaml", []string{`no flag "--yaml"`, "ptyctl profiles [flags] [NAME]"}},
 		{"profiles cisco_ios frr", []string{`does not take "frr"`, "ptyctl profiles [flags] [NAME]"}},
 		{"audit verify", []string{"needs FILE...", "ptyctl audit verify --help"}},
