@@ -23,7 +23,7 @@ const hangUpGrace = 200 * time.Millisecond
 // ends after drainQuiet without output and two answers of the server, and at the
 // latest after drainLimit.
 const (
-	drainQuiet = 500 * time.Millisecond
+	drainQuiet = 250 * time.Millisecond
 	drainLimit = 2 * time.Second
 )
 
