@@ -91,17 +91,33 @@ func runFleet(c *cli.Context, differences bool) error {
 	return nil
 }
 
+// fleetOrder reads the flags of fleetFlags.
+func fleetOrder(c *cli.Context) (fleetrun.Order, error) {
+	o := fleetrun.Order{
+		Canary: c.Int("canary"), Batch: c.String("batch"), StopOnFailures: c.String("stop-on-failures"),
+		MaxParallel: c.Int("max-parallel"), Timeout: c.Duration("timeout").Milliseconds(),
+		Deadline: c.Duration("deadline").Milliseconds(),
+	}
+	if c.Bool("skip-refused") {
+		o.OnRefused = "skip"
+	}
+	if o.Canary < 0 || o.MaxParallel < 0 || o.Timeout < 0 || o.Deadline < 0 {
+		return o, usageError{errors.New("a number or a time is negative; give one from 0")}
+	}
+	return o, nil
+}
+
 // runOnHosts runs the command of the command line, and returns the answers. It saves them if --save is given.
 func runOnHosts(c *cli.Context, o fleetrun.Options) (end fleetrun.End, answers *saved.Answers, err error) {
 	hosts, words, err := hostsAndCommand(c)
 	if err != nil {
 		return end, nil, err
 	}
-	call := fleetrun.Call{
-		Action: "run", Hosts: hosts, Canary: c.Int("canary"), Batch: c.String("batch"), StopOnFailures: c.String("stop-on-failures"),
-		MaxParallel: c.Int("max-parallel"), Timeout: c.Duration("timeout").Milliseconds(),
-		Deadline: c.Duration("deadline").Milliseconds(),
+	order, err := fleetOrder(c)
+	if err != nil {
+		return end, nil, err
 	}
+	call := fleetrun.Call{Action: "run", Hosts: hosts, Order: order}
 	if c.Bool("argv") {
 		call.Argv = words
 	} else {
@@ -109,12 +125,6 @@ func runOnHosts(c *cli.Context, o fleetrun.Options) (end fleetrun.End, answers *
 	}
 	if c.Bool("volatile") {
 		call.Normalize = "volatile"
-	}
-	if c.Bool("skip-refused") {
-		call.OnRefused = "skip"
-	}
-	if call.Canary < 0 || call.MaxParallel < 0 || call.Timeout < 0 || call.Deadline < 0 {
-		return end, nil, usageError{errors.New("a number or a time is negative; give one from 0")}
 	}
 	save, err := newSaving(c.Path("save"))
 	if err != nil {
@@ -275,7 +285,7 @@ func copyToFleet(c *cli.Context) error {
 		return err
 	}
 	last := len(args) - 1
-	call.Action, call.From = "copy", &fleetrun.Place{Path: file}
+	call.Action, call.From = "copy", &fleetrun.Source{Path: file}
 	call.To = fleetrun.Place{Hosts: args[1:last], Path: args[last]}
 	return copyOnFleet(c, call)
 }
@@ -307,21 +317,11 @@ func copyCall(c *cli.Context, args []string) (call fleetrun.CopyCall, err error)
 			"%s needs three arguments or more; call it as %s [flags] %s", c.Command.Name, c.Command.HelpName, c.Command.ArgsUsage,
 		)}
 	}
-	call = fleetrun.CopyCall{
-		Canary: c.Int("canary"), Batch: c.String("batch"), StopOnFailures: c.String("stop-on-failures"),
-		MaxParallel: c.Int("max-parallel"), Timeout: c.Duration("timeout").Milliseconds(),
-		Deadline: c.Duration("deadline").Milliseconds(),
-	}
-	if c.Bool("skip-refused") {
-		call.OnRefused = "skip"
-	}
 	if c.Bool("no-verify") {
 		call.Verify = new(false)
 	}
-	if call.Canary < 0 || call.MaxParallel < 0 || call.Timeout < 0 || call.Deadline < 0 {
-		return call, usageError{errors.New("a number or a time is negative; give one from 0")}
-	}
-	return call, nil
+	call.Order, err = fleetOrder(c)
+	return call, err
 }
 
 // copyOnFleet makes the call, and exits as its end says.

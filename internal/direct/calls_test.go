@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ptyctl/internal/client"
+	"ptyctl/internal/fleetrun"
 	"ptyctl/mcpapi"
 	"ptyctl/secret"
 	"ptyctl/session"
@@ -15,7 +16,8 @@ import (
 // The structs of the calls that commands make hold arguments that the tools have, of the types that they take.
 func TestCallsAreTheTools(t *testing.T) {
 	tools := mcpapi.NewServer(mcpapi.Options{
-		Sessions: session.NewManager(session.Config{}), Secrets: new(secret.Store), Toolsets: []string{"core", "local", "fs", "health", "device"},
+		Sessions: session.NewManager(session.Config{}), Secrets: new(secret.Store),
+		Toolsets: []string{"core", "local", "fs", "health", "device", "fleet"},
 	}).ListTools()
 	for _, tt := range []struct {
 		tool string
@@ -30,6 +32,8 @@ func TestCallsAreTheTools(t *testing.T) {
 		{client.ToolIO, client.PasteCall{}},
 		{client.ToolExec, client.PasteWait{}},
 		{client.ToolExec, execCall{}},
+		{fleetrun.Tool, fleetrun.Call{}},
+		{fleetrun.FilesTool, fleetrun.CopyCall{}},
 	} {
 		var schema schemaNode
 		if err := json.Unmarshal(tools[tt.tool].Tool.RawInputSchema, &schema); err != nil {
@@ -47,6 +51,10 @@ type schemaNode struct {
 func checkCall(t *testing.T, path string, call reflect.Type, schema schemaNode) {
 	t.Helper()
 	for f := range call.Fields() {
+		if f.Anonymous {
+			checkCall(t, path, f.Type, schema)
+			continue
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		of, types := f.Type, map[reflect.Kind]string{
 			reflect.String: "string", reflect.Int: "integer", reflect.Int64: "integer", reflect.Bool: "boolean",

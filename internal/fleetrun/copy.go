@@ -14,25 +14,22 @@ const FilesTool = "ptyctl_fs"
 
 // A CopyCall holds the arguments of a copy to many hosts, or of the collection of a file from each of them.
 type CopyCall struct {
-	Action         string   `json:"action"`
-	Hosts          []string `json:"hosts,omitempty"` // collect
-	Path           string   `json:"path,omitempty"`  // collect
-	From           *Place   `json:"from,omitempty"`  // copy
-	To             Place    `json:"to"`
-	Overwrite      bool     `json:"overwrite,omitempty"`
-	Verify         *bool    `json:"verify,omitempty"`
-	Canary         int      `json:"canary,omitempty"`
-	Batch          string   `json:"batch,omitempty"`
-	StopOnFailures string   `json:"stop_on_failures,omitempty"`
-	MaxParallel    int      `json:"max_parallel,omitempty"`
-	OnRefused      string   `json:"on_refused,omitempty"`
-	Timeout        int64    `json:"timeout_ms,omitempty"`
-	Deadline       int64    `json:"deadline_ms,omitempty"`
-	Wait           int64    `json:"wait_ms,omitempty"`
-	MaxOutput      int      `json:"max_output_bytes,omitempty"`
+	Action    string   `json:"action"`
+	Hosts     []string `json:"hosts,omitempty"` // collect
+	Path      string   `json:"path,omitempty"`  // collect
+	From      *Source  `json:"from,omitempty"`  // copy
+	To        Place    `json:"to"`
+	Overwrite bool     `json:"overwrite,omitempty"`
+	Verify    *bool    `json:"verify,omitempty"`
+	Order
 }
 
-// A Place is an end of a copy.
+// A Source is the file of this machine that is copied.
+type Source struct {
+	Path string `json:"path"`
+}
+
+// A Place is where files come to: a path on hosts, or a folder of this machine.
 type Place struct {
 	Hosts []string `json:"hosts,omitempty"`
 	Path  string   `json:"path"`

@@ -17,23 +17,29 @@ import (
 // Tool is the tool that is called.
 const Tool = "ptyctl_fleet"
 
+// An Order says in which order the hosts begin, what stops the rest, and how long it may take. The tools that run over
+// many hosts have these arguments in common.
+type Order struct {
+	Canary         int    `json:"canary,omitempty"`
+	Batch          string `json:"batch,omitempty"`
+	StopOnFailures string `json:"stop_on_failures,omitempty"`
+	MaxParallel    int    `json:"max_parallel,omitempty"`
+	OnRefused      string `json:"on_refused,omitempty"`
+	Timeout        int64  `json:"timeout_ms,omitempty"`
+	Deadline       int64  `json:"deadline_ms,omitempty"`
+	Wait           int64  `json:"wait_ms,omitempty"`
+	MaxOutput      int    `json:"max_output_bytes,omitempty"`
+}
+
 // A Call holds the arguments of a command on many hosts.
 type Call struct {
-	Action         string   `json:"action"`
-	Hosts          []string `json:"hosts,omitempty"`
-	Cmd            string   `json:"cmd,omitempty"`
-	Argv           []string `json:"argv,omitempty"`
-	FleetID        string   `json:"fleet_id,omitempty"`
-	Normalize      string   `json:"normalize,omitempty"`
-	Canary         int      `json:"canary,omitempty"`
-	Batch          string   `json:"batch,omitempty"`
-	StopOnFailures string   `json:"stop_on_failures,omitempty"`
-	MaxParallel    int      `json:"max_parallel,omitempty"`
-	OnRefused      string   `json:"on_refused,omitempty"`
-	Timeout        int64    `json:"timeout_ms,omitempty"`
-	Deadline       int64    `json:"deadline_ms,omitempty"`
-	Wait           int64    `json:"wait_ms,omitempty"`
-	MaxOutput      int      `json:"max_output_bytes,omitempty"`
+	Action    string   `json:"action"`
+	Hosts     []string `json:"hosts,omitempty"`
+	Cmd       string   `json:"cmd,omitempty"`
+	Argv      []string `json:"argv,omitempty"`
+	FleetID   string   `json:"fleet_id,omitempty"`
+	Normalize string   `json:"normalize,omitempty"`
+	Order
 }
 
 // Options say what a person is shown.
@@ -129,7 +135,7 @@ func (o Options) run(ctx context.Context, on *control.Client, tool string, call 
 	begun := r
 	for r.DoneReason == "running" {
 		o.progress(r)
-		next := Call{Action: "status", FleetID: r.FleetID, Wait: wait.Milliseconds(), MaxOutput: maxShown}
+		next := Call{Action: "status", FleetID: r.FleetID, Order: Order{Wait: wait.Milliseconds(), MaxOutput: maxShown}}
 		err := ask(ctx, on, Tool, next, &r)
 		if ctx.Err() != nil {
 			return o.interrupted(context.WithoutCancel(ctx), on, r.FleetID)
@@ -195,7 +201,7 @@ func (o Options) interrupted(ctx context.Context, on *control.Client, id string)
 	ctx, stop := context.WithTimeout(ctx, 2*time.Second+longWait/10)
 	defer stop()
 	var r result
-	if err := ask(ctx, on, Tool, Call{Action: "cancel", FleetID: id, MaxOutput: maxShown}, &r); err != nil {
+	if err := ask(ctx, on, Tool, Call{Action: "cancel", FleetID: id, Order: Order{MaxOutput: maxShown}}, &r); err != nil {
 		return End{Interrupted: true}, nil //nolint:nilerr // the person has gone on, and the run ends with this process
 	}
 	return End{Interrupted: true}, o.show(r)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"ptyctl/mcpapi/schema"
-	"ptyctl/mcpapi/tools/fleet"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -86,32 +85,43 @@ func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	return out, nil
 }
 
+// An argument is one of a call, and whether it is given.
+type argument struct {
+	name  string
+	given bool
+}
+
+// first returns the name of the first argument that is given; empty if none is.
+func first(list ...argument) string {
+	for _, a := range list {
+		if a.given {
+			return a.name
+		}
+	}
+	return ""
+}
+
 // pasteLines types lines one by one.
 func pasteLines(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut) error {
-	for _, other := range []struct {
-		name  string
-		given bool
-	}{
-		{"data", in.Data != nil && *in.Data != ""},
-		{"key", in.Key != ""},
-		{"keys", len(in.Keys) > 0},
-		{"steps", len(in.Steps) > 0},
-		{"click", in.Click != (screenPoint{})},
-		{"secret", in.Secret != ""},
-		{"sensitive", in.Sensitive},
-		{"paste", in.Paste},
-		{"encoding", in.Encoding == "base64"},
-		{"until_regex", in.UntilRegex != ""},
-		{"until_prompt", in.UntilPrompt},
-		{"until_idle_ms", in.UntilIdleMS > 0},
-		{"mode", in.Mode != ""},
-		{"match", in.Match != ""},
-		{"format", in.onScreen()},
-	} {
-		if other.given {
-			return c.Checker().Invalid(other.name, nil, "lines has no use for %s: each line is typed as it is, and waits for "+
-				"the answer to the one before; leave %[1]s out, or write it in a call of its own", other.name)
-		}
+	if other := first(
+		argument{"data", in.Data != nil && *in.Data != ""},
+		argument{"key", in.Key != ""},
+		argument{"keys", len(in.Keys) > 0},
+		argument{"steps", len(in.Steps) > 0},
+		argument{"click", in.Click != (screenPoint{})},
+		argument{"secret", in.Secret != ""},
+		argument{"sensitive", in.Sensitive},
+		argument{"paste", in.Paste},
+		argument{"encoding", in.Encoding == "base64"},
+		argument{"until_regex", in.UntilRegex != ""},
+		argument{"until_prompt", in.UntilPrompt},
+		argument{"until_idle_ms", in.UntilIdleMS > 0},
+		argument{"mode", in.Mode != ""},
+		argument{"match", in.Match != ""},
+		argument{"format", in.onScreen()},
+	); other != "" {
+		return c.Checker().Invalid(other, nil, "lines has no use for %s: each line is typed as it is, and waits for "+
+			"the answer to the one before; leave %[1]s out, or write it in a call of its own", other)
 	}
 	wait := c.Left()
 	if in.TimeoutMS != nil {
@@ -128,45 +138,6 @@ func pasteLines(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 	out.pasteOut = &pasteOut{Pasted: pasted, DoneReason: res.Done, ExecID: res.ID, RemainingMS: remaining(res)}
 	out.WaitingFor = (*wire.Waiting)(res.WaitingFor)
 	return canceled(ctx, s)
-}
-
-// readFleet reads the output of one host of a run of ptyctl_fleet.
-func readFleet(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
-	for name, given := range map[string]bool{
-		"session_id": in.SessionID != "", "exec_id": in.ExecID != "", "mode": in.Mode != "", "until_regex": in.UntilRegex != "",
-		"until_prompt": in.UntilPrompt, "until_idle_ms": in.UntilIdleMS > 0, "match": in.Match != "",
-	} {
-		if given {
-			return nil, c.Invalid(name, name+" has no effect with fleet_id, which reads the output of a command on a host: "+
-				"leave it out; cursor, max_bytes, stream and format choose what is read")
-		}
-	}
-	r := fleet.Read{
-		FleetID: in.FleetID, Host: in.Host, Stream: in.Stream, Wait: c.Limits().ReadTimeout,
-		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
-		Base64:   in.Encoding == "base64", Raw: formatOf(c, in.Format, in.Encoding) == formatRaw,
-	}
-	if r.MaxBytes == 0 {
-		r.MaxBytes = defaultChunk
-	}
-	if in.TimeoutMS != nil {
-		r.Wait = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
-	}
-	var err error
-	if in.Cursor != "" {
-		if r.Cursor, err = cursorArgument(c.Checker(), "cursor", in.Cursor); err != nil {
-			return nil, err
-		}
-	}
-	got, err := r.Do(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return &ioOut{Action: "read", Warnings: c.Warnings(), readOut: &readOut{
-		Chunk: got.Text, Encoding: got.Encoding, NextCursor: strconv.FormatInt(got.Next, 10), Sanitized: newSanitized(got.Removed),
-		BufferEndCursor: strconv.FormatInt(got.Total, 10), EOF: got.EOF, TimedOut: !got.Over,
-		Truncated: got.Dropped > 0, DroppedBytes: got.Dropped,
-	}}, nil
 }
 
 // standing adds the state of the session and the open question of its login, and how the call has fared.
@@ -358,76 +329,8 @@ func (in *ioArgs) secretAlone(ch *schema.Checker) error {
 const ownEcho = "until_regex matched only in lines that look like the terminal's echo of data, which do not count; " +
 	"if they are output, pass include_echo"
 
-// read returns output from a cursor, from the end (mode tail), or from one stream of a command.
-func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut) error {
-	ch := c.Checker()
-	req, _, err := readRequest(c, in)
-	if err != nil {
-		return err
-	}
-	if in.MaxLines > 0 && in.Mode == "" && in.Cursor == "" && in.ExecID == "" {
-		req.Tail = true // the last lines: of which others could it be?
-	}
-	switch {
-	case in.Stream != "" && in.ExecID == "":
-		return streamNeedsExec(c)
-	case in.Mode == "tail" && in.Cursor != "":
-		return ch.Invalid("cursor", nil, "mode tail takes no cursor; use mode cursor to read from one")
-	case in.MaxLines > 0 && !req.Tail:
-		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail, which takes no cursor; leave one of the two out")
-	}
-	lines, err := matchArgs(in.lineArgs).filter(c, in.Format)
-	if err != nil {
-		return err
-	}
-	in.room(c, &req, lines)
-	if in.ExecID != "" {
-		if in.UntilPrompt {
-			return ch.Invalid("until_prompt", nil, "an exec has no prompt; wait for its end with ptyctl_session_exec and exec_id")
-		}
-		// A command has two streams with offsets of their own; most callers mean its output.
-		if in.Stream == "" {
-			in.Stream = "stdout"
-		}
-		if in.Cursor == "" {
-			// A terminal is read from its new output on. A command is read from its start, since all of its
-			// output belongs to the caller.
-			req.Cursor = 0
-		}
-		chunk, err := s.ReadExec(ctx, in.ExecID, in.Stream, req)
-		if err != nil {
-			return err
-		}
-		if chunk.Reason == session.ReasonLimit {
-			return s.TooManyReads()
-		}
-		out.form(ctx, chunk, in, lines)
-		return canceled(ctx, s)
-	}
-	chunk := s.Read(ctx, req)
-	if in.Format != formatRaw {
-		chunk = seen(ctx, s, req, chunk)
-	}
-	if chunk.Reason == session.ReasonLimit {
-		return s.TooManyReads()
-	}
-	show(ctx, c, s, chunk, in, lines, out)
-	if b := chunk.Buffer; chunk.EOF && in.Cursor == "" && !req.Tail && len(chunk.Data) == 0 && b.End > b.Start {
-		c.Inform(fmt.Sprintf("the terminal has ended, and without a cursor a read returns only what comes from now on; "+
-			"for its output read from cursor \"%d\", or its end with mode tail", b.Start))
-	}
-	return canceled(ctx, s)
-}
-
 // matchNeedsWait refuses a match without a condition, which would judge what happened to be there.
 const matchNeedsWait = "match is for what a write waits for: add until_regex, until_prompt or until_idle_ms"
-
-// room lets a read of lines that match look at more than it may return: what does not match takes no room in the result.
-func (in *ioArgs) room(c *toolset.Call, r *session.ReadRequest, lines *session.Filter) {
-	if lines != nil && !r.Tail {
-		lines.Max, r.MaxBytes = r.MaxBytes, max(r.MaxBytes, c.Limits().MaxReadBytes)
-	}
-}
 
 // canceled is the error of a call after its client stopped waiting.
 func canceled(ctx context.Context, s *session.Session) error {
@@ -440,56 +343,6 @@ func canceled(ctx context.Context, s *session.Session) error {
 		Msg:     term.CanceledMsg(ctx, "the call was canceled; nothing is lost: read again from the same cursor"),
 		Err:     ctx.Err(),
 	}
-}
-
-// readRequest turns the arguments into a read, and reports whether they set a condition to wait for.
-func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions bool, err error) {
-	ch := c.Checker()
-	r = session.ReadRequest{
-		// Without a cursor a read shows what comes from now on: the caller has seen the rest, or does not want
-		// it.
-		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
-		Clean:    in.Format != formatRaw,
-		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
-	}
-	wait := c.Limits().ReadTimeout
-	if r.MaxBytes == 0 {
-		r.MaxBytes = defaultChunk
-	}
-	if in.TimeoutMS != nil {
-		wait = c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms")
-	}
-	r = r.Within(wait)
-	if in.Cursor != "" {
-		if r.Cursor, err = cursorArgument(ch, "cursor", in.Cursor); err != nil {
-			return r, false, err
-		}
-	}
-	// A quiet that cannot be reached within the time would make each call end as timed out, and look like a
-	// fault.
-	if r.Idle = c.Millis("until_idle_ms", in.UntilIdleMS, c.Limits().MaxWait, "limits.max_wait_ms"); r.Idle > r.Timeout {
-		return r, false, ch.Invalid(
-			"until_idle_ms",
-			nil,
-			"until_idle_ms (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms",
-			in.UntilIdleMS,
-			r.Timeout.Milliseconds(),
-		)
-	}
-	if in.UntilRegex != "" {
-		if r.Until, err = schema.RegexpArgument("until_regex", in.UntilRegex); err != nil {
-			return r, false, err
-		}
-	}
-	if r.WaitFor, err = schema.RegexpArguments("input_hints.wait_for_regexes", in.InputHints.WaitFor); err != nil {
-		return r, false, err
-	}
-	if r.Screen, err = in.wait(ch, r.Timeout, func(name string) string { return name }); err != nil {
-		return r, false, err
-	}
-	r.Prompt = in.UntilPrompt
-	conditions = in.conditional() || len(r.WaitFor) > 0 || in.TimeoutMS != nil
-	return r, conditions, nil
 }
 
 // notTaken is the warning about a write that timed out before the last pending bytes were taken.

@@ -115,8 +115,9 @@ func TestWaitForExec(t *testing.T) {
 func TestWaitForExecFromCursor(t *testing.T) {
 	l := compactLab(t, sshserver.Config{})
 	a, b := shells(l)
-	r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"echo one; until [ -e go ]; do sleep 0.05; done; echo two; echo no >&2",`+
-		`"wait_ms":1}`)
+	r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"until [ -e begin ]; do sleep 0.05; done; echo one; `+
+		`until [ -e go ]; do sleep 0.05; done; echo two; echo no >&2","wait_ms":1}`)
+	l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"touch begin"}`)
 	entry := func(more string) string { return `"on":[{"session_id":"$B","exec_id":"` + r.ExecID + `"` + more + `}]` }
 	fired := func(members string) string {
 		return `{"fired":[{"on":0,"session_id":"$B"` + members + `}]}`
