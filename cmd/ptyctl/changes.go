@@ -40,11 +40,7 @@ type keptSnapshot struct {
 
 func runSnapshot(c *cli.Context, s client.Session, name string) error {
 	res, err := s.Snapshot(c.Context, name)
-	if err != nil {
-		return client.ReadOnlyHint(err)
-	}
-	warn(res.Warnings)
-	if err := asked(s, res.Going); err != nil {
+	if err := looked(s, res.Going, res.Warnings, err); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -92,11 +88,7 @@ type difference struct {
 
 func runDiff(c *cli.Context, s client.Session, from, to string) error {
 	res, err := s.Diff(c.Context, from, to)
-	if err != nil {
-		return client.ReadOnlyHint(err)
-	}
-	warn(res.Warnings)
-	if err := asked(s, res.Going); err != nil {
+	if err := looked(s, res.Going, res.Warnings, err); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -125,8 +117,12 @@ func differs(res client.Difference) error {
 	return exitStatus{1}
 }
 
-// asked says what a device asks amid the command that shows its configuration.
-func asked(s client.Session, g client.Going) error {
+// looked says how the command that shows a configuration has ended: with an error, or with a question of the device.
+func looked(s client.Session, g client.Going, warnings []string, err error) error {
+	if err != nil {
+		return client.ReadOnlyHint(err)
+	}
+	warn(warnings)
 	if g.WaitingFor == nil {
 		return nil
 	}

@@ -23,9 +23,11 @@ func manyHosts(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 	}
 	r := fleettool.Copy{
 		Copy:  fleet.Copy{To: in.To.Path, Verify: in.Verify, Overwrite: in.Overwrite},
-		Hosts: in.To.Hosts, Field: "to.hosts", Canary: in.Canary, Batch: in.Batch, StopOnFailures: in.StopOnFailures,
-		MaxParallel: in.MaxParallel, OnRefused: in.OnRefused, TimeoutMS: in.TimeoutMS, DeadlineMS: in.DeadlineMS,
-		WaitMS: in.WaitMS, MaxOutput: in.MaxOutput,
+		Hosts: in.To.Hosts, Field: "to.hosts", WaitMS: in.WaitMS, MaxOutput: in.MaxOutput,
+		Order: fleettool.Order{
+			Canary: in.Canary, Batch: in.Batch, StopOnFailures: in.StopOnFailures, MaxParallel: in.MaxParallel,
+			OnRefused: in.OnRefused, TimeoutMS: in.TimeoutMS, DeadlineMS: in.DeadlineMS,
+		},
 	}
 	if c.Action() == "collect" {
 		if in.To.SessionID != "" || in.To.Host != "" || len(in.To.Hosts) > 0 {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ptyctl/fleet"
-	"ptyctl/fleet/batch"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
 )
@@ -18,15 +17,9 @@ type Copy struct {
 	Hosts []string // expressions
 	Field string   // the argument that has them
 
-	Canary         int
-	Batch          string
-	StopOnFailures string
-	MaxParallel    int
-	OnRefused      string
-	TimeoutMS      int64
-	DeadlineMS     int64
-	WaitMS         *int64
-	MaxOutput      int
+	Order
+	WaitMS    *int64
+	MaxOutput int
 }
 
 // Do begins the copy, and waits for it as long as the call may. The result has the form of that of a command.
@@ -35,20 +28,8 @@ func (r Copy) Do(ctx context.Context, c *toolset.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	request := fleet.Request{
-		Hosts: targets(s.Hosts), Copy: &r.Copy, SkipRefused: r.OnRefused == "skip",
-		Rules: batch.Rules{Canary: r.Canary, MaxParallel: r.MaxParallel},
-	}
-	if r.TimeoutMS > 0 {
-		request.Timeout = c.Millis("timeout_ms", r.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
-	}
-	if r.DeadlineMS > 0 {
-		request.Deadline = c.Millis("deadline_ms", r.DeadlineMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
-	}
-	if request.Rules.Size, err = count(c, "batch", r.Batch); err != nil {
-		return nil, err
-	}
-	if request.Rules.StopOnFailures, err = count(c, "stop_on_failures", r.StopOnFailures); err != nil {
+	request := fleet.Request{Hosts: targets(s.Hosts), Copy: &r.Copy}
+	if err := r.Order.set(c, &request); err != nil {
 		return nil, err
 	}
 	// The source is read within the call, as it is one end of all copies.

@@ -106,22 +106,40 @@ func request(c *toolset.Call, in *args) (r fleet.Request, err error) {
 	case in.FleetID != "" && len(in.Hosts) > 0:
 		return r, c.Invalid("hosts", "hosts and fleet_id exclude each other: with fleet_id the hosts are those of that run")
 	}
-	r = fleet.Request{
-		Command: in.Cmd, Argv: in.Argv, SkipRefused: in.OnRefused == "skip", Normalize: in.Normalize,
-		Timeout: c.Limits().ExecTimeout,
-		Rules:   batch.Rules{Canary: in.Canary, MaxParallel: in.MaxParallel},
-	}
-	if in.TimeoutMS > 0 {
-		r.Timeout = c.Millis("timeout_ms", in.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
-	}
-	if in.DeadlineMS > 0 {
-		r.Deadline = c.Millis("deadline_ms", in.DeadlineMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
-	}
-	if r.Rules.Size, err = count(c, "batch", in.Batch); err != nil {
-		return r, err
-	}
-	r.Rules.StopOnFailures, err = count(c, "stop_on_failures", in.StopOnFailures)
+	r = fleet.Request{Command: in.Cmd, Argv: in.Argv, Normalize: in.Normalize, Timeout: c.Limits().ExecTimeout}
+	err = Order{
+		in.Canary, in.Batch, in.StopOnFailures, in.MaxParallel, in.OnRefused, in.TimeoutMS, in.DeadlineMS,
+	}.set(c, &r)
 	return r, err
+}
+
+// An Order holds the arguments that say in which order the hosts begin, what stops the rest, and how long they may take.
+// Times are in milliseconds; 0 and "" leave what the run has by itself.
+type Order struct {
+	Canary         int
+	Batch          string
+	StopOnFailures string
+	MaxParallel    int
+	OnRefused      string
+	TimeoutMS      int64
+	DeadlineMS     int64
+}
+
+// set sets them in the request.
+func (o Order) set(c *toolset.Call, r *fleet.Request) (err error) {
+	r.SkipRefused = o.OnRefused == "skip"
+	r.Rules = batch.Rules{Canary: o.Canary, MaxParallel: o.MaxParallel}
+	if o.TimeoutMS > 0 {
+		r.Timeout = c.Millis("timeout_ms", o.TimeoutMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
+	}
+	if o.DeadlineMS > 0 {
+		r.Deadline = c.Millis("deadline_ms", o.DeadlineMS, c.Limits().MaxExecTimeout, "limits.max_exec_timeout_ms")
+	}
+	if r.Rules.Size, err = count(c, "batch", o.Batch); err != nil {
+		return err
+	}
+	r.Rules.StopOnFailures, err = count(c, "stop_on_failures", o.StopOnFailures)
+	return err
 }
 
 // count reads a number of hosts, or a percentage.
