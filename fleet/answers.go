@@ -6,7 +6,7 @@ import (
 	"ptyctl/fleet/saved"
 )
 
-// Answers returns what the hosts have said so far, to be saved or compared. Those that have not ended have no exit code.
+// Answers returns the answers of the hosts so far, to be saved or compared. A host that has not ended has no exit code.
 func (r *Run) Answers() *saved.Answers {
 	a := &saved.Answers{Command: r.Command(), Began: r.began}
 	for _, label := range r.Labels() {

@@ -127,7 +127,7 @@ func FolderName(label string) string {
 	return string(name[:min(len(name), maxFolder)])
 }
 
-// copying is what the hosts of a run share for a copy.
+// copying is shared by the hosts of a run for a copy.
 type copying struct {
 	id    string     // of the copy, for the record
 	file  stage.File // that is brought to the hosts
@@ -149,7 +149,7 @@ func (r *Run) newCopying() *copying {
 	}
 }
 
-// visitHere returns the secrets that what is said of files of this machine must not show.
+// visitHere returns the secrets that messages about files of this machine must not show.
 func (r *Run) visitHere() (*known.View, func()) { return r.f.c.Known.Visit(term.Place("", 0)) }
 
 // local returns files of this machine for the run, each of whose actions is authorized and recorded.
@@ -224,7 +224,7 @@ func (r *Run) stage(ctx context.Context) error {
 	return err
 }
 
-// makeFolder makes the folder for what is collected.
+// makeFolder makes the folder for collected files.
 func (r *Run) makeFolder(ctx context.Context) error {
 	files, ok := r.f.c.Here.(term.CopyFiles)
 	if !ok {

@@ -99,7 +99,7 @@ func (r *Run) refused(ctx context.Context, err error) {
 	d.End(err)
 }
 
-// what says what is done on each host.
+// what names the work on each host.
 func (r *Run) what() string {
 	if r.r.Copy != nil {
 		return "copied"
@@ -107,7 +107,7 @@ func (r *Run) what() string {
 	return "run"
 }
 
-// event is what is to be done on each host, for the record.
+// event is the work on each host, for the record.
 func (r *Run) event() term.Event {
 	if c := r.r.Copy; c != nil {
 		return term.Event{Path: c.To, PartOf: term.PartOf{Copy: r.copying.id}}

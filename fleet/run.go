@@ -98,7 +98,7 @@ func (r *Run) ID() string { return r.id }
 // Done is closed when the run is over.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
-// Command returns the command line, or what is copied.
+// Command returns the command line, or the description of the copy.
 func (r *Run) Command() string { return r.r.Command }
 
 // Request returns what was asked for.

@@ -53,7 +53,7 @@ func setsOf(names []string, more []toolset.Set) []toolset.Set {
 	return slices.DeleteFunc(slices.Concat(tools.Sets(), tools.Optional(), more), unnamed)
 }
 
-// partOf is the table of a tool where these sets are offered. People at a command of ptyctl have what is for devices in
+// partOf is the table of a tool where these sets are offered. People at a command of ptyctl have the set for devices in
 // any case.
 func partOf(t *schema.Tool, sets []toolset.Set, who schema.Callers) *schema.Tool {
 	return tools.Part(t, func(set string) bool {

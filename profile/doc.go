@@ -41,7 +41,7 @@
 // comments can explain them. Patterns are RE2. Prompts and pagers are matched against the
 // last line as a person sees it, after backspaces, carriage returns and escape sequences
 // are applied. Patterns for errors are matched against the output with lines that end in
-// LF, so they begin with (?m)^; so are those of what is volatile, of which the group, if
+// LF, so they begin with (?m)^; so are those of volatile places, where the group, if
 // there is one, is the part that changes.
 //
 // To add a family, add a file. The tests check every file: each pattern must have samples

@@ -9,7 +9,7 @@ import (
 	"ptyctl/session/prompt"
 )
 
-// The questions of every family must be recognised as what they are, with the pagers of the family and without: a
+// The questions of every family must be recognised by their kinds, with the pagers of the family and without: a
 // question that is not seen leaves a caller waiting, and one that is taken for a prompt lets it type over it.
 func TestQuestions(t *testing.T) {
 	for _, name := range profile.Names() {

@@ -4,7 +4,7 @@ package profile
 const Volatile = "<volatile>"
 
 // Steady returns a configuration in which what changes by itself is replaced by Volatile, so that two of them differ
-// only in what somebody has changed, and the number of the replacements. Of a pattern with a group, the group is
+// only in changes by people, and the number of the replacements. Of a pattern with a group, the group is
 // replaced, otherwise all that it matches.
 func Steady(config string, volatile []Pattern) (steady string, replaced int) {
 	for _, v := range volatile {

@@ -14,7 +14,7 @@ import (
 // {minutes}, {seconds}, {hh:mm:ss} and {name} are blanks, which Fill fills in.
 type Trial struct {
 	Name    string   `toml:"name"    json:"name"`
-	Needs   string   `toml:"needs"   json:"needs,omitempty"` // what the device must have, or where it must be configured
+	Needs   string   `toml:"needs"   json:"needs,omitempty"` // a condition on the device, or the mode for it
 	Begin   []string `toml:"begin"   json:"begin,omitempty"`
 	Apply   []string `toml:"apply"   json:"apply,omitempty"` // empty: the lines count as they are typed
 	Confirm []string `toml:"confirm" json:"confirm"`

@@ -38,7 +38,7 @@ func marked(tb testing.TB, mark string) (pids []int) {
 	return pids
 }
 
-// childrenOf returns the children of this process, with their states. The watcher is none of a program.
+// childrenOf returns the children of this process, with their states. The watcher is not among them.
 func childrenOf(tb testing.TB) (all []string) {
 	tb.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -138,7 +138,7 @@ func pastedText(p client.Pasted) string {
 	text += fmt.Sprintf("\n%d of %d lines taken", p.Taken, p.Lines)
 	switch {
 	case p.HalfTyped:
-		text += "; a part of the next one stands in the terminal, not entered"
+		text += "; a part of the next one is in the terminal, not entered"
 	case p.Typed > p.Taken:
 		text += "; the next one went out, and may or may not have been taken"
 	}

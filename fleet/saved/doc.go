@@ -12,5 +12,5 @@
 //
 // Promises:
 //   - A file has at most MaxFile bytes. Outputs for which there is no room have their length and hash alone.
-//   - Read believes no file: what it returns keeps the rules of Answers, or it returns an error.
+//   - Read believes no file: its result keeps the rules of Answers, or it returns an error.
 package saved

@@ -52,7 +52,7 @@ var after = &Answers{
 	},
 }
 
-// What is read from a file is what was written to it, and compares like it.
+// Answers read from a file are those written to it, and compare like them.
 func TestFile(t *testing.T) {
 	var again []*Answers
 	for _, a := range []*Answers{before, after} {
@@ -96,7 +96,7 @@ func TestChanges(t *testing.T) {
 		}
 	}
 	if got := changesByHost(groups.Volatile)["web6"]; got != "" {
-		t.Errorf("the change of web6 without what is volatile is %q, want none", got)
+		t.Errorf("the change of web6 without volatile places is %q, want none", got)
 	}
 }
 
@@ -195,7 +195,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		if err := Write(new(bytes.Buffer), a); err != nil {
-			t.Errorf("Write of what was read = %v, want no error", err)
+			t.Errorf("Write of the answers read = %v, want no error", err)
 		}
 		set, _ := Changes(a, after, groups.Volatile)
 		_ = set.Report(groups.Limits{}).Text()

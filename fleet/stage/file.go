@@ -162,7 +162,7 @@ func (s sink) WriteAt(b []byte, off int64) (int, error) {
 	return n, failed(err)
 }
 
-// spillLocked makes the temporary file, and moves what is in memory there. Requires f.mu.
+// spillLocked makes the temporary file, and moves the bytes in memory there. Requires f.mu.
 func (f *File) spillLocked() error {
 	if f.disk != nil {
 		return nil

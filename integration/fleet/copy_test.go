@@ -74,7 +74,7 @@ func fsLines(dir string) []string {
 	return []string{"[fs]", "roots = ['" + dir + "']", "remote = true"}
 }
 
-// A file goes to sixteen hosts, of which six are in trouble: the answer is true for each of them, and no host has half a
+// A file goes to sixteen hosts, six of them in trouble: the answer is true for each of them, and no host has half a
 // file.
 func TestCopyToHosts(t *testing.T) {
 	here := t.TempDir()

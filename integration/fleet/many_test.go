@@ -10,7 +10,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// Two hundred and one hosts of 41 servers, of which six are in trouble: the answer is true for each of them, and short.
+// Two hundred and one hosts of 41 servers, six of them in trouble: the answer is true for each of them, and short.
 // BenchmarkFleetTrouble measures the same with a flood of 1 GiB.
 func TestTwoHundredHosts(t *testing.T) {
 	t.Parallel()

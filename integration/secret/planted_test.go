@@ -60,7 +60,7 @@ func TestSixtyPlantedValues(t *testing.T) {
 		try("the next question", lab.ToolIO, `{"action":"write","session_id":%s,"data":"right-1138\r"}`, id)
 	}
 	if r.State != "error" {
-		t.Errorf("the login that lets nobody in gives %s, want the state error", r.Text)
+		t.Errorf("the login that always fails gives %s, want the state error", r.Text)
 	}
 
 	// Terminals and commands of this machine.

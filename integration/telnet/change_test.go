@@ -7,7 +7,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// devices offers what is for network devices.
+// devices offers the set for network devices.
 const devices = "[server]\ntoolsets = ['core', 'device']"
 
 // A network is a device that a scripted agent works on, as docs/devices.md tells it to.
@@ -65,7 +65,7 @@ func (n *network) back() {
 	logInFrom(t, n.Client, n.server, n.id, gap)
 }
 
-// TestReload changes a device without saving, reloads it, answers what it asks, waits until it is back, and compares
+// TestReload changes a device without saving, reloads it, answers its questions, waits until it is back, and compares
 // its configuration with the one before.
 func TestReload(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 )
 
 // prefixLists is a configuration of n lines, and those that begin and end it. Their list is one. The longer it is, the
-// more an entry costs bgpd, whoever types it: 1 ms of its processor's time for one of the first 100, and 30 ms for one of
+// more an entry costs bgpd, with any client: 1 ms of its processor's time for one of the first 100, and 30 ms for one of
 // the last 100 of 2,000. An entry of a new list costs no more: 0.5 ms among the first 100 lists, 7 ms among 1,000.
 func prefixLists(n int) string {
 	var b strings.Builder

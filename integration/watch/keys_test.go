@@ -48,7 +48,7 @@ func TestKeyboard(t *testing.T) {
 	b.line("#keys", "echo beg''un; sleep 100 && echo wr''ong")
 	b.shows("#one-screen", "\nbegun")
 	b.press("c", 67)
-	b.shows("#one-screen", "^C\nbash") // what is typed before the shell has taken the signal is lost
+	b.shows("#one-screen", "^C\nbash") // text typed before the shell has taken the signal is lost
 	b.line("#keys", "echo inter''rupted-$?")
 	b.shows("#one-screen", "interrupted-130")
 	b.run("the line before", chromedp.KeyEvent(kb.ArrowUp))

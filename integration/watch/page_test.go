@@ -91,7 +91,7 @@ func TestTakeOver(t *testing.T) {
 	b.run("press keys", chromedp.SendKeys("#keys", "echo wrong", chromedp.ByQuery))
 	b.shows("#one-screen", "echo wrong")
 	b.click(`[data-key="ctrl_c"]`)
-	b.shows("#one-screen", "wrong^C\nbash") // what is typed before the shell has taken the signal is lost
+	b.shows("#one-screen", "wrong^C\nbash") // text typed before the shell has taken the signal is lost
 	evaluate[any](b, `(() => {
 		const data = new DataTransfer(); data.setData('text/plain', 'echo past\ned')
 		document.getElementById('keys').dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, cancelable: true}))

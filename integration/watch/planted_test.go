@@ -16,7 +16,7 @@ import (
 )
 
 // allText is all that a page holds: its text as a person sees it, without what wraps it, its markup and its fields, and
-// what the browser keeps for it.
+// the browser's store of it.
 const allText = `[document.body.innerText.replace(/\n/g, ''), document.documentElement.outerHTML,
 	...[...document.querySelectorAll('.screen, #one-screen, #replay-screen, pre')].map(e => e.textContent),
 	...[...document.querySelectorAll('input, textarea')].map(e => e.value),

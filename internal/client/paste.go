@@ -53,11 +53,11 @@ type pasteResult struct {
 	Pasted     Pasted
 	DoneReason string `json:"done_reason"`
 	ExecID     string `json:"exec_id"`
-	Stdout     string // of ToolExec: what was answered since
+	Stdout     string // of ToolExec: the answers since
 }
 
 // Paste types lines one by one, and waits until all are answered or something has stopped them. progress is called
-// every so often with what is known, and with the answers that have come since. When ctx ends, the lines are stopped.
+// every so often with its progress, and with the answers that have come since. When ctx ends, the lines are stopped.
 func (s Session) Paste(
 	ctx context.Context, call PasteCall, every time.Duration, progress func(Pasted, string),
 ) (Pasted, error) {

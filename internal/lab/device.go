@@ -28,14 +28,14 @@ func NewDevice(tb testing.TB) *Device {
 	return d
 }
 
-// TimePasses has the device do what it waits with: start again after a reload, and undo a change that is not confirmed.
+// TimePasses has the device do its pending work: start again after a reload, and undo a change that is not confirmed.
 func (d *Device) TimePasses(tb testing.TB) {
 	tb.Helper()
 	if err := os.WriteFile(filepath.Join(d.dir, "later"), nil, 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	done := filepath.Join(d.dir, "done")
-	Eventually(tb, "the device has done what it waited with", func() bool { return os.Remove(done) == nil })
+	Eventually(tb, "the device has done its pending work", func() bool { return os.Remove(done) == nil })
 }
 
 // StartDevice starts busybox's telnetd for a device. It ends when the device goes down.
@@ -54,7 +54,7 @@ func StartDevice(tb testing.TB) (*TelnetServer, *Device) {
 // devicePassword is asked for over Telnet.
 const devicePassword = "a-switch-secret-1138"
 
-// deviceScript follows the words of Cisco IOS XE, of which it knows what the tests need.
+// deviceScript follows the words of Cisco IOS XE, as far as the tests need it.
 const deviceScript = `
 [ -z "$SSH_ORIGINAL_COMMAND" ] || { echo '% exec is not supported'; exit 1; }
 if [ -z "$SSH_CONNECTION" ]; then

@@ -14,7 +14,7 @@ import (
 )
 
 // A Planting is a home with sixty secrets, which logins at the hosts web1 and web2, a terminal here and commands here may
-// get. web1 lets in who says all; web2 repeats what was said, asks a person now and then, and lets nobody in.
+// get. web1 lets in who says all; web2 repeats what was said, asks a person now and then, and refuses all.
 type Planting struct {
 	*Home
 	Values []string
@@ -96,7 +96,7 @@ func (p *Planting) login(ask ssh.KeyboardInteractiveChallenge, repeat bool) erro
 		return nil
 	}
 	_, _ = ask("Wrong: "+p.Values[7], FormsText(p.Values[8:12]...), nil, nil)
-	return errors.New("it lets nobody in")
+	return errors.New("it refuses all")
 }
 
 // WantProcHidden fails the test if /proc has shown a value.
@@ -108,7 +108,7 @@ func (p *Planting) WantProcHidden(tb testing.TB) {
 		tb.Error("a helper may write a core file, which would have the value; want the limit 0")
 	}
 	if !p.Proc.Has("mcp\x00--transport") || !p.Proc.Has(p.Reader) || !p.Proc.Has("PTYCTL_AUDIT_PATH=") {
-		tb.Error("what was seen of /proc lacks the arguments and the environment of ptyctl, or those of a program it has started")
+		tb.Error("the contents of /proc lack the arguments and the environment of ptyctl, or those of a program it has started")
 	}
 	p.Proc.WantHidden(tb, p.Values...)
 }

@@ -24,7 +24,7 @@ func Sets() []toolset.Set {
 const (
 	FleetSet = "fleet" // for many hosts
 
-	// DeviceSet is for network devices. It has no tool of its own: what it adds belongs to tools of the set core.
+	// DeviceSet is for network devices. It has no tool of its own, and adds to tools of the set core.
 	DeviceSet = "device"
 )
 

@@ -3,7 +3,7 @@ package forms
 // maxGap is how much a terminal or a program puts between two characters of a form where a line wraps, in bytes.
 const maxGap = 64
 
-// A text is output of which some parts, the gaps, wrap lines and set how characters are drawn: a form may have them
+// A text is output; some parts of it, the gaps, wrap lines and set how characters are drawn: a form may have them
 // between its characters. It copies nothing of the output. The zero value is empty.
 type text struct {
 	p    []byte // the output

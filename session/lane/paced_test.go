@@ -94,7 +94,7 @@ func configLines(n int) (text string, lines []string) {
 	return strings.Join(lines, "\n"), lines
 }
 
-// Several lines for a device are typed one by one, and the output is what was said to them.
+// Several lines for a device are typed one by one, and the output has their answers.
 func TestExecLines(t *testing.T) {
 	r := &router{work: 60 * time.Millisecond, reply: func(line string) string {
 		switch line {

@@ -20,10 +20,10 @@ type Request struct {
 	Asked      shell.Class // of the far side; empty: found out
 	Expected   shell.Class // the class that the session expects; empty: none
 
-	// Pace has the lines typed one by one, whatever reads them. Of it, the lane sets what it finds out by looking; and the
+	// Pace has the lines typed one by one, on any far side. The lane sets the parts that it finds by looking itself; and the
 	// mode, if that is empty. Nil: they are if a device reads them.
 	Pace   *paced.Options
-	Errors []*regexp.Regexp // what the far side answers if it refuses a line
+	Errors []*regexp.Regexp // answers of the far side that refuse a line
 
 	Prompt   *regexp.Regexp   // of the far side; nil: not known
 	Pagers   []*regexp.Regexp // what pagers show

@@ -40,14 +40,14 @@ type answers struct {
 	silent int  // lines in a row without an echo
 }
 
-// A before is the line before, whose answer may come when the next one is typed: in the mode Echo.
+// A before is the line before; its answer may come when the next one is typed: in the mode Echo.
 type before struct {
 	number       int // 0: none
 	prompt, line string
 	output       []byte // behind its echo
 }
 
-// look takes in what has come.
+// look takes in the new output.
 func (r *runner) look() {
 	for {
 		p, next := r.t.Output(r.cursor)

@@ -19,7 +19,7 @@ import (
 	"ptyctl/term"
 )
 
-// sets offers what is for devices.
+// sets offers the set for devices.
 var sets = []string{"core", "device"}
 
 // open starts a lab with a device, and opens a session on it.

@@ -10,7 +10,7 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// A device is the command line of a router that pages its configuration, whose head changes with each look.
+// A device is the command line of a router that pages its configuration; the head of it changes with each look.
 type device struct {
 	rows int           // of a page; 0: no pager
 	hold chan struct{} // before the configuration is shown; nil: nothing

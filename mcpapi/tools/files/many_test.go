@@ -10,7 +10,7 @@ import (
 )
 
 // The example of each action, and the one that an error about an argument shows, is a call that the whole table takes,
-// with what is for many hosts.
+// with the arguments for many hosts.
 func TestExamples(t *testing.T) {
 	for _, a := range Tool.Actions {
 		if _, err := Tool.Decode(json.RawMessage(a.Example), a.Name); err != nil {

@@ -27,7 +27,7 @@ var Tool = toolset.Bind(schema.Tool{
 	FarFiles: true,
 }, doFS, fsReadOut{}, fsWriteOut{}, fsListOut{}, fsStatOut{}, fsCopyOut{})
 
-// ofMany is the mark of what is for many hosts at once. It is offered together with the tool for them.
+// ofMany is the mark of arguments for many hosts at once. It is offered together with the tool for them.
 const ofMany = "fleet"
 
 // fsArgs are the arguments of ptyctl_fs. Sizes and offsets are in bytes, mode is octal.

@@ -20,15 +20,15 @@ type Out struct {
 	StoppedAt int               `json:"stopped_at,omitempty"`
 	Line      string            `json:"line,omitempty"`       // at which it stopped, without what looks like a secret
 	Answer    string            `json:"answer,omitempty"`     // to it
-	HalfTyped bool              `json:"half_typed,omitempty"` // a part of the last line typed stands in the terminal, not entered
+	HalfTyped bool              `json:"half_typed,omitempty"` // a part of the last line typed is in the terminal, not entered
 	Error     *wire.Failure     `json:"error,omitempty"`      // refused, taken
 
-	Refused        int      `json:"refused,omitempty"` // lines whose answer is an error
+	Refused        int      `json:"refused,omitempty"` // lines that were answered with an error
 	Answers        []Answer `json:"answers,omitempty"`
 	AnswersOmitted int      `json:"answers_omitted,omitempty"` // or cut
 }
 
-// An Answer is what the far side has said to a line.
+// An Answer is the far side's, to a line.
 type Answer struct {
 	Line    int    `json:"line"`
 	Sent    string `json:"sent"` // without what looks like a secret
@@ -36,7 +36,7 @@ type Answer struct {
 	Refused bool   `json:"refused,omitempty"`
 }
 
-// New returns the member of a result for a command of several lines, whose output is beside it; nil: it is none.
+// New returns the member of a result for a command of several lines, beside its output; nil for another command.
 func New(ctx context.Context, r *session.PasteResult) *Out {
 	if r == nil {
 		return nil
@@ -96,7 +96,7 @@ func said(line, answer string) string {
 // Hints say what to do about the result. exec names the command whose output has the answers.
 func (out *Out) Hints(exec string) (texts []string) {
 	if out.HalfTyped {
-		texts = append(texts, fmt.Sprintf("a part of line %d stands in the terminal, not entered: clear it with key ctrl_u or ctrl_c",
+		texts = append(texts, fmt.Sprintf("a part of line %d is in the terminal, not entered: clear it with key ctrl_u or ctrl_c",
 			out.Taken+1))
 	}
 	if out.AnswersOmitted > 0 && exec != "" {

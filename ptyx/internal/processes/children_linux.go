@@ -115,7 +115,7 @@ func names(folder int) ([]string, error) {
 	}
 }
 
-// appendAll appends what is left of a file. It uses the system call itself: package os would register the file with the
+// appendAll appends the rest of a file. It uses the system call itself: package os would register the file with the
 // poller, which costs more than the reading.
 func appendAll(text []byte, fd int) ([]byte, error) {
 	for {

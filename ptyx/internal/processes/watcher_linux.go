@@ -40,7 +40,7 @@ const lastGrace = 150 * time.Millisecond
 // An order says whose processes a watcher ends.
 type order struct {
 	Family  Family
-	Session int32 // the session of the watched process, whose members stay
+	Session int32 // the session of the watched process; its members stay
 }
 
 // A Watcher is a running watcher of this process.
@@ -123,7 +123,7 @@ func (p pipe) Read(b []byte) (int, error) {
 	}
 }
 
-// giveMemoryBack leaves a watcher what it has changed (5 MB), and drops the pages of the program's file (28 MB, of which
+// giveMemoryBack leaves a watcher its changed pages (5 MB), and drops the pages of the program's file (28 MB, of which
 // 6 MB come back), which the kernel reads again when they are needed.
 func giveMemoryBack() {
 	debug.FreeOSMemory()
