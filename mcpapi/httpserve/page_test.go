@@ -50,8 +50,8 @@ func servePage(t *testing.T, ln net.Listener, o httpserve.Options) *site {
 	})
 	t.Cleanup(func() {
 		s.stop()
+		cancel() // first: a listener that closes by itself is a fault of the inner server
 		portal.Close()
-		cancel()
 		served.Wait()
 	})
 	return s

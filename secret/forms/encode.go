@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"hash/maphash"
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -18,10 +19,28 @@ const (
 	maxPiece = 128
 )
 
-// A collector gathers the forms of a value, each once.
+// A collector gathers the forms of values, each once.
 type collector struct {
 	forms [][]byte
 	whole []bool // by form: only as a whole word
+
+	seed maphash.Seed
+	had  map[uint64][]int // indexes of the forms with a hash: a map by their text would keep copies
+}
+
+func newCollector() *collector {
+	return &collector{seed: maphash.MakeSeed(), had: make(map[uint64][]int)}
+}
+
+// find returns the index of a form, or -1, and its hash.
+func (c *collector) find(form []byte) (at int, hash uint64) {
+	hash = maphash.Bytes(c.seed, form)
+	for _, i := range c.had[hash] {
+		if bytes.Equal(c.forms[i], form) {
+			return i, hash
+		}
+	}
+	return -1, hash
 }
 
 // add adds a form, of which the bytes that a wrapped text has are no part.
@@ -39,12 +58,14 @@ func (c *collector) add(form []byte, whole bool) {
 	n := len(t.appendFrom(form[:0], 0, 0))
 	clear(form[n:])
 	form = form[:n]
-	if i := slices.IndexFunc(c.forms, func(f []byte) bool { return bytes.Equal(f, form) }); i >= 0 {
+	i, hash := c.find(form)
+	if i >= 0 {
 		c.whole[i] = c.whole[i] && whole
 		clear(form)
 		return
 	}
 	if len(form) >= minForm || whole && len(form) >= minWord {
+		c.had[hash] = append(c.had[hash], len(c.forms))
 		c.forms, c.whole = append(c.forms, form), append(c.whole, whole)
 		return
 	}

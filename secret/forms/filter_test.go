@@ -105,18 +105,26 @@ func naive(m *Matcher, in []byte) string {
 	for i := range chars {
 		for _, l := range m.list {
 			form := m.chars[l.from:l.to]
-			if !bytes.HasPrefix(chars[i:], form) {
+			last, to := i+len(form)-1, 0
+			switch cut := bytes.TrimSuffix(form, []byte(" ")); {
+			case bytes.HasPrefix(chars[i:], form):
+				to = places[last]
+			case bytes.HasPrefix(chars[i:], cut): // the blank may be one that was taken out
+				if last--; last < i || places[last]+1 == len(in) || in[places[last]+1] != ' ' {
+					continue
+				}
+				to = places[last] + 1
+			default:
 				continue
 			}
-			last := i + len(form) - 1
 			gap := false
 			for k := i; k < last; k++ {
 				gap = gap || places[k+1]-places[k] > maxGap+1
 			}
-			if gap || l.whole && !standsAlone(in, places, i, last) {
+			if gap || l.whole && !standsAlone(in, places[i], to, i > 0 && places[i-1] == places[i]-1) {
 				continue
 			}
-			for k := places[i]; k <= places[last]; k++ {
+			for k := places[i]; k <= to; k++ {
 				hidden[k] = true
 			}
 		}
@@ -135,12 +143,12 @@ func naive(m *Matcher, in []byte) string {
 	return string(out)
 }
 
-// standsAlone reports whether no letter is right before the character i, and right behind the character last.
-func standsAlone(in []byte, places []int, i, last int) bool {
-	if i > 0 && places[i-1] == places[i]-1 && inWord(in[places[i-1]]) && inWord(in[places[i]]) {
+// standsAlone reports whether the text from the place at to the place end is no part of a word. With beside, a character
+// is right before it.
+func standsAlone(in []byte, at, end int, beside bool) bool {
+	if beside && inWord(in[at-1]) && inWord(in[at]) {
 		return false
 	}
-	end := places[last]
 	return end+1 == len(in) || !inWord(in[end]) || !inWord(in[end+1])
 }
 
@@ -267,6 +275,34 @@ func TestDrawn(t *testing.T) {
 		}
 		if got, want := string(m.Mask(in)), naive(m, in); got != want {
 			t.Fatalf("of values %v, Mask(%q) =\n%q, want\n%q", values, in, got, want)
+		}
+	}
+}
+
+// TestGapsAlone: output that has no characters is searched, whatever grams are in its gaps.
+func TestGapsAlone(t *testing.T) {
+	m := known("38;5;200m", "a 1;31m b")
+	for _, in := range []string{"", "\r\n", "\x1b[38;5;200m", "\x1b[1;31m\x1b[0m\r\n", " \b", " \r"} {
+		if got := string(m.Mask([]byte(in))); got != in {
+			t.Errorf("Mask(%q) = %q, want it as it is", in, got)
+		}
+		if got := through(m, in, in); got != in+in {
+			t.Errorf("the pieces %q, twice, become %q, want them as they are", in, got)
+		}
+	}
+}
+
+// TestBlankAtTheEnd: a blank that ends a form is a part of it also where a line editor could have written it.
+func TestBlankAtTheEnd(t *testing.T) {
+	m := known("open sesame ", "hunter ")
+	for in, want := range map[string]string{
+		"open sesame \rx":   "********\rx",
+		"open sesame \b\bx": "********\b\bx",
+		"hunter \r":         "********\r",
+		"hunter \b":         "********\b",
+	} {
+		if got := string(m.Mask([]byte(in))); got != want {
+			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

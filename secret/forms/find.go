@@ -21,6 +21,9 @@ type search struct {
 // find appends the parts of the output that are forms, in order. before is the byte that comes before the output. With
 // more, the output goes on, and a word at its end may do so.
 func (m *Matcher) find(found []span, t *text, before byte, more bool) []span {
+	if len(t.runs) == 0 { // there are gaps alone
+		return found
+	}
 	s := search{m, t, before, more, found}
 	s.within()
 	s.across()

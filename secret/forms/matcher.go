@@ -43,7 +43,7 @@ type piece struct {
 // New makes a Matcher of the forms of values, which it copies. A value of less than 4 characters has no form, and one of
 // less than 6 only itself, if it is a Word.
 func New(values []Value) *Matcher {
-	var c collector
+	c := newCollector()
 	for _, v := range values {
 		c.collect(v)
 	}

@@ -30,18 +30,24 @@ func (t *text) back(k, at, n int) (int, int) {
 	return k, at - n
 }
 
-// has returns where the form ends if it begins at the place at, in the run k, otherwise 0.
+// has returns where the form ends if it begins at the place at, in the run k, otherwise 0. A blank at its end is also the
+// one that a line editor seems to have written, which is in no run.
 func (t *text) has(k, at int, form []byte) int {
+	end := 0 // with that blank
 	for {
 		n := min(len(form), t.runs[k].end-at)
 		if string(t.p[at:at+n]) != string(form[:n]) {
-			return 0
+			return end
 		}
+		at += n
 		if form = form[n:]; len(form) == 0 {
-			return at + n
+			return at
+		}
+		if len(form) == 1 && form[0] == ' ' && at < len(t.p) && t.p[at] == ' ' {
+			end = at + 1
 		}
 		if k++; k == len(t.runs) || t.barred(k) {
-			return 0
+			return end
 		}
 		at = t.runs[k].at
 	}
