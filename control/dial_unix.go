@@ -6,6 +6,8 @@ import (
 	"context"
 	"net"
 	"os"
+
+	"ptyctl/internal/peer"
 )
 
 // dial connects to a socket and checks that the process at the other end belongs to this
@@ -15,7 +17,7 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := belongsTo(c.(*net.UnixConn), os.Getuid()); err != nil {
+	if err := peer.BelongsTo(c.(*net.UnixConn), os.Getuid()); err != nil {
 		_ = c.Close()
 		return nil, err
 	}

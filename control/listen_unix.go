@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"ptyctl/internal/peer"
 	"ptyctl/internal/rundir"
 )
 
@@ -123,7 +124,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = belongsTo(c, l.uid); err == nil {
+		if err = peer.BelongsTo(c, l.uid); err == nil {
 			return c, nil
 		}
 		l.log.Warn("control connection refused", "socket", l.path, "error", err)
@@ -144,23 +145,4 @@ func (l *listener) Close() error {
 		}
 	}
 	return l.UnixListener.Close()
-}
-
-// belongsTo returns an error unless the process at the other end belongs to user want.
-func belongsTo(c *net.UnixConn, want int) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	uid, bad := -1, error(nil)
-	if err := raw.Control(func(fd uintptr) { uid, bad = peerUID(int(fd)) }); err != nil {
-		return err
-	}
-	switch {
-	case bad != nil:
-		return fmt.Errorf("user at the other end unknown: %w", bad)
-	case uid != want:
-		return fmt.Errorf("process at the other end belongs to user %d, want %d", uid, want)
-	}
-	return nil
 }

@@ -1,12 +1,12 @@
 //go:build darwin || freebsd
 
-package control
+package peer
 
 import "golang.org/x/sys/unix"
 
-// peerUID returns the user of the connected process, by LOCAL_PEERCRED of unix(4), as
+// uid returns the user of the connected process, by LOCAL_PEERCRED of unix(4), as
 // getpeereid(3) does.
-func peerUID(fd int) (int, error) {
+func uid(fd int) (int, error) {
 	cred, err := unix.GetsockoptXucred(fd, solLocal, unix.LOCAL_PEERCRED)
 	if err != nil {
 		return -1, err
