@@ -4,9 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"strings"
 
 	"ptyctl/term"
 )
@@ -38,20 +36,20 @@ const (
 // Metrics is a term.Observer. Use New to make one.
 type Metrics struct {
 	o        Options
-	registry *prometheus.Registry
+	families []family // in the order of their names
 
-	opens     *prometheus.CounterVec
-	actions   *prometheus.CounterVec
-	conflicts prometheus.Counter
-	commands  *prometheus.CounterVec
-	exec      map[string]prometheus.Observer // by lane
-	read      prometheus.Observer
+	opens     *counters
+	actions   *counters
+	conflicts *counter
+	commands  *counters
+	exec      map[string]*histogram // by lane
+	read      *histogram
 	traffic   map[string]traffic // by protocol
 }
 
 // traffic counts the bytes of the sessions of one protocol. The counters are looked up
 // once, because every piece of output changes them.
-type traffic struct{ in, out, dropped prometheus.Counter }
+type traffic struct{ in, out, dropped *counter }
 
 // lanes are the lanes of an exec, as its events name them.
 var lanes = []string{"channel", "terminal"}
@@ -59,90 +57,74 @@ var lanes = []string{"channel", "terminal"}
 // New returns metrics that are all 0.
 func New(o Options) *Metrics {
 	o.Protocols = append(slices.Clone(o.Protocols), other)
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	m := &Metrics{
-		o: o, registry: prometheus.NewRegistry(),
-		opens:    counter("ptyctl_opens_total", "Attempts to open a session, by outcome.", "protocol", outcome),
-		actions:  counter("ptyctl_actions_total", "Actions of callers, by outcome.", "action", outcome),
-		commands: counter("ptyctl_commands_total", "Commands that have ended, by the way they ended.", "lane", "how"),
-		conflicts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ptyctl_lock_conflicts_total", Help: "Actions refused because another task held the lock.",
-		}),
-		exec: make(map[string]prometheus.Observer), traffic: make(map[string]traffic),
-	}
-	latency := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "ptyctl_command_duration_seconds", Help: "Duration of commands from start to end.",
-		Buckets: prometheus.ExponentialBuckets(0.001, 4, 11), // to 17 minutes
-	}, []string{"lane"})
-	for _, lane := range lanes {
-		m.exec[lane] = latency.WithLabelValues(lane)
-	}
-	read := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "ptyctl_read_duration_seconds", Help: "Duration of reads, including their wait for output.",
-		Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10), // to 26 seconds
-	})
-	m.read = read
-	bytes := counter("ptyctl_bytes_total", "Bytes sent to (out) and received from (in) the far sides.", "protocol",
-		"direction")
-	dropped := counter("ptyctl_dropped_bytes_total", "Bytes of output dropped from buffers before they were read.",
+	m := &Metrics{o: o, exec: make(map[string]*histogram), traffic: make(map[string]traffic)}
+	m.opens = m.counters("ptyctl_opens_total", "Attempts to open a session, by outcome.", outcome, "protocol")
+	m.actions = m.counters("ptyctl_actions_total", "Actions of callers, by outcome.", "action", outcome)
+	m.commands = m.counters("ptyctl_commands_total", "Commands that have ended, by the way they ended.", "how", "lane")
+	m.conflicts = m.counters("ptyctl_lock_conflicts_total", "Actions refused because another task held the lock.").with()
+	bytes := m.counters("ptyctl_bytes_total", "Bytes sent to (out) and received from (in) the far sides.", "direction",
+		"protocol")
+	dropped := m.counters("ptyctl_dropped_bytes_total", "Bytes of output dropped from buffers before they were read.",
 		"protocol")
 	for _, p := range o.Protocols {
-		m.traffic[p] = traffic{
-			bytes.WithLabelValues(p, "in"),
-			bytes.WithLabelValues(p, "out"),
-			dropped.WithLabelValues(p),
-		}
+		m.traffic[p] = traffic{bytes.with("in", p), bytes.with("out", p), dropped.with(p)}
 	}
-	m.registry.MustRegister(m.opens, m.actions, m.commands, m.conflicts, latency, read, bytes, dropped)
+	latency := &histograms{description: description{
+		"ptyctl_command_duration_seconds", "Duration of commands from start to end.", []string{"lane"},
+	}}
+	for _, lane := range lanes {
+		m.exec[lane] = newHistogram(exponential(0.001, 4, 11), lane) // to 17 minutes
+		latency.of = append(latency.of, m.exec[lane])
+	}
+	m.read = newHistogram(exponential(0.0001, 4, 10)) // to 26 seconds
+	m.families = append(m.families, latency, &histograms{description: description{
+		"ptyctl_read_duration_seconds", "Duration of reads, including their wait for output.", nil,
+	}, of: []*histogram{m.read}})
 	if o.Sessions != nil {
-		m.registry.MustRegister(sessions{m})
+		m.families = append(m.families, m.sessions())
 	}
-	if f := o.HandshakesWaiting; f != nil {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "ptyctl_handshakes_waiting", Help: "SSH connections that wait for a login slot.",
-		}, func() float64 { return float64(f()) }))
-	}
-	if f := o.AuditLost; f != nil {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "ptyctl_audit_lost_lines_total", Help: "Lines that the audit log has lost.",
-		}, func() float64 { return float64(f()) }))
-	}
-	if f := o.RecordingsDropped; f != nil {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "ptyctl_recordings_dropped_bytes_total", Help: "Bytes of output that are missing in recordings.",
-		}, func() float64 { return float64(f()) }))
-	}
-	if f := o.RecordingsFailures; f != nil {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "ptyctl_recordings_failures_total", Help: "Times that a recording could not be written.",
-		}, func() float64 { return float64(f()) }))
-	}
-	if f := o.NoticesDropped; f != nil {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "ptyctl_notices_dropped_total", Help: "Notices to people that were dropped because too many waited.",
-		}, func() float64 { return float64(f()) }))
-	}
+	sample(m, "gauge", "ptyctl_handshakes_waiting", "SSH connections that wait for a login slot.", o.HandshakesWaiting)
+	sample(m, "counter", "ptyctl_audit_lost_lines_total", "Lines that the audit log has lost.", o.AuditLost)
+	sample(m, "counter", "ptyctl_recordings_dropped_bytes_total", "Bytes of output that are missing in recordings.",
+		o.RecordingsDropped)
+	sample(m, "counter", "ptyctl_recordings_failures_total", "Times that a recording could not be written.",
+		o.RecordingsFailures)
+	sample(m, "counter", "ptyctl_notices_dropped_total", "Notices to people that were dropped because too many waited.",
+		o.NoticesDropped)
+	slices.SortFunc(m.families, func(a, b family) int { return strings.Compare(a.about().name, b.about().name) })
 	return m
 }
 
-// Handler serves the metrics in the formats of Prometheus and OpenMetrics.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: nil, EnableOpenMetrics: true})
+// counters adds a family of counters.
+func (m *Metrics) counters(name, help string, labels ...string) *counters {
+	c := &counters{description: description{name, help, labels}}
+	m.families = append(m.families, c)
+	return c
 }
+
+// sample adds a family with one value, which f returns; nil: there is none.
+func sample[T int | int64](m *Metrics, kind, name, help string, f func() T) {
+	if f != nil {
+		m.families = append(m.families, sampled{
+			description{name, help, nil}, kind, func(yield func(float64, ...string)) { yield(float64(f())) },
+		})
+	}
+}
+
+// Handler serves the metrics in the text format of Prometheus, or in OpenMetrics if the client prefers it.
+func (m *Metrics) Handler() http.Handler { return expose(m.families) }
 
 // Observe counts e.
 func (m *Metrics) Observe(e term.Event) {
 	t := m.traffic[m.protocol(e.Protocol)]
 	switch e.Verb {
 	case term.VerbOutput:
-		t.in.Add(float64(e.Size))
+		t.in.add(int64(e.Size))
 		return
 	case term.VerbRead:
 		if e.Refused == nil {
-			m.read.Observe(e.Duration.Seconds())
-			t.dropped.Add(float64(e.Dropped))
+			m.read.observe(e.Duration.Seconds())
+			t.dropped.add(int64(e.Dropped))
 		}
 		return
 	case term.VerbState:
@@ -155,20 +137,20 @@ func (m *Metrics) Observe(e term.Event) {
 		return
 	case term.VerbOpen:
 		if e.Refused != nil { // the state of the session tells how any other open ends
-			m.opens.WithLabelValues(m.protocol(e.Protocol), code(e.Refused)).Inc()
+			m.opens.with(code(e.Refused), m.protocol(e.Protocol)).add(1)
 		}
 	case term.VerbFileRead:
 		if e.Refused == nil {
-			t.in.Add(float64(e.Size))
+			t.in.add(int64(e.Size))
 		}
 	case term.VerbWrite, term.VerbAnswer, term.VerbReply, term.VerbExec, term.VerbFileWrite:
 		if e.Refused == nil {
-			t.out.Add(float64(e.Size))
+			t.out.add(int64(e.Size))
 		}
 	}
-	m.actions.WithLabelValues(string(e.Verb), code(e.Outcome())).Inc()
+	m.actions.with(string(e.Verb), code(e.Outcome())).add(1)
 	if errors.Is(e.Outcome(), term.Locked) {
-		m.conflicts.Inc()
+		m.conflicts.add(1)
 	}
 }
 
@@ -176,11 +158,11 @@ func (m *Metrics) Observe(e term.Event) {
 func (m *Metrics) state(e term.Event) {
 	switch {
 	case e.State == "open":
-		m.opens.WithLabelValues(m.protocol(e.Protocol), code(nil)).Inc()
+		m.opens.with(code(nil), m.protocol(e.Protocol)).add(1)
 	case e.From != "open" && e.Err != nil:
-		m.opens.WithLabelValues(m.protocol(e.Protocol), code(e.Err)).Inc()
+		m.opens.with(code(e.Err), m.protocol(e.Protocol)).add(1)
 	case e.From != "open": // closed by a caller in the meantime
-		m.opens.WithLabelValues(m.protocol(e.Protocol), string(term.Canceled)).Inc()
+		m.opens.with(string(term.Canceled), m.protocol(e.Protocol)).add(1)
 	}
 }
 
@@ -191,14 +173,14 @@ func (m *Metrics) ended(e term.Event, t traffic) {
 	if e.Detail != lane {
 		lane = lanes[1]
 	} else {
-		t.in.Add(float64(e.Size))
+		t.in.add(int64(e.Size))
 	}
 	how := e.State
 	if e.Err != nil && how == "ended" {
 		how = "failed"
 	}
-	m.commands.WithLabelValues(lane, how).Inc()
-	m.exec[lane].Observe(e.Duration.Seconds())
+	m.commands.with(how, lane).add(1)
+	m.exec[lane].observe(e.Duration.Seconds())
 }
 
 // protocol returns a label value for a protocol. A caller may invent names, so unknown
