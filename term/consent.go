@@ -18,6 +18,7 @@ type Consent struct { // the rule that demands it
 	Person   bool   // a person of the operator's must agree, and not the one at the client
 	Secret   string // name of the secret that is wanted; empty: none
 	Value    bool   // the person gives the value of Secret
+	Lasting  bool   // as in SecretQuestion
 }
 
 type consentKey struct{}

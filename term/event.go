@@ -69,6 +69,11 @@ const (
 	VerbFileRead  Verb = "file_read" // reads a file or lists the folder Action.Path
 	VerbFileWrite Verb = "file_write"
 
+	VerbForward Verb = "forward" // listens here for connections to Action.To, which the far side makes
+	// VerbForwardEnd: a forward has ended. Event.Detail has the address and the bytes, Event.Size the sum of these. As an
+	// action, it ends one.
+	VerbForwardEnd Verb = "forward_end"
+
 	// Events of a session that are not actions:
 	VerbOutput  Verb = "output"   // bytes arrived
 	VerbState   Verb = "state"    // Event.State is the new state
@@ -120,6 +125,7 @@ type Action struct {
 	Key       string   // write: the name of the key, if it is one
 	Sensitive bool     // write: Data must not be recorded
 	Path      string   // of a file
+	To        string   // forward: host:port, in its one form; see package session/forward/address
 
 	// FarSide returns the class of the interpreter that reads the line of an exec or a
 	// write: "posix", "fish", "csh", or a class without safe quoting. The class is detected,
@@ -140,7 +146,7 @@ type Ruling struct {
 
 // A PartOf says which larger action an event is a part of. The zero PartOf is of none.
 type PartOf struct {
-	Copy  string // file_read and file_write: the id of the copy
+	Copy  string // file_read and file_write, and write over a terminal: the id of the copy
 	Fleet string // the id of the run over many hosts
 }
 
@@ -201,3 +207,9 @@ type (
 		ObserveExec(e Event)
 	}
 )
+
+// An ObserverFunc is a function that is an Observer.
+type ObserverFunc func(e Event)
+
+// Observe implements Observer.
+func (f ObserverFunc) Observe(e Event) { f(e) }

@@ -9,6 +9,12 @@ type Prompter interface {
 	Prompt(ctx context.Context, q Prompt) (answer string, err error)
 }
 
+// A PrompterFunc is a function that is a Prompter.
+type PrompterFunc func(ctx context.Context, q Prompt) (answer string, err error)
+
+// Prompt implements Prompter.
+func (f PrompterFunc) Prompt(ctx context.Context, q Prompt) (string, error) { return f(ctx, q) }
+
 // PromptKind classifies a question.
 type PromptKind string
 

@@ -19,6 +19,7 @@ const (
 	ReasonReopening       Reason = "the session is being reopened"
 	ReasonMayReopen       Reason = "the session has ended, and may be reopened"
 	ReasonNoFiles         Reason = "the protocol carries no files"
+	ReasonNoForwarding    Reason = "the protocol forwards no connections"
 	ReasonNulByte         Reason = "the command holds a NUL byte"
 	ReasonCanceledRunning Reason = "the call was canceled, the command goes on"
 
@@ -40,6 +41,7 @@ const (
 	ReasonRunning         Reason = "a command runs in the terminal"
 	ReasonQueued          Reason = "commands are queued for the terminal"
 	ReasonSteps           Reason = "another call types steps or lines into the terminal"
+	ReasonTransfer        Reason = "a file is being moved over the terminal"
 	ReasonNotFree         Reason = "the terminal did not become free"
 	ReasonNotReady        Reason = "the terminal shows no prompt"
 	ReasonNoPrompt        Reason = "the last line is not known to be a prompt"
@@ -106,6 +108,7 @@ const (
 	LimitTerminals    Limit = "pseudo-terminals of this system"
 	LimitGroupMemory  Limit = "memory of this control group"
 	LimitFleetHosts   Limit = "hosts of runs over many"
+	LimitForwards     Limit = "forwards of a session"
 
 	// Of a local program: see Limits.
 	LimitCPU       Limit = "cpu"
@@ -122,6 +125,8 @@ const (
 	SettingTakeOver    Setting = "taking over locks"
 	SettingLocalFiles  Setting = "files of this machine"
 	SettingRemoteFiles Setting = "files of other machines"
+	SettingForward     Setting = "forwarding"
+	SettingForwardTCP  Setting = "forwarding from a TCP port"
 
 	SettingHostKeyFloor    Setting = "weakest host key policy"
 	SettingCallerPaths     Setting = "folders of callers"
@@ -139,6 +144,8 @@ const (
 	FieldData     Field = "Data"
 	FieldKey      Field = "Key"
 	FieldLane     Field = "Lane"
+	FieldLines    Field = "Lines"
+	FieldCommand  Field = "Command"
 	FieldProtocol Field = "Protocol"
 	FieldStream   Field = "Stream"
 	FieldTask     Field = "Task"
@@ -150,6 +157,8 @@ const (
 
 	FieldCopyFrom Field = "From"
 	FieldCopyTo   Field = "To"
+
+	FieldForwardTo Field = "Forward.To"
 
 	FieldMode   Field = "Mode"
 	FieldSignal Field = "Signal"

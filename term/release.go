@@ -94,7 +94,9 @@ type SecretQuestion struct {
 	Secret string // name
 	Rule   string // that wants it
 	Value  bool   // the person gives the value; else they agree to the use
-	About  SecretRequest
+	// Lasting says that they also agree to later uses of this caller in the session, or at the host if it has none yet.
+	Lasting bool
+	About   SecretRequest
 }
 
 // A SecretPerson asks people about secrets. Its methods may be called by any number of goroutines.
@@ -107,8 +109,9 @@ type SecretPerson interface {
 // PersonAnswers is the error of an Answerer that leaves the question to a person of the operator's, and not to the caller
 // who opens the connection.
 type PersonAnswers struct {
-	Secret string             // name
-	Gave   func(value []byte) // is called with the answer before it is sent; nil: nobody wants to know
+	Secret string // name
+	// Gave is called with the answer before it is sent. Its error, an *Error, ends the login. Nil: nobody wants to know.
+	Gave func(value []byte) error
 }
 
 // Error implements error.

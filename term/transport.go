@@ -52,6 +52,12 @@ type (
 		Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error)
 	}
 
+	// A Forwarder opens connections from the far side to other addresses, beside the terminal. The far side resolves
+	// host. ctx limits only the opening. An error of kind Unsupported means that the far side forwards nothing there.
+	Forwarder interface {
+		Forward(ctx context.Context, host string, port int) (Stream, error)
+	}
+
 	// A Waiter reports how the program at the far end of the terminal ended. Wait is called
 	// once, after Read has failed; it must not block.
 	Waiter interface {
@@ -86,6 +92,14 @@ type (
 		SendKey(ctx context.Context, name string) error
 	}
 
+	// A Transparenter carries every byte unchanged in both directions, for a protocol that moves
+	// files, from the return of Transparent until restore is called. doubt says why bytes may be
+	// changed nevertheless; it is empty if they are not. An error means that some certainly would
+	// be. Read must go on meanwhile. A transport without it does so always.
+	Transparenter interface {
+		Transparent(ctx context.Context) (restore func(), doubt string, err error)
+	}
+
 	// A Divider says where to cut data that is too long for one Write, if its protocol
 	// encodes the end of a Write differently from the middle. Divide returns the number of
 	// bytes for the next Write: at least 1, at most limit, which is less than len(data).
@@ -93,6 +107,18 @@ type (
 		Divide(data []byte, limit int) int
 	}
 )
+
+// A Stream is a connection that a Forwarder has opened. Read and Write have one caller each. Close returns at once, and
+// wakes them as soon as the far side has confirmed it or the connection below has ended.
+type Stream interface {
+	io.ReadWriteCloser
+
+	// CloseWrite passes on the end of the data in this direction. It is called in place of a Write.
+	CloseWrite() error
+
+	// Closed is closed when the far side has closed the stream. What it had sent before can still be read.
+	Closed() <-chan struct{}
+}
 
 // A Front describes the programs in front of a terminal: those that its keys reach (its foreground
 // process group, termios(3)). The zero value knows nothing.
@@ -185,10 +211,14 @@ type Exit struct {
 	Suspected  string // as Limit, if it may have reached that and the system does not report it
 }
 
+// OK reports whether the program is known to have ended with exit status 0. Code alone does not tell: it is also 0 if the
+// end is not known.
+func (e Exit) OK() bool { return e.Known && e.Code == 0 && e.Signal == "" }
+
 // Usage is the resource usage of a program and the children for which it has waited.
 type Usage struct {
 	CPU    time.Duration // user and system
-	MaxRSS int64         // largest memory of one process in KiB
+	MaxRSS int64         // largest memory of one process in KiB; 0: unknown
 }
 
 // A Process is the program of a local session.
