@@ -550,3 +550,84 @@ func TestCommands(t *testing.T) {
 		<-data
 	})
 }
+
+// TestTransparent moves bytes that Telnet changes, with a server that agrees to BINARY, one that never answers, and a
+// peer that does not speak Telnet.
+func TestTransparent(t *testing.T) {
+	const sent, echo = "\r\n\r\x00\xff\r", "\xff\xfb\x01"
+	for name, c := range map[string]struct {
+		first, answer string // of the server, and to BINARY
+		doubt         bool
+		wire          string // as sent arrives
+		back, got     string // from the server, and as it is read
+		restored      string // what is sent at the end
+	}{
+		"BINARY": {
+			first: echo, answer: "\xff\xfd\x00\xff\xfb\x00", wire: "\r\n\r\x00\xff\xff\r",
+			back: "\r\n\r\x00\x00\xff\xff\r", got: "\r\n\r\x00\x00\xff\r", restored: "\xff\xfc\x00\xff\xfe\x00",
+		},
+		"refused": {
+			first: echo, answer: "\xff\xfe\x00\xff\xfc\x00", doubt: true, wire: "\r\x00\n\r\x00\x00\xff\xff\r\x00",
+			back: "\r\n\x00\r\x00\n\r\x00\x00\xff\xff\r\x00", got: "\r\n\x00\r\n\r\x00\xff\r",
+		},
+		"no answer": {
+			first: echo, doubt: true, wire: "\r\x00\n\r\x00\x00\xff\xff\r\x00", back: "\rx\r\x00\r\r\x00", got: "\rx\r\x00\r\r\x00",
+			restored: "", // the server has yet to answer: RFC 1143 queues the opposite
+		},
+		"raw": {wire: sent, back: "\xff\xfb\x01\xff\xff\r\x00", got: "\xff\xfb\x01\xff\xff\r\x00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPair(t, Config{Enter: EnterCRLF}, 0)
+				data := p.reads()
+				p.says(t, c.first)
+				p.written(t)
+				asked := make(chan struct{})
+				var restore func()
+				go func() {
+					defer close(asked)
+					var doubt string
+					var err error
+					if restore, doubt, err = p.Transparent(t.Context()); err != nil || (doubt != "") != c.doubt {
+						t.Errorf("Transparent = %q, %v; want doubts: %t", doubt, err, c.doubt)
+					}
+				}()
+				want := ""
+				if c.first != "" {
+					want = "\xff\xfb\x00\xff\xfd\x00"
+				}
+				if got := p.written(t); got != want {
+					t.Errorf("it asks %q, want %q", got, want)
+				}
+				p.says(t, c.answer)
+				<-asked
+				if _, _, err := p.Transparent(t.Context()); !errors.Is(err, term.Busy) {
+					t.Errorf("a second caller gets %v, want Busy", err)
+				}
+				if n, err := io.WriteString(p.Conn, sent); n != len(sent) || err != nil {
+					t.Errorf("Write = %d, %v", n, err)
+				}
+				if got := p.written(t); got != c.wire {
+					t.Errorf("%q arrives as %q, want %q", sent, got, c.wire)
+				}
+				for i := range c.back { // cut anywhere
+					p.says(t, c.back[i:i+1])
+					synctest.Wait()
+				}
+				restore()
+				if got := p.written(t); got != c.restored {
+					t.Errorf("at the end it sends %q, want %q", got, c.restored)
+				}
+				io.WriteString(p.Conn, "\r")
+				if got := p.written(t); got != "\r\n" {
+					t.Errorf("enter is %q afterwards, want that of the configuration", got)
+				}
+				p.server.Close()
+				if got := <-data; got != c.got {
+					t.Errorf("%q is read as %q, want %q", c.back, got, c.got)
+				}
+				p.Close()
+			})
+		})
+	}
+}

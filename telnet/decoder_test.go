@@ -3,6 +3,7 @@ package telnet
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +107,49 @@ func TestDecoderSwitchesToBinary(t *testing.T) {
 	p := []byte("\x00a\xff\xfb\x00\x00b\xff\xfc\x00\x00c")
 	if got := string(p[:d.Decode(p)]); got != "a\x00bc" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// Runs of data of many lengths, between commands and NULs, must decode the same in long pieces, cut anywhere, as byte
+// by byte, which uses none of the searches. Some of the commands change KeepNUL.
+func TestDecoderSearches(t *testing.T) {
+	lines := strings.Repeat("GigabitEthernet0/1 is up, \xc3\xa9\x80\xfe\x01\r\n", 200)
+	between := []string{"\x00", "\r\x00", "\x00\x00", "\xff\xff", "\xff\xff\x00", "\xff\xf1", "\xff\xf1\xff\xf9", "\xff\xfb\x00", "\xff\xfc\x00", "\xff\xfa\x18\x01\xff\xf0"}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var stream []byte
+		for len(stream) < 20<<10 {
+			from := r.IntN(len(lines))
+			stream = append(stream, lines[from:from+r.IntN(1+min(1<<r.IntN(13), len(lines)-from))]...)
+			stream = append(stream, between[r.IntN(len(between))]...)
+		}
+		decode := func(piece func() int) (data []byte, events string) {
+			var d Decoder
+			d.OnEvent = func(e Event) {
+				e.Each(func(e Event) {
+					events += fmt.Sprintf("%d %s %q @%d\n", e.Kind, e.Command, e.Data, e.At)
+				})
+				if e.Kind == OptionReceived {
+					d.KeepNUL = e.Command == Command(cmdWILL)
+				}
+			}
+			for rest := stream; len(rest) > 0; {
+				p := bytes.Clone(rest[:min(piece(), len(rest))])
+				rest = rest[len(p):]
+				data = append(data, p[:d.Decode(p)]...)
+			}
+			return data, events
+		}
+		want, events := decode(func() int { return 1 })
+		for _, piece := range []func() int{
+			func() int { return len(stream) },
+			func() int { return 1 + r.IntN(300) },
+			func() int { return 1 + r.IntN(8000) },
+		} {
+			if got, other := decode(piece); !bytes.Equal(got, want) || other != events {
+				t.Fatalf("seed %d: %q\n%s\nbyte by byte: %q\n%s", seed, got, other, want, events)
+			}
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import "bytes"
 type encoding struct {
 	enter string // replaces a CR without LF
 	raw   bool   // the peer does not speak Telnet: IAC is not doubled
+	exact bool   // a CR before LF is data like any other, and no line end
 }
 
 // plain reports whether p is its own encoding.
@@ -41,7 +42,7 @@ func (c encoding) clean(p []byte) int {
 // special returns the encoding of the first byte of p, which is CR or IAC.
 func (c encoding) special(p []byte) string {
 	switch {
-	case p[0] == '\r' && len(p) > 1 && p[1] == '\n':
+	case p[0] == '\r' && len(p) > 1 && p[1] == '\n' && !c.exact:
 		return "\r"
 	case p[0] == '\r':
 		return c.enter

@@ -47,6 +47,7 @@ type engine struct {
 	logouts []chan<- bool   // waiting for LOGOUT
 	status  []chan<- []byte // waiting for STATUS
 	serial  serial
+	clear   transparency
 }
 
 // A windowSize is the size of the terminal's window, as NAWS sends it (RFC 1073).
@@ -69,7 +70,7 @@ func newEngine(c Config) *engine {
 
 // receive removes the commands from the bytes read, and returns the length of the data.
 func (e *engine) receive(p []byte) int {
-	if e.config.Mode == ModeRaw {
+	if e.config.Mode == ModeRaw || e.clear.raw {
 		return len(p)
 	}
 	if e.dec.InSubnegotiation() && time.Since(e.subSince) > subTimeout {
@@ -79,6 +80,9 @@ func (e *engine) receive(p []byte) int {
 	n := e.dec.Decode(p)
 	if e.dec.subs != subs {
 		e.subSince = time.Now()
+	}
+	if e.clear.on && !e.on(them, Binary) {
+		n = e.clear.strip(p[:n])
 	}
 	return n
 }
@@ -145,7 +149,7 @@ func (e *engine) hear() {
 		return
 	}
 	e.spoken = true
-	e.dec.KeepNUL = false // from now on the data is NVT
+	e.keepNUL() // from now on the data is NVT
 	if e.config.Binary == BinaryAlways {
 		e.ask(us, Binary, true)
 		e.ask(them, Binary, true)
@@ -188,8 +192,12 @@ func (e *engine) take(dst []byte) []byte {
 
 // encoding returns the present encoding of data.
 func (e *engine) encoding() encoding {
-	c := encoding{enter: "\r", raw: !e.spoken || e.config.Mode == ModeRaw}
-	switch e.config.Enter {
+	c := encoding{enter: "\r", raw: !e.spoken || e.config.Mode == ModeRaw, exact: e.clear.on}
+	enter := e.config.Enter
+	if e.clear.on {
+		enter = EnterAuto
+	}
+	switch enter {
 	case EnterCR:
 	case EnterCRLF:
 		c.enter = "\r\n"

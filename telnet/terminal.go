@@ -167,6 +167,11 @@ func (t *Terminal) Resize(cols, rows int) error { return t.conn.Resize(cols, row
 // SendKey implements term.KeySender.
 func (t *Terminal) SendKey(ctx context.Context, name string) error { return t.conn.SendKey(ctx, name) }
 
+// Transparent implements term.Transparenter.
+func (t *Terminal) Transparent(ctx context.Context) (restore func(), doubt string, err error) {
+	return t.conn.Transparent(ctx)
+}
+
 // Close implements term.Transport.
 func (t *Terminal) Close() error { return t.conn.Close() }
 
@@ -247,4 +252,6 @@ var (
 	_ term.Divider   = (*Terminal)(nil)
 	_ term.Peerer    = (*Terminal)(nil)
 	_ term.Echoer    = (*Terminal)(nil)
+
+	_ term.Transparenter = (*Terminal)(nil)
 )

@@ -111,55 +111,6 @@ func TestGoTelnetShell(t *testing.T) {
 	expect(t, c, "hello a+b")
 }
 
-// A go-telnet Caller, which reads byte by byte, must see the login prompt of a server that
-// first waits for answers to its commands. On go-telnet's own connection it would wait
-// without end.
-func TestGoTelnetCaller(t *testing.T) {
-	client, server := net.Pipe()
-	defer server.Close()
-	c, err := NewConn(client, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	failed := make(chan error, 1)
-	go func() {
-		failed <- func() error {
-			if _, err := io.WriteString(server, "\xff\xfd\x18\xff\xf1"); err != nil {
-				return err
-			}
-			if _, err := io.ReadFull(server, make([]byte, 3)); err != nil { // WILL TERMINAL-TYPE
-				return err
-			}
-			if _, err := io.WriteString(server, "login: "); err != nil {
-				return err
-			}
-			_, err := io.ReadFull(server, make([]byte, len("root\xff\xff\r\n")))
-			return err
-		}()
-	}()
-	var saw string
-	c.Call(callerFunc(func(ctx gotelnet.Context, w gotelnet.Writer, r gotelnet.Reader) {
-		ctx.Logger().Debugf("%d", 1)
-		for b := make([]byte, 1); !strings.HasSuffix(saw, ": "); {
-			if _, err := r.Read(b); err != nil {
-				return
-			}
-			saw += string(b)
-		}
-		w.Write([]byte("root\xff\r\n"))
-	}), nil)
-	if err := <-failed; err != nil || saw != "login: " {
-		t.Errorf("saw %q, server: %v", saw, err)
-	}
-}
-
-type callerFunc func(gotelnet.Context, gotelnet.Writer, gotelnet.Reader)
-
-func (f callerFunc) CallTELNET(ctx gotelnet.Context, w gotelnet.Writer, r gotelnet.Reader) {
-	f(ctx, w, r)
-}
-
 // goTelnetReads returns go-telnet's reading of a stream. Its reader has no exported
 // constructor, so a server gets a connection that reads from memory.
 func goTelnetReads(tb testing.TB, stream io.Reader, read func(gotelnet.Reader)) {
