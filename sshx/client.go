@@ -190,6 +190,16 @@ func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 	return c.slots.Subsystem(ctx, name)
 }
 
+// Forward opens a connection from the server to host and port, which the server resolves (RFC 4254 section 7.2). It
+// takes no slot for commands: MaxSessions of sshd_config(5) does not count it.
+func (c *Client) Forward(ctx context.Context, host string, port int) (term.Stream, error) {
+	s, err := c.own.Forward(ctx, host, port)
+	if err != nil { // and no nil *mux.Stream in its place
+		return nil, err
+	}
+	return s, nil
+}
+
 // closeGrace is how long Close waits for the goroutines of a closed connection.
 const closeGrace = 500 * time.Millisecond
 

@@ -46,6 +46,11 @@ func (m *commands) Subsystem(ctx context.Context, name string) (io.ReadWriteClos
 	return m.c.Subsystem(ctx, name)
 }
 
+// Forward implements term.Forwarder.
+func (m *commands) Forward(ctx context.Context, host string, port int) (term.Stream, error) {
+	return m.c.Forward(ctx, host, port)
+}
+
 // Peer implements term.Peerer.
 func (m *commands) Peer() term.Peer { return m.c.own.Peer }
 
@@ -78,4 +83,5 @@ var (
 	_ term.Outliver    = (*commands)(nil)
 	_ term.Describer   = (*commands)(nil)
 	_ term.Subsystemer = (*commands)(nil)
+	_ term.Forwarder   = (*commands)(nil)
 )

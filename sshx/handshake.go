@@ -121,16 +121,15 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 		Name: h.String(), Raw: hs.raw, Conn: sc,
 		Version: term.ForeignLine(string(sc.ServerVersion()), maxVersion),
 		Banner:  term.ForeignStart(hs.banner, hs.more, shownBanner),
-		Method:  seen.Last, HostKey: res.Fingerprint, Agent: h.ForwardAgent,
+		Method:  seen.Last, HostKey: res.Fingerprint,
 		Warnings: append(res.Warnings, seen.Notes...),
 		Peer:     h.Peer(person.login.HostKey),
 	}
-	if res.Changed { // like ssh(1): no forwarding to a host that may be an impostor
-		k.Agent = ""
-	}
-	if k.Agent != "" {
+	if h.ForwardAgent.Any() && !res.Changed { // like ssh(1): no forwarding to a host that may be an impostor
 		if why := login.AgentWithheld(); why != "" {
-			k.Agent, k.Warnings = "", append(k.Warnings, "the agent is not forwarded: "+why)
+			k.Warnings = append(k.Warnings, "the agent is not forwarded: "+why)
+		} else {
+			k.DialAgent = h.ForwardAgent.Dial
 		}
 	}
 	// From here on the end of the connection must not leave a channel waiting.

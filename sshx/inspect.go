@@ -32,7 +32,7 @@ type InspectedHost struct {
 	HostKeyPolicy hostkeys.Policy // with the operator's floor applied
 	KnownHosts    []string        // known_hosts files, the user's first
 	Methods       []string        // allowed authentication methods, the preferred one first
-	Agent         string          // socket; empty for none
+	Agent         string          // its socket, or "the agent of this program"; empty for none
 
 	cred *auth.Credentials // nil: not planned, because an earlier step was refused
 }
@@ -61,7 +61,7 @@ func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentEr
 	if h.cred == nil {
 		return nil, nil
 	}
-	return auth.Identities(ctx, h.cred.AgentSocket, h.Config.IdentityFiles, h.Config.CertificateFiles)
+	return auth.Identities(ctx, h.cred.Agent, h.Config.IdentityFiles, h.Config.CertificateFiles)
 }
 
 // Inspect evaluates the plan of Dial. The error is the one with which Dial would
@@ -77,7 +77,10 @@ func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error)
 	for _, e := range p.Evaluated {
 		host := InspectedHost{Name: e.Name, Config: e.Config}
 		if h := e.Hop; h != nil {
-			host.HostKeyPolicy, host.Agent = h.HostKeys.Policy, h.Cred.AgentSocket
+			host.HostKeyPolicy, host.Agent = h.HostKeys.Policy, h.Cred.Agent.Socket
+			if h.Cred.Agent.Agent != nil {
+				host.Agent = h.Cred.Agent.String()
+			}
 			host.KnownHosts = slices.Concat(h.HostKeys.UserFiles, h.HostKeys.GlobalFiles, h.HostKeys.CallerFiles)
 			host.Methods, host.cred = h.Cred.Preferred, &h.Cred
 		}

@@ -6,6 +6,9 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
 	"ptyctl/sshx/plan"
 	"ptyctl/term"
 )
@@ -25,6 +28,15 @@ type Options struct {
 	CallerPaths          []string // folders allowed for a caller's paths; empty: all
 	IdentityAgent        string   // replaces SSH_AUTH_SOCK; "none": no agent
 	HomeDir              string   // for ~ and ~/.ssh; empty: the user's
+
+	// Agent is an agent of this program, for example of keys in a KMS. It replaces IdentityAgent and that of ssh_config(5).
+	// Its methods may be called at the same time. nil: the one of IdentityAgent.
+	Agent agent.Agent
+	// Signers are keys of this program. They are offered to every host, before those of the agent and of files.
+	Signers []ssh.Signer
+	// KnownHosts are lines in the format of sshd(8), SSH_KNOWN_HOSTS FILE FORMAT. If it is not nil, they are the whole
+	// record: no file of known hosts is read, and none is written.
+	KnownHosts []byte
 
 	ConnectTimeout    time.Duration // if neither Target nor ssh_config has one; 0: 15 s
 	KeepaliveInterval time.Duration // 0: 30 s; negative: no keepalives
@@ -81,6 +93,7 @@ func (o Options) settings() plan.Settings {
 		ConfigPath: o.ConfigPath, NoConfig: o.NoConfig,
 		AllowExecDirectives: o.AllowExecDirectives, AllowAgentForwarding: o.AllowAgentForwarding,
 		CallerPaths: o.CallerPaths, IdentityAgent: o.IdentityAgent, HomeDir: o.HomeDir,
+		Agent: o.Agent, Signers: o.Signers, KnownHosts: o.KnownHosts,
 		ConnectTimeout: o.ConnectTimeout, KeepaliveInterval: o.KeepaliveInterval,
 		KeepaliveCountMax: o.KeepaliveCountMax, Answerer: o.Answerer, SettingName: o.SettingName, Dial: o.Dial,
 	}

@@ -4,6 +4,9 @@ import (
 	"reflect"
 	"testing"
 
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
 	"ptyctl/sshx/plan"
 	"ptyctl/term"
 )
@@ -29,6 +32,12 @@ func TestSettingsOfOptions(t *testing.T) {
 			f.SetInt(int64(i) + 1)
 		case f.Type() == reflect.TypeFor[[]string]():
 			f.Set(reflect.ValueOf([]string{v.Type().Field(i).Name}))
+		case f.Type() == reflect.TypeFor[[]byte]():
+			f.SetBytes([]byte(v.Type().Field(i).Name))
+		case f.Type() == reflect.TypeFor[[]ssh.Signer]():
+			f.Set(reflect.ValueOf([]ssh.Signer{nil}))
+		case f.Type() == reflect.TypeFor[agent.Agent]():
+			f.Set(reflect.ValueOf(agent.NewKeyring()))
 		case f.Type() == reflect.TypeFor[term.Answerer]():
 			f.Set(reflect.ValueOf(&struct{ term.Answerer }{}))
 		}

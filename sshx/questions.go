@@ -36,9 +36,14 @@ func (a *questions) Ask(q term.Prompt) (string, error) {
 			q.Secret = leave.Secret
 			answer, err := a.askPerson(q)
 			if err == nil && leave.Gave != nil {
-				leave.Gave([]byte(answer))
+				value := []byte(answer)
+				err = leave.Gave(value)
+				clear(value)
 			}
-			return answer, err
+			if err != nil {
+				return "", err
+			}
+			return answer, nil
 		}
 		if err != nil || name != "" {
 			a.login.Given = append(a.login.Given, name)

@@ -104,7 +104,7 @@ var ttyModes = string(ssh.Marshal(struct {
 // start sends the requests for agent, pty, environment and shell, in this order.
 func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 	r := sh.c.r
-	if sh.ch.Link().Agent != "" {
+	if sh.ch.Link().DialAgent != nil {
 		ok, err := sh.ch.Request(ctx, mux.AgentRequest, nil)
 		if err != nil {
 			return err
@@ -236,6 +236,11 @@ func (sh *Shell) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 	return sh.c.Subsystem(ctx, name)
 }
 
+// Forward implements term.Forwarder on the shell's connection.
+func (sh *Shell) Forward(ctx context.Context, host string, port int) (term.Stream, error) {
+	return sh.c.Forward(ctx, host, port)
+}
+
 // Peer implements term.Peerer.
 func (sh *Shell) Peer() term.Peer { return sh.ch.Link().Peer }
 
@@ -280,5 +285,6 @@ var (
 	_ term.Outliver    = (*Shell)(nil)
 	_ term.Describer   = (*Shell)(nil)
 	_ term.Subsystemer = (*Shell)(nil)
+	_ term.Forwarder   = (*Shell)(nil)
 	_ term.Peerer      = (*Shell)(nil)
 )

@@ -14,7 +14,7 @@ import (
 // failure only gives a warning, because the login does not depend on it.
 func (k *keyring) addToAgent(warn func(string)) {
 	c := k.h.Cred
-	if c.AddKeys == "" || c.AddKeys == "no" || c.AgentSocket == "" || len(k.seen.offered) == 0 {
+	if c.AddKeys == "" || c.AddKeys == "no" || !c.Agent.Any() || len(k.seen.offered) == 0 {
 		return
 	}
 	key, ok := k.opened[k.seen.offered[len(k.seen.offered)-1]]

@@ -24,7 +24,8 @@ type Credentials struct {
 	IdentityFiles  []string
 	Certificates   []string
 	IdentitiesOnly bool
-	AgentSocket    string        // empty for no agent
+	Agent          AgentAt
+	Signers        []ssh.Signer  // of the operator: offered after the call's key, before the agent's
 	Prompts        int           // most attempts by password or question
 	Batch          bool          // never ask
 	Refused        []string      // fingerprints of keys that must not be offered again
@@ -43,7 +44,10 @@ func (c *Credentials) Sources() []string {
 		if c.offersPrivateKey() {
 			list = append(list, "the caller's key")
 		}
-		if c.AgentSocket != "" && c.Method != "private_key" {
+		if len(c.Signers) > 0 && c.offersSigners() {
+			list = append(list, "keys of this program")
+		}
+		if c.Agent.Any() && c.Method != "private_key" {
 			list = append(list, "agent")
 		}
 		for _, path := range c.IdentityFiles {
@@ -67,6 +71,9 @@ func (c *Credentials) Sources() []string {
 func (c *Credentials) offersPrivateKey() bool {
 	return c.Method == "private_key" || c.PrivateKey != "" && (c.Method == "auto" || c.Method == "")
 }
+
+// offersSigners reports whether the operator's signers are offered.
+func (c *Credentials) offersSigners() bool { return c.Method != "private_key" && c.Method != "agent" }
 
 // An Account is where to log in, and with what.
 type Account struct {

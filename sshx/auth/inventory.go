@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -36,14 +35,14 @@ type CertificateInfo struct {
 	Authority   string    // fingerprint of the key that signed it
 }
 
-// Identities lists the keys that a login could use: those of the agent at a socket,
-// then those in files. It omits default files that do not exist. agentErr is the
+// Identities lists the keys that a login could use: those of the agent, then those in
+// files. It omits default files that do not exist. agentErr is the
 // agent's error, and nil without an agent.
-func Identities(ctx context.Context, socket string, files, certificates []sshconfig.Value) (
+func Identities(ctx context.Context, at AgentAt, files, certificates []sshconfig.Value) (
 	ids []Identity, agentErr error,
 ) {
-	if socket != "" {
-		ids, agentErr = agentIdentities(ctx, socket)
+	if at.Any() {
+		ids, agentErr = agentIdentities(ctx, at)
 	}
 	for _, v := range files {
 		id, ok := fileIdentity(v.Text)
@@ -68,11 +67,10 @@ func Identities(ctx context.Context, socket string, files, certificates []sshcon
 }
 
 // agentIdentities lists the agent's keys, within agentTimeout.
-func agentIdentities(ctx context.Context, socket string) ([]Identity, error) {
+func agentIdentities(ctx context.Context, at AgentAt) ([]Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
 	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", socket)
+	conn, err := at.Dial(ctx)
 	if err != nil {
 		return nil, term.RootCause(err)
 	}

@@ -185,6 +185,9 @@ func (k *keyring) load() {
 	if c.Method == "private_key" {
 		return
 	}
+	if c.offersSigners() {
+		k.keys = append(k.keys, c.Signers...)
+	}
 	agentKeys := k.agentKeys()
 	if c.Method == "agent" {
 		k.keys = agentKeys
@@ -241,7 +244,7 @@ func (k *keyring) ofCall() []ssh.Signer {
 // connection would end with the agent.
 func (k *keyring) agentKeys() []ssh.Signer {
 	c := k.h.Cred
-	if c.AgentSocket == "" {
+	if !c.Agent.Any() {
 		if c.Method == "agent" {
 			k.seen.note("there is no agent: SSH_AUTH_SOCK is not set")
 		}
@@ -249,13 +252,13 @@ func (k *keyring) agentKeys() []ssh.Signer {
 	}
 	conn, err := k.dialAgent()
 	if err != nil {
-		k.seen.note("the agent at %s cannot be reached: %v", c.AgentSocket, term.RootCause(err))
+		k.seen.note("%s cannot be reached: %v", c.Agent, term.RootCause(err))
 		return nil
 	}
 	signers, err := agent.NewClient(conn).Signers()
 	if err != nil {
 		_ = conn.Close()
-		k.seen.note("the agent at %s lists no keys: %v", c.AgentSocket, err)
+		k.seen.note("%s lists no keys: %v", c.Agent, err)
 		return nil
 	}
 	for i, s := range signers {
@@ -306,13 +309,18 @@ func (k *keyring) hold(s ssh.Signer) ssh.Signer {
 	return heldKey{as, key, k.turn}
 }
 
-// agentTurns has a token for each agent that signs, by its socket. An agent may ask a person
+// agentTurns has a token for each agent of another process that signs, by its socket. An agent may ask a person
 // for each signature, or for a touch: it is asked by one login of this process at a time.
 var agentTurns sync.Map // of chan struct{}
 
-// turn waits until the agent is free. The time of the login stops meanwhile.
+// turn waits until the agent is free. The time of the login stops meanwhile. An agent in this process sees to its own
+// order.
 func (k *keyring) turn() (done func(), err error) {
-	turns, _ := agentTurns.LoadOrStore(k.h.Cred.AgentSocket, make(chan struct{}, 1))
+	at := k.h.Cred.Agent
+	if at.Agent != nil {
+		return func() {}, nil
+	}
+	turns, _ := agentTurns.LoadOrStore(at.Socket, make(chan struct{}, 1))
 	free := turns.(chan struct{})
 	done = func() { <-free }
 	select {
@@ -331,17 +339,12 @@ func (k *keyring) turn() (done func(), err error) {
 	}
 }
 
-// Limits on the agent: on the connection to its socket, which a live one accepts at once, and on each exchange, except
-// signing.
-const (
-	agentDialTimeout = time.Second
-	agentTimeout     = 5 * time.Second
-)
+// agentTimeout limits each exchange with the agent, except signing.
+const agentTimeout = 5 * time.Second
 
 // dialAgent connects to the agent, and sets the deadline of the first exchange.
 func (k *keyring) dialAgent() (net.Conn, error) {
-	d := net.Dialer{Timeout: agentDialTimeout}
-	conn, err := d.DialContext(k.ctx, "unix", k.h.Cred.AgentSocket)
+	conn, err := k.h.Cred.Agent.Dial(k.ctx)
 	if err == nil {
 		_ = conn.SetDeadline(time.Now().Add(agentTimeout))
 	}

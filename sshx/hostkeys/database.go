@@ -123,6 +123,15 @@ func (db *database) parse(file, text string) {
 	}
 }
 
+// append adds the lines of o behind those of db.
+func (db *database) append(o *database) {
+	db.records = append(db.records, o.records...)
+	for _, text := range o.warnings {
+		db.warn("%s", text)
+	}
+	db.unsaid += o.unsaid
+}
+
 // warn adds a warning, or only counts it beyond maxWarnings.
 func (db *database) warn(format string, args ...any) {
 	if len(db.warnings) == maxWarnings {

@@ -8,7 +8,7 @@ import (
 
 // known has the lines of the files about one host.
 type known struct {
-	record  lines // of UserFiles and GlobalFiles, which decide
+	record  lines // of KnownHosts, UserFiles and GlobalFiles, which decide
 	callers lines // of CallerFiles
 }
 
@@ -17,18 +17,30 @@ type lines struct {
 	name, bare, ip []entry
 }
 
-// read reads UserFiles and GlobalFiles as record, and CallerFiles as callers.
+// record reads KnownHosts, UserFiles and GlobalFiles.
+func (o *Options) record() (*database, error) {
+	db, err := readDatabase(o.files())
+	if err != nil || len(o.KnownHosts) == 0 {
+		return db, err
+	}
+	first := &database{}
+	first.parse(inMemory, string(o.KnownHosts))
+	first.append(db)
+	return first, nil
+}
+
+// read reads the record, and CallerFiles as callers.
 func (o *Options) read() (record, callers *database, err error) {
-	if record, err = readDatabase(o.files()); err != nil {
+	if record, err = o.record(); err != nil {
 		return nil, nil, err
 	}
 	callers, err = readDatabase(o.CallerFiles)
 	return record, callers, err
 }
 
-// withKey returns lines of UserFiles and GlobalFiles as database.withKey does; nil if they cannot be read now.
+// withKey returns lines of the record as database.withKey does; nil if they cannot be read now.
 func (o *Options) withKey(key ssh.PublicKey, limit int) []Entry {
-	db, err := readDatabase(o.files())
+	db, err := o.record()
 	if err != nil {
 		return nil
 	}

@@ -54,6 +54,10 @@ type Options struct {
 	UserFiles   []string
 	GlobalFiles []string
 
+	// KnownHosts are lines in the format of a file. They are searched before UserFiles, and an Entry of them has the
+	// File "KnownHosts". New keys are not added to them.
+	KnownHosts []byte
+
 	// CallerFiles were named by a caller, who may narrow the files above but not widen them. A
 	// key must not contradict their lines either. If the files above have no line about a host,
 	// these files confirm it if Floor allows.
@@ -153,6 +157,7 @@ func (o Options) normalized() (Options, error) {
 	o.UserFiles = slices.Clone(o.UserFiles)
 	o.GlobalFiles = slices.Clone(o.GlobalFiles)
 	o.CallerFiles = slices.Clone(o.CallerFiles)
+	o.KnownHosts = slices.Clone(o.KnownHosts)
 	o.RevokedFiles = slices.Clone(o.RevokedFiles)
 	o.RequiredRSASize = max(o.RequiredRSASize, minRSASize)
 	if o.CASignatureAlgorithms == nil {
@@ -167,7 +172,14 @@ func (o *Options) files() []string {
 	return slices.Concat(o.UserFiles, o.GlobalFiles)
 }
 
-// allFiles returns all paths in search order.
+// allFiles returns all paths in search order, after the name of KnownHosts if there are any.
 func (o *Options) allFiles() []string {
-	return slices.Concat(o.UserFiles, o.GlobalFiles, o.CallerFiles)
+	var first []string
+	if o.KnownHosts != nil {
+		first = []string{inMemory}
+	}
+	return slices.Concat(first, o.UserFiles, o.GlobalFiles, o.CallerFiles)
 }
+
+// inMemory is the Entry.File of KnownHosts.
+const inMemory = "KnownHosts"

@@ -49,6 +49,9 @@ func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err er
 				"the operator would have to allow its folder",
 		}
 	}
+	if v.o.RecordFile == "" && v.o.KnownHosts != nil {
+		return nil, judgement{}, &notRecordableError{"the program keeps the known hosts itself, and adds none"}
+	}
 	if v.o.RecordFile == "" {
 		return nil, judgement{}, &notRecordableError{
 			"no user known_hosts file is configured: set one (UserKnownHostsFile)",

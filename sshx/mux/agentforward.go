@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -16,13 +15,9 @@ const (
 	AgentRequest = "auth-agent-req@openssh.com"
 )
 
-// agentDialTimeout limits connecting to the agent.
-const agentDialTimeout = 5 * time.Second
-
 // acceptAgent connects one channel of the server to the agent of this machine.
 func (k *Link) acceptAgent(c ssh.NewChannel) {
-	d := net.Dialer{Timeout: agentDialTimeout}
-	conn, err := d.DialContext(k.ctx, "unix", k.Agent)
+	conn, err := k.DialAgent(k.ctx)
 	if err != nil {
 		_ = c.Reject(ssh.ConnectionFailed, "the agent cannot be reached")
 		return

@@ -19,12 +19,7 @@ import (
 // section 7.2).
 func (k *Link) Dial(ctx context.Context, host string, port int) (net.Conn, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
-	ch, reqs, err := k.openChannel(ctx, "direct-tcpip", ssh.Marshal(struct {
-		Host       string
-		Port       uint32
-		OriginHost string
-		OriginPort uint32
-	}{host, uint32(port), "127.0.0.1", 0}))
+	ch, reqs, err := k.openChannel(ctx, "direct-tcpip", directTCPIP(host, port))
 	var refused *ssh.OpenChannelError
 	switch {
 	case err == nil:

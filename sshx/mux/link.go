@@ -24,8 +24,9 @@ type Link struct {
 	Method   string // the last successful authentication method
 	HostKey  string
 	Warnings []string
-	Agent    string // socket of the agent to forward; empty: the server must not open channels
-	Peer     term.Peer
+	// DialAgent connects to the agent to forward, within seconds; nil: the server must not open channels.
+	DialAgent func(ctx context.Context) (net.Conn, error)
+	Peer      term.Peer
 
 	ctx    context.Context // ends with the connection; its cause is the reason
 	cancel context.CancelCauseFunc
@@ -76,7 +77,7 @@ func (k *Link) Start(
 // forwarding is on, and no others.
 func (k *Link) channels(chans <-chan ssh.NewChannel) {
 	for c := range chans {
-		if k.Agent != "" && c.ChannelType() == agentChannel {
+		if k.DialAgent != nil && c.ChannelType() == agentChannel {
 			k.wg.Go(func() { k.acceptAgent(c) }) // a goroutine, because connecting must not block other channels
 			continue
 		}

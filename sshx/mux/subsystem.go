@@ -46,28 +46,26 @@ func (s *Slots) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser,
 // the server is frozen.
 type subsystem struct {
 	ch  *Channel
-	in  *io.PipeReader // from the server
-	out *io.PipeWriter // to the server
+	in  *pipe // from the server
+	out *pipe // to the server
 }
 
 // serve starts the copying in both directions.
 func serve(ch *Channel) *subsystem {
-	in, fromServer := io.Pipe()
-	toServer, out := io.Pipe()
-	ch.DiscardStderr()  // unread data would block the channel
-	ch.k.wg.Go(func() { // ends with the channel, or with Close
-		p := copyBuffers.Get().(*[copyBuffer]byte)
-		defer copyBuffers.Put(p)
-		_, err := io.CopyBuffer(fromServer, onlyReader{ch}, p[:])
-		_ = fromServer.CloseWithError(err)
-	})
-	ch.k.wg.Go(func() { // ends with the channel, or with Close
-		p := copyBuffers.Get().(*[copyBuffer]byte)
-		defer copyBuffers.Put(p)
-		_, err := io.CopyBuffer(ch, onlyReader{toServer}, p[:])
-		_ = toServer.CloseWithError(err)
-	})
-	return &subsystem{ch: ch, in: in, out: out}
+	s := &subsystem{ch: ch, in: newPipe(), out: newPipe()}
+	ch.DiscardStderr() // unread data would block the channel
+	// Both end with the channel, or with Close.
+	ch.k.wg.Go(func() { s.in.close(relay(s.in, ch)) })
+	ch.k.wg.Go(func() { s.out.close(relay(ch, s.out)) })
+	return s
+}
+
+// relay copies until the end of from, or an error.
+func relay(to io.Writer, from io.Reader) error {
+	p := copyBuffers.Get().(*[copyBuffer]byte)
+	defer copyBuffers.Put(p)
+	_, err := io.CopyBuffer(to, onlyReader{from}, p[:])
+	return err
 }
 
 // onlyReader hides all other methods, so that a copy uses the given buffer.
@@ -81,8 +79,8 @@ func (s *subsystem) Write(p []byte) (int, error) { return s.out.Write(p) }
 
 // Close implements io.Closer. It does not wait for the server.
 func (s *subsystem) Close() error {
-	_ = s.in.Close()
-	_ = s.out.Close()
+	s.in.close(io.ErrClosedPipe)
+	s.out.close(io.ErrClosedPipe)
 	s.ch.Drop()
 	return nil
 }

@@ -56,7 +56,7 @@ func (r *Route) Plan(unresolved bool) term.Plan {
 	p.ProxyCommand = r.Hops[0].Command.Line != ""
 	for _, h := range r.Hops {
 		p.Hops = append(p.Hops, h.plan())
-		p.ForwardAgent = p.ForwardAgent || h.ForwardAgent != ""
+		p.ForwardAgent = p.ForwardAgent || h.ForwardAgent.Any()
 	}
 	return p
 }

@@ -129,7 +129,7 @@ func (p *Planning) checkCaller(cfg *sshconfig.Config) error {
 			return err
 		}
 	}
-	if at := cfg.Origin("IdentityAgent"); p.o.IdentityAgent != "" && at.Caller() {
+	if at := cfg.Origin("IdentityAgent"); (p.o.IdentityAgent != "" || p.o.Agent != nil) && at.Caller() {
 		return denied(
 			term.FieldSSH,
 			term.SettingIdentityAgent,

@@ -28,10 +28,10 @@ type Hop struct {
 	Kex, Ciphers, MACs, hostKeyAlgos, pubkeyAlgos []string
 	hostKeyFixed                                  bool // HostKeyAlgorithms sets the order: do not change it
 	HostKeys                                      hostkeys.Options
-	UpdateHostKeys                                bool   // known_hosts follows the server's announcements
-	Rekey                                         uint64 // bytes; 0: the cipher's limit
-	ForwardAgent                                  string // socket of the agent to forward; empty for none
-	Version                                       string // VersionAddendum
+	UpdateHostKeys                                bool         // known_hosts follows the server's announcements
+	Rekey                                         uint64       // bytes; 0: the cipher's limit
+	ForwardAgent                                  auth.AgentAt // the agent to forward
+	Version                                       string       // VersionAddendum
 
 	Cred   auth.Credentials
 	may    term.CredentialGrant // the credentials that the policy grants

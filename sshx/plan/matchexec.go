@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"time"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/term"
 )
 
@@ -50,4 +50,4 @@ func matchExecShell(goos, shell string) (string, error) {
 }
 
 // driveLetter begins a path that does not depend on the working folder.
-var driveLetter = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+var driveLetter = lazyregexp.New(`^[A-Za-z]:[\\/]`)

@@ -45,8 +45,8 @@ func (p *Planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 		}
 	}
 	h.record = hostkeys.Options{
-		UserFiles: p.userFiles(own), GlobalFiles: own.GlobalKnownHostsFiles, RevokedFiles: own.RevokedHostKeys,
-		Alias: h.HostKeys.Alias, RequiredRSASize: own.RequiredRSASize,
+		KnownHosts: p.o.KnownHosts, UserFiles: p.userFiles(own), GlobalFiles: p.globalFiles(own),
+		RevokedFiles: own.RevokedHostKeys, Alias: h.HostKeys.Alias, RequiredRSASize: own.RequiredRSASize,
 		CASignatureAlgorithms: own.CASignatureAlgorithms, ReadOnly: true,
 	}
 	return nil

@@ -34,9 +34,10 @@ func preferred(cfg *sshconfig.Config) []string {
 func (p *Planning) credentials(cfg *sshconfig.Config, target bool) auth.Credentials {
 	c := auth.Credentials{
 		Preferred: preferred(cfg), IdentityFiles: texts(cfg.IdentityFiles), Certificates: texts(cfg.CertificateFiles),
-		IdentitiesOnly: cfg.IdentitiesOnly, AgentSocket: cfg.IdentityAgent, Prompts: cfg.NumberOfPasswordPrompts,
+		IdentitiesOnly: cfg.IdentitiesOnly, Agent: auth.AgentAt{Socket: cfg.IdentityAgent}, Prompts: cfg.NumberOfPasswordPrompts,
 		Batch: cfg.BatchMode || p.t.Auth.NoInteractive,
 	}
+	c.Signers = p.o.Signers
 	// The agent belongs to the operator; a caller must not add keys to it.
 	if at := cfg.Origin("AddKeysToAgent"); !at.Caller() {
 		c.AddKeys, c.AddLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
@@ -50,10 +51,13 @@ func (p *Planning) credentials(cfg *sshconfig.Config, target bool) auth.Credenti
 		}
 	}
 	if p.o.IdentityAgent != "" && cfg.Origin("IdentityAgent").Source == sshconfig.Default {
-		c.AgentSocket = p.o.IdentityAgent
+		c.Agent.Socket = p.o.IdentityAgent
 		if p.o.IdentityAgent == "none" {
-			c.AgentSocket = ""
+			c.Agent.Socket = ""
 		}
+	}
+	if p.o.Agent != nil {
+		c.Agent = auth.AgentAt{Agent: p.o.Agent}
 	}
 	if target {
 		a := p.t.Auth

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/sshx/auth"
 	"ptyctl/sshx/reach"
 	"ptyctl/sshx/sshconfig"
@@ -42,7 +42,7 @@ func (r *Route) warn(text string) {
 }
 
 // fingerprintForm is the output of ssh-keygen -l, with or without padding.
-var fingerprintForm = regexp.MustCompile(`^SHA256:[A-Za-z0-9+/]{43}=?$`)
+var fingerprintForm = lazyregexp.New(`^SHA256:[A-Za-z0-9+/]{43}=?$`)
 
 // maxJumps is the most hops of a route; a longer chain is taken for a loop.
 const maxJumps = 16

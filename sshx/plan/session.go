@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/sshx/auth"
 	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
 )
@@ -27,9 +28,9 @@ func (p *Planning) session(ctx context.Context, cfg *sshconfig.Config, h *Hop) e
 	at := cfg.Origin("ForwardAgent")
 	switch {
 	case p.o.AllowAgentForwarding:
-		h.ForwardAgent = cfg.ForwardAgentSocket
-		if h.ForwardAgent == "" {
-			h.ForwardAgent = h.Cred.AgentSocket
+		h.ForwardAgent = auth.AgentAt{Socket: cfg.ForwardAgentSocket}
+		if !h.ForwardAgent.Any() {
+			h.ForwardAgent = h.Cred.Agent
 		}
 	case at.Caller():
 		return &term.Error{

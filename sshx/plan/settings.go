@@ -5,6 +5,9 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
 	"ptyctl/term"
 )
 
@@ -22,6 +25,15 @@ type Settings struct {
 	CallerPaths          []string // folders allowed for a caller's paths; empty: all
 	IdentityAgent        string   // replaces SSH_AUTH_SOCK; "none": no agent
 	HomeDir              string   // for ~ and ~/.ssh; empty: the user's
+
+	// Agent is an agent of this program, for example of keys in a KMS. It replaces IdentityAgent and that of ssh_config(5).
+	// Its methods may be called at the same time. nil: the one of IdentityAgent.
+	Agent agent.Agent
+	// Signers are keys of this program. They are offered to every host, before those of the agent and of files.
+	Signers []ssh.Signer
+	// KnownHosts are lines in the format of sshd(8), SSH_KNOWN_HOSTS FILE FORMAT. If it is not nil, they are the whole
+	// record: no file of known hosts is read, and none is written.
+	KnownHosts []byte
 
 	ConnectTimeout    time.Duration // if neither the target nor ssh_config has one
 	KeepaliveInterval time.Duration // negative: no keepalives

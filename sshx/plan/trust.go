@@ -33,8 +33,8 @@ func (p *Planning) trust(ctx context.Context, cfg *sshconfig.Config, h *Hop, tar
 	// only tighten it are combined.
 	o := hostkeys.Options{
 		Policy: policy, Floor: policies[p.o.HostKeyFloor], NoPin: !target,
-		UserFiles: p.userFiles(own), GlobalFiles: own.GlobalKnownHostsFiles, RevokedFiles: own.RevokedHostKeys,
-		Alias: own.HostKeyAlias, HashNewNames: cfg.HashKnownHosts,
+		KnownHosts: p.o.KnownHosts, UserFiles: p.userFiles(own), GlobalFiles: p.globalFiles(own),
+		RevokedFiles: own.RevokedHostKeys, Alias: own.HostKeyAlias, HashNewNames: cfg.HashKnownHosts,
 		RequiredRSASize: max(own.RequiredRSASize, cfg.RequiredRSASize),
 		CheckIP:         own.CheckHostIP || cfg.CheckHostIP, KeepAddresses: !own.CheckHostIP,
 		CASignatureAlgorithms: slices.DeleteFunc(slices.Clone(cfg.CASignatureAlgorithms), func(a string) bool {
@@ -42,7 +42,7 @@ func (p *Planning) trust(ctx context.Context, cfg *sshconfig.Config, h *Hop, tar
 		}),
 		NoHostAuthenticationForLocalhost: own.NoHostAuthenticationForLocalhost && cfg.NoHostAuthenticationForLocalhost,
 	}
-	callers := slices.Concat(p.userFiles(cfg), cfg.GlobalKnownHostsFiles)
+	callers := slices.Concat(p.userFiles(cfg), p.globalFiles(cfg))
 	var record []string // the caller's files that may receive new keys
 	if cfg.Origin("UserKnownHostsFile").Caller() {
 		record = cfg.UserKnownHostsFiles
@@ -77,10 +77,23 @@ func (p *Planning) trust(ctx context.Context, cfg *sshconfig.Config, h *Hop, tar
 // own setting replaces the files of ssh_config, but not those of a caller, which are an
 // additional condition.
 func (p *Planning) userFiles(cfg *sshconfig.Config) []string {
-	if p.o.KnownHostsPath != "" && !cfg.Origin("UserKnownHostsFile").Caller() {
+	switch {
+	case cfg.Origin("UserKnownHostsFile").Caller():
+		return cfg.UserKnownHostsFiles
+	case p.o.KnownHosts != nil:
+		return nil
+	case p.o.KnownHostsPath != "":
 		return []string{p.o.KnownHostsPath}
 	}
 	return cfg.UserKnownHostsFiles
+}
+
+// globalFiles is userFiles for the system's known_hosts files.
+func (p *Planning) globalFiles(cfg *sshconfig.Config) []string {
+	if p.o.KnownHosts != nil && !cfg.Origin("GlobalKnownHostsFile").Caller() {
+		return nil
+	}
+	return cfg.GlobalKnownHostsFiles
 }
 
 // operators evaluates the operator's own ssh_config for the host of cfg, without
