@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptyctl/session/output"
+	"ptyctl/session/paced"
 	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
@@ -124,7 +125,9 @@ func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResu
 	if ended && x.refused != nil {
 		return ExecResult{}, x.refused
 	}
-	switch {
+	switch l := res.Lines; {
+	case ended && l != nil && l.Stopped == paced.Canceled:
+		res.Done, res.ExitReason, res.WaitingFor = DoneStopped, stopReason(true), x.typed.Standing()
 	case res.TimedOut || res.Canceled:
 		res.Done = DoneTimeout
 		if !res.Exit.Known {

@@ -40,11 +40,17 @@ type secretInput struct {
 	fetching atomic.Bool // a vault or a person is asked for the value
 }
 
-// release fetches the value of a secret that sudo has asked for.
-func (e *execs) release(ctx context.Context, in *secretInput) ([]byte, error) {
+// release fetches the value of the secret that sudo has asked for. A person is asked no longer than the command may run.
+func (e *execs) release(ctx context.Context, x *run) ([]byte, error) {
+	in := x.secret
 	in.fetching.Store(true)
 	defer in.fetching.Store(false)
-	value, err := e.s.o.Secrets.Release(ctx, in.request)
+	q := in.request
+	q.Wait = min(q.Wait, vault.Patience(x.deadline.Remaining()))
+	value, err := e.s.o.Secrets.Release(ctx, q)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err() // how the command has ended says why
+	}
 	return value, e.named(err)
 }
 
@@ -94,7 +100,8 @@ func (e *execs) mayHave(ctx context.Context, lane Lane, r *ExecRequest, a term.A
 		}
 	}
 	q := term.SecretRequest{
-		Name: r.Secret.Name, Use: term.SecretStdin, Sudo: r.Secret.Sudo, Command: r.Command, Action: a, Wait: r.Wait,
+		Name: r.Secret.Name, Use: term.SecretStdin, Sudo: r.Secret.Sudo, Command: r.Command, Action: a,
+		Wait: min(r.Wait, vault.Patience(r.Timeout)),
 	}
 	q.Action.Verb = term.VerbExec
 	if l := s.link.Load(); l != nil && l.peerer != nil {
@@ -172,7 +179,7 @@ func (e *execs) runWithSecret(
 	}
 	seen := in.sudo.Watch(stderr)
 	r.Input = in.sudo.Feed(term.WithActor(x.ctx, x.actor), r.Stdin, func(ctx context.Context) ([]byte, error) {
-		return e.release(ctx, in)
+		return e.release(ctx, x)
 	})
 	exit, err := execer.Exec(x.ctx, r, stdout, seen)
 	seen.Flush()
@@ -216,9 +223,11 @@ func (e *execs) answerSudo(ctx context.Context, x *run, epoch uint64) {
 	case <-ctx.Done():
 		return
 	}
-	value, err := e.release(ctx, x.secret)
+	value, err := e.release(ctx, x)
 	if err == nil {
-		err = e.typeAtSudo(ctx, c, value, epoch)
+		if err = e.typeAtSudo(ctx, c, value, epoch); err != nil && ctx.Err() != nil {
+			err = ctx.Err()
+		}
 	}
 	clear(value)
 	if err != nil {
@@ -326,7 +335,7 @@ func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteRes
 	defer clear(data)
 	out.line.Type(enter)
 	res, err = out.send(ctx, data, permit{
-		epoch: epoch, timeout: o.Timeout, echo: echo, whole: true, secret: func() error { return named(still()) },
+		epoch: epoch, timeout: o.Timeout, turn: o.Turn, echo: echo, whole: true, secret: func() error { return named(still()) },
 	})
 	if res.Written+res.Pending == 0 {
 		echo.Canceled()

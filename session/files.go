@@ -10,8 +10,10 @@ import (
 
 	"ptyctl/session/access"
 	"ptyctl/session/filecopy"
+	"ptyctl/session/forward"
 	"ptyctl/session/known"
 	"ptyctl/session/transfer"
+	"ptyctl/session/xmodem"
 	"ptyctl/term"
 )
 
@@ -37,7 +39,18 @@ func (s *Session) Files() *Files {
 	return s.far.Files(s.auth, func() (*known.View, func()) { return s.known, func() {} })
 }
 
-// A carrier is the session as package transfer sees it.
+// Forwards are the connections that the session forwards, from this machine to addresses that its far side reaches.
+func Forwards(s *Session) *forward.Set { return s.forward }
+
+// OffersForwards says whether connections may be forwarded, and whether from a TCP port.
+func OffersForwards(m *Manager) (offered, tcp bool) {
+	if m == nil || m.c.Forward == nil {
+		return false, false
+	}
+	return true, m.c.Forward.TCP
+}
+
+// A carrier is the session as packages transfer and forward see it.
 type carrier struct{ s *Session }
 
 func (c carrier) Context() context.Context          { return c.s.life.ctx }
@@ -51,6 +64,12 @@ func (c carrier) Carries() bool                     { return c.s.link.Load().sub
 func (c carrier) Channel(ctx context.Context) (io.ReadWriteCloser, error) {
 	return c.s.link.Load().subsystems.Subsystem(ctx, "sftp")
 }
+
+// Forwarder implements forward.Carrier.
+func (c carrier) Forwarder() term.Forwarder { return c.s.link.Load().forwarder }
+
+// Used puts the idle timeout off.
+func (c carrier) Used() { c.s.timeouts.touch() }
 
 // Busy counts the action as running, so that the idle timeout does not close the session meanwhile.
 func (c carrier) Busy() (done func()) {
@@ -77,7 +96,11 @@ type CopyPlace struct {
 
 // A CopyRequest is a file or a tree to copy.
 type CopyRequest struct {
-	From, To  CopyPlace
+	From, To CopyPlace
+	// Via moves a file of this machine to or from the terminal of the session at the other end, by that protocol. The path
+	// of that end is the name that YMODEM tells; it may be empty. What is moved is input, and its caller must start the
+	// program at the far side, before.
+	Via       Via
 	Recursive bool          // From is a folder
 	Resume    bool          // go on with what an earlier copy with Resume has left
 	Verify    *bool         // read the copy back before it takes its place; nil: of files smaller than 64 MiB
@@ -101,9 +124,19 @@ type CopyResult struct {
 	Moved    int64  // bytes so far
 	Total    int64  // bytes of all, as far as is known
 	Duration time.Duration
+	Modem    *ModemResult // of a copy with Via that is over
 }
 
+// A Via is a protocol that moves a file over a terminal.
+type Via = xmodem.Protocol
+
+// A ModemResult is what a copy with Via tells besides.
+type ModemResult = transfer.ModemResult
+
 const (
+	// modemMemory is what a copy with CopyRequest.Via takes.
+	modemMemory = 256 << 10
+
 	// copyMemory is what one copy takes for its blocks, counted as output is: together they must not fill the memory.
 	// Of a smaller limit for output it takes half.
 	copyMemory = 16 << 20
@@ -126,8 +159,15 @@ func (m *Manager) Copy(ctx context.Context, r CopyRequest) (CopyResult, error) {
 	r.Timeout = cmp.Or(r.Timeout, longestCopy)
 	r.Wait = cmp.Or(r.Wait, r.Timeout+copySettle)
 	s := cmp.Or(r.To.Session, r.From.Session)
+	most := int64(copyMemory)
+	if r.Via != "" {
+		if err := r.overTerminal(); err != nil {
+			return CopyResult{}, err
+		}
+		most = modemMemory
+	}
 	memory := m.limits.memory
-	if c.memory = int(min(copyMemory, memory.Limit()/2)); !memory.Take(c.memory) {
+	if c.memory = int(min(most, memory.Limit()/2)); !memory.Take(c.memory) {
 		return CopyResult{}, m.limits.noMemoryToCopy(c.memory)
 	}
 	if s == nil {
@@ -208,24 +248,16 @@ type copyRun struct {
 
 // run copies.
 func (c *copyRun) run(ctx context.Context, exec string) {
-	told := c.began
-	c.result.Result, c.err = transfer.Copy(ctx, transfer.CopyRequest{
-		From: c.m.copyEnd(c.r.From), To: c.m.copyEnd(c.r.To),
-		Recursive: c.r.Recursive, Resume: c.r.Resume, Verify: c.r.Verify,
-		MaxBytes: c.m.c.Copies.Bytes, MaxFiles: c.m.c.Copies.Files, Parts: &c.m.parts,
-		ID: c.id, Exec: exec,
-		Progress: func(moved, total int64) {
-			c.moved.Store(moved)
-			c.total.Store(total)
-			if c.r.Progress != nil {
-				c.r.Progress(moved)
-			}
-			if now := time.Now(); c.tell != nil && now.Sub(told) >= copyTells {
-				told = now
-				_, _ = fmt.Fprintf(c.tell, "%d of %d bytes\n", moved, total)
-			}
-		},
-	})
+	if c.r.Via != "" {
+		c.modem(ctx, exec)
+	} else {
+		c.result.Result, c.err = transfer.Copy(ctx, transfer.CopyRequest{
+			From: c.m.copyEnd(c.r.From), To: c.m.copyEnd(c.r.To),
+			Recursive: c.r.Recursive, Resume: c.r.Resume, Verify: c.r.Verify,
+			MaxBytes: c.m.c.Copies.Bytes, MaxFiles: c.m.c.Copies.Files, Parts: &c.m.parts,
+			ID: c.id, Exec: exec, Progress: c.progress(),
+		})
+	}
 	for _, end := range []CopyPlace{c.r.From, c.r.To} {
 		if end.Session != nil {
 			c.err = end.Session.known.Error(c.err)
@@ -233,6 +265,59 @@ func (c *copyRun) run(ctx context.Context, exec string) {
 	}
 	c.result.Moved, c.result.Total = c.moved.Load(), c.total.Load()
 	c.result.Duration = time.Since(c.began)
+}
+
+// progress returns what takes the progress of the copy.
+func (c *copyRun) progress() func(moved, total int64) {
+	told := c.began
+	return func(moved, total int64) {
+		c.moved.Store(moved)
+		c.total.Store(total)
+		if c.r.Progress != nil {
+			c.r.Progress(moved)
+		}
+		if now := time.Now(); c.tell != nil && now.Sub(told) >= copyTells {
+			told = now
+			_, _ = fmt.Fprintf(c.tell, "%d of %d bytes\n", moved, total)
+		}
+	}
+}
+
+// modem moves a file over the terminal of a session.
+func (c *copyRun) modem(ctx context.Context, exec string) {
+	here, there, send := c.r.From, c.r.To, true
+	if there.Session == nil {
+		here, there, send = there, here, false
+	}
+	var told ModemResult
+	c.result.Result, told, c.err = transfer.Modem(ctx, transfer.ModemRequest{
+		Protocol: c.r.Via, Send: send, Here: c.m.copyEnd(here), Name: there.Path,
+		MaxBytes: c.m.c.Copies.Bytes, ID: c.id, Exec: exec, Progress: c.progress(),
+		Take: func(ctx context.Context, detail string) (transfer.Terminal, error) {
+			return there.Session.writer.takeTerminal(ctx, term.Event{
+				Detail: detail, Sensitive: true, Exec: exec, PartOf: term.PartOf{Copy: c.id},
+			})
+		},
+	})
+	told.Name = there.Session.known.String(told.Name)
+	c.result.Modem = &told
+}
+
+// overTerminal refuses what a copy with Via cannot do.
+func (r CopyRequest) overTerminal() error {
+	switch {
+	case r.From.Session != nil == (r.To.Session != nil):
+		return &term.Error{
+			Op: "copy", Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: term.FieldCopyTo}},
+			Msg: "over a terminal, a file of this machine is moved: one end is a session and the other is not",
+		}
+	case r.Recursive, r.Resume, r.Verify != nil && *r.Verify:
+		return &term.Error{
+			Op: "copy", Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: term.FieldCopyFrom}},
+			Msg: "over a terminal, one file is moved from its beginning, and not read back",
+		}
+	}
+	return nil
 }
 
 // copyEnd returns the files of an end.

@@ -14,6 +14,7 @@ import (
 	"ptyctl/buffer"
 	"ptyctl/session/access"
 	"ptyctl/session/filecopy"
+	"ptyctl/session/forward"
 	"ptyctl/session/known"
 	"ptyctl/session/owners"
 	"ptyctl/term"
@@ -39,13 +40,13 @@ type Config struct {
 	Room           func() error  // refuses a session for which the system has no room; nil: none is refused
 	MaxReads       int           // reads that wait at a time, over all sessions; 0: 200
 	Retention      time.Duration // how long an ended session stays listed and readable; 0: 5 min
-	AllowTakeOver  bool          // see Options
 	Input          InputOptions
 	Gate           term.Gate
 	Journal        term.Journal
 
-	Files    term.Files // of this machine; nil: they are not offered. Their maker closes them
-	FarFiles FarFiles   // see Options
+	Files    term.Files       // of this machine; nil: they are not offered. Their maker closes them
+	FarFiles FarFiles         // see Options
+	Forward  *forward.Options // see Options
 	Copies   CopyLimits
 
 	// Devices reserves a device's console for a session, so that no other process of this machine opens it, until
@@ -61,6 +62,7 @@ type Config struct {
 type InputOptions struct {
 	RecordTxEvents bool         // see Options
 	Secrets        term.Secrets // see Options
+	AllowTakeOver  bool         // see Options
 	NoAnswers      bool         // no terminal answers queries of its output; see term.PTY
 
 	// Known are the secrets that were given to sessions and hosts, and that no output may show. Nil: there are none.

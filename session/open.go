@@ -225,8 +225,8 @@ func (m *Manager) options(r OpenRequest) Options {
 		ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, QuietLine: m.c.QuietLine,
 		PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
-		Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal,
-		Observers: m.c.Observers, Logger: m.c.Logger, RecordTxEvents: m.c.Input.RecordTxEvents, FarFiles: m.c.FarFiles,
+		Locks: &m.locks, AllowTakeOver: m.c.Input.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal,
+		Observers: m.c.Observers, Logger: m.c.Logger, RecordTxEvents: m.c.Input.RecordTxEvents, FarFiles: m.c.FarFiles, Forward: m.c.Forward,
 		Secrets: m.c.Input.Secrets,
 		managed: managed{
 			limits: m.limits, dir: local.Dir, life: r.Life,

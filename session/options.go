@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/session/forward"
 	"ptyctl/session/known"
 	"ptyctl/session/lane"
 	"ptyctl/term"
@@ -33,14 +34,15 @@ type Options struct {
 	PTY            term.PTY
 	Origin         Origin // where it leads, and who opened it; the zero value: not known
 	Locks          *LockTable
-	AllowTakeOver  bool            // a task may take the lock from another that holds it; see TakeOver
-	Gate           term.Gate       // nil allows everything
-	Journal        term.Journal    // nil keeps none
-	Observers      []term.Observer // get an event of each action and all output, afterwards
-	Logger         *slog.Logger    // nil: silent
-	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
-	Secrets        term.Secrets    // of the operator's, for WriteOptions.Secret; nil: there are none
-	FarFiles       FarFiles        // nil: files of the far side are not offered
+	AllowTakeOver  bool             // a task may take the lock from another that holds it; see TakeOver
+	Gate           term.Gate        // nil allows everything
+	Journal        term.Journal     // nil keeps none
+	Observers      []term.Observer  // get an event of each action and all output, afterwards
+	Logger         *slog.Logger     // nil: silent
+	RecordTxEvents bool             // remember that something was typed, never what; see TxEvents
+	Secrets        term.Secrets     // of the operator's, for WriteOptions.Secret; nil: there are none
+	FarFiles       FarFiles         // nil: files of the far side are not offered
+	Forward        *forward.Options // nil: connections are not forwarded
 
 	managed managed
 }

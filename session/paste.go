@@ -72,7 +72,7 @@ func (e *execs) typeLines(ctx context.Context, x *run, r ExecRequest, epoch uint
 	// It ends with the command and not with the call, whose caller it acts for.
 	alone, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	release := context.AfterFunc(x.ctx, func() { stop(context.Cause(x.ctx)) })
-	list, t, err := s.writer.take(alone, s.o.WriteTimeout)
+	list, t, err := s.writer.take(alone, s.o.WriteTimeout, "")
 	if err != nil {
 		release()
 		stop(nil)

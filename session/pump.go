@@ -42,7 +42,7 @@ func (s *Session) pump(t term.Transport) {
 		if n > 0 {
 			s.count.rx.Add(int64(n))
 			s.timeouts.touch()
-			s.redact.Write(p[:n])
+			s.tap.Write(p[:n])
 		}
 		switch {
 		case large == nil && n == len(p):
@@ -57,6 +57,7 @@ func (s *Session) pump(t term.Transport) {
 	}
 	// Before the end: bytes that were held back as a possible echo are output after all, and the buffer takes none
 	// later.
+	s.tap.End()
 	s.redact.End()
 	s.hide.End()
 	s.display.End()
@@ -197,16 +198,18 @@ func verdict(session string, t term.Transport, err error) (State, End) {
 // A link is the connected transport of a session and its abilities besides carrying bytes. Its fields do not change.
 type link struct {
 	term.Transport
-	prober     term.Prober      // nil: the programs in front of the terminal cannot be seen
-	execer     term.Execer      // nil: no command can run beside the terminal
-	signaler   term.Signaler    // nil: no signal can be delivered
-	subsystems term.Subsystemer // nil: it carries no files
-	keys       term.KeySender   // nil: its protocol has no keys
-	peerer     term.Peerer      // nil: nothing proves where it leads
-	echoer     term.Echoer      // nil: it does not know whether the terminal shows the input
-	outliver   term.Outliver    // nil: it ends with its terminal
-	describer  term.Describer   // nil: there is nothing to tell
-	about      term.Description // the description of the time when the session opened
+	prober     term.Prober        // nil: the programs in front of the terminal cannot be seen
+	execer     term.Execer        // nil: no command can run beside the terminal
+	signaler   term.Signaler      // nil: no signal can be delivered
+	subsystems term.Subsystemer   // nil: it carries no files
+	forwarder  term.Forwarder     // nil: it forwards no connections
+	keys       term.KeySender     // nil: its protocol has no keys
+	peerer     term.Peerer        // nil: nothing proves where it leads
+	echoer     term.Echoer        // nil: it does not know whether the terminal shows the input
+	outliver   term.Outliver      // nil: it ends with its terminal
+	describer  term.Describer     // nil: there is nothing to tell
+	clear      term.Transparenter // nil: it carries all bytes unchanged
+	about      term.Description   // the description of the time when the session opened
 
 	hang sync.Once
 }
@@ -218,11 +221,13 @@ func newLink(t term.Transport) *link {
 	l.prober, _ = t.(term.Prober)
 	l.signaler, _ = t.(term.Signaler)
 	l.subsystems, _ = t.(term.Subsystemer)
+	l.forwarder, _ = t.(term.Forwarder)
 	l.keys, _ = t.(term.KeySender)
 	l.peerer, _ = t.(term.Peerer)
 	l.echoer, _ = t.(term.Echoer)
 	l.outliver, _ = t.(term.Outliver)
 	l.describer, _ = t.(term.Describer)
+	l.clear, _ = t.(term.Transparenter)
 	if l.describer != nil {
 		l.about = l.describer.Describe()
 	}
@@ -287,6 +292,9 @@ func (l *link) dead(s *Session) *link {
 	if l.subsystems != nil {
 		d.subsystems = over
 	}
+	if l.forwarder != nil {
+		d.forwarder = over
+	}
 	if l.keys != nil {
 		d.keys = over
 	}
@@ -318,4 +326,8 @@ func (o *overTransport) Exec(context.Context, term.ExecRequest, io.Writer, io.Wr
 
 func (o *overTransport) Subsystem(context.Context, string) (io.ReadWriteCloser, error) {
 	return nil, o.life.endedError("open")
+}
+
+func (o *overTransport) Forward(context.Context, string, int) (term.Stream, error) {
+	return nil, o.life.endedError("forward")
 }

@@ -12,12 +12,14 @@ import (
 	"ptyctl/buffer"
 	"ptyctl/secret/forms"
 	"ptyctl/session/access"
+	"ptyctl/session/forward"
 	"ptyctl/session/known"
 	"ptyctl/session/lane"
 	"ptyctl/session/owners"
 	"ptyctl/session/prompt"
 	"ptyctl/session/redact"
 	"ptyctl/session/shell"
+	"ptyctl/session/tap"
 	"ptyctl/session/transfer"
 	"ptyctl/term"
 )
@@ -41,6 +43,7 @@ type Session struct {
 	timeouts *timeouts
 	link     atomic.Pointer[link] // nil before the session is Open; once that is closed, what remains of it
 
+	tap     *tap.Tap       // before it: takes the output while a file is moved over the terminal
 	redact  *redact.Stream // expects the echo of every secret before it is written
 	hide    *known.Stream  // after it: hides the secrets that were given to the far side
 	window  *window
@@ -50,6 +53,7 @@ type Session struct {
 	execs   *execs
 	lane    *lane.Lane
 	far     *transfer.Far
+	forward *forward.Set
 	answers *answers
 }
 
@@ -110,12 +114,14 @@ func newSession(o Options, by owner, k *kept) *Session {
 	keep := func(f func()) bool { return s.group.spawn("redact", f) }
 	s.hide = known.NewStream(k.known, func(p []byte, cuts []forms.Cut) { accept(s, p, echoesOf(cuts)) }, keep)
 	s.redact = redact.New(func(p []byte, echoes []redact.Echo) { hide(s, p, echoes) }, keep)
+	s.tap = tap.New(func(p []byte) { s.redact.Write(p) })
 	s.writer = &writer{s: s, token: make(chan struct{}, 1)}
 	s.answers = newAnswers(s)
 	s.shells = &shells{s}
 	s.execs = &execs{s: s, commands: k.runs}
 	s.lane = lane.New(s.id, laneTerminal{s}, s.buf, s.prompts)
 	s.far = transfer.NewFar(s.id, carrier{s}, o.FarFiles)
+	s.forward = forward.NewSet(s.id, carrier{s}, s.auth, o.Forward)
 	s.timeouts = newTimeouts(s, o)
 	return s
 }

@@ -83,7 +83,7 @@ func (k *shells) loginShell(ctx context.Context) shell.Shell {
 	if err != nil || ctx.Err() != nil {
 		return found // not an answer: ask again next time
 	}
-	if exit.Known && exit.Code == 0 {
+	if exit.OK() {
 		found = shell.FromAnswer(out.Bytes())
 	}
 	s.prompts.SetLogin(found)

@@ -25,6 +25,9 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 	if err := s.life.typing("exec"); err != nil {
 		return nil, err
 	}
+	if t := s.writer.turn.Load(); t != nil && t.moves != "" && !r.Queue {
+		return nil, s.writer.moving("exec", t)
+	}
 	if r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return nil, sessionError("exec", s.id, term.Unsupported,
 			"a folder, variables and stdin belong to the channel lane; in the terminal, type cd and export"+

@@ -1,14 +1,19 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ptyctl/session/access"
 	"ptyctl/session/keys"
 	"ptyctl/session/match"
 	"ptyctl/session/steps"
+	"ptyctl/session/transfer"
 	"ptyctl/term"
 )
 
@@ -47,7 +52,7 @@ func (s *Session) WriteSteps(ctx context.Context, list []Step, limit time.Durati
 		return StepsResult{Cursor: s.End()}, err
 	}
 	began := time.Now()
-	ctx, t, err := s.writer.take(ctx, min(limit, s.o.WriteTimeout))
+	ctx, t, err := s.writer.take(ctx, min(limit, s.o.WriteTimeout), "")
 	if err != nil {
 		s.auth.Begin(access.WithStep(ctx, 0), term.VerbWrite, term.Event{}).End(err)
 		return StepsResult{Cursor: s.End()}, err
@@ -84,13 +89,18 @@ type turn struct {
 	stop context.CancelCauseFunc // ends the context of the list
 	once sync.Once               // closes over
 	lane func()                  // lets commands begin again
+
+	moves string // the id of the copy that moves a file over the terminal; others do not wait for its end
 }
 
 type turnKey struct{}
 
 // take begins a turn. It waits for the end of another one, at most limit. The list must run with the context that it
-// returns.
-func (out *writer) take(ctx context.Context, limit time.Duration) (context.Context, *turn, error) {
+// returns. moves is the id of the copy whose file is moved over the terminal; empty: input is typed.
+func (out *writer) take(ctx context.Context, limit time.Duration, moves string) (context.Context, *turn, error) {
+	if t := out.turn.Load(); t != nil && t.moves != "" {
+		return ctx, nil, out.moving("write", t)
+	}
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	lane, ok := out.s.lane.Reserve(wait)
@@ -103,7 +113,7 @@ func (out *writer) take(ctx context.Context, limit time.Duration) (context.Conte
 	default:
 		return ctx, nil, out.notFree()
 	}
-	t := &turn{by: access.HolderOf(term.ActorFrom(ctx)), out: out, over: make(chan struct{}), lane: lane}
+	t := &turn{by: access.HolderOf(term.ActorFrom(ctx)), out: out, over: make(chan struct{}), lane: lane, moves: moves}
 	ctx, t.stop = context.WithCancelCause(context.WithValue(ctx, turnKey{}, t))
 	out.turn.Store(t)
 	return ctx, t, nil
@@ -146,6 +156,9 @@ func (out *writer) awaitTurn(ctx context.Context, limit time.Duration) error {
 		if t == nil {
 			return nil
 		}
+		if t.moves != "" {
+			return out.moving("write", t)
+		}
 		select {
 		case <-t.over:
 		case <-over.C:
@@ -164,6 +177,16 @@ func (out *writer) notFree() error {
 		Op: "write", Session: out.s.id, Kind: term.Busy, Reason: term.ReasonSteps,
 		Msg:    "another call is typing steps or lines into this terminal, or a command is about to begin, so nothing was written",
 		Advice: "call again",
+	}
+}
+
+// moving is the error of an input while t has the terminal.
+func (out *writer) moving(op string, t *turn) error {
+	return &term.Error{
+		Op: op, Session: out.s.id, Kind: term.Busy, Reason: term.ReasonTransfer,
+		Msg:    "a file is being moved over this terminal (exec " + t.moves + "), so nothing was typed",
+		Advice: "wait for it with Session.ContinueExec, or stop it with Session.CancelExec",
+		Facts:  term.Facts{term.Occupied{Exec: t.moves, Channel: out.s.execs.hasChannel()}},
 	}
 }
 
@@ -266,4 +289,159 @@ func (l *stepped) Await(ctx context.Context, w StepWait, from int64, echo match.
 		out.Err = s.TooManyReads()
 	}
 	return out
+}
+
+// A modem is the terminal in the hands of a transfer, which has the writer's token from its beginning to its end.
+type modem struct {
+	s       *Session
+	t       *turn
+	d       *access.Call
+	ctx     context.Context
+	epoch   uint64
+	restore func() // makes the transport as it was
+	doubt   string
+	under   chan error // of a write that no call waits for any more; nil: there is none
+	sent    atomic.Int64
+}
+
+// modemLease is for how long a lock is extended with each block: a far side that is slow to answer must not end it.
+const modemLease = 3 * time.Minute
+
+// takeTerminal gives the terminal to a transfer, whose event e is. Its output goes there from now on, and no other input
+// is typed.
+func (out *writer) takeTerminal(ctx context.Context, e term.Event) (_ transfer.Terminal, err error) {
+	s := out.s
+	m := &modem{s: s, d: s.auth.Begin(ctx, term.VerbWrite, e)}
+	defer func() {
+		if err != nil {
+			m.d.End(err)
+		}
+	}()
+	if err = s.life.typing("write"); err != nil {
+		return nil, err
+	}
+	if m.epoch, err = m.d.Permit(ctx, term.Action{Sensitive: true}); err != nil {
+		return nil, err
+	}
+	if m.ctx, m.t, err = s.writer.take(ctx, s.o.WriteTimeout, e.Exec); err != nil {
+		return nil, err
+	}
+	select {
+	case s.writer.token <- struct{}{}:
+	case <-m.ctx.Done():
+		m.t.end()
+		return nil, s.writer.notWritten(ctx)
+	}
+	release := func() {
+		<-s.writer.token
+		m.t.end()
+	}
+	s.writer.setTyped(nil) // the last line is no prompt to type at
+	if err = s.tap.Open(); err != nil {
+		release()
+		return nil, s.life.closedError("write", true)
+	}
+	m.restore = func() {}
+	if clear := s.link.Load().clear; clear != nil {
+		if m.restore, m.doubt, err = clear.Transparent(m.ctx); err != nil {
+			s.tap.Close()
+			release()
+			return nil, s.life.transportError("write", err)
+		}
+	}
+	return m, nil
+}
+
+// Context implements transfer.Terminal.
+func (m *modem) Context() context.Context { return m.ctx }
+
+// Doubt implements transfer.Terminal.
+func (m *modem) Doubt() string { return m.doubt }
+
+// Read implements xmodem.Link.
+func (m *modem) Read(ctx context.Context, p []byte, wait time.Duration) (int, error) {
+	n, err := m.s.tap.Read(ctx, p, wait)
+	if errors.Is(err, io.EOF) {
+		err = sessionError("copy", m.s.id, term.RemoteClosed, "the terminal ended amid the transfer; read what it says")
+	}
+	return n, err
+}
+
+// Text implements xmodem.Link.
+func (m *modem) Text(p []byte) { m.s.tap.Pass(bytes.Clone(p)) }
+
+// Write implements xmodem.Link.
+func (m *modem) Write(ctx context.Context, p []byte) error {
+	_, _ = m.s.lock.Table.Renew(m.s.id, m.t.by, modemLease)
+	if err := m.s.lock.StillHeld("copy", m.t.by, m.epoch); err != nil {
+		return err
+	}
+	return m.put(ctx, p)
+}
+
+// Cancel implements xmodem.Link. Also for a caller who has lost the lock: whoever has it now waits for the token, and
+// could do nothing with a program that waits for blocks.
+func (m *modem) Cancel(ctx context.Context, p []byte) { _ = m.put(ctx, p) }
+
+// put hands p to the transport. Its Write cannot be canceled, and may outlast the call.
+func (m *modem) put(ctx context.Context, p []byte) (err error) {
+	s := m.s
+	done := make(chan error, 1)
+	before, data := m.under, bytes.Clone(p)
+	ok := s.group.spawn("write", func() {
+		var err error = sessionError("copy", s.id, term.Internal, "a fault in ptyctl ended this session amid a transfer; report the log")
+		defer func() { done <- err }()
+		if before != nil {
+			<-before
+		}
+		n, failed := s.link.Load().Write(data)
+		s.writer.countTyped(m.t.by, n)
+		m.sent.Add(int64(n))
+		s.timeouts.touch()
+		if err = nil; failed != nil {
+			err = s.writer.writeFailed(failed)
+		}
+	})
+	if !ok {
+		return s.life.endedError("copy")
+	}
+	select {
+	case err := <-done:
+		m.under = nil
+		return err
+	case <-ctx.Done():
+		m.under = done
+		return context.Cause(ctx)
+	}
+}
+
+// End implements transfer.Terminal.
+func (m *modem) End(err error) error {
+	s := m.s
+	m.restore()
+	s.tap.Close()
+	free := func() { <-s.writer.token }
+	if under := m.under; under == nil || !s.group.spawn("write", func() { <-under; free() }) {
+		free()
+	}
+	switch cause := context.Cause(m.ctx); {
+	case err == nil:
+	case errors.As(cause, new(steps.TakenError)):
+		err = s.writer.taken(m.t.by, m.epoch)
+	case s.life.ctx.Err() != nil:
+		err = s.life.endedError("copy")
+	case errors.Is(err, context.DeadlineExceeded):
+		err = &term.Error{
+			Op: "copy", Session: s.id, Kind: term.IOError, Reason: term.ReasonTransferSlow, Err: err, Msg: "the transfer timed out",
+			Advice: "give it more time",
+		}
+	case m.ctx.Err() != nil:
+		err = &term.Error{Op: "copy", Session: s.id, Kind: term.Canceled, Err: err, Msg: "the transfer was canceled"}
+	default:
+		err = s.life.transportError("copy", err)
+	}
+	m.t.end()
+	m.d.Event.Size = int(m.sent.Load())
+	m.d.End(err)
+	return err
 }

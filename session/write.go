@@ -28,6 +28,7 @@ type WriteOptions struct {
 	Paste     bool          // type data as pasted text: line ends are CR, brackets if the program wants them
 	Secret    string        // type this one of Options.Secrets and the enter key, instead of typing data
 	Timeout   time.Duration // 0: the session's WriteTimeout
+	Turn      time.Duration // longest wait for the end of another call's steps or lines; 0: Timeout
 
 	private bool // keep the content out of events
 }
@@ -53,7 +54,7 @@ type WriteResult struct {
 // While another call types a list of steps (WriteSteps), a write waits for its end, and is Busy if that does not come
 // in time.
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
-	if err := s.writer.awaitTurn(ctx, cmp.Or(o.Timeout, s.o.WriteTimeout)); err != nil {
+	if err := s.writer.awaitTurn(ctx, cmp.Or(o.Turn, o.Timeout, s.o.WriteTimeout)); err != nil {
 		s.auth.Begin(ctx, term.VerbWrite, term.Event{Sensitive: o.Sensitive, Detail: o.Key}).End(err)
 		return WriteResult{Cursor: s.End()}, err
 	}
@@ -175,7 +176,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 	}
 	if err == nil {
 		if res, err = s.writer.send(
-			ctx, data, permit{epoch: epoch, timeout: o.Timeout, echo: echo},
+			ctx, data, permit{epoch: epoch, timeout: o.Timeout, turn: o.Turn, echo: echo},
 		); res.Written+res.Pending == 0 {
 			// No echo will come, and what looks like one from now on is output.
 			echo.Canceled()

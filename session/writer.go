@@ -36,6 +36,7 @@ type writer struct {
 type permit struct {
 	epoch   uint64              // of the lock when it was permitted
 	timeout time.Duration       // 0: the session's
+	turn    time.Duration       // for the end of another caller's turn; 0: timeout
 	echo    *redact.Expectation // is notified when the data goes out; nil: the data is no secret
 	whole   bool                // once it has begun, a caller who gives up does not stop it
 	secret  func() error        // of a secret by name: says, just before it goes out, why it must not
@@ -65,7 +66,7 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 		// A turn that has begun meanwhile comes first.
 		if had = out.other(ctx) == nil; !had {
 			<-s.writer.token
-			if err := out.awaitTurn(ctx, p.timeout); err != nil {
+			if err := out.awaitTurn(ctx, cmp.Or(p.turn, p.timeout)); err != nil {
 				return res, err
 			}
 		}

@@ -2,27 +2,28 @@ package keys
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 var (
 	// spelled is a control character or sequence written out, as in a program's source.
-	spelled = regexp.MustCompile(
+	spelled = lazyregexp.New(
 		`^(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3]?[0-7]{2}|\\[abefnrtv]|\^[@-_?]|\[[0-9;]*[A-Z~]|O[A-Z])+$`,
 	)
 
 	// spelledEnd is one line end or control character written out at the end of a text.
-	spelledEnd = regexp.MustCompile(
+	spelledEnd = lazyregexp.New(
 		`(?:^|[^\\])((?:\\x[01][0-9a-fA-F]|\\x7[fF]|\\u00[01][0-9a-fA-F]|\\0[0-3][0-7]|\\[rn])+)$`,
 	)
 
 	// spelledOne is the first of them.
-	spelledOne = regexp.MustCompile(`^(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3]?[0-7]{2}|\\[abefnrtv]|\^[@-_?])`)
+	spelledOne = lazyregexp.New(`^(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3]?[0-7]{2}|\\[abefnrtv]|\^[@-_?])`)
 
 	// spelledName is a key by a name that is no word: with a modifier, or between brackets.
-	spelledName = regexp.MustCompile(
+	spelledName = lazyregexp.New(
 		`^(?:(?i:ctrl|control|alt|meta|shift|arrow|page)[-+_][a-zA-Z_\\^@\]]+|[CM]-[a-z\\]|<[A-Za-z][A-Za-z0-9_+-]*>|\{[A-Z][A-Z0-9]*\})$`,
 	)
 )

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
@@ -30,7 +31,7 @@ var pageKeys = map[string]string{"": " ", "space": " ", "enter": "\r", "q": "q"}
 
 // lastPage matches the last page of less, more and similar pagers. There, less takes no key but q, and the more of
 // util-linux answers every other key with a blank line.
-var lastPage = regexp.MustCompile(`\(END\) *$`)
+var lastPage = lazyregexp.New(`\(END\) *$`)
 
 // pageWait is how long a pager may take to react to its key before it counts as waiting for the caller.
 const pageWait = 3 * time.Second

@@ -34,10 +34,14 @@ func (r *Request) paces(class shell.Class) bool {
 
 // cutLines cuts the command into lines and blocks.
 func (c *Command) cutLines() (err error) {
+	field := term.FieldLines
+	if c.r.Pace == nil { // the command of an exec
+		field = term.FieldCommand
+	}
 	invalid := func(format string, args ...any) error {
 		return &term.Error{
 			Op: "exec", Session: c.l.session, Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...),
-			Facts: term.Facts{term.ArgumentFault{Field: term.FieldData}},
+			Facts: term.Facts{term.ArgumentFault{Field: field}},
 		}
 	}
 	if c.r.Pace != nil && c.r.Pace.Mode == paced.Delay { // which waits for nothing, in blocks or elsewhere

@@ -2,10 +2,10 @@ package marker
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/vt"
 )
 
@@ -30,7 +30,7 @@ const pasteOn = "\x1b[?2004h"
 
 // entered is what an editor sends behind pasteOff before the command runs: the line end, or a title and the normal
 // colours, and a CR.
-var entered = regexp.MustCompile(`^(?:\x1b\][^\a\x1b]*(?:\a|\x1b\\)|\x1b\[[\d;]*m|\x1b\(B)*\r+`)
+var entered = lazyregexp.New(`^(?:\x1b\][^\a\x1b]*(?:\a|\x1b\\)|\x1b\[[\d;]*m|\x1b\(B)*\r+`)
 
 // find takes the next bytes, and returns where in d.held the echo ends. Without endFound, it ends at 0: there is none.
 func (d *drawing) find(p []byte) (end int, v endVerdict) {

@@ -2,9 +2,10 @@ package marker
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // A shell under set -x prints each command before it runs it (xtrace; fish_trace in fish, echo in csh). Then the
@@ -177,10 +178,10 @@ func (m Marker) parseTrace(p []byte) (n int, v endVerdict) {
 }
 
 // usualPrefix is PS4 as shells have it by default.
-var usualPrefix = regexp.MustCompile(`(?:\+[^\s>]*> |\++ |-*> )$`)
+var usualPrefix = lazyregexp.New(`(?:\+[^\s>]*> |\++ |-*> )$`)
 
 // openPrefix matches an unfinished line that may begin a trace: its prefix, and a part of the command.
-var openPrefix = regexp.MustCompile(`^(?:\+[^\s>]*(?:> ?)?|\++ ?|-+|-*> ?)(?:p|pr|pri|prin|print|printf)?$`)
+var openPrefix = lazyregexp.New(`^(?:\+[^\s>]*(?:> ?)?|\++ ?|-+|-*> ?)(?:p|pr|pri|prin|print|printf)?$`)
 
 // opening returns how many bytes at the end of an unfinished line may begin a trace whose prefix is not known.
 func opening(line []byte) int {
@@ -222,7 +223,7 @@ func beginsLike(text, start string) bool {
 	return strings.HasPrefix(digits.ReplaceAllString(text, "0"), digits.ReplaceAllString(start, "0"))
 }
 
-var digits = regexp.MustCompile(`\d+`)
+var digits = lazyregexp.New(`\d+`)
 
 // A traceParser is an endParser of text that a shell may have quoted.
 type traceParser struct{ endParser }

@@ -48,6 +48,7 @@ type Stream struct {
 	after   int64   // Options.From in the units of a, which are bytes of its input
 	cleaner cleaner // with Clean or echoes
 	text    []byte  // its last output
+	read    []byte  // the piece of the buffer that is searched
 
 	// With Clean, the line that From is in as it was then, and after as it was then; see redrawn.
 	begun      string
@@ -134,7 +135,12 @@ func (s *Stream) OwnEcho() bool { return s.own }
 // Look searches the bytes that have come since the last call. It returns where the first match begins and ends.
 func (s *Stream) Look() (start, stop int64, ok bool) {
 	for {
-		sl := s.b.At(s.off, piece)
+		// In the same memory each time, since 29 % of the samples of BenchmarkSearchedTerminal were in the collection of
+		// garbage. BenchmarkUntilRegex/literal: 0.35 MB for 12 MiB in place of 12.8 MB, 545 MiB/s in place of 402.
+		sl := s.b.Into(s.read, s.off, piece)
+		if cap(sl.Data) > cap(s.read) {
+			s.read = sl.Data
+		}
 		if sl.Start > s.off {
 			s.lose(sl.Start)
 		}

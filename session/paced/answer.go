@@ -109,18 +109,17 @@ func (r *runner) await(met func() time.Duration) bool {
 	defer over.Stop()
 	standing := time.NewTimer(0)
 	defer standing.Stop()
-	for {
+	for asked := false; ; {
 		changed := r.t.Changed()
 		r.look()
 		rest := met()
 		if rest == 0 {
 			return true
 		}
-		asks := ""
-		if rest == unmet && r.o.Asks != nil && !r.inside {
-			if asks = r.o.Asks(r.t.LastLine()); asks != "" {
-				rest = question
-			}
+		// The terminal is judged once it has stood, and not at each piece of output: that was a third of what a line cost.
+		ask := rest == unmet && r.o.Asks != nil && !r.inside && !asked
+		if ask {
+			rest = question
 		}
 		standing.Stop()
 		var stood <-chan time.Time
@@ -133,12 +132,21 @@ func (r *runner) await(met func() time.Duration) bool {
 		}
 		select {
 		case <-changed:
+			asked = false
 		case <-stood:
-			if asks == "" {
+			if !ask {
 				return true
 			}
-			r.res.Question = asks
-			return r.stop(Question)
+			line := r.t.LastLine()
+			select {
+			case <-changed: // a line that has not stood
+				continue
+			default:
+			}
+			if r.res.Question = r.o.Asks(line); r.res.Question != "" {
+				return r.stop(Question)
+			}
+			asked = true
 		case <-over.C:
 			return r.stop(Unanswered)
 		case <-r.ctx.Done():
@@ -172,9 +180,14 @@ func (r *runner) echoed() time.Duration {
 // stood for a while.
 func (r *runner) prompted() time.Duration {
 	newline := bytes.IndexByte(r.pending, '\n') >= 0
+	text, _, ready := r.promptIn(r.t.LastLine())
 	switch {
-	case !newline || !r.o.Ready(r.t.LastLine()):
+	case !newline || !ready:
 		return unmet
+	case text != "" && !r.echo.ended:
+		return unmet
+	case text != "":
+		return unechoed
 	case r.echo.ended:
 		r.echoes, r.silent = true, 0
 		return 0
@@ -184,6 +197,19 @@ func (r *runner) prompted() time.Duration {
 		return unechoed
 	}
 	return shortest
+}
+
+// promptIn takes the unfinished last line apart into the prompt and text before it. That is the end of an answer that has
+// no line end, as FRRouting gives it, and the prompt is then the one at which the line was typed.
+func (r *runner) promptIn(line string) (text, prompt string, ok bool) {
+	if r.o.Ready(line) {
+		return "", line, true
+	}
+	prompt = r.report.prompt
+	if text, ok = strings.CutSuffix(line, prompt); ok && r.o.Ready(prompt) {
+		return text, prompt, true
+	}
+	return line, "", false
 }
 
 // opened reports whether the far side reads a block: it shows no prompt after the first line. One that is slow gets the
@@ -230,8 +256,11 @@ func (r *runner) note(last bool) bool {
 	switch {
 	case !r.echo.ended && text != "":
 		r.report.add(r.report.prompt, r.line, text)
-	case !r.o.Ready(r.t.LastLine()) && (last || refused):
-		r.report.flush(r.line)
+	case last || refused:
+		if end, prompt, _ := r.promptIn(r.t.LastLine()); end != "" {
+			r.report.held = bytes.TrimSuffix(r.report.held, []byte(prompt))
+			r.report.flush(r.line)
+		}
 	}
 	if text != "" && (last || refused) {
 		r.report.note(Answer{Line: r.number, Sent: r.line, Text: text, Error: refused})
@@ -296,8 +325,8 @@ func (r *runner) answer(behind []byte) string {
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
 		body, unfinished = text[:i], text[i+1:]
 	}
-	if !r.o.Ready(unfinished) {
-		body = text
+	if end, prompt, ready := r.promptIn(unfinished); !ready || end != "" {
+		body = strings.TrimSuffix(text, prompt)
 	}
 	return strings.TrimRight(strings.TrimLeft(body, "\n"), "\n ")
 }

@@ -22,6 +22,7 @@ type console struct {
 	ask    map[int]string                    // lines after which it asks instead of showing its prompt
 	prompt string
 	hidden bool // it echoes nothing
+	bare   bool // its answers have no line end
 
 	forbidden int // the line that may not be typed
 
@@ -125,7 +126,10 @@ func (c *console) handle(ctx context.Context, n int, line string) bool {
 		c.print("Enter TEXT message.  End with the character '" + c.mark + "'.\r\n")
 	default:
 		if a := c.reply(line); a != "" {
-			c.print(a + "\r\n")
+			c.print(a)
+			if !c.bare {
+				c.print("\r\n")
+			}
 		}
 		if q := c.ask[n]; q != "" {
 			c.print(q)

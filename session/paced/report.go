@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"strings"
+
+	"ptyctl/internal/scrub"
 )
 
 // A Stop says why the rest was not typed.
@@ -108,12 +110,17 @@ func (r *report) flush(line string) {
 
 // write writes a part of the answer. Blank rows at its beginning are no answer yet.
 func (r *report) write(line string, p []byte) {
+	// What looks like a secret is no more shown here than where the lines are named.
+	shown := scrub.Text(line)
+	if shown != line { // the answer may repeat it
+		p = []byte(scrub.Text(string(p)))
+	}
 	if !r.begun {
 		if strings.TrimSpace(string(p)) == "" {
 			return
 		}
 		r.begun = true
-		_, _ = io.WriteString(r.w, r.prompt+line+"\r\n")
+		_, _ = io.WriteString(r.w, r.prompt+shown+"\r\n")
 	}
 	_, _ = r.w.Write(p)
 }

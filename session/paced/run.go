@@ -164,9 +164,13 @@ func (r *runner) send(number int, line string) (ok bool) {
 		return false
 	}
 	r.next()
-	prompt := r.t.LastLine()
+	row := r.t.LastLine()
+	_, prompt, ready := r.promptIn(row)
 	r.above = r.line
-	r.number, r.line, r.echo = number, line, newEcho(line, prompt, r.o.Ready(prompt), r.t.Cols())
+	r.number, r.line, r.echo = number, line, newEcho(line, row, ready, r.t.Cols())
+	if !ready {
+		prompt = row
+	}
 	r.report.begin(prompt)
 	typing, err := r.t.Line(r.ctx, number, line)
 	if err != nil {

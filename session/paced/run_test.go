@@ -129,6 +129,17 @@ func TestStops(t *testing.T) {
 			return ""
 		}
 	}
+	refuseBare := func(c *console) {
+		refuse(c)
+		c.bare = true
+		whole := c.reply
+		c.reply = func(line string) string {
+			if a := whole(line); a != "" {
+				return a + "of all of it"
+			}
+			return ""
+		}
+	}
 	refuseBanner := func(c *console) {
 		c.reply = func(line string) string {
 			if strings.HasPrefix(line, "banner") {
@@ -156,10 +167,12 @@ func TestStops(t *testing.T) {
 		"a refused line, going on": {refuse, text, Options{Mode: Prompt}, "", 0, 20, false, 20, 1},
 		"a refused line, by its echo": { // the beginning of the next line is out when the refusal comes
 			refuse, text, Options{Mode: Echo, StopOnError: true}, Error, 10, 10, true, 10, 1},
-		"a refused last line, by its echo": {refuse, config(10), Options{Mode: Echo, StopOnError: true}, Error, 10, 10, false, 10, 1},
-		"a refused line, by its time":      {refuse, text, Options{Mode: Delay, StopOnError: true, CharDelay: 2 * time.Millisecond}, Error, 10, 10, false, 10, 1},
-		"a line without an answer":         {late(5, time.Hour), text, Options{Mode: Prompt}, Unanswered, 5, 4, false, 5, 0},
-		"no echo in time":                  {late(5, 3*time.Second), text, Options{Mode: Echo, LineTimeout: time.Second}, Unanswered, 5, 4, true, 4, 0},
+		"a refused last line, by its echo":       {refuse, config(10), Options{Mode: Echo, StopOnError: true}, Error, 10, 10, false, 10, 1},
+		"a refused line, by its time":            {refuse, text, Options{Mode: Delay, StopOnError: true, CharDelay: 2 * time.Millisecond}, Error, 10, 10, false, 10, 1},
+		"a refusal without a line end":           {refuseBare, text, Options{Mode: Prompt, StopOnError: true}, Error, 10, 10, false, 10, 1},
+		"a refusal without a line end, going on": {refuseBare, text, Options{Mode: Prompt}, "", 0, 20, false, 20, 1},
+		"a line without an answer":               {late(5, time.Hour), text, Options{Mode: Prompt}, Unanswered, 5, 4, false, 5, 0},
+		"no echo in time":                        {late(5, 3*time.Second), text, Options{Mode: Echo, LineTimeout: time.Second}, Unanswered, 5, 4, true, 4, 0},
 		"a question": {func(c *console) { c.ask = map[int]string{3: "Proceed with reload? [confirm]"} }, text,
 			Options{Mode: Prompt, Asks: asks}, Question, 3, 2, false, 3, 0},
 		"a question, by the echo": {func(c *console) { c.ask = map[int]string{3: "Proceed with reload? [confirm]"}; c.work = 0 }, text,
@@ -202,7 +215,8 @@ func TestStops(t *testing.T) {
 				t.Errorf("it stopped at %q, want line %d", res.Line, tt.at)
 			}
 			if refused := func(a Answer) bool {
-				return a.Error && strings.Contains(a.Text, "% Invalid input") && !strings.Contains(a.Text, "site")
+				return a.Error && strings.Contains(a.Text, "% Invalid input") && !strings.Contains(a.Text, "site") &&
+					!strings.Contains(a.Text, "r1(config)")
 			}; tt.errors > 0 && !slices.ContainsFunc(res.Answers, refused) {
 				t.Errorf("the answers are %+v, want the refusal", res.Answers)
 			}
@@ -235,6 +249,19 @@ func TestTranscript(t *testing.T) {
 		if a := res.Answers; len(a) != 1 || a[0] != (Answer{Line: 2, Sent: "show it", Text: "one\n  two"}) {
 			t.Errorf("in mode %s the answers are %+v, want that to line 2", mode, a)
 		}
+	}
+}
+
+// A transcript has no secret that a line has, or its answer repeats.
+func TestTranscriptHidesSecrets(t *testing.T) {
+	c := newConsole()
+	c.reply = func(line string) string { return "% Invalid input: " + line }
+	var out strings.Builder
+	paste(t, c, "username a secret hunter-1138\nshow it\n", Options{Mode: Prompt, Transcript: &out})
+	want := "r1(config)#username a secret [redacted]\r\n% Invalid input: username a secret [redacted]\r\n" +
+		"r1(config)#show it\r\n% Invalid input: show it\r\n"
+	if got := out.String(); got != want {
+		t.Errorf("the transcript is %q, want %q", got, want)
 	}
 }
 

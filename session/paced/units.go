@@ -2,8 +2,9 @@ package paced
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // A Unit is lines that the far side reads as one: one line, or a block up to its end mark.
@@ -15,17 +16,17 @@ type Unit struct {
 // Blocks by their first line. The group "end" is the mark itself; without one, until is the whole last line.
 var blocks = []struct {
 	name  string
-	first *regexp.Regexp
+	first *lazyregexp.Regexp
 	until string
 }{
 	// IOS, NX-OS: the mark is the first character of the text, or ^C as show running-config writes it. A letter may
 	// begin a word: "banner motd line Hello" of FRRouting is one line.
-	{"banner", regexp.MustCompile(`^\s*banner\s+(?:exec|incoming|login|motd|prompt-timeout|slip-ppp)\s+` +
+	{"banner", lazyregexp.New(`^\s*banner\s+(?:exec|incoming|login|motd|prompt-timeout|slip-ppp)\s+` +
 		`(?:(?P<end>\^C|[^\w\s])|(?P<end>\w)\s*$)`), ""},
-	{"banner", regexp.MustCompile(`^\s*banner\s+(?:login|motd)\s*$`), "EOF"}, // EOS
-	{"certificate", regexp.MustCompile(`^\s*certificate\s+(?:ca\s+|self-signed\s+|rollover\s+)*[0-9A-Fa-f]{2,}\s*$`), "quit"},
-	{"macro", regexp.MustCompile(`^\s*macro\s+name\s+\S+\s*$`), "@"},
-	{"here-document", regexp.MustCompile(`<<-?\s*(?:'(?P<end>[\w.\-]+)'|"(?P<end>[\w.\-]+)"|(?P<end>\w[\w.\-]*))`), ""},
+	{"banner", lazyregexp.New(`^\s*banner\s+(?:login|motd)\s*$`), "EOF"}, // EOS
+	{"certificate", lazyregexp.New(`^\s*certificate\s+(?:ca\s+|self-signed\s+|rollover\s+)*[0-9A-Fa-f]{2,}\s*$`), "quit"},
+	{"macro", lazyregexp.New(`^\s*macro\s+name\s+\S+\s*$`), "@"},
+	{"here-document", lazyregexp.New(`<<-?\s*(?:'(?P<end>[\w.\-]+)'|"(?P<end>[\w.\-]+)"|(?P<end>\w[\w.\-]*))`), ""},
 }
 
 // Lines returns the lines of a text each as a unit. They end with LF, CRLF or CR; one at the very end is no empty line.

@@ -2,11 +2,11 @@ package prompt
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/session/shell"
 )
 
@@ -184,7 +184,7 @@ func (h *History) Nest(class shell.Class, line string) {
 }
 
 // posixPrompt is a prompt that no fish and no csh has unless it is made to.
-var posixPrompt = regexp.MustCompile(
+var posixPrompt = lazyregexp.New(
 	`^(?:[\w.-]+@[\w.-]+:[~/][^$#%>]*[$#]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#]|-?(?:ba|da|k|mk|a)?sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]) ?$`,
 )
 

@@ -1,9 +1,11 @@
 package prompt
 
 import (
+	"regexp"
 	"testing"
 
 	"ptyctl/session/shell"
+	"ptyctl/term"
 )
 
 // Where no shell can be asked for its name, as over Telnet, a marker at the terminal's first prompt shows the class of
@@ -58,6 +60,20 @@ func TestUntouched(t *testing.T) {
 		}
 		if got := Untouched(h, tt.start, tt.end); got != tt.want {
 			t.Errorf("%s: Untouched = %t, want %t", name, got, tt.want)
+		}
+	}
+}
+
+// A blank last line is no prompt that an expression could be corrected to match: a program may still run there.
+func TestBlankIsNoOtherPrompt(t *testing.T) {
+	for line, want := range map[string]term.Reason{
+		"":         term.ReasonNoPrompt,
+		"  ":       term.ReasonNoPrompt,
+		"Router>>": term.ReasonOtherPrompt,
+	} {
+		o := NewHistory().Judge(View{Line: line, End: 20, Prompt: regexp.MustCompile(`^r1# ?$`)})
+		if o == nil || o.Reason != want {
+			t.Errorf("Judge(%q) = %+v, want %q", line, o, want)
 		}
 	}
 }

@@ -129,16 +129,16 @@ func (h *History) judge(v View) *Obstacle {
 	switch {
 	case asked != unknown && !v.Marked && strings.HasSuffix(strings.TrimRight(line, " "), "?"):
 		return &Obstacle{Waiting: asked, What: fmt.Sprintf("the terminal seems to ask %q", line)}
+	case strings.TrimSpace(line) == "":
+		return &Obstacle{
+			Waiting: unknown, What: "the terminal shows no prompt", Reason: term.ReasonNoPrompt, Passing: true,
+		}
 	case v.Prompt != nil:
 		return &Obstacle{
 			Waiting: asked,
 			What:    fmt.Sprintf("the last line %q does not match the prompt that is expected", line),
 			Reason:  term.ReasonOtherPrompt,
 			Passing: true,
-		}
-	case strings.TrimSpace(line) == "":
-		return &Obstacle{
-			Waiting: unknown, What: "the terminal shows no prompt", Reason: term.ReasonNoPrompt, Passing: true,
 		}
 	case !v.Marked:
 		return nil // a device: its prompts are many; the line is typed as a person would

@@ -1,10 +1,10 @@
 package prompt
 
-import "regexp"
+import "ptyctl/internal/lazyregexp"
 
 // foreignPassword matches questions for a password in the languages into which Linux-PAM, sudo and shadow are
 // translated, by the stem of the word. The line ends in a colon, of any script.
-var foreignPassword = regexp.MustCompile(`(?i)(?:` +
+var foreignPassword = lazyregexp.New(`(?i)(?:` +
 	`passwor[td]|kennwort|passord|pasvort|pasahitz|parool|\bparol|heslo|hesla|hasło|hasła|lozink|šifr[au]|şifrə|` +
 	`lösenord|adgangskode|wachtwoord|mot de passe|contrase[ñn]a|contrasenya|contrasinal|contrasigno|palavra-passe|` +
 	`\bsenha|salasana|jelsz[óa]|geslo|slaptažod|kata sandi|mật khẩu|focal faire|pasfhocal|kontrasenyas|iphasiwedi|` +

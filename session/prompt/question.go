@@ -1,11 +1,11 @@
 package prompt
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/term"
 )
 
@@ -99,7 +99,7 @@ func (f form) yesNo(line string) bool {
 
 // spelledChoice is a choice between yes and no that is no list in brackets: "[y]es, [n]o, [A]ll: ",
 // "(A)gree/(C)ancel: ", "Type yes or no: ".
-var spelledChoice = regexp.MustCompile(
+var spelledChoice = lazyregexp.New(
 	`(?i)(?:` +
 		`[\[(]y[\])](?:es)?\b.{0,60}[\[(]n[\])]o?.{0,60}` +
 		`|\(a\)gree\b.{0,30}|\b(?:type|press|enter|answer|say) ['"]?y(?:es)?['"]?\b.{0,80}` +
@@ -144,7 +144,7 @@ func Asks(line string) *term.Waiting {
 }
 
 // selectPrompt is what select shows: PS3 of bash and ksh, and that of zsh.
-var selectPrompt = regexp.MustCompile(`^(?:#\?|\?#) $`)
+var selectPrompt = lazyregexp.New(`^(?:#\?|\?#) $`)
 
 // maxQuestion is the longest line that counts as a question, in bytes.
 const maxQuestion = 300
@@ -184,7 +184,7 @@ func formKind(line string) string {
 }
 
 // choicePrompt is a question that ends like a prompt: "Your choice > ", "What now> ", "? Project name: › ".
-var choicePrompt = regexp.MustCompile(
+var choicePrompt = lazyregexp.New(
 	`(?i)^\? [^\r\n]{1,200}[›»…] ?$|^\W{0,4}(?:(?:your|what|which|enter|select|choose|pick|type)\b[\w '/-]{0,60}|choice|selection|answer) ?[>›] ?$`,
 )
 
@@ -200,22 +200,22 @@ func wordsOf(text string) []string {
 
 var (
 	// amount is what progress shows in brackets or behind its label: 42%, 3/10, 12 kB, 00:10, #####, =>.
-	amount = regexp.MustCompile(
+	amount = lazyregexp.New(
 		`(?i)^(?:\s*(?:[\d.,]+ ?%|[\d.,]+ ?(?:/|of) ?[\d.,]+.{0,20}|[\d.,]+ ?(?:[kmgt]i?)?(?:b|bytes|bit)(?:/s)?|` +
 			`[\d.,]+ ?(?:ms|s|sec|secs|seconds|min|m|h)|\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?|[#=>\-.*|/\\ █▓▒░━╸▏▎▍▌▋▊▉]{2,})\s*)$`,
 	)
 
 	// verdict is the result that a report shows in brackets.
-	verdict = regexp.MustCompile(
+	verdict = lazyregexp.New(
 		`(?i)^(?:ok|done|fail(?:ed|ure)?|pass(?:ed)?|skip(?:ped)?|error|err|warn(?:ing)?|info|debug|trace|notice|fatal|` +
 			`crit(?:ical)?|running|busy|up|down|yes!|cached|new|modified|deleted)$`,
 	)
 
 	// ellipsis is the end of a line that will be completed.
-	ellipsis = regexp.MustCompile(`(?:\.\.+|…)$`)
+	ellipsis = lazyregexp.New(`(?:\.\.+|…)$`)
 
 	// fetched is how package managers name their downloads.
-	fetched = regexp.MustCompile(`^(?:Get|Hit|Ign|Err):\d+ `)
+	fetched = lazyregexp.New(`^(?:Get|Hit|Ign|Err):\d+ `)
 )
 
 // isProgress reports whether the line reports work in progress, and will be completed without input.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // Prompts that people design end, or begin, in a sign beyond ASCII: "λ ", "~/src ▶ ", "➜  src git:(main) ✗ ", an emoji.
@@ -50,7 +52,7 @@ func endsInSign(line string) bool {
 }
 
 // boxed is the last line of a prompt that is drawn around a corner: "╰─ ", "└─$ ", "└──╼ ".
-var boxed = regexp.MustCompile(`^[╰└]\s?[─━═]+[^\s\w]{0,3} {0,2}$`)
+var boxed = lazyregexp.New(`^[╰└]\s?[─━═]+[^\s\w]{0,3} {0,2}$`)
 
 // signed reports whether a line is a prompt that ends or begins in a sign beyond ASCII, or in the corner of a box.
 func signed(line string) bool {
@@ -88,8 +90,8 @@ func signed(line string) bool {
 }
 
 var (
-	branch = regexp.MustCompile(`^(?:git|hg|svn|on|in|at|via|is|λ)(?::\S*)?$`)
-	name   = regexp.MustCompile(`^[\w.+\-]{1,64}$`)
+	branch = lazyregexp.New(`^(?:git|hg|svn|on|in|at|via|is|λ)(?::\S*)?$`)
+	name   = lazyregexp.New(`^[\w.+\-]{1,64}$`)
 )
 
 // leadingSign returns the sign that a prompt begins with, as "➜  ~ " does; its rest changes with the folder.
@@ -103,7 +105,7 @@ func leadingSign(line string) string {
 
 // continuation matches the prompt for the rest of a command: PS2, and in zsh the names of the constructs that are
 // open. It is also the prompt of node and of R. Its form is never proof of a shell's prompt.
-var continuation = regexp.MustCompile(
+var continuation = lazyregexp.New(
 	`^(?:(?:quote|dquote|bquote|cmdsubst|heredocd?|pipe|if|then|elif|else|for|while|until|do|select|case|function|subsh|` +
 		`cursh|array|mathsubst|braceparam|cond|math|repeat|foreach|always|brace|cmdand|cmdor|errquote) ?)*> ?$`,
 )
@@ -120,7 +122,7 @@ func named(line string) bool {
 func bareContinuation(line string) bool { return strings.TrimRight(line, " ") == ">" }
 
 // clock is a time of day in a prompt, which differs from prompt to prompt.
-var clock = regexp.MustCompile(`[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp][Mm])?[\])]? ?`)
+var clock = lazyregexp.New(`[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp][Mm])?[\])]? ?`)
 
 // Pattern returns an expression that matches the last line, and those that end as it does, for a caller who knows that
 // it is a prompt. It is anchored at the end. Empty: the line has no end to go by.

@@ -1,21 +1,21 @@
 package prompt
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/session/shell"
 )
 
 // runsCommand is an option of a shell that is to run a command, and not to read any: -c, -lc.
-var runsCommand = regexp.MustCompile(`^-[a-z]*c$`)
+var runsCommand = lazyregexp.New(`^-[a-z]*c$`)
 
 // takesValue are the options of shells behind which a word is not the name of a script.
 var takesValue = strings.Fields("--rcfile --init-file -o +o -O +O -C --init-command")
 
 // withTerminal are the options by which a program runs another one in a container, with a terminal.
-var withTerminal = regexp.MustCompile(`(?:^|\s)(?:-[a-z]*t[a-z]*|--tty|--pty)(?:\s|=true|$)`)
+var withTerminal = lazyregexp.New(`(?:^|\s)(?:-[a-z]*t[a-z]*|--tty|--pty)(?:\s|=true|$)`)
 
 // Starts says whether a command line starts a shell that reads the terminal, as "bash", "sudo -i" and
 // "docker exec -it web sh" do, and of which class it is; empty: not known.
@@ -85,4 +85,4 @@ func startsSome(words []string) bool {
 }
 
 // loginOption is an option of sudo and doas that starts a shell.
-var loginOption = regexp.MustCompile(`^-[A-Za-z]*[is]$`)
+var loginOption = lazyregexp.New(`^-[A-Za-z]*[is]$`)

@@ -1,8 +1,9 @@
 package prompt
 
 import (
-	"regexp"
 	"strings"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // maxStem is how much of a prompt's start identifies the far side: devices abbreviate long names in their
@@ -10,7 +11,7 @@ import (
 const maxStem = 16
 
 // tail is how prompts end.
-var tail = regexp.MustCompile(`[$#%>\]❯➜»] ?$`)
+var tail = lazyregexp.New(`[$#%>\]❯➜»] ?$`)
 
 // tailSigns are the characters that prompts end in, but for the bracket.
 const tailSigns = "$#%>❯➜»"

@@ -1,10 +1,11 @@
 package prompt
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // maxTyped bounds the typed text that is remembered, in bytes.
@@ -80,14 +81,14 @@ func beginsLike(line, start string) bool {
 	return strings.HasPrefix(line, strings.TrimRight(start, " "))
 }
 
-var numbers = regexp.MustCompile(`\d+`)
+var numbers = lazyregexp.New(`\d+`)
 
 var (
 	// plainText has no quotes, brackets and other signs by which a command may go on in the next line.
-	plainText = regexp.MustCompile(`^[\w ./:=,@+~%*?$;&|>-]*$`)
+	plainText = lazyregexp.New(`^[\w ./:=,@+~%*?$;&|>-]*$`)
 
 	// between is what separates the commands of a line.
-	between = regexp.MustCompile(`[;&|]+`)
+	between = lazyregexp.New(`[;&|]+`)
 )
 
 // leads are the words that begin what may go on in the next line, and those of commands by which a shell itself asks.

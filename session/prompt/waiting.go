@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/term"
 )
 
@@ -25,65 +26,65 @@ const (
 // A waitPattern recognises one kind of question by the unfinished last line, as a person sees it.
 type waitPattern struct {
 	kind string
-	re   *regexp.Regexp
+	re   *lazyregexp.Regexp
 }
 
 // waitPatterns are tried in order. They recognise questions; none is ever answered, and they only decide when a result
 // is returned.
 var waitPatterns = []waitPattern{
-	{HostKey, regexp.MustCompile(`(?i)are you sure you want to continue connecting.*\? ?$`)},
+	{HostKey, lazyregexp.New(`(?i)are you sure you want to continue connecting.*\? ?$`)},
 	{
 		Password,
-		regexp.MustCompile(
+		lazyregexp.New(
 			`(?i)(?:pass(?:word|phrase|code)|verification code|one-time code|\bpin\b|\botp\b|token)[^:?\r\n]{0,80}[:?] ?$`,
 		),
 	},
-	{Password, regexp.MustCompile(`(?i)\bpass(?:word|phrase) for [^\r\n]{1,120}: ?$`)},
+	{Password, lazyregexp.New(`(?i)\bpass(?:word|phrase) for [^\r\n]{1,120}: ?$`)},
 	{
 		YesNo,
-		regexp.MustCompile(
+		lazyregexp.New(
 			`(?i)[\[(<] ?(?:y(?:es)? ?[/|] ?no?|yes/no/\[fingerprint\])(?: ?[/|] ?[a-z?]+)* ?[\])>][ :?]*$`,
 		),
 	},
-	{YesNo, regexp.MustCompile(`(?i)(?:\(y or n\)|continue\? ?(?:\[[yn]\])?|proceed\?) ?$`)},
+	{YesNo, lazyregexp.New(`(?i)(?:\(y or n\)|continue\? ?(?:\[[yn]\])?|proceed\?) ?$`)},
 	{
 		Pager,
-		regexp.MustCompile(
+		lazyregexp.New(
 			`(?i)(?:-{2,4} ?\(?more(?: ?\(?\d{1,3}%\)?)?\)? ?-{2,4}(?:\(\d{1,3}%\))?|<-{1,3} ?more ?-{1,3}>|press (?:any key|enter|return) to continue|-press any key for more-|^press q to quit, enter |^\(end\)|^lines \d+-\d+|-- \[q quit\|)[^\r\n]{0,60}$`,
 		),
 	},
 	{
 		Pager,
-		regexp.MustCompile(
+		lazyregexp.New(
 			`(?i)\b(?:press|hit|strike|tap) (?:the )?[\[<("']?(?:any key|enter|return|space(?:bar| bar)?)[\])>"']?(?: key| now)?(?: (?:to|for|when)\b[^,\r\n]{0,60})?[ .:…)\]]*$`,
 		),
 	},
-	{Pager, regexp.MustCompile(`^:$`)},
-	{Login, regexp.MustCompile(`(?i)(?:^|[\s\w.-])(?:login|user ?name(?: for [^\r\n]{1,100})?): ?$`)},
+	{Pager, lazyregexp.New(`^:$`)},
+	{Login, lazyregexp.New(`(?i)(?:^|[\s\w.-])(?:login|user ?name(?: for [^\r\n]{1,100})?): ?$`)},
 	{
 		REPL,
-		regexp.MustCompile(
+		lazyregexp.New(
 			`^(?:>>> |\.\.\. |In \[\d+\]: |\(gdb\) |\(lldb\) |\(i?[Pp]db\) |sqlite> |mysql> |MariaDB \[[^\]]*\]> |[\w-]+[=-][#>] |irb\([^)]*\):\d+:\d+> |> |ftp> |sftp> |redis [^>]*> |[\w.:-]+:\d+> )$`,
 		),
 	},
 }
 
 // shellPrompt matches the last line of a shell that is ready; learned and given prompts are tried first.
-var shellPrompt = regexp.MustCompile(`[$#%>❯➜»] ?$`)
+var shellPrompt = lazyregexp.New(`[$#%>❯➜»] ?$`)
 
 // percentage is the end of a line that reports progress, which is no prompt.
-var percentage = regexp.MustCompile(`\d ?% ?$`)
+var percentage = lazyregexp.New(`\d ?% ?$`)
 
 // devicePrompt matches the last line of a network device's command line: a bare name, perhaps with a mode, and > or #.
 // A marker must never be typed there.
-var devicePrompt = regexp.MustCompile(
+var devicePrompt = lazyregexp.New(
 	`^(?:<[\w.\-@/:]{1,64}>|\[[~*]{0,2}[\w.\-@/:]{1,64}\]|[\w.\-/]{2,64}(?:\([^()\r\n]{1,40}\))?[>#]) ?$`,
 )
 
 // nestedShell matches the prompt of an unknown shell that was started in the terminal: user@host with a directory, a
 // directory alone, a shell's name and version, or a bare sign. Programs and devices have prompts of the other forms,
 // so a marker is typed at none of those.
-var nestedShell = regexp.MustCompile(
+var nestedShell = lazyregexp.New(
 	`^(?:\([\w.-]+\) )?(?:(?:[\w.-]+|I have no name!)@[\w.-]+[: ][~/][^$#%>]*[$#%]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#%]|-?[a-z]*sh-\d[\w.]*[#$]|[~/][^ $#>]* ?[$#]|[A-Za-z][\w.-]*%|[$#%]) ?$`,
 )
 

@@ -1,11 +1,11 @@
 package scene
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/screen"
 	"ptyctl/session/prompt"
 	"ptyctl/term"
@@ -135,7 +135,7 @@ func (v *view) titleBar() int {
 }
 
 // secretLabel is the label of a field for a secret.
-var secretLabel = regexp.MustCompile(`(?i)\bpass(?:word|phrase|code)\b|\bpin\b`)
+var secretLabel = lazyregexp.New(`(?i)\bpass(?:word|phrase|code)\b|\bpin\b`)
 
 // kind returns the kind of the question. left is the line up to the cursor, line the whole of it, and message the text
 // of the box.
@@ -202,7 +202,7 @@ func clean(s string) string {
 }
 
 // standingBar is what looks like partEnd in a text.
-var standingBar = regexp.MustCompile(`(^|[\s\p{Z}])\|($|[\s\p{Z}])`)
+var standingBar = lazyregexp.New(`(^|[\s\p{Z}])\|($|[\s\p{Z}])`)
 
 // onePart returns a text that cannot be taken for several parts: a program may show anything.
 func onePart(s string) string {

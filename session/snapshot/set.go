@@ -45,7 +45,7 @@ func (s *Set) Keep(x Snapshot) error {
 		return err
 	}
 	if len(x.Text) > MaxBytes {
-		return &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf("the text has %d bytes, and a snapshot at most %d: "+
+		return &term.Error{Kind: term.Unsupported, Msg: fmt.Sprintf("the text has %d bytes, and a snapshot at most %d: "+
 			"compare a part of it, with a command that prints less", len(x.Text), MaxBytes)}
 	}
 	s.mu.Lock()
@@ -55,7 +55,8 @@ func (s *Set) Keep(x Snapshot) error {
 	case s.freed:
 		return &term.Error{Kind: term.NotFound, Msg: "the session is gone, and its snapshots with it"}
 	case at < 0 && len(s.kept) >= Most:
-		return &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf(
+		// The same call fails again: it is no limit that waiting helps.
+		return &term.Error{Kind: term.InvalidArgument, Msg: fmt.Sprintf(
 			"the session has %d snapshots, which is the most: take this one under a name that is no longer needed, of %s",
 			len(s.kept), strings.Join(s.names(), ", "))}
 	case !s.pool.Take(len(x.Text)):

@@ -28,7 +28,7 @@ func TestKeep(t *testing.T) {
 	if held := pool.Held(); held != 75 {
 		t.Errorf("the pool holds %d bytes, want 75", held)
 	}
-	keep("d", strings.Repeat("z", MaxBytes+1), term.LimitExceeded)
+	keep("d", strings.Repeat("z", MaxBytes+1), term.Unsupported)
 	for _, name := range []string{"", "a b", "ä", "a/b", "a\x00", "@", "[", "`", "{", strings.Repeat("n", MaxName+1)} {
 		keep(name, "x", term.InvalidArgument)
 	}
@@ -59,8 +59,8 @@ func TestMost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Keep(Snapshot{Name: "more"}); !errors.Is(err, term.LimitExceeded) || !strings.Contains(err.Error(), "0, 1") {
-		t.Errorf("Keep of one more than %d = %v, want a limit, and the names", Most, err)
+	if err := s.Keep(Snapshot{Name: "more"}); !errors.Is(err, term.InvalidArgument) || !strings.Contains(err.Error(), "0, 1") {
+		t.Errorf("Keep of one more than %d = %v, want an error about the name, and the others", Most, err)
 	}
 	if err := s.Keep(Snapshot{Name: "3"}); err != nil {
 		t.Errorf("Keep in place of another = %v", err)

@@ -3,23 +3,23 @@ package sudo
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/term"
 )
 
 // The messages of sudo(8) in the locale C, and of shells, by which their meaning is known. Without a match a failed sudo
 // is reported with its own words.
 var (
-	notFound   = regexp.MustCompile(`(?im)\bsudo: (command )?not found|unknown command:? .*\bsudo\b`)
-	noCommand  = regexp.MustCompile(`(?m)^sudo: Command not found\.`) // of csh, whose status is 1
-	needsTTY   = regexp.MustCompile(`(?m)^sudo: (sorry, )?(you must have a tty|no tty present|a terminal is required)`)
-	notAllowed = regexp.MustCompile(`(?m)^(Sorry, user \S+ (is not allowed to execute|may not run sudo)|\S+ is not in the sudoers file|sudo-rs: I'm sorry)`)
-	badOption  = regexp.MustCompile(`(?mi)^(sudo: )?(invalid option|unrecognized option|error: unexpected argument|usage: sudo)`)
-	fatal      = regexp.MustCompile(`(?m)^sudo: (a password is required|no password was provided|\d+ incorrect password|` +
+	notFound   = lazyregexp.New(`(?im)\bsudo: (command )?not found|unknown command:? .*\bsudo\b`)
+	noCommand  = lazyregexp.New(`(?m)^sudo: Command not found\.`) // of csh, whose status is 1
+	needsTTY   = lazyregexp.New(`(?m)^sudo: (sorry, )?(you must have a tty|no tty present|a terminal is required)`)
+	notAllowed = lazyregexp.New(`(?m)^(Sorry, user \S+ (is not allowed to execute|may not run sudo)|\S+ is not in the sudoers file|sudo-rs: I'm sorry)`)
+	badOption  = lazyregexp.New(`(?mi)^(sudo: )?(invalid option|unrecognized option|error: unexpected argument|usage: sudo)`)
+	fatal      = lazyregexp.New(`(?m)^sudo: (a password is required|no password was provided|\d+ incorrect password|` +
 		`account |PAM |.*: command not found)`)
-	ownWords = regexp.MustCompile(`(?m)^(sudo: .*|Sorry, .*)$`)
+	ownWords = lazyregexp.New(`(?m)^(sudo: .*|Sorry, .*)$`)
 )
 
 // shown is the most that an error repeats of sudo's words, in bytes.
@@ -52,7 +52,9 @@ func (c *Command) Failure(name string, e term.Exit, stderr []byte) error {
 	case errors.Is(err, ErrLate):
 		return failed(term.AuthFailed, "sudo has asked for the password after more than "+patience.String()+
 			", so secret "+name+" was not sent")
-	case err != nil && !errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled):
+		return nil // it was stopped meanwhile
+	case err != nil:
 		return failed(term.AuthFailed, "secret "+name+" was not sent: "+err.Error())
 	case !e.Known || e.Code == 0 || c.Begun():
 		return nil

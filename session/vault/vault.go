@@ -71,8 +71,11 @@ func patience(ctx context.Context) time.Duration {
 	if !limited {
 		return 0
 	}
-	return max(time.Until(end)-parting, 1)
+	return Patience(time.Until(end))
 }
+
+// Patience returns how long a person may take if whoever waits for them has that long.
+func Patience(left time.Duration) time.Duration { return max(left-parting, 1) }
 
 // isControl reports whether a terminal may take a character for a key.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -1,0 +1,163 @@
+package address
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// A Pattern allows addresses: HOST:PORT, where HOST is a name, an IPv4 address or an IPv6 address in brackets, and PORT
+// a number. In each of them * stands for any text, also for none, and ? for one character, but never for a dot or a
+// colon: a pattern has as many parts as what it matches. An IPv6 address with one of them has all its eight parts.
+type Pattern struct {
+	text   string
+	family family
+	parts  []string // of the host: names have labels, IPv4 addresses four numbers, IPv6 addresses eight
+	port   string
+}
+
+// A family is what a host is. Only hosts of the same family match.
+type family int
+
+const (
+	named family = iota
+	ipv4
+	ipv6
+)
+
+// String returns the pattern as it was written.
+func (p Pattern) String() string { return p.text }
+
+// ParsePattern reads a pattern. Its errors continue a sentence that begins with the text.
+func ParsePattern(text string) (Pattern, error) {
+	host, port, bracketed, err := split(text)
+	if err != nil {
+		return Pattern{}, err
+	}
+	p := Pattern{text: text, port: port}
+	if err := checkPort(port); err != nil {
+		return Pattern{}, err
+	}
+	if bracketed {
+		p.family, p.parts, err = ipv6Pattern(host)
+		return p, err
+	}
+	host = plainName(host)
+	p.parts = strings.Split(host, ".")
+	last := p.parts[len(p.parts)-1]
+	numbers := strings.Trim(host, "0123456789.*?") == ""
+	switch {
+	case numbers && len(p.parts) == 4:
+		p.family = ipv4
+		return p, checkNumbers(p.parts)
+	case numbers && strings.ContainsAny(host, "0123456789"),
+		strings.Trim(last, "0123456789*?") == "" && strings.Trim(last, "*?") != "":
+		return Pattern{}, errors.New("ends like an address and has not its four parts; write them all, as 10.0.0.*")
+	}
+	return p, checkName(host, "*?")
+}
+
+// checkPort checks the port of a pattern.
+func checkPort(text string) error {
+	if !strings.ContainsAny(text, "*?") {
+		_, err := parsePort(text)
+		return err
+	}
+	if strings.Trim(text, "0123456789*?") != "" || text[0] == '0' {
+		return errors.New("has a port that is no number, nor one with * or ?")
+	}
+	return nil
+}
+
+// checkNumbers checks the parts of an IPv4 pattern that have neither * nor ?.
+func checkNumbers(parts []string) error {
+	for _, part := range parts {
+		if strings.ContainsAny(part, "*?") {
+			continue
+		}
+		if n, err := strconv.ParseUint(part, 10, 8); err != nil || strconv.FormatUint(n, 10) != part {
+			return fmt.Errorf("has %q in its address, where a number from 0 to 255 belongs", part)
+		}
+	}
+	return nil
+}
+
+// ipv6Pattern reads the text in the brackets of a pattern.
+func ipv6Pattern(text string) (family, []string, error) {
+	if !strings.ContainsAny(text, "*?") {
+		ip, err := parseIPv6(text)
+		if err != nil {
+			return 0, nil, err
+		}
+		f, parts := partsOf(ip)
+		return f, parts, nil
+	}
+	parts := strings.Split(strings.ToLower(text), ":")
+	if len(parts) != 8 {
+		return 0, nil, errors.New("has * or ? in an IPv6 address without its eight parts; write them all, zeros too")
+	}
+	for _, part := range parts {
+		if part == "" || len(part) > 4 || strings.Trim(part, "0123456789abcdef*?") != "" || len(part) > 1 && part[0] == '0' {
+			return 0, nil, fmt.Errorf("has %q in its IPv6 address, where up to four hexadecimal digits belong, without "+
+				"a zero before them", part)
+		}
+	}
+	return ipv6, parts, nil
+}
+
+// partsOf returns the parts of an address as patterns have them.
+func partsOf(ip netip.Addr) (family, []string) {
+	if ip.Is4() {
+		return ipv4, strings.Split(ip.String(), ".")
+	}
+	b := ip.As16()
+	parts := make([]string, 8)
+	for i := range parts {
+		parts[i] = strconv.FormatUint(uint64(b[2*i])<<8|uint64(b[2*i+1]), 16)
+	}
+	return ipv6, parts
+}
+
+// Matches reports whether the pattern allows an address that Parse has returned.
+func (p Pattern) Matches(a Address) bool {
+	f, parts := named, []string(nil)
+	if ip, err := netip.ParseAddr(a.Host); err == nil {
+		f, parts = partsOf(ip)
+	} else {
+		parts = strings.Split(a.Host, ".")
+	}
+	if f != p.family || len(parts) != len(p.parts) || !glob(p.port, strconv.Itoa(a.Port)) {
+		return false
+	}
+	for i, part := range p.parts {
+		if !glob(part, parts[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// glob reports whether a pattern with * and ? stands for a text. It takes a time of at most the product of their
+// lengths.
+func glob(pattern, text string) bool {
+	star, from := -1, 0 // the last *, and the text after what it stands for so far
+	i := 0
+	for j := 0; j < len(text); {
+		switch {
+		case i < len(pattern) && pattern[i] == '*':
+			star, from = i, j
+			i++
+		case i < len(pattern) && (pattern[i] == '?' || pattern[i] == text[j]):
+			i++
+			j++
+		case star >= 0:
+			from++
+			i, j = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[i:], "*") == ""
+}
