@@ -423,6 +423,14 @@ func TestReadmeSize(t *testing.T) {
 	}
 }
 
+// TestReadmeFamilies counts the families of devices that the README names; posix is none.
+func TestReadmeFamilies(t *testing.T) {
+	want := fmt.Sprintf("pagers of %d families", len(profile.Names())-1)
+	if !strings.Contains(readText(t, "README.md"), want) {
+		t.Errorf("README.md does not say %q", want)
+	}
+}
+
 var (
 	codePath = regexp.MustCompile("`([a-z_][a-z0-9_-]*(?:/[A-Za-z0-9_.-]+)+|[a-z_]+_test\\.go)`")
 	drawn    = regexp.MustCompile(`\b([a-z]+)/([a-z]+|\{[a-z,]+\})`)

@@ -33,7 +33,7 @@ type Entry struct {
 	Host    string  `json:"host,omitempty"` // as the caller wrote it
 	Actor   *Actor  `json:"actor,omitempty"`
 	Exec    string  `json:"exec_id,omitempty"`
-	Copy    string  `json:"copy_id,omitempty"`  // [file_read, file_write] the copy that this is a part of
+	Copy    string  `json:"copy_id,omitempty"`  // [file_read, file_write, write] the copy that this is a part of
 	Fleet   string  `json:"fleet_id,omitempty"` // the run over many hosts that this is a part of
 	Path    string  `json:"path,omitempty"`     // of a file or folder
 	Command string  `json:"command,omitempty"`  // see Commands

@@ -29,6 +29,15 @@ type file struct {
 	stuck  error    // error of the last rotation, after which the file keeps growing; nil: none
 
 	write func([]byte) (int, error) // replaces f.Write in tests of failures
+	sync  func() error              // replaces f.Sync there
+}
+
+// force forces what was written to the disk. Requires that the file is open.
+func (a *file) force() error {
+	if a.sync != nil {
+		return a.sync()
+	}
+	return a.f.Sync()
 }
 
 // begin opens the file if necessary, locks it and finds the end of the chain. After an

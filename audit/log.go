@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ type Fsync string
 // written, so that the line survives the end of ptyctl. Only a forced line survives a
 // crash of the machine.
 const (
-	FsyncAlways   Fsync = "always"   // each line or batch, before it counts as written
+	FsyncAlways   Fsync = "always"   // a line of Journal before it counts as written, all others within 10 ms
 	FsyncInterval Fsync = "interval" // once a second
 	FsyncNever    Fsync = "never"    // when the operating system decides
 )
@@ -53,8 +54,13 @@ func (o Options) withDefaults() Options {
 
 // Costs of the writer: syncEvery is the interval of FsyncInterval, maxBatch the number of
 // lines written under one lock and synced at once.
+//
+// syncSoon is how long FsyncAlways lets a line wait that no caller waits for, so that one fsync(2) forces several. A
+// command has a line before it begins and two after; each took a call, the second while the command ran. Measured by
+// BenchmarkExecAudited, in two alternated runs: 1.08 and 1.20 times as long as without a log, in place of 1.23 and 1.21.
 const (
 	syncEvery = time.Second
+	syncSoon  = 10 * time.Millisecond
 	maxBatch  = 256
 )
 
@@ -84,6 +90,7 @@ type Log struct {
 	owed    []request // what was done although it could not be written: see maxOwed
 	failing bool      // the last write has failed
 	dirty   bool      // some lines are not synced
+	due     []request // FsyncAlways: those of Observe and Recording among them; at most 2 * maxBatch
 }
 
 // A request asks for a line to be written.
@@ -222,7 +229,7 @@ func (l *Log) run() {
 		case r := <-l.queue:
 			batch = l.gather(append(batch[:0], r))
 		case <-tick.C:
-			if err := l.sync(true); err != nil {
+			if err := l.sync(l.dirty); err != nil {
 				l.failed(err)
 			}
 			continue
@@ -236,8 +243,13 @@ func (l *Log) run() {
 		clean := !l.dirty
 		l.write(batch)
 		clear(batch)
-		if l.dirty && clean && l.o.Fsync == FsyncInterval {
-			tick.Reset(syncEvery)
+		if l.dirty && clean {
+			switch l.o.Fsync {
+			case FsyncAlways:
+				tick.Reset(syncSoon)
+			case FsyncInterval:
+				tick.Reset(syncEvery)
+			}
 		}
 	}
 }
@@ -274,7 +286,9 @@ func (l *Log) write(batch []request) {
 			l.dirty = true
 		}
 	}
-	if synced := l.sync(l.o.Fsync == FsyncAlways); synced != nil {
+	awaited := func(r request) bool { return r.ack != nil }
+	now := l.o.Fsync == FsyncAlways && (len(l.due) >= maxBatch || slices.ContainsFunc(batch, awaited))
+	if synced := l.sync(now); synced != nil {
 		for i := range errs {
 			errs[i] = errors.Join(errs[i], synced)
 		}
@@ -288,14 +302,22 @@ func (l *Log) write(batch []request) {
 		switch {
 		case r.ack != nil:
 			r.ack <- errs[i]
-		case errs[i] == nil:
-		case owes(r) && len(l.owed) < maxOwed:
-			l.owed = append(l.owed, r)
-		default:
-			l.lost.Add(1)
+		case errs[i] != nil:
+			l.owe(r)
+		case l.dirty && l.o.Fsync == FsyncAlways:
+			l.due = append(l.due, r)
 		}
 	}
 	l.failed(failure)
+}
+
+// owe keeps or counts a line that is not written.
+func (l *Log) owe(r request) {
+	if owes(r) && len(l.owed) < maxOwed {
+		l.owed = append(l.owed, r)
+		return
+	}
+	l.lost.Add(1)
 }
 
 // entry returns the line of a request.
@@ -336,13 +358,22 @@ func (l *Log) failed(err error) {
 	l.failing = err != nil
 }
 
-// sync forces the written lines to disk if now is true.
+// sync forces the written lines to disk if now is true. Lines that are due and cannot be forced are not written: the
+// system may have dropped them from its memory (fsync(2), since Linux 4.13).
 func (l *Log) sync(now bool) error {
 	if !now || l.file.f == nil {
 		return nil
 	}
 	l.dirty = false
-	return l.file.f.Sync()
+	err := l.file.force()
+	if err != nil {
+		for _, r := range l.due {
+			l.owe(r)
+		}
+	}
+	clear(l.due)
+	l.due = l.due[:0]
+	return err
 }
 
 // finish writes the last entry and logs its hash, which an operator should keep

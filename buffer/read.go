@@ -15,7 +15,11 @@ type Slice struct {
 // byte of the stream; a negative one counts as 0. An offset beyond the end is reduced to the end: no data, Start =
 // Next = End. For example, At(LastLines(10), 0) returns the last ten lines. At does not wait; to wait for more,
 // receive from Slice.Changed.
-func (b *Buffer) At(offset int64, limit int) Slice {
+func (b *Buffer) At(offset int64, limit int) Slice { return b.Into(nil, offset, limit) }
+
+// Into is At with the copy in the memory of dst, if that has the capacity for it; nothing is appended to dst. A reader
+// that follows the stream, and keeps nothing of it, so allocates once.
+func (b *Buffer) Into(dst []byte, offset int64, limit int) Slice {
 	offset = max(offset, 0)
 
 	b.mu.Lock()
@@ -35,7 +39,10 @@ func (b *Buffer) At(offset int64, limit int) Slice {
 	}
 	if n > 0 {
 		older, newer := b.ring.view(from, from+n)
-		s.Data = make([]byte, n)
+		if s.Data = dst[:0]; cap(dst) < n {
+			s.Data = make([]byte, 0, n)
+		}
+		s.Data = s.Data[:n]
 		copy(s.Data[copy(s.Data, older):], newer)
 	}
 	s.Next = s.Start + int64(n)

@@ -13,6 +13,7 @@ type Config struct {
 	Telnet  Telnet
 	Local   Local
 	FS      FS
+	Forward Forward
 	Fleet   Fleet
 	Auth    Auth
 	Locks   Locks
@@ -159,6 +160,15 @@ type FS struct {
 	MaxEntries    int      // of a folder in one result
 	MaxCopyBytes  int      // of one copy
 	MaxCopyFiles  int      // of one copy, with folders
+}
+
+// Forward configures connections from this machine to what hosts of SSH sessions reach. Without Allow there are none.
+type Forward struct {
+	Allow          []string // patterns for addresses, see package session/forward/address
+	TCP            bool     // from ports of 127.0.0.1, too
+	Max            int      // forwards of a session
+	MaxConnections int      // of a forward at a time
+	MaxRate        int      // new connections of a forward per second
 }
 
 // Fleet configures commands on many hosts.

@@ -2,7 +2,8 @@ package config
 
 import (
 	"fmt"
-	"regexp"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // Credential lists the hosts at which a login may use one kind of proof.
@@ -71,7 +72,7 @@ const credentialForm = "agent, password, or key:SHA256: and a fingerprint as ssh
 
 // credentialSourceForm matches a valid source. The fingerprint is the SHA-256 of the key in
 // base64 without padding.
-var credentialSourceForm = regexp.MustCompile(`^(agent|password|key:SHA256:[A-Za-z0-9+/]{43})$`)
+var credentialSourceForm = lazyregexp.New(`^(agent|password|key:SHA256:[A-Za-z0-9+/]{43})$`)
 
 // credentialSource checks the form of a credential's source.
 func credentialSource(text string) error {

@@ -255,6 +255,19 @@ func table(c *Config, home string) []row {
 		integer(&c.FS.MaxCopyFiles, "fs.max_copy_files", 10000, 1, 1000000,
 			"Most files and folders of one copy."),
 
+		words(&c.Forward.Allow, "forward.allow",
+			"Addresses to which connections may be forwarded over SSH sessions, as HOST:PORT with * and ? for text within "+
+				"a part; empty forwards nothing."),
+		boolean(&c.Forward.TCP, "forward.tcp", false,
+			"Let forwards have a TCP port of 127.0.0.1, which every user and web page of this machine can reach, in place of "+
+				"a Unix socket."),
+		integer(&c.Forward.Max, "forward.max", 8, 1, 1000,
+			"Most forwards of a session."),
+		integer(&c.Forward.MaxConnections, "forward.max_connections", 256, 1, 10000,
+			"Most connections of a forward at a time; those beyond are closed at once."),
+		integer(&c.Forward.MaxRate, "forward.max_rate", 200, 1, 100000,
+			"New connections of a forward per second, after as many at once; those beyond wait."),
+
 		integer(&c.Fleet.MaxHosts, "fleet.max_hosts", 1000, 1, 10000,
 			"Most hosts on which the commands of ptyctl_fleet run or wait at a time; session.max_sessions does not count them."),
 		integer(&c.Fleet.MaxParallel, "fleet.max_parallel", 16, 1, 1000,
@@ -301,7 +314,8 @@ func table(c *Config, home string) []row {
 		integer(&c.Audit.Keep, "audit.keep", 10, 1, 10000,
 			"Number of full audit logs to keep, as .1 (the newest), .2 and so on."),
 		enum(&c.Audit.Fsync, "audit.fsync", AuditFsyncInterval,
-			"When audit lines are forced to disk: each one at once, once per second, or when the system decides.",
+			"When audit lines are forced to disk: an intent at once and others within 10 ms, once per second, or when the "+
+				"system decides.",
 			AuditFsyncAlways, AuditFsyncInterval, AuditFsyncNever),
 		boolean(&c.Audit.FailClosed, "audit.fail_closed", false,
 			"Refuse an action that cannot be written to the audit log before it is done."),

@@ -3,8 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // A Token is a bearer token of the HTTP transport.
@@ -25,8 +26,8 @@ const tokenForm = "NAME:ROLE:VALUE, where the role is read or write, or of a per
 
 // Forms of the parts of a token.
 var (
-	tokenName  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-	tokenValue = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`) // RFC 6750, section 2.1
+	tokenName  = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
+	tokenValue = lazyregexp.New(`^[A-Za-z0-9._~+/-]+=*$`) // RFC 6750, section 2.1
 )
 
 // ParseTokens parses tokens in the form NAME:ROLE:VALUE, separated by spaces or lines.

@@ -1,7 +1,6 @@
 package consent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/internal/locked"
 	"ptyctl/term"
 )
 
@@ -284,7 +284,7 @@ func (b *Book) settle(id string, agrees bool, value []byte) bool {
 		e.outcome = Agreed
 	}
 	if len(value) > 0 {
-		e.value = bytes.Clone(value)
+		e.value = locked.Clone(value) // it may wait for minutes until a call uses it
 	}
 	close(e.done)
 	return true

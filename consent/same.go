@@ -48,8 +48,8 @@ func (h *hasher) of(c Call) fingerprint {
 	mac := hmac.New(sha256.New, h.key[:])
 	a, w := c.Actor, c.Wanted
 	fmt.Fprintf(mac, "%q %q %q %q %q %q ", a.Task, a.Client, c.Tool, c.Action, c.Session, canonical(c.Arguments, c.Attempt))
-	fmt.Fprintf(mac, "%q %q %q %q %q %q %t %q %t", w.Protocol, w.Host, w.User, w.Dir, w.Env, w.Text, w.Typed,
-		w.Secret, w.Value)
+	fmt.Fprintf(mac, "%q %q %q %q %q %q %t %q %t %t", w.Protocol, w.Host, w.User, w.Dir, w.Env, w.Text, w.Typed,
+		w.Secret, w.Value, w.Lasting)
 	f := fingerprint{by: a.Principal()}
 	mac.Sum(f.sum[:0])
 	return f

@@ -23,7 +23,7 @@ func (b *Book) AskSecret(
 		Verb: term.VerbSecret,
 		Wanted: term.Consent{
 			Rule: q.Rule, Protocol: about.Peer.Protocol, Host: about.Peer.Host, User: about.Peer.User, Person: true,
-			Text: cmp.Or(about.Command, about.Prompt), Secret: q.Secret, Value: q.Value,
+			Text: cmp.Or(about.Command, about.Prompt), Secret: q.Secret, Value: q.Value, Lasting: q.Lasting,
 		},
 		Asked: asked,
 	}

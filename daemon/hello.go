@@ -111,6 +111,7 @@ type Welcome struct {
 type Reloaded struct {
 	Applied []string `json:"applied,omitempty"` // keys that have new values
 	Later   []string `json:"later,omitempty"`   // keys that take effect in a new daemon only
+	Wrong   []string `json:"wrong,omitempty"`   // entries of [groups] that cannot be used: all of it stays as it was
 	Failed  string   `json:"failed,omitempty"`  // why nothing has changed
 }
 

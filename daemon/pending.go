@@ -79,7 +79,7 @@ const plainStart = `{"jsonrpc":"2.0","id":`
 // valid: the daemon refuses it then.
 func requestsOf(line []byte) (asked []request, cancelled string) {
 	line = bytes.TrimLeft(line, jsonrpc.Space)
-	if len(line) > 0 && line[0] == '[' && json.Valid(line) {
+	if len(line) > 0 && line[0] == '[' && jsonrpc.Valid(line) {
 		for _, e := range jsonrpc.Elements(line) {
 			some, _ := requestsOf(e)
 			asked = append(asked, some...)
@@ -116,7 +116,7 @@ func answersOf(line []byte) []json.RawMessage {
 		}
 	}
 	line = bytes.TrimSpace(line)
-	if len(line) == 0 || !json.Valid(line) {
+	if len(line) == 0 || !jsonrpc.Valid(line) {
 		return nil
 	}
 	switch line[0] {

@@ -167,6 +167,22 @@ func TestCopyLimits(t *testing.T) {
 	})
 }
 
+// Of files that are collected side by side, those that have room together are kept.
+func TestCollectBeyondLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, 4, fleet.Config{CopyBytes: 10 << 20})
+		collect := &fleet.Copy{Collect: true, From: session.CopyPlace{Path: "log"}, To: filepath.Join(s.here, "logs")}
+		for i := 1; i <= 4; i++ {
+			s.has(address(i), "log", strings.Repeat("x", 4<<20))
+		}
+		run := finish(t, s.f, fleet.Request{Hosts: hosts(1, 4), Copy: collect})
+		want(t, run, fleet.Counts{All: 4, OK: 2, Lost: 2})
+		if left, _ := filepath.Glob(filepath.Join(s.here, "logs", "*", "log")); len(left) != 2 {
+			t.Errorf("the files of %v are kept, want those of two hosts", left)
+		}
+	})
+}
+
 // Each host's name is the name of a folder, and of no other place.
 func TestFolderName(t *testing.T) {
 	for label, want := range map[string]string{

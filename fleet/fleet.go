@@ -244,4 +244,4 @@ func (f *Fleets) Close() {
 }
 
 // newID returns the id of a run.
-func newID() string { return "fleet-" + strings.ToLower(rand.Text()[:10]) }
+func newID() string { return "f-" + strings.ToLower(rand.Text()[:8]) }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/session/filecopy"
 	"ptyctl/session/transfer"
 	"ptyctl/term"
@@ -23,7 +23,7 @@ const (
 	codeLimit  = "limit_exceeded" // it is too large, or all are together
 )
 
-// errTooMuch ends a copy when all files that are collected together exceed the limit.
+// errTooMuch ends the copy that makes the files that are collected exceed the limit together.
 var errTooMuch = errors.New("the files of all hosts are too large together")
 
 // copyFile copies the file of this host over the connection.
@@ -43,7 +43,7 @@ func (h *host) copyFile(ctx context.Context, conn term.Transport, out io.Writer)
 	r := transfer.CopyRequest{
 		Verify: c.Verify, MaxBytes: shared.limit, ID: shared.id,
 		Progress: func(moved, _ int64) {
-			if shared.moved.add(h, moved) > shared.limit && c.Collect {
+			if c.Collect && !shared.moved.holds(h, moved, shared.limit) {
 				cancel(errTooMuch)
 			}
 		},
@@ -69,6 +69,7 @@ func (h *host) copyFile(ctx context.Context, conn term.Transport, out io.Writer)
 	if err == nil {
 		return copied(done, out)
 	}
+	shared.moved.holds(h, 0, shared.limit) // it leaves nothing here
 	return h.notCopied(ctx, limited, at, done, err)
 }
 
@@ -100,7 +101,7 @@ func (h *host) notCopied(ctx, limited context.Context, at *carrier, done filecop
 	switch {
 	case errors.Is(context.Cause(limited), errTooMuch):
 		res.Code = codeLimit
-		res.Reason = fmt.Sprintf("the files of all hosts have more than %d bytes together; collect from fewer hosts at a time",
+		res.Reason = fmt.Sprintf("the files of all hosts have more than %d bytes together; collect from these hosts by themselves",
 			h.run.copying.limit)
 	case limited.Err() != nil && ctx.Err() == nil:
 		res.Code, res.Reason = codeTimeout, "not copied within "+h.run.r.Timeout.String()+kept
@@ -126,7 +127,7 @@ func (h *host) notCopied(ctx, limited context.Context, at *carrier, done filecop
 const maxPath = 60
 
 // quoted is a path in a message.
-var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+var quoted = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
 
 // shortPaths returns the error with the ends of long paths in its message.
 func shortPaths(err error) error {
@@ -259,21 +260,32 @@ func (c *carrier) Channel(ctx context.Context) (io.ReadWriteCloser, error) {
 	return channel, err
 }
 
-// A counter adds up what hosts have moved.
+// A counter adds up the bytes that hosts have moved. A host that finds no room gives its share back, so that the others
+// may end.
 type counter struct {
 	mu    sync.Mutex // guards the following
 	all   int64
-	hosts map[*host]int64
+	hosts map[*host]int64 // noRoom: of a host that counts no more
 }
 
-// add notes how many bytes a host has moved so far, and returns the sum of all.
-func (c *counter) add(h *host, moved int64) int64 {
+const noRoom = -1
+
+// holds notes how many bytes a host has moved so far, and reports whether all together are at most limit.
+func (c *counter) holds(h *host, moved, limit int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hosts == nil {
 		c.hosts = make(map[*host]int64)
 	}
-	c.all += moved - c.hosts[h]
+	had := c.hosts[h]
+	if had == noRoom {
+		return false
+	}
+	if c.all += moved - had; c.all > limit {
+		c.all -= moved
+		c.hosts[h] = noRoom
+		return false
+	}
 	c.hosts[h] = moved
-	return c.all
+	return true
 }

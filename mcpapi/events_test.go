@@ -99,7 +99,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	var seen mcptest.Diary
 	var full atomic.Bool
 	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{
-		Observers: []term.Observer{&seen}, AllowTakeOver: true,
+		Observers: []term.Observer{&seen}, Input: session.InputOptions{AllowTakeOver: true},
 		Journal: func(term.Event) error {
 			if full.Load() {
 				return errors.New("disk full")

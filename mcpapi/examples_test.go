@@ -17,6 +17,7 @@ import (
 	"ptyctl/ptyx"
 	"ptyctl/secret"
 	"ptyctl/session"
+	"ptyctl/session/forward"
 	"ptyctl/term"
 )
 
@@ -83,6 +84,7 @@ func TestExamplesGiveTheArgument(t *testing.T) {
 		return ptyx.Host{}.Open(ctx, to, p, approve)
 	}
 	c := mcptest.Config{Sessions: session.Config{Dialers: map[string]term.Dialer{"ssh": dial, "telnet": dial, "local": dial}}}
+	c.Sessions.Forward = &forward.Options{TCP: true}
 	c.Sessions.FarFiles = mcptest.WithFiles.FarFiles
 	c.Options = mcpapi.Options{
 		Local: []string{"stdio"}, Limits: toolset.Limits{ReadTimeout: 400 * time.Millisecond, MaxWait: time.Second},

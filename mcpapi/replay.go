@@ -90,8 +90,9 @@ func (r *replays) do(
 	// Without this check a reused id would return the result of another action, as if it had been done.
 	if p.arguments != sum {
 		return nil, &term.Error{
-			Kind:  term.InvalidArgument,
-			Msg:   "request_id " + id + " was used before with other arguments; use a new one for a new action",
+			Kind: term.InvalidArgument,
+			Msg: "request_id " + id + " was used before with other arguments; repeat that call with the same arguments, " +
+				"every one of them, for its result, and use a new request_id only for a new action",
 			Facts: term.Facts{term.ArgumentFault{Field: "request_id"}},
 		}
 	}

@@ -180,6 +180,12 @@ func NewServer(o Options) *Server {
 			if o.Secrets == nil {
 				table = table.Without(schema.OfSecrets, "the operator has configured no secrets ([secret.NAME])")
 			}
+			if offered, tcp := session.OffersForwards(s.m); !offered {
+				const why = "the operator forwards nothing ([forward] allow)"
+				table = table.Without(schema.OfForward, why).Without(schema.OfForwardTCP, why)
+			} else if !tcp {
+				table = table.Without(schema.OfForwardTCP, "the operator forwards from Unix sockets alone (forward.tcp)")
+			}
 			listed := partOf(table, sets, schema.Everyone)
 			called := &toolset.Tool{Tool: listed, Handle: t.Handle}
 			srv.AddTool(s.declare(set, listed.For(schema.Everyone)), s.handler(set, called))

@@ -16,6 +16,7 @@ import (
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/secret"
 	"ptyctl/session"
+	"ptyctl/session/forward"
 )
 
 // forms are servers whose lists of tools differ.
@@ -28,6 +29,8 @@ func forms() map[string]mcpapi.Options {
 		"core":      {Sessions: files, Toolsets: []string{"core"}},
 		"device":    {Sessions: files, Toolsets: []string{"core", "device"}},
 		"secrets":   {Sessions: files, Secrets: new(secret.Store)},
+		"forward":   {Sessions: session.NewManager(session.Config{Forward: new(forward.Options)})},
+		"ports":     {Sessions: session.NewManager(session.Config{Forward: &forward.Options{TCP: true}})},
 		"full":      {Sessions: files, Results: identity.Full, Local: []string{"stdio"}},
 	}
 }
@@ -83,7 +86,8 @@ func TestTakenExactlyIfShown(t *testing.T) {
 				tried := make(map[string]bool)
 				tryAll(tool.Tool, tool.Fields, "", nil, func(path string, action schema.Action, args map[string]any) {
 					tried[path] = true
-					if o.ReadOnly && !action.Reads || action.Only == schema.Operators || action.Mark == tools.FleetSet ||
+					forwards, _ := session.OffersForwards(o.Sessions)
+					if o.ReadOnly && !action.Reads || action.Mark == schema.OfForward && !forwards || action.Only == schema.Operators || action.Mark == tools.FleetSet ||
 						action.Mark == tools.DeviceSet && !slices.Contains(o.Toolsets, tools.DeviceSet) {
 						given := args
 						args = example(reads(tool.Tool))
@@ -206,7 +210,7 @@ func tryArgument(
 	}
 	brings := func(part string) bool { return strings.Contains(r.Message, part) }
 	if refused && !brings("server.read_only") && !brings("only people") && !brings("[secret.NAME]") &&
-		!brings("server.toolsets") {
+		!brings("server.toolsets") && !brings("[forward] allow") && !brings("forward.tcp") {
 		t.Errorf("%s %s: the refusal does not say what would bring %s: %s", tool, call, path, r.Message)
 	}
 }

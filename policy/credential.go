@@ -3,9 +3,10 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // A Credential allows one source of credentials at some hosts. If there is any
@@ -22,7 +23,7 @@ type Credential struct {
 }
 
 // credentialSource matches a valid Source.
-var credentialSource = regexp.MustCompile(`^(agent|password|key:SHA256:[A-Za-z0-9+/]{43})$`)
+var credentialSource = lazyregexp.New(`^(agent|password|key:SHA256:[A-Za-z0-9+/]{43})$`)
 
 // Validate returns an error for a Credential that could never be used.
 func (c Credential) Validate() error {

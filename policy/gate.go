@@ -172,6 +172,7 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		term.VerbUnlock,
 		term.VerbHeartbeat,
 		term.VerbTakeOver,
+		term.VerbForwardEnd,
 		term.VerbAdopt, // of a session that the same rules have let a client open
 		term.VerbGive,
 		term.VerbResize,
@@ -195,6 +196,11 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		return allowed, p.typed(ctx, a)
 	case term.VerbSignal:
 		return allowed, p.mayAct(a, "send signals")
+	case term.VerbForward:
+		if err := p.mayAct(a, "forward connections"); err != nil {
+			return allowed, err
+		}
+		return allowed, p.execOnly(a, "nothing is forwarded")
 	case term.VerbFileRead:
 		return allowed, p.file(a, false)
 	case term.VerbFileWrite:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,14 +123,19 @@ func TestTyping(t *testing.T) {
 	open := gate(t, policy.Rules{Deny: deny, Typing: policy.TypingAllow})
 	like := gate(t, policy.Rules{Permissions: `{"bash": {"rm -rf *": "deny"}}`})
 	hosts := gate(t, policy.Rules{Hosts: rules("hosts", "web*")})
+	judged := []string{"denied", "denied, no end", "second", "behind &&", "pasted rm"}
 	for _, tt := range tests {
+		said := "typed input cannot be judged"
+		if slices.Contains(judged, tt.name) {
+			said = "this was a line of typed text, and judging it prevents mistakes, not attacks"
+		}
 		for name, p := range map[string]*policy.Policy{"lines": lines, "PTY_PERMISSIONS": like} {
 			err := p.Check(t.Context(), tt.action)
 			if (err == nil) != tt.lines {
 				t.Errorf("typing %s, %s = %v, want the verdict of the table", name, tt.name, err)
 			}
-			if err != nil && !strings.Contains(denied(t, err).Msg, "typed input cannot be judged") {
-				t.Errorf("typing %s, %s = %v, want the verdict of the table", name, tt.name, err)
+			if err != nil && !strings.Contains(denied(t, err).Msg, said) {
+				t.Errorf("typing %s, %s = %v, want %q in it", name, tt.name, err, said)
 			}
 		}
 		if e := denied(t, auto.Check(t.Context(), tt.action)); !strings.Contains(e.Msg, "typed input cannot be judged") ||

@@ -21,8 +21,13 @@ const (
 	TypingAllow Typing = "allow" // all input
 )
 
-// warning is part of every denial of input.
-const warning = "typed input cannot be judged: keys edit a line or recall another, and programs have shells inside"
+// Every denial of input has one of these: for input that is not judged, and for a line that is.
+const (
+	warning = "typed input cannot be judged: " + keyboards
+	caution = "judging it prevents mistakes, not attacks: " + keyboards
+
+	keyboards = "keys edit a line or recall another, and programs have shells inside"
+)
 
 // typed judges a write.
 func (p *Policy) typed(ctx context.Context, a term.Action) error {
@@ -109,7 +114,7 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 		}
 		if err := judge(line); err != nil {
 			if d, ok := asDenial(err); ok && !p.commands.closed() {
-				d.why = strings.TrimPrefix(d.why+"; this was a line of typed text, and "+warning, "; ")
+				d.why = strings.TrimPrefix(d.why+"; this was a line of typed text, and "+caution, "; ")
 				return d
 			}
 			return err

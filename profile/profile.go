@@ -28,6 +28,7 @@ type Profile struct {
 	ShowConfig string     `toml:"show_config"   json:"show_config,omitempty"` // prints the running configuration
 	Volatile   []Pattern  `toml:"volatile"      json:"volatile,omitempty"`    // what changes in it by itself; see Steady
 	Trials     []Trial    `toml:"trials"        json:"trials,omitempty"`      // changes that undo themselves, the best one first
+	Batch      *Batch     `toml:"batch"         json:"batch,omitempty"`       // nil: each line costs the same, however many there are
 	Reload     string     `toml:"reload"        json:"reload,omitempty"`      // restarts the device; it asks, and ends the connection
 	Questions  []Question `toml:"questions"     json:"questions,omitempty"`
 	Sources    []string   `toml:"sources"       json:"sources"` // of the patterns and samples
@@ -44,6 +45,14 @@ type Pattern struct {
 	Regex   *regexp.Regexp `toml:"regex"   json:"regex"`
 	Matches []string       `toml:"matches" json:"matches"`
 	Rejects []string       `toml:"rejects" json:"rejects"`
+}
+
+// A Batch makes one transaction of the lines between Begin and End, for a family that otherwise makes one of each line.
+type Batch struct {
+	Begin  string `toml:"begin"  json:"begin"` // typed in the configuration mode
+	End    string `toml:"end"    json:"end"`
+	Note   string `toml:"note"   json:"note"` // how the lines then count
+	Source string `toml:"source" json:"source"`
 }
 
 // A Question is one that a device of the family asks before it acts.

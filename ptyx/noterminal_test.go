@@ -7,8 +7,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,9 +19,34 @@ import (
 	"ptyctl/term"
 )
 
+// The memory is that of the program, or unknown where the system may have counted that of this process.
+func TestProgramMemory(t *testing.T) {
+	held := bytes.Repeat([]byte{1}, 40<<20)
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		t.Fatal(err)
+	}
+	large := 2 * int64(own.Maxrss)                              //nolint:unconvert // 32 bits on some processors
+	for _, limits := range []term.Limits{{}, {OpenFiles: 64}} { // the latter through the shim
+		for _, tt := range []struct {
+			argv  []string
+			least int64 // KiB; 0: unknown
+		}{
+			{[]string{"true"}, 0},
+			{[]string{"dd", "if=/dev/zero", "of=/dev/null", "count=1", fmt.Sprintf("bs=%d", large<<10)}, large},
+		} {
+			_, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: tt.argv, Limits: limits}})
+			if got := e.Usage.MaxRSS; got < tt.least || got > tt.least+20<<10 {
+				t.Errorf("with limits %+v, %v has taken %d KiB, want %d or little more", limits, tt.argv, got, tt.least)
+			}
+		}
+	}
+	runtime.KeepAlive(held)
+}
+
 func TestProgram(t *testing.T) {
 	out, errs, e := run(t, ptyx.Host{}, job{LocalOptions: sh("cat; echo oops >&2; exit 3"), stdin: []byte("in\x00put")})
-	if out != "in\x00put" || errs != "oops\n" || !e.Known || e.Code != 3 || e.Usage.MaxRSS == 0 || e.Killed != "" ||
+	if out != "in\x00put" || errs != "oops\n" || !e.Known || e.Code != 3 || e.Killed != "" ||
 		string(e.Limit)+e.Suspected != "" {
 		t.Errorf("%q, %q, %+v", out, errs, e)
 	}

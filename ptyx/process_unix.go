@@ -26,6 +26,8 @@ type process struct {
 	guard  *guard        // limits its processes; nil without a limit
 	exited chan struct{} // closed when it and its processes have ended
 
+	starter int64 // KiB: what the system may count of the memory of this process as its own; 0: nothing
+
 	exit term.Exit // valid after exited is closed
 
 	hurry atomic.Bool // kill the remaining processes without a signal first
@@ -40,6 +42,9 @@ func (p *process) watch() {
 	p.reap()
 	children.remove(p.pid)
 	p.exit = exitOf(p.cmd.ProcessState)
+	if p.exit.Usage.MaxRSS <= p.starter {
+		p.exit.Usage.MaxRSS = 0
+	}
 	p.exit.Started = true
 	judge(&p.exit, p.limits)
 	if p.guard.end() && p.exit.Limit == "" {

@@ -73,7 +73,7 @@ func (p *process) launch() error {
 	if err != nil {
 		return err
 	}
-	p.pid = p.cmd.Process.Pid
+	p.pid, p.starter = p.cmd.Process.Pid, starterMemory()
 	return nil
 }
 

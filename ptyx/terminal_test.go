@@ -41,7 +41,7 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	e := exitOf(t, tr)
-	if !e.Started || e.Code != 7 || e.Signal != "" || e.Usage.CPU <= 0 || e.Usage.MaxRSS < 100 {
+	if !e.Started || e.Code != 7 || e.Signal != "" || e.Usage.CPU <= 0 {
 		t.Errorf("exit %+v", e)
 	}
 	d := tr.Describe()

@@ -86,6 +86,9 @@ func maxRSS(ru *syscall.Rusage) int64 {
 	return int64(ru.Maxrss)
 }
 
+// starterMemory returns 0: these systems count the memory of a program from its start.
+func starterMemory() int64 { return 0 }
+
 // sandboxUnsupported returns why a sandbox is not available.
 func sandboxUnsupported() string {
 	return "a sandbox for local programs is not supported on this system; configure none"

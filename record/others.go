@@ -16,7 +16,7 @@ const othersLife = 24 * time.Hour
 func isCall(v term.Verb) bool {
 	switch v {
 	case term.VerbOutput, term.VerbExecOutput, term.VerbState, term.VerbRead, term.VerbReply, term.VerbHeartbeat,
-		term.VerbGone, term.VerbQuestion, term.VerbExecEnd:
+		term.VerbGone, term.VerbQuestion, term.VerbExecEnd, term.VerbForwardEnd:
 		return false
 	}
 	return true

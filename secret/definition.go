@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/secret/forms"
 	"ptyctl/secret/source"
 	"ptyctl/sshx/patterns"
@@ -73,9 +74,9 @@ func (d *Definition) Try(ctx context.Context) error {
 
 // The questions that a secret without Prompts answers.
 var (
-	asksForCode     = regexp.MustCompile(`(?i)\b(verification code|one[- ]?time|otp|token|passcode|code)\b`)
-	asksForPassword = regexp.MustCompile(`(?i)\bpassword\b`)
-	asksForNew      = regexp.MustCompile(`(?i)\b(new|retype|again)\b`)
+	asksForCode     = lazyregexp.New(`(?i)\b(verification code|one[- ]?time|otp|token|passcode|code)\b`)
+	asksForPassword = lazyregexp.New(`(?i)\bpassword\b`)
+	asksForNew      = lazyregexp.New(`(?i)\b(new|retype|again)\b`)
 )
 
 // isFor reports whether the secret is bound to the login.

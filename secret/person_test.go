@@ -57,6 +57,11 @@ func TestConfirm(t *testing.T) {
 				t.Errorf("confirm %s: Release for %+v = %q, %v; want the value", confirm, use, got, err)
 			}
 		}
+		for _, q := range person.list {
+			if q.Lasting != (confirm == ConfirmFirst) {
+				t.Errorf("confirm %s: a person is told that the consent lasts: %t", confirm, q.Lasting)
+			}
+		}
 		if len(person.list) != want {
 			t.Errorf("confirm %s: a person was asked %d times in four uses, want %d", confirm, len(person.list), want)
 		}
@@ -104,6 +109,9 @@ func TestPersonGives(t *testing.T) {
 	var hidden hider
 	s := NewStore([]Definition{{Name: "pw", Source: from, Hosts: []string{"web1"}, Auto: true, PerHour: 2}},
 		Options{Person: person, Redactor: &hidden})
+	if list := s.List(t.Context()); len(list) != 1 || !list[0].Person {
+		t.Errorf("the caller's list is %+v, want one secret that a person gives", list)
+	}
 	for range 3 {
 		if _, err := s.Release(t.Context(), sudo("a")); !errors.Is(err, term.Busy) {
 			t.Errorf("Release without an answer = %v, want BUSY, and no use counted", err)
@@ -120,10 +128,36 @@ func TestPersonGives(t *testing.T) {
 	if leave, ok := errors.AsType[*term.PersonAnswers](err); !ok || leave.Secret != "pw" || name != "" {
 		t.Fatalf("Answer = %q, %v; want that a person answers for pw", name, err)
 	} else {
-		leave.Gave([]byte("at the login"))
+		if err := leave.Gave([]byte("at the login")); err != nil {
+			t.Errorf("the value at the login is refused: %v", err)
+		}
+		if err := leave.Gave([]byte("short")); term.FactOf[term.Denial](err).Rule != "secret.pw.short_ok" {
+			t.Errorf("a short value at the login ends with %v, want the refusal that a vault's would get", err)
+		}
 	}
 	if want := []string{"typed-by-one", "at the login"}; !slices.Equal(hidden, want) {
 		t.Errorf("hidden are %q, want %q", hidden, want)
+	}
+}
+
+// Callers with secrets of their own for the same account each log in by theirs, and one without is asked. One that names
+// another's is refused.
+func TestCallersLogIn(t *testing.T) {
+	s := NewStore([]Definition{
+		{Name: "a-pw", Source: value("value-a"), Hosts: []string{"web1"}, Callers: []string{"a"}, Auto: true},
+		{Name: "b-pw", Source: value("value-b"), Hosts: []string{"web1"}, Callers: []string{"b"}, Auto: true},
+	}, Options{})
+	for token, want := range map[string]string{"a": "a-pw", "b": "b-pw", "c": ""} {
+		ctx := term.WithActor(t.Context(), term.Actor{Transport: "http", Token: token})
+		if _, name, err := s.Answer(ctx, login, password); name != want || err != nil {
+			t.Errorf("the login of %s is answered from %q, %v; want %q", token, name, err, want)
+		}
+		named := login
+		named.Secret = "a-pw"
+		if _, name, err := s.Answer(ctx, named, password); (name == "a-pw") != (token == "a") ||
+			(term.FactOf[term.Denial](err).Rule == "secret.a-pw.callers") != (token != "a") {
+			t.Errorf("the login of %s that names a-pw is answered from %q, %v", token, name, err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/term"
 )
 
@@ -88,12 +89,12 @@ func (d *Definition) typedAt(r term.SecretRequest) error {
 // The questions of a terminal that a secret without Prompts answers: a colon or a question mark ends them, so that they
 // are no text that happens to name a password.
 var (
-	lineAsksForPassword = regexp.MustCompile(`(?i)\bpassword\b.{0,200}[:?] *$`)
-	lineAsksForCode     = regexp.MustCompile(`(?i)\b(?:code|one[- ]?time|otp|token|passcode)\b.{0,200}[:?] *$`)
+	lineAsksForPassword = lazyregexp.New(`(?i)\bpassword\b.{0,200}[:?] *$`)
+	lineAsksForCode     = lazyregexp.New(`(?i)\b(?:code|one[- ]?time|otp|token|passcode)\b.{0,200}[:?] *$`)
 )
 
 // asksElsewhere matches the questions of a program that has connected to another place, such as ssh, and says so.
-var asksElsewhere = regexp.MustCompile(`@\S+'s password|^\(\S+@\S+\) |\w://`)
+var asksElsewhere = lazyregexp.New(`@\S+'s password|^\(\S+@\S+\) |\w://`)
 
 // answersLine reports whether the secret is an answer to a line of a terminal. A blank at its end makes no difference.
 func (d *Definition) answersLine(line string) bool {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"ptyctl/secret/source"
 	"ptyctl/term"
 )
 
@@ -53,7 +54,7 @@ func (d *Definition) info() term.SecretInfo {
 	i := term.SecretInfo{
 		Name: d.Name, Hint: d.Hint, Uses: slices.Clone(d.Uses), Hosts: d.Hosts, Devices: d.Devices, Local: d.Local,
 		Users: d.Users, Commands: d.Listed, Auto: d.Auto, OneTime: d.OneTime,
-		Person: d.Confirm == ConfirmFirst || d.Confirm == ConfirmAlways,
+		Person: source.IsPerson(d.Source) || d.Confirm == ConfirmFirst || d.Confirm == ConfirmAlways,
 	}
 	for _, p := range d.Prompts {
 		i.Prompts = append(i.Prompts, p.String())

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -20,6 +21,9 @@ type Options struct {
 	// Person is asked to agree to uses, and for values. Nil: none can be asked.
 	Person term.SecretPerson
 
+	// Uses counts for PerHour over several stores, such as those of a configuration that is read again. Nil: for this one.
+	Uses *Uses
+
 	// Redactor hides the value of each secret from before it is given on. Nil: none is hidden.
 	Redactor term.Redactor
 }
@@ -31,7 +35,6 @@ type Store struct {
 	list []Definition
 
 	mu     sync.Mutex             // guards the following
-	uses   map[string][]time.Time // by name: those of the last hour
 	agreed map[agreement]struct{} // the first uses to which a person has agreed
 }
 
@@ -52,9 +55,8 @@ const maxAgreements = 10_000
 
 // NewStore returns a store of the secrets in list, of which the first that fits is used.
 func NewStore(list []Definition, o Options) *Store {
-	return &Store{
-		o: o, list: list, uses: make(map[string][]time.Time), agreed: make(map[agreement]struct{}),
-	}
+	o.Uses = cmp.Or(o.Uses, new(Uses))
+	return &Store{o: o, list: list, agreed: make(map[agreement]struct{})}
 }
 
 // Expects implements term.Answerer.
@@ -73,7 +75,7 @@ func (s *Store) Expects(l term.Login) bool {
 // Answer implements term.Answerer. The error has the kind POLICY_DENIED with the condition that does not hold, or
 // AUTH_FAILED if the value cannot be fetched.
 func (s *Store) Answer(ctx context.Context, l term.Login, q term.Prompt) (answer, name string, err error) {
-	d, refused := s.answering(l, q)
+	d, refused := s.answering(term.ActorFrom(ctx), l, q)
 	switch {
 	case l.Secret != "" && s.find(l.Secret) == nil:
 		return "", "", errUnknown
@@ -107,13 +109,14 @@ func peerOf(l term.Login) term.Peer {
 }
 
 // answering returns the secret that answers a question of a login; nil: none. The one that the caller has named goes
-// first, and refused says why it is not for this login.
-func (s *Store) answering(l term.Login, q term.Prompt) (d *Definition, refused error) {
+// first, and refused says why it is not for this login. One that nobody has named is for its callers alone: others have
+// secrets of their own for the same host, or are asked.
+func (s *Store) answering(a term.Actor, l term.Login, q term.Prompt) (d *Definition, refused error) {
 	if d = s.find(l.Secret); d != nil && d.isNamedFor(l) && d.answersNamed(q) {
 		return d, d.loggedIn(l)
 	}
 	for i := range s.list {
-		if d = &s.list[i]; d.isFor(l) && d.answers(q) {
+		if d = &s.list[i]; d.isFor(l) && d.answers(q) && d.mayUse(a) == nil {
 			return d, nil
 		}
 	}
@@ -136,12 +139,20 @@ func (s *Store) use(ctx context.Context, d *Definition, refused error, r term.Se
 	if err != nil {
 		return nil, err
 	}
-	if err := d.usable(value); err != nil {
+	if err := s.given(ctx, d, r, value); err != nil {
 		clear(value)
-		return nil, s.record(ctx, d, r, err)
+		return nil, err
+	}
+	return value, nil
+}
+
+// given hides a value that is there, or refuses one that could not be hidden.
+func (s *Store) given(ctx context.Context, d *Definition, r term.SecretRequest, value []byte) error {
+	if err := d.usable(value); err != nil {
+		return s.record(ctx, d, r, err)
 	}
 	s.hide(d, r.Peer, value)
-	return value, nil
+	return nil
 }
 
 // hide keeps a value that is about to be sent to a peer out of all that is shown.
@@ -166,7 +177,7 @@ func (s *Store) fetch(
 		refused = d.mayUse(term.ActorFrom(ctx))
 	}
 	if refused == nil {
-		refused = s.count(d, false)
+		refused = s.o.Uses.count(d, false)
 	}
 	switch {
 	case refused != nil || person && r.Use == term.SecretLogin:
@@ -176,7 +187,7 @@ func (s *Store) fetch(
 		refused = s.confirmed(ctx, d, r)
 	}
 	if refused == nil {
-		refused = s.count(d, true) // others may have come while a person was asked
+		refused = s.o.Uses.count(d, true) // others may have come while a person was asked
 	}
 	if term.KindOf(refused) == term.Busy { // the question is on record
 		return nil, refused
@@ -189,7 +200,7 @@ func (s *Store) fetch(
 	case value != nil:
 		return value, nil
 	case person:
-		return nil, &term.PersonAnswers{Secret: d.Name, Gave: func(value []byte) { s.hide(d, r.Peer, value) }}
+		return nil, &term.PersonAnswers{Secret: d.Name, Gave: func(value []byte) error { return s.given(ctx, d, r, value) }}
 	}
 	if value, err = d.Source.Fetch(ctx); err != nil {
 		return nil, &term.Error{
@@ -211,7 +222,9 @@ func (s *Store) confirmed(ctx context.Context, d *Definition, r term.SecretReque
 	if before {
 		return nil
 	}
-	if _, err := s.ask(ctx, term.SecretQuestion{Secret: d.Name, Rule: d.rule("confirm"), About: r}); err != nil {
+	q := term.SecretQuestion{Secret: d.Name, Rule: d.rule("confirm"), About: r}
+	q.Lasting = d.Confirm == ConfirmFirst && !r.Alone // a program that is alone takes its session with it
+	if _, err := s.ask(ctx, q); err != nil {
 		return err
 	}
 	if d.Confirm == ConfirmFirst {
@@ -233,30 +246,6 @@ func (s *Store) ask(ctx context.Context, q term.SecretQuestion) ([]byte, error) 
 	}
 	defer term.AwaitPerson(ctx, term.Waiting{Kind: term.ForPerson, Text: "secret " + q.Secret})()
 	return s.o.Person.AskSecret(ctx, q)
-}
-
-// count refuses a use if there were too many. Otherwise it counts the use if that is made.
-func (s *Store) count(d *Definition, made bool) error {
-	if d.PerHour == 0 {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	uses := s.uses[d.Name]
-	for len(uses) > 0 && now.Sub(uses[0]) >= time.Hour {
-		uses = uses[1:]
-	}
-	if len(uses) >= d.PerHour {
-		s.uses[d.Name] = uses
-		return d.refuse("per_hour", fmt.Sprintf("it was used %d times within an hour; the next use is possible in %v",
-			len(uses), uses[0].Add(time.Hour).Sub(now).Round(time.Second)))
-	}
-	if made {
-		uses = append(uses, now)
-	}
-	s.uses[d.Name] = uses
-	return nil
 }
 
 // record puts a use or its refusal on record, and returns the refusal, or why a use cannot be recorded.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/quote"
 )
@@ -13,7 +13,7 @@ import (
 // arguments returns the words after a command's flags. There must be at least least and at most most of them; most < 0
 // means any number. The flag library takes a flag after the first word for another word; arguments refuses it.
 func arguments(c *cli.Context, least, most int) ([]string, error) {
-	words := c.Args().Slice()
+	words := c.Args()
 	switch {
 	case most == 0 && len(words) > 0:
 		return nil, usageError{
@@ -153,20 +153,20 @@ func misplaced(c *cli.Context, words []string) error {
 			flags = append(flags, words[i])
 		}
 	}
-	given := c.Lineage()[1].Args().Tail() // of this command, as they were typed
+	given := c.Parent().Args().Tail() // of this command, as they were typed
 	right := slices.Concat(given[:len(given)-c.NArg()], flags, others)
 	return usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, quote.Show(right))}
 }
 
 // flagNamed returns the flag of a command that a word such as --name=value names, or nil.
-func flagNamed(c *cli.Command, word string) cli.DocGenerationFlag {
+func flagNamed(c *cli.Command, word string) cli.Flag {
 	if c == nil {
 		return nil
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
 	for _, f := range c.Flags {
-		if d, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) {
-			return d
+		if slices.Contains(f.Names(), name) {
+			return f
 		}
 	}
 	return nil

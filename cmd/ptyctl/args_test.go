@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
@@ -57,7 +57,7 @@ func TestFlagsNameTheirValues(t *testing.T) {
 		"protocol": "ssh, telnet", "ptyctl policy check protocol": "ssh, telnet, local",
 		"pace": "prompt, echo, delay", "to": "v2, txt, svg, v3", "host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown", "theme": "dark, light, xterm",
 	}
-	free := strings.Fields("auth-token batch config control-socket cwd dir for head host identity J jump listen o profile secret " +
+	free := strings.Fields("after auth-token batch before config control-socket cwd dir for head host identity J jump listen o profile save secret " +
 		"socket stdin-secret stop-on-failures sudo-secret user")
 	for _, c := range leaves(newCommandLine().Commands, "ptyctl") {
 		for _, f := range c.Flags {

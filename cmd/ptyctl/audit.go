@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"filippo.io/age"
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/audit"
 	"ptyctl/internal/recordings"

@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/internal/client"
 )
@@ -33,7 +33,7 @@ func callCommand() *cli.Command {
 }
 
 func runCall(c *cli.Context) error {
-	args := c.Args().Slice()
+	args := c.Args()
 	if len(args) != 2 || args[1] != "-" {
 		var err error
 		if args, err = arguments(c, 2, 2); err != nil {

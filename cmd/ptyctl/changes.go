@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"
@@ -101,7 +101,7 @@ func runDiff(c *cli.Context, s client.Session, from, to string) error {
 		fmt.Fprintf(os.Stderr, "ptyctl: %d more lines differ\n", res.More)
 	}
 	if res.TooDifferent {
-		fmt.Fprintln(os.Stderr, "ptyctl: more than 1000 lines differ")
+		fmt.Fprintf(os.Stderr, "ptyctl: too many lines differ to show them: %d added, %d removed\n", res.Added, res.Removed)
 	}
 	if _, err := fmt.Fprint(c.App.Writer, tty.Plain(res.Diff)); err != nil {
 		return err

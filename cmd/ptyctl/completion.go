@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
 	"ptyctl/internal/client"
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/internal/tty"
 	"ptyctl/profile"
 )
@@ -106,7 +106,7 @@ func completeCommand() *cli.Command {
 		Name: "complete", Usage: "print what may come next on a command line: for the scripts of ptyctl completion",
 		Hidden: true, SkipFlagParsing: true, ArgsUsage: "[WORD...]",
 		Action: func(c *cli.Context) error {
-			words := c.Args().Slice()
+			words := c.Args()
 			if len(words) == 0 {
 				words = []string{""}
 			}
@@ -188,10 +188,10 @@ func argumentValues(ctx context.Context, kind string) []string {
 }
 
 // fixedValues finds the values of a flag in its help, which names all of them where they are a fixed set.
-var fixedValues = regexp.MustCompile(`(?i)\bone (?:or more )?of ([\w-]+(?:, [\w-]+)*)`)
+var fixedValues = lazyregexp.New(`(?i)\bone (?:or more )?of ([\w-]+(?:, [\w-]+)*)`)
 
 // flagValues returns the values of a flag.
-func flagValues(ctx context.Context, word string, f cli.DocGenerationFlag) []string {
+func flagValues(ctx context.Context, word string, f cli.Flag) []string {
 	if f != nil {
 		if named := fixedValues.FindStringSubmatch(f.GetUsage()); named != nil {
 			return strings.Split(named[1], ", ")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
@@ -89,6 +89,7 @@ func readConfig(from config.Source) (config.Config, []config.Warning, error) {
 	if err != nil {
 		return cfg, warnings, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
+	app.TakeVariables(cfg.Secret)
 	return cfg, warnings, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/config"
 	"ptyctl/daemon"
@@ -324,13 +324,16 @@ func showReload(w io.Writer, _ net.Conn, a daemon.Welcome) error {
 	switch {
 	case r.Failed != "":
 		return fmt.Errorf("process %d has changed nothing: %s", a.PID, tty.Plain(r.Failed))
-	case len(r.Applied)+len(r.Later) == 0:
+	case len(r.Applied)+len(r.Later)+len(r.Wrong) == 0:
 		fmt.Fprintf(&b, "process %d: nothing has changed\n", a.PID)
 	}
 	for _, list := range []struct {
 		keys []string
 		what string
-	}{{r.Applied, "changed"}, {r.Later, "counts only in a new daemon (ptyctl daemon stop)"}} {
+	}{
+		{r.Applied, "changed"}, {r.Later, "counts only in a new daemon (ptyctl daemon stop)"},
+		{r.Wrong, "[groups] stays as it was"},
+	} {
 		for _, key := range slices.Sorted(slices.Values(list.keys)) {
 			fmt.Fprintf(&b, "process %d: %s: %s\n", a.PID, list.what, tty.Printable(key))
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/internal/app"
 	"ptyctl/internal/doctor"

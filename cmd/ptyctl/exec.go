@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/control"
 	"ptyctl/internal/app"
@@ -150,7 +150,7 @@ func checkExec(protocol string, command direct.Command, words []string) error {
 
 // hostAndCommand reads HOST -- COMMAND.
 func hostAndCommand(c *cli.Context) (host string, command []string, err error) {
-	args := c.Args().Slice()
+	args := c.Args()
 	switch {
 	case len(args) > 1 && args[1] == "--":
 		args = append(args[:1:1], args[2:]...)

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/control"
 	"ptyctl/internal/app"
@@ -114,8 +114,7 @@ func failureCode(err error) term.Kind {
 	switch {
 	case isInterrupt(err), errors.Is(err, context.Canceled):
 		return term.Canceled
-	// cli returns an ExitCoder for help about an unknown command.
-	case errors.As(err, new(usageError)), errors.As(err, new(*app.ConfigError)), errors.As(err, new(cli.ExitCoder)):
+	case errors.As(err, new(usageError)), errors.As(err, new(*app.ConfigError)), errors.Is(err, cli.ErrNoTopic):
 		return term.InvalidArgument
 	case errors.As(err, new(failureToReach)): // after a question of the login
 		return term.ConnectFailed
@@ -169,7 +168,7 @@ func wantsJSON(line *cli.App, words []string) bool {
 }
 
 // isText reports whether any word may be the flag's value: no number and no time begins with a dash and a letter.
-func isText(f cli.DocGenerationFlag) bool {
+func isText(f cli.Flag) bool {
 	_, is := f.(*cli.StringFlag)
 	return is
 }

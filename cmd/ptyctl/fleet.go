@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/control"
 	"ptyctl/fleet/nodes"
@@ -44,8 +44,8 @@ func fleetCommand() *cli.Command {
 					"ptyctl fleet diff --before before.json @web -- rpm -qa",
 				Flags: append(
 					commandFlags(), saveFlag(),
-					&cli.PathFlag{Name: "before", Usage: "compare with the answers in this `FILE`, which --save has written"},
-					&cli.PathFlag{Name: "after", Usage: "compare the answers in this `FILE` with those of --before, and run nothing"},
+					&cli.StringFlag{Name: "before", Usage: "compare with the answers in this `FILE`, which --save has written"},
+					&cli.StringFlag{Name: "after", Usage: "compare the answers in this `FILE` with those of --before, and run nothing"},
 				),
 				Action: diffFleet,
 			},
@@ -126,7 +126,7 @@ func runOnHosts(c *cli.Context, o fleetrun.Options) (end fleetrun.End, answers *
 	if c.Bool("volatile") {
 		call.Normalize = "volatile"
 	}
-	save, err := newSaving(c.Path("save"))
+	save, err := newSaving(c.String("save"))
 	if err != nil {
 		return end, nil, failureToReach{"fleet " + c.Command.Name, err}
 	}
@@ -145,7 +145,7 @@ func runOnHosts(c *cli.Context, o fleetrun.Options) (end fleetrun.End, answers *
 		return end, nil, err
 	case end.Interrupted:
 		unsaved := ""
-		if c.Path("save") != "" {
+		if c.String("save") != "" {
 			unsaved = "; no answer was saved"
 		}
 		fmt.Fprintln(os.Stderr, "ptyctl: interrupted; the commands were told to stop, and may go on there"+unsaved)
@@ -187,7 +187,7 @@ func onFleet(
 
 // hostsAndCommand reads HOSTS... -- COMMAND...
 func hostsAndCommand(c *cli.Context) (hosts, command []string, err error) {
-	args := c.Args().Slice()
+	args := c.Args()
 	at := slices.Index(args, "--")
 	switch {
 	case at > 0:
@@ -222,7 +222,7 @@ func fleetHostsCommand() *cli.Command {
 			book := app.HostSources(cfg).Read(c.Context)
 			var sel *nodes.Selection
 			if c.NArg() > 0 {
-				if sel, err = book.Select(c.Args().Slice(), nodes.DefaultMost); err != nil {
+				if sel, err = book.Select(c.Args(), nodes.DefaultMost); err != nil {
 					return usageError{fmt.Errorf("fleet hosts: %w", err)}
 				}
 			}
@@ -270,7 +270,7 @@ func verifyFlag() cli.Flag {
 
 // copyToFleet copies a file to many hosts, with a ptyctl within this process.
 func copyToFleet(c *cli.Context) error {
-	args := c.Args().Slice()
+	args := c.Args()
 	if len(args) == 2 { // as scp has it
 		if hosts, path, ok := strings.Cut(args[1], ":/"); ok && hosts != "" {
 			args = []string{args[0], hosts, "/" + path}
@@ -292,7 +292,7 @@ func copyToFleet(c *cli.Context) error {
 
 // collectFromFleet copies a file of each of many hosts, with a ptyctl within this process.
 func collectFromFleet(c *cli.Context) error {
-	args := c.Args().Slice()
+	args := c.Args()
 	call, err := copyCall(c, args)
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/fleet/groups"
 	"ptyctl/fleet/saved"
@@ -14,7 +14,7 @@ import (
 )
 
 func saveFlag() cli.Flag {
-	return &cli.PathFlag{
+	return &cli.StringFlag{
 		Name: "save", Usage: "keep the answer of each host in a new `FILE` of yours alone, for fleet diff --before",
 	}
 }
@@ -65,19 +65,19 @@ func (s saving) end(answers *saved.Answers) error {
 // diffFleet shows how the answers of hosts differ from each other, or from those of a file.
 func diffFleet(c *cli.Context) error {
 	switch {
-	case c.Path("before") == "" && c.Path("after") != "":
+	case c.String("before") == "" && c.String("after") != "":
 		return usageError{errors.New("--after needs --before: the file to compare with")}
-	case c.Path("before") == "":
+	case c.String("before") == "":
 		return runFleet(c, true)
-	case c.Path("after") != "" && (c.NArg() > 0 || c.Path("save") != ""):
+	case c.String("after") != "" && (c.NArg() > 0 || c.String("save") != ""):
 		return usageError{errors.New("--after runs nothing: leave out the hosts, the command and --save")}
 	}
-	before, err := saved.Read(c.Path("before"))
+	before, err := saved.Read(c.String("before"))
 	if err != nil {
 		return failureToReach{"fleet diff", err}
 	}
 	var after *saved.Answers
-	if path := c.Path("after"); path != "" {
+	if path := c.String("after"); path != "" {
 		if after, err = saved.Read(path); err != nil {
 			return failureToReach{"fleet diff", err}
 		}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/control"
 	"ptyctl/internal/app"

@@ -17,6 +17,7 @@
 //	                       watch a running one, and step in
 //	ptyctl fleet hosts EXPRESSION  the hosts that it means
 //	ptyctl open | exec     a terminal or a command on a host, as an agent has it
+//	ptyctl forward HOST TO connections to an address that a host reaches
 //	ptyctl fleet run|diff  a command on many hosts
 //
 // As an MCP server it reads its configuration again on SIGHUP. It exits with status 0 when its client has closed the
@@ -33,7 +34,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
@@ -78,8 +79,7 @@ func exitCode(err error) int {
 	case errors.As(err, new(failureToReach)):
 		complain(err)
 		return exitNotReached
-	// cli returns an ExitCoder for help about an unknown command.
-	case errors.As(err, new(usageError)), errors.As(err, new(*app.ConfigError)), errors.As(err, new(cli.ExitCoder)):
+	case errors.As(err, new(usageError)), errors.As(err, new(*app.ConfigError)), errors.Is(err, cli.ErrNoTopic):
 		complain(err)
 		return 2
 	default:
@@ -99,16 +99,14 @@ func complain(err error) {
 
 func newCommandLine() *cli.App {
 	app := &cli.App{
-		Name:                   "ptyctl",
-		Usage:                  "real terminals for AI agents, over MCP",
-		Version:                version(),
-		HideVersion:            true,
-		UseShortOptionHandling: false,
+		Name:    "ptyctl",
+		Usage:   "real terminals for AI agents, over MCP",
+		Version: version(),
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			return cli.ShowAppHelp(c)
+			return cli.ShowHelp(c)
 		},
 		Commands: []*cli.Command{
 			mcpCommand(),
@@ -127,6 +125,7 @@ func newCommandLine() *cli.App {
 			pasteCommand(),
 			openCommand(),
 			execCommand(),
+			forwardCommand(),
 			group(fleetCommand()),
 			callCommand(),
 			explainCommand(),
@@ -144,24 +143,9 @@ func newCommandLine() *cli.App {
 			manCommand(),
 			versionCommand(),
 		},
-		Before: func(c *cli.Context) error {
-			help := c.App.Command("help") // the library has added it
-			help.OnUsageError, help.HelpName = wrongFlag, "ptyctl help"
-			return nil
-		},
-		ExitErrHandler: func(*cli.Context, error) {}, // main decides
-		OnUsageError:   wrongFlag,
+		WrongFlag: wrongFlag,
 	}
-	quiet(app.Commands)
 	return app
-}
-
-// quiet keeps the flag library from printing help to stdout, where a client expects the protocol.
-func quiet(commands []*cli.Command) {
-	for _, c := range commands {
-		c.OnUsageError, c.HideHelpCommand = wrongFlag, true
-		quiet(c.Subcommands)
-	}
 }
 
 // group makes a command that only has commands of its own.
@@ -170,12 +154,13 @@ func group(c *cli.Command) *cli.Command {
 		if ctx.NArg() > 0 {
 			return usageError{fmt.Errorf("%s has no command %q; see ptyctl %[1]s --help", c.Name, ctx.Args().First())}
 		}
-		return cli.ShowSubcommandHelp(ctx)
+		return cli.ShowHelp(ctx)
 	}
 	return c
 }
 
-func wrongFlag(c *cli.Context, err error, _ bool) error {
+// wrongFlag makes the error of a line with a wrong flag.
+func wrongFlag(c *cli.Context, err error) error {
 	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok { // it has lost a dash
 		err = fmt.Errorf("%s has no flag %s", c.Command.HelpName, "-"+strings.Repeat("-", min(len(name)-1, 1))+name)
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/internal/app"
 	"ptyctl/internal/logging"

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
@@ -25,8 +25,7 @@ func policyCommand() *cli.Command {
 			{
 				Name: "check", Usage: "say whether a caller may run a command, and which rule says so; " +
 					"the status is 1 if not",
-				ArgsUsage:    "-- COMMAND [ARGUMENT...]   (one argument is a line for a shell, more are words)",
-				OnUsageError: wrongFlag, HideHelpCommand: true,
+				ArgsUsage: "-- COMMAND [ARGUMENT...]   (one argument is a line for a shell, more are words)",
 				Flags: []cli.Flag{
 					configFlag(),
 					&cli.StringFlag{
@@ -58,7 +57,6 @@ func policyCommand() *cli.Command {
 			policyTestCommand(),
 			{
 				Name: "show", Usage: "list the rules and where each is set",
-				OnUsageError: wrongFlag, HideHelpCommand: true,
 				Flags: []cli.Flag{configFlag()},
 				Action: func(c *cli.Context) error {
 					if c.NArg() > 0 {
@@ -76,7 +74,7 @@ func policyCommand() *cli.Command {
 			if c.NArg() > 0 {
 				return usageError{fmt.Errorf("policy has no command %q; see ptyctl policy --help", c.Args().First())}
 			}
-			return cli.ShowSubcommandHelp(c)
+			return cli.ShowHelp(c)
 		},
 	}
 }
@@ -114,7 +112,7 @@ func checkPolicy(c *cli.Context) error {
 		Command: c.Args().First(),
 	}
 	if c.NArg() > 1 {
-		q.Argv = c.Args().Slice()
+		q.Argv = c.Args()
 		q.Command = quote.Show(q.Argv)
 	}
 	if c.Args().First() == "" || strings.TrimSpace(q.Command) == "" {
@@ -180,10 +178,9 @@ func showPolicy(w io.Writer, r policy.Rules) error {
 
 func policyTestCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "test",
-		Usage:        "compare the rules with a file of commands and expected verdicts; the status is 1 if any differs",
-		ArgsUsage:    "FILE",
-		OnUsageError: wrongFlag, HideHelpCommand: true,
+		Name:      "test",
+		Usage:     "compare the rules with a file of commands and expected verdicts; the status is 1 if any differs",
+		ArgsUsage: "FILE",
 		Description: "Each line of FILE is a verdict, its subject, and after -- a command line as it is, " +
 			"without quotes of its own:\n\n" +
 			"    allow -- systemctl status nginx\n" +

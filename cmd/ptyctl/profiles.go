@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/profile"
 )
@@ -120,6 +120,13 @@ func profileText(p profile.Profile) string {
 		line("  pending", t.Pending)
 		line("  note", t.Note)
 		line("  source", t.Source)
+	}
+	if p.Batch != nil {
+		b.WriteString("\none transaction\n")
+		line("  begin", p.Batch.Begin)
+		line("  end", p.Batch.End)
+		line("  note", p.Batch.Note)
+		line("  source", p.Batch.Source)
 	}
 	for i, q := range p.Questions {
 		if i == 0 {

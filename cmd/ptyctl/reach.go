@@ -6,7 +6,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/control"
 	"ptyctl/internal/client"

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"filippo.io/age"
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/internal/recordings"
 	"ptyctl/internal/tty"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 )
 
 // reference returns the manual page's text about the commands as Markdown, for docs/commands.md.
@@ -40,21 +40,21 @@ func reference(app *cli.App) string {
 }
 
 // ownFlags leaves out --help, which every command has.
-func ownFlags(flags []cli.Flag) []cli.DocGenerationFlag {
-	var own []cli.DocGenerationFlag
+func ownFlags(flags []cli.Flag) []cli.Flag {
+	var own []cli.Flag
 	for _, f := range flags {
-		if d, ok := f.(cli.DocGenerationFlag); ok && f.Names()[0] != "help" {
-			own = append(own, d)
+		if f.Names()[0] != "help" {
+			own = append(own, f)
 		}
 	}
 	return own
 }
 
 // describeFlag returns a flag as one types it, with its short names, and its effect.
-func describeFlag(f cli.DocGenerationFlag) (head, usage string) {
+func describeFlag(f cli.Flag) (head, usage string) {
 	value, text := unquoteUsage(f.GetUsage())
 	names := make([]string, 0, 2)
-	for _, n := range f.(cli.Flag).Names() {
+	for _, n := range f.Names() {
 		if len(n) == 1 {
 			names = append(names, "-"+n)
 		} else {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/internal/replay"
 	"ptyctl/internal/tty"

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
@@ -46,7 +46,7 @@ func secrets(c *cli.Context) ([]config.NamedSecret, []secret.Definition, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := app.Secrets(cfg.Secret)
+	list, err := app.Secrets(cfg.Secret, nil)
 	if err != nil {
 		return nil, nil, &app.ConfigError{Err: err}
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/config"
 	"ptyctl/daemon"
@@ -40,8 +40,10 @@ func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 		conn, w, err = joinDaemon(c, cfg, log)
 	}
 	log.Info("the daemon serves this client", "daemon", w.PID, "build", w.Build, "client", w.Client)
+	in, restore := app.Stdin()
+	defer restore()
 	err = daemon.Relay{
-		Conn: conn, In: os.Stdin, Out: os.Stdout, MaxLine: cfg.Limits.MaxMessageBytes, Presents: app.Presents(cfg),
+		Conn: conn, In: in, Out: os.Stdout, MaxLine: cfg.Limits.MaxMessageBytes, Presents: app.Presents(cfg),
 		Logger: log.Logger,
 	}.Run(c.Context)
 	log.Info("stopped")

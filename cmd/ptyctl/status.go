@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"

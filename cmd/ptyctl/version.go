@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/urfave/cli/v2"
+	"ptyctl/internal/cli"
 )
 
 // release is set by the build of a release: -ldflags "-X main.release=v1.2.3".

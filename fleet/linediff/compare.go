@@ -18,7 +18,7 @@ type Diff struct {
 	Removed      int    // lines of the first text that the second has not
 	Added        int    // and the other way round
 	More         int    // removed and added lines that are not in Text
-	TooDifferent bool   // nothing else is known
+	TooDifferent bool   // of more edits than are looked for: lines that have moved are in neither count
 }
 
 // maxEdits is the most removed and added lines.
@@ -44,7 +44,7 @@ const NoLineFeed = `\ no line feed at the end`
 func Compare(a, b []string, o Options) Diff {
 	edits, ok := script(a, b)
 	if !ok {
-		return Diff{TooDifferent: true}
+		return Diff{Removed: beyond(a, b), Added: beyond(b, a), TooDifferent: true}
 	}
 	var d Diff
 	for _, e := range edits {
@@ -57,6 +57,20 @@ func Compare(a, b []string, o Options) Diff {
 	}
 	d.write(a, b, edits, max(context, 0), o)
 	return d
+}
+
+// beyond returns how many lines of a text the other has not, each as often as it is there.
+func beyond(text, other []string) (n int) {
+	has := make(map[string]int, len(other))
+	for _, line := range other {
+		has[line]++
+	}
+	for _, line := range text {
+		if has[line]--; has[line] < 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // An edit replaces removed lines of the first text, from a on, by added lines of the second, from b on.

@@ -14,5 +14,6 @@
 // Promises:
 //   - The lines of a diff that is not cut turn the first text into the second.
 //   - The work is bounded: of texts with more than 1,000 removed and added lines together, TooDifferent is
-//     set and there is no text. Otherwise no other difference has fewer of them.
+//     set and there is no text, only the counts of lines that one text has and the other has not. Otherwise
+//     no other difference has fewer of them.
 package linediff

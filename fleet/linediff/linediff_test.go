@@ -54,6 +54,9 @@ func TestBounds(t *testing.T) {
 		if d := Compare(pair[0], pair[1], Options{}); !d.TooDifferent || d.Text != "" {
 			t.Errorf("Compare of texts with more than %d differing lines = %+v, want TooDifferent", maxEdits, d)
 		}
+		if d := Compare(pair[0], pair[1], Options{}); d.Removed != len(pair[0]) || d.Added != len(pair[1]) {
+			t.Errorf("Compare of %d lines with %d others = %+v, want all of them counted", len(pair[0]), len(pair[1]), d)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"ptyctl/fleet/nodeset"
 	"ptyctl/internal/destination"
@@ -188,6 +189,12 @@ func (s *selecting) name(found *hosts, text string) error {
 // shell are characters that names of hosts and accounts do not have. A program of ssh_config gets both.
 const shell = "$`;|<>(){}#~="
 
+// unseen reports whether a name has a character that cannot be seen, or that turns text around. A person who is asked
+// about hosts, or reads of them, would take the name for another.
+func unseen(name string) bool {
+	return strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
 // parse reads a host with its user and port.
 func parse(text string) (destination.Destination, error) {
 	d, err := destination.Parse(text)
@@ -200,7 +207,8 @@ func parse(text string) (destination.Destination, error) {
 		return d, fmt.Errorf("%.80q is reached over Telnet: commands on many hosts are for SSH", text)
 	case strings.HasPrefix(d.Host, "-") || strings.HasPrefix(d.User, "-"):
 		return d, fmt.Errorf("%.80q is no host: a name does not begin with -", text)
-	case strings.ContainsAny(d.Host, "/\\"+shell) || strings.ContainsAny(d.User, shell):
+	case strings.ContainsAny(d.Host, "/\\"+shell) || strings.ContainsAny(d.User, shell) ||
+		unseen(d.Host) || unseen(d.User):
 		return d, fmt.Errorf("%.80q is no host: it has a character that no name has", text)
 	case len(d.Host) > 255 || len(d.User) > 255:
 		return d, fmt.Errorf("%.80q is no host: a name has at most 255 characters", text)

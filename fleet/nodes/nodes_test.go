@@ -183,6 +183,9 @@ func TestSelectRefuses(t *testing.T) {
 		"http://web1":              "scheme",
 		"web1$(id)":                "no name has",
 		"a`id`@web1":               "no name has",
+		"web1\u202e":               "no name has",
+		"web1\u00a0web2":           "no name has",
+		"a\u200bb@web1":            "no name has",
 		strings.Repeat("a,", 9000): "at its end",
 	} {
 		_, err := book.Select(strings.Split(expressions, ";"), 100)
@@ -194,7 +197,7 @@ func TestSelectRefuses(t *testing.T) {
 			t.Errorf("Select(%.60q) = %v, want an *Error with %q", expressions, err, want)
 			continue
 		}
-		if strings.Contains(e.Error()+e.Expression, "hunter2") && e.Expression == "" || strings.ContainsAny(e.Error(), "\x1b\n") {
+		if strings.Contains(e.Error()+e.Expression, "hunter2") && e.Expression == "" || strings.ContainsAny(e.Error(), "\x1b\n\u202e\u00a0\u200b") {
 			t.Errorf("Select(%.60q) = %v, which shows what it must not", expressions, err)
 		}
 		if strings.Contains(e.Error(), "at most 100") != (e.Most == 100) {

@@ -143,7 +143,7 @@ func BenchmarkFleetMemory(b *testing.B) {
 			opened <- os.WriteFile(gate, nil, 0o600)
 		}()
 		a := benchRunOf(b, c, `{"action":"run","hosts":[%s],"cmd":%s,"max_parallel":500,"normalize":"volatile"}`, r.Hosts(),
-			fmt.Sprintf("mktemp -p %s >/dev/null; until [ -f %s ] || [ ! -d %s ]; do sleep 1; done; uptime", began, gate, began))
+			"mktemp -p "+began+" >/dev/null; "+lab.UntilFile(gate)+"; uptime")
 		if err := <-opened; err != nil || len(a.Groups) != 1 || a.Groups[0].N != hosts {
 			b.Fatalf("uptime on %d hosts: %v, %s; want one answer", hosts, err, a.text)
 		}

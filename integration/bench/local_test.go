@@ -1,9 +1,11 @@
 package bench
 
 import (
-	"flag"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -13,14 +15,10 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// benchOthers is how many other processes the machine has while programs are started on it: what ptyctl does for a
-// program must not cost more because of them.
-var benchOthers = flag.Int("others", 0, "start programs beside this many sleeping processes")
-
-// startBenchOthers starts them. They end with the benchmark.
-func startBenchOthers(b *testing.B) {
+// startBenchOthers starts n other processes, which sleep. They end with the benchmark.
+func startBenchOthers(b *testing.B, n int) {
 	b.Helper()
-	for range *benchOthers {
+	for range n {
 		cmd := exec.Command("sleep", "10000")
 		if err := cmd.Start(); err != nil {
 			b.Fatal(err)
@@ -38,14 +36,21 @@ func startBenchLocal(b *testing.B) *benchClient {
 	dir := b.TempDir()
 	cmd := exec.Command(lab.Binary, "mcp", "--results", "full", "--config", benchWrite(b, dir, "ptyctl.toml", ""))
 	cmd.Env = []string{"HOME=" + dir, "XDG_RUNTIME_DIR=" + lab.RuntimeDir(b), "PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
-	c := startBenchClient(b, cmd)
-	startBenchOthers(b)
-	return c
+	return startBenchClient(b, cmd)
 }
 
 // How long ptyctl_run takes for a program that does nothing, until none of its processes is left, beside fork and exec
-// alone by package os/exec.
+// alone by package os/exec. It must not take longer because the machine has many other processes.
 func BenchmarkLocalRun(b *testing.B) {
+	for _, others := range []int{0, 2000} {
+		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
+			startBenchOthers(b, others)
+			benchLocalRun(b)
+		})
+	}
+}
+
+func benchLocalRun(b *testing.B) {
 	p := startBenchLocal(b)
 	var d benchDuel
 	for b.Loop() {
@@ -102,6 +107,38 @@ func BenchmarkLocalOpenClose(b *testing.B) {
 	}
 	d.latency(b)
 	d.spread(b)
+}
+
+// How much memory ptyctl_run says a program has taken that fills a buffer of 64 MiB, as a multiple of that. Of true it
+// says nothing: Linux counts the memory of its starter.
+func BenchmarkMaxRSS(b *testing.B) {
+	const buffer = 64 << 10 // KiB
+	p := startBenchLocal(b)
+	run := func(argv string) (kib float64) {
+		a, err := p.ask("tools/call", `{"name":"ptyctl_run","arguments":{"argv":`+argv+`}}`)
+		if err != nil || a.Result.IsError {
+			b.Fatal(err, a.Result)
+		}
+		var r struct {
+			Usage struct {
+				MaxRSSKB float64 `json:"max_rss_kb"`
+			}
+		}
+		if err := json.Unmarshal([]byte(a.Result.Content[0].Text), &r); err != nil {
+			b.Fatal(err)
+		}
+		return r.Usage.MaxRSSKB
+	}
+	var all []float64
+	for b.Loop() {
+		all = append(all, run(fmt.Sprintf(`["dd","if=/dev/zero","of=/dev/null","bs=%dK","count=1"]`, buffer))/buffer)
+		if kib := run(`["true"]`); kib > 4<<10 {
+			b.Fatalf("true has taken %g KiB, want its own memory or none", kib)
+		}
+	}
+	slices.Sort(all)
+	b.ReportMetric(all[len(all)/2], "x-buffer")
+	b.ReportMetric(0, "ns/op")
 }
 
 // spread reports the middle half of the times.

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +28,52 @@ func BenchmarkExecJudged(b *testing.B) {
 		"deny = ["+strings.Join(deny, ", ")+"]",
 		"typing = 'allow'",
 	)
-	free := startBenchProgram(b, s)
+	benchTwo(b, judged, startBenchProgram(b, s))
+}
+
+// How long a command takes whose line of the audit log is on the disk before it runs, beside the same without an audit
+// log. sync-ms is what a write and fsync(2) of a line takes there: x-raw cannot be less than 1 and that.
+func BenchmarkExecAudited(b *testing.B) {
+	s := startBenchServer(b)
+	dir := b.TempDir()
+	audited := startBenchProgram(
+		b,
+		s,
+		"[audit]",
+		"path = '"+filepath.Join(dir, "audit.jsonl")+"'",
+		"fsync = 'always'",
+		"fail_closed = true",
+	)
+	benchTwo(b, audited, startBenchProgram(b, s))
+	b.ReportMetric(benchMillis(benchSync(b, dir)), "sync-ms")
+}
+
+// benchSync returns the median time of a write and fsync(2) of a line in a file in dir.
+func benchSync(b *testing.B, dir string) time.Duration {
+	b.Helper()
+	f, err := os.Create(filepath.Join(dir, "line"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	var took []time.Duration
+	for range benchRounds {
+		begin := time.Now()
+		_, err := f.WriteString(strings.Repeat("x", 600) + "\n")
+		if err == nil {
+			err = f.Sync()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(begin))
+	}
+	return benchQuantile(took, 50)
+}
+
+// benchTwo reports how long a command takes in one program, as a ratio to another, on sessions of their own.
+func benchTwo(b *testing.B, program, other *benchProgram) {
+	b.Helper()
 	run := func(p *benchProgram) func() time.Duration {
 		id, n := p.mustOpen(b), 0
 		p.exec(b, id, "echo first")
@@ -42,7 +89,7 @@ func BenchmarkExecJudged(b *testing.B) {
 			return took
 		}
 	}
-	with, without := run(judged), run(free)
+	with, without := run(program), run(other)
 	var d benchDuel
 	for b.Loop() {
 		for range benchRounds {

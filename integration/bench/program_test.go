@@ -25,10 +25,12 @@ type benchResult struct {
 	Chunk       string
 	Cursor      string
 	Matched     bool
+	Unsearched  int64 `json:"unsearched_bytes"`
 	EOF         bool
 	Stdout      string
 	StdoutBytes int64 `json:"stdout_bytes"`
 	ExitCode    *int  `json:"exit_code"`
+	Socket      string
 	Session     struct {
 		LastIn  int64 `json:"last_in"` // Unix milliseconds
 		BytesIn int64 `json:"bytes_in"`
@@ -144,12 +146,30 @@ func (d *benchDuel) round(program, raw func() time.Duration) {
 func (d *benchDuel) latency(b *testing.B) {
 	program, raw := benchQuantile(d.program, 50), benchQuantile(d.raw, 50)
 	b.ReportMetric(float64(program)/float64(raw), "x-raw")
+	low, high := d.extremes()
+	b.ReportMetric(low, "least-x-raw")
+	b.ReportMetric(high, "most-x-raw")
 	if len(d.raw) >= 200 {
 		b.ReportMetric(float64(benchQuantile(d.program, 99))/float64(benchQuantile(d.raw, 99)), "p99-x-raw")
 	}
 	b.ReportMetric(benchMillis(program), "p50-ms")
 	b.ReportMetric(benchMillis(raw), "p50-raw-ms")
 	b.ReportMetric(0, "ns/op") // of both and all between: says nothing
+}
+
+// extremes returns the least and the greatest x-raw of eight parts of the rounds, in their order: the quartiles of single
+// rounds say how the machine's load changes, and these how far the median can be trusted.
+func (d *benchDuel) extremes() (low, high float64) {
+	parts := min(8, len(d.raw))
+	for i := range parts {
+		from, to := len(d.raw)*i/parts, len(d.raw)*(i+1)/parts
+		x := float64(benchQuantile(d.program[from:to], 50)) / float64(benchQuantile(d.raw[from:to], 50))
+		if i == 0 {
+			low, high = x, x
+		}
+		low, high = min(low, x), max(high, x)
+	}
+	return low, high
 }
 
 // throughput reports how many times as fast as x/crypto/ssh alone ptyctl took size bytes from the server: the median
@@ -161,6 +181,8 @@ func (d *benchDuel) throughput(b *testing.B, size int64) {
 	}
 	slices.Sort(ratios)
 	b.ReportMetric(ratios[len(ratios)/2], "x-raw")
+	b.ReportMetric(ratios[0], "least-x-raw")
+	b.ReportMetric(ratios[len(ratios)-1], "most-x-raw")
 	b.ReportMetric(float64(size)/(1<<20)/benchQuantile(d.program, 50).Seconds(), "MiB/s")
 	b.ReportMetric(float64(size)/(1<<20)/benchQuantile(d.raw, 50).Seconds(), "raw-MiB/s")
 	b.ReportMetric(0, "ns/op")

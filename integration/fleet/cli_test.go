@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,7 +56,7 @@ func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	r := lab.NewRack(t, each, each)
 	ended := filepath.Join(r.Dir, "ended")
-	command := fmt.Sprintf("echo begun; until [ -f %s ] || [ ! -d %s ]; do sleep 0.05; done", ended, r.Dir)
+	command := "echo begun; " + lab.UntilFile(ended)
 	p := r.AtTerminal(t, "fleet", "run", "--config", r.Config, "--max-parallel", "4", r.Hosts(), "--", command)
 	p.Sees(regexp.QuoteMeta("0 of 13 hosts, 4 running"))
 	p.Types("\x03")

@@ -298,3 +298,18 @@ func TestCopyRules(t *testing.T) {
 		}
 	}
 }
+
+// A source that is not read within the call is refused with the limit that a call has.
+func TestCopySourceTakesLonger(t *testing.T) {
+	t.Parallel()
+	r := lab.NewRack(t, 2, 2, "[limits]", "max_wait_ms = 2000", "[fs]", "remote = true")
+	has(t, r, 0, "app.conf", []byte("new"), 0o600)
+	r.Serves(t, 0, "{ dd bs=1 count=9; sleep 60; } | $server; exit") // it answers, and then no more
+	c := connect(t, r)
+	id := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":%s}`, r.Name(0)).SessionID
+	res := c.Refused(t, "IO_ERROR", filesTool, `{"action":"copy","from":{"session_id":%s,"path":"app.conf"},"to":{"hosts":[%s],"path":"app.conf"}}`,
+		id, r.Name(1))
+	if !strings.Contains(res.Text, "limits.max_wait_ms") || !strings.Contains(res.Text, "nothing was copied") {
+		t.Errorf("a source that takes too long: %s; want the limit that it has not kept", res.Text)
+	}
+}

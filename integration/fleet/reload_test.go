@@ -61,4 +61,18 @@ func TestHostsChange(t *testing.T) {
 	reload()
 	c.Refused(t, "INVALID_ARGUMENT", tool, `{"action":"hosts","hosts":["@front"]}`)
 	want("@other", "x")
+
+	// Groups that are wrong stay as they were, and the log says which; the rest counts.
+	configure("site.ini", "genders2", "other = \"y\"\nbad = \"web[1-\"")
+	reload()
+	want("@other", "x")
+	want("@web", "web[1-7]")
+	for _, part := range []string{"the group @bad of [groups]", "[groups] was not reloaded"} {
+		if log := c.EngineLog(); !strings.Contains(log, part) {
+			t.Errorf("the log of a reload with a wrong group: %s; want %q in it", log, part)
+		}
+	}
+	if r := c.Refused(t, "INVALID_ARGUMENT", tool, `{"action":"hosts","hosts":["web[1-1001]"]}`); !strings.Contains(r.Text, "fleet.max_hosts") {
+		t.Errorf("too many hosts: %s; want the key of the limit", r.Text)
+	}
 }

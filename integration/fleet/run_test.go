@@ -28,7 +28,7 @@ func TestRetryAndHandOver(t *testing.T) {
 	}
 
 	gate := filepath.Join(r.Dir, "gate")
-	wait := "until [ -f " + gate + " ]; do sleep 0.05; done; echo through"
+	wait := lab.UntilFile(gate) + "; echo through"
 	a := call(t, c, `{"action":"run","hosts":%s,"cmd":%s,"wait_ms":1}`, []string{r.Hosts()}, wait)
 	if a.DoneReason != "running" || a.FleetID == "" {
 		t.Fatalf("a call that has to leave: %s; want running, with fleet_id", a.text)

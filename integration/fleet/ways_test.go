@@ -53,7 +53,11 @@ func TestAsk(t *testing.T) {
 	if out, errs, status := r.Run(t, "answer", "--config", r.Config, "--yes", open[0].ID); status != 0 {
 		t.Fatalf("answer --yes: status %d, %s%s", status, out, errs)
 	}
-	if a := call(t, c, run, few, command); a.Hosts != each || len(a.Failures) > 0 || count() != each {
+	a := call(t, c, run, few, command)
+	for a.DoneReason == "running" { // longer than a call may wait here
+		a = call(t, c, `{"action":"status","fleet_id":%s}`, a.FleetID)
+	}
+	if a.Hosts != each || len(a.Failures) > 0 || count() != each {
 		t.Errorf("the call after the answer: %s, and %d files; want one of each of %d hosts", a.text, count(), each)
 	}
 	res = c.Refused(t, "POLICY_DENIED", tool, run, r.Hosts(), command)
@@ -98,7 +102,7 @@ func TestHostAsSession(t *testing.T) {
 	t.Parallel()
 	r := lab.NewRack(t, 4, 4)
 	gate := filepath.Join(r.Dir, "gate")
-	r.Does(t, 1, "echo early; until [ -f "+gate+" ]; do sleep 0.05; done; echo late; echo odd >&2; exit 7")
+	r.Does(t, 1, "echo early; "+lab.UntilFile(gate)+"; echo late; echo odd >&2; exit 7")
 	c := connect(t, r)
 	a := call(t, c, `{"action":"run","hosts":[%s],"cmd":%s,"wait_ms":1}`, r.Hosts(), r.Command)
 	id, slow := a.FleetID, r.Name(1)
@@ -117,4 +121,11 @@ func TestHostAsSession(t *testing.T) {
 		t.Errorf("stderr of one host: %s; want its line", read.Text)
 	}
 	c.Refused(t, "INVALID_ARGUMENT", lab.ToolIO, `{"action":"read","fleet_id":%s,"host":"n999"}`, id)
+	// A host without an exit code says why.
+	r.Refuses(t, 3)
+	a = call(t, c, `{"action":"run","hosts":[%s],"cmd":"true"}`, r.Name(3))
+	read = c.Call(t, lab.ToolIO, `{"action":"read","fleet_id":%s,"host":%s}`, a.FleetID, r.Name(3))
+	if part := `"failure":{"error_code":"connect_failed","reason":"never reached: tcp: connection refused"}`; !strings.Contains(read.Text, part) {
+		t.Errorf("read of a host that was never reached: %s; want %s", read.Text, part)
+	}
 }

@@ -33,7 +33,6 @@ func TestLocalRun(t *testing.T) {
 		r.TimedOut ||
 		r.Cwd != dir ||
 		r.Usage == nil ||
-		r.Usage.MaxRSSKB == 0 ||
 		r.SessionID != "" ||
 		r.ExecID != "" ||
 		r.ExitSignal != "" {
@@ -43,6 +42,15 @@ func TestLocalRun(t *testing.T) {
 	r = c.Call(t, lab.ToolRun, `{"argv":["sh","-c","kill -TERM $$"]}`)
 	if !lab.IsCode(r.ExitCode, 143) || r.ExitSignal != "TERM" {
 		t.Errorf("ended by a signal: %s", r.Text)
+	}
+	// The memory is that of a large program, and of a small one it is not known.
+	r = c.Call(t, lab.ToolRun, `{"argv":["dd","if=/dev/zero","of=/dev/null","bs=256M","count=1"]}`)
+	if r.Usage == nil || r.Usage.MaxRSSKB < 256<<10 || r.Usage.MaxRSSKB > 300<<10 {
+		t.Errorf("dd with a buffer of 256 MiB: %s, want max_rss_kb of little more", r.Text)
+	}
+	r = c.Call(t, lab.ToolRun, `{"argv":["true"]}`)
+	if r.Usage == nil || strings.Contains(r.Text, "max_rss_kb") {
+		t.Errorf("true: %s, want no max_rss_kb, which would be ptyctl's", r.Text)
 	}
 	binary := "\x00\xff\xfe"
 	r = c.Call(

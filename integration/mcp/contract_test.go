@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 	"golang.org/x/crypto/ssh"
 
 	"ptyctl/internal/lab"
@@ -142,25 +142,27 @@ func TestContractErrors(t *testing.T) {
 }
 
 // outputSchemas returns the schemas of results, by tool.
-func outputSchemas(t *testing.T, c *lab.Client) map[string]*jsonschema.Schema {
+func outputSchemas(t *testing.T, c *lab.Client) map[string]*jsonschema.Resolved {
 	t.Helper()
 	list, err := c.Session.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	schemas := make(map[string]*jsonschema.Schema)
+	schemas := make(map[string]*jsonschema.Resolved)
 	for _, tool := range list.Tools {
-		compiler := jsonschema.NewCompiler()
-		if err := compiler.AddResource(tool.Name, tool.OutputSchema); err != nil {
-			t.Fatalf("the output schema of %s is %v: %v", tool.Name, tool.OutputSchema, err)
+		raw, err := json.Marshal(tool.OutputSchema)
+		if err != nil {
+			t.Fatal(err)
 		}
-		schemas[tool.Name] = compiler.MustCompile(tool.Name)
+		if schemas[tool.Name], err = resolved(raw); err != nil {
+			t.Fatalf("the output schema of %s is %s: %v", tool.Name, raw, err)
+		}
 	}
 	return schemas
 }
 
 // checkStructured checks that the structured content of an answer is its text, and fits the schema of the tool.
-func checkStructured(t *testing.T, schema *jsonschema.Schema, answer map[string]any, structured json.RawMessage) {
+func checkStructured(t *testing.T, schema *jsonschema.Resolved, answer map[string]any, structured json.RawMessage) {
 	t.Helper()
 	var content map[string]any
 	if err := json.Unmarshal(structured, &content); err != nil || !reflect.DeepEqual(content, answer) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"ptyctl/internal/lab"
 )
@@ -125,7 +125,8 @@ func (l linter) tool(tool listedTool, structured bool) {
 		return
 	}
 	for _, example := range l.examples(tool) {
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(example))
+		var v any
+		err := json.Unmarshal([]byte(example), &v)
 		if err == nil {
 			err = input.Validate(v)
 		}
@@ -230,28 +231,26 @@ func examplesIn(text string) (found []string) {
 }
 
 // schema checks that a schema compiles and uses only features that every client accepts.
-func (l linter) schema(path string, raw json.RawMessage) *jsonschema.Schema {
+func (l linter) schema(path string, raw json.RawMessage) *jsonschema.Resolved {
 	l.t.Helper()
 	root := l.node(path, raw)
 	if string(root["type"]) != `"object"` {
 		l.t.Errorf("%s: the root's type is %s, want object", path, root["type"])
 	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		l.t.Errorf("%s: %v", path, err)
-		return nil
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.AssertFormat()
-	if err := compiler.AddResource("tool.json", v); err != nil {
-		l.t.Errorf("%s: %v", path, err)
-		return nil
-	}
-	compiled, err := compiler.Compile("tool.json")
+	schema, err := resolved(raw)
 	if err != nil {
 		l.t.Errorf("%s: %v", path, err)
 	}
-	return compiled
+	return schema
+}
+
+// resolved returns a schema that can validate.
+func resolved(raw json.RawMessage) (*jsonschema.Resolved, error) {
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return nil, err
+	}
+	return schema.Resolve(nil)
 }
 
 // node checks one schema and all within it. The dialect: one scalar type, and properties, items and enums of strings;

@@ -22,10 +22,15 @@ func TestStopTellsTheTruth(t *testing.T) {
 	lab.Eventually(t, "the program", func() bool {
 		return len(c.Call(t, lab.ToolSession, `{"action":"list"}`).Sessions) == 1
 	})
+	programs := lab.Descendants(t, c.PID)
 	if err := syscall.Kill(c.PID, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	<-done
+	// The call is answered before its program and ptyctl have ended.
+	for _, p := range append(programs, lab.Process{PID: c.PID, Command: "ptyctl"}) {
+		lab.Eventually(t, "the end of "+p.Command, func() bool { return syscall.Kill(p.PID, 0) != nil })
+	}
 	c.Killed = lab.ThroughDaemon // the shim of a daemon that has ended fails
 	if err != nil || r.ErrorCode != "CANCELED" || strings.Contains(r.Text, "goes on") ||
 		strings.Contains(r.Message, "wait for it") ||

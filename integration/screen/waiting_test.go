@@ -18,40 +18,41 @@ import (
 var asking = []struct {
 	name, command string
 	keys          []string
+	begins        string // what the screen shows before the keys
 	shows         string // when it is there
 	kind, text    string // text is its end: a title may have a version
 	leave         []string
 }{
 	{
-		"whiptail, yes or no", "whiptail --title Confirm --yesno 'Really delete?' 8 40", []string{"tab"}, `<No>`,
+		"whiptail, yes or no", "whiptail --title Confirm --yesno 'Really delete?' 8 40", []string{"tab"}, `<No>`, `<No>`,
 		prompt.Editor, "Confirm | Really delete? | highlighted: <No>", []string{"enter"},
 	},
 	{
-		"whiptail, a list", "whiptail --title Parts --menu Choose 12 40 3 a one b two c three", []string{"arrow_down"}, `three`,
+		"whiptail, a list", "whiptail --title Parts --menu Choose 12 40 3 a one b two c three", []string{"arrow_down"}, `<Cancel>`, `three`,
 		prompt.Editor, "Parts | Choose | highlighted: b two", []string{"esc"},
 	},
 	{
-		"whiptail, a name", "whiptail --title Who --inputbox 'Your name' 10 40 root", nil, `root`,
+		"whiptail, a name", "whiptail --title Who --inputbox 'Your name' 10 40 root", nil, "", `root`,
 		prompt.Editor, "Who | Your name | root", []string{"esc"},
 	},
 	{
-		"whiptail, a password", "whiptail --title Who --passwordbox 'Your password' 10 40", nil, `Your password`,
+		"whiptail, a password", "whiptail --title Who --passwordbox 'Your password' 10 40", nil, "", `Your password`,
 		prompt.Password, "Who | Your password", []string{"esc"},
 	},
 	{
-		"vim, unsaved", "vim -u NONE -n -c 'normal ohello' -c 'confirm q' file", nil, `\(N\)o, \(C\)ancel`,
+		"vim, unsaved", "vim -u NONE -n -c 'normal ohello' -c 'confirm q' file", nil, "", `\(N\)o, \(C\)ancel`,
 		prompt.YesNo, "[Y]es, (N)o, (C)ancel: ", []string{"n"},
 	},
 	{
-		"vim, inserting", "vim -u NONE -n -c 'set showmode' -c startinsert file", nil, `INSERT`,
+		"vim, inserting", "vim -u NONE -n -c 'set showmode' -c startinsert file", nil, "", `INSERT`,
 		prompt.Editor, "a line | highlighted: -- INSERT --", []string{"esc", ":", "q", "enter"},
 	},
 	{
-		"nano, unsaved", "nano -I file", []string{"x", "ctrl_x"}, `Save modified`,
+		"nano, unsaved", "nano -I file", []string{"x", "ctrl_x"}, `\^X Exit`, `Save modified`,
 		prompt.YesNo, "file Modified | Save modified buffer?", []string{"n"},
 	},
 	{
-		"less, the end", "less +G file", nil, `END`, prompt.Editor, "file (END)", []string{"q"},
+		"less, the end", "less +G file", nil, "", `END`, prompt.Editor, "file (END)", []string{"q"},
 	},
 }
 
@@ -74,6 +75,9 @@ func TestWaitingForPrograms(t *testing.T) {
 					shown(t, s, tt.shows)
 				}
 				for i, key := range tt.keys {
+					if i == 0 { // what is typed before the program reads goes to the terminal
+						shown(t, s, tt.begins)
+					}
 					rest(t, s)
 					typeKey(t, s, key)
 					if i == len(tt.keys)-1 {

@@ -24,7 +24,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	const value = `Planted's "horse" 1138`
 	s := lab.StartSSHD(t, "Subsystem sftp internal-sftp")
 	file := filepath.Join(t.TempDir(), "value")
-	h := lab.NewHome(t, "[fs]", "remote = true", "[secret.key]", "source = 'file:"+file+"'",
+	// The passphrase of a key costs much time on purpose.
+	h := lab.NewHome(t, "[session]", "connect_timeout_ms = 120000", "[fs]", "remote = true", "[secret.key]", "source = 'file:"+file+"'",
 		"hosts = ['web1']", "prompts = ['(?i)passphrase']", "auto = true")
 	h.Write(t, file, value+"\n")
 	identity := filepath.Join(h.Dir, "id")

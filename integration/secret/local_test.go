@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ptyctl/internal/lab"
 	"ptyctl/internal/leaktest"
@@ -103,6 +104,53 @@ func TestLocalTerminals(t *testing.T) {
 	if n := strings.Count(string(log), `"detail":"here by name"`); n != 7 {
 		t.Errorf("the audit log names the secret of %d writes, want 7:\n%s", n, log)
 	}
+}
+
+// TestPersonWithinTimeout has a person asked for a secret no longer than the write or the command says.
+func TestPersonWithinTimeout(t *testing.T) {
+	t.Parallel()
+	c := newHome(t, "[secret.mine]", "source = 'person'", "local = true", "commands = ['wc -c']").Connect(t)
+	id := c.OpenLocal(t, []string{"bash", "--norc", "-c", "read -s -p 'Password: ' x; echo got=${#x}"}, "")
+	c.Expect(t, id, `Password: $`)
+	for what, ask := range map[string]func() lab.Result{
+		"write": func() lab.Result {
+			return c.Refused(t, "BUSY", lab.ToolIO, `{"action":"write","session_id":%s,"secret":"mine","timeout_ms":1500}`, id)
+		},
+		"command": func() lab.Result {
+			return c.Refused(t, "BUSY", "ptyctl_run", `{"argv":["wc","-c"],"stdin_secret":"mine","timeout_ms":1500}`)
+		},
+	} {
+		began := time.Now()
+		r := ask()
+		if took := time.Since(began); took > 45*time.Second || !strings.Contains(r.Text, `"kind":"person"`) {
+			t.Errorf("a %s with timeout_ms 1500 gives %s after %v, want that a person is asked, and no wait of limits.max_wait_ms, 50 s",
+				what, r.Text, took)
+		}
+	}
+	c.Close(t, id)
+}
+
+// TestConsentToFirstUse tells the person that they agree to all later uses, and asks nobody about those.
+func TestConsentToFirstUse(t *testing.T) {
+	value := filepath.Join(t.TempDir(), "value")
+	h := lab.NewHome(t, lab.ReadWrite, "[secret.first]", "source = 'file:"+value+"'", "local = true", "confirm = 'first'")
+	h.Write(t, value, localValue+"\n")
+	c := h.Connect(t)
+	id := c.OpenLocal(t, []string{"bash", "--norc", "-c", "while read -s -p 'Password: ' x; do echo got=${#x}; done"}, "")
+	c.Expect(t, id, `Password: $`)
+	const write = `{"action":"write","session_id":%s,"secret":"first","until_regex":"got=[0-9]+\\s+Password: $","timeout_ms":1500}`
+	c.Refused(t, "BUSY", lab.ToolIO, write, id)
+	p := h.AtTerminal(t, "answer")
+	p.Sees(`agree to this and all later uses, yes or no\? $`)
+	p.Types("yes\r")
+	p.Sees("is agreed to")
+	p.Leaves(0)
+	for range 2 {
+		if r := c.Call(t, lab.ToolIO, write, id); !strings.Contains(r.Chunk, "got=19") {
+			t.Errorf("after the person has agreed, a write gives %s, want the length", r.Text)
+		}
+	}
+	c.Close(t, id)
 }
 
 // TestAnotherCaller has two clients of one daemon: a secret goes to a client's own sessions alone.

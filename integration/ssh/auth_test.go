@@ -163,19 +163,22 @@ func labLoginGraceTime(t *testing.T, l *lab.Namespace) {
 	}
 }
 
-// labAgent is an ssh-agent of the test's own. Its socket is returned.
-func labAgent(t *testing.T, o *lab.Operator, keys ...lab.Key) string {
+// keyring is an agent in this process with keys.
+func keyring(t *testing.T, keys ...lab.Key) agent.Agent {
 	t.Helper()
 	ring := agent.NewKeyring()
 	for _, k := range keys {
-		private, err := ssh.ParseRawPrivateKey([]byte(k.PEM))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := ring.Add(agent.AddedKey{PrivateKey: private}); err != nil {
+		if err := ring.Add(k.Held(t, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return ring
+}
+
+// labAgent is an ssh-agent of the test's own. Its socket is returned.
+func labAgent(t *testing.T, o *lab.Operator, keys ...lab.Key) string {
+	t.Helper()
+	ring := keyring(t, keys...)
 	socket := filepath.Join(o.Home, "agent")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {

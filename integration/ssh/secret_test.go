@@ -2,9 +2,11 @@ package ssh
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,6 +122,17 @@ func sudoFiles(t *testing.T, l *lab.Namespace) {
 		"password required pam_unix.so\nsession required pam_permit.so\n")
 }
 
+// patience keeps how long the last request for a secret would wait for a person.
+type patience struct {
+	term.Secrets
+	last atomic.Int64
+}
+
+func (p *patience) Release(ctx context.Context, r term.SecretRequest) ([]byte, error) {
+	p.last.Store(int64(r.Wait))
+	return p.Secrets.Release(ctx, r)
+}
+
 // labSudo runs commands by sudo, whose password is a secret of the operator's.
 func labSudo(t *testing.T, l *lab.Namespace) {
 	sudoFiles(t, l)
@@ -143,16 +156,23 @@ func labSudo(t *testing.T, l *lab.Namespace) {
 	if slow.Source, err = source.Parse("exec:/bin/sh "+o.Home+"/slow.sh", source.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	list = append(list, asks, slow)
-	o.Secrets = secret.NewStore(list, secret.Options{Journal: func(e term.Event) error {
+	stuck := keep(t, o, "stuck", "", "x-1138", "alice", "alice")
+	o.Write("stuck.sh", "exec sleep 300\n")
+	if stuck.Source, err = source.Parse("exec:/bin/sh "+o.Home+"/stuck.sh", source.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	list = append(list, asks, slow, stuck)
+	store := secret.NewStore(list, secret.Options{Journal: func(e term.Event) error {
 		uses = append(uses, e)
 		return nil
 	}})
+	patience := &patience{Secrets: store}
+	o.Secrets = patience
 	bare := l.SSHD(t, lab.ServerConfig{Config: "SetEnv PATH=/nowhere"})
 	o.Knows(bare.Known())
 	o.Write("config", config.String()+fmt.Sprintf("Host bare\n\tHostName 127.0.0.1\n\tPort %d\n\tUser alice\n\tIdentityFile %s\n",
 		bare.Port, o.Home+"/id_alice"))
-	o.Options.Answerer = o.Secrets.(term.Answerer) // so that hosts are proven
+	o.Options.Answerer = store // so that hosts are proven
 
 	sessions := make(map[string]*session.Session)
 	for _, name := range []string{"alice", "bob", "carol", "oddpass", "bare"} {
@@ -268,6 +288,20 @@ func labSudo(t *testing.T, l *lab.Namespace) {
 		got, err = sessions["alice"].ContinueExec(t.Context(), got.ID, session.ContinueRequest{Wait: lab.Patience})
 		if out := string(got.Stdout.Bytes()); err != nil || !strings.HasSuffix(strings.TrimSpace(out), "root") {
 			t.Errorf("in the lane %s, the command prints %q, %v, want root", lane, out, err)
+		}
+	}
+	// A command whose time ends while its vault is asked has timed out. A person would have been asked a second less, so that
+	// the call says that they were.
+	for _, lane := range []session.Lane{session.LaneChannel, session.LaneTerminal} {
+		got, err := sessions["alice"].Exec(t.Context(), session.ExecRequest{
+			Command: "id -un", Lane: lane, Timeout: 2 * time.Second, Secret: session.ExecSecret{Name: "stuck", Sudo: true},
+		})
+		if err != nil || !got.TimedOut || got.Done != session.DoneTimeout {
+			t.Errorf("in the lane %s, a command whose vault does not answer ends with %s, timed out %t, %v; want its timeout",
+				lane, got.Done, got.TimedOut, err)
+		}
+		if asked := time.Duration(patience.last.Load()); asked <= 0 || asked > time.Second {
+			t.Errorf("in the lane %s, a person would be asked for %v of a command of 2s, want at most 1s", lane, asked)
 		}
 	}
 }

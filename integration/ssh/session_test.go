@@ -241,6 +241,16 @@ func labAgentForwarding(t *testing.T, l *lab.Namespace) {
 			t.Errorf("the agent does not list %s there: %q", listed, got)
 		}
 	})
+	t.Run("of the program", func(t *testing.T) {
+		o := l.Operator(t, server)
+		o.Options.Agent = keyring(t, alice.Key)
+		o.Options.AllowAgentForwarding = true
+		o.Write("config", "ForwardAgent yes\n")
+		s := o.MustOpen(server.Target(alice))
+		if got := lab.TypeUntil(t, s, show, `status-\d-.*\.\r`); !strings.Contains(got, listed) {
+			t.Errorf("the agent does not list %s there: %q", listed, got)
+		}
+	})
 	t.Run("not allowed", func(t *testing.T) {
 		o := l.Operator(t, server)
 		o.Options.IdentityAgent = labAgent(t, o, alice.Key)

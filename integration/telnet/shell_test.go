@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
-	gotelnet "github.com/reiver/go-telnet"
+	reiver "github.com/reiver/go-telnet"
 
 	"ptyctl/internal/lab"
 	"ptyctl/telnet"
+	"ptyctl/telnet/gotelnet"
 	"ptyctl/term"
 )
 
@@ -169,7 +170,7 @@ func telnetCaller(t *testing.T) {
 	conn.SetDeadline(time.Now().Add(lab.Patience))
 	var failed error
 	var said strings.Builder
-	conn.Call(callerFunc(func(_ gotelnet.Context, w gotelnet.Writer, r gotelnet.Reader) {
+	gotelnet.Call(conn, callerFunc(func(_ reiver.Context, w reiver.Writer, r reiver.Reader) {
 		expect := func(text string) {
 			p := make([]byte, 1) // as go-telnet's own callers read
 			for failed == nil && !strings.HasSuffix(said.String(), text) {
@@ -197,9 +198,9 @@ func telnetCaller(t *testing.T) {
 	}
 }
 
-type callerFunc func(gotelnet.Context, gotelnet.Writer, gotelnet.Reader)
+type callerFunc func(reiver.Context, reiver.Writer, reiver.Reader)
 
-func (f callerFunc) CallTELNET(c gotelnet.Context, w gotelnet.Writer, r gotelnet.Reader) { f(c, w, r) }
+func (f callerFunc) CallTELNET(c reiver.Context, w reiver.Writer, r reiver.Reader) { f(c, w, r) }
 
 // telnetProbes asks inetutils for its state beside the data.
 func telnetProbes(t *testing.T) {

@@ -132,10 +132,23 @@ func (b *tab) shows(selector, text string) {
 		`[...document.querySelectorAll(%q)].some(e => e.innerText.includes(%q))`, selector, text))
 }
 
-// click clicks an element.
+// click clicks an element, once it is enabled and nothing covers it. It does so in the page: a browser that is told to
+// click at a place does that later, when another element may be there.
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	b.run("click "+selector, chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
+	b.run("click "+selector, chromedp.Evaluate(fmt.Sprintf(`new Promise(done => {
+		const look = () => {
+			const e = document.querySelector(%q)
+			e?.scrollIntoView({ block: 'nearest' })
+			const r = e?.getBoundingClientRect()
+			if (!r?.width || e.disabled || !e.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2))) {
+				return requestAnimationFrame(look)
+			}
+			e.click()
+			done(true)
+		}
+		look()
+	})`, selector), nil, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 }
 
 // enter presses the key, as a keyboard does: one event, after which the browser would add a line end by itself.

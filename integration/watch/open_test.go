@@ -25,10 +25,11 @@ func TestOpenBrowser(t *testing.T) {
 		}
 	}
 	const display = "DISPLAY=:7"
-	with := []string{"PATH=" + bin + ":/usr/bin:/bin", display}
+	with := []string{"PATH=" + bin + ":/usr/bin:/bin", display, "THE_VALUE=browsed-1138"}
+	h.Write(t, h.Config, string(lab.ReadFile(t, h.Config))+"[secret.web]\nsource = 'env:THE_VALUE'\nhosts = ['web1']\n")
 
 	program(fmt.Sprintf("printf '%%s\\n' \"$#\" \"$1\" >%[1]s.new; stat -c %%a \"$1\" >>%[1]s.new; cat \"$1\" >>%[1]s.new; "+
-		"mv %[1]s.new %[1]s", seen))
+		"env >%[1]s.env; mv %[1]s.new %[1]s", seen))
 	p := startWatch(t, h, with)
 	lab.Eventually(t, "ptyctl says that the page is open", func() bool {
 		return strings.Contains(p.log.String(), "the page is in your browser")
@@ -36,6 +37,9 @@ func TestOpenBrowser(t *testing.T) {
 	text, err := os.ReadFile(seen)
 	if err != nil {
 		t.Fatalf("the program that opens a browser was not started: %v", err)
+	}
+	if env := lab.ReadFile(t, seen+".env"); !strings.Contains(string(env), "DISPLAY=") || strings.Contains(string(env), "THE_VALUE") {
+		t.Errorf("the program has the environment %s, want it without the variable of a secret", env)
 	}
 	lines := strings.SplitN(string(text), "\n", 4)
 	if len(lines) != 4 || lines[0] != "1" || lines[2] != "600" || !strings.HasPrefix(lines[1], h.RuntimeDir) {

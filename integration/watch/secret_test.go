@@ -42,3 +42,26 @@ func TestSecretOfAPerson(t *testing.T) {
 	}
 	b.clean()
 }
+
+// The button for consent that lasts does not say that it is for one call.
+func TestLastingConsent(t *testing.T) {
+	h := lab.NewHome(t, lab.ReadWrite, "[secret.first]", "source = 'env:FIRST'", "local = true", "confirm = 'first'")
+	const value = "given-first-1138"
+	h.Env = append(h.Env, "FIRST="+value)
+	c := h.Connect(t)
+	c.Hide(value)
+	id := c.OpenLocal(t, []string{"bash", "--norc", "-c", "read -s -p 'Password: ' x; echo got=${#x}; read x"}, "")
+	c.Expect(t, id, `Password: $`)
+	const write = `{"action":"write","session_id":%s,"secret":"first","until_regex":"got=[0-9]+","timeout_ms":1500}`
+	c.Refused(t, "BUSY", lab.ToolIO, write, id)
+	b := newTab(t, 1000, 700)
+	b.open(startPage(t, h).link())
+	b.shows(".question", "Allow from now on")
+	b.shows(".question", "also all later uses of this caller in this session")
+	b.run("agree", evaluateClick("Allow from now on"))
+	b.wait("that nobody has to agree any more", `!document.body.textContent.includes('Allow from now on')`)
+	if r := c.Call(t, lab.ToolIO, write, id); r.Chunk == "" || r.ErrorCode != "" {
+		t.Errorf("after the person has agreed, the same write gives %s, want that it is made", r.Text)
+	}
+	b.clean()
+}

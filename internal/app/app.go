@@ -188,7 +188,7 @@ func (a *App) offerMachine() (err error) {
 	if a.control != nil || servesPage(a.cfg) {
 		a.feed = newFeed(a.cfg, a.version)
 	}
-	if err := localHost(a.cfg.Local).Sandbox.Check(); err != nil {
+	if err := localSandbox(a.cfg.Local).Check(); err != nil {
 		return fmt.Errorf("%w (local.read_paths, local.write_paths)", err)
 	}
 	a.closers = append(a.closers, superviseLocal(a.cfg.Local, a.log))

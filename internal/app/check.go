@@ -12,13 +12,15 @@ import (
 func Check(cfg config.Config) error {
 	_, caErr := authorities(cfg.Telnet.TLSCAFile)
 	_, rulesErr := NewPolicy(cfg)
-	_, secretsErr := Secrets(cfg.Secret)
+	_, secretsErr := Secrets(cfg.Secret, nil)
 	_, recipientsErr := recipients(cfg.Record)
+	_, forwardErr := forwardPatterns(cfg)
 	errs := []error{
 		caErr,
 		CheckToolsets(cfg),
 		rulesErr,
-		localHost(cfg.Local).Sandbox.Check(),
+		forwardErr,
+		localSandbox(cfg.Local).Check(),
 		recipientsErr,
 		secretsErr,
 	}
@@ -46,6 +48,11 @@ func HostWarnings(ctx context.Context, cfg config.Config) []string {
 			list = append(list, "hosts: "+s.Error)
 		}
 	}
+	return append(list, wrongGroups(cfg, book)...)
+}
+
+// wrongGroups says which entries of [groups] cannot be used, and why.
+func wrongGroups(cfg config.Config, book *nodes.Book) (list []string) {
 	for _, g := range cfg.Groups {
 		if _, err := book.Select([]string{"@groups:" + g.Name}, nodes.DefaultMost); err != nil {
 			list = append(list, g.Where+": "+err.Error())

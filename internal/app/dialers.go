@@ -10,6 +10,7 @@ import (
 	"ptyctl/fleet/nodes"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/secret"
+	"ptyctl/secret/source"
 	"ptyctl/session/known"
 	"ptyctl/sshx"
 	"ptyctl/term"
@@ -20,6 +21,7 @@ import (
 type dialers struct {
 	current atomic.Pointer[dialerSet]
 	secrets secret.Options
+	codes   source.Codes    // that were given out
 	known   *known.Registry // the secrets that were given to hosts, which nothing shows
 }
 
@@ -33,7 +35,7 @@ type dialerSet struct {
 
 // replace makes the dialers of cfg open the sessions from now on. After an error nothing has changed.
 func (d *dialers) replace(cfg config.Config, log *slog.Logger) error {
-	store, err := secretStore(cfg, d.secrets)
+	store, err := secretStore(cfg, &d.codes, d.secrets)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func TestFullGroup(t *testing.T) {
 	var limit atomic.Pointer[cgroup.Limit] // sessions look at it, too
 	limit.Store(&cgroup.Limit{Max: 1 << 30, Used: 1 << 20})
 	g := &group{left: func() (cgroup.Limit, bool) { return *limit.Load(), true }}
-	b := newMemoryBudget(g)
+	b := newMemoryBudget(g, true)
 	m := session.NewManager(session.Config{
 		Room: g.room, Observers: []term.Observer{b},
 		Dialers: map[string]term.Dialer{

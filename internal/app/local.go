@@ -7,18 +7,22 @@ import (
 	"slices"
 
 	"ptyctl/config"
-	"ptyctl/internal/cgroup"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/ptyx"
 	"ptyctl/term"
 )
 
-// localHost is this machine, as the configuration lets it be used.
-func localHost(c config.Local) ptyx.Host {
-	_, limited := cgroup.Memory() // then one program too many would end this process
+// localSandbox is what the configuration lets programs on this machine reach.
+func localSandbox(c config.Local) ptyx.Sandbox {
+	return ptyx.Sandbox{Read: c.ReadPaths, Write: c.WritePaths}
+}
+
+// localHost is this machine, as the configuration lets it be used. If its control group has a memory limit, one program
+// too many would end this process.
+func localHost(c config.Local, limited bool) ptyx.Host {
 	return ptyx.Host{
 		EndFirst: limited, Inherit: c.InheritEnv,
-		Sandbox: ptyx.Sandbox{Read: c.ReadPaths, Write: c.WritePaths},
+		Sandbox: localSandbox(c),
 		Limits: term.Limits{
 			CPUSeconds: c.MaxCPUSeconds, MemoryBytes: int64(c.MaxMemoryMiB) << 20,
 			OpenFiles: c.MaxOpenFiles, Processes: c.MaxProcesses,

@@ -52,14 +52,15 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		observers = append(observers, a.record.dir)
 		journal = a.record.journal(journal)
 	}
+	_, limited := cgroup.Memory() // asked once: to find its files takes 0.3 ms
 	memory := &group{left: cgroup.MemoryLeft}
-	budget := newMemoryBudget(memory)
+	budget := newMemoryBudget(memory, limited)
 	if budget != nil {
 		observers = append(observers, budget)
 	}
 	byProtocol := a.dialers.byProtocol()
 	a.fleets = a.newFleets(byProtocol["ssh"], gate, journal, observers, memory.room)
-	byProtocol["local"] = localHost(cfg.Local).Open
+	byProtocol["local"] = localHost(cfg.Local, limited).Open
 	sessions = session.NewManager(session.Config{
 		Dialers:        byProtocol,
 		MaxSessions:    cfg.Session.MaxSessions,
@@ -76,9 +77,9 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		IdleTimeout:    cfg.Session.IdleTimeout,
 		MaxAge:         cfg.Session.MaxAge,
 		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 means a default there, and at once here
-		AllowTakeOver:  cfg.Locks.AllowTakeOver,
 		Input: session.InputOptions{
 			RecordTxEvents: cfg.Session.RecordTxEvents,
+			AllowTakeOver:  cfg.Locks.AllowTakeOver,
 			NoAnswers:      cfg.Session.Answer == config.AnswerNever,
 			Secrets:        a.dialers,
 			Known:          a.dialers.known,
@@ -88,6 +89,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		Journal:   journal,
 		Files:     a.files,
 		FarFiles:  farFiles(cfg.FS),
+		Forward:   forwardOptions(cfg.Forward),
 		Copies:    session.CopyLimits{Bytes: int64(cfg.FS.MaxCopyBytes), Files: cfg.FS.MaxCopyFiles},
 		Observers: observers,
 		Logger:    a.log,

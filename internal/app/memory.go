@@ -15,6 +15,7 @@ import (
 // takes some 100 KiB; the rest of its share is for its garbage.
 const (
 	memoryFloor   = 44 << 20 // the limit is never lower, unless a control group's is
+	memoryBesides = 28 << 20 // nor is it ever lower than this besides the output kept
 	memoryBase    = 8 << 20
 	memorySession = 108 << 10
 	memoryEnded   = 12 << 10 // of a session that has ended and is still kept
@@ -38,15 +39,15 @@ type memoryBudget struct {
 	looked   atomic.Int64 // when ceiling was read, in Unix nanoseconds
 }
 
-// newMemoryBudget returns nil if the environment sets the limit.
-func newMemoryBudget(g *group) *memoryBudget {
+// newMemoryBudget returns nil if the environment sets the limit. limited is whether the group has one.
+func newMemoryBudget(g *group, limited bool) *memoryBudget {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return nil
 	}
 	b := &memoryBudget{group: g, ours: os.Getenv("GOGC") == ""}
 	b.ceiling.Store(math.MaxInt64)
 	b.limit.Store(math.MaxInt64)
-	if _, limited := g.ceiling(); !limited {
+	if !limited {
 		if !b.ours {
 			return nil
 		}
@@ -109,6 +110,9 @@ func (b *memoryBudget) set(limit int64) {
 }
 
 // memoryLimit is the limit for this many sessions that live and that have ended, which keep this many bytes of output.
+// A program with one session takes some 13 MiB besides its output. A limit of memoryBase besides it is below that: the
+// collector then never stops, and takes half of the time.
 func memoryLimit(live, ended int, buffered int64) int64 {
-	return max(memoryFloor, memoryBase+int64(live)*memorySession+int64(ended)*memoryEnded+buffered)
+	besides := memoryBase + int64(live)*memorySession + int64(ended)*memoryEnded
+	return max(memoryFloor, max(memoryBesides, besides)+buffered)
 }

@@ -24,7 +24,7 @@ func TestMemoryBudget(t *testing.T) {
 	debug.SetMemoryLimit(math.MaxInt64)
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
 
-	b := newMemoryBudget(&group{})
+	b := newMemoryBudget(&group{}, false)
 	m := session.NewManager(session.Config{
 		MaxSessions: 2000, Observers: []term.Observer{b},
 		Dialers: map[string]term.Dialer{
@@ -53,9 +53,13 @@ func TestMemoryBudget(t *testing.T) {
 		100<<20), int64(memoryBase+1000*memorySession+500*memoryEnded+(100<<20)); got != want {
 		t.Errorf("with 100 MiB of output: %d, want %d", got, want)
 	}
+	// The collector never stops if the limit leaves too little besides the output.
+	if got, want := memoryLimit(1, 0, 32<<20), int64(memoryBesides+32<<20); got != want {
+		t.Errorf("with one session that keeps 32 MiB of output: %d, want %d", got, want)
+	}
 
 	t.Setenv("GOMEMLIMIT", "1GiB")
-	if newMemoryBudget(&group{}) != nil {
+	if newMemoryBudget(&group{}, false) != nil {
 		t.Error("GOMEMLIMIT is the user's to set")
 	}
 }

@@ -89,7 +89,19 @@ func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
 	if cfg.Policy.Mode == config.PolicyModeReport {
 		log.Warn(NotEnforced, "where", cfg.Origin("policy.mode"))
 	}
-	own, rules := localGate(cfg.Local), p.Gate()
+	forwards, err := forwardGate(cfg)
+	if err != nil {
+		return nil, err
+	}
+	local, rules := localGate(cfg.Local), p.Gate()
+	own := func(ctx context.Context, a term.Action) (term.Ruling, error) {
+		if a.Verb == term.VerbForward {
+			if err := forwards(a); err != nil {
+				return term.Ruling{}, err
+			}
+		}
+		return local(ctx, a)
+	}
 	if rules == nil {
 		return own, nil
 	}

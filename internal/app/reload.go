@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -94,12 +95,22 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 		r.log.Error("the configuration was not reloaded: it is wrong, and the one before stays in force")
 		return daemon.Reloaded{Failed: "the configuration is wrong: " + all.Error()}
 	}
+	// Groups that are wrong do not keep a new rule out: they stay as they were, and the rest counts.
+	if !slices.Equal(r.cfg.Groups, next.Groups) {
+		if done.Wrong = wrongGroups(next, HostSources(next).Read(context.Background())); len(done.Wrong) > 0 {
+			for _, why := range done.Wrong {
+				r.log.Error("configuration", "problem", why)
+			}
+			r.log.Error("[groups] was not reloaded: it is wrong, and the one before stays in force")
+			next.Groups = r.cfg.Groups
+		}
+	}
 	changes := r.cfg.Changes(next)
 	cfg := r.cfg
 	cfg.SSH, cfg.Telnet, cfg.Policy, cfg.Logging, cfg.Secret = next.SSH, next.Telnet, next.Policy, next.Logging, next.Secret
 	cfg.Groups, cfg.Fleet.Inventories, cfg.Fleet.Genders = next.Groups, next.Fleet.Inventories, next.Fleet.Genders
 	judged := next // with the places of its rules
-	judged.Local, judged.Audit, judged.Server = cfg.Local, cfg.Audit, cfg.Server
+	judged.Local, judged.Audit, judged.Server, judged.Forward = cfg.Local, cfg.Audit, cfg.Server, cfg.Forward
 	web := &cfg.Server.HTTP
 	web.AuthToken, web.Tokens, web.TokensFile = next.Server.HTTP.AuthToken, next.Server.HTTP.Tokens, next.Server.HTTP.TokensFile
 	gate, err := newGate(judged, r.log.Logger)

@@ -16,8 +16,9 @@ import (
 	"ptyctl/term"
 )
 
-// Secrets returns the operator's secrets. The error names each entry that is wrong, with its line.
-func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
+// Secrets returns the operator's secrets. The error names each entry that is wrong, with its line. codes are those that
+// were given out before; nil: none.
+func Secrets(entries []config.NamedSecret, codes *source.Codes) ([]secret.Definition, error) {
 	home, _ := os.UserHomeDir() // without one, a path that begins with ~ is refused
 	var list []secret.Definition
 	var errs []error
@@ -47,7 +48,7 @@ func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
 		}
 		var err error
 		if d.Source, err = source.Parse(e.Source, source.Options{
-			Env: e.Env, Identity: e.Identity, Home: home, Take: config.TakeVariable,
+			Env: e.Env, Identity: e.Identity, Home: home, Take: config.TakeVariable, Codes: codes,
 		}); err != nil {
 			wrong("source", err)
 		}
@@ -67,6 +68,16 @@ func Secrets(entries []config.NamedSecret) ([]secret.Definition, error) {
 	return list, errors.Join(errs...)
 }
 
+// TakeVariables removes the variables that have values of secrets from the environment of this process, also for a command
+// that needs no secret: the programs that it starts, for example a browser, would inherit them.
+func TakeVariables(entries []config.NamedSecret) {
+	for _, e := range entries {
+		if name, ok := strings.CutPrefix(e.Source, "env:"); ok {
+			_, _ = config.TakeVariable(name)
+		}
+	}
+}
+
 // permitted returns the gate of the commands that may read a secret; nil: none may. They are judged as policy.allow judges
 // commands, whatever else the operator's rules permit.
 func permitted(e config.NamedSecret) (term.Gate, error) {
@@ -84,9 +95,9 @@ func permitted(e config.NamedSecret) (term.Gate, error) {
 	return p.Rule, nil
 }
 
-// secretStore returns the operator's secrets; nil if there are none.
-func secretStore(cfg config.Config, o secret.Options) (*secret.Store, error) {
-	list, err := Secrets(cfg.Secret)
+// secretStore returns the operator's secrets; nil if there are none. codes are those that were given out before.
+func secretStore(cfg config.Config, codes *source.Codes, o secret.Options) (*secret.Store, error) {
+	list, err := Secrets(cfg.Secret, codes)
 	if err != nil || list == nil {
 		return nil, err
 	}
@@ -95,7 +106,9 @@ func secretStore(cfg config.Config, o secret.Options) (*secret.Store, error) {
 
 // secretOptions are the surroundings of the operator's secrets.
 func (a *App) secretOptions() secret.Options {
-	o := secret.Options{Journal: journalUses(a.audit, a.cfg.Audit), Redactor: a.dialers.known}
+	o := secret.Options{
+		Journal: journalUses(a.audit, a.cfg.Audit), Redactor: a.dialers.known, Uses: new(secret.Uses),
+	}
 	if a.consents != nil {
 		o.Person = &elicit.Secrets{Book: a.consents, Pages: a.pages, Log: a.log}
 	}

@@ -5,11 +5,16 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 
 	"ptyctl/config"
+	"ptyctl/internal/resident"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/stdio"
 )
+
+// startTime is how long a client's first requests take: then the memory that only the start needs is given back.
+const startTime = 100 * time.Millisecond
 
 // Serve answers requests at the control socket and on every configured transport, until ctx ends or a transport does:
 // when the client at stdio is gone, no other event would end a process that it has started.
@@ -20,6 +25,13 @@ func (a *App) Serve(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-time.After(startTime):
+			resident.Release()
+		case <-ctx.Done():
+		}
+	})
 	var httpErr, stdioErr error
 	if a.http != nil {
 		wg.Go(func() {
@@ -30,7 +42,9 @@ func (a *App) Serve(ctx context.Context) error {
 	if a.cfg.Server.Transport != config.TransportHTTP {
 		wg.Go(func() {
 			defer stop()
-			stdioErr = stdio.Serve(ctx, a.server, os.Stdin, os.Stdout, stdio.Options{
+			in, restore := Stdin()
+			defer restore()
+			stdioErr = stdio.Serve(ctx, a.server, in, os.Stdout, stdio.Options{
 				MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight,
 				Room: a.messages, Logger: a.log,
 			})

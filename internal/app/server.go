@@ -54,8 +54,10 @@ func moreToolsets(cfg config.Toolsets, ai *aiterm.Set) []toolset.Set {
 
 // CheckToolsets refuses a configuration that names a tool set that does not exist, or several that have the same tool.
 func CheckToolsets(cfg config.Config) error {
-	err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New()))
-	if err != nil {
+	if len(cfg.Server.Toolsets) == 0 { // a start need not make the tools that few ask for
+		return nil
+	}
+	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New())); err != nil {
 		return &ConfigError{err}
 	}
 	return nil

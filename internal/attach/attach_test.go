@@ -95,6 +95,19 @@ func TestFollower(t *testing.T) {
 	}
 }
 
+// A follower that is between two reads when ptyctl ends in order sees the end of the session.
+func TestFollowerAfterTheEnd(t *testing.T) {
+	var f *follower
+	t.Run("while it runs", func(running *testing.T) {
+		s, _ := shell(t, apptest.Start(running), "printf 'one\n'; read x")
+		f = &follower{Attachment: To(s), cursor: "0"}
+		read(t, f, "one")
+	})
+	if p, err := f.next(t.Context()); !p.ended || err != nil {
+		t.Errorf("next = %+v, %v; want the end", p, err)
+	}
+}
+
 func TestCut(t *testing.T) {
 	for _, tt := range []struct {
 		start         int64

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"strconv"
 	"time"
@@ -72,6 +73,9 @@ func (f *follower) read(ctx context.Context, wait int64, most int) (piece, error
 	if err != nil {
 		switch {
 		case client.IsCode(err, "NOT_FOUND"): // it has ended, and is forgotten by now
+			return piece{ended: true}, nil
+		case errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil:
+			// Its ptyctl has removed its socket, as it does at an orderly end, in which its sessions end too.
 			return piece{ended: true}, nil
 		case client.IsCode(err, "LIMIT_EXCEEDED") && client.Pause(ctx, busyWait): // too many read at once
 			return piece{}, nil

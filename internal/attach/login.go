@@ -128,7 +128,7 @@ func (p *Person) Consent(ctx context.Context, q *client.OpenQuestion) (yes, deci
 		tty.Flush(p.in)
 	}
 	for {
-		text, err := p.read(ctx, "agree to this one call, yes or no? ", true)
+		text, err := p.read(ctx, "agree to "+q.Extent()+", yes or no? ", true)
 		if err != nil {
 			return false, false, err
 		}

@@ -26,6 +26,8 @@ var byReason = map[term.Reason]string{
 	term.ReasonTakenOver:   "read what the terminal shows, then take it again with ptyctl attach --take",
 	term.ReasonConsole:     "take the terminal with ptyctl attach --take",
 
+	term.ReasonNoForwarding: "leave --protocol out: SSH forwards connections",
+
 	term.ReasonNotReady:      openInstead,
 	term.ReasonNoPrompt:      openInstead,
 	term.ReasonFullScreen:    openInstead,
@@ -87,6 +89,7 @@ var flags = map[term.Field]string{
 	term.FieldHost:          "HOST",
 	term.FieldPort:          "-p",
 	term.FieldLane:          "--lane",
+	term.FieldForwardTo:     "TO",
 	term.FieldProtocol:      "--protocol",
 	term.FieldHostKeyPolicy: "--host-key",
 }

@@ -24,6 +24,7 @@ var unreachable = []term.Reason{
 	term.ReasonRunning,         // the session of exec has one command
 	term.ReasonQueued,          //
 	term.ReasonSteps,           //
+	term.ReasonTransfer,        //
 	term.ReasonNotFree,         //
 	term.ReasonCustomMarker,    // no flag sets a marker
 	term.ReasonCertificate,     // no command uses TLS

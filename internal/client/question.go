@@ -114,7 +114,23 @@ func (q *OpenQuestion) wish() string {
 	if q.Value() {
 		return "asks for its value"
 	}
-	return "asks for a person's consent to this one call"
+	extent := q.Extent()
+	switch {
+	case !q.Lasting:
+	case q.SessionID == "":
+		extent += " of this caller there"
+	default:
+		extent += " of this caller in this session"
+	}
+	return "asks for a person's consent to " + extent
+}
+
+// Extent says in a few words what a person agrees to.
+func (q *OpenQuestion) Extent() string {
+	if q.Lasting {
+		return "this and all later uses"
+	}
+	return "this one call"
 }
 
 // Show describes a call that needs consent, in lines. Each line of the caller's is marked, so that none can pass for a

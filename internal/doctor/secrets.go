@@ -16,7 +16,7 @@ func (r *Report) secrets(cfg config.Config) {
 	if len(cfg.Secret) == 0 {
 		return
 	}
-	if _, err := app.Secrets(cfg.Secret); err != nil {
+	if _, err := app.Secrets(cfg.Secret, nil); err != nil {
 		r.add(Finding{Status: failing, Check: check, Text: err.Error(), Do: "correct the configuration"})
 		return
 	}

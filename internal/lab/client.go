@@ -323,6 +323,12 @@ const OpenSSH = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,
 func (c Tools) Open(tb testing.TB, s *SSHD) string {
 	tb.Helper()
 	r := c.Call(tb, ToolSession, OpenSSH, s.Port, s.User)
+	if r.State == "connecting" { // the configuration lets calls wait for less than a login takes on a busy machine
+		Eventually(tb, "session "+r.SessionID+" is open", func() bool {
+			return c.Call(tb, ToolSession, `{"action":"status","session_id":%s}`, r.SessionID).State != "connecting"
+		})
+		r.State = c.Call(tb, ToolSession, `{"action":"status","session_id":%s}`, r.SessionID).State
+	}
 	if r.State != "open" || r.SessionID == "" || r.Cursor != "0" {
 		tb.Fatalf("open: %s", r.Text)
 	}

@@ -69,12 +69,13 @@ terminal=$(tty) || terminal=/dev/null
 later() {
 	touch "$dir/waiting"
 	setsid sh -c 'while [ ! -e "$1/later" ]; do [ -e "$1/waiting" ] || exit; sleep 0.02; done
-rm "$1/later" "$1/waiting"; '"$1"'; touch "$1/done"' sh "$dir" "$terminal" </dev/null >/dev/null 2>&1 &
+rm "$1/later" "$1/waiting"; '"$1"'; touch "$1/done"' sh "$dir" "$terminal" $$ </dev/null >/dev/null 2>&1 &
 }
 down() { kill $PPID; exit; }
 key() { stty -icanon; key=$(dd bs=1 count=1 2>/dev/null); stty icanon; }
+# Another connection may have the terminal by then.
 undo='cp "$1/backup" "$1/running"
-printf "\n%%ARCHIVE_DIFF-5-ROLLBK_CNFMD_CHG_ROLLBACK_START: Start rolling to: flash:backup\n$(sed -n "s/^hostname //p" "$1/running")#" >"$2"'
+kill -0 "$3" && printf "\n%%ARCHIVE_DIFF-5-ROLLBK_CNFMD_CHG_ROLLBACK_START: Start rolling to: flash:backup\n$(sed -n "s/^hostname //p" "$1/running")#" >"$2"'
 mode=
 while printf '%s%s#' "$(name)" "$mode"; read -r line; do
 	case $line in

@@ -77,9 +77,9 @@ func Descendants(tb testing.TB, pid int) []Process {
 	return found
 }
 
-// ended reports whether all of the processes are zombies.
+// ended reports whether all of the processes are zombies, or about to be: they have no arguments any more.
 func ended(ps []Process) bool {
-	return !slices.ContainsFunc(ps, func(p Process) bool { return p.state != 'Z' })
+	return !slices.ContainsFunc(ps, func(p Process) bool { return p.state != 'Z' && p.Command != "" })
 }
 
 // Runs reports whether one of the processes below pid was started as command.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ type Program struct {
 	home       *Home
 	own        int // the process
 	PID        int // the process that has the sessions: itself, or its daemon
-	Stdin      io.WriteCloser
+	Stdin      *Input
 	stdout     io.Reader // the output not yet read
 	Seen       *Capture  // all of stdout
 	Log        *Capture
@@ -37,6 +38,18 @@ type Program struct {
 
 	mu      sync.Mutex // guards the following
 	secrets []string   // that must not be seen in seen and log
+}
+
+// An Input is the standard input of a program.
+type Input struct {
+	io.WriteCloser
+	closed atomic.Bool
+}
+
+// Close tells the program to end.
+func (i *Input) Close() error {
+	i.closed.Store(true)
+	return i.WriteCloser.Close()
 }
 
 // Start starts ptyctl in h. At the end of the test it closes the input, and checks the promises of package doc.
@@ -61,7 +74,7 @@ func (h *Home) Start(tb testing.TB, args ...string) *Program {
 	// Not StdoutPipe: Wait would close it under a reader who has not come to the end.
 	read, write := io.Pipe()
 	p.Cmd.Stdout = io.MultiWriter(p.Seen, write)
-	p.Stdin, p.stdout = in, read
+	p.Stdin, p.stdout = &Input{WriteCloser: in}, read
 	if err := p.Cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -120,9 +133,10 @@ func (p *Program) Hide(secrets ...string) {
 // Finish ends the input and checks the end. It may be called again.
 func (p *Program) Finish() {
 	p.TB.Helper()
+	asked := p.Stdin.closed.Load() // to end: then it may be about to end its programs
 	left := Descendants(p.TB, p.own)
 	// One that has just been killed may still wait to be reaped.
-	for end := time.Now().Add(Patience); len(left) > 0 && ended(left) && time.Now().Before(end); {
+	for end := time.Now().Add(Patience); len(left) > 0 && (asked || ended(left)) && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 		left = Descendants(p.TB, p.own)
 	}

@@ -147,3 +147,9 @@ func (r *Rack) Refuses(tb testing.TB, i int) {
 	r.Write(tb, r.SSHConfig, before+at+fmt.Sprint(free)+"\n"+after)
 	r.Trust(tb, fmt.Sprintf("[%s]:%d %s", r.Address(i), free, r.Key.Public()))
 }
+
+// UntilFile is a POSIX shell command that waits until path exists, for two minutes at the longest: a test that is killed
+// must leave no loop behind.
+func UntilFile(path string) string {
+	return "for _ in $(seq 1200); do [ ! -e " + path + " ] || break; sleep 0.1; done"
+}

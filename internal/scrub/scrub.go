@@ -2,8 +2,9 @@
 package scrub
 
 import (
-	"regexp"
 	"strings"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 const redacted = "[redacted]"
@@ -21,45 +22,45 @@ const secretName = `pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_-]?key|ac
 // too much. No pattern can know every form, so a command line should never hold a secret.
 var redactions = []struct {
 	signs   string // every match contains one of these words; the search for them is much cheaper
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	with    string
 }{
 	// A private key in PEM format, or the rest of one.
 	{
 		"-----begin",
-		regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`),
+		lazyregexp.New(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`),
 		redacted,
 	},
 	// Authorization: Basic dXNlcjpwYXNz
 	{
 		"authorization x- cookie",
-		regexp.MustCompile(
+		lazyregexp.New(
 			`(?i)\b((?:proxy-)?authorization|x-[a-z-]*(?:key|token)|(?:set-)?cookie)(["']?\s*[:=]\s*)[^"'\r\n]+`,
 		),
 		"${1}${2}" + redacted,
 	},
-	{"bearer basic", regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`), "${1} " + redacted},
+	{"bearer basic", lazyregexp.New(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`), "${1} " + redacted},
 	// https://user:pass@host, and a long user name without a password, which is often a
 	// token.
-	{"://", regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://[^\s/:@"']*):[^\s/"']*@`), "${1}:" + redacted + "@"},
-	{"://", regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/:@"']{20,}@`), "${1}" + redacted + "@"},
+	{"://", lazyregexp.New(`(?i)\b([a-z][a-z0-9+.-]*://[^\s/:@"']*):[^\s/"']*@`), "${1}:" + redacted + "@"},
+	{"://", lazyregexp.New(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/:@"']{20,}@`), "${1}" + redacted + "@"},
 	// password=..., "token": "...", --api-key ..., -password ...
 	{
 		"pass pwd secret token key credential",
-		regexp.MustCompile(
+		lazyregexp.New(
 			`(?is)([a-z0-9_.-]*(?:` + secretName + `)[a-z0-9_.-]*)(\\?["']?\s*(?:=>|:=|[=:])\s*)` + value,
 		),
 		"${1}${2}" + redacted,
 	},
 	{
 		"pass pwd secret token key credential",
-		regexp.MustCompile(`(?is)((?:^|\s)--?[a-z0-9-]*(?:` + secretName + `)[a-z0-9-]*)(\s+)` + value),
+		lazyregexp.New(`(?is)((?:^|\s)--?[a-z0-9-]*(?:` + secretName + `)[a-z0-9-]*)(\s+)` + value),
 		"${1}${2}" + redacted,
 	},
 	// username admin secret 5 ..., snmp-server community ...: the syntax of network devices.
 	{
 		"pass secret community key-string pre-shared-key md5",
-		regexp.MustCompile(
+		lazyregexp.New(
 			`(?is)\b(password|passwd|passphrase|secret|community|key-string|pre-shared-key|md5)(\s+(?:\d{1,2}\s+)?)` + value,
 		),
 		"${1}${2}" + redacted,
@@ -67,28 +68,28 @@ var redactions = []struct {
 	// mysql -pSECRET, sshpass -p SECRET, curl -u user:SECRET
 	{
 		"mysql mariadb",
-		regexp.MustCompile(`(?is)\b((?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^|;&\r\n]*?\s-p)` + value),
+		lazyregexp.New(`(?is)\b((?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^|;&\r\n]*?\s-p)` + value),
 		"${1}" + redacted,
 	},
-	{"sshpass", regexp.MustCompile(`(?is)\b(sshpass\s+(?:-\w+\s+)*?-p\s*)` + value), "${1}" + redacted},
+	{"sshpass", lazyregexp.New(`(?is)\b(sshpass\s+(?:-\w+\s+)*?-p\s*)` + value), "${1}" + redacted},
 	{
 		"-u --proxy-user",
-		regexp.MustCompile(`(?is)(\s(?:-u|--user|--proxy-user)[\s=]*["']?[^\s:"']+):` + value),
+		lazyregexp.New(`(?is)(\s(?:-u|--user|--proxy-user)[\s=]*["']?[^\s:"']+):` + value),
 		"${1}:" + redacted,
 	},
 	// echo SECRET | sudo -S, printf ... | passwd
 	{
 		"echo printf",
-		regexp.MustCompile(
+		lazyregexp.New(
 			`(?is)\b(echo|printf)\b[^|\r\n]*(\|\s*(?:sudo\b[^|]*\s(?:-S|--stdin)\b|passwd\b|chpasswd\b|smbpasswd\b|docker\s+login\b|cryptsetup\b))`,
 		),
 		"${1} " + redacted + " ${2}",
 	},
-	{"<<<", regexp.MustCompile(`(?is)(<<<\s*)` + value), "${1}" + redacted},
+	{"<<<", lazyregexp.New(`(?is)(<<<\s*)` + value), "${1}" + redacted},
 	// Tokens with a known prefix.
 	{
 		"gh github_pat_ glpat- xox sk- akia asia eyj hvs.",
-		regexp.MustCompile(
+		lazyregexp.New(
 			`\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|sk-[\w-]{16,}|AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|hvs\.[\w-]{16,})`,
 		),
 		redacted,

@@ -64,6 +64,7 @@ func (s *session) serve(requests <-chan *ssh.Request) {
 	for r := range requests {
 		faults := s.conn.server.faults.Load()
 		var ok, start bool
+		var deliver func() // to the Handler, which may end the channel on it
 		switch r.Type {
 		case "pty-req":
 			ok = !faults.RefusePTY && s.requestPTY(r.Payload)
@@ -84,12 +85,19 @@ func (s *session) serve(requests <-chan *ssh.Request) {
 		case "window-change":
 			ok = s.changeWindow(r.Payload)
 		case "signal":
-			ok = !faults.RefuseSignals && s.signal(r.Payload)
+			if !faults.RefuseSignals {
+				deliver, ok = s.signal(r.Payload)
+			}
 		case "break":
-			ok = !faults.RefuseBreak && s.sendBreak(r.Payload)
+			if !faults.RefuseBreak {
+				deliver, ok = s.sendBreak(r.Payload)
+			}
 		}
 		// The answer must come before the program's output.
 		_ = r.Reply(ok, nil) // fails only on a closed channel
+		if deliver != nil {
+			deliver()
+		}
 		if start {
 			command.Go(func() { s.run(ctx) })
 		}
@@ -222,32 +230,25 @@ func (s *session) changeWindow(payload []byte) bool {
 	return true
 }
 
-// signal handles signal (RFC 4254 section 6.9).
-func (s *session) signal(payload []byte) bool {
+// signal handles signal (RFC 4254 section 6.9). Its function sends it, without waiting: serve alone sends.
+func (s *session) signal(payload []byte) (send func(), ok bool) {
 	var msg struct{ Name string }
 	if !s.started || ssh.Unmarshal(payload, &msg) != nil || !slices.Contains(signalNames, ssh.Signal(msg.Name)) {
-		return false
+		return nil, false
 	}
-	select {
-	case s.signals <- ssh.Signal(msg.Name):
-		return true
-	default:
-		return false
+	if len(s.signals) == cap(s.signals) {
+		return nil, false
 	}
+	return func() { s.signals <- ssh.Signal(msg.Name) }, true
 }
 
-// sendBreak handles break (RFC 4335), like sshd on a terminal only.
-func (s *session) sendBreak(payload []byte) bool {
+// sendBreak handles break (RFC 4335), like sshd on a terminal only. Its function sends it, as that of signal does.
+func (s *session) sendBreak(payload []byte) (send func(), ok bool) {
 	var msg struct{ Milliseconds uint32 }
-	if !s.started || s.request.PTY == nil || ssh.Unmarshal(payload, &msg) != nil {
-		return false
+	if !s.started || s.request.PTY == nil || ssh.Unmarshal(payload, &msg) != nil || len(s.breaks) == cap(s.breaks) {
+		return nil, false
 	}
-	select {
-	case s.breaks <- time.Duration(msg.Milliseconds) * time.Millisecond:
-		return true
-	default:
-		return false
-	}
+	return func() { s.breaks <- time.Duration(msg.Milliseconds) * time.Millisecond }, true
 }
 
 // signalNames are the signals of RFC 4254 section 6.10.

@@ -5,11 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"regexp"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
@@ -31,7 +31,7 @@ var (
 
 // secretWord matches the words of a question for a secret. A server may ask for one with echo: such a question is no
 // less secret.
-var secretWord = regexp.MustCompile(
+var secretWord = lazyregexp.New(
 	`(?i)pass(?:word|phrase|code|wd)|\bcode\b|\bpin\b|\botp\b|token|secret|\bkey\b|credential|yubi|factor`,
 )
 

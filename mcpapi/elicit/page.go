@@ -5,7 +5,8 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
-	"html/template"
+	"html"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -187,28 +188,50 @@ func (g *page) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pageData is the data of a page's template.
+// pageData is what a page shows.
 type pageData struct {
 	Heading, Text string
 	Secret        string // name of the operator's secret that is asked for; empty: the host asks
 	Form          string // empty: there is nothing to fill in
 }
 
-var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
+// The parts of a page. They are no html/template: a template calls methods by name, and so the linker must keep every
+// exported method of the program, 3 MB.
+const (
+	pageTop = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>ptyctl</title>
 <style>body{font-family:sans-serif;max-width:40em;margin:3em auto;padding:0 1em}pre{white-space:pre-wrap;border-left:3px solid #999;padding-left:1em}</style>
-</head><body><h1>{{.Heading}}</h1>
-{{if .Form}}<p>{{if .Secret}}It is for:{{else}}The host asks, in its own words:{{end}}</p><pre>{{.Text}}</pre>
-<form method="post" autocomplete="off"><input type="hidden" name="form" value="{{.Form}}">
+</head><body><h1>`
+	pageForm = `</pre>
+<form method="post" autocomplete="off"><input type="hidden" name="form" value="`
+	pageAnswer = `">
 <p><input name="answer" type="password" autocomplete="off" autofocus aria-label="answer"></p>
-<p><button>Answer</button> <button name="decline" value="1">{{if .Secret}}Refuse{{else}}Cancel the login{{end}}</button></p></form>
-<p>What you type goes to that host, and to nobody else.</p>{{else}}<p>{{.Text}}</p>{{end}}
+<p><button>Answer</button> <button name="decline" value="1">`
+	pageAfterForm = `</button></p></form>
+<p>What you type goes to that host, and to nobody else.</p>`
+	pageEnd = `
 </body></html>
-`))
+`
+)
+
+// html returns the page. Escaped text is safe in both places that it has: between tags, and in a quoted attribute.
+func (d pageData) html() string {
+	esc := html.EscapeString
+	head := pageTop + esc(d.Heading) + "</h1>\n"
+	if d.Form == "" {
+		return head + "<p>" + esc(d.Text) + "</p>" + pageEnd
+	}
+	asks, decline := "The host asks, in its own words:", "Cancel the login"
+	if d.Secret != "" {
+		asks, decline = "It is for:", "Refuse"
+	}
+	return head + "<p>" + asks + "</p><pre>" + esc(d.Text) + pageForm + esc(d.Form) + pageAnswer + decline +
+		pageAfterForm + pageEnd
+}
 
 // show writes the page with the given HTTP status.
 func (g *page) show(w http.ResponseWriter, status int, d pageData) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = pageTemplate.Execute(w, d) // who has gone sees no error either
+	_, _ = io.WriteString(w, d.html()) // who has gone sees no error either
 }

@@ -269,7 +269,7 @@ func (e *envelope) open() *refusal {
 		bad := refuse(http.StatusBadRequest, "the message is not valid UTF-8; send JSON encoded as UTF-8")
 		bad.code = mcp.PARSE_ERROR
 		return bad
-	case !json.Valid(e.body):
+	case !jsonrpc.Valid(e.body):
 		bad := refuse(http.StatusBadRequest, "the message is not valid JSON; send one JSON object")
 		bad.code = mcp.PARSE_ERROR
 		return bad

@@ -16,11 +16,3 @@ func EncodeLine(v any) ([]byte, error) {
 	}
 	return line.Bytes(), nil
 }
-
-// Quote writes s as JSON, without escapes that only HTML needs.
-func Quote(b *bytes.Buffer, s string) {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s)       // a string always encodes
-	b.Truncate(b.Len() - 1) // the line end
-}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"unicode/utf8"
 )
 
 // Space has the white space of JSON (RFC 8259, section 2).
@@ -57,22 +56,13 @@ func eachElement(array json.RawMessage) iter.Seq[json.RawMessage] {
 	}
 }
 
-// Unquoted decodes a JSON string, which must be valid. A string without escapes is copied as it is: nearly all are.
-func Unquoted(quoted json.RawMessage) (text string) {
-	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
-		return string(inner)
-	}
-	_ = json.Unmarshal(quoted, &text) // it is valid
-	return text
-}
-
 // stringLength returns the length of the JSON string that text begins with.
 func stringLength(text json.RawMessage) int {
 	for i := 1; ; i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
+		i += bytes.IndexByte(text[i:], '"')
+		// Nearly all quotes end their string. An even number of backslashes before one is of others.
+		before := bytes.TrimRight(text[1:i], `\`)
+		if (i-1-len(before))%2 == 0 {
 			return i + 1
 		}
 	}

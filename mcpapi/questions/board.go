@@ -254,7 +254,7 @@ func ofConsent(q consent.Question) Question {
 		ID: q.ID, Kind: KindConsent, Form: AnswerYesNo, Since: q.Since.UnixMilli(), Expires: q.Expires.UnixMilli(),
 		SessionID: line(q.Session), Protocol: line(w.Protocol), Host: line(w.Host), User: line(w.User), Asker: asker(q.Actor),
 		Text: term.Foreign(consent.Lines(w), most), Action: string(q.Verb), Rule: line(w.Rule), Typed: w.Typed, Dir: line(w.Dir),
-		Waits: q.Waits,
+		Waits: q.Waits, Lasting: w.Lasting,
 	}
 	if w.Secret != "" {
 		out.Secret, out.Action, out.Typed = line(w.Secret), q.Action, false

@@ -50,7 +50,10 @@ type Question struct {
 	Typed  bool     `json:"typed,omitempty"`    // Text is typed into the terminal
 	Dir    string   `json:"work_dir,omitempty"` // in which it runs
 	Env    []string `json:"env,omitempty"`      // NAME=value
-	Waits  bool     `json:"waits,omitempty"`    // a call waits for the answer now; else it counts for the same call made again
+	// Lasting says that who agrees to the use of a secret agrees to later ones of the caller in the session, or at the host
+	// if there is no session yet.
+	Lasting bool `json:"lasting,omitempty"`
+	Waits   bool `json:"waits,omitempty"` // a call waits for the answer now; else it counts for the same call made again
 
 	// Of a login:
 	Hop   int `json:"hop,omitempty"`

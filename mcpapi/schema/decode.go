@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
@@ -30,7 +30,7 @@ func (t *Tool) Decode(raw json.RawMessage, actionName string) (any, error) {
 
 // valid refuses text that is not JSON. Arguments of a call are part of a valid message and need no check.
 func (c *Checker) valid(raw json.RawMessage) error {
-	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || json.Valid(raw) {
+	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || jsonrpc.Valid(raw) {
 		return nil
 	}
 	return c.Invalid("", nil, "the arguments must be a JSON object")
@@ -170,7 +170,7 @@ func (c *Checker) Speaking(protocol string) *Checker {
 func (c *Checker) Fields() []string { return c.t.FieldsOf(c.action) }
 
 // sessionExample is the session of an example.
-var sessionExample = regexp.MustCompile(`"session_id":"[^"]*"`)
+var sessionExample = lazyregexp.New(`"session_id":"[^"]*"`)
 
 // Invalid returns an INVALID_ARGUMENT that names the field and shows a correct call, so that a model can repair its
 // call without another look at the schema.
@@ -248,7 +248,7 @@ func (c *Checker) object(path string, fields []Field, given []jsonrpc.Member, in
 }
 
 // inList is the index of an object in a list, in a path.
-var inList = regexp.MustCompile(`\[\d+\]`)
+var inList = lazyregexp.New(`\[\d+\]`)
 
 // find returns the index of the field that a member is for, if the action takes it, and -1 for a member of another
 // action that says nothing. Otherwise its error says whether the field is unknown or belongs to another action, and

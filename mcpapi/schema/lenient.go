@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"ptyctl/mcpapi/jsonrpc"
 )
@@ -217,7 +218,7 @@ func (c *Checker) unset(f *Field, raw json.RawMessage, into reflect.Kind) bool {
 func zero(raw json.RawMessage) bool {
 	switch raw[0] {
 	case '"':
-		return strings.TrimSpace(jsonrpc.Unquoted(raw)) == ""
+		return blankText(raw)
 	case '[':
 		return len(jsonrpc.Elements(raw)) == 0
 	case '{':
@@ -226,6 +227,24 @@ func zero(raw json.RawMessage) bool {
 		return true
 	}
 	return strings.Trim(string(raw), "-0.") == ""
+}
+
+// blankText reports whether a JSON string is empty or blank. It decodes the string only if that begins with a character
+// that may or may not be white space: the content of a file is as long as a message may be.
+func blankText(quoted json.RawMessage) bool {
+	rest := quoted[1:]
+	for {
+		switch c := rest[0]; {
+		case c == ' ':
+			rest = rest[1:]
+		case c == '\\' && bytes.IndexByte([]byte("nrt"), rest[1]) >= 0:
+			rest = rest[2:]
+		case c == '\\' || c >= utf8.RuneSelf:
+			return strings.TrimSpace(jsonrpc.Unquoted(quoted)) == ""
+		default:
+			return c == '"'
+		}
+	}
 }
 
 // blank reports whether raw says nothing from a client that gives every argument: a zero value, the first value of an

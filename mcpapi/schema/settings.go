@@ -2,17 +2,18 @@ package schema
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // Settings are the operator's values that hold, as texts, by their keys in the configuration.
 type Settings map[string]string
 
 // setting is a default in a description: keys and numbers in braces. Of several, the least counts.
-var setting = regexp.MustCompile(`\{[^{}]+\}`)
+var setting = lazyregexp.New(`\{[^{}]+\}`)
 
 // WithSettings returns the table with the defaults of its arguments as they hold here. A description has the key of the
 // operator's setting in place of a value, for example "default {session.read_timeout_ms}", or several and numbers, for

@@ -200,6 +200,12 @@ func (t *Tool) without(hidden func(Action) bool, why string) *Tool {
 // OfSecrets is the mark of arguments that name one of the operator's secrets.
 const OfSecrets = "secrets"
 
+// The marks of forwarding, and of forwarding from a TCP port.
+const (
+	OfForward    = "forward"
+	OfForwardTCP = "forward_tcp"
+)
+
 // Without is the table without the actions, and the arguments at every depth, that have a mark. They are refused; why
 // says so. It is t itself if nothing has the mark.
 func (t *Tool) Without(mark, why string) *Tool {

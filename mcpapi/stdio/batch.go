@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"bytes"
-	"encoding/json"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -14,7 +13,7 @@ import (
 // isBatch reports whether a line is a JSON array, which is valid.
 func isBatch(line []byte) bool {
 	line = bytes.TrimLeft(line, jsonrpc.Space)
-	return len(line) > 0 && line[0] == '[' && utf8.Valid(line) && json.Valid(line)
+	return len(line) > 0 && line[0] == '[' && utf8.Valid(line) && jsonrpc.Valid(line)
 }
 
 // dispatchBatch handles the messages of a batch as if each had a line of its own. Their answers are one line, which is

@@ -39,12 +39,12 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 		return bad(nil, mcp.PARSE_ERROR, "empty line; send one JSON object per line")
 	case !utf8.Valid(line):
 		return bad(nil, mcp.PARSE_ERROR, "message is not valid UTF-8; send JSON encoded as UTF-8")
-	case line[0] != '{' && !json.Valid(line):
+	case line[0] != '{' && !jsonrpc.Valid(line):
 		return bad(nil, mcp.PARSE_ERROR, "message is not valid JSON; send one JSON object per line")
 	case line[0] != '{':
 		return bad(nil, mcp.INVALID_REQUEST, "message is not a JSON object; send one JSON-RPC object per line")
 	}
-	if !json.Valid(line) {
+	if !jsonrpc.Valid(line) {
 		return bad(
 			nil,
 			mcp.PARSE_ERROR,
@@ -107,43 +107,55 @@ type lineReader struct {
 	br   *bufio.Reader
 	max  int              // longest line, in bytes without its line end
 	long jsonrpc.IDFinder // has read the line of the last errLineTooLong
+	// expected is the size of the last line that br could not hold: a file comes in parts of one size. Such a line takes
+	// its size of memory in place of twice that.
+	expected int
 }
 
 // next returns the next line without its newline; the caller owns it. The last line may lack the newline. After
 // errLineTooLong the next line can be read.
 func (r *lineReader) next() ([]byte, error) {
-	var line []byte
-	tooLong := false
+	var parts [][]byte // joined at the end; one if the line is no longer than expected
+	size, tooLong := 0, false
 	for {
 		part, err := r.br.ReadSlice('\n')
 		more := errors.Is(err, bufio.ErrBufferFull)
 		atEnd := errors.Is(err, io.EOF)
-		if err != nil && !more && !atEnd || atEnd && len(part) == 0 && line == nil && !tooLong {
+		if err != nil && !more && !atEnd || atEnd && len(part) == 0 && size == 0 && !tooLong {
 			return nil, err
 		}
 		part = bytes.TrimSuffix(part, []byte("\n"))
-		need := len(line) + len(part)
-		switch {
-		case tooLong || need > r.max:
+		if size += len(part); size > r.max {
 			if !tooLong {
 				r.long = jsonrpc.IDFinder{}
-				_, _ = r.long.Write(line) // it never fails
 			}
-			_, _ = r.long.Write(part)
-			tooLong, line = true, nil
-		case need > cap(line):
-			grown := make([]byte, need, min(max(2*cap(line), need), r.max))
-			copy(grown[copy(grown, line):], part)
-			line = grown
-		default:
-			line = append(line, part...)
+			for _, p := range append(parts, part) {
+				_, _ = r.long.Write(p) // it never fails
+			}
+			tooLong, parts = true, nil
+		} else {
+			last := len(parts) - 1
+			switch {
+			case last >= 0 && cap(parts[last])-len(parts[last]) >= len(part):
+				parts[last] = append(parts[last], part...)
+			case last < 0 && more:
+				parts = append(parts, append(make([]byte, 0, max(r.expected, len(part))), part...))
+			default:
+				parts = append(parts, bytes.Clone(part))
+			}
 		}
 		switch {
 		case more:
 		case tooLong:
 			return nil, errLineTooLong
+		case size < r.br.Size():
+			return parts[0], nil
 		default:
-			return line, nil
+			r.expected = size
+			if len(parts) == 1 && cap(parts[0]) <= 2*size { // more would be memory that no one counts
+				return parts[0], nil
+			}
+			return bytes.Join(parts, nil), nil
 		}
 	}
 }

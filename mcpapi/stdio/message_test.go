@@ -226,3 +226,23 @@ func TestLineReader(t *testing.T) {
 		}
 	}
 }
+
+// A line is the same whether it is longer or shorter than the one before, or broken off, and it keeps no memory of that.
+func TestLineReaderExpectsALine(t *testing.T) {
+	line := func(size int) string { return strings.Repeat("abcdefgh", size/8+1)[:size] }
+	sizes := []int{100, 5000, 5000, 4990, 5010, 20, 200, 20000, 16, 15, 17, 300}
+	var in strings.Builder
+	for _, size := range sizes {
+		in.WriteString(line(size) + "\n")
+	}
+	r := lineReader{br: bufio.NewReaderSize(strings.NewReader(in.String()), 16), max: 20000}
+	for i, size := range sizes {
+		got, err := r.next()
+		if err != nil || string(got) != line(size) {
+			t.Fatalf("line %d: %d bytes, or others; want %d; %v", i, len(got), size, err)
+		}
+		if size > 100 && cap(got) > 2*size {
+			t.Errorf("line %d of %d bytes keeps %d", i, size, cap(got))
+		}
+	}
+}

@@ -128,6 +128,8 @@ func changeOf(e term.Event) change {
 		term.VerbLock,
 		term.VerbUnlock,
 		term.VerbTakeOver,
+		term.VerbForward,
+		term.VerbForwardEnd,
 		term.VerbClose:
 		return changedState
 	case term.VerbAdopt, term.VerbGive, term.VerbOrphan:

@@ -1,10 +1,10 @@
 package tools
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -44,7 +44,7 @@ func toTerminal(about term.Description) string {
 }
 
 // noTerminal has the words with which programs say that they need a terminal.
-var noTerminal = regexp.MustCompile(`(?i)a terminal is required|must be run from a terminal|must have a tty|` +
+var noTerminal = lazyregexp.New(`(?i)a terminal is required|must be run from a terminal|must have a tty|` +
 	`no tty present|not a tty\b|not a terminal|connected to a terminal|pseudo-terminal will not be allocated|` +
 	`failed tty get|error opening terminal|TERM environment variable not set|no value for \$TERM|/dev/tty'?:|` +
 	`authentication token manipulation error`)
@@ -69,7 +69,7 @@ var shellWords = map[string]bool{
 }
 
 // assignment is a variable that is set without a command.
-var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // changesShell returns the first word of a line whose commands change only the shell that runs them, or "".
 func changesShell(line string) string {

@@ -38,7 +38,7 @@ type configArgs struct {
 	From      string     `json:"from" need:"diff" is:"filled device" doc:"[diff] name"`
 	To        string     `json:"to" on:"diff" is:"filled device" doc:"[diff] name; default now"`
 	ExecID    string     `json:"exec_id" on:"snapshot diff" is:"filled device" doc:"go on with it"`
-	Minutes   int        `json:"minutes" on:"get" is:"device" default:"5" min:"1" max:"1440" doc:"[get] until an unconfirmed change is undone (trials)"`
+	Minutes   int        `json:"minutes" on:"get" is:"device" default:"5" min:"1" max:"1440" doc:"[get] until an unconfirmed change is undone (trials)" eg:"'minutes':10"`
 }
 
 // configOut is the result of ptyctl_session_config: the size and the patterns in force after the call.
@@ -50,6 +50,7 @@ type configOut struct {
 	Expect   *expectOut      `json:"expect,omitempty" is:"listed"`
 	Telnet   *wire.Telnet    `json:"telnet,omitempty"`
 	Trials   []changes.Trial `json:"trials,omitempty"` // how a change is made that undoes itself
+	Batch    *changes.Batch  `json:"batch,omitempty"`  // how many lines become one transaction
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
@@ -97,7 +98,7 @@ func configure(ctx context.Context, c *toolset.Call, in *configArgs) (any, error
 		}
 		out.Expect, out.Telnet = newExpectOut(s.Expect()), (*wire.Telnet)(i.About.Telnet)
 		if toolset.Offers(c, "diff") {
-			out.Trials = changes.Trials(s, in.Minutes)
+			out.Trials, out.Batch = changes.Trials(s, in.Minutes), changes.BatchOf(s)
 		}
 	case "snapshot":
 		return changes.Take(ctx, c, s, in.Name, in.ExecID)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/changes"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -135,6 +136,11 @@ func pasteLines(ctx context.Context, c *toolset.Call, s *session.Session, in *io
 	for _, hint := range pasted.Hints(res.ID) {
 		c.Inform(hint)
 	}
+	if res.Done == session.DoneRunning {
+		if hint := changes.BatchHint(s, in.Lines); hint != "" {
+			c.Inform(hint)
+		}
+	}
 	out.pasteOut = &pasteOut{Pasted: pasted, DoneReason: res.Done, ExecID: res.ID, RemainingMS: remaining(res)}
 	out.WaitingFor = (*wire.Waiting)(res.WaitingFor)
 	return canceled(ctx, s)
@@ -220,6 +226,8 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 		if !keys.Known(string(in.Key)) {
 			return ch.Invalid("key", nil, "%s", keys.Unknown(string(in.Key)))
 		}
+	case c.Text("lines") != "": // which does not count
+		return ch.Invalid("lines", nil, "lines has blank lines alone, so there is nothing to type; key enter types an empty one")
 	default:
 		return ch.Invalid("data", nil, "nothing to write: pass data (text), key (a special key), keys, click or steps")
 	}
@@ -239,6 +247,11 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	case in.MaxLines > 0 && in.Mode != "tail":
 		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail; add mode tail, or leave max_lines out")
 	}
+	left, turn := c.Left(), time.Duration(0)
+	if in.TimeoutMS != nil { // it bounds the waits before the write, too: for other calls, and for a vault or a person
+		turn = max(c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms"), 1)
+		left = min(left, turn)
+	}
 	start := time.Now()
 	// The read's arguments were checked before this point, because a write cannot be taken back once a wrong
 	// pattern is found.
@@ -246,12 +259,12 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	if list != nil {
 		res, err = writeKeys(ctx, c, s, list)
 	} else if in.Secret != "" { // a vault or a person may take their time
-		limited, cancel := context.WithTimeout(ctx, max(c.Left(), 1))
+		limited, cancel := context.WithTimeout(ctx, max(left, 1))
 		defer cancel()
-		res, err = s.Write(limited, nil, session.WriteOptions{Secret: in.Secret})
+		res, err = s.Write(limited, nil, session.WriteOptions{Secret: in.Secret, Turn: turn})
 	} else {
 		res, err = s.Write(ctx, data, session.WriteOptions{
-			Sensitive: in.Sensitive, Key: string(in.Key), Click: in.Click.point(), Paste: in.Paste,
+			Sensitive: in.Sensitive, Key: string(in.Key), Click: in.Click.point(), Paste: in.Paste, Turn: turn,
 		})
 	}
 	if err != nil {

@@ -169,7 +169,7 @@ func readFleet(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	return &ioOut{Action: "read", Warnings: c.Warnings(), readOut: &readOut{
 		Chunk: got.Text, Encoding: got.Encoding, NextCursor: strconv.FormatInt(got.Next, 10), Sanitized: newSanitized(got.Removed),
 		BufferEndCursor: strconv.FormatInt(got.Total, 10), EOF: got.EOF, TimedOut: !got.Over,
-		Truncated: got.Dropped > 0, DroppedBytes: got.Dropped,
+		Truncated: got.Dropped > 0, DroppedBytes: got.Dropped, Failure: got.Failure,
 	}}, nil
 }
 

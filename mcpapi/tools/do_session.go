@@ -10,6 +10,7 @@ import (
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
+	"ptyctl/session/forward"
 	"ptyctl/term"
 )
 
@@ -39,6 +40,8 @@ func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, erro
 		err = adopt(ctx, c, in, out)
 	case "give":
 		err = give(ctx, c, in, out)
+	case "forward":
+		err = forwarded(ctx, c, in, out)
 	case "secrets":
 		out.Secrets = wire.Secrets(c.Secrets(ctx))
 	}
@@ -164,6 +167,7 @@ func (out *sessionOut) show(s *session.Session, w wire.Words) {
 	out.Session = wire.NewSessionStatus(i, w)
 	out.Session.Profile = s.Expect().Profile
 	out.Session.TxEvents = wire.NewTxEvents(s.TxEvents())
+	out.Session.Forwards = wire.NewForwards(session.Forwards(s).List())
 }
 
 // close ends a session. Closing an ended session is no error: already_closed says so. For a local program the result
@@ -237,6 +241,38 @@ func signal(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionO
 	}
 	out.SessionID = s.ID()
 	return s.Signal(ctx, string(in.Signal))
+}
+
+// forwarded opens a forward, or ends those to an address.
+func forwarded(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	verb := term.VerbForward
+	if in.Stop {
+		verb = term.VerbForwardEnd
+	}
+	s, err := c.Session(ctx, verb, in.SessionID)
+	if err != nil {
+		return err
+	}
+	out.SessionID = s.ID()
+	if in.Stop {
+		ended, err := session.Forwards(s).Stop(ctx, in.To)
+		out.Forwards, out.AlreadyClosed = wire.NewForwards(ended), len(ended) == 0
+		return err
+	}
+	r := forward.Request{To: in.To}
+	if in.TCPPort != nil {
+		r.TCP, r.Port = true, *in.TCPPort
+	}
+	c.Waits("a connection to the address", nil)
+	f, err := session.Forwards(s).Open(ctx, r)
+	if err != nil {
+		return err
+	}
+	out.Socket, out.Address = f.Socket, f.Address
+	if !f.Reached {
+		c.Inform("connections are closed at once for now: " + f.LastError)
+	}
+	return nil
 }
 
 // adopt makes the caller the owner of a session that a client before it has left. The result is its status, with all

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/mcpapi/schema"
+	"ptyctl/mcpapi/tools/fleet"
 	"ptyctl/mcpapi/tools/paste"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
@@ -33,8 +34,8 @@ var ioTool = toolset.Bind(schema.Tool{
 // absent data.
 type ioArgs struct {
 	SessionID string   `json:"session_id" on:"write read search" need:"read search" is:"filled" doc:"from open; or host"`
-	Host      string   `json:"host" on:"write" is:"filled" doc:"[write] new terminal there; types at its prompt" eg:"'host':'admin@web1','session_id':null"`
-	FleetID   string   `json:"fleet_id" on:"read" is:"filled fleet" doc:"[read] with host: what that host of a ptyctl_fleet run has said" eg:"'fleet_id':'fleet-5t2k9w3mab','host':'web1','session_id':null,'until_regex':null"`
+	Host      string   `json:"host" on:"write" is:"filled" doc:"[write] new terminal there; types at its prompt" eg:"'host':'admin@web1','session_id':null,'read/fleet_id':'f-5t2k9w3m','read/until_regex':null"`
+	FleetID   string   `json:"fleet_id" on:"read" is:"filled fleet" doc:"[read] with host: what that host of a ptyctl_fleet run has said" eg:"'fleet_id':'f-5t2k9w3m','host':'web1','session_id':null,'until_regex':null"`
 	Data      *string  `json:"data" on:"write" doc:"text; end a line with \\r" eg:"'data':'ls\\r'"`
 	Key       keyName  `json:"key" on:"write" is:"filled" doc:"" eg:"'key':'enter','data':null"`
 	Keys      []string `json:"keys" on:"write" doc:"several" eg:"'keys':['down','enter'],'data':null"`
@@ -207,6 +208,7 @@ type readOut struct {
 	Gaps      []string   `json:"gaps,omitempty"` // cursors at which one connection ended and the next one begins
 	Sanitized *sanitized `json:"sanitized,omitempty"`
 	matchedOut
+	Failure *fleet.Failure `json:"failure,omitempty"` // of a host of a run, without an exit code
 }
 
 // searchOut is the result of its action search.
@@ -237,16 +239,17 @@ type chunkCompact struct {
 	Matched    *bool  `json:"matched"`
 	matchedOut
 
-	IdleReached       bool       `json:"idle_reached"`
-	Full              bool       `json:"full"`
-	TimedOut          bool       `json:"timed_out"`
-	EOF               bool       `json:"eof"`
-	Truncated         bool       `json:"truncated"`
-	DroppedBytes      int64      `json:"dropped_bytes"`
-	BufferStartCursor string     `json:"buffer_start_cursor"`
-	UnsearchedBytes   int64      `json:"unsearched_bytes"`
-	Gaps              []string   `json:"gaps"`
-	Sanitized         *sanitized `json:"sanitized"`
+	IdleReached       bool           `json:"idle_reached"`
+	Full              bool           `json:"full"`
+	TimedOut          bool           `json:"timed_out"`
+	EOF               bool           `json:"eof"`
+	Truncated         bool           `json:"truncated"`
+	DroppedBytes      int64          `json:"dropped_bytes"`
+	BufferStartCursor string         `json:"buffer_start_cursor"`
+	UnsearchedBytes   int64          `json:"unsearched_bytes"`
+	Gaps              []string       `json:"gaps"`
+	Sanitized         *sanitized     `json:"sanitized"`
+	Failure           *fleet.Failure `json:"failure"`
 }
 
 // compact leaves out the buffer's extent, and the end of a wait that is the one asked for. asked says that the call
@@ -254,7 +257,7 @@ type chunkCompact struct {
 func (r *readOut) compact(asked bool) (c chunkCompact) {
 	c.NextCursor, c.Version, c.Chunk, c.Full, c.TimedOut, c.EOF = r.NextCursor, r.Version, r.Chunk, r.Full, r.TimedOut, r.EOF
 	c.Truncated, c.DroppedBytes, c.UnsearchedBytes, c.Sanitized = r.Truncated, r.DroppedBytes, r.UnsearchedBytes, r.Sanitized.hiding()
-	c.matchedOut, c.Gaps = r.beside(r.Chunk), r.Gaps
+	c.matchedOut, c.Gaps, c.Failure = r.beside(r.Chunk), r.Gaps, r.Failure
 	if r.Encoding != "utf-8" {
 		c.Encoding = r.Encoding
 	}

@@ -66,7 +66,7 @@ func TestFiftyLocksAtOnce(t *testing.T) {
 
 func TestTakeOver(t *testing.T) {
 	dialers, far := wired(4096)
-	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Dialers: dialers, AllowTakeOver: true}})
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Dialers: dialers, Input: session.InputOptions{AllowTakeOver: true}}})
 	l.Open(`,"acquire_lock":true,"task_id":"a"`)
 	before := l.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`)
 	if s := before.Session; s.LockHolder != "a" || s.LockEpoch == 0 || s.LockExpiresAt != before.LockExpiresAt ||

@@ -33,6 +33,7 @@ var sessionTool = toolset.Bind(schema.Tool{
 		{Name: "give", About: "to another client.", Example: `{"action":"give","session_id":"web1-k3f9q2zd","to":"shim-4t7k2mzd"}`, Only: schema.Operators},
 		{Name: "signal", Plain: true, About: "send one.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 		{Name: "secrets", About: "those that you may use by name, and where.", Example: `{"action":"secrets"}`, Mark: schema.OfSecrets},
+		{Name: "forward", About: "a socket here that leads to an address there; stop ends it.", Example: `{"action":"forward","session_id":"web1-k3f9q2zd","to":"db1:5432"}`, Mark: schema.OfForward},
 		{Name: "reopen", About: "a lost one.", Example: `{"action":"reopen","session_id":"web1-k3f9q2zd","wait_ms":300000}`},
 	},
 	Hints:  schema.Hints{Destructive: true, OpenWorld: true},
@@ -42,12 +43,14 @@ var sessionTool = toolset.Bind(schema.Tool{
 // sessionArgs are the arguments of ptyctl_session. Those marked local are for programs on this machine alone, and those
 // marked far for other machines.
 type sessionArgs struct {
-	SessionID   string        `json:"session_id" need:"close reopen lock unlock heartbeat status signal adopt give" is:"filled" doc:"from open"`
-	TaskID      string        `json:"task_id" on:"open close reopen lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
+	SessionID   string        `json:"session_id" need:"close reopen lock unlock heartbeat status signal adopt give forward" is:"filled" doc:"from open"`
+	TaskID      string        `json:"task_id" on:"open close reopen lock unlock heartbeat signal forward" need:"lock unlock heartbeat" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
 	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default {locks.default_ttl_ms}" eg:"'lock_ttl_ms':60000,'acquire_lock':true,'task_id':'task-1'"`
 	TakeOver    bool          `json:"take_over" on:"lock" doc:"from its holder" eg:"'take_over':true"`
 	Force       bool          `json:"force" on:"close" doc:"at once" eg:"'force':true"`
-	To          string        `json:"to" need:"give" is:"filled" doc:"shim, or folder" eg:"'to':'shim-4t7k2mzd'"`
+	To          string        `json:"to" need:"give forward" is:"filled" doc:"shim, or folder; [forward] HOST:PORT" eg:"'to':'shim-4t7k2mzd'"`
+	Stop        bool          `json:"stop" on:"forward" is:"forward" doc:"[forward] end it" eg:"'stop':true"`
+	TCPPort     *int          `json:"tcp_port" on:"forward" is:"forward_tcp" max:"65535" doc:"[forward] of 127.0.0.1, for a socket; 0: any" eg:"'tcp_port':0"`
 	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT" doc:"or key ctrl_c"`
 	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local" doc:"local: here" eg:"'protocol':'ssh'"`
 	Host        string        `json:"host" on:"open list" is:"filled far" doc:"user@name:port or ssh_config Host" eg:"'host':'*.example.net'"`
@@ -182,6 +185,9 @@ type sessionOut struct {
 	Opens           int64               `json:"opens,omitempty"`     // [reopen] like the next one
 	Reopening       *wire.Reopening     `json:"reopening,omitempty"` // an attempt has failed, and more follow
 	AlreadyClosed   bool                `json:"already_closed,omitempty"`
+	Socket          string              `json:"socket,omitempty"`   // [forward] its path
+	Address         string              `json:"address,omitempty"`  // [forward] 127.0.0.1:PORT, in its place
+	Forwards        []wire.Forward      `json:"forwards,omitempty"` // [forward] those that stop has ended
 	LockAcquired    *bool               `json:"lock_acquired,omitempty"`
 	LockHolder      string              `json:"lock_holder,omitempty"`
 	LockExpiresAt   int64               `json:"lock_expires_at,omitempty"` // Unix milliseconds
@@ -281,6 +287,8 @@ func (out *sessionOut) compact() sessionCompact {
 		c.SessionID, c.State, c.EndCode, c.LockHolder, c.LockEpoch, c.LockExpiresAt = "", "", "", "", 0, 0
 	}
 	switch out.Action {
+	case "forward":
+		c.Success = out.Socket == "" && out.Address == ""
 	case "close", "unlock", "signal", "give": // these have nothing else to say, mostly
 		c.Success = true
 		if c.EndCode == session.EndClosed {

@@ -165,7 +165,7 @@ func TestStepsAndPolicy(t *testing.T) {
 
 // Another task waits for the steps, and may take the terminal from them.
 func TestStepsAndOthers(t *testing.T) {
-	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{AllowTakeOver: true}})
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Input: session.InputOptions{AllowTakeOver: true}}})
 	l.OpenShell()
 	first := begun(l, wrote(`"steps":[{"data":"sleep 1; echo on$((1+1))\r","until_regex":"on2\\n","timeout_ms":9000},{"data":"echo tw","until_idle_ms":300},{"data":"o\r","until_prompt":true}]`))
 	time.Sleep(100 * time.Millisecond)

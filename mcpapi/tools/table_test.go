@@ -12,6 +12,7 @@ import (
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session/lane"
 	"ptyctl/session/shell"
+	"ptyctl/term"
 )
 
 // TestBoundsAreTheEngines compares the numbers that tags repeat.
@@ -199,6 +200,18 @@ func TestExamples(t *testing.T) {
 	}
 	if len(instructions) > 2000 {
 		t.Errorf("the instructions have %d bytes", len(instructions))
+	}
+}
+
+// The example for the host of a run names the run.
+func TestExampleOfAHostOfARun(t *testing.T) {
+	table := Part(ioTool.Tool, func(string) bool { return true })
+	err := table.Checker("read").Invalid("host", nil, "wrong")
+	var given map[string]any
+	example := term.FactOf[term.ArgumentFault](err).Example
+	if json.Unmarshal([]byte(example), &given) != nil || given["fleet_id"] == nil || given["host"] == nil ||
+		given["session_id"] != nil {
+		t.Errorf("the example for host is %s; want it to have fleet_id and host", example)
 	}
 }
 

@@ -30,8 +30,8 @@ type waitEntry struct {
 	UntilOutput bool   `json:"until_output" doc:"default" eg:"'until_output':true"`
 	UntilState  string `json:"until_state" is:"filled" doc:"open" eg:"'until_state':'open'"`
 	ExecID      string `json:"exec_id" is:"filled" doc:"end or question" eg:"'exec_id':'exec-5t2k9w3m'"`
-	FleetID     string `json:"fleet_id" is:"filled fleet" doc:"or end of this run" eg:"'fleet_id':'fleet-5t2k9w3mab','session_id':null"`
-	Host        string `json:"host" is:"filled fleet" doc:"or of its host" eg:"'host':'web1','fleet_id':'fleet-5t2k9w3mab','session_id':null"`
+	FleetID     string `json:"fleet_id" is:"filled fleet" doc:"or end of this run" eg:"'fleet_id':'f-5t2k9w3m','session_id':null"`
+	Host        string `json:"host" is:"filled fleet" doc:"or of its host" eg:"'host':'web1','fleet_id':'f-5t2k9w3m','session_id':null"`
 }
 
 // waitOut is the result of the action wait.

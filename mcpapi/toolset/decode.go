@@ -3,8 +3,17 @@ package toolset
 import (
 	"encoding/base64"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/schema"
 )
+
+// Content decodes text as Decode does, for those who do not change the data: it may share the memory of text.
+func Content(ch *schema.Checker, path, text, encoding string) ([]byte, error) {
+	if encoding != "base64" {
+		return jsonrpc.Bytes(text), nil
+	}
+	return Decode(ch, path, text, encoding)
+}
 
 // Decode decodes text in one of the encodings of the wire.
 func Decode(ch *schema.Checker, path, text, encoding string) ([]byte, error) {

@@ -32,6 +32,7 @@ var limitKeys = map[term.Limit]string{
 	term.LimitTerminals:    "kernel.pty.max",
 	term.LimitGroupMemory:  "memory.max",
 	term.LimitFleetHosts:   "fleet.max_hosts",
+	term.LimitForwards:     "forward.max",
 
 	term.LimitCPU:       "cpu_s",
 	term.LimitMemory:    "memory_bytes",
@@ -44,6 +45,8 @@ var settingKeys = map[term.Setting]string{
 	term.SettingTakeOver:    "locks.allow_take_over",
 	term.SettingLocalFiles:  "fs.roots",
 	term.SettingRemoteFiles: "fs.remote",
+	term.SettingForward:     "forward.allow",
+	term.SettingForwardTCP:  "forward.tcp",
 
 	term.SettingHostKeyFloor:    "ssh.host_key_floor",
 	term.SettingCallerPaths:     "ssh.caller_paths",
@@ -56,6 +59,8 @@ var settingKeys = map[term.Setting]string{
 var settingAdvice = map[term.Setting]string{
 	term.SettingLocalFiles:  "the operator may change that: fs.roots in the configuration lists the folders",
 	term.SettingRemoteFiles: "the operator may change that: fs.remote in the configuration is true then",
+	term.SettingForward:     "the operator may change that: forward.allow in the configuration lists the addresses",
+	term.SettingForwardTCP:  "the operator may change that: forward.tcp in the configuration is true then",
 }
 
 // arguments has the name of each field of a request on the wire.
@@ -64,6 +69,8 @@ var arguments = map[term.Field]string{
 	term.FieldData:      "data",
 	term.FieldKey:       "key",
 	term.FieldLane:      "lane",
+	term.FieldLines:     "lines",
+	term.FieldCommand:   "cmd",
 	term.FieldProtocol:  "protocol",
 	term.FieldStream:    "stream",
 	term.FieldTask:      "task_id",
@@ -73,6 +80,7 @@ var arguments = map[term.Field]string{
 	term.FieldOffset:    "offset",
 	term.FieldCopyFrom:  "from.path",
 	term.FieldCopyTo:    "to.path",
+	term.FieldForwardTo: "to",
 	term.FieldMode:      "mode",
 	term.FieldSignal:    "signal",
 	term.FieldPTY:       "pty",
@@ -125,6 +133,7 @@ var advice = map[term.Reason]string{
 	term.ReasonResumable:       "take it with ptyctl_session adopt",
 	term.ReasonNoFleet:         "ptyctl_fleet status lists your runs",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
+	term.ReasonNoForwarding:    "open a session with protocol ssh to a host that reaches the address, and forward there",
 	term.ReasonNulByte:         "pass such data as stdin with stdin_encoding base64",
 	term.ReasonCanceledRunning: "wait for it with exec_id {exec}",
 
@@ -141,6 +150,7 @@ var advice = map[term.Reason]string{
 		"|, or lane channel to run beside the terminal",
 	term.ReasonQueued:          "pass queue true to run after them|, or lane channel to run beside the terminal",
 	term.ReasonSteps:           "call again when they are through|, or pass lane channel to run beside the terminal",
+	term.ReasonTransfer:        "wait for it with exec_id {exec}, or stop it with cancel|; lane channel runs beside the terminal",
 	term.ReasonNotFree:         "call again to go on waiting|, or pass lane channel to run beside the terminal",
 	term.ReasonNotReady:        typeInstead,
 	term.ReasonNoPrompt:        ifPrompt + typeInstead,

@@ -21,7 +21,7 @@ func newLimitsOut(l term.Limits) *limitsOut {
 // Usage is the wire form of the resources that a program used.
 type Usage struct {
 	CPUMS    int64 `json:"cpu_ms"`
-	MaxRSSKB int64 `json:"max_rss_kb"`
+	MaxRSSKB int64 `json:"max_rss_kb,omitempty"` // absent: unknown
 }
 
 // Exit is the wire form of a program's end; a value that is not known is left out.

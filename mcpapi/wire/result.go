@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/term"
 )
@@ -75,12 +76,12 @@ func (e *Encoder) Full(ctx context.Context, v any) (*mcp.CallToolResult, error) 
 	return r, err
 }
 
-// plain makes a result of a text alone.
+// plain makes a result of a text alone, which must not change after that.
 func plain(text []byte, err error) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}}, nil
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(jsonrpc.Text(text))}}, nil
 }
 
 // StructuredFor reports whether the client gets structured content from ptyctl's own tools.

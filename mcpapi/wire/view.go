@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/session/forward"
 	"ptyctl/term"
 )
 
@@ -147,6 +148,33 @@ type SessionStatus struct {
 	Gaps          []string    `json:"gaps,omitempty"`             // the cursors between its connections
 	Reopening     *Reopening  `json:"reopening,omitempty"`        // an attempt has failed, and more follow
 	TxEvents      []TxEvent   `json:"tx_events,omitempty"`        // oldest first; only if the operator wants them
+	Forwards      []Forward   `json:"forwards,omitempty"`         // oldest first
+}
+
+// Forward describes a forward of a session.
+type Forward struct {
+	To          string `json:"to"`
+	Socket      string `json:"socket,omitempty"`
+	Address     string `json:"address,omitempty"`     // 127.0.0.1:PORT, in place of a socket
+	Connections int    `json:"connections,omitempty"` // at this moment
+	Total       int64  `json:"total_connections,omitempty"`
+	Refused     int64  `json:"refused_connections,omitempty"` // too many at a time
+	Failed      int64  `json:"failed_connections,omitempty"`  // that the far side did not make
+	Sent        int64  `json:"bytes_sent"`
+	Received    int64  `json:"bytes_received"`
+	LastError   string `json:"last_error,omitempty"`
+}
+
+// NewForwards is the wire form of forwards.
+func NewForwards(list []forward.Info) []Forward {
+	out := make([]Forward, len(list))
+	for i, f := range list {
+		out[i] = Forward{
+			To: f.To, Socket: f.Socket, Address: f.Address, Connections: f.Connections, Total: f.Total, Refused: f.Refused,
+			Failed: f.Failed, Sent: f.Sent, Received: f.Received, LastError: f.LastError,
+		}
+	}
+	return out
 }
 
 // Brief is the compact form of a status: all of it but the steps of a connection that was made and in which none has

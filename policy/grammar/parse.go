@@ -3,12 +3,13 @@ package grammar
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // maxWords is the most words to which the braces of one word may expand.
@@ -295,7 +296,7 @@ const (
 )
 
 // openers matches everything that could nest.
-var openers = regexp.MustCompile("[({`]|\\$\\[|\\b(?:if|while|until|for|case|select|time|coproc|function)\\b|!")
+var openers = lazyregexp.New("[({`]|\\$\\[|\\b(?:if|while|until|for|case|select|time|coproc|function)\\b|!")
 
 // ParseShell parses a script as a POSIX shell or bash would, within the limits.
 func ParseShell(text string) (*syntax.File, error) {

@@ -1,11 +1,12 @@
 package grammar
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // readToken parses one word. It removes quotes and backslashes; text, file
@@ -167,4 +168,4 @@ func bracket(text string) (int, error) {
 }
 
 // VariableName matches the name of a variable.
-var VariableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var VariableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)

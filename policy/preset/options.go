@@ -2,17 +2,17 @@ package preset
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/policy/grammar"
 )
 
 // A presetOption is an option in a preset.
 type presetOption struct {
 	value  optionValue
-	form   *regexp.Regexp // of the value; nil: any
-	values int            // number of words that follow
+	form   *lazyregexp.Regexp // of the value; nil: any
+	values int                // number of words that follow
 }
 
 // An optionValue says whether and where an option has its value.
@@ -147,7 +147,7 @@ func (c *presetCommand) following(name string, words []string, opt presetOption)
 
 // negative matches a value that begins with a dash and is no option: of
 // numbers, times and modes.
-var negative = regexp.MustCompile(`^-(?:[0-9][^=]*|[ugoa]+[=+][rwxstX]+)$`)
+var negative = lazyregexp.New(`^-(?:[0-9][^=]*|[ugoa]+[=+][rwxstX]+)$`)
 
 // value judges the value of an option.
 func (c *presetCommand) value(name, value string, opt presetOption) string {

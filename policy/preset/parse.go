@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // A presetSpec is one line of a preset's file, which is a program or one of its
@@ -147,16 +149,16 @@ func (n *presetNode) complete(name string) error {
 }
 
 // valueForms holds the forms that a letter after the mark of a value means.
-var valueForms = map[string]*regexp.Regexp{
-	"N": regexp.MustCompile(`^[+-]?[0-9]+$`),
-	"S": regexp.MustCompile(`^(?:0\.[2-9][0-9]*|[1-9][0-9]*(?:\.[0-9]+)?)$`),
-	"F": regexp.MustCompile(`^[^%]*%?[-+0-9. ']*[efgEFG]?[^%]*$`),
-	"P": regexp.MustCompile(`^(?:[^%]|%[-+ ]?(?:[^-+ G(]|\((?:trailers|decorate|describe)[^)]*\)))*$`),
-	"R": regexp.MustCompile(`^-?(?:(?:version:|v:)?refname|objectname|(?:author|committer|creator|tagger)date)$`),
+var valueForms = map[string]*lazyregexp.Regexp{
+	"N": lazyregexp.New(`^[+-]?[0-9]+$`),
+	"S": lazyregexp.New(`^(?:0\.[2-9][0-9]*|[1-9][0-9]*(?:\.[0-9]+)?)$`),
+	"F": lazyregexp.New(`^[^%]*%?[-+0-9. ']*[efgEFG]?[^%]*$`),
+	"P": lazyregexp.New(`^(?:[^%]|%[-+ ]?(?:[^-+ G(]|\((?:trailers|decorate|describe)[^)]*\)))*$`),
+	"R": lazyregexp.New(`^-?(?:(?:version:|v:)?refname|objectname|(?:author|committer|creator|tagger)date)$`),
 }
 
 // optionForm matches an option in a preset's file.
-var optionForm = regexp.MustCompile(`^(-{1,2}[A-Za-z0-9][A-Za-z0-9+=_-]*?)(?:(\[=\]|=2|[:=?])([NSFPR]?))?$`)
+var optionForm = lazyregexp.New(`^(-{1,2}[A-Za-z0-9][A-Za-z0-9+=_-]*?)(?:(\[=\]|=2|[:=?])([NSFPR]?))?$`)
 
 // addOption parses one option.
 func (s *presetSpec) addOption(token string) error {
@@ -214,7 +216,7 @@ func (s *presetSpec) addOption(token string) error {
 
 // netWord matches a word that no device reads as a pipe, a file to write, or a
 // script.
-var netWord = regexp.MustCompile(`^[A-Za-z0-9_.:@*+,^#%~/][A-Za-z0-9_.:@*+,^#%~/-]*$`)
+var netWord = lazyregexp.New(`^[A-Za-z0-9_.:@*+,^#%~/][A-Za-z0-9_.:@*+,^#%~/-]*$`)
 
 // parse parses the operands.
 func (o *presetOperands) parse(text string) error {
@@ -252,7 +254,7 @@ func (o *presetOperands) parse(text string) error {
 	case "run":
 		o.kind = operandsRun
 	case "net":
-		o.kind, o.first, o.each = operandsNet, netWord, true
+		o.kind, o.first, o.each = operandsNet, netWord.Regexp(), true
 	default:
 		n, err := strconv.Atoi(least)
 		if err != nil {

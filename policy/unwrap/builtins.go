@@ -2,9 +2,9 @@ package unwrap
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/policy/grammar"
 )
 
@@ -41,25 +41,25 @@ var counting = grammar.SetOf("break continue exit logout return shift")
 
 // plainArgs holds the form of harmless arguments for other builtins. Some
 // shells evaluate anything else.
-var plainArgs = map[string]*regexp.Regexp{
-	"kill":   regexp.MustCompile(`^(?:-?[A-Z0-9+]{1,12}|-[a-z]|%?[0-9]{1,18})$`),
-	"sleep":  regexp.MustCompile(`^[0-9.]{1,18}[smhd]?$`),
-	"times":  regexp.MustCompile(`^$`),
-	"ulimit": regexp.MustCompile(`^(?:-[A-Za-z]{1,4}|[0-9]{1,18}|unlimited|soft|hard)$`),
-	"umask":  regexp.MustCompile(`^(?:-[Sp]|[0-7]{1,5}|[ugoarwxXst,=+-]*)$`),
+var plainArgs = map[string]*lazyregexp.Regexp{
+	"kill":   lazyregexp.New(`^(?:-?[A-Z0-9+]{1,12}|-[a-z]|%?[0-9]{1,18})$`),
+	"sleep":  lazyregexp.New(`^[0-9.]{1,18}[smhd]?$`),
+	"times":  lazyregexp.New(`^$`),
+	"ulimit": lazyregexp.New(`^(?:-[A-Za-z]{1,4}|[0-9]{1,18}|unlimited|soft|hard)$`),
+	"umask":  lazyregexp.New(`^(?:-[Sp]|[0-7]{1,5}|[ugoarwxXst,=+-]*)$`),
 }
 
 var (
 	// Numeral matches a whole number.
-	Numeral = regexp.MustCompile(`^[+-]?[0-9]{1,18}$`)
-	decimal = regexp.MustCompile(`^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?$`)
+	Numeral = lazyregexp.New(`^[+-]?[0-9]{1,18}$`)
+	decimal = lazyregexp.New(`^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?$`)
 
 	// textual matches a conversion of printf(1) that takes its argument as text.
-	textual = regexp.MustCompile(`%(?:%|-?[0-9]{0,6}(?:\.[0-9]{1,6})?[sbc])`)
+	textual = lazyregexp.New(`%(?:%|-?[0-9]{0,6}(?:\.[0-9]{1,6})?[sbc])`)
 
 	// programName matches a safe name of a command. Some shell gives other
 	// characters in a name a meaning.
-	programName = regexp.MustCompile(`^(?:[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*|\[|:)$`)
+	programName = lazyregexp.New(`^(?:[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*|\[|:)$`)
 )
 
 // numbers holds the operators of test(1) that take numbers.

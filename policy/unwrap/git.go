@@ -1,10 +1,10 @@
 package unwrap
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/policy/grammar"
 )
 
@@ -52,7 +52,7 @@ var gitRuns = map[string]option{
 }
 
 // gitSettings matches settings of git that name programs or files of settings.
-var gitSettings = regexp.MustCompile(
+var gitSettings = lazyregexp.New(
 	`(?i)^(?:alias|pager|filter|include|includeif|difftool|mergetool|man|browser|guitool|trailer)\.|^core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand|attributesfile)$|^diff\.(?:external|.*\.(?:command|textconv))$|^merge\..*\.driver$|^credential\b.*helper$|^gpg\b.*program$|^sequence\.editor$|^interactive\.difffilter$|^sendemail\..*cmd$|^uploadpack\.packobjectshook$|^init\.templatedir$|^url\..*insteadof$|^protocol\.|^remote\..*\.(?:uploadpack|receivepack|vcs|url)$|^submodule\..*\.update$|^hook\.|^tar\..*\.command$`,
 )
 

@@ -2,10 +2,10 @@ package unwrap
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/policy/grammar"
 )
 
@@ -336,6 +336,6 @@ func sedRuns(args []grammar.Word) bool {
 }
 
 // sedRun matches a text that may be such a program.
-var sedRun = regexp.MustCompile(
+var sedRun = lazyregexp.New(
 	`(?:^|[;{}\n])[\s0-9,$!~+]*(?:/[^/]*/)?[\s!]*e|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*(?:[\s;}]|$)`,
 )

@@ -1,10 +1,10 @@
 package unwrap
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/policy/grammar"
 )
 
@@ -107,7 +107,7 @@ func strictRest(name string, rest []grammar.Word, replace string) ([]grammar.Wor
 
 // plainValue matches the value of an option that is joined to its letter: -n1,
 // -oL, -k5s.
-var plainValue = regexp.MustCompile(`^[A-Z0-9][A-Za-z0-9.]{0,15}$`)
+var plainValue = lazyregexp.New(`^[A-Z0-9][A-Za-z0-9.]{0,15}$`)
 
 // strictOption returns the refusal of an option that is not in the closed list.
 func strictOption(name, text string, run runner) error {
@@ -162,7 +162,7 @@ func (r *Reader) strictShell(name string, args []grammar.Word) error {
 
 // strictShellOptions matches -e, -u, -x, -l and -i, alone or together, and with
 // -c as the last.
-var strictShellOptions = regexp.MustCompile(`^-[euxli]{0,5}c?$`)
+var strictShellOptions = lazyregexp.New(`^-[euxli]{0,5}c?$`)
 
 // strictSu accepts su [-] [USER] -c LINE.
 func strictSu(args []grammar.Word) error {
@@ -183,7 +183,7 @@ func strictSu(args []grammar.Word) error {
 
 // strictPlaceholder matches the text that xargs -I may replace: it must not
 // occur in the printed form of other words.
-var strictPlaceholder = regexp.MustCompile(`^(?:\{\}|%|@|_|[A-Z_]{2,16})$`)
+var strictPlaceholder = lazyregexp.New(`^(?:\{\}|%|@|_|[A-Z_]{2,16})$`)
 
 // strictFind denies arguments of find(1) that may become an action, and actions
 // without a clear end.

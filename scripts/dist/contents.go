@@ -118,19 +118,29 @@ func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 	}
 	// The standard library is a dependency, too; purl names it like a module.
 	add("stdlib", strings.TrimPrefix(info.GoVersion, "go"), "")
-	for _, m := range info.Deps {
-		// A replaced module has no hash in go.sum, so others could not get the same code.
-		if m.Replace != nil {
-			return nil, fmt.Errorf(
-				"%s is replaced by %s: a release must be made of what go.mod requires",
-				m.Path,
-				m.Replace.Path,
-			)
-		}
+	deps, err := linked(info)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range deps {
 		add(m.Path, m.Version, m.Sum)
 	}
 	text, err := json.MarshalIndent(d, "", "  ")
 	return append(text, '\n'), err
+}
+
+// linked returns the modules of others in a binary. A module in the place of another one has no hash in go.sum, so others
+// could not get the same code, unless it is a folder of this repository, and so ptyctl's own.
+func linked(info *debug.BuildInfo) (deps []*debug.Module, err error) {
+	for _, m := range info.Deps {
+		switch {
+		case m.Replace == nil:
+			deps = append(deps, m)
+		case !strings.HasPrefix(m.Replace.Path, "./"):
+			return nil, fmt.Errorf("%s is replaced by %s: a release must be made of what go.mod requires", m.Path, m.Replace.Path)
+		}
+	}
+	return deps, nil
 }
 
 // licenceName matches files with a license or a notice that must be passed on.
@@ -176,7 +186,10 @@ func (r release) licences(ctx context.Context, info *debug.BuildInfo) ([]byte, e
 	if err := add("Go's standard library "+info.GoVersion, goRoot); err != nil {
 		return nil, err
 	}
-	deps := slices.Clone(info.Deps)
+	deps, err := linked(info)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(deps, func(a, b *debug.Module) int { return strings.Compare(a.Path, b.Path) })
 	for _, m := range deps {
 		dir, err := output(ctx, r.root, nil, "go", "list", "-m", "-f", "{{.Dir}}", m.Path)

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -163,10 +164,7 @@ func checkContents(t *testing.T, text []byte) {
 			t.Errorf("the relationship %+v names an unknown element", r)
 		}
 	}
-	for _, name := range []string{
-		"stdlib", "golang.org/x/crypto", "github.com/mark3labs/mcp-go",
-		"github.com/reiver/go-telnet",
-	} {
+	for _, name := range []string{"stdlib", "golang.org/x/crypto", "github.com/mark3labs/mcp-go"} {
 		if versions[name] == "" {
 			t.Errorf("%s is missing", name)
 		}
@@ -252,5 +250,20 @@ func TestChoose(t *testing.T) {
 	}
 	if _, err := choose("plan9/amd64"); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A module in the place of another one must be a folder of this repository.
+func TestLinked(t *testing.T) {
+	kept := &debug.Module{Path: "example.com/a", Version: "v1.0.0", Sum: "h1:x"}
+	own := &debug.Module{Path: "example.com/b", Replace: &debug.Module{Path: "./internal/b"}}
+	if deps, err := linked(&debug.BuildInfo{Deps: []*debug.Module{own, kept}}); err != nil || !slices.Equal(deps, []*debug.Module{kept}) {
+		t.Errorf("linked = %v, %v; want the module that is in go.sum", deps, err)
+	}
+	for _, path := range []string{"../b", "/b", "example.com/fork"} {
+		other := &debug.Module{Path: "example.com/b", Replace: &debug.Module{Path: path}}
+		if _, err := linked(&debug.BuildInfo{Deps: []*debug.Module{kept, other}}); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("a module in its place at %s: %v, want an error that names it", path, err)
+		}
 	}
 }

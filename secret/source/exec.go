@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/internal/locked"
 )
 
@@ -46,7 +46,7 @@ func newProgram(line string, o Options) (*program, error) {
 }
 
 // credential matches the names of variables that open a vault by themselves.
-var credential = regexp.MustCompile(`(?i)token|passw|passphrase|secret|_session(_|$)|_(key|pass|pin)$`)
+var credential = lazyregexp.New(`(?i)token|passw|passphrase|secret|_session(_|$)|_(key|pass|pin)$`)
 
 // errTooLong says that a helper has printed more than a value may be.
 var errTooLong = fmt.Errorf("it has printed more than %d bytes, so it was ended", MaxBytes)
@@ -119,9 +119,12 @@ func (s execSource) Fetch(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: it has printed nothing", s.argv[0])
+	}
 	line, err := firstLine(out)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it has printed nothing: %w", s.argv[0], err)
+		return nil, fmt.Errorf("%s: %w", s.argv[0], err)
 	}
 	return line, nil
 }

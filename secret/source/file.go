@@ -173,7 +173,7 @@ func (e encrypted) Fetch(context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.path, err)
 	}
-	p := make([]byte, MaxBytes)
+	p := locked.Bytes(MaxBytes)
 	n, err := io.ReadFull(plain, p)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		clear(p)

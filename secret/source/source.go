@@ -41,6 +41,8 @@ type Options struct {
 	// It may be called again. Nil: Lookup.
 	Take func(name string) (string, bool)
 	Now  func() time.Time // for totp:; nil: time.Now
+	// Codes are those of sources before, of which none is given out again; nil: there were none.
+	Codes *Codes
 }
 
 // Words lists the kinds of sources, for messages.
@@ -87,13 +89,20 @@ func IsPerson(s Source) bool { return s == person{} }
 
 func (person) Fetch(context.Context) ([]byte, error) { return nil, ErrPerson }
 
-// firstLine returns a copy of the first line of text, and wipes text.
+// byteOrderMark is the sign of UTF-8 that editors of Windows write before a text. No one types it into a password.
+const byteOrderMark = "\ufeff"
+
+// firstLine returns a copy of the first line of text, and wipes text. A host would refuse a value in UTF-16, and may
+// lock the account then.
 func firstLine(text []byte) ([]byte, error) {
 	defer clear(text)
 	line, _, _ := bytes.Cut(text, []byte("\n"))
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	if len(line) == 0 {
+	line = bytes.TrimPrefix(bytes.TrimSuffix(line, []byte("\r")), []byte(byteOrderMark))
+	switch {
+	case len(line) == 0:
 		return nil, errors.New("its first line is empty")
+	case bytes.IndexByte(line, 0) >= 0:
+		return nil, errors.New("its first line has a NUL byte; is it UTF-16? Store it as UTF-8")
 	}
 	return locked.Clone(line), nil
 }

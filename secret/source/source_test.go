@@ -96,6 +96,8 @@ func TestFetch(t *testing.T) {
 		{"age:" + plain, Options{Identity: identity}, planted},
 		{"age:" + armored, Options{Identity: identity2}, planted},
 		{"file:" + write(t, planted+"\r\nx", 0o600), Options{}, planted},
+		{"file:" + write(t, "\xef\xbb\xbf"+planted+"\r\n", 0o600), Options{}, planted}, // of an editor on Windows
+		{"exec:" + script(t, `printf '\357\273\277'; echo '`+planted+"'"), Options{}, planted},
 		{"systemd-credential:file", Options{}, planted},
 		{"env:TOKEN", Options{}, planted},
 	} {
@@ -124,6 +126,7 @@ func TestNoValue(t *testing.T) {
 	}{
 		{"exec:/nonexistent/op read x", Options{}, "/nonexistent/op: there is no such program here"},
 		{"exec:" + script(t, "exit 0"), Options{}, "it has printed nothing"},
+		{"exec:" + script(t, "echo; echo "+planted), Options{}, "helper: its first line is empty"},
 		{"exec:" + script(t, "echo "+planted+"; echo "+planted+" >&2; exit 3"), Options{}, "exit status 3"},
 		{"exec:" + script(t, "yes "+planted), Options{}, "more than 4096 bytes"},
 		{"git-credential:" + script(t, "echo username=a") + " https://x", Options{}, "no password for that URL"},
@@ -134,6 +137,9 @@ func TestNoValue(t *testing.T) {
 		{"file:" + write(t, planted, 0o640), Options{}, "other users may read it"},
 		{"file:" + write(t, "\n"+planted, 0o600), Options{}, "its first line is empty"},
 		{"file:" + write(t, strings.Repeat("x", 5000), 0o600), Options{}, "more than 4096 bytes"},
+		{"file:" + write(t, "\xff\xfe"+strings.Join(strings.Split(planted, ""), "\x00")+"\x00\r\x00\n\x00", 0o600), Options{}, "NUL"},
+		{"file:" + write(t, "\xef\xbb\xbf\n"+planted, 0o600), Options{}, "its first line is empty"},
+		{"exec:" + script(t, `printf 'ab\000cd\n'`), Options{}, "NUL"},
 		{"file:" + fifo, Options{}, "it is no regular file"},
 		{"file:/nonexistent", Options{}, "no such file"},
 		{"systemd-credential:x", Options{}, "LoadCredential="},
@@ -285,6 +291,28 @@ func TestTOTP(t *testing.T) {
 		defer cancel()
 		if _, err := s.Fetch(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "due in 30s") {
 			t.Errorf("a second code within a step fails with %v, want the time of the next one", err)
+		}
+	})
+}
+
+// Sources of the same key that share Codes give out no code twice, and sources of other keys do not wait for them.
+func TestCodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{Codes: new(Codes), Lookup: variables(map[string]string{"KEY": "gezd gnbv gy3t qojq", "OTHER": "gezd"})}
+		begin := time.Now()
+		var got []string
+		for _, text := range []string{"totp:env:KEY", "totp:env:OTHER", "totp:env:KEY"} {
+			s, err := Parse(text, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Fetch(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, time.Since(begin).String())
+		}
+		if want := "[0s 0s 30s]"; fmt.Sprint(got) != want {
+			t.Errorf("codes of a key, of another one and of the first were given out at %s, want %s", got, want)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha1"
@@ -26,14 +27,20 @@ const (
 	defaultStep = 30 * time.Second
 )
 
-// totp is totp:. A server accepts each code once, so it gives out one code for a time step and waits for the next step
-// otherwise.
+// totp is totp:. A server accepts each code once, so one code is given out for a time step; who comes later waits for the
+// next step.
 type totp struct {
-	key Source
-	now func() time.Time
+	key   Source
+	now   func() time.Time
+	name  string // in codes
+	codes *Codes
+}
 
+// Codes remembers of which time steps codes were given out. Sources that share it give out none twice, as long as their
+// texts are equal. The zero value has given out none.
+type Codes struct {
 	mu   sync.Mutex
-	last int64 // the last step of which a code was given out
+	last map[string]int64 // the last step of which a code was given out, by the text of the key's source
 }
 
 func newTOTP(rest string, o Options) (Source, error) {
@@ -44,7 +51,7 @@ func newTOTP(rest string, o Options) (Source, error) {
 	if _, nested := key.(*totp); nested {
 		return nil, errors.New("a code is no key of another code")
 	}
-	return &totp{key: key, now: o.Now, last: -1}, nil
+	return &totp{key: key, now: o.Now, name: rest, codes: cmp.Or(o.Codes, new(Codes))}, nil
 }
 
 // Fetch returns a code. It may wait for the next time step.
@@ -60,7 +67,7 @@ func (t *totp) Fetch(ctx context.Context) ([]byte, error) {
 	}
 	defer clear(g.key)
 	for {
-		wait, step := t.take(g.step)
+		wait, step := t.codes.take(t.name, t.now().UnixNano(), int64(g.step))
 		if wait == 0 {
 			return g.code(step), nil
 		}
@@ -74,17 +81,20 @@ func (t *totp) Fetch(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// take returns how long to wait before the next code may be given out, or the step of the code.
-func (t *totp) take(step time.Duration) (wait time.Duration, counter int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.now().UnixNano()
-	counter = now / int64(step)
-	left := time.Duration((counter+1)*int64(step) - now)
-	if left <= guard || counter == t.last {
+// take returns how long to wait before the next code of a source may be given out, or the step of the code. All times are
+// in nanoseconds.
+func (c *Codes) take(source string, now, step int64) (wait time.Duration, counter int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counter = now / step
+	left := time.Duration((counter+1)*step - now)
+	if last, given := c.last[source]; left <= guard || given && last == counter {
 		return left, 0
 	}
-	t.last = counter
+	if c.last == nil {
+		c.last = make(map[string]int64)
+	}
+	c.last[source] = counter
 	return 0, counter
 }
 

@@ -142,13 +142,15 @@ func (l *Log) touch(x *Entry) {
 // about, so far as it is kept.
 func (l *Log) Answered(serial uint64, text string, failed bool) (sessions []string) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	sessions = l.open[serial]
 	delete(l.open, serial)
+	l.mu.Unlock()
 	if len(sessions) == 0 {
 		return nil
 	}
-	result := partsOf(text)
+	result := partsOf(text) // not under the lock: it may be long
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, id := range sessions {
 		r := l.sessions[id]
 		if r == nil {

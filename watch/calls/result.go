@@ -1,9 +1,11 @@
 package calls
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
 	"strings"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // A Part is a member of a result that is a JSON object, or all of another one, then without a name.
@@ -21,35 +23,32 @@ const (
 
 // partsOf takes a result apart.
 func partsOf(text string) []Part {
-	dec := json.NewDecoder(strings.NewReader(text))
-	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
+	object := jsonrpc.Bytes(text)
+	if !strings.HasPrefix(text, "{") || !jsonrpc.Valid(object) {
 		return []Part{{Text: shortened(text)}}
 	}
-	var parts []Part
-	for dec.More() && len(parts) < mostParts {
-		name, err := dec.Token()
-		if err != nil {
-			return []Part{{Text: shortened(text)}}
+	members := jsonrpc.Split(object)
+	parts := make([]Part, min(len(members), mostParts))
+	for i := range parts {
+		m := members[i]
+		parts[i] = Part{Name: cut(m.Name, 80)}
+		switch inner := bytes.Trim(m.Value, `"`); {
+		// The content of a file in base64 has no escapes, and need not be copied.
+		case m.Value[0] != '"', bytes.IndexByte(inner, '\\') < 0:
+			parts[i].Text = shortened(inner)
+		default:
+			parts[i].Text = shortened(jsonrpc.Unquoted(m.Value))
 		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return []Part{{Text: shortened(text)}}
-		}
-		value := string(raw)
-		if raw[0] == '"' {
-			_ = json.Unmarshal(raw, &value)
-		}
-		parts = append(parts, Part{Name: cut(fmt.Sprint(name), 80), Text: shortened(value)})
 	}
 	return parts
 }
 
 // shortened leaves out the middle of a text that is too long.
-func shortened(s string) string {
+func shortened[T string | []byte](s T) string {
 	if len(s) <= mostHead+mostTail+100 {
-		return strings.ToValidUTF8(s, "�")
+		return strings.ToValidUTF8(string(s), "�")
 	}
-	head, tail := cut(s, mostHead), s[len(s)-mostTail:]
+	head, tail := cut(string(s[:mostHead+1]), mostHead), string(s[len(s)-mostTail:])
 	return fmt.Sprintf("%s\n[… %d bytes …]\n%s", strings.ToValidUTF8(head, "�"), len(s)-len(head)-len(tail),
 		strings.ToValidUTF8(tail, ""))
 }

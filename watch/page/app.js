@@ -342,9 +342,9 @@ function listed(p, q) {
   if (call) {
     const by = [q.asker.client, q.asker.task_id].filter(Boolean).join(' / ') || 'A program'
     const item = card(p, `${by} asks to ${q.secret ? `use the secret ${q.secret} (${q.action})` : q.typed ? 'type' : q.action || 'run'} on ${where}${q.session_id ? ` (${q.session_id})` : ''}`, q.text,
-      q.answer === 'secret' ? field(true, text => send({ text })) : step('Allow once', 'main', () => send({ yes: true })),
+      q.answer === 'secret' ? field(true, text => send({ text })) : step(q.lasting ? 'Allow from now on' : 'Allow once', 'main', () => send({ yes: true })),
       step('Deny', '', () => send({ decline: true })))
-    const more = [q.rule && `rule: ${q.rule}`, q.work_dir && `in ${q.work_dir}`, ...(q.env || []), q.waits ? '' : 'no call waits: the answer is for the same call made again']
+    const more = [q.rule && `rule: ${q.rule}`, q.work_dir && `in ${q.work_dir}`, ...(q.env || []), q.lasting && `also all later uses of this caller ${q.session_id ? 'in this session' : 'there'}`, q.waits ? '' : 'no call waits: the answer is for the same call made again']
     item.append(element('div', 'hint', more.filter(Boolean).join(' · ')))
     return item
   }

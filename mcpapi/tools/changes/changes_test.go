@@ -123,7 +123,7 @@ func TestBounds(t *testing.T) {
 	for i := range 10 {
 		l.OK(mcptest.ConfigTool, fmt.Sprintf(`{"action":"snapshot","session_id":"$S","name":"s%d"}`, i))
 	}
-	l.Fails(mcptest.ConfigTool, take, term.LimitExceeded, "10 snapshots", "s0, s1")
+	l.Fails(mcptest.ConfigTool, take, term.InvalidArgument, "10 snapshots", "s0, s1")
 	l.OK(mcptest.ConfigTool, `{"action":"snapshot","session_id":"$S","name":"s0"}`)
 	// A large difference is cut at a line, and says how much is missing.
 	var more strings.Builder
@@ -140,8 +140,8 @@ func TestBounds(t *testing.T) {
 	}
 	d.set("r1", more.String()+more.String())
 	r = l.OK(mcptest.ConfigTool, `{"action":"diff","session_id":"$S","from":"s0"}`)
-	if got = (changes.Compared{}); json.Unmarshal([]byte(r.Text), &got) != nil || !got.TooDifferent || got.Equal {
-		t.Errorf("diff of very different texts = %s, want too_different, and not equal", r.Text)
+	if got = (changes.Compared{}); json.Unmarshal([]byte(r.Text), &got) != nil || !got.TooDifferent || got.Equal || got.Added != 1800 {
+		t.Errorf("diff of very different texts = %s, want too_different, 1800 added, and not equal", r.Text)
 	}
 }
 

@@ -108,7 +108,7 @@ func whole(s *session.Session, p profile.Profile, r session.ExecResult) (string,
 			p.ShowConfig, r.Done)
 	}
 	if r.Stdout.Omitted() > 0 || r.Stdout.Start > 0 || r.Lost > 0 {
-		return fail(term.LimitExceeded, "%s printed at least %d bytes, of which not all were kept, and a snapshot has at most %d; "+
+		return fail(term.Unsupported, "%s printed at least %d bytes, of which not all were kept, and a snapshot has at most %d; "+
 			"use ptyctl_session_exec with a command that prints a part of it, and compare its results",
 			p.ShowConfig, r.Stdout.Total, snapshot.MaxBytes)
 	}

@@ -32,6 +32,8 @@ type fsCopyOut struct {
 	Changed    bool      `json:"source_changed,omitempty"` // while it was copied
 	Verified   *bool     `json:"verified,omitempty" is:"listed"`
 	SHA256     string    `json:"sha256,omitempty" is:"listed"`
+	Name       string    `json:"far_name,omitempty"` // with via: of the file, as the far side tells it
+	Errors     int       `json:"errors,omitempty"`   // with via: what was sent again
 	DurationMS int64     `json:"duration_ms"`
 	Warnings   []string  `json:"warnings,omitempty"`
 }
@@ -78,6 +80,7 @@ func (out *fsCopyOut) fill(ctx context.Context, r session.CopyResult, to string)
 	}
 	out.ResumedAt, out.Created, out.Changed, out.SHA256 = r.Resumed, r.Created, r.Changed, r.SHA256
 	out.Verified = &r.Verified
+	out.Warnings = append(out.Warnings, out.overTerminal(r.Modem)...)
 	if r.To != to {
 		out.To = r.To
 	}

@@ -93,14 +93,26 @@ func fsRead(ctx context.Context, c *toolset.Call, files *session.Files, in *fsAr
 		}
 	}
 	out := &fsReadOut{
-		Action: c.Action(), Data: string(d.Data), DataEncoding: "utf-8", Size: max(d.Size, 0), NextOffset: max(d.Next, 0),
+		Action: c.Action(), DataEncoding: "utf-8", Size: max(d.Size, 0), NextOffset: max(d.Next, 0),
 		Truncated: d.Truncated,
 		Mode:      modeText(d.Mode), ModifiedAt: wire.Millis(d.Modified), Warnings: c.Warnings(),
 	}
-	if in.Encoding == "base64" || !utf8.Valid(d.Data) {
-		out.Data, out.DataEncoding = base64.StdEncoding.EncodeToString(d.Data), "base64"
+	if in.Encoding != "base64" && utf8.Valid(d.Data) {
+		out.Data = string(d.Data)
+	} else {
+		out.Data, out.DataEncoding = inBase64(d.Data), "base64"
 	}
 	return out, nil
+}
+
+// inBase64 returns p in base64, which base64.Encoding.EncodeToString would copy once more.
+func inBase64(p []byte) string {
+	var text strings.Builder
+	text.Grow(base64.StdEncoding.EncodedLen(len(p)))
+	w := base64.NewEncoder(base64.StdEncoding, &text)
+	_, _ = w.Write(p) // to memory: it never fails, as the next
+	_ = w.Close()
+	return text.String()
 }
 
 // wholeRunes returns the length of p without an incomplete character at its end. It returns len(p) if the end is
@@ -120,7 +132,7 @@ func wholeRunes(p []byte) int {
 // fsWrite replaces a file or appends to it. mode is octal; without it no permissions are requested.
 func fsWrite(ctx context.Context, c *toolset.Call, files *session.Files, in *fsArgs) (any, error) {
 	ch := c.Checker()
-	data, err := toolset.Decode(ch, "data", in.Data, in.Encoding)
+	data, err := toolset.Content(ch, "data", in.Data, in.Encoding)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"path"
 
@@ -15,12 +16,17 @@ func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 	if name := c.Marked(in, "many"); name != "" {
 		return nil, c.Invalid(name, name+" is for many hosts: name them in to.hosts")
 	}
+	if in.Via != "" {
+		if err := checkVia(c, in); err != nil {
+			return nil, err
+		}
+	}
 	// Both are checked before anything is opened.
-	from, err := endOf(c, "from", in.From)
+	from, err := endOf(c, "from", in.From, in.Via)
 	if err != nil {
 		return nil, err
 	}
-	to, err := endOf(c, "to", in.To.place)
+	to, err := endOf(c, "to", in.To.place, in.Via)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +52,10 @@ func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 		}
 	}
 	r := session.CopyRequest{
-		From: from.place, To: to.place, Recursive: in.Recursive, Resume: in.Resume, Verify: in.Verify,
+		From: from.place, To: to.place, Via: session.Via(in.Via), Recursive: in.Recursive, Resume: in.Resume, Verify: in.Verify,
 		Timeout:  c.Limits().MaxExecTimeout,
 		Wait:     max(c.Left(), 1), // 0 would be as long as it takes
-		Progress: c.Moves("copying " + path.Base(in.From.Path)),
+		Progress: c.Moves("copying " + path.Base(cmp.Or(in.From.Path, in.To.Path))),
 		Show:     showCopy(ctx, in.To.Path),
 	}
 	if in.TimeoutMS > 0 {
@@ -63,7 +69,7 @@ func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 		c.Inform("the source changed while it was copied")
 	}
 	out.fill(ctx, done, in.To.Path)
-	out.Warnings = c.Warnings()
+	out.Warnings = append(out.Warnings, c.Warnings()...)
 	return out, nil
 }
 
@@ -75,10 +81,10 @@ type copyEnd struct {
 }
 
 // endOf reads one end.
-func endOf(c *toolset.Call, name string, p place) (*copyEnd, error) {
+func endOf(c *toolset.Call, name string, p place, via string) (*copyEnd, error) {
 	end := &copyEnd{place: session.CopyPlace{Path: p.Path}, id: p.SessionID}
 	switch {
-	case p.Path == "":
+	case p.Path == "" && (via == "" || p.SessionID == ""): // over a terminal, it is a name that may be left out
 		return nil, c.Invalid(name+".path", name+".path is missing; give the path of a file or a folder")
 	case p.Host == "":
 		return end, nil

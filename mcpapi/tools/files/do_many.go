@@ -18,6 +18,8 @@ func manyHosts(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 			"pack the folder into one file first")
 	case in.Resume:
 		return nil, c.Invalid("resume", "resume is not for many hosts: repeat the call, which leaves hosts alone that have the file")
+	case in.Via != "":
+		return nil, c.Invalid("via", "via is not for many hosts: it moves a file over the terminal of one session")
 	case in.To.Path == "":
 		return nil, c.Invalid("to.path", "to.path is missing; give the path of a file or a folder")
 	}
@@ -45,7 +47,7 @@ func manyHosts(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 	case in.To.SessionID != "" || in.To.Host != "":
 		return nil, c.Invalid("to.hosts", "to.hosts goes without to.session_id and to.host: leave those out")
 	}
-	from, err := endOf(c, "from", in.From)
+	from, err := endOf(c, "from", in.From, "")
 	if err != nil {
 		return nil, err
 	}

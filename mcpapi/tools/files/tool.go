@@ -39,6 +39,7 @@ type fsArgs struct {
 	Recursive bool    `json:"recursive" on:"copy" doc:"[copy] from is a folder" eg:"'recursive':true"`
 	Resume    bool    `json:"resume" on:"copy" doc:"[copy] go on after one that failed and had it" eg:"'resume':true"`
 	Verify    *bool   `json:"verify" on:"copy collect" doc:"[copy] read back before replacing, else verified is false; default below 64 MiB" eg:"'verify':true"`
+	Via       string  `json:"via" on:"copy" enum:"xmodem xmodem-1k ymodem" doc:"[copy] over session_id's terminal" eg:"'via':'ymodem','from':{'path':'/srv/app/fw.bin'},'to':{'session_id':'web1-k3f9q2zd'}"`
 	Offset    int64   `json:"offset" on:"read" max:"1<<62" doc:"[read] bytes" eg:"'offset':65536"`
 	MaxBytes  int64   `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}" eg:"'max_bytes':65536"`
 	Data      string  `json:"data" need:"write" doc:"[write] content"`

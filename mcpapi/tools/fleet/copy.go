@@ -44,7 +44,8 @@ func (r Copy) Do(ctx context.Context, c *toolset.Call) (any, error) {
 	if e, ok := errors.AsType[*term.Error](err); ok && e.Reason == term.ReasonTransferSlow && !own {
 		return nil, &term.Error{
 			Op: e.Op, Kind: e.Kind, Session: e.Session, Err: err,
-			Msg:    "nothing was copied: the source was not read within the time of the call, " + left.Round(time.Second).String(),
+			Msg: "nothing was copied: the source was not read within the time of the call, " + left.Round(time.Second).String() +
+				" (limits.max_wait_ms)",
 			Advice: "copy it to ptyctl's machine first, where a copy may take longer than a call, and from there to the hosts",
 		}
 	}

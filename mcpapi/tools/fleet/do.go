@@ -13,6 +13,7 @@ import (
 	"ptyctl/fleet/nodes"
 	"ptyctl/fleet/saved"
 	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/term"
 )
 
@@ -163,6 +164,9 @@ func count(c *toolset.Call, field, text string) (batch.Count, error) {
 func choose(c *toolset.Call, book *nodes.Book, field string, expressions []string) (*nodes.Selection, error) {
 	s, err := book.Select(expressions, toolset.Runs(c).MaxHosts())
 	if e, ok := errors.AsType[*nodes.Error](err); ok {
+		if e.Most > 0 {
+			e.Reason += " (" + wire.LimitName(term.LimitFleetHosts) + ")"
+		}
 		return nil, c.Invalid(field, e.Reason)
 	}
 	if err != nil {

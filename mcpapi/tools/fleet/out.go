@@ -1,6 +1,9 @@
 package fleet
 
 import (
+	"slices"
+	"strings"
+
 	"ptyctl/fleet"
 	"ptyctl/fleet/groups"
 	"ptyctl/fleet/nodes"
@@ -33,10 +36,15 @@ type runCompact runOut
 // reported is the least duration of a run that a compact result tells, in milliseconds.
 const reported = 1000
 
-// Compact leaves out the action and the ordinary end, and the number of hosts if those of the groups add up to it.
+// Compact leaves out the action and the ordinary end. If the groups have all hosts, it leaves out their number, and the
+// names in the first group if that has most hosts and the other groups name theirs.
 func (out *runOut) Compact() any {
 	c := runCompact(*out)
 	if c.Rest == nil && c.Running == nil && c.Waiting == 0 && len(c.Failures)+len(c.NotRun) == 0 {
+		if len(c.Groups) > 1 && 2*c.Groups[0].N > c.Hosts && !slices.ContainsFunc(c.Groups[1:], func(g groupOut) bool { return g.cut() }) {
+			c.Groups = slices.Clone(c.Groups)
+			c.Groups[0].Hosts = ""
+		}
 		c.Hosts = 0
 	}
 	if c.Action = ""; c.DoneReason == "done" {
@@ -52,7 +60,7 @@ func (out *runOut) Compact() any {
 // group, or a note such as "same".
 type groupOut struct {
 	namesOut
-	ExitCode   *int   `json:"exit_code,omitempty"` // not of a copy
+	ExitCode   *int   `json:"exit_code,omitempty"` // not of a copy; a compact result leaves out 0
 	Stdout     string `json:"stdout,omitempty"`
 	StdoutDiff string `json:"stdout_diff,omitempty"`
 	StdoutNote string `json:"stdout_note,omitempty"`
@@ -63,6 +71,17 @@ type groupOut struct {
 	Bytes      int64  `json:"output_bytes,omitempty"` // of the streams of which something is left out
 
 	copyOut
+}
+
+// groupCompact is a type of its own, so that it has no compact form in turn.
+type groupCompact groupOut
+
+// Compact leaves out exit code 0: hosts without an exit code are in no group, but among the failures.
+func (g groupOut) Compact() any {
+	if g.ExitCode != nil && *g.ExitCode == 0 {
+		g.ExitCode = nil
+	}
+	return groupCompact(g)
 }
 
 // A copyOut has what became of the file of each host of a group, where a file was copied.
@@ -138,6 +157,9 @@ func (out *runOut) report(r groups.Report) {
 		out.Running = new(newNames(n))
 	}
 }
+
+// cut reports whether hosts are left out of the names.
+func (n namesOut) cut() bool { return strings.HasSuffix(n.Hosts, "…") }
 
 // newNames is the form of hosts on the wire.
 func newNames(n groups.Names) namesOut {

@@ -31,8 +31,15 @@ type Chunk struct {
 	Total    int64
 	Dropped  int64 // bytes before the chunk that are not kept
 	EOF      bool
-	Over     bool // the command has ended
+	Over     bool     // the command has ended
+	Failure  *Failure // of a host without an exit code
 	Removed  vt.Sanitized
+}
+
+// A Failure says why a host has no exit code.
+type Failure struct {
+	ErrorCode string `json:"error_code"`
+	Reason    string `json:"reason,omitempty"`
 }
 
 // Do reads. It waits for the end of the command, at most as long as r and the call allow.
@@ -66,7 +73,12 @@ func (r Read) Do(ctx context.Context, c *toolset.Call) (out Chunk, err error) {
 		case <-ctx.Done():
 		}
 	}
-	return r.chunk(stream, over), nil
+	if out = r.chunk(stream, over); over {
+		if res := run.Result(r.Host); res.Code != "" {
+			out.Failure = &Failure{res.Code, res.Reason}
+		}
+	}
+	return out, nil
 }
 
 // An Awaited is a run, or one host of it, that a wait for several things is for.

@@ -16,15 +16,16 @@ const Instructions = `- ptyctl_fleet runs one command on many SSH hosts in one c
 var Tool = toolset.Bind(schema.Tool{
 	Name:  "ptyctl_fleet",
 	Title: "Many hosts",
-	About: "Run one command on many SSH hosts, in one call. Hosts with the same exit code and output are one group; the " +
-		"largest shows its output, others their difference from it. failures have no exit code, not_run never began. " +
+	About: "Run one command on many SSH hosts, in one call. Hosts with the same exit code and output are one group (exit " +
+		"code 0 and the hosts of the largest, all others, may be left out); the largest shows its output, others their " +
+		"difference from it. failures have no exit code, not_run never began. " +
 		"done_reason running: status waits on.",
 	Reading: "Show what commands on many SSH hosts have said.",
 	Actions: []schema.Action{
 		{Name: "run", About: "cmd on hosts, or with fleet_id and only on those again.", Example: `{"action":"run","hosts":["web[01-20].example.net"],"cmd":"uptime"}`, Verb: term.VerbExec},
-		{Name: "diff", About: "before and after, two runs: what has changed on each host.", Example: `{"action":"diff","before":"fleet-5t2k9w3mab","after":"fleet-8c3d7x1qzf"}`, Reads: true},
-		{Name: "status", About: "a run's answers so far, or without fleet_id your runs.", Example: `{"action":"status","fleet_id":"fleet-5t2k9w3mab"}`, Reads: true},
-		{Name: "cancel", About: "begin no other host, stop the commands.", Example: `{"action":"cancel","fleet_id":"fleet-5t2k9w3mab"}`, Verb: term.VerbSignal},
+		{Name: "diff", About: "before and after, two runs: what has changed on each host.", Example: `{"action":"diff","before":"f-5t2k9w3m","after":"f-8c3d7x1q"}`, Reads: true},
+		{Name: "status", About: "a run's answers so far, or without fleet_id your runs.", Example: `{"action":"status","fleet_id":"f-5t2k9w3m"}`, Reads: true},
+		{Name: "cancel", About: "begin no other host, stop the commands.", Example: `{"action":"cancel","fleet_id":"f-5t2k9w3m"}`, Verb: term.VerbSignal},
 		{Name: "hosts", About: "the hosts that expressions mean.", Example: `{"action":"hosts","hosts":["@web","!web03"]}`, Reads: true},
 	},
 	Hints: schema.Hints{Destructive: true, OpenWorld: true},
@@ -35,8 +36,8 @@ type args struct {
 	Hosts          []string         `json:"hosts" on:"run hosts" need:"hosts" doc:"web[01-20,25], user@host:port, @group, web*, !exclude" eg:"'hosts':['web[01-20].example.net'],'fleet_id':null,'only':null"`
 	Cmd            string           `json:"cmd" on:"run" words:"argv" doc:"[run] shell line"`
 	Argv           []string         `json:"argv" on:"run" doc:"[run] or words" eg:"'argv':['uptime','-p'],'cmd':null"`
-	FleetID        string           `json:"fleet_id" on:"run status cancel" need:"cancel" is:"filled" doc:"of a run" eg:"'fleet_id':'fleet-5t2k9w3mab'"`
-	Only           string           `json:"only" on:"run" enum:"failed" doc:"[run] of fleet_id: hosts that failed or were not run" eg:"'only':'failed','fleet_id':'fleet-5t2k9w3mab','hosts':null"`
+	FleetID        string           `json:"fleet_id" on:"run status cancel" need:"cancel" is:"filled" doc:"of a run" eg:"'fleet_id':'f-5t2k9w3m','run/only':'failed','run/hosts':null"`
+	Only           string           `json:"only" on:"run" enum:"failed" doc:"[run] of fleet_id: hosts that failed or were not run" eg:"'only':'failed','fleet_id':'f-5t2k9w3m','hosts':null"`
 	Before         string           `json:"before" need:"diff" is:"filled" doc:"[diff] fleet_id"`
 	After          string           `json:"after" need:"diff" is:"filled" doc:"[diff] fleet_id"`
 	Normalize      groups.Normalize `json:"normalize" on:"run" enum:"none volatile" doc:"[run] volatile: mask own names, addresses, times, pids, uptimes" eg:"'normalize':'volatile'"`

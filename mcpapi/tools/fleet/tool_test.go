@@ -36,8 +36,15 @@ func TestExamples(t *testing.T) {
 			if err := json.Unmarshal([]byte(example), &given); err != nil || given[f.Name] == nil {
 				t.Errorf("the example for %s of %s is %s; want it to have the argument", f.Name, a.Name, example)
 			}
-			if _, err := Tool.Decode(json.RawMessage(example), a.Name); err != nil {
+			in, err := Tool.Decode(json.RawMessage(example), a.Name)
+			if err != nil {
 				t.Errorf("the example for %s of %s, %s, is refused: %v", f.Name, a.Name, example, err)
+				continue
+			}
+			if a.Name == "run" {
+				if _, err := request(newCall(a.Name), in.(*args)); err != nil {
+					t.Errorf("the example for %s, %s, is no run: %v", f.Name, example, err)
+				}
 			}
 		}
 	}
@@ -66,7 +73,7 @@ func TestFitted(t *testing.T) {
 	}
 	for _, most := range []int{0, 800, 2000, 5000, 50_000} {
 		out := fitted(most, func(l groups.Limits) *runOut {
-			out := &runOut{FleetID: "fleet-5t2k9w3mab", Hosts: 30}
+			out := &runOut{FleetID: "f-5t2k9w3m", Hosts: 30}
 			out.report(set.Report(l))
 			return out
 		})
@@ -94,6 +101,46 @@ func TestPartial(t *testing.T) {
 	} {
 		if got := partial([]byte(text)); got != want {
 			t.Errorf("partial(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+// A compact group leaves out exit code 0, and the first its hosts only where they are all the others.
+func TestCompactGroups(t *testing.T) {
+	group := func(hosts string, n, exit int) groupOut {
+		return groupOut{namesOut: namesOut{Hosts: hosts, N: n}, ExitCode: &exit}
+	}
+	for _, tt := range []struct {
+		name, want string
+		out        runOut
+	}{
+		{"one is different", `{"groups":[{"n":11},{"hosts":"n05","exit_code":1}]}`, runOut{
+			Hosts: 12, Groups: []groupOut{group("n[01-04,06-12]", 11, 0), group("n05", 0, 1)},
+		}},
+		{"all fail alike", `{"groups":[{"hosts":"n[01-12]","n":12,"exit_code":7}]}`, runOut{
+			Hosts: 12, Groups: []groupOut{group("n[01-12]", 12, 7)},
+		}},
+		{"no majority", `{"groups":[{"hosts":"n[01-02]","n":2},{"hosts":"n03"},{"hosts":"n04"}]}`, runOut{
+			Hosts: 4, Groups: []groupOut{group("n[01-02]", 2, 0), group("n03", 0, 0), group("n04", 0, 0)},
+		}},
+		{"others are cut", `{"groups":[{"hosts":"n[01-50]","n":50},{"hosts":"a,b,…","n":40}]}`, runOut{
+			Hosts: 90, Groups: []groupOut{group("n[01-50]", 50, 0), group("a,b,…", 40, 0)},
+		}},
+		{
+			"one has failed",
+			`{"hosts":4,"groups":[{"hosts":"n[01-02]","n":2},{"hosts":"n03"}],"failures":[{"error_code":"connect_failed","hosts":"n04"}]}`,
+			runOut{
+				Hosts: 4, Groups: []groupOut{group("n[01-02]", 2, 0), group("n03", 0, 0)},
+				Failures: []failureOut{{ErrorCode: "connect_failed", namesOut: namesOut{Hosts: "n04"}}},
+			},
+		},
+	} {
+		names := tt.out.Groups[0].Hosts
+		if got, err := wire.Compact(&tt.out); err != nil || string(got) != tt.want {
+			t.Errorf("%s: %s, %v; want %s", tt.name, got, err, tt.want)
+		}
+		if tt.out.Groups[0].Hosts != names {
+			t.Errorf("%s: the result has lost its hosts", tt.name)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (out *Out) Hints(exec string) (texts []string) {
 			out.Taken+1))
 	}
 	if out.AnswersOmitted > 0 && exec != "" {
-		texts = append(texts, fmt.Sprintf("%d answers are cut or have no room here: ptyctl_session_io read with exec_id %s and "+
+		texts = append(texts, fmt.Sprintf("answers are cut or have no room here (%d): ptyctl_session_io read with exec_id %s and "+
 			"cursor 0 has all", out.AnswersOmitted, exec))
 	}
 	return texts

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"ptyctl/fsx"
 	"ptyctl/internal/leaktest"
@@ -42,7 +42,7 @@ type lab struct {
 	client  *sdk.ClientSession
 	server  *mcpapi.Server
 	manager *session.Manager
-	schemas map[string]*jsonschema.Schema // schemas of results, by tool
+	schemas map[string]*jsonschema.Resolved // schemas of results, by tool
 	seen    *events
 }
 
@@ -68,7 +68,7 @@ func (e *events) list() []term.Event {
 func newLab(t *testing.T, o mcpapi.Options, c session.Config) *lab {
 	t.Helper()
 	set := aiterm.New()
-	l := &lab{t: t, schemas: make(map[string]*jsonschema.Schema), seen: new(events)}
+	l := &lab{t: t, schemas: make(map[string]*jsonschema.Resolved), seen: new(events)}
 	if c.Dialers == nil {
 		c.Dialers = map[string]term.Dialer{"local": ptyx.Host{}.Open}
 	}
@@ -131,25 +131,21 @@ func (l *lab) connect() *sdk.ClientSession {
 	return client
 }
 
-func compile(tb testing.TB, name string, schema any) *jsonschema.Schema {
+func compile(tb testing.TB, name string, schema any) *jsonschema.Resolved {
 	tb.Helper()
 	raw, err := json.Marshal(schema)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
-	if err != nil {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
 		tb.Fatal(err)
 	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(name, v); err != nil {
-		tb.Fatal(err)
-	}
-	s, err := c.Compile(name)
+	resolved, err := s.Resolve(nil)
 	if err != nil {
-		tb.Fatalf("compile the schema of %s: %v", name, err)
+		tb.Fatalf("the schema of %s: %v", name, err)
 	}
-	return s
+	return resolved
 }
 
 // A reply is an answer, with the fields that the tests look at.

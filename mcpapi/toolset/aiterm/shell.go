@@ -46,7 +46,7 @@ type gap struct {
 // usage is the program's use of resources, including its children.
 type usage struct {
 	CPUMS    int64 `json:"cpu_ms" is:"listed"`
-	MaxRSSKB int64 `json:"max_rss_kb" is:"listed"`
+	MaxRSSKB int64 `json:"max_rss_kb,omitempty" is:"listed"` // absent: unknown
 }
 
 // shellRun runs a program to its end without a terminal. The program ends with the call:

@@ -130,7 +130,7 @@ func TestRunEndsShell(t *testing.T) {
 func TestRunTimeout(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("bash")
-	r := a.call(`{"action":"run","session_id":%s,"command":"echo partial; sleep 60","timeout_ms":700}`, id)
+	r := a.call(`{"action":"run","session_id":%s,"command":"echo partial; sleep 60","timeout_ms":3000}`, id)
 	if r.ErrorCode != Timeout ||
 		r.Output != "partial\n" && r.Output != "partial\n^C" && !strings.HasPrefix(r.Output, "partial\n^C") {
 		t.Errorf("run beyond its timeout = %s, want %s, output partial", r.text, Timeout)

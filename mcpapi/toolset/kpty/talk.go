@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -61,7 +62,7 @@ func (c *call) talk(ctx context.Context) (any, error) {
 	return c.answered(ctx, c.listen(ctx, r, prompt))
 }
 
-var lineFeed = regexp.MustCompile(`\n`) // ends the echo of the typed line
+var lineFeed = lazyregexp.New(`\n`) // ends the echo of the typed line
 
 // listen reads until the terminal waits at prompt again or one of the conditions in r is
 // met. It first waits for the echo of the line end: until then the terminal still shows
@@ -69,7 +70,7 @@ var lineFeed = regexp.MustCompile(`\n`) // ends the echo of the typed line
 func (c *call) listen(ctx context.Context, r session.ReadRequest, prompt string) session.Chunk {
 	began, unseen := time.Now(), term.WithActor(ctx, term.Actor{}) // an empty actor keeps this read out of the audit log
 	echo := r
-	echo.Until = lineFeed
+	echo.Until = lineFeed.Regexp()
 	first := c.s.Read(unseen, echo)
 	if first.Reason == session.ReasonMatched {
 		r = r.Within(r.Timeout - time.Since(began))

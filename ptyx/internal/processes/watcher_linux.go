@@ -3,18 +3,18 @@ package processes
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ptyctl/internal/resident"
 )
 
 // The processes of a program may outlive this process when it is killed: the kernel ends the program alone
@@ -102,7 +102,8 @@ func WatcherMain() {
 	if binary.Read(pipe(watcherPipe), binary.NativeEndian, &o) != nil {
 		return
 	}
-	giveMemoryBack()
+	debug.FreeOSMemory()
+	resident.Release()
 	_, _ = pipe(watcherPipe).Read(make([]byte, 1)) // until the end of the other side
 	o.end()
 }
@@ -121,34 +122,6 @@ func (p pipe) Read(b []byte) (int, error) {
 			return n, err
 		}
 	}
-}
-
-// giveMemoryBack leaves a watcher its changed pages (5 MB), and drops the pages of the program's file (28 MB, of which
-// 6 MB come back), which the kernel reads again when they are needed.
-func giveMemoryBack() {
-	debug.FreeOSMemory()
-	for _, m := range cleanMappings() {
-		_, _, _ = unix.Syscall(unix.SYS_MADVISE, m[0], m[1]-m[0], unix.MADV_DONTNEED)
-	}
-}
-
-// cleanMappings returns the parts of memory that are files, cannot be written to, and were never: a library is written to
-// by its loader, and only then protected, so that "Anonymous" is what counts (proc_pid_smaps(5)).
-func cleanMappings() (clean [][2]uintptr) {
-	text, _ := os.ReadFile("/proc/self/smaps")
-	var now [2]uintptr
-	file := false
-	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line)
-		switch {
-		case len(f) >= 5 && !strings.HasSuffix(f[0], ":"): // from-to, mode, offset, device, inode, name
-			_, err := fmt.Sscanf(f[0], "%x-%x", &now[0], &now[1])
-			file = err == nil && len(f) == 6 && f[5][0] == '/' && strings.HasPrefix(f[1], "r-")
-		case file && len(f) >= 2 && f[0] == "Anonymous:" && f[1] == "0":
-			clean = append(clean, now)
-		}
-	}
-	return clean
 }
 
 // end ends the processes of the family: signals first, and KILL after the grace.

@@ -1,0 +1,94 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// texts are beginnings of what is special at each place in a long text.
+var texts = []string{
+	"", "plain", `a "quote" and a \`, "line\r\n\ttab", "\x00\x1f\x7f", "äöü€😀", "\u2028\u2029", "\xff\xfe", "\xed\xa0\x80", "<&>",
+}
+
+func FuzzValid(f *testing.F) {
+	for _, s := range append(texts, `\u00e4\ud83d\ude00\ud83d`, `\u12"`, `\x`, `\`, `",1`) {
+		f.Add(7, []byte(`{"a":"`), []byte(s), []byte(`"}`))
+		f.Add(1000, []byte(`{"a":"`), []byte(s), []byte(`","b":[1,"x"]}`))
+		f.Add(0, []byte(`{"a":"`), []byte(s), []byte(`","b":[1,"x`))
+	}
+	f.Fuzz(func(t *testing.T, many int, head, s, tail []byte) {
+		// Long enough for the fast way.
+		text := bytes.Join([][]byte{head, bytes.Repeat(s, 1+many&0xff), bytes.Repeat([]byte("x"), 1<<10), s, tail}, nil)
+		if got, want := Valid(text), json.Valid(text); got != want {
+			t.Errorf("Valid(%q) = %t, want %t", text, got, want)
+		}
+	})
+}
+
+func FuzzUnquoted(f *testing.F) {
+	for _, s := range append(texts, `\u00e4\uD83D\ude00\ud83dx\ude00\ud83d\u0041\ud83d\n`, `\"\\\/\b\f\n\r\t`) {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, s []byte) {
+		quoted := []byte(`"` + string(s) + `"`)
+		var want string
+		if json.Unmarshal(quoted, &want) != nil {
+			return
+		}
+		if got := Unquoted(quoted); got != want {
+			t.Errorf("Unquoted(%q) = %q, want %q", quoted, got, want)
+		}
+		if n := stringLength(append(quoted, `,"x"`...)); n != len(quoted) {
+			t.Errorf("stringLength(%q) = %d, want %d", quoted, n, len(quoted))
+		}
+	})
+}
+
+func FuzzQuote(f *testing.F) {
+	for _, s := range texts {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, s := range []string{s, "plain" + s + "plain text" + s} {
+			var got, want bytes.Buffer
+			Quote(&got, s)
+			if encode(&want, s); got.String() != want.String() {
+				t.Errorf("Quote(%q) = %s, want %s", s, &got, &want)
+			}
+		}
+	})
+}
+
+// Large strings beside package encoding/json, of which old is the way.
+func BenchmarkText(b *testing.B) {
+	for name, text := range map[string]string{
+		"base64": strings.Repeat("ZXJyCgZXJyCgAAAA", 1<<16),
+		"lines":  strings.Repeat("drwxr-xr-x 2 root root 4096 Nov 28 13:49 packaging\n", 1<<14),
+	} {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var s string
+		var buffer bytes.Buffer
+		for _, way := range []struct {
+			name     string
+			old, new func()
+		}{
+			{"Valid", func() { json.Valid(quoted) }, func() { Valid(quoted) }},
+			{"Unquoted", func() { _ = json.Unmarshal(quoted, &s) }, func() { s = Unquoted(quoted) }},
+			{"Quote", func() { encode(&buffer, text); buffer.Reset() }, func() { Quote(&buffer, text); buffer.Reset() }},
+		} {
+			for which, f := range map[string]func(){"old": way.old, "new": way.new} {
+				b.Run(way.name+"/"+name+"/"+which, func(b *testing.B) {
+					b.SetBytes(int64(len(quoted)))
+					for b.Loop() {
+						f()
+					}
+				})
+			}
+		}
+	}
+}
