@@ -7,15 +7,20 @@ type encoding struct {
 	enter string // replaces a CR without LF
 	raw   bool   // the peer does not speak Telnet: IAC is not doubled
 	exact bool   // a CR before LF is data like any other, and no line end
+	nop   bool   // a NUL at the end is followed by NOP: busybox's telnetd drops one that ends what it reads at once
 }
 
 // plain reports whether p is its own encoding.
 func (c encoding) plain(p []byte) bool {
-	return (c.raw || bytes.IndexByte(p, cmdIAC) < 0) && (c.enter == "\r" || bytes.IndexByte(p, '\r') < 0)
+	return (c.raw || bytes.IndexByte(p, cmdIAC) < 0) && (c.enter == "\r" || bytes.IndexByte(p, '\r') < 0) && !c.guarded(p)
 }
+
+// guarded reports whether a NOP follows p.
+func (c encoding) guarded(p []byte) bool { return c.nop && bytes.HasSuffix(p, []byte{0}) }
 
 // append appends the encoding of p to dst.
 func (c encoding) append(dst, p []byte) []byte {
+	guarded := c.guarded(p)
 	for len(p) > 0 {
 		n := c.clean(p)
 		dst = append(dst, p[:n]...)
@@ -24,6 +29,9 @@ func (c encoding) append(dst, p []byte) []byte {
 		}
 		dst = append(dst, c.special(p[n:])...)
 		p = p[n+1:]
+	}
+	if guarded {
+		dst = append(dst, cmdIAC, cmdNOP)
 	}
 	return dst
 }
@@ -54,7 +62,7 @@ func (c encoding) special(p []byte) string {
 }
 
 // taken returns how many bytes of p are covered when sent bytes of its encoding were written,
-// and how many bytes the encoding of the last of them still lacks.
+// and how many bytes the encoding of the last of them still lacks, with a NOP after it.
 func (c encoding) taken(p []byte, sent int) (n, lacking int) {
 	for sent > 0 && n < len(p) {
 		if clean := c.clean(p[n:]); clean > 0 {
@@ -65,6 +73,9 @@ func (c encoding) taken(p []byte, sent int) (n, lacking int) {
 		}
 		sent -= len(c.special(p[n:]))
 		n++
+	}
+	if n == len(p) && c.guarded(p) {
+		return n, 2 - sent
 	}
 	return n, max(-sent, 0)
 }

@@ -26,6 +26,8 @@ func TestEncoding(t *testing.T) {
 		{"CR LF for enter", encoding{enter: "\r\n"}, "a\rb\r\nc", "a\r\nb\r\nc"},
 		{"LF for enter", encoding{enter: "\n"}, "a\rb\r\nc", "a\nb\r\nc"},
 		{"nothing", nvt, "", ""},
+		{"NUL guarded", encoding{enter: "\r\x00", nop: true}, "a\x00\x00", "a\x00\x00\xff\xf1"},
+		{"no NUL to guard", encoding{enter: "\r\x00", nop: true}, "\x00a\r", "\x00a\r\x00"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

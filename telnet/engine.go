@@ -196,6 +196,7 @@ func (e *engine) encoding() encoding {
 	enter := e.config.Enter
 	if e.clear.on {
 		enter = EnterAuto
+		c.nop = !c.raw && !e.on(us, Binary)
 	}
 	switch enter {
 	case EnterCR:
