@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"ptyctl/term"
@@ -66,7 +67,7 @@ func (r *receiver) receive(ctx context.Context) error {
 		return err
 	}
 	r.res.Padded = true
-	first, err := r.start(ctx, 5, 3*time.Second)
+	first, err := r.start(ctx, xmodemRequests)
 	if err != nil {
 		return err
 	}
@@ -75,8 +76,7 @@ func (r *receiver) receive(ctx context.Context) error {
 
 // batch receives the first file of a batch.
 func (r *receiver) batch(ctx context.Context) error {
-	// As many requests as canceling has backspaces: if the far side is a shell, they stand in its line.
-	first, err := r.start(ctx, 10, 6*time.Second)
+	first, err := r.start(ctx, ymodemRequests)
 	if err != nil {
 		return err
 	}
@@ -118,17 +118,24 @@ func (r *receiver) batch(ctx context.Context) error {
 	return nil
 }
 
-// start asks for the file until a frame comes: at first with C, times times, then with NAK for a sender that knows
-// checksums alone. YMODEM needs the CRC.
-func (r *receiver) start(ctx context.Context, times int, each time.Duration) (frame, error) {
+// The waits after the requests with C. A sender that is just being started loses the first ones; later ones are fewer.
+var (
+	xmodemRequests = []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second, 3 * time.Second}
+	// As many as canceling has backspaces: if the far side is a shell, they stand in its line.
+	ymodemRequests = append([]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, slices.Repeat([]time.Duration{8 * time.Second}, 7)...)
+)
+
+// start asks for the file until a frame comes: at first with C, then with NAK for a sender that knows checksums alone.
+// YMODEM needs the CRC.
+func (r *receiver) start(ctx context.Context, requests []time.Duration) (frame, error) {
 	began := time.Now()
 	for n := 0; ; n++ {
-		request, wait := byte(wantCRC), each
-		if n >= times {
-			request, wait = nak, blockWait
+		request, wait := byte(nak), blockWait
+		if n < len(requests) {
+			request, wait = wantCRC, requests[n]
 		}
 		left := startWait - time.Since(began)
-		if left <= 0 || n >= times && r.Protocol == YMODEM {
+		if left <= 0 || request == nak && r.Protocol == YMODEM {
 			return frame{}, failed("the far side sends nothing: start its sender first (for example sx FILE, sb FILE), then copy again")
 		}
 		r.res.CRC = request == wantCRC
