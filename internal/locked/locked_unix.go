@@ -2,11 +2,7 @@
 
 package locked
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/unix"
-)
+import "unsafe"
 
 // ahead returns how many bytes of b lie before its first page. The heap does not move.
 func ahead(b []byte, page int) int {
@@ -16,6 +12,6 @@ func ahead(b []byte, page int) int {
 // keep locks pages. They stay locked when the buffer is gone: another one, which then has them, must not lose that.
 func keep(pages []byte) {
 	if len(pages) > 0 {
-		_ = unix.Mlock(pages)
+		_ = mlock(pages)
 	}
 }
