@@ -71,7 +71,7 @@ func (f *IDFinder) next(c byte) {
 	case ':':
 		if f.depth == 1 && !f.isValue {
 			f.name = ""
-			if len(f.token) >= 2 && f.token[0] == '"' {
+			if len(f.token) >= 2 && f.token[0] == '"' && json.Valid(f.token) {
 				f.name = Unquoted(f.token)
 			}
 			f.isValue, f.token = true, f.token[:0]

@@ -48,6 +48,7 @@ func TestIDFinder(t *testing.T) {
 func FuzzIDFinder(f *testing.F) {
 	f.Add([]byte(`{"id":1,"method":"x","params":{}}`))
 	f.Add([]byte(`{"a":[`))
+	f.Add([]byte(`{"\d":`)) // no JSON string
 	f.Fuzz(func(t *testing.T, message []byte) {
 		var finder jsonrpc.IDFinder
 		if n, err := finder.Write(message); n != len(message) || err != nil {
