@@ -51,6 +51,7 @@ var importRules = []rule{
 	{pkg: "term", why: "it is the vocabulary that every other package shares"},
 	{pkg: "buffer", why: "it knows bytes and offsets, not terminals"},
 	{pkg: "quote", why: "it knows words and shells, not their use"},
+	{pkg: "internal/faultlog", why: "it passes on what it is given, and knows nobody's errors"},
 	{pkg: "internal/resident", theirs: []string{"golang.org/x/sys"}, why: "it knows memory, and nothing that is in it"},
 	{pkg: "internal/peer", theirs: []string{"golang.org/x/sys"}, why: "it knows sockets, and nothing that they carry"},
 	{pkg: "internal/locked", theirs: []string{"golang.org/x/sys"}, why: "it knows memory, and nothing that is in it"},
@@ -90,7 +91,7 @@ var importRules = []rule{
 	{pkg: "session/vault", ours: []string{"term"}, why: "it fetches a secret for a terminal, and types nothing itself"},
 	{pkg: "session/paced", ours: []string{"internal/lazyregexp", "internal/scrub"}, why: "it orders lines and waits, and knows no session"},
 	{pkg: "session/reopen", ours: []string{"term"}, why: "it decides when to try again, and knows no session"},
-	{pkg: "session", ours: []string{"buffer", "internal/locked", "lockmgr", "quote", "screen", "secret/forms", "session/access", "session/answer", "session/deadline", "session/display", "session/filecopy", "session/forward", "session/keys", "session/known", "session/lane", "session/marker", "session/match", "session/output", "session/owners", "session/paced", "session/prompt", "session/redact", "session/reopen", "session/scene", "session/shell", "session/snapshot", "session/steps", "session/sudo", "session/tap", "session/text", "session/transfer", "session/vault", "session/xmodem", "term", "vt"}, why: "the engine knows no protocol, no wire format and no command line"},
+	{pkg: "session", ours: []string{"internal/faultlog", "buffer", "internal/locked", "lockmgr", "quote", "screen", "secret/forms", "session/access", "session/answer", "session/deadline", "session/display", "session/filecopy", "session/forward", "session/keys", "session/known", "session/lane", "session/marker", "session/match", "session/output", "session/owners", "session/paced", "session/prompt", "session/redact", "session/reopen", "session/scene", "session/shell", "session/snapshot", "session/steps", "session/sudo", "session/tap", "session/text", "session/transfer", "session/vault", "session/xmodem", "term", "vt"}, why: "the engine knows no protocol, no wire format and no command line"},
 	{pkg: "session/hosts", ours: []string{"session", "term"}, why: "it chooses sessions, and knows no protocol and no wire format"},
 
 	{pkg: "sshx", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/mux", "sshx/plan", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "a transport is usable without the engine"},
@@ -132,14 +133,14 @@ var importRules = []rule{
 	{pkg: "secret/source", ours: []string{"internal/lazyregexp", "internal/locked"}, theirs: []string{"filippo.io/age", "github.com/zalando/go-keyring"}, why: "it fetches values, and knows no use of them"},
 	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
 	{pkg: "audit", ours: []string{"internal/scrub", "term"}, why: "it observes events and touches no session"},
-	{pkg: "record", ours: []string{"internal/rundir", "internal/scrub", "screen", "term", "vt"}, theirs: []string{"filippo.io/age"}, why: "it observes events and touches no session"},
+	{pkg: "record", ours: []string{"internal/faultlog", "internal/rundir", "internal/scrub", "screen", "term", "vt"}, theirs: []string{"filippo.io/age"}, why: "it observes events and touches no session"},
 	{pkg: "notify", ours: []string{"term"}, why: "it observes events and touches no session"},
 	{pkg: "metrics", ours: []string{"term"}, why: "it observes events and touches no session"},
 	{pkg: "config", ours: []string{"internal/lazyregexp", "internal/nearest"}, theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 
 	{pkg: "mcpapi/jsonrpc", why: "it knows messages and no tool"},
 	{pkg: "mcpapi/mcpgo", ours: []string{"mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it gets round mcp-go and knows no tool"},
-	{pkg: "mcpapi/stdio", ours: []string{"mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
+	{pkg: "mcpapi/stdio", ours: []string{"internal/faultlog", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
 	{pkg: "mcpapi/schema", ours: []string{"internal/lazyregexp", "internal/nearest", "mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "session", "session/forward", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
@@ -155,7 +156,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/subscribe", ours: []string{"mcpapi/identity", "mcpapi/stdio", "mcpapi/tools", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it shows sessions and changes none"},
 	{
 		pkg: "mcpapi",
-		ours: []string{
+		ours: []string{"internal/faultlog",
 			"consent", "fleet/batch", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/schema", "mcpapi/subscribe",
 			"mcpapi/tools", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term",
 		},
@@ -171,7 +172,7 @@ var importRules = []rule{
 		theirs: []string{"github.com/mark3labs/mcp-go", "github.com/modelcontextprotocol/go-sdk/mcp", "golang.org/x/crypto/ssh"},
 		why:    "the tests of mcpapi and its parts may use it",
 	},
-	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
+	{pkg: "mcpapi/httpserve", ours: []string{"internal/faultlog", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi/httpserve", "mcpapi/questions", "internal/peer", "internal/rundir", "internal/winpipe", "term"}, theirs: []string{"github.com/fsnotify/fsnotify", "github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket or a pipe: there is no second protocol"},
 
 	{pkg: "daemon", ours: []string{"control", "internal/rundir", "internal/winpipe", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/mcpgo", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},

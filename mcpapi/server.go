@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/consent"
+	"ptyctl/internal/faultlog"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/schema"
@@ -62,7 +63,7 @@ type Options struct {
 
 	Secrets term.Secrets // of the operator's; nil: there are none, and no tool has arguments for them
 
-	Logger *slog.Logger // nil: silent
+	Logger *slog.Logger // nil: errors go to slog.Default
 }
 
 // withDefaults returns o with each unset limit at its default, so that no other code must check for 0.
@@ -83,9 +84,7 @@ func (o Options) withDefaults() Options {
 	o.Format = cmp.Or(o.Format, "clean")
 	o.LockTTL = cmp.Or(o.LockTTL, time.Minute)
 	o.MaxLockTTL = cmp.Or(o.MaxLockTTL, time.Hour)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = faultlog.Or(o.Logger)
 	return o
 }
 

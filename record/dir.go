@@ -13,6 +13,7 @@ import (
 
 	"filippo.io/age"
 
+	"ptyctl/internal/faultlog"
 	"ptyctl/internal/rundir"
 	"ptyctl/term"
 )
@@ -40,7 +41,7 @@ type DirOptions struct {
 	// Noted gets what should be kept elsewhere, so that Check finds changes. It must not block for long.
 	Noted func(Note)
 
-	Logger *slog.Logger // nil: silent
+	Logger *slog.Logger // nil: errors go to slog.Default
 }
 
 // A Dir records all sessions into a folder, each into a file of its own, and calls without a session into one more. It
@@ -64,9 +65,7 @@ func NewDir(o DirOptions) (*Dir, error) {
 	o.MaxTotal = cmp.Or(o.MaxTotal, 1<<30)
 	o.MaxFiles = cmp.Or(o.MaxFiles, 10_000)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = faultlog.Or(o.Logger)
 	if err := rundir.Own(o.Path); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}

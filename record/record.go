@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/internal/faultlog"
 	"ptyctl/term"
 )
 
@@ -41,7 +42,7 @@ type Options struct {
 	// Failed is told when the recording cannot be written, and once with nil when it can be again. It must not block.
 	Failed func(error)
 
-	Logger *slog.Logger // nil: silent
+	Logger *slog.Logger // nil: errors go to slog.Default
 
 	// Of a Dir:
 	ended  func() // the recording is complete
@@ -70,9 +71,7 @@ func New(w io.Writer, o Options) *Recorder {
 	if o.Command == nil {
 		o.Command = scrubbed
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = faultlog.Or(o.Logger)
 	r := &Recorder{
 		o: o, queue: newQueue(o.Queue), started: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{}),

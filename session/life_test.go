@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -42,6 +43,15 @@ func (d *deaf) Write(p []byte) (int, error) { <-d.released; return len(p), nil }
 func (d *deaf) Close() error                { <-d.released; return nil }
 
 func TestSessionEnd(t *testing.T) {
+	var faults strings.Builder // without a Logger they go to the default one
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&faults, nil)))
+	defer func() {
+		slog.SetDefault(before)
+		if text := faults.String(); strings.Count(text, "level=") != 1 || !strings.Contains(text, "panic=secret") || !strings.Contains(text, "life_test.go") {
+			t.Errorf("the default log has %q, want the panic alone, with its stack", text)
+		}
+	}()
 	for _, c := range []struct {
 		name   string
 		exit   term.Exit

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/internal/faultlog"
 	"ptyctl/session/access"
 	"ptyctl/session/filecopy"
 	"ptyctl/session/forward"
@@ -55,7 +56,7 @@ type Config struct {
 	Devices func(device, session string) (release func(), err error)
 
 	Observers []term.Observer
-	Logger    *slog.Logger // nil: silent
+	Logger    *slog.Logger // nil: errors go to slog.Default
 }
 
 // InputOptions are the options of a Manager about the input of terminals.
@@ -99,9 +100,7 @@ func NewManager(c Config) *Manager {
 	c.Retention = cmp.Or(c.Retention, 5*time.Minute)
 	c.MaxBufferBytes = cmp.Or(c.MaxBufferBytes, 256<<20)
 	c.MaxReads = cmp.Or(c.MaxReads, 200)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = faultlog.Or(c.Logger)
 	return &Manager{
 		c: c, sessions: make(map[string]*Session), consoles: make(map[string]*console), drained: make(chan struct{}),
 		owners: owners.New(0),

@@ -79,7 +79,7 @@ func TestOpenFails(t *testing.T) {
 		}, target("web1"), term.ConnectFailed},
 		{"foreign error", func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			return nil, io.EOF
-		}, target("web1"), term.Internal},
+		}, target("web1"), term.ConnectFailed},
 		{"panic", func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) { panic("dial") }, target("web1"), term.Internal},
 		{"panic in Describe", func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			return undescribed{}, nil

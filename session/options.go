@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/internal/faultlog"
 	"ptyctl/session/forward"
 	"ptyctl/session/known"
 	"ptyctl/session/lane"
@@ -38,7 +39,7 @@ type Options struct {
 	Gate           term.Gate        // nil allows everything
 	Journal        term.Journal     // nil keeps none
 	Observers      []term.Observer  // get an event of each action and all output, afterwards
-	Logger         *slog.Logger     // nil: silent
+	Logger         *slog.Logger     // nil: errors go to slog.Default
 	RecordTxEvents bool             // remember that something was typed, never what; see TxEvents
 	Secrets        term.Secrets     // of the operator's, for WriteOptions.Secret; nil: there are none
 	FarFiles       FarFiles         // nil: files of the far side are not offered
@@ -89,9 +90,7 @@ func (o Options) withDefaults() Options {
 	if o.Locks == nil {
 		o.Locks = new(LockTable)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = faultlog.Or(o.Logger)
 	o.PTY = o.PTY.OrDefault()
 	return o
 }

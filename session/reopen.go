@@ -180,7 +180,7 @@ func (g *reopening) connect() {
 	var tr term.Transport
 	ctx := term.WithActor(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), g.env), g.by)
 	err := reopen.Run(ctx, g.limit, func(ctx context.Context) (err error) {
-		tr, err = m.c.Dialers[t.Protocol](ctx, t, s, m.planned(s, s.auth.Approve(g.by, t)))
+		tr, err = m.c.Dialers[t.Protocol].Dial(ctx, t, s, m.planned(s, s.auth.Approve(g.by, t)))
 		return err
 	}, func(p Reopening) {
 		s.o.Logger.Info("session not reopened yet", "session", s.id, "attempts", p.Attempts, "error", p.Err)

@@ -147,7 +147,7 @@ func ProtocolKeys() []string {
 //
 // The context is that of the session, not of the call: it ends when the session is
 // closed. A Dialer must enforce Target.ConnectTimeout itself, not counting the time
-// during which it waits for p to answer. Its errors are *Error.
+// during which it waits for p to answer. Its errors are *Error; those of others are made so, see Dial.
 //
 // A Dialer that connects to other machines must ask approve about its plan before it
 // sends the first byte to any of them, carry out exactly this plan, and connect only to

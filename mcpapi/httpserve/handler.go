@@ -19,6 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"golang.org/x/time/rate"
 
+	"ptyctl/internal/faultlog"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
@@ -40,7 +41,7 @@ type Options struct {
 	RateLimit int           // requests per second and token, with bursts of 5 s; 0: no limit. No tokens: per connection
 	IdleTTL   time.Duration // life of an unused MCP session; 0: 30 min
 	Metrics   http.Handler  // handler of /metrics; nil: not found
-	Logger    *slog.Logger  // nil: no log
+	Logger    *slog.Logger  // nil: errors go to slog.Default
 
 	// Watch streams the sessions to a person who watches, at WatchPath; nil: not found. Its requests count as streams.
 	Watch http.Handler
@@ -125,9 +126,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
 	o.MaxCalls = cmp.Or(o.MaxCalls, 256)
 	o.IdleTTL = cmp.Or(o.IdleTTL, 30*time.Minute)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = faultlog.Or(o.Logger)
 	h := &Handler{
 		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second},
 		sessions: newMCPSessions(len(o.Tokens)),

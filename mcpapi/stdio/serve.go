@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/faultlog"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
@@ -104,9 +105,7 @@ func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, 
 	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, 8<<20)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, 256)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 3*time.Second)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = faultlog.Or(o.Logger)
 
 	base, cancelAll := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelAll(nil)
