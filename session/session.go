@@ -150,7 +150,7 @@ func (s *Session) attach(t term.Transport) {
 		return
 	}
 	s.link.Store(link)
-	s.prompts.SetLogin(shell.OfProcess(link.about.Process))
+	s.prompts.SetLogin(shell.Of(link.about))
 	l.noTerminal = link.about.NoTerminal
 	l.warnings = s.opened(link.about)
 	from := l.state

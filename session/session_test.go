@@ -364,3 +364,33 @@ func TestKnownSecrets(t *testing.T) {
 		})
 	}
 }
+
+// A fishTerminal says what reads its lines.
+type fishTerminal struct{ io.ReadWriteCloser }
+
+func (fishTerminal) Resize(int, int) error { return nil }
+
+func (fishTerminal) Describe() term.Description { return term.Description{PTY: true, Shell: "fish"} }
+
+// TestDescribedShell: the line of a command is of the shell that the Transport names, and nothing is asked of it.
+func TestDescribedShell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := bufpipe.New(0)
+		s := session.New(fishTerminal{near}, session.Options{})
+		defer s.Close(t.Context(), session.CloseOptions{})
+		put(t, far, "web1 $ ")
+		done := make(chan error)
+		go func() {
+			_, err := s.Exec(t.Context(), session.ExecRequest{Command: "true", Timeout: time.Second})
+			done <- err
+		}()
+		line := make([]byte, 4096)
+		n, err := far.Read(line)
+		if typed := string(line[:n]); err != nil || !strings.Contains(typed, "$status") {
+			t.Errorf("typed %q (%v), want a line for fish", typed, err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

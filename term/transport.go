@@ -237,6 +237,7 @@ const OpenedForCommands = "it was opened for commands alone"
 type Description struct {
 	PTY           bool   // the far side runs on a pseudo-terminal
 	NoTerminal    string // why there is no terminal, only commands on channels; empty: there is one
+	Shell         string // class of what reads typed lines: "posix", "fish", "csh", "powershell", "cmd", "device"; empty: not known
 	ServerBanner  string // text before authentication (RFC 4252 section 5.4), or the banner of a console
 	ServerVersion string // identification string (RFC 4253 section 4.2)
 	HostKey       string // fingerprint of the accepted host key, "SHA256:..."

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ptyctl/term"
@@ -56,6 +57,14 @@ func FromAnswer(answer []byte) Shell {
 		return Shell{Class: Unknown}
 	}
 	return Named(path.Base(line))
+}
+
+// Of returns the shell of a terminal: what its Transport says, else that of its program; zero: unknown.
+func Of(d term.Description) Shell {
+	if slices.Contains(Classes(), d.Shell) {
+		return Shell{Class: Class(d.Shell)}
+	}
+	return OfProcess(d.Process)
 }
 
 // OfProcess returns the shell of a local terminal's program; zero: unknown.

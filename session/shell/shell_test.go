@@ -52,3 +52,20 @@ func TestOfProcess(t *testing.T) {
 		t.Errorf("no program: %+v", got)
 	}
 }
+
+func TestOf(t *testing.T) {
+	bash := &term.Process{Argv: []string{"bash"}}
+	for _, tt := range []struct {
+		about term.Description
+		want  Shell
+	}{
+		{term.Description{Shell: "fish", Process: bash}, Shell{Class: Fish}}, // what the Transport says
+		{term.Description{Process: bash}, Shell{Posix, "bash"}},
+		{term.Description{Shell: "klingon", Process: bash}, Shell{Posix, "bash"}},
+		{term.Description{}, Shell{}},
+	} {
+		if got := Of(tt.about); got != tt.want {
+			t.Errorf("%+v: %+v, want %+v", tt.about, got, tt.want)
+		}
+	}
+}
