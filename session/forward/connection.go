@@ -31,6 +31,22 @@ func (c *connection) close() {
 	c.cut = true
 }
 
+// leave closes both sides, and waits until the far side has confirmed it, or the forward has ended. A hostile server never
+// confirms; the connection then counts as one of those at a time, because its channel takes memory.
+func (c *connection) leave() {
+	c.close()
+	c.mu.Lock()
+	far := c.far
+	c.mu.Unlock()
+	if far == nil {
+		return
+	}
+	select {
+	case <-far.Closed():
+	case <-c.f.ctx.Done():
+	}
+}
+
 // connect opens the stream.
 func (c *connection) connect() (term.Stream, error) {
 	far, err := c.f.set.carrier.Forwarder().Forward(c.f.ctx, c.f.to.Host, c.f.to.Port)
@@ -51,7 +67,7 @@ func (c *connection) connect() (term.Stream, error) {
 func (c *connection) run() {
 	f := c.f
 	defer f.forget(c)
-	defer c.close()
+	defer c.leave()
 	far, err := c.connect()
 	if err != nil {
 		if f.ctx.Err() == nil {

@@ -16,7 +16,6 @@ import (
 type forward struct {
 	set    *Set
 	to     address.Address
-	tcp    bool
 	by     term.Actor // who has opened it
 	began  time.Time
 	place  place
@@ -25,7 +24,7 @@ type forward struct {
 	cancel context.CancelFunc
 	over   chan struct{} // closed when it has ended, and its end is on record
 
-	stopped atomic.Bool // by Stop, which has its end on record
+	recorded atomic.Bool // somebody records its end: Stop, or run
 
 	total, refused, failed, sent, received atomic.Int64
 
@@ -46,7 +45,7 @@ func (s *Set) listen(to address.Address, r Request, by term.Actor) (*forward, er
 		return nil, err
 	}
 	f := &forward{
-		set: s, to: to, tcp: r.TCP, by: by, began: time.Now(), place: at, pace: newPacer(s.o.Rate),
+		set: s, to: to, by: by, began: time.Now(), place: at, pace: newPacer(s.o.Rate),
 		over: make(chan struct{}), empty: make(chan struct{}), live: make(map[*connection]struct{}),
 	}
 	f.ctx, f.cancel = context.WithCancel(s.carrier.Context())
@@ -59,14 +58,21 @@ func (f *forward) start() bool {
 	s.mu.Lock()
 	s.open = append(s.open, f)
 	s.mu.Unlock()
-	if f.spawn(f.accept) && s.carrier.Spawn("forward", f.run) {
-		return true
+	if !s.carrier.Spawn("forward", f.run) {
+		f.place.close()
+		f.cancel()
+		s.remove(f)
+		close(f.over)
+		return false
 	}
-	f.place.close()
-	f.cancel()
-	s.remove(f)
-	close(f.over)
-	return false
+	// run is first: it ends the connections that accept takes before the session ends.
+	if !f.spawn(f.accept) {
+		f.recorded.Store(true) // there is nothing to record: it never began
+		f.cancel()
+		<-f.over
+		return false
+	}
+	return true
 }
 
 // spawn runs one of the goroutines that the end of the forward waits for.
@@ -107,7 +113,7 @@ func (f *forward) run() {
 	case <-timer.C:
 	}
 	f.set.remove(f)
-	if i := f.info(); !f.stopped.Load() {
+	if i := f.info(); f.recorded.CompareAndSwap(false, true) {
 		f.set.auth.Observe(term.Event{
 			Verb: term.VerbForwardEnd, Actor: f.by, Detail: i.Summary(), Size: int(i.Sent + i.Received),
 			Duration: time.Since(f.began),
@@ -127,7 +133,7 @@ func (f *forward) info() Info {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return Info{
-		To: f.to.String(), Socket: f.place.socket, Address: f.place.address, Opened: f.began,
+		To: f.to.String(), Socket: f.place.socket, Address: f.place.address(), Opened: f.began,
 		Connections: len(f.live), Total: f.total.Load(), Refused: f.refused.Load(), Failed: f.failed.Load(),
 		Sent: f.sent.Load(), Received: f.received.Load(), LastError: f.lastError,
 	}
@@ -223,8 +229,16 @@ func (f *forward) forget(c *connection) {
 type place struct {
 	listener net.Listener
 	socket   string       // the path of a Unix socket; empty: it has a port
-	address  string       // 127.0.0.1:PORT; empty: it has a socket
+	port     int          // of 127.0.0.1; 0: it has a socket
 	remove   func() error // what is left once it is closed; may be nil
+}
+
+// address returns 127.0.0.1:PORT; empty: it has a socket.
+func (p place) address() string {
+	if p.port == 0 {
+		return ""
+	}
+	return p.listener.Addr().String()
 }
 
 // close stops listening, and removes the socket.

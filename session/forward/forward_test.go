@@ -43,15 +43,23 @@ type carrier struct {
 	wg   sync.WaitGroup
 	used atomic.Int64
 	far  func() (term.Stream, error)
+
+	spawn func() bool // asked before each goroutine; nil: yes
 }
 
-func (c *carrier) Context() context.Context           { return c.ctx }
-func (c *carrier) Alive(string) error                 { return c.ctx.Err() }
-func (c *carrier) Ended(string) error                 { return errors.New("ended") }
-func (c *carrier) Failed(_ string, err error) error   { return err }
-func (c *carrier) Used()                              { c.used.Add(1) }
-func (c *carrier) Forwarder() term.Forwarder          { return c }
-func (c *carrier) Spawn(_ string, f func()) (ok bool) { c.wg.Go(f); return true }
+func (c *carrier) Context() context.Context         { return c.ctx }
+func (c *carrier) Alive(string) error               { return c.ctx.Err() }
+func (c *carrier) Ended(string) error               { return errors.New("ended") }
+func (c *carrier) Failed(_ string, err error) error { return err }
+func (c *carrier) Used()                            { c.used.Add(1) }
+func (c *carrier) Forwarder() term.Forwarder        { return c }
+
+func (c *carrier) Spawn(_ string, f func()) (ok bool) {
+	if ok = c.spawn == nil || c.spawn(); ok {
+		c.wg.Go(f)
+	}
+	return ok
+}
 
 func (c *carrier) Forward(context.Context, string, int) (term.Stream, error) { return c.far() }
 

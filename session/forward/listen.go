@@ -24,9 +24,9 @@ func listenAt(dir string, port int, r Request) (place, error) {
 	if r.TCP {
 		l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: r.Port})
 		if err != nil {
-			return place{}, fmt.Errorf("port %d of 127.0.0.1 cannot be used: %w", r.Port, err)
+			return place{}, fmt.Errorf("port %d of 127.0.0.1 cannot be used: %w; give another port, or 0 for any that is free", r.Port, err)
 		}
-		return place{listener: l, address: l.Addr().String()}, nil
+		return place{listener: l, port: l.Addr().(*net.TCPAddr).Port}, nil
 	}
 	if dir == "" {
 		runtime, err := rundir.Dir()

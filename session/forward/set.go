@@ -48,7 +48,7 @@ type Carrier interface {
 type Request struct {
 	To   string // see package address
 	TCP  bool   // a port of 127.0.0.1 in place of a Unix socket
-	Port int    // with TCP; 0: any that is free
+	Port int    // with TCP; 0: that of the forward there is, or any that is free
 }
 
 // Info describes a forward at one moment.
@@ -95,7 +95,7 @@ func NewSet(session string, carrier Carrier, auth *access.Authorizer, o *Options
 // probeLimit is how long Open waits for a first connection to the address.
 const probeLimit = 5 * time.Second
 
-// Open makes a forward, or returns the one that there is to the same address from the same kind of place. It makes one
+// Open makes a forward, or returns the one to the same address that there is from a socket, or from the port. It makes one
 // connection to the address, and ends it at once, to learn whether the far side forwards there at all. An address that
 // does not answer is no error: Info.Reached is false then, and LastError says why.
 func (s *Set) Open(ctx context.Context, r Request) (info Info, err error) {
@@ -119,7 +119,7 @@ func (s *Set) Open(ctx context.Context, r Request) (info Info, err error) {
 	case <-ctx.Done():
 		return Info{}, s.gaveUp(ctx, op)
 	}
-	if f := s.find(to, r.TCP); f != nil {
+	if f := s.find(to, r); f != nil {
 		info = f.info()
 		info.Existing, info.Reached = true, true
 		return info, nil
@@ -209,12 +209,22 @@ func (s *Set) probe(ctx context.Context, to address.Address) error {
 	return err
 }
 
-// find returns the forward to an address, from a port or from a socket; nil: there is none.
-func (s *Set) find(to address.Address, tcp bool) *forward {
+// leading returns the forwards to an address, oldest first, without those that are about to end.
+func (s *Set) leading(to address.Address) (list []*forward) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.open {
-		if f.to == to && f.tcp == tcp {
+		if f.to == to && f.ctx.Err() == nil {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// find returns the forward to an address that a request gets; nil: there is none, and one is made.
+func (s *Set) find(to address.Address, r Request) *forward {
+	for _, f := range s.leading(to) {
+		if (f.place.port > 0) == r.TCP && (r.Port == 0 || r.Port == f.place.port) {
 			return f
 		}
 	}
@@ -245,12 +255,10 @@ func (s *Set) Stop(ctx context.Context, to string) (ended []Info, err error) {
 	if _, err := d.Permit(ctx, term.Action{To: at.String()}); err != nil {
 		return nil, err
 	}
-	for _, tcp := range []bool{false, true} {
-		f := s.find(at, tcp)
-		if f == nil {
+	for _, f := range s.leading(at) {
+		if !f.recorded.CompareAndSwap(false, true) { // another call stops it, or the session's end
 			continue
 		}
-		f.stopped.Store(true)
 		f.cancel()
 		<-f.over
 		ended = append(ended, f.info())

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 
@@ -16,8 +18,16 @@ import (
 // and has no deadlines.
 type Stream struct {
 	ssh.Channel
-	k      *Link
-	closed chan struct{} // closed when both sides have closed the channel
+	k       *Link
+	closed  chan struct{} // closed when both sides have closed the channel
+	reading sync.Mutex    // held by Read: of two that wait, the library wakes one
+}
+
+// Read implements term.Stream.
+func (s *Stream) Read(p []byte) (int, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	return s.Channel.Read(p)
 }
 
 // Forward opens a connection from the far side of the link to host and port (RFC 4254 section 7.2). It implements
@@ -67,9 +77,13 @@ func directTCPIP(host string, port int) []byte {
 	}{host, uint32(port), "127.0.0.1", 0})
 }
 
-// Close implements term.Stream. It does not wait: a frozen server accepts no packet.
+// Close implements term.Stream. It does not wait: a frozen server accepts no packet. It discards what the server has sent
+// and nobody has read, which would otherwise stay in memory until the server confirms: a hostile one never does.
 func (s *Stream) Close() error {
 	s.k.wg.Go(func() { _ = s.Channel.Close() })
+	for _, unread := range []io.Reader{onlyReader{s}, s.Stderr()} {
+		s.k.wg.Go(func() { _, _ = io.Copy(io.Discard, unread) })
+	}
 	return nil
 }
 
