@@ -169,6 +169,21 @@ func TestParsePatternRefuses(t *testing.T) {
 	}
 }
 
+// TestParsePatternAdvises: an entry in another notation is refused with the one to use.
+func TestParsePatternAdvises(t *testing.T) {
+	for text, want := range map[string]string{
+		"10.0.0.0/24:443":            "10.0.0.*:443",
+		"10.0.0.0/24":                "10.0.0.*:443",
+		"[2001:db8::/32]:443":        "write * for any number",
+		"http://db1:80/":             "nor URLs",
+		"[0:0:0:0:0:ffff:a00:*]:443": "write it as 10.0.0.*",
+	} {
+		if p, err := address.ParsePattern(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParsePattern(%q) = %v, %v; want an error with %q", text, p, err, want)
+		}
+	}
+}
+
 // FuzzParse: an address has one form, which is read as itself, and is a name or an address and never both.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"db1:5432", "[::ffff:1.2.3.4]:1", "0x7f.1:80", "10.0.0.1.:443", "a.b.C.:65535"} {

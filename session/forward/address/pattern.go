@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,6 +33,10 @@ func (p Pattern) String() string { return p.text }
 
 // ParsePattern reads a pattern. Its errors continue a sentence that begins with the text.
 func ParsePattern(text string) (Pattern, error) {
+	if strings.Contains(text, "/") {
+		return Pattern{}, errors.New("has a slash: neither networks, as 10.0.0.0/24, nor URLs are entries; write * for any " +
+			"number in a part of an address, as 10.0.0.*:443")
+	}
 	host, port, bracketed, err := split(text)
 	if err != nil {
 		return Pattern{}, err
@@ -103,6 +108,9 @@ func ipv6Pattern(text string) (family, []string, error) {
 			return 0, nil, fmt.Errorf("has %q in its IPv6 address, where up to four hexadecimal digits belong, without "+
 				"a zero before them", part)
 		}
+	}
+	if slices.Equal(parts[:6], []string{"0", "0", "0", "0", "0", "ffff"}) {
+		return 0, nil, errors.New("is for IPv4 addresses in IPv6, which are IPv4 addresses here; write it as 10.0.0.*")
 	}
 	return ipv6, parts, nil
 }
