@@ -197,10 +197,7 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 	case term.VerbSignal:
 		return allowed, p.mayAct(a, "send signals")
 	case term.VerbForward:
-		if err := p.mayAct(a, "forward connections"); err != nil {
-			return allowed, err
-		}
-		return allowed, p.execOnly(a, "nothing is forwarded")
+		return allowed, p.forward(ctx, a)
 	case term.VerbFileRead:
 		return allowed, p.file(a, false)
 	case term.VerbFileWrite:

@@ -50,13 +50,14 @@ func acts(far term.PlannedHop) map[term.Verb]term.Action {
 			Target: &term.Target{Protocol: "ssh", Host: far.Alias},
 			Plan:   &term.Plan{Hops: []term.PlannedHop{far}},
 		},
-		term.VerbExec:  {Command: "uptime"},
-		term.VerbWrite: {Data: []byte("uptime\r")},
+		term.VerbExec:    {Command: "uptime"},
+		term.VerbWrite:   {Data: []byte("uptime\r")},
+		term.VerbForward: {To: "localhost:5432"},
 	}
 	for _, v := range []term.Verb{
 		term.VerbOpen, term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbSignal, term.VerbResize, term.VerbExpect,
 		term.VerbLock, term.VerbUnlock, term.VerbClose, term.VerbHeartbeat, term.VerbTakeOver, term.VerbFileRead,
-		term.VerbFileWrite, "new",
+		term.VerbFileWrite, term.VerbForward, term.VerbForwardEnd, "new",
 	} {
 		a := all[v]
 		a.Verb, a.Protocol, a.Host, a.Far = v, "ssh", far.Alias, &far
@@ -71,7 +72,7 @@ func refusedVerbs(t *testing.T, p *policy.Policy, far term.PlannedHop) string {
 	var out []string
 	for _, v := range []term.Verb{
 		term.VerbOpen, term.VerbAnswer, term.VerbExec, term.VerbWrite, term.VerbSignal,
-		term.VerbFileRead, term.VerbFileWrite, term.VerbResize, term.VerbLock, term.VerbClose,
+		term.VerbFileRead, term.VerbFileWrite, term.VerbForward, term.VerbForwardEnd, term.VerbResize, term.VerbLock, term.VerbClose,
 	} {
 		if err := p.Check(t.Context(), acts(far)[v]); err != nil {
 			if e := denied(t, err); e.Op != string(v) {

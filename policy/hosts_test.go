@@ -45,8 +45,8 @@ func TestHosts(t *testing.T) {
 	for host, want := range map[string]string{
 		"web1": "", "WEB1": "", "web1.": "", "10.0.0.7": "", "::ffff:10.0.0.7": "", "2001:DB8:0::7": "", "[2001:db8::7]": "",
 		"db1": "open", "web-secret": "open", "WEB-Secret.": "open", "10.0.1.7": "open", "": "open", "10.0.0.evil.example": "open",
-		"core1": "exec write signal file_write", "CORE1": "exec write signal file_write",
-		"web9": "write file_write",
+		"core1": "exec write signal file_write forward", "CORE1": "exec write signal file_write forward",
+		"web9": "write file_write forward",
 	} {
 		if got := refusedVerbs(t, p, planned(host)); got != want {
 			t.Errorf("on %q %q is refused, want %q", host, got, want)
@@ -115,7 +115,7 @@ func TestDeniedSpellings(t *testing.T) {
 	} {
 		p := gate(t, policy.Rules{DenyHosts: rules("deny_hosts", rule), ReadOnlyHosts: rules("read_only_hosts", rule)})
 		for _, h := range hosts {
-			if got := refusedVerbs(t, p, h); got != "open exec write signal file_write" {
+			if got := refusedVerbs(t, p, h); got != "open exec write signal file_write forward" {
 				t.Errorf("%q: of %+v only %q is refused, want all", rule, h, got)
 			}
 		}
