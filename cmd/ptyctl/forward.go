@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"ptyctl/internal/cli"
 
@@ -13,6 +17,7 @@ import (
 	"ptyctl/internal/attach"
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"
+	"ptyctl/session/forward"
 )
 
 func forwardCommand() *cli.Command {
@@ -49,6 +54,10 @@ func runForward(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// A terminal window that is closed ends it too, and its socket and link are removed.
+	ctx, stop := untilHangup(c.Context)
+	defer stop()
+	c.Context = ctx
 	call := forwardCall{Action: "forward", To: args[1]}
 	link := c.String("listen")
 	switch port := c.Int("tcp"); {
@@ -56,6 +65,8 @@ func runForward(c *cli.Context) error {
 		return usageError{errors.New("forward needs SSH; leave --protocol out")}
 	case c.IsSet("tcp") && (port < 0 || port > 65535):
 		return usageError{fmt.Errorf("--tcp is %d; give a port from 1 to 65535, or 0 for any", port)}
+	case c.IsSet("listen") && link == "":
+		return usageError{errors.New("--listen is empty; give a path, or leave it out")}
 	case c.IsSet("tcp") && link != "":
 		return usageError{errors.New("--listen is about a Unix socket, and --tcp about a port; leave one out")}
 	case c.IsSet("tcp"):
@@ -66,8 +77,13 @@ func runForward(c *cli.Context) error {
 		return err
 	}
 	// Before a connection is made and a password asked.
-	if err := app.CheckForward(cfg, call.To); err != nil {
+	if err := app.CheckForward(cfg, call.To, call.TCPPort != nil); err != nil {
 		return err
+	}
+	if link != "" {
+		if link, err = checkLink(link); err != nil {
+			return err
+		}
 	}
 	host.CommandsOnly = true // a terminal would not be used
 	return atHost(c, host, func(_ *app.App, on *control.Client, at *attach.Attachment) error {
@@ -127,23 +143,81 @@ type endEntry struct {
 	UntilExit bool   `json:"until_exit"`
 }
 
-// linkTo makes a symbolic link to the socket, for clients that want it at a path of their own. It replaces a link whose
-// socket is gone, and nothing else.
+// untilHangup returns a context that also ends with the terminal. nohup(1) has SIGHUP ignored, and so it stays.
+func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
+// checkLink returns the whole path of a link to be made, before there is a socket. Its error says why it cannot be made.
+func checkLink(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("--listen: %w", err)
+	}
+	if old, err := mayLink(path); err != nil || old {
+		return path, err
+	}
+	// A trial sees what the rights of the folder do not say: a file system that is read-only, or has no links.
+	if err := os.Symlink(path, path); err != nil {
+		return "", notLinked(path, err)
+	}
+	return path, os.Remove(path)
+}
+
+// mayLink reports whether a link at a path would replace the link of an earlier forward. Its error says what is there.
+func mayLink(path string) (replaces bool, err error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, notLinked(path, err)
+	case info.Mode()&fs.ModeSymlink == 0:
+		return false, fmt.Errorf("--listen: %s is there already, and is no link of ptyctl forward; give another path", path)
+	}
+	to, err := os.Readlink(path)
+	if err != nil {
+		return false, notLinked(path, err)
+	}
+	switch forward.StateOf(to) {
+	case forward.Leftover:
+		return true, nil
+	case forward.Live:
+		return false, fmt.Errorf("--listen: %s leads to a socket at which another process listens: end that one, or give "+
+			"another path", path)
+	}
+	return false, fmt.Errorf("--listen: %s is a link to %s, which is no socket of ptyctl forward; give another path", path, to)
+}
+
+// linkTo makes a symbolic link to the socket, for clients that want it at a path of their own. It replaces the link of an
+// earlier forward that was killed, and nothing else.
 func linkTo(socket, path string) (remove func(), err error) {
-	if path, err = filepath.Abs(path); err != nil {
+	old, err := mayLink(path)
+	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			_ = os.Remove(path)
-		}
+	if old {
+		_ = os.Remove(path)
 	}
 	if err := os.Symlink(socket, path); err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
+		return nil, notLinked(path, err)
 	}
 	return func() {
 		if now, err := os.Readlink(path); err == nil && now == socket {
 			_ = os.Remove(path)
 		}
 	}, nil
+}
+
+// notLinked is the error of a link that cannot be made. The path is named once.
+func notLinked(path string, err error) error {
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		err = link.Err
+	} else if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	return fmt.Errorf("--listen: no link can be made at %s: %w", path, err)
 }

@@ -32,11 +32,16 @@ func forwardPatterns(cfg config.Config) (list []address.Pattern, err error) {
 	return list, nil
 }
 
-// CheckForward refuses an address that forward.allow does not have, before there is a connection to a host.
-func CheckForward(cfg config.Config, to string) error {
+// CheckForward refuses an address that forward.allow does not have, and a TCP port that is not offered, before there is a
+// connection to a host.
+func CheckForward(cfg config.Config, to string, tcp bool) error {
 	if len(cfg.Forward.Allow) == 0 {
 		return &ConfigError{errors.New(`nothing may be forwarded: list the addresses in the configuration, as ` +
 			`[forward] allow = ["db1:5432"]`)}
+	}
+	if tcp && !cfg.Forward.TCP {
+		return &ConfigError{errors.New(`no TCP port may be used, because every user and web page of this machine can reach ` +
+			`one; leave --tcp out and use the socket, or set in the configuration: [forward] tcp = true`)}
 	}
 	gate, err := forwardGate(cfg)
 	if err != nil {

@@ -36,13 +36,38 @@ func listenAt(dir string, port int, r Request) (place, error) {
 		if err != nil {
 			return place{}, err
 		}
-		dir = filepath.Join(runtime, "forward")
+		dir = socketsOf(runtime)
 	}
 	if err := rundir.Own(dir); err != nil {
 		return place{}, err
 	}
 	sweep(dir)
 	return listenIn(filepath.Join(dir, strings.ToLower(rand.Text()[:10])), port)
+}
+
+// socketsOf returns the folder for the folders of the sockets.
+func socketsOf(runtime string) string { return filepath.Join(runtime, "forward") }
+
+// A State is that of a path at which a forward of this user may listen.
+type State int
+
+// The states.
+const (
+	Foreign  State = iota // it is no path of a forward
+	Live                  // a process listens there, or it cannot be seen whether one does
+	Leftover              // no process listens there any more
+)
+
+// StateOf tells the paths that forwards in the user's runtime folder have, or had, from all others.
+func StateOf(path string) State {
+	runtime, err := rundir.Dir()
+	switch {
+	case err != nil, filepath.Base(path) != socketName, filepath.Dir(filepath.Dir(path)) != socketsOf(runtime):
+		return Foreign
+	case gone(path):
+		return Leftover
+	}
+	return Live
 }
 
 // listenIn makes a folder with a socket in it, for this user alone. A link beside the socket has the name that the

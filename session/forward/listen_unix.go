@@ -20,8 +20,17 @@ func (p place) admits(c net.Conn) error {
 	return nil
 }
 
-// sweep removes the sockets of killed processes. It asks with a socket of another type, which is never connected: a
+// gone reports whether no process listens at a socket. It asks with a socket of another type, which is never connected: a
 // process that listens does not learn of it.
+func gone(path string) bool {
+	c, err := net.Dial("unixgram", path)
+	if err == nil {
+		_ = c.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
+}
+
+// sweep removes the sockets of killed processes.
 func sweep(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -30,11 +39,7 @@ func sweep(dir string) {
 		if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSocket == 0 {
 			continue // another process is about to make it, or it is no folder of ours
 		}
-		c, err := net.Dial("unixgram", path)
-		if err == nil {
-			_ = c.Close()
-		}
-		if !errors.Is(err, syscall.ECONNREFUSED) {
+		if !gone(path) {
 			continue
 		}
 		_ = os.Remove(path)
