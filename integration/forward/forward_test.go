@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -145,12 +146,16 @@ func TestHalfClose(t *testing.T) {
 	}
 }
 
-// A forward ends with its session, however that ends, and leaves nothing behind.
+// A forward ends with its session, however that ends, and leaves nothing behind but its end in the audit log.
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	sshd := lab.StartSSHD(t)
 	db := serve(t, echo)
 	h := lab.HomeFor(t, []*lab.SSHD{sshd}, "[forward]\nallow = ['localhost:*']")
 	c := h.Connect(t)
+	open := func() int { // files; a recording stays open for a second
+		return len(slices.DeleteFunc(lab.OpenFiles(t, c.PID), func(f string) bool { return strings.HasSuffix(f, ".cast") }))
+	}
 	files := -1
 	for _, tt := range []struct {
 		name string
@@ -189,12 +194,21 @@ func TestEnds(t *testing.T) {
 			})
 			c.Refused(t, "ALREADY_CLOSED", lab.ToolSession, `{"action":"forward","session_id":%s,"to":%s}`, id, db.to("localhost"))
 			if files < 0 { // the first session has left what all share
-				files = len(lab.OpenFiles(t, c.PID))
+				files = open()
 				return
 			}
-			lab.Eventually(t, "no file of it is open", func() bool { return len(lab.OpenFiles(t, c.PID)) <= files })
+			lab.Eventually(t, "no file of it is open", func() bool { return open() <= files })
 		})
 	}
+	lab.Eventually(t, "each end is on record, with five bytes in each direction", func() bool {
+		ends := lab.AuditLines(t, h.Audit, "forward_end")
+		for _, e := range ends {
+			if e.Bytes != 10 || e.Outcome != "ok" {
+				t.Fatalf("the audit log has the end %+v, want one of 10 bytes", e)
+			}
+		}
+		return len(ends) == 4
+	})
 }
 
 // Two hundred connections at once, half of them idle, starve neither each other nor the terminal.

@@ -42,6 +42,7 @@ func TestSpellings(t *testing.T) {
 
 // Who may not forward is refused, and says by what.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	sshd, closed := lab.StartSSHD(t), lab.StartSSHD(t, "AllowTcpForwarding no")
 	db := serve(t, echo)
 	both := []*lab.SSHD{sshd, closed}
@@ -90,6 +91,13 @@ func TestRefused(t *testing.T) {
 			c.DeniedBy(t, "policy."+host, lab.ToolSession, call, c.Open(t, sshd), to)
 		})
 	}
+	t.Run("to a host of a rule", func(t *testing.T) {
+		c := lab.HomeFor(t, both, "[forward]\nallow = ['db1:5432', '10.0.0.*:443']\n[policy]\n"+
+			"deny_hosts = ['DB1']\nread_only_hosts = ['10.0.0.*']").Connect(t)
+		id := c.Open(t, sshd)
+		c.DeniedBy(t, "policy.deny_hosts", lab.ToolSession, call, id, "db1.:5432")
+		c.DeniedBy(t, "policy.read_only_hosts", lab.ToolSession, call, id, "[::ffff:10.0.0.1]:443")
+	})
 	t.Run("http", func(t *testing.T) {
 		h := lab.HomeFor(t, both, allow)
 		tokens := h.TokensFile(t)
