@@ -216,6 +216,27 @@ func TestSessionEndsAtStart(t *testing.T) {
 	}
 }
 
+// A forward whose socket something has removed is of no use, and makes room for one that has a socket.
+func TestRemovedSocket(t *testing.T) {
+	seen := new(diary)
+	set, _ := freeze(t, Options{Max: 1}, seen)
+	info := open(t, set, Request{To: "db1:5432"})
+	if err := os.Remove(info.Socket); err != nil {
+		t.Fatal(err)
+	}
+	next := open(t, set, Request{To: "db1:5432"})
+	if next.Existing || next.Socket == info.Socket {
+		t.Errorf("the forward is %+v, want a new one", next)
+	}
+	ping(t, dialed(t, next))
+	if _, err := os.Stat(filepath.Dir(info.Socket)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of the removed socket: %v, want none", err)
+	}
+	if list := set.List(); len(list) != 1 || len(seen.ends) != 1 {
+		t.Errorf("there are %+v, and the ends %+v on record; want one of each", list, seen.ends)
+	}
+}
+
 // A port that is asked for is had, also beside another one to the same address; an end is that of all.
 func TestPorts(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -239,6 +240,15 @@ func (p place) address() string {
 		return ""
 	}
 	return p.listener.Addr().String()
+}
+
+// usable reports whether clients can connect: those who tidy folders may have removed the socket.
+func (p place) usable() bool {
+	if p.socket == "" {
+		return true
+	}
+	info, err := os.Lstat(p.socket)
+	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
 // close stops listening, and removes the socket.

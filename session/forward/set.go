@@ -120,9 +120,13 @@ func (s *Set) Open(ctx context.Context, r Request) (info Info, err error) {
 		return Info{}, s.gaveUp(ctx, op)
 	}
 	if f := s.find(to, r); f != nil {
-		info = f.info()
-		info.Existing, info.Reached = true, true
-		return info, nil
+		if f.place.usable() {
+			info = f.info()
+			info.Existing, info.Reached = true, true
+			return info, nil
+		}
+		f.cancel()
+		<-f.over
 	}
 	if n := len(s.List()); n >= s.o.Max {
 		return Info{}, &term.Error{
