@@ -199,6 +199,7 @@ var importRules = []rule{
 	{pkg: "internal/leaktest", theirs: []string{"golang.org/x/crypto/ssh"}, why: "every package's tests may use it"},
 	{pkg: "internal/shelltest", theirs: []string{"github.com/creack/pty"}, why: "it runs lines in shells and knows no rule"},
 	{pkg: "scripts/fonts", theirs: []string{"golang.org/x/image"}, why: "it makes the font files of the pictures of what others publish"},
+	{pkg: "scripts/renamemodule", why: "it changes text"},
 	{pkg: "scripts/benchtable", why: "it prints what others have measured"},
 	{pkg: "scripts/secrets", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
