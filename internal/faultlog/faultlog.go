@@ -20,7 +20,9 @@ func Or(log *slog.Logger) *slog.Logger {
 }
 
 // errorsOnly asks for the default logger at each record, because a program may set it later.
-type errorsOnly struct{ with func(slog.Handler) slog.Handler }
+type errorsOnly struct {
+	with func(slog.Handler) slog.Handler
+}
 
 func (e errorsOnly) handler() slog.Handler {
 	h := slog.Default().Handler()
@@ -34,7 +36,9 @@ func (e errorsOnly) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelError && e.handler().Enabled(ctx, l)
 }
 
-func (e errorsOnly) Handle(ctx context.Context, r slog.Record) error { return e.handler().Handle(ctx, r) }
+func (e errorsOnly) Handle(ctx context.Context, r slog.Record) error {
+	return e.handler().Handle(ctx, r)
+}
 
 func (e errorsOnly) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return e.then(func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })

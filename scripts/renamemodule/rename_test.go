@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRename renames a copy of this module, builds and vets it, and tests three packages; with PTYCTL_LONG all of them.
+func TestRename(t *testing.T) {
+	top := filepath.Join("..", "..")
+	files, err := output(top, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for _, name := range strings.Split(strings.TrimSuffix(files, "\x00"), "\x00") {
+		text, err := os.ReadFile(filepath.Join(top, name))
+		if os.IsNotExist(err) { // removed, and not yet committed
+			continue
+		}
+		info, err2 := os.Lstat(filepath.Join(top, name))
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		to := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, text, info.Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(program string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(program, args...)
+		cmd.Dir = folder
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+		}
+	}
+	run("git", "init", "-q")
+	run("git", "add", "-A")
+	if n, err := rename(folder, "example.org/team/ptyctl"); err != nil || n < 1000 {
+		t.Fatalf("%d files changed, %v; want a thousand and more", n, err)
+	}
+	if out, err := exec.Command("grep", "-rl", `"ptyctl/session"`, folder, "--include=*.go", "--exclude-dir=renamemodule").CombinedOutput(); err == nil {
+		t.Errorf("the old path is left in %s", out)
+	}
+	tested := []string{".", "./term", "./session/keys"}
+	if os.Getenv("PTYCTL_LONG") != "" {
+		tested = []string{"-timeout", "2h", "./..."}
+	}
+	run("go", "build", "./...")
+	run("go", "vet", "./...")
+	run("go", append([]string{"test", "-vet=off"}, tested...)...)
+}
