@@ -106,6 +106,7 @@ var importRules = []rule{
 	{pkg: "telnet/loss", why: "it sets options of TCP connections"},
 	{pkg: "telnet/urgent", why: "it knows sockets and no Telnet option"},
 	{pkg: "telnet", ours: []string{"term", "telnet/loss", "telnet/urgent"}, why: "a transport is usable without the engine"},
+	{pkg: "serial", ours: []string{"term"}, theirs: []string{"github.com/fsnotify/fsnotify", "go.bug.st/serial", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 	{pkg: "telnet/gotelnet", ours: []string{"telnet"}, theirs: []string{"github.com/reiver/go-telnet", "github.com/reiver/go-oi"}, why: "programs for go-telnet use it, and ptyctl does not"},
 	{pkg: "ptyx/protect", theirs: []string{"golang.org/x/sys"}, why: "it protects this process and starts none"},
 	{pkg: "ptyx/internal/processes", ours: []string{"internal/resident"}, theirs: []string{"golang.org/x/sys"}, why: "it knows processes, and neither programs nor terminals"},
@@ -213,11 +214,11 @@ var importRules = []rule{
 	{pkg: "internal/direct", ours: []string{"control", "internal/attach", "internal/client", "internal/tty", "term"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/fleetrun", ours: []string{"control", "fleet/groups", "fleet/saved", "internal/tty"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/app/apptest", ours: []string{"config", "internal/app"}, why: "every test of a command may use it"},
-	{pkg: "internal/policycheck", ours: []string{"term", "session/shell", "sshx", "telnet", "policy", "config", "internal/app"}, why: "it asks the rules and performs nothing"},
+	{pkg: "internal/policycheck", ours: []string{"term", "session/shell", "serial", "sshx", "telnet", "policy", "config", "internal/app"}, why: "it asks the rules and performs nothing"},
 	{
 		pkg: "internal/doctor",
 		ours: []string{
-			"term", "sshx", "ptyx", "ptyx/protect", "devlock", "config", "control", "daemon", "internal/app", "internal/cliadvice",
+			"term", "serial", "sshx", "ptyx", "ptyx/protect", "devlock", "config", "control", "daemon", "internal/app", "internal/cliadvice",
 			"internal/cgroup", "internal/client", "internal/rundir",
 			"internal/tty", "quote",
 		},
@@ -230,9 +231,9 @@ var importRules = []rule{
 	{
 		pkg: "internal/app",
 		ours: []string{
-			"fleet/nodes", "sshx/sshconfig", "term", "session", "session/known", "session/forward", "session/forward/address", "session/owners", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
+			"fleet/nodes", "sshx/sshconfig", "term", "session", "session/known", "session/forward", "session/forward/address", "session/owners", "sshx", "telnet", "serial", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"consent", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
-			"term", "session", "session/forward", "session/forward/address", "session/owners", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
+			"term", "session", "session/forward", "session/forward/address", "session/owners", "sshx", "telnet", "serial", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"consent", "fleet", "fleet/nodes", "fleet/saved", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
 			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "daemon", "internal/cgroup", "internal/cliadvice", "internal/logging", "internal/resident", "internal/tcppeer", "secret", "secret/source",

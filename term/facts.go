@@ -1,6 +1,7 @@
 package term
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -48,6 +49,12 @@ type ArgumentFault struct {
 	Allowed  []string // values that Field may have, or fields
 	Example  string   // a correct request, in the caller's own format
 	Position string   // where in the value, for patterns
+}
+
+// Absent says that something of this machine is not there (ConnectFailed). Await returns nil once it is there, without
+// looking again and again, or the cause of the end of ctx. Nil: its return is not noticed.
+type Absent struct {
+	Await func(ctx context.Context) error
 }
 
 // A LockConflict is the lock that another task holds (Locked).
@@ -139,6 +146,7 @@ type Ended struct {
 }
 
 func (ArgumentFault) fact()  {}
+func (Absent) fact()         {}
 func (LockConflict) fact()   {}
 func (TakenOver) fact()      {}
 func (PartialWrite) fact()   {}

@@ -77,6 +77,7 @@ const (
 	ReasonOneProgram   Reason = "the session is one program"
 	ReasonNoTerminal   Reason = "the program has no terminal"
 	ReasonTransferSlow Reason = "the transfer took too long"
+	ReasonSerialAllow  Reason = "the operator has not allowed this serial line"
 	ReasonRunCommands  Reason = "commands are run, and nothing is typed"
 	ReasonNotReplaced  Reason = "the file can only be written over"
 	ReasonExists       Reason = "a file is there, and is not to be replaced"
@@ -183,6 +184,7 @@ const (
 	FieldTelnetEnter  Field = "Telnet.Enter"
 	FieldTelnetBinary Field = "Telnet.Binary"
 	FieldTLS          Field = "Telnet.TLS"
+	FieldSerial       Field = "Serial"
 	FieldPin          Field = "Telnet.TLS.Pin"
 
 	FieldArgv      Field = "Local.Argv"

@@ -4,7 +4,7 @@ import "time"
 
 // A Target describes a terminal to open. The comments give the meaning of zero fields.
 type Target struct {
-	Protocol       string // "ssh", "telnet", "local"
+	Protocol       string // "ssh", "telnet", "serial", "local"
 	Host           string
 	Port           int    // 0: the default of the protocol
 	User           string // empty: from the configuration, or else the local user
@@ -13,6 +13,7 @@ type Target struct {
 	CommandsOnly   bool // SSH: start no shell; commands run on channels of their own
 	SSH            SSHOptions
 	Telnet         TelnetOptions
+	Serial         SerialOptions
 	Local          LocalOptions
 	ConnectTimeout time.Duration // from name resolution to the end of the login; 0: the operator's default
 }
@@ -78,6 +79,19 @@ type TelnetOptions struct {
 	Enter  string // bytes of the enter key: "auto" or empty, "cr", "crlf", "crnul", "lf"
 	Binary string // eight-bit data: "auto" or empty (if asked for), "always" (ask for it), "never"
 	TLS    TLSOptions
+}
+
+// SerialOptions are the settings of a serial line: of this machine, or of the Telnet server that has the line (RFC
+// 2217). A zero field is the default of a line of this machine, 9600 8N1 without flow control, and leaves the
+// setting of a Telnet server unchanged.
+type SerialOptions struct {
+	Path     string // the device; for Telnet empty
+	Baud     int    // bits a second
+	DataBits int    // 5 to 8
+	Parity   string // "none", "odd", "even", "mark", "space"
+	StopBits int    // 1 or 2
+	Flow     string // "none", "rtscts", "xonxoff"
+	DTR, RTS string // "on", "off", "keep"; empty: as the system, or the server, sets them when the line is opened
 }
 
 // TLSOptions configure TLS for a connection. The server's certificate must have a valid

@@ -246,6 +246,7 @@ type Description struct {
 	Security      string   // a warning about the protection of the bytes; empty: they are protected
 	TLS           *TLS     // nil: none
 	Telnet        *Telnet  // nil: not Telnet
+	Serial        *Serial  // nil: no serial line, or one that the call has not set
 	Process       *Process // nil: a program on another machine
 	Ladder        []Hop
 	Warnings      []string
@@ -285,6 +286,17 @@ type Telnet struct {
 	Serial     bool     // speed, framing and break of a serial line can be set (RFC 2217)
 	Suppressed int64    // requests left unanswered because there were too many
 	Malformed  int64    // commands that made no sense
+}
+
+// Serial is a serial line as it was set when the session was opened. Zero fields are not known.
+type Serial struct {
+	Path     string // the device of this machine, without links
+	Baud     int
+	DataBits int
+	Parity   string // as in SerialOptions, like the next two
+	StopBits int
+	Flow     string
+	Signals  []string // those of the far side that were on: "cts", "dsr", "ri", "dcd"
 }
 
 // Support is the answer to "can this session do that?".

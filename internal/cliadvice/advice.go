@@ -53,6 +53,8 @@ var byReason = map[term.Reason]string{
 	term.ReasonPinOrRecord: "for a host that is not on record, give --host-key accept_new; " +
 		"where the recorded key has changed, ask the host's owner, and replace the line in known_hosts",
 
+	term.ReasonSerialAllow: `list the line in the configuration, as [serial] allow = ["/dev/serial/by-id/*"]`,
+
 	term.ReasonTelnetLogin:  "leave USER@ out, and answer the login prompt in ptyctl open",
 	term.ReasonTelnetSilent: openInstead,
 	term.ReasonNotTelnet:    "", // the message says it

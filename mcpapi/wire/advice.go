@@ -109,6 +109,7 @@ var arguments = map[term.Field]string{
 	term.FieldTelnetEnter:  "telnet.enter",
 	term.FieldTelnetBinary: "telnet.binary",
 	term.FieldTLS:          "telnet.tls",
+	term.FieldSerial:       "serial",
 	term.FieldPin:          "telnet.tls.pin",
 }
 
@@ -182,6 +183,7 @@ var advice = map[term.Reason]string{
 
 	term.ReasonTelnetLogin: "leave auth out, read the login prompt with ptyctl_session_io and answer it with write " +
 		"(sensitive for the password)",
+	term.ReasonSerialAllow:  `the operator may allow lines in the configuration, as [serial] allow = ["/dev/serial/by-id/*"]`,
 	term.ReasonTelnetSilent: "open the session with telnet.mode telnet if it does speak it",
 	term.ReasonNotTelnet:    "telnet.mode raw shows its bytes",
 	term.ReasonNotTelnetTLS: "set telnet.tls, or set telnet.mode raw to see its bytes",

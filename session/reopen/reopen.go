@@ -26,8 +26,9 @@ type Progress struct {
 }
 
 // Run calls attempt until it succeeds, fails for good, limit has passed, or ctx ends. After each failure that is
-// followed by another attempt it calls failed. The pauses grow from one second to half a minute. The last attempt
-// begins when limit has passed; a limit of 0 allows one attempt.
+// followed by another attempt it calls failed. The pauses grow from one second to half a minute; a failure with the fact
+// term.Absent is followed by an attempt as soon as what was missing is there. The last attempt begins when limit has
+// passed; a limit of 0 allows one attempt.
 //
 // The error is that of the last attempt, or the cause of the end of ctx.
 func Run(ctx context.Context, limit time.Duration, attempt func(context.Context) error, failed func(Progress)) error {
@@ -48,13 +49,38 @@ func Run(ctx context.Context, limit time.Duration, attempt func(context.Context)
 			return err
 		}
 		pause := min(pauseAfter(n), left)
-		failed(Progress{Attempts: n, Err: err, Next: time.Now().Add(pause), Until: until})
-		timer.Reset(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
+		next := time.Now().Add(pause)
+		if term.FactOf[term.Absent](err).Await != nil { // at the latest
+			next = until
+		}
+		failed(Progress{Attempts: n, Err: err, Next: next, Until: until})
+		if err := pausing(ctx, timer, pause, left, err); err != nil {
+			return err
+		}
+	}
+}
+
+// pausing waits for the next attempt: for the pause, or, if something of this machine was missing, until that is there,
+// and at most as long as is left.
+func pausing(ctx context.Context, timer *time.Timer, pause, left time.Duration, why error) error {
+	if absent := term.FactOf[term.Absent](why); absent.Await != nil {
+		waiting, stop := context.WithTimeout(ctx, left)
+		defer stop()
+		err := absent.Await(waiting)
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if err == nil || waiting.Err() != nil {
+			return nil
+		}
+		// It cannot be watched.
+	}
+	timer.Reset(pause)
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

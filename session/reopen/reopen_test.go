@@ -107,3 +107,57 @@ func TestCanceled(t *testing.T) {
 		}
 	})
 }
+
+// What is missing on this machine is waited for, and tried again at the moment when it is there.
+func TestAbsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		back := make(chan struct{})
+		missing := &term.Error{Kind: term.ConnectFailed, Facts: term.Facts{term.Absent{Await: func(ctx context.Context) error {
+			select {
+			case <-back:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}}}}
+		time.AfterFunc(7*time.Minute, func() { close(back) })
+		began, tries := time.Now(), 0
+		var seen []reopen.Progress
+		err := reopen.Run(t.Context(), 10*time.Minute, func(context.Context) error {
+			if tries++; tries == 1 {
+				return missing
+			}
+			return nil
+		}, func(p reopen.Progress) { seen = append(seen, p) })
+		if took := time.Since(began); err != nil || took != 7*time.Minute || tries != 2 || len(seen) != 1 || !seen[0].Next.Equal(seen[0].Until) {
+			t.Errorf("Run = %v after %v and %d attempts, of which it said %+v", err, took, tries, seen)
+		}
+		// It stays away: the last attempt is made when the time is over.
+		back, tries, began = make(chan struct{}), 0, time.Now()
+		err = reopen.Run(t.Context(), time.Minute, func(context.Context) error { tries++; return missing }, func(reopen.Progress) {})
+		if took := time.Since(began); !errors.Is(err, term.ConnectFailed) || took != time.Minute || tries != 2 {
+			t.Errorf("Run = %v after %v and %d attempts, want the last after a minute", err, took, tries)
+		}
+		// The end of the caller ends the wait.
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := errors.New("stop")
+		time.AfterFunc(time.Second, func() { cancel(stop) })
+		if err = reopen.Run(ctx, time.Hour, func(context.Context) error { return missing }, func(reopen.Progress) {}); !errors.Is(err, stop) {
+			t.Errorf("Run of a canceled context = %v", err)
+		}
+		// What cannot be watched is tried again after the usual pause.
+		blind := &term.Error{Kind: term.ConnectFailed, Facts: term.Facts{term.Absent{Await: func(context.Context) error {
+			return errors.New("no watches are left")
+		}}}}
+		tries, began = 0, time.Now()
+		err = reopen.Run(t.Context(), time.Minute, func(context.Context) error {
+			if tries++; tries == 1 {
+				return blind
+			}
+			return nil
+		}, func(reopen.Progress) {})
+		if took := time.Since(began); err != nil || took < 900*time.Millisecond || took > 1100*time.Millisecond {
+			t.Errorf("Run = %v after %v, want a pause of a second", err, took)
+		}
+	})
+}
