@@ -63,7 +63,10 @@ func (p *comPort) request(ctx context.Context, code byte, data ...byte) ([]byte,
 			Msg:  "the server offers no control of a serial line (RFC 2217); set the line on the console server itself",
 		}
 	}
-	c.e.serial.code, c.e.serial.answer = code, answer
+	c.e.serial.code, c.e.serial.answer, c.e.serial.value = code, answer, 0
+	if len(data) > 0 {
+		c.e.serial.value = data[0]
+	}
 	c.e.control = appendSub(c.e.control, ComPort, append([]byte{code}, data...)...)
 	c.mu.Unlock()
 	c.flush()

@@ -34,6 +34,7 @@ const signature = "ptyctl"
 // serial is the engine's part of COM-PORT-CONTROL: one request at a time.
 type serial struct {
 	code   byte          // of the request in progress
+	value  byte          // its first byte
 	answer chan<- []byte // nil without a request in progress
 	line   LineState     // last reported
 	modem  ModemState    // last reported
@@ -54,6 +55,10 @@ func (s *serial) hear(code byte, data []byte) {
 	if notice && s.answer != nil && code == comAnswer+s.code-comSetLineMask+comNotifyLine {
 		code = comAnswer + s.code
 	}
+	// SET-CONTROL is for several settings. A late answer about another one is none to the request.
+	if code == comAnswer+comSetControl && len(data) > 0 && controlOf(data[0]) != controlOf(s.value) {
+		return
+	}
 	switch {
 	case s.answer != nil && code == comAnswer+s.code:
 		s.answer <- append([]byte(nil), data...)
@@ -61,6 +66,22 @@ func (s *serial) hear(code byte, data []byte) {
 	case code == comAnswer+comSignature && len(data) == 0:
 		s.asked = true
 	}
+}
+
+// controlOf returns the setting that a value of SET-CONTROL is about: its first value (RFC 2217). A value of none may be
+// about any.
+func controlOf(value byte) byte {
+	switch {
+	case value <= 3, value >= 17 && value <= 19: // flow control of both directions, or by DCD, DTR and DSR
+		return 0
+	case value <= 6:
+		return 4 // the break
+	case value <= 9:
+		return 7 // DTR
+	case value <= 12:
+		return 10 // RTS
+	}
+	return 13 // flow control of the other direction
 }
 
 // lost ends the wait for an answer when the server gives the option up.

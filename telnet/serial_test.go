@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -188,6 +190,133 @@ func TestBreakWaitsForItsTurn(t *testing.T) {
 		}
 		if got := p.written(t); !strings.HasSuffix(got, "\xff\xfa\x2c\x05\x05\xff\xf0\xff\xfa\x2c\x05\x06\xff\xf0") {
 			t.Errorf("sent %x", got)
+		}
+		p.Close()
+	})
+}
+
+// TestSetLine: a server may confirm nothing, something else or too much, and the line is open all the same.
+func TestSetLine(t *testing.T) {
+	want := term.SerialOptions{
+		Baud: 9727, DataBits: 7, Parity: "even", StopBits: 2, Flow: "xonxoff", DTR: "on", RTS: "off",
+	}
+	right := map[string]string{
+		"01000025ff": "65 000025ff", "0207": "66 07", "0303": "67 03", "0402": "68 02", "0502": "69 02", "0508": "69 08",
+		"050c": "69 0c",
+	}
+	all := term.Serial{Baud: 9727, DataBits: 7, Parity: "even", StopBits: 2, Flow: "xonxoff"}
+	for _, c := range []struct {
+		name    string
+		answers map[string]string // in place of the right ones; "-": none
+		is      term.Serial
+		doubts  []string
+		took    time.Duration
+	}{
+		{"all confirmed", nil, all, nil, 0},
+		{
+			"NULs behind the values", map[string]string{"01000025ff": "65 000025ff 00", "0207": "66 07 0000"}, all, nil, 0,
+		},
+		{
+			"another speed and size", map[string]string{"01000025ff": "65 00002580", "0207": "66 08"},
+			term.Serial{Parity: "even", StopBits: 2, Flow: "xonxoff"},
+			[]string{"speed 9727: it says 9600", "data bits 7: it says 08, not 07"}, 0,
+		},
+		{
+			"values of a wrong length", map[string]string{"01000025ff": "65 25", "0303": "67", "0402": "68 0102"},
+			term.Serial{DataBits: 7, Flow: "xonxoff"},
+			[]string{"speed 9727: it says 25", "parity even: it says", "stop bits 2: it says 01 02"}, 0,
+		},
+		{
+			"two unanswered", map[string]string{"0207": "-", "0402": "-"},
+			term.Serial{Baud: 9727, Parity: "even", Flow: "xonxoff"},
+			[]string{"data bits 7: no answer", "stop bits 2: no answer"}, confirmTime + confirmAgain,
+		},
+		{ // the answer to another request of the same code
+			"a late answer", map[string]string{"0508": "69 02"}, all, []string{"DTR on: no answer"}, confirmTime,
+		},
+		{
+			"nothing answered", map[string]string{
+				"01000025ff": "-", "0207": "-", "0303": "-", "0402": "-", "0502": "-", "0508": "-", "050c": "-",
+			}, term.Serial{},
+			[]string{"speed", "data bits", "parity", "stop bits", "flow control", "DTR", "RTS"}, confirmTime + 6*confirmAgain,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPair(t, Config{Offer: []Option{ComPort}}, 0)
+				answers := maps.Clone(right)
+				maps.Copy(answers, c.answers)
+				maps.DeleteFunc(answers, func(_, a string) bool { return a == "-" })
+				times := serialServer(t, p, answers)
+				began := time.Now()
+				is, doubts, err := setLine(t.Context(), p.Conn, want)
+				if err != nil || is == nil || !reflect.DeepEqual(*is, c.is) {
+					t.Errorf("the line is %+v, %v; want %+v", is, err, c.is)
+				}
+				if took := time.Since(began); took != c.took {
+					t.Errorf("it took %v, want %v", took, c.took)
+				}
+				if len(doubts) != len(c.doubts) {
+					t.Errorf("doubts = %q, want %d", doubts, len(c.doubts))
+				}
+				for i, d := range c.doubts {
+					if i < len(doubts) && !strings.Contains(doubts[i], d) {
+						t.Errorf("doubt %d = %q, want %q in it", i, doubts[i], d)
+					}
+				}
+				p.Close()
+				if seen := <-times; len(seen) < len(right) {
+					t.Errorf("the server was asked %d settings, want all %d: %v", len(seen), len(right), seen)
+				}
+			})
+		})
+	}
+}
+
+// TestSetLineWithout: a server without RFC 2217, one that ends the connection, and one that sends data without end.
+func TestSetLineWithout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{Offer: []Option{ComPort}}, 0)
+		p.says(t, "\xff\xfe\x2clogin: ")
+		began := time.Now()
+		is, doubts, err := setLine(t.Context(), p.Conn, term.SerialOptions{Baud: 9600})
+		if is != nil || err != nil || len(doubts) != 1 || !strings.Contains(doubts[0], "RFC 2217") {
+			t.Errorf("without RFC 2217: %+v, %q, %v", is, doubts, err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the refusal was noticed after %v", took)
+		}
+		b := make([]byte, 100)
+		if n, err := p.Read(b); string(b[:n]) != "login: " || err != nil {
+			t.Errorf("what came meanwhile = %q, %v", b[:n], err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, _, err := setLine(ctx, p.Conn, term.SerialOptions{Baud: 9600}); !errors.Is(err, context.Canceled) {
+			t.Errorf("canceled: %v", err)
+		}
+		for _, o := range []term.SerialOptions{{Parity: "odder"}, {StopBits: 3}, {Flow: "x"}, {DTR: "up"}, {Path: "/dev/x"}} {
+			if _, _, err := setLine(t.Context(), p.Conn, o); !errors.Is(err, term.InvalidArgument) {
+				t.Errorf("%+v: %v", o, err)
+			}
+		}
+		p.Close()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{Offer: []Option{ComPort}}, 0)
+		began := time.Now()
+		_, doubts, err := setLine(t.Context(), p.Conn, term.SerialOptions{Baud: 9600})
+		if took := time.Since(began); err != nil || len(doubts) != 1 || took != confirmTime {
+			t.Errorf("of a silent server: %q, %v, after %v; want %v", doubts, err, took, confirmTime)
+		}
+		p.Close()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{Offer: []Option{ComPort}}, 0)
+		p.says(t, "\xff\xfd\x2c")
+		p.server.Close()
+		if _, doubts, err := setLine(t.Context(), p.Conn, term.SerialOptions{Baud: 9600, DataBits: 8}); err != nil || len(doubts) == 0 {
+			t.Errorf("after the end: %q, %v", doubts, err)
 		}
 		p.Close()
 	})

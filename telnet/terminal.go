@@ -18,6 +18,7 @@ type Terminal struct {
 	route    []term.Hop
 	tls      *term.TLS
 	peer     term.Peer
+	line     *term.Serial // of the server, as it has confirmed it; nil: none was set
 	warnings []string
 	first    []byte // first bytes of the data; used by Read, and by Wait after it
 }
@@ -39,8 +40,14 @@ func (d Dialer) Open(
 	if err != nil {
 		return nil, a.failed(err)
 	}
+	line, doubts, err := setLine(ctx, conn, t.Serial)
+	if err != nil {
+		_ = conn.Close()
+		return nil, a.failed(canceled(ctx, err))
+	}
 	return &Terminal{
-		conn: conn, route: a.hops(), tls: a.tls, peer: a.peer(t.Telnet.TLS), warnings: append(warnings, a.warnings...),
+		conn: conn, route: a.hops(), tls: a.tls, peer: a.peer(t.Telnet.TLS), line: line,
+		warnings: slices.Concat(warnings, a.warnings, doubts),
 	}, nil
 }
 
@@ -80,6 +87,12 @@ func (d Dialer) forTarget(t term.Target) (_ Dialer, warnings []string, err error
 	}
 	if t.Port < 0 || t.Port > 65535 {
 		return d, nil, invalid(term.FieldPort, "port %d is invalid; ports are 1 to 65535", t.Port)
+	}
+	if t.Serial != (term.SerialOptions{}) {
+		if _, err := settingsOf(t.Serial, new(term.Serial)); err != nil {
+			return d, nil, err
+		}
+		d.Config.Offer = offering(d.Config.Offer)
 	}
 	if t.ConnectTimeout != 0 {
 		d.ConnectTimeout = t.ConnectTimeout
@@ -220,7 +233,7 @@ func (t *Terminal) Echoes() term.Support {
 func (t *Terminal) Describe() term.Description {
 	state := t.conn.State()
 	d := term.Description{
-		PTY: !t.conn.config.NoWindow, Ladder: t.route, Warnings: t.warnings, TLS: t.tls, Telnet: &state,
+		PTY: !t.conn.config.NoWindow, Ladder: t.route, Warnings: t.warnings, TLS: t.tls, Telnet: &state, Serial: t.line,
 		Capabilities: term.Capabilities{
 			SplitStdoutStderr: term.No,
 			ExitCode:          term.BestEffort,
