@@ -34,7 +34,7 @@ func (c Config) Changes(next Config) []Change {
 // live are the tables that a running server can change: the rules, tokens and groups at once, the rest for
 // sessions opened afterwards. All others configure objects that are built at the start: buffers, limits,
 // listeners, the list of tools.
-var live = []string{"ssh", "telnet", "policy", "logging", "secret", "groups"}
+var live = []string{"ssh", "telnet", "serial", "policy", "logging", "secret", "groups"}
 
 // liveKeys are those of other tables.
 var liveKeys = []string{

@@ -11,6 +11,7 @@ type Config struct {
 	Limits  Limits
 	SSH     SSH
 	Telnet  Telnet
+	Serial  Serial
 	Local   Local
 	FS      FS
 	Forward Forward
@@ -136,6 +137,11 @@ type Telnet struct {
 	SendUsername bool     // send the username to a server that asks for the environment (RFC 1572)
 	Environment  []string // "NAME=value": more variables for such a server
 	TLSCAFile    string   // PEM file with certificate authorities; "": the system's
+}
+
+// Serial configures serial lines of this machine. Without Allow there are none.
+type Serial struct {
+	Allow []string // patterns for devices, see package serial
 }
 
 // Local configures programs on this machine. A limit of 0 is no limit.

@@ -205,6 +205,10 @@ func table(c *Config, home string) []row {
 		path(&c.Telnet.TLSCAFile, home, "telnet.tls_ca_file",
 			"A PEM file with the certificate authorities for Telnet servers with TLS; empty uses the system's."),
 
+		words(&c.Serial.Allow, "serial.allow",
+			"Serial lines of this machine that a caller may open: paths with * and ?, such as /dev/serial/by-id/* or COM*; empty "+
+				"allows none."),
+
 		boolean(&c.Local.Stdio, "local.stdio", true,
 			"Let clients on stdio and on the control socket start programs on this machine, as the user that ptyctl runs as."),
 		boolean(&c.Local.HTTP, "local.http", false,

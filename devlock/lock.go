@@ -99,6 +99,24 @@ func Acquire(dir, device string, o Owner) (*Lock, error) {
 	return nil, err
 }
 
+// Holder returns the owner of a device, if it has one. It makes nobody wait longer than Acquire does, and owns nothing
+// afterwards.
+func Holder(dir, device string) (owner Owner, held bool) {
+	if _, err := os.Lstat(filepath.Join(dir, fileName(device))); err != nil {
+		return Owner{}, false
+	}
+	l, err := Acquire(dir, device, Owner{PID: os.Getpid(), Started: time.Now()})
+	if err == nil {
+		l.Release()
+		return Owner{}, false
+	}
+	other, held := errors.AsType[*HeldError](err)
+	if held {
+		owner = other.Owner
+	}
+	return owner, held
+}
+
 // Update changes the information about the owner.
 func (l *Lock) Update(o Owner) error {
 	leave, err := rundir.Enter(l.dir)

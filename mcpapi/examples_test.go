@@ -69,7 +69,7 @@ func gives(at any, path string) bool {
 	case element:
 		return gives(list[0], rest)
 	case isList: // of NAME=value
-		return len(list) == 1 && strings.HasPrefix(fmt.Sprint(list[0]), rest+"=")
+		return len(list) > 0 && strings.HasPrefix(fmt.Sprint(list[0]), rest+"=")
 	}
 	return gives(value, rest)
 }

@@ -14,7 +14,7 @@ import (
 
 // What tools/list may cost a model's context, in bytes: the core tools, and all there are.
 const (
-	maxList    = 14600
+	maxList    = 14750
 	maxFull    = 16384    // with the schemas of results
 	maxDefault = 16 << 10 // as listed without configuration: no files are offered
 	maxAll     = 21500

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,11 @@ type console struct {
 // ends, and both waits end with the call.
 func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (OpenResult, error) {
 	for {
-		c, first := m.consoleFor(r.Device)
+		c, first := m.consoleFor(r.console())
 		if first {
 			return m.makeConsole(ctx, waiting, r, c)
 		}
-		if err := waitConsole(ctx, waiting, c.made, r.Device); err != nil {
+		if err := waitConsole(ctx, waiting, c.made, r.console()); err != nil {
 			m.refusedOpen(ctx, "", r, err)
 			return OpenResult{}, err
 		}
@@ -42,12 +43,15 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 				return res, err
 			}
 		}
-		if err := waitConsole(ctx, waiting, s.life.over, r.Device); err != nil {
+		if err := waitConsole(ctx, waiting, s.life.over, r.console()); err != nil {
 			m.refusedOpen(ctx, s.id, r, err)
 			return OpenResult{}, err
 		}
 	}
 }
+
+// console is what the session would be the only one of: a line of this machine, or else a device by its name.
+func (r OpenRequest) console() string { return cmp.Or(r.line, r.Device) }
 
 // refusedOpen tells the Observers that r was refused; id is the session that it would have joined, or empty.
 func (m *Manager) refusedOpen(ctx context.Context, id string, r OpenRequest, err error) {
@@ -72,7 +76,7 @@ func (m *Manager) consoleFor(device string) (c *console, first bool) {
 func (m *Manager) makeConsole(ctx, waiting context.Context, r OpenRequest, c *console) (OpenResult, error) {
 	defer func() { // also when the Gate or the Journal panics
 		if c.session == nil {
-			m.removeConsole(r.Device, c)
+			m.removeConsole(r.console(), c)
 			close(c.made)
 		}
 	}()
@@ -107,7 +111,7 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 		err = &term.Error{
 			Op:   "open",
 			Kind: term.Locked,
-			Msg:  fmt.Sprintf("the console of device %q is in use by another client; try again later", r.Device),
+			Msg:  fmt.Sprintf("the console of device %q is in use by another client; try again later", r.console()),
 		}
 	}
 	if err == nil {
@@ -156,10 +160,10 @@ func waitConsole(ctx, waiting context.Context, done <-chan struct{}, device stri
 //
 // The map of consoles holds for this Manager alone; other processes of the machine may have the device as well.
 func (m *Manager) takeDevice(s *Session) error {
-	if s.o.Origin.Device == "" || m.c.Devices == nil {
+	if s.o.Origin.Device == "" || m.c.Devices.Reserve == nil {
 		return nil
 	}
-	release, err := m.c.Devices(s.o.Origin.Device, s.id)
+	release, err := m.c.Devices.Reserve(s.o.Origin.Device, s.id)
 	if err != nil {
 		return err
 	}

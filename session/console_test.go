@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// A machine knows who has which device, as Config.Devices.
+// A machine knows who has which device, as Config.Devices.Reserve.
 type machine struct {
 	mu     sync.Mutex
 	owners map[string]string // session ids, by device
@@ -80,7 +80,7 @@ func TestConsoleOpenedOnce(t *testing.T) {
 		m := manage(
 			t,
 			slowly(&dials, nil),
-			session.Config{Devices: world.take, MaxSessions: 1, Observers: []term.Observer{&seen}},
+			session.Config{Devices: session.DeviceOptions{Reserve: world.take}, MaxSessions: 1, Observers: []term.Observer{&seen}},
 		)
 		results := make([]session.OpenResult, callers)
 		var wg sync.WaitGroup
@@ -140,7 +140,7 @@ func TestConsoleReopened(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				far := make(chan net.Conn, 2)
 				var world machine
-				m := manage(t, dialed(far), session.Config{Devices: world.take})
+				m := manage(t, dialed(far), session.Config{Devices: session.DeviceOptions{Reserve: world.take}})
 				first, err := m.Open(task("t"), consoleOf("d"))
 				if err != nil || first.Existing {
 					t.Fatalf("%+v, %v", first, err)
@@ -178,7 +178,7 @@ func TestConsoleOpenedWhileClosing(t *testing.T) {
 				<-hang // a dialer that does not hear
 			}
 			return dialed(nil)(ctx, tg, p, nil)
-		}, session.Config{Devices: world.take, Observers: []term.Observer{&seen}})
+		}, session.Config{Devices: session.DeviceOptions{Reserve: world.take}, Observers: []term.Observer{&seen}})
 		r := consoleOf("d")
 		r.Wait = time.Second
 		first, err := m.Open(task("t"), r)
@@ -314,7 +314,7 @@ func TestConsoleOfAnotherProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := manage(t, dialed(nil), session.Config{Devices: world.take, Observers: []term.Observer{&seen}})
+		m := manage(t, dialed(nil), session.Config{Devices: session.DeviceOptions{Reserve: world.take}, Observers: []term.Observer{&seen}})
 		for range 3 {
 			r, err := m.Open(task("t"), consoleOf("d"))
 			e := wantKind(t, err, term.Locked)
@@ -426,5 +426,50 @@ func TestConsoleWithoutMachine(t *testing.T) {
 		m.Close(t.Context())
 		_, err = m.Open(task("t"), consoleOf("d"))
 		wantKind(t, err, term.Canceled)
+	})
+}
+
+// A line of this machine has one session, however it is named, and whatever else the calls ask for. It is no console: it
+// needs no lock, and no name of a device is reserved.
+func TestOneSessionOfALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dials int
+		var world machine
+		m := manage(t, slowly(&dials, nil), session.Config{Devices: session.DeviceOptions{
+			Reserve: world.take,
+			Line:    func(t term.Target) string { return strings.TrimPrefix(t.Serial.Path, "/link/") },
+		}})
+		of := func(path, device string) session.OpenRequest {
+			r := target("")
+			r.Target.Serial.Path, r.Device = path, device
+			return r
+		}
+		first, err := m.Open(task("t"), of("tty0", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := first.Session
+		if i := s.Info(); i.Device != "" || i.Host != "tty0" || !strings.HasPrefix(s.ID(), "tty0-") || world.taken != 0 {
+			t.Errorf("the session of a line = %+v, with %d devices taken", i, world.taken)
+		}
+		if _, err := s.Write(t.Context(), []byte("x"), session.WriteOptions{Timeout: time.Millisecond}); errors.Is(err, term.LockRequired) {
+			t.Errorf("a write without a lock: %v", err)
+		}
+		for _, r := range []session.OpenRequest{of("/link/tty0", ""), of("tty0", "sw1")} {
+			if again, err := m.Open(task("t2"), r); err != nil || again.Session != s || !again.Existing {
+				t.Errorf("an open of %s = %+v, %v; want to share the session", r.Target.Serial.Path, again, err)
+			}
+		}
+		if other, err := m.Open(task("t"), of("tty1", "")); err != nil || other.Session == s {
+			t.Errorf("another line = %+v, %v", other, err)
+		}
+		s.Close(t.Context(), session.CloseOptions{})
+		console, err := m.Open(task("t"), of("/link/tty0", "sw1"))
+		if err != nil || console.Session == s || console.Existing || world.owner("sw1") != console.Session.ID() {
+			t.Fatalf("the console of a line that is free again = %+v, %v", console, err)
+		}
+		if dials != 3 {
+			t.Errorf("%d dials, want 3", dials)
+		}
 	})
 }

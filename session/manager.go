@@ -49,11 +49,7 @@ type Config struct {
 	FarFiles FarFiles         // see Options
 	Forward  *forward.Options // see Options
 	Copies   CopyLimits
-
-	// Devices reserves a device's console for a session, so that no other process of this machine opens it, until
-	// release is called. It fails if another session has it. Both functions must return at once, because other callers
-	// of Open wait for them. Nil: only this Manager's sessions share consoles.
-	Devices func(device, session string) (release func(), err error)
+	Devices  DeviceOptions
 
 	Observers []term.Observer
 	Logger    *slog.Logger // nil: errors go to slog.Default
@@ -68,6 +64,19 @@ type InputOptions struct {
 
 	// Known are the secrets that were given to sessions and hosts, and that no output may show. Nil: there are none.
 	Known *known.Registry
+}
+
+// DeviceOptions are the options of a Manager about devices that have one session at a time.
+type DeviceOptions struct {
+	// Reserve reserves a device's console for a session, so that no other process of this machine opens it, until
+	// release is called. It fails if another session has it. Both functions must return at once, because other callers
+	// of Open wait for them. Nil: only this Manager's sessions share consoles.
+	Reserve func(device, session string) (release func(), err error)
+
+	// Line returns the line of this machine that a target leads to, whatever its path is; empty: none, or none that can be
+	// opened. A line has one session, which calls of Open share as that of a console. It must return at once. Nil: no
+	// target has one.
+	Line func(term.Target) string
 }
 
 // A Manager is the set of sessions of one process. Make it with NewManager.
@@ -260,7 +269,7 @@ func (m *Manager) ended(s *Session) {
 	s.owner.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.consoles, s.o.Origin.Device)
+	delete(m.consoles, s.o.Origin.console())
 	m.live--
 	if m.closing && m.live == 0 {
 		close(m.drained)

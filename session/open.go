@@ -30,6 +30,8 @@ type OpenRequest struct {
 	LockTTL     time.Duration // >0: take the lock at once for the caller's task
 	OwnOnly     bool          // share an open console only if it is the caller's own
 	Wait        time.Duration // the longest this call waits; 0: until the session is open or asks something
+
+	line string // see DeviceOptions
 }
 
 // An OpenResult is a session that opens, or has opened.
@@ -56,7 +58,10 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 		waiting, stop = context.WithTimeout(ctx, r.Wait)
 		defer stop()
 	}
-	if r.Device != "" {
+	if m.c.Devices.Line != nil {
+		r.line = m.c.Devices.Line(r.Target)
+	}
+	if r.console() != "" {
 		return m.openConsole(ctx, waiting, r)
 	}
 	s, lease, err := m.begin(ctx, r)
@@ -91,7 +96,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 		r.Target.Local.Program = d.Ruling.Program
 	}
 	if r.Target.Host == "" { // it has no plan that would say where it leads
-		s.known.At(term.Place("", 0))
+		s.known.At(term.Place(r.Target.Serial.Path, 0))
 	}
 	env := term.EnvironmentFrom(ctx)
 	s.group.spawn("open", func() { connect(m, s, r.Target, env) })
@@ -211,6 +216,9 @@ func (m *Manager) options(r OpenRequest) Options {
 	if len(local.Argv) > 0 {
 		name, host = filepath.Base(local.Argv[0]), "localhost"
 	}
+	if line := r.Target.Serial.Path; line != "" {
+		name, host = filepath.Base(line), line
+	}
 	if r.Device != "" {
 		name = r.Device
 	}
@@ -218,9 +226,11 @@ func (m *Manager) options(r OpenRequest) Options {
 	target, never := again(r.Target)
 	id := cmp.Or(r.ID, NewID(name))
 	return Options{
-		ID:     id,
-		Origin: Origin{Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, Auto: r.Auto},
-		PTY:    r.Target.PTY, Expect: r.Expect,
+		ID: id,
+		Origin: Origin{
+			Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, Auto: r.Auto, line: r.line,
+		},
+		PTY: r.Target.PTY, Expect: r.Expect,
 		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines),
 		ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, QuietLine: m.c.QuietLine,

@@ -240,7 +240,7 @@ func (g *reopening) admit(ctx context.Context, d *access.Call) (release func(), 
 	if err = m.room(s); err != nil {
 		return release, err
 	}
-	if device := s.o.Origin.Device; device != "" {
+	if device := s.o.Origin.console(); device != "" {
 		c, first := m.consoleFor(device)
 		if !first {
 			return release, sessionError("open", s.id, term.Busy, fmt.Sprintf(

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,6 +24,7 @@ func doctorCommand() *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			configFlag(),
 			&cli.BoolFlag{Name: "batch", Usage: "ask nothing"},
+			&cli.BoolFlag{Name: "serial", Usage: "list the serial lines of this machine: who has them, and what is missing to open one"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 			&cli.DurationFlag{Name: "timeout", Usage: "how long to try, such as 5s; default as for a session"},
 		}, destinationFlags()),
@@ -38,6 +40,10 @@ func doctorCommand() *cli.Command {
 			cfg, ok := r.Configuration(source(c), configFile(c.String("config")))
 			switch {
 			case !ok: // the report says why, and no other check can use it
+			case c.Bool("serial") && len(words) > 0:
+				return usageError{errors.New("--serial is about this machine; leave the host out")}
+			case c.Bool("serial"):
+				r.Serial(cfg)
 			case len(words) == 0:
 				r.Machine(c.Context, cfg, version())
 			default:

@@ -17,15 +17,16 @@ import (
 	"ptyctl/internal/client"
 	"ptyctl/internal/direct"
 	"ptyctl/internal/tty"
+	"ptyctl/serial"
 	"ptyctl/session"
 	"ptyctl/term"
 )
 
 func openCommand() *cli.Command {
 	return &cli.Command{
-		Name: "open", Usage: "have a terminal on a host, through what an agent has; ctrl-] closes it",
-		ArgsUsage: "[USER@]HOST[:PORT]",
-		Flags: append(hostFlags(),
+		Name: "open", Usage: "have a terminal on a host or a serial line, through what an agent has; ctrl-] closes it",
+		ArgsUsage: "[USER@]HOST[:PORT] | serial:PATH",
+		Flags: append(slices.Concat(hostFlags(), serialFlags()),
 			&cli.BoolFlag{Name: "raw", Usage: "show the bytes as they are: they may do anything to your terminal"},
 			&cli.BoolFlag{
 				Name: "keep",
@@ -53,7 +54,7 @@ func runOpen(c *cli.Context) error {
 			errors.New("open is for a person at a terminal; for a single command, call ptyctl exec HOST -- COMMAND"),
 		}
 	}
-	host, err := hostAt(c, args[0])
+	host, err := placeAt(c, args[0])
 	if err != nil {
 		return err
 	}
@@ -78,6 +79,54 @@ func runOpen(c *cli.Context) error {
 		}
 		return sessionEnd(now)
 	})
+}
+
+// serialFlags are the settings of a serial line.
+func serialFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "baud", Usage: "the `SPEED` of a serial line; default 9600. These settings are also for the line of a Telnet server (RFC 2217)"},
+		&cli.IntFlag{Name: "data-bits", Usage: "5 to 8; default 8"},
+		&cli.StringFlag{Name: "parity", Usage: "one of none, odd, even, mark, space"},
+		&cli.IntFlag{Name: "stop-bits", Usage: "1 or 2; default 1"},
+		&cli.StringFlag{Name: "flow", Usage: "flow control, one of none, rtscts, xonxoff"},
+		&cli.StringFlag{Name: "dtr", Usage: "one of on, off, keep; default as the system opens the line"},
+		&cli.StringFlag{Name: "rts", Usage: "one of on, off, keep; default as the system opens the line"},
+	}
+}
+
+// placeAt returns what an argument of open names: serial:PATH, or a host.
+func placeAt(c *cli.Context, where string) (direct.Host, error) {
+	o := term.SerialOptions{
+		Baud: c.Int("baud"), DataBits: c.Int("data-bits"), Parity: c.String("parity"), StopBits: c.Int("stop-bits"),
+		Flow: c.String("flow"), DTR: c.String("dtr"), RTS: c.String("rts"),
+	}
+	path, isLine := strings.CutPrefix(where, "serial:")
+	if err := serial.Check(o); err != nil {
+		return direct.Host{}, usageError{err}
+	}
+	if !isLine {
+		host, err := hostAt(c, where)
+		if err == nil && o != (term.SerialOptions{}) && host.Protocol != "telnet" {
+			err = usageError{errors.New("--baud and the like are for serial:PATH and for --protocol telnet")}
+		}
+		host.Serial = o
+		return host, err
+	}
+	for name, flag := range map[string]string{
+		"protocol": "--protocol", "p": "-p", "J": "-J", "host-key": "--host-key", "secret": "--secret",
+	} {
+		if c.IsSet(name) {
+			return direct.Host{}, usageError{fmt.Errorf("%s is about a host, and %q is a serial line; leave it out", flag, where)}
+		}
+	}
+	if path == "" {
+		return direct.Host{}, usageError{errors.New("the path of the serial line is missing, as in serial:/dev/ttyUSB0")}
+	}
+	o.Path = path
+	h := direct.Host{Protocol: "ssh", Profile: c.String("profile")}
+	err := checkHost(h)
+	h.Protocol, h.Serial = "serial", o
+	return h, err
 }
 
 // sessionEnd is the exit status of a command whose session has ended.
@@ -107,7 +156,7 @@ func openKept(c *cli.Context, host direct.Host) error {
 	if err != nil {
 		return notReached(c, err)
 	}
-	s := client.Session{SessionID: at.ID, Protocol: host.Protocol, Host: host.Host, Process: p}
+	s := client.Session{SessionID: at.ID, Protocol: host.Protocol, Host: cmp.Or(host.Host, host.Serial.Path), Process: p}
 	if err := attach.Take(c.Context, s, person, attach.Options{Out: c.App.Writer, Raw: c.Bool("raw")}); err != nil {
 		return err
 	}

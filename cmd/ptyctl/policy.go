@@ -42,7 +42,7 @@ func policyCommand() *cli.Command {
 					&cli.StringFlag{
 						Name:  "protocol",
 						Value: "ssh",
-						Usage: "the `PROTOCOL` of the session, one of ssh, telnet, local",
+						Usage: "the `PROTOCOL` of the session, one of ssh, telnet, serial, local",
 					},
 					&cli.StringFlag{Name: "cwd", Usage: "the working `FOLDER`"},
 					&cli.StringFlag{

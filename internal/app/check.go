@@ -20,6 +20,7 @@ func Check(cfg config.Config) error {
 		CheckToolsets(cfg),
 		rulesErr,
 		forwardErr,
+		checkSerial(cfg),
 		localSandbox(cfg.Local).Check(),
 		recipientsErr,
 		secretsErr,

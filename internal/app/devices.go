@@ -1,12 +1,15 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"ptyctl/devlock"
+	"ptyctl/serial"
 	"ptyctl/term"
 )
 
@@ -34,6 +37,37 @@ func deviceLocks(dir, socket string) func(device, session string) (release func(
 	}
 }
 
+// lineOf returns the serial line of this machine that a target leads to, whatever its path is; empty: none that may be
+// opened, which the opening explains.
+func (d *dialers) lineOf(t term.Target) string {
+	if t.Protocol != "serial" {
+		return ""
+	}
+	device, err := d.current.Load().serial.Judge(t.Serial.Path)
+	if err != nil {
+		return ""
+	}
+	return SerialLine(device)
+}
+
+// SerialLine is the name of a serial line among devices of all kinds.
+func SerialLine(device string) string { return "serial:" + device }
+
+// openSerial is the term.Dialer of serial lines. reserve is that of consoles: a line has one user among the processes of
+// this user, whatever folder of lock files there is.
+func (d *dialers) openSerial(reserve func(device, session string) (func(), error)) term.Dialer {
+	return func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
+		var id string
+		if s, ok := p.(interface{ ID() string }); ok {
+			id = s.ID()
+		}
+		return serial.Dialer{
+			Allow:   d.current.Load().serial,
+			Reserve: func(device string) (func(), error) { return reserve(SerialLine(device), id) },
+		}.Open(ctx, t, p, approve)
+	}
+}
+
 // deviceError explains why a console cannot be opened, and how to fix it.
 func deviceError(device string, err error) error {
 	held, ok := errors.AsType[*devlock.HeldError](err)
@@ -47,13 +81,16 @@ func deviceError(device string, err error) error {
 			),
 		}
 	}
-	o := held.Owner
+	o, what := held.Owner, fmt.Sprintf("the console of device %q", device)
+	if line, ok := strings.CutPrefix(device, SerialLine("")); ok {
+		what = "the serial line " + line
+	}
 	return &term.Error{
 		Op: "open", Kind: term.Locked, Err: err,
 		Msg: fmt.Sprintf(
-			"the console of device %q is open in another ptyctl on this machine: process %d, session %s, since %s; "+
+			"%s is open in a ptyctl on this machine: process %d, session %s, since %s; "+
 				"use it there, or open it again when that session is closed",
-			device,
+			what,
 			o.PID,
 			o.Session,
 			o.Started.UTC().Format(time.RFC3339),

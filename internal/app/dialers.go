@@ -11,6 +11,7 @@ import (
 	"ptyctl/mcpapi/wire"
 	"ptyctl/secret"
 	"ptyctl/secret/source"
+	"ptyctl/serial"
 	"ptyctl/session/known"
 	"ptyctl/sshx"
 	"ptyctl/term"
@@ -29,6 +30,7 @@ type dialers struct {
 type dialerSet struct {
 	network *sshx.Network
 	telnet  term.Dialer
+	serial  serial.Allow
 	secrets *secret.Store // nil: there are none
 	hosts   nodes.Sources
 }
@@ -48,7 +50,7 @@ func (d *dialers) replace(cfg config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	d.current.Store(&dialerSet{network, telnet, store, HostSources(cfg)})
+	d.current.Store(&dialerSet{network, telnet, cfg.Serial.Allow, store, HostSources(cfg)})
 	return nil
 }
 

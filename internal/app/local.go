@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/ptyx"
+	"ptyctl/serial"
 	"ptyctl/term"
 )
 
@@ -46,10 +48,14 @@ func localTransports(c config.Local) (allowed []string) {
 	return allowed
 }
 
-// localGate lets the clients of other transports only read and close local sessions.
+// localGate lets the clients of other transports only read and close local sessions. Serial lines belong to this machine,
+// too, but those that may be opened are listed (serialGate), so that the clients on it need no more permission.
 func localGate(c config.Local) term.Gate {
 	allowed := localTransports(c)
 	return func(_ context.Context, a term.Action) (term.Ruling, error) {
+		if a.Protocol == "serial" && a.Actor.Transport == "http" && !c.HTTP && a.Verb != term.VerbClose {
+			return term.Ruling{}, notOver(a, "serial lines", "local.http")
+		}
 		if a.Protocol != "local" || a.Verb == term.VerbClose || slices.Contains(allowed, a.Actor.Transport) {
 			return term.Ruling{}, nil
 		}
@@ -61,15 +67,42 @@ func localGate(c config.Local) term.Gate {
 		if a.Verb == term.VerbFileRead || a.Verb == term.VerbFileWrite {
 			what = "files"
 		}
-		return term.Ruling{}, &term.Error{
-			Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Facts: term.Facts{term.Denial{Rule: rule}},
-			Msg: fmt.Sprintf(
-				"%s on the machine of ptyctl are off for clients over %s; the operator may allow them (%s = true)",
-				what,
-				a.Actor.Transport,
-				rule,
-			),
+		return term.Ruling{}, notOver(a, what, rule)
+	}
+}
+
+// notOver is the error of a client over a transport for which this machine is off.
+func notOver(a term.Action, what, rule string) error {
+	return &term.Error{
+		Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Facts: term.Facts{term.Denial{Rule: rule}},
+		Msg: fmt.Sprintf(
+			"%s on the machine of ptyctl are off for clients over %s; the operator may allow them (%s = true)",
+			what,
+			a.Actor.Transport,
+			rule,
+		),
+	}
+}
+
+// checkSerial refuses an entry of serial.allow that can never match. Its error is a *ConfigError.
+func checkSerial(cfg config.Config) error {
+	if err := serial.Allow(cfg.Serial.Allow).Validate(); err != nil {
+		return &ConfigError{fmt.Errorf("%s: serial.allow: %w", cfg.Origin("serial.allow"), err)}
+	}
+	return nil
+}
+
+// serialGate allows the serial lines of serial.allow. It counts in report mode, too: what is not listed does not exist. A
+// device that is not there now is no matter of a rule; the dialer judges it once more.
+func serialGate(allow serial.Allow) func(term.Action) error {
+	return func(a term.Action) error {
+		if a.Verb != term.VerbOpen || a.Target == nil || a.Target.Protocol != "serial" {
+			return nil
 		}
+		if _, err := allow.Judge(a.Target.Serial.Path); errors.Is(err, term.PolicyDenied) {
+			return err
+		}
+		return nil
 	}
 }
 

@@ -17,7 +17,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 	cfg := a.cfg
 	var sessions *session.Manager
 	counters := metrics.New(metrics.Options{
-		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: a.dialers.handshakesWaiting,
+		Protocols: []string{"ssh", "telnet", "serial", "local"}, HandshakesWaiting: a.dialers.handshakesWaiting,
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(a.audit),
 		RecordingsDropped: a.record.dropped(), RecordingsFailures: a.record.failures(),
 		NoticesDropped: noticesDropped(a.notices),
@@ -60,6 +60,8 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 	}
 	byProtocol := a.dialers.byProtocol()
 	a.fleets = a.newFleets(byProtocol["ssh"], gate, journal, observers, memory.room)
+	consoles := deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath)
+	byProtocol["serial"] = a.dialers.openSerial(consoles)
 	byProtocol["local"] = localHost(cfg.Local, limited).Open
 	sessions = session.NewManager(session.Config{
 		Dialers:        byProtocol,
@@ -84,7 +86,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 			Secrets:        a.dialers,
 			Known:          a.dialers.known,
 		},
-		Devices:   deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
+		Devices:   session.DeviceOptions{Reserve: consoles, Line: a.dialers.lineOf},
 		Gate:      gate,
 		Journal:   journal,
 		Files:     a.files,

@@ -93,14 +93,20 @@ func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	local, rules := localGate(cfg.Local), p.Gate()
+	if err := checkSerial(cfg); err != nil {
+		return nil, err
+	}
+	local, lines, rules := localGate(cfg.Local), serialGate(cfg.Serial.Allow), p.Gate()
 	own := func(ctx context.Context, a term.Action) (term.Ruling, error) {
 		if a.Verb == term.VerbForward {
 			if err := forwards(a); err != nil {
 				return term.Ruling{}, err
 			}
 		}
-		return local(ctx, a)
+		if ruling, err := local(ctx, a); err != nil {
+			return ruling, err
+		}
+		return term.Ruling{}, lines(a)
 	}
 	if rules == nil {
 		return own, nil

@@ -11,20 +11,22 @@ import (
 	"ptyctl/internal/attach"
 	"ptyctl/internal/client"
 	"ptyctl/internal/tty"
+	"ptyctl/term"
 )
 
 // A Host says which host to reach, and how.
 type Host struct {
-	Protocol      string // ssh or telnet
+	Protocol      string // ssh, telnet or serial
 	Host, User    string
-	Port          int    // 0: as configured
-	Jump          string // as ssh -J
-	HostKeyPolicy string // empty: as configured
-	Profile       string // of the device; empty: none
-	Secret        string // for the login; empty: none
-	PTY           *PTY   // nil: of the usual size
-	CommandsOnly  bool   // SSH: start no shell
-	Kept          bool   // it goes on without the person
+	Port          int                // 0: as configured
+	Jump          string             // as ssh -J
+	HostKeyPolicy string             // empty: as configured
+	Profile       string             // of the device; empty: none
+	Secret        string             // for the login; empty: none
+	PTY           *PTY               // nil: of the usual size
+	CommandsOnly  bool               // SSH: start no shell
+	Kept          bool               // it goes on without the person
+	Serial        term.SerialOptions // the line, or the settings of that of a Telnet server
 }
 
 // A PTY is the terminal that a session gets on its host.
@@ -39,7 +41,7 @@ type PTY struct {
 type openCall struct {
 	Action   string      `json:"action"`
 	Protocol string      `json:"protocol"`
-	Host     string      `json:"host"`
+	Host     string      `json:"host,omitempty"`
 	Port     int         `json:"port,omitempty"`
 	Username string      `json:"username,omitempty"`
 	PTY      *PTY        `json:"pty,omitempty"`
@@ -47,6 +49,7 @@ type openCall struct {
 	Expect   *expect     `json:"expect,omitempty"`
 	Type     string      `json:"session_type,omitempty"`
 	Auth     *auth       `json:"auth,omitempty"`
+	Serial   []string    `json:"serial,omitempty"`
 }
 
 type auth struct {
@@ -60,6 +63,22 @@ type sshOptions struct {
 
 type expect struct {
 	Profile string `json:"profile,omitempty"`
+}
+
+// settings returns the settings of a serial line that are set, each as NAME=value.
+func settings(o term.SerialOptions) (list []string) {
+	for _, s := range []struct {
+		name  string
+		value any
+	}{
+		{"path", o.Path}, {"baud", o.Baud}, {"data_bits", o.DataBits}, {"parity", o.Parity}, {"stop_bits", o.StopBits},
+		{"flow", o.Flow}, {"dtr", o.DTR}, {"rts", o.RTS},
+	} {
+		if s.value != "" && s.value != 0 {
+			list = append(list, fmt.Sprintf("%s=%v", s.name, s.value))
+		}
+	}
+	return list
 }
 
 // Open opens a session on a host and has the person answer the questions of the login. It writes warnings to errs.
@@ -87,6 +106,7 @@ func Open(
 	if h.Secret != "" {
 		call.Auth = &auth{h.Secret}
 	}
+	call.Serial = settings(h.Serial)
 	if h.CommandsOnly {
 		call.Type = "exec"
 	}

@@ -10,6 +10,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/internal/app"
 	"ptyctl/policy"
+	"ptyctl/serial"
 	"ptyctl/session/shell"
 	"ptyctl/sshx"
 	"ptyctl/telnet"
@@ -48,7 +49,7 @@ func (q Query) Check() error {
 }
 
 // protocols are those of a session.
-var protocols = []string{"ssh", "telnet", "local"}
+var protocols = []string{"ssh", "telnet", "serial", "local"}
 
 // target is the host of the query.
 func (q Query) target() term.Target {
@@ -98,6 +99,8 @@ func planOf(ctx context.Context, cfg config.Config, t term.Target) (term.Plan, e
 		return sshx.Preview(ctx, t, app.QuietSSHOptions(cfg))
 	case "telnet":
 		return telnet.Preview(ctx, t), nil
+	case "serial":
+		return serial.Plan(t.Host, t.Host), nil
 	}
 	return term.Plan{}, nil
 }

@@ -84,9 +84,7 @@ func (c *Checker) giving(fields []Field, object []jsonrpc.Member, path []string,
 	switch {
 	case f.Is("pairs"): // shown as a list of NAME=value
 		if inner := fieldNamed(f.Fields, path[1]); inner != nil && inner.example != nil {
-			var b bytes.Buffer
-			list(&b, []string{inner.Name + "=" + string(inner.example[0].Value)})
-			*value = b.Bytes()
+			*value = pairsWith(*value, inner)
 		}
 	case f.Kind == KindObject:
 		*value = written(c.giving(f.Fields, jsonrpc.Split(*value), path[1:], action))
@@ -95,6 +93,28 @@ func (c *Checker) giving(fields []Field, object []jsonrpc.Member, path []string,
 		*value = slices.Concat([]byte("["), written(c.giving(f.Fields, jsonrpc.Split(first), path[1:], action)), []byte("]"))
 	}
 	return object
+}
+
+// pairsWith returns a list of NAME=value with the pair of f before the others.
+func pairsWith(value json.RawMessage, f *Field) json.RawMessage {
+	pairs := []string{f.Name + "=" + plain(f.example[0].Value)}
+	for _, pair := range jsonrpc.Elements(value) {
+		if text := plain(pair); !strings.HasPrefix(text, f.Name+"=") {
+			pairs = append(pairs, text)
+		}
+	}
+	var b bytes.Buffer
+	list(&b, pairs)
+	return b.Bytes()
+}
+
+// plain returns the text of a string of JSON, or another value as it is.
+func plain(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return string(value)
+	}
+	return text
 }
 
 // fieldNamed returns the field with that name, or nil. The index of an element, as in on[2], is no part of it.

@@ -36,6 +36,16 @@ func checkConsole(c *toolset.Call, in *sessionArgs) error {
 	return nil
 }
 
+// onLine warns a call that has joined the session of a serial line, where that is not as the call asks.
+func onLine(c *toolset.Call, in *sessionArgs, i session.Info) {
+	c.Inform(fmt.Sprintf("session %s had the line %s already; its settings hold, and not those of this call", i.ID, i.Host))
+	if i.Device != in.DeviceID {
+		c.Inform("it is " + map[bool]string{
+			true: "no console, so that all may type", false: "the console " + i.Device + ": typing needs its lock",
+		}[i.Device == ""])
+	}
+}
+
 // existing reports in the result that the console was open before the call, with its lock. It warns if the session
 // leads to another host than the call asked for: the caller may have the wrong device.
 func existing(c *toolset.Call, in *sessionArgs, i session.Info, out *sessionOut) {
@@ -46,7 +56,9 @@ func existing(c *toolset.Call, in *sessionArgs, i session.Info, out *sessionOut)
 	if i.Lease != nil {
 		out.lease(*i.Lease)
 	}
-	if i.Host != in.Host || i.Protocol != in.Protocol {
+	if serial := i.Protocol == "serial" && in.Protocol == "serial"; serial {
+		onLine(c, in, i)
+	} else if i.Host != in.Host || i.Protocol != in.Protocol {
 		c.Inform(
 			fmt.Sprintf(
 				"device %s has its session on host %s over %s, not as this call asked; "+

@@ -83,13 +83,13 @@ func TestConsole(t *testing.T) {
 
 // Another process's console: who it is, in words and for a program.
 func TestConsoleElsewhere(t *testing.T) {
-	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Devices: func(string, string) (func(), error) {
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Devices: session.DeviceOptions{Reserve: func(string, string) (func(), error) {
 		return nil, &term.Error{
 			Kind:  term.Locked,
 			Msg:   "process 7 has it",
 			Facts: term.Facts{term.DeviceOwner{PID: 7, SessionID: "switch-001-aaaaaaaa", Since: time.UnixMilli(5)}},
 		}
-	}}})
+	}}}})
 	r := l.Fails(mcptest.SessionTool, l.OpenArgs(console), term.Locked, "process 7 has it")
 	if !r.Retryable || !strings.Contains(r.Text, `"device_owner":{"pid":7,"session_id":"switch-001-aaaaaaaa","since":5}`) {
 		t.Error(r.Text)

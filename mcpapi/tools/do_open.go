@@ -177,6 +177,7 @@ func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessi
 		out.Capabilities = (*wire.Capabilities)(&i.About.Capabilities)
 		out.unusual = in.wantsTerminal() && i.Protocol == "ssh" && i.About.Capabilities != usual
 		out.SecurityWarning, out.Telnet = i.About.Security, (*wire.Telnet)(i.About.Telnet)
+		out.Serial = (*wire.Serial)(i.About.Serial)
 		for _, w := range i.About.Warnings {
 			c.Warn(w)
 		}
@@ -236,6 +237,7 @@ func (in *sessionArgs) target(c *toolset.Call) term.Target {
 		Telnet: term.TelnetOptions{
 			Mode: in.Telnet.Mode, Enter: in.Telnet.Enter, Binary: in.Telnet.Binary, TLS: term.TLSOptions(in.Telnet.TLS),
 		},
+		Serial: term.SerialOptions(in.Serial),
 	}
 	// A credential says by itself how it is meant.
 	if t.Auth.Method == "" && t.Auth.PrivateKeyPEM != "" {
@@ -333,7 +335,7 @@ func (in *sessionArgs) reach(ch *schema.Checker) error {
 		in.Port, in.Protocol = cmp.Or(d.Port, in.Port), cmp.Or(d.Protocol, in.Protocol)
 	}
 	if in.Protocol == "" {
-		return ch.Invalid("protocol", ch.Fields(), "protocol is missing for action open; use one of ssh, telnet, local")
+		return ch.Invalid("protocol", ch.Fields(), "protocol is missing for action open; use one of ssh, telnet, serial, local")
 	}
 	return nil
 }

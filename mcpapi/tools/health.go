@@ -30,13 +30,14 @@ type healthOut struct {
 	BufferedBytes int64         `json:"buffered_bytes"`
 }
 
-// sessionCounts are by state; Ended ones are still listed. The last three are the living, by protocol.
+// sessionCounts are by state; Ended ones are still listed. The last four are the living, by protocol.
 type sessionCounts struct {
 	Connecting int `json:"connecting"` // or authenticating
 	Open       int `json:"open"`
 	Ended      int `json:"ended"`
 	SSH        int `json:"ssh"`
 	Telnet     int `json:"telnet"`
+	Serial     int `json:"serial"`
 	Local      int `json:"local"`
 }
 
@@ -69,6 +70,8 @@ func (out *healthOut) count(i session.Info) {
 		n.SSH++
 	case "telnet":
 		n.Telnet++
+	case "serial":
+		n.Serial++
 	case "local":
 		n.Local++
 	}

@@ -33,12 +33,25 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 				localExample,
 			)
 		}
+		if in.Protocol == "serial" {
+			return checkSerial(c, in)
+		}
+		if in.Serial.Path != "" {
+			return ch.Invalid("serial.path", nil, "serial.path is a device of this machine: leave it out with protocol %s, or open %s",
+				in.Protocol, serialExample)
+		}
+		if in.Serial != (serialArgs{}) && in.Protocol != "telnet" {
+			return ch.Invalid("serial", nil, "serial is for protocol serial, and for telnet to set the server's line; leave it out")
+		}
 		if in.Host == "" {
 			return ch.Invalid("host", ch.Fields(), "host is missing for action open with protocol %s", in.Protocol)
 		}
 		return nil
 	}
 	ch.Speaking(in.Protocol)
+	if in.Serial != (serialArgs{}) {
+		return ch.Invalid("serial", nil, "serial is for protocol serial; leave it out")
+	}
 	name := c.Marked(in, "far")
 	if name == "" && in.SessionType == "console" {
 		name = "session_type"
@@ -65,6 +78,28 @@ func checkLocal(c *toolset.Call, in *sessionArgs) error {
 			nil,
 			"a local session has a terminal; to run a program without one use ptyctl_run",
 		)
+	}
+	return nil
+}
+
+// serialExample is a correct call to open a serial line.
+const serialExample = `{"action":"open","protocol":"serial","serial":{"path":"/dev/ttyUSB0","baud":115200}}`
+
+// checkSerial refuses arguments for another machine, or of a terminal with a size, in a call for a serial line.
+func checkSerial(c *toolset.Call, in *sessionArgs) error {
+	ch := c.Checker()
+	ch.Speaking(in.Protocol)
+	switch name := c.Marked(in, "far"); {
+	case name != "":
+		return ch.Invalid(name, nil, "%s is for another machine, and protocol serial opens a line of this one; leave it out, "+
+			"or open %s", name, serialExample)
+	case in.Serial.Path == "":
+		return ch.Invalid("serial.path", nil, "serial.path is missing: the device, such as /dev/ttyUSB0, or a name of "+
+			"/dev/serial/by-id; open %s", serialExample)
+	case isFalse(in.PTY.Enabled):
+		return ch.Invalid("pty.enabled", nil, "a serial line is a terminal; leave pty.enabled out")
+	case in.Serial.Flow == "rtscts" && in.Serial.RTS != "" && in.Serial.RTS != "keep":
+		return ch.Invalid("serial.rts", nil, "with serial.flow rtscts the system sets RTS; leave serial.rts out")
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ type sessionArgs struct {
 	Stop        bool          `json:"stop" on:"forward" is:"forward" doc:"[forward] end it" eg:"'stop':true"`
 	TCPPort     *int          `json:"tcp_port" on:"forward" is:"forward_tcp" max:"65535" doc:"[forward] of 127.0.0.1, for a socket; 0: any" eg:"'tcp_port':0"`
 	Signal      signalName    `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT" doc:"or key ctrl_c"`
-	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet local" doc:"local: here" eg:"'protocol':'ssh'"`
+	Protocol    string        `json:"protocol" on:"open list" need:"open" is:"derived" enum:"ssh telnet serial local" doc:"local: here" eg:"'protocol':'ssh'"`
 	Host        string        `json:"host" on:"open list" is:"filled far" doc:"user@name:port or ssh_config Host" eg:"'host':'*.example.net'"`
 	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[local] program, arguments" eg:"'argv':['bash']"`
 	Cwd         string        `json:"cwd" on:"open" is:"filled local" doc:"[local] directory" eg:"'cwd':'/srv/app'"`
@@ -67,6 +67,7 @@ type sessionArgs struct {
 	Timeouts    openTimeouts  `json:"timeouts" on:"open" doc:"times" eg:"'timeouts':{'connect_timeout_ms':20000}"`
 	SSH         openSSH       `json:"ssh_options" on:"open" is:"far" doc:"ssh" eg:"'ssh_options':{'proxy_jump':'bastion'},'protocol':'ssh'"`
 	Telnet      openTelnet    `json:"telnet" on:"open" doc:"telnet" eg:"'telnet':{'enter':'crlf'},'protocol':'telnet'"`
+	Serial      serialArgs    `json:"serial" on:"open" is:"pairs" doc:"path=/dev/..., baud=N, data_bits, parity, stop_bits, flow, dtr, rts" eg:"'serial':['path=/dev/ttyUSB0'],'protocol':'serial','host':null,'username':null"`
 	Expect      patternArgs   `json:"expect" on:"open" doc:"patterns" eg:"'expect':{'prompt_regex':'[>#] $'}"`
 	SessionType string        `json:"session_type" on:"open" enum:"normal console exec" doc:"console: one per device_id; exec: no terminal" eg:"'session_type':'normal'"`
 	DeviceID    string        `json:"device_id" on:"open" is:"filled" doc:"[console] name" eg:"'device_id':'switch-001','session_type':'console'"`
@@ -152,6 +153,18 @@ type openTLS struct {
 	Pin        string `json:"pin" is:"filled given" doc:"SHA256:..." eg:"'pin':'SHA256:...','enabled':true"`
 }
 
+// serialArgs are the settings of a serial line.
+type serialArgs struct {
+	Path     string `json:"path" is:"filled" doc:"device or by-id name" eg:"'path':'/dev/ttyUSB0'"`
+	Baud     int    `json:"baud" min:"1" max:"20000000" doc:"default 9600" eg:"'baud':115200"`
+	DataBits int    `json:"data_bits" min:"5" max:"8" doc:"default 8" eg:"'data_bits':7"`
+	Parity   string `json:"parity" enum:"none odd even mark space" doc:"default none" eg:"'parity':'even'"`
+	StopBits int    `json:"stop_bits" min:"1" max:"2" doc:"default 1" eg:"'stop_bits':2"`
+	Flow     string `json:"flow" enum:"none rtscts xonxoff" doc:"default none" eg:"'flow':'rtscts'"`
+	DTR      string `json:"dtr" enum:"on off keep" doc:"default as the system opens it" eg:"'dtr':'keep'"`
+	RTS      string `json:"rts" enum:"on off keep" doc:"the same" eg:"'rts':'off'"`
+}
+
 // sessionOut is the result of every action of ptyctl_session; an action leaves out the members of the others.
 // Pointers keep apart a value such as false or 0 and a member that does not apply.
 type sessionOut struct {
@@ -174,6 +187,7 @@ type sessionOut struct {
 	ServerBanner    string              `json:"server_banner,omitempty"`
 	SecurityWarning string              `json:"security_warning,omitempty"`
 	Telnet          *wire.Telnet        `json:"telnet,omitempty"`
+	Serial          *wire.Serial        `json:"serial,omitempty"`
 	WaitingForInput bool                `json:"waiting_for_input,omitempty"`
 	Prompt          *wire.Prompt        `json:"prompt,omitempty"`
 	Capabilities    *wire.Capabilities  `json:"capabilities,omitempty"`

@@ -291,6 +291,17 @@ type Telnet struct {
 	Malformed  int64    `json:"malformed,omitempty"`  // commands that made no sense
 }
 
+// Serial is a serial line as it was set when its session was opened.
+type Serial struct {
+	Path     string   `json:"path,omitempty"` // the device of this machine, without links
+	Baud     int      `json:"baud,omitempty"`
+	DataBits int      `json:"data_bits,omitempty"`
+	Parity   string   `json:"parity,omitempty"`
+	StopBits int      `json:"stop_bits,omitempty"`
+	Flow     string   `json:"flow,omitempty"`
+	Signals  []string `json:"signals,omitempty"` // of the far side that were on: "cts", "dsr", "ri", "dcd"
+}
+
 // Capabilities say what one session supports.
 type Capabilities struct {
 	SplitStdoutStderr term.Support `json:"supports_split_stdout_stderr"`

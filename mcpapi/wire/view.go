@@ -141,6 +141,7 @@ type SessionStatus struct {
 	Security      string      `json:"security_warning,omitempty"`
 	TLS           *tlsView    `json:"tls,omitempty"`
 	Telnet        *Telnet     `json:"telnet,omitempty"`
+	Serial        *Serial     `json:"serial,omitempty"`
 	Ladder        []Hop       `json:"ladder,omitempty"`
 	Warnings      []string    `json:"warnings,omitempty"`
 	TypingDenied  string      `json:"typing_denied_by,omitempty"` // the operator's rule that refuses this caller's input
@@ -231,6 +232,7 @@ func NewSessionStatus(i session.Info, w Words) *SessionStatus {
 		AuthMethod: i.About.AuthMethod,
 		Ladder:     ladder(i.About.Ladder), Warnings: i.About.Warnings,
 		Security: i.About.Security, TLS: (*tlsView)(i.About.TLS), Telnet: (*Telnet)(i.About.Telnet),
+		Serial: (*Serial)(i.About.Serial),
 	}
 	st.Gaps, st.Reopening = Cursors(i.Gaps), NewReopening(i.Reopening, w)
 	if i.Opens > 1 {
