@@ -16,7 +16,7 @@ import (
 
 // The limits of clients: the smallest that each of them was seen to accept.
 const (
-	maxToolsList   = 14600 // bytes of all tools: they are in a model's context from beginning to end
+	maxToolsList   = 14750 // bytes of all tools: they are in a model's context from beginning to end
 	maxDescription = 2048  // bytes; Claude Code cuts a tool's description, and a server's instructions, there
 	maxFullName    = 60    // bytes of "mcp__ptyctl__" and the tool's name; Cursor's
 )
