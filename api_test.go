@@ -17,7 +17,7 @@ import (
 
 // library has the packages that other programs start from.
 var library = []string{
-	"mcpapi", "mcpapi/httpserve", "mcpapi/schema", "mcpapi/stdio", "mcpapi/toolset", "ptyx", "quote", "record", "screen", "session",
+	"mcpapi", "mcpapi/httpserve", "mcpapi/schema", "mcpapi/stdio", "mcpapi/toolset", "ptyx", "quote", "record", "screen", "serial", "session",
 	"sshx", "telnet", "telnet/gotelnet", "term", "vt",
 }
 
