@@ -321,6 +321,7 @@ func TestTelnetRawOverMCP(t *testing.T) {
 	if !opened.Telnet.Raw {
 		t.Errorf("open of a raw port = %s, want telnet.raw", opened.Text)
 	}
+	c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"echo ready\\r\\n","timeout_ms":20000}`, id)
 	all := make([]byte, 255) // IAC itself would be a command
 	for i := range all {
 		all[i] = byte(i)
