@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -183,5 +184,27 @@ func (p plist) dict() (map[string]any, error) {
 			return nil, err
 		}
 		all[key] = v
+	}
+}
+
+// TestSystemdUnits has systemd judge the unit of the HTTP server, which must be shut in, and looks for what a user's
+// manager does not have.
+func TestSystemdUnits(t *testing.T) {
+	const most = "39" // tenths of systemd's exposure level
+	out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold="+most, "packaging/systemd/ptyctl.service").CombinedOutput()
+	if err != nil {
+		t.Errorf("systemd-analyze: %v\n%s", err, out)
+	}
+	for _, name := range []string{"ptyctl.service", "ptyctl-daemon.service", "ptyctl-daemon.socket"} {
+		text, err := os.ReadFile("packaging/systemd/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if key, value, _ := strings.Cut(strings.TrimSpace(line), "="); slices.Contains([]string{"After", "Wants", "Requires"}, key) &&
+				strings.Contains(value, "network") {
+				t.Errorf("%s waits for %s, which a user's manager lacks", name, value)
+			}
+		}
 	}
 }

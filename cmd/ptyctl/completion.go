@@ -25,6 +25,7 @@ func completionCommand() *cli.Command {
 		ArgsUsage: shells,
 		Description: "bash:  source <(ptyctl completion bash)                      in ~/.bashrc\n" +
 			"zsh:   source <(ptyctl completion zsh)                       in ~/.zshrc, after compinit\n" +
+			"       ptyctl completion zsh >DIR/_ptyctl                   for a DIR of fpath, before compinit\n" +
 			"fish:  ptyctl completion fish | source                       in ~/.config/fish/config.fish\n" +
 			"Hosts are those that ssh_config names; sessions are those that run at the moment.",
 		Action: func(c *cli.Context) error {
@@ -80,7 +81,9 @@ complete -F _ptyctl ptyctl
 end
 complete -c ptyctl -f -a '(__ptyctl_complete)'
 `,
-	"zsh": `_ptyctl() {
+	// The first line and the last ones let compinit load it as the file _ptyctl of a folder in fpath.
+	"zsh": `#compdef ptyctl
+_ptyctl() {
 	local -a reply
 	reply=("${(@f)$(command ptyctl complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
 	if [[ $reply[1] == :files ]]; then
@@ -89,7 +92,11 @@ complete -c ptyctl -f -a '(__ptyctl_complete)'
 		compadd -- $reply
 	fi
 }
-compdef _ptyctl ptyctl
+if [[ $funcstack[1] == _ptyctl ]]; then
+	_ptyctl "$@"
+else
+	compdef _ptyctl ptyctl
+fi
 `,
 }
 
