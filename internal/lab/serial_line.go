@@ -4,9 +4,11 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -37,27 +39,64 @@ func StartSerialLine(tb testing.TB, program string) *SerialLine {
 	return l
 }
 
-// StartSerialLogin makes a line with agetty(8) at its other end, which asks for a user and starts the login program of the
-// Telnet servers' shells.
+// StartSerialLogin makes a line with agetty(8) at its other end, which starts login(1) for a user of the namespace of
+// mounts that it is in. Only root can make that user; otherwise agetty starts the login program of the Telnet servers.
 func StartSerialLogin(tb testing.TB) *SerialLine {
 	tb.Helper()
-	login := telnetLogin(tb)
-	text, err := os.ReadFile(login)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	// agetty has asked for the user, whose name is the last argument.
-	asked := regexp.MustCompile(`(?s)printf 'login: '\nread -r user \|\| exit 1\n`).ReplaceAllString(string(text), "for user; do :; done\n")
 	dir, err := os.MkdirTemp("", "ptyctl-getty-") //nolint:usetesting // as above
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
-	program := filepath.Join(dir, "login")
-	if err := os.WriteFile(program, []byte(asked), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the user's home is in it
 		tb.Fatal(err)
 	}
+	program := writeScript(tb, dir, "login", otherLogin(tb))
+	if os.Getuid() == 0 {
+		program = writeScript(tb, dir, "getty", trueLogin(tb, dir))
+		return StartSerialLine(tb, "exec:unshare --mount --propagation private "+program+",pty,setsid,ctty,stderr")
+	}
 	return StartSerialLine(tb, "exec:/usr/sbin/agetty -L -i -l "+program+" - vt100,pty,setsid,ctty,stderr")
+}
+
+// trueLogin returns a script that makes a user, in its own namespace of mounts, and becomes agetty.
+func trueLogin(tb testing.TB, dir string) string {
+	tb.Helper()
+	hash, err := exec.Command("/usr/bin/openssl", "passwd", "-6", TelnetPassword).Output()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	home := filepath.Join(dir, "home")
+	for name, text := range map[string]string{
+		"passwd":        "root:x:0:0::/root:/bin/sh\n" + TelnetUser + ":x:65500:65500::" + home + ":/bin/sh\n",
+		"shadow":        "root:*:19000::::::\n" + TelnetUser + ":" + strings.TrimSpace(string(hash)) + ":19000::::::\n",
+		"pam":           "auth required pam_unix.so\naccount required pam_unix.so\nsession required pam_permit.so\n",
+		"home/.profile": "PS1='demo$ '\n",
+	} {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o755) //nolint:gosec // as above
+		if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o644) //nolint:gosec // as above
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return fmt.Sprintf(`
+mount --bind %[1]s/passwd /etc/passwd && mount --bind %[1]s/shadow /etc/shadow && mount --bind %[1]s/pam /etc/pam.d/login &&
+	exec /usr/sbin/agetty -L -i - vt100
+`, dir)
+}
+
+// otherLogin is the login program of the Telnet servers, for a user whose name agetty has asked for and gives as the last
+// argument.
+func otherLogin(tb testing.TB) string {
+	tb.Helper()
+	text, err := os.ReadFile(telnetLogin(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return regexp.MustCompile(`(?s)printf 'login: '\nread -r user \|\| exit 1\n`).ReplaceAllString(string(text), "for user; do :; done\n")
 }
 
 // Plug makes the device and its link, as when the line is plugged in.
