@@ -90,6 +90,12 @@ func (c *Command) line() (string, error) {
 				"or drop; "+
 				"leave it out",
 		)
+	case marked && class == shell.Cmd && marker.CmdProblem(line) != "":
+		return refused(
+			term.InvalidArgument,
+			"cmd.exe would not come to the end of this command's line: %s; nothing was typed",
+			marker.CmdProblem(line),
+		)
 	case custom && class == shell.Cmd:
 		return "", &term.Error{
 			Op: "exec", Session: c.l.session, Kind: term.Unsupported, Reason: term.ReasonCustomMarker,

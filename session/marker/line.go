@@ -143,15 +143,3 @@ func psChars(text string) string {
 	}
 	return b.String()
 }
-
-// cmdLine is Line for cmd.exe, which prints no control characters: only the ASCII marker is used. The caret keeps the
-// echo apart from the printed text. Like powershellLine, it was never tried on a real one.
-func cmdLine(m Marker, command string) string {
-	return fmt.Sprintf(
-		`echo S^=%s& %s& call echo PTYCTL_RC_%s^=%%^errorlevel%%:END_%s`,
-		m.nonce,
-		command,
-		m.nonce,
-		m.nonce,
-	)
-}

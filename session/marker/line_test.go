@@ -101,7 +101,7 @@ func TestTypedLine(t *testing.T) {
 		{shell.Shell{Class: shell.Csh, Name: "tcsh"}, "echo 'a b'!", start + "eval \"`printf 'echo \\047a b\\047\\041'`\"" + fin},
 		{shell.Shell{Class: shell.PowerShell, Name: "pwsh"}, "dir 'a' ‘b’\n\"%\"", psStart + `'dir ''a'' '+[char]8216+'b'+[char]8217+''+[char]10+'"%"'` + psEnd},
 		{shell.Shell{Class: shell.PowerShell, Name: "pwsh"}, "🎉", psStart + `''+[char]55356+''+[char]57225+''` + psEnd},
-		{shell.Shell{Class: shell.Cmd, Name: ""}, `dir "a b" %X%`, `echo S^=abcdefgh2345& dir "a b" %X%& call echo PTYCTL_RC_abcdefgh2345^=%^errorlevel%:END_abcdefgh2345`},
+		{shell.Shell{Class: shell.Cmd, Name: ""}, `dir "a b" %X%`, `(call )& echo S^=abcdefgh2345& (dir "a b" %X%)& call echo PTYCTL_RC_abcdefgh2345^=%^errorlevel%:END_abcdefgh2345`},
 	} {
 		if got := testMarker().Line(tt.sh, tt.command); got != tt.want {
 			t.Errorf("%s: %q is typed as\n%s\nwant\n%s", tt.sh.Class, tt.command, got, tt.want)
