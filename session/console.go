@@ -50,8 +50,54 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 	}
 }
 
-// console is what the session would be the only one of: a line of this machine, or else a device by its name.
-func (r OpenRequest) console() string { return cmp.Or(r.line, r.Device) }
+// A consoleKey is what a session is the only one of: a line of this machine, or else a device by its name, which callers
+// choose. The zero value is nothing.
+type consoleKey struct {
+	name   string
+	line   bool // it is a line, which no name of a device stands for
+	absent bool // the line is not there now, and another one may get its name
+}
+
+// console is what the session would be the only one of.
+func (r OpenRequest) console() consoleKey {
+	return consoleKey{name: cmp.Or(r.line, r.Device), line: r.line != ""}
+}
+
+// now returns the console of a session with that target, which was k before: a line may come back under another name.
+func (k consoleKey) now(m *Manager, t term.Target) consoleKey {
+	if !k.line {
+		return k
+	}
+	line := m.c.Devices.Line(t)
+	return consoleKey{name: cmp.Or(line, k.name), line: true, absent: line == ""}
+}
+
+// followLine gives s, which is being reopened, the console of the line that its target leads to now.
+func (m *Manager) followLine(s *Session, t term.Target) error {
+	m.mu.Lock()
+	from := s.owner.console
+	m.mu.Unlock()
+	to := from.now(m, t)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.consoles[from]
+	switch {
+	case to == from || c == nil || c.session != s: // c is another one once s has ended
+		return nil
+	case m.consoles[to] != nil:
+		return consoleTaken(s.id, to)
+	}
+	delete(m.consoles, from)
+	m.consoles[to], s.owner.console = c, to
+	return nil
+}
+
+// consoleTaken is the error of a session that is not reopened because another one has its console.
+func consoleTaken(session string, k consoleKey) error {
+	return sessionError("open", session, term.Busy, fmt.Sprintf(
+		"another session has the console of device %q; open that device to join it", k.name,
+	))
+}
 
 // refusedOpen tells the Observers that r was refused; id is the session that it would have joined, or empty.
 func (m *Manager) refusedOpen(ctx context.Context, id string, r OpenRequest, err error) {
@@ -61,7 +107,7 @@ func (m *Manager) refusedOpen(ctx context.Context, id string, r OpenRequest, err
 }
 
 // consoleFor returns the console of a device. If first, it is new, and the caller must fill it.
-func (m *Manager) consoleFor(device string) (c *console, first bool) {
+func (m *Manager) consoleFor(device consoleKey) (c *console, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c := m.consoles[device]; c != nil {
@@ -93,7 +139,7 @@ func (m *Manager) makeConsole(ctx, waiting context.Context, r OpenRequest, c *co
 }
 
 // removeConsole removes c, if it is still the console of the device.
-func (m *Manager) removeConsole(device string, c *console) {
+func (m *Manager) removeConsole(device consoleKey, c *console) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.consoles[device] == c {
@@ -111,7 +157,7 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 		err = &term.Error{
 			Op:   "open",
 			Kind: term.Locked,
-			Msg:  fmt.Sprintf("the console of device %q is in use by another client; try again later", r.console()),
+			Msg:  fmt.Sprintf("the console of device %q is in use by another client; try again later", r.console().name),
 		}
 	}
 	if err == nil {
@@ -135,7 +181,7 @@ func wasAbandoned(s *Session) bool {
 }
 
 // waitConsole waits for done, at most as long as the call may.
-func waitConsole(ctx, waiting context.Context, done <-chan struct{}, device string) error {
+func waitConsole(ctx, waiting context.Context, done <-chan struct{}, device consoleKey) error {
 	select {
 	case <-done:
 		return nil
@@ -145,14 +191,14 @@ func waitConsole(ctx, waiting context.Context, done <-chan struct{}, device stri
 		return &term.Error{
 			Op:   "open",
 			Kind: term.Canceled,
-			Msg:  fmt.Sprintf("canceled before the console of device %q was opened", device),
+			Msg:  fmt.Sprintf("canceled before the console of device %q was opened", device.name),
 			Err:  ctx.Err(),
 		}
 	}
 	return &term.Error{
 		Op:   "open",
 		Kind: term.Busy,
-		Msg:  fmt.Sprintf("the console of device %q is just being opened or closed; open it again", device),
+		Msg:  fmt.Sprintf("the console of device %q is just being opened or closed; open it again", device.name),
 	}
 }
 

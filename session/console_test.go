@@ -473,3 +473,68 @@ func TestOneSessionOfALine(t *testing.T) {
 		}
 	})
 }
+
+// TestLineUnderAnotherName: a line that is reopened may be another device than before. What has the old name now is not
+// taken for it.
+func TestLineUnderAnotherName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := make(chan net.Conn, 9)
+		var lines sync.Map
+		leads := func(t term.Target) string {
+			device, _ := lines.Load(t.Serial.Path)
+			name, _ := device.(string)
+			return name
+		}
+		lines.Store("by-id", "tty0")
+		m := manage(t, func(ctx context.Context, to term.Target, p term.Prompter, a term.Approve) (term.Transport, error) {
+			if to.Host == "" && leads(to) == "" {
+				return nil, &term.Error{Op: "open", Kind: term.ConnectFailed, Msg: "it is not there"}
+			}
+			return dialed(far)(ctx, to, p, a)
+		}, session.Config{Devices: session.DeviceOptions{Line: leads}})
+		open := func(path string) *session.Session {
+			t.Helper()
+			r := target("")
+			r.Target.Serial.Path = path
+			res, err := m.Open(task("t"), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.Session
+		}
+		first := open("by-id")
+		(<-far).Close()
+		synctest.Wait()
+		lines.Delete("by-id")
+		lines.Store("other", "tty0")
+		reopening, err := m.Reopen(task("t"), session.ReopenRequest{Session: first, Try: time.Minute})
+		if err != nil || reopening.State != session.Connecting {
+			t.Fatalf("reopen without the line = %+v, %v", reopening, err)
+		}
+		other := open("other")
+		if other.ID() == first.ID() {
+			t.Fatal("the line that has the name now = the session that waits for the one before")
+		}
+		lines.Store("by-id", "tty1")
+		lines.Store("direct", "tty1")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if st := reopening.Session.State(); st != session.Open {
+			t.Fatalf("the reopened session is %s, want open", st)
+		}
+		for path, want := range map[string]string{"other": other.ID(), "by-id": first.ID(), "direct": first.ID()} {
+			if got := open(path); got.ID() != want {
+				t.Errorf("an open of %s = %s, want %s", path, got.ID(), want)
+			}
+		}
+		r := target("elsewhere")
+		r.Device = "tty1"
+		if res, err := m.Open(task("t"), r); err != nil || res.Existing {
+			t.Errorf("the console of a device with the name of a line = %+v, %v; want a session of its own", res, err)
+		}
+		reopening.Session.Close(task("t"), session.CloseOptions{})
+		if again := open("direct"); again.ID() == first.ID() {
+			t.Error("the line has its session still after that was closed")
+		}
+	})
+}

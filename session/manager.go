@@ -94,9 +94,9 @@ type Manager struct {
 	// locked while mu is.
 	mu       sync.Mutex
 	sessions map[string]*Session
-	consoles map[string]*console // by device
-	exited   []*Session          // those that stay until a caller closes them, oldest first
-	expiring []*Session          // those that have ended and are forgotten in a while, the first of them first
+	consoles map[consoleKey]*console
+	exited   []*Session // those that stay until a caller closes them, oldest first
+	expiring []*Session // those that have ended and are forgotten in a while, the first of them first
 	live     int
 	closing  bool
 	drained  chan struct{} // closed when closing and no session lives
@@ -111,7 +111,7 @@ func NewManager(c Config) *Manager {
 	c.MaxReads = cmp.Or(c.MaxReads, 200)
 	c.Logger = faultlog.Or(c.Logger)
 	return &Manager{
-		c: c, sessions: make(map[string]*Session), consoles: make(map[string]*console), drained: make(chan struct{}),
+		c: c, sessions: make(map[string]*Session), consoles: make(map[consoleKey]*console), drained: make(chan struct{}),
 		owners: owners.New(0),
 		limits: limits{memory: buffer.NewPool(int64(c.MaxBufferBytes)), reads: &semaphore{limit: int64(c.MaxReads)}},
 	}
@@ -269,7 +269,7 @@ func (m *Manager) ended(s *Session) {
 	s.owner.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.consoles, s.o.Origin.console())
+	delete(m.consoles, s.owner.console)
 	m.live--
 	if m.closing && m.live == 0 {
 		close(m.drained)

@@ -61,7 +61,7 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 	if m.c.Devices.Line != nil {
 		r.line = m.c.Devices.Line(r.Target)
 	}
-	if r.console() != "" {
+	if r.console() != (consoleKey{}) {
 		return m.openConsole(ctx, waiting, r)
 	}
 	s, lease, err := m.begin(ctx, r)
@@ -79,7 +79,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	o.Origin.Opener = term.ActorFrom(ctx)
 	s := newSession(o, owner{
 		ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(r.Target),
-		whose: m.owners.Opened(o.Origin.Opener.Principal()),
+		whose: m.owners.Opened(o.Origin.Opener.Principal()), console: r.console(),
 	}, nil)
 	s.timeouts.start()
 	d := s.auth.Begin(ctx, term.VerbOpen, opening(r.Target))
@@ -228,7 +228,7 @@ func (m *Manager) options(r OpenRequest) Options {
 	return Options{
 		ID: id,
 		Origin: Origin{
-			Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, Auto: r.Auto, line: r.line,
+			Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, Auto: r.Auto,
 		},
 		PTY: r.Target.PTY, Expect: r.Expect,
 		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines),

@@ -60,12 +60,7 @@ type Origin struct {
 	// Auto says that it was opened for a command that named its host. A call that looks at a command's output keeps such
 	// a session from being idle.
 	Auto bool
-
-	line string // the line of this machine that it uses; see DeviceOptions
 }
-
-// console is what the session is the only one of; empty: nothing.
-func (o Origin) console() string { return cmp.Or(o.line, o.Device) }
 
 // managed are the options that only a Manager sets.
 //

@@ -149,6 +149,9 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 		ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(g.target),
 		whose: old.owner.whose,
 	}, old.kept)
+	m.mu.Lock()
+	g.s.owner.console = old.owner.console
+	m.mu.Unlock()
 	g.s.life.opening = make(chan struct{})
 	d := g.s.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: "reopen " + account(g.target)})
 	release, err := g.admit(ctx, d)
@@ -180,6 +183,9 @@ func (g *reopening) connect() {
 	var tr term.Transport
 	ctx := term.WithActor(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), g.env), g.by)
 	err := reopen.Run(ctx, g.limit, func(ctx context.Context) (err error) {
+		if err := m.followLine(s, t); err != nil {
+			return err
+		}
 		tr, err = m.c.Dialers[t.Protocol].Dial(ctx, t, s, m.planned(s, s.auth.Approve(g.by, t)))
 		return err
 	}, func(p Reopening) {
@@ -240,12 +246,12 @@ func (g *reopening) admit(ctx context.Context, d *access.Call) (release func(), 
 	if err = m.room(s); err != nil {
 		return release, err
 	}
-	if device := s.o.Origin.console(); device != "" {
+	if device := s.owner.console; device != (consoleKey{}) {
+		device = device.now(m, g.target)
+		s.owner.console = device
 		c, first := m.consoleFor(device)
 		if !first {
-			return release, sessionError("open", s.id, term.Busy, fmt.Sprintf(
-				"another session has the console of device %q; open that device to join it", device,
-			))
+			return release, consoleTaken(s.id, device)
 		}
 		release = func() {
 			if c.session == nil {

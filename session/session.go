@@ -63,6 +63,7 @@ type owner struct {
 	closed  func(*Session) // called when a caller closes it after it has ended
 	expiry  *time.Timer    // forgets it once it has ended; guarded by Manager.mu
 	release func()         // gives the console's device back; nil: nothing was taken
+	console consoleKey     // what it is the only session of; guarded by Manager.mu
 
 	mayAsk func(s *Session, ask func() error) error // runs ask, with which s asks a question, if that may be
 	login  *login                                   // of a session that logs in
