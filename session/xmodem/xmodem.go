@@ -143,8 +143,12 @@ func (s *station) passing(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// readByte reads one byte. ok is false if none has come in time.
+// readByte reads one byte. ok is false if none has come in time, and always once that is over: a far side that never
+// pauses must not hold the transfer.
 func (s *station) readByte(ctx context.Context, wait time.Duration) (b byte, ok bool, err error) {
+	if wait <= 0 {
+		return 0, false, context.Cause(ctx)
+	}
 	n, err := s.link.Read(ctx, s.one[:], wait)
 	return s.one[0], n == 1 && err == nil, err
 }

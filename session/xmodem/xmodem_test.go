@@ -399,3 +399,45 @@ func TestShorterFile(t *testing.T) {
 		}
 	})
 }
+
+// A babble is a far side that never pauses: there is always something to read.
+type babble struct{}
+
+func (babble) Read(ctx context.Context, p []byte, _ time.Duration) (int, error) {
+	time.Sleep(time.Millisecond)
+	for i := range p {
+		p[i] = 0xff
+	}
+	return len(p), context.Cause(ctx)
+}
+
+func (babble) Write(context.Context, []byte) error { return nil }
+func (babble) Cancel(context.Context, []byte)      {}
+func (babble) Text([]byte)                         {}
+
+// TestBabble: a far side that never pauses, and never begins, is waited for as long as one that is silent.
+func TestBabble(t *testing.T) {
+	for name, transfer := range map[string]func(ctx context.Context) error{
+		"sender": func(ctx context.Context) error {
+			_, err := xmodem.Send(ctx, babble{}, xmodem.YMODEM, xmodem.File{Name: "x", Size: 1}, strings.NewReader("x"), nil)
+			return err
+		},
+		"receiver": func(ctx context.Context) error {
+			_, err := xmodem.Receive(ctx, babble{}, xmodem.Options{
+				Protocol: xmodem.XMODEM, Open: func(xmodem.File) (io.Writer, error) { return io.Discard, nil },
+			})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+				defer cancel()
+				began := time.Now()
+				if err := transfer(ctx); err == nil || ctx.Err() != nil {
+					t.Errorf("the transfer ended after %v: %v; want an error of its own", time.Since(began), err)
+				}
+			})
+		})
+	}
+}
