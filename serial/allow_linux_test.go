@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ptyctl/term"
 )
 
@@ -179,5 +181,42 @@ func TestReturns(t *testing.T) {
 	}
 	if err := <-back; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestChangedPath: what was put in the place of a device since it was judged is not opened, not even for a moment.
+func TestChangedPath(t *testing.T) {
+	t.Parallel()
+	_, device := newLine(t)
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Dir(device), filepath.Join(dir, "folder")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(device, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	fifo := filepath.Join(dir, "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A reader that does not block is told when a writer opens the FIFO (poll(2), POLLHUP once that has left).
+	reader, err := unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(reader)
+	o, err := Settings(term.SerialOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(dir, "folder", filepath.Base(device)), filepath.Join(dir, "link"), fifo} {
+		if p, _, err := openPort(path, o); err == nil {
+			t.Errorf("openPort(%q) opens %s", path, p.file.Name())
+			p.Close()
+		}
+	}
+	polled := []unix.PollFd{{Fd: int32(reader), Events: unix.POLLIN}}
+	if n, err := unix.Poll(polled, 0); n != 0 || err != nil {
+		t.Errorf("the FIFO was opened: poll = %d, %v, %#x", n, err, polled[0].Revents)
 	}
 }

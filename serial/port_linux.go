@@ -37,12 +37,7 @@ var speeds = map[int]uint32{
 
 // openPort opens the device and sets it. doubts say what was not set.
 func openPort(device string, o term.SerialOptions) (p *port, doubts []string, err error) {
-	before, err := os.Lstat(device)
-	if err != nil {
-		return nil, nil, err
-	}
-	// Without blocking, for the carrier of a modem would be waited for.
-	f, err := os.OpenFile(device, os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	f, err := openDevice(device)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,18 +45,46 @@ func openPort(device string, o term.SerialOptions) (p *port, doubts []string, er
 	if o.Parity != "none" {
 		p.bits++
 	}
-	after, err := f.Stat()
-	if err == nil && (!os.SameFile(before, after) || otherKind(after.Sys().(*syscall.Stat_t).Rdev) != "") {
-		err = fmt.Errorf("%s has become another device meanwhile", device)
-	}
-	if err == nil {
-		doubts, err = p.set(o)
-	}
-	if err != nil {
+	if doubts, err = p.set(o); err != nil {
 		_ = f.Close()
 		return nil, nil, err
 	}
 	return p, doubts, nil
+}
+
+// openDevice opens a device by its path without links. Its path may have been made to lead elsewhere since it was judged,
+// also by a link in place of a folder, and opening some devices has effects. So a descriptor that opens nothing (O_PATH,
+// open(2)) holds what is there, and that is opened once it is known to be a line of that path.
+func openDevice(device string) (*os.File, error) {
+	held, err := os.OpenFile(device, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Close()
+	info, err := held.Stat()
+	if err != nil {
+		return nil, err
+	}
+	self := fmt.Sprintf("/proc/self/fd/%d", held.Fd())
+	is, err := os.Readlink(self)
+	switch {
+	case err != nil:
+		return nil, err
+	case is == device+" (deleted)":
+		return nil, &fs.PathError{Op: "open", Path: device, Err: unix.ENOENT}
+	case is != device || info.Mode()&fs.ModeCharDevice == 0 || otherKind(info.Sys().(*syscall.Stat_t).Rdev) != "":
+		return nil, fmt.Errorf("%s has become another device meanwhile", device)
+	}
+	for {
+		// Without blocking, for the carrier of a modem would be waited for.
+		fd, err := unix.Open(self, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), device), nil
+		case !errors.Is(err, unix.EINTR):
+			return nil, &fs.PathError{Op: "open", Path: device, Err: err}
+		}
+	}
 }
 
 // control calls f with the descriptor, which stays open meanwhile.
