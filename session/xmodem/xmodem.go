@@ -2,6 +2,7 @@ package xmodem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -111,7 +112,7 @@ func (s *station) run(ctx context.Context, transfer func(context.Context) error)
 	if err == nil {
 		return nil
 	}
-	if err != errFarCanceled {
+	if !errors.Is(err, errFarCanceled) {
 		s.cancel(ctx)
 	}
 	if len(s.junk) > 0 {

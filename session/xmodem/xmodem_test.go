@@ -400,6 +400,26 @@ func TestShorterFile(t *testing.T) {
 	})
 }
 
+// TestFarCanceled: a far side that has canceled is a shell by then, perhaps, which is sent nothing.
+func TestFarCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := line(t, 1, faults{}, faults{})
+		go func() {
+			far.says("C")
+			time.Sleep(5 * time.Second) // the first block is here
+			far.says("\x18\x18")
+		}()
+		_, err := xmodem.Send(t.Context(), near, xmodem.XMODEM, xmodem.File{Size: 3}, strings.NewReader("abc"), nil)
+		if err == nil || !strings.Contains(err.Error(), "the far side canceled") {
+			t.Errorf("Send() = %v, want that the far side canceled", err)
+		}
+		synctest.Wait()
+		if sent := near.out.carried(); len(sent) != 133 {
+			t.Errorf("%d bytes were sent, want one block of 133 alone: %q", len(sent), sent)
+		}
+	})
+}
+
 // A babble is a far side that never pauses: there is always something to read.
 type babble struct{}
 
