@@ -65,7 +65,7 @@ func (a Allow) Judge(given string) (device string, err error) {
 	case err != nil:
 		return "", &term.Error{
 			Op: "open", Kind: term.ConnectFailed, Err: err,
-			Msg: fmt.Sprintf("the device %s cannot be looked at: %v", shorten(given), term.RootCause(err)),
+			Msg: fmt.Sprintf("the device %s cannot be looked at: %s", shorten(given), shorten(term.RootCause(err).Error())),
 		}
 	case !trusted && !a.matches(device):
 		return "", a.denied(fmt.Sprintf("%s leads to %s, which no entry allows", shorten(given), shorten(device)),

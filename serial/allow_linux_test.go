@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,10 +67,14 @@ func TestJudge(t *testing.T) {
 		{"a link that leads nowhere", all, link("gone", "/dev/gone"), term.ConnectFailed},
 		{"a link to itself", all, link("loop", "loop"), term.ConnectFailed},
 		{"nothing", all, "/dev/gone", term.ConnectFailed},
+		{"a long name", all, "/dev/pts/" + strings.Repeat("9", 5000), term.ConnectFailed},
 	} {
 		got, err := c.allow.Judge(c.path)
 		if term.KindOf(err) != c.kind || c.kind == "" && got != device {
 			t.Errorf("%s: Judge(%q) = %q, %v; want %q", c.name, c.path, got, err, c.kind)
+		}
+		if err != nil && len(err.Error()) > 1000 {
+			t.Errorf("%s: the error has %d bytes", c.name, len(err.Error()))
 		}
 	}
 	if onlyRoots(to) {

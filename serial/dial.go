@@ -187,10 +187,13 @@ func (t *Terminal) Wait() (term.Exit, error) {
 		return term.Exit{}, nil
 	default:
 	}
+	why := ""
+	if !errors.Is(t.lost, io.EOF) { // which says no more than that it is gone
+		why = fmt.Sprintf(" (%v)", term.RootCause(t.lost))
+	}
 	return term.Exit{}, &term.Error{
 		Op: "read", Kind: term.RemoteClosed, Err: t.lost,
-		Msg: fmt.Sprintf("the serial line %s is gone, as when its device is unplugged: %v; open the session again",
-			t.about.Path, term.RootCause(t.lost)),
+		Msg: fmt.Sprintf("the serial line %s is gone, as when its device is unplugged%s; open the session again", t.about.Path, why),
 	}
 }
 

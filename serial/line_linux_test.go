@@ -135,7 +135,7 @@ func TestGone(t *testing.T) {
 		t.Errorf("Read after the end = %d, %v", n, err)
 	}
 	_, err := l.Wait()
-	if !errors.Is(err, term.RemoteClosed) || !strings.Contains(err.Error(), "unplugged") {
+	if !errors.Is(err, term.RemoteClosed) || !strings.Contains(err.Error(), "unplugged; ") {
 		t.Errorf("Wait = %v", err)
 	}
 }
