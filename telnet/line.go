@@ -19,6 +19,9 @@ const (
 	confirmAgain = 500 * time.Millisecond
 )
 
+// mostShown is how many bytes of a wrong answer are shown.
+const mostShown = 16
+
 // The values of SET-PARITY, SET-CONTROL and SET-STOPSIZE (RFC 2217), by name.
 var (
 	parities = map[string]Parity{
@@ -163,7 +166,7 @@ func (l *lineSetter) confirm(ctx context.Context, s setting) (doubt string) {
 	case s.code == comSetBaudRate && len(got) == 4:
 		return fmt.Sprintf("it says %d", binary.BigEndian.Uint32(got))
 	}
-	return fmt.Sprintf("it says % x, not % x", got, s.data)
+	return fmt.Sprintf("it says % x, not % x", got[:min(len(got), mostShown)], s.data)
 }
 
 // pump reads ahead until stop is closed, met, which is asked while c.mu is held, is true, or limit has passed. It is for

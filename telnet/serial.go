@@ -276,8 +276,13 @@ func (c *Conn) Break(ctx context.Context) error {
 		return unanswered(ctx, "break")
 	case <-c.done:
 	}
-	_, err := c.com.request(ctx, comSetControl, comControlBreakOff)
-	return err
+	// It has ended it, without an answer as well.
+	ending, cancel := context.WithTimeout(ctx, confirmAgain)
+	defer cancel()
+	if _, err := c.com.request(ending, comSetControl, comControlBreakOff); !errors.Is(err, term.ExecTimeout) || ctx.Err() != nil {
+		return err
+	}
+	return nil
 }
 
 // errComPort returns the error of an answer with a wrong length.

@@ -141,6 +141,27 @@ func TestSerialBreakGivenUp(t *testing.T) {
 	}
 }
 
+// TestSerialBreakUnanswered: a server that sets the line and answers nothing has made the break.
+func TestSerialBreakUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{}, 0)
+		data := p.reads()
+		times := serialServer(t, p, nil)
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := p.Break(ctx); err != nil || time.Since(began) > time.Second {
+			t.Errorf("Break = %v after %v, want nil within a second", err, time.Since(began))
+		}
+		p.Close()
+		<-data
+		if seen := <-times; seen["0506"].Sub(seen["0505"]) != breakTime {
+			t.Errorf("the requests came at %v", seen)
+		}
+	})
+}
+
 func TestSerialWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, Config{}, 0)
@@ -225,6 +246,11 @@ func TestSetLine(t *testing.T) {
 			"values of a wrong length", map[string]string{"01000025ff": "65 25", "0303": "67", "0402": "68 0102"},
 			term.Serial{DataBits: 7, Flow: "xonxoff"},
 			[]string{"speed 9727: it says 25", "parity even: it says", "stop bits 2: it says 01 02"}, 0,
+		},
+		{
+			"a long value", map[string]string{"0303": "67" + strings.Repeat("aa", 4000)},
+			term.Serial{Baud: 9727, DataBits: 7, StopBits: 2, Flow: "xonxoff"},
+			[]string{"parity even: it says " + strings.Repeat("aa ", mostShown-1) + "aa, not 03"}, 0,
 		},
 		{
 			"two unanswered", map[string]string{"0207": "-", "0402": "-"},
