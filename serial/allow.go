@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"ptyctl/term"
@@ -33,12 +34,11 @@ func (a Allow) Validate() error {
 
 // matches reports whether an entry has the path.
 func (a Allow) matches(name string) bool {
-	for _, pattern := range a {
-		if ok, err := path.Match(folded(pattern), folded(name)); ok && err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a, func(pattern string) bool {
+		ok, err := path.Match(folded(pattern), folded(name))
+		// A class such as [^S] matches a slash as well.
+		return ok && err == nil && strings.Count(pattern, "/") == strings.Count(name, "/")
+	})
 }
 
 // Judge returns the device that a caller's path leads to, without links, if it may be opened. An error of the kind

@@ -42,6 +42,7 @@ func TestJudge(t *testing.T) {
 		{"the device", Allow{"/dev/pts/*"}, device, ""},
 		{"another entry", Allow{"/dev/ttyUSB*"}, device, term.PolicyDenied},
 		{"an entry for a folder above", Allow{"/dev/*"}, device, term.PolicyDenied},
+		{"a class for a slash", Allow{"/dev[^x]pts/*"}, device, term.PolicyDenied},
 		{"a link without its target", Allow{dir + "/*"}, to, term.PolicyDenied},
 		{"a target without its link", Allow{"/dev/pts/*"}, to, term.PolicyDenied},
 		{"a link and its target", Allow{dir + "/*", "/dev/pts/*"}, to, ""},
