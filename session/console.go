@@ -72,8 +72,9 @@ func (k consoleKey) now(m *Manager, t term.Target) consoleKey {
 	return consoleKey{name: cmp.Or(line, k.name), line: true, absent: line == ""}
 }
 
-// followLine gives s, which is being reopened, the console of the line that its target leads to now.
-func (m *Manager) followLine(s *Session, t term.Target) error {
+// followLine gives the session that is being reopened the console of the line that its target leads to now.
+func (g *reopening) followLine() error {
+	m, s, t := g.m, g.s, g.target
 	m.mu.Lock()
 	from := s.owner.console
 	m.mu.Unlock()

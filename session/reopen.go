@@ -183,7 +183,7 @@ func (g *reopening) connect() {
 	var tr term.Transport
 	ctx := term.WithActor(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), g.env), g.by)
 	err := reopen.Run(ctx, g.limit, func(ctx context.Context) (err error) {
-		if err := m.followLine(s, t); err != nil {
+		if err := g.followLine(); err != nil {
 			return err
 		}
 		tr, err = m.c.Dialers[t.Protocol].Dial(ctx, t, s, m.planned(s, s.auth.Approve(g.by, t)))
