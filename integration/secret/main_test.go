@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"ptyctl/internal/lab"
 	"ptyctl/internal/leaktest"
@@ -86,7 +87,12 @@ func refuses(t *testing.T, s *session.Session, text, shows, name, rule string, l
 		t.Errorf("after %q, %d bytes were typed in spite of the refusal", text, after-before)
 	}
 	if len(leave) > 0 {
-		lab.TypeUntil(t, s, "\x03", leave[0])
+		// A program that has just asked may drop what is typed at that moment (TCSAFLUSH).
+		lab.Eventually(t, "the end of the question", func() bool {
+			w, err := s.Write(t.Context(), []byte("\x03"), session.WriteOptions{})
+			c := s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Until: regexp.MustCompile(leave[0]), Timeout: 2 * time.Second})
+			return err == nil && c.Reason == session.ReasonMatched
+		})
 	}
 }
 

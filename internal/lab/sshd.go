@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -191,15 +192,21 @@ func KnownHostsLine(port int, k Key) string {
 	return fmt.Sprintf("[127.0.0.1]:%d %s", port, k.Public())
 }
 
-// FreePort returns a port of the loopback address without a listener.
+// FreePort returns a port of the loopback address without a listener. It is below those that systems give to clients
+// (ip_local_port_range), so that no client of another test gets the port of a server that is away for a moment.
 func FreePort(tb testing.TB) int {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	const first, end = 10_000, 32_768
+	for range 100 {
+		port := first + rand.IntN(end-first)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return portOf(tb, l.Addr().String())
+	tb.Fatal("no port of the loopback address is free")
+	return 0
 }
 
 // portOf returns the port of an address.
