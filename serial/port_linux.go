@@ -261,6 +261,7 @@ func (p *port) Close() (err error) {
 			sent := time.NewTimer(min(longestDrain, time.Duration(waiting*p.bits)*time.Second/time.Duration(p.baud)))
 			<-sent.C
 		}
+		_ = p.file.SetWriteDeadline(time.Now()) // a Write that waits for room must not fill it again
 		_ = p.control(func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH) })
 		err = p.file.Close()
 	})
