@@ -56,7 +56,7 @@ func TestLine(t *testing.T) {
 			t.Errorf("the line for %q of class %q is %q, want an error", judged, class, line)
 		}
 	}
-	if line, err := Typed().Line("posix", "sudo id"); err != nil || strings.Contains(line, "-S") {
+	if line, err := Typed().Line("posix", "sudo id"); err != nil || strings.Contains(line, "'-S'") {
 		t.Errorf("the typed line is %q, %v, want none with -S", line, err)
 	}
 }
