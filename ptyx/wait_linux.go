@@ -60,5 +60,9 @@ func starterMemory() int64 {
 	_, rest, _ := bytes.Cut(status, []byte("\nVmHWM:"))
 	value, _, _ := bytes.Cut(rest, []byte(" kB"))
 	n, _ := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
-	return n
+	return n + counterSlack
 }
+
+// counterSlack is how far two readings of the same memory may lie apart, in KiB: each processor keeps pages that it has not
+// counted yet (percpu_counter).
+const counterSlack = 2 << 10
