@@ -33,9 +33,9 @@ func TestReopenWithoutClient(t *testing.T) {
 		t.Errorf("adopt while the router is away: %s, want the session, connecting", r.Text)
 	}
 	s.Restart(t)
-	r = two.Call(t, lab.ToolSession, `{"action":"wait","on":[{"session_id":%s,"until_state":"open"}],"timeout_ms":40000}`, id)
-	if len(r.Fired) != 1 || r.Fired[0].State != "open" { // its cursor is past what the router may have sent since
-		t.Fatalf("wait until the session is open: %s, want it open", r.Text)
+	r = two.Call(t, lab.ToolSession, `{"action":"wait","on":[{"session_id":%s,"cursor":%s,"until_state":"open"}],"timeout_ms":40000}`, id, gap)
+	if len(r.Fired) != 1 || r.Fired[0].State != "open" || r.Fired[0].NextCursor != gap {
+		t.Fatalf("wait until the session is open: %s, want it open from the cursor %s on", r.Text, gap)
 	}
 	r = two.Call(t, lab.ToolIO,
 		`{"action":"read","session_id":%s,"cursor":"0","mode":"cursor","until_regex":"Password: $","timeout_ms":20000}`, id)

@@ -32,8 +32,8 @@ func TestReopen(t *testing.T) {
 			}
 			s.Restart(t)
 			r = c.Call(t, lab.ToolSession,
-				`{"action":"wait","on":[{"session_id":%s,"until_state":"open"}],"timeout_ms":40000}`, id)
-			if len(r.Fired) != 1 || r.Fired[0].State != "open" { // its cursor is past what the server may have sent since
+				`{"action":"wait","on":[{"session_id":%s,"cursor":%s,"until_state":"open"}],"timeout_ms":40000}`, id, gap)
+			if len(r.Fired) != 1 || r.Fired[0].State != "open" || r.Fired[0].NextCursor != gap {
 				t.Fatalf("%s: wait: %s", s.Name, r.Text)
 			}
 			r = c.Call(t, lab.ToolIO,
