@@ -2,5 +2,5 @@
 
 package serial
 
-// otherKind says nothing: the driver refuses what is no terminal when it is opened.
+// otherKind returns "": the driver refuses a device that is no terminal when it is opened.
 func otherKind(uint64) string { return "" }

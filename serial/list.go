@@ -13,7 +13,7 @@ type Device struct {
 	Allowed bool     // Allow has it, by its own path or by one of the links
 	LockPID int      // the process that its lock file names; 0: none
 	Program string   // the name of that process; empty: not known
-	Access  string   // what the user lacks to open it; empty: nothing
+	Access  string   // the right that the user lacks to open it; empty: none
 }
 
 // Devices lists the serial lines of this machine: those that the system knows, and those that an entry of Allow names.

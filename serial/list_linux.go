@@ -36,7 +36,7 @@ func lockedBy(device string) (pid int, program string) {
 	return pid, Program(pid)
 }
 
-// lacks says what the user lacks to open a device; empty: nothing.
+// lacks names the right that the user lacks to open a device; empty: none.
 func lacks(device string) string {
 	if unix.Access(device, unix.R_OK|unix.W_OK) == nil {
 		return ""

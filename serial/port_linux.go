@@ -35,7 +35,7 @@ var speeds = map[int]uint32{
 	3000000: unix.B3000000, 3500000: unix.B3500000, 4000000: unix.B4000000,
 }
 
-// openPort opens the device and sets it. doubts say what was not set.
+// openPort opens the device and sets it. doubts name each setting that was not taken.
 func openPort(device string, o term.SerialOptions) (p *port, doubts []string, err error) {
 	f, err := openDevice(device)
 	if err != nil {
@@ -222,7 +222,7 @@ func (p *port) signals() []string {
 	return on
 }
 
-// Read returns what the line has sent.
+// Read returns bytes that the line has sent.
 func (p *port) Read(b []byte) (int, error) { return p.file.Read(b) }
 
 // Write sends to the line.
@@ -245,7 +245,7 @@ func (p *port) sendBreak(ctx context.Context, length time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// longestDrain is how long Close lets the line send what was written.
+// longestDrain is how long Close lets the line send the bytes that wait.
 const longestDrain = 500 * time.Millisecond
 
 // Close ends the line's use, and wakes Read and Write. What the line has not sent in the time that it takes is dropped:

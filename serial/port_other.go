@@ -16,7 +16,7 @@ import (
 // A port is a line that is open, by go.bug.st/serial.
 type port struct{ bugst.Port }
 
-// openPort opens the device and sets it. doubts say what was not set.
+// openPort opens the device and sets it. doubts name each setting that was not taken.
 func openPort(device string, o term.SerialOptions) (p *port, doubts []string, err error) {
 	if o.Flow != "none" {
 		return nil, nil, &term.Error{
