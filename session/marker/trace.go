@@ -89,10 +89,23 @@ func (t *trace) dropHead(p []byte) (rest []byte, more bool) {
 			}
 			end += 1 + i
 		}
+		if kind == evals {
+			t.correct(string(p[:end]))
+		}
 		t.head = slices.DeleteFunc(t.head, func(k headLine) bool { return k == kind })
 		p = p[end+1:]
 	}
 	return p, false
+}
+
+// correct takes the prefix from the traced eval, which begins its line. The trace of the start marker follows a prompt if
+// the terminal echoed the typed line before the shell printed that prompt.
+func (t *trace) correct(eval string) {
+	before, _, _ := strings.Cut(eval, "eval ")
+	before = strings.TrimSuffix(before, "command ")
+	if strings.HasSuffix(t.prefix, before) {
+		t.prefix = before
+	}
 }
 
 // isHead returns which line of the trace behind the start marker a line is, and of how many lines that is, as a shell
