@@ -32,6 +32,7 @@ func (s *sieve) has(gram uint32) bool {
 type table struct {
 	seen    *sieve
 	heads   []int32
+	shift   int // of a hash, to an index of heads
 	entries []entry
 }
 
@@ -46,7 +47,8 @@ type entry struct {
 // init makes room for entries.
 func (t *table) init(room int) {
 	t.seen = new(sieve)
-	t.heads = make([]int32, 1<<min(14, 4+bits.Len(uint(room))))
+	log := min(14, 4+bits.Len(uint(room)))
+	t.heads, t.shift = make([]int32, 1<<log), 32-log
 	t.entries = make([]entry, 0, room)
 }
 
@@ -60,7 +62,8 @@ func (t *table) add(gram uint32, piece, off int) {
 // first returns the first entry that may be of the gram, plus 1.
 func (t *table) first(gram uint32) int32 { return t.heads[t.bucket(gram)] }
 
-func (t *table) bucket(gram uint32) int { return int(hash(gram)>>8) & (len(t.heads) - 1) }
+// bucket takes the high bits of the hash: the last character of a gram has no part in the low ones.
+func (t *table) bucket(gram uint32) int { return int(hash(gram) >> t.shift) }
 
 func (t *table) wipe() {
 	if t.seen != nil {
