@@ -226,6 +226,11 @@ var importRules = []rule{
 	},
 	{pkg: "internal/explain", ours: []string{"sshx", "sshx/sshconfig", "config"}, why: "it shows a plan and connects to nothing"},
 	{pkg: "internal/fleethosts", ours: []string{"fleet/nodes", "fleet/nodeset", "internal/tty"}, why: "it shows hosts and reaches none"},
+	{
+		pkg:    "internal/setup",
+		theirs: []string{"github.com/mark3labs/mcp-go", "github.com/pelletier/go-toml", "github.com/tailscale/hujson", "go.yaml.in/yaml"},
+		why:    "it knows the clients' files, and of ptyctl only how it is started",
+	},
 	{pkg: "internal/demo", ours: []string{"internal/sshserver"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it sees of ptyctl only what an MCP client sees"},
 	{pkg: "internal/logging", ours: []string{"config"}, theirs: []string{"go.uber.org/zap"}, why: "it writes lines and knows no event"},
 	{

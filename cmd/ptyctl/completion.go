@@ -14,6 +14,7 @@ import (
 	"ptyctl/internal/app"
 	"ptyctl/internal/client"
 	"ptyctl/internal/lazyregexp"
+	"ptyctl/internal/setup"
 	"ptyctl/internal/tty"
 	"ptyctl/profile"
 )
@@ -184,6 +185,8 @@ func argumentValues(ctx context.Context, kind string) []string {
 		return sessionIDs(ctx)
 	case strings.Contains(kind, "FILE"):
 		return []string{completeFiles}
+	case strings.Contains(kind, "CLIENT"):
+		return setup.Names()
 	case strings.Contains(kind, "NAME"):
 		return profile.Names()
 	case strings.Contains(kind, "TOOL"):

@@ -5,6 +5,7 @@
 //	ptyctl daemon status|stop|reload  the process that keeps the sessions of ptyctl mcp --daemon
 //	ptyctl config check|show         the errors in the configuration; the source of each value
 //	ptyctl explain HOST              how a host would be reached
+//	ptyctl setup [CLIENT]            an MCP client's own file, so that the client starts ptyctl
 //	ptyctl doctor [HOST]             why something does not work, step by step
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl profiles                  the device families that it knows
@@ -137,6 +138,7 @@ func newCommandLine() *cli.App {
 			secretCommand(),
 			replayCommand(),
 			policyCommand(),
+			setupCommand(),
 			demoCommand(),
 			completionCommand(),
 			completeCommand(),
