@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -85,8 +86,10 @@ type App struct {
 
 // New makes an App that Serve can serve.
 func New(cfg config.Config, o Options) (*App, error) {
-	keepThreads()
 	a := begin(cfg, o)
+	var spare sync.WaitGroup // a client need not wait for them: they take a tenth of the start
+	spare.Go(keepThreads)
+	a.closers = append(a.closers, spare.Wait)
 	if err := a.assemble(true); err != nil {
 		return nil, errors.Join(err, a.Close(context.Background()))
 	}
