@@ -99,6 +99,66 @@ func exported(t *testing.T, folder string) []byte {
 	return b.Bytes()
 }
 
+// TestForeignTypes checks whose types an importer of the library meets in what it exports, besides those of Go and ours.
+func TestForeignTypes(t *testing.T) {
+	want := map[string][]string{
+		"record": {"filippo.io/age"}, // the recipients of a recording
+		"sshx":   {"golang.org/x/crypto/ssh", "golang.org/x/crypto/ssh/agent"},
+
+		"telnet/gotelnet": {"github.com/reiver/go-telnet"}, // what it adapts to
+	}
+	for _, folder := range library {
+		file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+string(exported(t, folder)), parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths := imports(t, folder)
+		var got []string
+		ast.Inspect(file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				x, ok := sel.X.(*ast.Ident)
+				switch {
+				case !ok:
+				case paths[x.Name] == "":
+					t.Errorf("package %s: no file imports %s by that name", folder, x.Name)
+				case strings.Contains(strings.Split(paths[x.Name], "/")[0], "."):
+					got = append(got, paths[x.Name])
+				}
+			}
+			return true
+		})
+		slices.Sort(got)
+		if got = slices.Compact(got); !slices.Equal(got, want[folder]) {
+			t.Errorf("package %s exports types of %q, want %q", folder, got, want[folder])
+		}
+	}
+}
+
+// imports returns what the files of a package import, by the last element of the path or the name that a file gives it.
+func imports(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := make(map[string]string)
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			path := strings.Trim(i.Path.Value, `"`)
+			short := path[strings.LastIndexByte(path, '/')+1:]
+			if i.Name != nil {
+				short = i.Name.Name
+			}
+			paths[short] = path
+		}
+	}
+	return paths
+}
+
 // elsewhere reports whether the name of a file says that it is not for Linux.
 func elsewhere(name string) bool {
 	return slices.ContainsFunc([]string{"_windows.go", "_darwin.go", "_freebsd.go", "_bsd.go", "_other.go"}, func(end string) bool {

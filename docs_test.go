@@ -279,7 +279,7 @@ func TestDocsCalls(t *testing.T) {
 			tool,
 			arguments,
 		)
-		response, ok := srv.HandleMessage(t.Context(), json.RawMessage(request)).(mcp.JSONRPCResponse)
+		response, ok := srv.Protocol().HandleMessage(t.Context(), json.RawMessage(request)).(mcp.JSONRPCResponse)
 		if !ok {
 			return "no result"
 		}

@@ -19,7 +19,7 @@ func serveAt(tb testing.TB, l net.Listener, o httpserve.Options) {
 	tb.Helper()
 	m := session.NewManager(session.Config{})
 	o.Transport = "socket"
-	h := httpserve.New(mcpapi.NewServer(mcpapi.Options{Sessions: m}).MCPServer, o)
+	h := httpserve.New(mcpapi.NewServer(mcpapi.Options{Sessions: m}), o)
 	ctx, stop := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() {
@@ -85,7 +85,7 @@ func TestAttach(t *testing.T) {
 func TestAttachWithin(t *testing.T) {
 	m := session.NewManager(session.Config{})
 	defer m.Close(context.Background())
-	c, err := Within(t.Context(), mcpapi.NewServer(mcpapi.Options{Sessions: m}).MCPServer, Options{})
+	c, err := Within(t.Context(), mcpapi.NewServer(mcpapi.Options{Sessions: m}).Protocol().MCPServer, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
-	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 )
@@ -41,7 +41,7 @@ func TestDirectAnswers(t *testing.T) {
 		{`[]`, false},
 		{``, false},
 	} {
-		answer, ok := srv.Answer(t.Context(), json.RawMessage(`1`), json.RawMessage(tt.params))
+		answer, ok := srv.Protocol().Answer(t.Context(), json.RawMessage(`1`), json.RawMessage(tt.params))
 		if ok != tt.direct {
 			t.Errorf("Answer(%s) is direct: %v, want %v", tt.params, ok, tt.direct)
 		}
@@ -53,7 +53,7 @@ func TestDirectAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + tt.params + `}`
-		want, err := mcpgo.EncodeAnswer(json.RawMessage(`1`), srv.HandleMessage(t.Context(), json.RawMessage(message)))
+		want, err := mcpgo.EncodeAnswer(json.RawMessage(`1`), srv.Protocol().HandleMessage(t.Context(), json.RawMessage(message)))
 		if err != nil || string(got) != string(want) {
 			t.Errorf("Answer(%s) = %s, want mcp-go's: %s (%v)", tt.params, got, want, err)
 		}

@@ -31,13 +31,13 @@ func newShims(t *testing.T, c mcptest.Config) shims {
 func (s shims) come(t *testing.T, shim, name, dir string) (a *mcptest.Agent, gone func()) {
 	t.Helper()
 	c := identity.Caller{Transport: "stdio", Shim: shim, Isolated: true}
-	if err := s.Manager.Owners().Join(c.Principal(), owners.Place{Dir: dir, User: "1000"}); err != nil {
+	if err := s.Manager.ServerView().Owners().Join(c.Principal(), owners.Place{Dir: dir, User: "1000"}); err != nil {
 		t.Fatal(err)
 	}
 	a, end := mcptest.Connected(t, identity.WithCaller(t.Context(), c), s.srv, name, "")
 	return a, func() {
 		end()
-		s.Manager.Owners().Leave(c.Principal())
+		s.Manager.ServerView().Owners().Leave(c.Principal())
 	}
 }
 
@@ -203,7 +203,7 @@ func TestAdoptIsBrief(t *testing.T) {
 	if err := os.WriteFile(fifo, []byte("lines\n"), 0); err != nil {
 		t.Fatal(err)
 	}
-	session.Await(t.Context(), found, session.ReadRequest{Cursor: end, Until: regexp.MustCompile(`new-lines\r\n\$ $`)})
+	found.ServerView().AwaitRead(t.Context(), session.ReadRequest{Cursor: end, Until: regexp.MustCompile(`new-lines\r\n\$ $`)})
 	r := two.OK(mcptest.SessionTool, adopting)
 	if want := fmt.Sprintf(`{"cursor":"%d","new_bytes":%d}`, end, found.End()-end); r.Text != want {
 		t.Errorf("adopt: %s, want %s", r.Text, want)

@@ -19,7 +19,7 @@ func (c *invocation) permitted(ctx context.Context, a schema.Action) error {
 	id := cmp.Or(c.Text("session_id"), c.Text("id")) // the same, in the words of other programs
 	if types {
 		err := c.readsOnly(caller)
-		c.s.m.Refused(c.Acting(ctx, ""), id, c.Verb(), err)
+		c.s.m.ServerView().Refused(c.Acting(ctx, ""), id, c.Verb(), err)
 		return err
 	}
 	if s, err := c.s.m.Get(id); err == nil && a.Only != schema.Clients { // such an action is on one that it does not see

@@ -13,6 +13,7 @@ import (
 
 	"ptyctl/consent"
 	"ptyctl/internal/faultlog"
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/schema"
@@ -112,10 +113,11 @@ type api struct {
 }
 
 // A Server is an MCP server with the tools. It answers tool calls itself; mcp-go answers all other requests.
-type Server struct {
-	*server.MCPServer
-	api *api
-}
+type Server struct{ protocol *mcpgo.Server }
+
+// Protocol returns the server as the transports use it: pass the Server itself to stdio.Serve and httpserve.New. The type
+// is of no use outside this module.
+func (s *Server) Protocol() *mcpgo.Server { return s.protocol }
 
 // calledTool is a tool and its set.
 type calledTool struct {
@@ -179,7 +181,7 @@ func NewServer(o Options) *Server {
 			if o.Secrets == nil {
 				table = table.Without(schema.OfSecrets, "the operator has configured no secrets ([secret.NAME])")
 			}
-			if offered, tcp := session.OffersForwards(s.m); !offered {
+			if offered, tcp := s.m.ServerView().OffersForwards(); !offered {
 				const why = "the operator forwards nothing ([forward] allow)"
 				table = table.Without(schema.OfForward, why).Without(schema.OfForwardTCP, why)
 			} else if !tcp {
@@ -214,7 +216,7 @@ func NewServer(o Options) *Server {
 	logCalls(hooks, s.log)
 	s.srv = srv
 	s.questions = elicit.New(elicit.Questions{Client: srv, Logins: o.Elicitation, Pages: o.Pages, People: o.Consents, Log: s.log})
-	return &Server{srv, s}
+	return &Server{&mcpgo.Server{MCPServer: srv, Answer: s.answer, NoTool: s.noTool}}
 }
 
 // declare returns the entry of a tool in tools/list.
@@ -284,7 +286,7 @@ func (s *api) callersOf(ctx context.Context) schema.Callers {
 // named tells the Manager which program the caller is, if its sessions outlive it.
 func (s *api) named(ctx context.Context, client string) {
 	if caller := identity.FromContext(ctx); caller.Shim != "" {
-		s.m.Owners().Named(caller.Principal(), client)
+		s.m.ServerView().Owners().Named(caller.Principal(), client)
 	}
 }
 
@@ -338,7 +340,7 @@ func (s *api) outOfReach(ctx context.Context) func(tool string) bool {
 	// By transport, because a program of this machine runs as the user of ptyctl: an HTTP client may be
 	// whichever program has the token.
 	programs := slices.Contains(s.o.Local, s.shared.TransportOf(ctx))
-	here, far := s.m.OffersFiles()
+	here, far := s.m.ServerView().OffersFiles()
 	files := far || here && programs
 	return func(tool string) bool {
 		return s.placed[tool] && !programs || s.farFiles[tool] && !files || s.files[tool] && !here

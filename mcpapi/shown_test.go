@@ -86,7 +86,7 @@ func TestTakenExactlyIfShown(t *testing.T) {
 				tried := make(map[string]bool)
 				tryAll(tool.Tool, tool.Fields, "", nil, func(path string, action schema.Action, args map[string]any) {
 					tried[path] = true
-					forwards, _ := session.OffersForwards(o.Sessions)
+					forwards, _ := o.Sessions.ServerView().OffersForwards()
 					if o.ReadOnly && !action.Reads || action.Mark == schema.OfForward && !forwards || action.Only == schema.Operators || action.Mark == tools.FleetSet ||
 						action.Mark == tools.DeviceSet && !slices.Contains(o.Toolsets, tools.DeviceSet) {
 						given := args

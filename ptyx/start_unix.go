@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ptyctl/internal/exhausted"
 	"ptyctl/term"
 )
 
@@ -82,8 +83,8 @@ func (p *process) launch() error {
 func failure(op, what string, err error) error {
 	var e *term.Error
 	switch {
-	case term.OutOfDescriptors(err):
-		e = term.NoDescriptors(what, err)
+	case exhausted.Descriptors(err):
+		e = exhausted.NoDescriptors(what, err)
 	case errors.Is(err, syscall.EAGAIN): // fork(2): RLIMIT_NPROC, threads-max or pids.max
 		e = &term.Error{
 			Kind: term.LimitExceeded, Reason: term.ReasonTasks, Err: err,

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/internal/exhausted"
 	"ptyctl/term"
 )
 
@@ -132,8 +133,8 @@ func openError(device, given string, err error) error {
 	case forbidden(err):
 		e.Kind, e.Msg = term.AccessDenied, fmt.Sprintf("%s may not be opened: %v", device, term.RootCause(err))
 		e.Msg += "; " + access(device)
-	case term.OutOfDescriptors(err):
-		return term.NoDescriptors("cannot open "+device, err)
+	case exhausted.Descriptors(err):
+		return exhausted.NoDescriptors("cannot open "+device, err)
 	default:
 		e.Msg = fmt.Sprintf("%s cannot be opened as a serial line: %v", given, term.RootCause(err))
 	}

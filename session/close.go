@@ -84,7 +84,8 @@ func (s *Session) close(cause error, force bool) (already bool) {
 // MayClose decides whether the caller may end the session: it asks the lock, the Gate and the Journal as for any
 // action, but force does without the lock. A refusal is an event. A caller may always close a session that has ended,
 // unless it may be reopened and another holds its lock.
-func (s *Session) MayClose(ctx context.Context, force bool) error {
+func (v SessionView) MayClose(ctx context.Context, force bool) error {
+	s := v.s
 	if _, held := s.Lease(); s.State().Ended() && !held {
 		return nil
 	}

@@ -154,7 +154,7 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 	// The Gate judges a join as an open: a caller must not reach a host by another caller's session that it may not
 	// open itself.
 	err := m.checkOpen(d, r)
-	if err == nil && r.OwnOnly && !ownerOf(s).Is(d.Event.Actor.Principal()) {
+	if err == nil && r.ownOnly && !ownerOf(s).Is(d.Event.Actor.Principal()) {
 		err = &term.Error{
 			Op:   "open",
 			Kind: term.Locked,

@@ -379,7 +379,7 @@ func TestConsoleNeedsLock(t *testing.T) {
 					t.Errorf("%s: %v", call.Verb, e)
 				}
 			}
-			wantKind(t, s.MayClose(ctx, false), term.LockRequired)
+			wantKind(t, s.ServerView().MayClose(ctx, false), term.LockRequired)
 		}
 		refused(task("t1"))
 		refused(context.Background()) // without a task
@@ -405,7 +405,7 @@ func TestConsoleNeedsLock(t *testing.T) {
 		wantKind(t, s.Resize(task("t2"), 80, 24), term.Locked)
 		time.Sleep(time.Minute) // the lock expires: any task may lock, none may write
 		refused(task("t1"))
-		if err := s.MayClose(task("t2"), true); err != nil { // the operator's choice
+		if err := s.ServerView().MayClose(task("t2"), true); err != nil { // the operator's choice
 			t.Error(err)
 		}
 	})

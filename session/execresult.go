@@ -281,7 +281,8 @@ func (x *run) failure(err error) error {
 
 // AwaitExec waits until a command has ended or, if asks, seems to wait for an answer. met is false if ctx ends first.
 // Nothing counts as delivered: Session.ContinueExec has the result.
-func AwaitExec(ctx context.Context, s *Session, id string, asks bool) (met bool, err error) {
+func (v SessionView) AwaitExec(ctx context.Context, id string, asks bool) (met bool, err error) {
+	s := v.s
 	x, err := s.execs.find("exec", id)
 	if err != nil {
 		return false, err
@@ -319,12 +320,12 @@ func AwaitExec(ctx context.Context, s *Session, id string, asks bool) (met bool,
 }
 
 // Delivered returns how much of a command's stdout the caller's results have had, as an offset.
-func Delivered(ctx context.Context, s *Session, id string) (int64, error) {
-	x, err := s.execs.find("exec", id)
+func (v SessionView) Delivered(ctx context.Context, id string) (int64, error) {
+	x, err := v.s.execs.find("exec", id)
 	if err != nil {
 		return 0, err
 	}
-	defer s.execs.letGo(x)
+	defer v.s.execs.letGo(x)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.given[term.ActorFrom(ctx).Principal()].stdout, nil

@@ -357,7 +357,7 @@ const byName = "by name"
 // A vaultTerminal is the session as package vault sees it.
 type vaultTerminal struct{ s *Session }
 
-func (t vaultTerminal) Settle(ctx context.Context) { FinishScreen(ctx, t.s) }
+func (t vaultTerminal) Settle(ctx context.Context) { t.s.ServerView().FinishScreen(ctx) }
 
 // Peer implements vault.Terminal.
 func (t vaultTerminal) Peer() (p term.Peer, ok bool) {

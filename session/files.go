@@ -32,7 +32,7 @@ func (m *Manager) Files() *Files {
 }
 
 // OffersFiles says whether files of this machine, and those of far sides, are offered.
-func (m *Manager) OffersFiles() (here, far bool) { return m.c.Files != nil, m.c.FarFiles != nil }
+func (v ServerView) OffersFiles() (here, far bool) { return v.m.c.Files != nil, v.m.c.FarFiles != nil }
 
 // Files are the files of the session's far side.
 func (s *Session) Files() *Files {
@@ -40,14 +40,14 @@ func (s *Session) Files() *Files {
 }
 
 // Forwards are the connections that the session forwards, from this machine to addresses that its far side reaches.
-func Forwards(s *Session) *forward.Set { return s.forward }
+func (s *Session) Forwards() *forward.Set { return s.forward }
 
 // OffersForwards says whether connections may be forwarded, and whether from a TCP port.
-func OffersForwards(m *Manager) (offered, tcp bool) {
-	if m == nil || m.c.Forward == nil {
+func (v ServerView) OffersForwards() (offered, tcp bool) {
+	if v.m == nil || v.m.c.Forward == nil {
 		return false, false
 	}
-	return true, m.c.Forward.TCP
+	return true, v.m.c.Forward.TCP
 }
 
 // A carrier is the session as packages transfer and forward see it.

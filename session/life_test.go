@@ -284,19 +284,19 @@ func TestMayClose(t *testing.T) {
 				},
 			},
 		)
-		if err := s.MayClose(t.Context(), false); err != nil {
+		if err := s.ServerView().MayClose(t.Context(), false); err != nil {
 			t.Error(err)
 		}
 		if _, err := s.Lock(task("t1"), time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, s.MayClose(task("t2"), false), term.Locked)
-		wantKind(t, s.MayClose(t.Context(), false), term.Locked)
-		if err := s.MayClose(task("t1"), false); err != nil {
+		wantKind(t, s.ServerView().MayClose(task("t2"), false), term.Locked)
+		wantKind(t, s.ServerView().MayClose(t.Context(), false), term.Locked)
+		if err := s.ServerView().MayClose(task("t1"), false); err != nil {
 			t.Error(err)
 		}
 		deny = true
-		wantKind(t, s.MayClose(task("t1"), false), term.PolicyDenied)
+		wantKind(t, s.ServerView().MayClose(task("t1"), false), term.PolicyDenied)
 		if e := seen.Of(term.VerbClose); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) ||
 			!errors.Is(e[2].Refused, term.PolicyDenied) {
 			t.Errorf("events %+v", e)
@@ -305,7 +305,7 @@ func TestMayClose(t *testing.T) {
 			t.Errorf("asking made it %s", s.State())
 		}
 		s.Close(task("t2"), session.CloseOptions{})
-		if err := s.MayClose(task("t3"), false); err != nil {
+		if err := s.ServerView().MayClose(task("t3"), false); err != nil {
 			t.Errorf("ended: %v", err)
 		}
 	})

@@ -87,7 +87,7 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 
 // TakenAt returns the end of the output when Session.TakeOver last gave the lock to another. If that is an attached person, the
 // queries from there on are for their terminal; the session answers none of them.
-func TakenAt(s *Session) int64 { return s.answers.theirs.Load() }
+func (v SessionView) TakenAt() int64 { return v.s.answers.theirs.Load() }
 
 // changeLock applies change to the lock of a session that has not ended, and records the action.
 func changeLock(
@@ -186,7 +186,8 @@ type Adoption struct {
 // has ended by itself meanwhile can be adopted, to read its output.
 //
 // A caller who is to know nothing of the session gets the same error as if there were none.
-func Adopt(ctx context.Context, m *Manager, id string) (Adoption, error) {
+func (v ServerView) Adopt(ctx context.Context, id string) (Adoption, error) {
+	m := v.m
 	by := term.ActorFrom(ctx).Principal()
 	s, err := m.Get(id)
 	if err == nil {
@@ -194,7 +195,7 @@ func Adopt(ctx context.Context, m *Manager, id string) (Adoption, error) {
 	}
 	if errors.Is(err, term.NotFound) || errors.Is(err, owners.ErrNoClient) || errors.Is(err, owners.ErrElsewhere) {
 		err = notLeft(m, id, by)
-		m.Refused(ctx, id, term.VerbAdopt, err)
+		v.Refused(ctx, id, term.VerbAdopt, err)
 		return Adoption{}, err
 	}
 	d := s.auth.Begin(ctx, term.VerbAdopt, term.Event{})
@@ -283,20 +284,20 @@ func noOwners(op, id string) error {
 }
 
 // Resumable reports whether a client may adopt a session; see Adopt.
-func Resumable(m *Manager, by term.Principal, i Info) bool {
-	return m.owners.Resumable(by, i.Owner) && !closedByUs(i.End.Code)
+func (v ServerView) Resumable(by term.Principal, i Info) bool {
+	return v.m.owners.Resumable(by, i.Owner) && !closedByUs(i.End.Code)
 }
 
 // Give makes another client the owner of a session, also from one that is present; only a person can. to is the
 // client's name, or the path of a folder: then the session is left to any client there, as one whose client is gone.
 // The locks of the owner's tasks pass to the tasks of the new owner with the same names.
-func Give(ctx context.Context, m *Manager, id, to string) (owners.Owner, error) {
-	s, err := m.GetFor(ctx, term.VerbGive, id)
+func (v ServerView) Give(ctx context.Context, id, to string) (owners.Owner, error) {
+	s, err := v.GetFor(ctx, term.VerbGive, id)
 	if err != nil {
 		return owners.Owner{}, err
 	}
 	d := s.auth.Begin(ctx, term.VerbGive, term.Event{Detail: to})
-	now, err := ownedSession{m, s}.give(ctx, to, func() error { return d.PermitUnlocked(ctx, term.Action{}) })
+	now, err := ownedSession{v.m, s}.give(ctx, to, func() error { return d.PermitUnlocked(ctx, term.Action{}) })
 	d.End(err)
 	return now, err
 }

@@ -421,7 +421,8 @@ func place(h term.PlannedHop) string {
 //
 // They lead to one place if they go over the same hosts, ports and users, by the names that the configuration gives.
 // No name is looked up to find out: one address may have several hosts behind it.
-func (m *Manager) Usable(ctx context.Context, p term.Plan) []*Session {
+func (v ServerView) Usable(ctx context.Context, p term.Plan) []*Session {
+	m := v.m
 	by := access.HolderOf(term.ActorFrom(ctx))
 	m.mu.Lock()
 	var own []*Session

@@ -117,6 +117,21 @@ func NewManager(c Config) *Manager {
 	}
 }
 
+// A ServerView is what a server needs of a Manager whose sessions many callers share, and nobody else: callers that
+// must not learn of each other's sessions, sessions that outlive their clients, and what the operator offers. A program
+// that uses its own sessions has no use for it, and its methods may change with ptyctl's server.
+type ServerView struct{ m *Manager }
+
+// ServerView returns the Manager as a server sees it.
+func (m *Manager) ServerView() ServerView { return ServerView{m} }
+
+// A SessionView is what a server needs of a session beside the session's own methods: waits at several places at once,
+// questions whether a caller might do something, and looks that count as nobody's. See ServerView.
+type SessionView struct{ s *Session }
+
+// ServerView returns the session as a server sees it.
+func (s *Session) ServerView() SessionView { return SessionView{s} }
+
 // Protocols returns the protocols that can be opened, sorted.
 func (m *Manager) Protocols() []string {
 	names := make([]string, 0, len(m.c.Dialers))
@@ -128,7 +143,7 @@ func (m *Manager) Protocols() []string {
 }
 
 // Owners says whose each session is. Clients that come and go, while their sessions stay, join there.
-func (m *Manager) Owners() *owners.Registry { return m.owners }
+func (v ServerView) Owners() *owners.Registry { return v.m.owners }
 
 // Live returns how many sessions have not ended.
 func (m *Manager) Live() int {
@@ -171,23 +186,23 @@ func (m *Manager) notFound(id string) error {
 
 // Hide returns the error for a session that the caller of ctx must not see: it says that there is no such session. The
 // Observers get an event of the refused action verb.
-func (m *Manager) Hide(ctx context.Context, verb term.Verb, id string) error {
-	err := m.notFound(id)
-	m.Refused(ctx, id, verb, err)
+func (v ServerView) Hide(ctx context.Context, verb term.Verb, id string) error {
+	err := v.m.notFound(id)
+	v.Refused(ctx, id, verb, err)
 	return err
 }
 
 // Refused sends the Observers an event of an action that was refused with err before it came to a session.
-func (m *Manager) Refused(ctx context.Context, id string, verb term.Verb, err error) {
-	m.refused(ctx, id, term.Event{Verb: verb, Refused: err})
+func (v ServerView) Refused(ctx context.Context, id string, verb term.Verb, err error) {
+	v.m.refused(ctx, id, term.Event{Verb: verb, Refused: err})
 }
 
-// GetFor is Get for the action verb of the caller of ctx. If there is no such session, the Observers get an event of
-// the refused action.
-func (m *Manager) GetFor(ctx context.Context, verb term.Verb, id string) (*Session, error) {
-	s, err := m.Get(id)
+// GetFor is Manager.Get for the action verb of the caller of ctx. If there is no such session, the Observers get an
+// event of the refused action.
+func (v ServerView) GetFor(ctx context.Context, verb term.Verb, id string) (*Session, error) {
+	s, err := v.m.Get(id)
 	if err != nil {
-		m.Refused(ctx, id, verb, err)
+		v.Refused(ctx, id, verb, err)
 	}
 	return s, err
 }

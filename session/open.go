@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/internal/exhausted"
 	"ptyctl/quote"
 	"ptyctl/session/access"
 	"ptyctl/term"
@@ -28,10 +29,10 @@ type OpenRequest struct {
 	Life        time.Duration // close it after so long, if the manager would not before; 0: no such limit
 	Expect      Expect
 	LockTTL     time.Duration // >0: take the lock at once for the caller's task
-	OwnOnly     bool          // share an open console only if it is the caller's own
 	Wait        time.Duration // the longest this call waits; 0: until the session is open or asks something
 
-	line string // see DeviceOptions
+	line    string // see DeviceOptions
+	ownOnly bool   // see ServerView.OpenOwn
 }
 
 // An OpenResult is a session that opens, or has opened.
@@ -71,6 +72,12 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 	res, err := opened(ctx, waiting, s, true)
 	res.Lease = lease
 	return res, err
+}
+
+// OpenOwn is Manager.Open for a caller that shares no sessions: of an open console, another's is not joined.
+func (v ServerView) OpenOwn(ctx context.Context, r OpenRequest) (OpenResult, error) {
+	r.ownOnly = true
+	return v.m.Open(ctx, r)
 }
 
 // begin makes a session that connects, if that is permitted and there is room for it.
@@ -330,8 +337,8 @@ type descriptors struct {
 func (d *descriptors) check() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := term.RoomForDescriptors(reservedDescriptors); err != nil {
-		e := term.NoDescriptors("there is no room for another session", err)
+	if err := exhausted.RoomFor(reservedDescriptors); err != nil {
+		e := exhausted.NoDescriptors("there is no room for another session", err)
 		e.Op = "open"
 		return e
 	}

@@ -31,7 +31,7 @@ type (
 // the lines.
 //
 // An error means that nothing was typed. All else that stops the lines is in ExecResult.Lines.
-func Paste(ctx context.Context, s *Session, r ExecRequest) (ExecResult, error) {
+func (s *Session) Paste(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	if r.Pace == nil {
 		r.Pace = new(Pace)
 	}
@@ -44,7 +44,7 @@ func Paste(ctx context.Context, s *Session, r ExecRequest) (ExecResult, error) {
 		if err := s.life.typing("write"); err != nil {
 			return nil, err
 		}
-		if err := s.MayType(ctx); err != nil {
+		if err := s.ServerView().MayType(ctx); err != nil {
 			return nil, err
 		}
 		epoch, _ := s.lock.Table.Check(s.id, access.HolderOf(term.ActorFrom(ctx)))

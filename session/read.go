@@ -79,11 +79,13 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	return c
 }
 
-// Await is Session.Read for a caller that waits in several places, one of which may be enough; package await joins them. met is false if r's time
-// was over, ctx ended or too many reads wait (ReasonLimit): no output is returned then, and nothing counts as read.
+// AwaitRead is Session.Read for a caller that waits in several places, one of which may be enough; package await joins
+// them. met is false if r's time was over, ctx ended or too many reads wait (ReasonLimit): no output is returned then,
+// and nothing counts as read.
 //
 // While the session logs in, a question ends the wait too (ReasonAsked): the caller may be who has to answer it.
-func Await(ctx context.Context, s *Session, r ReadRequest) (c Chunk, met bool) {
+func (v SessionView) AwaitRead(ctx context.Context, r ReadRequest) (c Chunk, met bool) {
+	s := v.s
 	began := time.Now()
 	in := sourceOf(s)
 	in.asks = s.life.asks

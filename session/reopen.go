@@ -43,9 +43,9 @@ type kept struct {
 	hostKey   atomic.Pointer[string] // of the connection before
 }
 
-// SnapshotsOf returns the texts that callers keep with the session, through all its connections. They are dropped when
+// Snapshots returns the texts that callers keep with the session, through all its connections. They are dropped when
 // it is forgotten.
-func SnapshotsOf(s *Session) *snapshot.Set { return s.shots }
+func (v SessionView) Snapshots() *snapshot.Set { return v.s.shots }
 
 // newKept makes these parts of a session with these options.
 func newKept(o Options) *kept {
@@ -422,7 +422,8 @@ func (l *life) underWay(op string) error {
 }
 
 // AwaitOpen waits until the session is open, has ended or asks a question of its login. met is false if ctx ends first.
-func AwaitOpen(ctx context.Context, s *Session) (met bool, err error) {
+func (v SessionView) AwaitOpen(ctx context.Context) (met bool, err error) {
+	s := v.s
 	done := func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil }
 	look, cancel := context.WithCancel(ctx)
 	cancel()

@@ -278,7 +278,7 @@ func (s *Session) Info() Info {
 
 // Received returns how many bytes have come from the far side, from the terminal and from commands beside it. It never
 // falls.
-func (s *Session) Received() int64 { return s.count.rx.Load() + s.count.execRx.Load() }
+func (v SessionView) Received() int64 { return v.s.count.rx.Load() + v.s.count.execRx.Load() }
 
 // State returns the session's present state.
 func (s *Session) State() State {

@@ -158,8 +158,8 @@ func TestExecWhoseCallIsCanceled(t *testing.T) {
 				synctest.Wait()
 				i := s.Info()
 				if running := !stop; (len(i.Running) == 1) != running || (len(i.Unfetched) == 1) == running ||
-					s.Received() != int64(len("some output")) {
-					t.Fatalf("running %q, fetched by nobody %q, %d bytes", i.Running, i.Unfetched, s.Received())
+					s.ServerView().Received() != int64(len("some output")) {
+					t.Fatalf("running %q, fetched by nobody %q, %d bytes", i.Running, i.Unfetched, s.ServerView().Received())
 				}
 				id := append(i.Running, i.Unfetched...)[0]
 				res, err := s.ContinueExec(t.Context(), id, session.ContinueRequest{Wait: time.Hour})

@@ -159,10 +159,11 @@ func (l *life) awaitPerson(w term.Waiting) (over func()) {
 
 // WaitsForPerson returns what a person must agree to before the session's login can go on, or nil. They are asked
 // elsewhere, and no caller has an answer.
-func WaitsForPerson(s *Session) *term.Waiting {
-	s.life.mu.Lock()
-	defer s.life.mu.Unlock()
-	return s.life.agrees
+func (v SessionView) WaitsForPerson() *term.Waiting {
+	l := v.s.life
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.agrees
 }
 
 // alive returns the error that says why the session is not open; nil: it is.

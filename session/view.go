@@ -48,7 +48,7 @@ type (
 // Secrets that were written are asterisks, also where a program has drawn one in pieces or long after the write. Of a
 // terminal that is larger than 1000 by 1000, the screen has that size, and longer lines wrap at its edge.
 func (s *Session) Screen(ctx context.Context, since uint64) Screen {
-	d, _ := ReadScreen(ctx, s, ReadRequest{}, since, "screen")
+	d, _ := s.ServerView().ReadScreen(ctx, ReadRequest{}, since, "screen")
 	return d
 }
 
@@ -56,12 +56,13 @@ func (s *Session) Screen(ctx context.Context, since uint64) Screen {
 // data: it says how the wait has ended, and with which cursor a read goes on. A screen that meets the wait may be half
 // drawn; the rest is waited for as FinishScreen does. The record of the read names the form in which the caller
 // shows the screen, for example "screen".
-func ReadScreen(ctx context.Context, s *Session, r ReadRequest, since uint64, as string) (Screen, Chunk) {
+func (v SessionView) ReadScreen(ctx context.Context, r ReadRequest, since uint64, as string) (Screen, Chunk) {
+	s := v.s
 	began := time.Now()
 	r.Tail, r.MaxBytes, r.MaxLines = true, 1, 0 // the output itself is not asked for
 	k := sourceOf(s).read(ctx, r)
 	if w := r.Screen; k.Reason == ReasonMatched && (w.Shows != nil || w.Cursor.Row > 0) {
-		FinishScreen(ctx, s)
+		v.FinishScreen(ctx)
 		now := sourceOf(s).read(ctx, ReadRequest{Tail: true, MaxBytes: 1, NoWait: true})
 		k.Next, k.Buffer, k.EOF = now.Next, now.Buffer, now.EOF
 	}
@@ -78,8 +79,8 @@ func ReadScreen(ctx context.Context, s *Session, r ReadRequest, since uint64, as
 
 // Glance returns the screen of the terminal for a person who watches; see [display.Display.Glance]. No one but that
 // person notices: it counts neither as a read nor as a look of a caller.
-func Glance(s *Session, have uint64) (now *screen.Snapshot, version uint64, partial bool) {
-	return s.display.Glance(have)
+func (v SessionView) Glance(have uint64) (now *screen.Snapshot, version uint64, partial bool) {
+	return v.s.display.Glance(have)
 }
 
 // drawn is how long nothing on a screen must have changed for it to count as drawn, and drawing how long that is waited
@@ -90,8 +91,8 @@ const (
 )
 
 // FinishScreen waits, for a moment, until the program in the terminal has drawn its frame.
-func FinishScreen(ctx context.Context, s *Session) {
-	sourceOf(s).read(ctx, ReadRequest{Tail: true, MaxBytes: 1, Screen: ScreenWait{Stable: drawn}, Timeout: drawing})
+func (v SessionView) FinishScreen(ctx context.Context) {
+	sourceOf(v.s).read(ctx, ReadRequest{Tail: true, MaxBytes: 1, Screen: ScreenWait{Stable: drawn}, Timeout: drawing})
 }
 
 // view returns the output that is held, as text.

@@ -126,7 +126,8 @@ func (out *writer) click(at ScreenPoint) ([]byte, error) {
 
 // MayType asks the Gate whether the caller may type at all. It types nothing and records nothing, and the Gate judges
 // each later input for itself. The lock is not asked.
-func (s *Session) MayType(ctx context.Context) error {
+func (v SessionView) MayType(ctx context.Context) error {
+	s := v.s
 	_, err := s.auth.Judge(ctx, term.Action{Verb: term.VerbWrite, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})})
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/internal/exhausted"
 	"ptyctl/sshx/mux"
 	"ptyctl/sshx/plan"
 	"ptyctl/sshx/reach"
@@ -162,7 +163,7 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 		e.Reason, e.Advice = term.ReasonSlow, "check address and port, and raise Target.ConnectTimeout if it is "+
 			"only slow"
 		if step == reach.StepDNS {
-			e = term.NoNameServer(at.Host, w.limit)
+			e = exhausted.NoNameServer(at.Host, w.limit)
 		}
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}

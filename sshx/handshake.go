@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/internal/exhausted"
 	"ptyctl/sshx/auth"
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/mux"
@@ -314,8 +315,8 @@ func unreadableError(h *plan.Hop, failure term.ConnectFailure, err error) *term.
 	file, unreadable := errors.AsType[*hostkeys.UnreadableError](err)
 	what := h.String() + ": the host key cannot be judged"
 	switch {
-	case term.OutOfDescriptors(err):
-		e = term.NoDescriptors(what, err)
+	case exhausted.Descriptors(err):
+		e = exhausted.NoDescriptors(what, err)
 	case unreadable:
 		e = &term.Error{
 			Kind: term.IOError, Reason: term.ReasonUnreadable, Err: err, Msg: what + ": " + file.Error(),

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"ptyctl/internal/exhausted"
 	"ptyctl/telnet/urgent"
 	"ptyctl/term"
 )
@@ -170,7 +171,7 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 	if a.d.Dial == nil {
 		nc, err = a.dial(limited, network, approve)
 		if a.open == "dns" && errors.Is(err, late) {
-			err = term.NoNameServer(a.hop.Host, limit)
+			err = exhausted.NoNameServer(a.hop.Host, limit)
 		}
 	}
 	if err != nil {
@@ -274,12 +275,12 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 // refused is the error of a connection that was not made.
 func (a *attempt) refused(err error) error {
 	what := "cannot connect to " + a.address()
-	if term.OutOfDescriptors(err) {
-		return term.NoDescriptors(what, err)
+	if exhausted.Descriptors(err) {
+		return exhausted.NoDescriptors(what, err)
 	}
 	advice := fmt.Sprintf("check that the host is up and that port %d is the one its Telnet server listens on", a.hop.Port)
-	if term.OutOfPorts(err) {
-		advice = term.NoPortAdvice
+	if exhausted.Ports(err) {
+		advice = exhausted.PortAdvice
 	}
 	return &term.Error{
 		Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("%s: %v; %s", what, term.RootCause(err), advice),

@@ -71,7 +71,7 @@ func toolArguments(t *testing.T) map[string]bool {
 			add(path+name+".", of)
 		}
 	}
-	for _, tool := range mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{})}).ListTools() {
+	for _, tool := range mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{})}).Protocol().ListTools() {
 		add("", tool.Tool.RawInputSchema)
 	}
 	for _, k := range config.Keys() {

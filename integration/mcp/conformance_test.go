@@ -80,14 +80,14 @@ func (n nodePackages) conformance(t *testing.T, url string, args ...string) {
 func serveFixtures(tb testing.TB) (url string) {
 	tb.Helper()
 	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Results: identity.Full})
-	addFixtures(srv.MCPServer)
+	addFixtures(srv.Protocol().MCPServer)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- httpserve.New(srv.MCPServer, httpserve.Options{}).Serve(ctx, ln) }()
+	go func() { done <- httpserve.New(srv, httpserve.Options{}).Serve(ctx, ln) }()
 	tb.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {

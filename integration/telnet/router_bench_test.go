@@ -138,7 +138,7 @@ func pasteRound(b *testing.B, lines, typed []string) time.Duration {
 	defer m.Close(context.Background())
 	first, second := enabledSession(b, m, server), enabledSession(b, m, server)
 	began := time.Now()
-	res, err := session.Paste(b.Context(), first, session.ExecRequest{Command: strings.Join(typed, "\n"), Timeout: time.Hour})
+	res, err := first.Paste(b.Context(), session.ExecRequest{Command: strings.Join(typed, "\n"), Timeout: time.Hour})
 	if err != nil || res.Lines.Taken != len(typed) || res.Lines.Stopped != "" {
 		b.Fatalf("Paste = %+v, %v; want %d lines taken", res.Lines, err, len(typed))
 	}

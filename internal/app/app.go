@@ -216,7 +216,7 @@ func (a *App) Client(ctx context.Context, maxWait time.Duration) (*control.Clien
 	if maxWait > 0 {
 		cfg.Limits.MaxWait = min(maxWait, cfg.Limits.MaxWait)
 	}
-	return control.Within(ctx, a.newServer(cfg).MCPServer, control.Options{Version: a.version})
+	return control.Within(ctx, a.newServer(cfg).Protocol().MCPServer, control.Options{Version: a.version})
 }
 
 // Config returns the configuration in force.

@@ -83,9 +83,9 @@ func (s *controlSocket) serve(
 	if o.ControlAuthToken.Reveal() != "" {
 		tokens = []httpserve.Token{{Name: "control", Value: o.ControlAuthToken.Reveal()}}
 	}
-	h := httpserve.New(srv.MCPServer, httpserve.Options{
+	h := httpserve.New(srv, httpserve.Options{
 		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket", Results: identity.Full,
-		Message: cliadvice.Message, UnknownTool: srv.UnknownTool,
+		Message: cliadvice.Message,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: messages,
 		Metrics: metrics, Watch: watchable(watch), People: people, PeerPID: control.PeerPID, Logger: s.log,
 	})

@@ -88,7 +88,7 @@ const sparePresentations = 8
 // ServeDaemon answers the clients that connect to l, and people at the control socket, until ctx ends, a person stops
 // the daemon, or it has been unused for a while. reload reads the configuration again.
 func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader) error {
-	a.sessions.Owners().Serve()
+	a.sessions.ServerView().Owners().Serve()
 	a.serveControl()
 	c := &conversations{app: a, servers: make(map[string]*presented), pids: make(map[string]int)}
 	engine := Engine(a.loaded)
@@ -156,16 +156,16 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 	who := identity.Caller{Transport: "stdio", Shim: v.Client, Isolated: true}
 	// Its sessions outlive it, for the next client of the same program and user in the same folder.
 	place := owners.Place{Dir: string(v.Dir), User: strconv.Itoa(os.Getuid())} // the socket admits no other user
-	if err := a.sessions.Owners().Join(who.Principal(), place); err != nil {
+	if err := a.sessions.ServerView().Owners().Join(who.Principal(), place); err != nil {
 		return err
 	}
-	defer a.sessions.Owners().Leave(who.Principal())
+	defer a.sessions.ServerView().Owners().Leave(who.Principal())
 	defer a.consents.Leave(who.Principal()) // its calls have ended, and no other client can make them again
 	c.setPID(v.Client, v.PID)
 	defer c.setPID(v.Client, 0)
 	ctx = identity.WithCaller(ctx, who)
 	ctx = term.WithEnvironment(ctx, term.NewEnvironment(string(v.Dir), v.Variables()))
-	in := hangup{v.Conn, func() { a.sessions.Owners().Gone(who.Principal()) }}
+	in := hangup{v.Conn, func() { a.sessions.ServerView().Owners().Gone(who.Principal()) }}
 	return stdio.Serve(ctx, srv, in, v.Conn, stdio.Options{
 		MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight,
 		Room: a.messages, Logger: a.log, GoesOn: true,

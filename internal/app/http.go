@@ -61,7 +61,7 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 	fmt.Fprintf(os.Stderr, "ptyctl: serving MCP at %s://%s%s\n", scheme, addr, httpserve.Path)
 	options := httpserve.Options{
 		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins,
-		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL, UnknownTool: a.server.UnknownTool,
+		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: a.messages,
 		Metrics: metrics, Logger: log,
 	}
@@ -71,7 +71,7 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 		port.page = a.newPage()
 		options.Page = port.page.portal
 	}
-	port.handler = httpserve.New(a.server.MCPServer, options)
+	port.handler = httpserve.New(a.server, options)
 	return port, nil
 }
 

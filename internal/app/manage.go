@@ -72,7 +72,7 @@ func (c *conversations) shims() []daemon.Shim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []daemon.Shim
-	for _, m := range c.app.sessions.Owners().Members() {
+	for _, m := range c.app.sessions.ServerView().Owners().Members() {
 		name := m.Principal.Shim
 		all = append(all, daemon.Shim{
 			Name: name, Program: m.Place.Client, Folder: m.Place.Dir, PID: c.pids[name], Since: m.Since, Sessions: count[name],
@@ -125,7 +125,7 @@ func (a *App) elsewhere(ctx context.Context) (all []toolset.Elsewhere) {
 	if here == nil {
 		return nil
 	}
-	m, ok := a.sessions.Owners().Member(identity.FromContext(ctx).Principal())
+	m, ok := a.sessions.ServerView().Owners().Member(identity.FromContext(ctx).Principal())
 	if !ok {
 		return nil
 	}

@@ -96,7 +96,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		Observers: observers,
 		Logger:    a.log,
 	})
-	sessions.Owners().SetTTL(cfg.Session.OrphanTTL)
+	sessions.ServerView().Owners().SetTTL(cfg.Session.OrphanTTL)
 	if budget != nil {
 		budget.sessions = sessions
 	}

@@ -59,11 +59,11 @@ func (a *App) newPage() *peoplePage {
 			Version: a.version, Recordings: a.cfg.Record.Dir, Observe: a.observeAudit, Refuse: refuseVisit,
 			Logger: a.log,
 		}),
-		inner: httpserve.New(srv.MCPServer, httpserve.Options{
+		inner: httpserve.New(srv, httpserve.Options{
 			// All tools that type are refused to all on a server that is read-only; so are answers.
 			ReadOnly: a.cfg.Server.ReadOnly,
 			Operator: true, Transport: identity.PageTransport, Identify: watch.Identify, Results: identity.Full,
-			Message: cliadvice.Message, UnknownTool: srv.UnknownTool,
+			Message: cliadvice.Message,
 			MaxBody: int64(a.cfg.Limits.MaxMessageBytes), MaxCalls: a.cfg.Limits.MaxInFlight, Room: a.messages,
 			Watch: a.feed, People: a.questions, Logger: a.log,
 		}),

@@ -18,7 +18,7 @@ func TestCallsAreTheTools(t *testing.T) {
 	tools := mcpapi.NewServer(mcpapi.Options{
 		Sessions: session.NewManager(session.Config{}), Secrets: new(secret.Store),
 		Toolsets: []string{"core", "local", "fs", "health", "device", "fleet"},
-	}).ListTools()
+	}).Protocol().ListTools()
 	for _, tt := range []struct {
 		tool string
 		call any

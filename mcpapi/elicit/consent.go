@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/consent"
-	"ptyctl/mcpapi/mcpgo"
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
 )

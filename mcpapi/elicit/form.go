@@ -10,8 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/internal/lazyregexp"
-	"ptyctl/mcpapi/mcpgo"
-	"ptyctl/mcpapi/stdio"
+	"ptyctl/internal/mcpgo"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -65,7 +64,7 @@ func (q *Questions) form(ctx context.Context, a *session.Question) (mcp.Elicitat
 
 // pageForm sends the person to a page of this machine, if the client is on it too.
 func (q *Questions) pageForm(ctx context.Context, a *session.Question, asURL bool) (mcp.ElicitationParams, bool) {
-	if !asURL || !stdio.Is(server.ClientSessionFromContext(ctx)) || q.Pages == nil {
+	if !asURL || !mcpgo.OnStdio(server.ClientSessionFromContext(ctx)) || q.Pages == nil {
 		return mcp.ElicitationParams{}, false
 	}
 	address, err := q.Pages.open(ctx, a)

@@ -10,7 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/consent"
-	"ptyctl/mcpapi/stdio"
+	"ptyctl/internal/mcpgo"
 	"ptyctl/term"
 )
 
@@ -31,7 +31,7 @@ func (s *Secrets) AskSecret(ctx context.Context, q term.SecretQuestion) ([]byte,
 	return s.Book.AskSecret(ctx, q, func(asked consent.Question, over <-chan struct{}) {
 		client, able := server.ClientSessionFromContext(ctx).(server.SessionWithElicitation)
 		_, asURL := elicitation(ctx)
-		if !able || !asURL || !q.Value || server.IsModernRequest(ctx) || s.Pages == nil || !stdio.Is(client) {
+		if !able || !asURL || !q.Value || server.IsModernRequest(ctx) || s.Pages == nil || !mcpgo.OnStdio(client) {
 			return
 		}
 		a := &valueAsked{book: s.Book, question: asked, over: over}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"ptyctl/mcpapi/mcpgo"
+	"ptyctl/internal/mcpgo"
 )
 
 // Media types of answers.

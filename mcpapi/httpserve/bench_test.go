@@ -22,10 +22,10 @@ func BenchmarkGuards(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := newSite(b, httpserve.Options{Tokens: allTokens, RateLimit: 1_000_000})
 			text := strings.Repeat("x", size)
-			s.mcp.AddTool(mcp.NewTool("say"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			s.mcp.Protocol().AddTool(mcp.NewTool("say"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return mcp.NewToolResultText(text), nil
 			})
-			bare := httptest.NewServer(server.NewStreamableHTTPServer(s.mcp))
+			bare := httptest.NewServer(server.NewStreamableHTTPServer(s.mcp.Protocol().MCPServer))
 			defer bare.Close()
 			a := s.modern(writeToken)
 			call := func(host string) time.Duration {

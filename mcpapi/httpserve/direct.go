@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
-	"ptyctl/mcpapi/mcpgo"
+	"ptyctl/internal/mcpgo"
 )
 
 // directFor is how long the calls of a session may bypass mcp-go's HTTP handler. The
@@ -40,14 +38,6 @@ func (m *mcpSession) partner() clientSession {
 	return p.session
 }
 
-// unknownTool is Options.UnknownTool.
-func (h *Handler) unknownTool(ctx context.Context, tool string) string {
-	if h.o.UnknownTool == nil {
-		return ""
-	}
-	return h.o.UnknownTool(ctx, tool)
-}
-
 // answerCall runs a tool call and writes its answer. mcp-go's HTTP handler would parse
 // the message twice more and watch for notifications, which callSession sends itself;
 // that is a third of the time of a short call.
@@ -55,11 +45,6 @@ func (h *Handler) answerCall(ctx context.Context, w *answer, s clientSession, id
 	response := h.srv.HandleMessage(h.srv.WithContext(ctx, &callSession{clientSession: s, w: w}), body)
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errShutdown) {
 		return
-	}
-	if name, ok := mcpgo.UnknownTool(response); ok {
-		if text := h.unknownTool(ctx, name); text != "" {
-			response = mcpgo.Error(mcp.INVALID_PARAMS, text)
-		}
 	}
 	line, err := mcpgo.EncodeAnswer(id, response)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func TestEnvironment(t *testing.T) {
 	m := session.NewManager(session.Config{})
 	defer m.Close(t.Context())
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: m}).MCPServer
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: m})
 	good := EncodeEnvironment("/srv/\xff", []string{"SSH_AUTH_SOCK=/run/a", "LINES=a\nb\xff"})
 	for _, test := range []struct {
 		operator bool

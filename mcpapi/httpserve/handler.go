@@ -20,6 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"ptyctl/internal/faultlog"
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
@@ -57,10 +58,6 @@ type Options struct {
 
 	// Unlimited reports whether a call of a tool is served also above RateLimit. nil: none is.
 	Unlimited func(tool string, arguments json.RawMessage) bool
-
-	// UnknownTool returns the error about a tool that is not offered to the caller, or "" for one that names
-	// tools/list. nil: it returns "".
-	UnknownTool func(ctx context.Context, tool string) string
 
 	// Message returns the text of an error for a person at a command of ptyctl; see identity.Caller.
 	// nil: no caller is one.
@@ -104,7 +101,7 @@ var (
 // unless Serve has done that.
 type Handler struct {
 	o        Options
-	srv      *server.MCPServer
+	srv      *mcpgo.Server
 	mcp      *server.StreamableHTTPServer
 	tokens   atomic.Pointer[keyring]
 	setting  sync.Mutex            // held by SetTokens
@@ -119,16 +116,19 @@ type Handler struct {
 	endStreams, endCalls   context.CancelCauseFunc
 }
 
-// New returns a handler for srv. Several handlers may share srv; each has its own MCP
+// A Server is an MCP server to serve: a mcpapi.Server.
+type Server interface{ Protocol() *mcpgo.Server }
+
+// New returns a handler for s. Several handlers may share s; each has its own MCP
 // sessions and limits.
-func New(srv *server.MCPServer, o Options) *Handler {
+func New(s Server, o Options) *Handler {
 	o.Transport = cmp.Or(o.Transport, "http")
 	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
 	o.MaxCalls = cmp.Or(o.MaxCalls, 256)
 	o.IdleTTL = cmp.Or(o.IdleTTL, 30*time.Minute)
 	o.Logger = faultlog.Or(o.Logger)
 	h := &Handler{
-		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second},
+		o: o, srv: s.Protocol(), tell: rate.Sometimes{Interval: 10 * time.Second},
 		sessions: newMCPSessions(len(o.Tokens)),
 		calls:    make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
@@ -139,7 +139,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 	}
 	h.streamsDone, h.endStreams = context.WithCancelCause(context.Background())
 	h.callsDone, h.endCalls = context.WithCancelCause(context.Background())
-	h.mcp = server.NewStreamableHTTPServer(srv,
+	h.mcp = server.NewStreamableHTTPServer(h.srv.MCPServer,
 		server.WithSessionIdManagerResolver(h.sessions),
 		server.WithSessionIdleTTL(o.IdleTTL),
 		// A ping on an open stream keeps its session in use and detects a client that has gone.

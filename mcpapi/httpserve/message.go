@@ -16,9 +16,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
-	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/term"
 )
 
@@ -135,7 +135,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		defer m.calls.begin(sent.key, cancel)()
 	}
 	if call {
-		w.toCall = func(tool string) string { return h.unknownTool(ctx, tool) }
+		w.toCall = func(tool string) string { return h.srv.Unknown(ctx, tool) }
 	}
 	if direct != nil {
 		h.answerCall(ctx, w, direct, sent.id, sent.body)

@@ -19,7 +19,7 @@ import (
 
 // talkative adds a tool that sends n notifications and returns.
 func talkative(s *site, n int) {
-	s.mcp.AddTool(mcp.NewTool("talk"), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.mcp.Protocol().AddTool(mcp.NewTool("talk"), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for i := range n {
 			params := map[string]any{"progressToken": req.Params.Meta.ProgressToken, "progress": i}
 			if err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress", params); err != nil {
@@ -138,7 +138,7 @@ func TestQuestionAmongNotifications(t *testing.T) {
 	for _, first := range []int{0, 1, 3} {
 		t.Run(fmt.Sprintf("after %d notifications", first), func(t *testing.T) {
 			s := newSite(t, httpserve.Options{Tokens: allTokens})
-			s.mcp.AddTool(mcp.NewTool("ask"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			s.mcp.Protocol().AddTool(mcp.NewTool("ask"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				srv := server.ServerFromContext(ctx)
 				tell := func() error {
 					return srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progress": 1})

@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"ptyctl/internal/bufpipe"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/httpserve"
@@ -42,7 +40,7 @@ type site struct {
 	t        testing.TB
 	host     string // with port
 	handler  *httpserve.Handler
-	mcp      *server.MCPServer
+	mcp      *mcpapi.Server
 	sessions *session.Manager
 	client   *http.Client
 	read     atomic.Int64 // bytes received from clients
@@ -89,7 +87,7 @@ func serveOn(
 	s.mcp = mcpapi.NewServer(mcpapi.Options{
 		Sessions: s.sessions, Results: identity.Full, Watch: watch,
 		Elicitation: true,
-	}).MCPServer
+	})
 	s.handler = httpserve.New(s.mcp, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -12,14 +12,14 @@ import (
 // may do everything that the server offers.
 //
 // Each conversation of a daemon is a Caller with a Shim and with Isolated set. Its transport calls owners.Registry.Join
-// (session.Manager.Owners) with Principal before the first request, and Gone and Leave at its end:
+// (session.ServerView.Owners) with Principal before the first request, and Gone and Leave at its end:
 //
 //	c := identity.Caller{Transport: "stdio", Shim: "s-k3f9q2zd", Isolated: true}
-//	err := sessions.Owners().Join(c.Principal(), owners.Place{Dir: "/srv/web", User: "1000"})
+//	err := sessions.ServerView().Owners().Join(c.Principal(), owners.Place{Dir: "/srv/web", User: "1000"})
 //	...
-//	sessions.Owners().Gone(c.Principal()) // at the end of its input
+//	sessions.ServerView().Owners().Gone(c.Principal()) // at the end of its input
 //	...
-//	sessions.Owners().Leave(c.Principal()) // when its calls have ended
+//	sessions.ServerView().Owners().Leave(c.Principal()) // when its calls have ended
 //
 // The server tells the Registry the name of the client's program, once the client has said it.
 type Caller struct {
@@ -65,7 +65,7 @@ func (c Caller) Principal() term.Principal {
 // Resumes reports whether c may adopt a session, as one that a client before it has left. It does not see that session
 // yet.
 func (c Caller) Resumes(m *session.Manager, i session.Info) bool {
-	return c.Shim != "" && !c.Sees(i) && session.Resumable(m, c.Principal(), i)
+	return c.Shim != "" && !c.Sees(i) && m.ServerView().Resumable(c.Principal(), i)
 }
 
 // Known returns the sessions that c may know of, or those in one of the states; oldest first. resumable reports which of

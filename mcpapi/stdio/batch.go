@@ -6,8 +6,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/jsonrpc"
-	"ptyctl/mcpapi/mcpgo"
 )
 
 // isBatch reports whether a line is a JSON array, which is valid.

@@ -20,6 +20,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/term"
 )
 
@@ -313,7 +314,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 		serve func(srv *server.MCPServer, in io.Reader, out io.Writer) error
 	}{
 		{"ptyctl", func(srv *server.MCPServer, in io.Reader, out io.Writer) error {
-			return Serve(context.Background(), srv, in, out, Options{})
+			return Serve(context.Background(), &mcpgo.Server{MCPServer: srv}, in, out, Options{})
 		}},
 		{"mcp-go", func(srv *server.MCPServer, in io.Reader, out io.Writer) error {
 			return server.NewStdioServer(srv).Listen(context.Background(), in, out)

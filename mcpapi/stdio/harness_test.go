@@ -17,7 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"ptyctl/mcpapi/mcpgo"
+	"ptyctl/internal/mcpgo"
 )
 
 // rpcAnswer is any line that the server writes.
@@ -63,7 +63,7 @@ type testTools struct {
 
 type causeBox struct{ err error }
 
-func newTestServer(tb testing.TB) (*server.MCPServer, *testTools) {
+func newTestServer(tb testing.TB) (*mcpgo.Server, *testTools) {
 	tb.Helper()
 	srv := server.NewMCPServer("test", "1", server.WithToolCapabilities(true))
 	tt := &testTools{release: make(chan struct{})}
@@ -117,7 +117,7 @@ func newTestServer(tb testing.TB) (*server.MCPServer, *testTools) {
 		return text(name + " " + version + " " + protocol)
 	})
 	srv.AddNotificationHandler("notifications/boom", func(context.Context, mcp.JSONRPCNotification) { panic("boom") })
-	return srv, tt
+	return &mcpgo.Server{MCPServer: srv}, tt
 }
 
 // conn is a client's end of a Serve.
@@ -131,7 +131,7 @@ type conn struct {
 }
 
 // serve starts Serve on pipes. At the end of the test it must have returned.
-func serve(t *testing.T, srv MessageServer, o Options) *conn {
+func serve(t *testing.T, srv Server, o Options) *conn {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()

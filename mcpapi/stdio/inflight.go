@@ -7,7 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"ptyctl/mcpapi/mcpgo"
+	"ptyctl/internal/mcpgo"
 )
 
 // pending is a request in flight.

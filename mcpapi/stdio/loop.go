@@ -13,14 +13,13 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/jsonrpc"
-	"ptyctl/mcpapi/mcpgo"
 )
 
 // loop is one run of Serve.
 type loop struct {
-	srv     MessageServer
-	calls   caller // of srv; nil: it leaves all to HandleMessage
+	srv     *mcpgo.Server
 	opts    Options
 	session *clientSession
 	out     *messageWriter
@@ -169,8 +168,8 @@ func (l *loop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRPCMess
 				"the server failed while handling this request; its log has the details, other requests still work")
 		}
 	}()
-	if l.calls != nil && m.ID != nil && *m.Method == string(mcp.MethodToolsCall) {
-		if answer, ok := l.calls.Answer(ctx, m.ID, m.Params); ok {
+	if l.srv.Answer != nil && m.ID != nil && *m.Method == string(mcp.MethodToolsCall) {
+		if answer, ok := l.srv.Answer(ctx, m.ID, m.Params); ok {
 			return answer
 		}
 	}

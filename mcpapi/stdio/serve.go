@@ -3,17 +3,14 @@ package stdio
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
-
 	"ptyctl/internal/faultlog"
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
@@ -60,23 +57,8 @@ func (o Options) ended(cause error) error {
 	return fmt.Errorf("%w: %w", cause, term.ErrStopping)
 }
 
-// A MessageServer answers messages: a server of mcp-go, or what embeds one.
-type MessageServer interface {
-	RegisterSession(ctx context.Context, session server.ClientSession) error
-	UnregisterSession(ctx context.Context, sessionID string)
-	WithContext(ctx context.Context, session server.ClientSession) context.Context
-	HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage
-}
-
-// A caller answers some calls without mcp-go, and reports false for those that it leaves to HandleMessage.
-type caller interface {
-	Answer(ctx context.Context, id, params json.RawMessage) (mcp.JSONRPCMessage, bool)
-}
-
-func callsOf(srv MessageServer) caller {
-	c, _ := srv.(caller)
-	return c
-}
+// A Server is an MCP server to serve: a mcpapi.Server.
+type Server interface{ Protocol() *mcpgo.Server }
 
 // stopping is the cause with which requests end when ctx does.
 func stopping(ctx context.Context) error {
@@ -101,7 +83,7 @@ func stopping(ctx context.Context) error {
 // write to a client that has gone, see os/signal.) Two things can outlive Serve, because Go cannot interrupt
 // them: a handler that ignores its context, and a blocked Read of in. Serve ends the Read with SetReadDeadline
 // where in has one that works, for example a network connection or a non-blocking pipe.
-func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, o Options) error {
+func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options) error {
 	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, 8<<20)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, 256)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 3*time.Second)
@@ -112,6 +94,7 @@ func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, 
 	defer context.AfterFunc(ctx, func() { cancelAll(stopping(ctx)) })()
 	w := newMessageWriter(out, o.MaxInFlight, o.Logger)
 	session := newSession(w)
+	srv := s.Protocol()
 	if err := srv.RegisterSession(ctx, session); err != nil {
 		w.close(nil)
 		return fmt.Errorf("register the stdio session: %w", err)
@@ -119,7 +102,7 @@ func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, 
 	defer srv.UnregisterSession(context.WithoutCancel(ctx), session.SessionID())
 
 	l := &loop{
-		srv: srv, calls: callsOf(srv), opts: o, session: session, out: w, ctx: base,
+		srv: srv, opts: o, session: session, out: w, ctx: base,
 		inFlight: make(map[string]*pending), idle: make(chan struct{}),
 		work: make(chan func()), spare: make(chan struct{}, spareWorkers),
 	}

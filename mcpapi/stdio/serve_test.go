@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ptyctl/mcpapi/mcpgo"
+	"ptyctl/internal/mcpgo"
 )
 
 func TestPipelinedHandshake(t *testing.T) {

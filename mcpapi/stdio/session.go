@@ -110,17 +110,5 @@ var (
 	_ server.SessionWithElicitation     = (*requestSession)(nil)
 )
 
-// Is reports whether s is the session of a client on stdio, which is on this machine.
-func Is(s server.ClientSession) bool {
-	_, ok := s.(*requestSession)
-	return ok
-}
-
-// Lasting returns the session that lasts as long as the client, if s is that of one request on stdio, and s
-// otherwise. It waits for no room in its queue.
-func Lasting(s server.ClientSession) server.ClientSession {
-	if r, ok := s.(*requestSession); ok {
-		return r.clientSession
-	}
-	return s
-}
+// Lasting returns the session that lasts as long as the client; see mcpgo.Lasting.
+func (s *requestSession) Lasting() server.ClientSession { return s.clientSession }

@@ -10,8 +10,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
-	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -335,7 +335,7 @@ func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.Subscriptions
 	if stream == nil {
 		return
 	}
-	stream = stdio.Lasting(stream) // sending to its queue must not block
+	stream = mcpgo.Lasting(stream) // sending to its queue must not block
 	w := &watcher{
 		ctx: context.WithoutCancel(
 			ctx,

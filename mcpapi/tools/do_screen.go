@@ -75,7 +75,7 @@ func (out *ioOut) screen(
 	ctx context.Context, c *toolset.Call, s *session.Session, r session.ReadRequest, in *ioArgs,
 ) (late bool) {
 	since, _ := in.since(c.Checker()) // checked before
-	d, k := session.ReadScreen(ctx, s, r, since, in.Format)
+	d, k := s.ServerView().ReadScreen(ctx, r, since, in.Format)
 	if late = k.Reason == session.ReasonLimit; late && c.Action() != "read" { // the rest of the call is done
 		c.Inform(wire.WordsFor(ctx).Of(s.TooManyReads()))
 	}

@@ -144,7 +144,7 @@ func status(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionO
 	}
 	out.show(s, wire.WordsFor(ctx))
 	// Asked of the rules without typing, and not part of the audit log: nothing was attempted.
-	out.Session.TypingDenied = term.FactOf[term.Denial](s.MayType(ctx)).Rule
+	out.Session.TypingDenied = term.FactOf[term.Denial](s.ServerView().MayType(ctx)).Rule
 	return nil
 }
 
@@ -167,7 +167,7 @@ func (out *sessionOut) show(s *session.Session, w wire.Words) {
 	out.Session = wire.NewSessionStatus(i, w)
 	out.Session.Profile = s.Expect().Profile
 	out.Session.TxEvents = wire.NewTxEvents(s.TxEvents())
-	out.Session.Forwards = wire.NewForwards(session.Forwards(s).List())
+	out.Session.Forwards = wire.NewForwards(s.Forwards().List())
 }
 
 // close ends a session. Closing an ended session is no error: already_closed says so. For a local program the result
@@ -179,7 +179,7 @@ func closeSession(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 	}
 	// force has two meanings: not to wait for the far side, which any holder may want, and to close in spite
 	// of another's lock, which the operator has to allow.
-	if err := s.MayClose(ctx, in.Force && c.AllowForce()); err != nil {
+	if err := s.ServerView().MayClose(ctx, in.Force && c.AllowForce()); err != nil {
 		return err
 	}
 	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
@@ -211,7 +211,7 @@ func lock(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 			// The loser learns of it in its next call; the winner has to know whom it interrupted.
 			l, previous, err = s.TakeOver(ctx, lockTTL(c, in.LockTTL))
 			out.PreviousHolder = previous.Holder.String()
-			out.Cursor = strconv.FormatInt(session.TakenAt(s), 10) // from here on, a person's terminal answers queries
+			out.Cursor = strconv.FormatInt(s.ServerView().TakenAt(), 10) // from here on, a person's terminal answers queries
 			break
 		}
 		l, err = s.Lock(ctx, lockTTL(c, in.LockTTL))
@@ -255,7 +255,7 @@ func forwarded(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessi
 	}
 	out.SessionID = s.ID()
 	if in.Stop {
-		ended, err := session.Forwards(s).Stop(ctx, in.To)
+		ended, err := s.Forwards().Stop(ctx, in.To)
 		out.Forwards, out.AlreadyClosed = wire.NewForwards(ended), len(ended) == 0
 		return err
 	}
@@ -264,7 +264,7 @@ func forwarded(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessi
 		r.TCP, r.Port = true, *in.TCPPort
 	}
 	c.Waits("a connection to the address", nil)
-	f, err := session.Forwards(s).Open(ctx, r)
+	f, err := s.Forwards().Open(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -189,7 +189,7 @@ func showSteps(
 			r = settled(r.Within(min(c.Limits().ReadTimeout, c.Left())))
 			r.Cursor = res.Last
 		} else if done > 0 && in.Steps[done-1].waitsForScreen() != "" {
-			session.FinishScreen(ctx, s)
+			s.ServerView().FinishScreen(ctx)
 		}
 		return session.Chunk{}, readScreen(ctx, c, s, r, in, out)
 	}

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
-	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/session"
 	"ptyctl/session/hosts"
@@ -209,7 +209,7 @@ func (c *Call) OnlyReads(ctx context.Context) bool { return c.shared.OnlyReads(c
 // Session returns the session with that id, if the caller may see it. A refusal is recorded under verb, as for any
 // other action.
 func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session.Session, error) {
-	s, err := c.shared.Sessions.GetFor(ctx, verb, id)
+	s, err := c.shared.Sessions.ServerView().GetFor(ctx, verb, id)
 	c.session, c.caller = id, term.ActorFrom(ctx).Principal()
 	if err == nil {
 		err = c.shared.Unseen(ctx, verb, s)
@@ -241,8 +241,11 @@ func (c *Call) Sessions(ctx context.Context, states ...session.State) []session.
 
 // Open opens a session in the caller's name.
 func (c *Call) Open(ctx context.Context, r session.OpenRequest) (session.OpenResult, error) {
-	r.OwnOnly = identity.FromContext(ctx).Isolated
-	res, err := c.shared.Sessions.Open(ctx, r)
+	open := c.shared.Sessions.Open
+	if identity.FromContext(ctx).Isolated {
+		open = c.shared.Sessions.ServerView().OpenOwn
+	}
+	res, err := open(ctx, r)
 	if err == nil {
 		c.session, c.caller = res.Session.ID(), term.ActorFrom(ctx).Principal()
 	}
@@ -288,7 +291,7 @@ func (c *Call) Files() *session.Files { return c.shared.Sessions.Files() }
 
 // FarFiles reports whether the operator offers the files of other hosts.
 func (c *Call) FarFiles() bool {
-	_, far := c.shared.Sessions.OffersFiles()
+	_, far := c.shared.Sessions.ServerView().OffersFiles()
 	return far
 }
 
@@ -303,7 +306,7 @@ func (c *Call) Secrets(ctx context.Context) []term.SecretInfo {
 // Hide returns the error for a session that the tool does not show, and records the refusal. The error is the same as
 // for a session that does not exist: a caller must not learn that it does.
 func (c *Call) Hide(ctx context.Context, verb term.Verb, id string) error {
-	return c.shared.Sessions.Hide(ctx, verb, id)
+	return c.shared.Sessions.ServerView().Hide(ctx, verb, id)
 }
 
 // Forget takes an ended session off the list. The tool has it from Session.

@@ -19,13 +19,13 @@ func (s *Shared) Unseen(ctx context.Context, verb term.Verb, of *session.Session
 	case caller.Sees(i):
 		return nil
 	case !caller.Resumes(s.Sessions, i):
-		return s.Sessions.Hide(ctx, verb, i.ID)
+		return s.Sessions.ServerView().Hide(ctx, verb, i.ID)
 	}
 	err := &term.Error{
 		Op: string(verb), Session: i.ID, Kind: term.NotFound, Reason: term.ReasonResumable,
 		Msg: "this session is not yours yet: a client before this one has left it",
 	}
-	s.Sessions.Refused(ctx, i.ID, verb, err)
+	s.Sessions.ServerView().Refused(ctx, i.ID, verb, err)
 	return err
 }
 
@@ -82,11 +82,11 @@ func ByPerson(ctx context.Context) bool { return identity.FromContext(ctx).Opera
 // Adopt makes the caller the owner of a session that a client before it has left.
 func Adopt(ctx context.Context, c *Call, id string) (session.Adoption, error) {
 	c.session, c.caller = id, term.ActorFrom(ctx).Principal()
-	return session.Adopt(ctx, c.shared.Sessions, id)
+	return c.shared.Sessions.ServerView().Adopt(ctx, id)
 }
 
-// Give makes another client the owner of a session; see session.Give.
+// Give makes another client the owner of a session; see session.ServerView.Give.
 func Give(ctx context.Context, c *Call, id, to string) (owners.Owner, error) {
 	c.session, c.caller = id, term.ActorFrom(ctx).Principal()
-	return session.Give(ctx, c.shared.Sessions, id, to)
+	return c.shared.Sessions.ServerView().Give(ctx, id, to)
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ptyctl/mcpapi/mcpgo"
+	"ptyctl/internal/mcpgo"
 	"ptyctl/session"
 )
 
@@ -32,7 +32,7 @@ type doing struct {
 func (m *meter) waits(what string, s *session.Session) {
 	d := &doing{what: what, session: s}
 	if s != nil {
-		d.had = s.Received()
+		d.had = s.ServerView().Received()
 	}
 	m.doing.Store(d)
 }
@@ -100,7 +100,7 @@ func (m *meter) params(ctx context.Context, token any, passed time.Duration) map
 			text += fmt.Sprintf(", %d bytes have been moved", d.moved.Load())
 		}
 		if d.session != nil {
-			text += fmt.Sprintf(", %d bytes have come", d.session.Received()-d.had)
+			text += fmt.Sprintf(", %d bytes have come", d.session.ServerView().Received()-d.had)
 		}
 	}
 	p["message"] = text

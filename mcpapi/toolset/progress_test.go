@@ -173,7 +173,7 @@ func TestProgressOnHTTP(t *testing.T) {
 		srv, far := newSlow(t)
 		l := bufpipe.Listen("ptyctl:80", 0)
 		web := &http.Server{
-			Handler:           server.NewStreamableHTTPServer(srv.MCPServer, server.WithStateful(true)),
+			Handler:           server.NewStreamableHTTPServer(srv.Protocol().MCPServer, server.WithStateful(true)),
 			ReadHeaderTimeout: time.Second,
 		}
 		served := make(chan struct{})

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
-	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/session"
 	"ptyctl/term"
 )

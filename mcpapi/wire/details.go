@@ -228,7 +228,7 @@ func PersonOf(s *session.Session, p *Prompt) *Waiting {
 	if w := p.Person(); w != nil {
 		return w
 	}
-	return (*Waiting)(session.WaitsForPerson(s))
+	return (*Waiting)(s.ServerView().WaitsForPerson())
 }
 
 // Waiting is the kind of input for which a terminal seems to wait.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
-	"ptyctl/mcpapi/mcpgo"
 	"ptyctl/term"
 )
 

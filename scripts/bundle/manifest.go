@@ -130,7 +130,7 @@ func manifestFor(version, platform string) (m manifest, err error) {
 	// A bundle has no configuration, so it offers no files.
 	sets := []string{"core", "local", "health"}
 	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Toolsets: sets})
-	for name, t := range srv.ListTools() {
+	for name, t := range srv.Protocol().ListTools() {
 		about, _, _ := strings.Cut(t.Tool.Description, "\n")
 		m.Tools = append(m.Tools, tool{name, about})
 	}

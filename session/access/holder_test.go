@@ -29,7 +29,7 @@ var acts = map[string]func(context.Context, *session.Session) error{
 	},
 	"resize":    func(ctx context.Context, s *session.Session) error { return s.Resize(ctx, 80, 24) },
 	"expect":    func(ctx context.Context, s *session.Session) error { return s.SetExpect(ctx, session.Expect{}) },
-	"close":     func(ctx context.Context, s *session.Session) error { return s.MayClose(ctx, false) },
+	"close":     func(ctx context.Context, s *session.Session) error { return s.ServerView().MayClose(ctx, false) },
 	"lock":      func(ctx context.Context, s *session.Session) error { return second(s.Lock(ctx, time.Hour)) },
 	"heartbeat": func(ctx context.Context, s *session.Session) error { return second(s.Heartbeat(ctx, time.Hour)) },
 	"unlock":    func(ctx context.Context, s *session.Session) error { return s.Unlock(ctx) },

@@ -501,7 +501,7 @@ func TestQueryDuringATakeOver(t *testing.T) {
 		if err := <-taken; err != nil {
 			t.Fatal(err)
 		}
-		if got := session.TakenAt(s); got != at {
+		if got := s.ServerView().TakenAt(); got != at {
 			t.Errorf("the person's terminal is asked from %d on, want %d: before the query", got, at)
 		}
 	})

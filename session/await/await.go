@@ -126,7 +126,7 @@ func begin(ctx context.Context, e Entry) (entry, error) {
 	case e.Exec != "":
 		c, err := e.Session.ReadExec(ctx, e.Exec, "stdout", session.ReadRequest{Cursor: session.Latest, NoWait: true})
 		if err == nil && at.from < 0 && e.Ends {
-			at.from, err = session.Delivered(ctx, e.Session, e.Exec)
+			at.from, err = e.Session.ServerView().Delivered(ctx, e.Exec)
 		}
 		if err != nil {
 			return at, err
@@ -175,16 +175,16 @@ func (e entry) try(ctx context.Context, look bool) (r Result, err error) {
 	}
 	switch {
 	case e.Opens:
-		r.Met, err = session.AwaitOpen(ctx, e.Session)
+		r.Met, err = e.Session.ServerView().AwaitOpen(ctx)
 		return r, err
 	case e.Ends:
-		r.Met, err = session.AwaitExec(ctx, e.Session, e.Exec, e.Asks)
+		r.Met, err = e.Session.ServerView().AwaitExec(ctx, e.Exec, e.Asks)
 		return r, err
 	case e.Exec != "":
 		r.Chunk, err = e.Session.ReadExec(ctx, e.Exec, "stdout", read)
 		r.Met = r.Chunk.Reason.Met() && err == nil
 	default:
-		r.Chunk, r.Met = session.Await(ctx, e.Session, read)
+		r.Chunk, r.Met = e.Session.ServerView().AwaitRead(ctx, read)
 	}
 	switch {
 	case r.Met:

@@ -365,7 +365,7 @@ func TestRestOfAnAnswer(t *testing.T) {
 					}
 				}()
 				began := time.Now()
-				_, c := session.ReadScreen(t.Context(), s, r, 0, "screen")
+				_, c := s.ServerView().ReadScreen(t.Context(), r, 0, "screen")
 				if took := time.Since(began); c.Reason != tc.want || took != tc.took {
 					t.Errorf("ReadScreen stopped after %s with %s, want after %s with %s", took, c.Reason, tc.took, tc.want)
 				}

@@ -103,7 +103,7 @@ func (h *Hosts) plan(ctx context.Context, t term.Target) (term.Plan, error) {
 }
 
 // way writes down the hosts of a plan, and how it reaches and trusts them, so that calls with plans of the same way may
-// share a session that is being opened. It distinguishes all that Manager.Usable does.
+// share a session that is being opened. It distinguishes all that ServerView.Usable does.
 func way(p term.Plan) string {
 	var b strings.Builder
 	hop := func(h term.PlannedHop) {
@@ -151,7 +151,7 @@ func (h *Hosts) choose(
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	// Both under one mutex: an opening is removed only after its session is open, so it is seen here or there.
-	usable := h.o.Manager.Usable(ctx, p)
+	usable := h.o.Manager.ServerView().Usable(ctx, p)
 	if i := slices.IndexFunc(usable, func(s *session.Session) bool { return !tried[s] }); i >= 0 {
 		return usable[i], nil, false
 	}

@@ -142,7 +142,7 @@ func TestPasteIsJudged(t *testing.T) {
 	r := &router{}
 	atRouter(t, r, session.Options{Gate: gate, Observers: []term.Observer{events}}, func(t *testing.T, s *session.Session) {
 		text, lines := configLines(10)
-		got, err := session.Paste(t.Context(), s, session.ExecRequest{Command: text})
+		got, err := s.Paste(t.Context(), session.ExecRequest{Command: text})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestPasteIsJudged(t *testing.T) {
 			t.Errorf("the record has the writes %q, want %q", data, lines[:5])
 		}
 		// Where nothing was typed, it is an error.
-		_, err = session.Paste(t.Context(), s, session.ExecRequest{Command: lines[5] + "\n" + lines[6]})
+		_, err = s.Paste(t.Context(), session.ExecRequest{Command: lines[5] + "\n" + lines[6]})
 		wantKind(t, err, term.PolicyDenied)
 	})
 }
@@ -203,7 +203,7 @@ func TestPasteGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &router{work: 100 * time.Millisecond}
 			atRouter(t, r, session.Options{WriteTimeout: time.Second, AllowTakeOver: true}, func(t *testing.T, s *session.Session) {
-				got, err := session.Paste(t.Context(), s, request)
+				got, err := s.Paste(t.Context(), request)
 				if err != nil || got.Done != session.DoneRunning || got.ID == "" || got.Lines.Taken < 20 || got.Lines.Taken > 40 {
 					t.Fatalf("Paste = %+v, %v; want some lines taken and the rest to come", got, err)
 				}
@@ -241,7 +241,7 @@ func TestPasteRefused(t *testing.T) {
 			if text == "\n" { // an empty line is one
 				continue
 			}
-			_, err := session.Paste(t.Context(), s, session.ExecRequest{Command: text})
+			_, err := s.Paste(t.Context(), session.ExecRequest{Command: text})
 			wantKind(t, err, term.InvalidArgument)
 		}
 		if got := r.got(); len(got) > 0 {

@@ -65,7 +65,7 @@ func open(t *testing.T, m *session.Manager, ctx context.Context) *session.Sessio
 func TestExecOutlivesItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{Retention: 5 * time.Minute})
-		join(t, m.Owners(), "one", web)
+		join(t, m.ServerView().Owners(), "one", web)
 		s := open(t, m, as("one", ""))
 		call, gone := context.WithCancel(as("one", ""))
 		begun := make(chan error, 1)
@@ -75,18 +75,18 @@ func TestExecOutlivesItsClient(t *testing.T) {
 		}()
 		synctest.Wait()
 		gone()
-		m.Owners().Leave(shim("one"))
+		m.ServerView().Owners().Leave(shim("one"))
 		sessiontest.WantKind(t, <-begun, term.Canceled)
 		time.Sleep(30 * time.Minute)
 		f.finish <- struct{}{}
 		time.Sleep(20 * time.Minute)
-		join(t, m.Owners(), "two", web)
+		join(t, m.ServerView().Owners(), "two", web)
 		i := s.Info()
 		if len(i.Running) != 0 || len(i.Unfetched) != 1 || i.State != session.Open {
 			t.Fatalf("after 50 minutes: running %v, unfetched %v, state %s, want one unfetched and open",
 				i.Running, i.Unfetched, i.State)
 		}
-		if _, err := session.Adopt(as("two", ""), m, s.ID()); err != nil {
+		if _, err := m.ServerView().Adopt(as("two", ""), s.ID()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(4 * time.Minute)
@@ -111,7 +111,7 @@ func TestLastResultIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m, f := manage(t, session.Config{})
-				join(t, m.Owners(), "one", web)
+				join(t, m.ServerView().Owners(), "one", web)
 				s := open(t, m, as("one", ""))
 				for range 2 {
 					go func() { f.finish <- struct{}{} }()
@@ -120,9 +120,9 @@ func TestLastResultIsKept(t *testing.T) {
 					}
 				}
 				time.Sleep(tt.pause)
-				m.Owners().Leave(shim("one"))
-				join(t, m.Owners(), "two", web)
-				if _, err := session.Adopt(as("two", ""), m, s.ID()); err != nil {
+				m.ServerView().Owners().Leave(shim("one"))
+				join(t, m.ServerView().Owners(), "two", web)
+				if _, err := m.ServerView().Adopt(as("two", ""), s.ID()); err != nil {
 					t.Fatal(err)
 				}
 				left := s.Info().Unfetched
@@ -144,7 +144,7 @@ func TestLastResultIsKept(t *testing.T) {
 func TestDeadlinesOfOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{})
-		join(t, m.Owners(), "one", web)
+		join(t, m.ServerView().Owners(), "one", web)
 		s := open(t, m, as("one", ""))
 		start := func(r session.ExecRequest) {
 			r.Command, r.Wait = "make", time.Millisecond
@@ -154,13 +154,13 @@ func TestDeadlinesOfOrphans(t *testing.T) {
 		}
 		start(session.ExecRequest{Timeout: 20 * time.Minute})
 		start(session.ExecRequest{Timeout: time.Minute, Unattended: 10 * time.Minute})
-		m.Owners().Leave(shim("one"))
+		m.ServerView().Owners().Leave(shim("one"))
 		time.Sleep(21 * time.Minute)
 		if n := len(f.stopped); n != 1 {
 			t.Errorf("after 21 minutes %d commands were stopped, want the one with a deadline of its own", n)
 		}
-		join(t, m.Owners(), "two", web)
-		if _, err := session.Adopt(as("two", ""), m, s.ID()); err != nil {
+		join(t, m.ServerView().Owners(), "two", web)
+		if _, err := m.ServerView().Adopt(as("two", ""), s.ID()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(9 * time.Minute)
@@ -179,10 +179,10 @@ func TestOrphanEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := &sessiontest.Diary{}
 		m, _ := manage(t, session.Config{Observers: []term.Observer{seen}, Retention: time.Minute})
-		m.Owners().SetTTL(time.Hour)
-		join(t, m.Owners(), "one", web)
+		m.ServerView().Owners().SetTTL(time.Hour)
+		join(t, m.ServerView().Owners(), "one", web)
 		s := open(t, m, as("one", ""))
-		m.Owners().Leave(shim("one"))
+		m.ServerView().Owners().Leave(shim("one"))
 		if events := seen.Of(term.VerbOrphan); len(events) != 1 || events[0].Detail != web.String() {
 			t.Errorf("events of the orphan: %+v, want one that names the client", events)
 		}
@@ -199,8 +199,8 @@ func TestOrphanEnds(t *testing.T) {
 			!strings.Contains(last.Detail, "no client had it for 1h0m0s") {
 			t.Errorf("the session has ended with %+v, on record %+v, want EndOrphaned and the reason", end, last)
 		}
-		join(t, m.Owners(), "two", web)
-		_, err := session.Adopt(as("two", ""), m, s.ID())
+		join(t, m.ServerView().Owners(), "two", web)
+		_, err := m.ServerView().Adopt(as("two", ""), s.ID())
 		sessiontest.WantKind(t, err, term.AlreadyClosed)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -214,18 +214,18 @@ func TestOrphanEnds(t *testing.T) {
 func TestEndsAsOrphan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{Retention: time.Minute})
-		join(t, m.Owners(), "one", web)
+		join(t, m.ServerView().Owners(), "one", web)
 		s := open(t, m, as("one", ""))
 		_ = open(t, m, as("one", "")) // which no client comes for
-		m.Owners().Leave(shim("one"))
+		m.ServerView().Owners().Leave(shim("one"))
 		for range 2 {
 			there := <-f.terminal
 			sessiontest.Put(t, there, "upgrade done\r\n")
 			there.Close()
 		}
 		time.Sleep(30 * time.Minute)
-		join(t, m.Owners(), "two", web)
-		a, err := session.Adopt(as("two", ""), m, s.ID())
+		join(t, m.ServerView().Owners(), "two", web)
+		a, err := m.ServerView().Adopt(as("two", ""), s.ID())
 		if err != nil || a.Left != 0 || !s.State().Ended() {
 			t.Fatalf("Adopt of a session that has ended by itself = %+v, %v, want it from cursor 0", a, err)
 		}
@@ -253,21 +253,21 @@ func TestEndsAsOrphan(t *testing.T) {
 func TestTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{Retention: 5 * time.Minute})
-		join(t, m.Owners(), "one", web)
+		join(t, m.ServerView().Owners(), "one", web)
 		s := open(t, m, as("one", ""))
-		m.Owners().Leave(shim("one"))
+		m.ServerView().Owners().Leave(shim("one"))
 		_ = (<-f.terminal).Close()
 		<-s.Ended()
-		join(t, m.Owners(), "two", web)
+		join(t, m.ServerView().Owners(), "two", web)
 		time.Sleep(owners.DefaultTTL - time.Second)
-		if !session.Resumable(m, shim("two"), s.Info()) {
+		if !m.ServerView().Resumable(shim("two"), s.Info()) {
 			t.Error("the session cannot be resumed before its time is over, want that it can")
 		}
 		time.Sleep(time.Minute)
-		if session.Resumable(m, shim("two"), s.Info()) {
+		if m.ServerView().Resumable(shim("two"), s.Info()) {
 			t.Error("the session can be resumed after its time is over, want that it cannot")
 		}
-		_, err := session.Adopt(as("two", ""), m, s.ID())
+		_, err := m.ServerView().Adopt(as("two", ""), s.ID())
 		sessiontest.WantKind(t, err, term.AlreadyClosed)
 
 		person := term.WithActor(context.Background(), term.Actor{Transport: "socket", Operator: true})
@@ -277,7 +277,7 @@ func TestTimeIsOver(t *testing.T) {
 		}
 		again := res.Session
 		time.Sleep(owners.DefaultTTL - time.Second)
-		if i := again.Info(); i.State != session.Open || !session.Resumable(m, shim("two"), i) {
+		if i := again.Info(); i.State != session.Open || !m.ServerView().Resumable(shim("two"), i) {
 			t.Errorf("the reopened session is %s of %+v, want open, and that it can be resumed", i.State, i.Owner)
 		}
 		time.Sleep(time.Second)
@@ -293,15 +293,15 @@ func TestTimeIsOver(t *testing.T) {
 func TestLockPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := manage(t, session.Config{})
-		join(t, m.Owners(), "one", web)
+		join(t, m.ServerView().Owners(), "one", web)
 		s := open(t, m, as("one", ""))
 		before, err := s.Lock(as("one", "t1"), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Owners().Leave(shim("one"))
-		join(t, m.Owners(), "two", web)
-		if _, err := session.Adopt(as("two", "t1"), m, s.ID()); err != nil {
+		m.ServerView().Owners().Leave(shim("one"))
+		join(t, m.ServerView().Owners(), "two", web)
+		if _, err := m.ServerView().Adopt(as("two", "t1"), s.ID()); err != nil {
 			t.Fatal(err)
 		}
 		now, ok := s.Lease()
@@ -334,9 +334,9 @@ func TestLockPasses(t *testing.T) {
 		if _, _, err := s.TakeOver(person, time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		m.Owners().Leave(shim("two"))
-		join(t, m.Owners(), "three", web)
-		if _, err := session.Adopt(as("three", "t1"), m, s.ID()); err != nil {
+		m.ServerView().Owners().Leave(shim("two"))
+		join(t, m.ServerView().Owners(), "three", web)
+		if _, err := m.ServerView().Adopt(as("three", "t1"), s.ID()); err != nil {
 			t.Fatal(err)
 		}
 		e := sessiontest.WantKind(t, write(as("three", "t1")), term.Locked)
@@ -350,16 +350,16 @@ func TestLockPasses(t *testing.T) {
 func TestAdoptDisclosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := manage(t, session.Config{})
-		join(t, m.Owners(), "one", web)
+		join(t, m.ServerView().Owners(), "one", web)
 		present := open(t, m, as("one", ""))
-		join(t, m.Owners(), "gone", web)
+		join(t, m.ServerView().Owners(), "gone", web)
 		orphan := open(t, m, as("gone", ""))
 		closed := open(t, m, as("gone", ""))
 		closed.Close(as("gone", ""), session.CloseOptions{Force: true})
-		m.Owners().Leave(shim("gone"))
-		join(t, m.Owners(), "stranger", owners.Place{Client: "agent", Dir: "/home", User: "1000"})
+		m.ServerView().Owners().Leave(shim("gone"))
+		join(t, m.ServerView().Owners(), "stranger", owners.Place{Client: "agent", Dir: "/home", User: "1000"})
 		said := func(id string) string {
-			_, err := session.Adopt(as("stranger", ""), m, id)
+			_, err := m.ServerView().Adopt(as("stranger", ""), id)
 			return strings.ReplaceAll(sessiontest.WantKind(t, err, term.NotFound).Error(), id, "ID")
 		}
 		none := said("web1-00000000")
@@ -368,9 +368,9 @@ func TestAdoptDisclosesNothing(t *testing.T) {
 				t.Errorf("the error is %q, want as for none: %q", got, none)
 			}
 		}
-		_, err := session.Adopt(sessiontest.Task("t1"), m, orphan.ID())
+		_, err := m.ServerView().Adopt(sessiontest.Task("t1"), orphan.ID())
 		sessiontest.WantKind(t, err, term.Unsupported)
-		_, err = session.Give(as("stranger", ""), m, orphan.ID(), "stranger")
+		_, err = m.ServerView().Give(as("stranger", ""), orphan.ID(), "stranger")
 		sessiontest.WantKind(t, err, term.PolicyDenied)
 	})
 }
@@ -379,14 +379,14 @@ func TestAdoptDisclosesNothing(t *testing.T) {
 func TestIdleOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{IdleTimeout: 10 * time.Minute})
-		join(t, m.Owners(), "one", web)
+		join(t, m.ServerView().Owners(), "one", web)
 		quiet := open(t, m, as("one", ""))
 		busy := open(t, m, as("one", ""))
 		r := session.ExecRequest{Command: "make", Wait: time.Millisecond, Timeout: time.Hour}
 		if _, err := busy.Exec(as("one", ""), r); err != nil {
 			t.Fatal(err)
 		}
-		m.Owners().Leave(shim("one"))
+		m.ServerView().Owners().Leave(shim("one"))
 		f.finish <- struct{}{}
 		time.Sleep(30 * time.Minute)
 		if quiet.State() != session.Closed || busy.State() != session.Open {
@@ -399,13 +399,13 @@ func TestIdleOrphans(t *testing.T) {
 func TestReopenedKeepsItsOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{})
-		join(t, m.Owners(), "one", web)
+		join(t, m.ServerView().Owners(), "one", web)
 		s := open(t, m, as("one", ""))
-		m.Owners().Leave(shim("one"))
+		m.ServerView().Owners().Leave(shim("one"))
 		_ = (<-f.terminal).Close()
 		<-s.Ended()
-		join(t, m.Owners(), "two", web)
-		if _, err := session.Adopt(as("two", ""), m, s.ID()); err != nil {
+		join(t, m.ServerView().Owners(), "two", web)
+		if _, err := m.ServerView().Adopt(as("two", ""), s.ID()); err != nil {
 			t.Fatal(err)
 		}
 		res, err := m.Reopen(as("two", ""), session.ReopenRequest{Session: s})
@@ -421,7 +421,7 @@ func TestReopenedKeepsItsOwner(t *testing.T) {
 		}
 		_, err = again.Write(as("one", ""), []byte("x"), session.WriteOptions{})
 		sessiontest.WantKind(t, err, term.Locked)
-		m.Owners().Leave(shim("two"))
+		m.ServerView().Owners().Leave(shim("two"))
 		time.Sleep(owners.DefaultTTL)
 		<-again.Ended()
 		if end := again.Info().End; end.Code != session.EndOrphaned {

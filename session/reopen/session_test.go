@@ -491,12 +491,12 @@ func TestLockStays(t *testing.T) {
 		other := sessiontest.Task("t2")
 		l.lose(t)
 		l.refused(t, other, term.Locked, "t1")
-		sessiontest.WantKind(t, l.s.MayClose(other, false), term.Locked)
+		sessiontest.WantKind(t, l.s.ServerView().MayClose(other, false), term.Locked)
 		if _, err := l.s.Heartbeat(sessiontest.Task("t1"), 2*time.Minute); err != nil {
 			t.Errorf("heartbeat = %v, want the holder to keep the lock of a lost session", err)
 		}
 		time.Sleep(2 * time.Minute)
-		if err := l.s.MayClose(other, false); err != nil {
+		if err := l.s.ServerView().MayClose(other, false); err != nil {
 			t.Errorf("MayClose after the lock's end = %v", err)
 		}
 		if _, err := l.m.Reopen(other, session.ReopenRequest{Session: l.s}); err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
-	"ptyctl/term"
+	"ptyctl/internal/exhausted"
 )
 
 // notRecordableError says that a key cannot be recorded; another attempt would fail as well.
@@ -32,7 +32,7 @@ const keptRecord = "the operator's record decides where credentials may be used,
 // revoked, or it is not known whether it is. Without file descriptors nothing can be recorded, so
 // that each connection would be a first use.
 func isVerdict(err error) bool {
-	return errors.As(err, new(*RevokedError)) || errors.As(err, new(*UnreadableError)) || term.OutOfDescriptors(err)
+	return errors.As(err, new(*RevokedError)) || errors.As(err, new(*UnreadableError)) || exhausted.Descriptors(err)
 }
 
 // record adds the offered key to RecordFile, under the host's address and, if name is set,

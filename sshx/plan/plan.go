@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/internal/exhausted"
 	"ptyctl/internal/lazyregexp"
 	"ptyctl/sshx/auth"
 	"ptyctl/sshx/reach"
@@ -180,8 +181,8 @@ func configError(what string, err error) *term.Error {
 	what += ": " + err.Error()
 	file, unusable := errors.AsType[*sshconfig.FileError](err)
 	switch {
-	case term.OutOfDescriptors(err):
-		return term.NoDescriptors("ssh_config cannot be read", err)
+	case exhausted.Descriptors(err):
+		return exhausted.NoDescriptors("ssh_config cannot be read", err)
 	case unusable && errors.As(file.Err, new(*fs.PathError)) && !errors.Is(err, fs.ErrNotExist) &&
 		!errors.Is(err, fs.ErrPermission):
 		return &term.Error{Kind: term.IOError, Reason: term.ReasonUnreadable, Err: err, Msg: what}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/internal/exhausted"
 	"ptyctl/term"
 )
 
@@ -110,8 +111,8 @@ func (c *commandConn) pipes() (err error) {
 
 // failed is the error of a program that was not started.
 func (c Command) failed(err error) error {
-	if term.OutOfDescriptors(err) {
-		return term.NoDescriptors("the ProxyCommand was not started", err)
+	if exhausted.Descriptors(err) {
+		return exhausted.NoDescriptors("the ProxyCommand was not started", err)
 	}
 	return &term.Error{
 		Kind: term.ConnectFailed, Err: err,

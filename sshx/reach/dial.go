@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"ptyctl/internal/exhausted"
 	"ptyctl/term"
 )
 
@@ -67,15 +68,15 @@ func dialTCP(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
 // refused is the error of a connection that was not made.
 func refused(h *Endpoint, err error) error {
 	what := fmt.Sprintf("cannot connect to %s", h.Address())
-	if term.OutOfDescriptors(err) {
-		return term.NoDescriptors(what, err)
+	if exhausted.Descriptors(err) {
+		return exhausted.NoDescriptors(what, err)
 	}
 	e := &term.Error{
 		Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("%s: %v", what, term.RootCause(err)),
 		Advice: fmt.Sprintf("check that the host is up and that its server listens on port %d", h.Port),
 	}
-	if term.OutOfPorts(err) {
-		e.Advice = term.NoPortAdvice
+	if exhausted.Ports(err) {
+		e.Advice = exhausted.PortAdvice
 	}
 	return e
 }

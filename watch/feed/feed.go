@@ -125,7 +125,7 @@ func (f *Feed) frame(s *session.Session) (now *frame.Frame, drawing bool) {
 	f.mu.Unlock()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	snap, version, partial := session.Glance(s, v.version)
+	snap, version, partial := s.ServerView().Glance(v.version)
 	if snap != nil {
 		v.frame, v.version, drawing = frame.Of(snap, partial), version, snap.Drawing
 	}

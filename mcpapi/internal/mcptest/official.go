@@ -103,7 +103,7 @@ func newOfficial(t *testing.T, srv *mcpapi.Server, revision string, o sdk.Client
 // NewOfficialHTTP connects it through mcp-go's HTTP handler.
 func NewOfficialHTTP(t *testing.T, srv *mcpapi.Server, revision string, o sdk.ClientOptions) *Official {
 	t.Helper()
-	web := httptest.NewServer(server.NewStreamableHTTPServer(srv.MCPServer, server.WithStateful(true)))
+	web := httptest.NewServer(server.NewStreamableHTTPServer(srv.Protocol().MCPServer, server.WithStateful(true)))
 	t.Cleanup(web.Close)
 	return connectOfficial(t, &sdk.StreamableClientTransport{Endpoint: web.URL + "/mcp"}, revision, o)
 }

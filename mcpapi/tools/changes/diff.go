@@ -51,7 +51,7 @@ func Diff(ctx context.Context, c *toolset.Call, s *session.Session, from, to, ex
 	if err != nil {
 		return nil, err
 	}
-	shots := session.SnapshotsOf(s)
+	shots := s.ServerView().Snapshots()
 	before, err := shots.Get(from)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func of(c *toolset.Call, s *session.Session) (profile.Profile, error) {
 func show(
 	ctx context.Context, c *toolset.Call, s *session.Session, p profile.Profile, exec string,
 ) (text string, going Going, err error) {
-	shots := session.SnapshotsOf(s)
+	shots := s.ServerView().Snapshots()
 	c.Waits("the configuration of "+s.ID(), s)
 	var r session.ExecResult
 	switch {

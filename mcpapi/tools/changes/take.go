@@ -50,7 +50,7 @@ func Take(ctx context.Context, c *toolset.Call, s *session.Session, name, exec s
 	}
 	out := &Taken{Action: c.Action(), Success: true, Name: name, Command: p.ShowConfig, Going: going}
 	if going.ExecID == "" {
-		err = session.SnapshotsOf(s).Keep(snapshot.Snapshot{
+		err = s.ServerView().Snapshots().Keep(snapshot.Snapshot{
 			Name: name, Command: p.ShowConfig, Text: text, Taken: time.Now(),
 		})
 		out.Lines, out.Bytes = strings.Count(text, "\n"), len(text)

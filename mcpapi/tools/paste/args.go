@@ -54,7 +54,7 @@ func (in *Args) Write(
 ) (session.ExecResult, *Out, error) {
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	limits := c.Limits()
-	res, err := session.Paste(ctx, s, session.ExecRequest{
+	res, err := s.Paste(ctx, session.ExecRequest{
 		Command: in.Lines,
 		Pace: &session.Pace{
 			Mode: paced.Mode(in.Pace.Mode), LineDelay: ms(in.Pace.LineDelayMS), CharDelay: ms(in.Pace.CharDelayMS),

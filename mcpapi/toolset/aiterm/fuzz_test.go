@@ -77,7 +77,7 @@ func FuzzArguments(f *testing.F) {
 		}
 		*last = heard{}
 		answer, err := json.Marshal(
-			srv.HandleMessage(
+			srv.Protocol().HandleMessage(
 				t.Context(),
 				[]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"shell_run","arguments":`+arguments+`}}`),
 			),

@@ -185,7 +185,7 @@ func (s *Set) ptyClose(ctx context.Context, c *call, in *closeArgs) (*closeOut, 
 	if err != nil {
 		return nil, err
 	}
-	if err := t.MayClose(ctx, false); err != nil {
+	if err := t.ServerView().MayClose(ctx, false); err != nil {
 		return nil, err
 	}
 	t.Close(ctx, session.CloseOptions{})

@@ -178,7 +178,7 @@ func TestIsolation(t *testing.T) {
 		t.Helper()
 		ctx := identity.WithCaller(t.Context(), identity.Caller{Transport: "http", Token: token, Isolated: true})
 		answer, err := json.Marshal(
-			l.server.HandleMessage(
+			l.server.Protocol().HandleMessage(
 				ctx,
 				json.RawMessage(
 					`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`,

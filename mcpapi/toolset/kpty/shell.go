@@ -110,7 +110,7 @@ type killOut struct {
 // kill ends the session's program and waits for its end. The ended session remains
 // readable until the manager forgets it.
 func (c *call) kill(ctx context.Context) (any, error) {
-	if err := c.s.MayClose(ctx, false); err != nil {
+	if err := c.s.ServerView().MayClose(ctx, false); err != nil {
 		return nil, err
 	}
 	already := c.s.Close(ctx, session.CloseOptions{})

@@ -22,7 +22,7 @@ func (s *set) kill(ctx context.Context, c *toolset.Call, in *killArgs) (any, err
 	c.Waits("the end of "+in.ID, t.Session)
 	ran := !t.State().Ended()
 	if in.Cleanup {
-		if err = t.MayClose(ctx, false); err == nil {
+		if err = t.ServerView().MayClose(ctx, false); err == nil {
 			t.Close(ctx, session.CloseOptions{})
 		}
 	} else if ran {

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package term
+package exhausted
 
 import "os"
 

@@ -1,38 +1,40 @@
-package term
+package exhausted
 
 import (
 	"errors"
 	"io/fs"
 	"syscall"
+
+	"ptyctl/term"
 )
 
-// OutOfDescriptors reports whether err says that this process, or this machine, has no file
+// Descriptors reports whether err says that this process, or this machine, has no file
 // descriptor left.
-func OutOfDescriptors(err error) bool {
+func Descriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // NoDescriptors returns the error for an action that needs file descriptors where none is left.
 // what names the failed action, and cause is the error of the system.
-func NoDescriptors(what string, cause error) *Error {
+func NoDescriptors(what string, cause error) *term.Error {
 	why := cause
 	if path, ok := errors.AsType[*fs.PathError](why); ok {
 		why = path.Err // any other file would have failed, too
 	}
-	return &Error{
-		Kind: LimitExceeded, Reason: ReasonDescriptors, Err: cause,
+	return &term.Error{
+		Kind: term.LimitExceeded, Reason: term.ReasonDescriptors, Err: cause,
 		Msg:    what + ": " + why.Error(),
 		Advice: "close sessions, or raise the limit of this process (ulimit -n)",
-		Facts:  Facts{LimitReached{Limit: LimitDescriptors}},
+		Facts:  term.Facts{term.LimitReached{Limit: term.LimitDescriptors}},
 	}
 }
 
-// RoomForDescriptors returns the system's error if it refuses this process n more file descriptors at a time. The only
+// RoomFor returns the system's error if it refuses this process n more file descriptors at a time. The only
 // way to know that on all systems is to open as many files, which are closed at once: it costs some microseconds.
-func RoomForDescriptors(n int) error {
+func RoomFor(n int) error {
 	for range n {
 		closeNull, err := openNull()
-		if OutOfDescriptors(err) {
+		if Descriptors(err) {
 			return err
 		}
 		if err != nil {

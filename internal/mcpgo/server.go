@@ -1,0 +1,66 @@
+package mcpgo
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// A Server is mcp-go's server, and what mcpapi does in its place. The transports take it from mcpapi.Server, so that an
+// importer of mcpapi meets no type of mcp-go.
+type Server struct {
+	*server.MCPServer
+
+	// Answer answers a tools/call with the parameters params, which are valid JSON. It reports false, and has done
+	// nothing, for the calls that it leaves to mcp-go. nil: it leaves all.
+	Answer func(ctx context.Context, id, params json.RawMessage) (answer mcp.JSONRPCMessage, ok bool)
+
+	// NoTool returns the error about a tool that the caller is not offered, or "" for mcp-go's words. nil: those.
+	NoTool func(ctx context.Context, name string) string
+}
+
+// Protocol returns the server itself, which is what a transport asks for.
+func (s *Server) Protocol() *Server { return s }
+
+// HandleMessage answers a message as mcp-go does, with the error of NoTool about an unknown tool.
+func (s *Server) HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage {
+	answer := s.MCPServer.HandleMessage(ctx, message)
+	if name, ok := UnknownTool(answer); ok {
+		if text := s.Unknown(ctx, name); text != "" {
+			return Error(mcp.INVALID_PARAMS, text)
+		}
+	}
+	return answer
+}
+
+// Unknown is NoTool, also where there is none.
+func (s *Server) Unknown(ctx context.Context, name string) string {
+	if s.NoTool == nil {
+		return ""
+	}
+	return s.NoTool(ctx, name)
+}
+
+// A stdioSession is the session of one request of a client on stdio.
+type stdioSession interface {
+	server.ClientSession
+
+	// Lasting returns the session that lasts as long as the client. It waits for no room in its queue.
+	Lasting() server.ClientSession
+}
+
+// OnStdio reports whether s is the session of a client on stdio, which is on this machine.
+func OnStdio(s server.ClientSession) bool {
+	_, ok := s.(stdioSession)
+	return ok
+}
+
+// Lasting returns the session that lasts as long as the client, if s is that of one request on stdio, and s otherwise.
+func Lasting(s server.ClientSession) server.ClientSession {
+	if r, ok := s.(stdioSession); ok {
+		return r.Lasting()
+	}
+	return s
+}
