@@ -208,6 +208,7 @@ var volatile = []struct {
 	{"time", regexp.MustCompile(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ)`)},
 	{"n", regexp.MustCompile(`(?:duration_ms|created_at|ended_at|last_activity|last_in|last_out|drained_at|lock_expires_at|buffered_bytes)\\?":([0-9]+)`)},
 	{"instructions", regexp.MustCompile(`"instructions":"((?:[^"\\<]|\\.)+)"`)},
+	{"icon", regexp.MustCompile(`"src":"((?:[^"<]|\\.)+)"`)},
 	{"n", regexp.MustCompile(`buffer_end_cursor\\?":\\?"([0-9]+)`)},
 }
 

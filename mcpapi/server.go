@@ -173,6 +173,9 @@ func NewServer(o Options) *Server {
 		// The tools stay the same while the server runs, so that there is no change to announce.
 		server.WithToolCapabilities(false),
 		server.WithToolFilter(s.forClient),
+		server.WithIcons(icon()),
+		server.WithCompletions(),
+		server.WithResourceCompletionProvider(subscribe.Completion(o.Sessions)),
 	)
 	for i := range sets {
 		set := &sets[i]
@@ -209,6 +212,7 @@ func NewServer(o Options) *Server {
 			}
 		}
 	}
+	addPrompts(srv, sets)
 	subscribe.AddResources(srv, hooks, s.m)
 	if o.Watch != nil {
 		o.Watch.Serve(srv, hooks, s.m)

@@ -7,6 +7,7 @@ type Set struct {
 	Name         string
 	Tools        []*Tool
 	Instructions string // for the model: how the tools work together
+	Prompts      []Prompt
 
 	// Fail is the form that failures take where the contract of the tools is that of another program. Nil: ours.
 	Fail    func(error) wire.Answer
