@@ -78,7 +78,7 @@ func TestOneProblem(t *testing.T) {
 		{"table twice", "[locks]\n[locks]", "", `2:2: this is not valid TOML (table locks already exists); correct the line`},
 		{"not UTF-8", "[ssh]\nidentity_agent = \"\xff\"", "", `2:19: this is not valid TOML (invalid UTF-8 character in basic string); correct the line`},
 		{"port", "[server.http]\nlisten = \"127.0.0.1\"", "", `2:10: server.http.listen is "127.0.0.1"; give HOST:PORT, such as 127.0.0.1:8765 or [::1]:8765`},
-		{"token", "[server.http]\ntokens = \"ci:read:123456789abcdef\"", "", `2:10: server.http.tokens holds a token (number 1) that has fewer than 16 characters; give NAME:ROLE:VALUE, where the role is read or write, or of a person watch or operate (openssl rand -hex 32 makes a value)`},
+		{"token", "[server.http]\ntokens = \"ci:read:123456789abcdef\"", "", `2:10: server.http.tokens holds a token (number 1) that has fewer than 16 characters; give NAME:ROLE:VALUE or NAME:ROLE:sha256:HEX[:EXPIRES], where the role is read or write, or of a person watch or operate (` + "`ptyctl tokens add NAME`" + ` makes one)`},
 		{"token of an old file", "[server]\ntransport = \"http\"\n[server.http]\nauth_token = \"hunter2\"", "", `4:14: server.http.auth_token has fewer than 16 characters; use a random value (openssl rand -hex 32 prints one)`},
 		{"token that is no header", "", "PTYCTL_SERVER_HTTP_AUTH_TOKEN=hunter 2", `PTYCTL_SERVER_HTTP_AUTH_TOKEN: server.http.auth_token has characters that a header cannot carry; use letters and digits (openssl rand -hex 32 prints some)`},
 		{"isolate without tokens", "[server]\ntransport = \"both\"\n[server.http]\nisolate = true", "", `4:11: server.http.isolate keeps tokens apart, but there are none; set server.http.tokens_file, or leave isolate out`},

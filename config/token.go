@@ -1,9 +1,12 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"ptyctl/internal/lazyregexp"
 )
@@ -13,7 +16,22 @@ type Token struct {
 	Name     string // for the audit log; not a secret
 	ReadOnly bool   // the role is read or watch, not write or operate
 	Person   bool   // the role is watch or operate: it opens the watch page, and is no token of an agent
-	Value    Secret
+	Value    Secret // empty, if Digest stands for it
+	Digest   *[sha256.Size]byte
+	Expires  time.Time // zero: never
+}
+
+// Role returns the role as it is written.
+func (t *Token) Role() string {
+	switch {
+	case t.Person && t.ReadOnly:
+		return "watch"
+	case t.Person:
+		return "operate"
+	case t.ReadOnly:
+		return "read"
+	}
+	return "write"
 }
 
 // minToken is the least length of a token. A random token of this length cannot be
@@ -21,8 +39,11 @@ type Token struct {
 const minToken = 16
 
 // tokenForm describes a valid token in messages.
-const tokenForm = "NAME:ROLE:VALUE, where the role is read or write, or of a person watch or operate " +
-	"(openssl rand -hex 32 makes a value)"
+const tokenForm = "NAME:ROLE:VALUE or NAME:ROLE:sha256:HEX[:EXPIRES], where the role is read or write, or of a person " +
+	"watch or operate (`ptyctl tokens add NAME` makes one)"
+
+// hashed begins a token's SHA-256 in place of the value.
+const hashed = "sha256:"
 
 // Forms of the parts of a token.
 var (
@@ -30,8 +51,9 @@ var (
 	tokenValue = lazyregexp.New(`^[A-Za-z0-9._~+/-]+=*$`) // RFC 6750, section 2.1
 )
 
-// ParseTokens parses tokens in the form NAME:ROLE:VALUE, separated by spaces or lines.
-// Lines that begin with # are ignored. Its errors contain no values.
+// ParseTokens parses tokens in the form NAME:ROLE:VALUE or NAME:ROLE:sha256:HEX[:EXPIRES], separated by spaces or lines.
+// HEX is the SHA-256 of the value, and EXPIRES a time as in RFC 3339. Lines that begin with # are ignored. Its errors
+// contain no values.
 func ParseTokens(text string) ([]Token, error) {
 	var tokens []Token
 	names := make(map[string]bool)
@@ -55,7 +77,7 @@ func ParseTokens(text string) ([]Token, error) {
 }
 
 // parseToken parses one token. The messages continue a sentence that names its position.
-func parseToken(entry string) (Token, error) {
+func parseToken(entry string) (t Token, err error) {
 	name, rest, _ := strings.Cut(entry, ":")
 	role, value, ok := strings.Cut(rest, ":")
 	switch {
@@ -66,7 +88,7 @@ func parseToken(entry string) (Token, error) {
 			"has an invalid name; use at most 64 letters, digits, dots, dashes and underscores",
 		)
 	}
-	t := Token{Name: name, Value: NewSecret(value)}
+	t = Token{Name: name, Value: NewSecret(value)}
 	switch role {
 	case "read":
 		t.ReadOnly = true
@@ -78,10 +100,39 @@ func parseToken(entry string) (Token, error) {
 	default:
 		return Token{}, errors.New("has another role than read, write, watch and operate")
 	}
-	if err := checkToken(value); err != nil {
-		return Token{}, err
+	if digest, ok := strings.CutPrefix(value, hashed); ok {
+		return t, t.parseDigest(digest)
 	}
-	return t, nil
+	return t, checkToken(value)
+}
+
+// parseDigest reads what stands for the value: HEX[:EXPIRES].
+func (t *Token) parseDigest(text string) error {
+	digits, expires, limited := strings.Cut(text, ":")
+	raw, err := hex.DecodeString(digits)
+	if err != nil || len(raw) != sha256.Size {
+		return errors.New("has no SHA-256 of 64 hexadecimal digits behind sha256:")
+	}
+	t.Value, t.Digest = Secret{}, (*[sha256.Size]byte)(raw)
+	if limited {
+		if t.Expires, err = time.Parse(time.RFC3339, expires); err != nil {
+			return errors.New("has no time of the form 2027-01-31T00:00:00Z behind its SHA-256")
+		}
+	}
+	return nil
+}
+
+// HashedToken returns the entry of a token that ParseTokens reads, with the SHA-256 of its value.
+func HashedToken(name, role string, value []byte, expires time.Time) (string, error) {
+	digest := sha256.Sum256(value)
+	entry := name + ":" + role + ":" + hashed + hex.EncodeToString(digest[:])
+	if !expires.IsZero() {
+		entry += ":" + expires.UTC().Format(time.RFC3339)
+	}
+	if _, err := parseToken(entry); err != nil {
+		return "", fmt.Errorf("the token %w", err)
+	}
+	return entry, nil
 }
 
 // checkToken checks the form of a token's value.

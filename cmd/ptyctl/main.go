@@ -11,6 +11,7 @@
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log, or a recording that it knows, was tampered with
 //	ptyctl recordings | replay       recordings of sessions: listed, searched, exported, shown
+//	ptyctl tokens add|list|revoke    the tokens of the HTTP transport
 //	ptyctl policy check -- COMMAND   the verdict of the operator's rules on a command
 //	ptyctl policy test FILE          a comparison of the rules' verdicts with a file of expected ones
 //	ptyctl version
@@ -136,6 +137,7 @@ func newCommandLine() *cli.App {
 			auditCommand(),
 			recordingsCommand(),
 			secretCommand(),
+			tokensCommand(),
 			replayCommand(),
 			policyCommand(),
 			setupCommand(),

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"crypto/sha256"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -120,18 +121,22 @@ func readTokens(o config.HTTP) ([]httpserve.Token, error) {
 	if o.AuthToken.Reveal() != "" {
 		all = append(all, config.Token{Name: "default", Value: o.AuthToken})
 	}
-	names, values := make(map[string]bool), make(map[string]string)
+	names, values := make(map[string]bool), make(map[[sha256.Size]byte]string)
 	tokens := make([]httpserve.Token, len(all))
 	for i, t := range all {
 		if names[t.Name] {
 			return nil, fmt.Errorf("two tokens are called %s; give each a name of its own", t.Name)
 		}
 		names[t.Name] = true
-		if other := values[t.Value.Reveal()]; other != "" {
+		digest := sha256.Sum256([]byte(t.Value.Reveal()))
+		if t.Digest != nil {
+			digest = *t.Digest
+		}
+		if other := values[digest]; other != "" {
 			return nil, fmt.Errorf("the tokens %s and %s have the same value; give each its own", other, t.Name)
 		}
-		values[t.Value.Reveal()] = t.Name
-		tokens[i] = httpserve.Token{Name: t.Name, Value: t.Value.Reveal(), ReadOnly: t.ReadOnly, Person: t.Person}
+		values[digest] = t.Name
+		tokens[i] = httpserve.Token{Name: t.Name, Digest: digest, ReadOnly: t.ReadOnly, Person: t.Person, Expires: t.Expires}
 	}
 	return tokens, nil
 }

@@ -134,6 +134,7 @@ func New(s Server, o Options) *Handler {
 	}
 	keys := newKeyring(o.Tokens, o.RateLimit)
 	h.tokens.Store(&keys)
+	h.endVisits(&keys)
 	if o.Operator {
 		h.attached = identity.NewAttachments()
 	}
@@ -250,7 +251,7 @@ func (h *Handler) admit(
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(t.gone, func() { cancel(errWithdrawn) })()
+	defer context.AfterFunc(t.gone, func() { cancel(context.Cause(t.gone)) })()
 	return serve(w, r.WithContext(ctx), t)
 }
 

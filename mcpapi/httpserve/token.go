@@ -23,19 +23,22 @@ import (
 
 // A Token is a bearer token (RFC 6750) that a request may carry.
 type Token struct {
-	Name     string // name in the audit log; not a secret
-	Value    string
-	ReadOnly bool // requests with it must not type
-	Person   bool // opens Options.Page and nothing else, where no other token opens anything
+	Name     string            // name in the audit log; not a secret
+	Value    string            // empty: Digest is its SHA-256
+	Digest   [sha256.Size]byte // not used if there is a Value
+	ReadOnly bool              // requests with it must not type
+	Person   bool              // opens Options.Page and nothing else, where no other token opens anything
+	Expires  time.Time         // what is done with it ends then; zero: never
 }
 
 // A key is a Token prepared for comparison: its digest replaces its value in memory.
 type key struct {
 	Token
-	digest [sha256.Size]byte
-	rate   limiter
-	gone   context.Context // canceled when the token is withdrawn
-	end    context.CancelCauseFunc
+	rate limiter
+	gone context.Context // ends when the token is withdrawn or expires
+	end  context.CancelCauseFunc
+
+	watched bool // its visits end with it
 }
 
 // A keyring holds the keys. If it is open, every request is admitted.
@@ -53,9 +56,19 @@ const burst = 5
 // 0 means no limit.
 func newKeyring(tokens []Token, perSecond int) keyring {
 	make := func(t Token) *key {
-		k := &key{Token: t, digest: sha256.Sum256([]byte(t.Value)), rate: newLimiter(perSecond)}
-		k.Value = ""
-		k.gone, k.end = context.WithCancelCause(context.Background())
+		if t.Value != "" {
+			t.Digest, t.Value = sha256.Sum256([]byte(t.Value)), ""
+		}
+		k := &key{Token: t, rate: newLimiter(perSecond)}
+		ctx, end := context.WithCancelCause(context.Background())
+		k.gone, k.end = ctx, end
+		if !t.Expires.IsZero() {
+			limited, stop := context.WithDeadlineCause(ctx, t.Expires, errExpired)
+			k.gone, k.end = limited, func(cause error) {
+				end(cause)
+				stop()
+			}
+		}
 		return k
 	}
 	r := keyring{perSecond: perSecond, open: len(tokens) == 0, nobody: make(Token{})}
@@ -74,8 +87,7 @@ func (r keyring) replaced(tokens []Token) (next keyring, withdrawn []*key) {
 		withdrawn = append(withdrawn, r.nobody)
 	}
 	for _, old := range r.keys {
-		same := func(k *key) bool { return k.Token == old.Token && k.digest == old.digest }
-		if i := slices.IndexFunc(next.keys, same); i >= 0 {
+		if i := slices.IndexFunc(next.keys, old.same); i >= 0 {
 			next.keys[i].end(nil)
 			next.keys[i] = old
 		} else {
@@ -83,6 +95,13 @@ func (r keyring) replaced(tokens []Token) (next keyring, withdrawn []*key) {
 		}
 	}
 	return next, withdrawn
+}
+
+// same reports whether two keys are of one token.
+func (k *key) same(o *key) bool {
+	a, b := k.Token, o.Token
+	a.Expires, b.Expires = time.Time{}, time.Time{}
+	return a == b && k.Expires.Equal(o.Expires)
 }
 
 // named returns the key of a token by its name; nil: there is none.
@@ -98,6 +117,9 @@ func (r keyring) named(name string) *key {
 // errWithdrawn is the cause with which the requests of a token end that is no longer valid.
 var errWithdrawn = errors.New("the token was withdrawn")
 
+// errExpired is the cause with which they end when the time of the token is over.
+var errExpired = errors.New("the token has expired")
+
 // SetTokens replaces the tokens. The requests and streams of those that are no longer among them, or have another value
 // or role, end, and so do the visits of their people. A handler that has had tokens admits nobody without one, also
 // when it has none any more.
@@ -106,6 +128,7 @@ func (h *Handler) SetTokens(tokens []Token) (withdrawn int) {
 	defer h.setting.Unlock()
 	next, gone := h.tokens.Load().replaced(tokens)
 	h.tokens.Store(&next)
+	h.endVisits(&next)
 	h.sessions.limit(maxSessions, len(tokens))
 	for _, k := range gone {
 		k.end(errWithdrawn) // before its visits end: one that begins now sees it
@@ -129,14 +152,32 @@ func (r keyring) of(req *http.Request) (*key, *refusal) {
 	digest := sha256.Sum256([]byte(value))
 	var found *key
 	for _, k := range r.keys {
-		if subtle.ConstantTimeCompare(digest[:], k.digest[:]) == 1 {
+		if subtle.ConstantTimeCompare(digest[:], k.Digest[:]) == 1 {
 			found = k
 		}
 	}
 	if found == nil {
 		return nil, unknownToken("this server knows no such token; ask its operator for one")
 	}
+	if !found.Expires.IsZero() && !time.Now().Before(found.Expires) {
+		return nil, unknownToken("this token has expired; ask the server's operator for another")
+	}
 	return found, nil
+}
+
+// endVisits has the visits of people end when their tokens expire. The caller holds h.setting, or has just made h.
+func (h *Handler) endVisits(r *keyring) {
+	for _, k := range r.keys {
+		if h.o.Page == nil || !k.Person || k.Expires.IsZero() || k.watched {
+			continue
+		}
+		k.watched = true
+		context.AfterFunc(k.gone, func() {
+			if errors.Is(context.Cause(k.gone), errExpired) && h.tokens.Load().named(k.Name) == k {
+				h.o.Page.Withdraw(k.Name)
+			}
+		})
+	}
 }
 
 // bearer returns the bearer token that a request carries.

@@ -1,0 +1,114 @@
+// Package tokenfile changes a file of tokens of the HTTP transport (server.http.tokens_file): it adds an entry, and takes
+// one out. Comments and other entries stay as they are.
+//
+//	value, err := tokenfile.Add(path, "ci", "read", time.Now().AddDate(0, 0, 90))
+//
+// The file gets the SHA-256 of a value, never the value.
+package tokenfile
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ptyctl/config"
+)
+
+// valueBytes is how many random bytes a value has.
+const valueBytes = 32
+
+// Add writes an entry for a new random value, and returns the value: 43 characters, as RFC 6750 allows them. It makes the
+// file if there is none, for its user alone. expires may be zero: never.
+func Add(path, name, role string, expires time.Time) (value string, err error) {
+	text, tokens, err := read(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if slices.ContainsFunc(tokens, func(t config.Token) bool { return t.Name == name }) {
+		return "", fmt.Errorf("%s has a token %s already; choose another name, or revoke it first", path, name)
+	}
+	var random [valueBytes]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", err
+	}
+	value = base64.RawURLEncoding.EncodeToString(random[:])
+	entry, err := config.HashedToken(name, role, []byte(value), expires)
+	if err != nil {
+		return "", err
+	}
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(text, '\n')
+	}
+	if err := write(path, append(text, entry+"\n"...)); err != nil {
+		return "", err
+	}
+	return value, nil
+}
+
+// Revoke takes the entry of a name out.
+func Revoke(path, name string) error {
+	text, tokens, err := read(path)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(tokens, func(t config.Token) bool { return t.Name == name }) {
+		return fmt.Errorf("%s has no token %s; `ptyctl tokens list` shows those that it has", path, name)
+	}
+	var out strings.Builder
+	for line := range strings.Lines(string(text)) {
+		entries := strings.Fields(line)
+		i := slices.IndexFunc(entries, func(e string) bool { return strings.HasPrefix(e, name+":") })
+		switch {
+		case i < 0 || strings.HasPrefix(entries[0], "#"):
+			out.WriteString(line)
+		case len(entries) > 1:
+			out.WriteString(strings.Join(slices.Delete(entries, i, i+1), " ") + "\n")
+		}
+	}
+	return write(path, []byte(out.String()))
+}
+
+// List returns the tokens of a file.
+func List(path string) ([]config.Token, error) {
+	_, tokens, err := read(path)
+	return tokens, err
+}
+
+func read(path string) ([]byte, []config.Token, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	tokens, err := config.ParseTokens(string(text))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s %w", path, err)
+	}
+	return text, tokens, nil
+}
+
+// write replaces the file at once (rename(2)). Where a link leads to it, the link stays.
+func write(path string, text []byte) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".ptyctl-tokens-*") // of mode 0600, which the server demands
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
