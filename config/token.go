@@ -111,7 +111,7 @@ func (t *Token) parseDigest(text string) error {
 	digits, expires, limited := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(digits)
 	if err != nil || len(raw) != sha256.Size {
-		return errors.New("has no SHA-256 of 64 hexadecimal digits behind sha256:")
+		return errors.New("has no SHA-256 of 64 hexadecimal digits behind the word sha256")
 	}
 	t.Value, t.Digest = Secret{}, (*[sha256.Size]byte)(raw)
 	if limited {
