@@ -1,8 +1,8 @@
 package app
 
 import (
-	"crypto/sha256"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"

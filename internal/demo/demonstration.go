@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,8 @@ type demonstration struct {
 // A result holds the fields of compact results that the steps check: without a state a session is open, without matched
 // the pattern has matched.
 type result struct {
+	text string // all of it
+
 	Success   bool
 	SessionID string `json:"session_id"`
 	State     string
@@ -70,7 +73,8 @@ func (d *demonstration) call(tool, arguments string) result {
 		}
 	}
 	fmt.Fprintf(d.out, "   <- %s\n", d.hide(text.String()))
-	if err := json.Unmarshal([]byte(text.String()), &r); err != nil {
+	r.text = text.String()
+	if err := json.Unmarshal([]byte(r.text), &r); err != nil {
 		d.err = fmt.Errorf("the result is not JSON: %w", err)
 	} else if res.IsError {
 		d.err = errors.New("the call failed")
@@ -88,6 +92,12 @@ func (d *demonstration) want(ok bool, what string) {
 		return
 	}
 	fmt.Fprintf(d.out, "      as expected: %s\n", what)
+}
+
+// firstLine reads the first line of a program's output.
+func firstLine(r io.Reader) (string, error) {
+	line, err := bufio.NewReader(r).ReadString('\n')
+	return strings.TrimSpace(line), err
 }
 
 // stop ends the child as a client ends it.
