@@ -234,7 +234,7 @@ var importRules = []rule{
 		theirs: []string{"github.com/mark3labs/mcp-go", "github.com/pelletier/go-toml", "github.com/tailscale/hujson", "go.yaml.in/yaml"},
 		why:    "it knows the clients' files, and of ptyctl only how it is started",
 	},
-	{pkg: "internal/demo", ours: []string{"internal/sshserver"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it sees of ptyctl only what an MCP client sees"},
+	{pkg: "internal/demo", ours: []string{"internal/sshserver"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/crypto/ssh"}, why: "it sees of ptyctl only what an MCP client sees"},
 	{pkg: "internal/logging", ours: []string{"config"}, theirs: []string{"go.uber.org/zap"}, why: "it writes lines and knows no event"},
 	{
 		pkg: "internal/app",
