@@ -32,6 +32,8 @@ func (c Client) File(m Machine, s Scope) (*File, error) {
 		path = real
 	} else if _, linked := os.Readlink(path); linked == nil {
 		return nil, fmt.Errorf("%s is a link to a file that does not exist; remove it, or make the file", path)
+	} else if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(folder, filepath.Base(path)) // the person is asked about the place that is written
 	}
 	f := &File{Client: c, Path: path, shared: c.Scope(s) == Project}
 	i, err := os.Stat(path)
