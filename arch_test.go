@@ -95,7 +95,7 @@ var importRules = []rule{
 	{pkg: "session/hosts", ours: []string{"session", "term"}, why: "it chooses sessions, and knows no protocol and no wire format"},
 
 	{pkg: "sshx", ours: []string{"term", "sshx/auth", "sshx/hostkeys", "sshx/mux", "sshx/plan", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "a transport is usable without the engine"},
-	{pkg: "sshx/auth", ours: []string{"term", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it chooses credentials and connects to nothing but an agent"},
+	{pkg: "sshx/auth", ours: []string{"internal/winpipe", "term", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/sys"}, why: "it chooses credentials and connects to nothing but an agent"},
 	{pkg: "sshx/internal/sshtest", ours: []string{"internal/bufpipe", "internal/leaktest", "internal/sshserver", "sshx", "term"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "the tests of sshx and its packages may use it"},
 	{pkg: "sshx/mux", ours: []string{"term", "quote", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it carries channels and knows no configuration and no credential"},
 	{pkg: "sshx/plan", ours: []string{"internal/lazyregexp", "term", "sshx/auth", "sshx/hostkeys", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides how to connect and sends nothing"},
