@@ -3,6 +3,7 @@ package auth
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"unsafe"
@@ -50,7 +51,14 @@ func servePipe(t *testing.T, name string) {
 // A pipeEnd is the server's end of a pipe.
 type pipeEnd windows.Handle
 
-func (h pipeEnd) Read(p []byte) (int, error)  { return windows.Read(windows.Handle(h), p) }
+func (h pipeEnd) Read(p []byte) (int, error) {
+	n, err := windows.Read(windows.Handle(h), p)
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
 func (h pipeEnd) Write(p []byte) (int, error) { return windows.Write(windows.Handle(h), p) }
 
 // list asks the agent at a socket for its keys.
