@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -23,7 +24,11 @@ const Limit = 60 * time.Second
 // Run plays an agent, through a real MCP client and a real SSH server, and checks each result.
 func Run(ctx context.Context, out io.Writer, version string) (err error) {
 	password := rand.Text()
-	srv, err := sshserver.Listen(sshserver.Config{Passwords: map[string]string{"demo": password}, Shell: "/bin/sh"})
+	far := sshserver.Config{Passwords: map[string]string{"demo": password}, Shell: "/bin/sh"}
+	if runtime.GOOS == "windows" {
+		far.Shell, far.Handler = "", standIn
+	}
+	srv, err := sshserver.Listen(far)
 	if err != nil {
 		return fmt.Errorf("demo: the SSH server did not start: %w", err)
 	}
@@ -43,6 +48,9 @@ func Run(ctx context.Context, out io.Writer, version string) (err error) {
 			"  ptyctl mcp --transport stdio\n\n",
 		srv.Addr(),
 	)
+	if far.Handler != nil {
+		fmt.Fprint(out, "This system has no /bin/sh: a stand-in answers, which knows the lines of this demonstration alone.\n\n")
+	}
 	c, err := startSelf(ctx, dir, version)
 	if err != nil {
 		return err
@@ -121,7 +129,7 @@ func (d *demonstration) play(port int, password, knownHosts string) {
 	d.session = r.SessionID
 
 	d.say("Run a command beside the terminal: true exit code, split streams.")
-	r = d.call("ptyctl_session_exec", `{"session_id":"$S","cmd":"echo to stdout; echo to stderr >&2; exit 7"}`)
+	r = d.call("ptyctl_session_exec", `{"session_id":"$S","cmd":"`+lineStreams+`"}`)
 	d.want(
 		r.ExitCode != nil && *r.ExitCode == 7 && r.Stdout == "to stdout\n" && r.Stderr == "to stderr\n",
 		"exit code 7 and both streams",
@@ -130,7 +138,7 @@ func (d *demonstration) play(port int, password, knownHosts string) {
 	d.say("Type into the terminal, and wait in the same call until the answer is there.")
 	r = d.call(
 		"ptyctl_session_io",
-		`{"action":"write","session_id":"$S","data":"echo $((6*7)) is the answer\r"`+
+		`{"action":"write","session_id":"$S","data":"`+lineAnswer+`\r"`+
 			`,"until_regex":"42 is the answer","timeout_ms":10000}`,
 	)
 	d.want(r.Matched == nil && strings.Contains(r.Chunk, "42 is the answer"), "the answer")
@@ -138,14 +146,14 @@ func (d *demonstration) play(port int, password, knownHosts string) {
 	d.say("Start something that never ends, and press Ctrl-C.")
 	r = d.call(
 		"ptyctl_session_io",
-		`{"action":"write","session_id":"$S","data":"sh -c 'echo ready; exec sleep 999'\r"`+
+		`{"action":"write","session_id":"$S","data":"`+lineEndless+`\r"`+
 			`,"until_regex":"\\nready\\s","timeout_ms":10000}`,
 	)
 	d.want(r.Matched == nil, "its first word")
 	d.call("ptyctl_session_io", `{"action":"write","session_id":"$S","key":"ctrl_c"}`)
 	r = d.call(
 		"ptyctl_session_io",
-		`{"action":"write","session_id":"$S","data":"echo status $?\r"`+
+		`{"action":"write","session_id":"$S","data":"`+lineStatus+`\r"`+
 			`,"until_regex":"status \\d+\\s","timeout_ms":10000}`,
 	)
 	d.want(r.Matched == nil && strings.Contains(r.Chunk, "status 130"), "status 130: interrupted")
@@ -155,7 +163,7 @@ func (d *demonstration) play(port int, password, knownHosts string) {
 	d.want(r.Cols == 100 && r.Rows == 30, "the new size")
 	r = d.call(
 		"ptyctl_session_io",
-		`{"action":"write","session_id":"$S","data":"until stty size | grep '^30 100$'; do sleep 0.1; done\r"`+
+		`{"action":"write","session_id":"$S","data":"`+lineSize+`\r"`+
 			`,"until_regex":"(\\n|[$#] )30 100\\s","timeout_ms":10000}`,
 	)
 	d.want(r.Matched == nil, "30 rows, 100 columns")
