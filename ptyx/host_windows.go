@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/conpty"
 	"golang.org/x/sys/windows"
 
+	"ptyctl/ptyx/internal/job"
 	"ptyctl/term"
 )
 
@@ -33,7 +34,7 @@ const closeWait = 500 * time.Millisecond
 type Terminal struct {
 	con     *conpty.ConPty
 	process windows.Handle
-	job     *job
+	job     *job.Job
 	about   term.Process
 	exited  chan struct{} // closed when the program has ended
 	exit    term.Exit     // valid then
@@ -51,13 +52,13 @@ func startTerminal(c command, size term.PTY) (*Terminal, error) {
 			Err:  err,
 		}
 	}
-	j, err := newJob()
+	j, err := job.New()
 	if err != nil {
 		return nil, failed(err)
 	}
 	con, err := conpty.New(size.Cols, size.Rows, 0)
 	if err != nil {
-		j.end()
+		j.End()
 		return nil, failed(err)
 	}
 	pid, handle, err := con.Spawn(c.path, c.argv, &syscall.ProcAttr{
@@ -65,12 +66,12 @@ func startTerminal(c command, size term.PTY) (*Terminal, error) {
 	})
 	process := windows.Handle(handle)
 	if err == nil {
-		if err = j.begin(process, pid); err != nil {
+		if err = j.Begin(process, pid); err != nil {
 			_ = windows.CloseHandle(process)
 		}
 	}
 	if err != nil {
-		j.end()
+		j.End()
 		_ = con.Close()
 		return nil, failed(err)
 	}
@@ -87,7 +88,7 @@ func (t *Terminal) watch() {
 	if windows.GetExitCodeProcess(t.process, &code) == nil {
 		t.exit = term.Exit{Started: true, Known: true, Code: int(code)}
 	}
-	t.job.end()
+	t.job.End()
 	close(t.exited)
 	t.closeConsole()
 	_ = windows.CloseHandle(t.process)
@@ -127,7 +128,7 @@ func (t *Terminal) Signal(_ context.Context, name string) error {
 		_, err := t.con.Write([]byte{3})
 		return err
 	case "KILL":
-		return windows.TerminateProcess(t.process, killed)
+		return windows.TerminateProcess(t.process, job.Killed)
 	case "TERM", "HUP", "QUIT":
 		return &term.Error{
 			Op:   "signal",
@@ -162,7 +163,7 @@ func (t *Terminal) Close() error {
 		select {
 		case <-t.exited:
 		case <-time.After(closeWait):
-			t.job.end()
+			t.job.End()
 			<-t.exited
 		}
 		select {
@@ -208,14 +209,14 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	}
 	defer g.over()
 	c := g.command
-	j, err := newJob()
+	j, err := job.New()
 	if err != nil {
 		return term.Exit{}, notStarted(c.path, err)
 	}
-	defer j.end()
+	defer j.End()
 	cmd := exec.CommandContext(ctx, c.path, c.argv[1:]...)
 	cmd.Cancel = func() error { // with all that it has started
-		j.end()
+		j.End()
 		return nil
 	}
 	cmd.Env, cmd.Dir, cmd.WaitDelay = c.env, c.dir, time.Second
@@ -231,7 +232,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	if err := cmd.Start(); err != nil {
 		return term.Exit{}, notStarted(c.path, err)
 	}
-	ended, err := j.follow(cmd.Process.Pid)
+	ended, err := j.Follow(cmd.Process.Pid)
 	if err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

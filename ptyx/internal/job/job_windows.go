@@ -1,4 +1,4 @@
-package ptyx
+package job
 
 import (
 	"errors"
@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A job holds a program and all that it starts. They end with it: when end is called, and when this process ends in any
+// A Job holds a program and all that it starts. They end with it: when End is called, and when this process ends in any
 // way, as then the kernel closes the only handle (JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE). No process can leave it, because
 // it allows no breakaway.
-type job struct {
+type Job struct {
 	handle windows.Handle
 	once   sync.Once
 }
 
-// newJob makes a job without processes.
-func newJob() (*job, error) {
+// New makes a job without processes.
+func New() (*Job, error) {
 	h, err := windows.CreateJobObject(nil, nil) // which no process inherits
 	if err != nil {
 		return nil, fmt.Errorf("job object: %w", err)
@@ -31,51 +31,51 @@ func newJob() (*job, error) {
 		_ = windows.CloseHandle(h)
 		return nil, fmt.Errorf("limits of a job object: %w", err)
 	}
-	return &job{handle: h}, nil
+	return &Job{handle: h}, nil
 }
 
-// begin takes a process that was created suspended, so that it has started no other, and lets it run. A process that
+// Begin takes a process that was created suspended, so that it has started no other, and lets it run. A process that
 // cannot be taken is ended.
-func (j *job) begin(process windows.Handle, pid int) error {
+func (j *Job) Begin(process windows.Handle, pid int) error {
 	err := windows.AssignProcessToJobObject(j.handle, process)
 	if err == nil {
 		err = resume(pid)
 	}
 	if err != nil {
-		_ = windows.TerminateProcess(process, killed)
+		_ = windows.TerminateProcess(process, Killed)
 		return fmt.Errorf("process %d and its job object: %w", pid, err)
 	}
 	return nil
 }
 
-// follow begins a process that was created suspended. When it has ended, all that it has started is ended, which might
+// Follow begins a process that was created suspended. When it has ended, all that it has started is ended, which might
 // hold its output open, and ended is closed.
-func (j *job) follow(pid int) (ended <-chan struct{}, err error) {
+func (j *Job) Follow(pid int) (ended <-chan struct{}, err error) {
 	const rights = windows.SYNCHRONIZE | windows.PROCESS_SET_QUOTA | windows.PROCESS_TERMINATE
 	process, err := windows.OpenProcess(rights, false, uint32(pid))
 	if err != nil {
 		return nil, err
 	}
-	if err := j.begin(process, pid); err != nil {
+	if err := j.Begin(process, pid); err != nil {
 		return nil, errors.Join(err, windows.CloseHandle(process))
 	}
 	over := make(chan struct{})
 	go func() { // ends with the process
 		defer close(over)
 		_, _ = windows.WaitForSingleObject(process, windows.INFINITE)
-		j.end()
+		j.End()
 		_ = windows.CloseHandle(process)
 	}()
 	return over, nil
 }
 
-// killed is the exit code of a process that this package has ended.
-const killed = 137
+// Killed is the exit code of a process that a Job has ended, as after SIGKILL on Unix.
+const Killed = 137
 
-// end ends all processes of the job.
-func (j *job) end() {
+// End ends all processes of the job.
+func (j *Job) End() {
 	j.once.Do(func() {
-		_ = windows.TerminateJobObject(j.handle, killed)
+		_ = windows.TerminateJobObject(j.handle, Killed)
 		_ = windows.CloseHandle(j.handle)
 	})
 }

@@ -1,4 +1,4 @@
-package ptyx_test
+package job_test
 
 import (
 	"bytes"
