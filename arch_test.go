@@ -95,7 +95,7 @@ var importRules = []rule{
 	{pkg: "session/hosts", ours: []string{"session", "term"}, why: "it chooses sessions, and knows no protocol and no wire format"},
 
 	{pkg: "sshx", ours: []string{"internal/exhausted", "term", "sshx/auth", "sshx/hostkeys", "sshx/mux", "sshx/plan", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "a transport is usable without the engine"},
-	{pkg: "sshx/auth", ours: []string{"term", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it chooses credentials and connects to nothing but an agent"},
+	{pkg: "sshx/auth", ours: []string{"internal/winpipe", "term", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/sys"}, why: "it chooses credentials and connects to nothing but an agent"},
 	{pkg: "sshx/internal/sshtest", ours: []string{"internal/bufpipe", "internal/leaktest", "internal/sshserver", "sshx", "term"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "the tests of sshx and its packages may use it"},
 	{pkg: "sshx/mux", ours: []string{"term", "quote", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it carries channels and knows no configuration and no credential"},
 	{pkg: "sshx/plan", ours: []string{"internal/exhausted", "internal/lazyregexp", "term", "sshx/auth", "sshx/hostkeys", "sshx/reach", "sshx/sshconfig"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides how to connect and sends nothing"},
@@ -110,7 +110,8 @@ var importRules = []rule{
 	{pkg: "telnet/gotelnet", ours: []string{"telnet"}, theirs: []string{"github.com/reiver/go-telnet", "github.com/reiver/go-oi"}, why: "programs for go-telnet use it, and ptyctl does not"},
 	{pkg: "ptyx/protect", theirs: []string{"golang.org/x/sys"}, why: "it protects this process and starts none"},
 	{pkg: "ptyx/internal/processes", ours: []string{"internal/resident"}, theirs: []string{"golang.org/x/sys"}, why: "it knows processes, and neither programs nor terminals"},
-	{pkg: "ptyx", ours: []string{"internal/exhausted", "term", "ptyx/internal/processes", "ptyx/protect"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
+	{pkg: "ptyx/internal/job", theirs: []string{"golang.org/x/sys"}, why: "it holds processes, and starts none"},
+	{pkg: "ptyx", ours: []string{"internal/exhausted", "term", "ptyx/internal/job", "ptyx/internal/processes", "ptyx/protect"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 
 	{pkg: "fleet/nodeset", why: "it reads and writes names, and knows no host"},
 	{pkg: "fleet/inventory", ours: []string{"fleet/nodeset"}, theirs: []string{"go.yaml.in/yaml"}, why: "it reads files of other programs and runs none of them"},
@@ -251,7 +252,8 @@ var importRules = []rule{
 		why:    "it wires the parts of the configuration once, and reads no command line",
 	},
 	{pkg: "cmd/ptyctl", anything: true, why: "it is the one place where everything is known"},
-	{pkg: "internal/lab", ours: []string{"audit", "fsx", "internal/leaktest", "internal/sshserver", "record", "session", "sshx", "term"}, theirs: []string{"github.com/creack/pty", "github.com/hinshun/vt10x", "github.com/modelcontextprotocol/go-sdk/mcp", "github.com/reiver/go-telnet", "golang.org/x/crypto/ssh"}, why: "it starts servers and the built program, and uses the transports as a client would"},
+	{pkg: "internal/lab/system", why: "it makes the calls of Unix that tests need, and compiles everywhere"},
+	{pkg: "internal/lab", ours: []string{"audit", "fsx", "internal/lab/system", "internal/leaktest", "internal/sshserver", "record", "session", "sshx", "term"}, theirs: []string{"github.com/creack/pty", "github.com/hinshun/vt10x", "github.com/modelcontextprotocol/go-sdk/mcp", "github.com/reiver/go-telnet", "golang.org/x/crypto/ssh"}, why: "it starts servers and the built program, and uses the transports as a client would"},
 	{pkg: "integration/...", anything: true, why: "it tests the built program"},
 }
 

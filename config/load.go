@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -15,7 +16,7 @@ type Source struct {
 	Path string
 
 	// Env has the form of os.Environ; nil means Environ. HOME and XDG_CONFIG_HOME are taken
-	// from it, too. An empty variable counts as unset.
+	// from it, too, and on Windows USERPROFILE and APPDATA. An empty variable counts as unset.
 	Env []string
 
 	// Flags maps a key's path to the text of its flag on the command line. See Flag.
@@ -33,7 +34,7 @@ func Load(s Source) (Config, []Warning, error) {
 
 	var c Config
 	c.origin = make(map[string]string)
-	home := homeDir(getenv)
+	home := homeDir(runtime.GOOS, getenv)
 	l := &loader{
 		rows:   table(&c, home),
 		kinds:  kinds(&c, home),
@@ -43,7 +44,7 @@ func Load(s Source) (Config, []Warning, error) {
 	}
 	if s.Path != "" {
 		l.readFile(s.Path, false)
-	} else if path := defaultPath(getenv); path != "" {
+	} else if path := defaultPath(runtime.GOOS, getenv); path != "" {
 		l.readFile(path, true)
 	}
 	// A later layer overrides an earlier one, key by key.

@@ -190,7 +190,7 @@ func table(c *Config, home string) []row {
 		integer(&c.SSH.MaxConnectionsPerHost, "ssh.max_connections_per_host", 4, 1, 1000,
 			"Most connections to one host; another is opened when the host refuses more channels on the first."),
 		text(&c.SSH.IdentityAgent, "ssh.identity_agent", "",
-			"The SSH agent, as IdentityAgent in ssh_config(5); empty uses SSH_AUTH_SOCK."),
+			"The SSH agent, as IdentityAgent in ssh_config(5); empty uses SSH_AUTH_SOCK, and on Windows the service ssh-agent or Pageant."),
 
 		enum(&c.Telnet.Enter, "telnet.enter", TelnetEnterAuto,
 			"Bytes that the enter key sends on a Telnet connection; auto follows the negotiation.",

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/conpty"
 	"golang.org/x/sys/windows"
 
+	"ptyctl/ptyx/internal/job"
 	"ptyctl/term"
 )
 
@@ -33,6 +34,7 @@ const closeWait = 500 * time.Millisecond
 type Terminal struct {
 	con     *conpty.ConPty
 	process windows.Handle
+	job     *job.Job
 	about   term.Process
 	exited  chan struct{} // closed when the program has ended
 	exit    term.Exit     // valid then
@@ -50,28 +52,43 @@ func startTerminal(c command, size term.PTY) (*Terminal, error) {
 			Err:  err,
 		}
 	}
-	con, err := conpty.New(size.Cols, size.Rows, 0)
+	j, err := job.New()
 	if err != nil {
 		return nil, failed(err)
 	}
-	pid, handle, err := con.Spawn(c.path, c.argv, &syscall.ProcAttr{Dir: c.dir, Env: c.env})
+	con, err := conpty.New(size.Cols, size.Rows, 0)
 	if err != nil {
+		j.End()
+		return nil, failed(err)
+	}
+	pid, handle, err := con.Spawn(c.path, c.argv, &syscall.ProcAttr{
+		Dir: c.dir, Env: c.env, Sys: &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED},
+	})
+	process := windows.Handle(handle)
+	if err == nil {
+		if err = j.Begin(process, pid); err != nil {
+			_ = windows.CloseHandle(process)
+		}
+	}
+	if err != nil {
+		j.End()
 		_ = con.Close()
 		return nil, failed(err)
 	}
-	t := &Terminal{con: con, process: windows.Handle(handle), about: c.about(pid), exited: make(chan struct{})}
+	t := &Terminal{con: con, process: process, job: j, about: c.about(pid), exited: make(chan struct{})}
 	go t.watch()
 	return t, nil
 }
 
-// watch waits for the program and then closes the console, so that the reader gets
-// the last output and then the end.
+// watch waits for the program, ends what it has left running, and then closes the
+// console, so that the reader gets the last output and then the end.
 func (t *Terminal) watch() {
 	_, _ = windows.WaitForSingleObject(t.process, windows.INFINITE)
 	var code uint32
 	if windows.GetExitCodeProcess(t.process, &code) == nil {
 		t.exit = term.Exit{Started: true, Known: true, Code: int(code)}
 	}
+	t.job.End()
 	close(t.exited)
 	t.closeConsole()
 	_ = windows.CloseHandle(t.process)
@@ -111,7 +128,7 @@ func (t *Terminal) Signal(_ context.Context, name string) error {
 		_, err := t.con.Write([]byte{3})
 		return err
 	case "KILL":
-		return windows.TerminateProcess(t.process, 137)
+		return windows.TerminateProcess(t.process, job.Killed)
 	case "TERM", "HUP", "QUIT":
 		return &term.Error{
 			Op:   "signal",
@@ -146,7 +163,7 @@ func (t *Terminal) Close() error {
 		select {
 		case <-t.exited:
 		case <-time.After(closeWait):
-			_ = windows.TerminateProcess(t.process, 137)
+			t.job.End()
 			<-t.exited
 		}
 		select {
@@ -155,6 +172,11 @@ func (t *Terminal) Close() error {
 		}
 	})
 	return nil
+}
+
+// notStarted is the error of a program that the system has not started.
+func notStarted(path string, err error) error {
+	return &term.Error{Op: "exec", Kind: term.IOError, Msg: "the system did not start " + path + ": " + err.Error(), Err: err}
 }
 
 // running ends a program that has started; nil before.
@@ -187,9 +209,19 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	}
 	defer g.over()
 	c := g.command
+	j, err := job.New()
+	if err != nil {
+		return term.Exit{}, notStarted(c.path, err)
+	}
+	defer j.End()
 	cmd := exec.CommandContext(ctx, c.path, c.argv[1:]...)
+	cmd.Cancel = func() error { // with all that it has started
+		j.End()
+		return nil
+	}
 	cmd.Env, cmd.Dir, cmd.WaitDelay = c.env, c.dir, time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true} // a daemon has no console, and each program would show its own
+	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_SUSPENDED}
+	// HideWindow: a daemon has no console, and each program would show its own
 	cmd.Stdout, cmd.Stderr = term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon)
 	switch {
 	case r.Input != nil:
@@ -198,17 +230,19 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 		cmd.Stdin = bytes.NewReader(r.Stdin)
 	}
 	if err := cmd.Start(); err != nil {
-		return term.Exit{}, &term.Error{
-			Op:   "exec",
-			Kind: term.IOError,
-			Msg:  "the system did not start " + c.path + ": " + err.Error(),
-			Err:  err,
-		}
+		return term.Exit{}, notStarted(c.path, err)
+	}
+	ended, err := j.Follow(cmd.Process.Pid)
+	if err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return term.Exit{}, notStarted(c.path, err)
 	}
 	g.mu.Lock()
 	g.about = c.about(cmd.Process.Pid)
 	g.mu.Unlock()
 	_ = cmd.Wait() // the result is in ProcessState
+	<-ended
 	exit := term.Exit{Started: true, Known: true, Code: cmd.ProcessState.ExitCode()}
 	exit.Usage.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if ctx.Err() != nil {

@@ -234,7 +234,10 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	if lane == LaneTerminal {
 		x, err = s.execs.startTyped(ctx, *r, epoch)
 	} else {
-		x, err = s.execs.start(*r, d.Event.Actor)
+		var request term.ExecRequest
+		if request, err = s.shells.forPowerShell(ctx, a, *r); err == nil {
+			x, err = s.execs.start(*r, request, d.Event.Actor)
+		}
 	}
 	if err != nil {
 		r.secret.drop()

@@ -197,8 +197,8 @@ func (x *run) over() term.Event {
 	}
 }
 
-// start runs the command on a channel of its own.
-func (e *execs) start(r ExecRequest, by term.Actor) (*run, error) {
+// start runs the command on a channel of its own. request is what the far side gets.
+func (e *execs) start(r ExecRequest, request term.ExecRequest, by term.Actor) (*run, error) {
 	s := e.s
 	x, err := s.execs.newRun(r, LaneChannel, by)
 	if err != nil {
@@ -210,7 +210,6 @@ func (e *execs) start(r ExecRequest, by term.Actor) (*run, error) {
 	}
 	x.secret = r.secret
 	ok := s.execs.launch(x, func() (term.Exit, error) {
-		request := term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace}
 		keep := func(f func()) bool { return s.group.spawn("redact", f) }
 		stdout := known.NewWriter(s.known, s.execs.observed(x, x.stdout, "stdout"), keep)
 		stderr := known.NewWriter(s.known, s.execs.observed(x, x.stderr, "stderr"), keep)

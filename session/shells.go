@@ -2,12 +2,14 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"ptyctl/quote"
+	"ptyctl/session/marker"
 	"ptyctl/session/shell"
 	"ptyctl/term"
 )
@@ -123,9 +125,42 @@ func (k *shells) reads(lane Lane, r ExecRequest) func(context.Context) string {
 				claimed = expected
 			}
 			class = s.shells.found(ctx, lane, claimed).Class
+			if lane == LaneChannel && k.encodes(r, claimed) && !quote.Known(string(class)) {
+				class = ClassPowerShell
+			}
 		})
 		return string(class)
 	}
+}
+
+// encodes reports whether a command in the channel lane is passed to PowerShell, as far as its caller decides: it names
+// that class. A far side that is known to have another shell of Unix gets the command as it is.
+func (k *shells) encodes(r ExecRequest, claimed Class) bool {
+	return claimed == ClassPowerShell && r.Secret.Name == ""
+}
+
+// forPowerShell returns the request with a line that has PowerShell run the command, if that is what the Gate was told.
+func (k *shells) forPowerShell(ctx context.Context, a term.Action, r ExecRequest) (term.ExecRequest, error) {
+	s := k.s
+	request := term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace}
+	claimed := cmp.Or(r.Class, s.Expect().with(r.Expect).Class)
+	if a.FarSide == nil || !k.encodes(r, claimed) || Class(a.FarSide(ctx)) != ClassPowerShell {
+		return request, nil
+	}
+	program := "powershell.exe"
+	if s.prompts.Login().Name == "pwsh" {
+		program = "pwsh"
+	}
+	env := make([]string, len(r.Env))
+	for i, e := range r.Env {
+		env[i] = e.Name + "=" + e.Value
+	}
+	line, err := marker.PowerShell(program, r.Command, r.Dir, env)
+	if err != nil {
+		return request, &term.Error{Op: "exec", Session: s.id, Kind: term.InvalidArgument, Msg: err.Error(), Err: err}
+	}
+	request.Command, request.Dir, request.Env = line, "", nil
+	return request, nil
 }
 
 // found returns the shell that reads a line in a lane. A device is never asked: if the session expects one and no

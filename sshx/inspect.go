@@ -44,6 +44,9 @@ type Identity = auth.Identity
 // A CertificateInfo describes a user certificate.
 type CertificateInfo = auth.CertificateInfo
 
+// ErrNoAgent is the agent's error where the one that the system has by default does not run.
+var ErrNoAgent = auth.ErrNoAgent
+
 // Planned reports whether the fields after Config are set. They are not after a
 // refusal.
 func (h *InspectedHost) Planned() bool { return h.cred != nil }

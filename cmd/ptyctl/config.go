@@ -48,8 +48,9 @@ func valuesOf(k config.Key) string {
 
 func configFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name:  "config",
-		Usage: "configuration `FILE`; default $XDG_CONFIG_HOME/ptyctl/ptyctl.toml, or ~/.config/ptyctl/ptyctl.toml",
+		Name: "config",
+		Usage: "configuration `FILE`; default $XDG_CONFIG_HOME/ptyctl/ptyctl.toml, or ~/.config/ptyctl/ptyctl.toml; " +
+			"on Windows %APPDATA%\\ptyctl\\ptyctl.toml",
 	}
 }
 

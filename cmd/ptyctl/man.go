@@ -103,7 +103,7 @@ func manual(app *cli.App) string {
 	m.macro("SH", "FILES")
 	m.macro("TP")
 	m.bold("~/.config/ptyctl/ptyctl.toml")
-	m.text("The configuration; below $XDG_CONFIG_HOME if that is set. It need not exist.")
+	m.text("The configuration; below $XDG_CONFIG_HOME if that is set, and on Windows in %APPDATA%. It need not exist.")
 	m.macro("TP")
 	m.bold("~/.ssh/config, ~/.ssh/known_hosts, /etc/ssh/ssh_config")
 	m.text("As for ssh(1).")

@@ -188,7 +188,7 @@ func daemonEnvironment(own []string) []string {
 	names := []string{
 		"HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "PTYCTL_*", "TMPDIR", "TZ",
 		"GOMEMLIMIT", "GOGC", "GODEBUG", "GORACE", "GOCOVERDIR",
-		"SYSTEMROOT", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP", "USERPROFILE", // of Windows
+		"SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP", "USERPROFILE", // of Windows
 	}
 	for _, k := range config.Keys() { // some have names that users of other servers know
 		names = append(names, k.Env)

@@ -13,6 +13,7 @@ import (
 	"github.com/creack/pty"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // startBenchOthers starts n other processes, which sleep. They end with the benchmark.
@@ -93,7 +94,7 @@ func BenchmarkLocalOpenClose(b *testing.B) {
 			}, func() time.Duration {
 				begin := time.Now()
 				cmd := exec.Command("cat")
-				f, err := pty.StartWithAttrs(cmd, &pty.Winsize{Cols: 120, Rows: 40}, &syscall.SysProcAttr{Setsid: true, Setctty: true})
+				f, err := pty.StartWithAttrs(cmd, &pty.Winsize{Cols: 120, Rows: 40}, system.Leader(true))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 	"ptyctl/internal/leaktest"
 )
 
@@ -211,11 +211,11 @@ func TestConsoleOfStoppedProcess(t *testing.T) {
 	if r.ErrorCode != "" {
 		t.Fatal(r.Text)
 	}
-	if err := owner.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := owner.Cmd.Process.Signal(system.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	refused := d.try(other, "t")
-	if err := owner.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := owner.Cmd.Process.Signal(system.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	if refused.ErrorCode != "LOCKED" || refused.Details.DeviceOwner.PID != owner.PID {

@@ -7,12 +7,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"filippo.io/age"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 	"ptyctl/record"
 )
 
@@ -173,7 +173,7 @@ func TestRecordingsInterrupted(t *testing.T) {
 	h := lab.NewHome(t)
 	h.Program = lab.PlainBinary
 	pipe := filepath.Join(h.Dir, "pipe.cast")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+	if err := system.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, words := range []string{"recordings show", "recordings verify", "recordings export --to v3", "audit verify"} {

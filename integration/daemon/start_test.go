@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 const (
@@ -52,7 +53,7 @@ func TestOneDaemon(t *testing.T) {
 		if starts := strings.Count(h.DaemonLogs(t), "the daemon serves\t"); starts != round+1 {
 			t.Fatalf("after round %d, %d daemons have served, want %d", round, starts, round+1)
 		}
-		if err := syscall.Kill(d.PID, syscall.SIGKILL); err != nil {
+		if err := system.Kill(d.PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		gone(t, "the daemon", d.PID)
@@ -158,7 +159,7 @@ func TestConfigurationChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+	if err := system.Lock(lock); err != nil {
 		t.Fatal(err)
 	}
 	cmd := h.Command("mcp", "--daemon", "--config", h.Config)
@@ -196,7 +197,7 @@ func TestConfigurationChanges(t *testing.T) {
 func TestGroupKilled(t *testing.T) {
 	h := newHome(t)
 	cmd := h.Command("mcp", "--daemon", "--config", h.Config)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = system.Leader(false)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +211,7 @@ func TestGroupKilled(t *testing.T) {
 		return len(all) == 1 && all[0].Clients == 1
 	})
 	d := theDaemon(t, h)
-	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+	if err := system.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 const openBash = `{"action":"open","protocol":"local","argv":["bash","--norc"]}`
@@ -67,7 +68,7 @@ func TestDaemonKilled(t *testing.T) {
 		clients[1].NextResult(clients[1].Ask(lab.ToolSession, `{"action":"list"}`))
 		return true
 	})
-	if err := syscall.Kill(d.PID, syscall.SIGKILL); err != nil {
+	if err := system.Kill(d.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	const says = "has ended, and all its sessions with it"
@@ -111,7 +112,7 @@ func TestConsoleFreed(t *testing.T) {
 	if r := open(two); r.ErrorCode != "LOCKED" {
 		t.Errorf("another client of the daemon opens the console: %s, want LOCKED", r.Text)
 	}
-	if err := syscall.Kill(d.PID, syscall.SIGKILL); err != nil {
+	if err := system.Kill(d.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	gone(t, "the daemon", d.PID)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // An inventory that has changed counts for the next call; groups and the paths of inventories that have changed count
@@ -39,7 +40,7 @@ func TestHostsChange(t *testing.T) {
 		t.Helper()
 		const said = "the configuration was reloaded"
 		before := strings.Count(c.EngineLog(), said)
-		if err := syscall.Kill(c.PID, syscall.SIGHUP); err != nil {
+		if err := system.Kill(c.PID, syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
 		lab.Eventually(t, "the end of the reload", func() bool { return strings.Count(c.EngineLog(), said) > before })

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // A forward leads to its address by whatever spelling, is there once, and is gone when it is stopped.
@@ -168,7 +169,7 @@ func TestEnds(t *testing.T) {
 		}},
 		{"connection killed", func(t *testing.T, _ string) {
 			for _, p := range sshd.Sessions(t) {
-				_ = syscall.Kill(p.PID, syscall.SIGKILL)
+				_ = system.Kill(p.PID, syscall.SIGKILL)
 			}
 		}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // When ptyctl stops, or its daemon, a call in flight on stdio learns the truth: its command ends, too.
@@ -23,13 +24,13 @@ func TestStopTellsTheTruth(t *testing.T) {
 		return len(c.Call(t, lab.ToolSession, `{"action":"list"}`).Sessions) == 1
 	})
 	programs := lab.Descendants(t, c.PID)
-	if err := syscall.Kill(c.PID, syscall.SIGTERM); err != nil {
+	if err := system.Kill(c.PID, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	<-done
 	// The call is answered before its program and ptyctl have ended.
 	for _, p := range append(programs, lab.Process{PID: c.PID, Command: "ptyctl"}) {
-		lab.Eventually(t, "the end of "+p.Command, func() bool { return syscall.Kill(p.PID, 0) != nil })
+		lab.Eventually(t, "the end of "+p.Command, func() bool { return system.Kill(p.PID, 0) != nil })
 	}
 	c.Killed = lab.ThroughDaemon // the shim of a daemon that has ended fails
 	if err != nil || r.ErrorCode != "CANCELED" || strings.Contains(r.Text, "goes on") ||

@@ -7,10 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // ptyTools are the tools of the set pty, as a client calls them: their results are text.
@@ -177,7 +177,7 @@ func TestPTYToolset(t *testing.T) {
 	c.CheckEnd()
 	c.EndDaemon()
 	for _, left := range programs {
-		if syscall.Kill(left.PID, 0) == nil {
+		if system.Kill(left.PID, 0) == nil {
 			t.Errorf("%v has outlived the server", left)
 		}
 	}

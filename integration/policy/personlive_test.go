@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // asksBriefly is asks with calls that wait for half a second.
@@ -104,7 +105,7 @@ func TestConsentReload(t *testing.T) {
 		said := fmt.Sprintf(`the configuration was reloaded	{"changed": %d, "after_restart": 0}`, changed)
 		before := strings.Count(c.EngineLog(), said)
 		h.Write(t, h.Config, config)
-		if err := syscall.Kill(c.PID, syscall.SIGHUP); err != nil {
+		if err := system.Kill(c.PID, syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
 		lab.Eventually(t, "the log has "+said, func() bool { return strings.Count(c.EngineLog(), said) > before })

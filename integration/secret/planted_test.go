@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // Sixty values are given at logins, terminals and commands. None is shown in nine forms: in results and errors of both
@@ -113,7 +114,7 @@ func TestSixtyPlantedValues(t *testing.T) {
 		t.Log("this machine writes no core file for a shell either")
 	}
 	c.Killed = true
-	_ = syscall.Kill(c.PID, syscall.SIGABRT)
+	_ = system.Kill(c.PID, syscall.SIGABRT)
 	<-c.Ended
 	if s := c.Cmd.ProcessState.Sys().(syscall.WaitStatus); s.CoreDump() || s.Signal() != syscall.SIGABRT {
 		t.Errorf("after SIGABRT the status of ptyctl is %v (core dumped: %v), want the signal and no core file", s, s.CoreDump())

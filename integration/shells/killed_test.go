@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 	"ptyctl/session"
 	"ptyctl/session/prompt"
 )
@@ -59,7 +60,7 @@ func killInTerminal(t *testing.T, s *session.Session, command string) {
 		t.Fatal(err)
 	}
 	alt := s.Waiting() != nil && s.Waiting().Kind == prompt.Editor
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := system.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	lab.ReadUntil(t, s, s.End()-1, `\$ $`)

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // The possible fates of a session in its cycle.
@@ -206,11 +206,11 @@ func (w *soakWorker) meet(ctx context.Context, s soakSession, fate string, serve
 		}
 	case fateFrozen:
 		force = true
-		if err = syscall.Kill(s.connection, syscall.SIGSTOP); err != nil {
+		if err = system.Kill(s.connection, system.SIGSTOP); err != nil {
 			return fmt.Errorf("stop %d: %w", s.connection, err)
 		}
 		defer func() { // telnetd goes on, for it is the server; sshd's process need not
-			_ = syscall.Kill(s.connection, syscall.SIGCONT)
+			_ = system.Kill(s.connection, system.SIGCONT)
 		}()
 		_, err = w.must(ctx, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo unheard\r"}`, s.id)
 	}

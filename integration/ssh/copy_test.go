@@ -15,6 +15,7 @@ import (
 
 	"ptyctl/audit"
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 	"ptyctl/internal/sshserver"
 )
 
@@ -203,7 +204,7 @@ func TestCopyCut(t *testing.T) {
 	})
 	for _, p := range s.Sessions(t) {
 		for _, p := range append(lab.Descendants(t, p.PID), p) {
-			_ = syscall.Kill(p.PID, syscall.SIGKILL)
+			_ = system.Kill(p.PID, syscall.SIGKILL)
 		}
 	}
 	<-ended

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // proxyProgram is the test binary as a ProxyCommand: its arguments are what to do, and the host and port.
@@ -41,7 +42,7 @@ func proxyProgram() error {
 		return err
 	}
 	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGUSR1)
+	signal.Notify(broken, system.SIGUSR1)
 	ended := make(chan struct{}, 2)
 	go func() { _, _ = io.Copy(conn, os.Stdin); ended <- struct{}{} }()
 	go func() { _, _ = io.Copy(os.Stdout, conn); ended <- struct{}{} }()
@@ -244,7 +245,7 @@ func TestProxyCommandDies(t *testing.T) {
 	id := c.Call(t, lab.ToolSession, openWeb).SessionID
 	for _, p := range lab.Descendants(t, c.PID) {
 		if !strings.HasPrefix(p.Command, "sleep") {
-			_ = syscall.Kill(p.PID, syscall.SIGUSR1)
+			_ = system.Kill(p.PID, system.SIGUSR1)
 		}
 	}
 	var r lab.Result
@@ -271,7 +272,7 @@ func TestProxyCommandEndsWithPtyctl(t *testing.T) {
 	c.EndDaemon()
 	lab.Eventually(t, "the end of the ProxyCommand", func() bool {
 		for _, p := range left {
-			if syscall.Kill(p.PID, 0) == nil {
+			if system.Kill(p.PID, 0) == nil {
 				return false
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 )
 
 // On SIGHUP a server must take over the settings that can change while it runs, and log the others; a wrong
@@ -29,7 +30,7 @@ func TestReload(t *testing.T) {
 		t.Helper()
 		before := strings.Count(c.EngineLog(), said)
 		h.Write(t, h.Config, config)
-		if err := syscall.Kill(c.PID, syscall.SIGHUP); err != nil {
+		if err := system.Kill(c.PID, syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
 		lab.Eventually(t, "the log says "+said, func() bool { return strings.Count(c.EngineLog(), said) > before })
@@ -90,7 +91,7 @@ func TestReload(t *testing.T) {
 	// The log moves to a file. That its level is the flag's, which the file does not change, is seen there.
 	file := filepath.Join(h.Dir, "log")
 	h.Write(t, h.Config, changed+"[logging]\nfile = '"+file+"'\nformat = 'json'\n")
-	if err := syscall.Kill(c.PID, syscall.SIGHUP); err != nil {
+	if err := system.Kill(c.PID, syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	lab.Eventually(t, "the log is a file", func() bool {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 	"ptyctl/telnet"
 	"ptyctl/term"
 )
@@ -77,7 +77,7 @@ func telnetFrozen(t *testing.T) {
 		k.login(s)
 		frozen := append(lab.Descendants(t, s.Process.PID), lab.Process{PID: s.Process.PID, Command: s.Name})
 		for _, p := range frozen {
-			if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
+			if err := system.Kill(p.PID, system.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -106,7 +106,7 @@ func telnetFrozen(t *testing.T) {
 		}
 		k.waitEnd()
 		for _, p := range frozen {
-			_ = syscall.Kill(p.PID, syscall.SIGCONT)
+			_ = system.Kill(p.PID, system.SIGCONT)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/lab/system"
 	"ptyctl/internal/transcript"
 	"ptyctl/telnet"
 	"ptyctl/term"
@@ -163,9 +164,7 @@ func record(tb testing.TB, s *lab.TelnetServer, c telnet.Config, about string) *
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
 			var failed error // the recorder hides the connection from those who would do this
-			err := raw.Control(func(fd uintptr) {
-				failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_OOBINLINE, 1)
-			})
+			err := raw.Control(func(fd uintptr) { failed = system.UrgentInLine(fd) })
 			if err == nil {
 				err = failed
 			}

@@ -12,7 +12,6 @@ import (
 
 	"ptyctl/internal/cliadvice"
 	"ptyctl/internal/tty"
-	"ptyctl/quote"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -181,8 +180,7 @@ func loginAdvice(d term.ConnectFailure, at term.Hop, ids []sshx.Identity, h *ssh
 	case !asked && strings.Contains(strings.Join(d.MethodsAllowed, " "), "password"):
 		return "the server takes a password: run ptyctl doctor on a terminal, without --batch, to be asked for it"
 	case h.Agent == "":
-		return `there was no key to offer: start an agent with: eval "$(ssh-agent)" && ssh-add, ` +
-			`or name a key with IdentityFile`
+		return "there was no key to offer: start an agent with: " + here.startAgent + ", or name a key with IdentityFile"
 	default:
 		return "there was no key to offer: add one to the agent with: ssh-add, or name one with IdentityFile"
 	}
@@ -245,7 +243,7 @@ func removeKey(d term.HostKeyFailure, at term.Hop) string {
 	if len(d.Recorded) > 0 && d.Recorded[0].File != "" {
 		line = append(line, "-f", d.Recorded[0].File)
 	}
-	return quote.Show(line)
+	return here.show(line)
 }
 
 func firstOf(files []string) string {

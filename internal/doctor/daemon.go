@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -53,7 +54,10 @@ func (r *Report) daemons(ctx context.Context, version, token string) {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	ends := endsDaemons("/", name)
+	var ends []Finding
+	if runtime.GOOS != "windows" { // where / is a folder like any other
+		ends = endsDaemons("/", name)
+	}
 	if why := daemon.Bound(); why != "" {
 		ends = append(ends, Finding{
 			Status: noted, Text: why, Do: "start ptyctl daemon elsewhere, for example by a task of the Task Scheduler at log on",

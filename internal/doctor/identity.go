@@ -2,13 +2,13 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"ptyctl/internal/tty"
-	"ptyctl/quote"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -23,13 +23,13 @@ func (r *Report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 		}
 	}
 	switch {
-	case h.Agent == "":
+	case h.Agent == "", errors.Is(agentErr, sshx.ErrNoAgent):
 		r.add(
 			Finding{
 				Status: noted,
 				Check:  "agent",
-				Text:   "there is none to ask for keys: SSH_AUTH_SOCK is not set, or IdentityAgent is none",
-				Do:     `start one with: eval "$(ssh-agent)" && ssh-add`,
+				Text:   "there is none to ask for keys: " + here.noAgent,
+				Do:     "start one with: " + here.startAgent,
 			},
 		)
 	case agentErr != nil:
@@ -38,7 +38,7 @@ func (r *Report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 				Status: failing,
 				Check:  "agent",
 				Text:   fmt.Sprintf("%s: %v", h.Agent, agentErr),
-				Do:     `start a new one with: eval "$(ssh-agent)" && ssh-add`,
+				Do:     "start a new one with: " + here.startAgent,
 			},
 		)
 	case inAgent == 0:
@@ -55,7 +55,7 @@ func (r *Report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 				Status: noted,
 				Check:  "keys",
 				Text:   "there is no key to log in with",
-				Do:     "make one with: ssh-keygen -t ed25519, and put it on the host with: ssh-copy-id HOST",
+				Do:     "make one with: ssh-keygen -t ed25519, and " + here.installKey,
 			},
 		)
 	}
@@ -65,7 +65,7 @@ func (r *Report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 // identity reports a key for a login as user.
 func (r *Report) identity(id sshx.Identity, user string) {
 	f := Finding{Status: fine, Check: "key", Text: describeIdentity(id)}
-	file := quote.Show([]string{id.From})
+	file := here.show([]string{id.From})
 	switch {
 	case id.Problem == "":
 	case id.Certificate != nil:

@@ -116,7 +116,7 @@ func (r *Report) sockets(ctx context.Context, cfg config.Control, version string
 				Status: failing,
 				Check:  check,
 				Text:   err.Error(),
-				Do:     "remove the folder, or make it yours alone with: chmod 700",
+				Do:     here.otherFolder,
 			},
 		)
 		return
@@ -198,8 +198,7 @@ func (r *Report) knownHosts(files []string) {
 	if !found && len(files) > 0 {
 		r.add(Finding{
 			Status: noted, Check: "known_hosts", Text: "no host is known: " + files[0] + " does not exist",
-			Do: "connect once with ssh, or record a host with: ssh-keyscan HOST >> " + files[0] +
-				", after comparing its fingerprint",
+			Do: here.recordHost + files[0],
 		})
 	}
 }
@@ -213,7 +212,7 @@ func (r *Report) folder(check string, where func() (string, error)) {
 				Status: failing,
 				Check:  check,
 				Text:   err.Error(),
-				Do:     "set XDG_RUNTIME_DIR to a folder of your own with mode 0700",
+				Do:     here.ownFolder,
 			},
 		)
 		return

@@ -151,6 +151,8 @@ func explainAgent(in *sshx.InspectedHost, cfg config.Config) Value {
 		v.Origin = "ssh.identity_agent, " + cfg.Origin("ssh.identity_agent")
 	} else if in.Agent == "" {
 		v.Origin = "SSH_AUTH_SOCK is not set"
+	} else if in.Agent == sshconfig.WindowsAgent {
+		v.Origin = "default; Pageant if it does not run"
 	}
 	return v
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/internal/lab/system"
 	"ptyctl/internal/leaktest"
 )
 
@@ -38,7 +39,7 @@ func EndDaemonsOf(tb testing.TB, status *exec.Cmd) {
 	tb.Helper()
 	for _, d := range DaemonsOf(tb, status) {
 		children := Descendants(tb, d.PID)
-		if err := syscall.Kill(d.PID, syscall.SIGTERM); err != nil {
+		if err := system.Kill(d.PID, syscall.SIGTERM); err != nil {
 			tb.Errorf("end the daemon %d: %v", d.PID, err)
 			continue
 		}
@@ -52,7 +53,7 @@ func EndDaemonsOf(tb testing.TB, status *exec.Cmd) {
 // awaitEnd waits until a process has ended.
 func awaitEnd(tb testing.TB, what string, pid int) {
 	tb.Helper()
-	for begin := time.Now(); syscall.Kill(pid, 0) == nil && Alive(tb, pid); time.Sleep(10 * time.Millisecond) {
+	for begin := time.Now(); system.Kill(pid, 0) == nil && Alive(tb, pid); time.Sleep(10 * time.Millisecond) {
 		if time.Since(begin) > Patience {
 			tb.Errorf("%s still runs as process %d after %v", what, pid, Patience)
 			return

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"syscall"
 	"testing"
 
+	"ptyctl/internal/lab/system"
 	"ptyctl/internal/leaktest"
 )
 
@@ -88,7 +88,7 @@ func build(path string, race bool) error {
 		return err
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+	if err := system.Lock(lock); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	shared := filepath.Join(folder, "ptyctl")

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"ptyctl/internal/lab/system"
 	"ptyctl/term"
 )
 
@@ -129,7 +129,7 @@ type ServerLog struct {
 // newServerLog makes a named pipe and reads it, a line at a time.
 func newServerLog(t *testing.T, fifo string) *ServerLog {
 	t.Helper()
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+	if err := system.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // with a writer of our own: it never ends before we say so

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ptyctl/internal/lab/system"
 )
 
 // A Process is one line of the system's process table.
@@ -95,7 +97,7 @@ func Runs(tb testing.TB, pid int, command string) bool {
 func Kill(tb testing.TB, ps []Process) {
 	tb.Helper()
 	for _, p := range ps {
-		if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := system.Kill(p.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			tb.Errorf("kill %d (%s): %v", p.PID, p.Command, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/internal/lab/system"
 	"ptyctl/internal/leaktest"
 )
 
@@ -110,7 +111,7 @@ func (h *Home) Command(args ...string) *exec.Cmd {
 	cmd.Env = append(cmd.Env, h.Env...)
 	cmd.Dir = h.Dir
 	if h.UID != 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: h.UID, Gid: h.UID}}
+		cmd.SysProcAttr = system.As(h.UID, h.UID)
 	}
 	return cmd
 }

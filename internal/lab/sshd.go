@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ptyctl/internal/lab/system"
 )
 
 const sshdPath = "/usr/sbin/sshd"
@@ -178,7 +180,7 @@ func (s *SSHD) Freeze(tb testing.TB, connection Process) {
 	tb.Helper()
 	for _, p := range append([]Process{connection}, Descendants(tb, connection.PID)...) {
 		// A helper of the shell's start-up files may have ended since it was listed.
-		if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := system.Kill(p.PID, system.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
 			tb.Fatalf("stop %d (%s): %v", p.PID, p.Command, err)
 		}
 	}

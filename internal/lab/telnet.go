@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ptyctl/internal/lab/system"
 )
 
 // A TelnetServer is a server that a test has started on the loopback address, and what one must know to log in.
@@ -119,7 +121,7 @@ func (p *TelnetProcess) Stop(tb testing.TB) {
 	default:
 	}
 	left := Descendants(tb, p.PID)
-	_ = syscall.Kill(p.PID, syscall.SIGTERM)
+	_ = system.Kill(p.PID, syscall.SIGTERM)
 	select {
 	case <-p.Ended:
 	case <-time.After(2 * time.Second):

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/internal/lab/system"
 	"ptyctl/internal/leaktest"
 )
 
@@ -60,7 +61,7 @@ func (p *Program) findDaemon() {
 func (p *Program) KillEngine() {
 	p.TB.Helper()
 	p.Killed, p.home.killed = true, true
-	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+	if err := system.Kill(p.PID, syscall.SIGKILL); err != nil {
 		p.TB.Fatal(err)
 	}
 	if p.PID != p.own {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strings"
 	"time"
 	"unsafe"
 
@@ -18,6 +17,10 @@ const dialWait = 2 * time.Second
 
 // Dial connects to a pipe of this user. The error is fs.ErrNotExist if there is no such pipe.
 func Dial(ctx context.Context, name string) (*Conn, error) {
+	failed := func(err error) error { return &net.OpError{Op: "dial", Net: network, Addr: address(name), Err: err} }
+	if !IsName(name) {
+		return nil, failed(fmt.Errorf("%q is not a name of a pipe of ptyctl", name))
+	}
 	h, err := open(ctx, name)
 	if err == nil {
 		if err = verify(h); err == nil {
@@ -25,14 +28,11 @@ func Dial(ctx context.Context, name string) (*Conn, error) {
 		}
 		_ = windows.CloseHandle(h)
 	}
-	return nil, &net.OpError{Op: "dial", Net: network, Addr: address(name), Err: err}
+	return nil, failed(err)
 }
 
 // open opens the client's end. The server can find out who this is, and cannot act for this user.
 func open(ctx context.Context, name string) (windows.Handle, error) {
-	if !IsName(name) {
-		return 0, fmt.Errorf("%q is not a name of a pipe of ptyctl", name)
-	}
 	name16, err := windows.UTF16PtrFromString(name)
 	if err != nil {
 		return 0, err
@@ -61,13 +61,9 @@ func verify(h windows.Handle) error {
 	if err != nil {
 		return err
 	}
-	access, err := windows.GetSecurityInfo(h, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION)
+	owner, err := ownerOf(h)
 	if err != nil {
-		return fmt.Errorf("user at the other end unknown: %w", err)
-	}
-	owner, _, err := access.Owner()
-	if err != nil {
-		return fmt.Errorf("user at the other end unknown: %w", err)
+		return err
 	}
 	if !owner.Equals(self) {
 		return fmt.Errorf("process at the other end belongs to user %s, want %s", owner, self)
@@ -76,23 +72,23 @@ func verify(h windows.Handle) error {
 	return windows.SetNamedPipeHandleState(h, &mode, nil, nil)
 }
 
+// ownerOf returns the owner of a pipe.
+func ownerOf(h windows.Handle) (*windows.SID, error) {
+	access, err := windows.GetSecurityInfo(h, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION)
+	if err != nil {
+		return nil, fmt.Errorf("user at the other end unknown: %w", err)
+	}
+	owner, _, err := access.Owner()
+	if err != nil {
+		return nil, fmt.Errorf("user at the other end unknown: %w", err)
+	}
+	return owner, nil
+}
+
 var waitNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("WaitNamedPipeW")
 
 // awaitInstance waits until a server waits for a client at the pipe, at most for limit.
 func awaitInstance(name *uint16, limit time.Duration) {
 	ms := max(limit.Milliseconds(), 1) // 0 is the default of the server
 	_, _, _ = waitNamedPipe.Call(uintptr(unsafe.Pointer(name)), uintptr(ms))
-}
-
-// folder is where named pipes are, those of this machine.
-const folder = `\\.\pipe\`
-
-// prefix is how the names of all pipes of this package begin.
-const prefix = folder + "ptyctl-"
-
-// IsName reports whether a text can be a name of NewName. A name of another machine would send this user's credentials
-// to it.
-func IsName(name string) bool {
-	rest, ok := strings.CutPrefix(name, prefix)
-	return ok && rest != "" && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }

@@ -1,10 +1,12 @@
-// Package winpipe has the named pipes of Windows that only their owner can use, as connections. On other systems it is
-// empty.
+// Package winpipe has the named pipes of Windows that only their owner can use, as connections. On other systems it has
+// names alone.
 //
 //	l, err := winpipe.Listen(winpipe.NewName(), refused)
 //	c, err := l.Accept()
 //
 //	c, err := winpipe.Dial(ctx, name)
+//
+//	c, err := winpipe.DialService(ctx, `\\.\pipe\openssh-ssh-agent`) // a pipe of another program
 //
 // Promises:
 //

@@ -101,12 +101,11 @@ func printfOctal(text string) string {
 // success of anything else. It follows Microsoft's documentation (about_Automatic_Variables, about_Quoting_Rules)
 // and was never tried on a real PowerShell.
 func powershellLine(m Marker, command string) string {
-	status := `$(if($?){if($LASTEXITCODE -ne $null){$LASTEXITCODE}else{0}}else{if($LASTEXITCODE){$LASTEXITCODE}else{1}})`
 	line := fmt.Sprintf(
 		`"$([char]30)S=%s$([char]31)"; $LASTEXITCODE=$null; Invoke-Expression (%s); $r=%s; "%s$r%s"`,
 		"$('"+m.nonce+"')",
 		psQuoted(command),
-		status,
+		psStatus,
 		psChars(m.prefix),
 		psChars(m.suffix),
 	)

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // AgentAt is where an SSH agent is. The zero value is no agent.
 type AgentAt struct {
-	Socket string      // path of its Unix socket
+	Socket string      // path of its Unix socket, or on Windows of its named pipe
 	Agent  agent.Agent // an agent in this process, in place of Socket
 }
 
@@ -31,12 +32,16 @@ func (a AgentAt) String() string {
 // agentDialTimeout limits connecting to the agent's socket, which a live one accepts at once.
 const agentDialTimeout = time.Second
 
+// ErrNoAgent is the error of [AgentAt.Dial] if the agent that the system has by default does not run.
+var ErrNoAgent = errors.New("neither the service ssh-agent nor Pageant runs")
+
 // Dial returns a connection that speaks the agent's protocol (draft-ietf-sshm-ssh-agent). A call of Agent that has begun
 // may last longer than the connection.
 func (a AgentAt) Dial(ctx context.Context) (net.Conn, error) {
 	if a.Agent == nil {
-		d := net.Dialer{Timeout: agentDialTimeout}
-		return d.DialContext(ctx, "unix", a.Socket)
+		ctx, cancel := context.WithTimeout(ctx, agentDialTimeout)
+		defer cancel()
+		return dialSocket(ctx, a.Socket)
 	}
 	ours, its := net.Pipe()
 	go func() { // ends with ours

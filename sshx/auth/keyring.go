@@ -251,6 +251,12 @@ func (k *keyring) agentKeys() []ssh.Signer {
 		return nil
 	}
 	conn, err := k.dialAgent()
+	if errors.Is(err, ErrNoAgent) {
+		if c.Method == "agent" {
+			k.seen.note("there is no agent: %v", err)
+		}
+		return nil
+	}
 	if err != nil {
 		k.seen.note("%s cannot be reached: %v", c.Agent, term.RootCause(err))
 		return nil

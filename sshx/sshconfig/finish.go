@@ -309,6 +309,9 @@ func (f *finisher) agent(name string) string {
 	if err != nil && value != "SSH_AUTH_SOCK" {
 		f.warn(Warning{Origin: origin, Keyword: name, Applies: true, Text: err.Error() + "; no agent is used"})
 	}
+	if socket == "" && value == "SSH_AUTH_SOCK" {
+		socket = defaultAgent(runtime.GOOS)
+	}
 	socket = f.whole(socket)
 	f.c.note(name, socket)
 	return socket

@@ -137,7 +137,7 @@ func (o *Options) fill() error {
 			return fmt.Errorf("cannot determine the local user: %w; set Options.LocalUser and Options.HomeDir", err)
 		}
 		if o.LocalUser == "" {
-			o.LocalUser = u.Username
+			o.LocalUser = accountName(runtime.GOOS, u.Username)
 		}
 		if o.HomeDir == "" {
 			o.HomeDir = u.HomeDir

@@ -60,3 +60,22 @@ func systemKnownHosts(goos, dir string) []string {
 
 // errNoProgramData is the error of programData where there is no such folder.
 var errNoProgramData = errors.New("there is no such folder on this system")
+
+// WindowsAgent is the named pipe of the service ssh-agent, which OpenSSH for Windows asks where SSH_AUTH_SOCK is not set.
+const WindowsAgent = `\\.\pipe\openssh-ssh-agent`
+
+// defaultAgent returns the socket of the agent where SSH_AUTH_SOCK is not set; empty: none.
+func defaultAgent(goos string) string {
+	if goos == "windows" {
+		return WindowsAgent
+	}
+	return ""
+}
+
+// accountName returns the name of a local account. That of Windows is DOMAIN\user, and servers know the user.
+func accountName(goos, name string) string {
+	if goos == "windows" {
+		return name[strings.LastIndexByte(name, '\\')+1:]
+	}
+	return name
+}

@@ -67,3 +67,21 @@ func TestNoSystemDir(t *testing.T) {
 		t.Errorf("systemDir without ProgramData in the environment = %q, %v, want what the system says", dir, err)
 	}
 }
+func TestAccountName(t *testing.T) {
+	for _, tc := range []struct{ goos, name, want string }{
+		{"windows", `CORP\alice`, "alice"},
+		{"windows", `DESKTOP-1\Alice Smith`, "Alice Smith"},
+		{"windows", "alice", "alice"},
+		{"linux", `CORP\alice`, `CORP\alice`}, // as winbind names accounts, and ssh(1) sends them
+		{"darwin", "alice", "alice"},
+	} {
+		if got := accountName(tc.goos, tc.name); got != tc.want {
+			t.Errorf("accountName(%s, %q) = %q, want %q", tc.goos, tc.name, got, tc.want)
+		}
+	}
+	for goos, want := range map[string]string{"windows": `\\.\pipe\openssh-ssh-agent`, "linux": "", "darwin": ""} {
+		if got := defaultAgent(goos); got != want {
+			t.Errorf("defaultAgent(%s) = %q, want %q", goos, got, want)
+		}
+	}
+}
