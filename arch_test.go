@@ -207,6 +207,7 @@ var importRules = []rule{
 	{pkg: "scripts/benchtable", why: "it prints what others have measured"},
 	{pkg: "scripts/secrets", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
+	{pkg: "scripts/typecheck", why: "it reads packages, whatever they do"},
 	{pkg: "scripts/dist", why: "a person who checks a release must be able to read all the code that made it"},
 	{pkg: "examples/...", ours: []string{"mcpapi", "mcpapi/schema", "mcpapi/stdio", "mcpapi/toolset", "ptyx", "record", "screen", "session", "sshx", "term"}, why: "an example imports what a user of the library would import"},
 	{pkg: "internal/tty", ours: []string{"term", "vt"}, theirs: []string{"golang.org/x/sys", "golang.org/x/term"}, why: "it knows the terminal of this process, and no session"},

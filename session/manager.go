@@ -384,7 +384,8 @@ func (m *Manager) keepLocked(s *Session) {
 	}
 }
 
-// Close ends all sessions and refuses new ones. It returns when all have ended, within about five seconds.
+// Close ends all sessions and refuses new ones. It returns when all have ended and the Observers have had that, within
+// about five seconds. No Observer may call it.
 func (m *Manager) Close(ctx context.Context) {
 	m.mu.Lock()
 	// From here on add refuses, so all holds every session that there will ever be.
@@ -408,6 +409,12 @@ func (m *Manager) Close(ctx context.Context) {
 	select {
 	case <-m.drained:
 	case <-ctx.Done():
+	}
+	for _, s := range all { // a session has ended a moment before it says so
+		select {
+		case <-s.life.told:
+		case <-ctx.Done():
+		}
 	}
 	m.owners.Close()
 }

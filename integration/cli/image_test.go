@@ -43,6 +43,15 @@ func TestImage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	folders := filepath.Join(t.TempDir(), "folders.tar")
+	makeFolders(t, folders)
+	if image.added != "build/image-folders.tar" {
+		t.Errorf("the image adds %q, which task cross does not make", image.added)
+	}
+	// As root, the files get the owners that they have in the image.
+	if out, err := exec.Command("tar", "-C", root, "-xpf", folders).CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v\n%s", err, out)
+	}
 	if len(image.entrypoint) != 1 || len(image.command) == 0 {
 		t.Fatalf("the image starts %v with %v", image.entrypoint, image.command)
 	}
@@ -74,6 +83,17 @@ func TestImage(t *testing.T) {
 	if !strings.Contains(string(out), `"serverInfo"`) || !strings.Contains(string(out), "CONNECT_FAILED") {
 		t.Errorf("got\n%s\nwant the answers to initialize and open\n%s", out, log)
 	}
+	if !strings.Contains(log.String(), "/run/ptyctl/ptyctl/") {
+		t.Errorf("the log names no control socket in the runtime folder:\n%s", log)
+	}
+}
+
+// makeFolders makes the file of folders that the Dockerfile adds.
+func makeFolders(t *testing.T, path string) {
+	t.Helper()
+	if out, err := exec.Command(filepath.Join("..", "..", "scripts", "image-folders"), path).CombinedOutput(); err != nil {
+		t.Fatalf("scripts/image-folders: %v\n%s", err, out)
+	}
 }
 
 // checkStatic checks that a program asks for no interpreter and no library.
@@ -99,6 +119,7 @@ func checkStatic(t *testing.T, path string) {
 type dockerfile struct {
 	from, user          string
 	copied              map[string]string // paths in the image, by those in the module
+	added               string            // the tar file in the module that is unpacked at the root
 	env                 []string
 	entrypoint, command []string
 }
@@ -131,6 +152,11 @@ func readDockerfile(t *testing.T) dockerfile {
 				t.Fatalf("Dockerfile: %s", line)
 			}
 			image.copied[rest[:last]] = rest[last+1:]
+		case "ADD":
+			added, ok := strings.CutSuffix(rest, " /")
+			if image.added = added; !ok {
+				t.Errorf("Dockerfile: %s", line)
+			}
 		case "ENTRYPOINT":
 			readWords(t, rest, &image.entrypoint)
 		case "CMD":
