@@ -23,7 +23,7 @@ func TestTelnetAnswers(t *testing.T) {
 		t.Errorf("the terminal shows %q, want the answers to DA1 and DECRQM", r.Chunk)
 	}
 	c.Enter(t, id, "\r", `demo\$ $`)
-	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"printf '\\033[c'; sleep 0.3\r","until_idle_ms":700,"timeout_ms":20000}`, id)
+	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"printf '\\033[c'; sleep 1\r","until_regex":"demo\\$ $","timeout_ms":20000}`, id)
 	if r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo right","class":"posix"}`, id); strings.TrimSpace(r.Stdout) != "right" {
 		t.Errorf("exec with an answer in its line: %s", r.Text)
 	}
