@@ -1,7 +1,6 @@
 package ptyctl_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,14 +17,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/pelletier/go-toml/v2"
 
 	"ptyctl/config"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/profile"
-	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -243,68 +240,15 @@ func TestDocsSyntax(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range blocks(t, filepath.Join("docs", "configuration.md"), "toml") {
-		file := filepath.Join(t.TempDir(), "ptyctl.toml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, warnings, err := config.Load(config.Source{Path: file, Env: []string{"HOME=" + t.TempDir()}})
-		if err != nil || len(warnings) > 0 {
-			t.Errorf("docs/configuration.md: error %v, warnings %v in\n%s", err, warnings, text)
-		}
-	}
-}
-
-// toolCall matches a line that shows a call: the tool and its arguments.
-var toolCall = regexp.MustCompile(`(?m)^(ptyctl_\w+) +(\{.*\})$`)
-
-// TestDocsCalls makes the calls in the documentation, without a reachable host: each must
-// have correct arguments.
-func TestDocsCalls(t *testing.T) {
-	unreachable := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
-		return nil, &term.Error{Kind: term.ConnectFailed}
-	}
-	sessions := session.NewManager(
-		session.Config{Dialers: map[string]term.Dialer{"ssh": unreachable, "telnet": unreachable, "local": unreachable}},
-	)
-	defer sessions.Close(t.Context())
-	plan := func(context.Context, term.Target) (term.Plan, error) { return term.Plan{}, nil }
-	srv := mcpapi.NewServer(mcpapi.Options{
-		Sessions: sessions, Plan: plan, Toolsets: []string{"core", "local", "fs", "health", "device"},
-	})
-
-	call := func(tool, arguments string) string {
-		request := fmt.Sprintf(
-			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
-			tool,
-			arguments,
-		)
-		response, ok := srv.Protocol().HandleMessage(t.Context(), json.RawMessage(request)).(mcp.JSONRPCResponse)
-		if !ok {
-			return "no result"
-		}
-		b, err := json.Marshal(response.Result)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var result struct{ Content []struct{ Text string } }
-		if err := json.Unmarshal(b, &result); err != nil || len(result.Content) != 1 {
-			t.Fatalf("the result %s: %v", b, err)
-		}
-		return result.Content[0].Text
-	}
-	refused := regexp.MustCompile(`^no result|"error_code":"(INVALID_ARGUMENT|UNSUPPORTED|INTERNAL)"`)
-	if wrong := call("ptyctl_session", `{"action":"open","hots":"web1"}`); !refused.MatchString(wrong) {
-		t.Fatalf("a wrong call was accepted: %s", wrong)
-	}
-	for _, file := range []string{"README.md", "docs/tools.md", "docs/connections.md", "docs/devices.md"} {
-		calls := toolCall.FindAllStringSubmatch(readText(t, file), -1)
-		if len(calls) == 0 {
-			t.Errorf("%s shows no call: this test looks in the wrong places", file)
-		}
-		for _, c := range calls {
-			if text := call(c[1], c[2]); refused.MatchString(text) {
-				t.Errorf("%s shows a wrong call:\n%s %s\n%s", file, c[1], c[2], text)
+	for _, name := range []string{"docs/configuration.md", "docs/cookbook.md"} {
+		for _, text := range blocks(t, name, "toml") {
+			file := filepath.Join(t.TempDir(), "ptyctl.toml")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, warnings, err := config.Load(config.Source{Path: file, Env: []string{"HOME=" + t.TempDir()}})
+			if err != nil || len(warnings) > 0 {
+				t.Errorf("%s: error %v, warnings %v in\n%s", name, err, warnings, text)
 			}
 		}
 	}
