@@ -71,19 +71,20 @@ func TestFullGroup(t *testing.T) {
 	if got := debug.SetMemoryLimit(-1); got != memoryFloor {
 		t.Errorf("limit with all memory left = %d, want %d", got, memoryFloor)
 	}
-	limit.Store(&cgroup.Limit{Max: 64 << 20, Used: 61 << 20})
+	// The tests before have left memory that counts as this process's: an eighth of the limit is more than that.
+	limit.Store(&cgroup.Limit{Max: 168 << 20, Used: 167 << 20})
 	e, ok := errors.AsType[*term.Error](open())
 	if !ok || e.Kind != term.LimitExceeded || e.Reason != term.ReasonMemory || e.Advice == "" ||
-		term.FactOf[term.LimitReached](e) != (term.LimitReached{Limit: term.LimitGroupMemory, Value: 64 << 20}) {
+		term.FactOf[term.LimitReached](e) != (term.LimitReached{Limit: term.LimitGroupMemory, Value: 168 << 20}) {
 		t.Errorf("open in a full group: %v, want LimitExceeded with the limit", e)
 	}
-	debug.FreeOSMemory() // what the tests before have left counts as this process's
+	debug.FreeOSMemory()
 	b.look()
 	b.Observe(term.Event{Verb: term.VerbClose})
 	if got := debug.SetMemoryLimit(-1); got > memoryFloor-groupStep {
 		t.Errorf("limit in a full group = %d, want less than %d", got, memoryFloor)
 	}
-	limit.Store(&cgroup.Limit{Max: 64 << 20, Used: 1 << 20})
+	limit.Store(&cgroup.Limit{Max: 168 << 20, Used: 1 << 20})
 	if err := open(); err != nil {
 		t.Errorf("open with room again: %v", err)
 	}
