@@ -52,9 +52,7 @@ func (c *Command) Failure(name string, e term.Exit, stderr []byte) error {
 	case errors.Is(err, ErrLate):
 		return failed(term.AuthFailed, "sudo has asked for the password after more than "+patience.String()+
 			", so secret "+name+" was not sent")
-	case errors.Is(err, context.Canceled):
-		return nil // it was stopped meanwhile
-	case err != nil:
+	case err != nil && !errors.Is(err, context.Canceled): // canceled: it ended before there was a value
 		return failed(term.AuthFailed, "secret "+name+" was not sent: "+err.Error())
 	case !e.Known || e.Code == 0 || c.Begun():
 		return nil
@@ -68,8 +66,8 @@ func (c *Command) Failure(name string, e term.Exit, stderr []byte) error {
 		return failed(term.Unsupported, "there is no sudo on the PATH of this account")
 	case badOption.MatchString(text):
 		return failed(term.Unsupported, "the sudo there does not know the options -k, -S and -p")
-	case c.began == "" && !fatal.MatchString(text):
-		return nil // a warning of sudo's, and a failure of the command
+	case c.began == "" && !fatal.MatchString(text), err != nil:
+		return nil // a warning of sudo's, and a failure of the command; or it was stopped meanwhile
 	}
 	return failed(term.AuthFailed, "sudo has not run the command")
 }

@@ -223,3 +223,23 @@ func TestFailure(t *testing.T) {
 		}
 	}
 }
+
+// A sudo that ends before there is a value is judged by its words; a command that was stopped then has no failure.
+func TestFailureBeforeTheValue(t *testing.T) {
+	for stderr, want := range map[string]string{
+		"sudo: sorry, you must have a tty to run sudo":                "UNSUPPORTED exec: sudo wants a terminal",
+		"Sorry, user a is not allowed to execute '/bin/x' as root on": "ACCESS_DENIED",
+		"":                             "",
+		"sudo: a password is required": "",
+	} {
+		c := New(true)
+		c.Withhold(context.Canceled)
+		got := ""
+		if err := c.Failure("pw", term.Exit{Known: true, Code: 1}, []byte(stderr)); err != nil {
+			got = string(term.KindOf(err)) + " " + err.Error()
+		}
+		if (got == "") != (want == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", stderr, got, want)
+		}
+	}
+}
