@@ -274,10 +274,12 @@ func checkClient(c *cli.Context, m setup.Machine, client setup.Client, scope set
 	return nil
 }
 
-// own reports whether an entry starts this program, in one of the ways in which setup has it started.
+// own reports whether an entry starts this program, in one of the ways in which setup has it started. A command that is no
+// absolute path is not own: exec looks for it in PATH, but os.Stat in this folder, where a project may have a link sh that
+// leads to this program.
 func own(e setup.Entry) bool {
 	self, err := os.Executable()
-	return err == nil && sameFile(e.Command, self) && len(e.Env) == 0 &&
+	return err == nil && filepath.IsAbs(e.Command) && sameFile(e.Command, self) && len(e.Env) == 0 &&
 		(slices.Equal(e.Args, setup.Args(false)) || slices.Equal(e.Args, setup.Args(true)))
 }
 
