@@ -46,6 +46,9 @@ func (c Client) Environ(m Machine, e Entry, env []string) []string {
 // Check starts the entry as the client does, and asks for what a client asks for first: initialize and tools/list. It ends
 // the server. What the server writes to its standard error goes to log.
 func (c Client) Check(ctx context.Context, m Machine, e Entry, log io.Writer) (*Seen, error) {
+	if e.Command == "" { // mcp-go would take it for a client of streams that are there already
+		return nil, errors.New("the entry names no command")
+	}
 	env := c.Environ(m, e, os.Environ())
 	s := transport.NewStdioWithOptions(e.Command, env, e.Args, transport.WithCommandFunc(
 		func(ctx context.Context, command string, env, args []string) (*exec.Cmd, error) {

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -193,6 +194,23 @@ func TestEnviron(t *testing.T) {
 		c, _ := Find(name)
 		if got := c.Environ(machine(t), e, env); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// An entry that starts nothing is an error, not a panic.
+func TestCheckWithoutCommand(t *testing.T) {
+	for _, text := range []string{
+		`{"mcpServers": {"ptyctl": {}}}`, `{"mcpServers": {"ptyctl": 7}}`, `{"mcpServers": {"ptyctl": {"url": "http://a"}}}`,
+	} {
+		f := open(t, machine(t), "cursor", text)
+		e, err := f.Entry()
+		if err != nil || e == nil {
+			t.Fatalf("%s: Entry = %v, %v", text, e, err)
+		}
+		_, err = f.Client.Check(t.Context(), machine(t), *e, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), "names no command") {
+			t.Errorf("%s: Check = %v, want an error about the command", text, err)
 		}
 	}
 }
