@@ -98,6 +98,14 @@ type written struct {
 	Disabled    bool              `json:"disabled" toml:"disabled" yaml:"disabled"`
 }
 
+// isField reports whether an entry has a field of that name. Clients compare names exactly; the decoders of JSON and TOML
+// would take COMMAND for command.
+func isField(name string) bool {
+	return slices.Contains([]string{
+		"command", "cmd", "args", "env", "environment", "envs", "env_vars", "enabled", "disabled",
+	}, name)
+}
+
 // words is a text, or a list of texts.
 type words []string
 

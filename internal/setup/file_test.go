@@ -71,7 +71,7 @@ func TestRefused(t *testing.T) {
 		{"codex", "mcp_servers = { x = { command = \"y\" } }\n", "is not written as the table"},
 		{"codex", "[mcp_servers]\nptyctl.command = \"y\"\n", "is not written as the table"},
 		{"codex", "[mcp_servers.ptyctl.env]\nA = \"b\"\n", "comes before"},
-		{"codex", "mcp_servers = 1\n", "has another form"},
+		{"codex", "mcp_servers = 1\n", "is no table"},
 		{"goose", "a: [", "not YAML"},
 		{"goose", "- a\n", "no mapping"},
 		{"goose", "a: 1\n---\nb: 2\n", "more than one YAML document"},
@@ -211,6 +211,19 @@ func TestCheckWithoutCommand(t *testing.T) {
 		_, err = f.Client.Check(t.Context(), machine(t), *e, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), "names no command") {
 			t.Errorf("%s: Check = %v, want an error about the command", text, err)
+		}
+	}
+}
+
+// A field of another case is not the client's: what it would start is in the exact one.
+func TestFieldsOfAnotherCase(t *testing.T) {
+	for client, text := range map[string]string{
+		"cursor": `{"mcpServers": {"ptyctl": {"command": "/evil", "COMMAND": "/opt/ptyctl", "Args": ["a"], "argſ": ["b"],},}}`,
+		"codex":  "[mcp_servers.ptyctl]\ncommand = '/evil'\nCOMMAND = '/opt/ptyctl'\nArgs = ['a']\n[MCP_SERVERS.ptyctl]\ncommand = 'x'\n",
+	} {
+		e, err := open(t, machine(t), client, text).Entry()
+		if err != nil || e == nil || e.Command != "/evil" || len(e.Args) > 0 {
+			t.Errorf("%s: Entry = %+v, %v, want /evil without arguments", client, e, err)
 		}
 	}
 }

@@ -83,6 +83,13 @@ func (jsonFormat) read(text []byte, path []string, name string) (*written, error
 	}
 	entry := m.Value.Clone()
 	entry.Standardize()
+	if o, ok := entry.Value.(*hujson.Object); ok {
+		o.Members = slices.DeleteFunc(o.Members, func(f hujson.ObjectMember) bool {
+			l, ok := f.Name.Value.(hujson.Literal)
+			return !ok || !isField(l.String())
+		})
+		entry.Standardize()
+	}
 	var w written
 	if err := json.Unmarshal(entry.Pack(), &w); err != nil {
 		return &written{}, nil // an entry, though of no use

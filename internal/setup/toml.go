@@ -3,6 +3,7 @@ package setup
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -48,24 +49,34 @@ func expressions(text []byte) (list []expression, err error) {
 	return list, nil
 }
 
-// A tomlServers is what a file holds of servers.
-type tomlServers struct {
-	Servers map[string]written `toml:"mcp_servers"`
-}
-
-func (tomlFormat) read(text []byte, _ []string, name string) (*written, error) {
-	var all tomlServers
-	if err := toml.Unmarshal(text, &all); err != nil {
-		var any map[string]any
-		if broken := toml.Unmarshal(text, &any); broken != nil {
-			return nil, fmt.Errorf("it is not TOML: %w", broken)
+func (tomlFormat) read(text []byte, path []string, name string) (*written, error) {
+	var in any = map[string]any{}
+	if err := toml.Unmarshal(text, &in); err != nil {
+		return nil, fmt.Errorf("it is not TOML: %w", err)
+	}
+	for _, key := range append(slices.Clone(path), name) {
+		table, ok := in.(map[string]any)
+		if !ok {
+			return nil, byHand("%s is no table", strings.Join(path, "."))
 		}
-		return nil, byHand("an entry below mcp_servers has another form: %v", err)
+		if in, ok = table[key]; !ok {
+			return nil, nil
+		}
 	}
-	if w, ok := all.Servers[name]; ok {
-		return &w, nil
+	fields, ok := in.(map[string]any)
+	if !ok {
+		return nil, byHand("%s.%s is no table", strings.Join(path, "."), name)
 	}
-	return nil, nil
+	maps.DeleteFunc(fields, func(field string, _ any) bool { return !isField(field) })
+	body, err := toml.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	var w written
+	if err := toml.Unmarshal(body, &w); err != nil {
+		return nil, byHand("%s.%s has another form: %v", strings.Join(path, "."), name, err)
+	}
+	return &w, nil
 }
 
 func (tomlFormat) others(text []byte, path []string, name string) (any, error) {
