@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -244,6 +245,9 @@ func checkClient(c *cli.Context, m setup.Machine, client setup.Client, scope set
 	w := c.App.Writer
 	fmt.Fprintf(w, "%s has in %s:\n  %s\n", client.Title, tty.Printable(file.Path),
 		tty.Printable(quote.Show(append([]string{entry.Command}, entry.Args...))))
+	for _, name := range slices.Sorted(maps.Keys(entry.Env)) { // they decide what is started as much as the command does
+		fmt.Fprintf(w, "  with %s\n", tty.Printable(quote.Show([]string{name + "=" + entry.Env[name]})))
+	}
 	if entry.Off {
 		return errors.New("setup: the entry is switched off in that file")
 	}
