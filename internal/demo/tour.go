@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -76,11 +77,13 @@ func (t *tour) build(code, password string) error {
 		return err
 	}
 	keys := []ssh.PublicKey{t.key.PublicKey()}
-	shell := sshserver.Config{Shell: "/bin/sh", Dir: t.dir, AuthorizedKeys: keys}
+	// The editor must not meet the user's settings, nor write into the user's folder.
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.dir, "PS1=$ "}
+	shell := sshserver.Config{Shell: "/bin/sh", Dir: t.dir, AuthorizedKeys: keys, Env: env}
 	err = t.host("editor", shell)
 	for i, release := range []string{"12", "12", "11"} {
 		web := shell
-		web.Env = []string{"PATH=" + os.Getenv("PATH"), "RELEASE=" + release}
+		web.Env = append(slices.Clone(env), "RELEASE="+release)
 		err = errors.Join(err, t.host(fmt.Sprintf("web%d", i+1), web))
 	}
 	err = errors.Join(err,
@@ -113,7 +116,8 @@ func (t *tour) host(name string, c sshserver.Config) error {
 		return err
 	}
 	t.servers = append(t.servers, s)
-	fmt.Fprintf(&t.config, "Host %s\n  HostName 127.0.0.1\n  Port %d\n  User demo\n  IdentityFile %q\n  IdentitiesOnly yes\n", name, s.Port(), t.path("id"))
+	fmt.Fprintf(&t.config, "Host %s\n  HostName 127.0.0.1\n  Port %d\n  User demo\n  IdentityFile %q\n  IdentitiesOnly yes\n", name, s.Port(),
+		strings.ReplaceAll(t.path("id"), "%", "%%")) // a token of ssh_config(5)
 	t.known.WriteString(s.KnownHostsLine() + "\n")
 	return nil
 }
