@@ -163,16 +163,32 @@ func (c *Change) Write() (backup string, err error) {
 	} else if err := os.MkdirAll(filepath.Dir(f.Path), folder); err != nil {
 		return "", err
 	}
-	fresh := f.Path + ".ptyctl-new"
-	_ = os.Remove(fresh) // of a run that was killed
-	if err := writeNew(fresh, c.text, mode); err != nil {
-		return backup, err
-	}
-	if err := os.Rename(fresh, f.Path); err != nil {
-		_ = os.Remove(fresh)
-		return backup, err
+	if err := f.replace(c.text, mode); err != nil {
+		if backup != "" {
+			_ = os.Remove(backup)
+		}
+		return "", err
 	}
 	return backup, nil
+}
+
+// replace gives the file its new text, by way of a file of its own beside it: several runs may write at a time.
+func (f *File) replace(text []byte, mode fs.FileMode) error {
+	w, err := os.CreateTemp(filepath.Dir(f.Path), filepath.Base(f.Path)+".ptyctl-new-*")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	if err = errors.Join(err, w.Chmod(mode), w.Sync(), w.Close()); err == nil {
+		err = f.unchanged() // again: the client may have written it since
+	}
+	if err == nil {
+		err = os.Rename(w.Name(), f.Path)
+	}
+	if err != nil {
+		_ = os.Remove(w.Name())
+	}
+	return err
 }
 
 // backup writes the text as it was beside the file.

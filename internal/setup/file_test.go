@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -195,6 +196,50 @@ func TestEnviron(t *testing.T) {
 		if got := c.Environ(machine(t), e, env); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// Of several runs at a time, one writes, and the others say that the file has changed. Nothing but the backup is left.
+func TestWriteTogether(t *testing.T) {
+	m := machine(t)
+	open(t, m, "cursor", `{"a": 1}`)
+	var changes []*Change
+	for range 8 {
+		c, _ := Find("cursor")
+		f, err := c.File(m, Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change, err := f.Add(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes = append(changes, change)
+	}
+	var all sync.WaitGroup
+	failures := make([]error, len(changes))
+	for i, change := range changes {
+		all.Go(func() { _, failures[i] = change.Write() })
+	}
+	all.Wait()
+	written := 0
+	for _, err := range failures {
+		if err == nil {
+			written++
+		} else if !strings.Contains(err.Error(), "has changed since it was read") {
+			t.Errorf("Write = %v", err)
+		}
+	}
+	if written == 0 {
+		t.Error("no run has written the file")
+	}
+	path := changes[0].file.Path
+	if text, err := os.ReadFile(path); err != nil || string(text) != string(changes[0].text) {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+	left, _ := filepath.Glob(path + ".ptyctl-new*")
+	if backups, _ := filepath.Glob(path + ".before-*"); len(backups) != written || len(left) > 0 {
+		t.Errorf("after %d writes there are the backups %q and %q", written, backups, left)
 	}
 }
 
