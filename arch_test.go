@@ -230,7 +230,7 @@ var importRules = []rule{
 	},
 	{pkg: "internal/explain", ours: []string{"sshx", "sshx/sshconfig", "config"}, why: "it shows a plan and connects to nothing"},
 	{pkg: "internal/fleethosts", ours: []string{"fleet/nodes", "fleet/nodeset", "internal/tty"}, why: "it shows hosts and reaches none"},
-	{pkg: "internal/tokenfile", ours: []string{"config"}, why: "it changes a file, and serves nobody"},
+	{pkg: "internal/tokenfile", ours: []string{"config", "internal/rundir"}, why: "it changes a file, and serves nobody"},
 	{
 		pkg:    "internal/setup",
 		theirs: []string{"github.com/mark3labs/mcp-go", "github.com/pelletier/go-toml", "github.com/tailscale/hujson", "go.yaml.in/yaml"},

@@ -8,6 +8,7 @@ package tokenfile
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -20,14 +21,43 @@ import (
 	"time"
 
 	"ptyctl/config"
+	"ptyctl/internal/rundir"
 )
 
 // valueBytes is how many random bytes a value has.
 const valueBytes = 32
 
+// lockWait limits the wait for another change of the file, which takes a few system calls.
+const lockWait = 3 * time.Second
+
+// locked has one process at a time change a file: the others' entries would be lost.
+func locked(path string, change func() error) error {
+	lock := path + ".lock"
+	unlock, err := rundir.Lock(context.Background(), lock, lockWait)
+	if err != nil {
+		return fmt.Errorf("%s cannot be locked: %w", path, err)
+	}
+	defer func() {
+		_ = os.Remove(lock) // Windows keeps it: it is open
+		unlock()
+	}()
+	return change()
+}
+
 // Add writes an entry for a new random value, and returns the value: 43 characters, as RFC 6750 allows them. It makes the
-// file if there is none, for its user alone. expires may be zero: never.
+// file if there is none, and its folder, for its user alone. expires may be zero: never.
 func Add(path, name, role string, expires time.Time) (value string, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	err = locked(path, func() (err error) {
+		value, err = add(path, name, role, expires)
+		return err
+	})
+	return value, err
+}
+
+func add(path, name, role string, expires time.Time) (value string, err error) {
 	text, tokens, err := read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -55,6 +85,13 @@ func Add(path, name, role string, expires time.Time) (value string, err error) {
 
 // Revoke takes the entry of a name out.
 func Revoke(path, name string) error {
+	if _, err := os.Stat(path); err != nil { // and make no lock
+		return err
+	}
+	return locked(path, func() error { return revoke(path, name) })
+}
+
+func revoke(path, name string) error {
 	text, tokens, err := read(path)
 	if err != nil {
 		return err

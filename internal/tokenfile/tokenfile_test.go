@@ -1,9 +1,13 @@
 package tokenfile
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,5 +67,26 @@ func TestFile(t *testing.T) {
 	}
 	if _, err := Add(path, "x", "read", time.Time{}); err == nil || !strings.Contains(err.Error(), "has no name and role") {
 		t.Errorf("a broken file: %v", err)
+	}
+}
+
+// All of several that add a token at a time have it in the file, also where there was no folder. No lock is left.
+func TestAddTogether(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "folder", "tokens")
+	const n = 12
+	var all sync.WaitGroup
+	failures := make([]error, n)
+	for i := range n {
+		all.Go(func() { _, failures[i] = Add(path, fmt.Sprintf("n%d", i), "read", time.Time{}) })
+	}
+	all.Wait()
+	if err := errors.Join(failures...); err != nil {
+		t.Fatal(err)
+	}
+	if tokens, err := List(path); err != nil || len(tokens) != n {
+		t.Errorf("the file has %d tokens, %v, want %d", len(tokens), err, n)
+	}
+	if names, _ := os.ReadDir(filepath.Dir(path)); len(names) != 1 && runtime.GOOS != "windows" {
+		t.Errorf("the folder has %v", names)
 	}
 }
