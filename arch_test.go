@@ -233,6 +233,7 @@ var importRules = []rule{
 	{pkg: "internal/tokenfile", ours: []string{"config", "internal/rundir"}, why: "it changes a file, and serves nobody"},
 	{
 		pkg:    "internal/setup",
+		ours:   []string{"internal/lazyregexp"},
 		theirs: []string{"github.com/mark3labs/mcp-go", "github.com/pelletier/go-toml", "github.com/tailscale/hujson", "go.yaml.in/yaml"},
 		why:    "it knows the clients' files, and of ptyctl only how it is started",
 	},

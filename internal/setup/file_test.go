@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -195,6 +196,33 @@ func TestEnviron(t *testing.T) {
 		c, _ := Find(name)
 		if got := c.Environ(machine(t), e, env); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// What stands on the line of the servers' key stays, when the first entry comes and when the last one goes.
+func TestYAMLKeyLine(t *testing.T) {
+	for _, tt := range []struct{ was, is, left string }{
+		{"extensions: {} # mine\n", "extensions: # mine\n" + yamlEntry, ""},
+		{"extensions: # mine\n# more\nb: 1\n", "extensions: # mine\n" + yamlEntry + "# more\nb: 1\n", "extensions: {} # mine\n# more\nb: 1\n"},
+		{"\ufeff\"extensions\": ~\n", "\ufeff\"extensions\":\n" + yamlEntry, "\ufeff\"extensions\": {}\n"},
+		{"extensions:\r\n", strings.ReplaceAll("extensions:\n"+yamlEntry, "\n", "\r\n"), "extensions: {}\r\n"},
+		{"extensions: # mine\n  # of it\n" + yamlEntry, "", "extensions: {} # mine\n  # of it\n"},
+	} {
+		f := open(t, machine(t), "goose", tt.was)
+		change, err := f.Add(entry)
+		if err != nil {
+			t.Errorf("%q: Add = %v", tt.was, err)
+			continue
+		}
+		if tt.is != "" && string(change.text) != tt.is {
+			t.Errorf("%q becomes %q, want %q", tt.was, change.text, tt.is)
+		}
+		f.text = change.text
+		if change, err = f.Remove(); err != nil {
+			t.Errorf("%q: Remove = %v", tt.was, err)
+		} else if want := cmp.Or(tt.left, tt.was); string(change.text) != want {
+			t.Errorf("%q is left as %q, want %q", tt.was, change.text, want)
 		}
 	}
 }

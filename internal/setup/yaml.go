@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"ptyctl/internal/lazyregexp"
 )
 
 // yamlFormat is YAML, with each server in a mapping of its own.
@@ -54,6 +56,18 @@ func entryOf(m *yaml.Node, name string, last int) (key, value *yaml.Node, next i
 		return m.Content[i], m.Content[i+1], next
 	}
 	return nil, nil, 0
+}
+
+// keyLine is the line of a key without a value, or with an empty one.
+var keyLine = lazyregexp.New(`^(\x{FEFF}?["']?\w+["']?[ \t]*:)[ \t]*(?:\{[ \t]*\}|null|Null|NULL|~)?([ \t]+#[^\r\n]*)?[ \t]*\r?\n?$`)
+
+// keyOf returns what such a line has before and behind the value; false for any other line.
+func keyOf(line string) (start, comment string, ok bool) {
+	m := keyLine.FindStringSubmatch(line)
+	if m == nil {
+		return "", "", false
+	}
+	return m[1], m[2], true
 }
 
 func (yamlFormat) read(text []byte, path []string, name string) (*written, error) {
@@ -123,7 +137,11 @@ func (yamlFormat) put(text []byte, path []string, name string, value any) ([]byt
 	case empty:
 		body, err := block(value, "    ", end)
 		from := key.Line - 1
-		return l.replaced(from, l.end(from, next), indentOf(text, 0)[:0]+path[0]+":"+end+"  "+name+":"+end+body), err
+		start, comment, ok := keyOf(l[from])
+		if !ok || l.end(from, next) != from+1 {
+			return nil, byHand("%q is not on a line of its own", path[0])
+		}
+		return l.replaced(from, from+1, start+comment+end+"  "+name+":"+end+body), err
 	}
 	indent := strings.Repeat(" ", servers.Content[0].Column-1)
 	entry, fields, after := entryOf(servers, name, next)
@@ -189,7 +207,12 @@ func (yamlFormat) drop(text []byte, path []string, name string) ([]byte, error) 
 	case root.Style&yaml.FlowStyle != 0 || servers.Style&yaml.FlowStyle != 0:
 		return nil, byHand("%q is not written as a block", path[0])
 	case len(servers.Content) == 2:
-		return l.replaced(key.Line-1, l.end(key.Line-1, next), path[0]+": {}"+lineEnd(text)), nil
+		start, comment, ok := keyOf(l[key.Line-1])
+		if !ok {
+			return nil, byHand("%q is not on a line of its own", path[0])
+		}
+		// Comments before the entry stay.
+		return l.replaced(key.Line-1, l.end(key.Line-1, next), start+" {}"+comment+lineEnd(text)+strings.Join(l[key.Line:entry.Line-1], "")), nil
 	}
 	return l.replaced(entry.Line-1, l.end(entry.Line-1, after), ""), nil
 }
