@@ -128,7 +128,8 @@ func (t *Terminal) Signal(_ context.Context, name string) error {
 		_, err := t.con.Write([]byte{3})
 		return err
 	case "KILL":
-		return windows.TerminateProcess(t.process, job.Killed)
+		t.job.End() // its handle is closed once; that of the process may be closed by now, and its number be another's
+		return nil
 	case "TERM", "HUP", "QUIT":
 		return &term.Error{
 			Op:   "signal",
