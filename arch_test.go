@@ -230,10 +230,11 @@ var importRules = []rule{
 	},
 	{pkg: "internal/explain", ours: []string{"sshx", "sshx/sshconfig", "config"}, why: "it shows a plan and connects to nothing"},
 	{pkg: "internal/fleethosts", ours: []string{"fleet/nodes", "fleet/nodeset", "internal/tty"}, why: "it shows hosts and reaches none"},
-	{pkg: "internal/tokenfile", ours: []string{"config", "internal/rundir"}, why: "it changes a file, and serves nobody"},
+	{pkg: "internal/atomicfile", why: "it knows files, and nothing that is in them"},
+	{pkg: "internal/tokenfile", ours: []string{"internal/atomicfile", "config", "internal/rundir"}, why: "it changes a file, and serves nobody"},
 	{
 		pkg:    "internal/setup",
-		ours:   []string{"internal/lazyregexp"},
+		ours:   []string{"internal/atomicfile", "internal/lazyregexp"},
 		theirs: []string{"github.com/mark3labs/mcp-go", "github.com/pelletier/go-toml", "github.com/tailscale/hujson", "go.yaml.in/yaml"},
 		why:    "it knows the clients' files, and of ptyctl only how it is started",
 	},

@@ -100,8 +100,8 @@ func parseToken(entry string) (t Token, err error) {
 	default:
 		return Token{}, errors.New("has another role than read, write, watch and operate")
 	}
-	if digest, ok := strings.CutPrefix(value, hashed); ok {
-		return t, t.parseDigest(digest)
+	if len(value) >= len(hashed) && strings.EqualFold(value[:len(hashed)], hashed) {
+		return t, t.parseDigest(value[len(hashed):])
 	}
 	return t, checkToken(value)
 }

@@ -116,7 +116,7 @@ func (p *Portal) Withdraw(name string) {
 	defer p.mu.Unlock()
 	for hash, v := range p.visits {
 		if v.person == name {
-			p.endLocked(hash, "its token was withdrawn")
+			p.endLocked(hash, "its token was withdrawn or has expired")
 		}
 	}
 }

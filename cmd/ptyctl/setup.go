@@ -157,10 +157,15 @@ func writeChange(c *cli.Context, client setup.Client, file *setup.File, change *
 		if c.Bool("remove") {
 			state = "has no entry of ptyctl"
 		}
-		_, err := fmt.Fprintf(w, "%s %s; nothing to do.\n", tty.Printable(file.Path), state)
-		return err
+		fmt.Fprintf(w, "%s %s; nothing to do.\n", tty.Printable(file.Path), state)
+		return showVariables(w, file)
 	}
 	fmt.Fprint(w, tty.Plain(change.Diff()))
+	if !c.Bool("remove") {
+		if err := showVariables(w, file); err != nil {
+			return err
+		}
+	}
 	if !c.Bool("yes") {
 		if err := confirm(c.Context, "Write this? [y/N]"); err != nil {
 			return err
@@ -177,6 +182,20 @@ func writeChange(c *cli.Context, client setup.Client, file *setup.File, change *
 	fmt.Fprintf(w, "Next:    %s\n", client.After)
 	if !c.Bool("remove") {
 		fmt.Fprintf(w, "Check:   ptyctl setup --check %s\n", client.Name)
+	}
+	return nil
+}
+
+// showVariables prints what an entry that is there sets, which stays: it may not be in the lines of the change.
+func showVariables(w io.Writer, file *setup.File) error {
+	entry, err := file.Entry()
+	if err != nil || entry == nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(entry.Env)) {
+		if _, err := fmt.Fprintf(w, "The entry sets %s.\n", tty.Printable(name+"="+entry.Env[name])); err != nil {
+			return err
+		}
 	}
 	return nil
 }

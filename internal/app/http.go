@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"time"
 
 	"ptyctl/config"
 	"ptyctl/mcpapi/httpserve"
@@ -45,6 +46,7 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 	if err != nil {
 		return nil, err
 	}
+	warnExpired(log, tokens)
 	scheme, addr := "http", ln.Addr()
 	if cert != nil {
 		scheme, ln = "https", tls.NewListener(
@@ -90,7 +92,7 @@ func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
 		return nil, err
 	case o.TokensFile != "" && len(tokens) == 0:
 		return nil, fmt.Errorf(
-			"server.http.tokens_file: %s holds no token; write lines NAME:ROLE:VALUE, or leave the key empty",
+			"server.http.tokens_file: %s holds no token; `ptyctl tokens add NAME` makes one, or leave the key empty",
 			o.TokensFile,
 		)
 	case o.Watch && !slices.ContainsFunc(tokens, func(t httpserve.Token) bool { return t.Person }):
@@ -98,6 +100,15 @@ func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
 			"not open the page; add one to server.http.tokens_file, or leave server.http.watch out")
 	}
 	return tokens, nil
+}
+
+// warnExpired logs which tokens admit nobody any more.
+func warnExpired(log *slog.Logger, tokens []httpserve.Token) {
+	for _, t := range tokens {
+		if !t.Expires.IsZero() && !time.Now().Before(t.Expires) {
+			log.Warn("this token has expired; `ptyctl tokens revoke` takes it out of the file", "token", t.Name, "expired", t.Expires)
+		}
+	}
 }
 
 // readTokens collects the tokens of all sources. There may be none: all can be withdrawn while the port serves.
@@ -187,6 +198,7 @@ func (p *httpPort) again(o config.HTTP) (set func(log *slog.Logger), err error) 
 	tokens, err := readTokens(o)
 	return func(log *slog.Logger) {
 		withdrawn := p.handler.SetTokens(tokens)
+		warnExpired(log, tokens)
 		log.Info("the tokens of the HTTP port were read again", "tokens", len(tokens), "withdrawn", withdrawn)
 	}, err
 }

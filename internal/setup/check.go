@@ -17,6 +17,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
+// maxAnswers is how much a server may answer, in bytes.
+const maxAnswers = 16 << 20
+
 // A Seen is what a client sees of a server.
 type Seen struct {
 	Name, Version, Protocol string
@@ -50,20 +53,33 @@ func (c Client) Check(ctx context.Context, m Machine, e Entry, log io.Writer) (*
 		return nil, errors.New("the entry names no command")
 	}
 	env := c.Environ(m, e, os.Environ())
-	s := transport.NewStdioWithOptions(e.Command, env, e.Args, transport.WithCommandFunc(
-		func(ctx context.Context, command string, env, args []string) (*exec.Cmd, error) {
-			cmd := exec.CommandContext(ctx, command, args...)
-			cmd.Env, cmd.Dir, cmd.Stderr = env, m.Folder, log
-			cmd.WaitDelay = time.Second // for what it may have started
-			return cmd, cmd.Err
-		}))
-	seen, err := ask(ctx, client.NewClient(s))
-	closed := s.Close()
+	cmd := exec.CommandContext(ctx, e.Command, e.Args...)
+	cmd.Env, cmd.Dir, cmd.Stderr = env, m.Folder, log
+	cmd.WaitDelay = time.Second // for what it may have started
+	end := group(cmd)
+	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	if closed != nil {
-		return nil, fmt.Errorf("it did not end well: %w", closed)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("it could not be started: %w", err)
+	}
+	s := transport.NewIO(io.LimitReader(out, maxAnswers), in, nil)
+	seen, err := ask(ctx, client.NewClient(s))
+	if err != nil {
+		end()
+	}
+	_ = s.Close() // its input, which ends a server
+	ended := cmd.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if ended != nil {
+		return nil, fmt.Errorf("it did not end well: %w", ended)
 	}
 	for _, v := range env {
 		name, _, _ := strings.Cut(v, "=")

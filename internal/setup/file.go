@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ptyctl/internal/atomicfile"
 )
 
 // A File is the file of a client that names its servers.
@@ -80,7 +82,7 @@ func (f *File) Entry() (*Entry, error) {
 func (f *File) Add(e Entry) (*Change, error) {
 	was, err := f.Entry()
 	if err != nil {
-		return nil, f.mend(err)
+		return nil, f.refused(err)
 	}
 	if was != nil {
 		e.Env, e.EnvVars = was.Env, was.EnvVars
@@ -93,7 +95,7 @@ func (f *File) Add(e Entry) (*Change, error) {
 		err = verify(f.Client.format, f.text, text, f.Client.path, &e)
 	}
 	if err != nil {
-		return nil, f.mend(fmt.Errorf("%s: %w", f.Path, err))
+		return nil, f.refused(fmt.Errorf("%s: %w", f.Path, err))
 	}
 	return &Change{file: f, text: text}, nil
 }
@@ -102,7 +104,7 @@ func (f *File) Add(e Entry) (*Change, error) {
 func (f *File) Remove() (*Change, error) {
 	e, err := f.Entry()
 	if err != nil {
-		return nil, f.mend(err)
+		return nil, f.refused(err)
 	}
 	if e == nil {
 		return &Change{file: f, text: f.text}, nil
@@ -112,17 +114,18 @@ func (f *File) Remove() (*Change, error) {
 		err = verify(f.Client.format, f.text, text, f.Client.path, nil)
 	}
 	if err != nil {
-		return nil, f.mend(fmt.Errorf("%s: %w", f.Path, err))
+		return nil, f.refused(fmt.Errorf("%s: %w", f.Path, err))
 	}
 	return &Change{file: f, text: text}, nil
 }
 
-// mend says what to do about a file that cannot be read.
-func (f *File) mend(err error) error {
+// refused says what to do about a file that is not changed.
+func (f *File) refused(err error) error {
+	do := "correct the file first, or write the entry by hand"
 	if errors.As(err, new(handError)) {
-		return err
+		do = "write the entry by hand"
 	}
-	return fmt.Errorf("%w. Nothing was changed: correct the file first, or write the entry by hand (--print)", err)
+	return fmt.Errorf("%w. Nothing was changed: %s (`ptyctl setup --print %s` shows it)", err, do, f.Client.Name)
 }
 
 // Fresh returns a file of the client with the entry alone.
@@ -158,37 +161,19 @@ func (c *Change) Write() (backup string, err error) {
 		}
 		mode = i.Mode().Perm()
 		if backup, err = f.backup(mode); err != nil {
-			return "", fmt.Errorf("the backup: %w", err)
+			return "", fmt.Errorf("%w; make the folder writable, or write the entry by hand (--print)", err)
 		}
 	} else if err := os.MkdirAll(filepath.Dir(f.Path), folder); err != nil {
 		return "", err
 	}
-	if err := f.replace(c.text, mode); err != nil {
+	// The file is looked at again: the client may have written it since.
+	if err := atomicfile.Replace(f.Path, c.text, mode, f.unchanged); err != nil {
 		if backup != "" {
 			_ = os.Remove(backup)
 		}
 		return "", err
 	}
 	return backup, nil
-}
-
-// replace gives the file its new text, by way of a file of its own beside it: several runs may write at a time.
-func (f *File) replace(text []byte, mode fs.FileMode) error {
-	w, err := os.CreateTemp(filepath.Dir(f.Path), filepath.Base(f.Path)+".ptyctl-new-*")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	if err = errors.Join(err, w.Chmod(mode), w.Sync(), w.Close()); err == nil {
-		err = f.unchanged() // again: the client may have written it since
-	}
-	if err == nil {
-		err = os.Rename(w.Name(), f.Path)
-	}
-	if err != nil {
-		_ = os.Remove(w.Name())
-	}
-	return err
 }
 
 // backup writes the text as it was beside the file.

@@ -66,6 +66,8 @@ func TestRefused(t *testing.T) {
 		{"cursor", "{", "not JSON"},
 		{"cursor", `{"a": 1} {}`, "not JSON"},
 		{"cursor", "[]", "no object"},
+		{"cursor", strings.Repeat("[", 60_000_000), "nested more than 1000 deep"},
+		{"cursor", `{"a": "` + strings.Repeat("[", 2000) + `", "mcpServers": 1}`, "is no object"},
 		{"cursor", `{"mcpServers": []}`, `"mcpServers" is no object`},
 		{"cursor", `{"mcpServers": {}, "mcpServers": {}}`, "is there twice"},
 		{"cursor", `{"mcpServers": {"ptyctl": {"command": 1, "command": 2}}}`, "is there twice"},
@@ -85,10 +87,10 @@ func TestRefused(t *testing.T) {
 		f := open(t, machine(t), tt.client, tt.text)
 		c, err := f.Add(entry)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "--print") || !strings.Contains(err.Error(), f.Path) {
-			t.Errorf("%s with %q: %v, want an error with %q", tt.client, tt.text, err, tt.want)
+			t.Errorf("%s with %.99q: %v, want an error with %q", tt.client, tt.text, err, tt.want)
 		}
 		if c != nil {
-			t.Errorf("%s with %q is changed to %q", tt.client, tt.text, c.text)
+			t.Errorf("%s with %.99q is changed to %q", tt.client, tt.text, c.text)
 		}
 	}
 }

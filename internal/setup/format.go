@@ -25,9 +25,7 @@ type format interface {
 // A handError has a person make the change.
 type handError struct{ why string }
 
-func (e handError) Error() string {
-	return e.why + "; nothing was changed. Change it by hand: `ptyctl setup CLIENT --print` shows the entry"
-}
+func (e handError) Error() string { return e.why }
 
 func byHand(format string, a ...any) error { return handError{fmt.Sprintf(format, a...)} }
 

@@ -20,6 +20,9 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // parseJSON returns the root, of a text that holds anything.
 func parseJSON(text []byte) (hujson.Value, error) {
+	if depth(text) > maxDepth { // the parser calls itself for each level
+		return hujson.Value{}, fmt.Errorf("it is nested more than %d deep", maxDepth)
+	}
 	v, err := hujson.Parse(bytes.Clone(text)) // Standardize changes what it was given
 	if err != nil {
 		return v, fmt.Errorf("it is not JSON: %w", err)
@@ -28,6 +31,29 @@ func parseJSON(text []byte) (hujson.Value, error) {
 		return v, errors.New("it is JSON, but no object")
 	}
 	return v, nil
+}
+
+// maxDepth is how deep a file may be nested.
+const maxDepth = 1000
+
+// depth returns how deep a text is nested, or more: brackets in comments count, too.
+func depth(text []byte) (deepest int) {
+	now, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return deepest
 }
 
 // member returns the member of an object by its name, or nil. A name that is there twice is an error.

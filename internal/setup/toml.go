@@ -26,6 +26,7 @@ func expressions(text []byte) (list []expression, err error) {
 	var p unstable.Parser
 	p.Reset(text)
 	var table []string
+	line, counted := 0, 0
 	for p.NextExpression() {
 		e := p.Expression()
 		x := expression{header: e.Kind != unstable.KeyValue}
@@ -33,7 +34,9 @@ func expressions(text []byte) (list []expression, err error) {
 		for first := true; keys.Next(); first = false {
 			x.key = append(x.key, string(keys.Node().Data))
 			if first {
-				x.line = bytes.Count(text[:keys.Node().Raw.Offset], []byte("\n"))
+				at := int(keys.Node().Raw.Offset)
+				line, counted = line+bytes.Count(text[counted:at], []byte("\n")), at
+				x.line = line
 			}
 		}
 		if x.header {

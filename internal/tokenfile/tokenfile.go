@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ptyctl/config"
+	"ptyctl/internal/atomicfile"
 	"ptyctl/internal/rundir"
 )
 
@@ -131,21 +132,10 @@ func read(path string) ([]byte, []config.Token, error) {
 	return text, tokens, nil
 }
 
-// write replaces the file at once (rename(2)). Where a link leads to it, the link stays.
+// write replaces the file at once, with the mode that the server demands. Where a link leads to it, the link stays.
 func write(path string, text []byte) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".ptyctl-tokens-*") // of mode 0600, which the server demands
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.Replace(path, text, 0o600, nil)
 }

@@ -45,6 +45,9 @@ func open(ctx context.Context, name string) (windows.Handle, error) {
 			return h, err
 		}
 		left := time.Until(end)
+		if at, ok := ctx.Deadline(); ok {
+			left = min(left, time.Until(at))
+		}
 		switch {
 		case ctx.Err() != nil:
 			return 0, ctx.Err()

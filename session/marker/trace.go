@@ -103,7 +103,7 @@ func (t *trace) dropHead(p []byte) (rest []byte, more bool) {
 func (t *trace) correct(eval string) {
 	before, _, _ := strings.Cut(eval, "eval ")
 	before = strings.TrimSuffix(before, "command ")
-	if strings.HasSuffix(t.prefix, before) {
+	if strings.HasSuffix(digits.ReplaceAllString(t.prefix, "0"), digits.ReplaceAllString(before, "0")) {
 		t.prefix = before
 	}
 }

@@ -17,6 +17,7 @@ func TestTrace(t *testing.T) {
 		{"no line end", "printf end", "+ " + format + beginLine + "++ printf 'printf end'\r\n+ eval 'printf end'\r\n++ printf end\r\nend+ printf" + finish + markers, "++ printf end\nend"},
 		{"time", "true", "+[12:00:01] " + format + beginLine + "++[12:00:01] printf true\r\n+[12:00:02] eval true\r\nx+[12:00:12] printf" + finish + markers, "x"},
 		{"prompt after the echo", "printf end", "$ t: " + format + beginLine + "t: printf 'printf end'\r\nt: command eval printf end\r\nt: printf end\r\nendt: printf" + finish + markers, "t: printf end\nend"},
+		{"prompt after the echo, time", "printf end", "$ +[12:00:09] " + format + beginLine + "+[12:00:10] command eval printf end\r\nend+[12:00:10] printf" + finish + markers, "end"},
 		{"lines", "echo 'a'\necho b", "+ " + format + beginLine + `++ printf 'echo \047a\047\012echo b'` + "\r\n+ eval 'echo '\\''a'\\''\r\necho b'\r\na\r\nb\r\n+ printf" + finish + markers, "a\nb\n"},
 		{"switched on", "set -x", beginLine + "+zsh:1> printf" + finish + markers, ""},
 		{"switched on in bash", "set -x", beginLine + "+ printf" + finish + markers, ""},

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package setup
+
+import "os/exec"
+
+// group does nothing: what a program has started may stay.
+func group(*exec.Cmd) (end func()) { return func() {} }
