@@ -265,7 +265,7 @@ func TestWrongHTTP(t *testing.T) {
 		{"--transport both --listen [::]:0", "", 1, []string{"without a token"}},
 		{"--transport http --listen nowhere", "", 2, []string{"--listen: server.http.listen", "HOST:PORT"}},
 		{"--transport http", "tokens_file = '" + public + "'", 1, []string{public, "mode 0644", "chmod 600"}},
-		{"--transport http", "tokens_file = '" + empty + "'", 1, []string{empty, "NAME:ROLE:VALUE"}},
+		{"--transport http", "tokens_file = '" + empty + "'", 1, []string{empty, "`ptyctl tokens add NAME` makes one"}},
 		{"--transport http", "tokens_file = '" + empty + ".missing'", 1, []string{empty + ".missing", "create it"}},
 		{"--transport http", "tokens_file = '" + twice + "'", 1, []string{"a and b have the same value"}},
 		{"--transport http", "tokens = 'ops:write:" + lab.OpsToken + " ops:read:" + lab.CiToken + "'", 2, []string{"two tokens called ops"}},
