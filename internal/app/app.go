@@ -87,10 +87,11 @@ type App struct {
 // New makes an App that Serve can serve.
 func New(cfg config.Config, o Options) (*App, error) {
 	a := begin(cfg, o)
-	var spare sync.WaitGroup // a client need not wait for them: they take a tenth of the start
+	var spare sync.WaitGroup // making them takes a tenth of the start, and goes on beside the rest of it
 	spare.Go(keepThreads)
-	a.closers = append(a.closers, spare.Wait)
-	if err := a.assemble(true); err != nil {
+	err := a.assemble(true)
+	spare.Wait() // before the first program, which may take all threads that the system gives
+	if err != nil {
 		return nil, errors.Join(err, a.Close(context.Background()))
 	}
 	return a, nil
