@@ -59,15 +59,21 @@ func tokensFile(c *cli.Context) (string, error) {
 	return cfg.Server.HTTP.TokensFile, nil
 }
 
+// namedToken returns the name of a token that the command line gives, and the path of the file.
+func namedToken(c *cli.Context) (name, path string, err error) {
+	words, err := arguments(c, 1, 1)
+	if err != nil {
+		return "", "", err
+	}
+	path, err = tokensFile(c)
+	return words[0], path, err
+}
+
 // reloadHint says how a running server learns of a change.
 const reloadHint = "A server that runs takes it with SIGHUP (systemctl reload ptyctl, or kill -HUP PID)."
 
 func addToken(c *cli.Context) error {
-	words, err := arguments(c, 1, 1)
-	if err != nil {
-		return err
-	}
-	path, err := tokensFile(c)
+	name, path, err := namedToken(c)
 	if err != nil {
 		return err
 	}
@@ -75,11 +81,11 @@ func addToken(c *cli.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
-	value, err := tokenfile.Add(path, words[0], cmp.Or(c.String("role"), "write"), expires)
+	value, err := tokenfile.Add(path, name, cmp.Or(c.String("role"), "write"), expires)
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
-	fmt.Fprintf(os.Stderr, "The token %s, which %s does not hold and nothing shows again:\n", words[0], tty.Printable(path))
+	fmt.Fprintf(os.Stderr, "The token %s, which %s does not hold and nothing shows again:\n", name, tty.Printable(path))
 	if _, err := fmt.Fprintln(c.App.Writer, value); err != nil {
 		return err
 	}
@@ -177,17 +183,13 @@ func ends(l listedToken) string {
 }
 
 func revokeToken(c *cli.Context) error {
-	words, err := arguments(c, 1, 1)
+	name, path, err := namedToken(c)
 	if err != nil {
 		return err
 	}
-	path, err := tokensFile(c)
-	if err != nil {
-		return err
-	}
-	if err := tokenfile.Revoke(path, words[0]); err != nil {
+	if err := tokenfile.Revoke(path, name); err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s is no longer in %s. %s\n", words[0], tty.Printable(path), reloadHint)
+	_, err = fmt.Fprintf(c.App.Writer, "%s is no longer in %s. %s\n", name, tty.Printable(path), reloadHint)
 	return err
 }

@@ -1,4 +1,5 @@
-// Typecheck reads packages and their tests as the compiler of each platform would, and reports what does not compile:
+// Command typecheck reads packages and their tests as the compiler of each platform would, and reports what does not
+// compile:
 //
 //	go run ./scripts/typecheck darwin/arm64 freebsd/amd64 windows/amd64 -- PACKAGE...
 //
