@@ -38,7 +38,8 @@ import (
 // that is refused; "": no more than that.
 //
 // The results of a tool are structs too, with the tags json, doc, is and after. The schema has the members with
-// is:"listed", in the order of the struct; after moves a member behind the one that it names.
+// is:"listed", in the order of the struct; after moves a member behind the one that it names. One that may be null is
+// nullable, too.
 
 // Declare completes a tool's table from the struct A of its arguments and the structs of its results. It panics if they
 // do not fit together: the program must not start with such a tool.
@@ -181,8 +182,11 @@ func addResults(fields []Field, s reflect.Type) []Field {
 		}
 		f := Field{Name: tag.name(), About: tag.text("doc"), Kind: resultKind(sf.Type), after: tag.text("after")}
 		// A schema with a union of types makes some clients drop the tool.
-		if sf.Type.Kind() == reflect.Pointer && !strings.Contains(tag.text("json"), ",omit") {
-			tag.panic("it may be null, which the schema cannot say; do not list it")
+		switch null := sf.Type.Kind() == reflect.Pointer && !strings.Contains(tag.text("json"), ",omit"); {
+		case slices.Contains(tag.words("is"), "nullable"):
+			f.About, f.Kind = string(f.Kind)+" or null", kindUntyped
+		case null:
+			tag.panic("it may be null, which a type cannot say; list it as nullable")
 		}
 		// Two results of a tool share a member: one line of the schema serves both.
 		if slices.ContainsFunc(fields, func(old Field) bool { return old.Name == f.Name }) {

@@ -27,7 +27,7 @@ func (t *Tool) InputSchema() json.RawMessage {
 }
 
 // OutputSchema is the JSON Schema of a tool's results, failures included: some clients check failures too, so no
-// member is required. It leaves out members that may be null, and members with names that need no explanation, to
+// member is required. A member that may be null has no type. It leaves out members with names that need no explanation, to
 // keep the tool list short.
 func (t *Tool) OutputSchema(failure any) json.RawMessage {
 	members := t.Output
@@ -89,6 +89,11 @@ func (f *Field) schema(b *bytes.Buffer, input bool) {
 		}
 	case KindMap:
 		b.WriteString(`{"type":"object"`)
+	case kindUntyped:
+		b.WriteString(`{"description":`)
+		jsonrpc.Quote(b, f.About)
+		b.WriteByte('}')
+		return
 	default:
 		b.WriteString(`{"type":"` + string(f.Kind) + `"`)
 	}

@@ -75,6 +75,8 @@ const (
 	KindObject  Kind = "object"
 	KindObjects Kind = "objects" // array of objects
 	KindMap     Kind = "map"     // object of strings under arbitrary names
+
+	kindUntyped Kind = "" // a member of a result that may be null
 )
 
 // A Field is one argument, or one member of an object.

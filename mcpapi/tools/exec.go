@@ -90,7 +90,7 @@ type execMarker struct {
 type execOut struct {
 	Stdout         string             `json:"stdout" is:"listed" compact:"keep"`
 	Stderr         string             `json:"stderr" is:"listed"`
-	ExitCode       *int               `json:"exit_code"`
+	ExitCode       *int               `json:"exit_code" is:"listed nullable"`
 	ExitCodeReason *string            `json:"exit_code_reason"`
 	DoneReason     session.DoneReason `json:"done_reason" is:"listed"`
 	PromptDetected *bool              `json:"prompt_detected"`

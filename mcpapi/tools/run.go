@@ -52,7 +52,7 @@ type limitsArgs struct {
 
 // runOut is the result of ptyctl_run. Usage and the limits that ended the program are left out while it runs.
 type runOut struct {
-	ExitCode   *int               `json:"exit_code"`
+	ExitCode   *int               `json:"exit_code" is:"listed nullable"`
 	ExitSignal string             `json:"exit_signal,omitempty"`
 	ExitReason string             `json:"exit_code_reason,omitempty"` // why exit_code is null
 	Stdout     string             `json:"stdout" compact:"keep"`
