@@ -43,6 +43,7 @@ func TestDocs(t *testing.T) {
 		{"docs/mcp.md", "rpccodes", func(*testing.T) string { return wire.RPCCodes() }},
 		{"docs/configuration.md", "keys", func(*testing.T) string { return keyTables() }},
 		{"docs/commands.md", "commands", commandReference},
+		{"docs/links.md", "links", outerLinks},
 	}
 	for _, tt := range tests {
 		t.Run(tt.file+" "+tt.part, func(t *testing.T) {
@@ -272,34 +273,6 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// link matches a link of Markdown to a file of this repository.
-var link = regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)\s]*)?\)`)
-
-// TestDocsLinks checks that each link in a Markdown file leads to an existing file and
-// heading.
-func TestDocsLinks(t *testing.T) {
-	links := 0
-	for _, name := range markdown(t) {
-		for _, m := range link.FindAllStringSubmatch(readText(t, name), -1) {
-			links++
-			target := filepath.Join(filepath.Dir(name), filepath.FromSlash(m[1]))
-			if m[1] == "" {
-				target = name
-			}
-			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s links to %s: %v", name, m[1], err)
-				continue
-			}
-			if anchor := strings.TrimPrefix(m[2], "#"); anchor != "" && !anchors(t, target)[anchor] {
-				t.Errorf("%s links to %s%s, but %s has no such heading", name, m[1], m[2], target)
-			}
-		}
-	}
-	if links == 0 {
-		t.Error("no Markdown file links to another")
-	}
-}
-
 // markdown returns the Markdown files that are not test data.
 func markdown(t *testing.T) []string {
 	t.Helper()
@@ -321,22 +294,6 @@ func markdown(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return names
-}
-
-var (
-	heading   = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	notInSlug = regexp.MustCompile(`[^a-z0-9 _-]`)
-)
-
-// anchors returns the link names of the headings of a Markdown file, in GitHub's form.
-func anchors(t *testing.T, name string) map[string]bool {
-	t.Helper()
-	found := make(map[string]bool)
-	for _, m := range heading.FindAllStringSubmatch(readText(t, name), -1) {
-		slug := notInSlug.ReplaceAllString(strings.ToLower(m[1]), "")
-		found[strings.ReplaceAll(slug, " ", "-")] = true
-	}
-	return found
 }
 
 // TestDocsWidth checks that Markdown has at most 120 columns, except in tables, blocks of
