@@ -63,8 +63,8 @@ func TestFlagsNameTheirValues(t *testing.T) {
 		"parity": "none, odd, even, mark, space", "flow": "none, rtscts, xonxoff", "dtr": "on, off, keep", "rts": "on, off, keep",
 		"role": "read, write, watch, operate",
 	}
-	free := strings.Fields("after auth-token batch before config control-socket cwd dir expires file for head host identity J jump listen o profile save secret " +
-		"socket stdin-secret stop-on-failures sudo-secret user")
+	free := strings.Fields("after auth-token batch before config control-socket cwd dir expires file for head host identity J jump key listen o profile save secret " +
+		"socket stdin-secret stop-on-failures sudo-secret sums user")
 	for _, c := range leaves(newCommandLine().Commands, "ptyctl") {
 		for _, f := range c.Flags {
 			s, ok := f.(*cli.StringFlag)

@@ -15,6 +15,7 @@
 //	ptyctl policy check -- COMMAND   the verdict of the operator's rules on a command
 //	ptyctl policy test FILE          a comparison of the rules' verdicts with a file of expected ones
 //	ptyctl version
+//	ptyctl verify FILE               whether a file of a release is what the maintainer has signed
 //	ptyctl sessions | status | tail | screenshot | watch | attach | bridge | answer | reopen | call
 //	                       watch a running one, and step in
 //	ptyctl fleet hosts EXPRESSION  the hosts that it means
@@ -146,6 +147,7 @@ func newCommandLine() *cli.App {
 			completeCommand(),
 			manCommand(),
 			versionCommand(),
+			verifyCommand(),
 		},
 		WrongFlag: wrongFlag,
 	}

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 
+	"golang.org/x/crypto/ssh"
 	"ptyctl/internal/cli"
+
+	"ptyctl/internal/releases"
+	"ptyctl/internal/tty"
+	"ptyctl/packaging"
 )
 
 // release is set by the build of a release: -ldflags "-X main.release=v1.2.3".
@@ -14,7 +21,7 @@ var release string
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version, and the source it was built from",
+		Name: "version", Usage: "print the version, and the source it was built from; it never uses the network",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "short", Usage: "print the version alone"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON, with the modules that are linked in"},
@@ -96,4 +103,63 @@ func (b build) print(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "%sbuilt    with %s for %s\n", text, b.Go, b.Platform)
 	return err
+}
+
+func verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "verify", Usage: "check a file of a release: SHA256SUMS beside it must be signed by the maintainer, and have its hash",
+		ArgsUsage: "FILE",
+		Description: "FILE may also be SHA256SUMS itself. Nothing is downloaded: SHA256SUMS and SHA256SUMS.sig come from the same\n" +
+			"place as FILE. The exit status is 0 if all is good, else 1.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "key", Usage: "the `FILE` of the maintainer's public key, a line of authorized_keys or allowed_signers; default the one in this program"},
+			&cli.StringFlag{Name: "sums", Usage: "the `FILE` SHA256SUMS; default the one beside the file that is checked"},
+		},
+		Action: verifyFile,
+	}
+}
+
+func verifyFile(c *cli.Context) error {
+	words, err := arguments(c, 1, 1)
+	if err != nil {
+		return err
+	}
+	keys, err := releaseKeys(c.String("key"), packaging.ReleaseKey)
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	r, err := releases.Verify(words[0], c.String("sums"), keys)
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	what := fmt.Sprintf("has the hash that %s lists", tty.Printable(r.Sums))
+	if r.Name == "" {
+		what = "lists " + tty.Count(r.Size, "file")
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "good: %s %s, signed by %s\n", tty.Printable(words[0]), what, r.Key)
+	return err
+}
+
+// releaseKeys returns the public keys of a file, or else those in the program.
+func releaseKeys(path string, embedded []byte) ([]ssh.PublicKey, error) {
+	text := embedded
+	if path != "" {
+		var err error
+		if text, err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
+	}
+	keys, err := releases.Keys(text)
+	switch {
+	case err != nil && path != "":
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("packaging/release.pub, as it was when this program was built: %w", err)
+	case len(keys) == 0 && path != "":
+		return nil, fmt.Errorf("%s has no public key: want a line of authorized_keys or allowed_signers", path)
+	case len(keys) == 0:
+		return nil, errors.New("this program has no release key, because packaging/release.pub had none when it was built: " +
+			"get the maintainer's public key from a place that you trust, and name its file with --key")
+	}
+	return keys, nil
 }
