@@ -20,15 +20,20 @@ type entry struct {
 	data []byte
 }
 
-// pack returns the archive of a platform: a zip for Windows, a tar.gz for all others. Its
-// files are in one folder.
-func (r release) pack(p platform, folder, binary string, docs []entry) (archive []byte, file string, err error) {
+// withProgram returns the entries of an archive, the program among them, sorted by name.
+func withProgram(binary string, docs []entry) ([]entry, error) {
 	program, err := os.ReadFile(binary)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	entries := append(slices.Clip(docs), entry{filepath.Base(binary), 0o755, program})
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+	return entries, nil
+}
+
+// pack returns the archive of a platform: a zip for Windows, a tar.gz for all others. Its
+// files are in one folder.
+func (r release) pack(p platform, folder string, entries []entry) (archive []byte, file string, err error) {
 	if p.os == "windows" {
 		archive, err = r.zip(folder, entries)
 		return archive, folder + ".zip", err

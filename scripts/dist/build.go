@@ -31,6 +31,7 @@ func (r release) build(ctx context.Context, p platform, work string) (string, er
 		"GOFLAGS=-mod=readonly",
 		"GOAMD64=v1",
 		"GOARM64=v8.0",
+		"GOARM=6", // runs on ARMv7, too, and on the first Raspberry Pi
 		"GOEXPERIMENT=",
 		"GOTOOLCHAIN=local",
 	}
@@ -84,7 +85,8 @@ func (r release) documents(ctx context.Context, work string) ([]entry, error) {
 		return nil, err
 	}
 	var list []entry
-	for _, name := range append(names, "README.md", "CHANGELOG.md", "LICENSE", "NOTICE", "packaging/systemd/ptyctl.service") {
+	for _, name := range append(names, "README.md", "CHANGELOG.md", "LICENSE", "NOTICE", "packaging/systemd/ptyctl.service",
+		"packaging/systemd/ptyctl-daemon.service", "packaging/systemd/ptyctl-daemon.socket") {
 		text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, err

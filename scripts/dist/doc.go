@@ -6,7 +6,7 @@
 // For each platform it builds the program and packs it with the manual page, the
 // completions for shells, the licenses of all modules that are linked in, and a list of
 // those modules (an SPDX document, made from the build information in the binary).
-// SHA256SUMS is for sha256sum -c. The bytes depend on:
+// scripts/sums makes SHA256SUMS of them, and scripts/make-release all that a release has besides. The bytes depend on:
 //
 //	the source, go.sum     and therefore every dependency
 //	the Go release         shown by ptyctl version; go.mod names the oldest that works

@@ -24,6 +24,8 @@ var platforms = []platform{
 	{"darwin", "arm64"},
 	{"windows", "amd64"},
 	{"windows", "arm64"},
+	{"freebsd", "amd64"},
+	{"linux", "arm"},
 }
 
 // A platform is the target of one archive.
@@ -36,6 +38,7 @@ func (p platform) String() string { return p.os + "/" + p.arch }
 type release struct {
 	root    string // of the source
 	out     string
+	unpack  string // folder for the files of the archives, not packed; "" for none
 	version string
 	date    time.Time
 	built   map[platform]string // path of the program
@@ -63,11 +66,12 @@ func run(ctx context.Context, args []string) error {
 		os.Getenv("SOURCE_DATE_EPOCH"),
 		"of the release, in seconds since 1970; default the commit's",
 	)
+	unpack := flags.String("unpacked", "", "folder for the files of each archive, in a folder such as linux-amd64; default none")
 	only := flags.String("platforms", "", "such as linux/amd64,windows/arm64; default all")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	r := release{root: *root, out: *out, version: *version, built: make(map[platform]string)}
+	r := release{root: *root, out: *out, unpack: *unpack, version: *version, built: make(map[platform]string)}
 	var err error
 	if r.version == "" {
 		if r.version, err = git(ctx, r.root, "describe", "--tags", "--always", "--dirty"); err != nil {
@@ -115,7 +119,7 @@ func choose(list string) ([]platform, error) {
 	return wanted, nil
 }
 
-// make writes the archives, a list of contents for each, and the list of checksums.
+// make writes the archives, and a list of contents for each.
 func (r release) make(ctx context.Context, wanted []platform) error {
 	work, err := os.MkdirTemp("", "ptyctl-dist-")
 	if err != nil {
@@ -129,12 +133,6 @@ func (r release) make(ctx context.Context, wanted []platform) error {
 	if err != nil {
 		return err
 	}
-	// Each file is written once and listed in SHA256SUMS.
-	sums := make(map[string]string)
-	write := func(name string, data []byte) error {
-		sums[name] = fmt.Sprintf("%x", sha256.Sum256(data))
-		return os.WriteFile(filepath.Join(r.out, name), data, 0o644)
-	}
 	for _, p := range wanted {
 		binary, err := r.build(ctx, p, work)
 		if err != nil {
@@ -145,34 +143,45 @@ func (r release) make(ctx context.Context, wanted []platform) error {
 		if err != nil {
 			return err
 		}
-		archive, file, err := r.pack(
-			p,
-			name,
-			binary,
-			append(
-				slices.Clip(docs),
-				entry{"THIRD-PARTY-LICENSES.txt", 0o644, licences},
-				entry{"ptyctl.spdx.json", 0o644, bom},
-			),
-		)
+		entries, err := withProgram(binary, append(
+			slices.Clip(docs),
+			entry{"THIRD-PARTY-LICENSES.txt", 0o644, licences},
+			entry{"ptyctl.spdx.json", 0o644, bom},
+		))
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(write(file, archive), write(name+".spdx.json", bom)); err != nil {
+		archive, file, err := r.pack(p, name, entries)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintf(os.Stdout, "%s  %s (%d KiB)\n", sums[file], file, len(archive)>>10)
+		if err := errors.Join(
+			os.WriteFile(filepath.Join(r.out, file), archive, 0o644),
+			os.WriteFile(filepath.Join(r.out, name+".spdx.json"), bom, 0o644),
+			r.keep(p, entries),
+		); err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stdout, "%x  %s (%d KiB)\n", sha256.Sum256(archive), file, len(archive)>>10)
 	}
-	var lines strings.Builder
-	names := make([]string, 0, len(sums))
-	for name := range sums {
-		names = append(names, name)
+	return nil
+}
+
+// keep writes the files of an archive into a folder of its platform's name, for the packages that have the same files.
+func (r release) keep(p platform, entries []entry) error {
+	if r.unpack == "" {
+		return nil
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		fmt.Fprintf(&lines, "%s  %s\n", sums[name], name)
+	for _, e := range entries {
+		path := filepath.Join(r.unpack, p.os+"-"+p.arch, filepath.FromSlash(e.name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, e.data, e.mode); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(lines.String()), 0o644)
+	return nil
 }
 
 // git runs git and returns the line that it prints.
