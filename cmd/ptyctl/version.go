@@ -112,8 +112,8 @@ func verifyCommand() *cli.Command {
 		Description: "FILE may also be SHA256SUMS itself. Nothing is downloaded: SHA256SUMS and SHA256SUMS.sig come from the same\n" +
 			"place as FILE. The exit status is 0 if all is good, else 1.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "key", Usage: "the `FILE` of the maintainer's public key, a line of authorized_keys or allowed_signers; default the one in this program"},
-			&cli.StringFlag{Name: "sums", Usage: "the `FILE` SHA256SUMS; default the one beside the file that is checked"},
+			&cli.StringFlag{Name: "key", Usage: "take the maintainer's public key from `FILE`, a line of authorized_keys or allowed_signers; default the key in this program"},
+			&cli.StringFlag{Name: "sums", Usage: "take `FILE` for SHA256SUMS; default that beside the file that is checked"},
 		},
 		Action: verifyFile,
 	}
