@@ -10,7 +10,29 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/releases"
+	"ptyctl/packaging"
 )
+
+// TestReleaseKey reads packaging/release.pub as ptyctl verify does. It has comments alone until the maintainer has filled it;
+// a line that cannot be read would be noticed by users only.
+func TestReleaseKey(t *testing.T) {
+	keys, err := releases.Keys(packaging.ReleaseKey)
+	if err != nil {
+		t.Fatalf("packaging/release.pub: %v", err)
+	}
+	for _, key := range keys {
+		if line := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))); !strings.Contains(string(packaging.ReleaseKey), line) {
+			t.Errorf("packaging/release.pub does not have the key %s as ssh-keygen writes it", line)
+		}
+	}
+	if len(keys) == 0 && !strings.HasPrefix(string(packaging.ReleaseKey), "#") {
+		t.Error("packaging/release.pub has neither a key nor a comment that says what belongs there")
+	}
+}
 
 // TestLaunchdUnit reads the unit of launchd as plutil -lint does, and compares what it starts. macOS refuses a unit
 // with any mistake, and no machine of the tests runs it.

@@ -197,3 +197,29 @@ func TestHostAt(t *testing.T) {
 		}
 	}
 }
+
+// TestReleaseKeys: the key of --key, that in the program, and the messages where there is none.
+func TestReleaseKeys(t *testing.T) {
+	const line = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOhB7/zzhC+HXDdGOdLwJln5NYwm6UNXx3chmQSVTG4B"
+	empty := filepath.Join(t.TempDir(), "empty.pub")
+	if err := os.WriteFile(empty, []byte("# nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ path, embedded, want string }{
+		{"", "# a comment\n" + line + "\n", ""},
+		{"", "# a comment\n", "packaging/release.pub had none when it was built: get the maintainer's public key"},
+		{"", "", "name its file with --key"},
+		{"", "no key", "packaging/release.pub, as it was when this program was built: line 1"},
+		{empty, line, "empty.pub has no public key"},
+		{empty + ".x", line, "no such file"},
+	} {
+		keys, err := releaseKeys(c.path, []byte(c.embedded))
+		if c.want == "" {
+			if err != nil || len(keys) != 1 {
+				t.Errorf("releaseKeys(%q, %q) = %d keys, %v; want 1", c.path, c.embedded, len(keys), err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("releaseKeys(%q, %q) = %v, want %q", c.path, c.embedded, err, c.want)
+		}
+	}
+}
