@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -146,7 +147,8 @@ func checkSignature(t *testing.T, dir, key string) {
 		t.Fatal(err)
 	}
 	out, err := exec.Command(program, "verify", changed, "--key", signers, "--sums", filepath.Join(dir, "SHA256SUMS")).CombinedOutput()
-	if status, ok := err.(*exec.ExitError); !ok || status.ExitCode() != 1 || !bytes.Contains(out, []byte(" was changed: its SHA-256 is ")) { //nolint:errorlint // of Cmd itself
+	var status *exec.ExitError
+	if !errors.As(err, &status) || status.ExitCode() != 1 || !bytes.Contains(out, []byte(" was changed: its SHA-256 is ")) {
 		t.Errorf("ptyctl verify of a changed file: %v\n%s\nwant status 1 and that it was changed", err, out)
 	}
 }
