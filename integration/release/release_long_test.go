@@ -59,19 +59,10 @@ func runOK(t *testing.T, dir, name string, args ...string) string {
 // makeTwice returns the folder of the release that scripts/reproduce has made twice, with the tools of Taskfile.yml.
 func makeTwice(t *testing.T, key string) string {
 	t.Helper()
-	root := filepath.Join("..", "..")
-	tasks, err := os.ReadFile(filepath.Join(root, "Taskfile.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	nfpm := regexp.MustCompile(`(?m)^  NFPM: (\S+)$`).FindSubmatch(tasks)
-	if nfpm == nil {
-		t.Fatal("Taskfile.yml does not name NFPM")
-	}
 	dir := t.TempDir()
 	cmd := exec.Command("scripts/reproduce", dir)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "NFPM="+string(nfpm[1]), "VERSION=v"+number, "URL="+url, "KEY="+key)
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "NFPM="+pinned(t, "NFPM"), "VERSION=v"+number, "URL="+url, "KEY="+key)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("scripts/reproduce: %v\n%s", err, out)
@@ -80,6 +71,16 @@ func makeTwice(t *testing.T, key string) string {
 		t.Fatalf("scripts/reproduce does not say that all files are the same:\n%s", out)
 	}
 	return dir
+}
+
+// pinned returns the tool of a variable of Taskfile.yml, as PATH@VERSION.
+func pinned(t *testing.T, variable string) string {
+	t.Helper()
+	tool := regexp.MustCompile(`(?m)^  ` + variable + `: (\S+@v\S+)$`).FindSubmatch(readFile(t, "..", "..", "Taskfile.yml"))
+	if tool == nil {
+		t.Fatalf("Taskfile.yml does not pin %s", variable)
+	}
+	return string(tool[1])
 }
 
 // checkFiles compares the names of all files with those that a release must have.

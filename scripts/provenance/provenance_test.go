@@ -75,7 +75,7 @@ func TestStatement(t *testing.T) {
 		t.Errorf("the build type is %s, the builder %s", d.BuildType, s.Predicate.Details.Builder.ID)
 	}
 	if len(d.Dependencies) != 3 || d.Dependencies[0].Digest == nil || d.Dependencies[0].Digest.GitCommit != commit ||
-		d.Dependencies[2].URI != "pkg:golang/example.com/nfpm/v2/cmd/nfpm@v2.0.0" {
+		d.Dependencies[2].URI != "pkg:golang/example.com/nfpm/v2@v2.0.0#cmd/nfpm" {
 		t.Errorf("the dependencies are %+v, want the commit, Go and the tool", d.Dependencies)
 	}
 	// A second statement is the same, though the first is there now.

@@ -96,7 +96,7 @@ func (b build) statement(subjects []resource) statement {
 		{Name: "go", URI: "pkg:golang/stdlib@" + strings.TrimPrefix(b.goVersion, "go")},
 	}
 	for _, tool := range b.tools {
-		used = append(used, resource{Name: path.Base(strings.Split(tool, "@")[0]), URI: "pkg:golang/" + tool})
+		used = append(used, toolResource(tool))
 	}
 	return statement{
 		Type: "https://in-toto.io/Statement/v1", Subject: subjects, PredicateType: "https://slsa.dev/provenance/v1",
@@ -109,6 +109,17 @@ func (b build) statement(subjects []resource) statement {
 			Details: details{builder{project + "#maintainer"}, metadata{b.version + "-" + b.commit}},
 		},
 	}
+}
+
+// toolResource names a tool, PATH@VERSION, by the purl of its module; the package is its subpath.
+func toolResource(tool string) resource {
+	where, version, _ := strings.Cut(tool, "@")
+	module, command, ok := strings.Cut(where, "/cmd/")
+	uri := "pkg:golang/" + module + "@" + version
+	if ok {
+		uri += "#cmd/" + command
+	}
+	return resource{Name: path.Base(where), URI: uri}
 }
 
 // platformsOf returns the platforms of the archives, such as linux/amd64.
