@@ -15,7 +15,8 @@ import (
 const finding = `{"schema_version":"1.3.1","id":"GO-2026-0001","modified":"2026-01-01T00:00:00Z","published":"2026-01-01T00:00:00Z",
 "summary":"a test","details":"a test","affected":[{"package":{"name":"golang.org/x/crypto","ecosystem":"Go"},
 "ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}],
-"ecosystem_specific":{"imports":[{"path":"golang.org/x/crypto/ssh","symbols":["ParsePrivateKey"]}]}}]}`
+"ecosystem_specific":{"imports":[{"path":"golang.org/x/crypto/ssh","symbols":["ParsePrivateKey"]}]}}],
+"database_specific":{"url":"https://example.com","review_status":"REVIEWED"}}`
 
 // TestVuln has scripts/vuln ask databases of the test: one without a finding, one with, and one that is not there.
 func TestVuln(t *testing.T) {
