@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,34 +123,33 @@ func newSecurityKey(t *testing.T, flags byte) *securityKey {
 	return &securityKey{private, key, flags}
 }
 
-func (k *securityKey) sign(t *testing.T, message []byte) []byte {
-	t.Helper()
-	b := blob{Version: version, PublicKey: k.public.Marshal(), Namespace: namespace, Hash: "sha512"}
-	data, err := b.signedData(message)
-	if err != nil {
-		t.Fatal(err)
-	}
+func (k *securityKey) PublicKey() ssh.PublicKey { return k.public }
+
+// Sign signs as the agent of a security key does.
+func (k *securityKey) Sign(_ io.Reader, data []byte) (*ssh.Signature, error) {
 	app, sum := sha256.Sum256([]byte(application)), sha256.Sum256(data)
 	rest := []byte{k.flags, 0, 0, 0, 7} // and a counter
-	b.Signature = ssh.Marshal(ssh.Signature{
+	return &ssh.Signature{
 		Format: ssh.KeyAlgoSKED25519, Blob: ed25519.Sign(k.private, bytes.Join([][]byte{app[:], rest, sum[:]}, nil)), Rest: rest,
-	})
-	return b.encode()
+	}, nil
 }
 
 func TestSecurityKey(t *testing.T) {
 	message := []byte("text")
 	k := newSecurityKey(t, userPresent)
-	text := k.sign(t, message)
+	text, err := Sign(rand.Reader, k, namespace, message)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if out, err := accepts(t, k.public, text, message); err != nil {
-		t.Fatalf("ssh-keygen refuses the signature, so the test's key is wrong: %v\n%s", err, out)
+		t.Fatalf("ssh-keygen refuses the signature: %v\n%s", err, out)
 	}
 	if _, err := Verify(text, namespace, message, []ssh.PublicKey{k.public}); err != nil {
 		t.Errorf("Verify of a security key's signature: %v", err)
 	}
 	k.flags = 0
-	if _, err := Verify(k.sign(t, message), namespace, message, []ssh.PublicKey{k.public}); err == nil || !strings.Contains(err.Error(), "touch") {
-		t.Errorf("Verify of a signature without a touch: %v, want an error that says so", err)
+	if _, err := Sign(rand.Reader, k, namespace, message); err == nil || !strings.Contains(err.Error(), "touch") {
+		t.Errorf("Sign without a touch: %v, want an error that says so", err)
 	}
 }
 
