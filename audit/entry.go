@@ -76,8 +76,9 @@ type Actor struct {
 	Transport string `json:"transport,omitempty"`
 	Client    string `json:"client,omitempty"`
 	Version   string `json:"version,omitempty"`
-	Token     string `json:"token,omitempty"` // name of the token
-	Shim      string `json:"shim,omitempty"`  // id of the client of the daemon
+	Token     string `json:"token,omitempty"`  // name of the token, or "oauth:" and the subject of an access token
+	Issuer    string `json:"issuer,omitempty"` // of that access token
+	Shim      string `json:"shim,omitempty"`   // id of the client of the daemon
 	Task      string `json:"task_id,omitempty"`
 	Agent     string `json:"agent_id,omitempty"`
 	Evidence  string `json:"evidence_id,omitempty"`
@@ -132,6 +133,7 @@ const (
 // Limits of the texts in a line, in bytes.
 const (
 	maxName    = 256
+	maxToken   = maxName + len("oauth:") // two subjects must not be cut to one
 	maxDetail  = 512
 	maxPath    = 1 << 10
 	maxCommand = 4 << 10
@@ -214,7 +216,8 @@ func newActor(a term.Actor) Actor {
 		Transport: cut(cmp.Or(a.Via, a.Transport), maxName),
 		Client:    cut(a.Client, maxName),
 		Version:   cut(a.Version, maxName),
-		Token:     cut(a.Token, maxName),
+		Token:     cut(a.Token, maxToken),
+		Issuer:    cut(a.Issuer, maxName),
 		Shim:      cut(a.Shim, maxName),
 		Task:      cut(a.Task, maxName),
 		Agent:     cut(scrub.Text(cut(a.Agent, 2*maxName)), maxName),

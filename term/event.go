@@ -11,7 +11,8 @@ type Actor struct {
 	Transport string // how the call came, for example "stdio" or "http"; empty for a direct call of this library
 	Client    string // name of the program that calls, as it gives it
 	Version   string // its version
-	Token     string // name (never the value) of the bearer token
+	Token     string // name (never the value) of the bearer token, or "oauth:" and the subject of an access token
+	Issuer    string // for the audit log: who has issued that access token; empty: it is none
 	Shim      string // id of the conversation, where several clients come and go over one transport; empty: one does
 	Task      string // a task of the principal; tasks hold locks, see Principal
 	Agent     string // for the audit log: the agent that the program acts for, as the program gives it

@@ -6,12 +6,12 @@ package term
 //
 // The program that calls this library is one principal. A server that passes on the calls
 // of others has one for each that it can tell apart: that of ptyctl has one for its stdin,
-// one for each bearer token of HTTP, one for all of HTTP without tokens, one for its
+// one for each bearer token of HTTP, one for each subject of OAuth, one for all of HTTP without tokens, one for its
 // control socket, which admits a single user, and one for each conversation of a daemon. An
 // attached person is a principal of their own, even if other callers share the transport.
 type Principal struct {
 	Transport  string
-	Token      string // name of the bearer token
+	Token      string // as in Actor
 	Shim       string // id of the conversation of a daemon; see Actor
 	Attachment Attachment
 }

@@ -24,7 +24,8 @@ import (
 // The server tells the Registry the name of the client's program, once the client has said it.
 type Caller struct {
 	Transport string // "http", "socket", PageTransport; empty: the server's own
-	Token     string // name of the bearer token; empty if the request had none
+	Token     string // name of the bearer token, or "oauth:" and the subject of an access token; empty if the request had none
+	Issuer    string // of that access token; empty: it is none
 	Shim      string // id of the conversation, for those of a daemon; see term.Actor
 	ReadOnly  bool   // may do only what does not type
 	Isolated  bool   // knows only of its own sessions: those that its token or conversation has opened, or was given

@@ -369,7 +369,8 @@ func (c *Call) Acting(ctx context.Context, task string) context.Context {
 		task = caller.Attachment.String() // for the record: the person is no task
 	}
 	return term.WithActor(ctx, term.Actor{
-		Transport: c.shared.TransportOf(ctx), Client: name, Version: version, Token: caller.Token, Shim: caller.Shim, Task: task,
+		Transport: c.shared.TransportOf(ctx), Client: name, Version: version, Token: caller.Token, Issuer: caller.Issuer, Shim: caller.Shim,
+		Task:     task,
 		Operator: caller.Operator, Attachment: caller.Attachment, PID: caller.PID,
 		Agent: c.Text("agent_id"), Evidence: c.Text("evidence_id"), Serial: c.serial,
 	})
