@@ -44,9 +44,10 @@ func (l *loader) compareHTTP(h *HTTP) {
 			),
 		)
 	}
+	l.compareOAuth(&h.OAuth)
 	// A refused token counts as present: its own error already says what to correct.
-	if h.Isolate && h.AuthToken.Reveal() == "" && h.Tokens.Reveal() == "" && h.TokensFile == "" && !l.doubt[only] &&
-		!l.doubt[tokens] {
+	if h.Isolate && h.AuthToken.Reveal() == "" && h.Tokens.Reveal() == "" && h.TokensFile == "" && h.OAuth.Issuer == "" &&
+		!l.doubt[only] && !l.doubt[tokens] && !l.doubt["server.http.oauth.issuer"] {
 		l.clash(isolate, file, isolate+" keeps tokens apart, but there are none; set "+file+", or leave isolate out")
 	}
 	switch {

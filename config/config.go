@@ -77,6 +77,14 @@ type HTTP struct {
 	TLSKeyFile     string
 	TLSSelfSigned  bool // make a certificate at each start
 	Watch          bool // serve the watch page, to tokens of people
+	OAuth          OAuth
+}
+
+// OAuth configures the access tokens of an authorization server. Without an Issuer there are none.
+type OAuth struct {
+	Issuer   string // URL
+	Audience string
+	Roles    []OAuthRole
 }
 
 // Session holds defaults and limits of a terminal session.

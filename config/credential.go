@@ -64,6 +64,7 @@ func kinds(c *Config, home string) []kind {
 			}),
 		secretTable(c, home),
 		groupTable(c),
+		oauthTable(c),
 	}
 }
 

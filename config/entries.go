@@ -44,6 +44,11 @@ type kind struct {
 	// begin makes an entry with every field at its default, and rows that write to it. add
 	// appends the entry to the field of the Config.
 	begin func(Entry) (rows []row, add func())
+
+	// Of named tables whose names may be quoted, whether a name is valid, and a description of valid ones. nil: the
+	// names are bare keys.
+	valid    func(name string) bool
+	nameForm string
 }
 
 // anEntry is a pointer to a struct that embeds Entry.
@@ -65,6 +70,12 @@ func named[T any, P anEntry[T]](p *[]T, path, doc string, fields func(*T) []row)
 // short allows NAME = VALUE in the table [Path], instead of a table of its own with that one field.
 func (k kind) short(field string) kind { k.Short = field; return k }
 
+// quoted allows names that need quotes in TOML.
+func (k kind) quoted(valid func(name string) bool, form string) kind {
+	k.valid, k.nameForm = valid, form
+	return k
+}
+
 // newKind binds a table to the field p. Entries are created through it, so the loader
 // needs no reflection.
 func newKind[T any, P anEntry[T]](p *[]T, t Table, fields func(*T) []row) kind {
@@ -73,7 +84,7 @@ func newKind[T any, P anEntry[T]](p *[]T, t Table, fields func(*T) []row) kind {
 		r.Env = "" // newRow has set it
 		t.Fields = append(t.Fields, r.Key)
 	}
-	return kind{t, func(e Entry) ([]row, func()) {
+	return kind{Table: t, begin: func(e Entry) ([]row, func()) {
 		v := new(T)
 		*P(v).entry() = e
 		return fields(v), func() { *p = append(*p, *v) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -24,7 +25,7 @@ type opened struct {
 func (w *walk) open(k *kind, name string, offset int) {
 	where, origin := w.at(offset)
 	e := &opened{kind: k, name: name, where: where, seen: make(map[string]bool)}
-	e.rows, e.add = k.begin(Entry{Name: name, Where: origin})
+	e.rows, e.add = k.begin(Entry{Name: plain(name), Where: origin})
 	for i := range e.rows {
 		r := &e.rows[i]
 		r.place = k.place(name, w.count(k)) + "." + r.Path
@@ -89,7 +90,11 @@ func (l *loader) kindOf(path string) (k *kind, name, field string) {
 		case path == k.Path:
 			return k, "", ""
 		case below && k.Named && strings.HasPrefix(rest, `"`): // a quoted name, which may contain dots
-			return k, rest, ""
+			name, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				return k, rest, ""
+			}
+			return k, name, strings.TrimPrefix(rest[len(name):], ".")
 		case below && k.Named:
 			name, field, _ := strings.Cut(rest, ".")
 			return k, name, field
@@ -121,10 +126,13 @@ func (w *walk) entryHeader(path string, isList bool, offset int) {
 // begin ensures that the named entry exists, or adds one to an array. It reports whether
 // the name is valid.
 func (w *walk) begin(k *kind, name string, offset int) bool {
-	if k.Named && !bareKey.MatchString(name) {
+	valid, form := bareKey.MatchString, "up to 80 letters, digits, _ and -"
+	if k.valid != nil {
+		valid, form = k.valid, k.nameForm
+	}
+	if k.Named && !valid(plain(name)) {
 		where, _ := w.at(offset)
-		w.fail(where, fmt.Sprintf("%s is not a valid name for %s; use up to 80 letters, digits, _ and -", name,
-			k.Header()), nil)
+		w.fail(where, fmt.Sprintf("%s is not a valid name for %s; use %s", name, k.Header(), form), nil)
 		return false
 	}
 	if !k.Named || w.entry(k, name) == nil {
@@ -234,6 +242,14 @@ func (w *walk) inlineList(k *kind, value *unstable.Node, start int) {
 			w.pair(k.Path, pairs.Node())
 		}
 	}
+}
+
+// plain returns a name without the quotes that it has in a path.
+func plain(name string) string {
+	if text, err := strconv.Unquote(name); err == nil {
+		return text
+	}
+	return name
 }
 
 // headerOf returns the line that begins the table of one entry.

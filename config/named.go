@@ -45,8 +45,8 @@ func secretTable(c *Config, home string) kind {
 				texts(&s.Prompts, "prompts", "Regular expressions of the questions that it answers; empty is a question for a "+
 					"password, or for a code if the source is totp:.").example(`["(?i)^password: ?$"]`),
 				words(&s.Uses, "uses", "The ways to use it: login, terminal, stdin; empty is all.").example(`["terminal"]`),
-				words(&s.Callers, "callers", "Who may use it: names of tokens, and stdio, http or socket for callers without "+
-					"a token; with * and ?; empty is all.").example(`["deployer"]`),
+				words(&s.Callers, "callers", "Who may use it: names of tokens, oauth:SUBJECT for callers with an access "+
+					"token, and stdio, http or socket for those without a token; with * and ?; empty is all.").example(`["deployer"]`),
 				texts(&s.Commands, "commands", "The commands that may read it on their standard input, written as in "+
 					"policy.allow; empty is sudo alone.").example(`["mysql *"]`),
 				text(&s.Confirm, "confirm", "never", "Whether a person must agree: never, first (to the first use in a "+

@@ -46,6 +46,9 @@ func (c Config) Settings() []Setting {
 	for _, t := range Tables() {
 		for i, v := range c.field(t.Path).Seq2() {
 			name := v.FieldByName("Name").String()
+			if t.Named {
+				name = bare(name)
+			}
 			place, header := t.place(name, int(i.Int())), t.headerOf(name)
 			for _, f := range t.Fields {
 				key := place + "." + f.Path
@@ -130,7 +133,7 @@ func entriesText(t Table, entries reflect.Value) string {
 		}
 		texts[i] = "{" + strings.Join(fields, ", ") + "}"
 		if t.Named {
-			texts[i] = v.FieldByName("Name").String() + " = " + texts[i]
+			texts[i] = bare(v.FieldByName("Name").String()) + " = " + texts[i]
 		}
 	}
 	text := strings.Join(texts, ", ")

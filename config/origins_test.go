@@ -22,7 +22,8 @@ func TestSettingsAreTheConfiguration(t *testing.T) {
 	for _, key := range []string{"session.connect_timeout_ms", "session.read_timeout_ms", "locks.default_ttl_ms"} {
 		other[key] = "1234"
 	}
-	other["server.http.tls_self_signed"] = "false" // cannot be combined with a certificate
+	other["server.http.tls_self_signed"] = "false"                                  // cannot be combined with a certificate
+	other["server.http.oauth.issuer"], other["server.http.oauth.audience"] = "", "" // and roles, which no flag has
 	other["ssh.identity_agent"] = `a "quoted" \ thing` + "\u00e9"
 	for _, flags := range []map[string]string{nil, other} {
 		c, _, problems := load(t, "", nil, flags)

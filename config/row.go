@@ -164,8 +164,9 @@ func hasControl(s string) bool {
 }
 
 // show quotes a value for a message and limits its length.
-func show(value string) string {
-	const most = 60
+func show(value string) string { return showUpTo(60, value) }
+
+func showUpTo(most int, value string) string {
 	if r := []rune(value); len(r) > most {
 		value = string(r[:most]) + "…"
 	}
@@ -182,5 +183,5 @@ func bare(name string) string {
 	if bareKey.MatchString(name) {
 		return name
 	}
-	return show(name)
+	return showUpTo(maxScope+1, name)
 }

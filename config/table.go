@@ -75,6 +75,14 @@ func table(c *Config, home string) []row {
 			"Serve the watch page at /watch/ to people whose token has the role watch or operate; off this machine over TLS "+
 				"alone."),
 
+		text(&c.Server.HTTP.OAuth.Issuer, "server.http.oauth.issuer", "",
+			"The authorization server whose access tokens clients may send besides the tokens above: its URL, exactly as in the "+
+				"claim iss.").
+			checked(issuerURL),
+		text(&c.Server.HTTP.OAuth.Audience, "server.http.oauth.audience", "",
+			"The value that the claim aud of an access token must contain: the URL of this server as clients write it, such as "+
+				"https://mcp.example.net/mcp, or the name that the issuer knows it by."),
+
 		path(
 			&c.Server.Control.ControlSocketPath,
 			home,

@@ -100,6 +100,9 @@ func another(t *testing.T, k Key) string {
 		if strings.HasSuffix(k.Path, ".listen") {
 			return "[::1]:8080"
 		}
+		if strings.HasSuffix(k.Path, ".issuer") {
+			return "https://login.example.net/a"
+		}
 		return "/somewhere/else"
 	}
 	t.Fatalf("%s has the unknown type %q", k.Path, k.Type)
