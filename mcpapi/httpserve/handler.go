@@ -23,13 +23,14 @@ import (
 	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/oauth"
 	"ptyctl/term"
 )
 
 // Options configure a Handler. The zero value admits everybody who can connect, so it
 // must only be served on an address that is safe; Listen checks this.
 type Options struct {
-	Tokens    []Token       // every request must carry one of them; none: no token is needed
+	Tokens    []Token       // every request must carry one of them; none, and no OAuth: no token is needed
 	ReadOnly  bool          // no caller may type, whatever its token allows
 	Isolate   bool          // a token sees only the terminal sessions that it has opened
 	Operator  bool          // the caller is the person who runs ptyctl: see term.Actor
@@ -51,6 +52,10 @@ type Options struct {
 	People http.Handler
 	// Page serves people at PagePath and below it; nil: not found. See Page.
 	Page Page
+	// OAuth verifies access tokens, which requests may carry in place of Tokens. Its user closes it, after the handler.
+	// nil: there are none.
+	OAuth *oauth.Verifier
+
 	// Identify completes what is known of the caller of a request, by its connection. nil: nothing more is known.
 	Identify func(net.Conn, *identity.Caller)
 	// PeerPID returns the process at the other end of a connection, or 0 if that is not known. nil: it is not.
@@ -104,6 +109,7 @@ type Handler struct {
 	srv      *mcpgo.Server
 	mcp      *server.StreamableHTTPServer
 	tokens   atomic.Pointer[keyring]
+	subjects subjects
 	setting  sync.Mutex            // held by SetTokens
 	attached *identity.Attachments // nil: no attachments
 	tell     rate.Sometimes        // limits the log entries about wrong tokens
@@ -133,6 +139,7 @@ func New(s Server, o Options) *Handler {
 		calls:    make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
 	keys := newKeyring(o.Tokens, o.RateLimit)
+	keys.open = keys.open && o.OAuth == nil
 	h.tokens.Store(&keys)
 	h.endVisits(&keys)
 	if o.Operator {
@@ -203,6 +210,8 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 		serve = h.people
 	case r.URL.Path == WatchPath && h.o.Watch != nil:
 		serve = h.watch
+	case h.o.OAuth != nil && strings.HasPrefix(r.URL.Path, metadataPath):
+		return h.metadata(w, r)
 	case h.o.Page != nil && (r.URL.Path == strings.TrimSuffix(PagePath, "/") || strings.HasPrefix(r.URL.Path, PagePath)):
 		return h.page(w, r)
 	case r.URL.Path != Path:
@@ -211,10 +220,15 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	if err := h.guard(r); err != nil {
 		return err
 	}
-	t, err := h.tokens.Load().of(r)
+	t, err := h.keyOf(r)
 	if err != nil {
-		h.wrongToken(r)
+		if err.status != http.StatusServiceUnavailable {
+			h.wrongToken(r, err.message)
+		}
 		return err
+	}
+	if t.issuer != "" {
+		defer t.end(nil)
 	}
 	if t.Person {
 		return refuse(http.StatusForbidden, "the token "+t.Name+" is a person's, for the page at "+PagePath+
@@ -224,9 +238,10 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 }
 
 // wrongToken logs that a request has no valid token.
-func (h *Handler) wrongToken(r *http.Request) {
+func (h *Handler) wrongToken(r *http.Request, why string) {
 	h.tell.Do(func() {
-		h.o.Logger.Warn("request refused: no valid token; further refusals are not logged for a while", "from", r.RemoteAddr)
+		h.o.Logger.Warn("request refused: no valid token; further refusals are not logged for a while", "from", r.RemoteAddr,
+			"why", why)
 	})
 }
 
@@ -318,6 +333,7 @@ func (h *Handler) caller(r *http.Request, t *key) (identity.Caller, *refusal) {
 	c := identity.Caller{
 		Transport: h.o.Transport,
 		Token:     t.Name,
+		Issuer:    t.issuer,
 		ReadOnly:  h.o.ReadOnly || t.ReadOnly,
 		Isolated:  h.o.Isolate,
 		Operator:  h.o.Operator,

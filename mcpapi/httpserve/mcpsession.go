@@ -7,25 +7,29 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // maxSessions is the most MCP sessions at a time. A session takes 10 KiB, so clients that
-// begin sessions and never end them take at most 100 MB. Each token has an equal share.
+// begin sessions and never end them take at most 100 MB. Each token has an equal share. How many callers come with
+// access tokens is not known: where all sessions are taken, one of the caller that has most of them ends.
 const maxSessions = 10_000
 
 // mcpSessions are the MCP sessions of protocol revisions that have them. Each session
 // belongs to the token that sent initialize: its id alone, for example from a log, is of
 // no use to others.
 type mcpSessions struct {
-	share int // most sessions of one token
-
 	mu      sync.Mutex // guards the following
+	most    int        // sessions of all tokens
+	share   int        // most sessions of one token
 	byID    map[string]*mcpSession
 	byToken map[string]*list.List // of *mcpSession, the least recently used first
 }
@@ -75,17 +79,24 @@ func newMCPSessions(tokens int) *mcpSessions {
 func (s *mcpSessions) limit(most, tokens int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.share = max(1, most/max(1, tokens))
+	s.most, s.share = most, max(1, most/max(1, tokens))
 }
 
-// excess returns the session that must end before its token can begin another one, or nil: the one that was not used
-// for the longest time. A session whose stream is open is used.
+// excess returns the session that must end before a token can begin another one, or nil: the one that was not used for
+// the longest time. A session whose stream is open is used.
 func (s *mcpSessions) excess(token string) *mcpSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.byToken[token]
 	if all == nil || all.Len() < s.share {
-		return nil
+		if len(s.byID) < s.most {
+			return nil
+		}
+		for _, other := range s.byToken {
+			if all == nil || other.Len() > all.Len() {
+				all = other
+			}
+		}
 	}
 	for e := all.Front(); e != nil; e = e.Next() {
 		if m := e.Value.(*mcpSession); m.open.Load() == 0 {
@@ -95,11 +106,11 @@ func (s *mcpSessions) excess(token string) *mcpSession {
 	return all.Front().Value.(*mcpSession)
 }
 
-// makeRoom ends sessions of a token until it may begin another one.
+// makeRoom ends sessions until a token may begin another one.
 func (h *Handler) makeRoom(ctx context.Context, token string) {
 	for m := h.sessions.excess(token); m != nil; m = h.sessions.excess(token) {
 		r, err := http.NewRequestWithContext(
-			context.WithValue(ctx, tokenKey{}, token),
+			context.WithValue(ctx, tokenKey{}, m.token),
 			http.MethodDelete,
 			Path,
 			http.NoBody,
@@ -110,7 +121,7 @@ func (h *Handler) makeRoom(ctx context.Context, token string) {
 		r.Header.Set(server.HeaderKeySessionID, m.id)
 		// As if its client had sent it: mcp-go keeps data of the session, too, and offers no other way.
 		h.mcp.ServeHTTP(nowhere{make(http.Header)}, r)
-		_, _ = ownedSessions{h.sessions, token}.Terminate(m.id) // nothing is left to do, unless mcp-go refused
+		_, _ = ownedSessions{h.sessions, m.token}.Terminate(m.id) // nothing is left to do, unless mcp-go refused
 	}
 }
 
@@ -208,7 +219,11 @@ func (s ownedSessions) Terminate(id string) (notAllowed bool, err error) {
 	if m := s.byID[id]; m != nil {
 		m.end(errSessionEnd)
 		delete(s.byID, id)
-		s.byToken[m.token].Remove(m.place)
+		if all := s.byToken[m.token]; all.Len() > 1 {
+			all.Remove(m.place)
+		} else {
+			delete(s.byToken, m.token)
+		}
 	}
 	return false, nil
 }
@@ -216,4 +231,53 @@ func (s ownedSessions) Terminate(id string) (notAllowed bool, err error) {
 // isModern reports whether a request belongs to a protocol revision without MCP sessions.
 func isModern(r *http.Request, meta string) bool {
 	return mcp.IsModernProtocol(meta) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
+}
+
+// errCancelled is the cause with which a request ends that its client has cancelled.
+var errCancelled = errors.New("the client cancelled the request")
+
+// inFlight are the requests of one MCP session that are not answered yet, by the keys of their ids. A client may give
+// two requests the same id, although MCP forbids it: a cancellation then ends both. The zero value is ready to use.
+type inFlight struct {
+	mu    sync.Mutex // guards the following
+	byKey map[string][]*context.CancelCauseFunc
+}
+
+// begin adds a request. end removes it.
+func (f *inFlight) begin(key string, cancel context.CancelCauseFunc) (end func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.byKey == nil {
+		f.byKey = make(map[string][]*context.CancelCauseFunc)
+	}
+	f.byKey[key] = append(f.byKey[key], &cancel)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		rest := slices.DeleteFunc(f.byKey[key], func(c *context.CancelCauseFunc) bool { return c == &cancel })
+		f.byKey[key] = rest
+		if len(rest) == 0 {
+			delete(f.byKey, key)
+		}
+	}
+}
+
+// cancel ends the request that the parameters of a notifications/cancelled name. One that is not in flight may have
+// been answered in the meantime, and is ignored, as the protocol asks.
+func (f *inFlight) cancel(params json.RawMessage) {
+	var named struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(params, &named) != nil {
+		return
+	}
+	key, ok := jsonrpc.IDKey(named.RequestID)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, cancel := range f.byKey[key] {
+		(*cancel)(errCancelled)
+	}
 }

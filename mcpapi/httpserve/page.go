@@ -53,7 +53,7 @@ func (h *Handler) page(w *answer, r *http.Request) *refusal {
 	k, err := h.person(r, access)
 	if err != nil {
 		if err.status == http.StatusUnauthorized {
-			h.wrongToken(r)
+			h.wrongToken(r, err.message)
 		}
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 
 // A Token is a bearer token (RFC 6750) that a request may carry.
 type Token struct {
-	Name     string            // name in the audit log; not a secret
+	Name     string            // name in the audit log; not a secret, and without a colon
 	Value    string            // empty: Digest is its SHA-256
 	Digest   [sha256.Size]byte // not used if there is a Value
 	ReadOnly bool              // requests with it must not type
@@ -38,7 +38,8 @@ type key struct {
 	gone context.Context // ends when the token is withdrawn or expires
 	end  context.CancelCauseFunc
 
-	watched bool // its visits end with it
+	watched bool   // its visits end with it
+	issuer  string // of the access token that it stands for; "": it stands for none
 }
 
 // A keyring holds the keys. If it is open, every request is admitted.
@@ -49,31 +50,33 @@ type keyring struct {
 	perSecond int  // requests; 0: no limit
 }
 
+// newKey returns the key for a token.
+func newKey(t Token, l limiter) *key {
+	if t.Value != "" {
+		t.Digest, t.Value = sha256.Sum256([]byte(t.Value)), ""
+	}
+	k := &key{Token: t, rate: l}
+	ctx, end := context.WithCancelCause(context.Background())
+	k.gone, k.end = ctx, end
+	if !t.Expires.IsZero() {
+		limited, stop := context.WithDeadlineCause(ctx, t.Expires, errExpired)
+		k.gone, k.end = limited, func(cause error) {
+			end(cause)
+			stop()
+		}
+	}
+	return k
+}
+
 // burst is the number of seconds for which requests may be saved up.
 const burst = 5
 
 // newKeyring returns the keys for tokens, each limited to perSecond requests per second;
 // 0 means no limit.
 func newKeyring(tokens []Token, perSecond int) keyring {
-	make := func(t Token) *key {
-		if t.Value != "" {
-			t.Digest, t.Value = sha256.Sum256([]byte(t.Value)), ""
-		}
-		k := &key{Token: t, rate: newLimiter(perSecond)}
-		ctx, end := context.WithCancelCause(context.Background())
-		k.gone, k.end = ctx, end
-		if !t.Expires.IsZero() {
-			limited, stop := context.WithDeadlineCause(ctx, t.Expires, errExpired)
-			k.gone, k.end = limited, func(cause error) {
-				end(cause)
-				stop()
-			}
-		}
-		return k
-	}
-	r := keyring{perSecond: perSecond, open: len(tokens) == 0, nobody: make(Token{})}
+	r := keyring{perSecond: perSecond, open: len(tokens) == 0, nobody: newKey(Token{}, newLimiter(perSecond))}
 	for _, t := range tokens {
-		r.keys = append(r.keys, make(t))
+		r.keys = append(r.keys, newKey(t, newLimiter(perSecond)))
 	}
 	return r
 }
