@@ -175,7 +175,8 @@ var importRules = []rule{
 		theirs: []string{"github.com/mark3labs/mcp-go", "github.com/modelcontextprotocol/go-sdk/mcp", "golang.org/x/crypto/ssh"},
 		why:    "the tests of mcpapi and its parts may use it",
 	},
-	{pkg: "mcpapi/httpserve", ours: []string{"internal/faultlog", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
+	{pkg: "mcpapi/oauth", theirs: []string{"github.com/go-jose/go-jose/v4"}, why: "it verifies tokens, and knows no request"},
+	{pkg: "mcpapi/httpserve", ours: []string{"internal/faultlog", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/oauth", "term"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi/httpserve", "mcpapi/questions", "internal/peer", "internal/rundir", "internal/winpipe", "term"}, theirs: []string{"github.com/fsnotify/fsnotify", "github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket or a pipe: there is no second protocol"},
 
 	{pkg: "daemon", ours: []string{"control", "internal/rundir", "internal/winpipe", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
@@ -255,7 +256,7 @@ var importRules = []rule{
 			"consent", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
 			"term", "session", "session/forward", "session/forward/address", "session/owners", "sshx", "telnet", "serial", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"consent", "fleet", "fleet/nodes", "fleet/saved", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
-			"mcpapi/httpserve", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
+			"mcpapi/httpserve", "mcpapi/oauth", "mcpapi/toolset", "mcpapi/tools", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "daemon", "internal/cgroup", "internal/cliadvice", "internal/logging", "internal/resident", "internal/tcppeer", "secret", "secret/source",
 			"watch", "watch/calls", "watch/feed",
 		},

@@ -22,7 +22,7 @@ func newBusy() *metrics.Metrics {
 			return []metrics.Session{{Protocol: "ssh", State: "open"}, {Protocol: "x", State: "connecting"}}
 		},
 		HandshakesWaiting: func() int { return 5 },
-		AuditLost:         three, RecordingsDropped: func() int64 { return 12_345_678_901 }, RecordingsFailures: three, NoticesDropped: three,
+		AuditLost:         three, RecordingsDropped: func() int64 { return 12_345_678_901 }, RecordingsFailures: three, NoticesDropped: three, OAuthFailures: three,
 	})
 	for _, e := range []term.Event{
 		{Verb: term.VerbOutput, Size: 12_345_678},

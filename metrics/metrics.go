@@ -22,6 +22,7 @@ type Options struct {
 	RecordingsDropped  func() int64 // bytes of output that are missing in recordings
 	RecordingsFailures func() int64 // how often a recording could not be written
 	NoticesDropped     func() int64 // that people did not get; nil: none are sent
+	OAuthFailures      func() int64 // how often the keys of the issuer of access tokens could not be fetched
 }
 
 // A Session holds the labels of a live session.
@@ -91,6 +92,8 @@ func New(o Options) *Metrics {
 		o.RecordingsFailures)
 	sample(m, "counter", "ptyctl_notices_dropped_total", "Notices to people that were dropped because too many waited.",
 		o.NoticesDropped)
+	sample(m, "counter", "ptyctl_oauth_fetch_failures_total",
+		"Times that the keys of the issuer of access tokens could not be fetched.", o.OAuthFailures)
 	slices.SortFunc(m.families, func(a, b family) int { return strings.Compare(a.about().name, b.about().name) })
 	return m
 }

@@ -17,6 +17,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/mcpapi/httpserve"
+	"ptyctl/mcpapi/oauth"
 	"ptyctl/mcpapi/tools"
 )
 
@@ -24,7 +25,8 @@ import (
 type httpPort struct {
 	handler  *httpserve.Handler
 	listener net.Listener
-	page     *peoplePage // nil: there is none
+	page     *peoplePage     // nil: there is none
+	issuer   *oauth.Verifier // nil: no access tokens are accepted
 }
 
 // listenHTTP opens the port that the configuration names, if it names one, and says on stderr where it is.
@@ -42,7 +44,11 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 	if err = errors.Join(err, somebodyAnswers(cfg, tokens), inClearText(o, cert != nil)); err != nil {
 		return nil, err
 	}
-	ln, err := httpserve.Listen(o.Listen, len(tokens) > 0)
+	issuer, err := a.acceptOAuth()
+	if err != nil {
+		return nil, err
+	}
+	ln, err := httpserve.Listen(o.Listen, len(tokens) > 0 || issuer != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +72,9 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins,
 		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: a.messages,
-		Metrics: metrics, Logger: log,
+		Metrics: metrics, OAuth: issuer, Logger: log,
 	}
-	port := &httpPort{listener: ln}
+	port := &httpPort{listener: ln, issuer: issuer}
 	if o.Watch {
 		fmt.Fprintf(os.Stderr, "ptyctl: serving the watch page at %s://%s%s\n", scheme, addr, httpserve.PagePath)
 		port.page = a.newPage()
@@ -201,4 +207,48 @@ func (p *httpPort) again(o config.HTTP) (set func(log *slog.Logger), err error) 
 		warnExpired(log, tokens)
 		log.Info("the tokens of the HTTP port were read again", "tokens", len(tokens), "withdrawn", withdrawn)
 	}, err
+}
+
+// roles are the roles of access tokens by the words of the configuration.
+var roles = map[string]oauth.Role{"read": oauth.Read, "write": oauth.Write}
+
+// Verifier returns the verifier of the access tokens that a configuration allows; nil: it allows none. The caller closes
+// it.
+func Verifier(o config.OAuth, log *slog.Logger) (*oauth.Verifier, error) {
+	if o.Issuer == "" {
+		return nil, nil
+	}
+	scopes := make(map[string]oauth.Role)
+	for _, r := range o.Roles {
+		scopes[r.Name] = roles[r.Role]
+	}
+	v, err := oauth.New(oauth.Options{Issuer: o.Issuer, Audience: o.Audience, Roles: scopes, Logger: log})
+	if err != nil {
+		return nil, &ConfigError{fmt.Errorf("the keys of [server.http.oauth] are wrong: %w", err)}
+	}
+	return v, nil
+}
+
+// acceptOAuth makes the verifier of the port; nil: there is none.
+func (a *App) acceptOAuth() (*oauth.Verifier, error) {
+	v, err := Verifier(a.cfg.Server.HTTP.OAuth, a.log)
+	if v != nil {
+		a.closers = append(a.closers, v.Close)
+		a.log.Info("access tokens of an OAuth issuer are accepted", "issuer", v.Issuer(), "audience", v.Audience(),
+			"scopes", v.Scopes())
+	}
+	return v, err
+}
+
+// oauthFailures returns the count for the metrics; nil: no access tokens are accepted.
+func (a *App) oauthFailures() func() int64 {
+	if a.cfg.Server.Transport == config.TransportStdio || a.cfg.Server.HTTP.OAuth.Issuer == "" {
+		return nil
+	}
+	return func() int64 { // the port is opened after the metrics are made
+		if a.http == nil {
+			return 0
+		}
+		return a.http.issuer.Failures()
+	}
 }

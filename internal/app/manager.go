@@ -20,7 +20,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		Protocols: []string{"ssh", "telnet", "serial", "local"}, HandshakesWaiting: a.dialers.handshakesWaiting,
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(a.audit),
 		RecordingsDropped: a.record.dropped(), RecordingsFailures: a.record.failures(),
-		NoticesDropped: noticesDropped(a.notices),
+		NoticesDropped: noticesDropped(a.notices), OAuthFailures: a.oauthFailures(),
 	})
 	var journal term.Journal
 	observers := []term.Observer{counters}

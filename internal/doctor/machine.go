@@ -53,6 +53,7 @@ func (r *Report) Machine(ctx context.Context, cfg config.Config, version string)
 	r.sockets(ctx, cfg.Server.Control, version)
 	r.daemons(ctx, version, cfg.Server.Control.ControlAuthToken.Reveal())
 	r.secrets(cfg)
+	r.issuer(ctx, cfg)
 	if cfg.Audit.Path != "" {
 		r.writable("audit log", cfg.Audit.Path)
 	}
