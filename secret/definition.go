@@ -167,8 +167,21 @@ func (d *Definition) mayUse(a term.Actor) error {
 	if who == "" {
 		who = a.Transport
 	}
-	if len(d.Callers) == 0 || matchesAny(who, d.Callers) {
+	if len(d.Callers) == 0 || meansCaller(who, d.Callers) {
 		return nil
 	}
 	return d.refuse("callers", "it is not for this caller")
+}
+
+// meansCaller reports whether patterns mean a caller. The name of one with an access token is oauth:SUBJECT. Its issuer has
+// chosen the subject, and may tell subjects apart by their case alone: only patterns that begin so, or that mean all, can
+// mean it.
+func meansCaller(who string, list []string) bool {
+	kind, _, issued := strings.Cut(who, ":")
+	if !issued {
+		return matchesAny(who, list)
+	}
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		return pattern == "*" || strings.HasPrefix(pattern, kind+":") && patterns.Match(who, pattern)
+	})
 }

@@ -175,6 +175,12 @@ func TestCallers(t *testing.T) {
 		{[]string{"stdio"}, term.Actor{Transport: "stdio"}, true},
 		{[]string{"http"}, term.Actor{Transport: "http", Token: "other"}, false},
 		{[]string{"stdio"}, term.Actor{Transport: "http", Token: "other"}, false},
+		{[]string{"oauth:alice"}, term.Actor{Transport: "http", Token: "oauth:alice"}, true},
+		{[]string{"oauth:Alice"}, term.Actor{Transport: "http", Token: "oauth:alice"}, false},
+		{[]string{"oauth:*@ops.example.net"}, term.Actor{Transport: "http", Token: "oauth:a@ops.example.net"}, true},
+		{[]string{"*"}, term.Actor{Transport: "http", Token: "oauth:alice"}, true},
+		{[]string{"alice", "*alice", "o*", "?auth:alice", "http"}, term.Actor{Transport: "http", Token: "oauth:alice"}, false},
+		{[]string{"oauth:alice"}, term.Actor{Transport: "http", Token: "alice"}, false},
 	} {
 		s := NewStore([]Definition{{Name: "pw", Source: value("value-v"), Hosts: []string{"web1"}, Callers: tt.callers}}, Options{})
 		_, err := s.Release(as(t, tt.by), sudo("a"))
