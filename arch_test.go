@@ -181,8 +181,9 @@ var importRules = []rule{
 
 	{pkg: "daemon", ours: []string{"control", "internal/rundir", "internal/winpipe", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/wire", "ptyx/protect", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp", "golang.org/x/sys"}, why: "it carries the MCP conversation from process to process, and knows no session"},
 
-	{pkg: "watch", ours: []string{"control", "internal/client", "mcpapi/httpserve", "mcpapi/identity", "mcpapi/questions", "record", "term", "watch/frame"}, theirs: []string{"filippo.io/age"}, why: "a person has the tools of an agent and no more"},
+	{pkg: "watch", ours: []string{"control", "internal/client", "mcpapi/httpserve", "mcpapi/identity", "mcpapi/questions", "record", "term", "watch/frame", "watch/renderer"}, theirs: []string{"filippo.io/age"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "watch/frame", ours: []string{"screen"}, why: "it gives a screen a form and knows no session"},
+	{pkg: "watch/renderer", why: "it is files for a browser, and knows neither page nor session"},
 	{pkg: "watch/calls", ours: []string{"internal/scrub", "mcpapi/jsonrpc", "term"}, why: "it observes events and touches no session"},
 	{pkg: "watch/feed", ours: []string{"session", "term", "watch/calls", "watch/frame"}, why: "it shows sessions and changes none"},
 

@@ -83,6 +83,15 @@ func (v SessionView) Glance(have uint64) (now *screen.Snapshot, version uint64, 
 	return v.s.display.Glance(have)
 }
 
+// Changed returns channels that are closed at the next change of what Glance returns, and of the session's state. Take
+// them before the look whose next change is waited for.
+func (v SessionView) Changed() (screen, state <-chan struct{}) {
+	v.s.life.mu.Lock()
+	state = v.s.life.changed
+	v.s.life.mu.Unlock()
+	return v.s.display.Changed(), state
+}
+
 // drawn is how long nothing on a screen must have changed for it to count as drawn, and drawing how long that is waited
 // for: a program that always draws is not.
 const (

@@ -9,6 +9,7 @@ import (
 	"ptyctl/control"
 	"ptyctl/internal/client"
 	"ptyctl/term"
+	"ptyctl/watch/renderer"
 )
 
 // routes are the page's files and its API.
@@ -37,6 +38,9 @@ func addFiles(mux *http.ServeMux, with string) {
 		panic(err)
 	}
 	mux.Handle("GET /", http.FileServerFS(files))
+	drawing := http.FileServerFS(renderer.Files())
+	mux.Handle("GET /screen.js", drawing)
+	mux.Handle("GET /screen.css", drawing)
 	mux.HandleFunc("GET "+loginPath, func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]string{"with": with})
 	})

@@ -23,7 +23,7 @@ import (
 	"ptyctl/internal/client"
 )
 
-//go:embed page/index.html page/style.css page/app.js page/screen.js page/replay.js page/icon.svg
+//go:embed page/index.html page/style.css page/app.js page/replay.js page/icon.svg
 var page embed.FS
 
 // Options configure a Server.

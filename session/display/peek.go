@@ -23,6 +23,17 @@ func (d *Display) Glance(have uint64) (now *screen.Snapshot, version uint64, par
 	return now, version, d.budget.partial
 }
 
+// Changed returns a channel that is closed at the next change: output, another size, the end. A frame that is being
+// drawn ends without one.
+func (d *Display) Changed() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.changed == nil {
+		d.changed = make(chan struct{})
+	}
+	return d.changed
+}
+
 // Peek returns the screen as it is now for those who judge it, without counting as a look of a reader. It is
 // nil for a screen that is too large to be copied that often, or that may be wrong because some output was not drawn.
 func (d *Display) Peek() *screen.Snapshot {

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 	"unicode/utf8"
 
@@ -50,11 +51,18 @@ func Of(now *screen.Snapshot, partial bool) *Frame {
 // by their numbers. If before is nil or of another size, it has all rows that are not empty, and "full". changed is
 // false if nothing differs; nothing is appended then.
 func (f *Frame) AppendPatch(dst []byte, before *Frame) (patch []byte, changed bool) {
+	patch, changed, _ = f.AppendPatchWithin(dst, before, math.MaxInt)
+	return patch, changed
+}
+
+// AppendPatchWithin is AppendPatch for a reader that takes a patch of at most that many bytes: the rows from the one
+// that has no room are left out, and cut is true. The state of the frame is there in any case.
+func (f *Frame) AppendPatchWithin(dst []byte, before *Frame, most int) (patch []byte, changed, cut bool) {
 	full := before == nil || before.head.Cols != f.head.Cols || before.head.Rows != f.head.Rows
 	start := len(dst)
 	text, err := json.Marshal(f.head)
 	if err != nil { // it has only numbers and text
-		return dst, false
+		return dst, false, false
 	}
 	dst = append(dst, text[:len(text)-1]...)
 	if full {
@@ -66,6 +74,10 @@ func (f *Frame) AppendPatch(dst []byte, before *Frame) (patch []byte, changed bo
 		if full && row == "[]" || !full && row == before.rows[y] {
 			continue
 		}
+		if len(row) > most-(len(dst)-start)-rowFrame {
+			cut = true
+			break
+		}
 		if n++; n > 1 {
 			dst = append(dst, ',')
 		}
@@ -73,10 +85,21 @@ func (f *Frame) AppendPatch(dst []byte, before *Frame) (patch []byte, changed bo
 		dst = strconv.AppendInt(dst, int64(y), 10)
 		dst = append(append(dst, `":`...), row...)
 	}
-	if !full && n == 0 && f.head == before.head {
-		return dst[:start], false
+	if !full && n == 0 && !cut && f.head == before.head {
+		return dst[:start], false, cut
 	}
-	return append(dst, "}}"...), true
+	return append(dst, "}}"...), true, cut
+}
+
+// rowFrame is what a row takes at most beside its runs: a comma, its number in quotes, a colon, and the end of the patch.
+const rowFrame = len(`,"1000":}}`)
+
+// Size is how many bytes the rows of the frame take.
+func (f *Frame) Size() (n int) {
+	for _, row := range f.rows {
+		n += len(row)
+	}
+	return n
 }
 
 // appendRow appends the runs of a row: [text, style], and the number of columns if it is not that of the characters of

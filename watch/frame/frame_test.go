@@ -133,3 +133,25 @@ func BenchmarkFrame(b *testing.B) {
 		Of(now, false).AppendPatch(nil, before)
 	}
 }
+
+// A patch for a reader with a limit is JSON within it, and has the first rows.
+func TestWithin(t *testing.T) {
+	f := draw(screen.New(40, 10), strings.Repeat(strings.Repeat("x", 40), 10))
+	whole, _, cut := f.AppendPatchWithin(nil, nil, 4<<10)
+	if cut || !json.Valid(whole) || f.Size() > len(whole) {
+		t.Errorf("AppendPatchWithin(4096) = %s, cut %t, want all of the %d bytes of rows", whole, cut, f.Size())
+	}
+	for most := 100; most < len(whole); most++ {
+		text, changed, cut := f.AppendPatchWithin([]byte("before"), nil, most)
+		var p struct{ L map[string]json.RawMessage }
+		if err := json.Unmarshal(text[len("before"):], &p); err != nil || !changed || !cut {
+			t.Fatalf("AppendPatchWithin(%d) = %s, changed %t, cut %t, %v, want a part as JSON", most, text, changed, cut, err)
+		}
+		if n := len(text) - len("before"); n > most {
+			t.Errorf("AppendPatchWithin(%d) appends %d bytes, want at most that", most, n)
+		}
+		if _, last := p.L["9"]; last || len(p.L) > 0 && p.L["0"] == nil {
+			t.Errorf("AppendPatchWithin(%d) has the rows %v, want the first ones", most, p.L)
+		}
+	}
+}
