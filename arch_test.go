@@ -155,12 +155,13 @@ var importRules = []rule{
 	{pkg: "mcpapi/tools/changes", ours: []string{"fleet/linediff", "mcpapi/toolset", "mcpapi/wire", "profile", "session", "session/snapshot", "term"}, why: "it maps the wire to sessions and profiles, and types nothing but what a profile shows a configuration with"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"internal/lazyregexp", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "term", "session", "session/prompt"}, why: "a tool set has the same as the core tools: a call, and the sessions that its caller may see"},
 	{pkg: "mcpapi/elicit", ours: []string{"consent", "internal/lazyregexp", "internal/mcpgo", "mcpapi/toolset", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it asks people about calls, and knows no tool"},
+	{pkg: "mcpapi/apps", ours: []string{"internal/mcpgo", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session", "term", "watch/frame", "watch/renderer"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it shows sessions and changes none"},
 	{pkg: "mcpapi/questions", ours: []string{"consent", "mcpapi/identity", "session", "term"}, why: "it lists questions and takes answers, and knows no tool"},
 	{pkg: "mcpapi/subscribe", ours: []string{"internal/mcpgo", "mcpapi/identity", "mcpapi/tools", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it shows sessions and changes none"},
 	{
 		pkg: "mcpapi",
 		ours: []string{
-			"internal/faultlog", "consent", "fleet/batch", "mcpapi/elicit", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/schema", "mcpapi/subscribe",
+			"internal/faultlog", "consent", "fleet/batch", "mcpapi/apps", "mcpapi/elicit", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/schema", "mcpapi/subscribe",
 			"mcpapi/tools", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go"},

@@ -42,9 +42,13 @@ type Server struct {
 	Toolsets  []string // empty: core, local, fs and health
 	HTTP      HTTP
 	Control   Control
+	Apps      Apps
 
 	JSONRPCErrors bool // answer a failed call on stdio with a JSON-RPC error instead of a result
 }
+
+// Apps configures the view of terminals in the chat of clients that draw pages of their servers.
+type Apps struct{ Enabled bool }
 
 // Toolsets configure single tool sets.
 type Toolsets struct{ PTY PTYTools }

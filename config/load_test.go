@@ -66,7 +66,7 @@ func TestDefaults(t *testing.T) {
 		Server: Server{
 			Transport: TransportStdio, Results: ResultsCompact,
 			HTTP:    HTTP{Listen: "127.0.0.1:8765", RateLimit: 100, SessionTTL: 30 * time.Minute},
-			Control: Control{ControlMode: ControlReadOnly},
+			Control: Control{ControlMode: ControlReadOnly}, Apps: Apps{Enabled: true},
 		},
 		Session: Session{
 			MaxSessions: 100, AutoIdle: 10 * time.Minute, ClosedRetention: 300 * time.Second,

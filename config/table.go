@@ -98,6 +98,9 @@ func table(c *Config, home string) []row {
 			"A token that clients of the socket must also have; without it, all processes of your user may connect.").
 			checked(headerToken),
 
+		boolean(&c.Server.Apps.Enabled, "server.apps.enabled", true,
+			"Show terminals, live and read-only, in the chat of clients that declare the extension MCP Apps."),
+
 		// Defaults and limits of sessions and calls. A duration has the unit in its name.
 		integer(&c.Session.MaxSessions, "session.max_sessions", 100, 1, 10000,
 			"Most sessions open at the same time."),

@@ -8,6 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/internal/mcpgo"
+	"ptyctl/mcpapi/apps"
 	"ptyctl/mcpapi/toolset"
 )
 
@@ -16,7 +17,8 @@ import (
 // revisions that name their client in each message.
 func (s *api) answer(ctx context.Context, id, params json.RawMessage) (answer mcp.JSONRPCMessage, ok bool) {
 	t, r, ok := s.readCall(params)
-	if !ok {
+	// To a client that does not draw the page, its tool is one that does not exist.
+	if !ok || t.Name == apps.ViewTool && !apps.Drawn(ctx) {
 		return nil, false
 	}
 	done := s.logCall(ctx, id, t.Name, r.arguments)

@@ -14,10 +14,12 @@ import (
 	"ptyctl/consent"
 	"ptyctl/internal/faultlog"
 	"ptyctl/internal/mcpgo"
+	"ptyctl/mcpapi/apps"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/subscribe"
+	"ptyctl/mcpapi/tools"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -61,6 +63,8 @@ type Options struct {
 	Watch *subscribe.Watch // also one of the Manager's observers; nil: clients get no notifications of changes
 
 	Elsewhere func(ctx context.Context) []toolset.Elsewhere // sessions of the caller in other processes; nil: none
+
+	Apps bool // show terminals in the chat of clients that draw pages of their servers; see package apps
 
 	Secrets term.Secrets // of the operator's; nil: there are none, and no tool has arguments for them
 
@@ -153,6 +157,11 @@ func NewServer(o Options) *Server {
 		},
 	}
 	sets := setsOf(o.Toolsets, o.More)
+	o.Apps = o.Apps && slices.ContainsFunc(sets, func(s toolset.Set) bool { return s.Name == tools.CoreSet })
+	s.o.Apps = o.Apps
+	if o.Apps {
+		sets = append(sets, apps.New().Toolset())
+	}
 	var guide []string
 	for _, set := range sets {
 		guide = append(guide, set.Instructions)
@@ -164,6 +173,10 @@ func NewServer(o Options) *Server {
 	hooks.AddAfterListTools(s.forSome)
 	hooks.AddAfterListTools(s.forReader)
 	hooks.AddAfterListTools(s.forPlace)
+	if o.Apps {
+		hooks.AddAfterListTools(apps.Link)
+		apps.Declare(hooks)
+	}
 	settings := o.settings()
 	srv := server.NewMCPServer("ptyctl", o.Version,
 		server.WithHooks(hooks),
@@ -213,6 +226,9 @@ func NewServer(o Options) *Server {
 		}
 	}
 	addPrompts(srv, sets)
+	if o.Apps {
+		apps.AddResource(srv, hooks)
+	}
 	subscribe.AddResources(srv, hooks, s.m)
 	if o.Watch != nil {
 		o.Watch.Serve(srv, hooks, s.m)
@@ -257,7 +273,7 @@ func annotations(t *schema.Tool) mcp.ToolAnnotation {
 // that say the same, and cost it context.
 func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
 	own, others := s.results.StructuredFor(ctx), s.results.KnowsStructured(ctx)
-	plain := slices.Clone(list)
+	plain := apps.Hide(ctx, slices.Clone(list))
 	for i := range plain {
 		called, known := s.tools[plain[i].Name]
 		if foreign := !known || called.set.Foreign(); !own && !foreign || !others {

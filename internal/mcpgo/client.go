@@ -3,6 +3,7 @@ package mcpgo
 import (
 	"context"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 )
 
@@ -34,4 +35,19 @@ func Revision(ctx context.Context) string {
 		return s.ProtocolVersion()
 	}
 	return ""
+}
+
+// Capabilities returns what the client of the current request has declared: in initialize, or, since revision
+// 2026-07-28, in the request itself.
+func Capabilities(ctx context.Context) mcp.ClientCapabilities {
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		if info.ClientCapabilities == nil {
+			return mcp.ClientCapabilities{}
+		}
+		return *info.ClientCapabilities
+	}
+	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
+		return s.GetClientCapabilities()
+	}
+	return mcp.ClientCapabilities{}
 }

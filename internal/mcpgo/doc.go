@@ -7,7 +7,7 @@
 //   - ErrorSlot: a failure of a tool as a JSON-RPC error.
 //   - TellURI and TellTool: the parts that the errors of mcp-go lack, or repeat.
 //   - WithStop and ToolContext: an answer for a call that the stop of the server ends.
-//   - ClientFromContext and Revision: who asks, from the two places where mcp-go keeps that.
+//   - ClientFromContext, Capabilities and Revision: who asks, from the two places where mcp-go keeps that.
 //
 // The smallest use is that of a transport:
 //

@@ -14,12 +14,15 @@ import (
 // Sets returns the sets of this package, which are offered unless others are named.
 func Sets() []toolset.Set {
 	return []toolset.Set{
-		{Name: "core", Tools: []*toolset.Tool{sessionTool, execTool, ioTool, configTool}, Instructions: instructions, Prompts: prompts.Core},
+		{Name: CoreSet, Tools: []*toolset.Tool{sessionTool, execTool, ioTool, configTool}, Instructions: instructions, Prompts: prompts.Core},
 		{Name: "local", Tools: []*toolset.Tool{runTool}},
 		{Name: "fs", Tools: []*toolset.Tool{files.Tool}},
 		{Name: "health", Tools: []*toolset.Tool{healthTool}},
 	}
 }
+
+// CoreSet has the tools for sessions.
+const CoreSet = "core"
 
 // The sets that core tools have arguments and actions of, which have the mark of that name.
 const (
