@@ -34,6 +34,8 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(name), chromedp.NoSandbox, // in a container the tester is root
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-color-profile", "srgb"),
+		// A frame without an origin would else be in a process of its own, where the tests do not see it.
+		chromedp.Flag("disable-features", "site-per-process,Translate,BlinkGenPropertyTrees,IsolateSandboxedIframes"),
 	)
 	ctx, _ := chromedp.NewExecAllocator(context.Background(), options...) //nolint:govet // it ends with the tests
 	ctx, _ = chromedp.NewContext(ctx)                                     //nolint:govet // also

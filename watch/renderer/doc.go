@@ -2,7 +2,7 @@
 // style of its rows. The watch page and the view in a chat are two pages around it.
 //
 //	http.Handle("/", http.FileServerFS(renderer.Files()))
-//	page := "<style>" + renderer.Style() + "</style><script type=module>" + renderer.Script() + "</script>"
+//	page := "<style>" + renderer.Style() + "</style><script>" + renderer.Script() + "</script>"
 //
 // Promises:
 //

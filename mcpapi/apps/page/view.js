@@ -130,7 +130,11 @@ function still(form) {
   const head = form.match(/^screen v\d+ (\d+)x(\d+)([^\n]*)/m)
   if (!head || / since /.test(head[3])) return
   const patch = { cols: +head[1], rows: +head[2], x: 0, y: 0, hidden: true, full: true, l: {} }
-  for (const [, y, row] of form.matchAll(/^ *(\d+)\|(.*)$/gm)) patch.l[y - 1] = [[row]]
+  let y = 0 // of the row above
+  for (const [, number, row = '', like] of form.matchAll(/^(?: *(\d+)\|(?: (.*))?|\((\d+) rows? like it\).*)$/gm)) {
+    if (number) patch.l[(y = +number) - 1] = [[row]]
+    for (let n = Math.min(+like || 0, patch.rows - y); n > 0; n--, y++) patch.l[y] = patch.l[y - 1]
+  }
   if (sound(patch)) terminal.apply(patch)
 }
 
