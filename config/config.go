@@ -51,11 +51,21 @@ type Server struct {
 type Apps struct{ Enabled bool }
 
 // Toolsets configure single tool sets.
-type Toolsets struct{ PTY PTYTools }
+type Toolsets struct {
+	PTY PTYTools
+	R2  R2Tools
+}
 
 // PTYTools configure the tool set pty.
 type PTYTools struct {
 	MaxBufferLines int // lines of output kept for each session
+}
+
+// R2Tools configure the tool set r2.
+type R2Tools struct {
+	Program string   // radare2, rizin or another that speaks their pipe protocol
+	Args    []string // before the file
+	Shell   bool     // commands may leave the program
 }
 
 // Control configures the control socket, at which people on this machine watch sessions

@@ -103,7 +103,7 @@ func TestDefaults(t *testing.T) {
 		Logging: Logging{Level: LogInfo, Format: LogText, MaxBytes: 10 << 20, Keep: 5},
 		Daemon:  Daemon{OnDifference: DifferenceStart, Idle: 10 * time.Minute},
 
-		Toolsets: Toolsets{PTY: PTYTools{MaxBufferLines: 50_000}},
+		Toolsets: Toolsets{PTY: PTYTools{MaxBufferLines: 50_000}, R2: R2Tools{Program: "radare2"}},
 	}
 	if !reflect.DeepEqual(Default(), want) {
 		t.Errorf("Default() = %+v\nwant %+v", Default(), want)

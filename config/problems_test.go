@@ -53,7 +53,7 @@ x = 1
 18:2: server.transport is a table; give one of stdio, http, both
 PTYCTL_LIMITS_MAX_WAIT_MS: limits.max_wait_ms is "1s"; give a whole number of milliseconds from 1 to 2592000000
 --log-level: logging.level is "loud"; give one of debug, info, warn, error
---ssh: there is no such key; remove it, or put it in one of the tables server, server.http, server.http.oauth, server.control, server.apps, session, limits, ssh, telnet, serial, local, fs, forward, fleet, auth, locks, audit, record, notify, policy, toolsets.pty, daemon, logging
+--ssh: there is no such key; remove it, or put it in one of the tables server, server.http, server.http.oauth, server.control, server.apps, session, limits, ssh, telnet, serial, local, fs, forward, fleet, auth, locks, audit, record, notify, policy, toolsets.pty, toolsets.r2, daemon, logging
 `
 	_, _, problems := load(
 		t,
@@ -104,7 +104,7 @@ func TestOneProblem(t *testing.T) {
 		{"control character in a path", `ssh.config_path = "~/a\nb"`, "", `1:19: ssh.config_path is "~/a\nb"; give an absolute path`},
 		{"a date", "locks.max_ttl_ms = 1979-05-27", "", `1:20: locks.max_ttl_ms is a date or time; give`},
 		{"a table for a value", "locks.max_ttl_ms = {a = 1}", "", `1:20: locks.max_ttl_ms is a table; give`},
-		{"table unlike any", "[completely-different]", "", `1:2: there is no table [completely-different]; remove it; the tables are server, server.http, server.http.oauth, server.control, server.apps, session, limits, ssh, telnet, serial, local, fs, forward, fleet, auth, locks, audit, record, notify, policy, toolsets.pty, daemon, logging`},
+		{"table unlike any", "[completely-different]", "", `1:2: there is no table [completely-different]; remove it; the tables are server, server.http, server.http.oauth, server.control, server.apps, session, limits, ssh, telnet, serial, local, fs, forward, fleet, auth, locks, audit, record, notify, policy, toolsets.pty, toolsets.r2, daemon, logging`},
 		{"endless name", "[" + strings.Repeat("a.", 1000) + "a]", "", `1:2: there is no table [a.a.`},
 		{"no assignment", "telnet.environment = ['LANG']", "", `1:22: telnet.environment holds "LANG"; give a list of NAME=value`},
 		{"empty folder", "ssh.caller_paths = ['']", "", `1:20: ssh.caller_paths holds ""; give an absolute path`},

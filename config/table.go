@@ -31,7 +31,7 @@ func table(c *Config, home string) []row {
 			flag("read-only", "true"),
 		words(&c.Server.Toolsets, "server.toolsets",
 			"The sets of tools to offer; empty offers core, local, fs and health.").
-			of("core", "local", "fs", "health", "fleet", "device", "aiterm", "pty", "k_pty").flag("toolsets", ""),
+			of("core", "local", "fs", "health", "fleet", "device", "aiterm", "pty", "k_pty", "r2").flag("toolsets", ""),
 		boolean(
 			&c.Server.JSONRPCErrors,
 			"server.jsonrpc_errors",
@@ -456,6 +456,12 @@ func table(c *Config, home string) []row {
 				"for fewer.",
 		).
 			env("PTY_MAX_BUFFER_LINES"),
+		text(&c.Toolsets.R2.Program, "toolsets.r2.program", "radare2",
+			"The program of the tool set r2: radare2, rizin, or the path of one."),
+		texts(&c.Toolsets.R2.Args, "toolsets.r2.args",
+			"More arguments for that program, which come before the file."),
+		boolean(&c.Toolsets.R2.Shell, "toolsets.r2.shell", false,
+			"Let commands of the tool set r2 leave the program: ! | > ` and . run other programs, or write files."),
 
 		enum(&c.Daemon.OnDifference, "daemon.on_difference", DifferenceStart,
 			"What ptyctl mcp --daemon does when a daemon with another configuration runs: start one more, or refuse and name "+

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -64,6 +65,8 @@ type ExecRequest struct {
 	asWrites   bool         // its lines are judged and recorded as writes, each for itself; else all are, as this command
 	writtenFor Class        // the shell that Command is written for; empty: as the caller gave it
 	secret     *secretInput // of Secret, once the command is permitted; nil: none
+
+	input io.ReadCloser // see RunRequest.Input
 }
 
 // DoneReason says what ended an exec, or the wait for it.
@@ -210,7 +213,7 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 		Argv:    r.Argv,
 		Dir:     dir,
 		Env:     r.Env,
-		Input:   len(r.Stdin),
+		Input:   inputOf(r),
 		FarSide: s.shells.reads(lane, *r),
 	}
 	var wanted term.SecretRequest
@@ -245,6 +248,14 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	}
 	d.Event.Exec, d.Event.Size = x.id, x.sentBytes
 	return x, epoch, nil
+}
+
+// inputOf returns how many bytes the Gate is told of: of an input that comes later at least one.
+func inputOf(r *ExecRequest) int {
+	if r.input != nil {
+		return max(1, len(r.Stdin))
+	}
+	return len(r.Stdin)
 }
 
 // A ContinueRequest asks for more of a command.

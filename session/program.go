@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -12,8 +13,11 @@ import (
 
 // A RunRequest is a program to run on this machine without a terminal.
 type RunRequest struct {
-	Target    term.Target // Protocol and Local
-	Stdin     []byte
+	Target term.Target // Protocol and Local
+	Stdin  []byte
+	// Input is the standard input in place of Stdin, as it comes: what is written to it goes through [SessionView.Feed].
+	// Run closes it when the program has ended or was not started, which must end a Read. nil: Stdin.
+	Input     io.ReadCloser
 	Secret    string        // the name of a secret that the program reads as a line before Stdin; empty: none
 	Timeout   time.Duration // after which it gets a request to end; 0: a minute
 	Grace     time.Duration // that it then has before it is killed; 0: 2 s
@@ -51,6 +55,9 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	r.Target.ConnectTimeout = cmp.Or(r.Target.ConnectTimeout, m.c.ConnectTimeout)
 	s, _, err := m.begin(ctx, OpenRequest{Target: r.Target})
 	if err != nil {
+		if r.Input != nil {
+			_ = r.Input.Close()
+		}
 		return RunResult{}, err
 	}
 	res := RunResult{Session: s.id}
@@ -58,8 +65,11 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 		res.ExecResult, err = s.Exec(ctx, ExecRequest{
 			Argv: r.Target.Local.Argv, Lane: LaneChannel, Stdin: r.Stdin, Secret: ExecSecret{Name: r.Secret},
 			Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput, Match: r.Match,
-			StopOnCancel: r.Once, Unattended: r.Unattended,
+			StopOnCancel: r.Once, Unattended: r.Unattended, input: r.Input,
 		})
+	}
+	if err != nil && r.Input != nil {
+		_ = r.Input.Close()
 	}
 	if p := s.link.Load().describe(s.o.Logger, s.id).Process; p != nil {
 		res.Process = *p
@@ -88,6 +98,22 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	case <-called:
 	}
 	return res, err
+}
+
+// Feed writes to the input of a program that has one of its own (RunRequest.Input): the lock, the Gate and the record are
+// those of a write, and send does the writing. exec is the program's.
+func (v SessionView) Feed(ctx context.Context, exec string, data []byte, send func(data []byte) error) error {
+	s := v.s
+	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Size: len(data), Data: data, Exec: exec})
+	err := s.life.alive("write")
+	if err == nil {
+		_, err = d.Permit(ctx, term.Action{Data: data})
+	}
+	if err == nil {
+		err = send(data)
+	}
+	d.End(err)
+	return err
 }
 
 // surroundings describes a program's environment for the record: of its variables only the names.

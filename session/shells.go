@@ -142,7 +142,7 @@ func (k *shells) encodes(r ExecRequest, claimed Class) bool {
 // forPowerShell returns the request with a line that has PowerShell run the command, if that is what the Gate was told.
 func (k *shells) forPowerShell(ctx context.Context, a term.Action, r ExecRequest) (term.ExecRequest, error) {
 	s := k.s
-	request := term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace}
+	request := term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Input: r.input, Grace: r.Grace}
 	claimed := cmp.Or(r.Class, s.Expect().with(r.Expect).Class)
 	if a.FarSide == nil || !k.encodes(r, claimed) || Class(a.FarSide(ctx)) != ClassPowerShell {
 		return request, nil

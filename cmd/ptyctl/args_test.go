@@ -57,7 +57,7 @@ func TestOrdered(t *testing.T) {
 func TestFlagsNameTheirValues(t *testing.T) {
 	fixed := map[string]string{
 		"transport": "stdio, http, both", "results": "compact, full, text", "log-level": "debug, info, warn, error", "control-mode": "disabled, readonly, readwrite",
-		"toolsets": "core, local, fs, health, fleet, device, aiterm, pty, k_pty", "lane": "auto, channel, terminal",
+		"toolsets": "core, local, fs, health, fleet, device, aiterm, pty, k_pty, r2", "lane": "auto, channel, terminal",
 		"protocol": "ssh, telnet", "ptyctl policy check protocol": "ssh, telnet, serial, local",
 		"pace": "prompt, echo, delay", "to": "v2, txt, svg, v3", "host-key": "strict, ask, accept_new, disabled", "class": "posix, fish, csh, powershell, cmd, device, unknown", "theme": "dark, light, xterm",
 		"parity": "none, odd, even, mark, space", "flow": "none, rtscts, xonxoff", "dtr": "on, off, keep", "rts": "on, off, keep",

@@ -10,6 +10,7 @@ import (
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/mcpapi/toolset/kpty"
 	"ptyctl/mcpapi/toolset/pty"
+	"ptyctl/mcpapi/toolset/r2"
 )
 
 // newServer makes the MCP server of the sessions, with the tools and limits of cfg.
@@ -21,7 +22,7 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: a.sessions, Fleet: toolset.Fleet{Runs: a.fleets, Nodes: a.fleetHosts},
 		Plan: a.dialers.plan, Version: a.version, Results: identity.Results(cfg.Server.Results), ReadOnly: cfg.Server.ReadOnly,
-		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm), Local: localTransports(cfg.Local),
+		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm, a.r2), Local: localTransports(cfg.Local),
 		Limits: toolset.Limits{
 			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
 			ExecTimeout: cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
@@ -43,12 +44,13 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 	})
 }
 
-// moreToolsets are the tools of other terminal servers, which are offered only by name.
-func moreToolsets(cfg config.Toolsets, ai *aiterm.Set) []toolset.Set {
+// moreToolsets are the tools of other terminal servers, and for other programs, which are offered only by name.
+func moreToolsets(cfg config.Toolsets, ai *aiterm.Set, programs *r2.Programs) []toolset.Set {
 	return []toolset.Set{
 		ai.Toolset(),
 		pty.Toolset(pty.Options{BufferLines: cfg.PTY.MaxBufferLines}),
 		kpty.Toolset(),
+		r2.New(r2.Options{Program: cfg.R2.Program, Args: cfg.R2.Args, Shell: cfg.R2.Shell}, programs).Toolset(),
 	}
 }
 
@@ -57,7 +59,7 @@ func CheckToolsets(cfg config.Config) error {
 	if len(cfg.Server.Toolsets) == 0 { // a start need not make the tools that few ask for
 		return nil
 	}
-	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New())); err != nil {
+	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New(), r2.NewPrograms())); err != nil {
 		return &ConfigError{err}
 	}
 	return nil
