@@ -207,6 +207,7 @@ var importRules = []rule{
 	{pkg: "internal/bufpipe", why: "it is an in-memory connection and knows no protocol"},
 	{pkg: "internal/transcript", why: "it is a file format for the tests of telnet and of the program"},
 	{pkg: "internal/leaktest", theirs: []string{"golang.org/x/crypto/ssh"}, why: "every package's tests may use it"},
+	{pkg: "internal/r2fake", why: "it stands for a program of others, and shares no code with its client"},
 	{pkg: "internal/shelltest", theirs: []string{"github.com/creack/pty"}, why: "it runs lines in shells and knows no rule"},
 	{pkg: "scripts/fonts", theirs: []string{"golang.org/x/image"}, why: "it makes the font files of the pictures of what others publish"},
 	{pkg: "scripts/renamemodule", why: "it changes text"},

@@ -5,9 +5,13 @@ import (
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/r2fake"
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == r2fake.Flag { // the program of the tool set r2
+		os.Exit(r2fake.Serve(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
 	lab.Record = true
 	os.Exit(lab.Main(m, map[string]func() error{"peek": peek}))
 }

@@ -71,8 +71,8 @@ func (s *Set) open(ctx context.Context, c *toolset.Call, in *openArgs) (any, err
 	p := &program{s: found, exec: res.ID, in: input, turn: make(chan struct{}, 1)}
 	p.turn <- struct{}{}
 	defer p.leave()
-	done, err := p.await(ctx, wait, 0)
-	if err == nil && !done {
+	ready, err := p.meet(ctx, wait)
+	if err == nil && !ready {
 		err = &term.Error{Session: found.ID(), Kind: term.ExecTimeout, Msg: fmt.Sprintf(
 			"the program was not ready within %s, and was ended; is it radare2 or rizin (toolsets.r2.program)? A longer timeout_ms "+
 				"lets it read a large file", wait)}
@@ -81,7 +81,6 @@ func (s *Set) open(ctx context.Context, c *toolset.Call, in *openArgs) (any, err
 		found.Close(context.WithoutCancel(ctx), session.CloseOptions{})
 		return nil, err
 	}
-	p.part = answer{}
 	s.programs.keep(p)
 	return &opened{SessionID: found.ID(), Argv: argv, Said: p.said(ctx, mostSaid), Warnings: c.Warnings()}, nil
 }

@@ -3,6 +3,7 @@ package r2
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"regexp"
 	"time"
@@ -24,6 +25,10 @@ type program struct {
 	running string    // the command that is not answered yet; "": none is
 	since   time.Time // that it runs
 	part    answer    // of its answer
+
+	echo string // the command that prints a text, with a blank; "": the program has none that is known
+	mark string // the text that is to be printed behind the answer; "": the answer has no end yet
+	next answer // what has come since the last NUL, once mark is set
 }
 
 // An answer is the output of a command, as far as there is room for it.
@@ -67,7 +72,11 @@ func (p *program) still() error {
 		"alone to wait for its answer, or end the program with r2_close", shorten(p.running, 80), time.Since(p.since).Seconds(), p.part.total))
 }
 
-// await reads up to the next NUL, for at most wait, and keeps the first most bytes. done is false if it has not come.
+// await reads up to the end of the answer, for at most wait, and keeps the first most bytes. done is false if it has not
+// come.
+//
+// Output may hold a NUL of its own, as that of raw bytes does, and its rest would be taken for the answer to the next
+// command. So the program is asked for a random text once a NUL has come, and the answer ends before that text.
 func (p *program) await(ctx context.Context, wait time.Duration, most int) (done bool, err error) {
 	deadline := time.Now().Add(wait)
 	for {
@@ -79,10 +88,17 @@ func (p *program) await(ctx context.Context, wait time.Duration, most int) (done
 		if k.Reason == session.ReasonLimit {
 			return false, p.s.TooManyReads()
 		}
-		p.add(k, most)
+		p.cursor = k.Next
+		if p.mark == "" {
+			p.part.add(k, most)
+		} else {
+			p.next.add(k, most+len(p.mark)+1)
+		}
 		switch {
 		case k.Reason == session.ReasonMatched:
-			return true, nil
+			if done, err := p.ends(most); done || err != nil {
+				return done, err
+			}
 		case k.EOF:
 			return false, p.gone(ctx)
 		case ctx.Err() != nil:
@@ -96,14 +112,72 @@ func (p *program) await(ctx context.Context, wait time.Duration, most int) (done
 	}
 }
 
+// ends reports whether the NUL that has come is the end of the answer.
+func (p *program) ends(most int) (bool, error) {
+	switch {
+	case p.echo == "":
+		return true, nil
+	case p.mark == "":
+		p.mark = "ptyctl-" + rand.Text()
+		if err := p.in.send([]byte(p.echo + p.mark + "\n")); err != nil {
+			return false, &term.Error{Session: p.s.ID(), Kind: term.IOError, Msg: "the program takes no input: " + err.Error(), Err: err}
+		}
+		return false, nil
+	case string(bytes.TrimSpace(p.next.output)) == p.mark:
+		p.mark, p.next = "", answer{}
+		return true, nil
+	}
+	p.part.join(p.next, most)
+	p.next = answer{}
+	return false, nil
+}
+
 // add adds output to the answer. Behind output that was no longer held, or had no room, nothing is kept.
-func (p *program) add(k session.Chunk, most int) {
-	a := &p.part
-	if room := most - len(a.output); k.Dropped == 0 && int64(len(a.output)) == a.total && room > 0 {
-		a.output = append(a.output, k.Data[:min(len(k.Data), room)]...)
+func (a *answer) add(k session.Chunk, most int) {
+	if k.Dropped == 0 {
+		a.keep(k.Data, most)
 	}
 	a.total += k.Dropped + int64(len(k.Data))
-	p.cursor = k.Next
+}
+
+// keep keeps output for which there is room.
+func (a *answer) keep(data []byte, most int) {
+	if room := most - len(a.output); int64(len(a.output)) == a.total && room > 0 {
+		a.output = append(a.output, data[:min(len(data), room)]...)
+	}
+}
+
+// join adds a NUL, and what has come behind it.
+func (a *answer) join(next answer, most int) {
+	a.keep(append([]byte{0}, next.output...), most)
+	a.total += 1 + next.total
+}
+
+// echoes are the commands that print a text: radare2's, and that of newer rizin.
+var echoes = []string{"?e ", "echo "}
+
+// meet waits until the program is ready, and finds out how it prints a text.
+func (p *program) meet(ctx context.Context, wait time.Duration) (ready bool, err error) {
+	deadline := time.Now().Add(wait)
+	if ready, err = p.await(ctx, wait, 0); !ready || err != nil {
+		return ready, err
+	}
+	for _, echo := range echoes {
+		p.part = answer{}
+		mark := "ptyctl-" + rand.Text()
+		if err := p.in.send([]byte(echo + mark + "\n")); err != nil {
+			return false, nil
+		}
+		if ready, err = p.await(ctx, time.Until(deadline), len(mark)+2); !ready || err != nil {
+			return ready, err
+		}
+		if string(bytes.TrimSpace(p.part.output)) == mark {
+			p.echo = echo
+			break
+		}
+	}
+	p.part = answer{}
+	return true, nil
 }
 
 // gone is the error about a program that has ended.
@@ -129,8 +203,8 @@ func (p *program) said(ctx context.Context, most int) string {
 	return string(bytes.ToValidUTF8(text[max(0, len(text)-most):], nil))
 }
 
-// stray skips output that no command has asked for, and returns how much it was: an answer with a NUL of its own ends there
-// for the protocol, and its rest would be taken for the answer to the next command.
+// stray skips output that no command has asked for, of a program without a command that prints a text, and returns how
+// much it was.
 func (p *program) stray(ctx context.Context) (n int64) {
 	for {
 		k, err := p.s.ReadExec(ctx, p.exec, stdout, session.ReadRequest{Cursor: p.cursor, MaxBytes: step, NoWait: true})

@@ -1,6 +1,6 @@
-// Package fake is a program for tests that speaks the pipe protocol of radare2 and rizin: a NUL when it is ready, and one
+// Package r2fake is a program for tests that speaks the pipe protocol of radare2 and rizin: a NUL when it is ready, and one
 // behind the answer to each line. It has none of their commands but ij, and others that tests need.
-package fake
+package r2fake
 
 import (
 	"bufio"
@@ -18,7 +18,8 @@ import (
 const Flag = "-q0"
 
 // Serve answers commands until the input ends. The last of the arguments is the file; one that begins with "slow" has it
-// never be ready, and one that begins with "missing" has it end.
+// never be ready, one that begins with "missing" has it end, and with "rz" or "mute" its command that prints a text is echo
+// or there is none.
 func Serve(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	file := args[len(args)-1]
 	if strings.HasPrefix(file, "missing") {
@@ -40,6 +41,12 @@ func Serve(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			n, _ := strconv.Atoi(arg)
 			fmt.Fprintln(stderr, "it gives up")
 			return n
+		}
+		switch {
+		case name == "?e" && (strings.HasPrefix(file, "rz") || strings.HasPrefix(file, "mute")):
+			name = "none"
+		case name == "echo" && strings.HasPrefix(file, "rz"):
+			name = "?e"
 		}
 		answer(name, arg, args, stdout, stderr)
 		if in.Buffered() > 0 {
@@ -63,7 +70,9 @@ func answer(name, arg string, args []string, stdout, stderr io.Writer) {
 	case "warn":
 		fmt.Fprintln(stderr, "WARN:", arg)
 	case "nul":
-		fmt.Fprint(stdout, "before\x00behind")
+		fmt.Fprint(stdout, "before\x00behind\x00\x00")
+	case "say":
+		fmt.Fprintln(stdout, arg)
 	case "colour":
 		fmt.Fprint(stdout, "\x1b[31mred\x1b[0m \xff\x1b]0;title\x07\n")
 	case "flood":
