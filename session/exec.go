@@ -62,11 +62,15 @@ type ExecRequest struct {
 	Pace         *Pace         // type its lines one by one; nil: they are if a device reads them
 	Idle         time.Duration // without marker: the silence that ends the wait; 0: 2 s, or none with Expect.Prompt
 
-	asWrites   bool         // its lines are judged and recorded as writes, each for itself; else all are, as this command
-	writtenFor Class        // the shell that Command is written for; empty: as the caller gave it
-	secret     *secretInput // of Secret, once the command is permitted; nil: none
+	line   lineForm      // of Command
+	secret *secretInput  // of Secret, once the command is permitted; nil: none
+	input  io.ReadCloser // see RunRequest.Input
+}
 
-	input io.ReadCloser // see RunRequest.Input
+// A lineForm says how the line of a command is judged and written.
+type lineForm struct {
+	asWrites   bool  // its lines are judged and recorded as writes, each for itself; else all are, as this command
+	writtenFor Class // the shell that it is written for; empty: as the caller gave it
 }
 
 // DoneReason says what ended an exec, or the wait for it.

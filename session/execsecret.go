@@ -132,7 +132,7 @@ func (e *execs) equip(ctx context.Context, lane Lane, r *ExecRequest, q term.Sec
 		if lane == LaneTerminal {
 			c = sudo.Typed()
 		}
-		line, err := c.Line(string(r.writtenFor), r.Command)
+		line, err := c.Line(string(r.line.writtenFor), r.Command)
 		if err != nil {
 			return sessionError("exec", s.id, term.Unsupported, "sudo cannot be run here with a secret: "+err.Error())
 		}

@@ -35,7 +35,7 @@ func (s *Session) Paste(ctx context.Context, r ExecRequest) (ExecResult, error) 
 	if r.Pace == nil {
 		r.Pace = new(Pace)
 	}
-	r.asWrites, r.Lane = true, LaneTerminal
+	r.line.asWrites, r.Lane = true, LaneTerminal
 	began := time.Now()
 	r.Timeout = cmp.Or(r.Timeout, defaultExecTimeout)
 	r.Wait = cmp.Or(r.Wait, r.Timeout+settle)
@@ -63,7 +63,7 @@ func (s *Session) Paste(ctx context.Context, r ExecRequest) (ExecResult, error) 
 // typeLines begins to type the lines of a command that is prepared, in a goroutine of the session's.
 func (e *execs) typeLines(ctx context.Context, x *run, r ExecRequest, epoch uint64) error {
 	s, c := e.s, x.typed
-	if r.asWrites { // which are on record, and no command is
+	if r.line.asWrites { // which are on record, and no command is
 		x.recorded = nil
 	}
 	if err := c.Begin(ctx, x.ctx, x.id); err != nil {
@@ -86,7 +86,7 @@ func (e *execs) typeLines(ctx context.Context, x *run, r ExecRequest, epoch uint
 		c.Release()
 	}
 	x.sentBytes = len(r.Command)
-	l := &lineTyper{out: s.writer, by: t.by, epoch: epoch, judged: !r.asWrites}
+	l := &lineTyper{out: s.writer, by: t.by, epoch: epoch, judged: !r.line.asWrites}
 	progress := func(so paced.Result) { x.lines.Store(&so) }
 	ok := s.execs.launch(x, func() (term.Exit, error) {
 		defer over()

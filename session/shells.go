@@ -199,7 +199,7 @@ func (k *shells) asRuled(ctx context.Context, a term.Action, ruling term.Ruling,
 		}
 		r.Command = line
 	}
-	r.writtenFor = class
+	r.line.writtenFor = class
 	if lane == LaneTerminal && quote.Known(string(class)) { // whatever the caller says of it
 		r.Class = class
 	}

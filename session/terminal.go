@@ -35,7 +35,7 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 	}
 	expect, by := s.Expect().with(r.Expect), term.ActorFrom(ctx)
 	c, err := s.lane.Prepare(ctx, lane.Request{
-		Command: r.Command, WrittenFor: r.writtenFor, Asked: r.Class, Expected: expect.Class, Pace: r.Pace,
+		Command: r.Command, WrittenFor: r.line.writtenFor, Asked: r.Class, Expected: expect.Class, Pace: r.Pace,
 		Errors: expect.Errors,
 		Prompt: expect.Prompt, Pagers: expect.Pagers, AutoPage: expect.AutoPage,
 		NoMarker: r.NoMarker, MarkerPrefix: r.MarkerPrefix, MarkerSuffix: r.MarkerSuffix, Idle: r.Idle,
@@ -128,7 +128,7 @@ func (e *execs) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch 
 		return res, err
 	}
 	// Another shell would read it differently.
-	if r.writtenFor != "" && s.shells.shellOf(ctx, "").Class != r.writtenFor {
+	if r.line.writtenFor != "" && s.shells.shellOf(ctx, "").Class != r.line.writtenFor {
 		return res, err
 	}
 	typed, typedErr := s.execs.startTyped(ctx, r, epoch)

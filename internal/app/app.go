@@ -20,8 +20,6 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/questions"
 	"ptyctl/mcpapi/subscribe"
-	"ptyctl/mcpapi/toolset/aiterm"
-	"ptyctl/mcpapi/toolset/r2"
 	"ptyctl/metrics"
 	"ptyctl/notify"
 	"ptyctl/session"
@@ -66,8 +64,7 @@ type App struct {
 	record  *recorder  // nil if no recordings are configured
 	rules   rules
 	dialers *dialers
-	aiterm  *aiterm.Set
-	r2      *r2.Programs
+	sets    stateful
 
 	// The following are the zero value in an App for a command.
 	files     term.Files // of this machine; nil: none are offered
@@ -130,7 +127,7 @@ func begin(cfg config.Config, o Options) *App {
 	}
 	hidden := known.NewRegistry()
 	log := slog.New(hidden.LogHandler(o.Logger.Handler()))
-	a := &App{cfg: cfg, loaded: cfg, version: o.Version, log: log, dialers: &dialers{known: hidden}, aiterm: aiterm.New(), r2: r2.NewPrograms()}
+	a := &App{cfg: cfg, loaded: cfg, version: o.Version, log: log, dialers: &dialers{known: hidden}, sets: newStateful()}
 	a.closers = append(a.closers, hidden.Close) // last: until then something may be logged
 	if o.Daemon {
 		a.stirred = make(stirred, 1)

@@ -39,8 +39,8 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 	if a.stirred != nil {
 		observers = append(observers, a.stirred)
 	}
-	if a.stirred != nil || slices.Contains(cfg.Server.Toolsets, a.aiterm.Name()) {
-		observers = append(observers, a.aiterm)
+	if a.stirred != nil || slices.Contains(cfg.Server.Toolsets, a.sets.aiterm.Name()) {
+		observers = append(observers, a.sets.aiterm)
 	}
 	if a.audit != nil {
 		observers = append(observers, a.audit)

@@ -22,7 +22,7 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: a.sessions, Fleet: toolset.Fleet{Runs: a.fleets, Nodes: a.fleetHosts},
 		Plan: a.dialers.plan, Version: a.version, Results: identity.Results(cfg.Server.Results), ReadOnly: cfg.Server.ReadOnly,
-		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm, a.r2), Local: localTransports(cfg.Local),
+		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.sets), Local: localTransports(cfg.Local),
 		Limits: toolset.Limits{
 			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
 			ExecTimeout: cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
@@ -44,13 +44,21 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 	})
 }
 
+// stateful are the tool sets with a memory of their sessions, which all servers of this process share.
+type stateful struct {
+	aiterm *aiterm.Set
+	r2     *r2.Programs
+}
+
+func newStateful() stateful { return stateful{aiterm.New(), r2.NewPrograms()} }
+
 // moreToolsets are the tools of other terminal servers, and for other programs, which are offered only by name.
-func moreToolsets(cfg config.Toolsets, ai *aiterm.Set, programs *r2.Programs) []toolset.Set {
+func moreToolsets(cfg config.Toolsets, sets stateful) []toolset.Set {
 	return []toolset.Set{
-		ai.Toolset(),
+		sets.aiterm.Toolset(),
 		pty.Toolset(pty.Options{BufferLines: cfg.PTY.MaxBufferLines}),
 		kpty.Toolset(),
-		r2.New(r2.Options{Program: cfg.R2.Program, Args: cfg.R2.Args, Shell: cfg.R2.Shell}, programs).Toolset(),
+		r2.New(r2.Options{Program: cfg.R2.Program, Args: cfg.R2.Args, Shell: cfg.R2.Shell}, sets.r2).Toolset(),
 	}
 }
 
@@ -59,7 +67,7 @@ func CheckToolsets(cfg config.Config) error {
 	if len(cfg.Server.Toolsets) == 0 { // a start need not make the tools that few ask for
 		return nil
 	}
-	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New(), r2.NewPrograms())); err != nil {
+	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, newStateful())); err != nil {
 		return &ConfigError{err}
 	}
 	return nil

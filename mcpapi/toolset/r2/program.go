@@ -5,9 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"regexp"
 	"time"
 
+	"ptyctl/internal/lazyregexp"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -39,7 +39,7 @@ type answer struct {
 }
 
 // end ends an answer.
-var end = regexp.MustCompile(`\x00`)
+var end = lazyregexp.New(`\x00`)
 
 // The program's streams.
 const (
@@ -80,7 +80,7 @@ func (p *program) still() error {
 func (p *program) await(ctx context.Context, wait time.Duration, most int) (done bool, err error) {
 	deadline := time.Now().Add(wait)
 	for {
-		r := session.ReadRequest{Cursor: p.cursor, Until: end, MaxBytes: step, ExcludeMatch: true}
+		r := session.ReadRequest{Cursor: p.cursor, Until: end.Regexp(), MaxBytes: step, ExcludeMatch: true}
 		k, err := p.s.ReadExec(ctx, p.exec, stdout, r.Within(time.Until(deadline)))
 		if err != nil {
 			return false, err
