@@ -205,3 +205,51 @@ func TestCallers(t *testing.T) {
 	other.Session = owner.Session
 	other.Fails(apps.ViewTool, `{"session_id":"$S"}`, term.NotFound)
 }
+
+// Since revision 2026-07-28 each request says what its client can, and what an earlier one said counts for none.
+func TestDeclaredInRequest(t *testing.T) {
+	_, srv := mcptest.NewServer(t, mcptest.Config{Options: mcpapi.Options{Apps: true}})
+	a := mcptest.NewAgent(t, srv, "2025-11-25")
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s}`
+	for _, c := range []struct {
+		capabilities string
+		drawn        bool
+	}{{drawing, true}, {`{}`, false}} {
+		with := fmt.Sprintf(meta, c.capabilities)
+		for method, params := range map[string]string{
+			"server/discover": `{` + with + `}`,
+			"tools/list":      `{` + with + `}`,
+			"resources/list":  `{` + with + `}`,
+		} {
+			want := map[string]string{"server/discover": apps.Extension, "tools/list": apps.ViewTool, "resources/list": apps.URI}[method]
+			if got := a.Request(method, params); strings.Contains(string(got.Result), want) != c.drawn || got.Error != nil {
+				t.Errorf("%s with %s = %.2000s %+v; want %s in it: %t", method, c.capabilities, got.Result, got.Error, want, c.drawn)
+			}
+		}
+		read := a.Request("resources/read", `{"uri":"ui://ptyctl/screen",`+with+`}`)
+		call := a.Request("tools/call", `{"name":"ptyctl_view","arguments":{"session_id":"none"},`+with+`}`)
+		if (read.Error == nil) != c.drawn || (call.Error == nil) != c.drawn {
+			t.Errorf("with %s the page can be read: %t, and its tool called: %t; want %t", c.capabilities, read.Error == nil, call.Error == nil, c.drawn)
+		}
+	}
+}
+
+// The calls of one caller that wait for their turns hold up no other caller.
+func TestTurns(t *testing.T) {
+	l, srv := mcptest.NewServer(t, mcptest.Config{Options: mcpapi.Options{Apps: true}})
+	as := func(token string) *mcptest.Agent {
+		a, _ := mcptest.Connected(t, identity.WithCaller(t.Context(), identity.Caller{Transport: "http", Token: token}), srv, "chat", "2025-11-25")
+		a.Request("initialize", fmt.Sprintf(initialize, drawing))
+		return a
+	}
+	l.Agent = as("ops")
+	l.OpenShell()
+	for range 10 { // the last has its turn in nine seconds
+		l.Start("tools/call", l.Params(apps.ViewTool, `{"session_id":"$S"}`))
+	}
+	other := as("ci")
+	other.Session = l.Session
+	if v := view(t, other, 0, 0); !v.Frame.Full {
+		t.Errorf("another caller's view = %+v, want its frame beside the calls that wait", v)
+	}
+}

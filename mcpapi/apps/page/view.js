@@ -152,7 +152,7 @@ function begin(id) {
 }
 
 function say(words, bad) {
-  $('state').textContent = words
+  if ($('state').textContent !== words) $('state').textContent = words // a screen reader says it once
   $('state').className = bad ? 'bad' : ''
 }
 
