@@ -23,6 +23,13 @@ var advance = async ms => {
 	clock = end; return true };
 var waits = ms => [...due.values()].some(d => d.at === clock + ms)`
 
+// begins lets a view with the fake clock make its first call, once it is about to.
+func (h *chat) begins(view int) {
+	h.t.Helper()
+	h.until(view, "that it is about to call", `running && waits(0)`)
+	inside[bool](h, view, `advance(0)`)
+}
+
 // A view makes no second call within a second of the one before, however fast the host answers; and none while no one
 // can see it.
 func TestAppsPace(t *testing.T) {
@@ -32,7 +39,7 @@ func TestAppsPace(t *testing.T) {
 	const answer = `{"session_id":"s","state":"open","version":1,"frame":{"cols":20,"rows":2,"x":0,"y":0,"full":true,"l":{"0":[["x"]]}}}`
 	view := chat.show(`{"action":"open"}`, `{"content":[{"type":"text","text":"{\"session_id\":\"s\"}"}]}`,
 		`{prefix: `+quoted(fakeClock)+`, answer: {content: [{type: 'text', text: `+quoted(answer)+`}]}}`)
-	inside[bool](chat, view, `advance(0)`)
+	chat.begins(view)
 	for n := 1; n <= 5; n++ {
 		// The answer to a call is drawn before the wait for the next begins.
 		chat.until(view, "that it waits for a second", `waits(LEAST)`)
@@ -71,12 +78,11 @@ func TestAppsDeadConnection(t *testing.T) {
 	if got, want := inside[string](chat, view, rows), screenOf(t, c, id); got != want || !strings.Contains(result, "like it") {
 		t.Errorf("before a frame the view shows\n%s\nwant the screen of the result %s:\n%s", got, result, want)
 	}
-	inside[bool](chat, view, `advance(0)`)
+	chat.begins(view)
 	chat.until(view, "that it tries again", `document.getElementById('state').textContent.includes('tries again')`)
-	for range 12 { // the pauses get longer, and end
-		inside[bool](chat, view, `advance(60000)`)
-	}
-	chat.until(view, "that it is not live", `document.getElementById('state').textContent.includes('This is the last screen that came')`)
+	// The pauses get longer, and end.
+	chat.until(view, "that it is not live", `advance(60000).then(() =>
+		document.getElementById('state').textContent.includes('This is the last screen that came'))`)
 	chat.showsRow(view, "kept line")
 	calls := evaluate[int](chat.tab, `views[0].calls`)
 	inside[bool](chat, view, `advance(3600000)`)
@@ -85,7 +91,7 @@ func TestAppsDeadConnection(t *testing.T) {
 	}
 	evaluate[bool](chat.tab, `views[0].dead = false, true`)
 	inside[bool](chat, view, `document.getElementById('again').click(), true`)
-	inside[bool](chat, view, `advance(1000)`)
+	chat.begins(view)
 	chat.says(view, "Live")
 	chat.untroubled()
 }
@@ -107,8 +113,7 @@ func TestAppsNoTerminal(t *testing.T) {
 	chat.says(gone, "Not live")
 	chat.until(gone, "that it has stopped", `!running`)
 	silent := chat.show(`{"action":"read","session_id":"s","format":"screen"}`, `null`, `{silent: true, prefix: `+quoted(fakeClock)+`}`)
-	chat.until(silent, "that it is ready", `running`)
-	inside[bool](chat, silent, `advance(0)`)
+	chat.begins(silent)
 	chat.until(silent, "that it waits for the host", `asked.size === 1`)
 	inside[bool](chat, silent, `advance(WAIT + SLACK)`)
 	chat.says(silent, "the host does not answer")
