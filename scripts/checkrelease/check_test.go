@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 
 func TestCheckVersion(t *testing.T) {
 	for version, good := range map[string]bool{
-		"v0.2.0": true, "v1.0.0-rc.1": true, "v10.20.30-alpha-1.2": true, "v1.0.0-0a": true,
+		"v0.2.0": true, "v1.0.0-rc.1": true, "v10.20.30-alpha": true, "v1.0.0-beta.0": true, "v1.0.0-rc1": false, "v1.0.0-pre.1": false,
 		"0.2.0": false, "v0.2": false, "v01.2.3": false, "v1.2.3-": false, "v1.2.3-01": false, "v1.2.3+build": false, "v1.2.3-a..b": false,
 		"v1.2.3 ": false, "v1.2.3\n": false, "": false, "v1.2.3-rc_1": false, "v1.2.3-$(id)": false,
 	} {

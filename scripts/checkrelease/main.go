@@ -46,13 +46,14 @@ func run(ctx context.Context, args []string, now time.Time) error {
 	return errors.Join(append(faults, checkChangelog(string(text), *version, now))...)
 }
 
-// semantic matches a version of https://semver.org with a v, without build metadata, which the names of packages and image
-// tags do not take. Numbers have no leading zero.
-var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?$`)
+// semantic matches the versions of https://semver.org that all formats of packages can express: with a v, without build
+// metadata, and with no other pre-releases than those which apk sorts before the release. Numbers have no leading zero.
+var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(alpha|beta|rc)(\.(0|[1-9]\d*))?)?$`)
 
 func checkVersion(version string) error {
 	if !semantic.MatchString(version) {
-		return fmt.Errorf("VERSION %q is no semantic version with a v: give one such as v1.2.3 or v1.2.3-rc.1", version)
+		return fmt.Errorf("VERSION %q is no semantic version with a v, or its pre-release is none of alpha, beta and rc: "+
+			"give one such as v1.2.3, v1.2.3-rc.1 or v1.2.3-beta.2", version)
 	}
 	return nil
 }

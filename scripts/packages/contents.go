@@ -72,6 +72,9 @@ func (r release) describe(format, arch, from, work string) (d description, err e
 		Description: summary + "\nAn MCP server that gives agents terminals over SSH, Telnet and serial lines, and on this machine.",
 		RPM:         rpm{Group: "Applications/System", Summary: summary, BuildHost: "localhost"},
 	}
+	if format == "apk" { // nfpm would write _rc.1, which apk does not take, and a description of two lines
+		d.Version, d.Schema, d.Description = apkVersion(r.version), "none", summary
+	}
 	// rpm removes only the folders that a package owns.
 	for _, folder := range folders(format) {
 		d.Contents = append(d.Contents, content{To: folder, Type: "dir", Info: fileInfo{0o755, r.date}})
@@ -104,6 +107,15 @@ func (r release) describe(format, arch, from, work string) (d description, err e
 		d.Contents = append(d.Contents, content{From: page, To: docFolder + "/docs/" + filepath.Base(page), Info: fileInfo{0o644, r.date}})
 	}
 	return d, nil
+}
+
+// apkVersion returns a version as apk has it, 1.2.3_rc1 for 1.2.3-rc.1: https://wiki.alpinelinux.org/wiki/APKBUILD_Reference#pkgver.
+func apkVersion(version string) string {
+	number, pre, ok := strings.Cut(version, "-")
+	if !ok {
+		return number
+	}
+	return number + "_" + strings.ReplaceAll(pre, ".", "")
 }
 
 // A file is one of an archive and its place in a package.

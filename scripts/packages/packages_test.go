@@ -52,8 +52,9 @@ func TestDescribe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Arch != want.arch || d.Version != "1.2.3-rc.1" {
-			t.Errorf("%s: architecture %s and version %s, want %s and 1.2.3-rc.1", format, d.Arch, d.Version, want.arch)
+		version := map[bool]string{false: "1.2.3-rc.1", true: "1.2.3_rc1"}[format == "apk"]
+		if d.Arch != want.arch || d.Version != version {
+			t.Errorf("%s: architecture %s and version %s, want %s and %s", format, d.Arch, d.Version, want.arch, version)
 		}
 		var have []string
 		for _, c := range d.Contents {
