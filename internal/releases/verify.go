@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/crypto/ssh"
 
@@ -41,8 +42,16 @@ func Verify(file, sums string, keys []ssh.PublicKey) (r Report, err error) {
 	if sums == "" {
 		r.Sums = filepath.Join(filepath.Dir(file), SumsFile)
 	}
-	if _, err := os.Stat(file); err != nil { // said first: a wrong path is no matter of signatures
+	// Said first: a wrong path is no matter of signatures.
+	switch info, err := os.Stat(file); {
+	case err != nil && strings.Contains(file, "://"):
+		return r, fmt.Errorf("%s is an address: download the file, SHA256SUMS and SHA256SUMS.sig, and name the file", file)
+	case err != nil:
 		return r, err
+	case info.IsDir():
+		return r, fmt.Errorf("%s is a folder: name one of its files, or its SHA256SUMS", file)
+	case !info.Mode().IsRegular(): // reading it might never end
+		return r, fmt.Errorf("%s is a device, a pipe or a socket: name a file of a release", file)
 	}
 	text, err := readAtMost(r.Sums, mostSums)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -90,6 +90,12 @@ func TestVerifyRefuses(t *testing.T) {
 		{"a file that is not listed", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "b"), []byte("b")) }, "b", "b is not listed in "},
 		{"a listed file under another name", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "b"), []byte("archive")) }, "b", "its contents are those of a.tar.gz there"},
 		{"no file", func(t *testing.T, dir string) {}, "c", "no such file"},
+		{"a folder", func(t *testing.T, dir string) {}, "manifests", "manifests is a folder: name one of its files"},
+		{"no file of a disk", func(t *testing.T, dir string) {
+			if err := os.Symlink(os.DevNull, filepath.Join(dir, "null")); err != nil {
+				t.Fatal(err)
+			}
+		}, "null", "null is a device"},
 		{"no sums", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, SumsFile)) }, "a.tar.gz", "there is no "},
 		{"no signature", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, SignatureFile)) }, "a.tar.gz", "there is no signature "},
 		{"a changed list", func(t *testing.T, dir string) {
@@ -121,6 +127,12 @@ func TestVerifyRefuses(t *testing.T) {
 				t.Errorf("Verify = %v, want an error with %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestVerifyRefusesAddress(t *testing.T) {
+	if _, err := Verify("https://example.com/a.tar.gz", "", nil); err == nil || !strings.Contains(err.Error(), "is an address: download") {
+		t.Errorf("Verify of an address = %v, want an error that says to download it", err)
 	}
 }
 
