@@ -33,7 +33,7 @@ func (r *Report) issuer(ctx context.Context, cfg config.Config) {
 	if err != nil {
 		r.add(Finding{
 			Status: failing, Check: check, Text: fmt.Sprintf("%s: its keys cannot be fetched: %v", o.Issuer, err),
-			Do: "compare server.http.oauth.issuer with the member issuer of that document, and let this machine reach it",
+			Do: "let this machine reach the issuer, and set server.http.oauth.issuer to exactly the issuer that its metadata names",
 		})
 		return
 	}
