@@ -57,7 +57,7 @@ func (s *Set) open(ctx context.Context, c *toolset.Call, in *openArgs) (any, err
 		Input:  input, Timeout: c.Limits().MaxExecTimeout, Wait: time.Millisecond,
 	})
 	if err != nil {
-		return nil, err
+		return nil, s.notStarted(err)
 	}
 	if res.ID == "" || res.Exit.Known { // it has ended at once
 		text := bytes.TrimSpace(append(res.Stderr.Bytes(), res.Stdout.Bytes()...))
@@ -83,6 +83,16 @@ func (s *Set) open(ctx context.Context, c *toolset.Call, in *openArgs) (any, err
 	}
 	s.programs.keep(p)
 	return &opened{SessionID: found.ID(), Argv: argv, Said: p.said(ctx, mostSaid), Warnings: c.Warnings()}, nil
+}
+
+// notStarted says what to do about a program that is not there. The caller has given no argv, of which the error speaks.
+func (s *Set) notStarted(err error) error {
+	if term.FactOf[term.ArgumentFault](err).Field != term.FieldArgv.At(0) {
+		return err
+	}
+	return &term.Error{Kind: term.Unsupported, Err: err, Msg: fmt.Sprintf(
+		"the program %q cannot be started: it is not installed, or not in the PATH of ptyctl; the operator installs radare2 or "+
+			"rizin there, or sets toolsets.r2.program to the path of one", s.o.Program)}
 }
 
 // mostSaid is how much of the program's errors a result has.

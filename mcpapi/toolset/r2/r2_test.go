@@ -250,7 +250,10 @@ func TestEnds(t *testing.T) {
 		t.Errorf("a command to a program that has ended = %s, want that it has", r.Text)
 	}
 	none, _ := newAgent(t, r2.Options{Program: "no-such-radare2"}, session.Config{})
-	if r := none.Call("r2_open", `{"file":"x"}`); !r.IsError || !strings.Contains(r.Message, "no-such-radare2") {
-		t.Errorf("r2_open without the program = %s, want an error that names it", r.Text)
+	for _, want := range []string{`"no-such-radare2" cannot be started`, "toolsets.r2.program"} {
+		none.Fails("r2_open", `{"file":"x"}`, term.Unsupported, want)
+	}
+	if r := none.Call("r2_open", `{"file":"x"}`); strings.Contains(r.Text, "argv") {
+		t.Errorf("r2_open without the program = %s, want no word of an argument that the tool lacks", r.Text)
 	}
 }
