@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -27,6 +28,7 @@ func DefaultDir() (string, error) {
 
 // An Owner describes the owner of a device.
 type Owner struct {
+	Node    string    `json:"node,omitempty"` // of a cluster; empty: this machine
 	PID     int       `json:"pid"`
 	Socket  string    `json:"socket,omitempty"` // control socket of the owner; empty: none
 	Session string    `json:"session,omitempty"`
@@ -42,23 +44,6 @@ type record struct {
 
 // maxRecord is more than the size of any record in bytes.
 const maxRecord = 16 << 10
-
-// A HeldError says that a device has an owner.
-type HeldError struct {
-	Device string
-	Owner  Owner // zero if the owner could not be read
-}
-
-// Error names the owner.
-func (e *HeldError) Error() string {
-	return fmt.Sprintf(
-		"device %q is owned by process %d (session %q, since %s)",
-		e.Device,
-		e.Owner.PID,
-		e.Owner.Session,
-		e.Owner.Started.Format(time.RFC3339),
-	)
-}
 
 // A Lock is the ownership of a device. It lasts until Release or the end of the process.
 type Lock struct {
@@ -102,19 +87,40 @@ func Acquire(dir, device string, o Owner) (*Lock, error) {
 // Holder returns the owner of a device, if it has one. It makes nobody wait longer than Acquire does, and owns nothing
 // afterwards.
 func Holder(dir, device string) (owner Owner, held bool) {
-	if _, err := os.Lstat(filepath.Join(dir, fileName(device))); err != nil {
-		return Owner{}, false
+	owner, held, err := look(dir, device)
+	return owner, held && err == nil
+}
+
+// look is Holder with the reason why that is not known. It keeps nobody from the device, because it has the lock only
+// within the gate.
+func look(dir, device string) (owner Owner, held bool, err error) {
+	l := &Lock{dir: dir, device: device, path: filepath.Join(dir, fileName(device))}
+	if _, err := os.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
+		return Owner{}, false, nil
 	}
-	l, err := Acquire(dir, device, Owner{PID: os.Getpid(), Started: time.Now()})
-	if err == nil {
-		l.Release()
-		return Owner{}, false
+	if err := rundir.Own(dir); err != nil {
+		return Owner{}, false, fmt.Errorf("devlock: %w", err)
 	}
-	other, held := errors.AsType[*HeldError](err)
-	if held {
-		owner = other.Owner
+	leave, err := rundir.Enter(dir)
+	if err != nil {
+		return Owner{}, false, fmt.Errorf("devlock: %w", err)
 	}
-	return owner, held
+	defer leave()
+	if l.file, err = rundir.Open(l.path); err != nil {
+		return Owner{}, false, fmt.Errorf("devlock: %w", err)
+	}
+	err = rundir.TryLock(l.file)
+	if errors.Is(err, rundir.ErrHeld) {
+		owner, held, err = l.read(), true, nil
+	}
+	_ = l.file.Close() // this also releases the lock, if it was taken
+	switch {
+	case err != nil:
+		err = fmt.Errorf("devlock: %s: %w", l.path, err)
+	case !held: // of an owner that was killed
+		_ = os.Remove(l.path)
+	}
+	return owner, held, err
 }
 
 // Update changes the information about the owner.

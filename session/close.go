@@ -133,6 +133,9 @@ func (s *Session) finish(st State, end End) {
 	}
 	end.Time = time.Now()
 	l.end = end
+	if s.owner.lasting != nil {
+		s.owner.lasting()
+	}
 	from := l.state
 	l.settle()
 	// Before the state says so: who sees the end of the session can read the end of its output.

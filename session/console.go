@@ -210,17 +210,36 @@ func (m *Manager) takeDevice(s *Session) error {
 	if s.o.Origin.Device == "" || m.c.Devices.Reserve == nil {
 		return nil
 	}
-	release, err := m.c.Devices.Reserve(s.o.Origin.Device, s.id)
+	r, err := m.c.Devices.Reserve(s.o.Origin.Device, s.id)
 	if err != nil {
 		return err
 	}
-	s.owner.release = release
+	s.owner.device = r
 	return nil
 }
 
 // releaseDevice undoes takeDevice.
 func (o *owner) releaseDevice() {
-	if o.release != nil {
-		o.release()
+	if o.device.Release != nil {
+		o.device.Release()
 	}
+}
+
+// watchDevice ends the session when the reservation of its device ends by itself. Requires that the session is one of
+// its Manager's, because it may end at once.
+func (o *owner) watchDevice(s *Session) {
+	if o.device.AfterEnd == nil {
+		return
+	}
+	s.life.mu.Lock()
+	defer s.life.mu.Unlock()
+	if s.life.state.Ended() {
+		return
+	}
+	// The function runs in a goroutine that does not belong to the session: otherwise close would wait for itself.
+	o.lasting = o.device.AfterEnd(func(err error) {
+		defer s.group.rescue("reservation")
+		// The connection is closed at once, and no command is given time to end: the device may soon be another's.
+		s.close(errClosedByCaller{"ptyctl: this session no longer has its device: " + err.Error(), EndReservation}, true)
+	})
 }

@@ -21,11 +21,11 @@ type machine struct {
 	taken  int
 }
 
-func (m *machine) take(device, id string) (release func(), err error) {
+func (m *machine) take(device, id string) (session.Reservation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if owner := m.owners[device]; owner != "" {
-		return nil, &term.Error{
+		return session.Reservation{}, &term.Error{
 			Op:    "open",
 			Kind:  term.Locked,
 			Msg:   "another process has it",
@@ -37,11 +37,11 @@ func (m *machine) take(device, id string) (release func(), err error) {
 	}
 	m.owners[device] = id
 	m.taken++
-	return func() {
+	return session.Reservation{Release: func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		delete(m.owners, device)
-	}, nil
+	}}, nil
 }
 
 func (m *machine) owner(device string) string {
@@ -328,7 +328,7 @@ func TestConsoleOfAnotherProcess(t *testing.T) {
 		if l := m.List(); len(l) != 0 || world.owner("d") != "theirs" {
 			t.Errorf("sessions %+v, owner %q", l, world.owner("d"))
 		}
-		release()
+		release.Release()
 		if r, err := m.Open(task("t"), consoleOf("d")); err != nil || r.Existing {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -236,7 +236,7 @@ func (o ownedSession) adopt(ctx context.Context, by term.Principal, permit func(
 // closedByUs reports whether a session with that end code was ended on purpose, or by a limit.
 func closedByUs(code EndCode) bool {
 	switch code {
-	case EndClosed, EndShutdown, EndIdle, EndMaxAge, EndOrphaned:
+	case EndClosed, EndShutdown, EndIdle, EndMaxAge, EndOrphaned, EndReservation:
 		return true
 	}
 	return false

@@ -68,15 +68,32 @@ type InputOptions struct {
 
 // DeviceOptions are the options of a Manager about devices that have one session at a time.
 type DeviceOptions struct {
-	// Reserve reserves a device's console for a session, so that no other process of this machine opens it, until
-	// release is called. It fails if another session has it. Both functions must return at once, because other callers
-	// of Open wait for them. Nil: only this Manager's sessions share consoles.
-	Reserve func(device, session string) (release func(), err error)
+	// Reserve reserves a device's console for a session, so that no other process opens it, until the Reservation is
+	// released or ends. It fails if another session has it. It must return at once, because other callers of Open wait
+	// for it. Nil: only this Manager's sessions share consoles.
+	Reserve func(device, session string) (Reservation, error)
 
 	// Line returns the line of this machine that a target leads to, whatever its path is; empty: none, or none that can be
 	// opened. A line has one session, which calls of Open share as that of a console. It must return at once. Nil: no
 	// target has one.
 	Line func(term.Target) string
+}
+
+// A Reservation is a device's console that one session has. It lasts until Release, or, if it is a lease, until that
+// runs out.
+type Reservation struct {
+	// Release gives the console back. It must return at once.
+	Release func()
+
+	// Check returns nil while the reservation lasts. It is called before each write, each command and everything else
+	// that sends the far side something, which an error refuses; an error of package term is passed on as it is. It must
+	// do no I/O and return at once. Nil: the reservation lasts until Release.
+	Check func() error
+
+	// AfterEnd calls end, in a goroutine of its own, when the reservation has ended before Release. The session then
+	// ends with EndReservation and err as the reason, and its connection is closed. stop is that of context.AfterFunc.
+	// Nil: the reservation lasts until Release.
+	AfterEnd func(end func(err error)) (stop func() bool)
 }
 
 // A Manager is the set of sessions of one process. Make it with NewManager.

@@ -105,6 +105,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	if r.Target.Host == "" { // it has no plan that would say where it leads
 		s.known.At(term.Place(r.Target.Serial.Path, 0))
 	}
+	s.owner.watchDevice(s)
 	env := term.EnvironmentFrom(ctx)
 	s.group.spawn("open", func() { connect(m, s, r.Target, env) })
 	return s, lease, nil

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/secret/forms"
 	"ptyctl/session/redact"
+	"ptyctl/session/reserved"
 	"ptyctl/term"
 )
 
@@ -209,13 +210,14 @@ type link struct {
 	outliver   term.Outliver      // nil: it ends with its terminal
 	describer  term.Describer     // nil: there is nothing to tell
 	clear      term.Transparenter // nil: it carries all bytes unchanged
+	divider    term.Divider       // nil: data may be cut anywhere
 	about      term.Description   // the description of the time when the session opened
 
 	hang sync.Once
 }
 
-// newLink asks a transport for its abilities.
-func newLink(t term.Transport) *link {
+// newLink asks a transport for its abilities. check comes before everything that it sends; nil: no check does.
+func newLink(t term.Transport, check reserved.Check) *link {
 	l := &link{Transport: t}
 	l.execer, _ = t.(term.Execer)
 	l.prober, _ = t.(term.Prober)
@@ -228,6 +230,14 @@ func newLink(t term.Transport) *link {
 	l.outliver, _ = t.(term.Outliver)
 	l.describer, _ = t.(term.Describer)
 	l.clear, _ = t.(term.Transparenter)
+	l.divider, _ = t.(term.Divider)
+	if check != nil {
+		a := check.Abilities(reserved.Abilities{
+			Execer: l.execer, Signaler: l.signaler, Subsystems: l.subsystems, Forwarder: l.forwarder, Keys: l.keys, Clear: l.clear,
+		})
+		l.Transport, l.execer, l.signaler, l.subsystems = check.Transport(t), a.Execer, a.Signaler, a.Subsystems
+		l.forwarder, l.keys, l.clear = a.Forwarder, a.Keys, a.Clear
+	}
 	if l.describer != nil {
 		l.about = l.describer.Describe()
 	}

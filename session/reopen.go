@@ -162,6 +162,7 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 		g.s.life.cancel(err)
 		return OpenResult{}, err
 	}
+	g.s.owner.watchDevice(g.s)
 	g.s.group.spawn("open", g.connect)
 	return reopened(ctx, waiting, g.s)
 }

@@ -62,7 +62,8 @@ type owner struct {
 	ended   func(*Session) // called once, when it has ended, with life.mu held
 	closed  func(*Session) // called when a caller closes it after it has ended
 	expiry  *time.Timer    // forgets it once it has ended; guarded by Manager.mu
-	release func()         // gives the console's device back; nil: nothing was taken
+	device  Reservation    // of the console's device; zero: nothing was taken
+	lasting func() bool    // stops waiting for the end of device; nil: nothing waits. Guarded by life.mu
 	console consoleKey     // what it is the only session of; guarded by Manager.mu
 
 	mayAsk func(s *Session, ask func() error) error // runs ask, with which s asks a question, if that may be
@@ -138,7 +139,7 @@ func (s *Session) attach(t term.Transport) {
 			_ = t.Close()
 		}
 	}()
-	link := newLink(t)
+	link := newLink(t, s.owner.device.Check)
 	s.known.At(farPlaces(s, link.about.HostKey)...)
 	l := s.life
 	l.mu.Lock()

@@ -53,7 +53,7 @@ func (e *End) known() *term.Exit {
 func (e *End) ProgramExit() term.Exit {
 	exit := e.Exit
 	switch e.Code {
-	case EndClosed, EndShutdown, EndIdle, EndMaxAge, EndOrphaned:
+	case EndClosed, EndShutdown, EndIdle, EndMaxAge, EndOrphaned, EndReservation:
 		exit.Known, exit.Code, exit.Signal, exit.Suspected = false, 0, "", ""
 	}
 	return exit
@@ -279,6 +279,7 @@ const (
 	EndIdle         EndCode = "idle"          // nothing happened for its idle timeout
 	EndMaxAge       EndCode = "max_age"       // it reached the longest age, or OpenRequest.Life
 	EndOrphaned     EndCode = "orphaned"      // no client had it for the time that a session may be without one
+	EndReservation  EndCode = "reservation"   // it no longer had its device, because its Reservation has ended
 	EndExited       EndCode = "exited"        // the program ended; End.Exit has its status
 	EndKilled       EndCode = "killed"        // a signal ended the program; End.Exit names it
 	EndRemoteClosed EndCode = "remote_closed" // the far side closed the terminal, without a status

@@ -228,7 +228,7 @@ func (w *write) next() []byte {
 	piece := w.data[w.taken:]
 	if len(piece) > writePiece {
 		n := writePiece
-		if d, ok := w.t.Transport.(term.Divider); ok {
+		if d := w.t.divider; d != nil {
 			n = d.Divide(piece, n)
 		}
 		piece = piece[:n]

@@ -23,6 +23,8 @@ const (
 	ReasonNulByte         Reason = "the command holds a NUL byte"
 	ReasonCanceledRunning Reason = "the call was canceled, the command goes on"
 
+	ReasonReservationEnded Reason = "the session no longer has its device"
+
 	ReasonNoOwners     Reason = "sessions do not outlive their clients here"
 	ReasonNotLeft      Reason = "no such session was left by the caller's client"
 	ReasonOwnerPresent Reason = "the session's client is present"

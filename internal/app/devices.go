@@ -10,30 +10,24 @@ import (
 
 	"ptyctl/devlock"
 	"ptyctl/serial"
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
-// deviceLocks returns the lock of a console against the other processes of this user that use the same folder. An empty
-// dir is the default folder. The folder is needed only when the first console is opened. socket is where this process
-// can be reached; empty: nowhere.
-func deviceLocks(dir, socket string) func(device, session string) (release func(), err error) {
-	return func(device, session string) (func(), error) {
-		in := dir
-		if in == "" {
-			var err error
-			if in, err = devlock.DefaultDir(); err != nil {
-				return nil, deviceError(device, err)
-			}
-		}
-		l, err := devlock.Acquire(
-			in,
-			device,
-			devlock.Owner{PID: os.Getpid(), Socket: socket, Session: session, Started: time.Now()},
-		)
+// deviceLocks reserves consoles in a store, and says in errors how this process can be reached: at socket; empty: nowhere.
+func deviceLocks(store devlock.Store, socket string) func(device, session string) (session.Reservation, error) {
+	return func(device, id string) (session.Reservation, error) {
+		// The context is that of no call: a session outlives the call that opens it.
+		ctx := context.Background()
+		l, err := store.Acquire(ctx, device, devlock.Owner{PID: os.Getpid(), Socket: socket, Session: id, Started: time.Now()})
 		if err != nil {
-			return nil, deviceError(device, err)
+			return session.Reservation{}, deviceError(device, err)
 		}
-		return l.Release, nil
+		return session.Reservation{
+			Release:  func() { _ = store.Release(ctx, l) }, // of a lock of this machine it never fails
+			Check:    l.Check,
+			AfterEnd: l.AfterEnd,
+		}, nil
 	}
 }
 
@@ -55,15 +49,18 @@ func SerialLine(device string) string { return "serial:" + device }
 
 // openSerial is the term.Dialer of serial lines. reserve is that of consoles: a line has one user among the processes of
 // this user, whatever folder of lock files there is.
-func (d *dialers) openSerial(reserve func(device, session string) (func(), error)) term.Dialer {
+func (d *dialers) openSerial(reserve func(device, session string) (session.Reservation, error)) term.Dialer {
 	return func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
 		var id string
 		if s, ok := p.(interface{ ID() string }); ok {
 			id = s.ID()
 		}
 		return serial.Dialer{
-			Allow:   d.current.Load().serial,
-			Reserve: func(device string) (func(), error) { return reserve(SerialLine(device), id) },
+			Allow: d.current.Load().serial,
+			Reserve: func(device string) (func(), error) {
+				r, err := reserve(SerialLine(device), id)
+				return r.Release, err
+			},
 		}.Open(ctx, t, p, approve)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"ptyctl/audit"
 	"ptyctl/config"
+	"ptyctl/devlock"
 	"ptyctl/internal/cgroup"
 	"ptyctl/metrics"
 	"ptyctl/session"
@@ -60,7 +61,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 	}
 	byProtocol := a.dialers.byProtocol()
 	a.fleets = a.newFleets(byProtocol["ssh"], gate, journal, observers, memory.room)
-	consoles := deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath)
+	consoles := deviceLocks(devlock.Folder(cfg.Locks.DeviceDir), cfg.Server.Control.ControlSocketPath)
 	byProtocol["serial"] = a.dialers.openSerial(consoles)
 	byProtocol["local"] = localHost(cfg.Local, limited).Open
 	sessions = session.NewManager(session.Config{

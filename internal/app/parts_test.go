@@ -134,11 +134,11 @@ func TestWithCore(t *testing.T) {
 // A console that another process has open is refused with the owner.
 func TestDeviceLocks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "devices")
-	release, err := deviceLocks(dir, "/run/first.sock")("rack1", "s1")
+	first, err := deviceLocks(devlock.Folder(dir), "/run/first.sock")("rack1", "s1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = deviceLocks(dir, "")("rack1", "s2")
+	_, err = deviceLocks(devlock.Folder(dir), "")("rack1", "s2")
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok || e.Kind != term.Locked || len(e.Facts) == 0 {
 		t.Fatalf("the second opening = %v, want LOCKED with the owner", err)
@@ -148,12 +148,15 @@ func TestDeviceLocks(t *testing.T) {
 		time.Since(o.Since) > time.Minute {
 		t.Errorf("the owner is %+v, want session s1 of this process at /run/first.sock", o)
 	}
-	release()
-	again, err := deviceLocks(dir, "")("rack1", "s2")
+	if err := first.Check(); err != nil {
+		t.Errorf("the check of a lock that is held = %v", err)
+	}
+	first.Release()
+	again, err := deviceLocks(devlock.Folder(dir), "")("rack1", "s2")
 	if err != nil {
 		t.Fatalf("after the release = %v, want no error", err)
 	}
-	again()
+	again.Release()
 	if errors.As(deviceError("rack1", errors.New("no space")), new(*devlock.HeldError)) {
 		t.Error("another failure counts as held")
 	}

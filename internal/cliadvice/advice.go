@@ -12,14 +12,15 @@ import (
 // byReason has what to do about an error, by its reason. A reason that no command can cause is not listed: the
 // commands of ptyctl run no programs of this machine, move no files, and give no marker and no pin of their own.
 var byReason = map[term.Reason]string{
-	term.ReasonNoSession:  "ptyctl sessions --all lists the sessions",
-	term.ReasonLoginAsks:  "answer it with ptyctl answer",
-	term.ReasonLoginsWait: "answer with ptyctl answer",
-	term.ReasonReopening:  "wait until ptyctl sessions shows the session as open",
-	term.ReasonMayReopen:  "connect it again with ptyctl reopen",
-	term.ReasonNoOwners:   "they pass between the clients of a daemon, which ptyctl mcp --daemon starts",
-	term.ReasonElsewhere:  "use it with ptyctl attach --pid PROCESS",
-	term.ReasonOpening:    "wait until ptyctl sessions shows the session as open",
+	term.ReasonNoSession:        "ptyctl sessions --all lists the sessions",
+	term.ReasonLoginAsks:        "answer it with ptyctl answer",
+	term.ReasonLoginsWait:       "answer with ptyctl answer",
+	term.ReasonReopening:        "wait until ptyctl sessions shows the session as open",
+	term.ReasonMayReopen:        "connect it again with ptyctl reopen",
+	term.ReasonReservationEnded: "nothing more is sent to it; open the device again",
+	term.ReasonNoOwners:         "they pass between the clients of a daemon, which ptyctl mcp --daemon starts",
+	term.ReasonElsewhere:        "use it with ptyctl attach --pid PROCESS",
+	term.ReasonOpening:          "wait until ptyctl sessions shows the session as open",
 
 	term.ReasonHeldTakable: "watch with ptyctl attach, wait, or take the terminal with ptyctl attach --take",
 	term.ReasonNotHeld:     "take the terminal again with ptyctl attach --take",

@@ -83,8 +83,8 @@ func TestConsole(t *testing.T) {
 
 // Another process's console: who it is, in words and for a program.
 func TestConsoleElsewhere(t *testing.T) {
-	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Devices: session.DeviceOptions{Reserve: func(string, string) (func(), error) {
-		return nil, &term.Error{
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Devices: session.DeviceOptions{Reserve: func(string, string) (session.Reservation, error) {
+		return session.Reservation{}, &term.Error{
 			Kind:  term.Locked,
 			Msg:   "process 7 has it",
 			Facts: term.Facts{term.DeviceOwner{PID: 7, SessionID: "switch-001-aaaaaaaa", Since: time.UnixMilli(5)}},

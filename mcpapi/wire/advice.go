@@ -123,8 +123,9 @@ var advice = map[term.Reason]string{
 	term.ReasonOpening:    "ask again with ptyctl_session status",
 	term.ReasonReopening: "ptyctl_session wait with until_state open says when that is over, " +
 		"and ptyctl_session close ends it",
-	term.ReasonMayReopen: "ptyctl_session reopen connects it again",
-	term.ReasonNoOwners:  "where ptyctl mcp --daemon is started in place of ptyctl mcp, sessions stay for adopt",
+	term.ReasonMayReopen:        "ptyctl_session reopen connects it again",
+	term.ReasonReservationEnded: "nothing more is sent to it; open the device again with ptyctl_session open",
+	term.ReasonNoOwners:         "where ptyctl mcp --daemon is started in place of ptyctl mcp, sessions stay for adopt",
 	term.ReasonNotLeft: "ptyctl_session list shows those with resumable true; a person can hand over any other: " +
 		"ptyctl sessions give SESSION SHIM",
 	term.ReasonOwnerPresent: "adopt works once that client is gone; a person can hand it over before: " +
