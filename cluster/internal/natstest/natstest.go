@@ -1,0 +1,220 @@
+// Package natstest starts servers of NATS for tests. Each is a process of its own, on loopback, that the test ends.
+//
+// The program is nats-server of the version in go.mod: go tool builds it once and keeps it in the build cache.
+package natstest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// program returns the path of nats-server.
+var program = sync.OnceValues(func() (string, error) {
+	var stderr bytes.Buffer
+	cmd := exec.Command("go", "tool", "-n", "nats-server")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go tool -n nats-server: %w\n%s", err, &stderr)
+	}
+	return strings.TrimSpace(string(out)), nil
+})
+
+// A Server is a process of nats-server.
+type Server struct {
+	Name    string
+	URL     string // of clients
+	monitor string
+	config  string
+	log     string
+	cmd     *exec.Cmd
+	ended   chan struct{}
+}
+
+// Start starts servers that know each other, with JetStream, and waits until they take calls. They end with the test.
+func Start(tb testing.TB, n int) []*Server {
+	tb.Helper()
+	ports := freePorts(tb, 3*n)
+	var routes []string
+	for i := range n {
+		routes = append(routes, fmt.Sprintf("nats-route://127.0.0.1:%d", ports[3*i+1]))
+	}
+	var all []*Server
+	dir := tb.TempDir()
+	for i := range n {
+		s := &Server{
+			Name: fmt.Sprintf("n%d", i+1), URL: fmt.Sprintf("nats://127.0.0.1:%d", ports[3*i]),
+			monitor: fmt.Sprintf("http://127.0.0.1:%d", ports[3*i+2]),
+		}
+		s.config, s.log = filepath.Join(dir, s.Name+".conf"), filepath.Join(dir, s.Name+".log")
+		text := fmt.Sprintf(`server_name: %s
+listen: 127.0.0.1:%d
+http: 127.0.0.1:%d
+log_file: %q
+jetstream { store_dir: %q, max_mem: 64MB, max_file: 256MB }
+`, s.Name, ports[3*i], ports[3*i+2], s.log, filepath.Join(dir, s.Name))
+		if n > 1 {
+			text += fmt.Sprintf("cluster { name: test, listen: 127.0.0.1:%d, routes: [%s] }\n", ports[3*i+1], strings.Join(routes, ", "))
+		}
+		if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		s.Run(tb)
+		all = append(all, s)
+	}
+	for _, s := range all {
+		s.await(tb, n > 1)
+	}
+	return all
+}
+
+// Run starts the process, again if it was killed.
+func (s *Server) Run(tb testing.TB) {
+	tb.Helper()
+	path, err := program()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.Command(path, "-c", s.config)
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // killed
+		close(ended)
+	}()
+	s.cmd, s.ended = cmd, ended
+	tb.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+		if tb.Failed() {
+			s.tail(tb)
+		}
+	})
+}
+
+// tail logs the end of the server's log.
+func (s *Server) tail(tb testing.TB) {
+	text, err := os.ReadFile(s.log)
+	if err != nil {
+		return
+	}
+	tb.Logf("the log of %s ends with:\n%s", s.Name, text[max(0, len(text)-2000):])
+}
+
+// Kill ends the process with SIGKILL, and waits for that.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Kill()
+	<-s.ended
+}
+
+// Process returns the server's process.
+func (s *Server) Process() *os.Process { return s.cmd.Process }
+
+// Alive reports whether the process runs.
+func (s *Server) Alive() bool {
+	select {
+	case <-s.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// await waits until the server takes calls of JetStream.
+func (s *Server) await(tb testing.TB, clustered bool) {
+	tb.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		err := s.healthy()
+		if err == nil {
+			return
+		}
+		if !s.Alive() || time.Now().After(end) {
+			s.tail(tb)
+			tb.Fatalf("server %s does not start (alive: %v, clustered: %v): %v", s.Name, s.Alive(), clustered, err)
+		}
+	}
+}
+
+func (s *Server) healthy() error {
+	r, err := http.Get(s.monitor + "/healthz")
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		return errors.New(r.Status)
+	}
+	return nil
+}
+
+// URLs returns the addresses of the servers for clients.
+func URLs(servers []*Server) []string {
+	var all []string
+	for _, s := range servers {
+		all = append(all, s.URL)
+	}
+	return all
+}
+
+// Leader returns the server that leads a stream, as one that lives says.
+func Leader(tb testing.TB, servers []*Server, stream string) *Server {
+	tb.Helper()
+	nc, err := nats.Connect(strings.Join(URLs(servers), ","), nats.NoReconnect())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer nc.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		var info struct {
+			Cluster struct {
+				Leader string `json:"leader"`
+			} `json:"cluster"`
+		}
+		m, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+stream, nil)
+		if err == nil {
+			err = json.Unmarshal(m.Data, &info)
+		}
+		for _, s := range servers {
+			if err == nil && s.Name == info.Cluster.Leader {
+				return s
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	tb.Fatalf("stream %s has no leader", stream)
+	return nil
+}
+
+// freePorts returns ports that no one listens on now.
+func freePorts(tb testing.TB, n int) []int {
+	tb.Helper()
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer l.Close() // after all were found, so that they differ
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}

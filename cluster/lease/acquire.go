@@ -1,0 +1,106 @@
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"ptyctl/devlock"
+)
+
+// Acquire implements devlock.Store. The owner's Node is that of Options.
+func (s *Store) Acquire(ctx context.Context, device string, o devlock.Owner) (*devlock.Lease, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("lease: device %q was not acquired: %w", device, err)
+	}
+	key, err := keyOf(device)
+	if err != nil {
+		return nil, err
+	}
+	o.Node = s.o.Node
+	began := time.Now()
+	whole, work, cancel := s.bound(ctx)
+	defer cancel()
+	h := &held{key: key, value: value{Device: device, ID: rand.Text(), Owner: o}}
+	sent, err := s.win(work, h)
+	if _, ok := err.(*devlock.HeldError); ok { //nolint:errorlint // it is made here
+		return nil, err
+	}
+	if err != nil {
+		return nil, s.unavailable(whole, "acquire", device, began, err)
+	}
+	h.lease = devlock.NewLease(device, o, h.token)
+	if err := h.lease.Extend(sent.Add(s.o.TTL - s.o.Margin)); err == nil {
+		err = h.lease.Check()
+	}
+	if err != nil { // the confirmation took nearly as long as a lease lasts
+		return nil, s.unavailable(whole, "acquire", device, began, err)
+	}
+	if !s.renewals.add(h, sent) {
+		return nil, errClosed
+	}
+	return h.lease, nil
+}
+
+// win makes h the owner of its key, and returns when the write was sent that did so. The error is a *HeldError, or the
+// last one that was met before ctx ended.
+func (s *Store) win(ctx context.Context, h *held) (sent time.Time, err error) {
+	for attempts := 0; ; attempts++ {
+		sent = time.Now()
+		revision, err := s.put(ctx, s.write(h.key, h.value.encode(h.token), h.revision))
+		if err == nil {
+			h.revision = revision
+			if h.token == 0 {
+				h.token = revision
+			}
+			return sent, nil
+		}
+		// Whether the write was refused or its answer was lost: the key says who has it.
+		e, failed := s.read(ctx, h.key)
+		switch {
+		case failed != nil:
+			if refused(err) { // then this says more
+				err = failed
+			}
+		case !e.held:
+			h.revision, h.token = e.revision, 0
+		case e.ID == h.value.ID: // the answer was lost; a second write begins the lease at a known time
+			h.revision, h.token = e.revision, e.Token
+		default:
+			return sent, &devlock.HeldError{Device: h.value.Device, Owner: e.Owner}
+		}
+		if !pause(ctx, attempts) {
+			return sent, err
+		}
+	}
+}
+
+// Release implements devlock.Store. The lease ends at once, and its key is deleted if it still is this lease's.
+func (s *Store) Release(ctx context.Context, l *devlock.Lease) error {
+	l.End(l.Released()) // first: the next owner may come as soon as the key is free
+	h := s.renewals.remove(l)
+	if h == nil {
+		return nil
+	}
+	began := time.Now()
+	whole, work, cancel := s.bound(ctx)
+	defer cancel()
+	for attempts := 0; ; attempts++ {
+		_, err := s.put(work, s.write(h.key, nil, h.revision))
+		if err == nil {
+			return nil
+		}
+		// A renewal may have been under way, or the answer was lost.
+		e, failed := s.read(work, h.key)
+		switch {
+		case failed == nil && (!e.held || e.ID != h.value.ID):
+			return nil
+		case failed == nil:
+			h.revision = e.revision
+		}
+		if !pause(work, attempts) {
+			return s.unavailable(whole, "release", l.Device(), began, err)
+		}
+	}
+}

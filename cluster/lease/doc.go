@@ -1,0 +1,31 @@
+// Package lease gives consoles one owner among the machines of a cluster. Its Store is a devlock.Store on a key-value
+// bucket of NATS JetStream, with one key for each device.
+//
+//	store, err := lease.Open(ctx, lease.Options{Servers: []string{"nats://nats1:4222"}, Node: "site-a"})
+//	...
+//	defer store.Close(ctx)
+//	l, err := store.Acquire(ctx, "switch-001", devlock.Owner{PID: os.Getpid(), Session: id})
+//	if held, ok := errors.AsType[*devlock.HeldError](err); ok {
+//		return fmt.Errorf("node %s has it", held.Owner.Node)
+//	}
+//	defer store.Release(ctx, l)
+//
+// How a lease works, on the servers and here:
+//
+//   - Acquire creates the key, which fails if it is there. The revision of that write is the lease's token. The servers
+//     remove the key Options.TTL after its last write.
+//   - One goroutine renews all leases of a Store every TTL/6: it writes the value again, if the key still has the
+//     revision of the write before (a compare-and-set). TTL is the bucket's, because an update drops the TTL of a key.
+//   - A lease lasts until the time at which its last confirmed renewal was sent, plus TTL, minus Options.Margin, on the
+//     monotonic clock of this process. The servers count from a later moment, so the key is still there when the lease
+//     ends. Lease.Check fails from then on, whether or not a server can be reached, and a timer ends the lease.
+//   - A refused write (error 10071) is followed by a read from the stream's leader, which alone says who has the key. A
+//     refusal because of another write under way (error 10164) is not a loss: it is tried again.
+//
+// What this depends on: the clocks of the servers differ by less than Margin, and TTL is longer than an election of the
+// servers takes (8 s were measured for the default timers). It does not depend on the clock of this machine.
+//
+// A process that is stopped between a check and the write that follows it writes when it goes on, whatever has
+// happened meanwhile. The same holds for a machine that is suspended, whose monotonic clock may stand still. A console
+// server cannot check tokens.
+package lease

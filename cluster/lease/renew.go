@@ -1,0 +1,406 @@
+package lease
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ptyctl/devlock"
+)
+
+// errClosed is the error of a call that comes after Close.
+var errClosed = errors.New("lease: the store is closed")
+
+// A held is a lease of this node. Once the renewer has it, only the renewer's goroutine uses it.
+type held struct {
+	lease    *devlock.Lease
+	key      string
+	value    value
+	token    uint64
+	revision uint64      // of the last write of the key that is known here
+	fence    *time.Timer // ends the lease when its time is over, whatever the renewer waits for
+
+	number  uint64               // of the last attempt
+	sent    map[uint64]time.Time // the attempts without an answer
+	due     time.Time            // of the next attempt
+	reading bool                 // the next attempt waits for a read of the key
+	suspect bool                 // the read decides whether the lease is lost
+	waiters []waiter
+
+	failed atomic.Pointer[error] // of the last attempt; nil: it was confirmed
+}
+
+// A waiter is a call of Renew.
+type waiter struct {
+	from uint64     // the first attempt that counts
+	done chan error // buffered
+}
+
+// A renewer renews all leases of a Store, in one goroutine. Attempts overlap: the answers come to one subscription,
+// whose subjects name the lease and the attempt.
+type renewer struct {
+	s       *Store
+	inbox   string
+	answers chan *nats.Msg
+	sub     *nats.Subscription
+	calls   chan func() // carried out by the goroutine
+	over    chan struct{}
+
+	held map[*devlock.Lease]*held
+	byID map[string]*held
+}
+
+// maxAnswers is how many answers may wait. One that finds no room is lost, and its attempt is repeated.
+const maxAnswers = 64 << 10
+
+func startRenewer(s *Store) (*renewer, error) {
+	r := &renewer{
+		s: s, inbox: s.nc.NewInbox(), answers: make(chan *nats.Msg, maxAnswers), calls: make(chan func()),
+		over: make(chan struct{}), held: make(map[*devlock.Lease]*held), byID: make(map[string]*held),
+	}
+	var err error
+	if r.sub, err = s.nc.ChanSubscribe(r.inbox+".*.*.*", r.answers); err != nil {
+		return nil, err
+	}
+	go r.run()
+	return r, nil
+}
+
+// do has the goroutine carry out f, and waits for that. It reports false once the Store is closed.
+func (r *renewer) do(f func()) bool {
+	done := make(chan struct{})
+	select {
+	case r.calls <- func() { f(); close(done) }:
+		<-done
+		return true
+	case <-r.over:
+		return false
+	}
+}
+
+// wait waits for the end of the goroutine.
+func (r *renewer) wait() { <-r.over }
+
+// run is the goroutine. It ends with the Store.
+func (r *renewer) run() {
+	defer close(r.over)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if next := r.attempts(time.Now()); next.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(time.Until(next))
+		}
+		select {
+		case f := <-r.calls:
+			f()
+		case m := <-r.answers:
+			r.answered(m)
+		case <-timer.C:
+		case <-r.s.ctx.Done():
+			_ = r.sub.Unsubscribe()
+			for l, h := range r.held { // Close has failed to release it
+				h.end(&devlock.LostError{Device: l.Device(), Why: "the store was closed"})
+			}
+			return
+		}
+	}
+}
+
+// attempts makes the attempts that are due, and returns when the next one will be; zero: there is no lease.
+func (r *renewer) attempts(now time.Time) (next time.Time) {
+	for l, h := range r.held {
+		if err := l.Check(); err != nil { // its timer has ended it, or is about to
+			h.tell(err)
+			r.drop(h)
+			continue
+		}
+		if !now.Before(h.due) {
+			r.attempt(h, now)
+		}
+		if next.IsZero() || h.due.Before(next) {
+			next = h.due
+		}
+	}
+	return next
+}
+
+// attempt sends a renewal, or repeats the read that it waits for.
+func (r *renewer) attempt(h *held, now time.Time) {
+	h.due = now.Add(r.s.o.every())
+	if h.reading {
+		r.read(h)
+		return
+	}
+	h.number++
+	if h.sent[h.number] = now; len(h.sent) > 16 { // older ones are of no use
+		delete(h.sent, h.number-16)
+	}
+	m := r.s.write(h.key, h.value.encode(h.token), h.revision)
+	m.Reply = r.reply("w", h)
+	r.send(h, m)
+}
+
+// read asks the leader of the stream for the key.
+func (r *renewer) read(h *held) {
+	body, err := json.Marshal(lastWrite{"$KV." + r.s.o.Bucket + "." + h.key})
+	if err != nil {
+		return
+	}
+	r.send(h, &nats.Msg{Subject: r.s.getSubject(), Data: body, Reply: r.reply("r", h)})
+}
+
+func (r *renewer) reply(kind string, h *held) string {
+	return r.inbox + "." + kind + "." + h.value.ID + "." + strconv.FormatUint(h.number, 10)
+}
+
+// send sends a message. If that fails, it is tried again soon.
+func (r *renewer) send(h *held, m *nats.Msg) {
+	if err := r.s.nc.PublishMsg(m); err != nil {
+		r.fail(h, err)
+	}
+}
+
+// fail notes that an attempt has failed, and when it is repeated.
+func (r *renewer) fail(h *held, err error) {
+	h.failed.Store(&err)
+	if again := time.Now().Add(r.s.o.again()); again.Before(h.due) {
+		h.due = again
+	}
+}
+
+// answered takes an answer.
+func (r *renewer) answered(m *nats.Msg) {
+	part := strings.Split(strings.TrimPrefix(m.Subject, r.inbox+"."), ".")
+	if len(part) != 3 {
+		return
+	}
+	h := r.byID[part[1]]
+	number, err := strconv.ParseUint(part[2], 10, 64)
+	if h == nil || err != nil { // it was released or lost meanwhile
+		return
+	}
+	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
+		r.fail(h, nats.ErrNoResponders)
+		return
+	}
+	if part[0] == "w" {
+		r.written(h, number, m.Data)
+	} else {
+		r.seen(h, m.Data)
+	}
+}
+
+// written takes the answer to a renewal.
+func (r *renewer) written(h *held, number uint64, data []byte) {
+	revision, err := confirmed(data)
+	switch {
+	case err == nil:
+		r.renewed(h, number, revision)
+	case refused(err):
+		// The key has another revision: because the answer to an earlier attempt was lost, or because the lease is. The
+		// leader knows. 10164 says less: another write of the key is under way, which may be an earlier attempt.
+		h.failed.Store(&err)
+		h.reading, h.suspect = true, h.suspect || codeOf(err) == wrongRevision
+		r.read(h)
+	default:
+		r.fail(h, err)
+	}
+}
+
+// renewed takes the confirmation of an attempt. The lease lasts longer from the time when that was sent.
+func (r *renewer) renewed(h *held, number, revision uint64) {
+	sent, ok := h.sent[number]
+	if !ok {
+		return
+	}
+	for n := range h.sent {
+		if n <= number {
+			delete(h.sent, n)
+		}
+	}
+	h.revision = max(h.revision, revision)
+	h.failed.Store(nil)
+	if err := h.lease.Extend(sent.Add(r.s.o.TTL - r.s.o.Margin)); err != nil { // it came too late
+		h.tell(err)
+		return
+	}
+	h.fence.Reset(time.Until(h.lease.Until()))
+	h.waiters = tell(h.waiters, func(w waiter) bool { return w.from <= number }, nil)
+}
+
+// seen takes the answer to a read of the key, which decides about the lease.
+func (r *renewer) seen(h *held, data []byte) {
+	if !h.reading {
+		return
+	}
+	var m storedMsg
+	var e entry
+	err := decode(data, &m)
+	if err == nil {
+		e, err = m.entry()
+	} else if codeOf(err) == jetstream.JSErrCodeMessageNotFound {
+		err = nil
+	}
+	switch {
+	case err != nil:
+		r.fail(h, err)
+		return
+	case e.held && e.ID == h.value.ID:
+		h.revision = max(h.revision, e.revision)
+	case h.suspect:
+		why := &devlock.LostError{Device: h.lease.Device(), Why: "its key was deleted or has expired on the servers"}
+		if e.held {
+			why.Why, why.Owner = "another owner has the device", e.Owner
+		}
+		h.end(why)
+		r.drop(h)
+		return
+	}
+	h.reading, h.suspect = false, false
+	h.due = time.Now().Add(r.s.o.again() / 4) // not at once: a write that is under way has to end
+}
+
+// end ends the lease, and tells those who wait for a renewal.
+func (h *held) end(why *devlock.LostError) {
+	h.lease.End(why)
+	h.tell(h.lease.Check())
+}
+
+// tell ends all waits for a renewal.
+func (h *held) tell(err error) { h.waiters = tell(h.waiters, func(waiter) bool { return true }, err) }
+
+// tell ends the waits of those that it concerns, and returns the others.
+func tell(waiters []waiter, concerns func(waiter) bool, err error) (others []waiter) {
+	for _, w := range waiters {
+		if concerns(w) {
+			w.done <- err
+		} else {
+			others = append(others, w)
+		}
+	}
+	return others
+}
+
+// drop forgets a lease.
+func (r *renewer) drop(h *held) {
+	h.fence.Stop()
+	delete(r.held, h.lease)
+	delete(r.byID, h.value.ID)
+	if h.lease.Check() != nil { // its timer may just have been stopped
+		h.lease.End(r.overdue(h))
+	}
+}
+
+// overdue is the reason of a lease that was not renewed in time. It has no effect if the lease has ended before.
+func (r *renewer) overdue(h *held) *devlock.LostError {
+	why := &devlock.LostError{
+		Device: h.lease.Device(), Why: fmt.Sprintf("no server has renewed it within %v", r.s.o.TTL-r.s.o.Margin),
+	}
+	if failed := h.failed.Load(); failed != nil {
+		err := *failed
+		why.Err = &UnavailableError{
+			Op: "renewal", Device: h.lease.Device(), Why: r.s.atOnce(err), Servers: r.s.o.shown(), After: r.s.o.TTL - r.s.o.Margin,
+			Err: err, text: r.s.o.scrub(err.Error()),
+		}
+	}
+	return why
+}
+
+// atOnce is why without asking a server.
+func (s *Store) atOnce(err error) Why {
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	return s.why(ctx, err)
+}
+
+// add renews h from now on. It reports false once the Store is closed.
+func (r *renewer) add(h *held, sent time.Time) bool {
+	return r.do(func() {
+		h.sent, h.due = make(map[uint64]time.Time), sent.Add(r.s.o.every())
+		h.fence = time.AfterFunc(time.Until(h.lease.Until()), func() {
+			if h.lease.Check() == nil { // it was renewed at this very moment, and the timer is set again
+				return
+			}
+			h.lease.End(r.overdue(h)) // here and not in the renewer, which may wait for the network
+			r.do(func() {
+				if r.held[h.lease] == h {
+					h.tell(h.lease.Check())
+					r.drop(h)
+				}
+			})
+		})
+		r.held[h.lease], r.byID[h.value.ID] = h, h
+	})
+}
+
+// remove stops the renewals of a lease, and returns it; nil: it was lost or removed before.
+func (r *renewer) remove(l *devlock.Lease) (h *held) {
+	r.do(func() {
+		if h = r.held[l]; h != nil {
+			h.tell(l.Released())
+			r.drop(h)
+		}
+	})
+	return h
+}
+
+// leases returns the leases that are renewed.
+func (r *renewer) leases() (all []*devlock.Lease) {
+	r.do(func() {
+		for l := range r.held {
+			all = append(all, l)
+		}
+	})
+	return all
+}
+
+// Renew implements devlock.Store.
+func (s *Store) Renew(ctx context.Context, l *devlock.Lease) error {
+	began := time.Now()
+	whole, work, cancel := s.bound(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	known, failed := false, error(nil)
+	if !s.renewals.do(func() {
+		h := s.renewals.held[l]
+		if known = h != nil; known {
+			h.waiters = append(h.waiters, waiter{from: h.number + 1, done: done})
+			h.due = began
+		}
+	}) {
+		return errClosed
+	}
+	if !known {
+		if err := l.Check(); err != nil {
+			return err
+		}
+		return fmt.Errorf("lease: the lease of device %q is another store's", l.Device())
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-work.Done():
+	}
+	s.renewals.do(func() {
+		if h := s.renewals.held[l]; h != nil {
+			h.waiters = tell(h.waiters, func(w waiter) bool { return w.done == done }, nil)
+			if e := h.failed.Load(); e != nil {
+				failed = *e
+			}
+		}
+	})
+	if failed == nil {
+		failed = context.Cause(work)
+	}
+	return s.unavailable(whole, "renewal", l.Device(), began, failed)
+}

@@ -1,0 +1,70 @@
+package lease
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"ptyctl/devlock"
+)
+
+// A value is what the key of a device holds while it has an owner.
+type value struct {
+	Version int    `json:"v"` // 1
+	Device  string `json:"device"`
+	ID      string `json:"id"`              // of this lease, chosen by its owner: a write whose answer was lost is recognized by it
+	Token   uint64 `json:"token,omitempty"` // absent in the write that has won the device: its revision is the token
+	devlock.Owner
+}
+
+// longestName is the most bytes of a device's name. The servers limit the length of a subject.
+const longestName = 1024
+
+// keyOf returns the key of a device: dev. and its name in base64url, because a name may have any bytes and a key only a
+// few letters.
+func keyOf(device string) (string, error) {
+	switch {
+	case device == "":
+		return "dev.=", nil
+	case len(device) > longestName:
+		return "", fmt.Errorf("lease: a device's name has at most %d bytes, and this one has %d", longestName, len(device))
+	}
+	return "dev." + base64.RawURLEncoding.EncodeToString([]byte(device)), nil
+}
+
+// encode returns the value with that token; 0: none yet.
+func (v value) encode(token uint64) []byte {
+	v.Version, v.Token = 1, token
+	text, err := json.Marshal(v)
+	if err != nil { // it has strings and numbers only, but a time may be out of range
+		panic(err)
+	}
+	return text
+}
+
+// An entry is what the servers say of a key.
+type entry struct {
+	value
+	held     bool
+	revision uint64 // of the last write, also of a marker that it was deleted or has expired; 0: there is none
+}
+
+// newEntry reads the last write of a key. A value that cannot be read has an owner all the same: what wrote it may be a
+// newer version.
+func newEntry(data []byte, marker bool, revision uint64) entry {
+	e := entry{revision: revision, held: !marker}
+	if !marker {
+		if err := json.Unmarshal(data, &e.value); err != nil {
+			e.value = value{}
+		}
+		if e.Token == 0 {
+			e.Token = revision
+		}
+	}
+	return e
+}
+
+// holding returns e for a caller.
+func (e entry) holding(device string, stale bool) devlock.Holding {
+	return devlock.Holding{Device: device, Held: e.held, Owner: e.Owner, Token: e.Token, MayBeStale: stale}
+}
