@@ -177,7 +177,7 @@ func TestMajorityKilled(t *testing.T) {
 			s.Kill()
 		}
 	}
-	for d, r := range owner.ends(t, consoles) {
+	for d, r := range owner.ends(t, devices) {
 		if r.Why == "" || !strings.Contains(r.Err, "renewed") || !strings.Contains(r.Err, "nats://127.0.0.1") {
 			t.Errorf("%s has ended with %+v, want that no server has renewed it, and why", d, r)
 		}
@@ -234,7 +234,7 @@ func TestOwnerPaused(t *testing.T) {
 			j.typed(t, d, second[d].Token)
 		}
 		owner.signal(t, syscall.SIGCONT)
-		for d, r := range owner.ends(t, consoles) {
+		for d, r := range owner.ends(t, devices) {
 			if first[d].Token != r.Token {
 				t.Errorf("%s: the lease with token %d has ended, and was acquired with %d", d, r.Token, first[d].Token)
 			}
@@ -265,7 +265,7 @@ func TestPartition(t *testing.T) {
 		owners(t, owner.take(t, consoles))
 		heir.do(t, command{Do: "await", Session: "second", Devices: devices})
 		cut.Store(true)
-		for d, r := range owner.ends(t, consoles) {
+		for d, r := range owner.ends(t, devices) {
 			if !strings.Contains(r.Err, "no server has renewed it") {
 				t.Errorf("%s has ended with %q", d, r.Err)
 			}

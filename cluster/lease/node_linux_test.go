@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -122,26 +123,26 @@ func (p *process) say(r reply) {
 func (p *process) carryOut(c command) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	if c.Do == "renew" {
 		p.mu.Lock()
 		leases := p.leases
 		p.mu.Unlock()
 		for _, l := range leases {
-			go func() {
+			wg.Go(func() {
 				r := reply{ID: c.ID, Device: l.Device(), Token: l.Token()}
 				if err := p.store.Renew(ctx, l); err != nil {
 					r.Err = err.Error()
 				}
 				p.say(r)
-			}()
+			})
 		}
 		return
 	}
-	var wg sync.WaitGroup
 	for i, device := range c.Devices {
 		wg.Go(func() { p.take(ctx, c, device, fmt.Sprintf("%s-%d", c.Session, i)) })
 	}
-	wg.Wait()
 }
 
 // take acquires a device, and types into it from then on.
@@ -201,17 +202,22 @@ func (p *process) use(l *devlock.Lease) error {
 	if err := json.NewEncoder(c).Encode(stroke{Device: l.Device(), Token: l.Token(), Acquired: clock()}); err != nil {
 		return err
 	}
+	typing := make(chan struct{})
+	l.AfterEnd(func(err error) {
+		<-typing // the checks fail, too
+		r := reply{Device: l.Device(), Token: l.Token(), Lost: true, Err: err.Error()}
+		if failed, ok := errors.AsType[*lease.UnavailableError](err); ok {
+			r.Why = string(failed.Why)
+		}
+		p.say(r)
+	})
 	go func() {
+		defer close(typing)
 		defer c.Close()
 		out := json.NewEncoder(c)
 		for {
 			at := clock()
 			if err := l.Check(); err != nil {
-				r := reply{Device: l.Device(), Token: l.Token(), Lost: true, Err: err.Error()}
-				if failed, ok := errors.AsType[*lease.UnavailableError](err); ok {
-					r.Why = string(failed.Why)
-				}
-				p.say(r)
 				return
 			}
 			until := clock() + int64(time.Until(l.Until()))
@@ -333,17 +339,19 @@ func (n *node) take(tb testing.TB, count int) map[string]reply {
 	return got
 }
 
-// ends waits for the ends of that many leases, by device.
-func (n *node) ends(tb testing.TB, count int) map[string]reply {
+// ends waits for the ends of the leases of devices. Those of others are no longer waited for.
+func (n *node) ends(tb testing.TB, devices []string) map[string]reply {
 	tb.Helper()
 	got := make(map[string]reply)
 	limit := time.After(2 * time.Minute)
-	for len(got) < count {
+	for len(got) < len(devices) {
 		select {
 		case r := <-n.lost:
-			got[r.Device] = r
+			if slices.Contains(devices, r.Device) {
+				got[r.Device] = r
+			}
 		case <-limit:
-			tb.Fatalf("node %s has said the end of %d of %d leases", n.name, len(got), count)
+			tb.Fatalf("node %s has said the end of %d of %d leases", n.name, len(got), len(devices))
 		}
 	}
 	return got

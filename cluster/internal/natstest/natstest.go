@@ -189,7 +189,7 @@ func Leader(tb testing.TB, servers []*Server, stream string) *Server {
 				Leader string `json:"leader"`
 			} `json:"cluster"`
 		}
-		m, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+stream, nil)
+		m, err := nc.Request("$JS.API.STREAM.INFO."+stream, nil, 200*time.Millisecond) // none answers while there is no leader
 		if err == nil {
 			err = json.Unmarshal(m.Data, &info)
 		}
