@@ -37,7 +37,7 @@ func TestOptions(t *testing.T) {
 	good := lease.Options{Servers: []string{"nats://127.0.0.1:1"}, Node: "a"}
 	for want, change := range map[string]func(*lease.Options){
 		"Servers is empty": func(o *lease.Options) { o.Servers = nil },
-		"Servers[1]":       func(o *lease.Options) { o.Servers = []string{"nats://h", "nats://u:hunter2@h:bad"} },
+		"Servers[1]":       func(o *lease.Options) { o.Servers = []string{"nats://h", "nats://u:password-1138@h:bad"} },
 		"Node is empty":    func(o *lease.Options) { o.Node = "" },
 		"TTL is 1s":        func(o *lease.Options) { o.TTL = time.Second },
 		"Margin is 20s":    func(o *lease.Options) { o.Margin = 20 * time.Second },
@@ -45,7 +45,7 @@ func TestOptions(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if _, err := lease.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+		if _, err := lease.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "password-1138") {
 			t.Errorf("Open(%+v) = %v, want %q", o, err, want)
 		}
 	}
@@ -59,10 +59,10 @@ func TestNoServer(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	o := lease.Options{Servers: []string{"nats://ptyctl:hunter2@" + addr}, Node: "a", Timeout: 5 * time.Second}
+	o := lease.Options{Servers: []string{"nats://ptyctl:password-1138@" + addr}, Node: "a", Timeout: 5 * time.Second}
 	_, err = lease.Open(t.Context(), o)
 	unavailable(t, err, lease.NoServer)
-	if !strings.Contains(err.Error(), "nats://"+addr) || strings.Contains(err.Error(), "hunter2") {
+	if !strings.Contains(err.Error(), "nats://"+addr) || strings.Contains(err.Error(), "password-1138") {
 		t.Errorf("the error is %v, want the server without its password", err)
 	}
 }
@@ -85,7 +85,7 @@ func TestSlowServer(t *testing.T) {
 	servers := natstest.Start(t, 1)
 	var log bytes.Buffer
 	s, err := lease.Open(t.Context(), lease.Options{
-		Servers: []string{strings.Replace(servers[0].URL, "nats://", "nats://ptyctl:hunter2@", 1)}, Node: "a",
+		Servers: []string{strings.Replace(servers[0].URL, "nats://", "nats://ptyctl:password-1138@", 1)}, Node: "a",
 		Timeout: 3 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ func TestSlowServer(t *testing.T) {
 				t.Fatalf("%s has no error", name)
 			}
 			unavailable(t, err, why...)
-			if strings.Contains(err.Error(), "hunter2") {
+			if strings.Contains(err.Error(), "password-1138") {
 				t.Errorf("%s shows the password: %v", name, err)
 			}
 		}
@@ -142,7 +142,7 @@ func TestSlowServer(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if strings.Contains(log.String(), "hunter2") {
+	if strings.Contains(log.String(), "password-1138") {
 		t.Errorf("the log shows the password: %s", &log)
 	}
 }

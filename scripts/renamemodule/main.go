@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ func main() {
 }
 
 // rename renames the module in a folder that git knows, and returns how many files have changed.
-func rename(folder, path string) (changed int, err error) {
+func rename(folder, to string) (changed int, err error) {
 	old, err := output(folder, "go", "list", "-m")
 	if err != nil {
 		return 0, err
@@ -37,12 +38,13 @@ func rename(folder, path string) (changed int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	names := strings.Split(strings.TrimSuffix(files, "\x00"), "\x00")
 	// It checks the path, and is the first to change anything.
-	if _, err := output(folder, "go", "mod", "edit", "-module", path); err != nil {
+	if _, err := output(folder, "go", "mod", "edit", "-module", to); err != nil {
 		return 0, err
 	}
-	r := newRenamer(strings.TrimSpace(old), path, strings.Fields(packages))
-	for _, name := range strings.Split(strings.TrimSuffix(files, "\x00"), "\x00") {
+	r := newRenamer(strings.TrimSpace(old), to, append(strings.Fields(packages), nested(strings.TrimSpace(old), names)...))
+	for _, name := range names {
 		ok, err := r.file(folder, name)
 		if err != nil {
 			return changed, err
@@ -52,6 +54,23 @@ func rename(folder, path string) (changed int, err error) {
 		}
 	}
 	return changed + 1, nil // go.mod
+}
+
+// nested returns the packages of the modules within a module: their paths begin with its own, and go list does not have
+// them.
+func nested(module string, files []string) (packages []string) {
+	for _, name := range files {
+		within, ok := strings.CutSuffix(name, "/go.mod")
+		if !ok {
+			continue
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f, ".go") && strings.HasPrefix(f, within+"/") {
+				packages = append(packages, module+"/"+path.Dir(f))
+			}
+		}
+	}
+	return packages
 }
 
 // output returns what a command prints.

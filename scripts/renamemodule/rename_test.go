@@ -46,7 +46,7 @@ func TestRename(t *testing.T) {
 	if n, err := rename(folder, "example.org/team/ptyctl"); err != nil || n < 1000 {
 		t.Fatalf("%d files changed, %v; want a thousand and more", n, err)
 	}
-	if out, err := exec.Command("grep", "-rl", `"ptyctl/session"`, folder, "--include=*.go", "--exclude-dir=renamemodule").CombinedOutput(); err == nil {
+	if out, err := exec.Command("grep", "-rlE", `"ptyctl/(session|devlock|cluster/lease)"`, folder, "--include=*.go", "--exclude-dir=renamemodule").CombinedOutput(); err == nil {
 		t.Errorf("the old path is left in %s", out)
 	}
 	tested, vetted := []string{".", "./term", "./session/keys"}, []string{"./cmd/...", "./session/...", "./mcpapi"}
@@ -54,6 +54,7 @@ func TestRename(t *testing.T) {
 		tested, vetted = []string{"-timeout", "2h", "./..."}, []string{"./..."}
 	}
 	run("go", "build", "./cmd/...", "./examples/...")
+	run("go", "-C", "cluster", "build", "./...")
 	run("go", append([]string{"vet"}, vetted...)...)
 	run("go", append([]string{"test", "-vet=off"}, tested...)...)
 }

@@ -24,7 +24,7 @@ func newRenamer(old, to string, packages []string) *renamer {
 		}
 	}
 	var pairs []string
-	for _, form := range []string{"-local %", "require % v", "replace % =>", "go get %`", "module %/", "module-path: %", "[%]"} {
+	for _, form := range []string{"-local %", "require % v", "\t% v0.0.0", "replace % =>", "go get %`", "module %/", "module-path: %", "[%]"} {
 		pairs = append(pairs, strings.Replace(form, "%", old, 1), strings.Replace(form, "%", to, 1))
 	}
 	r.phrases = strings.NewReplacer(pairs...)

@@ -13,6 +13,7 @@ func TestText(t *testing.T) {
 		"go vet ptyctl/cmd":                                "go vet example.org/team/ptyctl/cmd",
 		"`go install ptyctl/cmd/ptyctl@latest`":            "`go install example.org/team/ptyctl/cmd/ptyctl@latest`",
 		"require ptyctl v0.0.0\nreplace ptyctl => ../p":    "require example.org/team/ptyctl v0.0.0\nreplace example.org/team/ptyctl => ../p",
+		"require (\n\tptyctl v0.0.0\n)":                    "require (\n\texample.org/team/ptyctl v0.0.0\n)",
 		"goimports -local ptyctl -w":                       "goimports -local example.org/team/ptyctl -w",
 		"~/.config/ptyctl/config.toml":                     "~/.config/ptyctl/config.toml",
 		"below ptyctl/config.toml":                         "below ptyctl/config.toml",
