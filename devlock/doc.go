@@ -26,6 +26,9 @@
 //   - The folder and its files must belong to this user only; otherwise they are refused.
 //     Symbolic links are refused, too.
 //
+// A Store is what a program needs of such locks, whether they are files of one machine (Folder)
+// or leases that several machines share.
+//
 // The locks are advisory. They do not keep another program, another user or another
 // machine from connecting to the device.
 package devlock
