@@ -30,17 +30,23 @@ func (s *Store) Acquire(ctx context.Context, device string, o devlock.Owner) (*d
 	if err != nil {
 		return nil, s.unavailable(whole, "acquire", device, began, err)
 	}
-	h.lease = devlock.NewLease(device, o, h.token)
-	if err := h.lease.Extend(sent.Add(s.o.TTL - s.o.Margin)); err == nil {
-		err = h.lease.Check()
-	}
-	if err != nil { // the confirmation took nearly as long as a lease lasts
+	if err := s.begin(h, sent); err != nil {
 		return nil, s.unavailable(whole, "acquire", device, began, err)
 	}
 	if !s.renewals.add(h, sent) {
 		return nil, errClosed
 	}
 	return h.lease, nil
+}
+
+// begin makes the lease of h, whose last write was sent then. It fails if the confirmation has come so late that the lease
+// is over. Its key then stays until it expires.
+func (s *Store) begin(h *held, sent time.Time) error {
+	h.lease = devlock.NewLease(h.value.Device, h.value.Owner, h.token)
+	if err := h.lease.Extend(sent.Add(s.o.TTL - s.o.Margin)); err != nil {
+		return err
+	}
+	return h.lease.Check()
 }
 
 // win makes h the owner of its key, and returns when the write was sent that did so. The error is a *HeldError, or the

@@ -100,7 +100,13 @@ func TestLostAnswer(t *testing.T) {
 	before := time.Now()
 	sent, err := s.win(t.Context(), h)
 	if err != nil || h.token != first || h.revision <= first || sent.Before(before) {
-		t.Errorf("win = %v (asked at %v), %v; token %d and revision %d, want token %d", sent, before, err, h.token, h.revision, first)
+		t.Fatalf("win = %v (asked at %v), %v; token %d and revision %d, want token %d", sent, before, err, h.token, h.revision, first)
+	}
+	if err := s.begin(h, sent); err != nil || h.lease.Token() != first {
+		t.Errorf("the lease of a fresh write: %v", err)
+	}
+	if err := s.begin(h, sent.Add(-s.o.TTL)); err == nil {
+		t.Error("a write that was confirmed too late has begun a lease")
 	}
 }
 
