@@ -118,7 +118,7 @@ func TestOwnerKilled(t *testing.T) {
 		first := owner.take(t, len(devices))
 		owners(t, first)
 		for _, d := range devices {
-			j.typed(t, d, first[d].Token)
+			j.renewed(t, d, first[d].Token)
 		}
 		heir.do(t, command{Do: "await", Session: "second", Devices: devices})
 		owner.kill()
@@ -230,6 +230,9 @@ func TestOwnerPaused(t *testing.T) {
 		first := owner.take(t, consoles)
 		owners(t, first)
 		heir.do(t, command{Do: "await", Session: "second", Devices: devices})
+		for _, d := range devices {
+			j.renewed(t, d, first[d].Token)
+		}
 		time.Sleep(time.Duration(random.Int64N(int64(50 * time.Millisecond)))) // it is stopped anywhere between two writes
 		owner.signal(t, syscall.SIGSTOP)
 		second := heir.take(t, consoles)
@@ -267,7 +270,11 @@ func TestPartition(t *testing.T) {
 	for run := range runs(50, 2) {
 		devices := names(fmt.Sprintf("c%d", run), consoles)
 		owner.do(t, command{Do: "await", Session: "first", Devices: devices})
-		owners(t, owner.take(t, consoles))
+		first := owner.take(t, consoles)
+		owners(t, first)
+		for _, d := range devices {
+			j.renewed(t, d, first[d].Token)
+		}
 		heir.do(t, command{Do: "await", Session: "second", Devices: devices})
 		cut.Store(true)
 		for d, r := range owner.ends(t, devices) {

@@ -39,6 +39,7 @@ type console struct {
 	owner    uint64 // the greatest token so far
 	acquired int64
 	until    map[uint64]int64
+	first    map[uint64]int64 // the first one of until
 	strokes  map[uint64]int
 }
 
@@ -100,7 +101,7 @@ func (j *judge) see(s stroke) {
 	defer j.mu.Unlock()
 	c := j.consoles[s.Device]
 	if c == nil {
-		c = &console{until: make(map[uint64]int64), strokes: make(map[uint64]int)}
+		c = &console{until: make(map[uint64]int64), first: make(map[uint64]int64), strokes: make(map[uint64]int)}
 		j.consoles[s.Device] = c
 	}
 	fault := func(format string, args ...any) {
@@ -117,7 +118,9 @@ func (j *judge) see(s stroke) {
 		}
 		return
 	}
-	c.strokes[s.Token]++
+	if c.strokes[s.Token]++; c.strokes[s.Token] == 1 {
+		c.first[s.Token] = s.Until
+	}
 	c.until[s.Token] = max(c.until[s.Token], s.Until)
 	switch {
 	case s.Token > c.owner:
@@ -135,16 +138,30 @@ func (j *judge) see(s stroke) {
 // typed waits until a token has typed into a console.
 func (j *judge) typed(tb testing.TB, device string, token uint64) {
 	tb.Helper()
+	j.await(tb, device, token, func(c *console) bool { return c.strokes[token] > 0 })
+}
+
+// renewed waits until a token has typed into a console after a renewal of its lease.
+func (j *judge) renewed(tb testing.TB, device string, token uint64) {
+	tb.Helper()
+	// The times that an owner reports for one end differ by what passes between two readings of the clock.
+	j.await(tb, device, token, func(c *console) bool {
+		return c.strokes[token] > 0 && c.until[token]-c.first[token] > int64(short/12)
+	})
+}
+
+func (j *judge) await(tb testing.TB, device string, token uint64, is func(*console) bool) {
+	tb.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		j.mu.Lock()
 		c := j.consoles[device]
-		ok := c != nil && c.strokes[token] > 0
+		ok := c != nil && is(c)
 		j.mu.Unlock()
 		if ok {
 			return
 		}
 		if time.Now().After(end) {
-			tb.Fatalf("token %d has not typed into %s", token, device)
+			tb.Fatalf("token %d has not typed into %s, or not after a renewal", token, device)
 		}
 	}
 }
