@@ -9,7 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
-	"syscall"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +31,26 @@ func unavailable(t *testing.T, err error, want ...lease.Why) {
 		}
 	}
 	t.Errorf("the error is %v, want %q", err, want)
+}
+
+// A logText is written by the goroutines of a connection.
+type logText struct {
+	mu   sync.Mutex // guards the following
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String returns what was written.
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func TestOptions(t *testing.T) {
@@ -83,7 +103,7 @@ func TestOtherTTL(t *testing.T) {
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
 	servers := natstest.Start(t, 1)
-	var log bytes.Buffer
+	var log logText
 	s, err := lease.Open(t.Context(), lease.Options{
 		Servers: []string{strings.Replace(servers[0].URL, "nats://", "nats://ptyctl:password-1138@", 1)}, Node: "a",
 		Timeout: 3 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -120,9 +140,7 @@ func TestSlowServer(t *testing.T) {
 			}
 		}
 	}
-	if err := servers[0].Process().Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	servers[0].Stop(t)
 	all(lease.Slow)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
@@ -228,5 +246,76 @@ func TestManyLeases(t *testing.T) {
 		if !l.Until().After(before) {
 			t.Errorf("%s: a renewal has left its end at %v", l.Device(), before)
 		}
+	}
+}
+
+// docs/cluster.md lists the rights that a node needs. With these and no others all calls work, and no server complains.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/cluster.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var publish []string
+	for line := range strings.Lines(string(page)) {
+		if subject, ok := strings.CutPrefix(strings.TrimSpace(line), "publish "); ok {
+			publish = append(publish, fmt.Sprintf("%q", strings.ReplaceAll(subject, "BUCKET", "ptyctl-devices")))
+		}
+	}
+	if len(publish) < 5 {
+		t.Fatalf("docs/cluster.md lists %q", publish)
+	}
+	urls := natstest.URLs(natstest.StartWith(t, 1, fmt.Sprintf(`
+authorization { users: [{
+	user: node, password: "password-1138",
+	permissions: { publish: [%s], subscribe: ["_INBOX.>"] }
+}] }
+`, strings.Join(publish, ", "))))
+	var log logText
+	s, err := lease.Open(t.Context(), lease.Options{
+		Servers: []string{strings.Replace(urls[0], "nats://", "nats://node:password-1138@", 1)}, Node: "a",
+		Timeout: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	states, err := s.Watch(ctx, "rack1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := <-states; h.Held {
+		t.Errorf("the watch begins with %+v", h)
+	}
+	l, err := s.Acquire(t.Context(), "rack1", devlock.Owner{Session: "s1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := <-states; !h.Held {
+		t.Errorf("the watch goes on with %+v", h)
+	}
+	if err := s.Renew(t.Context(), l); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Acquire(t.Context(), "rack1", devlock.Owner{Session: "s2"}); !errors.As(err, new(*devlock.HeldError)) {
+		t.Errorf("a second Acquire = %v", err)
+	}
+	if h, err := s.Lookup(t.Context(), "rack2"); err != nil || h.Held || h.MayBeStale {
+		t.Errorf("Lookup = %+v, %v", h, err)
+	}
+	if err := s.Release(t.Context(), l); err != nil {
+		t.Error(err)
+	}
+	stop()
+	for range states { // until it is closed
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if log.String() != "" {
+		t.Errorf("the servers complain: %s", &log)
+	}
+	if _, err := lease.Open(t.Context(), lease.Options{Servers: urls, Node: "a", Timeout: 2 * time.Second}); err == nil {
+		t.Error("a node without a password was let in")
 	}
 }

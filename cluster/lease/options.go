@@ -95,6 +95,7 @@ func (o Options) connection(timeout time.Duration) []nats.Option {
 		nats.Timeout(timeout),
 		nats.ReconnectBufSize(-1),
 		nats.MaxReconnects(-1),
+		nats.IgnoreAuthErrorAbort(), // credentials may be replaced while the servers run
 		nats.ReconnectWait(min(o.again(), time.Second)),
 		nats.ReconnectJitter(o.again()/2, o.again()/2),
 		nats.PingInterval(o.every()),

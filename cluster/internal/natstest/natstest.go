@@ -49,6 +49,12 @@ type Server struct {
 // Start starts servers that know each other, with JetStream, and waits until they take calls. They end with the test.
 func Start(tb testing.TB, n int) []*Server {
 	tb.Helper()
+	return StartWith(tb, n, "")
+}
+
+// StartWith is Start with more lines of configuration.
+func StartWith(tb testing.TB, n int, more string) []*Server {
+	tb.Helper()
 	ports := freePorts(tb, 3*n)
 	var routes []string
 	for i := range n {
@@ -67,7 +73,7 @@ listen: 127.0.0.1:%d
 http: 127.0.0.1:%d
 log_file: %q
 jetstream { store_dir: %q, max_mem: 64MB, max_file: 256MB }
-`, s.Name, ports[3*i], ports[3*i+2], s.log, filepath.Join(dir, s.Name))
+`, s.Name, ports[3*i], ports[3*i+2], s.log, filepath.Join(dir, s.Name)) + more
 		if n > 1 {
 			text += fmt.Sprintf("cluster { name: test, listen: 127.0.0.1:%d, routes: [%s] }\n", ports[3*i+1], strings.Join(routes, ", "))
 		}
@@ -123,9 +129,6 @@ func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.ended
 }
-
-// Process returns the server's process.
-func (s *Server) Process() *os.Process { return s.cmd.Process }
 
 // Alive reports whether the process runs.
 func (s *Server) Alive() bool {

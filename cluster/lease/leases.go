@@ -1,0 +1,123 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ptyctl/devlock"
+)
+
+// drop forgets a lease.
+func (r *renewer) drop(h *held) {
+	h.fence.Stop()
+	delete(r.held, h.lease)
+	delete(r.byID, h.value.ID)
+	if h.lease.Check() != nil { // its timer may just have been stopped
+		h.lease.End(r.overdue(h))
+	}
+}
+
+// overdue is the reason of a lease that was not renewed in time. It has no effect if the lease has ended before.
+func (r *renewer) overdue(h *held) *devlock.LostError {
+	why := &devlock.LostError{
+		Device: h.lease.Device(), Why: fmt.Sprintf("no server has renewed it within %v", r.s.o.TTL-r.s.o.Margin),
+	}
+	if failed := h.failed.Load(); failed != nil {
+		err := *failed
+		why.Err = &UnavailableError{
+			Op: "renewal", Device: h.lease.Device(), Why: r.s.atOnce(err), Servers: r.s.o.shown(), After: r.s.o.TTL - r.s.o.Margin,
+			Err: err, text: r.s.o.scrub(err.Error()),
+		}
+	}
+	return why
+}
+
+// atOnce is why without asking a server.
+func (s *Store) atOnce(err error) Why {
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	return s.why(ctx, err)
+}
+
+// add renews h from now on. It reports false once the Store is closed.
+func (r *renewer) add(h *held, sent time.Time) bool {
+	return r.do(func() {
+		h.sent, h.due = make(map[uint64]time.Time), sent.Add(r.s.o.every())
+		h.fence = time.AfterFunc(time.Until(h.lease.Until()), func() {
+			if h.lease.Check() == nil { // it was renewed at this very moment, and the timer is set again
+				return
+			}
+			h.lease.End(r.overdue(h)) // here and not in the renewer, which may wait for the network
+			r.do(func() {
+				if r.held[h.lease] == h {
+					h.tell(h.lease.Check())
+					r.drop(h)
+				}
+			})
+		})
+		r.held[h.lease], r.byID[h.value.ID] = h, h
+	})
+}
+
+// remove stops the renewals of a lease, and returns it; nil: it was lost or removed before.
+func (r *renewer) remove(l *devlock.Lease) (h *held) {
+	r.do(func() {
+		if h = r.held[l]; h != nil {
+			h.tell(l.Released())
+			r.drop(h)
+		}
+	})
+	return h
+}
+
+// leases returns the leases that are renewed.
+func (r *renewer) leases() (all []*devlock.Lease) {
+	r.do(func() {
+		for l := range r.held {
+			all = append(all, l)
+		}
+	})
+	return all
+}
+
+// Renew implements devlock.Store.
+func (s *Store) Renew(ctx context.Context, l *devlock.Lease) error {
+	began := time.Now()
+	whole, work, cancel := s.bound(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	known, failed := false, error(nil)
+	if !s.renewals.do(func() {
+		h := s.renewals.held[l]
+		if known = h != nil; known {
+			h.waiters = append(h.waiters, waiter{from: h.number + 1, done: done})
+			h.due = began
+		}
+	}) {
+		return errClosed
+	}
+	if !known {
+		if err := l.Check(); err != nil {
+			return err
+		}
+		return fmt.Errorf("lease: the lease of device %q is another store's", l.Device())
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-work.Done():
+	}
+	s.renewals.do(func() {
+		if h := s.renewals.held[l]; h != nil {
+			h.waiters = tell(h.waiters, func(w waiter) bool { return w.done == done }, nil)
+			if e := h.failed.Load(); e != nil {
+				failed = *e
+			}
+		}
+	})
+	if failed == nil {
+		failed = context.Cause(work)
+	}
+	return s.unavailable(whole, "renewal", l.Device(), began, failed)
+}
