@@ -206,11 +206,11 @@ func waitConsole(ctx, waiting context.Context, done <-chan struct{}, device cons
 // takeDevice makes a console's session the machine's one for its device.
 //
 // The map of consoles holds for this Manager alone; other processes of the machine may have the device as well.
-func (m *Manager) takeDevice(s *Session) error {
+func (m *Manager) takeDevice(ctx context.Context, s *Session) error {
 	if s.o.Origin.Device == "" || m.c.Devices.Reserve == nil {
 		return nil
 	}
-	r, err := m.c.Devices.Reserve(s.o.Origin.Device, s.id)
+	r, err := m.c.Devices.Reserve(ctx, s.o.Origin.Device, s.id)
 	if err != nil {
 		return err
 	}

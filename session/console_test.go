@@ -21,7 +21,7 @@ type machine struct {
 	taken  int
 }
 
-func (m *machine) take(device, id string) (session.Reservation, error) {
+func (m *machine) take(_ context.Context, device, id string) (session.Reservation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if owner := m.owners[device]; owner != "" {
@@ -310,7 +310,7 @@ func TestConsoleOfAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var world machine
 		var seen diary
-		release, err := world.take("d", "theirs")
+		release, err := world.take(t.Context(), "d", "theirs")
 		if err != nil {
 			t.Fatal(err)
 		}

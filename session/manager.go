@@ -69,9 +69,9 @@ type InputOptions struct {
 // DeviceOptions are the options of a Manager about devices that have one session at a time.
 type DeviceOptions struct {
 	// Reserve reserves a device's console for a session, so that no other process opens it, until the Reservation is
-	// released or ends. It fails if another session has it. It must return at once, because other callers of Open wait
-	// for it. Nil: only this Manager's sessions share consoles.
-	Reserve func(device, session string) (Reservation, error)
+	// released or ends. It fails if another session has it, and when ctx, of the call that opens the session, ends: other
+	// callers of Open for that device wait for it. Nil: only this Manager's sessions share consoles.
+	Reserve func(ctx context.Context, device, session string) (Reservation, error)
 
 	// Line returns the line of this machine that a target leads to, whatever its path is; empty: none, or none that can be
 	// opened. A line has one session, which calls of Open share as that of a console. It must return at once. Nil: no

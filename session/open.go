@@ -160,7 +160,7 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 	}
 	err := m.room(s)
 	if err == nil {
-		err = m.takeDevice(s)
+		err = m.takeDevice(ctx, s)
 	}
 	if err == nil {
 		err = m.add(s)

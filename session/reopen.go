@@ -260,7 +260,7 @@ func (g *reopening) admit(ctx context.Context, d *access.Call) (release func(), 
 			}
 			close(c.made)
 		}
-		if err = m.takeDevice(s); err != nil {
+		if err = m.takeDevice(ctx, s); err != nil {
 			return release, err
 		}
 		defer func() {

@@ -14,17 +14,25 @@ import (
 	"ptyctl/term"
 )
 
+// A reserveFunc reserves a device for a session.
+type reserveFunc = func(ctx context.Context, device, session string) (session.Reservation, error)
+
 // deviceLocks reserves consoles in a store, and says in errors how this process can be reached: at socket; empty: nowhere.
-func deviceLocks(store devlock.Store, socket string) func(device, session string) (session.Reservation, error) {
-	return func(device, id string) (session.Reservation, error) {
-		// The context is that of no call: a session outlives the call that opens it.
-		ctx := context.Background()
+// The Release of the store must not block, which that of a devlock.FolderStore does not.
+func deviceLocks(store devlock.Store, socket string) reserveFunc {
+	return func(ctx context.Context, device, id string) (session.Reservation, error) {
 		l, err := store.Acquire(ctx, device, devlock.Owner{PID: os.Getpid(), Socket: socket, Session: id, Started: time.Now()})
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return session.Reservation{}, &term.Error{
+				Op: "open", Kind: term.Canceled, Err: err,
+				Msg: fmt.Sprintf("canceled before the console of device %q was opened", device),
+			}
+		case err != nil:
 			return session.Reservation{}, deviceError(device, err)
 		}
 		return session.Reservation{
-			Release:  func() { _ = store.Release(ctx, l) }, // of a lock of this machine it never fails
+			Release:  func() { _ = store.Release(context.Background(), l) }, // of a lock of this machine it never fails
 			Check:    l.Check,
 			AfterEnd: l.AfterEnd,
 		}, nil
@@ -49,7 +57,7 @@ func SerialLine(device string) string { return "serial:" + device }
 
 // openSerial is the term.Dialer of serial lines. reserve is that of consoles: a line has one user among the processes of
 // this user, whatever folder of lock files there is.
-func (d *dialers) openSerial(reserve func(device, session string) (session.Reservation, error)) term.Dialer {
+func (d *dialers) openSerial(reserve reserveFunc) term.Dialer {
 	return func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
 		var id string
 		if s, ok := p.(interface{ ID() string }); ok {
@@ -58,7 +66,7 @@ func (d *dialers) openSerial(reserve func(device, session string) (session.Reser
 		return serial.Dialer{
 			Allow: d.current.Load().serial,
 			Reserve: func(device string) (func(), error) {
-				r, err := reserve(SerialLine(device), id)
+				r, err := reserve(ctx, SerialLine(device), id)
 				return r.Release, err
 			},
 		}.Open(ctx, t, p, approve)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -134,11 +135,11 @@ func TestWithCore(t *testing.T) {
 // A console that another process has open is refused with the owner.
 func TestDeviceLocks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "devices")
-	first, err := deviceLocks(devlock.Folder(dir), "/run/first.sock")("rack1", "s1")
+	first, err := deviceLocks(devlock.Folder(dir), "/run/first.sock")(t.Context(), "rack1", "s1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = deviceLocks(devlock.Folder(dir), "")("rack1", "s2")
+	_, err = deviceLocks(devlock.Folder(dir), "")(t.Context(), "rack1", "s2")
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok || e.Kind != term.Locked || len(e.Facts) == 0 {
 		t.Fatalf("the second opening = %v, want LOCKED with the owner", err)
@@ -152,11 +153,16 @@ func TestDeviceLocks(t *testing.T) {
 		t.Errorf("the check of a lock that is held = %v", err)
 	}
 	first.Release()
-	again, err := deviceLocks(devlock.Folder(dir), "")("rack1", "s2")
+	again, err := deviceLocks(devlock.Folder(dir), "")(t.Context(), "rack1", "s2")
 	if err != nil {
 		t.Fatalf("after the release = %v, want no error", err)
 	}
 	again.Release()
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := deviceLocks(devlock.Folder(dir), "")(canceled, "rack1", "s3"); !errors.Is(err, term.Canceled) {
+		t.Errorf("in a call that was canceled = %v, want CANCELED", err)
+	}
 	if errors.As(deviceError("rack1", errors.New("no space")), new(*devlock.HeldError)) {
 		t.Error("another failure counts as held")
 	}

@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func TestConsole(t *testing.T) {
 
 // Another process's console: who it is, in words and for a program.
 func TestConsoleElsewhere(t *testing.T) {
-	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Devices: session.DeviceOptions{Reserve: func(string, string) (session.Reservation, error) {
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Devices: session.DeviceOptions{Reserve: func(context.Context, string, string) (session.Reservation, error) {
 		return session.Reservation{}, &term.Error{
 			Kind:  term.Locked,
 			Msg:   "process 7 has it",

@@ -23,7 +23,7 @@ type leased struct {
 	freed int
 }
 
-func (l *leased) reserve(device, id string) (session.Reservation, error) {
+func (l *leased) reserve(_ context.Context, device, id string) (session.Reservation, error) {
 	l.lease = devlock.NewLease(device, devlock.Owner{Session: id}, 1)
 	if err := l.lease.Extend(time.Now().Add(l.ttl)); err != nil {
 		return session.Reservation{}, err
