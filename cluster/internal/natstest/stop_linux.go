@@ -23,6 +23,14 @@ func (s *Server) Stop(tb testing.TB) {
 	}
 }
 
+// Continue lets the process go on.
+func (s *Server) Continue(tb testing.TB) {
+	tb.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // stopped reports whether each thread of a process has stopped (proc_pid_stat(5): the state follows the name).
 func stopped(pid int) bool {
 	threads, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
