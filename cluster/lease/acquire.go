@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,8 +34,8 @@ func (s *Store) Acquire(ctx context.Context, device string, o devlock.Owner) (*d
 	if err := s.begin(h, sent); err != nil {
 		return nil, s.unavailable(whole, "acquire", device, began, err)
 	}
-	if !s.renewals.add(h, sent) {
-		return nil, errClosed
+	if err := s.renewals.add(work, h, sent); err != nil {
+		return nil, s.notDone(whole, "acquire", device, began, err)
 	}
 	return h.lease, nil
 }
@@ -85,13 +86,18 @@ func (s *Store) win(ctx context.Context, h *held) (sent time.Time, err error) {
 // Release implements devlock.Store. The lease ends at once, and its key is deleted if it still is this lease's.
 func (s *Store) Release(ctx context.Context, l *devlock.Lease) error {
 	l.End(l.Released()) // first: the next owner may come as soon as the key is free
-	h := s.renewals.remove(l)
-	if h == nil {
-		return nil
-	}
 	began := time.Now()
 	whole, work, cancel := s.bound(ctx)
 	defer cancel()
+	h, err := s.renewals.remove(work, l)
+	switch {
+	case errors.Is(err, errClosed): // and has released it, or failed to
+		return nil
+	case err != nil:
+		return s.unavailable(whole, "release", l.Device(), began, err)
+	case h == nil:
+		return nil
+	}
 	for attempts := 0; ; attempts++ {
 		_, err := s.put(work, s.write(h.key, nil, h.revision))
 		if err == nil {

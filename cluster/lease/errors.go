@@ -78,6 +78,14 @@ func (s *Store) unavailable(ctx context.Context, op, device string, began time.T
 	}
 }
 
+// notDone explains why the renewer has not carried out a part of a call.
+func (s *Store) notDone(ctx context.Context, op, device string, began time.Time, err error) error {
+	if errors.Is(err, errClosed) {
+		return err
+	}
+	return s.unavailable(ctx, op, device, began, err)
+}
+
 // why finds out what keeps calls from being answered.
 func (s *Store) why(ctx context.Context, err error) Why {
 	switch {

@@ -40,16 +40,16 @@ func (s *Store) atOnce(err error) Why {
 	return s.why(ctx, err)
 }
 
-// add renews h from now on. It reports false once the Store is closed.
-func (r *renewer) add(h *held, sent time.Time) bool {
-	return r.do(func() {
+// add renews h from now on.
+func (r *renewer) add(ctx context.Context, h *held, sent time.Time) error {
+	return r.do(ctx, func() {
 		h.sent, h.due = make(map[uint64]time.Time), sent.Add(r.s.o.every())
 		h.fence = time.AfterFunc(time.Until(h.lease.Until()), func() {
 			if h.lease.Check() == nil { // it was renewed at this very moment, and the timer is set again
 				return
 			}
-			h.lease.End(r.overdue(h)) // here and not in the renewer, which may wait for the network
-			r.do(func() {
+			h.lease.End(r.overdue(h))  // here and not in the renewer, which may wait for the network
+			_ = r.do(r.s.ctx, func() { // the end of the Store ends all leases
 				if r.held[h.lease] == h {
 					h.tell(h.lease.Check())
 					r.drop(h)
@@ -61,24 +61,24 @@ func (r *renewer) add(h *held, sent time.Time) bool {
 }
 
 // remove stops the renewals of a lease, and returns it; nil: it was lost or removed before.
-func (r *renewer) remove(l *devlock.Lease) (h *held) {
-	r.do(func() {
+func (r *renewer) remove(ctx context.Context, l *devlock.Lease) (h *held, err error) {
+	err = r.do(ctx, func() {
 		if h = r.held[l]; h != nil {
 			h.tell(l.Released())
 			r.drop(h)
 		}
 	})
-	return h
+	return h, err
 }
 
 // leases returns the leases that are renewed.
-func (r *renewer) leases() (all []*devlock.Lease) {
-	r.do(func() {
+func (r *renewer) leases(ctx context.Context) (all []*devlock.Lease, err error) {
+	err = r.do(ctx, func() {
 		for l := range r.held {
 			all = append(all, l)
 		}
 	})
-	return all
+	return all, err
 }
 
 // Renew implements devlock.Store.
@@ -88,14 +88,14 @@ func (s *Store) Renew(ctx context.Context, l *devlock.Lease) error {
 	defer cancel()
 	done := make(chan error, 1)
 	known, failed := false, error(nil)
-	if !s.renewals.do(func() {
+	if err := s.renewals.do(work, func() {
 		h := s.renewals.held[l]
 		if known = h != nil; known {
 			h.waiters = append(h.waiters, waiter{from: h.number + 1, done: done})
 			h.due = began
 		}
-	}) {
-		return errClosed
+	}); err != nil {
+		return s.notDone(whole, "renewal", l.Device(), began, err)
 	}
 	if !known {
 		if err := l.Check(); err != nil {
@@ -108,7 +108,7 @@ func (s *Store) Renew(ctx context.Context, l *devlock.Lease) error {
 		return err
 	case <-work.Done():
 	}
-	s.renewals.do(func() {
+	_ = s.renewals.do(whole, func() { // if it is not carried out, done is never read
 		if h := s.renewals.held[l]; h != nil {
 			h.waiters = tell(h.waiters, func(w waiter) bool { return w.done == done }, nil)
 			if e := h.failed.Load(); e != nil {

@@ -21,12 +21,15 @@ func (s *Store) Lookup(ctx context.Context, device string) (devlock.Holding, err
 	if err != nil {
 		return devlock.Holding{}, err
 	}
-	if h, ok := s.own(device); ok {
-		return h, nil
-	}
 	began := time.Now()
 	whole, work, cancel := s.bound(ctx)
 	defer cancel()
+	switch h, ok, err := s.own(work, device); {
+	case err != nil:
+		return devlock.Holding{}, s.notDone(whole, "lookup", device, began, err)
+	case ok:
+		return h, nil
+	}
 	e, failed := s.read(work, key)
 	if failed == nil {
 		ok, err := s.majority(work)
@@ -43,13 +46,14 @@ func (s *Store) Lookup(ctx context.Context, device string) (devlock.Holding, err
 }
 
 // own returns the holding of a device that this Store has: nobody else can have it.
-func (s *Store) own(device string) (devlock.Holding, bool) {
-	for _, l := range s.renewals.leases() {
+func (s *Store) own(ctx context.Context, device string) (h devlock.Holding, ok bool, err error) {
+	all, err := s.renewals.leases(ctx)
+	for _, l := range all {
 		if l.Device() == device && l.Check() == nil {
-			return devlock.Holding{Device: device, Held: true, Owner: l.Owner(), Token: l.Token()}, true
+			return devlock.Holding{Device: device, Held: true, Owner: l.Owner(), Token: l.Token()}, true, nil
 		}
 	}
-	return devlock.Holding{}, false
+	return devlock.Holding{}, false, err
 }
 
 // Watch implements devlock.Store. The servers report each change, also that a lease has expired. A watcher that cannot

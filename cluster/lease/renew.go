@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -72,15 +73,21 @@ func startRenewer(s *Store) (*renewer, error) {
 	return r, nil
 }
 
-// do has the goroutine carry out f, and waits for that. It reports false once the Store is closed.
-func (r *renewer) do(f func()) bool {
+// do has the goroutine carry out f, and waits for that. If it does not begin before ctx ends, because it waits for the
+// network, or once the Store is closed, f is not carried out, and the error says so.
+func (r *renewer) do(ctx context.Context, f func()) error {
 	done := make(chan struct{})
 	select {
 	case r.calls <- func() { f(); close(done) }:
 		<-done
-		return true
+		return nil
+	case <-ctx.Done():
+		if r.s.ctx.Err() != nil {
+			return errClosed
+		}
+		return context.Cause(ctx)
 	case <-r.over:
-		return false
+		return errClosed
 	}
 }
 

@@ -54,7 +54,7 @@ func TestRefusals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.renewals.do(func() {
+		_ = s.renewals.do(t.Context(), func() {
 			h := s.renewals.held[l]
 			s.renewals.written(h, h.number, []byte(`{"error":{"code":400,"err_code":`+tt.code+`,"description":"wrong last sequence"}}`))
 		})
@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func idOf(s *Store, l *devlock.Lease) (id string) {
-	s.renewals.do(func() { id = s.renewals.held[l].value.ID })
+	_ = s.renewals.do(context.Background(), func() { id = s.renewals.held[l].value.ID })
 	return id
 }
 

@@ -144,7 +144,11 @@ func (s *Store) Close(ctx context.Context) error {
 	var mu sync.Mutex
 	var failed error
 	var wg sync.WaitGroup
-	for _, l := range s.renewals.leases() {
+	all, err := s.renewals.leases(ctx)
+	if err != nil && !errors.Is(err, errClosed) {
+		failed = err
+	}
+	for _, l := range all {
 		wg.Go(func() {
 			if err := s.Release(ctx, l); err != nil {
 				mu.Lock()

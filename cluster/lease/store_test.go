@@ -76,4 +76,12 @@ func TestNodeOfOwner(t *testing.T) {
 	if _, err := a.Acquire(t.Context(), "rack2", devlock.Owner{}); err == nil {
 		t.Error("a closed store has acquired a device")
 	}
+	for range 20 {
+		if err := a.Release(t.Context(), l); err != nil {
+			t.Errorf("Release after Close = %v", err)
+		}
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Errorf("a second Close = %v", err)
+	}
 }
