@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"container/heap"
 	"context"
 	"fmt"
 	"time"
@@ -13,6 +14,7 @@ func (r *renewer) drop(h *held) {
 	h.fence.Stop()
 	delete(r.held, h.lease)
 	delete(r.byID, h.value.ID)
+	heap.Remove(&r.next, h.place)
 	if h.lease.Check() != nil { // its timer may just have been stopped
 		h.lease.End(r.overdue(h))
 	}
@@ -57,6 +59,7 @@ func (r *renewer) add(ctx context.Context, h *held, sent time.Time) error {
 			})
 		})
 		r.held[h.lease], r.byID[h.value.ID] = h, h
+		heap.Push(&r.next, h)
 	})
 }
 
@@ -92,7 +95,7 @@ func (s *Store) Renew(ctx context.Context, l *devlock.Lease) error {
 		h := s.renewals.held[l]
 		if known = h != nil; known {
 			h.waiters = append(h.waiters, waiter{from: h.number + 1, done: done})
-			h.due = began
+			s.renewals.schedule(h, began)
 		}
 	}); err != nil {
 		return s.notDone(whole, "renewal", l.Device(), began, err)

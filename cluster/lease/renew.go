@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"container/heap"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,7 +30,8 @@ type held struct {
 
 	number  uint64               // of the last attempt
 	sent    map[uint64]time.Time // the attempts without an answer
-	due     time.Time            // of the next attempt
+	due     time.Time            // of the next attempt; changed by schedule
+	place   int                  // in the queue
 	reading bool                 // the next attempt waits for a read of the key
 	suspect bool                 // the read decides whether the lease is lost
 	waiters []waiter
@@ -55,6 +57,7 @@ type renewer struct {
 
 	held map[*devlock.Lease]*held
 	byID map[string]*held
+	next queue
 }
 
 // maxAnswers is how many answers may wait. One that finds no room is lost, and its attempt is repeated.
@@ -123,25 +126,30 @@ func (r *renewer) run() {
 
 // attempts makes the attempts that are due, and returns when the next one will be; zero: there is no lease.
 func (r *renewer) attempts(now time.Time) (next time.Time) {
-	for l, h := range r.held {
-		if err := l.Check(); err != nil { // its timer has ended it, or is about to
+	for len(r.next) > 0 {
+		h := r.next[0]
+		if now.Before(h.due) {
+			return h.due
+		}
+		if err := h.lease.Check(); err != nil { // its timer has ended it, or is about to
 			h.tell(err)
 			r.drop(h)
 			continue
 		}
-		if !now.Before(h.due) {
-			r.attempt(h, now)
-		}
-		if next.IsZero() || h.due.Before(next) {
-			next = h.due
-		}
+		r.attempt(h, now)
 	}
-	return next
+	return time.Time{}
+}
+
+// schedule sets the time of the next attempt.
+func (r *renewer) schedule(h *held, due time.Time) {
+	h.due = due
+	heap.Fix(&r.next, h.place)
 }
 
 // attempt sends a renewal, or repeats the read that it waits for.
 func (r *renewer) attempt(h *held, now time.Time) {
-	h.due = now.Add(r.s.o.every())
+	r.schedule(h, now.Add(r.s.o.every()))
 	if h.reading {
 		r.read(h)
 		return
@@ -179,7 +187,7 @@ func (r *renewer) send(h *held, m *nats.Msg) {
 func (r *renewer) fail(h *held, err error) {
 	h.failed.Store(&err)
 	if again := time.Now().Add(r.s.o.again()); again.Before(h.due) {
-		h.due = again
+		r.schedule(h, again)
 	}
 }
 
@@ -272,7 +280,7 @@ func (r *renewer) seen(h *held, data []byte) {
 		return
 	}
 	h.reading, h.suspect = false, false
-	h.due = time.Now().Add(r.s.o.again() / 4) // not at once: a write that is under way has to end
+	r.schedule(h, time.Now().Add(r.s.o.again()/4)) // not at once: a write that is under way has to end
 }
 
 // end ends the lease, and tells those who wait for a renewal.
