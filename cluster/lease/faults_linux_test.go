@@ -130,6 +130,7 @@ func TestOwnerKilled(t *testing.T) {
 			}
 			j.typed(t, d, second[d].Token)
 		}
+		heir.release(t)
 	}
 }
 
@@ -251,6 +252,8 @@ func TestOwnerPaused(t *testing.T) {
 		if r := heir.take(t, 1)[devices[0]]; r.Token == 0 && r.Node != owner.name {
 			t.Errorf("run %d: who has %s? %+v", run, devices[0], r)
 		}
+		owner.release(t)
+		heir.release(t)
 	}
 }
 
@@ -290,6 +293,8 @@ func TestPartition(t *testing.T) {
 		cut.Store(false)
 		owner.do(t, command{Do: "await", Session: "again", Devices: []string{fmt.Sprintf("free%d", run)}})
 		owners(t, owner.take(t, 1))
+		owner.release(t)
+		heir.release(t)
 	}
 }
 

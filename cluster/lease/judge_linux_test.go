@@ -25,7 +25,7 @@ type stroke struct {
 // before the time until which an owner that it has replaced took its lease to last.
 //
 // What it cannot demand is that no stroke arrives late: a process that was stopped between the check and the write
-// types it when it goes on. Such strokes are counted.
+// types it when it goes on. Such strokes are counted, and with them those that the judge was too slow to read in time.
 type judge struct {
 	addr string
 
@@ -80,7 +80,7 @@ func newJudge(tb testing.TB) *judge {
 				break
 			}
 		}
-		tb.Logf("%d consoles; %d strokes of former owners arrived late, all checked before the take-over", len(j.consoles), j.late)
+		tb.Logf("%d consoles; %d strokes of former owners were read late, all checked before the take-over", len(j.consoles), j.late)
 	})
 	return j
 }

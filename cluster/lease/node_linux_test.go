@@ -37,7 +37,7 @@ type nodeConfig struct {
 // A command is a line of a node's stdin.
 type command struct {
 	ID      int
-	Do      string   // "acquire", "await" (acquire as soon as it is free), "renew" (all)
+	Do      string   // "acquire", "await" (acquire as soon as it is free), "renew" (all), "release" (all)
 	Session string   // of the first device's owner, and the prefix of the others
 	Devices []string // acquired at the same time
 	Timeout time.Duration
@@ -125,6 +125,20 @@ func (p *process) carryOut(c command) {
 	defer cancel()
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	if c.Do == "release" {
+		p.mu.Lock()
+		leases := p.leases
+		p.leases = nil
+		p.mu.Unlock()
+		r := reply{ID: c.ID, Device: "all"}
+		for _, l := range leases {
+			if err := p.store.Release(ctx, l); err != nil {
+				r.Err = err.Error()
+			}
+		}
+		p.say(r)
+		return
+	}
 	if c.Do == "renew" {
 		p.mu.Lock()
 		leases := p.leases
@@ -289,6 +303,15 @@ func startNode(tb testing.TB, c nodeConfig) *node {
 		tb.Fatalf("node %s does not start: %+v", c.Name, r)
 	}
 	return n
+}
+
+// release has the node give back its consoles, so that it types into none.
+func (n *node) release(tb testing.TB) {
+	tb.Helper()
+	n.do(tb, command{Do: "release"})
+	if r := n.take(tb, 1)["all"]; r.Err != "" {
+		tb.Errorf("node %s: %s", n.name, r.Err)
+	}
 }
 
 // signal sends a signal to the process.
