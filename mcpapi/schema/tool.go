@@ -76,7 +76,7 @@ const (
 	KindObjects Kind = "objects" // array of objects
 	KindMap     Kind = "map"     // object of strings under arbitrary names
 
-	kindUntyped Kind = "" // a member of a result that may be null
+	kindUntyped Kind = "untyped" // a member of a result that may be null
 )
 
 // A Field is one argument, or one member of an object.
