@@ -190,8 +190,8 @@ func checkVersions(t *testing.T, dir string) {
 		t.Errorf("the bundle is of version %q, want %s", manifest.Version, number)
 	}
 	index := runOK(t, dir, "tar", "-xOf", "ptyctl-"+number+"-image.tar", "index.json")
-	if !strings.Contains(index, `"org.opencontainers.image.ref.name":"`+number+`"`) {
-		t.Errorf("the image's index is %s, want the version as its name", index)
+	if !strings.Contains(index, `"org.opencontainers.image.ref.name":"ptyctl:`+number+`"`) {
+		t.Errorf("the image's index is %s, want ptyctl:%s as its name", index, number)
 	}
 }
 
