@@ -28,7 +28,7 @@ type drawn struct {
 
 type numbered struct {
 	version uint64
-	frame   *frame.Frame
+	frame   *frame.Frame // nil: some page has only a part of it, so the next frame is sent whole
 }
 
 // frame returns the frame of a session with that number; nil: it is not kept.
@@ -48,9 +48,12 @@ func (p *past) frame(of *session.Session, version uint64) *frame.Frame {
 	return nil
 }
 
-// keep remembers a frame. Number 0 is none that a page can name.
-func (p *past) keep(of *session.Session, version uint64, f *frame.Frame) {
-	if version == 0 || f.Size() > mostFrame {
+// keep remembers a frame that was sent, whole or cut. Number 0 is none that a page can name.
+func (p *past) keep(of *session.Session, version uint64, f *frame.Frame, cut bool) {
+	if cut {
+		f = nil
+	}
+	if version == 0 || f != nil && f.Size() > mostFrame {
 		return
 	}
 	p.mu.Lock()
@@ -67,8 +70,11 @@ func (p *past) keep(of *session.Session, version uint64, f *frame.Frame) {
 	if len(p.sessions) > mostSessions {
 		p.sessions = append(p.sessions[:0], p.sessions[1:]...)
 	}
-	for _, n := range d.frames {
-		if n.version == version {
+	for i := range d.frames {
+		if n := &d.frames[i]; n.version == version {
+			if cut {
+				n.frame = nil
+			}
 			return
 		}
 	}

@@ -90,7 +90,7 @@ func (a *Apps) view(ctx context.Context, c *toolset.Call, in *viewArgs) (any, er
 	case l.ended:
 		a.past.forget(s)
 	case l.frame != nil:
-		a.past.keep(s, l.version, l.frame)
+		a.past.keep(s, l.version, l.frame, out.Cut)
 	}
 	text, err := json.Marshal(out)
 	if err != nil {

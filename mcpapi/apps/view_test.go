@@ -11,6 +11,7 @@ import (
 	"ptyctl/mcpapi/apps"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
 )
 
@@ -181,6 +182,32 @@ func TestView(t *testing.T) {
 	}
 	l.Fails(apps.ViewTool, `{"session_id":"none-1138"}`, term.NotFound)
 	l.Fails(apps.ViewTool, `{"session_id":"$S","wait_ms":20001}`, term.InvalidArgument, "wait_ms")
+}
+
+// A page whose frame was cut has not all rows of it, so what it gets next is whole or cut, too: rows that have not changed
+// since the cut frame are missing from it.
+func TestCutFrameIsNoBase(t *testing.T) {
+	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{Apps: true, Limits: toolset.Limits{MaxReadBytes: 1 << 10}}})
+	l.Request("initialize", fmt.Sprintf(initialize, drawing))
+	l.OpenShell()
+	v := until(t, l.Agent, view(t, l.Agent, 0, 20_000), "$")
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"clear; seq -f 'row %g of many that have no room' 30\r","timeout_ms":0}`)
+	for range 20 {
+		if v.Cut {
+			break
+		}
+		v = view(t, l.Agent, v.Version, 20_000)
+	}
+	if !v.Cut {
+		t.Fatalf("the last frame = %+v, want one that is cut", v)
+	}
+	for v.Cut && v.Frame != nil { // the prompt may come after the rows
+		v = view(t, l.Agent, v.Version, 300)
+	}
+	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"x","timeout_ms":0}`)
+	if v = view(t, l.Agent, v.Version, 20_000); v.Frame == nil || !v.Frame.Full || !v.Cut {
+		t.Errorf("the frame after a cut one = %+v, want a whole one, cut again", v)
+	}
 }
 
 // One that may only read may view, and another's session is not there.
