@@ -51,7 +51,7 @@ func fromAgent(ctx context.Context, public []byte, socket string) (*key, error) 
 		return nil, err
 	}
 	if len(keys) != 1 {
-		return nil, fmt.Errorf("it has %d public keys, want 1", len(keys))
+		return nil, fmt.Errorf("it has %d public keys, want 1: name a private key, or the .pub file of one that the agent has", len(keys))
 	}
 	if socket == "" {
 		return nil, errors.New("it is a public key, and there is no agent with the private one: SSH_AUTH_SOCK is not set")

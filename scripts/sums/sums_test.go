@@ -141,6 +141,7 @@ func TestRefused(t *testing.T) {
 		{"a public key that the agent lacks", socket, "does not have the key SHA256:", []string{"-key", plain + ".pub", "."}},
 		{"an agent that is gone", filepath.Join(t.TempDir(), "none"), "no such file", []string{"-key", plain + ".pub", "."}},
 		{"no key", socket, "no public key", []string{"-key", text, "."}},
+		{"an empty file", socket, "name a private key, or the .pub file", []string{"-key", os.DevNull, "."}},
 		{"no file", socket, "no such file", []string{"-key", plain + "x", "."}},
 		{"no folder", socket, "pass the folder", nil},
 		{"an empty folder", socket, "has no file", []string{t.TempDir()}},
