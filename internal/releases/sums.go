@@ -79,6 +79,16 @@ func SumFolder(folder string) (Sums, error) {
 	return sums, err
 }
 
+// Homepage returns the address of the project whose files are in the folder at url: that of the repository if it is a
+// release on GitHub, otherwise that of the folder.
+func Homepage(url string) string {
+	url = strings.TrimSuffix(url, "/")
+	if project, _, ok := strings.Cut(url, "/releases/download/"); ok {
+		return project
+	}
+	return url
+}
+
 // sumFile returns the SHA-256 of a file.
 func sumFile(path string) (string, error) {
 	f, err := os.Open(path)

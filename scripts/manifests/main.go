@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ptyctl/internal/releases"
 )
 
 // main parses the flags; run does the work.
@@ -46,7 +48,7 @@ func run(version, url string, folders []string) error {
 		return errors.New("missing arguments: pass -version, -url and the folder of the archives")
 	}
 	url = strings.TrimSuffix(url, "/")
-	r := release{strings.TrimPrefix(version, "v"), homepage(url), make(map[string]archive)}
+	r := release{strings.TrimPrefix(version, "v"), releases.Homepage(url), make(map[string]archive)}
 	for platform, end := range archives {
 		name := "ptyctl-" + r.Version + "-" + platform
 		text, err := os.ReadFile(filepath.Join(folders[0], name+end))
@@ -71,13 +73,4 @@ func run(version, url string, folders []string) error {
 		}
 	}
 	return nil
-}
-
-// homepage returns the address of the project: that of the repository if the files are of a release on GitHub, otherwise
-// that of the files.
-func homepage(url string) string {
-	if project, _, ok := strings.Cut(url, "/releases/download/"); ok {
-		return project
-	}
-	return url
 }

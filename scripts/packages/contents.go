@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"ptyctl/internal/releases"
 )
 
 // A description is the part of nfpm's configuration that a package needs: https://nfpm.goreleaser.com/configuration.
@@ -68,7 +70,7 @@ func (r release) describe(format, arch, from, work string) (d description, err e
 	}
 	d = description{
 		Name: "ptyctl", Arch: name, Platform: "linux", Version: r.version, Schema: "semver", Section: "utils", Priority: "optional",
-		Maintainer: "The ptyctl authors <noreply@ptyctl.invalid>", Homepage: r.url, License: "MIT", ModTime: r.date,
+		Maintainer: "The ptyctl authors <noreply@ptyctl.invalid>", Homepage: releases.Homepage(r.url), License: "MIT", ModTime: r.date,
 		Description: summary + "\nAn MCP server that gives agents terminals over SSH, Telnet and serial lines, and on this machine.",
 		RPM:         rpm{Group: "Applications/System", Summary: summary, BuildHost: "localhost"},
 	}

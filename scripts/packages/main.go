@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("packages", flag.ContinueOnError)
 	nfpm := flags.String("nfpm", "", "nfpm as go run takes it, `PATH@VERSION`")
 	version := flags.String("version", "", "of the release, such as v1.2.3")
-	url := flags.String("url", "", "`URL` of the project or its files, which a package names")
+	url := flags.String("url", "", "the `URL` of the folder that the files will be in; a package names its project")
 	date := flags.Int64("date", 0, "of the release, in seconds since 1970")
 	unpacked := flags.String("unpacked", "", "the `FOLDER` of scripts/dist -unpacked")
 	out := flags.String("out", "", "the `FOLDER` for the packages")

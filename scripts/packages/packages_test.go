@@ -37,7 +37,7 @@ func unpackedArchive(t *testing.T) string {
 
 // TestDescribe checks what nfpm is told; task test:long installs the packages that it makes.
 func TestDescribe(t *testing.T) {
-	r := release{version: "1.2.3-rc.1", url: "https://example.com", date: time.Unix(1700000000, 0).UTC()}
+	r := release{version: "1.2.3-rc.1", url: "https://example.com/ptyctl/releases/download/v1.2.3-rc.1", date: time.Unix(1700000000, 0).UTC()}
 	from := filepath.Join(unpackedArchive(t), "linux-arm")
 	for format, want := range map[string]struct {
 		arch, zsh string
@@ -53,6 +53,9 @@ func TestDescribe(t *testing.T) {
 			t.Fatal(err)
 		}
 		version := map[bool]string{false: "1.2.3-rc.1", true: "1.2.3_rc1"}[format == "apk"]
+		if want := "https://example.com/ptyctl"; d.Homepage != want {
+			t.Errorf("%s: the project is %s, want %s", format, d.Homepage, want)
+		}
 		if d.Arch != want.arch || d.Version != version {
 			t.Errorf("%s: architecture %s and version %s, want %s and %s", format, d.Arch, d.Version, want.arch, version)
 		}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"ptyctl/internal/releases"
 )
 
 // A statement is an in-toto statement: https://in-toto.io/Statement/v1.
@@ -87,10 +89,7 @@ type build struct {
 
 // statement returns the statement about the files.
 func (b build) statement(subjects []resource) statement {
-	project := b.url
-	if p, _, ok := strings.Cut(b.url, "/releases/download/"); ok {
-		project = p
-	}
+	project := releases.Homepage(b.url)
 	used := []resource{
 		{Name: "ptyctl", URI: "git+" + project + "@" + b.version, Digest: &digest{GitCommit: b.commit}},
 		{Name: "go", URI: "pkg:golang/stdlib@" + strings.TrimPrefix(b.goVersion, "go")},
