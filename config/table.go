@@ -461,7 +461,7 @@ func table(c *Config, home string) []row {
 		texts(&c.Toolsets.R2.Args, "toolsets.r2.args",
 			"More arguments for that program, which come before the file."),
 		boolean(&c.Toolsets.R2.Shell, "toolsets.r2.shell", false,
-			"Let commands of the tool set r2 leave the program: ! | > ` and . run other programs, or write files."),
+			"Let commands of the tool set r2 leave the program: for a shell, for other programs, and to write files."),
 
 		enum(&c.Daemon.OnDifference, "daemon.on_difference", DifferenceStart,
 			"What ptyctl mcp --daemon does when a daemon with another configuration runs: start one more, or refuse and name "+

@@ -110,7 +110,7 @@ func another(t *testing.T, k Key) string {
 }
 
 func TestKeys(t *testing.T) {
-	pathForm := regexp.MustCompile(`^[a-z]+(\.[a-z]+)*\.[a-z]+(_[a-z]+)*$`)
+	pathForm := regexp.MustCompile(`^[a-z]+(\.[a-z][a-z0-9]*)*\.[a-z]+(_[a-z]+)*$`)
 	seen := make(map[string]bool)
 	once := func(what, name string) {
 		if seen[what+name] {
@@ -147,6 +147,23 @@ func TestKeys(t *testing.T) {
 	for _, b := range bypassed {
 		once("key", b.path)
 		once("variable", b.env)
+	}
+}
+
+// TestDocsFitATable wants text that a cell of a Markdown table can hold: docs/configuration.md is made of it.
+func TestDocsFitATable(t *testing.T) {
+	check := func(path, doc string) {
+		if strings.ContainsAny(doc, "|`\n") {
+			t.Errorf("the text of %s has |, a backquote or a line end, which break its row: %s", path, doc)
+		}
+	}
+	for _, k := range Keys() {
+		check(k.Path, k.Doc)
+	}
+	for _, table := range Tables() {
+		for _, f := range table.Fields {
+			check(table.Path+"."+f.Path, f.Doc)
+		}
 	}
 }
 
