@@ -54,6 +54,7 @@ func (r *Report) Machine(ctx context.Context, cfg config.Config, version string)
 	r.daemons(ctx, version, cfg.Server.Control.ControlAuthToken.Reveal())
 	r.secrets(cfg)
 	r.issuer(ctx, cfg)
+	r.toolsets(cfg)
 	if cfg.Audit.Path != "" {
 		r.writable("audit log", cfg.Audit.Path)
 	}
