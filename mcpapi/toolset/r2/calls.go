@@ -19,7 +19,7 @@ import (
 // openArgs are the arguments of r2_open.
 type openArgs struct {
 	File      string `json:"file" need:"*" is:"filled" doc:"path of the binary"`
-	Load      bool   `json:"load" doc:"read symbols and sections; default: bytes alone (-nn)" eg:"'load':true"`
+	Load      bool   `json:"load" doc:"read symbols and sections; default: the option -nn" eg:"'load':true"`
 	Cwd       string `json:"cwd" is:"filled" doc:"directory" eg:"'cwd':'/srv/samples'"`
 	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40" doc:"milliseconds until it is ready" eg:"'timeout_ms':30000"`
 	TaskID    string `json:"task_id" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
