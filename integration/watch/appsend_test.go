@@ -109,7 +109,7 @@ func TestAppsNoTerminal(t *testing.T) {
 	}
 	chat.wait("that they take up no room", `views.every(v => v.heights.at(-1) === 1 && v.calls === 0)`)
 
-	gone := chat.show(`{"action":"read","session_id":"none-1138","format":"screen"}`, `null`, `{}`)
+	gone := chat.show(`{"action":"read","session_id":"none-k3f9q2zd","format":"screen"}`, `null`, `{}`)
 	chat.says(gone, "Not live")
 	chat.until(gone, "that it has stopped", `!running`)
 	silent := chat.show(`{"action":"read","session_id":"s","format":"screen"}`, `null`, `{silent: true, prefix: `+quoted(fakeClock)+`}`)

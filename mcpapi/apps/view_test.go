@@ -180,7 +180,7 @@ func TestView(t *testing.T) {
 	if v = view(t, l.Agent, 0, 20_000); !v.Ended || !strings.Contains(v.rows(), "second") || v.End == "" {
 		t.Errorf("after the end: %+v, want the last screen and why it has ended", v)
 	}
-	l.Fails(apps.ViewTool, `{"session_id":"none-1138"}`, term.NotFound)
+	l.Fails(apps.ViewTool, `{"session_id":"none-k3f9q2zd"}`, term.NotFound)
 	l.Fails(apps.ViewTool, `{"session_id":"$S","wait_ms":20001}`, term.InvalidArgument, "wait_ms")
 }
 

@@ -60,13 +60,17 @@ func newFolder(t *testing.T) *folder {
 }
 
 // state returns each file with its size, mode, owner, time and text. Git may
-// update its index, which is a cache.
+// update its index, which is a cache, and rpm makes an empty database in the home
+// folder where the system has none, as on Debian.
 func (f *folder) state(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	err := filepath.WalkDir(f.dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == filepath.Join(f.dir, ".git") || name == filepath.Join(f.dir, ".git", "index") {
 			return err
+		}
+		if d.IsDir() && name == filepath.Join(f.dir, ".rpmdb") {
+			return filepath.SkipDir
 		}
 		info, err := d.Info()
 		if err != nil {
