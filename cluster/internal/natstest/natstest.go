@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -39,6 +40,7 @@ var program = sync.OnceValues(func() (string, error) {
 type Server struct {
 	Name    string
 	URL     string // of clients
+	port    int    // of clients
 	monitor string
 	config  string
 	log     string
@@ -55,6 +57,28 @@ func Start(tb testing.TB, n int) []*Server {
 // StartWith is Start with more lines of configuration.
 func StartWith(tb testing.TB, n int, more string) []*Server {
 	tb.Helper()
+	// A port that is free now may be taken a moment later.
+	for range 5 {
+		all := launch(tb, n, more)
+		err := await(all)
+		if err == nil {
+			return all
+		}
+		for _, s := range all {
+			s.Kill()
+			s.tail(tb)
+		}
+		if !errors.Is(err, errEnded) {
+			tb.Fatal(err)
+		}
+	}
+	tb.Fatal("no servers could listen")
+	return nil
+}
+
+// launch starts servers on free ports.
+func launch(tb testing.TB, n int, more string) []*Server {
+	tb.Helper()
 	ports := freePorts(tb, 3*n)
 	var routes []string
 	for i := range n {
@@ -64,7 +88,7 @@ func StartWith(tb testing.TB, n int, more string) []*Server {
 	dir := tb.TempDir()
 	for i := range n {
 		s := &Server{
-			Name: fmt.Sprintf("n%d", i+1), URL: fmt.Sprintf("nats://127.0.0.1:%d", ports[3*i]),
+			Name: fmt.Sprintf("n%d", i+1), URL: fmt.Sprintf("nats://127.0.0.1:%d", ports[3*i]), port: ports[3*i],
 			monitor: fmt.Sprintf("http://127.0.0.1:%d", ports[3*i+2]),
 		}
 		s.config, s.log = filepath.Join(dir, s.Name+".conf"), filepath.Join(dir, s.Name+".log")
@@ -73,7 +97,7 @@ listen: 127.0.0.1:%d
 http: 127.0.0.1:%d
 log_file: %q
 jetstream { store_dir: %q, max_mem: 64MB, max_file: 256MB }
-`, s.Name, ports[3*i], ports[3*i+2], s.log, filepath.Join(dir, s.Name)) + more
+`, s.Name, s.port, ports[3*i+2], s.log, filepath.Join(dir, s.Name)) + more
 		if n > 1 {
 			text += fmt.Sprintf("cluster { name: test, listen: 127.0.0.1:%d, routes: [%s] }\n", ports[3*i+1], strings.Join(routes, ", "))
 		}
@@ -82,9 +106,6 @@ jetstream { store_dir: %q, max_mem: 64MB, max_file: 256MB }
 		}
 		s.Run(tb)
 		all = append(all, s)
-	}
-	for _, s := range all {
-		s.await(tb, n > 1)
 	}
 	return all
 }
@@ -140,29 +161,53 @@ func (s *Server) Alive() bool {
 	}
 }
 
-// await waits until the server takes calls of JetStream.
-func (s *Server) await(tb testing.TB, clustered bool) {
-	tb.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		err := s.healthy()
-		if err == nil {
-			return
-		}
-		if !s.Alive() || time.Now().After(end) {
-			s.tail(tb)
-			tb.Fatalf("server %s does not start (alive: %v, clustered: %v): %v", s.Name, s.Alive(), clustered, err)
+// errEnded is the error of a server that ends while it starts: one of its ports was taken.
+var errEnded = errors.New("a server has ended")
+
+// await waits until the servers take calls of JetStream.
+func await(all []*Server) error {
+	end := time.Now().Add(time.Minute)
+	for _, s := range all {
+		for {
+			err := s.healthy()
+			switch {
+			case !s.Alive():
+				return errEnded
+			case err == nil:
+			case time.Now().After(end):
+				return fmt.Errorf("server %s does not start: %w", s.Name, err)
+			default:
+				time.Sleep(20 * time.Millisecond)
+				continue
+			}
+			break
 		}
 	}
+	return nil
 }
 
+// healthy returns nil once the server takes calls of JetStream. Another server may have got its port for monitors: it
+// names its own port for clients.
 func (s *Server) healthy() error {
-	r, err := http.Get(s.monitor + "/healthz")
+	r, err := http.Get(s.monitor + "/varz")
 	if err != nil {
 		return err
 	}
 	defer r.Body.Close()
-	if r.StatusCode != http.StatusOK {
-		return errors.New(r.Status)
+	var server struct{ Port int }
+	if err := json.NewDecoder(r.Body).Decode(&server); err != nil {
+		return err
+	}
+	if server.Port != s.port {
+		return fmt.Errorf("its monitor is that of the server at port %d", server.Port)
+	}
+	health, err := http.Get(s.monitor + "/healthz")
+	if err != nil {
+		return err
+	}
+	defer health.Body.Close()
+	if health.StatusCode != http.StatusOK {
+		return errors.New(health.Status)
 	}
 	return nil
 }
@@ -207,17 +252,22 @@ func Leader(tb testing.TB, servers []*Server, stream string) *Server {
 	return nil
 }
 
-// freePorts returns ports that no one listens on now.
+// freePorts returns ports that no one listens on now. They are below those that systems give to clients
+// (ip_local_port_range), so that no client gets the port of a server that is away for a moment.
 func freePorts(tb testing.TB, n int) []int {
 	tb.Helper()
+	const first, end = 10_000, 32_768
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range 100 * n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(end-first)))
 		if err != nil {
-			tb.Fatal(err)
+			continue
 		}
 		defer l.Close() // after all were found, so that they differ
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		if ports = append(ports, l.Addr().(*net.TCPAddr).Port); len(ports) == n {
+			return ports
+		}
 	}
-	return ports
+	tb.Fatal("no ports of the loopback address are free")
+	return nil
 }
