@@ -148,7 +148,8 @@ var importRules = []rule{
 	{pkg: "mcpapi/schema", ours: []string{"internal/lazyregexp", "internal/nearest", "mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "session", "session/forward", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
-	{pkg: "mcpapi/toolset", ours: []string{"fleet", "fleet/nodes", "internal/destination", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/schema", "mcpapi/wire", "session", "session/hosts", "session/keys", "session/owners", "term"}, why: "tools are written against it, and see no server"},
+	{pkg: "mcpapi/peers", why: "it says what is asked of other nodes, and reaches none"},
+	{pkg: "mcpapi/toolset", ours: []string{"fleet", "fleet/nodes", "internal/destination", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/peers", "mcpapi/schema", "mcpapi/wire", "session", "session/hosts", "session/keys", "session/owners", "term"}, why: "tools are written against it, and see no server"},
 	{pkg: "mcpapi/tools/files", ours: []string{"fleet", "mcpapi/schema", "mcpapi/tools/fleet", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term"}, why: "it maps the wire to files and knows no transport"},
 	{pkg: "mcpapi/tools/fleet", ours: []string{"fleet", "fleet/batch", "fleet/groups", "fleet/nodes", "fleet/nodeset", "fleet/saved", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "term", "vt"}, why: "it maps the wire to runs over many hosts and knows no transport"},
 	{pkg: "mcpapi/tools/prompts", ours: []string{"mcpapi/toolset"}, why: "it is text for models"},
@@ -163,8 +164,8 @@ var importRules = []rule{
 	{
 		pkg: "mcpapi",
 		ours: []string{
-			"internal/faultlog", "consent", "fleet/batch", "mcpapi/apps", "mcpapi/elicit", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/schema", "mcpapi/subscribe",
-			"mcpapi/tools", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term",
+			"internal/faultlog", "consent", "fleet/batch", "mcpapi/apps", "mcpapi/elicit", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/peers", "mcpapi/schema",
+			"mcpapi/subscribe", "mcpapi/tools", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go"},
 		why:    "it joins the tools with the protocol and knows no transport",

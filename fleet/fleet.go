@@ -39,6 +39,7 @@ type Config struct {
 	OutputBytes    int           // kept of all runs; 0: 64 MiB
 	ConnectTimeout time.Duration // of a target without one; 0: that of Dial
 	Retention      time.Duration // how long a run that has ended is kept; 0: 10 min
+	Node           string        // of a cluster, in the ids of runs; empty: there are no other nodes
 	Logger         *slog.Logger  // nil: silent
 }
 
@@ -243,5 +244,11 @@ func (f *Fleets) Close() {
 	f.idle.close()
 }
 
-// newID returns the id of a run.
-func newID() string { return "f-" + strings.ToLower(rand.Text()[:8]) }
+// newID returns the id of a run: random characters, and the name of the node that has it, if there are others.
+func newID(node string) string {
+	id := "f-" + strings.ToLower(rand.Text()[:8])
+	if node != "" {
+		id += "@" + node
+	}
+	return id
+}

@@ -71,7 +71,7 @@ func (f *Fleets) newRun(ctx context.Context, r Request) *Run {
 		r.Rules.MaxPerGate = f.c.MaxPerJump
 	}
 	run := &Run{
-		id: newID(), f: f, r: r, by: term.ActorFrom(ctx), env: term.EnvironmentFrom(ctx), began: time.Now(),
+		id: newID(f.c.Node), f: f, r: r, by: term.ActorFrom(ctx), env: term.EnvironmentFrom(ctx), began: time.Now(),
 		set: groups.New(groups.Options{Normalize: r.Normalize}), done: make(chan struct{}),
 	}
 	if r.Copy != nil {

@@ -17,6 +17,7 @@ import (
 	"ptyctl/mcpapi/apps"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/peers"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/subscribe"
 	"ptyctl/mcpapi/tools"
@@ -63,6 +64,8 @@ type Options struct {
 	Watch *subscribe.Watch // also one of the Manager's observers; nil: clients get no notifications of changes
 
 	Elsewhere func(ctx context.Context) []toolset.Elsewhere // sessions of the caller in other processes; nil: none
+
+	Peers peers.Peers // the other nodes of a cluster; nil: there are none
 
 	Apps bool // show terminals in the chat of clients that draw pages of their servers; see package apps
 
@@ -156,6 +159,9 @@ func NewServer(o Options) *Server {
 			Elsewhere: o.Elsewhere,
 		},
 	}
+	if o.Peers != nil {
+		s.shared.Gather = s.gather
+	}
 	sets := setsOf(o.Toolsets, o.More)
 	o.Apps = o.Apps && slices.ContainsFunc(sets, func(s toolset.Set) bool { return s.Name == tools.CoreSet })
 	s.o.Apps = o.Apps
@@ -229,7 +235,7 @@ func NewServer(o Options) *Server {
 	if o.Apps {
 		apps.AddResource(srv, hooks)
 	}
-	subscribe.AddResources(srv, hooks, s.m)
+	subscribe.AddResources(srv, hooks, s.m, s.farResources())
 	if o.Watch != nil {
 		o.Watch.Serve(srv, hooks, s.m)
 	}

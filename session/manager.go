@@ -73,6 +73,10 @@ type DeviceOptions struct {
 	// callers of Open for that device wait for it. Nil: only this Manager's sessions share consoles.
 	Reserve func(ctx context.Context, device, session string) (Reservation, error)
 
+	// Node is the name of this machine among those that share devices. The ids of sessions end in @ and the name, so that
+	// they say where the session is. Empty: this machine is alone.
+	Node string
+
 	// Line returns the line of this machine that a target leads to, whatever its path is; empty: none, or none that can be
 	// opened. A line has one session, which calls of Open share as that of a console. It must return at once. Nil: no
 	// target has one.

@@ -232,7 +232,7 @@ func (m *Manager) options(r OpenRequest) Options {
 	}
 	r.Target.PTY.NoAnswers = r.Target.PTY.NoAnswers || m.c.Input.NoAnswers
 	target, never := again(r.Target)
-	id := cmp.Or(r.ID, NewID(name))
+	id := cmp.Or(r.ID, m.newID(name))
 	return Options{
 		ID: id,
 		Origin: Origin{

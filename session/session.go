@@ -183,6 +183,14 @@ const maxIDHost = 24
 // base32 (40 bits), so that no id can be guessed.
 func NewID(host string) string { return idHost(host) + "-" + strings.ToLower(rand.Text()[:8]) }
 
+// newID is NewID with the name of this machine, if it has one among others.
+func (m *Manager) newID(host string) string {
+	if m.c.Devices.Node == "" {
+		return NewID(host)
+	}
+	return NewID(host) + "@" + m.c.Devices.Node
+}
+
 // idHost returns the host's part of an id: lower-case letters, digits, dots and dashes. Every other
 // character becomes a dash.
 func idHost(host string) string {

@@ -51,6 +51,8 @@ const (
 	NegotiationLoop Kind = "NEGOTIATION_LOOP" // the device negotiates without end
 	Internal        Kind = "INTERNAL"         // a fault in ptyctl
 	AccessDenied    Kind = "ACCESS_DENIED"    // refused by a file's permissions, here or on the far side
+	NodeUnreachable Kind = "NODE_UNREACHABLE" // another node does not answer, and nothing was done there
+	NodeSilent      Kind = "NODE_SILENT"      // another node does not answer; what it has done is unknown
 )
 
 // Error makes a Kind an error, so that it can be the target of errors.Is.
@@ -59,7 +61,7 @@ func (k Kind) Error() string { return string(k) }
 // Retryable reports whether the same call may succeed later.
 func (k Kind) Retryable() bool {
 	switch k {
-	case ConnectTimeout, ConnectFailed, RemoteClosed, IOError, Locked, LockRequired, Busy, ExecTimeout, LimitExceeded:
+	case ConnectTimeout, ConnectFailed, RemoteClosed, IOError, Locked, LockRequired, Busy, ExecTimeout, LimitExceeded, NodeUnreachable:
 		return true
 	default:
 		return false

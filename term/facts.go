@@ -80,6 +80,9 @@ type DeviceOwner struct {
 	Since     time.Time
 }
 
+// An UnreachedNode is the node of a cluster that has given no answer (NodeUnreachable, NodeSilent).
+type UnreachedNode struct{ Node string }
+
 // A ConnectFailure says where and why a connection or login ended (ConnectTimeout, ConnectFailed,
 // AuthFailed, HostKey*, PolicyDenied).
 type ConnectFailure struct {
@@ -151,6 +154,7 @@ func (LockConflict) fact()   {}
 func (TakenOver) fact()      {}
 func (PartialWrite) fact()   {}
 func (DeviceOwner) fact()    {}
+func (UnreachedNode) fact()  {}
 func (ConnectFailure) fact() {}
 func (HostKeyFailure) fact() {}
 func (HostNamed) fact()      {}

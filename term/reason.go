@@ -31,6 +31,10 @@ const (
 	ReasonElsewhere    Reason = "another version of the program keeps the session"
 	ReasonResumable    Reason = "the session has to be adopted first"
 
+	// Reasons that concern the nodes of a cluster.
+	ReasonNodeUnreachable Reason = "the node of the session does not answer, and nothing was done there"
+	ReasonNodeSilent      Reason = "the node of the session does not answer, and may have done what it was asked for"
+
 	// Reasons that concern the lock.
 	ReasonNoTask      Reason = "the call names no task"
 	ReasonTaskOmitted Reason = "the call names no task, and one of the same caller holds the lock"

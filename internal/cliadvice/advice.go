@@ -22,6 +22,9 @@ var byReason = map[term.Reason]string{
 	term.ReasonElsewhere:        "use it with ptyctl attach --pid PROCESS",
 	term.ReasonOpening:          "wait until ptyctl sessions shows the session as open",
 
+	term.ReasonNodeUnreachable: "ptyctl-cluster status shows the nodes",
+	term.ReasonNodeSilent:      "ptyctl-cluster status shows the nodes; look at the session before you repeat it",
+
 	term.ReasonHeldTakable: "watch with ptyctl attach, wait, or take the terminal with ptyctl attach --take",
 	term.ReasonNotHeld:     "take the terminal again with ptyctl attach --take",
 	term.ReasonTakenOver:   "read what the terminal shows, then take it again with ptyctl attach --take",

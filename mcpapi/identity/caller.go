@@ -31,6 +31,7 @@ type Caller struct {
 	Isolated  bool   // knows only of its own sessions: those that its token or conversation has opened, or was given
 	Operator  bool   // is the person who runs ptyctl: see term.Actor
 	PID       int    // the process at the other end of a Unix socket; 0: unknown
+	Node      string // of a cluster, that the caller is connected to and that has passed the request on; empty: this one
 
 	Results Results // the form that it asks for; empty: the server's
 

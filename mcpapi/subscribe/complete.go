@@ -15,7 +15,7 @@ const maxCompleted = 100
 
 // Completion completes the {id} of the templates: with the sessions that the caller may know of, the newest first.
 func Completion(sessions *session.Manager) server.ResourceCompletionProvider {
-	return resources{sessions}
+	return resources{sessions: sessions}
 }
 
 // CompleteResourceArgument implements server.ResourceCompletionProvider.

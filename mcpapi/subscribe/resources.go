@@ -44,13 +44,34 @@ func sessionOf(uri string) (id string, tail, ok bool) {
 	return id, tail, id != "" && !strings.Contains(id, "/")
 }
 
-// resources shows the sessions of a manager, each caller those that the caller may know of.
-type resources struct{ sessions *session.Manager }
+// resources shows the sessions of a manager, each caller those that the caller may know of, and those of other nodes.
+type resources struct {
+	sessions *session.Manager
+	far      Far
+}
+
+// A Far reads the resources of the other nodes of a cluster.
+type Far interface {
+	// Node returns the node that has a session, if that is another one; empty: it is not.
+	Node(ctx context.Context, session string) string
+
+	// Read has a node read a resource.
+	Read(ctx context.Context, node, uri string) ([]mcp.ResourceContents, error)
+}
+
+// nodeOf returns the node that has a session, if that is another one.
+func (s resources) nodeOf(ctx context.Context, id string) string {
+	if s.far == nil {
+		return ""
+	}
+	return s.far.Node(ctx, id)
+}
 
 // AddResources gives srv the resources. They show what list and status show, and the end of the output as read shows it
 // with format clean.
-func AddResources(srv *server.MCPServer, hooks *server.Hooks, sessions *session.Manager) {
-	s := resources{sessions}
+// far is nil without other nodes.
+func AddResources(srv *server.MCPServer, hooks *server.Hooks, sessions *session.Manager, far Far) {
+	s := resources{sessions, far}
 	srv.AddResource(mcp.NewResource(sessionsURI, "sessions", mcp.WithMIMEType(mimeJSON),
 		mcp.WithResourceDescription("All sessions, as ptyctl_session list shows them.")), s.readSessions)
 	srv.AddResourceTemplate(mcp.NewResourceTemplate(statusTemplate, "session", mcp.WithTemplateMIMEType(mimeJSON),
@@ -125,7 +146,7 @@ func (s resources) listSessions(
 // then is the error the one that the client's protocol revision has for this.
 func (s resources) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResourceRequest) {
 	id, _, ok := sessionOf(req.Params.URI)
-	if !ok {
+	if !ok || s.nodeOf(ctx, id) != "" { // which knows
 		return
 	}
 	if _, err := s.find(ctx, id); err != nil {
@@ -142,6 +163,9 @@ func (s resources) readSessions(ctx context.Context, req mcp.ReadResourceRequest
 // readStatus returns the status of one session, as JSON.
 func (s resources) readStatus(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id, _, _ := sessionOf(req.Params.URI)
+	if node := s.nodeOf(ctx, id); node != "" {
+		return s.far.Read(ctx, node, req.Params.URI)
+	}
 	found, err := s.find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -152,6 +176,9 @@ func (s resources) readStatus(ctx context.Context, req mcp.ReadResourceRequest) 
 // readTail returns the end of a session's output as clean text, without control sequences.
 func (s resources) readTail(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id, _, _ := sessionOf(req.Params.URI)
+	if node := s.nodeOf(ctx, id); node != "" {
+		return s.far.Read(ctx, node, req.Params.URI)
+	}
 	found, err := s.find(ctx, id)
 	if err != nil {
 		return nil, err

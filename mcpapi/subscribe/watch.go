@@ -63,7 +63,7 @@ func (w *Watch) Close() {
 func (w *Watch) Serve(srv *server.MCPServer, hooks *server.Hooks, sessions *session.Manager) {
 	f := &feed{
 		srv:      srv,
-		shown:    resources{sessions},
+		shown:    resources{sessions: sessions},
 		changed:  make(map[string]change),
 		watchers: make(map[any]*watcher),
 		wake:     make(chan struct{}, 1),

@@ -2,15 +2,19 @@ package tools_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/mcpapi/tools"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 func TestListFilters(t *testing.T) {
 	dialers, _ := wired(0)

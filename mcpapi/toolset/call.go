@@ -36,7 +36,8 @@ type Shared struct {
 
 	Limits
 
-	Elsewhere func(ctx context.Context) []Elsewhere // sessions of the caller in other processes; nil: there are none
+	Elsewhere func(ctx context.Context) []Elsewhere         // sessions of the caller in other processes; nil: there are none
+	Gather    func(ctx context.Context, c *Call) []Gathered // see Gather; nil: there are no other nodes
 
 	said said
 }

@@ -26,6 +26,8 @@ type Details struct {
 
 	DeviceOwner *DeviceOwner `json:"device_owner,omitempty"` // LOCKED: the process that has the console
 
+	Node string `json:"node,omitempty"` // NODE_UNREACHABLE, NODE_SILENT: the node of the cluster that has not answered
+
 	// CONNECT_*, AUTH_FAILED, HOSTKEY_*
 	Ladder         []Hop    `json:"ladder,omitempty"`
 	Hop            string   `json:"hop,omitempty"` // user@host:port where it happened
@@ -81,6 +83,8 @@ func DetailsOf(e *term.Error) *Details {
 			d.BytesWritten = &f.Written
 		case term.DeviceOwner:
 			d.DeviceOwner = &DeviceOwner{PID: f.PID, Socket: f.Socket, SessionID: f.SessionID, Since: Millis(f.Since)}
+		case term.UnreachedNode:
+			d.Node = f.Node
 		case term.ConnectFailure:
 			d.Ladder, d.Hop = ladder(f.Ladder), f.Hop
 			if !strings.Contains(e.Msg, f.ServerMessage) { // once is enough

@@ -44,6 +44,8 @@ var rpcCodes = map[term.Kind]int{
 	term.Unsupported:     1032,
 	term.Canceled:        1033,
 	term.AccessDenied:    1034,
+	term.NodeUnreachable: 1040,
+	term.NodeSilent:      1041,
 }
 
 // RPCCodes returns the table of the codes, in Markdown.

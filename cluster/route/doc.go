@@ -1,0 +1,28 @@
+// Package route passes calls on from the node that a client is connected to, the entry node, to the node that has the
+// session, its owner, over NATS. It is the transport of package ptyctl/mcpapi/peers.
+//
+//	r, err := route.New(route.Options{Conn: nc, Group: "ptyctl", Node: "fra1", Key: key, Nodes: registry})
+//	...
+//	defer r.Close()
+//	go r.Serve(ctx, server)                                  // as an owner
+//	result, err := r.Forward(ctx, "ams2", call, client)      // as an entry node
+//
+// The messages, all on core NATS, without a stream:
+//
+//   - A call goes to GROUP.v1.call.NODE. Its body is a peers.Call in JSON, in pieces if it is large. Headers have the
+//     id of the call, which is random, the entry node, the time after which the call is not taken, and a token: the
+//     entry node's Ed25519 signature over all of these, the owner's name and a hash of the body. So an owner takes each
+//     call once, and no one but the entry node can say who the caller is.
+//   - The owner answers to the call's reply subject, an inbox of the entry node: taken, then alive every two seconds
+//     while the call runs, progress and questions for the client, and at last the result in pieces, or an error.
+//   - The entry node sends the id to GROUP.v1.cancel.NODE when its client has given the call up.
+//
+// What a caller learns when the owner does not answer:
+//
+//   - NATS has no subscriber for the owner, or the owner is not in the registry: NODE_UNREACHABLE. Nothing was done.
+//   - The owner has not said "taken" for Options.Patience, or not "alive" for that time, or the servers are gone after
+//     the call was sent: NODE_SILENT. What has been done is unknown.
+//
+// The number in the subjects is that of the wire protocol (Version). A node says in the registry which numbers it
+// speaks, so that two versions can run side by side.
+package route

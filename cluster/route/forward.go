@@ -1,0 +1,214 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ptyctl/mcpapi/peers"
+	"ptyctl/term"
+)
+
+// A sent call waits for its answer.
+type sent struct {
+	node   string
+	client peers.Client
+
+	news chan struct{} // holds one token: the following has changed
+
+	mu    sync.Mutex // guards the following
+	queue []*nats.Msg
+	size  int // of the bodies in the queue and of the result so far
+	err   error
+}
+
+// fail ends the wait with an error, unless it has ended.
+func (c *sent) fail(err error) {
+	c.mu.Lock()
+	if c.err == nil {
+		c.err = err
+	}
+	c.mu.Unlock()
+	c.wake()
+}
+
+// add takes a message of the owner's.
+func (c *sent) add(m *nats.Msg) {
+	c.mu.Lock()
+	if c.size += len(m.Data); c.size > maxBody {
+		c.err = &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf("the result of node %s has more than %d bytes", c.node, maxBody)}
+	} else {
+		c.queue = append(c.queue, m)
+	}
+	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *sent) wake() {
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the messages that have come.
+func (c *sent) take() ([]*nats.Msg, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.queue
+	c.queue = nil
+	return all, c.err
+}
+
+// answered passes a message of an owner on to the call that it is about.
+func (r *Router) answered(m *nats.Msg) {
+	id := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	r.mu.Lock()
+	c := r.calls[id]
+	r.mu.Unlock()
+	if c != nil {
+		c.add(m)
+	}
+}
+
+// Forward is that of peers.Peers.
+func (r *Router) Forward(ctx context.Context, node string, call peers.Call, client peers.Client) (json.RawMessage, error) {
+	if _, ok := r.o.Nodes.Key(node); !ok {
+		return nil, unreachable(node, "is not in the cluster: it was never there, or has left it with all its sessions, "+
+			"or is cut off")
+	}
+	call.Caller.Node = r.o.Node
+	body, err := json.Marshal(call)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxBody {
+		return nil, &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf("the call has %d bytes, and at most %d can be passed on to "+
+			"another node", len(body), maxBody)}
+	}
+	id := newID()
+	c := &sent{node: node, client: client, news: make(chan struct{}, 1)}
+	r.mu.Lock()
+	r.calls[id] = c
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		delete(r.calls, id)
+		r.mu.Unlock()
+	}()
+	if err := r.send(id, node, body); err != nil {
+		return nil, unreachable(node, "cannot be reached, because this node has no connection to the NATS servers (%v)", err)
+	}
+	return r.await(ctx, id, c)
+}
+
+// send publishes a call.
+func (r *Router) send(id, node string, body []byte) error {
+	if !r.o.Conn.IsConnected() { // what is kept for later would be done when its caller has long had an error
+		return nats.ErrDisconnected
+	}
+	return split(body, func(piece []byte, last bool) error {
+		m := nats.NewMsg(r.o.callSubject(node))
+		m.Data = piece
+		if last {
+			sign(m.Header, r.o.Key, id, r.o.Node, node, body, time.Now())
+			m.Header.Set(headerPieces, strconv.Itoa(pieces(len(body))))
+			m.Reply = r.inbox + "." + id
+		} else {
+			m.Header.Set(headerID, id)
+		}
+		return r.o.Conn.PublishMsg(m)
+	})
+}
+
+// await waits for the answer to a call.
+func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage, error) {
+	asks, stop := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer stop()
+	heard, taken := time.Now(), false
+	patience := time.NewTimer(r.o.Patience)
+	defer patience.Stop()
+	var result []byte
+	for {
+		select {
+		case <-c.news:
+		case <-patience.C:
+			return nil, r.silence(c.node, time.Since(heard), taken)
+		case <-ctx.Done():
+			r.cancel(id, c.node)
+			return nil, &term.Error{
+				Kind: term.Canceled, Err: context.Cause(ctx),
+				Msg: "the call was canceled; node " + c.node + " was told, and what it has done by then is not undone",
+			}
+		}
+		messages, err := c.take()
+		for _, m := range messages {
+			heard = time.Now()
+			patience.Reset(r.o.Patience)
+			switch kind := m.Header.Get(headerKind); {
+			case m.Header.Get("Status") == "503": // of the NATS server: there is no subscriber
+				return nil, unreachable(c.node, "does not run, or is cut off from the NATS servers")
+			case kind == kindTaken:
+				taken = true
+			case kind == kindPiece:
+				result = append(result, m.Data...)
+			case kind == kindResult:
+				return append(result, m.Data...), nil
+			case kind == kindError, kind == kindRefused:
+				return nil, decode(c.node, m.Data)
+			case kind == kindProgress:
+				c.client.Notify(m.Header.Get(headerMethod), m.Data)
+			case kind == kindAsk:
+				asking.Go(func() { r.ask(asks, c.client, m) })
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// silence is the error of a call that has had no message for so long.
+func (r *Router) silence(node string, after time.Duration, taken bool) error {
+	why := "it has not said that it took the call: it is stopped, or cut off"
+	switch {
+	case !r.o.Conn.IsConnected():
+		why = "this node has lost the NATS servers"
+	case taken:
+		why = "it took the call: it is stopped, or cut off"
+	}
+	return silent(node, after, why)
+}
+
+// cancel tells an owner that a call was given up. A lost message does no harm: the call has its own deadline.
+func (r *Router) cancel(id, node string) {
+	m := nats.NewMsg(r.o.cancelSubject(node))
+	m.Header.Set(headerID, id)
+	_ = r.o.Conn.PublishMsg(m)
+}
+
+// ask puts an owner's question to the client, and sends the answer.
+func (r *Router) ask(ctx context.Context, client peers.Client, m *nats.Msg) {
+	answer := nats.NewMsg(m.Reply)
+	result, err := client.Elicit(ctx, m.Data)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return // with its call
+	case err != nil:
+		answer.Header.Set(headerKind, kindError)
+		answer.Data = encode(term.Errorf(term.Unsupported, "%.300v", err))
+	default:
+		answer.Header.Set(headerKind, kindResult)
+		answer.Data = result
+	}
+	_ = r.o.Conn.PublishMsg(answer) // a lost answer is a question without one, which has a deadline
+}

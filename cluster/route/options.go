@@ -1,0 +1,67 @@
+package route
+
+import (
+	"cmp"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ptyctl/mcpapi/peers"
+)
+
+// Version is the number of the wire protocol that this package speaks.
+const Version = 1
+
+// Options say who this node is, and how it reaches others.
+type Options struct {
+	Conn  *nats.Conn // required; the caller closes it after the Router
+	Group string     // the first word of all subjects; empty: "ptyctl"
+	Node  string     // the name of this node; required
+	Key   ed25519.PrivateKey
+	Nodes Directory
+
+	Patience time.Duration // how long an owner may be silent; 0: 6 s
+	MaxCalls int           // of other nodes that are answered at a time; 0: 256
+	Logger   *slog.Logger  // nil: slog.Default
+}
+
+// A Directory knows the nodes.
+type Directory interface {
+	// Key returns the public key of a node. It reports false for one that is not there, and for one that does not speak
+	// this package's Version.
+	Key(node string) (ed25519.PublicKey, bool)
+}
+
+// withDefaults returns o with its defaults, or says what is wrong.
+func (o Options) withDefaults() (Options, error) {
+	o.Group = cmp.Or(o.Group, "ptyctl")
+	o.Patience = cmp.Or(o.Patience, 6*time.Second)
+	o.MaxCalls = cmp.Or(o.MaxCalls, 256)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	switch {
+	case o.Conn == nil || o.Nodes == nil:
+		return o, errors.New("route: Options.Conn and Options.Nodes are needed")
+	case !peers.ValidNode(o.Node) || !peers.ValidNode(o.Group):
+		return o, fmt.Errorf("route: node %q and group %q must have letters, digits and dashes only", o.Node, o.Group)
+	case len(o.Key) != ed25519.PrivateKeySize:
+		return o, errors.New("route: Options.Key is no Ed25519 key")
+	case o.Patience < 0 || o.MaxCalls < 0:
+		return o, errors.New("route: Options.Patience and Options.MaxCalls must not be negative")
+	}
+	return o, nil
+}
+
+// callSubject is where a node takes calls; cancelSubject is where it learns that one was given up.
+func (o Options) callSubject(node string) string   { return o.subject("call", node) }
+func (o Options) cancelSubject(node string) string { return o.subject("cancel", node) }
+
+func (o Options) subject(what, node string) string {
+	return fmt.Sprintf("%s.v%d.%s.%s", o.Group, Version, what, node)
+}
+
+// alive is how often an owner says that a call goes on.
+func (o Options) alive() time.Duration { return o.Patience / 3 }

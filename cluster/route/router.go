@@ -1,0 +1,67 @@
+package route
+
+import (
+	"crypto/rand"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The kinds of an owner's messages, in the header headerKind.
+const (
+	headerKind = "Ptyctl-Kind"
+
+	kindTaken    = "taken"    // the call was taken, and will be answered
+	kindAlive    = "alive"    // it goes on
+	kindPiece    = "piece"    // of the result
+	kindResult   = "result"   // the last piece of the result
+	kindError    = "error"    // in place of a result: a failure in JSON
+	kindRefused  = "refused"  // in place of taken: nothing was done; a failure in JSON
+	kindProgress = "progress" // a notification for the client: headerMethod, and its parameters in JSON
+	kindAsk      = "ask"      // a question for the person at the client, to be answered to the reply subject
+
+	headerMethod = "Ptyctl-Method"
+)
+
+// A Router passes calls on. Make it with New.
+type Router struct {
+	o     Options
+	inbox string // what answers to calls come to: inbox, a dot and the id of the call
+
+	answers *nats.Subscription
+	asking  sync.WaitGroup // questions for clients that are being asked
+
+	mu    sync.Mutex // guards the following
+	calls map[string]*sent
+}
+
+// New makes a Router that can pass calls on; Serve makes it answer those of others.
+func New(o Options) (*Router, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r := &Router{o: o, inbox: nats.NewInbox(), calls: make(map[string]*sent)}
+	if r.answers, err = o.Conn.Subscribe(r.inbox+".*", r.answered); err != nil {
+		return nil, fmt.Errorf("route: %w", err)
+	}
+	if err := r.answers.SetPendingLimits(-1, -1); err != nil { // each call bounds its own answer
+		return nil, fmt.Errorf("route: %w", err)
+	}
+	return r, nil
+}
+
+// Close ends the calls in progress, which get an error, and gives the inbox up.
+func (r *Router) Close() {
+	_ = r.answers.Unsubscribe() // it may have ended with the connection
+	r.mu.Lock()
+	for _, c := range r.calls {
+		c.fail(errClosed)
+	}
+	r.mu.Unlock()
+	r.asking.Wait()
+}
+
+// newID returns the id of a call.
+func newID() string { return rand.Text() }

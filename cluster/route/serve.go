@@ -1,0 +1,243 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ptyctl/mcpapi/peers"
+	"ptyctl/term"
+)
+
+// A Server answers the calls that other nodes pass on. *mcpapi.Server is one.
+type Server interface {
+	ServePeer(ctx context.Context, call peers.Call, client peers.Client) (json.RawMessage, error)
+}
+
+// Serve answers the calls of other nodes, until ctx ends. It returns when all calls have ended, whose contexts end with
+// ctx.
+func (r *Router) Serve(ctx context.Context, srv Server) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	o := &owner{
+		r: r, ctx: ctx, srv: srv, joiner: newJoiner(), memory: newMemory(), room: make(chan struct{}, r.o.MaxCalls),
+		running: make(map[string]context.CancelCauseFunc),
+	}
+	calls, err := r.o.Conn.Subscribe(r.o.callSubject(r.o.Node), o.take)
+	if err != nil {
+		return fmt.Errorf("route: %w", err)
+	}
+	cancels, err := r.o.Conn.Subscribe(r.o.cancelSubject(r.o.Node), o.cancel)
+	if err == nil {
+		err = r.o.Conn.FlushTimeout(r.o.Patience)
+	}
+	if err == nil {
+		<-ctx.Done()
+	}
+	for _, s := range []*nats.Subscription{calls, cancels} {
+		if s != nil {
+			_ = s.Unsubscribe() // it may have ended with the connection
+		}
+	}
+	stop()
+	o.close()
+	if err != nil {
+		return fmt.Errorf("route: %w", err)
+	}
+	return nil
+}
+
+// An owner answers calls.
+type owner struct {
+	r      *Router
+	ctx    context.Context
+	srv    Server
+	joiner *joiner
+	memory *memory
+	room   chan struct{} // has a token for each call that runs
+
+	mu      sync.Mutex // guards the following
+	closed  bool
+	calls   sync.WaitGroup
+	running map[string]context.CancelCauseFunc // by id
+}
+
+// close waits for the calls that run. None begins after it.
+func (o *owner) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.calls.Wait()
+}
+
+// take begins to answer a call, once all of it has come. NATS waits for take before it gives it the next message, so
+// everything that costs time is done by a goroutine.
+func (o *owner) take(m *nats.Msg) {
+	body, complete := o.joiner.add(m, time.Now())
+	if !complete || m.Reply == "" {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	select {
+	case o.room <- struct{}{}:
+		o.calls.Go(func() {
+			defer func() { <-o.room }()
+			o.answer(m, body)
+		})
+	default:
+		o.refuse(m, &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf("it already answers %d calls of other nodes", cap(o.room))})
+	}
+}
+
+// refuse says that nothing was done.
+func (o *owner) refuse(m *nats.Msg, err error) {
+	answer := nats.NewMsg(m.Reply)
+	answer.Header.Set(headerKind, kindRefused)
+	answer.Data = encode(err)
+	o.publish(answer)
+}
+
+// publish sends a message. The entry node takes a lost one for silence, and says so to its client.
+func (o *owner) publish(m *nats.Msg) {
+	if err := o.r.o.Conn.PublishMsg(m); err != nil {
+		o.r.o.Logger.Warn("a message to another node was lost", "error", err)
+	}
+}
+
+// cancel ends a call whose client has given it up.
+func (o *owner) cancel(m *nats.Msg) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if stop := o.running[m.Header.Get(headerID)]; stop != nil {
+		stop(context.Canceled)
+	}
+}
+
+// answer answers a call.
+func (o *owner) answer(m *nats.Msg, body []byte) {
+	id, entry, err := verify(m.Header, o.r.o.Nodes, o.r.o.Node, body, time.Now())
+	if err == nil && !o.memory.first(id, time.Now()) {
+		err = fmt.Errorf("it was taken before")
+	}
+	var call peers.Call
+	if err == nil {
+		if err = json.Unmarshal(body, &call); err == nil && call.Caller.Node != entry {
+			err = fmt.Errorf("it says that it is from node %.40q", call.Caller.Node)
+		}
+	}
+	if err != nil {
+		o.r.o.Logger.Warn("refused a call of another node", "node", entry, "why", err)
+		o.refuse(m, &term.Error{Kind: term.PolicyDenied, Msg: fmt.Sprintf("a call of node %.40q is refused: %v", entry, err)})
+		return
+	}
+	ctx, stop := context.WithCancelCause(o.ctx)
+	defer stop(nil)
+	o.mu.Lock()
+	o.running[id] = stop
+	o.mu.Unlock()
+	defer func() {
+		o.mu.Lock()
+		delete(o.running, id)
+		o.mu.Unlock()
+	}()
+	o.say(m.Reply, kindTaken, nil)
+	var beating sync.WaitGroup
+	done := make(chan struct{})
+	beating.Go(func() { o.beat(m.Reply, done) })
+	result, err := o.serve(ctx, call, &entryClient{o: o, reply: m.Reply})
+	close(done)
+	beating.Wait() // so that nothing follows the result
+	if err != nil {
+		o.say(m.Reply, kindError, encode(err))
+		return
+	}
+	_ = split(result, func(piece []byte, last bool) error {
+		kind := kindPiece
+		if last {
+			kind = kindResult
+		}
+		o.say(m.Reply, kind, piece)
+		return nil
+	})
+}
+
+// serve has the server answer a call, and makes an error of its panic.
+func (o *owner) serve(ctx context.Context, call peers.Call, client peers.Client) (result json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			o.r.o.Logger.Error("panic while a call of another node was answered", "panic", p, "stack", string(debug.Stack()))
+			result, err = nil, &term.Error{Kind: term.Internal, Msg: "a fault of ptyctl"}
+		}
+	}()
+	return o.srv.ServePeer(ctx, call, client)
+}
+
+// say sends a message of a kind to the inbox of a call.
+func (o *owner) say(reply, kind string, data []byte) {
+	m := nats.NewMsg(reply)
+	m.Header.Set(headerKind, kind)
+	m.Data = data
+	o.publish(m)
+}
+
+// beat says that a call goes on, until done is closed.
+func (o *owner) beat(reply string, done <-chan struct{}) {
+	tick := time.NewTicker(o.r.o.alive())
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			o.say(reply, kindAlive, nil)
+		case <-done:
+			return
+		}
+	}
+}
+
+// An entryClient is the client of a call, at the entry node.
+type entryClient struct {
+	o     *owner
+	reply string
+}
+
+// Notify implements peers.Client.
+func (c *entryClient) Notify(method string, params json.RawMessage) {
+	m := nats.NewMsg(c.reply)
+	m.Header.Set(headerKind, kindProgress)
+	m.Header.Set(headerMethod, method)
+	m.Data = params
+	c.o.publish(m)
+}
+
+// Elicit implements peers.Client.
+func (c *entryClient) Elicit(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	inbox := nats.NewInbox()
+	answers, err := c.o.r.o.Conn.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answers.Unsubscribe() }() // it may have ended with the connection
+	m := nats.NewMsg(c.reply)
+	m.Header.Set(headerKind, kindAsk)
+	m.Reply, m.Data = inbox, params
+	if err := c.o.r.o.Conn.PublishMsg(m); err != nil {
+		return nil, err
+	}
+	answer, err := answers.NextMsgWithContext(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.Header.Get(headerKind) != kindResult:
+		return nil, fmt.Errorf("the client was not asked: %w", decode("that it is connected to", answer.Data))
+	}
+	return answer.Data, nil
+}

@@ -1,0 +1,110 @@
+package route
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The headers of a call.
+const (
+	headerID      = "Ptyctl-Id"
+	headerEntry   = "Ptyctl-Entry"
+	headerExpires = "Ptyctl-Expires" // Unix milliseconds
+	headerToken   = "Ptyctl-Token"
+	headerPieces  = "Ptyctl-Pieces" // of the body, if it has more than one: their number; the headers above come with the last
+)
+
+// tokenLife is how long after it was made a call is taken. The clocks of the nodes may differ by as much.
+const tokenLife = time.Minute
+
+// sign sets the headers of a call that entry makes to owner.
+func sign(h nats.Header, key ed25519.PrivateKey, id, entry, owner string, body []byte, now time.Time) {
+	expires := strconv.FormatInt(now.Add(tokenLife).UnixMilli(), 10)
+	h.Set(headerID, id)
+	h.Set(headerEntry, entry)
+	h.Set(headerExpires, expires)
+	h.Set(headerToken, base64.RawStdEncoding.EncodeToString(ed25519.Sign(key, signed(id, entry, owner, expires, body))))
+}
+
+// signed returns what a token signs. No part but the last has a zero byte, so the parts cannot be taken apart in
+// another way.
+func signed(id, entry, owner, expires string, body []byte) []byte {
+	sum := sha256.Sum256(body)
+	return fmt.Appendf(nil, "ptyctl call 1\x00%s\x00%s\x00%s\x00%s\x00%s", id, entry, owner, expires, sum[:])
+}
+
+// verify returns the id and the entry node of a call to owner, or says why it must not be taken. Whether it was taken
+// before is for a memory to say.
+func verify(h nats.Header, nodes Directory, owner string, body []byte, now time.Time) (id, entry string, err error) {
+	id, entry = h.Get(headerID), h.Get(headerEntry)
+	expires := h.Get(headerExpires)
+	ms, err := strconv.ParseInt(expires, 10, 64)
+	if err != nil || !validID(id) {
+		return "", "", errors.New("it has no id or no time")
+	}
+	key, ok := nodes.Key(entry)
+	if !ok || len(key) != ed25519.PublicKeySize {
+		return id, entry, fmt.Errorf("its node %.40q is not in the registry", entry)
+	}
+	token, err := base64.RawStdEncoding.DecodeString(h.Get(headerToken))
+	if err != nil || !ed25519.Verify(key, signed(id, entry, owner, expires, body), token) {
+		return id, entry, fmt.Errorf("its token is not one of node %s for this call", entry)
+	}
+	// Checked last, so that the error is about the clocks only where nothing else is wrong.
+	switch at := time.UnixMilli(ms); {
+	case now.After(at):
+		return id, entry, fmt.Errorf("it came %v too late: do the clocks of the nodes agree?", now.Sub(at).Round(time.Second))
+	case at.After(now.Add(2 * tokenLife)):
+		return id, entry, fmt.Errorf("it is from the future, by %v: do the clocks of the nodes agree?",
+			at.Sub(now.Add(tokenLife)).Round(time.Second))
+	}
+	return id, entry, nil
+}
+
+// idLength is the number of characters of a call's id: rand.Text, 130 random bits.
+const idLength = 26
+
+// validID reports whether an id can be one of rand.Text.
+func validID(id string) bool {
+	if len(id) != idLength {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if (c < 'A' || c > 'Z') && (c < '2' || c > '7') {
+			return false
+		}
+	}
+	return true
+}
+
+// A memory knows which calls were taken, for as long as their tokens are good. Make it with newMemory.
+type memory struct {
+	mu            sync.Mutex // guards the following
+	recent, older map[string]struct{}
+	turned        time.Time // when recent became empty
+}
+
+func newMemory() *memory {
+	return &memory{recent: make(map[string]struct{}), older: make(map[string]struct{})}
+}
+
+// first reports whether a call is taken for the first time.
+func (m *memory) first(id string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.Sub(m.turned) > 3*tokenLife { // the longest that a token can be good for, with clocks that differ
+		m.older, m.recent, m.turned = m.recent, make(map[string]struct{}), now
+	}
+	_, recent := m.recent[id]
+	_, older := m.older[id]
+	m.recent[id] = struct{}{}
+	return !recent && !older
+}

@@ -1,0 +1,44 @@
+package mcpapi
+
+import (
+	"context"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/peers"
+	"ptyctl/mcpapi/subscribe"
+)
+
+// farResources are the resources of the other nodes; nil: there are none.
+type farResources struct{ s *api }
+
+func (s *api) farResources() subscribe.Far {
+	if s.o.Peers == nil {
+		return nil
+	}
+	return farResources{s}
+}
+
+// Node implements subscribe.Far.
+func (f farResources) Node(ctx context.Context, session string) string {
+	node := peers.NodeOf(session)
+	if isServed(ctx) || node == f.s.o.Peers.Node() {
+		return ""
+	}
+	return node
+}
+
+// Read implements subscribe.Far.
+func (f farResources) Read(ctx context.Context, node, uri string) ([]mcp.ResourceContents, error) {
+	call := f.s.callFor(ctx)
+	call.URI = uri
+	raw, err := f.s.o.Peers.Forward(ctx, node, call, nobody{})
+	if err != nil {
+		return nil, err
+	}
+	result, err := mcp.ParseReadResourceResult(&raw)
+	if err != nil {
+		return nil, err
+	}
+	return result.Contents, nil
+}

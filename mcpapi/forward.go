@@ -1,0 +1,228 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/internal/mcpgo"
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/peers"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/term"
+)
+
+// far returns the node that has to answer a call, and the state of a question that the call answers, as that node knows
+// it; empty: this one answers.
+func (c *invocation) far(ctx context.Context, r request) (node, state string, err error) {
+	all := c.s.o.Peers
+	if all == nil || isServed(ctx) {
+		return "", "", nil
+	}
+	named := toolset.NodesNamed(&c.Call)
+	asked, state := stateNode(r.trip.RequestState)
+	switch {
+	case asked != "": // the answer goes to the node that asks
+		node = asked
+	case len(named) > 1:
+		return "", "", c.Invalid("session_id", fmt.Sprintf("this call names sessions of several nodes (%s), and one node has to do "+
+			"all of it: make a call for each", strings.Join(named, ", ")))
+	case len(named) == 1:
+		node = named[0]
+	default:
+		need, opens := c.need(ctx)
+		if !opens {
+			return "", "", nil
+		}
+		if node, err = all.Place(ctx, need); err != nil {
+			return "", "", err
+		}
+	}
+	if node == all.Node() {
+		node = ""
+	}
+	return node, state, nil
+}
+
+// need returns what counts for the place of what a call opens. It reports false for a call that opens nothing.
+func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
+	n.Host = c.Text("host")
+	switch local := c.Text("protocol") == "local" || c.s.placed[c.t.Name] && n.Host == ""; {
+	case c.t.set.Foreign(): // they keep what they know of their sessions themselves
+		return n, false
+	case local && (c.Action() == "open" || !c.t.HasActions()):
+		n.Host = ""
+	case c.Action() == "open":
+		n.Device = c.Text("device_id")
+	case n.Host == "" || c.Action() == "list" || c.Text("session_id") != "":
+		return n, false
+	case !c.t.HasActions(): // a command, which takes the session that is open there
+		n.Same = n.Host
+	}
+	if id := c.Text("request_id"); id != "" && c.t.Takes("request_id") {
+		caller := identity.FromContext(ctx)
+		n.Once = strings.Join([]string{c.t.Name, n.Host, caller.Transport, caller.Token, caller.Shim, id}, "\x00")
+	}
+	return n, true
+}
+
+// forward has another node answer the call.
+func (c *invocation) forward(ctx context.Context, node, state string, r request) (*mcp.CallToolResult, error) {
+	call := c.s.callFor(ctx)
+	call.Tool, call.Arguments, call.Progress = c.t.Name, r.arguments, r.progress != nil
+	if r.trip.RequestState != "" {
+		r.trip.RequestState = state
+		trip, err := json.Marshal(r.trip)
+		if err != nil {
+			return nil, err
+		}
+		call.Trip = trip
+	}
+	raw, err := c.s.o.Peers.Forward(ctx, node, call, &askedClient{ctx: ctx, srv: c.s.srv, progress: r.progress})
+	if err != nil {
+		return c.s.failed(ctx, c.t.set, err)
+	}
+	result := new(mcp.CallToolResult)
+	if err := json.Unmarshal(raw, result); err != nil {
+		return nil, fmt.Errorf("the answer of node %s is no result of a tool: %w", node, err)
+	}
+	if result.RawStructuredContent != nil { // as this node would have encoded it
+		result.StructuredContent, result.RawStructuredContent = mcpgo.Object(result.RawStructuredContent), nil
+	}
+	if result.RequestState != "" {
+		result.RequestState = stateMark + node + " " + result.RequestState
+	}
+	return result, nil
+}
+
+// stateMark begins the state of a question that another node asks; the node and a space follow.
+const stateMark = "@"
+
+// stateNode takes the state of a question apart: the node that asks, and what it calls the state. node is empty if this
+// node asks.
+func stateNode(text string) (node, state string) {
+	rest, ok := strings.CutPrefix(text, stateMark)
+	if node, state, found := strings.Cut(rest, " "); ok && found && peers.ValidNode(node) {
+		return node, state
+	}
+	return "", text
+}
+
+// callFor returns a call with the caller of ctx and its program.
+func (s *api) callFor(ctx context.Context) peers.Call {
+	caller := identity.FromContext(ctx)
+	name, version, revision := mcpgo.ClientFromContext(ctx)
+	p := peers.Program{Name: name, Version: version, Revision: revision, Stateless: server.IsModernRequest(ctx)}
+	p.Capabilities, _ = json.Marshal(mcpgo.Capabilities(ctx)) // of a struct that JSON can have
+	return peers.Call{
+		Caller: peers.Caller{
+			Transport: s.shared.TransportOf(ctx), Token: caller.Token, Issuer: caller.Issuer, Shim: caller.Shim,
+			ReadOnly: s.shared.OnlyReads(ctx), Isolated: caller.Isolated, Results: string(s.results.ResultsFor(ctx)),
+		},
+		Client: p,
+	}
+}
+
+// gatherTime is how long the other nodes have to answer what is asked of all of them.
+const gatherTime = 2 * time.Second
+
+// gather is toolset.Gather.
+func (s *api) gather(ctx context.Context, c *toolset.Call) []toolset.Gathered {
+	if isServed(ctx) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, gatherTime)
+	defer cancel()
+	call := s.callFor(ctx)
+	name, _ := toolset.ToolOf(c)
+	call.Tool, call.Arguments, call.Caller.Results = name, c.Arguments(), string(identity.Full)
+	others := slices.Sorted(slices.Values(s.o.Peers.Others()))
+	answers := make([]toolset.Gathered, len(others))
+	var asking sync.WaitGroup
+	for i, node := range others {
+		asking.Go(func() {
+			raw, err := s.o.Peers.Forward(ctx, node, call, nobody{})
+			a := toolset.Gathered{Node: node, Err: err}
+			if err == nil {
+				a.Result, a.Err = textOf(raw)
+			}
+			answers[i] = a
+		})
+	}
+	asking.Wait()
+	return answers
+}
+
+// textOf returns the JSON that a result of a tool has as its text. A result that says that the call has failed is an
+// error.
+func textOf(raw json.RawMessage) (json.RawMessage, error) {
+	var result mcp.CallToolResult
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return nil, err
+	}
+	for _, content := range result.Content {
+		text, ok := mcp.AsTextContent(content)
+		switch {
+		case !ok:
+		case result.IsError:
+			return nil, term.Errorf(term.IOError, "%.300s", text.Text)
+		default:
+			return json.RawMessage(text.Text), nil
+		}
+	}
+	return nil, term.Errorf(term.IOError, "an empty answer")
+}
+
+// An askedClient is the client of a call that another node answers.
+type askedClient struct {
+	ctx      context.Context // of the call
+	srv      *server.MCPServer
+	progress mcp.ProgressToken // as the client knows it; the other node has another
+}
+
+// Notify implements peers.Client. Progress gets the client's own token, and without one there is none.
+func (a *askedClient) Notify(method string, params json.RawMessage) {
+	fields := make(map[string]any)
+	if json.Unmarshal(params, &fields) != nil {
+		return
+	}
+	if method == string(mcp.MethodNotificationProgress) {
+		if a.progress == nil {
+			return
+		}
+		fields["progressToken"] = a.progress
+	}
+	_ = a.srv.SendNotificationToClient(a.ctx, method, fields) // a lost one does no harm: the answer comes all the same
+}
+
+// Elicit implements peers.Client.
+func (a *askedClient) Elicit(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	var req mcp.ElicitationRequest
+	if err := json.Unmarshal(params, &req.Params); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(a.ctx, func() { cancel(context.Cause(a.ctx)) })()
+	answer, err := a.srv.RequestElicitation(a.srv.WithContext(ctx, server.ClientSessionFromContext(a.ctx)), req)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(answer)
+}
+
+// nobody is the client of a call that asks and tells no one.
+type nobody struct{}
+
+func (nobody) Notify(string, json.RawMessage) {}
+
+func (nobody) Elicit(context.Context, json.RawMessage) (json.RawMessage, error) {
+	return nil, server.ErrElicitationNotSupported
+}

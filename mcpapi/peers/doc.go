@@ -1,0 +1,14 @@
+// Package peers says what a server needs of the other nodes of a cluster: it passes calls about their sessions on to
+// them, and chooses the node of a new session. It knows no transport; a cluster implements Peers.
+//
+//	srv := mcpapi.NewServer(mcpapi.Options{Sessions: manager, Peers: cluster})
+//	...
+//	result, err := srv.ServePeer(ctx, call, client) // at the other node
+//
+// Guarantees that the server keeps, and that an implementation of Peers must not break:
+//
+//   - The id of a session or of a run over many hosts ends in "@" and the name of its node, and no call about it is
+//     answered anywhere else.
+//   - The node that a client is connected to says who calls. Both nodes check what that caller may do.
+//   - A call is passed on once. Whether a call that gets no answer has been done is said, or said to be unknown.
+package peers

@@ -1,0 +1,112 @@
+package peers
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+)
+
+// Peers are the other nodes, as one node reaches them. All methods may be called at the same time.
+type Peers interface {
+	// Node returns the name of this node. It has letters, digits and dashes only, and stays the same.
+	Node() string
+
+	// Others returns the names of the nodes that are known to run, without this one.
+	Others() []string
+
+	// Place returns the node on which something new is opened. An error of package term is passed on as it is.
+	Place(ctx context.Context, n Need) (node string, err error)
+
+	// Forward has a node run a call, and returns the result of the MCP method as JSON. c is told and asked meanwhile, and
+	// not any more once Forward has returned. When ctx ends, the call is canceled there. The error is one of package term:
+	// NodeUnreachable says that the node gives no answer, and its Reason whether the call may have been done.
+	Forward(ctx context.Context, node string, call Call, c Client) (result json.RawMessage, err error)
+}
+
+// A Need is what counts for the place of something new.
+type Need struct {
+	Host   string // that it leads to, for the labels that the operator gives hosts; empty: this machine, whichever it is
+	Device string // the console; empty: none
+
+	// Same is what always goes to the same node, while the nodes stay the same: the host of a command that names one, so
+	// that all such commands share a session. Empty: the node with the most room is chosen.
+	Same string
+
+	// Once is the name of a request that must not be done twice: its repetition goes to the node that had it first, also
+	// when nodes have come and gone. Empty: the caller gave none.
+	Once string
+}
+
+// A Call is a request of a client, as another node is to answer it.
+type Call struct {
+	Tool      string          `json:"tool,omitempty"`      // of tools/call; empty: URI is read instead
+	Arguments json.RawMessage `json:"arguments,omitempty"` // of the tool
+	URI       string          `json:"uri,omitempty"`       // of resources/read
+	Trip      json.RawMessage `json:"trip,omitempty"`      // the answer to a question that was the result of this call
+	Progress  bool            `json:"progress,omitempty"`  // the client wants to be told of progress
+	Caller    Caller          `json:"caller"`
+	Client    Program         `json:"client"`
+}
+
+// A Caller is who makes a call, as the node knows it that the client is connected to; see identity.Caller. It is never
+// the operator nor a person at a terminal: those use the node that they are at.
+type Caller struct {
+	Transport string `json:"transport"`
+	Token     string `json:"token,omitempty"`
+	Issuer    string `json:"issuer,omitempty"`
+	Shim      string `json:"shim,omitempty"`
+	ReadOnly  bool   `json:"read_only,omitempty"`
+	Isolated  bool   `json:"isolated,omitempty"`
+	Results   string `json:"results,omitempty"` // the form that results take
+	Node      string `json:"node"`              // that the client is connected to; the transport between nodes sets it
+}
+
+// A Program is the program of a client, and what it declares about itself.
+type Program struct {
+	Name         string          `json:"name,omitempty"`
+	Version      string          `json:"version,omitempty"`
+	Revision     string          `json:"revision,omitempty"`  // of MCP
+	Stateless    bool            `json:"stateless,omitempty"` // the revision has no MCP sessions: each request says all this
+	Capabilities json.RawMessage `json:"capabilities,omitempty"`
+}
+
+// A Client is the client of a call, at the node that it is connected to.
+type Client interface {
+	// Notify sends it a notification about the call. It may be lost.
+	Notify(method string, params json.RawMessage)
+
+	// Elicit puts a question to the person at the client: params and result are those of elicitation/create.
+	Elicit(ctx context.Context, params json.RawMessage) (result json.RawMessage, err error)
+}
+
+// At joins the name of something to that of its node; without a node it is the name.
+func At(name, node string) string {
+	if node == "" {
+		return name
+	}
+	return name + "@" + node
+}
+
+// NodeOf returns the node that the id of a session or a run names; empty: it names none.
+func NodeOf(id string) string {
+	if i := strings.LastIndexByte(id, '@'); i > 0 && ValidNode(id[i+1:]) {
+		return id[i+1:]
+	}
+	return ""
+}
+
+// maxNode is the most bytes of the name of a node.
+const maxNode = 32
+
+// ValidNode reports whether a node may have a name: at most 32 letters, digits and dashes, of which the first is no dash.
+func ValidNode(name string) bool {
+	if name == "" || len(name) > maxNode || name[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,205 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/internal/mcpgo"
+	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/peers"
+	"ptyctl/term"
+)
+
+// ServePeer answers a call that another node has passed on, and returns the result of the MCP method as JSON. The
+// transport has verified who passes it on; what the caller may do is checked here once more. Nothing is sent to the
+// client after ServePeer has returned.
+func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Client) (json.RawMessage, error) {
+	session, err := newServedSession(call.Client, client)
+	if err != nil {
+		return nil, err
+	}
+	defer session.close()
+	params, method, err := paramsOf(call)
+	if err != nil {
+		return nil, err
+	}
+	ctx = context.WithValue(ctx, servedKey{}, true)
+	ctx = identity.WithCaller(ctx, identity.Caller{
+		Transport: call.Caller.Transport, Token: call.Caller.Token, Issuer: call.Caller.Issuer, Shim: call.Caller.Shim,
+		ReadOnly: call.Caller.ReadOnly, Isolated: call.Caller.Isolated, Results: identity.Results(call.Caller.Results),
+		Node: call.Caller.Node,
+	})
+	ctx = s.protocol.WithContext(ctx, session)
+	id := json.RawMessage("1")
+	answer, ok := mcp.JSONRPCMessage(nil), false
+	if method == mcp.MethodToolsCall && s.protocol.Answer != nil {
+		answer, ok = s.protocol.Answer(ctx, id, params)
+	}
+	if !ok {
+		message, err := json.Marshal(request1{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Method: string(method), Params: params})
+		if err != nil {
+			return nil, err
+		}
+		answer = s.protocol.HandleMessage(ctx, message)
+	}
+	line, err := mcpgo.EncodeAnswer(id, answer)
+	if err != nil {
+		return nil, err
+	}
+	result, failure := jsonrpc.Want{Name: "result"}, jsonrpc.Want{Name: "error"}
+	switch err := jsonrpc.Pick(line, &result, &failure); {
+	case err != nil:
+		return nil, err
+	case failure.Value != nil:
+		var e mcp.JSONRPCErrorDetails
+		if err := json.Unmarshal(failure.Value, &e); err != nil {
+			return nil, err
+		}
+		return nil, term.Errorf(term.InvalidArgument, "%s", e.Message)
+	}
+	return result.Value, nil
+}
+
+// request1 is the message of a request.
+type request1 struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+}
+
+// paramsOf returns the parameters of a call as its client would send them to this node.
+func paramsOf(call peers.Call) (params json.RawMessage, method mcp.MCPMethod, err error) {
+	p := struct {
+		Name      string          `json:"name,omitempty"`
+		Arguments json.RawMessage `json:"arguments,omitempty"`
+		URI       string          `json:"uri,omitempty"`
+		Meta      map[string]any  `json:"_meta,omitempty"`
+		State     string          `json:"requestState,omitempty"`
+		Responses json.RawMessage `json:"inputResponses,omitempty"`
+	}{Name: call.Tool, Arguments: call.Arguments, URI: call.URI, Meta: make(map[string]any)}
+	if call.Progress {
+		p.Meta["progressToken"] = 1
+	}
+	if call.Client.Stateless {
+		p.Meta[mcp.MetaKeyProtocolVersion] = call.Client.Revision
+		p.Meta[mcp.MetaKeyClientInfo] = mcp.Implementation{Name: call.Client.Name, Version: call.Client.Version}
+		p.Meta[mcp.MetaKeyClientCapabilities] = call.Client.Capabilities
+	}
+	if call.Trip != nil {
+		trip := struct {
+			State     string          `json:"requestState"`
+			Responses json.RawMessage `json:"inputResponses"`
+		}{}
+		if err := json.Unmarshal(call.Trip, &trip); err != nil {
+			return nil, "", fmt.Errorf("the answer to a question that another node has passed on: %w", err)
+		}
+		p.State, p.Responses = trip.State, trip.Responses
+	}
+	method = mcp.MethodToolsCall
+	if call.Tool == "" {
+		method = mcp.MethodResourcesRead
+	}
+	params, err = json.Marshal(p)
+	return params, method, err
+}
+
+type servedKey struct{}
+
+// isServed reports whether another node has passed the call of ctx on, so that it must not be passed on once more.
+func isServed(ctx context.Context) bool {
+	served, _ := ctx.Value(servedKey{}).(bool)
+	return served
+}
+
+// servedQueue is how many notifications of one call may wait to be sent to the other node.
+const servedQueue = 16
+
+// A servedSession is the client of one call that another node has passed on, as mcp-go sees it.
+type servedSession struct {
+	program      peers.Program
+	capabilities mcp.ClientCapabilities
+	client       peers.Client
+
+	notices chan mcp.JSONRPCNotification
+	sending sync.WaitGroup
+	done    chan struct{}
+}
+
+// newServedSession starts to pass notifications on; close ends that.
+func newServedSession(p peers.Program, client peers.Client) (*servedSession, error) {
+	s := &servedSession{
+		program: p, client: client, notices: make(chan mcp.JSONRPCNotification, servedQueue), done: make(chan struct{}),
+	}
+	if len(p.Capabilities) > 0 {
+		if err := json.Unmarshal(p.Capabilities, &s.capabilities); err != nil {
+			return nil, fmt.Errorf("the capabilities of a client that another node has passed on: %w", err)
+		}
+	}
+	s.sending.Go(s.send)
+	return s, nil
+}
+
+// send passes notifications on until close.
+func (s *servedSession) send() {
+	for {
+		select {
+		case n := <-s.notices:
+			if params, err := json.Marshal(n.Params); err == nil {
+				s.client.Notify(n.Method, params)
+			}
+		case <-s.done:
+			return
+		}
+	}
+}
+
+// close ends the passing on. What still waits is dropped: the answer that follows says all of it.
+func (s *servedSession) close() {
+	close(s.done)
+	s.sending.Wait()
+}
+
+// The methods of server.ClientSession and its extensions. The session ends with the call, so nothing can be set.
+func (s *servedSession) SessionID() string                                   { return "" }
+func (s *servedSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notices }
+func (s *servedSession) Initialize()                                         {}
+func (s *servedSession) Initialized() bool                                   { return true }
+func (s *servedSession) SetClientInfo(mcp.Implementation)                    {}
+func (s *servedSession) GetClientCapabilities() mcp.ClientCapabilities       { return s.capabilities }
+func (s *servedSession) SetClientCapabilities(mcp.ClientCapabilities)        {}
+func (s *servedSession) ProtocolVersion() string                             { return s.program.Revision }
+func (s *servedSession) SetProtocolVersion(string)                           {}
+
+func (s *servedSession) GetClientInfo() mcp.Implementation {
+	return mcp.Implementation{Name: s.program.Name, Version: s.program.Version}
+}
+
+// RequestElicitation implements server.SessionWithElicitation.
+func (s *servedSession) RequestElicitation(
+	ctx context.Context, req mcp.ElicitationRequest,
+) (*mcp.ElicitationResult, error) {
+	params, err := json.Marshal(req.Params)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := s.client.Elicit(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	result := new(mcp.ElicitationResult)
+	err = json.Unmarshal(raw, result)
+	return result, err
+}
+
+var (
+	_ server.SessionWithClientInfo      = (*servedSession)(nil)
+	_ server.SessionWithProtocolVersion = (*servedSession)(nil)
+	_ server.SessionWithElicitation     = (*servedSession)(nil)
+)

@@ -1,0 +1,56 @@
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/peers"
+)
+
+// The arguments that may name a session or a run, and those that may have objects with such arguments.
+var (
+	idNames   = []string{"session_id", "id", "fleet_id"}
+	idHolders = []string{"from", "to", "on"}
+)
+
+// NodesNamed returns the nodes that a call names, in the ids of its sessions and runs; each once.
+func NodesNamed(c *Call) (nodes []string) { return nodesIn(nil, c.args) }
+
+func nodesIn(nodes []string, members []jsonrpc.Member) []string {
+	for _, m := range members {
+		switch {
+		case slices.Contains(idNames, m.Name) && m.Value[0] == '"':
+			if node := peers.NodeOf(jsonrpc.Unquoted(m.Value)); node != "" && !slices.Contains(nodes, node) {
+				nodes = append(nodes, node)
+			}
+		case !slices.Contains(idHolders, m.Name):
+		case m.Value[0] == '{':
+			nodes = nodesIn(nodes, jsonrpc.Split(m.Value))
+		case m.Value[0] == '[':
+			for _, e := range jsonrpc.Elements(m.Value) {
+				if e[0] == '{' {
+					nodes = nodesIn(nodes, jsonrpc.Split(e))
+				}
+			}
+		}
+	}
+	return nodes
+}
+
+// A Gathered is the answer of another node to the same call.
+type Gathered struct {
+	Node   string
+	Result json.RawMessage // the object that is the result with every field; nil: there is none
+	Err    error           // why
+}
+
+// Gather has the other nodes answer the call, too, and returns their answers in the order of their names. It takes two
+// seconds at most. Empty: there are no others, or the call is another node's, which gathers itself.
+func Gather(ctx context.Context, c *Call) []Gathered {
+	if c.shared.Gather == nil {
+		return nil
+	}
+	return c.shared.Gather(ctx, c)
+}
