@@ -2,8 +2,10 @@ package mcpapi
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/mcpapi/peers"
 	"ptyctl/mcpapi/subscribe"
@@ -26,6 +28,26 @@ func (f farResources) Node(ctx context.Context, session string) string {
 		return ""
 	}
 	return node
+}
+
+// Watch implements subscribe.Far.
+func (f farResources) Watch(ctx context.Context, node, uri string, changed func()) {
+	call := f.s.callFor(ctx)
+	call.URI, call.Watch = uri, true
+	_, _ = f.s.o.Peers.Forward(ctx, node, call, changes(changed)) // whatever has ended it, the client has to look
+}
+
+// changes is the client of a call that watches a resource.
+type changes func()
+
+func (c changes) Notify(method string, _ json.RawMessage) {
+	if method == mcp.MethodNotificationResourceUpdated {
+		c()
+	}
+}
+
+func (changes) Elicit(context.Context, json.RawMessage) (json.RawMessage, error) {
+	return nil, server.ErrElicitationNotSupported
 }
 
 // Read implements subscribe.Far.

@@ -74,6 +74,14 @@ type request1 struct {
 	Params  json.RawMessage `json:"params"`
 }
 
+// watchRevision is the revision of MCP in which a request watches resources.
+const watchRevision = "2026-07-28"
+
+// listened are the notifications that a subscriptions/listen asks for.
+type listened struct {
+	Resources []string `json:"resourceSubscriptions"`
+}
+
 // paramsOf returns the parameters of a call as its client would send them to this node.
 func paramsOf(call peers.Call) (params json.RawMessage, method mcp.MCPMethod, err error) {
 	p := struct {
@@ -83,6 +91,8 @@ func paramsOf(call peers.Call) (params json.RawMessage, method mcp.MCPMethod, er
 		Meta      map[string]any  `json:"_meta,omitempty"`
 		State     string          `json:"requestState,omitempty"`
 		Responses json.RawMessage `json:"inputResponses,omitempty"`
+
+		Notifications *listened `json:"notifications,omitempty"`
 	}{Name: call.Tool, Arguments: call.Arguments, URI: call.URI, Meta: make(map[string]any)}
 	if call.Progress {
 		p.Meta["progressToken"] = 1
@@ -102,8 +112,16 @@ func paramsOf(call peers.Call) (params json.RawMessage, method mcp.MCPMethod, er
 		}
 		p.State, p.Responses = trip.State, trip.Responses
 	}
-	method = mcp.MethodToolsCall
-	if call.Tool == "" {
+	switch {
+	case call.Tool != "":
+		method = mcp.MethodToolsCall
+	case call.Watch: // which only the newest revision has as one request
+		method = mcp.MethodSubscriptionsListen
+		p.URI, p.Notifications = "", &listened{Resources: []string{call.URI}}
+		p.Meta[mcp.MetaKeyProtocolVersion] = watchRevision
+		p.Meta[mcp.MetaKeyClientInfo] = mcp.Implementation{Name: call.Client.Name, Version: call.Client.Version}
+		p.Meta[mcp.MetaKeyClientCapabilities] = json.RawMessage("{}")
+	default:
 		method = mcp.MethodResourcesRead
 	}
 	params, err = json.Marshal(p)

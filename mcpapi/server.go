@@ -237,7 +237,7 @@ func NewServer(o Options) *Server {
 	}
 	subscribe.AddResources(srv, hooks, s.m, s.farResources())
 	if o.Watch != nil {
-		o.Watch.Serve(srv, hooks, s.m)
+		o.Watch.Serve(srv, hooks, s.m, s.farResources())
 	}
 	logCalls(hooks, s.log)
 	s.srv = srv

@@ -1,10 +1,12 @@
 package route_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +21,8 @@ import (
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/peers"
+	"ptyctl/mcpapi/stdio"
+	"ptyctl/mcpapi/subscribe"
 	"ptyctl/ptyx"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -89,11 +93,13 @@ func start(tb testing.TB, all *directory, nc *nats.Conn, name string) (n *node, 
 	if err != nil {
 		tb.Fatal(err)
 	}
+	watch := subscribe.NewWatch()
 	n.sessions = session.NewManager(session.Config{
 		Dialers: map[string]term.Dialer{"local": ptyx.Host{}.Open}, Devices: session.DeviceOptions{Node: name},
+		Observers: []term.Observer{watch},
 	})
 	n.server = mcpapi.NewServer(mcpapi.Options{
-		Sessions: n.sessions, Version: "test", Local: []string{"stdio", "http"}, Peers: n, Results: identity.Full,
+		Sessions: n.sessions, Watch: watch, Version: "test", Local: []string{"stdio", "http"}, Peers: n, Results: identity.Full,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -105,6 +111,7 @@ func start(tb testing.TB, all *directory, nc *nats.Conn, name string) (n *node, 
 			if err := <-served; err != nil {
 				tb.Errorf("Serve of %s = %v", name, err)
 			}
+			watch.Close()
 			n.sessions.Close(context.Background())
 			n.Close()
 		})
@@ -173,18 +180,12 @@ func TestForward(t *testing.T) {
 	if _, err := b.sessions.Get(id); err == nil {
 		t.Error("ams2 has the session")
 	}
-	ran := ok(t, atB, "ptyctl_session_exec", `{"session_id":"`+id+`","cmd":"echo here; exit 3"}`)
+	ran := ok(t, atB, "ptyctl_session_exec", `{"session_id":"`+id+`","cmd":"echo here; (exit 3)"}`)
 	if ran.Stdout != "here\n" || ran.ExitCode == nil || *ran.ExitCode != 3 {
 		t.Errorf("exec at ams2 = %+v", ran)
 	}
-	// More than one message can carry, in both directions.
-	long := strings.Repeat("0123456789abcde\n", 90_000)
-	text, err := json.Marshal(long)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ok(t, atB, "ptyctl_session_exec", `{"session_id":"`+id+`","cmd":"cat","stdin":`+string(text)+`,"max_bytes":1000000}`)
-	back := ok(t, atB, "ptyctl_session_exec", `{"session_id":"`+id+`","cmd":"seq 100000","max_bytes":1000000}`)
+	// More than one message can carry.
+	back := ok(t, atB, "ptyctl_session_exec", `{"session_id":"`+id+`","cmd":"seq 100000","max_output_bytes":1000000}`)
 	if len(back.Stdout) != 588895 {
 		t.Errorf("a result of %d bytes, want 588895", len(back.Stdout))
 	}
@@ -195,12 +196,9 @@ func TestForward(t *testing.T) {
 			t.Errorf("list at %s = %+v", name, list)
 		}
 	}
-	if r, err := atB.Get(t.Context(), ""); err == nil {
-		t.Errorf("%v", r)
-	}
 	// Its node ends.
 	stopA()
-	_, err = call(t, atB, "ptyctl_session_io", `{"action":"read","session_id":"`+id+`"}`)
+	_, err := call(t, atB, "ptyctl_session_io", `{"action":"read","session_id":"`+id+`"}`)
 	wantCode(t, err, term.NodeUnreachable, true)
 	list := ok(t, atB, "ptyctl_session", `{"action":"list"}`)
 	if list.Count != 0 || len(list.Warnings) != 1 || !strings.Contains(list.Warnings[0], "fra1") {
@@ -308,4 +306,161 @@ func TestToken(t *testing.T) {
 			t.Errorf("%s: %s, want a refusal", name, got)
 		}
 	}
+}
+
+// echo is a route.Server that tells, asks, and answers with what it was asked.
+type echo struct{}
+
+func (echo) ServePeer(ctx context.Context, call peers.Call, c peers.Client) (json.RawMessage, error) {
+	c.Notify("notifications/progress", json.RawMessage(`{"progress":1}`))
+	answer, err := c.Elicit(ctx, json.RawMessage(`{"message":"who?"}`))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{"arguments": call.Arguments, "answer": answer, "caller": call.Caller})
+}
+
+// asked is a peers.Client that is told and asked.
+type asked struct{ told chan string }
+
+func (a asked) Notify(method string, params json.RawMessage) { a.told <- method + string(params) }
+
+func (asked) Elicit(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+	return json.RawMessage(`"me, ` + strings.Trim(string(params), `{}"`)[:7] + `"`), nil
+}
+
+// Large calls and results go in pieces; the client is told and asked meanwhile.
+func TestConversation(t *testing.T) {
+	servers := natstest.Start(t, 1)
+	all := &directory{keys: make(map[string]ed25519.PublicKey)}
+	url := natstest.URLs(servers)[0]
+	b, _ := start(t, all, connect(t, url), "ams2")
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.mu.Lock()
+	all.keys["fra1"] = public
+	all.mu.Unlock()
+	r, err := route.New(route.Options{Conn: connect(t, url), Node: "fra1", Key: key, Nodes: all, MaxCalls: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- r.Serve(ctx, echo{}) }()
+	defer func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Errorf("Serve = %v", err)
+		}
+	}()
+	for _, size := range []int{0, 1, 500_000, 1_048_576, 3_000_000} {
+		c := asked{make(chan string, 1)}
+		arguments, err := json.Marshal(strings.Repeat("x", size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Arguments, Answer string
+			Caller            peers.Caller
+		}
+		var raw json.RawMessage
+		for began := time.Now(); ; { // the other node has to subscribe first
+			raw, err = b.Forward(t.Context(), "fra1", peers.Call{
+				Tool: "echo", Arguments: arguments, Caller: peers.Caller{Token: "ci", Node: "forged"},
+			}, c)
+			if !errors.Is(err, term.NodeUnreachable) || time.Since(began) > 20*time.Second {
+				break
+			}
+		}
+		if err == nil {
+			err = json.Unmarshal(raw, &got)
+		}
+		if err != nil {
+			t.Fatalf("%d bytes: %v", size, err)
+		}
+		if len(got.Arguments) != size || got.Answer != `me, message` || got.Caller != (peers.Caller{Token: "ci", Node: "ams2"}) {
+			t.Errorf("%d bytes: got %d bytes, answer %q of %+v", size, len(got.Arguments), got.Answer, got.Caller)
+		}
+		if told := <-c.told; told != `notifications/progress{"progress":1}` {
+			t.Errorf("the client was told %q", told)
+		}
+	}
+}
+
+// A client of b that subscribes to a session of a is told of its changes, and of its end.
+func TestSubscription(t *testing.T) {
+	servers := natstest.Start(t, 1)
+	all := &directory{keys: make(map[string]ed25519.PublicKey)}
+	url := natstest.URLs(servers)[0]
+	a, stopA := start(t, all, connect(t, url), "fra1")
+	b, _ := start(t, all, connect(t, url), "ams2")
+	id := ok(t, client(t, a), "ptyctl_session", `{"action":"open","protocol":"local","argv":["cat"]}`).SessionID
+
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- stdio.Serve(ctx, b.server, fromClient, toClient, stdio.Options{}) }()
+	defer func() {
+		_ = toServer.Close()
+		stop()
+		<-served
+		_ = toClient.Close()
+	}()
+	lines := make(chan string, 100)
+	go func() {
+		defer close(lines)
+		for in := bufio.NewScanner(fromServer); in.Scan(); {
+			lines <- in.Text()
+		}
+	}()
+	send := func(line string) {
+		if _, err := io.WriteString(toServer, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(part string) {
+		t.Helper()
+		for after := time.After(20 * time.Second); ; {
+			select {
+			case line := <-lines:
+				if strings.Contains(line, part) {
+					return
+				}
+			case <-after:
+				t.Fatalf("no message with %s", part)
+			}
+		}
+	}
+	send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}`)
+	want(`"id":1`)
+	send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	tail := "ptyctl://sessions/" + id + "/tail"
+	send(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"` + tail + `"}}`)
+	want(`"id":2`)
+	write := `{"action":"write","session_id":"` + id + `","data":"hello\r"}`
+	told := make(chan struct{})
+	go func() { // until the subscription has reached the other node
+		for tick := time.NewTicker(100 * time.Millisecond); ; {
+			select {
+			case <-tick.C:
+				_, _ = call(t, client(t, a), "ptyctl_session_io", write)
+			case <-told:
+				tick.Stop()
+				told <- struct{}{}
+				return
+			}
+		}
+	}()
+	want(`"notifications/resources/updated","params":{"uri":"` + tail)
+	told <- struct{}{}
+	<-told
+	send(`{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"` + tail + `"}}`)
+	want(`hello`)
+	stopA()
+	want(`"notifications/resources/updated","params":{"uri":"` + tail)
 }

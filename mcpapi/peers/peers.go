@@ -41,7 +41,8 @@ type Need struct {
 type Call struct {
 	Tool      string          `json:"tool,omitempty"`      // of tools/call; empty: URI is read instead
 	Arguments json.RawMessage `json:"arguments,omitempty"` // of the tool
-	URI       string          `json:"uri,omitempty"`       // of resources/read
+	URI       string          `json:"uri,omitempty"`       // of a resource
+	Watch     bool            `json:"watch,omitempty"`     // notify of its changes, until the call is canceled, instead of reading it
 	Trip      json.RawMessage `json:"trip,omitempty"`      // the answer to a question that was the result of this call
 	Progress  bool            `json:"progress,omitempty"`  // the client wants to be told of progress
 	Caller    Caller          `json:"caller"`

@@ -43,7 +43,7 @@ func BenchmarkObserve(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			w := NewWatch()
 			defer w.Close()
-			w.Serve(server.NewMCPServer("ptyctl", "0"), new(server.Hooks), session.NewManager(session.Config{}))
+			w.Serve(server.NewMCPServer("ptyctl", "0"), new(server.Hooks), session.NewManager(session.Config{}), nil)
 			f := (*w.feeds.Load())[0]
 			f.mu.Lock()
 			for _, uri := range uris {

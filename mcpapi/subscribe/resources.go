@@ -34,9 +34,14 @@ const (
 func statusURI(id string) string { return sessionsURI + "/" + id }
 func tailURI(id string) string   { return statusURI(id) + tailSuffix }
 
+// In the URI of a session of a cluster, whose id has an @, that of the template has its code in place of it: a variable of
+// a template has no reserved character (RFC 6570 section 3.2.2). Clients write either.
+func templateURI(uri string) string { return strings.ReplaceAll(uri, "@", "%40") }
+func plainURI(uri string) string    { return strings.ReplaceAll(uri, "%40", "@") }
+
 // sessionOf returns the id of the session that a URI is about, and whether it is about the session's tail.
 func sessionOf(uri string) (id string, tail, ok bool) {
-	rest, ok := strings.CutPrefix(uri, sessionsURI+"/")
+	rest, ok := strings.CutPrefix(plainURI(uri), sessionsURI+"/")
 	if !ok {
 		return "", false, false
 	}
@@ -57,6 +62,9 @@ type Far interface {
 
 	// Read has a node read a resource.
 	Read(ctx context.Context, node, uri string) ([]mcp.ResourceContents, error)
+
+	// Watch calls changed for each change of a resource that the caller may know of, until ctx ends, or the node.
+	Watch(ctx context.Context, node, uri string, changed func())
 }
 
 // nodeOf returns the node that has a session, if that is another one.
@@ -146,6 +154,9 @@ func (s resources) listSessions(
 // then is the error the one that the client's protocol revision has for this.
 func (s resources) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResourceRequest) {
 	id, _, ok := sessionOf(req.Params.URI)
+	if ok {
+		req.Params.URI = templateURI(req.Params.URI)
+	}
 	if !ok || s.nodeOf(ctx, id) != "" { // which knows
 		return
 	}
@@ -164,20 +175,20 @@ func (s resources) readSessions(ctx context.Context, req mcp.ReadResourceRequest
 func (s resources) readStatus(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id, _, _ := sessionOf(req.Params.URI)
 	if node := s.nodeOf(ctx, id); node != "" {
-		return s.far.Read(ctx, node, req.Params.URI)
+		return s.far.Read(ctx, node, plainURI(req.Params.URI))
 	}
 	found, err := s.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return jsonResource(req.Params.URI, tools.SessionStatus(found, wire.WordsFor(ctx)))
+	return jsonResource(plainURI(req.Params.URI), tools.SessionStatus(found, wire.WordsFor(ctx)))
 }
 
 // readTail returns the end of a session's output as clean text, without control sequences.
 func (s resources) readTail(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id, _, _ := sessionOf(req.Params.URI)
 	if node := s.nodeOf(ctx, id); node != "" {
-		return s.far.Read(ctx, node, req.Params.URI)
+		return s.far.Read(ctx, node, plainURI(req.Params.URI))
 	}
 	found, err := s.find(ctx, id)
 	if err != nil {
@@ -185,7 +196,7 @@ func (s resources) readTail(ctx context.Context, req mcp.ReadResourceRequest) ([
 	}
 	text, _ := found.Read(ctx, session.ReadRequest{Tail: true, MaxBytes: tailBytes, MaxLines: tailLines}).Clean()
 	return []mcp.ResourceContents{
-		mcp.TextResourceContents{URI: req.Params.URI, MIMEType: mimeText, Text: string(text)},
+		mcp.TextResourceContents{URI: plainURI(req.Params.URI), MIMEType: mimeText, Text: string(text)},
 	}, nil
 }
 

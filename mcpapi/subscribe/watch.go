@@ -60,25 +60,33 @@ func (w *Watch) Close() {
 }
 
 // Serve starts to notify the clients of srv.
-func (w *Watch) Serve(srv *server.MCPServer, hooks *server.Hooks, sessions *session.Manager) {
+// far is nil without other nodes.
+func (w *Watch) Serve(srv *server.MCPServer, hooks *server.Hooks, sessions *session.Manager, far Far) {
 	f := &feed{
 		srv:      srv,
-		shown:    resources{sessions: sessions},
+		shown:    resources{sessions, far},
 		changed:  make(map[string]change),
 		watchers: make(map[any]*watcher),
 		wake:     make(chan struct{}, 1),
 	}
+	var stop context.CancelFunc
+	f.life, stop = context.WithCancel(context.Background())
 	f.listen(hooks)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
+		stop()
 		return
 	}
 	// Copied and not appended to: Observe reads the list without a lock, since every event of every session
 	// passes there.
 	feeds := append(append([]*feed(nil), *w.feeds.Load()...), f)
 	w.feeds.Store(&feeds)
-	w.running.Go(func() { f.run(w.done) })
+	w.running.Go(func() {
+		f.run(w.done)
+		stop()
+		f.following.Wait()
+	})
 }
 
 // Observe implements term.Observer.
@@ -144,11 +152,15 @@ type feed struct {
 	shown resources
 	wake  chan struct{} // holds one token: there is something in changed
 
+	life      context.Context // of what follows other nodes
+	following sync.WaitGroup
+
 	watching, tails atomic.Bool // whether there are watchers, and any of output
 
 	mu       sync.Mutex // guards the following; held for moments only
 	changed  map[string]change
 	watchers map[any]*watcher // by MCP session id, or by the watcher itself for a subscriptions/listen
+	followed int              // resources of other nodes, of all watchers
 }
 
 // note remembers a change, if any client watches. The session calls it, so it must not block.
@@ -213,6 +225,7 @@ func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 	defer f.countLocked() // some may be gone
 	for key, w := range f.watchers {
 		if !w.send(f.srv, now) {
+			w.unfollow()
 			delete(f.watchers, key)
 			continue
 		}
@@ -276,6 +289,9 @@ func (f *feed) countLocked() {
 func (f *feed) drop(key any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if w := f.watchers[key]; w != nil {
+		w.unfollow()
+	}
 	delete(f.watchers, key)
 	f.countLocked()
 }
@@ -289,6 +305,9 @@ func (f *feed) subscribable(ctx context.Context, uri string) bool {
 	id, _, ok := sessionOf(uri)
 	if !ok {
 		return false
+	}
+	if f.shown.nodeOf(ctx, id) != "" { // which says nothing of a session that the caller may not know of
+		return true
 	}
 	_, err := f.shown.find(ctx, id)
 	return err == nil
@@ -304,13 +323,22 @@ func (f *feed) listen(hooks *server.Hooks) {
 	)
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, req *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
 		if f.subscribable(ctx, req.Params.URI) {
-			f.watch(ctx, func(w *watcher) { w.uris[req.Params.URI] = true })
+			f.watch(ctx, func(w *watcher) {
+				uri := plainURI(req.Params.URI)
+				w.uris[uri] = true
+				f.follow(w, uri)
+			})
 		}
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, req *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
 		f.watch(ctx, func(w *watcher) {
-			delete(w.uris, req.Params.URI)
-			delete(w.due, req.Params.URI)
+			uri := plainURI(req.Params.URI)
+			delete(w.uris, uri)
+			delete(w.due, uri)
+			if r := w.follows[uri]; r != nil {
+				r.stop()
+				delete(w.follows, uri)
+			}
 		})
 	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, client server.ClientSession) {
@@ -344,12 +372,15 @@ func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.Subscriptions
 	}
 	for _, uri := range req.Params.Notifications.ResourceSubscriptions {
 		if f.subscribable(ctx, uri) {
-			w.uris[uri] = true
+			w.uris[plainURI(uri)] = true
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.watchers[w] = w
+	for uri := range w.uris {
+		f.follow(w, uri)
+	}
 	f.countLocked()
 	context.AfterFunc(ctx, func() { f.drop(w) })
 }

@@ -20,6 +20,8 @@ type watcher struct {
 	list bool            // it wants to know when a session comes or is gone
 	uris map[string]bool // subscribed URIs; false: one last notification is due, of the end
 
+	follows map[string]*followed // the URIs of other nodes; nil: there are none
+
 	// due has the time of each notification; listChanged is the key of the list. One notification covers all changes
 	// until then. The delay also keeps a notification from overtaking the answer to the request that subscribed.
 	due map[string]time.Time

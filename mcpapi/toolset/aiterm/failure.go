@@ -50,6 +50,8 @@ var codes = map[term.Kind]Code{
 	term.NegotiationLoop: EIO,
 	term.Internal:        EIO,
 	term.AccessDenied:    EDenied,
+	term.NodeUnreachable: EIO,
+	term.NodeSilent:      EIO,
 }
 
 // failed is the error of a call. It carries the call, so that the failure has its

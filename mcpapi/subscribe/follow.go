@@ -1,0 +1,67 @@
+package subscribe
+
+import (
+	"context"
+	"time"
+)
+
+// maxFollowed bounds the resources of other nodes that the clients of one server follow: each costs a goroutine here
+// and one there.
+const maxFollowed = 1000
+
+// A followed is a resource of another node, for one watcher.
+type followed struct{ stop context.CancelFunc }
+
+// follow has the node of a URI say when that changes, if it is another node. Requires f.mu.
+func (f *feed) follow(w *watcher, uri string) {
+	id, _, ok := sessionOf(uri)
+	if !ok || w.follows[uri] != nil || f.followed >= maxFollowed || f.life.Err() != nil {
+		return
+	}
+	node := f.shown.nodeOf(w.ctx, id)
+	if node == "" {
+		return
+	}
+	ctx, stop := context.WithCancel(w.ctx)
+	end := context.AfterFunc(f.life, stop)
+	if w.follows == nil {
+		w.follows = make(map[string]*followed)
+	}
+	me := &followed{stop}
+	w.follows[uri] = me
+	f.followed++
+	f.following.Go(func() {
+		defer end()
+		defer stop()
+		f.shown.far.Watch(ctx, node, uri, func() { f.changedFar(w, uri, true) })
+		if ctx.Err() == nil { // its node has ended, or cannot be reached: the client has to look
+			f.changedFar(w, uri, false)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.followed--; w.follows[uri] == me {
+			delete(w.follows, uri)
+		}
+	})
+}
+
+// changedFar schedules the notification of a change at another node. Without more, it is the last one.
+func (f *feed) changedFar(w *watcher, uri string, more bool) {
+	f.mu.Lock()
+	if _, wanted := w.uris[uri]; wanted && !more {
+		w.uris[uri] = false
+	}
+	w.markURI(uri, time.Now()) // the node has gathered changes
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// unfollow ends what the watcher follows at other nodes. Requires feed.mu.
+func (w *watcher) unfollow() {
+	for _, r := range w.follows {
+		r.stop()
+	}
+}
