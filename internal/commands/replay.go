@@ -1,0 +1,76 @@
+package commands
+
+import (
+	"fmt"
+	"os"
+
+	"ptyctl/internal/cli"
+
+	"ptyctl/internal/replay"
+	"ptyctl/internal/tty"
+	"ptyctl/record"
+)
+
+func replayCommand() *cli.Command {
+	return &cli.Command{
+		Name: "replay", Usage: "show a recording in this terminal", ArgsUsage: "FILE|ID",
+		Description: "Space stops and goes on, the arrows move 5 seconds, n and p move between markers, q ends.\n" +
+			"Only sequences that draw reach the terminal, as with attach.",
+		Flags: recordingFlags(
+			&cli.DurationFlag{Name: "at", Usage: "begin at a `TIME`, such as 1m20s"},
+			&cli.IntFlag{Name: "to-marker", Usage: "begin at a marker `N`, as recordings show counts them"},
+			&cli.Float64Flag{Name: "speed", Value: 1, Usage: "how many `TIMES` as fast"},
+			&cli.DurationFlag{Name: "idle", Usage: "cut longer pauses to a `TIME`"},
+			&cli.BoolFlag{Name: "still", Usage: "print the picture there as text, and end"},
+		),
+		Action: runReplay,
+	}
+}
+
+func runReplay(c *cli.Context) error {
+	switch {
+	case c.Duration("at") < 0 || c.Duration("idle") < 0:
+		return usageError{fmt.Errorf("--at and --idle take a time such as 1m20s, which is not negative")}
+	case !(c.Float64("speed") >= 0.01 && c.Float64("speed") <= 1000): // nor is it NaN
+		return usageError{fmt.Errorf("--speed takes a number from 0.01 to 1000, not %v", c.Float64("speed"))}
+	case c.IsSet("at") && c.IsSet("to-marker"):
+		return usageError{fmt.Errorf("--at and --to-marker cannot be given together")}
+	}
+	path, ids, err := namedRecording(c)
+	if err != nil {
+		return err
+	}
+	p, err := record.Play(path, ids...)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if c.IsSet("to-marker") {
+		_, err = p.SeekMarker(c.Int("to-marker"))
+	} else {
+		err = p.Seek(c.Duration("at"))
+	}
+	if err != nil {
+		return err
+	}
+	if c.Bool("still") {
+		return replay.Still(c.App.Writer, p)
+	}
+	o := replay.Options{Out: c.App.Writer, Speed: c.Float64("speed"), Idle: c.Duration("idle")}
+	if tty.IsTerminal(os.Stdin) && tty.IsTerminal(os.Stdout) {
+		size := p.Header().Term
+		if cols, rows := tty.Size(os.Stdout); cols > 0 && (cols < size.Cols || rows < size.Rows) {
+			defer fmt.Fprintf(os.Stderr, "ptyctl: the recording is %dx%d, and this terminal %dx%d: enlarge it to see all\n",
+				size.Cols, size.Rows, cols, rows)
+		}
+		restore, err := tty.RawMode(os.Stdin)
+		if err != nil {
+			return err
+		}
+		defer restore()
+		quit := make(chan struct{})
+		defer close(quit)
+		o.Keys = tty.Keys(os.Stdin, quit)
+	}
+	return replay.Run(c.Context, p, o)
+}
