@@ -19,6 +19,7 @@ func (l *loader) compare(c *Config) {
 		"limits.max_wait_ms", c.Limits.MaxWait.Milliseconds())
 	atMost(l, "locks.default_ttl_ms", c.Locks.DefaultTTL.Milliseconds(),
 		"locks.max_ttl_ms", c.Locks.MaxTTL.Milliseconds())
+	l.compareCluster(&c.Cluster)
 	if c.Server.Transport != TransportStdio {
 		l.compareHTTP(&c.Server.HTTP)
 	}

@@ -24,6 +24,7 @@ type Config struct {
 	Policy  Policy
 	Logging Logging
 	Daemon  Daemon
+	Cluster Cluster
 
 	Toolsets Toolsets
 	Secret   []NamedSecret
@@ -293,6 +294,19 @@ type Logging struct {
 type Daemon struct {
 	OnDifference OnDifference  // the act of a client that meets a daemon with another configuration
 	Idle         time.Duration // without a client and a session, after which it ends; 0: never
+}
+
+// Cluster joins this machine to others, which the program ptyctl-cluster can do. Without Servers there is none.
+type Cluster struct {
+	Servers         []string // URLs of NATS servers
+	CredentialsFile string   // of NATS; "": none
+	Node            string   // "": see NodeName
+	Group           string   // of the nodes that belong together: part of subjects and of names of buckets
+	Labels          []string // NAME=value, each name once
+	LeaseTTL        time.Duration
+	TLSCAFile       string // certificate authorities of the servers; "": the system's
+	TLSCertFile     string // of this node, for servers that ask for one
+	TLSKeyFile      string
 }
 
 // OnDifference selects the act of a client that meets a daemon with another configuration.

@@ -102,6 +102,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Logging: Logging{Level: LogInfo, Format: LogText, MaxBytes: 10 << 20, Keep: 5},
 		Daemon:  Daemon{OnDifference: DifferenceStart, Idle: 10 * time.Minute},
+		Cluster: Cluster{Group: "ptyctl", LeaseTTL: 30 * time.Second},
 
 		Toolsets: Toolsets{PTY: PTYTools{MaxBufferLines: 50_000}, R2: R2Tools{Program: "radare2"}},
 	}
@@ -310,5 +311,30 @@ func TestUnreadableFile(t *testing.T) {
 		if tt.is != nil && !errors.Is(err, tt.is) {
 			t.Errorf("%s: errors.Is(%v, %v) = false", tt.path, err, tt.is)
 		}
+	}
+}
+
+// A node has the name that is configured, or else that of its machine, if a node may have it.
+func TestNodeName(t *testing.T) {
+	c, _, problems := load(t, "[cluster]\nservers = ['nats://a:4222', 'tls://[::1]:4222']\nnode = 'fra-1'\nlabels = ['site=fra', 'rack=r1.2']",
+		nil, nil)
+	if problems != nil || !slices.Equal(c.Cluster.Servers, []string{"nats://a:4222", "tls://[::1]:4222"}) || c.Cluster.Group != "ptyctl" {
+		t.Fatalf("%+v, problems %v", c.Cluster, problems)
+	}
+	if name, err := c.Cluster.NodeName(); name != "fra-1" || err != nil {
+		t.Errorf("NodeName = %q, %v; want fra-1", name, err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, _ := strings.Cut(host, ".")
+	name, err := new(Cluster).NodeName()
+	if nodeName.MatchString(want) {
+		if name != want || err != nil {
+			t.Errorf("NodeName = %q, %v; want %q", name, err, want)
+		}
+	} else if err == nil || !strings.Contains(err.Error(), "set cluster.node") {
+		t.Errorf("NodeName = %q, %v; want what to set", name, err)
 	}
 }

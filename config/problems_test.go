@@ -53,7 +53,7 @@ x = 1
 18:2: server.transport is a table; give one of stdio, http, both
 PTYCTL_LIMITS_MAX_WAIT_MS: limits.max_wait_ms is "1s"; give a whole number of milliseconds from 1 to 2592000000
 --log-level: logging.level is "loud"; give one of debug, info, warn, error
---ssh: there is no such key; remove it, or put it in one of the tables server, server.http, server.http.oauth, server.control, server.apps, session, limits, ssh, telnet, serial, local, fs, forward, fleet, auth, locks, audit, record, notify, policy, toolsets.pty, toolsets.r2, daemon, logging
+--ssh: there is no such key; remove it, or put it in one of the tables server, server.http, server.http.oauth, server.control, server.apps, session, limits, ssh, telnet, serial, local, fs, forward, fleet, auth, locks, audit, record, notify, policy, toolsets.pty, toolsets.r2, daemon, cluster, logging
 `
 	_, _, problems := load(
 		t,
@@ -104,7 +104,7 @@ func TestOneProblem(t *testing.T) {
 		{"control character in a path", `ssh.config_path = "~/a\nb"`, "", `1:19: ssh.config_path is "~/a\nb"; give an absolute path`},
 		{"a date", "locks.max_ttl_ms = 1979-05-27", "", `1:20: locks.max_ttl_ms is a date or time; give`},
 		{"a table for a value", "locks.max_ttl_ms = {a = 1}", "", `1:20: locks.max_ttl_ms is a table; give`},
-		{"table unlike any", "[completely-different]", "", `1:2: there is no table [completely-different]; remove it; the tables are server, server.http, server.http.oauth, server.control, server.apps, session, limits, ssh, telnet, serial, local, fs, forward, fleet, auth, locks, audit, record, notify, policy, toolsets.pty, toolsets.r2, daemon, logging`},
+		{"table unlike any", "[completely-different]", "", `1:2: there is no table [completely-different]; remove it; the tables are server, server.http, server.http.oauth, server.control, server.apps, session, limits, ssh, telnet, serial, local, fs, forward, fleet, auth, locks, audit, record, notify, policy, toolsets.pty, toolsets.r2, daemon, cluster, logging`},
 		{"endless name", "[" + strings.Repeat("a.", 1000) + "a]", "", `1:2: there is no table [a.a.`},
 		{"no assignment", "telnet.environment = ['LANG']", "", `1:22: telnet.environment holds "LANG"; give a list of NAME=value`},
 		{"empty folder", "ssh.caller_paths = ['']", "", `1:20: ssh.caller_paths holds ""; give an absolute path`},
@@ -113,6 +113,22 @@ func TestOneProblem(t *testing.T) {
 		{"log to stdout by descriptor", "logging.file = '/proc/self/fd/1'", "", `1:16: logging.file is "/proc/self/fd/1", but stdout carries`},
 		{"log to stderr", "logging.file = 'stderr'", "", `1:16: logging.file is "stderr"; leave it empty for stderr`},
 		{"long value", "logging.level = '" + strings.Repeat("ä", 100) + "'", "", `1:17: logging.level is "` + strings.Repeat("ä", 60) + `…"; give one of`},
+
+		{"server of another kind", "cluster.servers = ['http://a']", "", `1:19: cluster.servers holds "http://a"; give a list of URLs, such as nats://nats1:4222 or tls://nats1:4222`},
+		{"server without a scheme", "cluster.servers = ['nats1:4222']", "", `1:19: cluster.servers holds "nats1:4222"; give a list of URLs`},
+		{"server with a path", "cluster.servers = ['nats://a:1/b']", "", `1:19: cluster.servers holds "nats://a:1/b"; give a list of URLs`},
+		{"server with a password", "", "PTYCTL_CLUSTER_SERVERS=nats://a:4222,nats://me:hunter2@b:4222", `PTYCTL_CLUSTER_SERVERS: cluster.servers holds a user or a password, which would be shown; name a file of NATS credentials in cluster.credentials_file`},
+		{"wrong server with a password", "cluster.servers = ['nats://me:hun%ter2@b']", "", `1:19: cluster.servers holds a user or a password, which would be shown; name`},
+		{"node with a dot", "[cluster]\nservers = ['nats://a']\nnode = 'a.b'", "", `3:8: cluster.node is "a.b"; give up to 32 letters, digits and dashes, of which the first is no dash`},
+		{"node that begins with a dash", "[cluster]\nservers = ['nats://a']\nnode = '-a'", "", `3:8: cluster.node is "-a"; give up to 32`},
+		{"node that is too long", "[cluster]\nservers = ['nats://a']\nnode = '" + strings.Repeat("n", 33) + "'", "", `3:8: cluster.node is "nnn`},
+		{"group with a dot", "[cluster]\nservers = ['nats://a']\ngroup = 'a.b'", "", `3:9: cluster.group is "a.b"; give up to 32 letters, digits, dashes and underscores`},
+		{"no group", "", "PTYCTL_CLUSTER_GROUP= ", `PTYCTL_CLUSTER_GROUP: cluster.group is " "; give up to 32`},
+		{"no label", "[cluster]\nservers = ['nats://a']\nlabels = ['fra']", "", `3:10: cluster.labels holds "fra"; give a list of NAME=value, each of up to 63 letters, digits, dots, dashes and underscores, such as site=fra`},
+		{"a label twice", "[cluster]\nservers = ['nats://a']\nlabels = ['site=fra', 'site=ber']", "", `3:10: cluster.labels holds two values of "site"; give one`},
+		{"a lease that is too short", "[cluster]\nservers = ['nats://a']\nlease_ttl_ms = 1999", "", `3:16: cluster.lease_ttl_ms is "1999"; give a whole number of milliseconds from 2000 to 3600000`},
+		{"a node of no cluster", "[cluster]\nnode = 'a'", "", `2:8: cluster.node is set, but no cluster.servers: no cluster is joined; set it, or leave cluster.node out`},
+		{"a node's key without a certificate", "[cluster]\nservers = ['nats://a']\ntls_key_file = '/k.pem'", "", `3:16: a certificate of this node needs both cluster.tls_cert_file and cluster.tls_key_file; set both, or neither`},
 
 		{"policy below the floor", "[ssh]\nhost_key_policy = 'disabled'", "", `2:19: ssh.host_key_policy "disabled" is weaker than ssh.host_key_floor "accept_new"; choose a stronger policy, or lower the floor`},
 		{"floor above the policy", "[ssh]\nhost_key_policy = 'accept_new'", "PTYCTL_SSH_HOST_KEY_FLOOR=ask", `2:19: ssh.host_key_policy "accept_new" is weaker than ssh.host_key_floor "ask"`},

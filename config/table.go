@@ -470,6 +470,27 @@ func table(c *Config, home string) []row {
 		millis(&c.Daemon.Idle, "daemon.idle_ms", 10*time.Minute, 0, longest,
 			"How long a daemon without a client and a session goes on; 0 is for ever."),
 
+		natsServers(&c.Cluster.Servers, "cluster.servers",
+			"The NATS servers that join this machine to others; empty joins none. A file that sets it is for the program "+
+				"ptyctl-cluster."),
+		path(&c.Cluster.CredentialsFile, home, "cluster.credentials_file",
+			"A file of NATS credentials (.creds) of this node."),
+		node(&c.Cluster.Node, "cluster.node",
+			"The name of this machine among the nodes, which no other has; empty takes the first part of the machine's name."),
+		nodeGroup(&c.Cluster.Group, "cluster.group", "ptyctl",
+			"The name of the nodes that belong together; their subjects and buckets begin with it."),
+		nodeLabels(&c.Cluster.Labels, "cluster.labels",
+			"What is said of this node, such as site=fra, so that sessions can be opened near their hosts."),
+		millis(&c.Cluster.LeaseTTL, "cluster.lease_ttl_ms", 30*time.Second, 2*time.Second, time.Hour,
+			"After this time without a renewal another node may have a console; all nodes need the same, and it must be longer "+
+				"than the servers take to elect a leader."),
+		path(&c.Cluster.TLSCAFile, home, "cluster.tls_ca_file",
+			"A PEM file with the certificate authorities of the NATS servers; empty uses the system's."),
+		path(&c.Cluster.TLSCertFile, home, "cluster.tls_cert_file",
+			"A PEM file with the certificate of this node, for NATS servers that ask for one."),
+		path(&c.Cluster.TLSKeyFile, home, "cluster.tls_key_file",
+			"A PEM file with the key of that certificate."),
+
 		enum(&c.Logging.Level, "logging.level", LogInfo,
 			"The least severe level that is logged.",
 			LogDebug, LogInfo, LogWarn, LogError).env("PTYCTL_LOG_LEVEL").flag("log-level", ""),

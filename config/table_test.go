@@ -90,6 +90,9 @@ func another(t *testing.T, k Key) string {
 		if k.Form == "a list of NAME=value" {
 			return "SOME=where"
 		}
+		if strings.HasSuffix(k.Path, ".servers") {
+			return "tls://nats1:4222"
+		}
 		return "/somewhere/else"
 	case TypeSecret:
 		if strings.HasSuffix(k.Path, "_token") {
@@ -102,6 +105,9 @@ func another(t *testing.T, k Key) string {
 		}
 		if strings.HasSuffix(k.Path, ".issuer") {
 			return "https://login.example.net/a"
+		}
+		if k.Path == "cluster.node" || k.Path == "cluster.group" {
+			return "node-1"
 		}
 		return "/somewhere/else"
 	}
