@@ -75,6 +75,13 @@ func (o Owner) since() string {
 	return fmt.Sprintf("process %d%s (session %q, since %s)", o.PID, node, o.Session, o.Started.Format(time.RFC3339))
 }
 
+// An AdvisedError is an error of a Store that could not find out who has a device, or an error about something else that
+// is kept in the same place. Advice says what the operator can do.
+type AdvisedError interface {
+	error
+	Advice() string
+}
+
 // A LostError says that a lease has ended, so that its holder must not use the device any more.
 type LostError struct {
 	Device string

@@ -72,8 +72,9 @@ type TakenOver struct {
 // A PartialWrite counts the bytes that a failed write has written before (any kind).
 type PartialWrite struct{ Written int }
 
-// A DeviceOwner is the process on this machine that has the session of a console device (Locked).
+// A DeviceOwner is the process that has the session of a console device (Locked).
 type DeviceOwner struct {
+	Node      string // of a cluster; empty: it is on this machine
 	PID       int
 	Socket    string // where it can be reached; empty: nowhere
 	SessionID string

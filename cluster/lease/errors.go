@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"ptyctl/devlock"
 )
 
 // A Why is what keeps a call from its servers.
@@ -19,6 +21,8 @@ const (
 	NoQuorum Why = "the servers have no majority for the bucket"
 	Slow     Why = "the server gives no answer: it, the network or most of the other servers are slow or down"
 )
+
+var _ devlock.AdvisedError = (*UnavailableError)(nil)
 
 // An UnavailableError says that the servers did not do what a call asked for, as far as is known: an answer may have
 // been lost.
@@ -43,6 +47,18 @@ func (e *UnavailableError) Error() string {
 		s += ": " + e.text
 	}
 	return s
+}
+
+// Advice implements devlock.AdvisedError.
+func (e *UnavailableError) Advice() string {
+	switch e.Why {
+	case NoServer:
+		return "start a NATS server of the cluster, or mend the network between it and this node; no console can be opened meanwhile"
+	case NoQuorum:
+		return "start more of the NATS servers: most of those that keep the data must run; no console can be opened meanwhile"
+	default:
+		return "try again; if that does not help, look at the load of the NATS servers, and at the network between them and this node"
+	}
 }
 
 // Unwrap returns what the call met last.

@@ -33,6 +33,7 @@ type Options struct {
 	Version string       // of the program, for clients and the audit log
 	Logger  *slog.Logger // nil: nothing is logged
 	Daemon  bool         // it serves the clients of a daemon, each with tools of its own choice
+	Cluster Cluster      // closed by the App; nil: this machine is alone
 
 	Toolsets []string // of ForCommand; empty: those of a server by default
 }
@@ -44,10 +45,11 @@ func (e *ConfigError) Error() string { return e.Err.Error() }
 
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// The engines reach hosts.
+// The engines reach hosts, of one machine or of a node of several.
 type engines struct {
 	sessions *session.Manager
 	fleets   *fleet.Fleets // commands on many hosts
+	cluster  *membership   // nil: this machine is alone
 }
 
 // An App is one ptyctl. Its zero value is not usable.
@@ -132,6 +134,7 @@ func begin(cfg config.Config, o Options) *App {
 	if o.Daemon {
 		a.stirred = make(stirred, 1)
 	}
+	a.cluster = joined(o.Cluster, log)
 	most := FitMemory(&a.cfg)
 	switch {
 	case most > 0:
@@ -231,11 +234,12 @@ func (a *App) Close(ctx context.Context) error {
 	if a.sessions != nil {
 		a.sessions.Close(context.WithoutCancel(ctx))
 	}
+	left := a.cluster.leave(ctx)
 	if a.consents != nil {
 		a.consents.Close() // before the audit log, which has the ends of questions
 	}
 	a.record.close() // the audit log has the ends of recordings, too
-	err := a.audit.Close()
+	err := errors.Join(left, a.audit.Close())
 	for len(a.closers) > 0 {
 		last := len(a.closers) - 1
 		a.closers[last]()

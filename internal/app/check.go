@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"os"
 
 	"ptyctl/config"
 	"ptyctl/fleet/nodes"
@@ -10,7 +13,7 @@ import (
 
 // Check finds what would keep a server from starting although each value of cfg is well written.
 func Check(cfg config.Config) error {
-	_, caErr := authorities(cfg.Telnet.TLSCAFile)
+	_, caErr := authorities("telnet.tls_ca_file", cfg.Telnet.TLSCAFile)
 	_, rulesErr := NewPolicy(cfg)
 	_, secretsErr := Secrets(cfg.Secret, nil)
 	_, recipientsErr := recipients(cfg.Record)
@@ -24,6 +27,7 @@ func Check(cfg config.Config) error {
 		localSandbox(cfg.Local).Check(),
 		recipientsErr,
 		secretsErr,
+		checkCluster(cfg.Cluster),
 	}
 	if cfg.Server.Transport != config.TransportStdio {
 		tokens, tokenErr := httpTokens(cfg.Server.HTTP)
@@ -37,6 +41,49 @@ func Check(cfg config.Config) error {
 		errs = append(errs, tokenErr, certErr)
 	}
 	return errors.Join(errs...)
+}
+
+// checkCluster finds what would keep this machine from joining its cluster, as far as no server is asked.
+func checkCluster(c config.Cluster) error {
+	if len(c.Servers) == 0 {
+		return nil
+	}
+	_, nodeErr := c.NodeName()
+	_, tlsErr := ClusterTLS(c)
+	return errors.Join(nodeErr, tlsErr, readable("cluster.credentials_file", c.CredentialsFile))
+}
+
+// ClusterTLS returns the settings of TLS for the servers of a cluster; nil: nothing is configured, and a server may still
+// ask for TLS.
+func ClusterTLS(c config.Cluster) (*tls.Config, error) {
+	if c.TLSCAFile == "" && c.TLSCertFile == "" {
+		return nil, nil
+	}
+	roots, err := authorities("cluster.tls_ca_file", c.TLSCAFile)
+	if err != nil {
+		return nil, err
+	}
+	settings := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	if c.TLSCertFile != "" {
+		cert, err := tls.LoadX509KeyPair(c.TLSCertFile, c.TLSKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("cluster.tls_cert_file, tls_key_file: %w", err)
+		}
+		settings.Certificates = []tls.Certificate{cert}
+	}
+	return settings, nil
+}
+
+// readable says why the file that a key names cannot be read; an empty path is none.
+func readable(key, path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return f.Close()
 }
 
 // HostWarnings says which groups and files of hosts cannot be used. They do not keep a server from starting: an

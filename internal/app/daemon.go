@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -102,7 +103,12 @@ func (a *App) ServeDaemon(ctx context.Context, l net.Listener, reload *Reloader)
 	})
 	reload.Then(func(now config.Config) { a.serveNow(srv, Engine(now)) })
 	a.log.Info("the daemon serves", "version", a.version, "socket", l.Addr().String(), "configuration", engine.Name())
-	return srv.Run(ctx, l)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cluster := a.serveCluster(ctx, stop)
+	err := srv.Run(ctx, l)
+	stop()
+	return errors.Join(err, cluster())
 }
 
 // serveNow makes clients with the present configuration find this daemon, and others not.

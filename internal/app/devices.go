@@ -17,9 +17,22 @@ import (
 // A reserveFunc reserves a device for a session.
 type reserveFunc = func(ctx context.Context, device, session string) (session.Reservation, error)
 
+// A deviceStore gives devices owners.
+type deviceStore interface {
+	Acquire(ctx context.Context, device string, o devlock.Owner) (*devlock.Lease, error) // as a devlock.Store
+	giveBack(l *devlock.Lease)                                                           // returns at once
+}
+
+// folderLocks are the owners on this machine.
+type folderLocks struct{ *devlock.FolderStore }
+
+// giveBack implements deviceStore.
+func (f folderLocks) giveBack(l *devlock.Lease) {
+	_ = f.Release(context.Background(), l) // it never blocks, nor fails
+}
+
 // deviceLocks reserves consoles in a store, and says in errors how this process can be reached: at socket; empty: nowhere.
-// The Release of the store must not block, which that of a devlock.FolderStore does not.
-func deviceLocks(store devlock.Store, socket string) reserveFunc {
+func deviceLocks(store deviceStore, socket string) reserveFunc {
 	return func(ctx context.Context, device, id string) (session.Reservation, error) {
 		l, err := store.Acquire(ctx, device, devlock.Owner{PID: os.Getpid(), Socket: socket, Session: id, Started: time.Now()})
 		switch {
@@ -32,7 +45,7 @@ func deviceLocks(store devlock.Store, socket string) reserveFunc {
 			return session.Reservation{}, deviceError(device, err)
 		}
 		return session.Reservation{
-			Release:  func() { _ = store.Release(context.Background(), l) }, // of a lock of this machine it never fails
+			Release:  func() { store.giveBack(l) },
 			Check:    l.Check,
 			AfterEnd: l.AfterEnd,
 		}, nil
@@ -55,8 +68,8 @@ func (d *dialers) lineOf(t term.Target) string {
 // SerialLine is the name of a serial line among devices of all kinds.
 func SerialLine(device string) string { return "serial:" + device }
 
-// openSerial is the term.Dialer of serial lines. reserve is that of consoles: a line has one user among the processes of
-// this user, whatever folder of lock files there is.
+// openSerial is the term.Dialer of serial lines. reserve is that of consoles of this machine, also in a cluster: a line
+// has one user among the processes of this user, whatever folder of lock files there is, and no other machine reaches it.
 func (d *dialers) openSerial(reserve reserveFunc) term.Dialer {
 	return func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
 		var id string
@@ -76,6 +89,12 @@ func (d *dialers) openSerial(reserve reserveFunc) term.Dialer {
 // deviceError explains why a console cannot be opened, and how to fix it.
 func deviceError(device string, err error) error {
 	held, ok := errors.AsType[*devlock.HeldError](err)
+	if a, advised := errors.AsType[devlock.AdvisedError](err); advised && !ok {
+		return &term.Error{
+			Op: "open", Kind: term.IOError, Err: err, Advice: a.Advice(),
+			Msg: fmt.Sprintf("whether another node has the console of device %q is not known: %v", device, err),
+		}
+	}
 	if !ok {
 		return &term.Error{
 			Op: "open", Kind: term.IOError, Err: err,
@@ -90,16 +109,21 @@ func deviceError(device string, err error) error {
 	if line, ok := strings.CutPrefix(device, SerialLine("")); ok {
 		what = "the serial line " + line
 	}
+	where := "this machine"
+	if o.Node != "" {
+		where = "node " + o.Node
+	}
 	return &term.Error{
 		Op: "open", Kind: term.Locked, Err: err,
 		Msg: fmt.Sprintf(
-			"%s is open in a ptyctl on this machine: process %d, session %s, since %s; "+
+			"%s is open in a ptyctl on %s: process %d, session %s, since %s; "+
 				"use it there, or open it again when that session is closed",
 			what,
+			where,
 			o.PID,
 			o.Session,
 			o.Started.UTC().Format(time.RFC3339),
 		),
-		Facts: term.Facts{term.DeviceOwner{PID: o.PID, Socket: o.Socket, SessionID: o.Session, Since: o.Started}},
+		Facts: term.Facts{term.DeviceOwner{Node: o.Node, PID: o.PID, Socket: o.Socket, SessionID: o.Session, Since: o.Started}},
 	}
 }

@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 
+	"ptyctl/config"
 	"ptyctl/fleet"
 	"ptyctl/fleet/nodes"
 	"ptyctl/fleet/saved"
 	"ptyctl/mcpapi/subscribe"
 	"ptyctl/mcpapi/toolset/aiterm"
+	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
 	"ptyctl/watch/feed"
 )
@@ -47,4 +49,28 @@ func (a *App) FleetAnswers(ctx context.Context, id string) (*saved.Answers, erro
 // fleetHosts reads the sources of host names, for each call again: they are files that people edit.
 func (a *App) fleetHosts(ctx context.Context) *nodes.Book {
 	return a.dialers.current.Load().hosts.Read(ctx)
+}
+
+// HostSources are the places where the configuration says that hosts and groups are written down.
+func HostSources(cfg config.Config) nodes.Sources {
+	s := nodes.Sources{
+		Groups: make(map[string]string, len(cfg.Groups)), GroupsFrom: "[groups]",
+		Inventories: cfg.Fleet.Inventories, Genders: cfg.Fleet.Genders,
+	}
+	for _, g := range cfg.Groups {
+		s.Groups[g.Name] = g.Hosts
+	}
+	if cfg.SSH.UseOpenSSHConfig {
+		s.Aliases = func(ctx context.Context) ([]string, error) { return HostAliases(ctx, cfg) }
+	}
+	return s
+}
+
+// HostAliases returns the hosts that ssh_config names, without patterns. With an error it returns those found before.
+func HostAliases(ctx context.Context, cfg config.Config) ([]string, error) {
+	var o sshconfig.Options
+	if cfg.SSH.ConfigPath != "" {
+		o.UserFile, o.SystemFile = cfg.SSH.ConfigPath, "none" // as with ssh -F
+	}
+	return sshconfig.Aliases(ctx, o)
 }

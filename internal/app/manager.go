@@ -61,9 +61,15 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 	}
 	byProtocol := a.dialers.byProtocol()
 	a.fleets = a.newFleets(byProtocol["ssh"], gate, journal, observers, memory.room)
-	consoles := deviceLocks(devlock.Folder(cfg.Locks.DeviceDir), cfg.Server.Control.ControlSocketPath)
+	consoles := deviceLocks(folderLocks{devlock.Folder(cfg.Locks.DeviceDir)}, cfg.Server.Control.ControlSocketPath)
 	byProtocol["serial"] = a.dialers.openSerial(consoles)
 	byProtocol["local"] = localHost(cfg.Local, limited).Open
+	if a.cluster != nil {
+		consoles = deviceLocks(a.cluster, cfg.Server.Control.ControlSocketPath)
+		for protocol, dial := range byProtocol {
+			byProtocol[protocol] = a.cluster.dialer(dial)
+		}
+	}
 	sessions = session.NewManager(session.Config{
 		Dialers:        byProtocol,
 		MaxSessions:    cfg.Session.MaxSessions,

@@ -3,12 +3,15 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ptyctl/config"
@@ -135,11 +138,11 @@ func TestWithCore(t *testing.T) {
 // A console that another process has open is refused with the owner.
 func TestDeviceLocks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "devices")
-	first, err := deviceLocks(devlock.Folder(dir), "/run/first.sock")(t.Context(), "rack1", "s1")
+	first, err := deviceLocks(folderLocks{devlock.Folder(dir)}, "/run/first.sock")(t.Context(), "rack1", "s1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = deviceLocks(devlock.Folder(dir), "")(t.Context(), "rack1", "s2")
+	_, err = deviceLocks(folderLocks{devlock.Folder(dir)}, "")(t.Context(), "rack1", "s2")
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok || e.Kind != term.Locked || len(e.Facts) == 0 {
 		t.Fatalf("the second opening = %v, want LOCKED with the owner", err)
@@ -153,17 +156,176 @@ func TestDeviceLocks(t *testing.T) {
 		t.Errorf("the check of a lock that is held = %v", err)
 	}
 	first.Release()
-	again, err := deviceLocks(devlock.Folder(dir), "")(t.Context(), "rack1", "s2")
+	again, err := deviceLocks(folderLocks{devlock.Folder(dir)}, "")(t.Context(), "rack1", "s2")
 	if err != nil {
 		t.Fatalf("after the release = %v, want no error", err)
 	}
 	again.Release()
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := deviceLocks(devlock.Folder(dir), "")(canceled, "rack1", "s3"); !errors.Is(err, term.Canceled) {
+	if _, err := deviceLocks(folderLocks{devlock.Folder(dir)}, "")(canceled, "rack1", "s3"); !errors.Is(err, term.Canceled) {
 		t.Errorf("in a call that was canceled = %v, want CANCELED", err)
 	}
 	if errors.As(deviceError("rack1", errors.New("no space")), new(*devlock.HeldError)) {
 		t.Error("another failure counts as held")
+	}
+}
+
+// A far is a store of another machine: what is given back takes until the channel is closed.
+type far struct {
+	*devlock.FolderStore
+	slow chan struct{}
+}
+
+func (f far) Release(ctx context.Context, l *devlock.Lease) error {
+	<-f.slow
+	return f.FolderStore.Release(ctx, l)
+}
+
+// unreachable is the error of a store that gives no answer.
+type unreachable struct{}
+
+func (unreachable) Error() string  { return "no server answers" }
+func (unreachable) Advice() string { return "start one" }
+
+// node is a cluster of which only the parts for sessions are asked.
+type node struct {
+	Cluster
+	store far
+	room  error
+	rooms *int // that are taken
+	left  bool
+}
+
+func (n *node) Devices() devlock.Store { return n.store }
+
+func (n *node) Room(context.Context, term.Target) (release func(), err error) {
+	if n.room != nil {
+		return nil, n.room
+	}
+	*n.rooms++
+	return func() { *n.rooms-- }, nil
+}
+
+func (n *node) Close(context.Context) error {
+	n.left = true
+	return nil
+}
+
+// TestConsolesOfANode: a console is given back at once, as the session sees it, and its next opening waits until the
+// cluster knows. The node leaves only then.
+func TestConsolesOfANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &node{store: far{devlock.Folder(filepath.Join(t.TempDir(), "devices")), make(chan struct{})}}
+		m := joined(n, slog.New(slog.DiscardHandler))
+		first, err := deviceLocks(m, "")(t.Context(), "rack1", "s1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Release() // it would block for ever if it waited
+		waiting, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := deviceLocks(m, "")(waiting, "rack1", "s2"); !errors.Is(err, term.Canceled) {
+			t.Errorf("opened while it is given back = %v, want it to wait until the call ends", err)
+		}
+		opened, left := make(chan error), make(chan error)
+		go func() {
+			r, err := deviceLocks(m, "")(t.Context(), "rack1", "s3")
+			opened <- err
+			r.Release()
+		}()
+		synctest.Wait()
+		close(n.store.slow)
+		if err := <-opened; err != nil {
+			t.Errorf("opened after it was given back = %v, want no error", err)
+		}
+		synctest.Wait()
+		go func() { left <- m.leave(t.Context()) }()
+		if err := <-left; err != nil || !n.left {
+			t.Errorf("leave = %v (closed %t), want the cluster closed", err, n.left)
+		}
+		if h, err := n.store.Lookup(t.Context(), "rack1"); err != nil || h.Held {
+			t.Errorf("after leaving the console is %+v, %v; want it free", h, err)
+		}
+	})
+}
+
+// TestRoomOfANode: no host is dialed without room, and the room is free with the end of the session.
+func TestRoomOfANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rooms, dialed := 0, 0
+		var fails error
+		n := &node{rooms: &rooms}
+		m := joined(n, slog.New(slog.DiscardHandler))
+		dial := m.dialer(func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+			dialed++
+			return nil, fails
+		})
+		life, end := context.WithCancel(t.Context())
+		if _, err := dial(life, term.Target{}, nil, nil); err != nil || rooms != 1 {
+			t.Errorf("dial = %v with %d rooms, want one", err, rooms)
+		}
+		end()
+		synctest.Wait()
+		if rooms != 0 {
+			t.Errorf("%d rooms are taken after the session's end, want none", rooms)
+		}
+		fails = errors.New("refused")
+		if _, err := dial(t.Context(), term.Target{}, nil, nil); !errors.Is(err, fails) || rooms != 0 {
+			t.Errorf("a dial that fails = %v with %d rooms, want its error and none", err, rooms)
+		}
+		dialed = 0
+		for _, c := range []struct {
+			room         error
+			kind         term.Kind
+			text, advice string
+		}{
+			{&term.Error{Kind: term.LimitExceeded, Msg: "full"}, term.LimitExceeded, "full", ""},
+			{fmt.Errorf("count: %w", unreachable{}), term.IOError, "is not known: count: no server answers", "start one"},
+			{errors.New("odd"), term.IOError, "is not known: odd", "try again"},
+		} {
+			n.room = c.room
+			_, err := dial(t.Context(), term.Target{}, nil, nil)
+			e, ok := errors.AsType[*term.Error](err)
+			if !ok || e.Kind != c.kind || !strings.Contains(e.Msg, c.text) || e.Advice != c.advice {
+				t.Errorf("without room (%v) = %#v, want %s %q with the advice %q", c.room, err, c.kind, c.text, c.advice)
+			}
+		}
+		if dialed != 0 {
+			t.Errorf("%d hosts were dialed without room, want none", dialed)
+		}
+	})
+}
+
+// TestDeviceErrors names who has a console, and what the operator can do where that is not known.
+func TestDeviceErrors(t *testing.T) {
+	since := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		err  error
+		kind term.Kind
+		want string
+	}{
+		{
+			&devlock.HeldError{Owner: devlock.Owner{Node: "fra-1", PID: 7, Session: "s1", Started: since}}, term.Locked,
+			`the console of device "rack1" is open in a ptyctl on node fra-1: process 7, session s1, since 2030-01-02T03:04:05Z; use it`,
+		},
+		{
+			&devlock.HeldError{Owner: devlock.Owner{PID: 7, Session: "s1", Started: since}}, term.Locked,
+			`the console of device "rack1" is open in a ptyctl on this machine: process 7`,
+		},
+		{
+			fmt.Errorf("acquire: %w", unreachable{}), term.IOError,
+			`whether another node has the console of device "rack1" is not known: acquire: no server answers; start one`,
+		},
+		{errors.New("no space"), term.IOError, `the lock of device "rack1" cannot be taken: no space; the operator can name a folder with locks.device_dir`},
+	} {
+		e, ok := errors.AsType[*term.Error](deviceError("rack1", c.err))
+		if !ok || e.Kind != c.kind || !strings.HasPrefix(e.Message(), c.want) {
+			t.Errorf("deviceError(%v) = %v, want %s %s", c.err, e, c.kind, c.want)
+			continue
+		}
+		if held, ok := errors.AsType[*devlock.HeldError](c.err); ok && term.FactOf[term.DeviceOwner](e).Node != held.Owner.Node {
+			t.Errorf("the fact is %+v, want the node %q", e.Facts, held.Owner.Node)
+		}
 	}
 }

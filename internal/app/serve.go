@@ -33,6 +33,7 @@ func (a *App) Serve(ctx context.Context) error {
 		}
 	})
 	var httpErr, stdioErr error
+	cluster := a.serveCluster(ctx, stop)
 	if a.http != nil {
 		wg.Go(func() {
 			defer stop()
@@ -51,7 +52,7 @@ func (a *App) Serve(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(httpErr, stdioErr)
+	return errors.Join(httpErr, stdioErr, cluster())
 }
 
 // serveControl answers people at the control socket.

@@ -29,7 +29,7 @@ func telnetDialer(cfg config.Config, network *sshx.Network) (term.Dialer, error)
 		name, value, _ := strings.Cut(e, "=")
 		d.Config.Env = append(d.Config.Env, term.EnvVar{Name: name, Value: value})
 	}
-	roots, err := authorities(cfg.Telnet.TLSCAFile)
+	roots, err := authorities("telnet.tls_ca_file", cfg.Telnet.TLSCAFile)
 	if err != nil {
 		return nil, err
 	}
@@ -45,18 +45,19 @@ func telnetDialer(cfg config.Config, network *sshx.Network) (term.Dialer, error)
 	}, nil
 }
 
-// authorities reads the certificates in a PEM file; nil: the system decides which to trust.
-func authorities(path string) (*x509.CertPool, error) {
+// authorities reads the certificates in the PEM file that a key of the configuration names; nil: the system decides which
+// to trust.
+func authorities(key, path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("telnet.tls_ca_file: %w; give the path of a readable PEM file", err)
+		return nil, fmt.Errorf("%s: %w; give the path of a readable PEM file", key, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("telnet.tls_ca_file: %s holds no certificate in PEM form", path)
+		return nil, fmt.Errorf("%s: %s holds no certificate in PEM form", key, path)
 	}
 	return pool, nil
 }

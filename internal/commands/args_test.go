@@ -223,3 +223,22 @@ func TestReleaseKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestFileOfANode: ptyctl does not serve the configuration of a node, and says which program does.
+func TestFileOfANode(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	file := filepath.Join(t.TempDir(), "node.toml")
+	if err := os.WriteFile(file, []byte("[cluster]\nservers = [\"nats://127.0.0.1:1\"]\nnode = \"a\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"mcp", "mcp --daemon", "daemon", "config check"} {
+		var out strings.Builder
+		line := newCommandLine(Program{Name: "ptyctl"})
+		line.Writer = &out
+		err := line.Run(append([]string{"ptyctl"}, append(strings.Fields(words), "--config", file)...))
+		if !errors.As(err, new(usageError)) || !strings.HasPrefix(err.Error(), file+":2: cluster.servers is set") ||
+			!strings.Contains(err.Error(), "run ptyctl-cluster with it") || out.String() != "" {
+			t.Errorf("ptyctl %s prints %q and ends with %v, want the program to run", words, &out, err)
+		}
+	}
+}

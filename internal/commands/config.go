@@ -94,7 +94,7 @@ func readConfig(from config.Source) (config.Config, []config.Warning, error) {
 	return cfg, warnings, nil
 }
 
-func configCommand() *cli.Command {
+func configCommand(p Program) *cli.Command {
 	return group(&cli.Command{
 		Name: "config", Usage: "look at the configuration",
 		Subcommands: []*cli.Command{
@@ -105,7 +105,7 @@ func configCommand() *cli.Command {
 					if err := noArguments(c); err != nil {
 						return err
 					}
-					return checkConfig(c)
+					return checkConfig(c, p)
 				},
 			},
 			{
@@ -138,7 +138,7 @@ func configCommand() *cli.Command {
 	})
 }
 
-func checkConfig(c *cli.Context) error {
+func checkConfig(c *cli.Context, p Program) error {
 	cfg, warnings, err := loadConfig(c)
 	for _, w := range warnings {
 		fmt.Fprintf(c.App.Writer, "warning: %s\n", w)
@@ -148,6 +148,9 @@ func checkConfig(c *cli.Context) error {
 	}
 	if err := app.Check(cfg); err != nil {
 		return usageError{err}
+	}
+	if err := p.servable(cfg); err != nil {
+		return err
 	}
 	for _, w := range app.HostWarnings(c.Context, cfg) {
 		fmt.Fprintf(c.App.Writer, "warning: %s\n", tty.Plain(w))

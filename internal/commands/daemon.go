@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +29,7 @@ const (
 	placeFlag = "place" // for which it is started
 )
 
-func daemonCommand() *cli.Command {
+func daemonCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "daemon",
 		Usage: "keep the sessions of ptyctl mcp --daemon, which starts this when it is needed",
@@ -42,7 +43,7 @@ func daemonCommand() *cli.Command {
 				again := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return a == "--"+apartFlag })
 				return daemon.Again(again, config.Environ(), c.Int(readyFlag))
 			}
-			return runDaemon(c)
+			return runDaemon(c, p)
 		},
 		Subcommands: []*cli.Command{
 			{
@@ -105,7 +106,7 @@ func daemonCommand() *cli.Command {
 }
 
 // runDaemon is the process that keeps the sessions. The shim that has started it waits until it is ready.
-func runDaemon(c *cli.Context) (err error) {
+func runDaemon(c *cli.Context, p Program) (err error) {
 	ready := new(daemon.Readiness)
 	started := c.Int(readyFlag) >= 0
 	if started {
@@ -116,7 +117,7 @@ func runDaemon(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := daemonTransport(cfg); err != nil {
+	if err := cmp.Or(p.servable(cfg), daemonTransport(cfg)); err != nil {
 		return err
 	}
 	engine := app.Engine(cfg)
@@ -148,7 +149,11 @@ func runDaemon(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a, err := app.New(cfg, app.Options{Version: c.App.Version, Logger: logs.Logger, Daemon: true})
+	cluster, err := p.join(c.Context, cfg, logs.Logger, c.App.Version)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	a, err := app.New(cfg, app.Options{Version: c.App.Version, Logger: logs.Logger, Daemon: true, Cluster: cluster})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"errors"
 
 	"ptyctl/internal/cli"
@@ -9,16 +10,16 @@ import (
 	"ptyctl/internal/logging"
 )
 
-func mcpCommand() *cli.Command {
+func mcpCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name: "mcp", Aliases: []string{"serve"},
 		Usage:  "serve MCP: this is what an MCP client starts",
 		Flags:  append(configFlags(), daemonFlag, authTokenFlag),
-		Action: runMCP,
+		Action: func(c *cli.Context) error { return runMCP(c, p) },
 	}
 }
 
-func runMCP(c *cli.Context) error {
+func runMCP(c *cli.Context, p Program) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -29,7 +30,7 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := app.CheckToolsets(cfg); err != nil {
+	if err := cmp.Or(p.servable(cfg), app.CheckToolsets(cfg)); err != nil {
 		return err
 	}
 	logs, err := logging.New(cfg.Logging)
@@ -42,7 +43,11 @@ func runMCP(c *cli.Context) error {
 	if c.Bool(daemonFlag.Name) {
 		return runShim(c, cfg, logs)
 	}
-	a, err := app.New(cfg, app.Options{Version: c.App.Version, Logger: log})
+	cluster, err := p.join(c.Context, cfg, log, c.App.Version)
+	if err != nil {
+		return err
+	}
+	a, err := app.New(cfg, app.Options{Version: c.App.Version, Logger: log, Cluster: cluster})
 	if err != nil {
 		return err
 	}

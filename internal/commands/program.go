@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -28,6 +29,10 @@ type Program struct {
 	Release string // its version, for example "v1.2.3"; "": what the Go tool recorded from the source
 
 	Commands []*cli.Command // besides those of ptyctl, before the ones about the program itself
+
+	// Cluster joins the cluster that a configuration names; the App of the server closes it. Nil: the program is for one
+	// machine, and refuses to serve such a configuration.
+	Cluster func(ctx context.Context, cfg config.Config, log *slog.Logger, version string) (app.Cluster, error)
 }
 
 // Main runs the command line of this process, and returns its exit status (failure.go). It takes the process over: its
@@ -98,8 +103,8 @@ func newCommandLine(p Program) *cli.App {
 			return cli.ShowHelp(c)
 		},
 		Commands: slices.Concat([]*cli.Command{
-			mcpCommand(),
-			daemonCommand(),
+			mcpCommand(p),
+			daemonCommand(p),
 			sessionsCommand(),
 			statusCommand(),
 			tailCommand(),
@@ -119,7 +124,7 @@ func newCommandLine(p Program) *cli.App {
 			callCommand(),
 			explainCommand(),
 			doctorCommand(),
-			configCommand(),
+			configCommand(p),
 			profilesCommand(),
 			auditCommand(),
 			recordingsCommand(),
@@ -138,6 +143,24 @@ func newCommandLine(p Program) *cli.App {
 		}),
 		WrongFlag: wrongFlag,
 	}
+}
+
+// servable refuses a configuration that only another program can serve. Served by this one, its consoles would not be
+// kept apart from those of the other nodes.
+func (p Program) servable(cfg config.Config) error {
+	if len(cfg.Cluster.Servers) == 0 || p.Cluster != nil {
+		return nil
+	}
+	return usageError{fmt.Errorf("%s: cluster.servers is set, so that this is the configuration of a node of a cluster: "+
+		"run ptyctl-cluster with it, or leave cluster.servers out to serve this machine alone", cfg.Origin("cluster.servers"))}
+}
+
+// join joins the cluster of a configuration; nil: it names none.
+func (p Program) join(ctx context.Context, cfg config.Config, log *slog.Logger, version string) (app.Cluster, error) {
+	if err := p.servable(cfg); err != nil || len(cfg.Cluster.Servers) == 0 {
+		return nil, err
+	}
+	return p.Cluster(ctx, cfg, log, version)
 }
 
 // group makes a command that only has commands of its own.

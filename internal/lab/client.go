@@ -116,6 +116,7 @@ type Result struct {
 			Line int
 		}
 		DeviceOwner struct {
+			Node      string
 			PID       int
 			Socket    string
 			SessionID string `json:"session_id"`

@@ -82,7 +82,7 @@ func DetailsOf(e *term.Error) *Details {
 		case term.PartialWrite:
 			d.BytesWritten = &f.Written
 		case term.DeviceOwner:
-			d.DeviceOwner = &DeviceOwner{PID: f.PID, Socket: f.Socket, SessionID: f.SessionID, Since: Millis(f.Since)}
+			d.DeviceOwner = &DeviceOwner{Node: f.Node, PID: f.PID, Socket: f.Socket, SessionID: f.SessionID, Since: Millis(f.Since)}
 		case term.UnreachedNode:
 			d.Node = f.Node
 		case term.ConnectFailure:
@@ -139,8 +139,9 @@ func argumentName(f term.Field) string {
 // The types below are those of package term with the names that their fields have on the wire. A conversion between
 // the two compiles only while their fields are the same.
 
-// DeviceOwner is the process on this machine that has the session of a console device.
+// DeviceOwner is the process that has the session of a console device.
 type DeviceOwner struct {
+	Node      string `json:"node,omitempty"` // of a cluster; empty: it is on this machine
 	PID       int    `json:"pid"`
 	Socket    string `json:"socket,omitempty"` // where it can be reached; empty: nowhere
 	SessionID string `json:"session_id,omitempty"`

@@ -1,0 +1,189 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"ptyctl/devlock"
+	"ptyctl/mcpapi"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A Cluster joins this ptyctl to others: see Options.Cluster. Module ptyctl/cluster has one. All methods may be called at
+// the same time.
+type Cluster interface {
+	// Node returns the name of this node, which no other has.
+	Node() string
+
+	// Devices returns who has which console, over all nodes. Its errors may be a devlock.AdvisedError.
+	Devices() devlock.Store
+
+	// Room finds out whether all nodes together have room for one more session with target, for the caller of
+	// term.ActorFrom(ctx), and counts it until release is called. It is asked before the host is dialed. release may take
+	// a while. An error of package term is passed on as it is; one with another cause may be a devlock.AdvisedError.
+	Room(ctx context.Context, target term.Target) (release func(), err error)
+
+	// Serve answers the calls of the other nodes until ctx ends; it then returns nil. Any other end ends the server.
+	Serve(ctx context.Context, local Local) error
+
+	// Close leaves the cluster, after the last session has ended. It returns when ctx ends, at the latest.
+	Close(ctx context.Context) error
+}
+
+// Local is what a node has for the others of its cluster.
+type Local struct {
+	Server      *mcpapi.Server // answers calls
+	Sessions    *session.Manager
+	MaxSessions int // that Sessions allows
+}
+
+// membership is an App's part in its cluster. It owns the goroutines that give back what a session had: a session ends
+// under its mutex, and the cluster is asked over a network.
+type membership struct {
+	Cluster
+	log *slog.Logger
+
+	goingBack sync.WaitGroup
+
+	mu     sync.Mutex               // guards the following
+	leases map[string]chan struct{} // that are being given back, by device; closed when that is done
+	left   bool
+}
+
+// joined returns the membership in c; nil: it is one machine alone.
+func joined(c Cluster, log *slog.Logger) *membership {
+	if c == nil {
+		return nil
+	}
+	return &membership{Cluster: c, log: log, leases: make(map[string]chan struct{})}
+}
+
+// leaveTime is how long a node that stops waits for the cluster. What was not given back by then is free when its lease
+// runs out.
+const leaveTime = 10 * time.Second
+
+// leave gives everything back. All sessions have ended.
+func (m *membership) leave(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	m.left = true
+	m.mu.Unlock()
+	m.goingBack.Wait() // each has a time limit
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	return m.Close(ctx)
+}
+
+// later reports whether something may be given back in a goroutine, which then calls m.goingBack.Done. After the node
+// has left it may not: nobody would wait for it.
+func (m *membership) later() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.left {
+		m.goingBack.Add(1)
+	}
+	return !m.left
+}
+
+// Acquire implements deviceStore. A device that one of them has just given back
+// is waited for: otherwise its next session would be refused because of the last one.
+func (m *membership) Acquire(ctx context.Context, device string, o devlock.Owner) (*devlock.Lease, error) {
+	m.mu.Lock()
+	back := m.leases[device]
+	m.mu.Unlock()
+	if back != nil {
+		select {
+		case <-back:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return m.Devices().Acquire(ctx, device, o)
+}
+
+// giveBack implements deviceStore.
+func (m *membership) giveBack(l *devlock.Lease) {
+	back := make(chan struct{})
+	m.mu.Lock()
+	m.leases[l.Device()] = back
+	m.mu.Unlock()
+	release := func() {
+		defer func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			delete(m.leases, l.Device())
+			close(back)
+		}()
+		ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+		defer cancel()
+		if err := m.Devices().Release(ctx, l); err != nil {
+			m.log.Warn("the console of a device was not given back: it is free when its lease runs out", "device", l.Device(),
+				"session", l.Owner().Session, "error", err.Error())
+		}
+	}
+	if !m.later() {
+		release()
+		return
+	}
+	go func() {
+		defer m.goingBack.Done()
+		release()
+	}()
+}
+
+// dialer asks for room before dial, for as long as the session lasts: ctx is the session's.
+func (m *membership) dialer(dial term.Dialer) term.Dialer {
+	return func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
+		release, err := m.Room(ctx, t)
+		if err != nil {
+			return nil, roomError(err)
+		}
+		transport, err := dial(ctx, t, p, approve)
+		if err != nil || !m.later() {
+			release()
+			return transport, err
+		}
+		context.AfterFunc(ctx, func() {
+			defer m.goingBack.Done()
+			release()
+		})
+		return transport, nil
+	}
+}
+
+// roomError explains why a session is not opened although this machine has room for it.
+func roomError(err error) error {
+	if _, ok := errors.AsType[*term.Error](err); ok {
+		return err
+	}
+	e := &term.Error{
+		Op: "open", Kind: term.IOError, Err: err,
+		Msg: "whether the nodes together have room for one more session is not known: " + err.Error(),
+	}
+	if a, ok := errors.AsType[devlock.AdvisedError](err); ok {
+		e.Advice = a.Advice()
+	}
+	e.Advice = cmp.Or(e.Advice, "try again")
+	return e
+}
+
+// serveCluster answers the other nodes until ctx ends; wait returns how that has ended. It calls stop if it ends before.
+func (a *App) serveCluster(ctx context.Context, stop func()) (wait func() error) {
+	if a.cluster == nil {
+		return func() error { return nil }
+	}
+	a.log.Info("this is a node of a cluster", "node", a.cluster.Node())
+	ended := make(chan error, 1)
+	go func() {
+		defer stop()
+		ended <- a.cluster.Serve(ctx, Local{Server: a.server, Sessions: a.sessions, MaxSessions: a.cfg.Session.MaxSessions})
+	}()
+	return func() error { return <-ended }
+}
