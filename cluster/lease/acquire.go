@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ptyctl/cluster/internal/bucket"
 	"ptyctl/devlock"
 )
 
@@ -55,7 +56,7 @@ func (s *Store) begin(h *held, sent time.Time) error {
 func (s *Store) win(ctx context.Context, h *held) (sent time.Time, err error) {
 	for attempts := 0; ; attempts++ {
 		sent = time.Now()
-		revision, err := s.put(ctx, s.write(h.key, h.value.encode(h.token), h.revision))
+		revision, err := s.bucket.Put(ctx, s.bucket.Write(h.key, h.value.encode(h.token), h.revision))
 		if err == nil {
 			h.revision = revision
 			if h.token == 0 {
@@ -67,7 +68,7 @@ func (s *Store) win(ctx context.Context, h *held) (sent time.Time, err error) {
 		e, failed := s.read(ctx, h.key)
 		switch {
 		case failed != nil:
-			if refused(err) { // then this says more
+			if bucket.Refused(err) { // then this says more
 				err = failed
 			}
 		case !e.held:
@@ -77,7 +78,7 @@ func (s *Store) win(ctx context.Context, h *held) (sent time.Time, err error) {
 		default:
 			return sent, &devlock.HeldError{Device: h.value.Device, Owner: e.Owner}
 		}
-		if !pause(ctx, attempts) {
+		if !bucket.Pause(ctx, attempts) {
 			return sent, err
 		}
 	}
@@ -99,7 +100,7 @@ func (s *Store) Release(ctx context.Context, l *devlock.Lease) error {
 		return nil
 	}
 	for attempts := 0; ; attempts++ {
-		_, err := s.put(work, s.write(h.key, nil, h.revision))
+		_, err := s.bucket.Put(work, s.bucket.Write(h.key, nil, h.revision))
 		if err == nil {
 			return nil
 		}
@@ -111,7 +112,7 @@ func (s *Store) Release(ctx context.Context, l *devlock.Lease) error {
 		case failed == nil:
 			h.revision = e.revision
 		}
-		if !pause(work, attempts) {
+		if !bucket.Pause(work, attempts) {
 			return s.unavailable(whole, "release", l.Device(), began, err)
 		}
 	}

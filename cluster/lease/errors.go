@@ -6,20 +6,18 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
+	"ptyctl/cluster/internal/bucket"
 	"ptyctl/devlock"
 )
 
 // A Why is what keeps a call from its servers.
-type Why string
+type Why = bucket.Why
 
 // The causes of an UnavailableError.
 const (
-	NoServer Why = "no NATS server can be reached"
-	NoQuorum Why = "the servers have no majority for the bucket"
-	Slow     Why = "the server gives no answer: it, the network or most of the other servers are slow or down"
+	NoServer = bucket.NoServer
+	NoQuorum = bucket.NoQuorum
+	Slow     = bucket.Slow
 )
 
 var _ devlock.AdvisedError = (*UnavailableError)(nil)
@@ -64,24 +62,6 @@ func (e *UnavailableError) Advice() string {
 // Unwrap returns what the call met last.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Error codes of JetStream.
-const (
-	wrongRevision = jetstream.JSErrCodeStreamWrongLastSequence         // 10071: another write has come first
-	writeUnderWay = jetstream.JSErrCodeStreamWrongLastSequenceConstant // 10164: another write has not ended, or has just ended
-)
-
-// refused reports whether a server has refused a write because of the key's revision. Any other error leaves open
-// whether the write was done.
-func refused(err error) bool { return codeOf(err) == wrongRevision || codeOf(err) == writeUnderWay }
-
-// codeOf returns the code of an error of JetStream; 0: it is none.
-func codeOf(err error) jetstream.ErrorCode {
-	if e, ok := errors.AsType[*jetstream.APIError](err); ok {
-		return e.ErrorCode
-	}
-	return 0
-}
-
 // unavailable explains why a call that began at began has failed with err, which is the last error that it has met. The
 // cause is asked for, so ctx must have some time left.
 func (s *Store) unavailable(ctx context.Context, op, device string, began time.Time, err error) error {
@@ -89,7 +69,7 @@ func (s *Store) unavailable(ctx context.Context, op, device string, began time.T
 		return fmt.Errorf("lease: %s of device %q was canceled after %v: %w", op, device, time.Since(began).Round(time.Millisecond), ctx.Err())
 	}
 	return &UnavailableError{
-		Op: op, Device: device, Why: s.why(ctx, err), Servers: s.o.shown(), After: time.Since(began),
+		Op: op, Device: device, Why: s.bucket.Why(ctx, err), Servers: s.o.shown(), After: time.Since(began),
 		Err: err, text: s.o.scrub(err.Error()),
 	}
 }
@@ -100,43 +80,4 @@ func (s *Store) notDone(ctx context.Context, op, device string, began time.Time,
 		return err
 	}
 	return s.unavailable(ctx, op, device, began, err)
-}
-
-// why finds out what keeps calls from being answered.
-func (s *Store) why(ctx context.Context, err error) Why {
-	switch {
-	case !s.nc.IsConnected(), errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionClosed):
-		return NoServer
-	case errors.Is(err, nats.ErrNoResponders):
-		return NoQuorum
-	}
-	if e, ok := errors.AsType[*jetstream.APIError](err); ok && e.Code == 503 {
-		return NoQuorum
-	}
-	ok, err := s.majority(ctx)
-	if errors.Is(err, nats.ErrNoResponders) || err == nil && !ok {
-		return NoQuorum
-	}
-	return Slow
-}
-
-// silent is the time after which a server counts as gone that another has not heard of.
-const silent = 3 * time.Second
-
-// majority reports whether the leader of the bucket's stream has heard from most servers a short time ago.
-func (s *Store) majority(ctx context.Context) (bool, error) {
-	var info jetstream.StreamInfo
-	if err := s.ask(ctx, "$JS.API.STREAM.INFO."+s.stream, nil, &info); err != nil {
-		return false, err
-	}
-	if info.Cluster == nil || len(info.Cluster.Replicas) == 0 {
-		return true, nil
-	}
-	all, here := len(info.Cluster.Replicas)+1, 1
-	for _, r := range info.Cluster.Replicas {
-		if !r.Offline && r.Active < silent {
-			here++
-		}
-	}
-	return here > all/2, nil
 }

@@ -35,11 +35,11 @@ func (r *renewer) overdue(h *held) *devlock.LostError {
 	return why
 }
 
-// atOnce is why without asking a server.
+// atOnce is bucket.Why without asking a server.
 func (s *Store) atOnce(err error) Why {
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
-	return s.why(ctx, err)
+	return s.bucket.Why(ctx, err)
 }
 
 // add renews h from now on.

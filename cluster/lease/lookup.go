@@ -32,7 +32,7 @@ func (s *Store) Lookup(ctx context.Context, device string) (devlock.Holding, err
 	}
 	e, failed := s.read(work, key)
 	if failed == nil {
-		ok, err := s.majority(work)
+		ok, err := s.bucket.Majority(work)
 		return e.holding(device, err != nil || !ok), nil
 	}
 	some, err := s.kv.Get(work, key)

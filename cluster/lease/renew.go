@@ -3,7 +3,6 @@ package lease
 import (
 	"container/heap"
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -11,8 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
+	"ptyctl/cluster/internal/bucket"
 	"ptyctl/devlock"
 )
 
@@ -158,18 +157,16 @@ func (r *renewer) attempt(h *held, now time.Time) {
 	if h.sent[h.number] = now; len(h.sent) > 16 { // older ones are of no use
 		delete(h.sent, h.number-16)
 	}
-	m := r.s.write(h.key, h.value.encode(h.token), h.revision)
+	m := r.s.bucket.Write(h.key, h.value.encode(h.token), h.revision)
 	m.Reply = r.reply("w", h)
 	r.send(h, m)
 }
 
 // read asks the leader of the stream for the key.
 func (r *renewer) read(h *held) {
-	body, err := json.Marshal(lastWrite{"$KV." + r.s.o.Bucket + "." + h.key})
-	if err != nil {
-		return
-	}
-	r.send(h, &nats.Msg{Subject: r.s.getSubject(), Data: body, Reply: r.reply("r", h)})
+	m := r.s.bucket.ReadRequest(h.key)
+	m.Reply = r.reply("r", h)
+	r.send(h, m)
 }
 
 func (r *renewer) reply(kind string, h *held) string {
@@ -215,15 +212,15 @@ func (r *renewer) answered(m *nats.Msg) {
 
 // written takes the answer to a renewal.
 func (r *renewer) written(h *held, number uint64, data []byte) {
-	revision, err := confirmed(data)
+	revision, err := bucket.Confirmed(data)
 	switch {
 	case err == nil:
 		r.renewed(h, number, revision)
-	case refused(err):
+	case bucket.Refused(err):
 		// The key has another revision: because the answer to an earlier attempt was lost, or because the lease is. The
 		// leader knows. 10164 says less: another write of the key is under way, which may be an earlier attempt.
 		h.failed.Store(&err)
-		h.reading, h.suspect = true, h.suspect || codeOf(err) == wrongRevision
+		h.reading, h.suspect = true, h.suspect || bucket.CodeOf(err) == bucket.WrongRevision
 		r.read(h)
 	default:
 		r.fail(h, err)
@@ -256,13 +253,10 @@ func (r *renewer) seen(h *held, data []byte) {
 	if !h.reading {
 		return
 	}
-	var m storedMsg
 	var e entry
-	err := decode(data, &m)
-	if err == nil {
-		e, err = m.entry()
-	} else if codeOf(err) == jetstream.JSErrCodeMessageNotFound {
-		err = nil
+	answer, err := bucket.Answered(data)
+	if err == nil && answer.Revision != 0 {
+		e = newEntry(answer.Data, answer.Marker, answer.Revision)
 	}
 	switch {
 	case err != nil:

@@ -93,7 +93,7 @@ func TestLostAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &held{key: key, value: value{Device: "rack1", ID: "mine", Owner: devlock.Owner{Session: "s1"}}}
-	first, err := s.put(t.Context(), s.write(key, h.value.encode(0), 0)) // its answer does not come
+	first, err := s.bucket.Put(t.Context(), s.bucket.Write(key, h.value.encode(0), 0)) // its answer does not come
 	if err != nil {
 		t.Fatal(err)
 	}

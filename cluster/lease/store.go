@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ptyctl/cluster/internal/bucket"
 	"ptyctl/devlock"
 )
 
@@ -18,7 +19,7 @@ type Store struct {
 	o      Options
 	nc     *nats.Conn
 	kv     jetstream.KeyValue
-	stream string          // of the bucket
+	bucket *bucket.Bucket
 	ctx    context.Context // ends with Close
 	stop   context.CancelFunc
 
@@ -36,7 +37,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	began := time.Now()
-	s := &Store{o: o, stream: "KV_" + o.Bucket}
+	s := &Store{o: o}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	whole, work, cancel := s.bound(ctx)
 	defer cancel()
@@ -50,9 +51,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 			Op: "open", Why: NoServer, Servers: o.shown(), After: time.Since(began), Err: err, text: o.scrub(err.Error()),
 		}
 	}
-	if s.kv, err = s.bucket(work); err != nil {
+	s.bucket = bucket.New(s.nc, o.Bucket, o.attempt())
+	if s.kv, err = s.bucket.Open(work, jetstream.KeyValueConfig{
+		Description: "the owners of ptyctl's consoles", TTL: o.TTL, Replicas: o.Replicas,
+		LimitMarkerTTL: o.TTL, // otherwise no watcher hears of an expired lease
+	}); err != nil {
 		if work.Err() != nil || ctx.Err() != nil {
 			err = s.unavailable(whole, "open", "", began, err)
+		} else {
+			err = fmt.Errorf("lease: %w", err)
 		}
 		s.nc.Close()
 		return nil, err
@@ -74,67 +81,6 @@ func joined(servers []string) string {
 		all += s
 	}
 	return all
-}
-
-// bucket returns the bucket, and makes it if needed. Servers that have just started may need a while to elect a leader.
-func (s *Store) bucket(ctx context.Context) (jetstream.KeyValue, error) {
-	js, err := jetstream.New(s.nc)
-	if err != nil {
-		return nil, fmt.Errorf("lease: %w", err)
-	}
-	for attempts := 0; ; attempts++ {
-		kv, err := s.tryBucket(ctx, js)
-		var wrong *bucketError
-		if err == nil || errors.As(err, &wrong) || !pause(ctx, attempts+3) {
-			return kv, err
-		}
-	}
-}
-
-// A bucketError says that the bucket cannot be used as it is.
-type bucketError struct{ msg string }
-
-// Error implements error.
-func (e *bucketError) Error() string { return "lease: " + e.msg }
-
-// tryBucket is one attempt of bucket.
-func (s *Store) tryBucket(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*s.attempt())
-	defer cancel()
-	kv, err := js.KeyValue(ctx, s.o.Bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		replicas := s.o.Replicas
-		if replicas == 0 {
-			replicas = 1
-			if len(s.nc.Servers()) >= 3 {
-				replicas = 3
-			}
-		}
-		kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: s.o.Bucket, Description: "the owners of ptyctl's consoles", TTL: s.o.TTL, Replicas: replicas,
-			LimitMarkerTTL: s.o.TTL, // otherwise no watcher hears of an expired lease
-		})
-	}
-	if errors.Is(err, jetstream.ErrBucketExists) { // another node has just made it
-		kv, err = js.KeyValue(ctx, s.o.Bucket)
-	}
-	if err != nil {
-		return nil, err
-	}
-	status, err := kv.Status(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case status.TTL() != s.o.TTL:
-		return nil, &bucketError{fmt.Sprintf(
-			"bucket %s has a TTL of %v and not of %v: all nodes need the same", s.o.Bucket, status.TTL(), s.o.TTL,
-		)}
-	case status.LimitMarkerTTL() == 0 || status.History() != 1:
-		return nil, &bucketError{fmt.Sprintf(
-			"bucket %s was made by another program: let ptyctl make it, or choose another", s.o.Bucket,
-		)}
-	}
-	return kv, nil
 }
 
 // Close gives back all leases, so that their devices are free at once, and closes the connection. An error names a
