@@ -1,15 +1,11 @@
 package lease_test
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -266,7 +262,7 @@ func TestPartition(t *testing.T) {
 	var through []string
 	var cut atomic.Bool
 	for _, u := range urls {
-		through = append(through, proxy(t, strings.TrimPrefix(u, "nats://"), &cut))
+		through = append(through, natstest.Proxy(t, u, &cut))
 	}
 	owner := startNode(t, nodeConfig{Servers: through, Name: "owner", Bucket: "cut", TTL: short, Judge: j.addr})
 	heir := startNode(t, nodeConfig{Servers: urls, Name: "heir", Bucket: "cut", TTL: short, Judge: j.addr})
@@ -296,55 +292,4 @@ func TestPartition(t *testing.T) {
 		owner.release(t)
 		heir.release(t)
 	}
-}
-
-// proxy passes connections on to an address, while cut is not set. While it is, no byte passes in either direction, and
-// new connections get no answer. What was held back passes afterwards.
-func proxy(t *testing.T, to string, cut *atomic.Bool) (url string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	pass := func(to, from net.Conn) {
-		defer to.Close()
-		buf := make([]byte, 32<<10)
-		for {
-			n, err := from.Read(buf)
-			for cut.Load() && ctx.Err() == nil {
-				time.Sleep(5 * time.Millisecond)
-			}
-			if err != nil {
-				return
-			}
-			if _, err := to.Write(buf[:n]); err != nil {
-				_, _ = io.Copy(io.Discard, from)
-				return
-			}
-		}
-	}
-	wg.Go(func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", to)
-			if err != nil {
-				near.Close()
-				continue
-			}
-			context.AfterFunc(ctx, func() { near.Close(); far.Close() })
-			wg.Go(func() { pass(far, near) })
-			wg.Go(func() { pass(near, far) })
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		l.Close()
-		wg.Wait()
-	})
-	return "nats://" + l.Addr().String()
 }
