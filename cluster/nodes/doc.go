@@ -23,5 +23,16 @@
 //
 // The registry is a view: what it says may be older than a change by the time of a message, and by Options.TTL for a
 // node that was killed. Who owns a console is decided by package lease and not here. A node's Key is as trustworthy as
-// the rights of the NATS accounts: give each node the right to write its own key only (see docs/cluster.md).
+// the rights of the NATS accounts, so give each node the right to write its own key only. It may subscribe to _INBOX.>
+// and publish to these subjects, and needs no other rights. BUCKET is GROUP-nodes and NODE the node's name; the line with
+// STREAM.CREATE is for the node that makes the bucket.
+//
+//	publish $KV.BUCKET.node.NODE
+//	publish $JS.API.INFO
+//	publish $JS.API.STREAM.CREATE.KV_BUCKET
+//	publish $JS.API.STREAM.INFO.KV_BUCKET
+//	publish $JS.API.STREAM.MSG.GET.KV_BUCKET
+//	publish $JS.API.CONSUMER.CREATE.KV_BUCKET.>
+//	publish $JS.API.CONSUMER.DELETE.KV_BUCKET.>
+//	publish $JS.FC.KV_BUCKET.>
 package nodes
