@@ -44,8 +44,8 @@ func (s *Store) Acquire(ctx context.Context, device string, o devlock.Owner) (*d
 // begin makes the lease of h, whose last write was sent then. It fails if the confirmation has come so late that the lease
 // is over. Its key then stays until it expires.
 func (s *Store) begin(h *held, sent time.Time) error {
-	h.lease = devlock.NewLease(h.value.Device, h.value.Owner, h.token)
-	if err := h.lease.Extend(sent.Add(s.o.TTL - s.o.Margin)); err != nil {
+	h.lease = devlock.NewLease(h.value.Device, h.value.Owner, h.Token)
+	if err := h.lease.Extend(s.o.times().Until(sent)); err != nil {
 		return err
 	}
 	return h.lease.Check()
@@ -56,12 +56,9 @@ func (s *Store) begin(h *held, sent time.Time) error {
 func (s *Store) win(ctx context.Context, h *held) (sent time.Time, err error) {
 	for attempts := 0; ; attempts++ {
 		sent = time.Now()
-		revision, err := s.bucket.Put(ctx, s.bucket.Write(h.key, h.value.encode(h.token), h.revision))
+		revision, err := s.bucket.Put(ctx, s.bucket.Write(h.key, h.value.encode(h.Token), h.Revision))
 		if err == nil {
-			h.revision = revision
-			if h.token == 0 {
-				h.token = revision
-			}
+			h.Won(revision)
 			return sent, nil
 		}
 		// Whether the write was refused or its answer was lost: the key says who has it.
@@ -71,11 +68,7 @@ func (s *Store) win(ctx context.Context, h *held) (sent time.Time, err error) {
 			if bucket.Refused(err) { // then this says more
 				err = failed
 			}
-		case !e.held:
-			h.revision, h.token = e.revision, 0
-		case e.ID == h.value.ID: // the answer was lost; a second write begins the lease at a known time
-			h.revision, h.token = e.revision, e.Token
-		default:
+		case h.Claim(e.seenBy(h.value.ID)):
 			return sent, &devlock.HeldError{Device: h.value.Device, Owner: e.Owner}
 		}
 		if !bucket.Pause(ctx, attempts) {
@@ -100,7 +93,7 @@ func (s *Store) Release(ctx context.Context, l *devlock.Lease) error {
 		return nil
 	}
 	for attempts := 0; ; attempts++ {
-		_, err := s.bucket.Put(work, s.bucket.Write(h.key, nil, h.revision))
+		_, err := s.bucket.Put(work, s.bucket.Write(h.key, nil, h.Revision))
 		if err == nil {
 			return nil
 		}
@@ -110,7 +103,7 @@ func (s *Store) Release(ctx context.Context, l *devlock.Lease) error {
 		case failed == nil && (!e.held || e.ID != h.value.ID):
 			return nil
 		case failed == nil:
-			h.revision = e.revision
+			h.Revision = e.revision
 		}
 		if !bucket.Pause(work, attempts) {
 			return s.unavailable(whole, "release", l.Device(), began, err)

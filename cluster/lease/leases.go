@@ -45,7 +45,7 @@ func (s *Store) atOnce(err error) Why {
 // add renews h from now on.
 func (r *renewer) add(ctx context.Context, h *held, sent time.Time) error {
 	return r.do(ctx, func() {
-		h.sent, h.due = make(map[uint64]time.Time), sent.Add(r.s.o.every())
+		h.due = sent.Add(r.s.o.times().Every())
 		h.fence = time.AfterFunc(time.Until(h.lease.Until()), func() {
 			if h.lease.Check() == nil { // it was renewed at this very moment, and the timer is set again
 				return
@@ -94,7 +94,7 @@ func (s *Store) Renew(ctx context.Context, l *devlock.Lease) error {
 	if err := s.renewals.do(work, func() {
 		h := s.renewals.held[l]
 		if known = h != nil; known {
-			h.waiters = append(h.waiters, waiter{from: h.number + 1, done: done})
+			h.waiters = append(h.waiters, waiter{from: h.Number + 1, done: done})
 			s.renewals.schedule(h, began)
 		}
 	}); err != nil {

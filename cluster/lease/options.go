@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"ptyctl/cluster/lease/rules"
 )
 
 // Options say where the leases are kept, and for how long they last.
@@ -62,11 +64,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// every is the time from one renewal to the next, and how long the answer of one is waited for.
-func (o Options) every() time.Duration { return o.TTL / 6 }
-
-// again is the time after which a renewal that has failed is tried again.
-func (o Options) again() time.Duration { return o.TTL / 24 }
+// times returns the times of the leases.
+func (o Options) times() rules.Times { return rules.Times{TTL: o.TTL, Margin: o.Margin} }
 
 // parse reads the URL of a server, which may lack its scheme.
 func parse(server string) (*url.URL, error) {
@@ -96,11 +95,11 @@ func (o Options) connection(timeout time.Duration) []nats.Option {
 		nats.ReconnectBufSize(-1),
 		nats.MaxReconnects(-1),
 		nats.IgnoreAuthErrorAbort(), // credentials may be replaced while the servers run
-		nats.ReconnectWait(min(o.again(), time.Second)),
-		nats.ReconnectJitter(o.again()/2, o.again()/2),
-		nats.PingInterval(o.every()),
+		nats.ReconnectWait(min(o.times().Again(), time.Second)),
+		nats.ReconnectJitter(o.times().Again()/2, o.times().Again()/2),
+		nats.PingInterval(o.times().Every()),
 		nats.MaxPingsOutstanding(2),
-		nats.FlusherTimeout(o.every()),
+		nats.FlusherTimeout(o.times().Every()),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			o.Logger.Warn("NATS connection", "node", o.Node, "error", o.scrub(err.Error()))
 		}),

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ptyctl/cluster/internal/bucket"
+	"ptyctl/cluster/lease/rules"
 	"ptyctl/devlock"
 )
 
@@ -20,19 +21,14 @@ var errClosed = errors.New("lease: the store is closed")
 
 // A held is a lease of this node. Once the renewer has it, only the renewer's goroutine uses it.
 type held struct {
-	lease    *devlock.Lease
-	key      string
-	value    value
-	token    uint64
-	revision uint64      // of the last write of the key that is known here
-	fence    *time.Timer // ends the lease when its time is over, whatever the renewer waits for
+	lease *devlock.Lease
+	key   string
+	value value
+	fence *time.Timer // ends the lease when its time is over, whatever the renewer waits for
 
-	number  uint64               // of the last attempt
-	sent    map[uint64]time.Time // the attempts without an answer
-	due     time.Time            // of the next attempt; changed by schedule
-	place   int                  // in the queue
-	reading bool                 // the next attempt waits for a read of the key
-	suspect bool                 // the read decides whether the lease is lost
+	rules.Lease
+	due     time.Time // of the next attempt; changed by schedule
+	place   int       // in the queue
 	waiters []waiter
 
 	failed atomic.Pointer[error] // of the last attempt; nil: it was confirmed
@@ -148,16 +144,12 @@ func (r *renewer) schedule(h *held, due time.Time) {
 
 // attempt sends a renewal, or repeats the read that it waits for.
 func (r *renewer) attempt(h *held, now time.Time) {
-	r.schedule(h, now.Add(r.s.o.every()))
-	if h.reading {
+	r.schedule(h, now.Add(r.s.o.times().Every()))
+	if h.Attempt(now) {
 		r.read(h)
 		return
 	}
-	h.number++
-	if h.sent[h.number] = now; len(h.sent) > 16 { // older ones are of no use
-		delete(h.sent, h.number-16)
-	}
-	m := r.s.bucket.Write(h.key, h.value.encode(h.token), h.revision)
+	m := r.s.bucket.Write(h.key, h.value.encode(h.Token), h.Revision)
 	m.Reply = r.reply("w", h)
 	r.send(h, m)
 }
@@ -170,7 +162,7 @@ func (r *renewer) read(h *held) {
 }
 
 func (r *renewer) reply(kind string, h *held) string {
-	return r.inbox + "." + kind + "." + h.value.ID + "." + strconv.FormatUint(h.number, 10)
+	return r.inbox + "." + kind + "." + h.value.ID + "." + strconv.FormatUint(h.Number, 10)
 }
 
 // send sends a message. If that fails, it is tried again soon.
@@ -183,9 +175,7 @@ func (r *renewer) send(h *held, m *nats.Msg) {
 // fail notes that an attempt has failed, and when it is repeated.
 func (r *renewer) fail(h *held, err error) {
 	h.failed.Store(&err)
-	if again := time.Now().Add(r.s.o.again()); again.Before(h.due) {
-		r.schedule(h, again)
-	}
+	r.schedule(h, r.s.o.times().Retry(time.Now(), h.due))
 }
 
 // answered takes an answer.
@@ -217,10 +207,8 @@ func (r *renewer) written(h *held, number uint64, data []byte) {
 	case err == nil:
 		r.renewed(h, number, revision)
 	case bucket.Refused(err):
-		// The key has another revision: because the answer to an earlier attempt was lost, or because the lease is. The
-		// leader knows. 10164 says less: another write of the key is under way, which may be an earlier attempt.
 		h.failed.Store(&err)
-		h.reading, h.suspect = true, h.suspect || bucket.CodeOf(err) == bucket.WrongRevision
+		h.Refuse(int(bucket.CodeOf(err)))
 		r.read(h)
 	default:
 		r.fail(h, err)
@@ -229,18 +217,12 @@ func (r *renewer) written(h *held, number uint64, data []byte) {
 
 // renewed takes the confirmation of an attempt. The lease lasts longer from the time when that was sent.
 func (r *renewer) renewed(h *held, number, revision uint64) {
-	sent, ok := h.sent[number]
+	sent, ok := h.Confirmed(number, revision)
 	if !ok {
 		return
 	}
-	for n := range h.sent {
-		if n <= number {
-			delete(h.sent, n)
-		}
-	}
-	h.revision = max(h.revision, revision)
 	h.failed.Store(nil)
-	if err := h.lease.Extend(sent.Add(r.s.o.TTL - r.s.o.Margin)); err != nil { // it came too late
+	if err := h.lease.Extend(r.s.o.times().Until(sent)); err != nil { // it came too late
 		h.tell(err)
 		return
 	}
@@ -250,7 +232,7 @@ func (r *renewer) renewed(h *held, number, revision uint64) {
 
 // seen takes the answer to a read of the key, which decides about the lease.
 func (r *renewer) seen(h *held, data []byte) {
-	if !h.reading {
+	if !h.Reading {
 		return
 	}
 	var e entry
@@ -258,13 +240,11 @@ func (r *renewer) seen(h *held, data []byte) {
 	if err == nil && answer.Revision != 0 {
 		e = newEntry(answer.Data, answer.Marker, answer.Revision)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		r.fail(h, err)
 		return
-	case e.held && e.ID == h.value.ID:
-		h.revision = max(h.revision, e.revision)
-	case h.suspect:
+	}
+	if h.Read(e.seenBy(h.value.ID)) {
 		why := &devlock.LostError{Device: h.lease.Device(), Why: "its key was deleted or has expired on the servers"}
 		if e.held {
 			why.Why, why.Owner = "another owner has the device", e.Owner
@@ -273,8 +253,7 @@ func (r *renewer) seen(h *held, data []byte) {
 		r.drop(h)
 		return
 	}
-	h.reading, h.suspect = false, false
-	r.schedule(h, time.Now().Add(r.s.o.again()/4)) // not at once: a write that is under way has to end
+	r.schedule(h, time.Now().Add(r.s.o.times().Settle()))
 }
 
 // end ends the lease, and tells those who wait for a renewal.

@@ -56,7 +56,7 @@ func TestRefusals(t *testing.T) {
 		}
 		_ = s.renewals.do(t.Context(), func() {
 			h := s.renewals.held[l]
-			s.renewals.written(h, h.number, []byte(`{"error":{"code":400,"err_code":`+tt.code+`,"description":"wrong last sequence"}}`))
+			s.renewals.written(h, h.Number, []byte(`{"error":{"code":400,"err_code":`+tt.code+`,"description":"wrong last sequence"}}`))
 		})
 		err = s.Renew(t.Context(), l)
 		if tt.lost == "" {
@@ -99,8 +99,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 	before := time.Now()
 	sent, err := s.win(t.Context(), h)
-	if err != nil || h.token != first || h.revision <= first || sent.Before(before) {
-		t.Fatalf("win = %v (asked at %v), %v; token %d and revision %d, want token %d", sent, before, err, h.token, h.revision, first)
+	if err != nil || h.Token != first || h.Revision <= first || sent.Before(before) {
+		t.Fatalf("win = %v (asked at %v), %v; token %d and revision %d, want token %d", sent, before, err, h.Token, h.Revision, first)
 	}
 	if err := s.begin(h, sent); err != nil || h.lease.Token() != first {
 		t.Errorf("the lease of a fresh write: %v", err)

@@ -6,9 +6,7 @@ import (
 )
 
 // attempt is how long one answer is waited for.
-func (o Options) attempt() time.Duration {
-	return min(max(o.every(), 500*time.Millisecond), 2*time.Second)
-}
+func (o Options) attempt() time.Duration { return o.times().Answer() }
 
 // read returns the last write of a key, as the leader of the stream has it.
 func (s *Store) read(ctx context.Context, key string) (entry, error) {

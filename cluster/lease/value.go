@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"ptyctl/cluster/lease/rules"
 	"ptyctl/devlock"
 )
 
@@ -62,6 +63,11 @@ func newEntry(data []byte, marker bool, revision uint64) entry {
 		}
 	}
 	return e
+}
+
+// seenBy returns e as the lease with that id sees it.
+func (e entry) seenBy(id string) rules.Key {
+	return rules.Key{Held: e.held, Mine: e.held && e.ID == id, Revision: e.revision, Token: e.Token}
 }
 
 // holding returns e for a caller.

@@ -1,0 +1,106 @@
+package rules
+
+import "time"
+
+// Error codes of JetStream that refuse a write because of the key's revision. Any other error leaves open whether the
+// write was done.
+const (
+	WrongRevision = 10071 // another write has come first
+	WriteUnderWay = 10164 // another write has not ended, or has just ended
+)
+
+// Refused reports whether a server has refused a write because of the key's revision.
+func Refused(code int) bool { return code == WrongRevision || code == WriteUnderWay }
+
+// A Lease is what its node knows of a key that it wants or has.
+type Lease struct {
+	Token    uint64 // the revision of the write that has won the device; 0: none has yet
+	Revision uint64 // of the last write of the key that is known here
+	Number   uint64 // of the last renewal
+	Reading  bool   // the next attempt waits for a read of the key
+
+	suspect bool                 // the read decides whether the lease is lost
+	sent    map[uint64]time.Time // the renewals without an answer
+}
+
+// A Key is what the leader of the servers says of a key.
+type Key struct {
+	Held     bool
+	Mine     bool   // the last write is by the lease that asks
+	Revision uint64 // of the last write, also of a marker that it was deleted or has expired; 0: there is none
+	Token    uint64 // that the value names
+}
+
+// Won takes the confirmation of a write that wants the device.
+func (l *Lease) Won(revision uint64) {
+	l.Revision = revision
+	if l.Token == 0 {
+		l.Token = revision
+	}
+}
+
+// Claim takes a read of the key after such a write was refused or its answer was lost. It reports whether another has
+// the device. If not, the write is made again, with the revision that was read: so a lease begins at a known time.
+func (l *Lease) Claim(k Key) (other bool) {
+	switch {
+	case !k.Held:
+		l.Revision, l.Token = k.Revision, 0
+	case k.Mine: // the answer was lost
+		l.Revision, l.Token = k.Revision, k.Token
+	default:
+		return true
+	}
+	return false
+}
+
+// mostSent is how many renewals without an answer are remembered. Older ones are of no use.
+const mostSent = 16
+
+// Attempt begins a renewal, whose Number it counts. It does not while the lease waits for a read, which is then repeated.
+func (l *Lease) Attempt(now time.Time) (read bool) {
+	if l.Reading {
+		return true
+	}
+	if l.sent == nil {
+		l.sent = make(map[uint64]time.Time)
+	}
+	l.Number++
+	if l.sent[l.Number] = now; len(l.sent) > mostSent {
+		delete(l.sent, l.Number-mostSent)
+	}
+	return false
+}
+
+// Confirmed takes the confirmation of a renewal. The lease lasts longer, from the time at which that renewal was sent. It
+// reports false for one that is too old to count.
+func (l *Lease) Confirmed(number, revision uint64) (sent time.Time, ok bool) {
+	if sent, ok = l.sent[number]; !ok {
+		return sent, false
+	}
+	for n := range l.sent {
+		if n <= number {
+			delete(l.sent, n)
+		}
+	}
+	l.Revision = max(l.Revision, revision)
+	return sent, true
+}
+
+// Refuse takes the refusal of a renewal. The key has another revision: because the answer to an earlier renewal was
+// lost, or because the lease is. The leader has to be asked. WriteUnderWay says less: another write of the key is under
+// way, which may be an earlier renewal.
+func (l *Lease) Refuse(code int) {
+	l.Reading, l.suspect = true, l.suspect || code == WrongRevision
+}
+
+// Read takes the answer of the leader to a lease that is Reading, and reports whether the lease is lost.
+func (l *Lease) Read(k Key) (lost bool) {
+	switch {
+	case k.Held && k.Mine:
+		l.Revision = max(l.Revision, k.Revision)
+	case l.suspect:
+		return true
+	}
+	l.Reading, l.suspect = false, false
+	return false
+}
