@@ -11,6 +11,7 @@ const (
 	StopNode                  // SIGSTOP and SIGCONT
 	Suspend                   // of a node: its monotonic clock stands still
 	CutNode                   // a node cannot reach any server
+	SlowNode                  // a node hears the servers seconds late, and then it is cut off
 	Split                     // the machines are on two sides
 	KillLeader                // of the bucket
 	KillMajority              // of the servers
@@ -23,7 +24,7 @@ const (
 // String returns the name.
 func (f Fault) String() string {
 	return [...]string{
-		"node killed", "node stopped", "node suspended", "node cut off", "network split", "leader killed", "majority killed",
+		"node killed", "node stopped", "node suspended", "node cut off", "node slow, cut", "network split", "leader killed", "majority killed",
 		"leader stopped", "clock of a node", "clock of a server",
 	}[f]
 }
@@ -48,7 +49,7 @@ func (w *world) leader() *server {
 
 // plan has a fault happen.
 func (w *world) plan(f Fault) {
-	at := w.between(20*time.Second, w.c.Length*2/3)
+	at := w.between(20*time.Second, w.c.Length/2)
 	lasts := w.between(time.Second, w.c.Length/4)
 	n := w.nodes[w.random.IntN(len(w.nodes))]
 	w.at(at, func() {
@@ -64,13 +65,27 @@ func (w *world) begin(f Fault, n *node) (over func()) {
 		n.die()
 		return func() { w.revive(n) }
 	case StopNode, Suspend:
+		if n.dead || n.frozen {
+			return func() {}
+		}
 		n.stops++
-		resumed := w.typing(n)
+		resumed, life := w.typing(n), n.life
 		n.freeze(f == Suspend)
 		return func() {
-			n.thaw()
-			resumed()
-			w.judge.thawed(n)
+			if n.life == life {
+				n.thaw()
+				resumed()
+				w.judge.thawed(n)
+			}
+		}
+	case SlowNode:
+		n.lag = w.between(time.Second, 15*time.Second)
+		return func() {
+			cut := w.begin(CutNode, n)
+			w.at(w.now+w.between(time.Second, w.c.Length/4), func() {
+				n.lag = 0
+				cut()
+			})
 		}
 	case CutNode:
 		n.side = 1 + len(w.nodes) + w.random.IntN(1000)
@@ -100,6 +115,9 @@ func (w *world) begin(f Fault, n *node) (over func()) {
 		}
 	case StopServer:
 		s := w.leader()
+		if s.frozen {
+			return func() {}
+		}
 		s.freeze(false)
 		return s.thaw
 	case JumpNode:

@@ -19,23 +19,21 @@ func newJudge(w *world) *judge {
 
 // A Violation is a promise that was broken.
 type Violation struct {
+	Seed uint64
 	At   time.Duration // true time
 	What string
 }
 
 func (j *judge) fault(format string, args ...any) {
-	j.w.result.Violations = append(j.w.result.Violations, Violation{j.w.now, fmt.Sprintf(format, args...)})
+	j.w.result.Violations = append(j.w.result.Violations, Violation{j.w.c.Seed, j.w.now, fmt.Sprintf(format, args...)})
 }
 
 // acquired takes a lease that has just begun.
 func (j *judge) acquired(h *held) {
 	j.w.result.Acquired++
 	former := slices.DeleteFunc(j.devices[h.device], func(f *held) bool {
-		return f.over || !f.n.asleep && f.n.clock() >= f.until // nothing makes it valid again, unless a rule is broken
+		return f.over || f.n.clock() >= f.until && j.w.c.Break != NoEnd
 	})
-	if j.w.c.Break == ExtendEnded {
-		former = j.devices[h.device]
-	}
 	for _, f := range former {
 		if left := f.until - f.n.clock(); !f.over && left > 0 {
 			j.fault("%s: %s has it %v before the end of the lease of %s", h.device, h.id, left.Round(time.Millisecond), f.id)

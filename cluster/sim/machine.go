@@ -8,6 +8,8 @@ type machine struct {
 	name string
 	side int // machines of different sides cannot reach each other
 
+	lag time.Duration // by which messages reach it late
+
 	dead   bool
 	life   int // is counted up by each death, so that nothing of an earlier life happens
 	frozen bool
@@ -94,8 +96,13 @@ func (m *machine) thaw() {
 	m.frozen, m.asleep = false, false
 	later := m.later
 	m.later = nil
+	life := m.life
 	for _, do := range later {
-		m.w.at(m.w.now, func() { m.when(do) })
+		m.w.at(m.w.now, func() {
+			if m.life == life {
+				m.when(do)
+			}
+		})
 	}
 }
 

@@ -91,14 +91,16 @@ func stamp(d time.Duration) time.Time { return time.Unix(0, 0).Add(d) }
 func since(t time.Time) time.Duration { return t.Sub(time.Unix(0, 0)) }
 
 // check is devlock.Lease.Check.
-func (h *held) check() bool { return !h.over && h.n.clock() < h.until }
+func (h *held) check() bool {
+	return !h.over && (h.n.clock() < h.until || h.n.w.c.Break == NoEnd)
+}
 
 // runs reports whether the process of the lease could check it now.
 func (h *held) runs() bool { return !h.n.dead && !h.n.frozen && h.n.life == h.life }
 
 // extend is devlock.Lease.Extend.
 func (h *held) extend(until time.Duration) bool {
-	if !h.check() && h.n.w.c.Break != ExtendEnded {
+	if !h.check() {
 		return false
 	}
 	h.until = max(h.until, until)
@@ -120,11 +122,15 @@ func (h *held) end() {
 
 // ask sends a request. The answer may never come.
 func (n *node) ask(q request, answered func(answer)) {
-	gate := n.gate
+	gate, life := n.gate, n.life
 	n.w.result.Messages++
 	n.w.send(n.machine, gate.machine, func() {
 		gate.serve(q, func(a answer) {
-			n.w.send(gate.machine, n.machine, func() { answered(a) })
+			n.w.send(gate.machine, n.machine, func() {
+				if n.life == life {
+					answered(a)
+				}
+			})
 		})
 	})
 }

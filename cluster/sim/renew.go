@@ -23,7 +23,7 @@ func (h *held) schedule(due time.Time) {
 
 // attempt is renewer.attempt.
 func (h *held) attempt() {
-	if !h.check() && h.n.w.c.Break != ExtendEnded {
+	if !h.check() {
 		h.n.w.result.Lost++
 		h.end()
 		return

@@ -30,6 +30,7 @@ type server struct {
 	timer   int // counts, so that only the last one rings
 	matched []int
 	heard   []time.Duration
+	told    time.Duration            // when the others were sent the log
 	flying  map[string]int           // writes that are not applied yet
 	marked  map[uint64]time.Duration // when the marker of a revision was written
 	busy    time.Duration            // until then it works on earlier requests
@@ -117,7 +118,11 @@ func (s *server) win() {
 	s.flying, s.marked = make(map[string]int), make(map[uint64]time.Duration)
 	s.propose(&entry{kind: nothing})
 	term := s.term
-	s.every(heartbeat, term, s.replicate)
+	s.every(heartbeat, term, func() {
+		if s.w.now-s.told >= heartbeat {
+			s.replicate()
+		}
+	})
 	s.every(lostMajority, term, s.doubt)
 	s.every(250*time.Millisecond, term, s.expire)
 }
@@ -160,6 +165,7 @@ func (s *server) propose(e *entry) {
 
 // replicate sends the log to the others. The real servers send the end of it, and find out together where that begins.
 func (s *server) replicate() {
+	s.told = s.w.now
 	term, log, committed := s.term, s.log, s.committed
 	for _, o := range s.w.servers {
 		if o == s {

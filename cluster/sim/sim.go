@@ -31,7 +31,7 @@ type Break int
 const (
 	None            Break = iota
 	CountFromAnswer       // a lease counts from the answer to a renewal, not from its sending
-	ExtendEnded           // a confirmation that comes too late makes a lease valid again
+	NoEnd                 // a lease ends only when the servers say so
 	ClaimHeld             // an acquirer takes the key of another
 	ReleaseFirst          // a release frees the key before it ends the lease
 )
@@ -87,6 +87,24 @@ func Run(c Config) Result {
 	w.judge.free()
 	w.run(w.now + 2*timeout)
 	return r
+}
+
+// Sum runs n histories, with seeds from that of c on, and returns the sum of their results.
+func Sum(c Config, n int) (sum Result) {
+	for range n {
+		r := Run(c)
+		sum.Violations = append(sum.Violations, r.Violations...)
+		sum.Events += r.Events
+		sum.Messages += r.Messages
+		sum.Calls += r.Calls
+		sum.Acquired += r.Acquired
+		sum.Unavailable += r.Unavailable
+		sum.Lost += r.Lost
+		sum.Late += r.Late
+		sum.Unfenced += r.Unfenced
+		c.Seed++
+	}
+	return sum
 }
 
 // employ gives a node its agents.

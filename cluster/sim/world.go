@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"time"
 )
@@ -11,7 +10,9 @@ type world struct {
 	c      Config
 	now    time.Duration // true time, since the begin
 	random *rand.Rand
-	queue  events
+	queue  []event
+	todo   []func()
+	unused []int32 // places in todo
 	count  uint64
 
 	servers []*server
@@ -21,46 +22,72 @@ type world struct {
 	result  *Result
 }
 
-// An event is something that happens at a true time. Events of the same time happen in the order of their making.
+// An event is something that happens at a true time. Events of the same time happen in the order of their making. What it
+// does is in a table, so that the queue has no pointers, which would cost the collector half of the time.
 type event struct {
 	at     time.Duration
 	number uint64
-	do     func()
+	do     int32 // in world.todo
 }
 
-type events []event
-
-func (q events) Len() int { return len(q) }
-func (q events) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].number < q[j].number
-}
-func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-// Push implements heap.Interface.
-func (q *events) Push(x any) { *q = append(*q, x.(event)) } //nolint:errcheck // nothing else is pushed
-
-// Pop implements heap.Interface.
-func (q *events) Pop() any {
-	last := len(*q) - 1
-	e := (*q)[last]
-	(*q)[last] = event{}
-	*q = (*q)[:last]
-	return e
-}
+func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.number < o.number }
 
 // at has do happen at a true time.
 func (w *world) at(at time.Duration, do func()) {
 	w.count++
-	heap.Push(&w.queue, event{max(at, w.now), w.count, do})
+	e := event{at: max(at, w.now), number: w.count}
+	if last := len(w.unused) - 1; last >= 0 {
+		e.do, w.unused = w.unused[last], w.unused[:last]
+		w.todo[e.do] = do
+	} else {
+		e.do = int32(len(w.todo))
+		w.todo = append(w.todo, do)
+	}
+	// A binary heap, as in container/heap, without its interface.
+	q := append(w.queue, e)
+	i := len(q) - 1
+	for i > 0 && e.before(q[(i-1)/2]) {
+		q[i] = q[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	q[i] = e
+	w.queue = q
+}
+
+// next takes the first event from the queue.
+func (w *world) next() event {
+	q := w.queue
+	first, e := q[0], q[len(q)-1]
+	q = q[:len(q)-1]
+	w.queue = q
+	if len(q) == 0 {
+		return first
+	}
+	i := 0
+	for {
+		child := 2*i + 1
+		if child+1 < len(q) && q[child+1].before(q[child]) {
+			child++
+		}
+		if child >= len(q) || !q[child].before(e) {
+			break
+		}
+		q[i] = q[child]
+		i = child
+	}
+	q[i] = e
+	return first
 }
 
 // run lets everything happen until a true time.
 func (w *world) run(until time.Duration) {
 	for len(w.queue) > 0 && w.queue[0].at <= until {
-		e := heap.Pop(&w.queue).(event) //nolint:errcheck // nothing else is in it
+		e := w.next()
+		do := w.todo[e.do]
+		w.todo[e.do], w.unused = nil, append(w.unused, e.do)
 		w.now = e.at
 		w.result.Events++
-		e.do()
+		do()
 	}
 	w.now = until
 }
@@ -76,7 +103,7 @@ func (w *world) chance(n int) bool { return w.random.IntN(n) == 0 }
 // send has do happen at another machine, after the time that a message takes. One that finds its way cut is lost, or is
 // held back until the cut has healed.
 func (w *world) send(from, to *machine, do func()) {
-	delay := w.between(50*time.Microsecond, 2*time.Millisecond)
+	delay := to.lag + w.between(50*time.Microsecond, 2*time.Millisecond)
 	switch {
 	case w.chance(200): // a packet was lost, and TCP sends it again
 		delay += w.between(0, 3*time.Second)
