@@ -20,8 +20,15 @@ type node struct {
 	gate    *server // that it is connected with
 	missed  int     // pings in a row
 	held    map[string]*held
+	markers map[string]marker // of expired keys, with Config.Patient
 	counter int
 	stops   int // how often it was stopped
+}
+
+// A marker is when a node has first seen that a key has expired.
+type marker struct {
+	revision uint64
+	seen     time.Duration
 }
 
 // A held is a lease of a node: devlock.Lease and what its renewer knows.
@@ -46,7 +53,7 @@ func newNode(w *world, name string) *node {
 
 // start begins a life of the process.
 func (n *node) start() {
-	n.dead, n.missed, n.held = false, 0, make(map[string]*held)
+	n.dead, n.missed, n.held, n.markers = false, 0, make(map[string]*held), make(map[string]marker)
 	n.connect()
 	n.ping()
 }
@@ -207,7 +214,7 @@ func (n *node) acquire(device string, done func(h *held, o outcome)) {
 				return
 			}
 			n.call(request{key: device, read: true}, wait(), func(a answer, ok bool) {
-				if ok && h.Claim(h.key(a.record)) {
+				if ok && (h.Claim(h.key(a.record)) || n.early(device, a.record)) {
 					done(nil, heldByOther)
 					return
 				}
@@ -216,6 +223,20 @@ func (n *node) acquire(device string, done func(h *held, o outcome)) {
 		})
 	}
 	try()
+}
+
+// early reports whether a patient node has to leave a device whose key has expired: the owner before may have been
+// confirmed at any time before the marker was written, so its lease may last as long from then on.
+func (n *node) early(device string, r record) bool {
+	if !n.w.c.Patient || !r.expired {
+		return false
+	}
+	m, ok := n.markers[device]
+	if !ok || m.revision != r.revision {
+		m = marker{r.revision, n.boottime()}
+		n.markers[device] = m
+	}
+	return n.boottime()-m.seen < n.w.c.TTL-n.w.c.Margin+n.w.c.TTL/1000 // rates of clocks differ
 }
 
 // release is Store.Release.

@@ -21,6 +21,7 @@ type Config struct {
 	Faults   []Fault
 	Jump     time.Duration // of the clocks of servers; 0: a tenth of a second less than the margin
 	Boottime bool          // the nodes count the time for which they sleep
+	Patient  bool          // an acquirer waits for the length of a lease after it has seen that one has expired
 	Break    Break         // a rule that is broken, to test the judge
 }
 

@@ -109,6 +109,18 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestPatient: with acquirers that wait for the length of a lease once they have seen that one has expired, a clock of a
+// server may jump by nearly a TTL: the markers of expired keys last that long.
+func TestPatient(t *testing.T) {
+	t.Parallel()
+	c := Config{Jump: 28 * time.Second, Patient: true, Faults: []Fault{JumpServer, CutNode}}
+	r := Sum(c, runs(20_000, 100))
+	t.Log(show(runs(20_000, 100), r))
+	for _, v := range r.Violations {
+		t.Errorf("seed %d, after %v: %s", v.Seed, v.At, v.What)
+	}
+}
+
 // TestSame: the seed alone decides what happens.
 func TestSame(t *testing.T) {
 	t.Parallel()

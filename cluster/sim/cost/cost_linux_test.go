@@ -71,6 +71,17 @@ func each(b *testing.B, f func(b *testing.B, r *rig)) {
 				r.servers = append([]*natstest.Server{leader}, slices.DeleteFunc(r.servers, func(s *natstest.Server) bool { return s == leader })...)
 			}
 			r.nc = connect(b, r.servers[0])
+			for _, s := range r.servers { // until each knows of the leader's subscription
+				for nc := connect(b, s); ; {
+					if _, err := nc.Request("$KV."+bucket+".ready", nil, time.Second); err == nil {
+						nc.Close()
+						break
+					}
+					if ctx.Err() != nil {
+						b.Fatal("a server takes no write for the bucket")
+					}
+				}
+			}
 			f(b, r)
 		})
 	}
@@ -341,6 +352,48 @@ func BenchmarkCall(b *testing.B) {
 				})
 			})
 		}
+	}
+}
+
+// BenchmarkCallAll is BenchmarkCall with 512 calls under way, as fast as the servers can.
+func BenchmarkCallAll(b *testing.B) {
+	const flying = 512
+	for _, servers := range []int{1, 3} {
+		b.Run(fmt.Sprintf("%d-servers", servers), func(b *testing.B) {
+			r := &rig{servers: natstest.Start(b, servers)}
+			r.nc = connect(b, r.servers[0])
+			other := connect(b, r.servers[servers-1])
+			answer := make([]byte, 2048)
+			if _, err := other.Subscribe("node.call", func(m *nats.Msg) { _ = m.Respond(answer) }); err != nil {
+				b.Fatal(err)
+			}
+			if err := other.Flush(); err != nil {
+				b.Fatal(err)
+			}
+			for {
+				if _, err := r.nc.Request("node.call", nil, time.Second); err == nil {
+					break
+				}
+			}
+			inbox := r.nc.NewInbox()
+			answers := make(chan *nats.Msg, flying)
+			sub, err := r.nc.ChanSubscribe(inbox, answers)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = sub.Unsubscribe() }()
+			r.measure(b, func() []time.Duration {
+				for done, sent := 0, 0; done < b.N; done++ {
+					for ; sent < b.N && sent-done < flying; sent++ {
+						if err := r.nc.PublishRequest("node.call", inbox, make([]byte, 256)); err != nil {
+							b.Fatal(err)
+						}
+					}
+					<-answers
+				}
+				return nil
+			})
+		})
 	}
 }
 

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"ptyctl/cluster/sim"
+	"ptyctl/cluster/sim/load"
+)
+
+// faults prints what n histories of each fault have done to leases, and fails if a promise was broken.
+func faults(out io.Writer, n int) error {
+	fmt.Fprintln(out, "| fault | acquired | lost | calls not done | writes after a take-over | with a fence | broken promises |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
+	var first *sim.Violation
+	line := func(name string, c sim.Config) {
+		r := sim.Sum(c, n)
+		undone := 100 * float64(r.Unavailable) / float64(max(r.Calls, 1))
+		fmt.Fprintf(
+			out, "| %s | %d | %d | %.1f%% | %d | %d | %d |\n", name, r.Acquired, r.Lost, undone, r.Late, r.Unfenced, len(r.Violations),
+		)
+		if first == nil && len(r.Violations) > 0 {
+			first = &r.Violations[0]
+		}
+	}
+	line("none", sim.Config{})
+	for _, f := range sim.AllFaults() {
+		line(f.String(), sim.Config{Faults: []sim.Fault{f}, Boottime: true})
+	}
+	line("all of them", sim.Config{Faults: sim.AllFaults(), Boottime: true})
+	line("all of them, one server", sim.Config{Faults: sim.AllFaults(), Boottime: true, Servers: 1})
+	line("all of them, five servers", sim.Config{Faults: sim.AllFaults(), Boottime: true, Servers: 5})
+	line("all of them, a TTL of 2 s", sim.Config{Faults: sim.AllFaults(), Boottime: true, TTL: 2 * time.Second})
+	if first != nil {
+		return fmt.Errorf("seed %d, after %v: %s", first.Seed, first.At, first.What)
+	}
+	return nil
+}
+
+// clocks prints in how many of n histories a jump of a server's clock, or a clock that stands still, has broken a promise.
+func clocks(out io.Writer, n int) {
+	fmt.Fprintln(out, "| clock | histories with a broken promise |")
+	fmt.Fprintln(out, "|---|---|")
+	line := func(name string, c sim.Config) {
+		broken := 0
+		for seed := range uint64(n) {
+			c.Seed = seed
+			if len(sim.Run(c).Violations) > 0 {
+				broken++
+			}
+		}
+		fmt.Fprintf(out, "| %s | %d of %d |\n", name, broken, n)
+	}
+	for _, jump := range []float64{1, 3, 4.9, 6, 8, 12, 20, 40} {
+		d := time.Duration(jump * float64(time.Second))
+		line(fmt.Sprintf("of a NATS server, by %v", d), sim.Config{Jump: d, Faults: []sim.Fault{sim.JumpServer, sim.CutNode}})
+	}
+	for _, jump := range []time.Duration{8 * time.Second, 20 * time.Second, 28 * time.Second, 40 * time.Second} {
+		line(
+			fmt.Sprintf("of a NATS server, by %v, patient acquirers", jump),
+			sim.Config{Jump: jump, Patient: true, Faults: []sim.Fault{sim.JumpServer, sim.CutNode}},
+		)
+	}
+	line("of nodes, by up to an hour", sim.Config{Faults: []sim.Fault{sim.JumpNode, sim.JumpNode, sim.CutNode}})
+	suspend := sim.Config{Faults: []sim.Fault{sim.Suspend, sim.Suspend}}
+	line("of a node that is suspended, CLOCK_MONOTONIC", suspend)
+	suspend.Boottime = true
+	line("of a node that is suspended, CLOCK_BOOTTIME", suspend)
+}
+
+// storms prints what becomes of many leases at one leader, which takes for a write what it took in the benchmark.
+func storms(out io.Writer) {
+	write := load.Measured.Renewal.Leader
+	write = max(write, load.Measured.Took)
+	fmt.Fprintf(out, "A write takes the leader %v: %.0f a second.\n\n", write, 1/write.Seconds())
+	fmt.Fprintln(out, "| leases | of what it can do | storm | most work waiting | and 2 min later | most requests/s | leases lost |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
+	for _, leases := range []int{300, 3000, 30_000, 60_000, 100_000} {
+		for _, s := range []struct {
+			name string
+			c    sim.Storm
+		}{
+			{"an election of 9 s", sim.Storm{Gap: 9 * time.Second}},
+			{"a leader that stops for 9 s", sim.Storm{Gap: 9 * time.Second, Silent: true}},
+			{"9 s, with spread renewals", sim.Storm{Gap: 9 * time.Second, Spread: 10}},
+		} {
+			s.c.Leases, s.c.Write = leases, write
+			r := s.c.Run()
+			fmt.Fprintf(
+				out, "| %d | %.0f%% | %s | %.1f s | %.1f s | %d | %d |\n", leases, 100*write.Seconds()*float64(leases)/5, s.name,
+				r.Work.Seconds(), r.After.Seconds(), r.Most, r.Lost,
+			)
+		}
+	}
+	fmt.Fprintln(out)
+	fmt.Fprintln(out, "| consoles taken at once | how | most work waiting | acquired | not done in 10 s | of these, taken by nobody | last after |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
+	for _, s := range []struct {
+		name string
+		c    sim.Storm
+	}{
+		{"a site of 100 nodes is lost", sim.Storm{Acquires: 10_000, Nodes: 900, Over: time.Second}},
+		{"300 nodes start", sim.Storm{Acquires: 30_000, Nodes: 300, Over: time.Second}},
+		{"1,000 nodes start", sim.Storm{Acquires: 100_000, Nodes: 1000, Over: time.Second}},
+		{"1,000 nodes start, 4 calls at a time each", sim.Storm{Acquires: 100_000, Nodes: 1000, Over: time.Second, At: 4}},
+	} {
+		s.c.Write = write
+		r := s.c.Run()
+		fmt.Fprintf(
+			out, "| %d | %s | %.1f s | %d | %d | %d | %.1f s |\n", s.c.Acquires, s.name, r.Work.Seconds(), r.Acquired, r.Failed, r.Orphans, r.Last.Seconds(),
+		)
+	}
+}
