@@ -397,19 +397,42 @@ func BenchmarkCallAll(b *testing.B) {
 	}
 }
 
-// BenchmarkFanOut publishes changes of a key that 100 watchers follow.
+// BenchmarkFanOut writes a key that 100 watchers follow, as nodes do, and waits until all of them know.
 func BenchmarkFanOut(b *testing.B) {
 	const watchers = 100
 	each(b, func(b *testing.B, r *rig) {
-		for range watchers {
-			if _, err := r.nc.Subscribe("$KV."+bucket+".>", func(*nats.Msg) {}); err != nil {
+		reports := make(chan uint64, 2*watchers)
+		for i := range watchers { // on connections of their own, as nodes
+			js, err := jetstream.New(connect(b, r.servers[i%len(r.servers)]))
+			if err != nil {
 				b.Fatal(err)
 			}
+			kv, err := js.KeyValue(b.Context(), bucket)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w, err := kv.Watch(b.Context(), "dev.*", jetstream.UpdatesOnly())
+			if err != nil {
+				b.Fatal(err)
+			}
+			go func() { // until the connection is closed
+				for u := range w.Updates() {
+					if u != nil {
+						reports <- u.Revision()
+					}
+				}
+			}()
 		}
 		r.measure(b, func() []time.Duration {
 			return one(b, func(int) {
-				if _, err := r.kv.Put(context.Background(), keyOf(0), value); err != nil {
+				revision, err := r.kv.Put(context.Background(), keyOf(0), value)
+				if err != nil {
 					b.Fatal(err)
+				}
+				for left := watchers; left > 0; {
+					if <-reports == revision {
+						left--
+					}
 				}
 			})
 		})
@@ -427,10 +450,10 @@ func BenchmarkMemory(b *testing.B) {
 			b.ReportMetric(float64(n), unit+"s")
 		})
 	}
-	const keys, connections, subscriptions = 100_000, 1000, 100_000
+	const keys, connections, subscriptions = 100_000, 1000, 20_000
 	grown(b, "key", keys, func(b *testing.B, s *natstest.Server) {
 		nc := connect(b, s)
-		js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(1000))
+		js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(100))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -438,7 +461,7 @@ func BenchmarkMemory(b *testing.B) {
 			b.Fatal(err)
 		}
 		for i := range keys {
-			if _, err := js.PublishAsync("$KV."+bucket+"."+keyOf(i), value); err != nil {
+			if _, err := js.PublishAsync("$KV."+bucket+"."+keyOf(i), value, jetstream.WithStallWait(time.Minute)); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -16,10 +16,10 @@ type Cost struct {
 //
 //	cd cluster && go test -run '^$' -bench . -benchtime 10000x ./sim/cost
 type Costs struct {
-	Took    time.Duration // from one confirmation of a renewal to the next, at the most that the servers did
-	Renewal Cost          // a compare-and-set of 281 bytes with three replicas in files, 512 under way (BenchmarkRenewAll/R3-file)
-	Deliver Cost          // of a change to one watcher (BenchmarkFanOut/R3-file less BenchmarkRenew/R3-file, of 100)
-	Call    Cost          // request of 256 bytes and answer of 2 KiB over two servers, 512 under way (BenchmarkCallAll/3-servers)
+	Took    time.Duration // for a write, at a leader that does nothing else
+	Renewal Cost          // a compare-and-set with three replicas in files, over 200 connections (BenchmarkRenewNodes)
+	Deliver Cost          // of a change to one watcher, of all servers (BenchmarkFanOut less BenchmarkCreate, of 100)
+	Call    Cost          // request of 256 bytes, answer of 2 KiB, over two servers, 512 under way (BenchmarkCallAll)
 }
 
 // A Cluster is a size.
