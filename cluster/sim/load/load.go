@@ -33,7 +33,7 @@ type Cluster struct {
 // Sizes are those of the tables: 100 consoles and 1,000 sessions for each node.
 func Sizes() []Cluster {
 	var all []Cluster
-	for _, n := range []int{3, 30, 300, 1000} {
+	for _, n := range []int{3, 30, 100, 300, 1000} {
 		all = append(all, Cluster{Nodes: n, Consoles: 100 * n, Sessions: 1000 * n, Servers: 3})
 	}
 	return all
