@@ -126,7 +126,7 @@ var importRules = []rule{
 	{pkg: "fleet/stage", ours: []string{"term"}, why: "it keeps a file and knows neither its source nor its targets"},
 	{pkg: "fleet", ours: []string{"fleet/batch", "fleet/groups", "fleet/nodeset", "fleet/saved", "fleet/stage", "internal/lazyregexp", "quote", "session", "session/access", "session/filecopy", "session/known", "session/shell", "session/transfer", "term"}, why: "it runs commands over a Dialer that it is given, and knows no wire format"},
 	{pkg: "consent", ours: []string{"internal/locked", "term"}, why: "it keeps questions and answers, and knows neither rule nor wire format"},
-	{pkg: "devlock", ours: []string{"internal/rundir"}, theirs: []string{"github.com/fsnotify/fsnotify"}, why: "it gives devices owners and knows nothing of terminals"},
+	{pkg: "devlock", ours: []string{"internal/rundir"}, theirs: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sys"}, why: "it gives devices owners and knows nothing of terminals"},
 	{pkg: "devlock/locktest", ours: []string{"devlock"}, why: "the tests of every Store may use it"},
 	{pkg: "policy/grammar", ours: []string{"internal/lazyregexp", "quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it reads and prints lines, and knows no rule"},
 	{pkg: "policy/unwrap", ours: []string{"internal/lazyregexp", "policy/grammar", "quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it finds commands and judges none"},

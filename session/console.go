@@ -218,6 +218,25 @@ func (m *Manager) takeDevice(ctx context.Context, s *Session) error {
 	return nil
 }
 
+// dial connects s to t. If the session's Reservation holds sockets, it fails unless it holds the connection's, or the
+// target is a line of this machine, which no other machine reaches.
+func (m *Manager) dial(ctx context.Context, s *Session, t term.Target, by term.Actor) (term.Transport, error) {
+	hold := s.owner.device.Hold
+	if hold != nil {
+		ctx = term.WithHold(ctx, s.owner.sockets.Hold(hold))
+	}
+	tr, err := m.c.Dialers[t.Protocol].Dial(ctx, t, s, m.planned(s, s.auth.Approve(by, t)))
+	if err == nil && hold != nil && s.owner.sockets.None() && (m.c.Devices.Line == nil || m.c.Devices.Line(t) == "") {
+		_ = tr.Close()
+		tr, err = nil, term.NoSocket("a connection of protocol "+t.Protocol)
+	}
+	if err != nil {
+		s.owner.sockets.Release()
+		s.owner.checkDevice(s)
+	}
+	return tr, err
+}
+
 // releaseDevice undoes takeDevice.
 func (o *owner) releaseDevice() {
 	if o.device.Release != nil {
@@ -240,6 +259,22 @@ func (o *owner) watchDevice(s *Session) {
 	o.lasting = o.device.AfterEnd(func(err error) {
 		defer s.group.rescue("reservation")
 		// The connection is closed at once, and no command is given time to end: the device may soon be another's.
-		s.close(errClosedByCaller{"ptyctl: this session no longer has its device: " + err.Error(), EndReservation}, true)
+		s.close(deviceLost(err), true)
 	})
+}
+
+// deviceLost is the cause of the end of a session whose reservation has ended with err.
+func deviceLost(err error) error {
+	return errClosedByCaller{"ptyctl: this session no longer has its device: " + err.Error(), EndReservation}
+}
+
+// checkDevice makes the end of the reservation the cause of the session's end, if it has ended: a connection that is shut
+// down then breaks, which alone would not say why.
+func (o *owner) checkDevice(s *Session) {
+	if o.device.Check == nil {
+		return
+	}
+	if err := o.device.Check(); err != nil {
+		s.life.cancel(deviceLost(err))
+	}
 }

@@ -94,6 +94,10 @@ type Reservation struct {
 	// do no I/O and return at once. Nil: the reservation lasts until Release.
 	Check func() error
 
+	// Hold holds the socket of the console's connection: see term.Hold. A console whose connection has no socket that it
+	// can hold is not opened; only a line of this machine needs none: see DeviceOptions.Line. Nil: nothing is held.
+	Hold term.Hold
+
 	// AfterEnd calls end, in a goroutine of its own, when the reservation has ended before Release. The session then
 	// ends with EndReservation and err as the reason, and its connection is closed. stop is that of context.AfterFunc.
 	// Nil: the reservation lasts until Release.

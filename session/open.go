@@ -117,7 +117,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 // environment of that call's caller, and acts for them.
 func connect(m *Manager, s *Session, t term.Target, env *term.Environment) {
 	ctx := term.WithActor(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), env), s.o.Origin.Opener)
-	tr, err := m.c.Dialers[t.Protocol].Dial(ctx, t, s, m.planned(s, s.auth.Approve(s.o.Origin.Opener, t)))
+	tr, err := m.dial(ctx, s, t, s.o.Origin.Opener)
 	if err != nil {
 		s.finish(failed(err))
 		return

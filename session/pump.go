@@ -74,6 +74,9 @@ func (s *Session) pump(t term.Transport) {
 		case <-s.life.ctx.Done():
 		}
 	}
+	if !end.Exit.Known {
+		s.owner.checkDevice(s)
+	}
 	s.finish(st, end)
 	s.hangUp()
 }
@@ -279,6 +282,7 @@ func (s *Session) hangUp() {
 		s.group.spawnLate("close", func() {
 			defer func() { s.link.Store(l.dead(s)) }()
 			_ = l.Close()
+			s.owner.sockets.Release()
 		})
 	})
 }

@@ -187,7 +187,7 @@ func (g *reopening) connect() {
 		if err := g.followLine(); err != nil {
 			return err
 		}
-		tr, err = m.c.Dialers[t.Protocol].Dial(ctx, t, s, m.planned(s, s.auth.Approve(g.by, t)))
+		tr, err = m.dial(ctx, s, t, g.by)
 		return err
 	}, func(p Reopening) {
 		s.o.Logger.Info("session not reopened yet", "session", s.id, "attempts", p.Attempts, "error", p.Err)

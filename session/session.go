@@ -18,6 +18,7 @@ import (
 	"ptyctl/session/owners"
 	"ptyctl/session/prompt"
 	"ptyctl/session/redact"
+	"ptyctl/session/reserved"
 	"ptyctl/session/shell"
 	"ptyctl/session/tap"
 	"ptyctl/session/transfer"
@@ -59,12 +60,13 @@ type Session struct {
 
 // An owner is a Manager, as far as a session knows it.
 type owner struct {
-	ended   func(*Session) // called once, when it has ended, with life.mu held
-	closed  func(*Session) // called when a caller closes it after it has ended
-	expiry  *time.Timer    // forgets it once it has ended; guarded by Manager.mu
-	device  Reservation    // of the console's device; zero: nothing was taken
-	lasting func() bool    // stops waiting for the end of device; nil: nothing waits. Guarded by life.mu
-	console consoleKey     // what it is the only session of; guarded by Manager.mu
+	ended   func(*Session)    // called once, when it has ended, with life.mu held
+	closed  func(*Session)    // called when a caller closes it after it has ended
+	expiry  *time.Timer       // forgets it once it has ended; guarded by Manager.mu
+	device  Reservation       // of the console's device; zero: nothing was taken
+	sockets *reserved.Sockets // that device holds
+	lasting func() bool       // stops waiting for the end of device; nil: nothing waits. Guarded by life.mu
+	console consoleKey        // what it is the only session of; guarded by Manager.mu
 
 	mayAsk func(s *Session, ask func() error) error // runs ask, with which s asks a question, if that may be
 	login  *login                                   // of a session that logs in
@@ -100,6 +102,7 @@ func newSession(o Options, by owner, k *kept) *Session {
 			k.lock.Foreign = func(p term.Principal) bool { return p.Shim != "" && !whose.Owner().Is(p) }
 		}
 	}
+	by.sockets = new(reserved.Sockets)
 	s := &Session{
 		id: o.ID, o: o, kept: k, owner: by,
 		life:    newLife(o.ID, k.known),
@@ -137,6 +140,7 @@ func (s *Session) attach(t term.Transport) {
 	defer func() {
 		if !owned { // a fault of t's
 			_ = t.Close()
+			s.owner.sockets.Release()
 		}
 	}()
 	link := newLink(t, s.owner.device.Check)
@@ -148,6 +152,7 @@ func (s *Session) attach(t term.Transport) {
 	if l.state.Ended() || l.ctx.Err() != nil {
 		l.mu.Unlock()
 		_ = t.Close()
+		s.owner.sockets.Release()
 		s.finish(Closed, endOf(context.Cause(l.ctx)))
 		return
 	}
@@ -173,6 +178,7 @@ func (s *Session) attach(t term.Transport) {
 	// Events come first: no observer should see output of a session that it does not know to be open.
 	if !s.group.spawn("pump", func() { s.pump(t) }) {
 		_ = t.Close()
+		s.owner.sockets.Release()
 	}
 }
 

@@ -26,6 +26,7 @@ type Client struct {
 	steps    *steps
 	warnings []string
 	log      *slog.Logger
+	hold     term.Hold // of the context of dial, for further connections; nil: none
 
 	closing sync.Once       // of Close
 	life    context.Context // ends with Close
@@ -59,7 +60,9 @@ func dial(
 	if err := r.Judge(w.ctx, approve); err != nil {
 		return nil, err
 	}
-	c := &Client{r: r, pool: shared, steps: new(steps), warnings: r.Warnings, log: o.Logger}
+	c := &Client{
+		r: r, pool: shared, steps: new(steps), warnings: r.Warnings, log: o.Logger, hold: term.HoldFrom(ctx),
+	}
 	c.life, c.end = context.WithCancel(context.Background())
 	human := &countingPrompter{p: p}
 	var asker term.Prompter
@@ -120,6 +123,9 @@ func lookUpTooLate(w *watchdog, l *steps, h *plan.Hop) error {
 // connectAgain makes another connection to the same target without asking a
 // person. The connection releases its jump hosts when it ends.
 func (c *Client) connectAgain(ctx context.Context) (*mux.Link, error) {
+	if c.hold != nil {
+		ctx = term.WithHold(ctx, c.hold)
+	}
 	w := newWatchdog(ctx, c.r.Limit)
 	defer w.stop()
 	k, jumps, err := c.connect(w, nil, new(steps))

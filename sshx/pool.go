@@ -2,6 +2,7 @@ package sshx
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"net/netip"
@@ -134,12 +135,16 @@ func (p *pool) release(j *jump) {
 func (p *pool) connectJumps(
 	w *watchdog, hops []*plan.Hop, l *steps, asker term.Prompter,
 ) (jumps []*jump, via *mux.Link, err error) {
+	own := ""
+	if term.HoldFrom(w.ctx) != nil { // the connection may be shut down, which must not end the sessions of others
+		own = "held " + rand.Text()
+	}
 	for i, h := range hops {
 		l.hop(h.Host, h.Port, h.User)
 		before := via
 		j, err := p.use(
 			w.ctx,
-			shareKey(hops[:i+1]),
+			shareKey(hops[:i+1])+own,
 			func() (*mux.Link, error) { return p.login(w, before, h, l, asker) },
 		)
 		if err != nil {

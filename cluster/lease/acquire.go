@@ -43,9 +43,9 @@ func (s *Store) Acquire(ctx context.Context, device string, o devlock.Owner) (*d
 
 // begin makes the lease of h, whose last write was sent then. It fails if the confirmation has come so late that the lease
 // is over. Its key then stays until it expires.
-func (s *Store) begin(h *held, sent time.Time) error {
+func (s *Store) begin(h *held, sent devlock.Moment) error {
 	h.lease = devlock.NewLease(h.value.Device, h.value.Owner, h.Token)
-	if err := h.lease.Extend(s.o.times().Until(sent)); err != nil {
+	if err := h.lease.ExtendFrom(sent, s.o.times().Lasts()); err != nil {
 		return err
 	}
 	return h.lease.Check()
@@ -53,9 +53,9 @@ func (s *Store) begin(h *held, sent time.Time) error {
 
 // win makes h the owner of its key, and returns when the write was sent that did so. The error is a *HeldError, or the
 // last one that was met before ctx ended.
-func (s *Store) win(ctx context.Context, h *held) (sent time.Time, err error) {
+func (s *Store) win(ctx context.Context, h *held) (sent devlock.Moment, err error) {
 	for attempts := 0; ; attempts++ {
-		sent = time.Now()
+		sent = devlock.Now()
 		revision, err := s.bucket.Put(ctx, s.bucket.Write(h.key, h.value.encode(h.Token), h.Revision))
 		if err == nil {
 			h.Won(revision)

@@ -43,9 +43,9 @@ func (s *Store) atOnce(err error) Why {
 }
 
 // add renews h from now on.
-func (r *renewer) add(ctx context.Context, h *held, sent time.Time) error {
+func (r *renewer) add(ctx context.Context, h *held, sent devlock.Moment) error {
 	return r.do(ctx, func() {
-		h.due = sent.Add(r.s.o.times().Every())
+		h.due = sent.Time().Add(r.s.o.times().Every())
 		h.fence = time.AfterFunc(time.Until(h.lease.Until()), func() {
 			if h.lease.Check() == nil { // it was renewed at this very moment, and the timer is set again
 				return

@@ -26,7 +26,7 @@ type held struct {
 	value value
 	fence *time.Timer // ends the lease when its time is over, whatever the renewer waits for
 
-	rules.Lease
+	rules.Lease[devlock.Moment]
 	due     time.Time // of the next attempt; changed by schedule
 	place   int       // in the queue
 	waiters []waiter
@@ -145,7 +145,7 @@ func (r *renewer) schedule(h *held, due time.Time) {
 // attempt sends a renewal, or repeats the read that it waits for.
 func (r *renewer) attempt(h *held, now time.Time) {
 	r.schedule(h, now.Add(r.s.o.times().Every()))
-	if h.Attempt(now) {
+	if h.Attempt(devlock.Now()) {
 		r.read(h)
 		return
 	}
@@ -222,7 +222,7 @@ func (r *renewer) renewed(h *held, number, revision uint64) {
 		return
 	}
 	h.failed.Store(nil)
-	if err := h.lease.Extend(r.s.o.times().Until(sent)); err != nil { // it came too late
+	if err := h.lease.ExtendFrom(sent, r.s.o.times().Lasts()); err != nil { // it came too late
 		h.tell(err)
 		return
 	}

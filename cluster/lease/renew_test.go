@@ -99,7 +99,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 	before := time.Now()
 	sent, err := s.win(t.Context(), h)
-	if err != nil || h.Token != first || h.Revision <= first || sent.Before(before) {
+	if err != nil || h.Token != first || h.Revision <= first || sent.Time().Before(before) {
 		t.Fatalf("win = %v (asked at %v), %v; token %d and revision %d, want token %d", sent, before, err, h.Token, h.Revision, first)
 	}
 	if err := s.begin(h, sent); err != nil || h.lease.Token() != first {

@@ -33,7 +33,7 @@ type marker struct {
 
 // A held is a lease of a node: devlock.Lease and what its renewer knows.
 type held struct {
-	rules.Lease
+	rules.Lease[time.Time]
 	n      *node
 	life   int
 	device string

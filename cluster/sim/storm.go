@@ -116,7 +116,7 @@ func (s *storm) serve(service time.Duration, do func(), reply func(refused bool)
 
 // A stormLease is a lease and its key at the leader.
 type stormLease struct {
-	rules.Lease
+	rules.Lease[time.Time]
 	s     *storm
 	key   uint64 // the revision at the leader
 	until time.Duration
@@ -215,7 +215,7 @@ func (s *storm) crowd(n int) {
 
 // acquire is node.acquire. Nobody else wants the device.
 func (s *storm) acquire(done func()) {
-	var l rules.Lease
+	var l rules.Lease[time.Time]
 	var key uint64
 	end, attempts := s.now+timeout-spare, 0
 	var try func()

@@ -71,6 +71,9 @@ type commandConn struct {
 // startCommand starts the program. It is not asked for anything: a program that
 // does not run is noticed when its output ends.
 func startCommand(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
+	if term.HoldFrom(ctx) != nil {
+		return nil, term.NoSocket("a ProxyCommand")
+	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

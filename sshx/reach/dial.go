@@ -48,7 +48,7 @@ func dialTCP(ctx context.Context, h *Endpoint, l Progress) (net.Conn, error) {
 			var conn net.Conn
 			if conn, err = dial(ctx, h.Family, netip.AddrPortFrom(a, uint16(h.Port)).String()); err == nil {
 				l.Address(conn.RemoteAddr().String())
-				return conn, nil
+				return hold(ctx, conn)
 			}
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)

@@ -159,12 +159,18 @@ func (d proxyDialer) DialContext(ctx context.Context, network, address string) (
 		return nil, d.h.LookUpErr
 	}
 	if len(d.h.ProxyAddrs) == 0 { // no policy has judged the addresses
-		return dialer.DialContext(ctx, network, address)
+		if conn, err = dialer.DialContext(ctx, network, address); err != nil {
+			return nil, err
+		}
+		return hold(ctx, conn)
 	}
 	for _, a := range d.h.ProxyAddrs {
-		if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), d.h.Proxy.Port())); err == nil ||
-			ctx.Err() != nil {
-			return conn, err
+		conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), d.h.Proxy.Port()))
+		if err == nil {
+			return hold(ctx, conn)
+		}
+		if ctx.Err() != nil {
+			return nil, err
 		}
 	}
 	return nil, err

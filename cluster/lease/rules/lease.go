@@ -1,7 +1,5 @@
 package rules
 
-import "time"
-
 // Error codes of JetStream that refuse a write because of the key's revision. Any other error leaves open whether the
 // write was done.
 const (
@@ -12,15 +10,15 @@ const (
 // Refused reports whether a server has refused a write because of the key's revision.
 func Refused(code int) bool { return code == WrongRevision || code == WriteUnderWay }
 
-// A Lease is what its node knows of a key that it wants or has.
-type Lease struct {
+// A Lease is what its node knows of a key that it wants or has. M is the type of the moments at which it sends.
+type Lease[M any] struct {
 	Token    uint64 // the revision of the write that has won the device; 0: none has yet
 	Revision uint64 // of the last write of the key that is known here
 	Number   uint64 // of the last renewal
 	Reading  bool   // the next attempt waits for a read of the key
 
-	suspect bool                 // the read decides whether the lease is lost
-	sent    map[uint64]time.Time // the renewals without an answer
+	suspect bool         // the read decides whether the lease is lost
+	sent    map[uint64]M // the renewals without an answer
 }
 
 // A Key is what the leader of the servers says of a key.
@@ -32,7 +30,7 @@ type Key struct {
 }
 
 // Won takes the confirmation of a write that wants the device.
-func (l *Lease) Won(revision uint64) {
+func (l *Lease[M]) Won(revision uint64) {
 	l.Revision = revision
 	if l.Token == 0 {
 		l.Token = revision
@@ -41,7 +39,7 @@ func (l *Lease) Won(revision uint64) {
 
 // Claim takes a read of the key after such a write was refused or its answer was lost. It reports whether another has
 // the device. If not, the write is made again, with the revision that was read: so a lease begins at a known time.
-func (l *Lease) Claim(k Key) (other bool) {
+func (l *Lease[M]) Claim(k Key) (other bool) {
 	switch {
 	case !k.Held:
 		l.Revision, l.Token = k.Revision, 0
@@ -57,12 +55,12 @@ func (l *Lease) Claim(k Key) (other bool) {
 const mostSent = 16
 
 // Attempt begins a renewal, whose Number it counts. It does not while the lease waits for a read, which is then repeated.
-func (l *Lease) Attempt(now time.Time) (read bool) {
+func (l *Lease[M]) Attempt(now M) (read bool) {
 	if l.Reading {
 		return true
 	}
 	if l.sent == nil {
-		l.sent = make(map[uint64]time.Time)
+		l.sent = make(map[uint64]M)
 	}
 	l.Number++
 	if l.sent[l.Number] = now; len(l.sent) > mostSent {
@@ -73,7 +71,7 @@ func (l *Lease) Attempt(now time.Time) (read bool) {
 
 // Confirmed takes the confirmation of a renewal. The lease lasts longer, from the time at which that renewal was sent. It
 // reports false for one that is too old to count.
-func (l *Lease) Confirmed(number, revision uint64) (sent time.Time, ok bool) {
+func (l *Lease[M]) Confirmed(number, revision uint64) (sent M, ok bool) {
 	if sent, ok = l.sent[number]; !ok {
 		return sent, false
 	}
@@ -89,12 +87,12 @@ func (l *Lease) Confirmed(number, revision uint64) (sent time.Time, ok bool) {
 // Refuse takes the refusal of a renewal. The key has another revision: because the answer to an earlier renewal was
 // lost, or because the lease is. The leader has to be asked. WriteUnderWay says less: another write of the key is under
 // way, which may be an earlier renewal.
-func (l *Lease) Refuse(code int) {
+func (l *Lease[M]) Refuse(code int) {
 	l.Reading, l.suspect = true, l.suspect || code == WrongRevision
 }
 
 // Read takes the answer of the leader to a lease that is Reading, and reports whether the lease is lost.
-func (l *Lease) Read(k Key) (lost bool) {
+func (l *Lease[M]) Read(k Key) (lost bool) {
 	switch {
 	case k.Held && k.Mine:
 		l.Revision = max(l.Revision, k.Revision)

@@ -29,7 +29,7 @@ func TestTimes(t *testing.T) {
 
 // TestClaim: a claim that was refused takes the revision of a free key and its own earlier write, and nothing of another.
 func TestClaim(t *testing.T) {
-	var l Lease
+	var l Lease[time.Time]
 	if l.Claim(Key{Revision: 7}) || l.Revision != 7 || l.Token != 0 {
 		t.Errorf("after a marker the claim is %+v, want revision 7 and no token", l)
 	}
@@ -46,7 +46,7 @@ func TestClaim(t *testing.T) {
 
 // TestRenewals: a confirmation counts from the time at which its renewal was sent, each only once.
 func TestRenewals(t *testing.T) {
-	var l Lease
+	var l Lease[time.Time]
 	for i := range 20 {
 		if l.Attempt(epoch.Add(time.Duration(i) * time.Second)) {
 			t.Fatal("a renewal waits for a read that nobody needs")
@@ -83,7 +83,7 @@ func TestRefusals(t *testing.T) {
 		"wrong, then under way":    {[]int{WrongRevision, WriteUnderWay}, other, true},
 		"a refusal of another use": {nil, other, false},
 	} {
-		l := Lease{Revision: 4}
+		l := Lease[time.Time]{Revision: 4}
 		for _, code := range tt.codes {
 			if l.Refuse(code); !l.Attempt(epoch) || l.Number != 0 {
 				t.Errorf("%s: the lease is renewed before the leader was asked", name)

@@ -8,9 +8,12 @@ type Times struct {
 	Margin time.Duration // by which a lease ends at its owner before that
 }
 
-// Until is when a lease ends at its owner: its last confirmed write was sent then, on the owner's monotonic clock. The
-// servers count from the arrival of that write, which is later.
-func (t Times) Until(sent time.Time) time.Time { return sent.Add(t.TTL - t.Margin) }
+// Lasts is how long a lease lasts at its owner, from the moment at which its last confirmed write was sent. The servers
+// count from the arrival of that write, which is later.
+func (t Times) Lasts() time.Duration { return t.TTL - t.Margin }
+
+// Until is when a lease ends at its owner whose last confirmed write was sent then.
+func (t Times) Until(sent time.Time) time.Time { return sent.Add(t.Lasts()) }
 
 // Every is the time from one renewal to the next, and how long the answer of one is waited for.
 func (t Times) Every() time.Duration { return t.TTL / 6 }
