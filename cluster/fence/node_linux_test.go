@@ -1,0 +1,3 @@
+package fence
+const nodeEnv = "FENCE_TEST_NODE"
+func nodeMain(string) {}
