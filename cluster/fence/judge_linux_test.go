@@ -1,10 +1,12 @@
 package fence
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 // A judge is the server of all consoles, and counts who types. Each connection begins with a line: the device, the token
 // of the owner's lease, and when the owner had acquired that, on the clock of the system in nanoseconds. The kernel tells
 // when each byte has arrived (SO_TIMESTAMPNS, socket(7)), however late it is read. So the judge knows each byte of an
-// owner that arrives after another has acquired the console.
+// owner that arrives after another has acquired the console. Of a slow console it knows it by the number of bytes.
 type judge struct {
 	addr string
 
@@ -30,7 +32,8 @@ type console struct {
 	arrived  map[uint64]int64 // the time of the last byte, by token
 	bytes    map[uint64]int
 	ended    map[uint64]bool // the connection
-	read     chan struct{}   // closed: a slow console is read
+	conns    map[uint64]*net.TCPConn
+	read     chan struct{} // closed: a slow console is read
 }
 
 // slow reports whether a console is not read until the judge is told: what is typed there stays in the kernels.
@@ -39,7 +42,14 @@ func slow(device string) bool { return strings.HasPrefix(device, "slow") }
 // newJudge starts a judge.
 func newJudge(tb testing.TB) *judge {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	// Connections inherit the option: set later, it has no time for what has arrived before.
+	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
+		if e := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) }); e != nil {
+			return e
+		}
+		return err
+	}}
+	l, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -87,7 +97,7 @@ func (j *judge) of(device string) *console {
 	if c == nil {
 		c = &console{
 			acquired: make(map[uint64]int64), arrived: make(map[uint64]int64), bytes: make(map[uint64]int),
-			ended: make(map[uint64]bool), read: make(chan struct{}),
+			ended: make(map[uint64]bool), conns: make(map[uint64]*net.TCPConn), read: make(chan struct{}),
 		}
 		j.consoles[device] = c
 	}
@@ -102,14 +112,6 @@ func (j *judge) serve(conn *net.TCPConn) {
 		defer j.mu.Unlock()
 		delete(j.open, conn)
 	}()
-	raw, err := conn.SyscallConn()
-	if err == nil {
-		_ = raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) })
-	}
-	if err != nil {
-		j.fault("no times: %v", err)
-		return
-	}
 	var line []byte // one byte at a time: what follows is counted
 	for b := make([]byte, 1); len(line) == 0 || line[len(line)-1] != '\n'; {
 		n, err := conn.Read(b)
@@ -127,23 +129,22 @@ func (j *judge) serve(conn *net.TCPConn) {
 	}
 	j.mu.Lock()
 	c := j.of(device)
-	c.acquired[token] = acquired
+	c.acquired[token], c.conns[token] = acquired, conn
 	j.mu.Unlock()
 	if slow(device) {
 		<-c.read
 	}
+	known := arrived(conn)
 	buf := make([]byte, 16<<10)
 	for {
 		n, at, err := readAt(conn, buf)
+		if at == 0 { // the kernel has joined packets, and their times are lost
+			at = time.Now().UnixNano()
+		}
 		j.mu.Lock()
-		if n > 0 {
-			c.bytes[token] += n
-			if at > c.arrived[token] {
-				c.arrived[token] = at
-			}
-			if at == 0 {
-				j.faults = append(j.faults, device+": bytes without a time")
-			}
+		c.bytes[token] += n
+		if known -= n; known < 0 && n > 0 {
+			c.arrived[token] = max(c.arrived[token], at)
 		}
 		c.ended[token] = err != nil
 		j.mu.Unlock()
@@ -151,6 +152,15 @@ func (j *judge) serve(conn *net.TCPConn) {
 			return
 		}
 	}
+}
+
+// arrived returns how many bytes of a connection have arrived and were not read. Those are the ones that were in time: a
+// slow console is full, so that none arrives before the first is read.
+func arrived(conn *net.TCPConn) (n int) {
+	if raw, err := conn.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.SIOCINQ) })
+	}
+	return n
 }
 
 // readAt reads from a connection, and says when the last of the bytes has arrived; 0: the kernel does not say.
@@ -178,8 +188,9 @@ func readAt(conn *net.TCPConn, buf []byte) (n int, at int64, err error) {
 		return n, 0, err
 	}
 	for i := range messages {
-		if ts, err := unix.ParseTimestampNS(&messages[i]); err == nil {
-			at = ts
+		m := messages[i]
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SCM_TIMESTAMPNS && len(m.Data) >= 16 {
+			at = int64(binary.NativeEndian.Uint64(m.Data))*int64(time.Second) + int64(binary.NativeEndian.Uint64(m.Data[8:]))
 		}
 	}
 	return n, at, nil
@@ -189,6 +200,32 @@ func (j *judge) fault(format string, args ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.faults = append(j.faults, fmt.Sprintf(format, args...))
+}
+
+// typing waits until the owners of consoles type: that those of slow ones have filled what the kernels take.
+func (j *judge) typing(tb testing.TB, opened map[string]report) {
+	tb.Helper()
+	for device, r := range opened {
+		j.has(tb, device, "its owner types", func(c *console) bool {
+			return c.acquired[r.Token] != 0 && (slow(device) || c.bytes[r.Token] > 0)
+		})
+		if !slow(device) {
+			continue
+		}
+		j.mu.Lock()
+		c, conn := j.of(device), j.of(device).conns[r.Token]
+		j.mu.Unlock()
+		eventually(tb, device+" is full", func() bool {
+			before := arrived(conn)
+			time.Sleep(50 * time.Millisecond)
+			select {
+			case <-c.read: // it is read by now
+				return true
+			default:
+				return before > 0 && arrived(conn) == before
+			}
+		})
+	}
 }
 
 // has waits until a console fulfils a condition.
