@@ -65,7 +65,8 @@ type Options struct {
 
 	Elsewhere func(ctx context.Context) []toolset.Elsewhere // sessions of the caller in other processes; nil: none
 
-	Peers peers.Peers // the other nodes of a cluster; nil: there are none
+	Peers  peers.Peers   // the other nodes of a cluster; nil: there are none
+	Notice func() string // what callers are to know of this node, said once for each session; nil, or empty: nothing
 
 	Apps bool // show terminals in the chat of clients that draw pages of their servers; see package apps
 
@@ -156,7 +157,7 @@ func NewServer(o Options) *Server {
 			Fleet:    o.Fleet,
 			Version:  o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
 			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Secrets: o.Secrets, Numbered: o.Answered != nil, Limits: o.Limits,
-			Elsewhere: o.Elsewhere,
+			Elsewhere: o.Elsewhere, Notice: o.Notice,
 		},
 	}
 	if o.Peers != nil {

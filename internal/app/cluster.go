@@ -10,6 +10,7 @@ import (
 
 	"ptyctl/devlock"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/peers"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -23,12 +24,19 @@ type Cluster interface {
 	// Devices returns who has which console, over all nodes. Its errors may be a devlock.AdvisedError.
 	Devices() devlock.Store
 
+	// Peers are the other nodes, to which calls about their sessions are passed on.
+	Peers() peers.Peers
+
+	// Notice is what callers are told of this node, for example that it is drained; empty: nothing.
+	Notice() string
+
 	// Room finds out whether all nodes together have room for one more session with target, for the caller of
 	// term.ActorFrom(ctx), and counts it until release is called. It is asked before the host is dialed. release may take
 	// a while. An error of package term is passed on as it is; one with another cause may be a devlock.AdvisedError.
 	Room(ctx context.Context, target term.Target) (release func(), err error)
 
-	// Serve answers the calls of the other nodes until ctx ends; it then returns nil. Any other end ends the server.
+	// Serve answers the calls of the other nodes until ctx ends; it then returns nil. Any other end ends the server, also
+	// one without an error: this node is to leave.
 	Serve(ctx context.Context, local Local) error
 
 	// Close leaves the cluster, after the last session has ended. It returns when ctx ends, at the latest.
@@ -61,6 +69,30 @@ func joined(c Cluster, log *slog.Logger) *membership {
 		return nil
 	}
 	return &membership{Cluster: c, log: log, leases: make(map[string]chan struct{})}
+}
+
+// name returns the name of this node; empty: this machine is alone.
+func (m *membership) name() string {
+	if m == nil {
+		return ""
+	}
+	return m.Node()
+}
+
+// others returns the other nodes; nil: this machine is alone.
+func (m *membership) others() peers.Peers {
+	if m == nil {
+		return nil
+	}
+	return m.Peers()
+}
+
+// notice returns what callers are told of this node; nil: this machine is alone.
+func (m *membership) notice() func() string {
+	if m == nil {
+		return nil
+	}
+	return m.Notice
 }
 
 // leaveTime is how long a node that stops waits for the cluster. What was not given back by then is free when its lease

@@ -31,7 +31,7 @@ func (a *App) newFleets(
 	return fleet.New(fleet.Config{
 		Dial: dial, Judge: a.dialers.judge, Gate: gate, Journal: journal, Observers: records, Known: a.dialers.known, Room: room,
 		Here: a.files, FarFiles: farFiles(cfg.FS), CopyBytes: int64(cfg.FS.MaxCopyBytes),
-		MaxHosts: cfg.Fleet.MaxHosts, MaxParallel: cfg.Fleet.MaxParallel, MaxPerJump: cfg.Fleet.MaxPerJumpHost,
+		Node: a.cluster.name(), MaxHosts: cfg.Fleet.MaxHosts, MaxParallel: cfg.Fleet.MaxParallel, MaxPerJump: cfg.Fleet.MaxPerJumpHost,
 		OutputBytes: cfg.Limits.MaxTotalBufferBytes / 4, ConnectTimeout: cfg.Session.ConnectTimeout,
 		Retention: max(cfg.Session.ClosedRetention, 1), Logger: a.log,
 	})

@@ -93,7 +93,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 			Secrets:        a.dialers,
 			Known:          a.dialers.known,
 		},
-		Devices:   session.DeviceOptions{Reserve: consoles, Line: a.dialers.lineOf},
+		Devices:   session.DeviceOptions{Node: a.cluster.name(), Reserve: consoles, Line: a.dialers.lineOf},
 		Gate:      gate,
 		Journal:   journal,
 		Files:     a.files,

@@ -38,6 +38,7 @@ type Shared struct {
 
 	Elsewhere func(ctx context.Context) []Elsewhere         // sessions of the caller in other processes; nil: there are none
 	Gather    func(ctx context.Context, c *Call) []Gathered // see Gather; nil: there are no other nodes
+	Notice    func() string                                 // what callers are to know of this machine; nil, or empty: nothing
 
 	said said
 }
@@ -217,6 +218,11 @@ func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.shared.Notice != nil {
+		if text := c.shared.Notice(); text != "" {
+			c.Warn(text)
+		}
 	}
 	return s, nil
 }

@@ -1,0 +1,115 @@
+package join
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"ptyctl/cluster/limits"
+	"ptyctl/cluster/nodes"
+	"ptyctl/cluster/route"
+	"ptyctl/internal/app"
+	"ptyctl/mcpapi/peers"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// Key implements route.Directory.
+func (n *node) Key(name string) (ed25519.PublicKey, bool) {
+	s := n.registry.Lookup(name)
+	if s.State != nodes.Live || s.WireMin > route.Version || s.WireMax < route.Version {
+		return nil, false
+	}
+	return s.Node.Key, true
+}
+
+// Peers implements app.Cluster.
+func (n *node) Peers() peers.Peers { return n }
+
+// Forward implements peers.Peers.
+func (n *node) Forward(
+	ctx context.Context, to string, call peers.Call, client peers.Client,
+) (json.RawMessage, error) {
+	return n.router.Forward(ctx, to, call, client)
+}
+
+// every is how often the registry is told of this node's load.
+const every = 5 * time.Second
+
+// Serve implements app.Cluster. It returns before ctx ends when this node was drained and is empty.
+func (n *node) Serve(ctx context.Context, local app.Local) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- n.router.Serve(ctx, local.Server) }()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		live := n.report(local)
+		if n.draining.Load() && live == 0 {
+			n.log.Info("this node was drained, and has no session left")
+			stop()
+			return <-served
+		}
+		select {
+		case <-tick.C:
+		case <-n.drained:
+		case err := <-served:
+			return err
+		}
+	}
+}
+
+// report tells the registry of the load of this node, and returns the number of live sessions.
+func (n *node) report(local app.Local) (live int) {
+	consoles := 0
+	for _, i := range local.Sessions.List() {
+		if i.State.Ended() {
+			continue
+		}
+		live++
+		if i.Device != "" {
+			consoles++
+		}
+	}
+	err := n.registry.Update(func(self *nodes.Node) {
+		self.Sessions, self.Consoles, self.MaxSessions, self.Draining = live, consoles, local.MaxSessions, n.draining.Load()
+	})
+	if err != nil {
+		n.log.Warn("the load of this node cannot be told to the others", "error", err)
+	}
+	return live
+}
+
+// Room implements app.Cluster.
+func (n *node) Room(ctx context.Context, t term.Target) (release func(), err error) {
+	if n.draining.Load() {
+		return nil, &term.Error{
+			Op: "open", Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable,
+			Msg: "node " + n.name + " is drained and takes no new sessions; nothing was done",
+		}
+	}
+	token := term.ActorFrom(ctx).Token
+	uses := []limits.Use{{What: "host", Name: t.Host, Most: n.perHost}}
+	if t.Host == "" {
+		uses = nil
+	}
+	if token != "" {
+		uses = append(uses, limits.Use{What: "token", Name: token, Most: n.perToken})
+	}
+	if jump := t.SSH.ProxyJump; jump != "" {
+		uses = append(uses, limits.Use{What: "jump", Name: jump, Most: n.perHost})
+	}
+	if n.perHost <= 0 && n.perToken <= 0 {
+		return func() {}, nil
+	}
+	release, err = n.limits.Take(ctx, uses...)
+	if full, ok := errors.AsType[*limits.FullError](err); ok {
+		return nil, &term.Error{Op: "open", Kind: term.LimitExceeded, Err: err, Msg: full.Error()}
+	}
+	return release, err
+}
+
+var _ = session.Open

@@ -1,0 +1,134 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"ptyctl/cluster/nodes"
+	"ptyctl/mcpapi/peers"
+	"ptyctl/term"
+)
+
+// A rule gives hosts and devices the labels that their node must have.
+type rule struct {
+	patterns []string // as path.Match reads them, in lower case
+	labels   map[string]string
+}
+
+// rules reads the entries of cluster.place, such as "*.fra.example.net 10.1.* site=fra".
+func rules(entries []string) (list []rule, err error) {
+	for _, entry := range entries {
+		var r rule
+		var labels []string
+		for _, word := range strings.Fields(entry) {
+			if strings.Contains(word, "=") {
+				labels = append(labels, word)
+				continue
+			}
+			word = strings.ToLower(word)
+			if _, err := path.Match(word, ""); err != nil {
+				return nil, fmt.Errorf("cluster.place: the pattern %q in %q is wrong: %w", word, entry, err)
+			}
+			r.patterns = append(r.patterns, word)
+		}
+		if r.labels, err = nodes.ParseLabels(labels); err != nil {
+			return nil, fmt.Errorf("cluster.place: %q: %w", entry, err)
+		}
+		if len(r.patterns) == 0 || len(labels) == 0 {
+			return nil, fmt.Errorf(`cluster.place: %q needs patterns and labels, as in "*.fra.example.net site=fra"`, entry)
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// labelsFor returns the labels of the first rule that matches the host or the device.
+func labelsFor(list []rule, need peers.Need) map[string]string {
+	_, host, found := strings.Cut(need.Host, "@") // the user
+	if !found {
+		host = need.Host
+	}
+	for _, r := range list {
+		for _, p := range r.patterns {
+			for _, name := range []string{host, need.Device} {
+				if ok, _ := path.Match(p, strings.ToLower(name)); ok && name != "" {
+					return r.labels
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Place implements peers.Peers.
+func (n *node) Place(ctx context.Context, need peers.Need) (string, error) {
+	if need.Once != "" {
+		return n.requests.at(ctx, need.Once, func() (string, error) { return n.choose(ctx, need) })
+	}
+	return n.choose(ctx, need)
+}
+
+// choose is Place for what is done for the first time.
+func (n *node) choose(ctx context.Context, need peers.Need) (string, error) {
+	want := nodes.Need{Labels: labelsFor(n.rules, need), Host: need.Same}
+	switch {
+	case need.Device != "":
+		// The console of a device belongs to the node that has it open: there the caller finds its session.
+		if owner := n.ownerOf(ctx, need.Device); owner != "" {
+			return owner, nil
+		}
+		want.Host = "device " + need.Device
+	case need.Host == "" && !n.draining.Load(): // a program of this machine
+		return n.name, nil
+	case need.Host == "": // which this machine no longer takes
+		want.Exclude = []string{n.name}
+	}
+	chosen, err := n.registry.Place(want)
+	if err == nil {
+		return chosen.Name, nil
+	}
+	why, ok := errors.AsType[*nodes.PlaceError](err)
+	switch {
+	case ok && why.Why == nodes.NoNode && !n.registry.Alive() && !n.draining.Load() && len(want.Labels) == 0:
+		return n.name, nil // without the servers this node is on its own
+	case ok && why.Why == nodes.AllFull:
+		return "", &term.Error{Op: "open", Kind: term.LimitExceeded, Err: err, Msg: err.Error()}
+	case ok && !why.Retryable():
+		return "", &term.Error{Op: "open", Kind: term.Unsupported, Err: err, Msg: err.Error()}
+	}
+	return "", &term.Error{
+		Op: "open", Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable, Err: err, Msg: err.Error() + "; nothing was done",
+	}
+}
+
+// ownerOf returns the node that has the console of a device; empty: none is known that runs.
+func (n *node) ownerOf(ctx context.Context, device string) string {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	h, err := n.devices.Lookup(ctx, device)
+	if err != nil || !h.Held {
+		return "" // the opening finds out
+	}
+	if _, ok := n.Key(h.Owner.Node); !ok && h.Owner.Node != n.name {
+		return ""
+	}
+	return h.Owner.Node
+}
+
+// missed is how long a node that has become silent is still asked for what it has, so that callers learn that it does not
+// answer.
+const missed = 5 * time.Minute
+
+// Others implements peers.Peers.
+func (n *node) Others() (others []string) {
+	for _, s := range n.registry.All() {
+		if s.Name != n.name && (s.State == nodes.Live || time.Since(s.Heard) < missed) {
+			others = append(others, s.Name)
+		}
+	}
+	return others
+}
