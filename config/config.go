@@ -304,8 +304,11 @@ type Cluster struct {
 	Group           string   // of the nodes that belong together: part of subjects and of names of buckets
 	Labels          []string // NAME=value, each name once
 	LeaseTTL        time.Duration
-	TLSCAFile       string // certificate authorities of the servers; "": the system's
-	TLSCertFile     string // of this node, for servers that ask for one
+	Place           []string // patterns of hosts and devices, and labels of the nodes that serve them
+	MaxPerHost      int      // sessions of all nodes; 0: no limit
+	MaxPerToken     int      // the same
+	TLSCAFile       string   // certificate authorities of the servers; "": the system's
+	TLSCertFile     string   // of this node, for servers that ask for one
 	TLSKeyFile      string
 }
 

@@ -13,51 +13,38 @@ import (
 	"ptyctl/term"
 )
 
-// A rule gives hosts and devices the labels that their node must have.
+// A rule says which label the node of a host or a device must have.
 type rule struct {
-	patterns []string // as path.Match reads them, in lower case
-	labels   map[string]string
+	pattern string // as path.Match reads it, in lower case
+	labels  map[string]string
 }
 
-// rules reads the entries of cluster.place, such as "*.fra.example.net 10.1.* site=fra".
+// rules reads the entries of cluster.place, such as "site=fra@*.fra.example.net".
 func rules(entries []string) (list []rule, err error) {
 	for _, entry := range entries {
-		var r rule
-		var labels []string
-		for _, word := range strings.Fields(entry) {
-			if strings.Contains(word, "=") {
-				labels = append(labels, word)
-				continue
-			}
-			word = strings.ToLower(word)
-			if _, err := path.Match(word, ""); err != nil {
-				return nil, fmt.Errorf("cluster.place: the pattern %q in %q is wrong: %w", word, entry, err)
-			}
-			r.patterns = append(r.patterns, word)
+		label, pattern, found := strings.Cut(entry, "@")
+		labels, err := nodes.ParseLabels([]string{label})
+		if err == nil {
+			_, err = path.Match(pattern, "")
 		}
-		if r.labels, err = nodes.ParseLabels(labels); err != nil {
-			return nil, fmt.Errorf("cluster.place: %q: %w", entry, err)
+		if err == nil && (!found || pattern == "") {
+			err = errors.New("it has no pattern")
 		}
-		if len(r.patterns) == 0 || len(labels) == 0 {
-			return nil, fmt.Errorf(`cluster.place: %q needs patterns and labels, as in "*.fra.example.net site=fra"`, entry)
+		if err != nil {
+			return nil, fmt.Errorf("cluster.place holds %q (%w); give LABEL=VALUE@PATTERN, such as site=fra@*.fra.example.net", entry, err)
 		}
-		list = append(list, r)
+		list = append(list, rule{strings.ToLower(pattern), labels})
 	}
 	return list, nil
 }
 
-// labelsFor returns the labels of the first rule that matches the host or the device.
+// labelsFor returns the label of the first rule that matches the host or the device; nil: none does.
 func labelsFor(list []rule, need peers.Need) map[string]string {
-	_, host, found := strings.Cut(need.Host, "@") // the user
-	if !found {
-		host = need.Host
-	}
+	host := need.Host[strings.LastIndexByte(need.Host, '@')+1:] // without the user
 	for _, r := range list {
-		for _, p := range r.patterns {
-			for _, name := range []string{host, need.Device} {
-				if ok, _ := path.Match(p, strings.ToLower(name)); ok && name != "" {
-					return r.labels
-				}
+		for _, name := range []string{host, need.Device} {
+			if ok, _ := path.Match(r.pattern, strings.ToLower(name)); ok && name != "" {
+				return r.labels
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -45,8 +46,9 @@ func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Conn == nil || o.Nodes == nil:
 		return o, errors.New("route: Options.Conn and Options.Nodes are needed")
-	case !peers.ValidNode(o.Node) || !peers.ValidNode(o.Group):
-		return o, fmt.Errorf("route: node %q and group %q must have letters, digits and dashes only", o.Node, o.Group)
+	case !peers.ValidNode(o.Node) || !peers.ValidNode(strings.ReplaceAll(o.Group, "_", "-")):
+		return o, fmt.Errorf("route: node %q and group %q must have letters, digits and dashes only, the group also underscores",
+			o.Node, o.Group)
 	case len(o.Key) != ed25519.PrivateKeySize:
 		return o, errors.New("route: Options.Key is no Ed25519 key")
 	case o.Patience < 0 || o.MaxCalls < 0:
