@@ -27,7 +27,7 @@ func Check(cfg config.Config) error {
 		localSandbox(cfg.Local).Check(),
 		recipientsErr,
 		secretsErr,
-		checkCluster(cfg.Cluster),
+		CheckCluster(cfg.Cluster),
 	}
 	if cfg.Server.Transport != config.TransportStdio {
 		tokens, tokenErr := httpTokens(cfg.Server.HTTP)
@@ -43,8 +43,8 @@ func Check(cfg config.Config) error {
 	return errors.Join(errs...)
 }
 
-// checkCluster finds what would keep this machine from joining its cluster, as far as no server is asked.
-func checkCluster(c config.Cluster) error {
+// CheckCluster finds what would keep this machine from joining its cluster, as far as no server is asked.
+func CheckCluster(c config.Cluster) error {
 	if len(c.Servers) == 0 {
 		return nil
 	}

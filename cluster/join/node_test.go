@@ -1,0 +1,169 @@
+package join
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+
+	"ptyctl/cluster/internal/natstest"
+	"ptyctl/config"
+	"ptyctl/devlock"
+	"ptyctl/internal/app"
+)
+
+// write writes a file of a test, and returns its path.
+func write(tb testing.TB, name string, text []byte) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// certificate makes a certificate and its key, signed by itself.
+func certificate(tb testing.TB) (cert, key string) {
+	tb.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, private.Public(), private)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return write(tb, "cert.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		write(tb, "key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
+}
+
+// A party is an operator, an account or a user of NATS.
+type party struct {
+	keys   nkeys.KeyPair
+	public string
+}
+
+func newParty(tb testing.TB, prefix nkeys.PrefixByte) party {
+	tb.Helper()
+	keys, err := nkeys.CreatePair(prefix)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	public, err := keys.PublicKey()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return party{keys, public}
+}
+
+// operator makes an operator with one account. It returns its lines of a server's configuration, and a user's file of
+// credentials.
+func operator(tb testing.TB) (lines, credentials string) {
+	tb.Helper()
+	must := func(text string, err error) string {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return text
+	}
+	by, system, account, user := newParty(tb, nkeys.PrefixByteOperator), newParty(tb, nkeys.PrefixByteAccount),
+		newParty(tb, nkeys.PrefixByteAccount), newParty(tb, nkeys.PrefixByteUser)
+	claims := jwt.NewAccountClaims(account.public)
+	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: -1, DiskStorage: -1, Streams: -1, Consumer: -1}
+	lines = fmt.Sprintf("operator: %s\nsystem_account: %s\nresolver: MEMORY\nresolver_preload: { %s: %s, %s: %s }\n",
+		must(jwt.NewOperatorClaims(by.public).Encode(by.keys)), system.public,
+		system.public, must(jwt.NewAccountClaims(system.public).Encode(by.keys)), account.public, must(claims.Encode(by.keys)))
+	seed, err := user.keys.Seed()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text, err := jwt.FormatUserConfig(must(jwt.NewUserClaims(user.public).Encode(account.keys)), seed)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return lines, write(tb, "node.creds", text)
+}
+
+// TestCredentialsAndTLS: a node joins servers that want credentials and a certificate, and no others' mistakes show a
+// secret.
+func TestCredentialsAndTLS(t *testing.T) {
+	cert, key := certificate(t)
+	other, _ := certificate(t)
+	lines, credentials := operator(t)
+	lines += fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true }\n", cert, key, cert)
+	server := natstest.StartWith(t, 1, lines)[0]
+	const secret = "SUAHUNTER2HUNTER2HUNTER2HUNTER2HUNTER2HUNTER2HUNTER2HUNTER2"
+	broken := write(t, "broken.creds", []byte("-----BEGIN USER NKEY SEED-----\n"+secret+"\n------END USER NKEY SEED------\n"))
+	whole := config.Cluster{
+		Servers: []string{server.URL}, Node: "a", Group: "test", LeaseTTL: 2 * time.Second,
+		CredentialsFile: credentials, TLSCAFile: cert, TLSCertFile: cert, TLSKeyFile: key,
+	}
+	for name, c := range map[string]struct {
+		change func(c *config.Cluster)
+		want   string
+		wrong  bool // the configuration is
+	}{
+		"joins":              {func(*config.Cluster) {}, "", false},
+		"no credentials":     {func(c *config.Cluster) { c.CredentialsFile = "" }, "node a does not join its cluster: ", false},
+		"broken credentials": {func(c *config.Cluster) { c.CredentialsFile = broken }, "node a does not join its cluster: ", false},
+		"no certificate":     {func(c *config.Cluster) { c.TLSCertFile, c.TLSKeyFile = "", "" }, "node a does not join its cluster: ", false},
+		"another authority":  {func(c *config.Cluster) { c.TLSCAFile = other }, "certificate signed by unknown authority", false},
+		"no key":             {func(c *config.Cluster) { c.TLSKeyFile = cert }, "cluster.tls_cert_file, tls_key_file: ", true},
+		"no authority":       {func(c *config.Cluster) { c.TLSCAFile = credentials }, "holds no certificate in PEM form", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var cfg config.Config
+			cfg.Cluster = whole
+			c.change(&cfg.Cluster)
+			n, err := Cluster(t.Context(), cfg, slog.New(slog.DiscardHandler), "test")
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				l, err := n.Devices().Acquire(t.Context(), "rack1", devlock.Owner{Session: "s1"})
+				if err != nil || l.Owner().Node != "a" || n.Node() != "a" {
+					t.Errorf("Acquire = %+v, %v; want it for node a", l, err)
+				}
+				if err := n.Close(context.Background()); err != nil {
+					t.Errorf("Close = %v", err)
+				}
+				return
+			}
+			if err == nil {
+				_ = n.Close(context.Background())
+				t.Fatal("joined, want an error")
+			}
+			if !strings.Contains(err.Error(), c.want) || errors.As(err, new(*app.ConfigError)) != c.wrong ||
+				strings.Contains(err.Error(), "HUNTER2") {
+				t.Errorf("Cluster = %v, want %q and no secret", err, c.want)
+			}
+		})
+	}
+}
