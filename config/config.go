@@ -298,18 +298,18 @@ type Daemon struct {
 
 // Cluster joins this machine to others, which the program ptyctl-cluster can do. Without Servers there is none.
 type Cluster struct {
-	Servers         []string // URLs of NATS servers
-	CredentialsFile string   // of NATS; "": none
-	Node            string   // "": see NodeName
-	Group           string   // of the nodes that belong together: part of subjects and of names of buckets
-	Labels          []string // NAME=value, each name once
-	LeaseTTL        time.Duration
-	Place           []string // patterns of hosts and devices, and labels of the nodes that serve them
-	MaxPerHost      int      // sessions of all nodes; 0: no limit
-	MaxPerToken     int      // the same
-	TLSCAFile       string   // certificate authorities of the servers; "": the system's
-	TLSCertFile     string   // of this node, for servers that ask for one
-	TLSKeyFile      string
+	Servers             []string // URLs of NATS servers
+	CredentialsFile     string   // of NATS; "": none
+	Node                string   // "": see NodeName
+	Group               string   // of the nodes that belong together: part of subjects and of names of buckets
+	Labels              []string // NAME=value, each name once
+	LeaseTTL            time.Duration
+	Place               []string // patterns of hosts and devices, and labels of the nodes that serve them
+	MaxSessionsPerHost  int      // sessions of all nodes; 0: no limit
+	MaxSessionsPerToken int      // the same
+	TLSCAFile           string   // certificate authorities of the servers; "": the system's
+	TLSCertFile         string   // of this node, for servers that ask for one
+	TLSKeyFile          string
 }
 
 // OnDifference selects the act of a client that meets a daemon with another configuration.

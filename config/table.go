@@ -487,9 +487,9 @@ func table(c *Config, home string) []row {
 		words(&c.Cluster.Place, "cluster.place",
 			"Which hosts and devices are served from which nodes: each entry has a label of nodes and a pattern, such as "+
 				"site=fra@*.fra.example.net. The first that fits counts."),
-		integer(&c.Cluster.MaxPerHost, "cluster.max_sessions_per_host", 0, 0, 10000,
+		integer(&c.Cluster.MaxSessionsPerHost, "cluster.max_sessions_per_host", 0, 0, 10000,
 			"Most sessions of all nodes with one host, and through one jump host that a call names; 0 is no limit."),
-		integer(&c.Cluster.MaxPerToken, "cluster.max_sessions_per_token", 0, 0, 10000,
+		integer(&c.Cluster.MaxSessionsPerToken, "cluster.max_sessions_per_token", 0, 0, 10000,
 			"Most sessions of all nodes that one token of the HTTP server has open; 0 is no limit."),
 		path(&c.Cluster.TLSCAFile, home, "cluster.tls_ca_file",
 			"A PEM file with the certificate authorities of the NATS servers; empty uses the system's."),

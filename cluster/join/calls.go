@@ -12,7 +12,6 @@ import (
 	"ptyctl/cluster/route"
 	"ptyctl/internal/app"
 	"ptyctl/mcpapi/peers"
-	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -33,6 +32,24 @@ func (n *node) Forward(
 	ctx context.Context, to string, call peers.Call, client peers.Client,
 ) (json.RawMessage, error) {
 	return n.router.Forward(ctx, to, call, client)
+}
+
+// Notice implements app.Cluster.
+func (n *node) Notice() string {
+	if !n.draining.Load() {
+		return ""
+	}
+	return "node " + n.name + " is drained: it takes no new sessions, and ends when its last one has ended; close this one when " +
+		"you are done, and open the next, which another node gets"
+}
+
+// Drain makes this node take no new sessions, and end when it has none.
+func (n *node) Drain() {
+	n.draining.Store(true)
+	select {
+	case n.drained <- struct{}{}:
+	default:
+	}
 }
 
 // every is how often the registry is told of this node's load.
@@ -111,5 +128,3 @@ func (n *node) Room(ctx context.Context, t term.Target) (release func(), err err
 	}
 	return release, err
 }
-
-var _ = session.Open

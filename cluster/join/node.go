@@ -2,33 +2,63 @@ package join
 
 import (
 	"context"
+	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"ptyctl/cluster/lease"
+	"ptyctl/cluster/limits"
+	"ptyctl/cluster/nodes"
+	"ptyctl/cluster/route"
 	"ptyctl/config"
 	"ptyctl/devlock"
 	"ptyctl/internal/app"
-	"ptyctl/term"
+	"ptyctl/mcpapi/peers"
 )
 
 // A node is this machine in its cluster.
 type node struct {
-	name    string
-	devices *lease.Store
+	name              string
+	log               *slog.Logger
+	perHost, perToken int // sessions of all nodes; 0: no limit
+	rules             []rule
+
+	nc       *nats.Conn
+	devices  *lease.Store
+	registry *nodes.Registry
+	limits   *limits.Book
+	requests *requests
+	router   *route.Router
+
+	draining atomic.Bool
+	drained  chan struct{} // has room for one: the node has begun to drain
 }
 
-var _ app.Cluster = (*node)(nil)
+var (
+	_ app.Cluster     = (*node)(nil)
+	_ peers.Peers     = (*node)(nil)
+	_ route.Directory = (*node)(nil)
+)
 
 // Cluster joins the cluster of a configuration that has cluster.servers. It fails if no server can be reached, and with an
 // *app.ConfigError if a value cannot be used. ctx limits only the joining.
-func Cluster(ctx context.Context, cfg config.Config, log *slog.Logger, _ string) (app.Cluster, error) {
+func Cluster(ctx context.Context, cfg config.Config, log *slog.Logger, version string) (app.Cluster, error) {
 	if err := app.CheckCluster(cfg.Cluster); err != nil {
 		return nil, &app.ConfigError{Err: err}
 	}
-	name, err := cfg.Cluster.NodeName()
+	n := &node{
+		log: log, perHost: cfg.Cluster.MaxSessionsPerHost, perToken: cfg.Cluster.MaxSessionsPerToken, drained: make(chan struct{}, 1),
+	}
+	var err error
+	if n.name, err = cfg.Cluster.NodeName(); err == nil {
+		n.rules, err = rules(cfg.Cluster.Place)
+	}
 	if err != nil {
 		return nil, &app.ConfigError{Err: err}
 	}
@@ -36,17 +66,85 @@ func Cluster(ctx context.Context, cfg config.Config, log *slog.Logger, _ string)
 	if err != nil {
 		return nil, &app.ConfigError{Err: err}
 	}
-	devices, err := lease.Open(ctx, lease.Options{
-		Servers: cfg.Cluster.Servers, Node: name, Bucket: bucket(cfg.Cluster), TTL: cfg.Cluster.LeaseTTL, NATS: options, Logger: log,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("node %s does not join its cluster: %w", name, err)
+	if err := n.join(ctx, cfg.Cluster, options, version); err != nil {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
+		defer cancel()
+		_ = n.Close(end) // the error that has kept it from joining says more
+		return nil, fmt.Errorf("node %s does not join its cluster: %w", n.name, err)
 	}
-	return &node{name: name, devices: devices}, nil
+	return n, nil
 }
 
-// bucket returns the name of the bucket with the owners of consoles.
-func bucket(c config.Cluster) string { return c.Group + "-devices" }
+// joinTime is how long joining may take: the name of a node that was killed is free when its entry has expired.
+const joinTime = time.Minute
+
+// join makes the parts of n, in the order in which they need each other. The lease store comes first: it has the clearest
+// errors about servers that cannot be reached.
+func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option, version string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	n.devices, err = lease.Open(ctx, lease.Options{
+		Servers: c.Servers, Node: n.name, Bucket: bucketOf(c), TTL: c.LeaseTTL, NATS: options, Logger: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	if n.nc, err = connect(c, n.name, options, n.log); err != nil {
+		return err
+	}
+	public, key, err := ed25519.GenerateKey(nil) // of this process: it is in the registry for as long as the process
+	if err != nil {
+		return err
+	}
+	labels, err := nodes.ParseLabels(c.Labels)
+	if err != nil {
+		return err
+	}
+	n.registry, err = nodes.Join(ctx, nodes.Options{Conn: n.nc, Group: c.Group, TTL: nodeTTL, Wait: nodeTTL, Logger: n.log}, nodes.Node{
+		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: public, Labels: labels, Started: time.Now(),
+	})
+	if err != nil {
+		return err
+	}
+	if n.limits, err = limits.Open(ctx, limits.Options{Conn: n.nc, Group: c.Group, Node: n.name, TTL: wholeSeconds(c.LeaseTTL), Logger: n.log}); err != nil {
+		return err
+	}
+	if n.requests, err = openRequests(ctx, n.nc, c.Group, 0); err != nil {
+		return err
+	}
+	n.router, err = route.New(route.Options{Conn: n.nc, Group: c.Group, Node: n.name, Key: key, Nodes: n, Logger: n.log})
+	return err
+}
+
+// nodeTTL is how long a node that is not heard of counts as one that runs.
+const nodeTTL = 15 * time.Second
+
+// wholeSeconds rounds a lease's time up to seconds, in which servers count.
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+// connect connects to the servers for all that is no lease.
+func connect(c config.Cluster, name string, options []nats.Option, log *slog.Logger) (*nats.Conn, error) {
+	nc, err := nats.Connect(strings.Join(c.Servers, ","), append([]nats.Option{
+		nats.Name("ptyctl node " + name + ", calls"),
+		nats.ReconnectBufSize(-1), // what is sent long after its call would do something for nobody
+		nats.MaxReconnects(-1),
+		nats.IgnoreAuthErrorAbort(), // credentials may be replaced while the servers run
+		nats.ReconnectWait(time.Second),
+		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			log.Warn("NATS connection", "node", name, "error", err.Error())
+		}),
+	}, options...)...)
+	if err != nil {
+		return nil, fmt.Errorf("no NATS server can be reached: %w", err)
+	}
+	return nc, nil
+}
+
+// bucketOf returns the name of the bucket with the owners of consoles.
+func bucketOf(c config.Cluster) string { return c.Group + "-devices" }
 
 // natsOptions are the credentials and TLS of the connection.
 func natsOptions(c config.Cluster) (options []nats.Option, err error) {
@@ -69,14 +167,23 @@ func (n *node) Node() string { return n.name }
 // Devices implements app.Cluster.
 func (n *node) Devices() devlock.Store { return n.devices }
 
-// Room implements app.Cluster. Nothing is counted over all nodes yet.
-func (n *node) Room(context.Context, term.Target) (release func(), err error) { return func() {}, nil }
-
-// Serve implements app.Cluster. No call comes from another node yet.
-func (n *node) Serve(ctx context.Context, _ app.Local) error {
-	<-ctx.Done()
-	return nil
-}
-
 // Close implements app.Cluster.
-func (n *node) Close(ctx context.Context) error { return n.devices.Close(ctx) }
+func (n *node) Close(ctx context.Context) error {
+	var errs []error
+	if n.router != nil {
+		n.router.Close()
+	}
+	if n.limits != nil {
+		errs = append(errs, n.limits.Close(ctx))
+	}
+	if n.registry != nil {
+		errs = append(errs, n.registry.Leave(ctx))
+	}
+	if n.devices != nil {
+		errs = append(errs, n.devices.Close(ctx))
+	}
+	if n.nc != nil {
+		n.nc.Close()
+	}
+	return errors.Join(errs...)
+}
