@@ -266,6 +266,8 @@ func TestPartition(t *testing.T) {
 	take(t, a, host)
 	take(t, a, host)
 	take(t, b, host)
+	quiet := limits.Use{What: "jump", Name: "bastion", Most: 5} // never full, so nobody looks for the dead
+	take(t, a, quiet)
 	cut.Store(true)
 	release()
 	natstest.Eventually(t, "a knows that it is cut off", func() bool { return !a.Alive() })
@@ -283,6 +285,7 @@ func TestPartition(t *testing.T) {
 	cut.Store(false)
 	natstest.Eventually(t, "a is back", a.Alive)
 	used(t, b, host, map[string]int{"a": 2, "b": host.Most})
+	used(t, b, quiet, map[string]int{"a": 1})
 	full(t, a, host, map[string]int{"a": 2, "b": host.Most})
 	releases[0]()
 	releases[1]()
