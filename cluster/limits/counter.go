@@ -93,7 +93,7 @@ func (b *Book) step(c *counter) error {
 			return err
 		}
 	}
-	granted, refused := grant(takers, c.shares.others(own), held)
+	_, refused := grant(takers, c.shares.others(own), held)
 	if len(refused) > 0 && !fresh { // what is known may be old
 		if err := b.read(c); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (b *Book) step(c *counter) error {
 			return err
 		}
 	}
-	granted, refused = grant(takers, next.others(own), held)
+	granted, refused := grant(takers, next.others(own), held)
 	if next[own] = held + len(granted); next[own] == 0 {
 		delete(next, own)
 	}
