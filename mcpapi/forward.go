@@ -3,6 +3,7 @@ package mcpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,36 +20,55 @@ import (
 	"ptyctl/term"
 )
 
-// far returns the node that has to answer a call, and the state of a question that the call answers, as that node knows
-// it; empty: this one answers.
-func (c *invocation) far(ctx context.Context, r request) (node, state string, err error) {
+// placements is how many nodes are tried for something new while they give no answer.
+const placements = 3
+
+// elsewhere has another node answer the call, if that has to. It reports false if this node has to.
+func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.CallToolResult, ok bool, err error) {
 	all := c.s.o.Peers
 	if all == nil || isServed(ctx) {
-		return "", "", nil
+		return nil, false, nil
 	}
-	named := toolset.NodesNamed(&c.Call)
-	asked, state := stateNode(r.trip.RequestState)
-	switch {
-	case asked != "": // the answer goes to the node that asks
-		node = asked
-	case len(named) > 1:
+	node, state, err := c.named(r)
+	need, opens := c.need(ctx)
+	for tried := 1; err == nil; tried++ {
+		placed := node == "" && opens
+		if placed {
+			node, err = all.Place(ctx, need)
+		}
+		if err == nil && (node == "" || node == all.Node()) {
+			return nil, false, nil
+		}
+		if err == nil {
+			result, err = c.forward(ctx, node, state, r)
+		}
+		// Nothing was done there. A request that must not be done twice has its node for good.
+		if !placed || tried == placements || need.Once != "" || !errors.Is(err, term.NodeUnreachable) || node == "" {
+			break
+		}
+		need.Not, node, err = append(need.Not, node), "", nil
+	}
+	if err != nil {
+		result, err = c.s.failed(ctx, c.t.set, err)
+	}
+	return result, true, err
+}
+
+// named returns the node that a call names, and the state of a question that the call answers, as that node knows it;
+// empty: it names none.
+func (c *invocation) named(r request) (node, state string, err error) {
+	if node, state = stateNode(r.trip.RequestState); node != "" { // the answer goes to the node that asks
+		return node, state, nil
+	}
+	switch named := toolset.NodesNamed(&c.Call); len(named) {
+	case 0:
+		return "", state, nil
+	case 1:
+		return named[0], state, nil
+	default:
 		return "", "", c.Invalid("session_id", fmt.Sprintf("this call names sessions of several nodes (%s), and one node has to do "+
 			"all of it: make a call for each", strings.Join(named, ", ")))
-	case len(named) == 1:
-		node = named[0]
-	default:
-		need, opens := c.need(ctx)
-		if !opens {
-			return "", "", nil
-		}
-		if node, err = all.Place(ctx, need); err != nil {
-			return "", "", err
-		}
 	}
-	if node == all.Node() {
-		node = ""
-	}
-	return node, state, nil
 }
 
 // need returns what counts for the place of what a call opens. It reports false for a call that opens nothing.
@@ -87,7 +107,7 @@ func (c *invocation) forward(ctx context.Context, node, state string, r request)
 	}
 	raw, err := c.s.o.Peers.Forward(ctx, node, call, &askedClient{ctx: ctx, srv: c.s.srv, progress: r.progress})
 	if err != nil {
-		return c.s.failed(ctx, c.t.set, err)
+		return nil, err
 	}
 	result := new(mcp.CallToolResult)
 	if err := json.Unmarshal(raw, result); err != nil {

@@ -40,11 +40,8 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 	if err := c.permitted(ctx, a); err != nil {
 		return s.failed(ctx, t.set, err)
 	}
-	switch node, state, err := c.far(ctx, r); {
-	case err != nil:
-		return s.failed(ctx, t.set, err)
-	case node != "":
-		return c.forward(ctx, node, state, r)
+	if result, ok, err := c.elsewhere(ctx, r); ok {
+		return result, err
 	}
 	// Ends with the call: a notification about a call that has its result would confuse the client.
 	defer c.Report(ctx, s.srv, r.progress)()

@@ -169,6 +169,11 @@ func (n *node) Devices() devlock.Store { return n.devices }
 
 // Close implements app.Cluster.
 func (n *node) Close(ctx context.Context) error {
+	if n.nc != nil && !n.nc.IsConnected() { // nothing can be given back: it runs out
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		ctx = short
+	}
 	var errs []error
 	if n.router != nil {
 		n.router.Close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,18 +62,18 @@ func (n *node) Place(ctx context.Context, need peers.Need) (string, error) {
 
 // choose is Place for what is done for the first time.
 func (n *node) choose(ctx context.Context, need peers.Need) (string, error) {
-	want := nodes.Need{Labels: labelsFor(n.rules, need), Host: need.Same}
+	want := nodes.Need{Labels: labelsFor(n.rules, need), Host: need.Same, Exclude: need.Not}
 	switch {
 	case need.Device != "":
 		// The console of a device belongs to the node that has it open: there the caller finds its session.
-		if owner := n.ownerOf(ctx, need.Device); owner != "" {
+		if owner := n.ownerOf(ctx, need.Device); owner != "" && !slices.Contains(need.Not, owner) {
 			return owner, nil
 		}
 		want.Host = "device " + need.Device
 	case need.Host == "" && !n.draining.Load(): // a program of this machine
 		return n.name, nil
 	case need.Host == "": // which this machine no longer takes
-		want.Exclude = []string{n.name}
+		want.Exclude = append(want.Exclude, n.name)
 	}
 	chosen, err := n.registry.Place(want)
 	if err == nil {

@@ -33,10 +33,7 @@ func (r *Router) Serve(ctx context.Context, srv Server) error {
 		return fmt.Errorf("route: %w", err)
 	}
 	cancels, err := r.o.Conn.Subscribe(r.o.cancelSubject(r.o.Node), o.cancel)
-	if err == nil {
-		err = r.o.Conn.FlushTimeout(r.o.Patience)
-	}
-	if err == nil {
+	if err == nil { // both outlive the connection: the client library makes them again at each server
 		<-ctx.Done()
 	}
 	for _, s := range []*nats.Subscription{calls, cancels} {

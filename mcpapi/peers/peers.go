@@ -32,6 +32,8 @@ type Need struct {
 	// that all such commands share a session. Empty: the node with the most room is chosen.
 	Same string
 
+	Not []string // nodes that have just given no answer, and so do not get it
+
 	// Once is the name of a request that must not be done twice: its repetition goes to the node that had it first, also
 	// when nodes have come and gone. Empty: the caller gave none.
 	Once string

@@ -9,6 +9,7 @@ import (
 
 	"ptyctl/cluster/internal/natstest"
 	"ptyctl/cluster/lease"
+	"ptyctl/mcpapi/peers"
 )
 
 // judge asks the servers themselves who has a console.
@@ -39,48 +40,44 @@ func free(tb testing.TB, s *lease.Store, device string) {
 	tb.Fatalf("device %s is not free after a minute", device)
 }
 
-// TestOneOwner: a console that a node has is refused to the other, which learns which node it is, until the first closes
-// it, or until its lease has run out after it was killed.
+// TestOneOwner: a console that is open on one node is that session at every node. After that node was killed no other
+// has it until the lease has run out.
 func TestOneOwner(t *testing.T) {
 	t.Parallel()
 	url, port := natstest.Start(t, 1)[0].URL, console(t)
 	store := judge(t, url)
-	a, b := start(t, lines("fra-1", url)), start(t, lines("ber-1", url))
-	refused := func(n *node, owner *node, name, session string) {
-		t.Helper()
-		r := n.open("switch-001", port)
-		o := r.Details.DeviceOwner
-		if r.ErrorCode != "LOCKED" || !r.Retryable || o.Node != name || o.PID != owner.cmd.Process.Pid || o.SessionID != session ||
-			!strings.Contains(r.Message, "on node "+name) {
-			t.Fatalf("open = %+v, want LOCKED by session %s of node %s", r, session, name)
-		}
+	all := map[string]*node{"fra-1": start(t, lines("fra-1", url)), "ber-1": start(t, lines("ber-1", url))}
+	first := all["fra-1"].open("switch-001", port)
+	owner := peers.NodeOf(first.SessionID)
+	if all[owner] == nil {
+		t.Fatalf("open = %+v, want a session of one of the nodes", first)
 	}
-	first := a.open("switch-001", port)
-	if first.SessionID == "" {
-		t.Fatalf("open = %+v, want a session", first)
+	other := map[string]string{"fra-1": "ber-1", "ber-1": "fra-1"}[owner]
+	if h, err := store.Lookup(t.Context(), "switch-001"); err != nil || h.Owner.Node != owner || h.Owner.Session != first.SessionID {
+		t.Errorf("the lease is %+v, %v; want that of session %s", h, err, first.SessionID)
 	}
-	refused(b, a, "fra-1", first.SessionID)
-	if r := a.call(map[string]any{"action": "close", "session_id": first.SessionID, "task_id": "t"}); r.ErrorCode != "" {
-		t.Fatalf("close = %+v", r)
+	if second := all[other].open("switch-001", port); second.SessionID != first.SessionID {
+		t.Errorf("open at %s = %+v, want the session %s", other, second, first.SessionID)
 	}
-	// The node waits for what it gives back itself: its own next opening comes first, or else that of the other.
-	again := a.open("switch-001", port)
-	if again.SessionID == "" {
-		t.Fatalf("open at once after the close = %+v, want a session", again)
+	if r := all[other].call(map[string]any{"action": "close", "session_id": first.SessionID, "task_id": "t"}); r.ErrorCode != "" {
+		t.Fatalf("close at %s = %+v", other, r)
 	}
-	refused(b, a, "fra-1", again.SessionID)
-	a.call(map[string]any{"action": "close", "session_id": again.SessionID, "task_id": "t"})
+	// The node waits for what it gives back itself.
+	again := all[other].open("switch-001", port)
+	if peers.NodeOf(again.SessionID) != owner || again.SessionID == first.SessionID {
+		t.Fatalf("open at once after the close = %+v, want a new session at %s", again, owner)
+	}
+	all[owner].kill()
+	// Its lease has not run out, or the other node still takes it for one that runs.
+	if r := all[other].open("switch-001", port); r.ErrorCode != "LOCKED" || r.Details.DeviceOwner.Node != owner || !r.Retryable {
+		t.Errorf("open after the kill of %s = %+v, want LOCKED by it", owner, r)
+	}
+	if r := all[other].call(map[string]any{"action": "status", "session_id": again.SessionID}); r.ErrorCode != "NODE_UNREACHABLE" {
+		t.Errorf("status of a session of a killed node = %+v, want NODE_UNREACHABLE", r)
+	}
 	free(t, store, "switch-001")
-	second := b.open("switch-001", port)
-	if second.SessionID == "" {
-		t.Fatalf("open after the close = %+v, want a session", second)
-	}
-	refused(a, b, "ber-1", second.SessionID)
-	b.kill()
-	refused(a, b, "ber-1", second.SessionID) // its lease has not run out
-	free(t, store, "switch-001")
-	if r := a.open("switch-001", port); r.SessionID == "" {
-		t.Fatalf("open after the lease of a killed node = %+v, want a session", r)
+	if r := all[other].open("switch-001", port); peers.NodeOf(r.SessionID) != other {
+		t.Fatalf("open after the lease of a killed node = %+v, want a session of %s", r, other)
 	}
 }
 
