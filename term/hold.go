@@ -16,7 +16,9 @@ type Hold func(socket syscall.Conn) (release func(), err error)
 type holdKey struct{}
 
 // WithHold returns a context for a Dialer that must have h hold the sockets of its connections.
-func WithHold(ctx context.Context, h Hold) context.Context { return context.WithValue(ctx, holdKey{}, h) }
+func WithHold(ctx context.Context, h Hold) context.Context {
+	return context.WithValue(ctx, holdKey{}, h)
+}
 
 // HoldFrom returns the Hold of ctx; nil: there is none, and connections are used as they are.
 //
