@@ -32,6 +32,7 @@ type child struct {
 	watch    *time.Timer                // fires when an answer is late
 	late     bool                       // an answer was late, and this process may have been paused itself
 	cause    error                      // why it was killed; nil: it has ended by itself, or was no longer needed
+	devices  map[uint64]string          // by the number of the connection
 }
 
 // lateGrace is how long an answer that is late may take all the same: if this process was paused, the answer has arrived
@@ -55,7 +56,7 @@ func (f *Fence) start() (*child, error) {
 	}
 	c := &child{
 		f: f, conn: conn.(*net.UnixConn), started: time.Now(), over: make(chan struct{}), //nolint:errcheck // it was made as one
-		waiters: make(map[uint64]chan<- struct{}),
+		waiters: make(map[uint64]chan<- struct{}), devices: make(map[uint64]string),
 		cmd: &exec.Cmd{
 			Path: "/proc/self/exe", Args: []string{fenceName, fenceArg}, Env: fenceEnv, Dir: "/",
 			ExtraFiles: []*os.File{theirs},
@@ -87,7 +88,7 @@ func (c *child) read() {
 			case opAnswer:
 				c.answer(r.id)
 			case opCut:
-				c.f.cut(r.id, syscall.Errno(r.until))
+				c.cut(r.id, syscall.Errno(r.until))
 			}
 		}
 	}
@@ -98,6 +99,33 @@ func (c *child) read() {
 	c.watch.Stop()
 	c.mu.Unlock()
 	c.f.lost(c)
+}
+
+// cut is told that the process has cut a connection; errno: it could not. It does not lock f.mu, because who waits for an
+// answer may have that.
+func (c *child) cut(id uint64, errno syscall.Errno) {
+	c.mu.Lock()
+	device := c.devices[id]
+	c.mu.Unlock()
+	if errno != 0 {
+		c.f.o.Logger.Error(
+			"the lease of a device is over, and its connection was shut down; what the kernel had may still be sent",
+			"device", device, "error", errno,
+		)
+	} else {
+		c.f.o.Logger.Warn("the lease of a device is over, and its connection was cut", "device", device)
+	}
+}
+
+// forget forgets the devices of connections that were released.
+func (c *child) forget(of []*hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range of {
+		if h.gone.Load() {
+			delete(c.devices, h.id)
+		}
+	}
 }
 
 // tell sends what the process must be told.
@@ -114,6 +142,7 @@ func (c *child) tell() {
 				<-c.over
 				return
 			}
+			c.forget(of)
 		}
 	}
 }
@@ -200,6 +229,9 @@ func (c *child) hold(h *hold) error {
 		return fmt.Errorf("fence: %w", os.NewSyscallError("fcntl", failed))
 	}
 	defer func() { _ = unix.Close(duplicate) }()
+	c.mu.Lock()
+	c.devices[h.id] = h.lease.Device()
+	c.mu.Unlock()
 	r := h.now()
 	r.op = opHold
 	ctx, cancel := context.WithTimeout(context.Background(), c.f.o.Patience+lateGrace)

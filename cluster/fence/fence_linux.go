@@ -188,22 +188,6 @@ func (h *hold) now() record {
 	return record{op: opRenew, id: h.id, until: h.lease.UntilMoment().Boot()}
 }
 
-// cut is told that the fence process has cut a connection; errno: it could not.
-func (f *Fence) cut(id uint64, errno syscall.Errno) {
-	f.mu.Lock()
-	h := f.held[id]
-	f.mu.Unlock()
-	if h == nil {
-		return
-	}
-	log := f.o.Logger.With("device", h.lease.Device())
-	if errno != 0 {
-		log.Error("the connection to a device was shut down when its lease was over, but what the kernel had may be sent", "error", errno)
-	} else {
-		log.Warn("the connection to a device was cut: its lease is over")
-	}
-}
-
 // lost replaces a child that has ended, unless that was meant. Connections for which there is no fence process end.
 func (f *Fence) lost(c *child) {
 	f.mu.Lock()
@@ -216,17 +200,16 @@ func (f *Fence) lost(c *child) {
 		return
 	}
 	f.o.Logger.Warn("the fence process has ended, and is started again", "connections", len(f.held), "cause", c.why())
-	err := errors.New("its processes end again and again")
-	deaths := 0
+	err, deaths := errors.New("each has ended soon after its start"), 0
 	if time.Since(c.started) < settled {
 		deaths = c.deaths + 1
 	}
-	if deaths < maxDeaths {
+	for ; err != nil && deaths < maxDeaths; deaths++ { // one may also end while it gets the connections
 		err = f.replace(deaths)
 	}
 	if err != nil {
 		f.o.Logger.Error("there is no fence process: connections end", "connections", len(f.held), "error", err)
-		f.abandon(err)
+		f.abandon(fmt.Errorf("%d fence processes have failed: %w", deaths, err))
 	}
 }
 

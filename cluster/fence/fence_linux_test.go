@@ -154,6 +154,24 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// Connections are cut while others are handed over: none waits for the other.
+func TestCutsDuringHolds(t *testing.T) {
+	f := newFence(t, Options{})
+	last := leaseFor(t, time.Hour)
+	for range 100 {
+		l := leaseFor(t, time.Hour)
+		near, _ := connect(t)
+		if _, err := f.Hold(near, l); err != nil {
+			t.Fatal(err)
+		}
+		other, _ := connect(t)
+		l.End(nil) // which is carried out while the next one is handed over
+		if _, err := f.Hold(other, last); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // What cannot be held is refused, and a lease without an end in time needs no fence.
 func TestHoldRefused(t *testing.T) {
 	f := newFence(t, Options{})
@@ -225,7 +243,7 @@ func TestNoFenceProcess(t *testing.T) {
 		signalTo(t, fence, syscall.SIGKILL)
 	}
 	var lost *devlock.LostError
-	if err := <-told; !errors.As(err, &lost) || !strings.Contains(err.Error(), "again and again") {
+	if err := <-told; !errors.As(err, &lost) || !strings.Contains(err.Error(), "3 fence processes have failed") {
 		t.Errorf("the lease has ended with %v", err)
 	}
 	if _, err := rest(far); !errors.Is(err, syscall.ECONNRESET) {
