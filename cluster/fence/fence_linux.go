@@ -12,6 +12,9 @@ import (
 	"ptyctl/devlock"
 )
 
+// Available says whether connections can be held on this system.
+const Available = true
+
 // enabled is set by Enable.
 var enabled atomic.Bool
 

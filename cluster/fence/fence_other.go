@@ -11,6 +11,9 @@ import (
 	"ptyctl/devlock"
 )
 
+// Available says whether connections can be held on this system.
+const Available = false
+
 // Enable does nothing on this system.
 func Enable() {}
 

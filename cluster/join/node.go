@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"ptyctl/cluster/fence"
 	"ptyctl/cluster/lease"
 	"ptyctl/cluster/limits"
 	"ptyctl/cluster/nodes"
@@ -20,6 +22,7 @@ import (
 	"ptyctl/devlock"
 	"ptyctl/internal/app"
 	"ptyctl/mcpapi/peers"
+	"ptyctl/term"
 )
 
 // A node is this machine in its cluster.
@@ -35,6 +38,7 @@ type node struct {
 	limits   *limits.Book
 	requests *requests
 	router   *route.Router
+	fence    *fence.Fence
 
 	draining atomic.Bool
 	drained  chan struct{} // has room for one: the node has begun to drain
@@ -53,7 +57,8 @@ func Cluster(ctx context.Context, cfg config.Config, log *slog.Logger, version s
 		return nil, &app.ConfigError{Err: err}
 	}
 	n := &node{
-		log: log, perHost: cfg.Cluster.MaxSessionsPerHost, perToken: cfg.Cluster.MaxSessionsPerToken, drained: make(chan struct{}, 1),
+		fence: fence.New(fence.Options{Logger: log}),
+		log:   log, perHost: cfg.Cluster.MaxSessionsPerHost, perToken: cfg.Cluster.MaxSessionsPerToken, drained: make(chan struct{}, 1),
 	}
 	var err error
 	if n.name, err = cfg.Cluster.NodeName(); err == nil {
@@ -167,6 +172,14 @@ func (n *node) Node() string { return n.name }
 // Devices implements app.Cluster.
 func (n *node) Devices() devlock.Store { return n.devices }
 
+// Hold implements app.Cluster.
+func (n *node) Hold(l *devlock.Lease) term.Hold {
+	if !fence.Available {
+		return nil
+	}
+	return func(socket syscall.Conn) (release func(), err error) { return n.fence.Hold(socket, l) }
+}
+
 // Close implements app.Cluster.
 func (n *node) Close(ctx context.Context) error {
 	if n.nc != nil && !n.nc.IsConnected() { // nothing can be given back: it runs out
@@ -190,5 +203,6 @@ func (n *node) Close(ctx context.Context) error {
 	if n.nc != nil {
 		n.nc.Close()
 	}
+	n.fence.Close()
 	return errors.Join(errs...)
 }

@@ -24,6 +24,10 @@ type Cluster interface {
 	// Devices returns who has which console, over all nodes. Its errors may be a devlock.AdvisedError.
 	Devices() devlock.Store
 
+	// Hold cuts the connections of the owner of a lease when that is over, also while this process is stopped; nil: nothing
+	// can do that on this system.
+	Hold(l *devlock.Lease) term.Hold
+
 	// Peers are the other nodes, to which calls about their sessions are passed on.
 	Peers() peers.Peers
 
@@ -169,6 +173,9 @@ func (m *membership) giveBack(l *devlock.Lease) {
 		release()
 	}()
 }
+
+// hold implements deviceStore.
+func (m *membership) hold(l *devlock.Lease) term.Hold { return m.Hold(l) }
 
 // dialer asks for room before dial, for as long as the session lasts: ctx is the session's.
 func (m *membership) dialer(dial term.Dialer) term.Dialer {

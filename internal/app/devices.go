@@ -21,6 +21,7 @@ type reserveFunc = func(ctx context.Context, device, session string) (session.Re
 type deviceStore interface {
 	Acquire(ctx context.Context, device string, o devlock.Owner) (*devlock.Lease, error) // as a devlock.Store
 	giveBack(l *devlock.Lease)                                                           // returns at once
+	hold(l *devlock.Lease) term.Hold                                                     // of the owner's connections; nil: none is needed
 }
 
 // folderLocks are the owners on this machine.
@@ -30,6 +31,9 @@ type folderLocks struct{ *devlock.FolderStore }
 func (f folderLocks) giveBack(l *devlock.Lease) {
 	_ = f.Release(context.Background(), l) // it never blocks, nor fails
 }
+
+// hold implements deviceStore: the lock lasts for as long as this process, stopped or not.
+func (folderLocks) hold(*devlock.Lease) term.Hold { return nil }
 
 // deviceLocks reserves consoles in a store, and says in errors how this process can be reached: at socket; empty: nowhere.
 func deviceLocks(store deviceStore, socket string) reserveFunc {
@@ -48,6 +52,7 @@ func deviceLocks(store deviceStore, socket string) reserveFunc {
 			Release:  func() { store.giveBack(l) },
 			Check:    l.Check,
 			AfterEnd: l.AfterEnd,
+			Hold:     store.hold(l),
 		}, nil
 	}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 
+	"ptyctl/cluster/fence"
 	"ptyctl/cluster/join"
 	"ptyctl/internal/commands"
 )
@@ -13,6 +14,7 @@ import (
 var release string
 
 func main() {
+	fence.Enable()
 	os.Exit(commands.Main(commands.Program{
 		Name: "ptyctl-cluster", Usage: "real terminals for AI agents, over MCP, on several machines", Release: release,
 		Cluster: join.Cluster,

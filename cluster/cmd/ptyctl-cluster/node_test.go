@@ -16,6 +16,8 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/cluster/fence"
 )
 
 // programEnv makes this test program be ptyctl-cluster.
@@ -23,6 +25,7 @@ const programEnv = "TEST_RUNS_PTYCTL_CLUSTER"
 
 // TestMain also runs the program.
 func TestMain(m *testing.M) {
+	fence.Enable()
 	if os.Getenv(programEnv) != "" {
 		main()
 	}
