@@ -15,7 +15,7 @@ import (
 type farResources struct{ s *api }
 
 func (s *api) farResources() subscribe.Far {
-	if s.o.Peers == nil {
+	if s.o.Cluster.Peers == nil {
 		return nil
 	}
 	return farResources{s}
@@ -24,7 +24,7 @@ func (s *api) farResources() subscribe.Far {
 // Node implements subscribe.Far.
 func (f farResources) Node(ctx context.Context, session string) string {
 	node := peers.NodeOf(session)
-	if isServed(ctx) || node == f.s.o.Peers.Node() {
+	if isServed(ctx) || node == f.s.o.Cluster.Peers.Node() {
 		return ""
 	}
 	return node
@@ -34,7 +34,7 @@ func (f farResources) Node(ctx context.Context, session string) string {
 func (f farResources) Watch(ctx context.Context, node, uri string, changed func()) {
 	call := f.s.callFor(ctx)
 	call.URI, call.Watch = uri, true
-	_, _ = f.s.o.Peers.Forward(ctx, node, call, changes(changed)) // whatever has ended it, the client has to look
+	_, _ = f.s.o.Cluster.Peers.Forward(ctx, node, call, changes(changed)) // whatever has ended it, the client has to look
 }
 
 // changes is the client of a call that watches a resource.
@@ -54,7 +54,7 @@ func (changes) Elicit(context.Context, json.RawMessage) (json.RawMessage, error)
 func (f farResources) Read(ctx context.Context, node, uri string) ([]mcp.ResourceContents, error) {
 	call := f.s.callFor(ctx)
 	call.URI = uri
-	raw, err := f.s.o.Peers.Forward(ctx, node, call, nobody{})
+	raw, err := f.s.o.Cluster.Peers.Forward(ctx, node, call, nobody{})
 	if err != nil {
 		return nil, err
 	}

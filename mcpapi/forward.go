@@ -25,7 +25,7 @@ const placements = 3
 
 // elsewhere has another node answer the call, if that has to. It reports false if this node has to.
 func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.CallToolResult, ok bool, err error) {
-	all := c.s.o.Peers
+	all := c.s.o.Cluster.Peers
 	if all == nil || isServed(ctx) {
 		return nil, false, nil
 	}
@@ -105,7 +105,7 @@ func (c *invocation) forward(ctx context.Context, node, state string, r request)
 		}
 		call.Trip = trip
 	}
-	raw, err := c.s.o.Peers.Forward(ctx, node, call, &askedClient{ctx: ctx, srv: c.s.srv, progress: r.progress})
+	raw, err := c.s.o.Cluster.Peers.Forward(ctx, node, call, &askedClient{ctx: ctx, srv: c.s.srv, progress: r.progress})
 	if err != nil {
 		return nil, err
 	}
@@ -163,12 +163,12 @@ func (s *api) gather(ctx context.Context, c *toolset.Call) []toolset.Gathered {
 	call := s.callFor(ctx)
 	name, _ := toolset.ToolOf(c)
 	call.Tool, call.Arguments, call.Caller.Results = name, c.Arguments(), string(identity.Full)
-	others := slices.Sorted(slices.Values(s.o.Peers.Others()))
+	others := slices.Sorted(slices.Values(s.o.Cluster.Peers.Others()))
 	answers := make([]toolset.Gathered, len(others))
 	var asking sync.WaitGroup
 	for i, node := range others {
 		asking.Go(func() {
-			raw, err := s.o.Peers.Forward(ctx, node, call, nobody{})
+			raw, err := s.o.Cluster.Peers.Forward(ctx, node, call, nobody{})
 			a := toolset.Gathered{Node: node, Err: err}
 			if err == nil {
 				a.Result, a.Err = textOf(raw)

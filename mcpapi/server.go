@@ -65,14 +65,19 @@ type Options struct {
 
 	Elsewhere func(ctx context.Context) []toolset.Elsewhere // sessions of the caller in other processes; nil: none
 
-	Peers  peers.Peers   // the other nodes of a cluster; nil: there are none
-	Notice func() string // what callers are to know of this node, said once for each session; nil, or empty: nothing
+	Cluster ClusterOptions
 
 	Apps bool // show terminals in the chat of clients that draw pages of their servers; see package apps
 
 	Secrets term.Secrets // of the operator's; nil: there are none, and no tool has arguments for them
 
 	Logger *slog.Logger // nil: errors go to slog.Default
+}
+
+// ClusterOptions are about the other nodes of a cluster. The zero value is for a machine alone.
+type ClusterOptions struct {
+	Peers  peers.Peers   // nil: there are none
+	Notice func() string // what callers are to know of this node, said once for each session; nil, or empty: nothing
 }
 
 // withDefaults returns o with each unset limit at its default, so that no other code must check for 0.
@@ -157,10 +162,10 @@ func NewServer(o Options) *Server {
 			Fleet:    o.Fleet,
 			Version:  o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
 			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Secrets: o.Secrets, Numbered: o.Answered != nil, Limits: o.Limits,
-			Elsewhere: o.Elsewhere, Notice: o.Notice,
+			Elsewhere: o.Elsewhere, Notice: o.Cluster.Notice,
 		},
 	}
-	if o.Peers != nil {
+	if o.Cluster.Peers != nil {
 		s.shared.Gather = s.gather
 	}
 	sets := setsOf(o.Toolsets, o.More)

@@ -99,7 +99,7 @@ func start(tb testing.TB, all *directory, nc *nats.Conn, name string) (n *node, 
 		Observers: []term.Observer{watch},
 	})
 	n.server = mcpapi.NewServer(mcpapi.Options{
-		Sessions: n.sessions, Watch: watch, Version: "test", Local: []string{"stdio", "http"}, Peers: n, Results: identity.Full,
+		Sessions: n.sessions, Watch: watch, Version: "test", Local: []string{"stdio", "http"}, Cluster: mcpapi.ClusterOptions{Peers: n}, Results: identity.Full,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
