@@ -25,7 +25,13 @@ func (s *Store) Acquire(ctx context.Context, device string, o devlock.Owner) (*d
 	whole, work, cancel := s.bound(ctx)
 	defer cancel()
 	h := &held{key: key, value: value{Device: device, ID: rand.Text(), Owner: o}}
+	select {
+	case s.acquiring <- struct{}{}:
+	case <-work.Done():
+		return nil, s.unavailable(whole, "acquire", device, began, context.Cause(work))
+	}
 	sent, err := s.win(work, h)
+	<-s.acquiring
 	if _, ok := err.(*devlock.HeldError); ok { //nolint:errorlint // it is made here
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -144,7 +145,9 @@ func (r *renewer) schedule(h *held, due time.Time) {
 
 // attempt sends a renewal, or repeats the read that it waits for.
 func (r *renewer) attempt(h *held, now time.Time) {
-	r.schedule(h, now.Add(r.s.o.times().Every()))
+	every := r.s.o.times().Every()
+	// A little early, by chance: renewals that an election has gathered would stay together for good.
+	r.schedule(h, now.Add(every-rand.N(every/10+1)))
 	if h.Attempt(devlock.Now()) {
 		r.read(h)
 		return

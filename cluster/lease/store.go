@@ -23,11 +23,17 @@ type Store struct {
 	ctx    context.Context // ends with Close
 	stop   context.CancelFunc
 
+	acquiring chan struct{} // has a token for each Acquire that asks the servers
+
 	renewals *renewer
 	watches  sync.WaitGroup
 }
 
 var _ devlock.Store = (*Store)(nil)
+
+// mostAcquiring is how many calls of Acquire of one node ask the servers at a time. When all nodes take all consoles at
+// once, more of them would wait so long that answers come too late, and the keys stay taken for nobody: cluster/sim.
+const mostAcquiring = 4
 
 // Open connects to the servers, and makes the bucket unless it is there. It fails if no server can be reached, or if the
 // bucket has another TTL than o says. ctx limits only the opening.
@@ -37,7 +43,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	began := time.Now()
-	s := &Store{o: o}
+	s := &Store{acquiring: make(chan struct{}, mostAcquiring), o: o}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	whole, work, cancel := s.bound(ctx)
 	defer cancel()
