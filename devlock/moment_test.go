@@ -83,15 +83,3 @@ func TestAfterExtend(t *testing.T) {
 		t.Errorf("after stop: %v, told %d times", err, told)
 	}
 }
-
-func BenchmarkCheck(b *testing.B) {
-	l := NewLease("rack1", Owner{}, 1)
-	if err := l.Extend(time.Now().Add(time.Hour)); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if l.Check() != nil {
-			b.Fatal("it is over")
-		}
-	}
-}
