@@ -88,7 +88,7 @@ func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
 	}
 	if id := c.Text("request_id"); id != "" && c.t.Takes("request_id") {
 		caller := identity.FromContext(ctx)
-		n.Once = strings.Join([]string{c.t.Name, n.Host, caller.Transport, caller.Token, caller.Shim, id}, "\x00")
+		n.Once = strings.Join([]string{c.t.Name, n.Host, caller.Transport, c.s.tokenFor(ctx), caller.Shim, id}, "\x00")
 	}
 	return n, true
 }
@@ -143,11 +143,24 @@ func (s *api) callFor(ctx context.Context) peers.Call {
 	p.Capabilities, _ = json.Marshal(mcpgo.Capabilities(ctx)) // of a struct that JSON can have
 	return peers.Call{
 		Caller: peers.Caller{
-			Transport: s.shared.TransportOf(ctx), Token: caller.Token, Issuer: caller.Issuer, Shim: caller.Shim,
+			Transport: s.shared.TransportOf(ctx), Token: s.tokenFor(ctx), Issuer: caller.Issuer, Shim: caller.Shim,
 			ReadOnly: s.shared.OnlyReads(ctx), Isolated: caller.Isolated, Results: string(s.results.ResultsFor(ctx)),
 		},
 		Client: p,
 	}
+}
+
+// machineTransports are the transports of clients that are on the machine of the server.
+var machineTransports = []string{"stdio", "socket"}
+
+// tokenFor returns the name by which other nodes know the caller of ctx. A client on this machine without a token is not
+// one of another machine, whose locks it could otherwise use.
+func (s *api) tokenFor(ctx context.Context) string {
+	caller := identity.FromContext(ctx)
+	if caller.Token == "" && caller.Shim == "" && slices.Contains(machineTransports, s.shared.TransportOf(ctx)) {
+		return "node:" + s.o.Cluster.Peers.Node()
+	}
+	return caller.Token
 }
 
 // gatherTime is how long the other nodes have to answer what is asked of all of them.

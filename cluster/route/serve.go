@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -133,7 +134,11 @@ func (o *owner) answer(m *nats.Msg, body []byte) {
 	}
 	if err != nil {
 		o.r.o.Logger.Warn("refused a call of another node", "node", entry, "why", err)
-		o.refuse(m, &term.Error{Kind: term.PolicyDenied, Msg: fmt.Sprintf("a call of node %.40q is refused: %v", entry, err)})
+		kind := term.PolicyDenied
+		if errors.Is(err, errUnknownEntry) { // which it may not yet have heard of
+			kind = term.NodeUnreachable
+		}
+		o.refuse(m, &term.Error{Kind: kind, Msg: fmt.Sprintf("a call of node %.40q is refused: %v; nothing was done", entry, err)})
 		return
 	}
 	ctx, stop := context.WithCancelCause(o.ctx)

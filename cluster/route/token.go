@@ -41,6 +41,9 @@ func signed(id, entry, owner, expires string, body []byte) []byte {
 	return fmt.Appendf(nil, "ptyctl call 1\x00%s\x00%s\x00%s\x00%s\x00%s", id, entry, owner, expires, sum[:])
 }
 
+// errUnknownEntry refuses a call of a node that is not known.
+var errUnknownEntry = errors.New("that node is not in the registry")
+
 // verify returns the id and the entry node of a call to owner, or says why it must not be taken. Whether it was taken
 // before is for a memory to say.
 func verify(h nats.Header, nodes Directory, owner string, body []byte, now time.Time) (id, entry string, err error) {
@@ -52,7 +55,7 @@ func verify(h nats.Header, nodes Directory, owner string, body []byte, now time.
 	}
 	key, ok := nodes.Key(entry)
 	if !ok || len(key) != ed25519.PublicKeySize {
-		return id, entry, fmt.Errorf("its node %.40q is not in the registry", entry)
+		return id, entry, errUnknownEntry
 	}
 	token, err := base64.RawStdEncoding.DecodeString(h.Get(headerToken))
 	if err != nil || !ed25519.Verify(key, signed(id, entry, owner, expires, body), token) {

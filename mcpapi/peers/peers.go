@@ -55,7 +55,7 @@ type Call struct {
 // the operator nor a person at a terminal: those use the node that they are at.
 type Caller struct {
 	Transport string `json:"transport"`
-	Token     string `json:"token,omitempty"`
+	Token     string `json:"token,omitempty"` // its name; of a client on the entry node that has none, "node:" and that node
 	Issuer    string `json:"issuer,omitempty"`
 	Shim      string `json:"shim,omitempty"`
 	ReadOnly  bool   `json:"read_only,omitempty"`

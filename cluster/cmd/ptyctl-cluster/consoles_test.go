@@ -59,8 +59,13 @@ func TestOneOwner(t *testing.T) {
 	if second := all[other].open("switch-001", port); second.SessionID != first.SessionID {
 		t.Errorf("open at %s = %+v, want the session %s", other, second, first.SessionID)
 	}
-	if r := all[other].call(map[string]any{"action": "close", "session_id": first.SessionID, "task_id": "t"}); r.ErrorCode != "" {
-		t.Fatalf("close at %s = %+v", other, r)
+	// The client at the other node is another one, and the lock of a task of the same name is not its own.
+	end := map[string]any{"action": "close", "session_id": first.SessionID, "task_id": "t"}
+	if r := all["ber-1"].call(end); r.ErrorCode != "LOCKED" || !strings.Contains(r.Message, "another client holds") {
+		t.Fatalf("close at ber-1 of a session that fra-1's client has locked = %+v, want LOCKED", r)
+	}
+	if r := all["fra-1"].call(end); r.ErrorCode != "" {
+		t.Fatalf("close at fra-1 = %+v", r)
 	}
 	// The node waits for what it gives back itself.
 	again := all[other].open("switch-001", port)
