@@ -183,8 +183,11 @@ func (s *api) gather(ctx context.Context, c *toolset.Call) []toolset.Gathered {
 		asking.Go(func() {
 			raw, err := s.o.Cluster.Peers.Forward(ctx, node, call, nobody{})
 			a := toolset.Gathered{Node: node, Err: err}
-			if err == nil {
+			switch {
+			case err == nil:
 				a.Result, a.Err = textOf(raw)
+			case errors.Is(ctx.Err(), context.DeadlineExceeded):
+				a.Err = term.Errorf(term.NodeSilent, "no answer within %v", gatherTime)
 			}
 			answers[i] = a
 		})

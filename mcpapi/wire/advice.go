@@ -133,8 +133,8 @@ var advice = map[term.Reason]string{
 	term.ReasonElsewhere: "open a new one, or have a person use it (ptyctl attach --pid PROCESS SESSION); it ends with that " +
 		"process",
 	term.ReasonNodeUnreachable: "call again later; ptyctl_session list says which nodes answer, and a session whose node has ended is gone",
-	term.ReasonNodeSilent: "look before you repeat it: read the session once its node answers, or repeat the call with the same " +
-		"request_id, which is never done twice",
+	term.ReasonNodeSilent: "look before you repeat it: read the session once its node answers; a call that had a request_id " +
+		"may be repeated with the same one, and is not done twice",
 	term.ReasonResumable:       "take it with ptyctl_session adopt",
 	term.ReasonNoFleet:         "ptyctl_fleet status lists your runs",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",
