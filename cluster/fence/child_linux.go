@@ -147,10 +147,11 @@ func (c *child) tell() {
 	}
 }
 
-// kill ends the process. The kernel then closes its duplicates, which leaves the connections as they are.
+// kill ends the process. The kernel then closes its duplicates, which leaves the connections as they are. The signal comes
+// first: a process that finds its socket closed cuts what it has.
 func (c *child) kill() {
-	_ = c.conn.Close()
 	_ = c.cmd.Process.Kill()
+	_ = c.conn.Close()
 }
 
 // why says why the process has ended.
