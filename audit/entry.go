@@ -20,6 +20,7 @@ type Entry struct {
 	Prev string    `json:"prev"` // SHA-256 of the line before in hex; zeros in the first line of the first file
 	Time time.Time `json:"time"`
 	PID  int       `json:"pid"`
+	Node string    `json:"node,omitempty"` // of a cluster, that has written the line
 
 	// Event is a term.Verb, or an event of the log itself: "file", "start", "stop", "lost",
 	// "torn".
@@ -83,7 +84,8 @@ type Actor struct {
 	Agent     string `json:"agent_id,omitempty"`
 	Evidence  string `json:"evidence_id,omitempty"`
 	Call      string `json:"correlation_id,omitempty"`
-	PID       int    `json:"pid,omitempty"` // of the process at the control socket
+	PID       int    `json:"pid,omitempty"`        // of the process at the control socket
+	Node      string `json:"entry_node,omitempty"` // of a cluster, that the caller is connected to, if that is another one
 }
 
 // A Denial says why a rule in trial mode would have refused an action that was allowed.
@@ -224,6 +226,7 @@ func newActor(a term.Actor) Actor {
 		Evidence:  cut(scrub.Text(cut(a.Evidence, 2*maxName)), maxName),
 		Call:      cut(a.Call, maxName),
 		PID:       max(a.PID, 0),
+		Node:      cut(a.Node, maxName),
 	}
 }
 

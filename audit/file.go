@@ -21,6 +21,7 @@ type file struct {
 	path string
 	max  int64
 	keep int
+	node string // of all entries
 
 	f      *os.File // nil: not open
 	size   int64    // bytes read or written so far
@@ -181,7 +182,7 @@ func (a *file) add(n Entry) error {
 	if n.Time.IsZero() {
 		n.Time = time.Now().UTC()
 	}
-	n.PID, n.Prev = os.Getpid(), a.last
+	n.PID, n.Node, n.Prev = os.Getpid(), a.node, a.last
 	line, err := n.encode()
 	if err != nil {
 		return err

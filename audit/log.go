@@ -35,6 +35,7 @@ type Options struct {
 	Queue    int           // lines that may wait to be written; 0: 4096
 	Timeout  time.Duration // how long Journal and Close wait for the disk; 0: 5 s
 	Version  string        // of the program, for the entry "start"
+	Node     string        // of a cluster, for all entries; empty: this machine is alone
 	Logger   *slog.Logger  // nil: no log
 }
 
@@ -82,6 +83,7 @@ type Log struct {
 	done  chan struct{} // closed after the last line is written
 	once  sync.Once
 	lost  atomic.Int64 // lines lost in total
+	head  atomic.Pointer[Head]
 	err   error        // of the end; set before done is closed
 
 	// Owned by the goroutine that writes.
@@ -107,7 +109,7 @@ func Open(o Options) (*Log, error) {
 	o = o.withDefaults()
 	l := &Log{
 		o: o, queue: make(chan request, o.Queue), stop: make(chan struct{}), done: make(chan struct{}),
-		file: &file{path: o.Path, max: o.MaxBytes, keep: o.Keep},
+		file: &file{path: o.Path, max: o.MaxBytes, keep: o.Keep, node: o.Node},
 	}
 	if err := l.start(); err != nil {
 		l.file.close()
@@ -362,11 +364,16 @@ func (l *Log) failed(err error) {
 // system may have dropped them from its memory (fsync(2), since Linux 4.13).
 func (l *Log) sync(now bool) error {
 	if !now || l.file.f == nil {
+		if l.o.Fsync == FsyncNever {
+			l.head.Store(l.file.head())
+		}
 		return nil
 	}
 	l.dirty = false
 	err := l.file.force()
-	if err != nil {
+	if err == nil {
+		l.head.Store(l.file.head())
+	} else {
 		for _, r := range l.due {
 			l.owe(r)
 		}

@@ -47,13 +47,21 @@ func (e *BrokenError) Error() string {
 // than one that ends in .1. If head is not empty, a line with this hash must exist. After
 // an error the report covers the lines before it.
 func Verify(head string, names ...string) (Report, error) {
+	v := verifier{head: strings.ToLower(head)}
+	if err := v.files(names); err != nil {
+		return v.report, err
+	}
+	return v.report, v.end()
+}
+
+// files checks the files, the oldest one first.
+func (v *verifier) files(names []string) error {
 	names = slices.Clone(names)
 	slices.SortStableFunc(names, func(a, b string) int { return age(b) - age(a) })
-	v := verifier{head: strings.ToLower(head)}
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
-			return v.report, err
+			return err
 		}
 		var size int64
 		if size, err = settledSize(f); err == nil {
@@ -61,10 +69,10 @@ func Verify(head string, names ...string) (Report, error) {
 		}
 		_ = f.Close()
 		if err != nil {
-			return v.report, err
+			return err
 		}
 	}
-	return v.report, v.end()
+	return nil
 }
 
 // settledSize returns the size of a file between two batches of lines, because ptyctl may
@@ -94,7 +102,8 @@ func age(name string) int {
 type verifier struct {
 	report Report
 	head   string
-	found  bool // head has been seen
+	found  bool            // head has been seen
+	heads  map[string]bool // of VerifyHeads: whether they have been seen
 
 	name   string
 	line   int
@@ -219,6 +228,9 @@ func (v *verifier) accept(line []byte, n Entry) {
 	v.report.Since++
 	if v.last == v.head {
 		v.found, v.report.Since = true, 0
+	}
+	if _, wanted := v.heads[v.last]; wanted {
+		v.heads[v.last] = true
 	}
 	if n.Self != nil {
 		v.report.Lost += n.Self.Lost

@@ -37,7 +37,7 @@ type Shared struct {
 	Limits
 
 	Elsewhere func(ctx context.Context) []Elsewhere         // sessions of the caller in other processes; nil: there are none
-	Gather    func(ctx context.Context, c *Call) []Gathered // see Gather; nil: there are no other nodes
+	Gather    func(ctx context.Context, c *Call, arguments json.RawMessage) []Gathered // see Gather; nil: there are no other nodes
 	Notice    func() string                                 // what callers are to know of this machine; nil, or empty: nothing
 
 	said said
@@ -378,7 +378,7 @@ func (c *Call) Acting(ctx context.Context, task string) context.Context {
 	return term.WithActor(ctx, term.Actor{
 		Transport: c.shared.TransportOf(ctx), Client: name, Version: version, Token: caller.Token, Issuer: caller.Issuer, Shim: caller.Shim,
 		Task:     task,
-		Operator: caller.Operator, Attachment: caller.Attachment, PID: caller.PID,
+		Operator: caller.Operator, Attachment: caller.Attachment, PID: caller.PID, Node: caller.Node,
 		Agent: c.Text("agent_id"), Evidence: c.Text("evidence_id"), Serial: c.serial,
 	})
 }
