@@ -23,6 +23,8 @@ type Options struct {
 	RecordingsFailures func() int64 // how often a recording could not be written
 	NoticesDropped     func() int64 // that people did not get; nil: none are sent
 	OAuthFailures      func() int64 // how often the keys of the issuer of access tokens could not be fetched
+
+	More []Family // of others, such as those of a cluster; no name is one of this package's
 }
 
 // A Session holds the labels of a live session.
@@ -94,6 +96,9 @@ func New(o Options) *Metrics {
 		o.NoticesDropped)
 	sample(m, "counter", "ptyctl_oauth_fetch_failures_total",
 		"Times that the keys of the issuer of access tokens could not be fetched.", o.OAuthFailures)
+	for _, f := range o.More {
+		m.families = append(m.families, f)
+	}
 	slices.SortFunc(m.families, func(a, b family) int { return strings.Compare(a.about().name, b.about().name) })
 	return m
 }

@@ -162,7 +162,7 @@ func (a *App) assemble(serves bool) error {
 			return err
 		}
 	}
-	if a.audit, err = openAudit(a.cfg.Audit, a.version, a.log); err != nil {
+	if a.audit, err = openAudit(a.cfg.Audit, a.cluster.name(), a.version, a.log); err != nil {
 		return err
 	}
 	a.dialers.secrets = a.secretOptions()
@@ -234,12 +234,12 @@ func (a *App) Close(ctx context.Context) error {
 	if a.sessions != nil {
 		a.sessions.Close(context.WithoutCancel(ctx))
 	}
-	left := a.cluster.leave(ctx)
 	if a.consents != nil {
 		a.consents.Close() // before the audit log, which has the ends of questions
 	}
 	a.record.close() // the audit log has the ends of recordings, too
-	err := errors.Join(left, a.audit.Close())
+	err := a.audit.Close()
+	err = errors.Join(a.cluster.leave(ctx), err) // the cluster keeps the end of the audit log
 	for len(a.closers) > 0 {
 		last := len(a.closers) - 1
 		a.closers[last]()

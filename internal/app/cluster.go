@@ -8,9 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/audit"
 	"ptyctl/devlock"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/peers"
+	"ptyctl/metrics"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -34,6 +36,12 @@ type Cluster interface {
 	// Notice is what callers are told of this node, for example that it is drained; empty: nothing.
 	Notice() string
 
+	// Ready returns nil if new clients may be sent to this node, and else why not, in words that anybody may read.
+	Ready() error
+
+	// Metrics are counts of the cluster as this node sees it, for /metrics.
+	Metrics() []metrics.Family
+
 	// Room finds out whether all nodes together have room for one more session with target, for the caller of
 	// term.ActorFrom(ctx), and counts it until release is called. It is asked before the host is dialed. release may take
 	// a while. An error of package term is passed on as it is; one with another cause may be a devlock.AdvisedError.
@@ -43,7 +51,7 @@ type Cluster interface {
 	// one without an error: this node is to leave.
 	Serve(ctx context.Context, local Local) error
 
-	// Close leaves the cluster, after the last session has ended. It returns when ctx ends, at the latest.
+	// Close leaves the cluster, after the last session and the audit log have ended. It returns when ctx ends, at the latest.
 	Close(ctx context.Context) error
 }
 
@@ -52,6 +60,10 @@ type Local struct {
 	Server      *mcpapi.Server // answers calls
 	Sessions    *session.Manager
 	MaxSessions int // that Sessions allows
+
+	// Head returns the end of the audit log, of whose heads the cluster keeps some where this node cannot change them. It
+	// may be called until Close has returned. false: there is no log.
+	Head func() (audit.Head, bool)
 }
 
 // membership is an App's part in its cluster. It owns the goroutines that give back what a session had: a session ends
@@ -97,6 +109,22 @@ func (m *membership) notice() func() string {
 		return nil
 	}
 	return m.Notice
+}
+
+// ready returns the state for a load balancer; nil: this machine is alone.
+func (m *membership) ready() func() error {
+	if m == nil {
+		return nil
+	}
+	return m.Ready
+}
+
+// counted returns the metrics of the cluster; nil: this machine is alone.
+func (m *membership) counted() []metrics.Family {
+	if m == nil {
+		return nil
+	}
+	return m.Metrics()
 }
 
 // leaveTime is how long a node that stops waits for the cluster. What was not given back by then is free when its lease
@@ -222,7 +250,9 @@ func (a *App) serveCluster(ctx context.Context, stop func()) (wait func() error)
 	ended := make(chan error, 1)
 	go func() {
 		defer stop()
-		ended <- a.cluster.Serve(ctx, Local{Server: a.server, Sessions: a.sessions, MaxSessions: a.cfg.Session.MaxSessions})
+		ended <- a.cluster.Serve(ctx, Local{
+			Server: a.server, Sessions: a.sessions, MaxSessions: a.cfg.Session.MaxSessions, Head: a.audit.Head,
+		})
 	}()
 	return func() error { return <-ended }
 }

@@ -72,7 +72,7 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins,
 		RateLimit: o.RateLimit, Unlimited: tools.Closes, IdleTTL: o.SessionTTL,
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Room: a.messages,
-		Metrics: metrics, OAuth: issuer, Logger: log,
+		Metrics: metrics, OAuth: issuer, Logger: log, Ready: a.cluster.ready(),
 	}
 	port := &httpPort{listener: ln, issuer: issuer}
 	if o.Watch {

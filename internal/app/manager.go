@@ -22,6 +22,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(a.audit),
 		RecordingsDropped: a.record.dropped(), RecordingsFailures: a.record.failures(),
 		NoticesDropped: noticesDropped(a.notices), OAuthFailures: a.oauthFailures(),
+		More: a.cluster.counted(),
 	})
 	var journal term.Journal
 	observers := []term.Observer{counters}
@@ -133,12 +134,12 @@ func linesLost(log *audit.Log) func() int64 {
 }
 
 // openAudit opens the audit log; nil: none is configured.
-func openAudit(cfg config.Audit, version string, log *slog.Logger) (*audit.Log, error) {
+func openAudit(cfg config.Audit, node, version string, log *slog.Logger) (*audit.Log, error) {
 	if cfg.Path == "" {
 		return nil, nil
 	}
 	return audit.Open(audit.Options{
 		Path: cfg.Path, MaxBytes: int64(cfg.MaxBytes), Keep: cfg.Keep, Fsync: audit.Fsync(cfg.Fsync),
-		Commands: audit.Commands(cfg.Commands), Version: version, Logger: log,
+		Commands: audit.Commands(cfg.Commands), Version: version, Node: node, Logger: log,
 	})
 }

@@ -56,6 +56,10 @@ type Options struct {
 	// nil: there are none.
 	OAuth *oauth.Verifier
 
+	// Ready returns nil if a load balancer may send new clients, and else why not, in words that anybody may read: they are
+	// the answer at readyPath. It must not block. nil: always.
+	Ready func() error
+
 	// Identify completes what is known of the caller of a request, by its connection. nil: nothing more is known.
 	Identify func(net.Conn, *identity.Caller)
 	// PeerPID returns the process at the other end of a connection, or 0 if that is not known. nil: it is not.
@@ -77,7 +81,8 @@ type Options struct {
 // at a terminal gets the proof for AttachmentHeader.
 const (
 	Path        = "/mcp"
-	healthPath  = "/healthz"
+	healthPath  = "/healthz" // the process serves requests
+	readyPath   = "/readyz"  // and new clients may be sent to it
 	AttachPath  = "/attach"
 	WatchPath   = "/watch/stream"
 	metricsPath = "/metrics"
@@ -188,7 +193,7 @@ func (h *Handler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	defer w.finish()
 	defer h.rescue(w, r)
-	if r.URL.Path == healthPath {
+	if r.URL.Path == healthPath || r.URL.Path == readyPath {
 		h.health(w, r)
 		return
 	}
@@ -270,8 +275,8 @@ func (h *Handler) admit(
 	return serve(w, r.WithContext(ctx), t)
 }
 
-// health reports that the process serves requests. It needs no token and must not reveal
-// anything else.
+// health reports that the process serves requests, at readyPath also that new clients may come. It needs no token and
+// must not reveal anything else.
 func (h *Handler) health(w *answer, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.refuse(notAllowed("GET, HEAD"))
@@ -280,6 +285,12 @@ func (h *Handler) health(w *answer, r *http.Request) {
 	if h.streamsDone.Err() != nil {
 		w.refuse(refuse(http.StatusServiceUnavailable, "ptyctl is shutting down"))
 		return
+	}
+	if r.URL.Path == readyPath && h.o.Ready != nil {
+		if err := h.o.Ready(); err != nil {
+			w.refuse(refuse(http.StatusServiceUnavailable, err.Error()))
+			return
+		}
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Connection", "close") // no token was needed, so the connection must not be kept

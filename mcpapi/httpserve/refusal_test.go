@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -362,4 +363,28 @@ func TestHostIsTheAddress(t *testing.T) {
 			t.Errorf("%s: %s, want it to ask for a token", u.Host, resp.Status)
 		}
 	}
+}
+
+// TestReady: a server that is to get no new clients says so to who asks whether it is ready, and lives all the same.
+func TestReady(t *testing.T) {
+	var why error
+	s := newSite(t, httpserve.Options{Tokens: allTokens, Ready: func() error { return why }})
+	probe := func(path string) message { return message{method: "GET", path: path, host: "probe.example"} }
+	ok := func(path string) {
+		t.Helper()
+		if r := s.send(probe(path)); r.status != 200 || r.text != "{\"status\":\"ok\"}\n" {
+			t.Errorf("GET %s = %d %q, want ok", path, r.status, r.text)
+		}
+	}
+	ok("/healthz")
+	ok("/readyz")
+	why = errors.New("this node takes no new sessions")
+	ok("/healthz")
+	s.refused(s.send(probe("/readyz")), 503, "takes no new sessions")
+	if r := s.initialize(readToken, latest).ask("tools/list", ""); r.status != 200 {
+		t.Errorf("a client that is there = %d, want an answer", r.status)
+	}
+	s = newSite(t, httpserve.Options{Tokens: allTokens})
+	ok("/readyz")
+	s.refused(s.send(message{path: "/readyz"}), 405, "GET")
 }
