@@ -167,7 +167,7 @@ func (s *api) tokenFor(ctx context.Context) string {
 const gatherTime = 2 * time.Second
 
 // gather is toolset.Gather.
-func (s *api) gather(ctx context.Context, c *toolset.Call) []toolset.Gathered {
+func (s *api) gather(ctx context.Context, c *toolset.Call, arguments json.RawMessage) []toolset.Gathered {
 	if isServed(ctx) {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (s *api) gather(ctx context.Context, c *toolset.Call) []toolset.Gathered {
 	defer cancel()
 	call := s.callFor(ctx)
 	name, _ := toolset.ToolOf(c)
-	call.Tool, call.Arguments, call.Caller.Results = name, c.Arguments(), string(identity.Full)
+	call.Tool, call.Arguments, call.Caller.Results = name, arguments, string(identity.Full)
 	others := slices.Sorted(slices.Values(s.o.Cluster.Peers.Others()))
 	answers := make([]toolset.Gathered, len(others))
 	var asking sync.WaitGroup

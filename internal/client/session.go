@@ -47,6 +47,33 @@ func (p *Process) List(ctx context.Context) (entries []Session, more bool, err e
 	return out.Sessions, out.More, nil
 }
 
+// ListAll is List with the sessions of all nodes of the cluster that the process is a node of. unanswered are the nodes
+// whose sessions are missing, because they have not answered.
+func (p *Process) ListAll(ctx context.Context) (entries []Session, more bool, unanswered []string, err error) {
+	own, _, err := p.List(ctx)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	here := make(map[string]bool, len(own))
+	for _, s := range own {
+		here[s.SessionID] = true
+	}
+	var out struct {
+		Sessions   []Session
+		More       bool
+		Unanswered []string `json:"unanswered_nodes"`
+	}
+	if err := p.Call(ctx, ToolSession, SessionCall{Action: "list_all"}, &out); err != nil {
+		return nil, false, nil, fmt.Errorf("%v: %w", p, err)
+	}
+	for i := range out.Sessions {
+		if s := &out.Sessions[i]; here[s.SessionID] {
+			s.PID, s.Process = p.PID, p
+		}
+	}
+	return out.Sessions, out.More, out.Unanswered, nil
+}
+
 // Find returns the session with this id, or with an id that begins so.
 func (all Processes) Find(ctx context.Context, id string) (Session, error) {
 	var begins []Session

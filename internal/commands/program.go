@@ -28,7 +28,9 @@ type Program struct {
 	Usage   string // what it is, in one line
 	Release string // its version, for example "v1.2.3"; "": what the Go tool recorded from the source
 
-	Commands []*cli.Command // besides those of ptyctl, before the ones about the program itself
+	// Commands are besides those of ptyctl, before the ones about the program itself; one with the name of one of ptyctl's
+	// is in its place. Config, Arguments and Status help to write them.
+	Commands []*cli.Command
 
 	// Cluster joins the cluster that a configuration names; the App of the server closes it. Nil: the program is for one
 	// machine, and refuses to serve such a configuration.
@@ -102,7 +104,7 @@ func newCommandLine(p Program) *cli.App {
 			}
 			return cli.ShowHelp(c)
 		},
-		Commands: slices.Concat([]*cli.Command{
+		Commands: slices.Concat(p.without([]*cli.Command{
 			mcpCommand(p),
 			daemonCommand(p),
 			sessionsCommand(),
@@ -134,7 +136,7 @@ func newCommandLine(p Program) *cli.App {
 			policyCommand(),
 			setupCommand(),
 			demoCommand(),
-		}, p.Commands, []*cli.Command{
+		}), p.Commands, []*cli.Command{
 			completionCommand(),
 			completeCommand(),
 			manCommand(),
@@ -144,6 +146,26 @@ func newCommandLine(p Program) *cli.App {
 		WrongFlag: wrongFlag,
 	}
 }
+
+// without returns the commands that p has no others for.
+func (p Program) without(all []*cli.Command) []*cli.Command {
+	return slices.DeleteFunc(all, func(c *cli.Command) bool {
+		return slices.ContainsFunc(p.Commands, func(other *cli.Command) bool { return other.Name == c.Name })
+	})
+}
+
+// ConfigFlag is the flag of a Program's own command for the file that Config reads.
+func ConfigFlag() cli.Flag { return configFlag() }
+
+// Config reads the configuration for a command of a Program. A wrong one is a wrong call.
+func Config(c *cli.Context) (config.Config, error) { return fileConfig(c) }
+
+// Arguments returns the arguments of a Program's own command, of which there must be so many; any other number is a wrong
+// call.
+func Arguments(c *cli.Context, least, most int) ([]string, error) { return arguments(c, least, most) }
+
+// Status is the command status of ptyctl, for a Program whose own does that and more.
+func Status() *cli.Command { return statusCommand() }
 
 // servable refuses a configuration that only another program can serve. Served by this one, its consoles would not be
 // kept apart from those of the other nodes.

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,12 +31,16 @@ func sessionsCommand() *cli.Command {
 		Subcommands: []*cli.Command{giveCommand()},
 		Flags: append(reachFlags(),
 			&cli.BoolFlag{Name: "all", Usage: "of every ptyctl of yours that runs"},
+			&cli.BoolFlag{Name: "cluster", Usage: "of all nodes of the cluster; status 1 if one has not answered"},
 			&cli.BoolFlag{Name: "watch", Usage: "show them again each second, until ctrl-c"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON: one array; with --watch one a line"},
 		),
 		Action: func(c *cli.Context) error {
 			if _, err := arguments(c, 0, 0); err != nil {
 				return err
+			}
+			if c.Bool("all") && c.Bool("cluster") {
+				return usageError{errors.New("--all and --cluster exclude each other; give one of them")}
 			}
 			return runSessions(c)
 		},
@@ -45,13 +50,17 @@ func sessionsCommand() *cli.Command {
 func runSessions(c *cli.Context) error {
 	var heard map[string]bool // the questions for which the bell has rung
 	for first := true; ; first = false {
-		text, open, err := sessionsOnce(c)
+		text, open, missing, err := sessionsOnce(c)
 		switch {
 		case err != nil:
 			return err
 		case !c.Bool("watch"):
 			_, err = io.WriteString(c.App.Writer, text)
-			return err
+			return errors.Join(unanswered(missing), err)
+		case missing != nil && c.Bool("json"):
+			fmt.Fprintf(os.Stderr, "ptyctl: %v\n", unanswered(missing))
+		case missing != nil:
+			text += unanswered(missing).Error() + "\n"
 		}
 		if !c.Bool("json") && tty.IsTerminal(os.Stdout) {
 			clearing := "\x1b[H\x1b[J"
@@ -76,32 +85,39 @@ func runSessions(c *cli.Context) error {
 	}
 }
 
-// sessionsOnce is the list as it is now, with the questions that wait for a person. Processes come and go, so they are
-// looked for each time.
-func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, err error) {
+// sessionsOnce is the list as it is now, with the questions that wait for a person, and the nodes of the cluster that
+// have not answered. Processes come and go, so they are looked for each time.
+func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, missing []string, err error) {
 	all, err := reach(c)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	defer all.Close()
 	if !c.Bool("all") {
 		p, err := all.One(", or take --all")
 		if err != nil {
-			return "", nil, err
+			return "", nil, nil, err
 		}
 		all = client.Processes{p}
 	}
 	entries, more := []client.Session{}, false
 	for _, p := range all {
-		some, rest, err := p.List(c.Context)
+		list := p.List
+		if c.Bool("cluster") {
+			list = func(ctx context.Context) (some []client.Session, rest bool, err error) {
+				some, rest, missing, err = p.ListAll(ctx)
+				return some, rest, err
+			}
+		}
+		some, rest, err := list(c.Context)
 		if err != nil {
-			return "", nil, err
+			return "", nil, nil, err
 		}
 		entries, more = append(entries, some...), more || rest
 	}
 	open, err = all.Questions(c.Context)
 	if err != nil && !errors.Is(err, control.ErrNoQuestions) {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	var b strings.Builder
 	if c.Bool("json") {
@@ -111,7 +127,7 @@ func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, err 
 			enc.SetIndent("", "  ")
 		}
 		err := enc.Encode(withQuestions(entries, open))
-		return b.String(), open, err
+		return b.String(), open, missing, err
 	}
 	asked := func() {
 		for _, q := range open {
@@ -123,7 +139,7 @@ func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, err 
 	if len(entries) == 0 {
 		b.WriteString("no sessions\n")
 		asked()
-		return b.String(), open, nil
+		return b.String(), open, missing, nil
 	}
 	rows := [][]string{{"SESSION", "STATE", "HOST", "ACTIVE", "LOCKED BY", "PROCESS"}}
 	owned := slices.ContainsFunc(entries, func(e client.Session) bool { return e.Owner != "" || e.Orphaned != 0 })
@@ -146,7 +162,16 @@ func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, err 
 		b.WriteString("and others that have ended\n")
 	}
 	asked()
-	return b.String(), open, nil
+	return b.String(), open, missing, nil
+}
+
+// unanswered says which nodes have not answered; nil: all have.
+func unanswered(nodes []string) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s gave no answer, and the sessions there are not in the list: %s",
+		tty.Count(len(nodes), "node"), tty.Printable(strings.Join(nodes, ", ")))
 }
 
 // A sessionEntry is a session in the JSON, with the questions about it.

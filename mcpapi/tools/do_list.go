@@ -30,7 +30,10 @@ func listSessions(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 		return e
 	})
 	out.elsewhere(ctx, c, filter)
-	out.others(ctx, c)
+	// People at the control socket are at this node: they say so when they want to know of all.
+	if !toolset.ByPerson(ctx) || c.Action() == listAll {
+		out.others(ctx, c)
+	}
 	// What some session of this server could do. A client decides by it whether to open one at all.
 	out.Capabilities = &wire.Capabilities{
 		SplitStdoutStderr: term.Yes,
@@ -41,6 +44,9 @@ func listSessions(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 	}
 	return nil
 }
+
+// listAll is list for people, with the sessions of all nodes. It has no filters.
+const listAll = "list_all"
 
 // MaxListed bounds the sessions in one list; more says that some were left out.
 const MaxListed = 100
@@ -133,7 +139,11 @@ func SessionList(all []session.Info, resumable func(session.Info) bool, w wire.W
 
 // others adds the sessions of the other nodes, and says which of those have not answered.
 func (out *sessionOut) others(ctx context.Context, c *toolset.Call) {
-	for _, a := range toolset.Gather(ctx, c) {
+	arguments := c.Arguments()
+	if c.Action() == listAll {
+		arguments = json.RawMessage(`{"action":"list"}`)
+	}
+	for _, a := range toolset.Gather(ctx, c, arguments) {
 		var got struct {
 			Sessions []wire.ListEntry `json:"sessions"`
 			Count    int              `json:"count"`
@@ -143,6 +153,7 @@ func (out *sessionOut) others(ctx context.Context, c *toolset.Call) {
 			a.Err = json.Unmarshal(a.Result, &got)
 		}
 		if a.Err != nil {
+			out.Unanswered = append(out.Unanswered, a.Node)
 			c.Inform(fmt.Sprintf("node %s has not answered, so its sessions are not in the list, and may be there: %.200v", a.Node, a.Err))
 			continue
 		}

@@ -24,7 +24,7 @@ func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, erro
 		err = open(ctx, c, in, out)
 	case "reopen":
 		err = reopen(ctx, c, in, out)
-	case "list":
+	case "list", listAll:
 		err = listSessions(ctx, c, in, out)
 	case "status":
 		err = status(ctx, c, in, out)

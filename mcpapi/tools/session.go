@@ -24,6 +24,7 @@ var sessionTool = toolset.Bind(schema.Tool{
 		{Name: "open", About: "needs protocol, and host or (local) argv; answer a prompt with ptyctl_session_io write.", Example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`, Local: localExample},
 		{Name: "close", Plain: true, About: "output stays readable.", Example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
 		{Name: "list", About: "by state, protocol, host (*.net).", Example: `{"action":"list","state":"open"}`, Reads: true},
+		{Name: "list_all", About: "list with those of all nodes of the cluster.", Example: `{"action":"list_all"}`, Reads: true, Only: schema.Operators},
 		{Name: "status", Plain: true, About: "all about one.", Example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, Reads: true},
 		{Name: "wait", About: "until any or all of on fire; cursors: of the others.", Example: `{"action":"wait","on":[{"session_id":"web1-k3f9q2zd","until_regex":"\\$ $"},{"session_id":"db1-x7m2p4qa","exec_id":"exec-5t2k9w3m"}]}`, Reads: true, Verb: term.VerbRead},
 		{Name: "lock", About: "only task_id may type.", Example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
@@ -195,6 +196,7 @@ type sessionOut struct {
 	Secrets         *[]wire.SecretEntry `json:"secrets,omitempty"`
 	Count           *int                `json:"count,omitempty"` // [list] of all that match
 	More            bool                `json:"more,omitempty"`  // [list] than are shown
+	Unanswered      []string            `json:"unanswered_nodes,omitempty"` // [list] of the cluster, whose sessions are missing
 	Session         *wire.SessionStatus `json:"session,omitempty"`
 	Opens           int64               `json:"opens,omitempty"`     // [reopen] like the next one
 	Reopening       *wire.Reopening     `json:"reopening,omitempty"` // an attempt has failed, and more follow

@@ -46,11 +46,11 @@ type Gathered struct {
 	Err    error           // why
 }
 
-// Gather has the other nodes answer the call, too, and returns their answers in the order of their names. It takes two
-// seconds at most. Empty: there are no others, or the call is another node's, which gathers itself.
-func Gather(ctx context.Context, c *Call) []Gathered {
+// Gather has the other nodes answer the call with these arguments, and returns their answers in the order of their names.
+// It takes two seconds at most. Empty: there are no others, or the call is another node's, which gathers itself.
+func Gather(ctx context.Context, c *Call, arguments json.RawMessage) []Gathered {
 	if c.shared.Gather == nil {
 		return nil
 	}
-	return c.shared.Gather(ctx, c)
+	return c.shared.Gather(ctx, c, arguments)
 }
