@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"ptyctl/cluster/limits"
@@ -18,11 +19,14 @@ import (
 // Key implements route.Directory.
 func (n *node) Key(name string) (ed25519.PublicKey, bool) {
 	s := n.registry.Lookup(name)
-	if s.State != nodes.Live || s.WireMin > route.Version || s.WireMax < route.Version {
+	if s.State != nodes.Live || !speaks(s.Node) {
 		return nil, false
 	}
 	return s.Node.Key, true
 }
+
+// speaks reports whether a node speaks the protocol of this one.
+func speaks(n nodes.Node) bool { return n.WireMin <= route.Version && n.WireMax >= route.Version }
 
 // Peers implements app.Cluster.
 func (n *node) Peers() peers.Peers { return n }
@@ -31,7 +35,19 @@ func (n *node) Peers() peers.Peers { return n }
 func (n *node) Forward(
 	ctx context.Context, to string, call peers.Call, client peers.Client,
 ) (json.RawMessage, error) {
-	return n.router.Forward(ctx, to, call, client)
+	if s := n.registry.Lookup(to); s.State == nodes.Live && !speaks(s.Node) {
+		return nil, &term.Error{
+			Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable, Facts: term.Facts{term.UnreachedNode{Node: to}},
+			Msg: fmt.Sprintf("node %s (version %.64s) speaks the protocol between nodes with the numbers %d to %d, and this node "+
+				"with %d: connect to it, or have the older one upgraded; nothing was done", to, s.Version, s.WireMin, s.WireMax, route.Version),
+		}
+	}
+	began := time.Now()
+	result, err := n.router.Forward(ctx, to, call, client)
+	if !call.Watch {
+		n.counts.forwarded.Observe(outcomeOf(err), time.Since(began))
+	}
+	return result, err
 }
 
 // Notice implements app.Cluster.
@@ -43,15 +59,6 @@ func (n *node) Notice() string {
 		"you are done, and open the next, which another node gets"
 }
 
-// Drain makes this node take no new sessions, and end when it has none.
-func (n *node) Drain() {
-	n.draining.Store(true)
-	select {
-	case n.drained <- struct{}{}:
-	default:
-	}
-}
-
 // every is how often the registry is told of this node's load.
 const every = 5 * time.Second
 
@@ -59,8 +66,13 @@ const every = 5 * time.Second
 func (n *node) Serve(ctx context.Context, local app.Local) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	end, err := n.alongside(ctx, local)
+	if err != nil {
+		return err
+	}
+	defer end()
 	served := make(chan error, 1)
-	go func() { served <- n.router.Serve(ctx, local.Server) }()
+	go func() { served <- n.router.Serve(ctx, countedServer{local.Server, n.counts.served}) }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -80,17 +92,8 @@ func (n *node) Serve(ctx context.Context, local app.Local) error {
 }
 
 // report tells the registry of the load of this node, and returns the number of live sessions.
-func (n *node) report(local app.Local) (live int) {
-	consoles := 0
-	for _, i := range local.Sessions.List() {
-		if i.State.Ended() {
-			continue
-		}
-		live++
-		if i.Device != "" {
-			consoles++
-		}
-	}
+func (n *node) report(local app.Local) int {
+	live, consoles := load(local)
 	err := n.registry.Update(func(self *nodes.Node) {
 		self.Sessions, self.Consoles, self.MaxSessions, self.Draining = live, consoles, local.MaxSessions, n.draining.Load()
 	})

@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"ptyctl/audit"
+	"ptyctl/cluster/anchors"
 	"ptyctl/cluster/fence"
 	"ptyctl/cluster/lease"
 	"ptyctl/cluster/limits"
@@ -28,6 +30,7 @@ import (
 // A node is this machine in its cluster.
 type node struct {
 	name              string
+	group, version    string
 	log               *slog.Logger
 	perHost, perToken int // sessions of all nodes; 0: no limit
 	rules             []rule
@@ -40,8 +43,10 @@ type node struct {
 	router   *route.Router
 	fence    *fence.Fence
 
+	counts   *counts
+	head     atomic.Pointer[func() (audit.Head, bool)] // the end of the audit log; nil: there is none yet
 	draining atomic.Bool
-	drained  chan struct{} // has room for one: the node has begun to drain
+	drained  chan struct{} // has room for one: whether the node drains has changed
 }
 
 var (
@@ -58,7 +63,8 @@ func Cluster(ctx context.Context, cfg config.Config, log *slog.Logger, version s
 	}
 	n := &node{
 		fence: fence.New(fence.Options{Logger: log}),
-		log:   log, perHost: cfg.Cluster.MaxSessionsPerHost, perToken: cfg.Cluster.MaxSessionsPerToken, drained: make(chan struct{}, 1),
+		log:   log, group: cfg.Cluster.Group, version: version, counts: newCounts(),
+		perHost: cfg.Cluster.MaxSessionsPerHost, perToken: cfg.Cluster.MaxSessionsPerToken, drained: make(chan struct{}, 1),
 	}
 	var err error
 	if n.name, err = cfg.Cluster.NodeName(); err == nil {
@@ -71,6 +77,7 @@ func Cluster(ctx context.Context, cfg config.Config, log *slog.Logger, version s
 	if err != nil {
 		return nil, &app.ConfigError{Err: err}
 	}
+	options = append(options, inbox(n.name))
 	if err := n.join(ctx, cfg.Cluster, options, version); err != nil {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 		defer cancel()
@@ -105,7 +112,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if err != nil {
 		return err
 	}
-	n.registry, err = nodes.Join(ctx, nodes.Options{Conn: n.nc, Group: c.Group, TTL: nodeTTL, Wait: nodeTTL, Logger: n.log}, nodes.Node{
+	n.registry, err = nodes.Join(ctx, Registry(n.nc, c.Group, n.log), nodes.Node{
 		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: public, Labels: labels, Started: time.Now(),
 	})
 	if err != nil {
@@ -186,6 +193,9 @@ func (n *node) Close(ctx context.Context) error {
 		short, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		ctx = short
+	}
+	if n.head.Load() != nil {
+		n.anchor(ctx, anchors.End)
 	}
 	var errs []error
 	if n.router != nil {

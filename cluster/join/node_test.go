@@ -19,9 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
-	"github.com/nats-io/nkeys"
-
 	"ptyctl/cluster/internal/natstest"
 	"ptyctl/config"
 	"ptyctl/devlock"
@@ -63,61 +60,14 @@ func certificate(tb testing.TB) (cert, key string) {
 		write(tb, "key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
-// A party is an operator, an account or a user of NATS.
-type party struct {
-	keys   nkeys.KeyPair
-	public string
-}
-
-func newParty(tb testing.TB, prefix nkeys.PrefixByte) party {
-	tb.Helper()
-	keys, err := nkeys.CreatePair(prefix)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	public, err := keys.PublicKey()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return party{keys, public}
-}
-
-// operator makes an operator with one account. It returns its lines of a server's configuration, and a user's file of
-// credentials.
-func operator(tb testing.TB) (lines, credentials string) {
-	tb.Helper()
-	must := func(text string, err error) string {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return text
-	}
-	by, system, account, user := newParty(tb, nkeys.PrefixByteOperator), newParty(tb, nkeys.PrefixByteAccount),
-		newParty(tb, nkeys.PrefixByteAccount), newParty(tb, nkeys.PrefixByteUser)
-	claims := jwt.NewAccountClaims(account.public)
-	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: -1, DiskStorage: -1, Streams: -1, Consumer: -1}
-	lines = fmt.Sprintf("operator: %s\nsystem_account: %s\nresolver: MEMORY\nresolver_preload: { %s: %s, %s: %s }\n",
-		must(jwt.NewOperatorClaims(by.public).Encode(by.keys)), system.public,
-		system.public, must(jwt.NewAccountClaims(system.public).Encode(by.keys)), account.public, must(claims.Encode(by.keys)))
-	seed, err := user.keys.Seed()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	text, err := jwt.FormatUserConfig(must(jwt.NewUserClaims(user.public).Encode(account.keys)), seed)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return lines, write(tb, "node.creds", text)
-}
-
 // TestCredentialsAndTLS: a node joins servers that want credentials and a certificate, and no others' mistakes show a
 // secret.
 func TestCredentialsAndTLS(t *testing.T) {
 	cert, key := certificate(t)
 	other, _ := certificate(t)
-	lines, credentials := operator(t)
-	lines += fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true }\n", cert, key, cert)
+	accounts := natstest.NewAccounts(t)
+	credentials := accounts.Credentials(t, nil, nil)
+	lines := accounts.Lines + fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true }\n", cert, key, cert)
 	server := natstest.StartWith(t, 1, lines)[0]
 	const secret = "SUAHUNTER2HUNTER2HUNTER2HUNTER2HUNTER2HUNTER2HUNTER2HUNTER2"
 	broken := write(t, "broken.creds", []byte("-----BEGIN USER NKEY SEED-----\n"+secret+"\n------END USER NKEY SEED------\n"))

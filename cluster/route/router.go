@@ -42,7 +42,7 @@ func New(o Options) (*Router, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Router{o: o, inbox: nats.NewInbox(), calls: make(map[string]*sent)}
+	r := &Router{o: o, inbox: o.Conn.NewInbox(), calls: make(map[string]*sent)}
 	if r.answers, err = o.Conn.Subscribe(r.inbox+".*", r.answered); err != nil {
 		return nil, fmt.Errorf("route: %w", err)
 	}

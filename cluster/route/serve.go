@@ -222,7 +222,7 @@ func (c *entryClient) Notify(method string, params json.RawMessage) {
 
 // Elicit implements peers.Client.
 func (c *entryClient) Elicit(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	inbox := nats.NewInbox()
+	inbox := c.o.r.o.Conn.NewInbox()
 	answers, err := c.o.r.o.Conn.SubscribeSync(inbox)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"ptyctl/cluster/fence"
 	"ptyctl/cluster/join"
+	"ptyctl/cluster/operator"
 	"ptyctl/internal/commands"
 )
 
@@ -17,6 +18,6 @@ func main() {
 	fence.Enable()
 	os.Exit(commands.Main(commands.Program{
 		Name: "ptyctl-cluster", Usage: "real terminals for AI agents, over MCP, on several machines", Release: release,
-		Cluster: join.Cluster,
+		Cluster: join.Cluster, Commands: operator.Commands(),
 	}))
 }

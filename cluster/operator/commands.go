@@ -1,0 +1,99 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ptyctl/cluster/join"
+	"ptyctl/config"
+	"ptyctl/internal/app"
+	"ptyctl/internal/cli"
+	"ptyctl/internal/commands"
+)
+
+// Commands returns the commands of the program.
+func Commands() []*cli.Command {
+	return []*cli.Command{statusCommand(), drainCommand(), anchorsCommand()}
+}
+
+// patience is how long a command waits for the servers in all.
+const patience = 10 * time.Second
+
+// credentialsFlag names what an operator has and a node has not.
+func credentialsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "credentials", Usage: "credentials `FILE` of NATS, in place of the configuration's"}
+}
+
+// A site is a cluster, as a command reaches it.
+type site struct {
+	cfg config.Config
+	nc  *nats.Conn
+
+	mu     sync.Mutex
+	denied []string // what the servers have refused because of the credentials
+}
+
+// heard takes an error of the connection.
+func (s *site) heard(_ *nats.Conn, _ *nats.Subscription, err error) {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text := err.Error(); !slices.Contains(s.denied, text) {
+		s.denied = append(s.denied, text)
+	}
+}
+
+// refusals returns what the servers have refused.
+func (s *site) refusals() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.denied)
+}
+
+// errNoCluster is the error of a configuration without servers.
+var errNoCluster = &app.ConfigError{Err: errors.New("the configuration names no cluster: set cluster.servers, or name another " +
+	"file with --config")}
+
+// reach connects to the servers of the configuration.
+func reach(c *cli.Context) (*site, error) {
+	cfg, err := commands.Config(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(cfg.Cluster.Servers) == 0 {
+		return nil, errNoCluster
+	}
+	if file := c.String("credentials"); file != "" {
+		cfg.Cluster.CredentialsFile = file
+	}
+	nc, err := join.Dial(cfg.Cluster, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	s := &site{cfg: cfg, nc: nc}
+	nc.SetErrorHandler(s.heard)
+	return s, nil
+}
+
+// within returns a context of a command.
+func within(c *cli.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.Context, patience)
+}
+
+// printJSON prints a value for programs.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

@@ -1,0 +1,263 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ptyctl/cluster/anchors"
+	"ptyctl/cluster/join"
+	"ptyctl/cluster/lease"
+	"ptyctl/cluster/nodes"
+	"ptyctl/internal/cli"
+	"ptyctl/internal/commands"
+)
+
+// A status is a cluster as its servers know it. Durations are in milliseconds, times in RFC 3339.
+type status struct {
+	Group    string           `json:"group"`
+	Server   string           `json:"server"` // that has answered
+	Nodes    []nodeStatus     `json:"nodes"`
+	Consoles []consoleStatus  `json:"consoles"`
+	Buckets  []bucketStatus   `json:"buckets"`
+	Anchors  []anchors.Anchor `json:"anchors,omitempty"`
+	Problems []string         `json:"problems"` // with any the exit status is 1
+}
+
+// A nodeStatus is a node. Of a silent one whose entry has expired only the name is known.
+type nodeStatus struct {
+	Name        string            `json:"name"`
+	State       nodes.State       `json:"state"`
+	Version     string            `json:"version,omitempty"`
+	WireMin     int               `json:"wire_min,omitempty"`
+	WireMax     int               `json:"wire_max,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Sessions    int               `json:"sessions"`
+	MaxSessions int               `json:"max_sessions"` // 0: no limit
+	Consoles    int               `json:"consoles"`
+	Draining    bool              `json:"draining"`
+	Started     time.Time         `json:"started,omitzero"`
+	HeardMS     int64             `json:"heard_ms"` // ago, by the clock of the servers
+}
+
+// A consoleStatus is a console that has an owner.
+type consoleStatus struct {
+	Device    string    `json:"device_id"`
+	Node      string    `json:"node"`
+	PID       int       `json:"pid"`
+	Session   string    `json:"session_id"`
+	Since     time.Time `json:"since"`
+	RenewedMS int64     `json:"renewed_ms"` // ago, by the clock of this machine
+	Token     uint64    `json:"token"`      // fence token: greater for each later owner
+}
+
+// A bucketStatus is a bucket, as the leader of its stream describes it.
+type bucketStatus struct {
+	Name     string          `json:"name"`
+	State    string          `json:"state"` // "ok", "missing", "no majority"
+	Leader   string          `json:"leader,omitempty"`
+	Replicas []replicaStatus `json:"replicas,omitempty"` // besides the leader
+	Messages uint64          `json:"messages"`
+	Bytes    uint64          `json:"bytes"`
+}
+
+// A replicaStatus is a copy of a bucket.
+type replicaStatus struct {
+	Server  string `json:"server"`
+	Current bool   `json:"current"`
+	Offline bool   `json:"offline"`
+	Lag     uint64 `json:"lag"` // operations behind the leader
+	SeenMS  int64  `json:"seen_ms"`
+}
+
+// The states of a bucket.
+const (
+	bucketOK      = "ok"
+	bucketMissing = "missing"
+	bucketLost    = "no majority"
+)
+
+func statusCommand() *cli.Command {
+	one := commands.Status()
+	c := *one
+	c.Usage = "show the nodes of the cluster, who has which console, and the buckets; status 1 if a node is silent or a bucket " +
+		"has no majority. With ID, --pid or --socket: what ptyctl status shows"
+	c.Flags = append(c.Flags,
+		&cli.BoolFlag{Name: "anchors", Usage: "show also the ends of the nodes' audit logs that are kept"}, credentialsFlag())
+	c.Action = func(c *cli.Context) error {
+		if c.NArg() > 0 || c.IsSet("pid") || c.IsSet("socket") {
+			return one.Action(c)
+		}
+		if cfg, err := commands.Config(c); err != nil || len(cfg.Cluster.Servers) == 0 {
+			return errors.Join(err, one.Action(c))
+		}
+		return showStatus(c)
+	}
+	return &c
+}
+
+func showStatus(c *cli.Context) error {
+	s, err := reach(c)
+	if err != nil {
+		return err
+	}
+	defer s.nc.Close()
+	ctx, cancel := within(c)
+	defer cancel()
+	st := s.status(ctx, c.Bool("anchors"))
+	for _, text := range s.refusals() {
+		st.problem("the credentials do not suffice (%s): name others with --credentials", text)
+	}
+	if c.Bool("json") {
+		err = printJSON(c.App.Writer, st)
+	} else {
+		err = st.print(c.App.Writer)
+	}
+	if err != nil || len(st.Problems) == 0 {
+		return err
+	}
+	return errors.New(strings.Join(st.Problems, "\n"))
+}
+
+// status asks the servers. What cannot be learned is one of its problems.
+func (s *site) status(ctx context.Context, withAnchors bool) *status {
+	st := &status{
+		Group: s.cfg.Cluster.Group, Server: s.nc.ConnectedServerName(), Nodes: []nodeStatus{}, Consoles: []consoleStatus{},
+		Problems: []string{},
+	}
+	st.Buckets = s.buckets(ctx)
+	lost := false
+	for _, b := range st.Buckets {
+		switch b.State {
+		case bucketLost:
+			lost = true
+			st.problem("bucket %s has no leader: most of the servers that keep it are down or cut off from each other", b.Name)
+		case bucketMissing:
+			if !strings.HasSuffix(b.Name, "-anchors") { // which only nodes with an audit log make
+				st.problem("bucket %s is missing: a node makes it when it starts", b.Name)
+			}
+		}
+	}
+	if lost { // no watch would be answered in time
+		return st
+	}
+	all, err := nodes.Read(ctx, join.Registry(s.nc, s.cfg.Cluster.Group, nil))
+	if err != nil {
+		st.problem("the nodes are not known: %v", err)
+	}
+	for _, n := range all {
+		st.node(n)
+	}
+	st.wire(all)
+	held, err := lease.List(ctx, s.nc, join.DevicesBucket(s.cfg.Cluster))
+	if err != nil {
+		st.problem("who has which console is not known: %v", err)
+	}
+	for _, h := range held {
+		st.Consoles = append(st.Consoles, consoleStatus{
+			Device: h.Device, Node: h.Owner.Node, PID: h.Owner.PID, Session: h.Owner.Session, Since: h.Owner.Started,
+			RenewedMS: max(time.Since(h.Renewed), 0).Milliseconds(), Token: h.Token,
+		})
+	}
+	if withAnchors {
+		book, err := anchors.Read(ctx, s.nc, s.cfg.Cluster.Group)
+		if err == nil {
+			st.Anchors, err = book.List(ctx, "")
+		}
+		if err != nil {
+			st.problem("the ends of audit logs are not known: %v", err)
+		}
+	}
+	return st
+}
+
+// problem adds one.
+func (st *status) problem(format string, args ...any) {
+	st.Problems = append(st.Problems, fmt.Sprintf(format, args...))
+}
+
+// node adds a node.
+func (st *status) node(n nodes.Seen) {
+	st.Nodes = append(st.Nodes, nodeStatus{
+		Name: n.Name, State: n.State, Version: n.Version, WireMin: n.WireMin, WireMax: n.WireMax, Labels: n.Labels,
+		Sessions: n.Sessions, MaxSessions: n.MaxSessions, Consoles: n.Consoles, Draining: n.Draining, Started: n.Started,
+		HeardMS: n.Age.Milliseconds(),
+	})
+	switch age := n.Age.Round(100 * time.Millisecond); {
+	case n.State == nodes.Unknown:
+		st.problem("node %s has written an entry that this program cannot read", n.Name)
+	case n.State == nodes.Silent && n.Version == "":
+		st.problem("node %s is silent: its entry has expired %v ago, and it has not left", n.Name, age)
+	case n.State == nodes.Silent:
+		st.problem("node %s is silent: it was heard of %v ago, and writes every 5s", n.Name, age)
+	}
+}
+
+// wire finds live nodes that cannot call each other.
+func (st *status) wire(all []nodes.Seen) {
+	for i, a := range all {
+		for _, b := range all[i+1:] {
+			if a.State == nodes.Live && b.State == nodes.Live && (a.WireMax < b.WireMin || b.WireMax < a.WireMin) {
+				st.problem("nodes %s and %s have no number of the protocol in common (%d to %d, %d to %d): they pass no calls on to "+
+					"each other", a.Name, b.Name, a.WireMin, a.WireMax, b.WireMin, b.WireMax)
+			}
+		}
+	}
+}
+
+// infoTime is how long the leader of a bucket may take to describe it.
+const infoTime = 2 * time.Second
+
+// buckets asks for all buckets at once: those without a leader give no answer.
+func (s *site) buckets(ctx context.Context) []bucketStatus {
+	names := join.Buckets(s.cfg.Cluster)
+	all := make([]bucketStatus, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() { all[i] = s.bucket(ctx, name) })
+	}
+	asking.Wait()
+	return all
+}
+
+func (s *site) bucket(ctx context.Context, name string) bucketStatus {
+	ctx, cancel := context.WithTimeout(ctx, infoTime)
+	defer cancel()
+	b := bucketStatus{Name: name, State: bucketLost}
+	js, err := jetstream.New(s.nc)
+	if err != nil {
+		return b
+	}
+	stream, err := js.Stream(ctx, "KV_"+name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		b.State = bucketMissing
+	}
+	if err != nil {
+		return b
+	}
+	info := stream.CachedInfo()
+	b.Messages, b.Bytes, b.State = info.State.Msgs, info.State.Bytes, bucketOK
+	if info.Cluster == nil {
+		return b
+	}
+	b.Leader = info.Cluster.Leader
+	here := 1
+	for _, r := range info.Cluster.Replicas {
+		b.Replicas = append(b.Replicas, replicaStatus{r.Name, r.Current, r.Offline, r.Lag, r.Active.Milliseconds()})
+		if !r.Offline && r.Active < silentReplica {
+			here++
+		}
+	}
+	if b.Leader == "" || here <= (len(b.Replicas)+1)/2 {
+		b.State = bucketLost
+	}
+	return b
+}
+
+// silentReplica is the time after which a server counts as gone that the leader has not heard of.
+const silentReplica = 3 * time.Second
