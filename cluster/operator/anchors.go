@@ -48,7 +48,7 @@ func compare(c *cli.Context) error {
 	}
 	kept, err := book.List(ctx, node)
 	if err != nil {
-		return err
+		return s.explained(err)
 	}
 	if len(kept) == 0 {
 		return fmt.Errorf("no end of the audit log of node %s is kept", node)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,6 +85,14 @@ func reach(c *cli.Context) (*site, error) {
 	s := &site{cfg: cfg, nc: nc}
 	nc.SetErrorHandler(s.heard)
 	return s, nil
+}
+
+// explained adds what the servers have refused to an error: the call has then got no answer.
+func (s *site) explained(err error) error {
+	if all := s.refusals(); err != nil && len(all) > 0 {
+		return fmt.Errorf("%w\nthe credentials do not suffice (%s): name others with --credentials", err, strings.Join(all, "; "))
+	}
+	return err
 }
 
 // within returns a context of a command.

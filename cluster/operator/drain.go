@@ -55,7 +55,7 @@ func drain(c *cli.Context) error {
 	ctx, cancel := within(c)
 	defer cancel()
 	if err := s.there(ctx, name); err != nil {
-		return err
+		return s.explained(err)
 	}
 	// Followed from before the request: afterwards the node may be gone at any time.
 	var follow *nodes.Registry

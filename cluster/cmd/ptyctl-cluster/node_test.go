@@ -125,11 +125,12 @@ func (n *node) kill() {
 
 // A result has the members of all results that the tests look at.
 type result struct {
-	SessionID string `json:"session_id"`
-	ErrorCode string `json:"error_code"`
-	Message   string
-	Retryable bool
-	Details   struct {
+	SessionID  string `json:"session_id"`
+	ErrorCode  string `json:"error_code"`
+	Message    string
+	Retryable  bool
+	Unanswered []string `json:"unanswered_nodes"`
+	Details    struct {
 		DeviceOwner struct {
 			Node      string
 			PID       int

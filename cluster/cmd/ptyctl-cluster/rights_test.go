@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"ptyctl/cluster/internal/natstest"
+	"ptyctl/mcpapi/peers"
+)
+
+// rights returns the subjects that the page for operators lists for "node" or "operator".
+func rights(tb testing.TB, who, name string) (publish, subscribe []string) {
+	tb.Helper()
+	page, err := os.ReadFile("../../../docs/cluster.md")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "<!-- rights:"+who+" -->")
+	text, _, found := strings.Cut(text, "<!-- /rights -->")
+	if !found {
+		tb.Fatalf("docs/cluster.md has no rights of %s", who)
+	}
+	for line := range strings.Lines(text) {
+		verb, subject, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all := expanded(strings.NewReplacer("GROUP", "ptyctl", "NODE", name).Replace(subject))
+		switch verb {
+		case "publish":
+			publish = append(publish, all...)
+		case "subscribe":
+			subscribe = append(subscribe, all...)
+		}
+	}
+	if len(publish) == 0 || len(subscribe) == 0 {
+		tb.Fatalf("docs/cluster.md lists no rights of %s", who)
+	}
+	return publish, subscribe
+}
+
+// expanded returns what a subject with one pair of braces stands for.
+func expanded(subject string) (all []string) {
+	head, rest, found := strings.Cut(subject, "{")
+	words, tail, _ := strings.Cut(rest, "}")
+	if !found {
+		return []string{subject}
+	}
+	for word := range strings.SplitSeq(words, ",") {
+		all = append(all, head+word+tail)
+	}
+	return all
+}
+
+// TestRights: with the rights that docs/cluster.md lists and no others two nodes do all that nodes do, and an operator
+// sees and drains them; no server complains. A node can write no other node's entry, nor take its calls.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	accounts := natstest.NewAccounts(t)
+	server, port := natstest.StartWith(t, 1, accounts.Lines)[0], console(t)
+	creds := make(map[string]string)
+	for name, who := range map[string]string{"a": "node", "b": "node", "person": "operator"} {
+		publish, subscribe := rights(t, who, name)
+		creds[name] = accounts.Credentials(t, publish, subscribe)
+	}
+	dir := t.TempDir()
+	conf := func(node, as string) string {
+		return lines(node, server.URL, fmt.Sprintf("credentials_file = %q", creds[as]), "max_sessions_per_host = 100",
+			"[audit]", fmt.Sprintf("path = %q", filepath.Join(dir, node+".jsonl")))
+	}
+	all := map[string]*node{"a": start(t, conf("a", "a")), "b": start(t, conf("b", "b"))}
+	on := make(map[string]string) // a session on each node
+	for i := 0; len(on) < 2; i++ {
+		r := all[[]string{"a", "b"}[i%2]].call(map[string]any{
+			"action": "open", "protocol": "telnet", "host": "127.0.0.1", "port": port, "device_id": fmt.Sprintf("switch-%03d", i),
+			"session_type": "console", "acquire_lock": true, "task_id": "t", "request_id": fmt.Sprintf("open-%d", i),
+		})
+		if r.ErrorCode != "" {
+			t.Fatalf("open = %+v", r)
+		}
+		on[peers.NodeOf(r.SessionID)] = r.SessionID
+	}
+	for _, n := range all {
+		for _, id := range on {
+			if r := n.call(map[string]any{"action": "status", "session_id": id}); r.ErrorCode != "" {
+				t.Errorf("status of %s = %+v", id, r)
+			}
+		}
+		if r := n.call(map[string]any{"action": "list"}); r.ErrorCode != "" || len(r.Unanswered) > 0 {
+			t.Errorf("list = %+v", r)
+		}
+	}
+	if r := all["a"].call(map[string]any{"action": "close", "session_id": on["b"], "task_id": "t"}); r.ErrorCode != "" {
+		t.Errorf("close = %+v", r)
+	}
+	says(t, conf("a", "a"), 0, []string{"status"}, "switch-0")
+	says(t, conf("a", "person"), 0, []string{"status", "--anchors"}, "switch-0", "AUDIT LOG OF")
+	says(t, conf("a", "person"), 0, []string{"anchors", filepath.Join(dir, "a.jsonl")}, "ok: ")
+	says(t, conf("a", "person"), 0, []string{"drain"}, "node a takes no new sessions")
+	says(t, conf("a", "person"), 0, []string{"drain", "--undo", "--credentials", creds["person"]}, "node a takes new sessions")
+	for _, n := range all {
+		if err := n.client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		<-n.ended
+	}
+	says(t, conf("a", "person"), 0, []string{"status", "--anchors"}, "no nodes", "end")
+	if complaints := server.Violations(t); len(complaints) > 0 {
+		t.Fatalf("the server complains:\n%s", strings.Join(complaints, "\n"))
+	}
+	start(t, conf("a", "a"))
+	says(t, conf("b", "b"), 1, []string{"drain", "a"}, "these credentials may not do that", "ptyctl.v1.admin.a")
+	nc, err := nats.Connect(server.URL, nats.UserCredentials(creds["b"]), nats.CustomInboxPrefix("_INBOX.b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	for _, subject := range []string{"$KV.ptyctl-nodes.node.a", "$KV.ptyctl-anchors.node.a", "$JS.API.STREAM.DELETE.KV_ptyctl-anchors",
+		"$JS.API.STREAM.PURGE.KV_ptyctl-anchors", "ptyctl.v1.admin.a"} {
+		if err := nc.Publish(subject, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, subject := range []string{"ptyctl.v1.call.a", "ptyctl.v1.call.*", "_INBOX.a.>", "_INBOX.>"} {
+		if _, err := nc.SubscribeSync(subject); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	natstest.Eventually(t, "the server complains of each", func() bool { return len(server.Violations(t)) >= 10 })
+}
+
+// TestAccounts: the script that makes users gives them the rights of the page.
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	said := filepath.Join(dir, "said")
+	nsc := "#!/bin/sh\nfor word in \"$@\"; do printf '%s\\n' \"$word\" >>" + said + "; done\n"
+	if err := os.WriteFile(filepath.Join(dir, "nsc"), []byte(nsc), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script, err := filepath.Abs("../../../packaging/cluster/accounts.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", script, "ptyctl", "node-1", "node-2")
+	cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	text, err := os.ReadFile(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Split(string(text), "\n")
+	for name, who := range map[string]string{"node-1": "node", "node-2": "node", "operator": "operator"} {
+		publish, subscribe := rights(t, who, name)
+		for _, want := range [][]string{publish, subscribe} {
+			if !slices.Contains(words, strings.Join(want, ",")) {
+				t.Errorf("no user is made with the rights %q of %s; nsc was given\n%s", want, name, text)
+			}
+		}
+	}
+}
