@@ -2,17 +2,9 @@ package join
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,36 +27,11 @@ func write(tb testing.TB, name string, text []byte) string {
 	return path
 }
 
-// certificate makes a certificate and its key, signed by itself.
-func certificate(tb testing.TB) (cert, key string) {
-	tb.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	about := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, about, about, private.Public(), private)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return write(tb, "cert.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
-		write(tb, "key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
-}
-
 // TestCredentialsAndTLS: a node joins servers that want credentials and a certificate, and no others' mistakes show a
 // secret.
 func TestCredentialsAndTLS(t *testing.T) {
-	cert, key := certificate(t)
-	other, _ := certificate(t)
+	cert, key := natstest.Certificate(t, nil)
+	other, _ := natstest.Certificate(t, nil)
 	accounts := natstest.NewAccounts(t)
 	credentials := accounts.Credentials(t, nil, nil)
 	lines := accounts.Lines + fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true }\n", cert, key, cert)

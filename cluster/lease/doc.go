@@ -25,6 +25,18 @@
 // What this depends on: the clocks of the servers differ by less than Margin, and TTL is longer than an election of the
 // servers takes (8 s were measured for the default timers). It does not depend on the clock of this machine.
 //
+// A node may subscribe to _INBOX.> and publish to these subjects, and needs no other rights. BUCKET is Options.Bucket; the
+// line with STREAM.CREATE is for the node that makes the bucket.
+//
+//	publish $KV.BUCKET.>
+//	publish $JS.API.INFO
+//	publish $JS.API.STREAM.CREATE.KV_BUCKET
+//	publish $JS.API.STREAM.INFO.KV_BUCKET
+//	publish $JS.API.STREAM.MSG.GET.KV_BUCKET
+//	publish $JS.API.DIRECT.GET.KV_BUCKET.>
+//	publish $JS.API.CONSUMER.CREATE.KV_BUCKET.>
+//	publish $JS.API.CONSUMER.DELETE.KV_BUCKET.>
+//
 // A process that is stopped between a check and the write that follows it writes when it goes on, whatever has
 // happened meanwhile. The same holds for a machine that is suspended, whose monotonic clock may stand still. A console
 // server cannot check tokens.

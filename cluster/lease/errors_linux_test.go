@@ -249,21 +249,21 @@ func TestManyLeases(t *testing.T) {
 	}
 }
 
-// docs/cluster.md lists the rights that a node needs. With these and no others all calls work, and no server complains.
+// With the rights in the documentation of the package and no others all calls work, and no server complains.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/cluster.md")
+	page, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var publish []string
 	for line := range strings.Lines(string(page)) {
-		if subject, ok := strings.CutPrefix(strings.TrimSpace(line), "publish "); ok {
+		if subject, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(line, "//")), "publish "); ok {
 			publish = append(publish, fmt.Sprintf("%q", strings.ReplaceAll(subject, "BUCKET", "ptyctl-devices")))
 		}
 	}
 	if len(publish) < 5 {
-		t.Fatalf("docs/cluster.md lists %q", publish)
+		t.Fatalf("doc.go lists %q", publish)
 	}
 	urls := natstest.URLs(natstest.StartWith(t, 1, fmt.Sprintf(`
 authorization { users: [{

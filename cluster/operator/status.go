@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ptyctl/cluster/anchors"
+	"ptyctl/cluster/internal/bucket"
 	"ptyctl/cluster/join"
 	"ptyctl/cluster/lease"
 	"ptyctl/cluster/nodes"
@@ -225,9 +226,21 @@ func (s *site) buckets(ctx context.Context) []bucketStatus {
 	return all
 }
 
+// bucket asks for a bucket until it has a majority: after its making, and after the loss of a leader, an election takes a
+// moment.
 func (s *site) bucket(ctx context.Context, name string) bucketStatus {
 	ctx, cancel := context.WithTimeout(ctx, infoTime)
 	defer cancel()
+	for attempts := 0; ; attempts++ {
+		b := s.ask(ctx, name)
+		if b.State != bucketLost || !bucket.Pause(ctx, attempts) {
+			return b
+		}
+	}
+}
+
+// ask asks for a bucket once.
+func (s *site) ask(ctx context.Context, name string) bucketStatus {
 	b := bucketStatus{Name: name, State: bucketLost}
 	js, err := jetstream.New(s.nc)
 	if err != nil {

@@ -167,9 +167,10 @@ func TestStatusWithoutMajority(t *testing.T) {
 	servers := natstest.Start(t, 3)
 	conf := strings.Replace(lines("a", "URLS"), "URLS", strings.Join(natstest.URLs(servers), `", "`), 1)
 	start(t, conf)
-	if s, code := statusOf(t, conf); code != 0 || s.Buckets[0].Leader == "" {
-		t.Fatalf("status = %d, %+v", code, s)
-	}
+	natstest.Eventually(t, "all buckets have leaders", func() bool {
+		s, code := statusOf(t, conf)
+		return code == 0 && s.Buckets[0].Leader != ""
+	})
 	servers[0].Kill()
 	servers[1].Kill()
 	natstest.Eventually(t, "the majority is gone", func() bool {
