@@ -488,7 +488,7 @@ func table(c *Config, home string) []row {
 			"Which hosts and devices are served from which nodes: each entry has a label of nodes and a pattern, such as "+
 				"site=fra@*.fra.example.net. The first that fits counts."),
 		integer(&c.Cluster.MaxSessionsPerHost, "cluster.max_sessions_per_host", 0, 0, 10000,
-			"Most sessions of all nodes with one host, and through one jump host that a call names; 0 is no limit."),
+			"Most sessions of all nodes with one host and port, or through it as a jump host; 0 is no limit."),
 		integer(&c.Cluster.MaxSessionsPerToken, "cluster.max_sessions_per_token", 0, 0, 10000,
 			"Most sessions of all nodes that one token of the HTTP server has open; 0 is no limit."),
 		path(&c.Cluster.TLSCAFile, home, "cluster.tls_ca_file",

@@ -104,23 +104,19 @@ func (n *node) report(local app.Local) int {
 }
 
 // Room implements app.Cluster.
-func (n *node) Room(ctx context.Context, t term.Target) (release func(), err error) {
+func (n *node) Room(ctx context.Context, hosts []string) (release func(), err error) {
 	if n.draining.Load() {
 		return nil, &term.Error{
 			Op: "open", Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable,
 			Msg: "node " + n.name + " is drained and takes no new sessions; nothing was done",
 		}
 	}
-	token := term.ActorFrom(ctx).Token
-	uses := []limits.Use{{What: "host", Name: t.Host, Most: n.perHost}}
-	if t.Host == "" {
-		uses = nil
+	var uses []limits.Use
+	for _, h := range hosts {
+		uses = append(uses, limits.Use{What: "host", Name: h, Most: n.perHost})
 	}
-	if token != "" {
+	if token := term.ActorFrom(ctx).Token; token != "" {
 		uses = append(uses, limits.Use{What: "token", Name: token, Most: n.perToken})
-	}
-	if jump := t.SSH.ProxyJump; jump != "" {
-		uses = append(uses, limits.Use{What: "jump", Name: jump, Most: n.perHost})
 	}
 	if n.perHost <= 0 && n.perToken <= 0 {
 		return func() {}, nil

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,10 +45,11 @@ type Cluster interface {
 	// Metrics are counts of the cluster as this node sees it, for /metrics.
 	Metrics() []metrics.Family
 
-	// Room finds out whether all nodes together have room for one more session with target, for the caller of
-	// term.ActorFrom(ctx), and counts it until release is called. It is asked before the host is dialed. release may take
-	// a while. An error of package term is passed on as it is; one with another cause may be a devlock.AdvisedError.
-	Room(ctx context.Context, target term.Target) (release func(), err error)
+	// Room finds out whether all nodes together have room for one more session that connects to hosts, for the caller of
+	// term.ActorFrom(ctx), and counts it until release is called. The hosts are those on the way, too, each as name:port;
+	// there are none for a program of this machine. It is asked before any of them is dialed. release may take a while. An
+	// error of package term is passed on as it is; one with another cause may be a devlock.AdvisedError.
+	Room(ctx context.Context, hosts []string) (release func(), err error)
 
 	// Serve answers the calls of the other nodes until ctx ends; it then returns nil. Any other end ends the server, also
 	// one without an error: this node is to leave.
@@ -205,24 +209,63 @@ func (m *membership) giveBack(l *devlock.Lease) {
 // hold implements deviceStore.
 func (m *membership) hold(l *devlock.Lease) term.Hold { return m.Hold(l) }
 
-// dialer asks for room before dial, for as long as the session lasts: ctx is the session's.
+// dialer asks for room before dial, for as long as the session lasts: ctx is the session's. Which hosts SSH connects to,
+// its plan says, before it connects to any.
 func (m *membership) dialer(dial term.Dialer) term.Dialer {
 	return func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
-		release, err := m.Room(ctx, t)
-		if err != nil {
-			return nil, roomError(err)
+		var release func() // nil: nothing is counted
+		take := func(hosts []string) (err error) {
+			if release, err = m.Room(ctx, hosts); err != nil {
+				return roomError(err)
+			}
+			return nil
 		}
-		transport, err := dial(ctx, t, p, approve)
-		if err != nil || !m.later() {
+		ask := approve
+		if t.Protocol == "ssh" {
+			ask = func(asked context.Context, plan term.Plan) (term.Grant, error) {
+				grant, err := approve.Ask(asked, plan)
+				if err == nil && !plan.Unresolved && release == nil { // of two questions about a plan the last one
+					err = take(hostsOf(plan))
+				}
+				return grant, err
+			}
+		} else if err := take(hostOf(t)); err != nil {
+			return nil, err
+		}
+		transport, err := dial(ctx, t, p, ask)
+		if release != nil && (err != nil || !m.later()) {
 			release()
 			return transport, err
 		}
-		context.AfterFunc(ctx, func() {
-			defer m.goingBack.Done()
-			release()
-		})
-		return transport, nil
+		if release != nil {
+			context.AfterFunc(ctx, func() {
+				defer m.goingBack.Done()
+				release()
+			})
+		}
+		return transport, err
 	}
+}
+
+// hostsOf returns the hosts that a plan connects to.
+func hostsOf(plan term.Plan) (hosts []string) {
+	for _, h := range plan.Hops {
+		hosts = append(hosts, place(h.Host, h.Port))
+	}
+	return hosts
+}
+
+// hostOf returns the host of a target that is reached without others; none for this machine.
+func hostOf(t term.Target) []string {
+	if t.Host == "" {
+		return nil
+	}
+	return []string{place(t.Host, t.Port)}
+}
+
+// place is a host and a port, as hosts are counted.
+func place(host string, port int) string {
+	return net.JoinHostPort(strings.ToLower(host), strconv.Itoa(port))
 }
 
 // roomError explains why a session is not opened although this machine has room for it.

@@ -194,12 +194,16 @@ type node struct {
 	store far
 	room  error
 	rooms *int // that are taken
+	hosts []string
 	left  bool
 }
 
 func (n *node) Devices() devlock.Store { return n.store }
 
-func (n *node) Room(context.Context, term.Target) (release func(), err error) {
+func (n *node) Hold(*devlock.Lease) term.Hold { return nil }
+
+func (n *node) Room(_ context.Context, hosts []string) (release func(), err error) {
+	n.hosts = hosts
 	if n.room != nil {
 		return nil, n.room
 	}
@@ -269,6 +273,19 @@ func TestRoomOfANode(t *testing.T) {
 		synctest.Wait()
 		if rooms != 0 {
 			t.Errorf("%d rooms are taken after the session's end, want none", rooms)
+		}
+		ssh := m.dialer(func(ctx context.Context, _ term.Target, _ term.Prompter, ask term.Approve) (term.Transport, error) {
+			for _, unresolved := range []bool{true, false} {
+				hops := []term.PlannedHop{{Host: "Bastion", Port: 22}, {Host: "web1", Port: 2222}}
+				if _, err := ask.Ask(ctx, term.Plan{Unresolved: unresolved, Hops: hops}); err != nil {
+					return nil, err
+				}
+			}
+			return nil, errors.New("refused")
+		})
+		_, err := ssh(t.Context(), term.Target{Protocol: "ssh", Host: "web1"}, nil, nil)
+		if err == nil || rooms != 0 || !slices.Equal(n.hosts, []string{"bastion:22", "web1:2222"}) {
+			t.Errorf("ssh through a bastion that fails = %v with %d rooms, asked for %q", err, rooms, n.hosts)
 		}
 		fails = errors.New("refused")
 		if _, err := dial(t.Context(), term.Target{}, nil, nil); !errors.Is(err, fails) || rooms != 0 {

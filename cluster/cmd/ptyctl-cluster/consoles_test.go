@@ -149,3 +149,25 @@ func TestWrongStart(t *testing.T) {
 	fails(lines("a", "nats://me:hunter2@127.0.0.1:1"), 2, "cluster.servers holds a user or a password")
 	fails(lines("a b", server.URL), 2, `cluster.node is "a b"; give up to 32 letters`)
 }
+
+// TestLimitOfAllNodes: what one node has opened counts at the other, until it ends.
+func TestLimitOfAllNodes(t *testing.T) {
+	t.Parallel()
+	url, port := natstest.Start(t, 1)[0].URL, console(t)
+	a := start(t, lines("fra-1", url, "max_sessions_per_host = 1"))
+	b := start(t, lines("ber-1", url, "max_sessions_per_host = 1"))
+	open := map[string]any{"action": "open", "protocol": "telnet", "host": "127.0.0.1", "port": port}
+	first := a.call(open)
+	if first.SessionID == "" {
+		t.Fatalf("open = %+v, want a session", first)
+	}
+	for _, n := range []*node{a, b} {
+		if r := n.call(open); r.ErrorCode != "LIMIT_EXCEEDED" || !strings.Contains(r.Message, "1 of at most 1 sessions on all nodes") {
+			t.Errorf("a second session with the host = %+v, want LIMIT_EXCEEDED", r)
+		}
+	}
+	if r := a.call(map[string]any{"action": "close", "session_id": first.SessionID}); r.ErrorCode != "" {
+		t.Fatalf("close = %+v", r)
+	}
+	natstest.Eventually(t, "room for a session after the close", func() bool { return b.call(open).SessionID != "" })
+}
