@@ -77,7 +77,7 @@ func (n *node) Serve(ctx context.Context, local app.Local) error {
 	defer tick.Stop()
 	for {
 		live := n.report(local)
-		if n.draining.Load() && live == 0 {
+		if n.draining.Load() && live == 0 && (local.Runs == nil || local.Runs() == 0) {
 			n.log.Info("this node was drained, and has no session left")
 			stop()
 			return <-served

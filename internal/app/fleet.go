@@ -74,3 +74,15 @@ func HostAliases(ctx context.Context, cfg config.Config) ([]string, error) {
 	}
 	return sshconfig.Aliases(ctx, o)
 }
+
+// runs returns how many runs over many hosts have not ended.
+func (a *App) runs() (n int) {
+	for _, run := range a.fleets.List(term.WithActor(context.Background(), term.Actor{Operator: true})) {
+		select {
+		case <-run.Done():
+		default:
+			n++
+		}
+	}
+	return n
+}
