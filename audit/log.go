@@ -84,7 +84,7 @@ type Log struct {
 	once  sync.Once
 	lost  atomic.Int64 // lines lost in total
 	head  atomic.Pointer[Head]
-	err   error        // of the end; set before done is closed
+	err   error // of the end; set before done is closed
 
 	// Owned by the goroutine that writes.
 	file    *file

@@ -65,7 +65,7 @@ type Local struct {
 	Sessions    *session.Manager
 	MaxSessions int // that Sessions allows
 
-	Runs        func() int // over many hosts that have not ended
+	Runs func() int // over many hosts that have not ended
 
 	// Head returns the end of the audit log, of whose heads the cluster keeps some where this node cannot change them. It
 	// may be called until Close has returned. false: there is no log.

@@ -194,8 +194,8 @@ type sessionOut struct {
 	Capabilities    *wire.Capabilities  `json:"capabilities,omitempty"`
 	Sessions        *[]wire.ListEntry   `json:"sessions,omitempty"`
 	Secrets         *[]wire.SecretEntry `json:"secrets,omitempty"`
-	Count           *int                `json:"count,omitempty"` // [list] of all that match
-	More            bool                `json:"more,omitempty"`  // [list] than are shown
+	Count           *int                `json:"count,omitempty"`            // [list] of all that match
+	More            bool                `json:"more,omitempty"`             // [list] than are shown
 	Unanswered      []string            `json:"unanswered_nodes,omitempty"` // [list] of the cluster, whose sessions are missing
 	Session         *wire.SessionStatus `json:"session,omitempty"`
 	Opens           int64               `json:"opens,omitempty"`     // [reopen] like the next one

@@ -36,9 +36,9 @@ type Shared struct {
 
 	Limits
 
-	Elsewhere func(ctx context.Context) []Elsewhere         // sessions of the caller in other processes; nil: there are none
+	Elsewhere func(ctx context.Context) []Elsewhere                                    // sessions of the caller in other processes; nil: there are none
 	Gather    func(ctx context.Context, c *Call, arguments json.RawMessage) []Gathered // see Gather; nil: there are no other nodes
-	Notice    func() string                                 // what callers are to know of this machine; nil, or empty: nothing
+	Notice    func() string                                                            // what callers are to know of this machine; nil, or empty: nothing
 
 	said said
 }
