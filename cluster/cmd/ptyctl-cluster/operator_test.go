@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,17 +92,21 @@ func TestDrain(t *testing.T) {
 	all := map[string]*node{"a": start(t, lines("a", url)), "b": start(t, lines("b", url))}
 	conf := lines("a", url)
 	says(t, conf, 1, []string{"drain", "c"}, `there is no node "c"`, "these are: a, b")
-	first := all["a"].open("switch-001", port)
-	old := peers.NodeOf(first.SessionID)
-	other := map[string]string{"a": "b", "b": "a"}[old]
-	if all[old] == nil {
-		t.Fatalf("open = %+v", first)
+	first, device, old, other := result{}, "", "b", "a"
+	for i := 100; peers.NodeOf(first.SessionID) != old; i++ { // that one is not at the node of its client
+		if first.SessionID != "" {
+			all["a"].call(map[string]any{"action": "close", "session_id": first.SessionID, "task_id": "t"})
+		}
+		device = fmt.Sprintf("switch-%d", i)
+		if first = all["a"].open(device, port); first.ErrorCode != "" {
+			t.Fatalf("open = %+v", first)
+		}
 	}
 	natstest.Eventually(t, "status has the console", func() bool {
 		s, code := statusOf(t, conf)
-		return code == 0 && len(s.Nodes) == 2 && len(s.Consoles) == 1 && s.Consoles[0].Device == "switch-001" && s.Consoles[0].Node == old
+		return code == 0 && len(s.Nodes) == 2 && len(s.Consoles) == 1 && s.Consoles[0].Device == device && s.Consoles[0].Node == old
 	})
-	says(t, conf, 0, []string{"status"}, "switch-001", "ptyctl-devices", "live", first.SessionID)
+	says(t, conf, 0, []string{"status"}, device, "ptyctl-devices", "live", first.SessionID)
 	says(t, conf, 0, []string{"drain", old}, "node "+old+" takes no new sessions, and ends when its last one has ended: 1 session left, 1 console")
 	says(t, conf, 0, []string{"drain", old}, "1 session left") // idempotent
 	says(t, conf, 0, []string{"drain", old, "--undo"}, "node "+old+" takes new sessions")

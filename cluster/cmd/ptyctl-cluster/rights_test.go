@@ -74,6 +74,7 @@ func TestRights(t *testing.T) {
 	}
 	all := map[string]*node{"a": start(t, conf("a", "a")), "b": start(t, conf("b", "b"))}
 	on := make(map[string]string) // a session on each node
+	var last, opener string       // the newest one, and whose client has opened it
 	for i := 0; len(on) < 2; i++ {
 		r := all[[]string{"a", "b"}[i%2]].call(map[string]any{
 			"action": "open", "protocol": "telnet", "host": "127.0.0.1", "port": port, "device_id": fmt.Sprintf("switch-%03d", i),
@@ -82,7 +83,8 @@ func TestRights(t *testing.T) {
 		if r.ErrorCode != "" {
 			t.Fatalf("open = %+v", r)
 		}
-		on[peers.NodeOf(r.SessionID)] = r.SessionID
+		on[peers.NodeOf(r.SessionID)], opener = r.SessionID, []string{"a", "b"}[i%2]
+		last = r.SessionID
 	}
 	for _, n := range all {
 		for _, id := range on {
@@ -94,14 +96,16 @@ func TestRights(t *testing.T) {
 			t.Errorf("list = %+v", r)
 		}
 	}
-	if r := all["a"].call(map[string]any{"action": "close", "session_id": on["b"], "task_id": "t"}); r.ErrorCode != "" {
+	if r := all[opener].call(map[string]any{"action": "close", "session_id": last, "task_id": "t"}); r.ErrorCode != "" {
 		t.Errorf("close = %+v", r)
 	}
+	busy := map[string]string{"a": "b", "b": "a"}[peers.NodeOf(last)] // it does not end when it is drained
 	says(t, conf("a", "a"), 0, []string{"status"}, "switch-0")
+	says(t, conf("a", "a"), 0, []string{"status", "--anchors", "--credentials", creds["person"]}, "AUDIT LOG OF")
 	says(t, conf("a", "person"), 0, []string{"status", "--anchors"}, "switch-0", "AUDIT LOG OF")
 	says(t, conf("a", "person"), 0, []string{"anchors", filepath.Join(dir, "a.jsonl")}, "ok: ")
-	says(t, conf("a", "person"), 0, []string{"drain"}, "node a takes no new sessions")
-	says(t, conf("a", "person"), 0, []string{"drain", "--undo", "--credentials", creds["person"]}, "node a takes new sessions")
+	says(t, conf("a", "person"), 0, []string{"drain", busy}, "node "+busy+" takes no new sessions")
+	says(t, conf("a", "person"), 0, []string{"drain", busy, "--undo"}, "node "+busy+" takes new sessions")
 	for _, n := range all {
 		if err := n.client.Close(); err != nil {
 			t.Fatal(err)

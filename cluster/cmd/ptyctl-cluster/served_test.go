@@ -137,8 +137,12 @@ func TestAudit(t *testing.T) {
 		t.Fatalf("open = %+v", here)
 	}
 	for _, at := range []string{entry, owner} {
-		if r := all[at].call(map[string]any{"action": "lock", "session_id": here.SessionID, "task_id": "t"}); r.ErrorCode != "" {
-			t.Fatalf("lock at %s = %+v", at, r)
+		want := "" // of the client that has opened it
+		if at != "a" {
+			want = "LOCKED"
+		}
+		if r := all[at].call(map[string]any{"action": "lock", "session_id": here.SessionID, "task_id": "t"}); r.ErrorCode != want {
+			t.Fatalf("lock at %s = %+v, want %q", at, r, want)
 		}
 	}
 	says(t, conf(owner), 0, []string{"anchors", log(owner)}, "have all 1 ends that are kept of node "+owner)
