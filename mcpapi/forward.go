@@ -48,10 +48,13 @@ func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.Call
 		}
 		need.Not, node, err = append(need.Not, node), "", nil
 	}
+	if ok = true; errors.Is(err, term.NodeUnreachable) && node != "" && c.reopens() && state == "" {
+		result, ok, err = c.reopen(ctx, node, r)
+	}
 	if err != nil {
 		result, err = c.s.failed(ctx, c.t.set, err)
 	}
-	return result, true, err
+	return result, ok, err
 }
 
 // named returns the node that a call names, and the state of a question that the call answers, as that node knows it;
@@ -133,6 +136,27 @@ func stateNode(text string) (node, state string) {
 		return node, state
 	}
 	return "", text
+}
+
+// asking says in a question of this node's that it is this node's: the answer may come to any node.
+func (c *invocation) asking(ctx context.Context, question *mcp.CallToolResult) *mcp.CallToolResult {
+	if all := c.s.o.Cluster.Peers; all != nil && !isServed(ctx) && question.RequestState != "" {
+		question.RequestState = stateMark + all.Node() + " " + question.RequestState
+	}
+	return question
+}
+
+// asked reports whether r answers a question of this node's, and then has the state as this node knows it.
+func (c *invocation) asked(r *request) bool {
+	all := c.s.o.Cluster.Peers
+	if all == nil {
+		return false
+	}
+	node, state := stateNode(r.trip.RequestState)
+	if node == all.Node() {
+		r.trip.RequestState = state
+	}
+	return node == all.Node()
 }
 
 // callFor returns a call with the caller of ctx and its program.

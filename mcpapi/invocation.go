@@ -40,8 +40,10 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 	if err := c.permitted(ctx, a); err != nil {
 		return s.failed(ctx, t.set, err)
 	}
-	if result, ok, err := c.elsewhere(ctx, r); ok {
-		return result, err
+	if !c.asked(&r) {
+		if result, ok, err := c.elsewhere(ctx, r); ok {
+			return result, err
+		}
 	}
 	// Ends with the call: a notification about a call that has its result would confuse the client.
 	defer c.Report(ctx, s.srv, r.progress)()
@@ -63,7 +65,7 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 		v, question, err = s.questions.Login(ctx, &c.Call, v)
 	}
 	if question != nil {
-		return question, nil
+		return c.asking(ctx, question), nil
 	}
 	return c.outcome(ctx, v, err)
 }

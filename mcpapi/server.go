@@ -17,6 +17,7 @@ import (
 	"ptyctl/mcpapi/apps"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/kept"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/subscribe"
@@ -77,6 +78,7 @@ type Options struct {
 // ClusterOptions are about the other nodes of a cluster. The zero value is for a machine alone.
 type ClusterOptions struct {
 	Peers  peers.Peers   // nil: there are none
+	Memory kept.Memory   // of the sessions of all nodes; nil: none are reopened when their node is gone
 	Notice func() string // what callers are to know of this node, said once for each session; nil, or empty: nothing
 }
 
@@ -162,7 +164,7 @@ func NewServer(o Options) *Server {
 			Fleet:    o.Fleet,
 			Version:  o.Version, Started: time.Now(), Transport: o.Transport, ReadOnly: o.ReadOnly,
 			NoInteractive: o.NoInteractive, AllowForce: o.AllowForce, Secrets: o.Secrets, Numbered: o.Answered != nil, Limits: o.Limits,
-			Elsewhere: o.Elsewhere, Notice: o.Cluster.Notice,
+			Elsewhere: o.Elsewhere, Notice: o.Cluster.Notice, Memory: o.Cluster.Memory,
 		},
 	}
 	if o.Cluster.Peers != nil {

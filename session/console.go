@@ -50,6 +50,16 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 	}
 }
 
+// OpenNew is Manager.Open for a caller that wants a new session: no open console is joined. With own the caller shares no
+// sessions, and is not told of another's.
+func (v ServerView) OpenNew(ctx context.Context, r OpenRequest, own bool) (OpenResult, error) {
+	r.newOnly, r.ownOnly = true, own
+	return v.m.Open(ctx, r)
+}
+
+// NewID returns a fresh id for a session with a host or a device.
+func (v ServerView) NewID(name string) string { return v.m.newID(name) }
+
 // A consoleKey is what a session is the only one of: a line of this machine, or else a device by its name, which callers
 // choose. The zero value is nothing.
 type consoleKey struct {
@@ -154,7 +164,16 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 	// The Gate judges a join as an open: a caller must not reach a host by another caller's session that it may not
 	// open itself.
 	err := m.checkOpen(d, r)
-	if err == nil && r.ownOnly && !ownerOf(s).Is(d.Event.Actor.Principal()) {
+	theirs := !ownerOf(s).Is(d.Event.Actor.Principal())
+	switch {
+	case err != nil:
+	case r.newOnly && !(r.ownOnly && theirs):
+		err = &term.Error{
+			Op: "open", Kind: term.Locked,
+			Msg:   fmt.Sprintf("the console of device %q is open as session %s; use that one", r.console().name, s.id),
+			Facts: term.Facts{term.DeviceOwner{Node: m.c.Devices.Node, SessionID: s.id, Since: s.created}},
+		}
+	case r.ownOnly && theirs:
 		err = &term.Error{
 			Op:   "open",
 			Kind: term.Locked,

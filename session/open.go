@@ -33,6 +33,7 @@ type OpenRequest struct {
 
 	line    string // see DeviceOptions
 	ownOnly bool   // see ServerView.OpenOwn
+	newOnly bool   // see ServerView.OpenNew
 }
 
 // An OpenResult is a session that opens, or has opened.

@@ -310,3 +310,48 @@ func unixNano(n int64) time.Time {
 	}
 	return time.Unix(0, n)
 }
+
+// A Remembered is what another process needs to open a session like one of this Manager, once this process is gone. It
+// has no secret: the Auth of its Target says only how to log in.
+type Remembered struct {
+	Target      term.Target
+	Device      string
+	IdleTimeout time.Duration // 0: never
+	Profile     string        // see Expect
+	Owner       term.Principal
+	Created     time.Time
+	Retention   time.Duration // how long the session is kept here after its end
+}
+
+// Remembered returns what to remember of the session. The error says why nothing is: a session that is never reopened
+// here is not to be opened elsewhere, a line or a program of this machine is on no other, and what a caller has given as
+// an option may be a secret.
+func (v SessionView) Remembered() (Remembered, error) {
+	s := v.s
+	never := func(why string) error {
+		return &term.Error{Op: "open", Session: s.id, Kind: term.Unsupported, Msg: "this session is not reopened elsewhere: " + why}
+	}
+	switch i := s.Info(); {
+	case s.never != "":
+		return Remembered{}, never(s.never)
+	case s.dismissed.Load(), i.State.Ended() && !i.End.Code.EndedByFarSide() && i.End.Code != EndShutdown:
+		return Remembered{}, never("it has ended for good")
+	case s.o.managed.life > 0:
+		return Remembered{}, never("its opener has limited its life")
+	case s.again.Serial.Path != "":
+		return Remembered{}, never("a line of this machine is on no other")
+	}
+	t := *s.again
+	t.PTY, _ = s.window.size()
+	options := append([]string{
+		t.SSH.ProxyURL, t.SSH.ProxyJump, t.SSH.ConfigPath, t.SSH.KnownHostsPath, t.SSH.HostKeyFingerprint, t.Telnet.TLS.ServerName,
+		t.Telnet.TLS.Pin, t.PTY.Term,
+	}, t.SSH.ExtraArgs...)
+	if slices.ContainsFunc(options, func(text string) bool { return len(s.known.Find([]byte(text))) > 0 }) {
+		return Remembered{}, never("one of its options is a secret")
+	}
+	return Remembered{
+		Target: t, Device: s.o.Origin.Device, IdleTimeout: s.o.IdleTimeout, Profile: s.Expect().Profile,
+		Owner: ownerOf(s).Principal, Created: s.created, Retention: s.o.Retention,
+	}, nil
+}

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"ptyctl/cluster/limits"
 	"ptyctl/cluster/nodes"
 	"ptyctl/cluster/route"
 	"ptyctl/internal/app"
+	"ptyctl/mcpapi/kept"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/term"
 )
@@ -30,6 +32,9 @@ func speaks(n nodes.Node) bool { return n.WireMin <= route.Version && n.WireMax 
 
 // Peers implements app.Cluster.
 func (n *node) Peers() peers.Peers { return n }
+
+// Memory implements app.Cluster.
+func (n *node) Memory() kept.Memory { return n.memory }
 
 // Forward implements peers.Peers.
 func (n *node) Forward(
@@ -65,12 +70,16 @@ const every = 5 * time.Second
 // Serve implements app.Cluster. It returns before ctx ends when this node was drained and is empty.
 func (n *node) Serve(ctx context.Context, local app.Local) error {
 	ctx, stop := context.WithCancel(ctx)
+	k := &keeper{m: n.memory, sessions: local.Sessions, log: n.log, written: make(map[string]written)}
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
 	defer stop()
 	end, err := n.alongside(ctx, local)
 	if err != nil {
 		return err
 	}
 	defer end()
+	keeping.Go(func() { k.run(ctx) })
 	served := make(chan error, 1)
 	go func() { served <- n.router.Serve(ctx, countedServer{local.Server, n.counts.served}) }()
 	tick := time.NewTicker(every)

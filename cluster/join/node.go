@@ -40,6 +40,7 @@ type node struct {
 	registry *nodes.Registry
 	limits   *limits.Book
 	requests *requests
+	memory   *memory
 	router   *route.Router
 	fence    *fence.Fence
 
@@ -125,6 +126,10 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 		return err
 	}
 	n.router, err = route.New(route.Options{Conn: n.nc, Group: c.Group, Node: n.name, Key: key, Nodes: n, Logger: n.log})
+	if err != nil {
+		return err
+	}
+	n.memory, err = openMemory(ctx, n.nc, c.Group, n.name, n.router)
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"ptyctl/audit"
 	"ptyctl/devlock"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/kept"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/metrics"
 	"ptyctl/session"
@@ -35,6 +36,10 @@ type Cluster interface {
 
 	// Peers are the other nodes, to which calls about their sessions are passed on.
 	Peers() peers.Peers
+
+	// Memory has what is kept of sessions, so that they can be reopened when their node is gone. It is told of changes, and
+	// looks at the sessions themselves while Serve runs. Nil: nothing is kept.
+	Memory() kept.Memory
 
 	// Notice is what callers are told of this node, for example that it is drained; empty: nothing.
 	Notice() string
@@ -107,6 +112,24 @@ func (m *membership) others() peers.Peers {
 		return nil
 	}
 	return m.Peers()
+}
+
+// memory returns what is kept of sessions; nil: this machine is alone.
+func (m *membership) memory() kept.Memory {
+	if m == nil {
+		return nil
+	}
+	return m.Memory()
+}
+
+// Observe implements term.Observer.
+func (m *membership) Observe(e term.Event) {
+	switch memory := m.Memory(); {
+	case memory == nil:
+	case e.Verb == term.VerbState && e.State == string(session.Open), e.Verb == term.VerbState && session.State(e.State).Ended(),
+		e.Verb == term.VerbGone, e.Verb == term.VerbClose, e.Verb == term.VerbAdopt, e.Verb == term.VerbGive:
+		memory.Changed(e.Session)
+	}
 }
 
 // notice returns what callers are told of this node; nil: this machine is alone.

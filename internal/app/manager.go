@@ -54,6 +54,9 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		observers = append(observers, a.record.dir)
 		journal = a.record.journal(journal)
 	}
+	if a.cluster != nil {
+		observers = append(observers, a.cluster)
+	}
 	_, limited := cgroup.Memory() // asked once: to find its files takes 0.3 ms
 	memory := &group{left: cgroup.MemoryLeft}
 	budget := newMemoryBudget(memory, limited)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"ptyctl/mcpapi/kept"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -60,6 +61,12 @@ func (out *sessionOut) lease(l session.Lease) {
 // reopen connects a session again that its far side has ended. The result has the cursor at which the output of the new
 // connection begins.
 func reopen(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
+	if lost, err := toolset.Lost(ctx, c, in.SessionID); err != nil || lost != nil {
+		if err != nil {
+			return err
+		}
+		return reopenLost(ctx, c, in, lost, out)
+	}
 	old, err := c.Session(ctx, term.VerbOpen, in.SessionID)
 	if err != nil {
 		return err
@@ -91,6 +98,63 @@ func reopen(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionO
 		}})
 	}
 	out.reopened(ctx, c, in, res)
+	return nil
+}
+
+// reopenLost opens a session like one whose node is gone, with what is kept of that and the credentials of the call. It
+// is a new session with an id of its own: the output of the other one is lost.
+func reopenLost(ctx context.Context, c *toolset.Call, in *sessionArgs, k *kept.Session, out *sessionOut) error {
+	in.Protocol = k.Target.Protocol
+	if err := checkAuth(c, in); err != nil {
+		return err
+	}
+	t := k.Target.Open()
+	if in.Auth != (openAuth{}) {
+		method := t.Auth.Method
+		t.Auth = in.target(c).Auth
+		if t.Auth.Method == "" { // it says how to ask, not with what to log in
+			t.Auth.Method = method
+		}
+	}
+	t.Auth.NoInteractive = t.Auth.NoInteractive || c.NoInteractive()
+	if t.Auth.Method == "private_key" && t.Auth.PrivateKeyPEM == "" {
+		return &term.Error{
+			Op: "open", Session: k.ID, Kind: term.InvalidArgument,
+			Msg:   "the private key with which this session was opened is not kept; pass it again",
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldPrivateKey}},
+		}
+	}
+	t.ConnectTimeout = min(t.ConnectTimeout, c.Limits().MaxConnectTimeout)
+	expect, err := (&expectArgs{patternArgs: patternArgs{Profile: family(k.Profile)}}).compile("expect", nil)
+	if err != nil {
+		return err
+	}
+	if in.WaitMS > 0 {
+		c.Inform("wait_ms does not count for a session of a node that is gone: it was tried once")
+	}
+	c.Waits("connecting", nil)
+	res, err := toolset.OpenLost(ctx, c, k, session.OpenRequest{
+		Target: t, Device: k.Device, Expect: expect, Wait: c.Limits().MaxWait,
+		IdleTimeout: time.Duration(k.IdleMS) * time.Millisecond,
+	})
+	if err != nil {
+		return err
+	}
+	show := func(ctx context.Context, c *toolset.Call, res session.OpenResult, out *sessionOut) {
+		out.reopened(ctx, c, in, res)
+		out.ReopenedFrom = k.ID
+	}
+	if res.Prompt != nil {
+		c.Ask(&toolset.Opening{OpenResult: res, Show: func(
+			ctx context.Context, c *toolset.Call, res session.OpenResult,
+		) (any, error) {
+			again := &sessionOut{Action: c.Action(), Success: true}
+			show(ctx, c, res, again)
+			again.Warnings = append(again.Warnings, c.Warnings()...)
+			return again, nil
+		}})
+	}
+	show(ctx, c, res, out)
 	return nil
 }
 

@@ -198,8 +198,9 @@ type sessionOut struct {
 	More            bool                `json:"more,omitempty"`             // [list] than are shown
 	Unanswered      []string            `json:"unanswered_nodes,omitempty"` // [list] of the cluster, whose sessions are missing
 	Session         *wire.SessionStatus `json:"session,omitempty"`
-	Opens           int64               `json:"opens,omitempty"`     // [reopen] like the next one
-	Reopening       *wire.Reopening     `json:"reopening,omitempty"` // an attempt has failed, and more follow
+	Opens           int64               `json:"opens,omitempty"`         // [reopen] like the next one
+	Reopening       *wire.Reopening     `json:"reopening,omitempty"`     // an attempt has failed, and more follow
+	ReopenedFrom    string              `json:"reopened_from,omitempty"` // [reopen] the session of a node that is gone; this one is new
 	AlreadyClosed   bool                `json:"already_closed,omitempty"`
 	Socket          string              `json:"socket,omitempty"`   // [forward] its path
 	Address         string              `json:"address,omitempty"`  // [forward] 127.0.0.1:PORT, in its place
@@ -277,6 +278,9 @@ func (out *sessionOut) compact() sessionCompact {
 	}
 	if out.Action == "reopen" {
 		c.Cursor = out.Cursor
+	}
+	if out.ReopenedFrom != "" {
+		c.SessionID = out.SessionID
 	}
 	if c.DurationMS < reported {
 		c.DurationMS = 0

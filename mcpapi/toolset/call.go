@@ -12,6 +12,7 @@ import (
 	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/kept"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/session"
 	"ptyctl/session/hosts"
@@ -38,6 +39,7 @@ type Shared struct {
 
 	Elsewhere func(ctx context.Context) []Elsewhere                                    // sessions of the caller in other processes; nil: there are none
 	Gather    func(ctx context.Context, c *Call, arguments json.RawMessage) []Gathered // see Gather; nil: there are no other nodes
+	Memory    kept.Memory                                                              // of the sessions of all nodes; nil: there are no other nodes
 	Notice    func() string                                                            // what callers are to know of this machine; nil, or empty: nothing
 
 	said said
