@@ -71,6 +71,7 @@ type node struct {
 	tb     testing.TB
 	cmd    *exec.Cmd
 	client *client.Client
+	url    string // of one that serve has started
 	log    *logText
 	ended  chan struct{}
 }
@@ -130,7 +131,13 @@ type result struct {
 	Message    string
 	Retryable  bool
 	Unanswered []string `json:"unanswered_nodes"`
-	Details    struct {
+	State      string
+	Opens      int
+	Sessions   []struct {
+		SessionID string `json:"session_id"`
+	}
+	ReopenedFrom string `json:"reopened_from"`
+	Details      struct {
 		DeviceOwner struct {
 			Node      string
 			PID       int
