@@ -364,37 +364,85 @@ func TestReopenConsole(t *testing.T) {
 	}
 }
 
-// TestForgotten: what a caller has closed is not kept, and what its host has ended is kept until its retention ends.
-func TestForgotten(t *testing.T) {
+// TestReopenAgain: a login that is given up leaves the session of a node that was killed to a later call.
+func TestReopenAgain(t *testing.T) {
+	t.Parallel()
+	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
+	a := serve(t, "a", url, host)
+	id := a.as("one").openAt(host, "ann", map[string]any{"password": planted})
+	keeps(t, url, 1)
+	b := serve(t, "b", url, host).as("one")
+	a.kill()
+	asks := b.call(reopen(id, nil))
+	if asks.State != "authenticating" || asks.ReopenedFrom != id {
+		t.Fatalf("reopen without a password = %+v, want the login's question", asks)
+	}
+	if r := b.call(reopen(id, map[string]any{"password": planted})); r.ErrorCode != "ALREADY_CLOSED" {
+		t.Errorf("reopen while another one opens = %+v, want that it goes on as that", r)
+	}
+	if r := b.call(map[string]any{"action": "close", "session_id": asks.SessionID}); r.ErrorCode != "" {
+		t.Fatalf("close = %+v", r)
+	}
+	for deadline := time.Now().Add(time.Minute); ; { // b takes its claim back when the new session has ended
+		r := b.call(reopen(id, map[string]any{"password": planted}))
+		if r.ReopenedFrom == id && r.State == "" {
+			return
+		}
+		if r.ErrorCode != "ALREADY_CLOSED" || time.Now().After(deadline) {
+			t.Fatalf("reopen after one that was given up = %+v", r)
+		}
+	}
+}
+
+// TestFewWrites: a session is written when it opens and when it ends, whatever it does meanwhile. What a caller has
+// closed is not kept.
+func TestFewWrites(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
 	a := serve(t, "a", url, host).as("one")
-	id := a.openAt(host, "ann", map[string]any{"password": planted})
-	_, kv := keeps(t, url, 1)
-	keys, err := kv.Keys(t.Context())
+	js, kv := keeps(t, url, 0)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	changes, err := kv.WatchAll(ctx, jetstream.UpdatesOnly())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	changes, err := kv.Watch(ctx, keys[0], jetstream.UpdatesOnly())
-	if err != nil {
-		t.Fatal(err)
+	next := func(want jetstream.KeyValueOp) {
+		t.Helper()
+		for {
+			select {
+			case e := <-changes.Updates():
+				if e != nil {
+					if e.Operation() != want {
+						t.Fatalf("the write is a %v, want a %v", e.Operation(), want)
+					}
+					return
+				}
+			case <-ctx.Done():
+				t.Fatalf("no %v within a minute", want)
+			}
+		}
+	}
+	id := a.openAt(host, "ann", map[string]any{"password": planted})
+	next(jetstream.KeyValuePut)
+	for _, action := range []string{"lock", "heartbeat", "unlock", "status"} {
+		arguments := map[string]any{"action": action, "session_id": id}
+		if action != "status" {
+			arguments["task_id"] = "t"
+		}
+		if r := a.call(arguments); r.ErrorCode != "" {
+			t.Fatalf("%s = %+v", action, r)
+		}
 	}
 	if r := a.call(map[string]any{"action": "close", "session_id": id}); r.ErrorCode != "" {
 		t.Fatalf("close = %+v", r)
 	}
-	for {
-		select {
-		case e := <-changes.Updates():
-			if e == nil {
-				continue
-			}
-			if e.Operation() == jetstream.KeyValueDelete {
-				return
-			}
-		case <-ctx.Done():
-			t.Fatal("a session that was closed is still kept after a minute")
-		}
+	next(jetstream.KeyValueDelete)
+	stream, err := js.Stream(t.Context(), "KV_ptyctl-sessions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := stream.Info(t.Context()); err != nil || info.State.LastSeq != 2 {
+		t.Errorf("the stream has had %d writes, %v; want 2", info.State.LastSeq, err)
 	}
 }
