@@ -212,10 +212,14 @@ func TestReopenElsewhere(t *testing.T) {
 		t.Fatalf("open at b, placed at a = %q", id)
 	}
 	n.lose("a", term.NodeUnreachable)
+	n.place, n.forwards = "a", nil // as if it had not been noticed yet
 	r := b.OK(mcptest.SessionTool, again(id))
 	if peers.NodeOf(r.SessionID) != "b" || r.SessionID == id || from(r) != id || r.State != "open" ||
 		string(r.Members["opens"]) != "1" {
 		t.Fatalf("reopen at b = %s, want a new session there from %s", r.Text, id)
+	}
+	if len(n.forwards) != 1 {
+		t.Errorf("the call was passed on to %q, want a alone, once", n.forwards)
 	}
 	b.Session = r.SessionID
 	st := b.OK(mcptest.SessionTool, `{"action":"status","session_id":"$S"}`)

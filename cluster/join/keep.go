@@ -1,9 +1,7 @@
 package join
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -28,9 +26,8 @@ type keeper struct {
 
 // A written is the last write of a session's key.
 type written struct {
-	sum   [sha256.Size]byte // of the value
-	due   time.Time         // when it is to be written again; zero: never, its session has ended
-	until time.Time         // when it runs out
+	due   time.Time // when it is to be written again; zero: never, its session has ended
+	until time.Time // when it runs out
 }
 
 // run keeps what there is to keep, until ctx ends. What cannot be written is tried again.
@@ -88,7 +85,7 @@ func (k *keeper) next() (id string, wait time.Duration) {
 
 // keep writes what there is to keep of a session. It reports false if that has to be tried again.
 func (k *keeper) keep(ctx context.Context, id string) bool {
-	before, was := k.written[id]
+	_, was := k.written[id]
 	s, err := k.sessions.Get(id)
 	if err != nil { // it is forgotten, perhaps before its time
 		return !was || k.remove(ctx, id)
@@ -122,16 +119,11 @@ func (k *keeper) keep(ctx context.Context, id string) bool {
 	}
 	ttl = max(wholeSeconds(ttl), time.Second)
 	v := &stored{Session: value.Encode(), TTL: int64(ttl / time.Second)}
-	msg := k.m.message(id, v, 0)
-	sum := sha256.Sum256(msg.Data)
-	if was && bytes.Equal(sum[:], before.sum[:]) && (before.due.IsZero() || before.due.After(now)) {
-		return true // nothing that is kept has changed
-	}
-	if _, err := k.m.bucket.Put(ctx, msg); err != nil {
+	if _, err := k.m.bucket.Put(ctx, k.m.message(id, v, 0)); err != nil {
 		k.log.Debug("a session cannot be kept yet", "session", id, "error", err)
 		return false
 	}
-	k.written[id] = written{sum: sum, due: due, until: now.Add(ttl)}
+	k.written[id] = written{due: due, until: now.Add(ttl)}
 	return true
 }
 
