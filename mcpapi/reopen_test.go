@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
@@ -117,6 +120,12 @@ func newNodes(t *testing.T, names ...string) *nodes {
 	t.Helper()
 	leaktest.Secret(t, password)
 	far, err := sshserver.Listen(sshserver.Config{
+		KeyboardInteractive: func(_ string, challenge ssh.KeyboardInteractiveChallenge) error {
+			if answers, err := challenge("", "", []string{"Word: "}, []bool{true}); err != nil || answers[0] != password && answers[0] != "alice" {
+				return term.AuthFailed
+			}
+			return nil
+		},
 		Passwords: map[string]string{"demo": password}, Shell: "/bin/sh", Env: []string{"PATH=" + os.Getenv("PATH"), "PS1=$ "},
 	})
 	if err != nil {
@@ -138,7 +147,7 @@ func newNodes(t *testing.T, names ...string) *nodes {
 		m := member{n.group, name}
 		network := sshx.NewNetwork(sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none", Logger: leaktest.Log(t)})
 		n.lab[name], n.servers[name] = mcptest.NewServer(t, mcptest.Config{
-			Options: mcpapi.Options{Cluster: mcpapi.ClusterOptions{Peers: m, Memory: m}},
+			Options: mcpapi.Options{Elicitation: true, Cluster: mcpapi.ClusterOptions{Peers: m, Memory: m}},
 			Sessions: session.Config{
 				Devices: session.DeviceOptions{Node: name}, Dialers: map[string]term.Dialer{"ssh": network.OpenShell},
 				Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
@@ -325,6 +334,58 @@ func TestReopenFails(t *testing.T) {
 	b.OK(mcptest.IOTool, fmt.Sprintf(`{"action":"write","session_id":"$S","sensitive":true,"data":"%s\r"}`, password))
 	if r := b.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"echo here"}`); r.Stdout != "here\n" {
 		t.Errorf("exec = %s", r.Text)
+	}
+}
+
+// TestReopenQuestion: the login's question goes to the person at the client, whose answer may come to any node; it is for
+// the node that asks.
+func TestReopenQuestion(t *testing.T) {
+	n := newNodes(t, "a", "b", "c")
+	b, c := n.at("b", ""), n.at("c", "")
+	state := regexp.MustCompile(`"requestState":"(@[^"]*)"`)
+	call := func(a *mcptest.Agent, id, more string) string {
+		t.Helper()
+		got := a.Request("tools/call", fmt.Sprintf(
+			`{"name":%q,"arguments":{"action":"reopen","session_id":%q},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+				`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}%s}`, mcptest.SessionTool, id, more))
+		if got.Error != nil {
+			t.Fatalf("error %+v, want a result", got.Error)
+		}
+		return string(got.Result)
+	}
+	opens := func() (id string) {
+		t.Helper()
+		n.lose("a", "")
+		n.place = "a"
+		id = n.open(b, "")
+		n.kept[id] = json.RawMessage(strings.Replace(string(n.kept[id]), `"method":"password"`, `"method":"auto"`, 1))
+		n.lose("a", term.NodeUnreachable)
+		return id
+	}
+	for i, asked := range []*mcptest.Agent{b, c} { // the node that opens it, and another
+		id := opens()
+		question := call(asked, id, "")
+		m := state.FindStringSubmatch(question)
+		if m == nil || !strings.HasPrefix(m[1], "@b ") {
+			t.Fatalf("reopen = %s, want a question of b's", question)
+		}
+		got := call(c, id, fmt.Sprintf(`,"requestState":%q,"inputResponses":{"answer":{"action":"accept","content":{"answer":"alice"}}}`, m[1]))
+		if !strings.Contains(got, `\"reopened_from\":\"`+id) || !strings.Contains(got, `\"state\":\"open\"`) {
+			t.Errorf("the answer's result is %s, want the open session", got)
+		}
+		if all := n.lab["b"].Manager.List(session.Open); len(all) != i+1 || len(n.lab["c"].Manager.List()) != 0 {
+			t.Errorf("b has sessions %+v, want %d", all, i+1)
+		}
+	}
+	// The answer may come back to the node that asks.
+	id := opens()
+	m := state.FindStringSubmatch(call(b, id, ""))
+	if m == nil {
+		t.Fatal("no question")
+	}
+	got := call(b, id, fmt.Sprintf(`,"requestState":%q,"inputResponses":{"answer":{"action":"accept","content":{"answer":"alice"}}}`, m[1]))
+	if !strings.Contains(got, `\"reopened_from\":\"`+id) || !strings.Contains(got, `\"state\":\"open\"`) {
+		t.Errorf("the answer's result at b is %s, want the open session", got)
 	}
 }
 
