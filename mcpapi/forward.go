@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,7 +77,7 @@ func (c *invocation) named(r request) (node, state string, err error) {
 
 // need returns what counts for the place of what a call opens. It reports false for a call that opens nothing.
 func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
-	n.Host = c.Text("host")
+	n.Host = cmp.Or(c.Text("host"), toolset.FileHost(&c.Call))
 	switch local := c.Text("protocol") == "local" || c.s.placed[c.t.Name] && n.Host == ""; {
 	case c.t.set.Foreign(): // they keep what they know of their sessions themselves
 		return n, false
@@ -86,7 +87,7 @@ func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
 		n.Device = c.Text("device_id")
 	case n.Host == "" || c.Action() == "list" || c.Text("session_id") != "":
 		return n, false
-	case !c.t.HasActions(): // a command, which takes the session that is open there
+	case !c.t.HasActions() || c.s.farFiles[c.t.Name]: // a command or a file, which takes the session that is open there
 		n.Same = n.Host
 	}
 	if id := c.Text("request_id"); id != "" && c.t.Takes("request_id") {
@@ -112,12 +113,9 @@ func (c *invocation) forward(ctx context.Context, node, state string, r request)
 	if err != nil {
 		return nil, err
 	}
-	result := new(mcp.CallToolResult)
-	if err := json.Unmarshal(raw, result); err != nil {
+	result, err := mcpgo.ReadResult(raw)
+	if err != nil {
 		return nil, fmt.Errorf("the answer of node %s is no result of a tool: %w", node, err)
-	}
-	if result.RawStructuredContent != nil { // as this node would have encoded it
-		result.StructuredContent, result.RawStructuredContent = mcpgo.Object(result.RawStructuredContent), nil
 	}
 	if result.RequestState != "" {
 		result.RequestState = stateMark + node + " " + result.RequestState

@@ -152,7 +152,7 @@ func (c *Checker) About(session string) *Checker {
 }
 
 // idLetters are the characters of the ids that ptyctl gives.
-const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@"
 
 // Exactly has values taken only in the form that the schema shows, as the contract of another program demands.
 func (c *Checker) Exactly() *Checker {

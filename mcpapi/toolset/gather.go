@@ -39,6 +39,21 @@ func nodesIn(nodes []string, members []jsonrpc.Member) []string {
 	return nodes
 }
 
+// FileHost returns the host at which a call names a file, the first if it names two; empty: it names none.
+func FileHost(c *Call) string {
+	for _, m := range c.args {
+		if !slices.Contains(idHolders, m.Name) || m.Value[0] != '{' {
+			continue
+		}
+		for _, inner := range jsonrpc.Split(m.Value) {
+			if inner.Name == "host" && inner.Value[0] == '"' {
+				return jsonrpc.Unquoted(inner.Value)
+			}
+		}
+	}
+	return ""
+}
+
 // A Gathered is the answer of another node to the same call.
 type Gathered struct {
 	Node   string
