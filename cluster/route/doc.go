@@ -13,8 +13,9 @@
 //     id of the call, which is random, the entry node, the time after which the call is not taken, and a token: the
 //     entry node's Ed25519 signature over all of these, the owner's name and a hash of the body. So an owner takes each
 //     call once, and no one but the entry node can say who the caller is.
-//   - The owner answers to the call's reply subject, an inbox of the entry node: taken, then alive every two seconds
-//     while the call runs, progress and questions for the client, and at last the result in pieces, or an error.
+//   - The owner answers to the call's reply subject, an inbox of the entry node: taken, if there is no answer within
+//     50 ms, then alive every two seconds while the call runs, progress and questions for the client, and at last the
+//     result in pieces, or an error.
 //   - The entry node sends the id to GROUP.v1.cancel.NODE when its client has given the call up.
 //
 // What a caller learns when the owner does not answer:

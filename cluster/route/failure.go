@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,6 +54,18 @@ func silent(node string, after time.Duration, why string) error {
 		Msg: fmt.Sprintf("node %s has not answered for %v (%s); whether the call was done is unknown",
 			node, after.Round(100*time.Millisecond), why),
 		Facts: term.Facts{term.UnreachedNode{Node: node}},
+	}
+}
+
+// canceled is the error for a call that ended with ctx.
+func canceled(ctx context.Context, node string) error {
+	msg := "the call was canceled"
+	if errors.Is(context.Cause(ctx), term.ErrStopping) {
+		msg = "ptyctl is stopping"
+	}
+	return &term.Error{
+		Kind: term.Canceled, Err: context.Cause(ctx),
+		Msg: msg + "; node " + node + " was told to end the call, and what it has done by then is not undone",
 	}
 }
 

@@ -145,10 +145,7 @@ func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage
 			return nil, r.silence(c.node, time.Since(heard), taken)
 		case <-ctx.Done():
 			r.cancel(id, c.node)
-			return nil, &term.Error{
-				Kind: term.Canceled, Err: context.Cause(ctx),
-				Msg: "the call was canceled; node " + c.node + " was told, and what it has done by then is not undone",
-			}
+			return nil, canceled(ctx, c.node)
 		}
 		messages, err := c.take()
 		for _, m := range messages {

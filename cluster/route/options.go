@@ -27,6 +27,7 @@ type Options struct {
 
 	Patience time.Duration // how long an owner may be silent; 0: 6 s
 	MaxCalls int           // of other nodes that are answered at a time; 0: 256
+	Ready    func()        // called by Serve when calls of other nodes reach it; nil: nothing is
 	Logger   *slog.Logger  // nil: slog.Default
 }
 

@@ -23,10 +23,11 @@ type Server interface {
 // Serve answers the calls of other nodes, until ctx ends. It returns when all calls have ended, whose contexts end with
 // ctx.
 func (r *Router) Serve(ctx context.Context, srv Server) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	// The calls end with ctx, and for another reason than a client's.
+	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(term.ErrStopping)
 	o := &owner{
-		r: r, ctx: ctx, srv: srv, joiner: newJoiner(), memory: newMemory(), room: make(chan struct{}, r.o.MaxCalls),
+		r: r, ctx: running, srv: srv, joiner: newJoiner(), memory: newMemory(), room: make(chan struct{}, r.o.MaxCalls),
 		running: make(map[string]context.CancelCauseFunc),
 	}
 	calls, err := r.o.Conn.Subscribe(r.o.callSubject(r.o.Node), o.take)
@@ -35,6 +36,7 @@ func (r *Router) Serve(ctx context.Context, srv Server) error {
 	}
 	cancels, err := r.o.Conn.Subscribe(r.o.cancelSubject(r.o.Node), o.cancel)
 	if err == nil { // both outlive the connection: the client library makes them again at each server
+		o.ready()
 		<-ctx.Done()
 	}
 	for _, s := range []*nats.Subscription{calls, cancels} {
@@ -42,7 +44,7 @@ func (r *Router) Serve(ctx context.Context, srv Server) error {
 			_ = s.Unsubscribe() // it may have ended with the connection
 		}
 	}
-	stop()
+	stop(term.ErrStopping)
 	o.close()
 	if err != nil {
 		return fmt.Errorf("route: %w", err)
@@ -63,6 +65,16 @@ type owner struct {
 	closed  bool
 	calls   sync.WaitGroup
 	running map[string]context.CancelCauseFunc // by id
+}
+
+// ready tells Options.Ready that the NATS server knows the subscriptions. Without a server they are made when there is
+// one again, and no call can come before.
+func (o *owner) ready() {
+	if o.r.o.Ready == nil {
+		return
+	}
+	_ = o.r.o.Conn.FlushTimeout(o.r.o.Patience)
+	o.r.o.Ready()
 }
 
 // close waits for the calls that run. None begins after it.
@@ -151,7 +163,6 @@ func (o *owner) answer(m *nats.Msg, body []byte) {
 		delete(o.running, id)
 		o.mu.Unlock()
 	}()
-	o.say(m.Reply, kindTaken, nil)
 	var beating sync.WaitGroup
 	done := make(chan struct{})
 	beating.Go(func() { o.beat(m.Reply, done) })
@@ -191,14 +202,19 @@ func (o *owner) say(reply, kind string, data []byte) {
 	o.publish(m)
 }
 
-// beat says that a call goes on, until done is closed.
+// takenAfter is when an owner says that it took a call. The answer to most calls comes before, and says so, too.
+const takenAfter = 50 * time.Millisecond
+
+// beat says that a call was taken, and then that it goes on, until done is closed.
 func (o *owner) beat(reply string, done <-chan struct{}) {
-	tick := time.NewTicker(o.r.o.alive())
-	defer tick.Stop()
+	next, kind := time.NewTimer(takenAfter), kindTaken
+	defer next.Stop()
 	for {
 		select {
-		case <-tick.C:
-			o.say(reply, kindAlive, nil)
+		case <-next.C:
+			o.say(reply, kind, nil)
+			next.Reset(o.r.o.alive())
+			kind = kindAlive
 		case <-done:
 			return
 		}
