@@ -120,6 +120,7 @@ func (l *loader) compareCluster(c *Cluster) {
 			{"cluster.credentials_file", c.CredentialsFile != ""},
 			{"cluster.node", c.Node != ""},
 			{"cluster.labels", len(c.Labels) > 0},
+			{"cluster.entry_only", c.EntryOnly},
 			{"cluster.place", len(c.Place) > 0},
 			{"cluster.max_sessions_per_host", c.MaxSessionsPerHost != 0},
 			{"cluster.max_sessions_per_token", c.MaxSessionsPerToken != 0},

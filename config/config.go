@@ -304,6 +304,7 @@ type Cluster struct {
 	Group               string   // of the nodes that belong together: part of subjects and of names of buckets
 	Labels              []string // NAME=value, each name once
 	LeaseTTL            time.Duration
+	EntryOnly           bool     // the node takes clients and no sessions
 	Place               []string // patterns of hosts and devices, and labels of the nodes that serve them
 	MaxSessionsPerHost  int      // sessions of all nodes; 0: no limit
 	MaxSessionsPerToken int      // the same

@@ -484,6 +484,8 @@ func table(c *Config, home string) []row {
 		millis(&c.Cluster.LeaseTTL, "cluster.lease_ttl_ms", 30*time.Second, 2*time.Second, time.Hour,
 			"After this time without a renewal another node may have a console; all nodes need the same, and it must be longer "+
 				"than the servers take to elect a leader."),
+		boolean(&c.Cluster.EntryOnly, "cluster.entry_only", false,
+			"This node takes clients and passes their calls on, but has no sessions itself: all new ones go to other nodes."),
 		words(&c.Cluster.Place, "cluster.place",
 			"Which hosts and devices are served from which nodes: each entry has a label of nodes and a pattern, such as "+
 				"site=fra@*.fra.example.net. The first that fits counts."),

@@ -64,6 +64,9 @@ func (n *node) Notice() string {
 		"you are done, and open the next, which another node gets"
 }
 
+// closed reports whether this node takes no new sessions.
+func (n *node) closed() bool { return n.entryOnly || n.draining.Load() }
+
 // every is how often the registry is told of this node's load.
 const every = 5 * time.Second
 
@@ -84,8 +87,9 @@ func (n *node) Serve(ctx context.Context, local app.Local) error {
 	go func() { served <- n.router.Serve(ctx, countedServer{local.Server, n.counts.served}) }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	serves := false
 	for {
-		live := n.report(local)
+		live := n.report(local, serves)
 		if n.draining.Load() && live == 0 && (local.Runs == nil || local.Runs() == 0) {
 			n.log.Info("this node was drained, and has no session left")
 			stop()
@@ -94,17 +98,22 @@ func (n *node) Serve(ctx context.Context, local app.Local) error {
 		select {
 		case <-tick.C:
 		case <-n.drained:
+		case <-n.serves:
+			n.log.Info("this node answers the calls of the other nodes")
+			serves = true
 		case err := <-served:
 			return err
 		}
 	}
 }
 
-// report tells the registry of the load of this node, and returns the number of live sessions.
-func (n *node) report(local app.Local) int {
+// report tells the registry of the load of this node, and whether it serves the others, and so can have new sessions. It
+// returns the number of live sessions.
+func (n *node) report(local app.Local, serves bool) int {
 	live, consoles := load(local)
 	err := n.registry.Update(func(self *nodes.Node) {
-		self.Sessions, self.Consoles, self.MaxSessions, self.Draining = live, consoles, local.MaxSessions, n.draining.Load()
+		self.Sessions, self.Consoles, self.MaxSessions = live, consoles, local.MaxSessions
+		self.Draining = n.closed() || !serves
 	})
 	if err != nil {
 		n.log.Warn("the load of this node cannot be told to the others", "error", err)
@@ -114,7 +123,14 @@ func (n *node) report(local app.Local) int {
 
 // Room implements app.Cluster.
 func (n *node) Room(ctx context.Context, hosts []string) (release func(), err error) {
-	if n.draining.Load() {
+	switch {
+	case n.entryOnly: // a caller who knows nothing of nodes, or one whose tools keep their sessions here
+		return nil, &term.Error{
+			Op: "open", Kind: term.Unsupported,
+			Msg: "node " + n.name + " has no sessions (cluster.entry_only), and these tools open theirs at the node of the client; " +
+				"connect to another node",
+		}
+	case n.draining.Load():
 		return nil, &term.Error{
 			Op: "open", Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable,
 			Msg: "node " + n.name + " is drained and takes no new sessions; nothing was done",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -70,9 +71,9 @@ func (n *node) choose(ctx context.Context, need peers.Need) (string, error) {
 			return owner, nil
 		}
 		want.Host = "device " + need.Device
-	case need.Host == "" && !n.draining.Load(): // a program of this machine
+	case need.Host == "" && !n.closed(): // a program of this machine
 		return n.name, nil
-	case need.Host == "": // which this machine no longer takes
+	case need.Host == "": // which this machine does not take
 		want.Exclude = append(want.Exclude, n.name)
 	}
 	chosen, err := n.registry.Place(want)
@@ -81,16 +82,29 @@ func (n *node) choose(ctx context.Context, need peers.Need) (string, error) {
 	}
 	why, ok := errors.AsType[*nodes.PlaceError](err)
 	switch {
-	case ok && why.Why == nodes.NoNode && !n.registry.Alive() && !n.draining.Load() && len(want.Labels) == 0:
+	case ok && why.Why == nodes.AllDraining && !n.closed() && !slices.Contains(need.Not, n.name) && n.has(want.Labels):
+		return n.name, nil // the others do not yet know that it takes sessions
+	case ok && why.Why == nodes.NoNode && !n.registry.Alive() && !n.closed() && len(want.Labels) == 0:
 		return n.name, nil // without the servers this node is on its own
-	case ok && why.Why == nodes.AllFull:
-		return "", &term.Error{Op: "open", Kind: term.LimitExceeded, Err: err, Msg: err.Error()}
+	case ok && why.Why == nodes.AllFull && len(why.Nodes) > 0:
+		// What this node knows of the others' sessions is some seconds old. One that is full says so itself.
+		return why.Nodes[rand.IntN(len(why.Nodes))], nil
 	case ok && !why.Retryable():
 		return "", &term.Error{Op: "open", Kind: term.Unsupported, Err: err, Msg: err.Error()}
 	}
 	return "", &term.Error{
 		Op: "open", Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable, Err: err, Msg: err.Error() + "; nothing was done",
 	}
+}
+
+// has reports whether this node has labels.
+func (n *node) has(labels map[string]string) bool {
+	for name, value := range labels {
+		if own, ok := n.labels[name]; !ok || own != value {
+			return false
+		}
+	}
+	return true
 }
 
 // ownerOf returns the node that has the console of a device; empty: none is known that runs.
