@@ -45,17 +45,12 @@ type node struct {
 	router   *route.Router
 	fence    *fence.Fence
 
-<<<<<<< HEAD
-	counts   *counts
-	head     atomic.Pointer[func() (audit.Head, bool)] // the end of the audit log; nil: there is none yet
-	draining atomic.Bool
-	drained  chan struct{} // has room for one: whether the node drains has changed
-=======
-	entryOnly bool // it takes clients and no sessions
+	counts    *counts
+	head      atomic.Pointer[func() (audit.Head, bool)] // the end of the audit log; nil: there is none yet
+	entryOnly bool                                      // it takes clients and no sessions
 	draining  atomic.Bool
-	drained   chan struct{} // has room for one: the node has begun to drain
+	drained   chan struct{} // has room for one: whether the node drains has changed
 	serves    chan struct{} // has room for one: calls of other nodes reach it
->>>>>>> 951a90ce (cluster: let a node take clients and no sessions)
 }
 
 var (
@@ -71,14 +66,10 @@ func Cluster(ctx context.Context, cfg config.Config, log *slog.Logger, version s
 		return nil, &app.ConfigError{Err: err}
 	}
 	n := &node{
-<<<<<<< HEAD
 		fence: fence.New(fence.Options{Logger: log}),
-		log:   log, group: cfg.Cluster.Group, version: version, counts: newCounts(),
-		perHost: cfg.Cluster.MaxSessionsPerHost, perToken: cfg.Cluster.MaxSessionsPerToken, drained: make(chan struct{}, 1),
-=======
-		log: log, perHost: cfg.Cluster.MaxSessionsPerHost, perToken: cfg.Cluster.MaxSessionsPerToken,
-		entryOnly: cfg.Cluster.EntryOnly, drained: make(chan struct{}, 1), serves: make(chan struct{}, 1),
->>>>>>> 951a90ce (cluster: let a node take clients and no sessions)
+		log:   log, group: cfg.Cluster.Group, version: version, counts: newCounts(), entryOnly: cfg.Cluster.EntryOnly,
+		perHost: cfg.Cluster.MaxSessionsPerHost, perToken: cfg.Cluster.MaxSessionsPerToken,
+		drained: make(chan struct{}, 1), serves: make(chan struct{}, 1),
 	}
 	var err error
 	if n.name, err = cfg.Cluster.NodeName(); err == nil {
@@ -126,14 +117,9 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if err != nil {
 		return err
 	}
-<<<<<<< HEAD
 	n.registry, err = nodes.Join(ctx, Registry(n.nc, c.Group, n.log), nodes.Node{
-		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: public, Labels: labels, Started: time.Now(),
-=======
-	n.registry, err = nodes.Join(ctx, nodes.Options{Conn: n.nc, Group: c.Group, TTL: nodeTTL, Wait: nodeTTL, Logger: n.log}, nodes.Node{
 		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: public, Labels: n.labels, Started: time.Now(),
 		Draining: true, // until calls reach it
->>>>>>> 951a90ce (cluster: let a node take clients and no sessions)
 	})
 	if err != nil {
 		return err
@@ -144,16 +130,13 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if n.requests, err = openRequests(ctx, n.nc, c.Group, 0); err != nil {
 		return err
 	}
-<<<<<<< HEAD
-	n.router, err = route.New(route.Options{Conn: n.nc, Group: c.Group, Node: n.name, Key: key, Nodes: n, Logger: n.log})
+	n.router, err = route.New(route.Options{
+		Conn: n.nc, Group: c.Group, Node: n.name, Key: key, Nodes: n, Logger: n.log, Ready: func() { n.serves <- struct{}{} },
+	})
 	if err != nil {
 		return err
 	}
 	n.memory, err = openMemory(ctx, n.nc, c.Group, n.name, n.router)
-=======
-	n.router, err = route.New(route.Options{Conn: n.nc, Group: c.Group, Node: n.name, Key: key, Nodes: n, Logger: n.log,
-		Ready: func() { n.serves <- struct{}{} }})
->>>>>>> 951a90ce (cluster: let a node take clients and no sessions)
 	return err
 }
 

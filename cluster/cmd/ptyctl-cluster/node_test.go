@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -62,76 +63,124 @@ func program(tb testing.TB, lines string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(tb.Context(), os.Args[0], append(args, "--config", file)...)
 	cmd.Env = []string{
 		programEnv + "=1", "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE"),
+		"PTYCTL_SERVER_RESULTS=full", // what the tests look at
 	}
 	return cmd
 }
 
-// A node is a ptyctl-cluster mcp, with this test as its client at stdio.
-type node struct {
-	tb     testing.TB
-	cmd    *exec.Cmd
-	client *client.Client
-	url    string // of one that serve has started
-	log    *logText
-	ended  chan struct{}
+// A process is a ptyctl-cluster mcp.
+type process struct {
+	cmd   *exec.Cmd
+	log   *logText
+	ended chan struct{}
 }
 
-// start starts a node. It ends with the test.
-func start(tb testing.TB, lines string) *node {
+// run starts a node. kill, or the caller, ends it.
+func run(tb testing.TB, cmd *exec.Cmd) *process {
 	tb.Helper()
-	n := &node{tb: tb, cmd: program(tb, lines, "mcp"), log: new(logText), ended: make(chan struct{})}
-	in, err := n.cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, write := io.Pipe()
-	n.cmd.Stdout, n.cmd.Stderr = write, n.log
-	if err := n.cmd.Start(); err != nil {
+	p := &process{cmd: cmd, log: new(logText), ended: make(chan struct{})}
+	p.cmd.Stderr = p.log
+	if err := p.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
 	go func() {
-		_ = n.cmd.Wait()
-		_ = write.Close()
-		close(n.ended)
+		_ = p.cmd.Wait()
+		close(p.ended)
 	}()
-	n.client = client.NewClient(transport.NewIO(out, in, io.NopCloser(new(bytes.Buffer))))
-	tb.Cleanup(func() {
-		_ = n.client.Close() // the end of its input ends the program
-		_ = in.Close()
-		<-n.ended
-		if tb.Failed() {
-			tb.Logf("the node has logged:\n%s", n.log)
-		}
-	})
-	if err := n.client.Start(tb.Context()); err != nil {
+	return p
+}
+
+// kill ends the process with SIGKILL.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.ended
+}
+
+// alive reports whether the process runs.
+func (p *process) alive() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// A caller is a client of a node.
+type caller struct {
+	tb     testing.TB
+	client *client.Client
+	log    *logText // of the node
+}
+
+// handshake makes a client of a node of which the process log has the log.
+func handshake(tb testing.TB, over transport.Interface, log *logText, o ...client.ClientOption) *caller {
+	tb.Helper()
+	c := &caller{tb: tb, client: client.NewClient(over, o...), log: log}
+	if err := c.client.Start(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	var init mcp.InitializeRequest
 	init.Params.ProtocolVersion = mcp.LATEST_PROTOCOL_VERSION
 	init.Params.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
-	if _, err := n.client.Initialize(tb.Context(), init); err != nil {
-		tb.Fatalf("initialize: %v; the node has logged:\n%s", err, n.log)
+	if _, err := c.client.Initialize(tb.Context(), init); err != nil {
+		tb.Fatalf("initialize: %v; the node has logged:\n%s", err, log)
 	}
-	return n
+	return c
 }
 
-// kill ends the process with SIGKILL.
-func (n *node) kill() {
-	n.tb.Helper()
-	if err := n.cmd.Process.Kill(); err != nil {
-		n.tb.Fatal(err)
+// A node is a ptyctl-cluster mcp, with this test as its client at stdio.
+type node struct {
+	*process
+	*caller
+	url string // of one that serve has started
+}
+
+// start starts a node. It ends with the test.
+func start(tb testing.TB, lines string, o ...client.ClientOption) *node {
+	tb.Helper()
+	cmd := program(tb, lines, "mcp")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
 	}
-	<-n.ended
+	out, write := io.Pipe()
+	cmd.Stdout = write
+	n := &node{process: run(tb, cmd)}
+	go func() {
+		<-n.ended
+		_ = write.Close()
+	}()
+	tb.Cleanup(func() {
+		if n.caller != nil {
+			_ = n.client.Close() // the end of its input ends the program
+		}
+		_ = in.Close()
+		<-n.ended
+		if tb.Failed() {
+			tb.Logf("the node has logged:\n%s", n.process.log)
+		}
+	})
+	n.caller = handshake(tb, transport.NewIO(out, in, io.NopCloser(new(bytes.Buffer))), n.process.log, o...)
+	return n
 }
 
 // A result has the members of all results that the tests look at.
 type result struct {
-	SessionID  string `json:"session_id"`
-	ErrorCode  string `json:"error_code"`
-	Message    string
-	Retryable  bool
+	SessionID string `json:"session_id"`
+	Existing  string `json:"existing_session_id"`
+	State     string
+	Stdout    string
+	Matched   bool
+	Count     int
+	ErrorCode string `json:"error_code"`
+	Message   string
+	Retryable bool
+	Waiting   int `json:"waiting_readers"`
+	Session   struct {
+		Waiting int `json:"waiting_readers"`
+	}
 	Unanswered []string `json:"unanswered_nodes"`
-	State      string
 	Opens      int
 	Sessions   []struct {
 		SessionID string `json:"session_id"`
@@ -144,33 +193,49 @@ type result struct {
 			SessionID string `json:"session_id"`
 		} `json:"device_owner"`
 	}
+	text string // all of it
 }
 
-// call calls ptyctl_session.
-func (n *node) call(arguments map[string]any) result {
-	n.tb.Helper()
+// try calls a tool.
+func (c *caller) try(ctx context.Context, tool string, arguments map[string]any) (res result, err error) {
 	var r mcp.CallToolRequest
-	r.Params.Name, r.Params.Arguments = "ptyctl_session", arguments
-	answer, err := n.client.CallTool(n.tb.Context(), r)
+	r.Params.Name, r.Params.Arguments = tool, arguments
+	answer, err := c.client.CallTool(ctx, r)
 	if err != nil {
-		n.tb.Fatalf("%v: %v; the node has logged:\n%s", arguments, err, n.log)
+		return res, err
 	}
-	var res result
-	for _, c := range answer.Content {
-		if text, ok := c.(mcp.TextContent); ok {
+	for _, content := range answer.Content {
+		if text, ok := content.(mcp.TextContent); ok {
+			res.text = text.Text
 			if err := json.Unmarshal([]byte(text.Text), &res); err != nil {
-				n.tb.Fatalf("%v: %q is no JSON: %v", arguments, text.Text, err)
+				return res, fmt.Errorf("%q is no JSON: %w", text.Text, err)
 			}
 			break
 		}
 	}
+	return res, nil
+}
+
+// tool calls a tool, and ends the test if there is no answer.
+func (c *caller) tool(tool string, arguments map[string]any) result {
+	c.tb.Helper()
+	res, err := c.try(c.tb.Context(), tool, arguments)
+	if err != nil {
+		c.tb.Fatalf("%v: %v; the node has logged:\n%s", arguments, err, c.log)
+	}
 	return res
 }
 
+// call calls ptyctl_session.
+func (c *caller) call(arguments map[string]any) result {
+	c.tb.Helper()
+	return c.tool("ptyctl_session", arguments)
+}
+
 // open opens the console of a device.
-func (n *node) open(device string, port int) result {
-	n.tb.Helper()
-	return n.call(map[string]any{
+func (c *caller) open(device string, port int) result {
+	c.tb.Helper()
+	return c.call(map[string]any{
 		"action": "open", "protocol": "telnet", "host": "127.0.0.1", "port": port, "device_id": device,
 		"session_type": "console", "acquire_lock": true, "task_id": "t",
 	})

@@ -21,8 +21,8 @@ import (
 	"ptyctl/mcpapi/peers"
 )
 
-// run runs a command of the program, and returns what it prints and its exit status.
-func run(tb testing.TB, lines string, args ...string) (stdout, stderr string, code int) {
+// printed runs a command of the program, and returns what it prints and its exit status.
+func printed(tb testing.TB, lines string, args ...string) (stdout, stderr string, code int) {
 	tb.Helper()
 	cmd := program(tb, lines, args...)
 	var out, said bytes.Buffer
@@ -39,7 +39,7 @@ func run(tb testing.TB, lines string, args ...string) (stdout, stderr string, co
 // says fails unless a command ends with a status and prints the texts, to stdout or, if it fails, to stderr.
 func says(tb testing.TB, lines string, status int, args []string, texts ...string) string {
 	tb.Helper()
-	stdout, stderr, code := run(tb, lines, args...)
+	stdout, stderr, code := printed(tb, lines, args...)
 	if code != status {
 		tb.Fatalf("%q ends with status %d, want %d; it says\n%s%s", args, code, status, stdout, stderr)
 	}
@@ -76,7 +76,7 @@ type clusterStatus struct {
 // statusOf runs status --json.
 func statusOf(tb testing.TB, lines string) (s clusterStatus, code int) {
 	tb.Helper()
-	stdout, stderr, code := run(tb, lines, "status", "--json")
+	stdout, stderr, code := printed(tb, lines, "status", "--json")
 	if err := json.Unmarshal([]byte(stdout), &s); err != nil {
 		tb.Fatalf("status --json: %v, status %d\n%s%s", err, code, stdout, stderr)
 	}
@@ -131,7 +131,7 @@ func TestDrain(t *testing.T) {
 	}
 	<-all[old].ended
 	if code := all[old].cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("the drained node has ended with status %d, want 0; it has logged\n%s", code, all[old].log)
+		t.Errorf("the drained node has ended with status %d, want 0; it has logged\n%s", code, all[old].process.log)
 	}
 	s, code := statusOf(t, conf)
 	if code != 0 || len(s.Nodes) != 1 || s.Nodes[0].Name != other {

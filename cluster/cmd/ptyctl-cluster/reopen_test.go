@@ -15,9 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
-	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/crypto/ssh"
@@ -37,13 +35,19 @@ const (
 // The callers' tokens, by name.
 var tokens = map[string]string{"one": strings.Repeat("one-1138-", 5), "two": strings.Repeat("two-1138-", 5)}
 
-// serve starts a node that serves callers with tokens, each of whom sees only its own sessions. It knows the key of f.
-func serve(tb testing.TB, name, url string, f far) *node {
+// serveTokens starts a node that serves callers with tokens, each of whom sees only its own sessions. It knows the key of f.
+func serveTokens(tb testing.TB, name, url string, f far) *node {
 	tb.Helper()
 	text := lines(name, url, `[server.http]`, `isolate = true`, fmt.Sprintf(`tokens = "one:write:%s two:write:%s"`, tokens["one"], tokens["two"]),
 		`[secret.lab-login]`, `source = "env:LAB_LOGIN"`, `hosts = ["127.0.0.1"]`, `[ssh]`,
 		fmt.Sprintf(`known_hosts_path = %q`, f.known))
-	n := &node{tb: tb, cmd: program(tb, text, "mcp", "--transport", "http", "--listen", "127.0.0.1:0"), log: new(logText), ended: make(chan struct{})}
+	log := new(logText)
+	n := &node{
+		process: &process{
+			cmd: program(tb, text, "mcp", "--transport", "http", "--listen", "127.0.0.1:0"), log: log, ended: make(chan struct{}),
+		},
+		caller: &caller{tb: tb, log: log},
+	}
 	n.cmd.Env = append(n.cmd.Env, "LAB_LOGIN="+stored)
 	out, err := n.cmd.StderrPipe()
 	if err != nil {
@@ -56,7 +60,7 @@ func serve(tb testing.TB, name, url string, f far) *node {
 	go func() {
 		defer close(n.ended)
 		for all := bufio.NewScanner(out); all.Scan(); {
-			fmt.Fprintln(n.log, all.Text())
+			fmt.Fprintln(log, all.Text())
 			if _, url, found := strings.Cut(all.Text(), "serving MCP at "); found {
 				at <- url
 			}
@@ -68,37 +72,26 @@ func serve(tb testing.TB, name, url string, f far) *node {
 		_ = n.cmd.Process.Signal(syscall.SIGTERM)
 		<-n.ended
 		if tb.Failed() {
-			tb.Logf("node %s has logged:\n%s", name, n.log)
+			tb.Logf("node %s has logged:\n%s", name, log)
 		}
 	})
 	select {
 	case n.url = <-at:
 	case <-n.ended:
-		tb.Fatalf("node %s does not serve:\n%s", name, n.log)
+		tb.Fatalf("node %s does not serve:\n%s", name, log)
 	}
 	return n
 }
 
-// as connects a caller to a node that serve has started.
+// as connects a caller to a node that serveTokens has started.
 func (n *node) as(token string) *node {
 	n.tb.Helper()
-	c, err := client.NewStreamableHttpClient(n.url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + tokens[token]}),
+	over, err := transport.NewStreamableHTTP(n.url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + tokens[token]}),
 		transport.WithHTTPBasicClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}))
 	if err != nil {
 		n.tb.Fatal(err)
 	}
-	if err := c.Start(n.tb.Context()); err != nil {
-		n.tb.Fatal(err)
-	}
-	var init mcp.InitializeRequest
-	init.Params.ProtocolVersion = mcp.LATEST_PROTOCOL_VERSION
-	init.Params.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
-	if _, err := c.Initialize(n.tb.Context(), init); err != nil {
-		n.tb.Fatalf("initialize: %v; the node has logged:\n%s", err, n.log)
-	}
-	one := *n
-	one.client = c
-	return &one
+	return &node{process: n.process, caller: handshake(n.tb, over, n.process.log), url: n.url}
 }
 
 // A far is an SSH server, and the options of a session to it.
@@ -207,14 +200,14 @@ func reopen(id string, auth map[string]any) map[string]any {
 func TestReopenAfterKill(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
-	a := serve(t, "a", url, host)
+	a := serveTokens(t, "a", url, host)
 	one := a.as("one")
 	withPassword := map[string]any{"password": planted}
 	byPassword := one.openAt(host, "ann", withPassword)
 	byKey := one.openAt(host, "ann", map[string]any{"private_key_pem": host.key, "passphrase": passphrase})
 	bySecret := one.openAt(host, "bob", map[string]any{"secret": "lab-login"})
 	js, _ := keeps(t, url, 3)
-	b := serve(t, "b", url, host)
+	b := serveTokens(t, "b", url, host)
 	atB, other := b.as("one"), b.as("two")
 	if r := atB.call(reopen(byPassword, withPassword)); r.ErrorCode != "INVALID_ARGUMENT" {
 		t.Errorf("reopen of an open session of a node that runs = %+v, want that there is nothing to reopen", r)
@@ -277,10 +270,10 @@ func noSecret(tb testing.TB, js jetstream.JetStream, url string, secrets ...stri
 func TestReopenPaused(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
-	a := serve(t, "a", url, host)
+	a := serveTokens(t, "a", url, host)
 	id := a.as("one").openAt(host, "ann", map[string]any{"password": planted})
 	keeps(t, url, 1)
-	b := serve(t, "b", url, host).as("one")
+	b := serveTokens(t, "b", url, host).as("one")
 	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -302,10 +295,10 @@ func TestReopenPaused(t *testing.T) {
 func TestReopenBroken(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
-	a := serve(t, "a", url, host)
+	a := serveTokens(t, "a", url, host)
 	id := a.as("one").openAt(host, "ann", map[string]any{"password": planted})
 	_, kv := keeps(t, url, 1)
-	b := serve(t, "b", url, host).as("one")
+	b := serveTokens(t, "b", url, host).as("one")
 	a.kill()
 	keys, err := kv.Keys(t.Context())
 	if err != nil {
@@ -368,10 +361,10 @@ func TestReopenConsole(t *testing.T) {
 func TestReopenAgain(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
-	a := serve(t, "a", url, host)
+	a := serveTokens(t, "a", url, host)
 	id := a.as("one").openAt(host, "ann", map[string]any{"password": planted})
 	keeps(t, url, 1)
-	b := serve(t, "b", url, host).as("one")
+	b := serveTokens(t, "b", url, host).as("one")
 	a.kill()
 	asks := b.call(reopen(id, nil))
 	if asks.State != "authenticating" || asks.ReopenedFrom != id {
@@ -399,7 +392,7 @@ func TestReopenAgain(t *testing.T) {
 func TestFewWrites(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
-	a := serve(t, "a", url, host).as("one")
+	a := serveTokens(t, "a", url, host).as("one")
 	js, kv := keeps(t, url, 0)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -41,9 +41,9 @@ func TestBalancer(t *testing.T) {
 	server, port := natstest.Start(t, 1)[0], console(t)
 	conf := lines("a", server.URL, "[server]", `transport = "both"`, "[server.http]", `listen = "127.0.0.1:0"`)
 	a, b := start(t, conf), start(t, lines("b", server.URL))
-	at := servingAt.FindStringSubmatch(a.log.String())
+	at := servingAt.FindStringSubmatch(a.process.log.String())
 	if at == nil {
-		t.Fatalf("the node does not say where it serves:\n%s", a.log)
+		t.Fatalf("the node does not say where it serves:\n%s", a.process.log)
 	}
 	base := at[1]
 	is := func(path string, status int, want string) {
