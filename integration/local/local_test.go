@@ -493,7 +493,7 @@ func TestLocalNobodyStays(t *testing.T) {
 		if end == "input" {
 			c.Stdin.Close()
 			<-c.Ended
-			c.EndDaemon()
+			c.EndEngine()
 			awaitNone(t, fmt.Sprintf("mark-%d-%s-", os.Getpid(), end))
 		}
 	}

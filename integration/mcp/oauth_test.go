@@ -124,6 +124,7 @@ func TestOAuth(t *testing.T) {
 		t.Errorf("/metrics: %d %s", status, text)
 	}
 	p.Terminate()
+	p.EndEngine()
 	s.WaitIdle(t)
 	log, err := os.ReadFile(h.Audit)
 	if err != nil {

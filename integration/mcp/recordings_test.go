@@ -46,6 +46,7 @@ func playedSession(t *testing.T) (h *lab.Home, path string) {
 	write("q", `\$ $`, "")
 	p.Close(t, id)
 	p.Finish()
+	p.EndEngine()
 	all, err := filepath.Glob(filepath.Join(h.Recordings, "*.cast"))
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d recordings, %v; want one", len(all), err)

@@ -97,7 +97,7 @@ func TestEndOfInput(t *testing.T) {
 	if a, ok := rest[n]; !ok || len(a.ToolResult(t).Sessions) != 1 {
 		t.Errorf("the last line, which had no end, was not answered: %s", a.Line)
 	}
-	c.EndDaemon()
+	c.EndEngine()
 	s.WaitIdle(t)
 }
 
@@ -149,7 +149,7 @@ func TestStop(t *testing.T) {
 			if lab.ThroughDaemon && !lab.Runs(t, s.PID, "sleep 999") {
 				t.Error("the program in the terminal has ended with the shim, want it in the daemon's session")
 			}
-			c.EndDaemon()
+			c.EndEngine()
 			s.WaitIdle(t)
 			// That the connections are gone proves little: they would also go with the process.
 			if log := c.EngineLog(); strings.Count(log, "session ended") != 3 || !strings.Contains(log, "stopped") {

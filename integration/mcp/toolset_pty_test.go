@@ -175,7 +175,7 @@ func TestPTYToolset(t *testing.T) {
 	}
 	c.Stdin.Close()
 	c.CheckEnd()
-	c.EndDaemon()
+	c.EndEngine()
 	for _, left := range programs {
 		if system.Kill(left.PID, 0) == nil {
 			t.Errorf("%v has outlived the server", left)

@@ -102,7 +102,7 @@ func TestAudit(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 
-	c.EndDaemon() // its log names the head
+	c.EndEngine() // its log names the head
 	out, _, status := h.Run(t, "audit", "verify", h.Audit)
 	_, head, ok := strings.Cut(strings.TrimSpace(out), "head: ")
 	if status != 0 || !ok || !strings.HasPrefix(out, "ok: ") {

@@ -9,6 +9,10 @@ import (
 
 func TestMain(m *testing.M) {
 	lab.Record = true
+	lab.OneMachine = map[string]string{
+		"TestReload":        "two nodes would write into one file of logs",
+		"TestThroughDaemon": "a daemon is of one machine",
+	}
 	os.Exit(lab.Main(m, map[string]func() error{"proxy": proxyProgram}))
 }
 

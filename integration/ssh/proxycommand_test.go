@@ -269,7 +269,7 @@ func TestProxyCommandEndsWithPtyctl(t *testing.T) {
 	left := lab.Descendants(t, c.PID)
 	c.Stdin.Close()
 	<-c.Ended
-	c.EndDaemon()
+	c.EndEngine()
 	lab.Eventually(t, "the end of the ProxyCommand", func() bool {
 		for _, p := range left {
 			if system.Kill(p.PID, 0) == nil {

@@ -46,7 +46,7 @@ func (p *Program) Terminate() {
 	p.CheckEnd()
 }
 
-var servingAt = regexp.MustCompile(`ptyctl: serving MCP at (https?://\S+)\n`)
+var servingAt = regexp.MustCompile(`ptyctl(?:-cluster)?: serving MCP at (https?://\S+)\n`)
 
 // URL is where the program says that it serves.
 func (p *Program) URL() string {

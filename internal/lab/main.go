@@ -42,6 +42,15 @@ func Main(m *testing.M, servers map[string]func() error) int {
 	if Binary != "" {
 		return leaktest.Main(m)
 	}
+	if ThroughCluster {
+		stop, err := useCluster()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "lab:", err)
+			return 1
+		}
+		defer stop()
+		return leaktest.Main(m)
+	}
 	dir, err := os.MkdirTemp("", "ptyctl-lab-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)

@@ -24,8 +24,9 @@ type Program struct {
 	TB         testing.TB
 	Cmd        *exec.Cmd
 	home       *Home
-	own        int // the process
-	PID        int // the process that has the sessions: itself, or its daemon
+	own        int      // the process
+	PID        int      // the process that has the sessions: itself, its daemon, or far
+	far        *Program // the node that has the sessions, if ThroughCluster; nil: itself
 	Stdin      *Input
 	stdout     io.Reader // the output not yet read
 	Seen       *Capture  // all of stdout
@@ -35,6 +36,7 @@ type Program struct {
 	Ended      chan struct{} // closed when the process has ended
 	status     error         // of the process, once it has ended
 	sent       leaktest.Client
+	isFar      bool // it is the far of another
 	Killed     bool // by the test: then its status does not matter
 
 	mu      sync.Mutex // guards the following
@@ -56,11 +58,23 @@ func (i *Input) Close() error {
 // Start starts ptyctl in h. At the end of the test it closes the input, and checks the promises of package doc.
 func (h *Home) Start(tb testing.TB, args ...string) *Program {
 	tb.Helper()
+	p := h.prepare(tb, args)
+	p.inCluster(args)
+	p.begin()
+	if p.far != nil {
+		p.PID = p.far.PID
+	}
+	return p
+}
+
+// prepare returns a program that begin starts, with more variables in its environment.
+func (h *Home) prepare(tb testing.TB, args []string, env ...string) *Program {
+	tb.Helper()
 	p := &Program{TB: tb, Seen: NewCapture(), Log: NewCapture(), Ended: make(chan struct{}), secrets: h.Secrets}
 	p.Cmd = h.Command(
 		append([]string{"mcp", "--transport", "stdio", "--config", h.Config, "--log-level", "debug"}, args...)...)
 	p.home = h
-	p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_AUDIT_PATH="+h.Audit)
+	p.Cmd.Env = append(append(p.Cmd.Env, "PTYCTL_AUDIT_PATH="+h.Audit), env...)
 	if h.Recordings != "" {
 		p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_RECORD_DIR="+h.Recordings, "PTYCTL_RECORD_MAX_BYTES=1048576")
 	}
@@ -68,6 +82,13 @@ func (h *Home) Start(tb testing.TB, args ...string) *Program {
 	p.Audit = h.Audit
 	p.Cmd.Stderr = p.Log
 	p.Cmd.WaitDelay = Patience
+	return p
+}
+
+// begin starts p.
+func (p *Program) begin() {
+	tb := p.TB
+	tb.Helper()
 	in, err := p.Cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)
@@ -97,7 +118,6 @@ func (h *Home) Start(tb testing.TB, args ...string) *Program {
 			tb.Logf("log of ptyctl, its end:\n%s", Tail(p.Log.String(), 8<<10))
 		}
 	})
-	return p
 }
 
 // Command is a call of ptyctl by the owner of h: no agent, and nothing of the tester's environment.
@@ -141,8 +161,11 @@ func (p *Program) Finish() {
 		time.Sleep(10 * time.Millisecond)
 		left = Descendants(p.TB, p.own)
 	}
-	if len(left) > 0 && p.running() {
+	if len(left) > 0 && p.running() && !p.isFar {
 		p.TB.Errorf("ptyctl has started programs: %v", left)
+	}
+	if p.far != nil {
+		p.far.Killed = p.far.Killed || p.Killed
 	}
 	p.Stdin.Close()
 	go func() { _, _ = io.Copy(io.Discard, p.stdout) }() // the program must not wait for a reader; ends with the process

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
@@ -35,4 +36,20 @@ func checkRecordings(tb testing.TB, folder string, madeBy func(pid int) bool, co
 		tb.Error(err)
 	}
 	return text.String()
+}
+
+// Long reports whether the tests run that take hours (task test:long).
+func Long() bool { return os.Getenv("PTYCTL_LONG") != "" }
+
+// Sample returns every n-th of rows, from the one with the index first%n on, or all of them if the tests may take hours.
+// Calls with consecutive first share all rows out among themselves.
+func Sample[T any](rows []T, n, first int) []T {
+	if Long() {
+		return rows
+	}
+	var some []T
+	for i := first % n; i < len(rows); i += n {
+		some = append(some, rows[i])
+	}
+	return some
 }

@@ -61,6 +61,11 @@ func (p *Program) findDaemon() {
 func (p *Program) KillEngine() {
 	p.TB.Helper()
 	p.Killed, p.home.killed = true, true
+	if p.far != nil {
+		p.far.Kill()
+		p.Kill()
+		return
+	}
 	if err := system.Kill(p.PID, syscall.SIGKILL); err != nil {
 		p.TB.Fatal(err)
 	}
@@ -83,16 +88,21 @@ func (h *Home) StopDaemons(tb testing.TB) {
 	EndDaemonsOf(tb, h.daemonStatus())
 }
 
-// EndDaemon is StopDaemons of the home of p.
-func (p *Program) EndDaemon() {
+// EndEngine ends the process that has the sessions, if that is another than p: as StopDaemons does, or, if ThroughCluster,
+// the other node.
+func (p *Program) EndEngine() {
 	p.TB.Helper()
+	p.endFar()
 	p.home.StopDaemons(p.TB)
 }
 
 // EngineLog is the log of the process that has the sessions.
 func (p *Program) EngineLog() string {
 	p.TB.Helper()
-	if p.PID == p.own {
+	switch {
+	case p.far != nil:
+		return p.far.Log.String()
+	case p.PID == p.own:
 		return p.Log.String()
 	}
 	return p.home.DaemonLogs(p.TB)
@@ -101,7 +111,7 @@ func (p *Program) EngineLog() string {
 // RunThroughDaemon runs tests of the package once more, in a process that has DaemonVariable. There it does nothing.
 func RunThroughDaemon(t *testing.T, names ...string) {
 	t.Helper()
-	if ThroughDaemon {
+	if ThroughDaemon || ThroughCluster {
 		return
 	}
 	self, err := os.Executable()
