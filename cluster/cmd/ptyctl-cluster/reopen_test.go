@@ -145,7 +145,7 @@ func (n *node) openAt(f far, user string, auth map[string]any) (id string) {
 		arguments[name] = value
 	}
 	r := n.call(arguments)
-	if r.SessionID == "" || r.State != "" { // compact results leave the state open out
+	if r.SessionID == "" || r.State != "open" {
 		n.tb.Fatalf("open = %+v, want an open session", r)
 	}
 	return r.SessionID
@@ -220,7 +220,7 @@ func TestReopenAfterKill(t *testing.T) {
 		byPassword: withPassword, bySecret: nil, byKey: {"private_key_pem": host.key, "passphrase": passphrase},
 	} {
 		r := atB.call(reopen(id, auth))
-		if r.State != "" || r.ReopenedFrom != id || peers.NodeOf(r.SessionID) != "b" || r.Opens != 1 {
+		if r.State != "open" || r.ReopenedFrom != id || peers.NodeOf(r.SessionID) != "b" || r.Opens != 1 {
 			t.Fatalf("reopen of %s = %+v, want a new session at b from it", id, r)
 		}
 		if again := atB.call(reopen(id, auth)); again.ErrorCode != "ALREADY_CLOSED" || !strings.Contains(again.Message, r.SessionID) {
@@ -378,7 +378,7 @@ func TestReopenAgain(t *testing.T) {
 	}
 	for deadline := time.Now().Add(time.Minute); ; { // b takes its claim back when the new session has ended
 		r := b.call(reopen(id, map[string]any{"password": planted}))
-		if r.ReopenedFrom == id && r.State == "" {
+		if r.ReopenedFrom == id && r.State == "open" {
 			return
 		}
 		if r.ErrorCode != "ALREADY_CLOSED" || time.Now().After(deadline) {
