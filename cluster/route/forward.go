@@ -142,6 +142,7 @@ func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage
 		select {
 		case <-c.news:
 		case <-patience.C:
+			r.cancel(id, c.node) // what has not begun there is not begun for nobody
 			return nil, r.silence(c.node, time.Since(heard), taken)
 		case <-ctx.Done():
 			r.cancel(id, c.node)

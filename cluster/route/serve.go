@@ -27,7 +27,7 @@ func (r *Router) Serve(ctx context.Context, srv Server) error {
 	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(term.ErrStopping)
 	o := &owner{
-		r: r, ctx: running, srv: srv, joiner: newJoiner(), memory: newMemory(), room: make(chan struct{}, r.o.MaxCalls),
+		r: r, ctx: running, srv: srv, joiner: newJoiner(), memory: newMemory(), early: newMemory(), room: make(chan struct{}, r.o.MaxCalls),
 		running: make(map[string]context.CancelCauseFunc),
 	}
 	calls, err := r.o.Conn.Subscribe(r.o.callSubject(r.o.Node), o.take)
@@ -59,6 +59,7 @@ type owner struct {
 	srv    Server
 	joiner *joiner
 	memory *memory
+	early  *memory       // calls that were given up before they were taken
 	room   chan struct{} // has a token for each call that runs
 
 	mu      sync.Mutex // guards the following
@@ -127,8 +128,11 @@ func (o *owner) publish(m *nats.Msg) {
 func (o *owner) cancel(m *nats.Msg) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if stop := o.running[m.Header.Get(headerID)]; stop != nil {
+	id := m.Header.Get(headerID)
+	if stop := o.running[id]; stop != nil {
 		stop(context.Canceled)
+	} else if validID(id) { // it may be on its way, as after a pause of this process
+		o.early.first(id, time.Now())
 	}
 }
 
@@ -157,12 +161,17 @@ func (o *owner) answer(m *nats.Msg, body []byte) {
 	defer stop(nil)
 	o.mu.Lock()
 	o.running[id] = stop
+	gone := o.early.has(id)
 	o.mu.Unlock()
 	defer func() {
 		o.mu.Lock()
 		delete(o.running, id)
 		o.mu.Unlock()
 	}()
+	if gone {
+		o.refuse(m, &term.Error{Kind: term.Canceled, Msg: "the call was given up before it was taken; nothing was done"})
+		return
+	}
 	var beating sync.WaitGroup
 	done := make(chan struct{})
 	beating.Go(func() { o.beat(m.Reply, done) })

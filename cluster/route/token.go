@@ -88,7 +88,7 @@ func validID(id string) bool {
 	return true
 }
 
-// A memory knows which calls were taken, for as long as their tokens are good. Make it with newMemory.
+// A memory knows which calls were taken, or were given up before they came, for as long as their tokens are good. Make it with newMemory.
 type memory struct {
 	mu            sync.Mutex // guards the following
 	recent, older map[string]struct{}
@@ -110,4 +110,13 @@ func (m *memory) first(id string, now time.Time) bool {
 	_, older := m.older[id]
 	m.recent[id] = struct{}{}
 	return !recent && !older
+}
+
+// has reports whether a call is known.
+func (m *memory) has(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, recent := m.recent[id]
+	_, older := m.older[id]
+	return recent || older
 }
