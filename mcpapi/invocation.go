@@ -88,7 +88,7 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*inv
 		return nil, schema.Action{}, err
 	}
 	// An argument that a caller is not shown is refused.
-	if r := s.readers[t.Name]; r != nil && a.Reads && s.shared.OnlyReads(ctx) {
+	if r := s.readers[shownTo{s.callersOf(ctx), t.Name}]; r != nil && a.Reads && s.shared.OnlyReads(ctx) {
 		t.Tool = r
 	}
 	if name, _, _ := mcpgo.ClientFromContext(ctx); name != "" { // of a revision without initialize

@@ -117,8 +117,8 @@ type api struct {
 	results   wire.Encoder
 	replays   *replays
 	questions *elicit.Questions
-	reading   map[string]mcp.Tool       // the tools as a caller that may only read sees them
-	readers   map[string]*toolset.Tool  // and as that caller calls them
+	reading   map[shownTo]mcp.Tool      // the tools as callers that may only read see them
+	readers   map[shownTo]*toolset.Tool // and as those callers call them
 	special   map[shownTo]mcp.Tool      // the tools that some callers see with actions of their own
 	callable  map[shownTo]*toolset.Tool // and as each caller calls them
 	placed    map[string]bool           // the tools that are about this machine
@@ -150,8 +150,8 @@ func NewServer(o Options) *Server {
 		log:      o.Logger,
 		replays:  newReplays(),
 		tools:    make(map[string]calledTool),
-		reading:  make(map[string]mcp.Tool),
-		readers:  make(map[string]*toolset.Tool),
+		reading:  make(map[shownTo]mcp.Tool),
+		readers:  make(map[shownTo]*toolset.Tool),
 		special:  make(map[shownTo]mcp.Tool),
 		callable: make(map[shownTo]*toolset.Tool),
 		placed:   make(map[string]bool),
@@ -225,18 +225,18 @@ func NewServer(o Options) *Server {
 				if who == schema.Operators {
 					shown = partOf(table, sets, who)
 				}
+				// Made once and not for each list: a list is asked for by every client that starts.
 				if shown = shown.For(who); shown != listed {
 					s.special[shownTo{who, t.Name}] = s.declare(set, shown)
 					s.callable[shownTo{who, t.Name}] = &toolset.Tool{Tool: shown, Handle: t.Handle}
 				}
+				if r := shown.ForReading(); r != nil {
+					s.reading[shownTo{who, t.Name}] = s.declare(set, r)
+					s.readers[shownTo{who, t.Name}] = &toolset.Tool{Tool: r, Handle: t.Handle}
+				}
 			}
 			s.tools[t.Name] = calledTool{set, called}
 			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles
-			// Made once and not for each list: a list is asked for by every client that starts.
-			if r := listed.ForReading(); r != nil {
-				s.reading[t.Name] = s.declare(set, r)
-				s.readers[t.Name] = &toolset.Tool{Tool: r, Handle: t.Handle}
-			}
 		}
 	}
 	addPrompts(srv, sets)
@@ -355,7 +355,7 @@ func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res
 	}
 	list := []mcp.Tool{}
 	for _, full := range result.Tools {
-		if t, ok := s.reading[full.Name]; ok {
+		if t, ok := s.reading[shownTo{s.callersOf(ctx), full.Name}]; ok {
 			list = append(list, likeListed(t, full))
 		}
 	}
