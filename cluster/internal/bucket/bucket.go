@@ -15,6 +15,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"ptyctl/cluster/lease/rules"
 )
 
 // A Bucket is a bucket of JetStream. Make it with New. All methods may be called at the same time.
@@ -102,7 +104,7 @@ func (b *Bucket) Servers() string {
 
 // Pause waits before the next attempt of a call, a little longer each time. It reports false once ctx ends.
 func Pause(ctx context.Context, attempts int) bool {
-	d := min(10*time.Millisecond<<min(attempts, 5), 250*time.Millisecond)
+	d := rules.Pause(attempts)
 	timer := time.NewTimer(d/2 + rand.N(d/2))
 	defer timer.Stop()
 	select {

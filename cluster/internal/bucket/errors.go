@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"ptyctl/cluster/lease/rules"
 )
 
 // A Why is what keeps a call from its servers.
@@ -51,15 +53,12 @@ func (b *Bucket) Unavailable(ctx context.Context, op string, began time.Time, er
 	return &UnavailableError{Op: op, Why: b.Why(ctx, err), Servers: b.Servers(), After: time.Since(began), Err: err}
 }
 
-// Error codes of JetStream.
-const (
-	WrongRevision = jetstream.JSErrCodeStreamWrongLastSequence         // 10071: another write has come first
-	WriteUnderWay = jetstream.JSErrCodeStreamWrongLastSequenceConstant // 10164: another write has not ended, or has just ended
-)
+// WrongRevision is the error code of a write that another has come before.
+const WrongRevision = jetstream.JSErrCodeStreamWrongLastSequence // 10071
 
 // Refused reports whether a server has refused a write because of the key's revision. Any other error leaves open
 // whether the write was done.
-func Refused(err error) bool { return CodeOf(err) == WrongRevision || CodeOf(err) == WriteUnderWay }
+func Refused(err error) bool { return rules.Refused(int(CodeOf(err))) }
 
 // CodeOf returns the code of an error of JetStream; 0: it is none.
 func CodeOf(err error) jetstream.ErrorCode {
