@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"ptyctl/internal/lazyregexp"
 )
@@ -107,6 +108,41 @@ func nodeLabels(p *[]string, path, doc string) row {
 		*p = slices.Clone(text)
 		return nil
 	})
+}
+
+// clusterRows declares the keys of [cluster].
+func clusterRows(c *Config, home string) []row {
+	return []row{
+		natsServers(&c.Cluster.Servers, "cluster.servers",
+			"The NATS servers that join this machine to others; empty joins none. A file that sets it is for the program "+
+				"ptyctl-cluster."),
+		path(&c.Cluster.CredentialsFile, home, "cluster.credentials_file",
+			"A file of NATS credentials (.creds) of this node."),
+		node(&c.Cluster.Node, "cluster.node",
+			"The name of this machine among the nodes, which no other has; empty takes the first part of the machine's name."),
+		nodeGroup(&c.Cluster.Group, "cluster.group", "ptyctl",
+			"The name of the nodes that belong together; their subjects and buckets begin with it."),
+		nodeLabels(&c.Cluster.Labels, "cluster.labels",
+			"What is said of this node, such as site=fra, so that sessions can be opened near their hosts."),
+		millis(&c.Cluster.LeaseTTL, "cluster.lease_ttl_ms", 30*time.Second, 2*time.Second, time.Hour,
+			"After this time without a renewal another node may have a console; all nodes need the same, and it must be longer "+
+				"than the servers take to elect a leader."),
+		boolean(&c.Cluster.EntryOnly, "cluster.entry_only", false,
+			"This node takes clients and passes their calls on, but has no sessions itself: all new ones go to other nodes."),
+		words(&c.Cluster.Place, "cluster.place",
+			"Which hosts and devices are served from which nodes: each entry has a label of nodes and a pattern, such as "+
+				"site=fra@*.fra.example.net. The first that fits counts."),
+		integer(&c.Cluster.MaxSessionsPerHost, "cluster.max_sessions_per_host", 0, 0, 10000,
+			"Most sessions of all nodes with one host and port, or through it as a jump host; 0 is no limit."),
+		integer(&c.Cluster.MaxSessionsPerToken, "cluster.max_sessions_per_token", 0, 0, 10000,
+			"Most sessions of all nodes that one token of the HTTP server has open; 0 is no limit."),
+		path(&c.Cluster.TLSCAFile, home, "cluster.tls_ca_file",
+			"A PEM file with the certificate authorities of the NATS servers; empty uses the system's."),
+		path(&c.Cluster.TLSCertFile, home, "cluster.tls_cert_file",
+			"A PEM file with the certificate of this node, for NATS servers that ask for one."),
+		path(&c.Cluster.TLSKeyFile, home, "cluster.tls_key_file",
+			"A PEM file with the key of that certificate."),
+	}
 }
 
 // compareCluster checks that the keys of a node are complete, and that there are none without a cluster.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -17,7 +18,7 @@ const (
 // replaces a leading ~ in paths.
 func table(c *Config, home string) []row {
 	const ms = time.Millisecond
-	return []row{
+	return slices.Concat([]row{
 		// The transports. The table names of the file are the first parts of the paths.
 		enum(&c.Server.Transport, "server.transport", TransportStdio,
 			"How MCP messages reach the server.",
@@ -469,37 +470,7 @@ func table(c *Config, home string) []row {
 			DifferenceStart, DifferenceRefuse),
 		millis(&c.Daemon.Idle, "daemon.idle_ms", 10*time.Minute, 0, longest,
 			"How long a daemon without a client and a session goes on; 0 is for ever."),
-
-		natsServers(&c.Cluster.Servers, "cluster.servers",
-			"The NATS servers that join this machine to others; empty joins none. A file that sets it is for the program "+
-				"ptyctl-cluster."),
-		path(&c.Cluster.CredentialsFile, home, "cluster.credentials_file",
-			"A file of NATS credentials (.creds) of this node."),
-		node(&c.Cluster.Node, "cluster.node",
-			"The name of this machine among the nodes, which no other has; empty takes the first part of the machine's name."),
-		nodeGroup(&c.Cluster.Group, "cluster.group", "ptyctl",
-			"The name of the nodes that belong together; their subjects and buckets begin with it."),
-		nodeLabels(&c.Cluster.Labels, "cluster.labels",
-			"What is said of this node, such as site=fra, so that sessions can be opened near their hosts."),
-		millis(&c.Cluster.LeaseTTL, "cluster.lease_ttl_ms", 30*time.Second, 2*time.Second, time.Hour,
-			"After this time without a renewal another node may have a console; all nodes need the same, and it must be longer "+
-				"than the servers take to elect a leader."),
-		boolean(&c.Cluster.EntryOnly, "cluster.entry_only", false,
-			"This node takes clients and passes their calls on, but has no sessions itself: all new ones go to other nodes."),
-		words(&c.Cluster.Place, "cluster.place",
-			"Which hosts and devices are served from which nodes: each entry has a label of nodes and a pattern, such as "+
-				"site=fra@*.fra.example.net. The first that fits counts."),
-		integer(&c.Cluster.MaxSessionsPerHost, "cluster.max_sessions_per_host", 0, 0, 10000,
-			"Most sessions of all nodes with one host and port, or through it as a jump host; 0 is no limit."),
-		integer(&c.Cluster.MaxSessionsPerToken, "cluster.max_sessions_per_token", 0, 0, 10000,
-			"Most sessions of all nodes that one token of the HTTP server has open; 0 is no limit."),
-		path(&c.Cluster.TLSCAFile, home, "cluster.tls_ca_file",
-			"A PEM file with the certificate authorities of the NATS servers; empty uses the system's."),
-		path(&c.Cluster.TLSCertFile, home, "cluster.tls_cert_file",
-			"A PEM file with the certificate of this node, for NATS servers that ask for one."),
-		path(&c.Cluster.TLSKeyFile, home, "cluster.tls_key_file",
-			"A PEM file with the key of that certificate."),
-
+	}, clusterRows(c, home), []row{
 		enum(&c.Logging.Level, "logging.level", LogInfo,
 			"The least severe level that is logged.",
 			LogDebug, LogInfo, LogWarn, LogError).env("PTYCTL_LOG_LEVEL").flag("log-level", ""),
@@ -512,7 +483,7 @@ func table(c *Config, home string) []row {
 			"Size of the log file, in bytes, at which it is renamed to .1 and a new one begins."),
 		integer(&c.Logging.Keep, "logging.keep", 5, 1, 10000,
 			"Number of full log files to keep, as .1 (the newest), .2 and so on."),
-	}
+	})
 }
 
 // A bypass is a key without effect, and why.
