@@ -78,8 +78,17 @@ func connect(tb testing.TB, url string) *nats.Conn {
 	return nc
 }
 
-// start starts a node. It serves the calls of others until stop is called, or the test ends.
+// start starts a node that bears the silence of others for as long as a machine with much to do may need. It serves the
+// calls of others until stop is called, or the test ends.
 func start(tb testing.TB, all *directory, nc *nats.Conn, name string) (n *node, stop func()) {
+	tb.Helper()
+	return startImpatient(tb, all, nc, name, time.Minute)
+}
+
+// startImpatient is start for a node that bears the silence of others for so long.
+func startImpatient(
+	tb testing.TB, all *directory, nc *nats.Conn, name string, patience time.Duration,
+) (n *node, stop func()) {
 	tb.Helper()
 	public, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -89,7 +98,7 @@ func start(tb testing.TB, all *directory, nc *nats.Conn, name string) (n *node, 
 	all.keys[name] = public
 	all.mu.Unlock()
 	n = &node{name: name, key: key, all: all}
-	n.Router, err = route.New(route.Options{Conn: nc, Node: name, Key: key, Nodes: all, Patience: 2 * time.Second})
+	n.Router, err = route.New(route.Options{Conn: nc, Node: name, Key: key, Nodes: all, Patience: patience})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -222,7 +231,7 @@ func TestSilentOwner(t *testing.T) {
 	servers := natstest.Start(t, 1)
 	all := &directory{keys: make(map[string]ed25519.PublicKey)}
 	url := natstest.URLs(servers)[0]
-	b, _ := start(t, all, connect(t, url), "ams2")
+	b, _ := startImpatient(t, all, connect(t, url), "ams2", 2*time.Second)
 	public, _, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
