@@ -1,4 +1,4 @@
-// Scale prints the tables of docs/cluster-scale.md:
+// Command scale prints the tables of docs/cluster-scale.md:
 //
 //	cd cluster && go run ./sim/scale load          # paper: what clusters of four sizes ask of the servers
 //	cd cluster && go run ./sim/scale storms        # simulation: an election, a lost site, a start of all nodes
