@@ -80,22 +80,23 @@ func (p *place) copies(t *testing.T, start, arguments string, values ...any) mov
 	if err := json.Unmarshal([]byte(r.Text), &m); err != nil {
 		t.Fatalf("%v: %s", err, r.Text)
 	}
-	// A call ends before the copy does where the machine has much to do.
-	for m.ExecID != "" {
-		var exec struct {
-			Stdout string
-		}
+	if m.ExecID == "" {
+		return m
+	}
+	// The copy goes on where the machine has so much to do that the call ends before it.
+	var end struct {
+		Stdout   string
+		ExitCode *int `json:"exit_code"`
+	}
+	for end.ExitCode == nil {
 		text := p.Call(t, lab.ToolExec, `{"session_id":%s,"exec_id":%s}`, m.SessionID, m.ExecID).Text
-		if err := json.Unmarshal([]byte(text), &exec); err != nil {
+		if err := json.Unmarshal([]byte(text), &end); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
-		if exec.Stdout == "" {
-			continue
-		}
-		m = moved{}
-		if err := json.Unmarshal([]byte(exec.Stdout), &m); err != nil {
-			t.Fatalf("%v: %s", err, exec.Stdout)
-		}
+	}
+	m = moved{}
+	if err := json.Unmarshal([]byte(end.Stdout), &m); err != nil || *end.ExitCode != 0 {
+		t.Fatalf("the end of a copy: %+v, %v", end, err)
 	}
 	return m
 }
@@ -121,7 +122,7 @@ type way struct {
 
 var ways = []way{
 	{"xmodem", "rx -c F", "sx F", []int{0, 128}},
-	{"xmodem", "rx F", "sx F", []int{1024}},             // with a checksum
+	{"xmodem", "rx F", "sx F", []int{1024}}, // with a checksum
 	{"xmodem-1k", "rx -c F", "sx -k F", []int{1 << 20}},
 	{"ymodem", "rb", "sb F", []int{0, 5000}},
 }
