@@ -12,9 +12,8 @@ import (
 	"ptyctl/session"
 )
 
-// short is the TTL of the leases in these tests: 2 s with PTYCTL_LONG. Beside all other tests a machine may be late by
-// more than such leases allow.
-var short = time.Duration(runs(2, 6)) * time.Second
+// short is the TTL of the leases in these tests.
+const short = 2 * time.Second
 
 // runs returns how often a test is repeated: often with PTYCTL_LONG, as in task test:long.
 func runs(often, rarely int) int {
@@ -29,11 +28,13 @@ func names(run string) []string {
 	return []string{"fast1-" + run, "fast2-" + run, "slow1-" + run, "slow2-" + run}
 }
 
-// cut waits until the connections of owners have ended.
+// cut waits until the connections of owners have ended. One that was cut before it said whose it is is not known.
 func (j *judge) cut(tb testing.TB, opened map[string]report) {
 	tb.Helper()
 	for device, r := range opened {
-		j.has(tb, device, "the connection of the former owner has ended", func(c *console) bool { return c.ended[r.Token] })
+		j.has(tb, device, "the connection of the former owner has ended", func(c *console) bool {
+			return c.ended[r.Token] || c.conns[r.Token] == nil
+		})
 	}
 }
 
@@ -60,12 +61,17 @@ func TestOwnerPaused(t *testing.T) {
 	heir := startNode(t, c)
 	random := rand.New(rand.NewPCG(seed, seed))
 	count := runs(1000, 3)
-	for run := range count {
+	for run, done := 0, 0; done < count; run++ {
+		if run == 10*count {
+			t.Fatalf("in %d of %d runs a lease has ended before its owner was stopped", run-done, run)
+		}
 		devices := names(fmt.Sprint(run))
 		owner.do(t, command{Do: "open", Devices: devices})
 		first := owner.take(t, "opened", len(devices))
 		heir.do(t, command{Do: "open", Devices: devices})
-		j.typing(t, first)
+		if j.typing(t, first) { // a machine with much to do may be late by more than a lease allows: then another run counts
+			done++
+		}
 		time.Sleep(time.Duration(random.Int64N(int64(short / 4)))) // before or after a renewal, anywhere in a write
 		signalTo(t, owner.cmd.Process.Pid, syscall.SIGSTOP)
 		second := heir.take(t, "opened", len(devices))
@@ -95,15 +101,27 @@ func TestWithoutFence(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t)
 	c := nodeConfig{Servers: natstest.URLs(natstest.Start(t, 1)), TTL: short, Judge: j.addr, NoFence: true}
-	c.Name = "owner"
-	owner := startNode(t, c)
-	c.Name = "heir"
-	heir := startNode(t, c)
-	devices := names("without")
-	owner.do(t, command{Do: "open", Devices: devices})
-	first := owner.take(t, "opened", len(devices))
-	heir.do(t, command{Do: "open", Devices: devices})
-	j.typing(t, first)
+	var owner, heir *node
+	var devices []string
+	var first map[string]report
+	for run := 0; ; run++ {
+		c.Name = fmt.Sprint("owner", run)
+		owner = startNode(t, c)
+		c.Name = fmt.Sprint("heir", run)
+		heir = startNode(t, c)
+		devices = names(fmt.Sprint("without", run))
+		owner.do(t, command{Do: "open", Devices: devices})
+		first = owner.take(t, "opened", len(devices))
+		heir.do(t, command{Do: "open", Devices: devices})
+		if j.typing(t, first) {
+			break
+		}
+		if run == 10 { // as in TestOwnerPaused
+			t.Fatal("in each run a lease has ended before its owner was stopped")
+		}
+		owner.kill()
+		heir.kill()
+	}
 	signalTo(t, owner.cmd.Process.Pid, syscall.SIGSTOP)
 	heir.take(t, "opened", len(devices))
 	for device, r := range first {

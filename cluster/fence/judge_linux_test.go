@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -202,30 +203,69 @@ func (j *judge) fault(format string, args ...any) {
 	j.faults = append(j.faults, fmt.Sprintf(format, args...))
 }
 
-// typing waits until the owners of consoles type: that those of slow ones have filled what the kernels take.
-func (j *judge) typing(tb testing.TB, opened map[string]report) {
+// typing waits until the owners of consoles type: that those of slow ones have filled what the kernels take. It reports
+// false if a lease has ended before, so that another has the console.
+func (j *judge) typing(tb testing.TB, opened map[string]report) (all bool) {
 	tb.Helper()
+	all = true
 	for device, r := range opened {
+		var conn *net.TCPConn
+		var read chan struct{}
 		j.has(tb, device, "its owner types", func(c *console) bool {
-			return c.acquired[r.Token] != 0 && (slow(device) || c.bytes[r.Token] > 0)
+			conn, read = c.conns[r.Token], c.read
+			lost := false
+			for token := range c.acquired {
+				lost = lost || token > r.Token
+			}
+			all = all && !lost
+			return lost || c.acquired[r.Token] != 0 && (slow(device) || c.bytes[r.Token] > 0)
 		})
-		if !slow(device) {
+		if !slow(device) || conn == nil {
 			continue
 		}
-		j.mu.Lock()
-		c, conn := j.of(device), j.of(device).conns[r.Token]
-		j.mu.Unlock()
 		eventually(tb, device+" is full", func() bool {
 			before := arrived(conn)
 			time.Sleep(50 * time.Millisecond)
 			select {
-			case <-c.read: // it is read by now
+			case <-read: // it is read by now
 				return true
 			default:
-				return before > 0 && arrived(conn) == before
+				return before > 0 && arrived(conn) == before && (unsent(tb, conn) || closed(conn))
 			}
 		})
 	}
+	return all
+}
+
+// unsent reports whether the kernel has something of the other end of a connection, on this machine, that it has not
+// sent (proc_pid_net(5)).
+func unsent(tb testing.TB, conn *net.TCPConn) bool {
+	tb.Helper()
+	text, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	port := func(a net.Addr) string { return fmt.Sprintf(":%04X", a.(*net.TCPAddr).Port) }
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) > 4 && strings.HasSuffix(f[1], port(conn.RemoteAddr())) && strings.HasSuffix(f[2], port(conn.LocalAddr())) {
+			return !strings.HasPrefix(f[4], "00000000:")
+		}
+	}
+	return false
+}
+
+// closed reports whether a connection has ended, also if what has arrived is unread.
+func closed(conn *net.TCPConn) (is bool) {
+	const tcpClose = 7 // TCP_CLOSE of include/net/tcp_states.h
+	raw, err := conn.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) {
+			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+			is = err == nil && info.State == tcpClose
+		})
+	}
+	return is || err != nil
 }
 
 // has waits until a console fulfils a condition.
