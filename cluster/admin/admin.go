@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 )
@@ -37,9 +38,12 @@ func Subject(group, node string) string { return fmt.Sprintf("%s.v1.admin.%s", g
 const maxRequest = 4 << 10
 
 // Serve has do answer requests to a node, one after another, until stop is called. The client library calls do in a
-// goroutine of its own.
+// goroutine of its own. stop waits for a request that is being answered: a node that ends because of it says so first.
 func Serve(nc *nats.Conn, group, node string, do func(Request) Answer) (stop func(), err error) {
+	var answering sync.Mutex
 	s, err := nc.Subscribe(Subject(group, node), func(m *nats.Msg) {
+		answering.Lock()
+		defer answering.Unlock()
 		var r Request
 		var a Answer
 		if len(m.Data) > maxRequest {
@@ -56,7 +60,11 @@ func Serve(nc *nats.Conn, group, node string, do func(Request) Answer) (stop fun
 	if err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
-	return func() { _ = s.Unsubscribe() }, nil // it may have ended with the connection
+	return func() {
+		_ = s.Unsubscribe() // it may have ended with the connection
+		answering.Lock()
+		defer answering.Unlock()
+	}, nil
 }
 
 // The errors of Ask, besides those of the network.
