@@ -2,7 +2,6 @@ package join
 
 import (
 	"context"
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ import (
 )
 
 // Key implements route.Directory.
-func (n *node) Key(name string) (ed25519.PublicKey, bool) {
+func (n *node) Key(name string) (public []byte, ok bool) {
 	s := n.registry.Lookup(name)
 	if s.State != nodes.Live || !speaks(s.Node) {
 		return nil, false

@@ -2,7 +2,8 @@ package join
 
 import (
 	"context"
-	"crypto/ed25519"
+	"crypto/ecdh"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"strings"
@@ -21,7 +22,7 @@ import (
 // nobody is a directory of no nodes.
 type nobody struct{}
 
-func (nobody) Key(string) (ed25519.PublicKey, bool) { return nil, false }
+func (nobody) Key(string) ([]byte, bool) { return nil, false }
 
 // remember joins a node's memory.
 func remember(tb testing.TB, url, name string) *memory {
@@ -31,7 +32,7 @@ func remember(tb testing.TB, url, name string) *memory {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(nc.Close)
-	_, key, err := ed25519.GenerateKey(nil)
+	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		tb.Fatal(err)
 	}

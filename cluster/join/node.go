@@ -2,7 +2,8 @@ package join
 
 import (
 	"context"
-	"crypto/ed25519"
+	"crypto/ecdh"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -109,7 +110,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if n.nc, err = connect(c, n.name, options, n.log); err != nil {
 		return err
 	}
-	public, key, err := ed25519.GenerateKey(nil) // of this process: it is in the registry for as long as the process
+	key, err := ecdh.X25519().GenerateKey(rand.Reader) // of this process: it is in the registry for as long as the process
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 		return err
 	}
 	n.registry, err = nodes.Join(ctx, Registry(n.nc, c.Group, n.log), nodes.Node{
-		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: public, Labels: n.labels, Started: time.Now(),
+		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: key.PublicKey().Bytes(), Labels: n.labels, Started: time.Now(),
 		Draining: true, // until calls reach it
 	})
 	if err != nil {

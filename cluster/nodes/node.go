@@ -1,7 +1,7 @@
 package nodes
 
 import (
-	"crypto/ed25519"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +17,7 @@ type Node struct {
 	Version string            `json:"version"`
 	WireMin int               `json:"wire_min"` // the lowest and highest number of the protocol between nodes that it speaks
 	WireMax int               `json:"wire_max"`
-	Key     ed25519.PublicKey `json:"key"`              // with which it signs calls
+	Key     []byte            `json:"key"`              // X25519: others know its calls by it
 	Labels  map[string]string `json:"labels,omitempty"` // for example site: fra
 
 	Sessions    int  `json:"sessions"`
@@ -31,6 +31,7 @@ type Node struct {
 // The limits of what a node may say of itself. They hold for what is read, too.
 const (
 	maxValue      = 16 << 10 // bytes of the key's value
+	keyBytes      = 32       // of a public key of X25519
 	maxVersion    = 64       // bytes
 	maxLabels     = 32
 	maxLabelName  = 63  // bytes
@@ -51,8 +52,8 @@ func (n Node) check() error {
 		return fmt.Errorf("node %s: the version has %d bytes, and at most %d are allowed", n.Name, len(n.Version), maxVersion)
 	case n.WireMin < 1 || n.WireMax < n.WireMin:
 		return fmt.Errorf("node %s: the protocol numbers %d to %d are no range", n.Name, n.WireMin, n.WireMax)
-	case len(n.Key) != ed25519.PublicKeySize:
-		return fmt.Errorf("node %s: the key has %d bytes and not %d", n.Name, len(n.Key), ed25519.PublicKeySize)
+	case len(n.Key) != keyBytes:
+		return fmt.Errorf("node %s: the key has %d bytes and not %d", n.Name, len(n.Key), keyBytes)
 	case n.Sessions < 0 || n.Consoles < 0 || n.MaxSessions < 0:
 		return fmt.Errorf("node %s: the counts of sessions and consoles must not be negative", n.Name)
 	case len(n.Labels) > maxLabels:
@@ -98,7 +99,7 @@ func ParseLabels(all []string) (map[string]string, error) {
 // clone returns a copy that shares nothing with n.
 func (n Node) clone() Node {
 	n.Labels = maps.Clone(n.Labels)
-	n.Key = append(ed25519.PublicKey(nil), n.Key...)
+	n.Key = bytes.Clone(n.Key)
 	return n
 }
 

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"time"
@@ -66,7 +67,7 @@ func (t *table) heard(n Node, revision uint64, now time.Time) (changed bool) {
 		return false
 	}
 	changed = e.silent || e.node.Draining != n.Draining || !e.node.Started.Equal(n.Started) || e.node.Version != n.Version ||
-		!e.node.Key.Equal(n.Key)
+		!bytes.Equal(e.node.Key, n.Key)
 	e.node, e.revision, e.heard, e.silent, e.placed = n, revision, now, false, 0
 	return changed
 }

@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"crypto/ed25519"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +13,7 @@ import (
 // testNode returns a node with a limit of 100 sessions, and the label site.
 func testNode(name, site string, sessions int) Node {
 	return Node{
-		Name: name, Version: "1.0.0", WireMin: 1, WireMax: 2, Key: make(ed25519.PublicKey, ed25519.PublicKeySize),
+		Name: name, Version: "1.0.0", WireMin: 1, WireMax: 2, Key: make([]byte, 32),
 		Labels: map[string]string{"site": site}, Sessions: sessions, MaxSessions: 100, Started: time.Unix(1, 0),
 	}
 }

@@ -1,10 +1,16 @@
 package route_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
-	"crypto/ed25519"
+	"crypto/ecdh"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,23 +19,79 @@ import (
 
 	"ptyctl/cluster/internal/natstest"
 	"ptyctl/cluster/route"
-	"ptyctl/control"
 	"ptyctl/mcpapi/peers"
+	"ptyctl/mcpapi/stdio"
 )
+
+// A speaker is a client over the transport of stdio: it writes and reads lines, as the clients of agents do.
+type speaker struct {
+	in  io.Writer
+	out *bufio.Reader
+}
+
+// speak connects a speaker to a node.
+func speak(b *testing.B, n *node) *speaker {
+	b.Helper()
+	requests, in, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, answers, err := os.Pipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- stdio.Serve(b.Context(), n.server, requests, answers, stdio.Options{}) }()
+	b.Cleanup(func() {
+		_ = in.Close()
+		if err := <-served; err != nil {
+			b.Error(err)
+		}
+		_, _, _ = requests.Close(), answers.Close(), out.Close()
+	})
+	s := &speaker{in: in, out: bufio.NewReaderSize(out, 1<<20)}
+	s.ask(b, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
+		`"clientInfo":{"name":"bench","version":"1"}}}`)
+	return s
+}
+
+// ask sends a request and returns the line that answers it, which is good until the next one.
+func (s *speaker) ask(b *testing.B, request string) []byte {
+	b.Helper()
+	if _, err := io.WriteString(s.in, request+"\n"); err != nil {
+		b.Fatal(err)
+	}
+	line, err := s.out.ReadSlice('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return line
+}
+
+// call calls a tool, and fails the benchmark if that has failed.
+func (s *speaker) call(b *testing.B, tool, arguments string) []byte {
+	b.Helper()
+	line := s.ask(b, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`)
+	if !bytes.Contains(line, []byte(`"result":{"content":[{"type":"text"`)) || bytes.Contains(line, []byte(`"isError":true`)) {
+		b.Fatalf("%s %.200s = %.500s", tool, arguments, line)
+	}
+	return line
+}
 
 // benchPair starts two nodes and a session of the first, and returns clients of both: local reaches the session at its
 // node, forwarded through the other.
-func benchPair(b *testing.B) (local, forwarded []*control.Client, id string) {
+func benchPair(b *testing.B) (local, forwarded []*speaker, id string) {
 	b.Helper()
 	url := natstest.Start(b, 1)[0].URL
-	all := &directory{keys: make(map[string]ed25519.PublicKey)}
+	all := &directory{keys: make(map[string][]byte)}
 	owner, _ := start(b, all, connect(b, url), "fra1")
 	entry, _ := start(b, all, connect(b, url), "ams2")
 	for range benchClients {
-		local, forwarded = append(local, client(b, owner)), append(forwarded, client(b, entry))
+		local, forwarded = append(local, speak(b, owner)), append(forwarded, speak(b, entry))
 	}
-	id = ok(b, local[0], "ptyctl_session", `{"action":"open","protocol":"local","argv":["sh"]}`).SessionID
-	ok(b, local[0], "ptyctl_session_exec", `{"session_id":"`+id+`","cmd":"seq -f %063g 1 2048"}`) // 128 KiB to read
+	at := client(b, owner)
+	id = ok(b, at, "ptyctl_session", `{"action":"open","protocol":"local","argv":["sh"]}`).SessionID
+	ok(b, at, "ptyctl_session_exec", `{"session_id":"`+id+`","cmd":"seq -f %063g 1 2048"}`) // 128 KiB to read
 	return local, forwarded, id
 }
 
@@ -52,10 +114,11 @@ func BenchmarkForward(b *testing.B) {
 	for _, c := range benchCalls(id) {
 		b.Run(c.name, func(b *testing.B) {
 			var times [2][]time.Duration
+			var answer []byte
 			for b.Loop() {
-				for i, at := range []*control.Client{local[0], forwarded[0]} {
+				for i, at := range []*speaker{local[0], forwarded[0]} {
 					began := time.Now()
-					ok(b, at, c.tool, c.arguments)
+					answer = at.call(b, c.tool, c.arguments)
 					times[i] = append(times[i], time.Since(began))
 				}
 			}
@@ -64,6 +127,7 @@ func BenchmarkForward(b *testing.B) {
 				slices.Sort(t)
 				p50[i], p99[i] = micros(t[len(t)/2]), micros(t[len(t)*99/100])
 			}
+			b.ReportMetric(float64(len(answer)), "B/answer")
 			b.ReportMetric(p50[0], "local-p50-µs")
 			b.ReportMetric(p50[1], "forwarded-p50-µs")
 			b.ReportMetric(p50[1]-p50[0], "over-p50-µs")
@@ -75,35 +139,49 @@ func BenchmarkForward(b *testing.B) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// BenchmarkCalls measures the calls a second of eight clients at a time.
+// BenchmarkCalls measures the calls a second of eight clients at a time, each with a session of its own.
 func BenchmarkCalls(b *testing.B) {
-	local, forwarded, id := benchPair(b)
-	c := benchCalls(id)[0]
-	for _, at := range []struct {
-		name    string
-		clients []*control.Client
-	}{{"local", local}, {"forwarded", forwarded}} {
-		b.Run(at.name, func(b *testing.B) {
-			work := make(chan struct{})
-			var working sync.WaitGroup
-			for _, client := range at.clients {
-				working.Go(func() {
-					for range work {
-						if _, err := call(b, client, c.tool, c.arguments); err != nil {
-							b.Error(err)
+	local, forwarded, _ := benchPair(b)
+	var ids []string
+	for _, c := range local {
+		line := c.call(b, "ptyctl_session", `{"action":"open","protocol":"local","argv":["sh"]}`)
+		m := sessionID.FindSubmatch(line)
+		if m == nil {
+			b.Fatalf("open = %.500s", line)
+		}
+		ids = append(ids, string(m[1]))
+	}
+	for i, what := range benchCalls("") {
+		if i == 1 { // its results fill pipes
+			continue
+		}
+		for _, at := range []struct {
+			name    string
+			clients []*speaker
+		}{{"local", local}, {"forwarded", forwarded}} {
+			b.Run(what.name+"/"+at.name, func(b *testing.B) {
+				work := make(chan struct{})
+				var working sync.WaitGroup
+				for j, client := range at.clients {
+					c := benchCalls(ids[j])[i]
+					working.Go(func() {
+						for range work {
+							client.call(b, c.tool, c.arguments)
 						}
-					}
-				})
-			}
-			for b.Loop() {
-				work <- struct{}{}
-			}
-			close(work)
-			working.Wait()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
-		})
+					})
+				}
+				for b.Loop() {
+					work <- struct{}{}
+				}
+				close(work)
+				working.Wait()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+			})
+		}
 	}
 }
+
+var sessionID = regexp.MustCompile(`"session_id":"([^"]+)"`)
 
 // silent is a route.Server with sessions that have said nothing.
 type silent struct{}
@@ -116,14 +194,14 @@ func (silent) ServePeer(context.Context, peers.Call, peers.Client) (json.RawMess
 // difference before and after calls about many sessions.
 func BenchmarkIdleMemory(b *testing.B) {
 	url := natstest.Start(b, 1)[0].URL
-	all := &directory{keys: make(map[string]ed25519.PublicKey)}
+	all := &directory{keys: make(map[string][]byte)}
 	entry, _ := start(b, all, connect(b, url), "ams2")
 	// What has the sessions is in another process, as it were: it keeps nothing.
-	public, key, err := ed25519.GenerateKey(nil)
+	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		b.Fatal(err)
 	}
-	all.keys["fra1"] = public
+	all.keys["fra1"] = key.PublicKey().Bytes()
 	owner, err := route.New(route.Options{Conn: connect(b, url), Node: "fra1", Key: key, Nodes: all})
 	if err != nil {
 		b.Fatal(err)

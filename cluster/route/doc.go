@@ -11,8 +11,9 @@
 //
 //   - A call goes to GROUP.v1.call.NODE. Its body is a peers.Call in JSON, in pieces if it is large. Headers have the
 //     id of the call, which is random, the entry node, the time after which the call is not taken, and a token: the
-//     entry node's Ed25519 signature over all of these, the owner's name and a hash of the body. So an owner takes each
-//     call once, and no one but the entry node can say who the caller is.
+//     HMAC of all of these, the owner's name and a hash of the body, with a key that only these two nodes can compute from
+//     their keys in the registry (X25519). So an owner takes each call once, and no one but the entry node can tell it who
+//     the caller is.
 //   - The owner answers to the call's reply subject, an inbox of the entry node: taken, if there is no answer within
 //     50 ms, then alive every two seconds while the call runs, progress and questions for the client, and at last the
 //     result in pieces, or an error.

@@ -2,7 +2,8 @@ package route
 
 import (
 	"context"
-	"crypto/ed25519"
+	"crypto/ecdh"
+	"crypto/rand"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -15,9 +16,9 @@ import (
 )
 
 // one is a Directory with one node.
-type one struct{ key ed25519.PublicKey }
+type one struct{ key []byte }
 
-func (o one) Key(string) (ed25519.PublicKey, bool) { return o.key, true }
+func (o one) Key(string) ([]byte, bool) { return o.key, true }
 
 // counted is a Server that counts its calls.
 type counted int
@@ -35,11 +36,19 @@ func TestGivenUpBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	public, key, err := ed25519.GenerateKey(nil)
+	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(Options{Conn: nc, Node: "fra1", Key: key, Nodes: one{public}})
+	entry, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := newSecrets(entry, "ams2").of("ams2", "fra1", key.PublicKey().Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(Options{Conn: nc, Node: "fra1", Key: key, Nodes: one{entry.PublicKey().Bytes()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +69,7 @@ func TestGivenUpBefore(t *testing.T) {
 		}
 		m := nats.NewMsg(r.o.callSubject("fra1"))
 		id := newID()
-		sign(m.Header, key, id, "ams2", "fra1", body, time.Now())
+		sign(m.Header, shared, id, "ams2", "fra1", body, time.Now())
 		m.Data, m.Reply = body, inbox.Subject
 		if given {
 			o.cancel(&nats.Msg{Header: nats.Header{headerID: []string{id}}})

@@ -80,9 +80,14 @@ func (r *Router) answered(m *nats.Msg) {
 
 // Forward is that of peers.Peers.
 func (r *Router) Forward(ctx context.Context, node string, call peers.Call, client peers.Client) (json.RawMessage, error) {
-	if _, ok := r.o.Nodes.Key(node); !ok {
+	public, ok := r.o.Nodes.Key(node)
+	if !ok {
 		return nil, unreachable(node, "is not in the cluster: it was never there, or has left it with all its sessions, "+
 			"or is cut off")
+	}
+	key, err := r.secrets.of(r.o.Node, node, public)
+	if err != nil {
+		return nil, unreachable(node, "has a key in the registry that cannot be used (%v)", err)
 	}
 	call.Caller.Node = r.o.Node
 	body, err := json.Marshal(call)
@@ -103,14 +108,14 @@ func (r *Router) Forward(ctx context.Context, node string, call peers.Call, clie
 		delete(r.calls, id)
 		r.mu.Unlock()
 	}()
-	if err := r.send(id, node, body); err != nil {
+	if err := r.send(id, node, key, body); err != nil {
 		return nil, unreachable(node, "cannot be reached, because this node has no connection to the NATS servers (%v)", err)
 	}
 	return r.await(ctx, id, c)
 }
 
 // send publishes a call.
-func (r *Router) send(id, node string, body []byte) error {
+func (r *Router) send(id, node string, key, body []byte) error {
 	if !r.o.Conn.IsConnected() { // what is kept for later would be done when its caller has long had an error
 		return nats.ErrDisconnected
 	}
@@ -118,7 +123,7 @@ func (r *Router) send(id, node string, body []byte) error {
 		m := nats.NewMsg(r.o.callSubject(node))
 		m.Data = piece
 		if last {
-			sign(m.Header, r.o.Key, id, r.o.Node, node, body, time.Now())
+			sign(m.Header, key, id, r.o.Node, node, body, time.Now())
 			m.Header.Set(headerPieces, strconv.Itoa(pieces(len(body))))
 			m.Reply = r.inbox + "." + id
 		} else {

@@ -2,7 +2,7 @@ package route
 
 import (
 	"cmp"
-	"crypto/ed25519"
+	"crypto/ecdh"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,10 +19,10 @@ const Version = 1
 
 // Options say who this node is, and how it reaches others.
 type Options struct {
-	Conn  *nats.Conn // required; the caller closes it after the Router
-	Group string     // the first word of all subjects; empty: "ptyctl"
-	Node  string     // the name of this node; required
-	Key   ed25519.PrivateKey
+	Conn  *nats.Conn       // required; the caller closes it after the Router
+	Group string           // the first word of all subjects; empty: "ptyctl"
+	Node  string           // the name of this node; required
+	Key   *ecdh.PrivateKey // X25519; required
 	Nodes Directory
 
 	Patience time.Duration // how long an owner may be silent; 0: 6 s
@@ -33,9 +33,9 @@ type Options struct {
 
 // A Directory knows the nodes.
 type Directory interface {
-	// Key returns the public key of a node. It reports false for one that is not there, and for one that does not speak
-	// this package's Version.
-	Key(node string) (ed25519.PublicKey, bool)
+	// Key returns the public key of a node (X25519, 32 bytes). It reports false for one that is not there, and for one that
+	// does not speak this package's Version.
+	Key(node string) (public []byte, ok bool)
 }
 
 // withDefaults returns o with its defaults, or says what is wrong.
@@ -50,8 +50,8 @@ func (o Options) withDefaults() (Options, error) {
 	case !peers.ValidNode(o.Node) || !peers.ValidNode(strings.ReplaceAll(o.Group, "_", "-")):
 		return o, fmt.Errorf("route: node %q and group %q must have letters, digits and dashes only, the group also underscores",
 			o.Node, o.Group)
-	case len(o.Key) != ed25519.PrivateKeySize:
-		return o, errors.New("route: Options.Key is no Ed25519 key")
+	case o.Key == nil || o.Key.Curve() != ecdh.X25519():
+		return o, errors.New("route: Options.Key is no X25519 key")
 	case o.Patience < 0 || o.MaxCalls < 0:
 		return o, errors.New("route: Options.Patience and Options.MaxCalls must not be negative")
 	}

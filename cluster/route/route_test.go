@@ -3,7 +3,8 @@ package route_test
 import (
 	"bufio"
 	"context"
-	"crypto/ed25519"
+	"crypto/ecdh"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -31,10 +32,10 @@ import (
 // directory is a route.Directory that a test fills.
 type directory struct {
 	mu   sync.Mutex
-	keys map[string]ed25519.PublicKey
+	keys map[string][]byte
 }
 
-func (d *directory) Key(node string) (ed25519.PublicKey, bool) {
+func (d *directory) Key(node string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k, ok := d.keys[node]
@@ -45,7 +46,7 @@ func (d *directory) Key(node string) (ed25519.PublicKey, bool) {
 type node struct {
 	*route.Router
 	name     string
-	key      ed25519.PrivateKey
+	key      *ecdh.PrivateKey
 	all      *directory
 	placed   string // where it opens what is new; empty: here
 	sessions *session.Manager
@@ -90,12 +91,12 @@ func startImpatient(
 	tb testing.TB, all *directory, nc *nats.Conn, name string, patience time.Duration,
 ) (n *node, stop func()) {
 	tb.Helper()
-	public, key, err := ed25519.GenerateKey(nil)
+	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	all.mu.Lock()
-	all.keys[name] = public
+	all.keys[name] = key.PublicKey().Bytes()
 	all.mu.Unlock()
 	n = &node{name: name, key: key, all: all}
 	n.Router, err = route.New(route.Options{Conn: nc, Node: name, Key: key, Nodes: all, Patience: patience})
@@ -171,7 +172,7 @@ func ok(tb testing.TB, c *control.Client, tool, args string) result {
 // A client of b uses a session of a as if it were there.
 func TestForward(t *testing.T) {
 	servers := natstest.Start(t, 1)
-	all := &directory{keys: make(map[string]ed25519.PublicKey)}
+	all := &directory{keys: make(map[string][]byte)}
 	url := natstest.URLs(servers)[0]
 	a, stopA := start(t, all, connect(t, url), "fra1")
 	b, _ := start(t, all, connect(t, url), "ams2")
@@ -229,15 +230,15 @@ func wantCode(tb testing.TB, err error, kind term.Kind, retryable bool) {
 // An owner that is stopped says nothing: the caller learns within its patience that the outcome is unknown.
 func TestSilentOwner(t *testing.T) {
 	servers := natstest.Start(t, 1)
-	all := &directory{keys: make(map[string]ed25519.PublicKey)}
+	all := &directory{keys: make(map[string][]byte)}
 	url := natstest.URLs(servers)[0]
 	b, _ := startImpatient(t, all, connect(t, url), "ams2", 2*time.Second)
-	public, _, err := ed25519.GenerateKey(nil)
+	other, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all.mu.Lock()
-	all.keys["fra1"] = public
+	all.keys["fra1"] = other.PublicKey().Bytes()
 	all.mu.Unlock()
 	nc := connect(t, url)
 	taken, err := nc.SubscribeSync("ptyctl.v1.call.fra1") // takes calls and never answers
@@ -257,7 +258,7 @@ func TestSilentOwner(t *testing.T) {
 // A call that is not exactly as its entry node has signed it is refused, and so is one that comes twice.
 func TestToken(t *testing.T) {
 	servers := natstest.Start(t, 1)
-	all := &directory{keys: make(map[string]ed25519.PublicKey)}
+	all := &directory{keys: make(map[string][]byte)}
 	url := natstest.URLs(servers)[0]
 	a, _ := start(t, all, connect(t, url), "fra1")
 	b, _ := start(t, all, connect(t, url), "ams2")
@@ -345,15 +346,15 @@ func (asked) Elicit(_ context.Context, params json.RawMessage) (json.RawMessage,
 // Large calls and results go in pieces; the client is told and asked meanwhile.
 func TestConversation(t *testing.T) {
 	servers := natstest.Start(t, 1)
-	all := &directory{keys: make(map[string]ed25519.PublicKey)}
+	all := &directory{keys: make(map[string][]byte)}
 	url := natstest.URLs(servers)[0]
 	b, _ := start(t, all, connect(t, url), "ams2")
-	public, key, err := ed25519.GenerateKey(nil)
+	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all.mu.Lock()
-	all.keys["fra1"] = public
+	all.keys["fra1"] = key.PublicKey().Bytes()
 	all.mu.Unlock()
 	r, err := route.New(route.Options{Conn: connect(t, url), Node: "fra1", Key: key, Nodes: all, MaxCalls: 4})
 	if err != nil {
@@ -406,7 +407,7 @@ func TestConversation(t *testing.T) {
 // A client of b that subscribes to a session of a is told of its changes, and of its end.
 func TestSubscription(t *testing.T) {
 	servers := natstest.Start(t, 1)
-	all := &directory{keys: make(map[string]ed25519.PublicKey)}
+	all := &directory{keys: make(map[string][]byte)}
 	url := natstest.URLs(servers)[0]
 	a, stopA := start(t, all, connect(t, url), "fra1")
 	b, _ := start(t, all, connect(t, url), "ams2")

@@ -26,8 +26,9 @@ const (
 
 // A Router passes calls on. Make it with New.
 type Router struct {
-	o     Options
-	inbox string // what answers to calls come to: inbox, a dot and the id of the call
+	o       Options
+	secrets *secrets
+	inbox   string // what answers to calls come to: inbox, a dot and the id of the call
 
 	answers *nats.Subscription
 	asking  sync.WaitGroup // questions for clients that are being asked
@@ -42,7 +43,7 @@ func New(o Options) (*Router, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Router{o: o, inbox: o.Conn.NewInbox(), calls: make(map[string]*sent)}
+	r := &Router{o: o, secrets: newSecrets(o.Key, o.Node), inbox: o.Conn.NewInbox(), calls: make(map[string]*sent)}
 	if r.answers, err = o.Conn.Subscribe(r.inbox+".*", r.answered); err != nil {
 		return nil, fmt.Errorf("route: %w", err)
 	}

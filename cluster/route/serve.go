@@ -138,7 +138,7 @@ func (o *owner) cancel(m *nats.Msg) {
 
 // answer answers a call.
 func (o *owner) answer(m *nats.Msg, body []byte) {
-	id, entry, err := verify(m.Header, o.r.o.Nodes, o.r.o.Node, body, time.Now())
+	id, entry, err := o.r.verify(m.Header, body, time.Now())
 	if err == nil && !o.memory.first(id, time.Now()) {
 		err = fmt.Errorf("it was taken before")
 	}

@@ -1,7 +1,7 @@
 package route
 
 import (
-	"crypto/ed25519"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -25,40 +25,46 @@ const (
 // tokenLife is how long after it was made a call is taken. The clocks of the nodes may differ by as much.
 const tokenLife = time.Minute
 
-// sign sets the headers of a call that entry makes to owner.
-func sign(h nats.Header, key ed25519.PrivateKey, id, entry, owner string, body []byte, now time.Time) {
+// sign sets the headers of a call that entry makes to owner, with the key that both share.
+func sign(h nats.Header, key []byte, id, entry, owner string, body []byte, now time.Time) {
 	expires := strconv.FormatInt(now.Add(tokenLife).UnixMilli(), 10)
 	h.Set(headerID, id)
 	h.Set(headerEntry, entry)
 	h.Set(headerExpires, expires)
-	h.Set(headerToken, base64.RawStdEncoding.EncodeToString(ed25519.Sign(key, signed(id, entry, owner, expires, body))))
+	h.Set(headerToken, base64.RawStdEncoding.EncodeToString(token(key, id, entry, owner, expires, body)))
 }
 
-// signed returns what a token signs. No part but the last has a zero byte, so the parts cannot be taken apart in
-// another way.
-func signed(id, entry, owner, expires string, body []byte) []byte {
+// token returns the HMAC (RFC 2104, with SHA-256) of a call. No part but the last has a zero byte, so the parts cannot be
+// taken apart in another way.
+func token(key []byte, id, entry, owner, expires string, body []byte) []byte {
 	sum := sha256.Sum256(body)
-	return fmt.Appendf(nil, "ptyctl call 1\x00%s\x00%s\x00%s\x00%s\x00%s", id, entry, owner, expires, sum[:])
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "ptyctl call 1\x00%s\x00%s\x00%s\x00%s\x00%s", id, entry, owner, expires, sum[:])
+	return mac.Sum(nil)
 }
 
 // errUnknownEntry refuses a call of a node that is not known.
 var errUnknownEntry = errors.New("that node is not in the registry")
 
-// verify returns the id and the entry node of a call to owner, or says why it must not be taken. Whether it was taken
+// verify returns the id and the entry node of a call to this node, or says why it must not be taken. Whether it was taken
 // before is for a memory to say.
-func verify(h nats.Header, nodes Directory, owner string, body []byte, now time.Time) (id, entry string, err error) {
+func (r *Router) verify(h nats.Header, body []byte, now time.Time) (id, entry string, err error) {
 	id, entry = h.Get(headerID), h.Get(headerEntry)
 	expires := h.Get(headerExpires)
 	ms, err := strconv.ParseInt(expires, 10, 64)
 	if err != nil || !validID(id) {
 		return "", "", errors.New("it has no id or no time")
 	}
-	key, ok := nodes.Key(entry)
-	if !ok || len(key) != ed25519.PublicKeySize {
+	public, ok := r.o.Nodes.Key(entry)
+	if !ok {
 		return id, entry, errUnknownEntry
 	}
-	token, err := base64.RawStdEncoding.DecodeString(h.Get(headerToken))
-	if err != nil || !ed25519.Verify(key, signed(id, entry, owner, expires, body), token) {
+	key, err := r.secrets.of(entry, r.o.Node, public)
+	if err != nil {
+		return id, entry, fmt.Errorf("the key of node %s in the registry cannot be used: %w", entry, err)
+	}
+	got, err := base64.RawStdEncoding.DecodeString(h.Get(headerToken))
+	if err != nil || !hmac.Equal(token(key, id, entry, r.o.Node, expires, body), got) {
 		return id, entry, fmt.Errorf("its token is not one of node %s for this call", entry)
 	}
 	// Checked last, so that the error is about the clocks only where nothing else is wrong.

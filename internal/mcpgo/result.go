@@ -12,7 +12,7 @@ import (
 // ReadResult reads the result of a tools/call that EncodeAnswer has written, perhaps in another process. Its structured
 // content is an Object. mcp-go reads such a text four times, which is most of what a large result costs.
 func ReadResult(text json.RawMessage) (*mcp.CallToolResult, error) {
-	if !json.Valid(text) {
+	if !jsonrpc.Valid(text) {
 		return nil, fmt.Errorf("it is no JSON")
 	}
 	if r, ok := plainResult(text); ok {

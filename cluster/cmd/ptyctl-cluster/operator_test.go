@@ -2,7 +2,8 @@ package main
 
 import (
 	"bytes"
-	"crypto/ed25519"
+	"crypto/ecdh"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -196,12 +197,12 @@ func TestTwoVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	public, _, err := ed25519.GenerateKey(nil)
+	other, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := nodes.Join(t.Context(), nodes.Options{Conn: nc}, nodes.Node{
-		Name: "later", Version: "v9.0.0", WireMin: 7, WireMax: 8, Key: public, Started: time.Now(),
+		Name: "later", Version: "v9.0.0", WireMin: 7, WireMax: 8, Key: other.PublicKey().Bytes(), Started: time.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)
