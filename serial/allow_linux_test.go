@@ -152,9 +152,16 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestReturns waits for a device whose folder, link and target come one after the other.
+// TestReturns waits for a device whose folder, link and target come one after the other, at any moment of the wait.
 func TestReturns(t *testing.T) {
 	t.Parallel()
+	for range 150 {
+		returnOnce(t)
+	}
+}
+
+func returnOnce(t *testing.T) {
+	t.Helper()
 	dir := t.TempDir()
 	name := filepath.Join(dir, "serial", "by-id", "usb-0")
 	_, err := Allow{dir + "/serial/by-id/*"}.Judge(name)
@@ -162,13 +169,15 @@ func TestReturns(t *testing.T) {
 	if !errors.Is(err, term.ConnectFailed) || absent.Await == nil {
 		t.Fatalf("Judge = %v", err)
 	}
-	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if err := absent.Await(short); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Await without the device = %v", err)
 	}
 	back := make(chan error, 1)
-	go func() { back <- absent.Await(t.Context()) }()
+	long, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	go func() { back <- absent.Await(long) }()
 	target := filepath.Join(dir, "dev", "ttyUSB0")
 	for _, step := range []func() error{
 		func() error { return os.MkdirAll(filepath.Dir(name), 0o700) },

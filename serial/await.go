@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -20,12 +21,16 @@ func returns(name string) func(context.Context) error {
 		}
 		defer w.Close()
 		for {
-			// Watched first and looked at then: what appears between the two is seen.
-			switch err := watch(w, foldersOf(name)); {
+			// Watched first and looked at then: what appears between the two is seen. A folder that appeared before the one
+			// above it was watched is not: then another is the nearest.
+			folders := foldersOf(name)
+			switch err := watch(w, folders); {
 			case errors.Is(err, fs.ErrNotExist): // a folder that has just gone
 				continue
 			case err != nil:
 				return err
+			case !slices.Equal(folders, foldersOf(name)):
+				continue
 			}
 			// A device that is plugged in belongs to root for a moment, until udev gives it to its group.
 			if _, err := os.Stat(name); err == nil && lacks(name) == "" {
