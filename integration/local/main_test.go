@@ -10,11 +10,11 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == r2fake.Flag { // the program of the tool set r2
-		lab.OneMachine = map[string]string{
-			"TestHealth":        "the health of a node counts its own sessions",
-			"TestThroughDaemon": "a daemon is of one machine",
-		}
 		os.Exit(r2fake.Serve(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	lab.OneMachine = map[string]string{
+		"TestHealth":        "the health of a node counts its own sessions",
+		"TestThroughDaemon": "a daemon is of one machine",
 	}
 	lab.Record = true
 	os.Exit(lab.Main(m, map[string]func() error{"peek": peek}))
