@@ -295,9 +295,12 @@ func markdown(t *testing.T) []string {
 	return names
 }
 
-// TestDocsWidth checks that Markdown has at most 120 columns, except in tables, blocks of
-// code, generated parts, and lines with a longer address.
-func TestDocsWidth(t *testing.T) {
+// missing is a line for something that was to follow.
+var missing = regexp.MustCompile(`^[A-Z]{2,}$`)
+
+// TestDocsLines checks that Markdown has at most 120 columns, except in tables, blocks of code, generated parts, and lines
+// with a longer address, and that nothing is missing.
+func TestDocsLines(t *testing.T) {
 	const widest = 120
 	module := strings.Fields(readText(t, "go.mod"))[1] // whatever its length
 	for _, name := range markdown(t) {
@@ -308,6 +311,8 @@ func TestDocsWidth(t *testing.T) {
 				fenced = !fenced
 			case strings.HasPrefix(line, "<!-- "):
 				generated = !strings.HasPrefix(line, "<!-- /")
+			case !fenced && missing.MatchString(line):
+				t.Errorf("%s:%d is %q: what belongs there is missing", name, i+1, line)
 			case fenced, generated, strings.HasPrefix(line, "|"), strings.Contains(line, "https://"):
 			case utf8.RuneCountInString(line) > widest:
 				t.Errorf("%s:%d has %d columns, want at most %d", name, i+1, utf8.RuneCountInString(line), widest)

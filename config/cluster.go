@@ -125,8 +125,8 @@ func clusterRows(c *Config, home string) []row {
 		nodeLabels(&c.Cluster.Labels, "cluster.labels",
 			"What is said of this node, such as site=fra, so that sessions can be opened near their hosts."),
 		millis(&c.Cluster.LeaseTTL, "cluster.lease_ttl_ms", 30*time.Second, 2*time.Second, time.Hour,
-			"After this time without a renewal another node may have a console; all nodes need the same, and it must be longer "+
-				"than the servers take to elect a leader."),
+			"After nearly twice this time without a renewal another node may have a console; all nodes need the same, and it must be "+
+				"longer than the servers take to elect a leader."),
 		boolean(&c.Cluster.EntryOnly, "cluster.entry_only", false,
 			"This node takes clients and passes their calls on, but has no sessions itself: all new ones go to other nodes."),
 		words(&c.Cluster.Place, "cluster.place",

@@ -13,7 +13,8 @@ import (
 // Promises of every Store:
 //
 //   - At most one Lease of a device passes its Check at any time.
-//   - Acquire does not wait for another owner to leave. The error is then a *HeldError, and names that owner.
+//   - Acquire does not wait for another owner to leave. The error is then a *HeldError, and names that owner, or says for
+//     how long a former one may still count on the device that has gone without giving it back.
 //   - A Lease ends at Release, or by itself before another owner can get the device. It then fails its Check for good,
 //     with a *LostError, and the functions given to AfterEnd are called.
 //   - A later owner of a device has a greater Token than an earlier one, unless tokens are 0.
@@ -50,6 +51,10 @@ type Holding struct {
 	Owner  Owner  // zero if none has it, or if the owner could not be read
 	Token  uint64 // of the owner's Lease
 
+	// Heir says that the owner uses the device in no way: it gives it back once its predecessor, who has not done so, cannot
+	// count on it any more.
+	Heir bool
+
 	// MayBeStale says that the answer may be older than the call: it is from a copy of the data that may not have the
 	// last changes.
 	MayBeStale bool
@@ -59,10 +64,17 @@ type Holding struct {
 type HeldError struct {
 	Device string
 	Owner  Owner // zero if the owner could not be read
+
+	// Left is not 0 if a former owner has not given the device back: for so long, at most, it may still count on it. Owner
+	// is then who gives it back in its place.
+	Left time.Duration
 }
 
 // Error names the owner.
 func (e *HeldError) Error() string {
+	if e.Left > 0 {
+		return fmt.Sprintf("device %q was not given back by its former owner, who may count on it for %v", e.Device, e.Left)
+	}
 	return fmt.Sprintf("device %q is owned by %s", e.Device, e.Owner.since())
 }
 

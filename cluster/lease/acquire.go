@@ -41,8 +41,12 @@ func (s *Store) Acquire(ctx context.Context, device string, o devlock.Owner) (*d
 	if err := s.begin(h, sent); err != nil {
 		return nil, s.unavailable(whole, "acquire", device, began, err)
 	}
+	heir := h.Heir // the renewer has it from now on
 	if err := s.renewals.add(work, h, sent); err != nil {
 		return nil, s.notDone(whole, "acquire", device, began, err)
+	}
+	if heir {
+		return nil, s.inherit(h)
 	}
 	return h.lease, nil
 }
@@ -61,7 +65,7 @@ func (s *Store) begin(h *held, sent devlock.Moment) error {
 // last one that was met before ctx ended.
 func (s *Store) win(ctx context.Context, h *held) (sent devlock.Moment, err error) {
 	for attempts := 0; ; attempts++ {
-		sent = devlock.Now()
+		sent, h.value.Heir = devlock.Now(), h.Heir
 		revision, err := s.bucket.Put(ctx, s.bucket.Write(h.key, h.value.encode(h.Token), h.Revision))
 		if err == nil {
 			h.Won(revision)
@@ -75,7 +79,11 @@ func (s *Store) win(ctx context.Context, h *held) (sent devlock.Moment, err erro
 				err = failed
 			}
 		case h.Claim(e.seenBy(h.value.ID)):
-			return sent, &devlock.HeldError{Device: h.value.Device, Owner: e.Owner}
+			held := &devlock.HeldError{Device: h.value.Device, Owner: e.Owner}
+			if e.Heir {
+				held.Left = s.o.times().Patience()
+			}
+			return sent, held
 		}
 		if !bucket.Pause(ctx, attempts) {
 			return sent, err
@@ -95,7 +103,7 @@ func (s *Store) Release(ctx context.Context, l *devlock.Lease) error {
 		return nil
 	case err != nil:
 		return s.unavailable(whole, "release", l.Device(), began, err)
-	case h == nil:
+	case h == nil, h.value.Heir: // its key must expire
 		return nil
 	}
 	for attempts := 0; ; attempts++ {

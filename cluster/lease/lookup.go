@@ -47,13 +47,14 @@ func (s *Store) Lookup(ctx context.Context, device string) (devlock.Holding, err
 
 // own returns the holding of a device that this Store has: nobody else can have it.
 func (s *Store) own(ctx context.Context, device string) (h devlock.Holding, ok bool, err error) {
-	all, err := s.renewals.leases(ctx)
-	for _, l := range all {
-		if l.Device() == device && l.Check() == nil {
-			return devlock.Holding{Device: device, Held: true, Owner: l.Owner(), Token: l.Token()}, true, nil
+	err = s.renewals.do(ctx, func() {
+		for l, mine := range s.renewals.held {
+			if l.Device() == device && l.Check() == nil {
+				h, ok = devlock.Holding{Device: device, Held: true, Owner: l.Owner(), Token: l.Token(), Heir: mine.value.Heir}, true
+			}
 		}
-	}
-	return devlock.Holding{}, false, err
+	})
+	return h, ok, err
 }
 
 // Watch implements devlock.Store. The servers report each change, also that a lease has expired. A watcher that cannot

@@ -14,7 +14,9 @@ func (s *Store) read(ctx context.Context, key string) (entry, error) {
 	if err != nil || e.Revision == 0 {
 		return entry{}, err
 	}
-	return newEntry(e.Data, e.Marker, e.Revision), nil
+	last := newEntry(e.Data, e.Marker, e.Revision)
+	last.expired = e.Expired
+	return last, nil
 }
 
 // bound returns the context of a call, which ends with the Store and in Options.Timeout at the latest, and another one

@@ -27,6 +27,7 @@ type Store struct {
 
 	renewals *renewer
 	watches  sync.WaitGroup
+	heirs    sync.WaitGroup
 }
 
 var _ devlock.Store = (*Store)(nil)
@@ -113,6 +114,7 @@ func (s *Store) Close(ctx context.Context) error {
 	s.stop()
 	s.renewals.wait()
 	s.watches.Wait()
+	s.heirs.Wait()
 	s.nc.Close()
 	return failed
 }

@@ -14,6 +14,7 @@ type value struct {
 	Version int    `json:"v"` // 1
 	Device  string `json:"device"`
 	ID      string `json:"id"`              // of this lease, chosen by its owner: a write whose answer was lost is recognized by it
+	Heir    bool   `json:"heir,omitempty"`  // it is not used: it is given back when its former owner cannot count on it
 	Token   uint64 `json:"token,omitempty"` // absent in the write that has won the device: its revision is the token
 	devlock.Owner
 }
@@ -47,6 +48,7 @@ func (v value) encode(token uint64) []byte {
 type entry struct {
 	value
 	held     bool
+	expired  bool   // the last write is a marker that the key has expired
 	revision uint64 // of the last write, also of a marker that it was deleted or has expired; 0: there is none
 }
 
@@ -67,10 +69,10 @@ func newEntry(data []byte, marker bool, revision uint64) entry {
 
 // seenBy returns e as the lease with that id sees it.
 func (e entry) seenBy(id string) rules.Key {
-	return rules.Key{Held: e.held, Mine: e.held && e.ID == id, Revision: e.revision, Token: e.Token}
+	return rules.Key{Held: e.held, Mine: e.held && e.ID == id, Expired: e.expired, Revision: e.revision, Token: e.Token}
 }
 
 // holding returns e for a caller.
 func (e entry) holding(device string, stale bool) devlock.Holding {
-	return devlock.Holding{Device: device, Held: e.held, Owner: e.Owner, Token: e.Token, MayBeStale: stale}
+	return devlock.Holding{Device: device, Held: e.held, Owner: e.Owner, Token: e.Token, Heir: e.Heir, MayBeStale: stale}
 }

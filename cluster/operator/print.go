@@ -42,7 +42,11 @@ func (st *status) print(w io.Writer) error {
 	table("nodes", rows, "STARTED", "WIRE", "LABELS")
 	rows = [][]string{{"CONSOLE", "NODE", "SESSION", "SINCE", "RENEWED"}}
 	for _, c := range st.Consoles {
-		rows = append(rows, []string{c.Device, c.Node, c.Session, at(c.Since), ago(c.RenewedMS)})
+		session := c.Session
+		if c.Heir {
+			session = "none: waits for its former owner"
+		}
+		rows = append(rows, []string{c.Device, c.Node, session, at(c.Since), ago(c.RenewedMS)})
 	}
 	table("console has an owner", rows, "SINCE")
 	rows = [][]string{{"BUCKET", "STATE", "LEADER", "REPLICAS", "KEYS", "BYTES"}}

@@ -55,6 +55,9 @@ type consoleStatus struct {
 	Since     time.Time `json:"since"`
 	RenewedMS int64     `json:"renewed_ms"` // ago, by the clock of this machine
 	Token     uint64    `json:"token"`      // fence token: greater for each later owner
+
+	// Heir says that nobody uses the console: the node keeps it until the former owner cannot count on it any more.
+	Heir bool `json:"heir,omitempty"`
 }
 
 // A bucketStatus is a bucket, as the leader of its stream describes it.
@@ -161,7 +164,7 @@ func (s *site) status(ctx context.Context, withAnchors bool) *status {
 	}
 	for _, h := range held {
 		st.Consoles = append(st.Consoles, consoleStatus{
-			Device: h.Device, Node: h.Owner.Node, PID: h.Owner.PID, Session: h.Owner.Session, Since: h.Owner.Started,
+			Device: h.Device, Node: h.Owner.Node, PID: h.Owner.PID, Session: h.Owner.Session, Since: h.Owner.Started, Heir: h.Heir,
 			RenewedMS: max(time.Since(h.Renewed), 0).Milliseconds(), Token: h.Token,
 		})
 	}

@@ -32,7 +32,7 @@ func (j *judge) fault(format string, args ...any) {
 func (j *judge) acquired(h *held) {
 	j.w.result.Acquired++
 	former := slices.DeleteFunc(j.devices[h.device], func(f *held) bool {
-		return f.over || f.n.clock() >= f.until && j.w.c.Break != NoEnd
+		return f.over || f.n.clock() >= f.until && j.w.c.Break&NoEnd == 0
 	})
 	for _, f := range former {
 		if left := f.until - f.n.clock(); !f.over && left > 0 {

@@ -20,15 +20,8 @@ type node struct {
 	gate    *server // that it is connected with
 	missed  int     // pings in a row
 	held    map[string]*held
-	markers map[string]marker // of expired keys, with Config.Patient
 	counter int
 	stops   int // how often it was stopped
-}
-
-// A marker is when a node has first seen that a key has expired.
-type marker struct {
-	revision uint64
-	seen     time.Duration
 }
 
 // A held is a lease of a node: devlock.Lease and what its renewer knows.
@@ -53,7 +46,7 @@ func newNode(w *world, name string) *node {
 
 // start begins a life of the process.
 func (n *node) start() {
-	n.dead, n.missed, n.held, n.markers = false, 0, make(map[string]*held), make(map[string]marker)
+	n.dead, n.missed, n.held = false, 0, make(map[string]*held)
 	n.connect()
 	n.ping()
 }
@@ -99,7 +92,7 @@ func since(t time.Time) time.Duration { return t.Sub(time.Unix(0, 0)) }
 
 // check is devlock.Lease.Check.
 func (h *held) check() bool {
-	return !h.over && (h.n.clock() < h.until || h.n.w.c.Break == NoEnd)
+	return !h.over && (h.n.clock() < h.until || h.n.w.c.Break&NoEnd != 0)
 }
 
 // runs reports whether the process of the lease could check it now.
@@ -161,8 +154,10 @@ func (n *node) call(q request, wait time.Duration, answered func(a answer, ok bo
 
 // key is what the leader's answer says to a lease.
 func (h *held) key(r record) rules.Key {
-	k := rules.Key{Held: r.id != "", Mine: r.id != "" && r.id == h.id, Revision: r.revision, Token: r.token}
-	if h.n.w.c.Break == ClaimHeld && h.Token == 0 {
+	k := rules.Key{
+		Held: r.id != "", Mine: r.id != "" && r.id == h.id, Expired: r.expired, Revision: r.revision, Token: r.token,
+	}
+	if h.n.w.c.Break&ClaimHeld != 0 && h.Token == 0 {
 		k.Held = false
 	}
 	return k
@@ -200,7 +195,7 @@ func (n *node) acquire(device string, done func(h *held, o outcome)) {
 		n.call(request{key: device, expect: h.Revision, id: h.id, token: h.Token}, wait(), func(a answer, ok bool) {
 			if ok && a.code == 0 {
 				h.Won(a.revision)
-				if n.w.c.Break == CountFromAnswer {
+				if n.w.c.Break&CountFromAnswer != 0 {
 					sent = n.clock()
 				}
 				if h.until = since(n.w.times().Until(stamp(sent))); !h.check() { // it came too late
@@ -208,13 +203,18 @@ func (n *node) acquire(device string, done func(h *held, o outcome)) {
 					return
 				}
 				n.held[h.id] = h
-				n.w.judge.acquired(h)
 				h.schedule(stamp(sent).Add(n.w.times().Every()))
+				if h.Heir && n.w.c.Break&Impatient == 0 {
+					n.inherit(h)
+					done(nil, heldByOther)
+					return
+				}
+				n.w.judge.acquired(h)
 				done(h, won)
 				return
 			}
 			n.call(request{key: device, read: true}, wait(), func(a answer, ok bool) {
-				if ok && (h.Claim(h.key(a.record)) || n.early(device, a.record)) {
+				if ok && h.Claim(h.key(a.record)) {
 					done(nil, heldByOther)
 					return
 				}
@@ -225,18 +225,13 @@ func (n *node) acquire(device string, done func(h *held, o outcome)) {
 	try()
 }
 
-// early reports whether a patient node has to leave a device whose key has expired: the owner before may have been
-// confirmed at any time before the marker was written, so its lease may last as long from then on.
-func (n *node) early(device string, r record) bool {
-	if !n.w.c.Patient || !r.expired {
-		return false
-	}
-	m, ok := n.markers[device]
-	if !ok || m.revision != r.revision {
-		m = marker{r.revision, n.boottime()}
-		n.markers[device] = m
-	}
-	return n.boottime()-m.seen < n.w.c.TTL-n.w.c.Margin+n.w.c.TTL/1000 // rates of clocks differ
+// inherit is Store.inherit.
+func (n *node) inherit(h *held) {
+	n.after(n.w.times().Patience(), func() {
+		if h.check() {
+			n.release(h, func(*held, outcome) {})
+		}
+	})
 }
 
 // release is Store.Release.
@@ -246,7 +241,7 @@ func (n *node) release(h *held, done func(h *held, o outcome)) {
 		done(nil, won)
 		return
 	}
-	if n.w.c.Break == ReleaseFirst { // the key, and then the lease
+	if n.w.c.Break&ReleaseFirst != 0 { // the key, and then the lease
 		n.after(200*time.Millisecond, h.end)
 	} else {
 		h.end()

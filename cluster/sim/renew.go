@@ -50,7 +50,7 @@ func (h *held) written(number uint64, a answer) {
 		if !ok {
 			return
 		}
-		if h.n.w.c.Break == CountFromAnswer {
+		if h.n.w.c.Break&CountFromAnswer != 0 {
 			sent = stamp(h.n.clock())
 		}
 		h.extend(since(h.n.w.times().Until(sent)))

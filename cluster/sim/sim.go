@@ -21,20 +21,19 @@ type Config struct {
 	Faults   []Fault
 	Jump     time.Duration // of the clocks of servers; 0: a tenth of a second less than the margin
 	Boottime bool          // the nodes count the time for which they sleep
-	Patient  bool          // an acquirer waits for the length of a lease after it has seen that one has expired
-	Break    Break         // a rule that is broken, to test the judge
+	Break    Break         // rules that are broken, to test the judge
 }
 
-// A Break is a rule that is broken on purpose: the judge must find it.
-type Break int
+// Break are rules that are broken on purpose: the judge must find it.
+type Break uint
 
 // The broken rules.
 const (
-	None            Break = iota
-	CountFromAnswer       // a lease counts from the answer to a renewal, not from its sending
-	NoEnd                 // a lease ends only when the servers say so
-	ClaimHeld             // an acquirer takes the key of another
-	ReleaseFirst          // a release frees the key before it ends the lease
+	CountFromAnswer Break = 1 << iota // a lease counts from the answer to a renewal, not from its sending
+	NoEnd                             // a lease ends only when the servers say so
+	ClaimHeld                         // an acquirer takes the key of another
+	ReleaseFirst                      // a release frees the key before it ends the lease
+	Impatient                         // an acquirer has a device at once whose key has expired
 )
 
 func (c Config) withDefaults() Config {

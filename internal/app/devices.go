@@ -91,6 +91,15 @@ func (d *dialers) openSerial(reserve reserveFunc) term.Dialer {
 	}
 }
 
+// roundUp returns d in whole seconds, or the tenth of one.
+func roundUp(d time.Duration) time.Duration {
+	unit := time.Second
+	if d < 10*time.Second {
+		unit = 100 * time.Millisecond
+	}
+	return (d + unit - 1).Truncate(unit)
+}
+
 // deviceError explains why a console cannot be opened, and how to fix it.
 func deviceError(device string, err error) error {
 	held, ok := errors.AsType[*devlock.HeldError](err)
@@ -113,6 +122,15 @@ func deviceError(device string, err error) error {
 	o, what := held.Owner, fmt.Sprintf("the console of device %q", device)
 	if line, ok := strings.CutPrefix(device, SerialLine("")); ok {
 		what = "the serial line " + line
+	}
+	if held.Left > 0 {
+		return &term.Error{
+			Op: "open", Kind: term.Locked, Err: err,
+			Msg: fmt.Sprintf(
+				"%s was not given back by the node that had it, which is gone or cut off and may still use it for %v; open it again then",
+				what, roundUp(held.Left),
+			),
+		}
 	}
 	where := "this machine"
 	if o.Node != "" {

@@ -92,6 +92,7 @@ func decode(data []byte, answer any) error {
 type Entry struct {
 	Data     []byte
 	Marker   bool      // the write says that the key was deleted or has expired
+	Expired  bool      // it has expired
 	Revision uint64    // also of a marker
 	Time     time.Time // of the write, by the clock of the server that led the stream
 }
@@ -135,8 +136,10 @@ func Answered(data []byte) (Entry, error) {
 	for line := range strings.SplitSeq(string(header), "\r\n") {
 		name, _, _ := strings.Cut(line, ":")
 		switch textproto.CanonicalMIMEHeaderKey(name) {
-		case "Kv-Operation", "Nats-Marker-Reason":
+		case "Kv-Operation":
 			e.Marker = true
+		case "Nats-Marker-Reason":
+			e.Marker, e.Expired = true, true
 		}
 	}
 	return e, nil

@@ -16,6 +16,7 @@ type Lease[M any] struct {
 	Revision uint64 // of the last write of the key that is known here
 	Number   uint64 // of the last renewal
 	Reading  bool   // the next attempt waits for a read of the key
+	Heir     bool   // the key had expired: its former owner may count on the device until Times.Patience has passed
 
 	suspect bool         // the read decides whether the lease is lost
 	sent    map[uint64]M // the renewals without an answer
@@ -25,6 +26,7 @@ type Lease[M any] struct {
 type Key struct {
 	Held     bool
 	Mine     bool   // the last write is by the lease that asks
+	Expired  bool   // it is a marker that the key has expired; another is one that it was given back
 	Revision uint64 // of the last write, also of a marker that it was deleted or has expired; 0: there is none
 	Token    uint64 // that the value names
 }
@@ -42,7 +44,7 @@ func (l *Lease[M]) Won(revision uint64) {
 func (l *Lease[M]) Claim(k Key) (other bool) {
 	switch {
 	case !k.Held:
-		l.Revision, l.Token = k.Revision, 0
+		l.Revision, l.Token, l.Heir = k.Revision, 0, k.Expired
 	case k.Mine: // the answer was lost
 		l.Revision, l.Token = k.Revision, k.Token
 	default:

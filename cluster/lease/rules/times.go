@@ -15,6 +15,10 @@ func (t Times) Lasts() time.Duration { return t.TTL - t.Margin }
 // Until is when a lease ends at its owner whose last confirmed write was sent then.
 func (t Times) Until(sent time.Time) time.Time { return sent.Add(t.Lasts()) }
 
+// Patience is how long a device stays unused after a new owner has got a key that had expired. The former owner may have
+// been confirmed at any time before, by servers whose clocks have jumped since. Rates of clocks differ a little.
+func (t Times) Patience() time.Duration { return t.Lasts() + t.TTL/1000 }
+
 // Every is the time from one renewal to the next, and how long the answer of one is waited for.
 func (t Times) Every() time.Duration { return t.TTL / 6 }
 

@@ -52,14 +52,14 @@ func clocks(out io.Writer, n int) {
 		}
 		fmt.Fprintf(out, "| %s | %d of %d |\n", name, broken, n)
 	}
-	for _, jump := range []float64{1, 3, 4.9, 6, 8, 12, 20, 40} {
+	for _, jump := range []float64{1, 4.9, 6, 12, 20, 28, 40, 60} {
 		d := time.Duration(jump * float64(time.Second))
 		line(fmt.Sprintf("of a NATS server, by %v", d), sim.Config{Jump: d, Faults: []sim.Fault{sim.JumpServer, sim.CutNode}})
 	}
-	for _, jump := range []time.Duration{8 * time.Second, 20 * time.Second, 28 * time.Second, 40 * time.Second} {
+	for _, jump := range []time.Duration{6 * time.Second, 20 * time.Second, 40 * time.Second} {
 		line(
-			fmt.Sprintf("of a NATS server, by %v, patient acquirers", jump),
-			sim.Config{Jump: jump, Patient: true, Faults: []sim.Fault{sim.JumpServer, sim.CutNode}},
+			fmt.Sprintf("of a NATS server, by %v, and an expired key is taken at once", jump),
+			sim.Config{Jump: jump, Break: sim.Impatient, Faults: []sim.Fault{sim.JumpServer, sim.CutNode}},
 		)
 	}
 	line("of nodes, by up to an hour", sim.Config{Faults: []sim.Fault{sim.JumpNode, sim.JumpNode, sim.CutNode}})
