@@ -84,7 +84,8 @@ func (r *Run) judge(ctx context.Context) error {
 			r.hosts[i].refuse(ctx, err)
 		}
 	}
-	r.ctx, r.cancel = context.WithCancelCause(term.WithActor(term.WithEnvironment(r.f.life, r.env), r.by))
+	life := term.WithEntryGate(term.WithEnvironment(r.f.life, r.env), term.EntryGateFrom(ctx))
+	r.ctx, r.cancel = context.WithCancelCause(term.WithActor(life, r.by))
 	return nil
 }
 

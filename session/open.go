@@ -107,17 +107,18 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 		s.known.At(term.Place(r.Target.Serial.Path, 0))
 	}
 	s.owner.watchDevice(s)
-	env := term.EnvironmentFrom(ctx)
-	s.group.spawn("open", func() { connect(m, s, r.Target, env) })
+	env, entry := term.EnvironmentFrom(ctx), term.EntryGateFrom(ctx)
+	s.group.spawn("open", func() { connect(m, s, r.Target, env, entry) })
 	return s, lease, nil
 }
 
 // connect dials t and, if that succeeds, opens the session. It is the session's first goroutine.
 //
 // The dial ends with the session and not with the call that asked for it, which may return before. It has the
-// environment of that call's caller, and acts for them.
-func connect(m *Manager, s *Session, t term.Target, env *term.Environment) {
-	ctx := term.WithActor(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), env), s.o.Origin.Opener)
+// environment of that call's caller, and acts for them; entry is the gate of the node that has passed the call on.
+func connect(m *Manager, s *Session, t term.Target, env *term.Environment, entry term.Gate) {
+	ctx := term.WithEntryGate(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), env), entry)
+	ctx = term.WithActor(ctx, s.o.Origin.Opener)
 	tr, err := m.dial(ctx, s, t, s.o.Origin.Opener)
 	if err != nil {
 		s.finish(failed(err))

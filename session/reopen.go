@@ -129,7 +129,7 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 		old = now
 	}
 	g := &reopening{
-		m: m, old: old, by: term.ActorFrom(ctx), env: term.EnvironmentFrom(ctx), limit: r.Try,
+		m: m, old: old, by: term.ActorFrom(ctx), env: term.EnvironmentFrom(ctx), entry: term.EntryGateFrom(ctx), limit: r.Try,
 		target: term.Target{Protocol: old.o.Origin.Protocol, Host: old.o.Origin.Host, User: old.o.Origin.User},
 	}
 	if old.again != nil {
@@ -174,6 +174,7 @@ type reopening struct {
 	target term.Target
 	by     term.Actor
 	env    *term.Environment // of the caller
+	entry  term.Gate         // of the node that the caller is connected to; nil: this one
 	limit  time.Duration
 }
 
@@ -182,7 +183,8 @@ type reopening struct {
 func (g *reopening) connect() {
 	m, s, t := g.m, g.s, g.target
 	var tr term.Transport
-	ctx := term.WithActor(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), g.env), g.by)
+	ctx := term.WithEntryGate(term.WithEnvironment(term.WithPerson(s.life.ctx, s.life.awaitPerson), g.env), g.entry)
+	ctx = term.WithActor(ctx, g.by)
 	err := reopen.Run(ctx, g.limit, func(ctx context.Context) (err error) {
 		if err := g.followLine(); err != nil {
 			return err

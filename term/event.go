@@ -21,6 +21,7 @@ type Actor struct {
 	Call      string // correlation id, which the answer and the audit log also have; empty: none
 	PID       int    // for the audit log: the process at the other end of a Unix socket; 0: unknown
 	Node      string // for the audit log: the node of a cluster that has passed the call on; empty: it came to this one
+	Rules     string // digest of the rules of Node, for a Gate; empty: it has none, or there is no Node. In no record
 	Serial    uint64 // number of the call in this process, equal in all events of one call; 0: none. In no record
 
 	// Operator says that a person makes the call over a transport that only the operator can
