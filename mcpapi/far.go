@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/mcpapi/peers"
 	"ptyctl/mcpapi/subscribe"
@@ -46,8 +45,8 @@ func (c changes) Notify(method string, _ json.RawMessage) {
 	}
 }
 
-func (changes) Elicit(context.Context, json.RawMessage) (json.RawMessage, error) {
-	return nil, server.ErrElicitationNotSupported
+func (changes) Ask(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
+	return nil, noMethod(method)
 }
 
 // Read implements subscribe.Far.

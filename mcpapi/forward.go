@@ -109,7 +109,11 @@ func (c *invocation) forward(ctx context.Context, node, state string, r request)
 		}
 		call.Trip = trip
 	}
-	raw, err := c.s.o.Cluster.Peers.Forward(ctx, node, call, &askedClient{ctx: ctx, srv: c.s.srv, progress: r.progress})
+	j := &judge{c: c, ctx: ctx, given: c.s.given.take(node, state)}
+	if given := term.ConsentFrom(ctx); given != nil {
+		j.given = given
+	}
+	raw, err := c.s.o.Cluster.Peers.Forward(ctx, node, call, &askedClient{ctx: ctx, srv: c.s.srv, progress: r.progress, judge: j})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +121,11 @@ func (c *invocation) forward(ctx context.Context, node, state string, r request)
 	if err != nil {
 		return nil, fmt.Errorf("the answer of node %s is no result of a tool: %w", node, err)
 	}
+	if question := j.question(ctx, result); question != nil {
+		return question, nil
+	}
 	if result.RequestState != "" {
+		c.s.given.keep(node, result.RequestState, j.given)
 		result.RequestState = stateMark + node + " " + result.RequestState
 	}
 	return result, nil
@@ -168,7 +176,7 @@ func (s *api) callFor(ctx context.Context) peers.Call {
 			Transport: s.shared.TransportOf(ctx), Token: s.tokenFor(ctx), Issuer: caller.Issuer, Shim: caller.Shim,
 			ReadOnly: s.shared.OnlyReads(ctx), Isolated: caller.Isolated, Results: string(s.results.ResultsFor(ctx)),
 		},
-		Client: p,
+		Client: p, Rules: s.rules(),
 	}
 }
 
@@ -243,6 +251,7 @@ type askedClient struct {
 	ctx      context.Context // of the call
 	srv      *server.MCPServer
 	progress mcp.ProgressToken // as the client knows it; the other node has another
+	judge    *judge
 }
 
 // Notify implements peers.Client. Progress gets the client's own token, and without one there is none.
@@ -260,8 +269,24 @@ func (a *askedClient) Notify(method string, params json.RawMessage) {
 	_ = a.srv.SendNotificationToClient(a.ctx, method, fields) // a lost one does no harm: the answer comes all the same
 }
 
-// Elicit implements peers.Client.
-func (a *askedClient) Elicit(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+// Ask implements peers.Client.
+func (a *askedClient) Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	switch method {
+	case peers.MethodElicit:
+		return a.elicit(ctx, params)
+	case peers.MethodJudge:
+		return a.judge.answer(ctx, params)
+	}
+	return nil, noMethod(method)
+}
+
+// noMethod is the error for a question that a client does not answer.
+func noMethod(method string) error {
+	return term.Errorf(term.Unsupported, "a question with the method %.64q is not answered here", method)
+}
+
+// elicit puts a question to the person at the client.
+func (a *askedClient) elicit(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	var req mcp.ElicitationRequest
 	if err := json.Unmarshal(params, &req.Params); err != nil {
 		return nil, err
@@ -281,6 +306,6 @@ type nobody struct{}
 
 func (nobody) Notify(string, json.RawMessage) {}
 
-func (nobody) Elicit(context.Context, json.RawMessage) (json.RawMessage, error) {
-	return nil, server.ErrElicitationNotSupported
+func (nobody) Ask(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
+	return nil, noMethod(method)
 }

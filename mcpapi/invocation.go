@@ -52,7 +52,7 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 	switch asks := !t.set.Foreign(); {
 	// The action has run up to its question, and must not run once more: Resume goes on from there.
 	case r.trip.RequestState != "" && asks:
-		v, question, err = s.questions.Resume(ctx, &c.Call, c, r.trip)
+		v, question, err = s.questions.Resume(ctx, &c.Call, anywhere{c, r}, r.trip)
 	default:
 		v, err = c.Once(ctx)
 		// Only after a refusal: a person is not asked about an action that the rules allow.
@@ -104,8 +104,11 @@ func (c *invocation) outcome(ctx context.Context, v any, err error) (*mcp.CallTo
 	if err != nil {
 		return c.s.failed(ctx, c.t.set, err)
 	}
-	if answer, ok := v.(wire.Answer); ok {
-		return c.s.results.Answer(ctx, answer)
+	switch v := v.(type) {
+	case wire.Answer:
+		return c.s.results.Answer(ctx, v)
+	case *mcp.CallToolResult: // of another node
+		return v, nil
 	}
 	if c.t.set.Foreign() {
 		return c.s.results.Full(ctx, v)

@@ -29,11 +29,16 @@ func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Cl
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithValue(ctx, servedKey{}, true)
+	if len(call.Rules) > maxRules {
+		return nil, term.Errorf(term.InvalidArgument, "the digest of the rules of node %s has %d bytes", call.Caller.Node, len(call.Rules))
+	}
+	entry := newEntryGate(ctx, call.Caller.Node, client)
+	defer entry.over()
+	ctx = term.WithEntryGate(context.WithValue(ctx, servedKey{}, true), entry.gate)
 	ctx = identity.WithCaller(ctx, identity.Caller{
 		Transport: call.Caller.Transport, Token: call.Caller.Token, Issuer: call.Caller.Issuer, Shim: call.Caller.Shim,
 		ReadOnly: call.Caller.ReadOnly, Isolated: call.Caller.Isolated, Results: identity.Results(call.Caller.Results),
-		Node: call.Caller.Node,
+		Node: call.Caller.Node, Rules: call.Rules,
 	})
 	ctx = s.protocol.WithContext(ctx, session)
 	id := json.RawMessage("1")
@@ -222,7 +227,7 @@ func (s *servedSession) RequestElicitation(
 	if err != nil {
 		return nil, err
 	}
-	raw, err := s.client.Elicit(ctx, params)
+	raw, err := s.client.Ask(ctx, peers.MethodElicit, params)
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,11 @@ type ClusterOptions struct {
 	Peers  peers.Peers   // nil: there are none
 	Memory kept.Memory   // of the sessions of all nodes; nil: none are reopened when their node is gone
 	Notice func() string // what callers are to know of this node, said once for each session; nil, or empty: nothing
+
+	// Rules returns the digest of the rules in force, and Judge judges by them what another node is about to do for a
+	// client of this one. Nil: there are no rules.
+	Rules func() string
+	Judge term.Gate
 }
 
 // withDefaults returns o with each unset limit at its default, so that no other code must check for 0.
@@ -117,6 +122,7 @@ type api struct {
 	results   wire.Encoder
 	replays   *replays
 	questions *elicit.Questions
+	given     given
 	reading   map[shownTo]mcp.Tool      // the tools as callers that may only read see them
 	readers   map[shownTo]*toolset.Tool // and as those callers call them
 	special   map[shownTo]mcp.Tool      // the tools that some callers see with actions of their own

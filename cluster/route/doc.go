@@ -15,7 +15,7 @@
 //     their keys in the registry (X25519). So an owner takes each call once, and no one but the entry node can tell it who
 //     the caller is.
 //   - The owner answers to the call's reply subject, an inbox of the entry node: taken, if there is no answer within
-//     50 ms, then alive every two seconds while the call runs, progress and questions for the client, and at last the
+//     50 ms, then alive every two seconds while the call runs, progress and questions about the call, and at last the
 //     result in pieces, or an error.
 //   - The entry node sends the id to GROUP.v1.cancel.NODE when its client has given the call up, and when the owner was
 //     silent for too long: an owner that goes on after a pause does not begin what nobody waits for.

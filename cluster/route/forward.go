@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 type sent struct {
 	node   string
 	client peers.Client
+	asked  chan struct{} // has a token for each question that is being answered
 
 	news chan struct{} // holds one token: the following has changed
 
@@ -99,7 +101,7 @@ func (r *Router) Forward(ctx context.Context, node string, call peers.Call, clie
 			"another node", len(body), maxBody)}
 	}
 	id := newID()
-	c := &sent{node: node, client: client, news: make(chan struct{}, 1)}
+	c := &sent{node: node, client: client, asked: make(chan struct{}, maxAsked), news: make(chan struct{}, 1)}
 	r.mu.Lock()
 	r.calls[id] = c
 	r.mu.Unlock()
@@ -170,8 +172,16 @@ func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage
 				return nil, decode(c.node, m.Data)
 			case kind == kindProgress:
 				c.client.Notify(m.Header.Get(headerMethod), m.Data)
-			case kind == kindAsk:
-				asking.Go(func() { r.ask(asks, c.client, m) })
+			case kind == kindAsk && isInbox(m.Reply):
+				select {
+				case c.asked <- struct{}{}:
+					asking.Go(func() {
+						defer func() { <-c.asked }()
+						r.ask(asks, c.client, m)
+					})
+				default:
+					r.answer(m, nil, term.Errorf(term.LimitExceeded, "%d questions about one call are being answered already", maxAsked))
+				}
 			}
 		}
 		if err != nil {
@@ -199,19 +209,32 @@ func (r *Router) cancel(id, node string) {
 	_ = r.o.Conn.PublishMsg(m)
 }
 
-// ask puts an owner's question to the client, and sends the answer.
+// maxAsked is how many questions about one call are answered at a time. A run over many hosts asks about 32.
+const maxAsked = 64
+
+// ask answers an owner's question about a call. The question is another node's, so a fault in the answer is contained.
 func (r *Router) ask(ctx context.Context, client peers.Client, m *nats.Msg) {
-	answer := nats.NewMsg(m.Reply)
-	result, err := client.Elicit(ctx, m.Data)
-	switch {
-	case errors.Is(err, context.Canceled):
+	defer func() {
+		if p := recover(); p != nil {
+			r.o.Logger.Error("panic while a question of another node was answered", "panic", p, "stack", string(debug.Stack()))
+			r.answer(m, nil, term.Errorf(term.Unsupported, "a fault of ptyctl"))
+		}
+	}()
+	result, err := client.Ask(ctx, m.Header.Get(headerMethod), m.Data)
+	if errors.Is(err, context.Canceled) {
 		return // with its call
-	case err != nil:
+	}
+	r.answer(m, result, err)
+}
+
+// answer sends the answer to a question.
+func (r *Router) answer(m *nats.Msg, result []byte, err error) {
+	answer := nats.NewMsg(m.Reply)
+	answer.Header.Set(headerKind, kindResult)
+	answer.Data = result
+	if err != nil {
 		answer.Header.Set(headerKind, kindError)
 		answer.Data = encode(term.Errorf(term.Unsupported, "%.300v", err))
-	default:
-		answer.Header.Set(headerKind, kindResult)
-		answer.Data = result
 	}
 	_ = r.o.Conn.PublishMsg(answer) // a lost answer is a question without one, which has a deadline
 }

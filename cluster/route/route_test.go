@@ -109,7 +109,8 @@ func startImpatient(
 		Observers: []term.Observer{watch},
 	})
 	n.server = mcpapi.NewServer(mcpapi.Options{
-		Sessions: n.sessions, Watch: watch, Version: "test", Local: []string{"stdio", "http"}, Cluster: mcpapi.ClusterOptions{Peers: n}, Results: identity.Full,
+		Sessions: n.sessions, Watch: watch, Version: "test", Local: []string{"stdio", "http"}, Results: identity.Full,
+		Cluster: mcpapi.ClusterOptions{Peers: n, Rules: func() string { return strings.Repeat("a", 64) }},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -327,7 +328,7 @@ type echo struct{}
 
 func (echo) ServePeer(ctx context.Context, call peers.Call, c peers.Client) (json.RawMessage, error) {
 	c.Notify("notifications/progress", json.RawMessage(`{"progress":1}`))
-	answer, err := c.Elicit(ctx, json.RawMessage(`{"message":"who?"}`))
+	answer, err := c.Ask(ctx, peers.MethodElicit, json.RawMessage(`{"message":"who?"}`))
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +340,7 @@ type asked struct{ told chan string }
 
 func (a asked) Notify(method string, params json.RawMessage) { a.told <- method + string(params) }
 
-func (asked) Elicit(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+func (asked) Ask(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`"me, ` + strings.Trim(string(params), `{}"`)[:7] + `"`), nil
 }
 

@@ -3,6 +3,7 @@ package route
 import (
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -19,7 +20,7 @@ const (
 	kindError    = "error"    // in place of a result: a failure in JSON
 	kindRefused  = "refused"  // in place of taken: nothing was done; a failure in JSON
 	kindProgress = "progress" // a notification for the client: headerMethod, and its parameters in JSON
-	kindAsk      = "ask"      // a question for the person at the client, to be answered to the reply subject
+	kindAsk      = "ask"      // a question about the call, of the kind headerMethod, to be answered to the reply subject
 
 	headerMethod = "Ptyctl-Method"
 )
@@ -63,6 +64,10 @@ func (r *Router) Close() {
 	r.mu.Unlock()
 	r.asking.Wait()
 }
+
+// isInbox reports whether a subject is one to which answers may go. A token does not sign it: without this check another
+// node could have this one write to any subject that it has the right to, for example its own key in the registry.
+func isInbox(subject string) bool { return strings.HasPrefix(subject, nats.InboxPrefix) }
 
 // newID returns the id of a call.
 func newID() string { return rand.Text() }

@@ -90,7 +90,7 @@ func (o *owner) close() {
 // everything that costs time is done by a goroutine.
 func (o *owner) take(m *nats.Msg) {
 	body, complete := o.joiner.add(m, time.Now())
-	if !complete || m.Reply == "" {
+	if !complete || !isInbox(m.Reply) {
 		return
 	}
 	o.mu.Lock()
@@ -245,26 +245,18 @@ func (c *entryClient) Notify(method string, params json.RawMessage) {
 	c.o.publish(m)
 }
 
-// Elicit implements peers.Client.
-func (c *entryClient) Elicit(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	inbox := c.o.r.o.Conn.NewInbox()
-	answers, err := c.o.r.o.Conn.SubscribeSync(inbox)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = answers.Unsubscribe() }() // it may have ended with the connection
+// Ask implements peers.Client.
+func (c *entryClient) Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	m := nats.NewMsg(c.reply)
 	m.Header.Set(headerKind, kindAsk)
-	m.Reply, m.Data = inbox, params
-	if err := c.o.r.o.Conn.PublishMsg(m); err != nil {
-		return nil, err
-	}
-	answer, err := answers.NextMsgWithContext(ctx)
+	m.Header.Set(headerMethod, method)
+	m.Data = params
+	answer, err := c.o.r.o.Conn.RequestMsgWithContext(ctx, m)
 	switch {
 	case err != nil:
 		return nil, err
 	case answer.Header.Get(headerKind) != kindResult:
-		return nil, fmt.Errorf("the client was not asked: %w", decode("that it is connected to", answer.Data))
+		return nil, fmt.Errorf("there is no answer: %w", decode("of the client", answer.Data))
 	}
 	return answer.Data, nil
 }

@@ -152,11 +152,11 @@ func begin(cfg config.Config, o Options) *App {
 
 // assemble makes the parts, in the order in which they need each other.
 func (a *App) assemble(serves bool) error {
-	gate, err := newGate(a.cfg, a.log)
+	set, err := newRules(a.cfg, a.log)
 	if err != nil {
 		return err
 	}
-	a.rules.current.Store(&gate)
+	a.rules.current.Store(set)
 	if serves {
 		if err := a.offerMachine(); err != nil {
 			return err

@@ -70,7 +70,8 @@ type Local struct {
 	Sessions    *session.Manager
 	MaxSessions int // that Sessions allows
 
-	Runs func() int // over many hosts that have not ended
+	Runs  func() int    // over many hosts that have not ended
+	Rules func() string // digest of the rules in force, which other nodes should have as well
 
 	// Head returns the end of the audit log, of whose heads the cluster keeps some where this node cannot change them. It
 	// may be called until Close has returned. false: there is no log.
@@ -319,7 +320,7 @@ func (a *App) serveCluster(ctx context.Context, stop func()) (wait func() error)
 	go func() {
 		defer stop()
 		ended <- a.cluster.Serve(ctx, Local{
-			Server: a.server, Sessions: a.sessions, MaxSessions: a.cfg.Session.MaxSessions, Runs: a.runs, Head: a.audit.Head,
+			Server: a.server, Sessions: a.sessions, MaxSessions: a.cfg.Session.MaxSessions, Runs: a.runs, Rules: a.rules.digest, Head: a.audit.Head,
 		})
 	}()
 	return func() error { return <-ended }

@@ -113,7 +113,7 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 	judged.Local, judged.Audit, judged.Server, judged.Forward = cfg.Local, cfg.Audit, cfg.Server, cfg.Forward
 	web := &cfg.Server.HTTP
 	web.AuthToken, web.Tokens, web.TokensFile = next.Server.HTTP.AuthToken, next.Server.HTTP.Tokens, next.Server.HTTP.TokensFile
-	gate, err := newGate(judged, r.log.Logger)
+	set, err := newRules(judged, r.log.Logger)
 	setTokens, bad := r.http.again(*web)
 	if err = errors.Join(err, bad); err == nil {
 		err = r.dialers.replace(cfg, r.log.Logger)
@@ -122,7 +122,7 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 		r.log.Error("the configuration was not reloaded: the one before stays in force", "error", err)
 		return daemon.Reloaded{Failed: err.Error()}
 	}
-	r.rules.current.Store(&gate)
+	r.rules.current.Store(set)
 	setTokens(r.log.Logger)
 	if r.consents != nil {
 		r.consents.SetTTL(cfg.Policy.ConsentTTL)

@@ -40,7 +40,10 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation,
 		JSONRPCErrors: cfg.Server.JSONRPCErrors, Answered: answered, Watch: a.watch, Pages: a.pages, Consents: a.consents,
 		Logger:    a.log,
-		Elsewhere: a.elsewhere, Cluster: mcpapi.ClusterOptions{Peers: a.cluster.others(), Memory: a.cluster.memory(), Notice: a.cluster.notice()}, Secrets: a.dialers.offered(), Apps: cfg.Server.Apps.Enabled,
+		Elsewhere: a.elsewhere, Secrets: a.dialers.offered(), Apps: cfg.Server.Apps.Enabled,
+		Cluster: mcpapi.ClusterOptions{
+			Peers: a.cluster.others(), Memory: a.cluster.memory(), Notice: a.cluster.notice(), Rules: a.rules.digest, Judge: a.rules.abroad,
+		},
 	})
 }
 

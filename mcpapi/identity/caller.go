@@ -32,6 +32,7 @@ type Caller struct {
 	Operator  bool   // is the person who runs ptyctl: see term.Actor
 	PID       int    // the process at the other end of a Unix socket; 0: unknown
 	Node      string // of a cluster, that the caller is connected to and that has passed the request on; empty: this one
+	Rules     string // digest of the rules of Node; empty: it has none
 
 	Results Results // the form that it asks for; empty: the server's
 

@@ -49,6 +49,10 @@ type Call struct {
 	Progress  bool            `json:"progress,omitempty"`  // the client wants to be told of progress
 	Caller    Caller          `json:"caller"`
 	Client    Program         `json:"client"`
+
+	// Rules is the digest of the rules of the node that the client is connected to, by which that judges for this client.
+	// A node that acts by other rules asks it about each action (MethodJudge). Empty: that node has no rules.
+	Rules string `json:"rules,omitempty"`
 }
 
 // A Caller is who makes a call, as the node knows it that the client is connected to; see identity.Caller. It is never
@@ -78,9 +82,15 @@ type Client interface {
 	// Notify sends it a notification about the call. It may be lost.
 	Notify(method string, params json.RawMessage)
 
-	// Elicit puts a question to the person at the client: params and result are those of elicitation/create.
-	Elicit(ctx context.Context, params json.RawMessage) (result json.RawMessage, err error)
+	// Ask puts a question about the call, which has one of the methods below.
+	Ask(ctx context.Context, method string, params json.RawMessage) (result json.RawMessage, err error)
 }
+
+// The methods of questions.
+const (
+	MethodElicit = "elicitation/create" // to the person at the client: params and result are those of MCP
+	MethodJudge  = "ptyctl/judge"       // to the node that the client is connected to: see package mcpapi/verdict
+)
 
 // At joins the name of something to that of its node; without a node it is the name.
 func At(name, node string) string {

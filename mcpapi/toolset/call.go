@@ -380,7 +380,7 @@ func (c *Call) Acting(ctx context.Context, task string) context.Context {
 	return term.WithActor(ctx, term.Actor{
 		Transport: c.shared.TransportOf(ctx), Client: name, Version: version, Token: caller.Token, Issuer: caller.Issuer, Shim: caller.Shim,
 		Task:     task,
-		Operator: caller.Operator, Attachment: caller.Attachment, PID: caller.PID, Node: caller.Node,
+		Operator: caller.Operator, Attachment: caller.Attachment, PID: caller.PID, Node: caller.Node, Rules: caller.Rules,
 		Agent: c.Text("agent_id"), Evidence: c.Text("evidence_id"), Serial: c.serial,
 	})
 }

@@ -1,0 +1,254 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/mcpapi/peers"
+	"ptyctl/mcpapi/verdict"
+	"ptyctl/term"
+)
+
+// Both nodes of a call that is passed on judge it. The call has the digest of the rules of the node that the client is
+// connected to. If those of the node that acts have the same, they give the same verdict. Otherwise the gate of the node
+// that acts asks the other node about each action first, by the way back of the call (term.EntryGateFrom).
+
+// maxRules is the longest digest of rules, in bytes.
+const maxRules = 64
+
+// rules returns the digest of the rules of this node; empty: it has none.
+func (s *api) rules() string {
+	if s.o.Cluster.Rules == nil {
+		return ""
+	}
+	return s.o.Cluster.Rules()
+}
+
+// An entryGate asks the node that the client of a call is connected to, while the call lasts.
+type entryGate struct {
+	node   string
+	client peers.Client
+	life   context.Context
+	end    context.CancelFunc
+}
+
+func newEntryGate(ctx context.Context, node string, client peers.Client) *entryGate {
+	g := &entryGate{node: node, client: client}
+	g.life, g.end = context.WithCancel(ctx)
+	return g
+}
+
+// over ends the call, and the questions that are open.
+func (g *entryGate) over() { g.end() }
+
+// judgeTime is how long the other node may take, which may ask a person meanwhile.
+const judgeTime = 2 * time.Minute
+
+// gate is the term.Gate.
+func (g *entryGate) gate(ctx context.Context, a term.Action) (term.Ruling, error) {
+	ctx, cancel := context.WithTimeout(ctx, judgeTime)
+	defer cancel()
+	defer context.AfterFunc(g.life, cancel)()
+	answer, err := g.ask(ctx, a, "")
+	if err == nil && answer.Shell && a.FarSide != nil {
+		answer, err = g.ask(ctx, a, a.FarSide(ctx))
+	}
+	switch {
+	case g.life.Err() != nil:
+		return term.Ruling{}, verdict.Unasked(a, g.node, "is asked only while the call lasts")
+	case err == nil && answer.Shell:
+		err = errors.New("it asks for what it was told")
+	case err == nil:
+		return answer.Ruling(a, g.node)
+	}
+	return term.Ruling{}, verdict.Unasked(a, g.node, fmt.Sprintf("could not be asked about it (%.300v)", err))
+}
+
+// ask puts the question once.
+func (g *entryGate) ask(ctx context.Context, a term.Action, shell string) (verdict.Answer, error) {
+	question, err := verdict.Encode(a, shell)
+	if err != nil {
+		return verdict.Answer{}, err
+	}
+	if err := g.life.Err(); err != nil {
+		return verdict.Answer{}, err
+	}
+	text, err := g.client.Ask(ctx, peers.MethodJudge, question)
+	if err != nil {
+		return verdict.Answer{}, err
+	}
+	return verdict.ReadAnswer(text)
+}
+
+// A judge answers the questions of another node about what it is about to do for a call of this node's.
+type judge struct {
+	c   *invocation
+	ctx context.Context // of the call
+
+	asking sync.Mutex // held while a person is asked
+
+	mu    sync.Mutex    // guards the following
+	given *term.Consent // the last that a person has given to this call
+	// refused is for lack of a consent, and the client is asked through the result of its call.
+	refused error
+}
+
+// answer is the answer to a question. Who acts is the caller of this node's own call, whatever the question says.
+func (j *judge) answer(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
+	gate := j.c.s.o.Cluster.Judge
+	if gate == nil {
+		return nil, noMethod(peers.MethodJudge)
+	}
+	q, err := verdict.Decode(question)
+	if err != nil {
+		return nil, err
+	}
+	acting, cancel := context.WithCancel(j.c.Actor(j.ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	q.Action.Actor = term.ActorFrom(acting)
+	ruling, err := gate(j.consented(acting), q.Action)
+	if err != nil && !q.Shell && term.FactOf[term.Denial](err).Consent != nil {
+		ruling, err = j.ask(acting, gate, q.Action, err)
+	}
+	if acting.Err() != nil {
+		return nil, acting.Err()
+	}
+	text, err := json.Marshal(q.Answer(ruling, err))
+	if err == nil && len(text) > verdict.MaxBytes {
+		err = fmt.Errorf("an answer of %d bytes", len(text))
+	}
+	return text, err
+}
+
+// consented returns ctx with the consent that a person has given to this call before.
+func (j *judge) consented(ctx context.Context) context.Context {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.given == nil {
+		return ctx
+	}
+	return term.WithConsent(ctx, *j.given)
+}
+
+// ask asks a person about an action that was refused, and judges it again if they agree. Of a client that is asked
+// through the result of its call, the refusal stands until that has come: see question.
+func (j *judge) ask(ctx context.Context, gate term.Gate, a term.Action, refusal error) (term.Ruling, error) {
+	if server.IsModernRequest(ctx) && !term.FactOf[term.Denial](refusal).Consent.Person {
+		j.mu.Lock()
+		j.refused = refusal
+		j.mu.Unlock()
+		return term.Ruling{}, refusal
+	}
+	j.asking.Lock()
+	defer j.asking.Unlock()
+	v, _, err := j.c.s.questions.Consent(ctx, &j.c.Call, again{j, gate, a}, refusal)
+	ruling, _ := v.(term.Ruling)
+	return ruling, err
+}
+
+// question returns the question for the person at a client that is asked through the result of its call, in place of the
+// result of another node, which says that the call was refused for lack of their consent; nil: there is none.
+func (j *judge) question(ctx context.Context, result *mcp.CallToolResult) *mcp.CallToolResult {
+	j.mu.Lock()
+	refused := j.refused
+	j.mu.Unlock()
+	if refused == nil || !result.IsError {
+		return nil
+	}
+	_, question, _ := j.c.s.questions.Consent(ctx, &j.c.Call, nil, refused) // it only makes the question
+	if question == nil {
+		return nil
+	}
+	return j.c.asking(ctx, question)
+}
+
+// again judges an action with a person's consent. It is an elicit.Runner.
+type again struct {
+	j    *judge
+	gate term.Gate
+	a    term.Action
+}
+
+// Once implements elicit.Runner.
+func (r again) Once(ctx context.Context) (any, error) {
+	if given := term.ConsentFrom(ctx); given != nil {
+		r.j.mu.Lock()
+		r.j.given = given
+		r.j.mu.Unlock()
+	}
+	ruling, err := r.gate(ctx, r.a)
+	return ruling, err
+}
+
+// anywhere runs a call, where a person has been asked about it, once more: at the node that has to answer it. It is an
+// elicit.Runner, whose value may be the result of another node.
+type anywhere struct {
+	c *invocation
+	r request
+}
+
+// Once implements elicit.Runner.
+func (a anywhere) Once(ctx context.Context) (any, error) {
+	r := a.r
+	r.trip = mcp.MultiRoundTripParams{}
+	if result, ok, err := a.c.elsewhere(ctx, r); ok {
+		return result, err
+	}
+	return a.c.Once(ctx)
+}
+
+// Limits of the consents that are kept.
+const (
+	maxGiven    = 1000
+	givenMemory = 10 * time.Minute
+)
+
+// given keeps the consents that people have given by the rules of this node to calls about which another node asks a
+// question of its own: with the answer, the call is judged here once more.
+type given struct {
+	mu  sync.Mutex // guards the following
+	all map[string]givenConsent
+}
+
+type givenConsent struct {
+	consent *term.Consent
+	since   time.Time
+}
+
+// keep keeps a consent for the answer to a question of node; nil: there is none.
+func (g *given) keep(node, state string, c *term.Consent) {
+	if c == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(g.all, func(_ string, old givenConsent) bool { return now.Sub(old.since) > givenMemory })
+	if g.all == nil {
+		g.all = make(map[string]givenConsent)
+	}
+	if len(g.all) < maxGiven { // otherwise the person is asked again
+		g.all[node+" "+state] = givenConsent{c, now}
+	}
+}
+
+// take returns the consent for the answer to a question of node, once; nil: there is none.
+func (g *given) take(node, state string) *term.Consent {
+	if state == "" {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := g.all[node+" "+state].consent
+	delete(g.all, node+" "+state)
+	return c
+}

@@ -1,0 +1,19 @@
+// Package verdict has the forms in which a node of a cluster asks the node that a caller is connected to what that node's
+// rules say of an action, and gets the answer. It judges nothing and sends nothing.
+//
+//	text, err := verdict.Encode(action, "")      // at the node that acts
+//	...
+//	q, err := verdict.Decode(text)               // at the node that is asked
+//	q.Action.Actor = actor                       // of its own client, which no message names
+//	ruling, err := gate(ctx, q.Action)
+//	answer := q.Answer(ruling, err)
+//	...
+//	answer, err := verdict.ReadAnswer(text)      // at the node that acts
+//	ruling, err := answer.Ruling(action, "fra1")
+//
+// Guarantees:
+//
+//   - A question has no secret: no credential, no input that must not be recorded, no variable of the operator's.
+//   - Both forms are bounded, and what is read is checked: the other node is not trusted.
+//   - What is asked about is what is done: an action that the form cannot express exactly is an error.
+package verdict
