@@ -83,7 +83,7 @@ func (n *node) Serve(ctx context.Context, local app.Local) error {
 	defer end()
 	keeping.Go(func() { k.run(ctx) })
 	served := make(chan error, 1)
-	go func() { served <- n.router.Serve(ctx, countedServer{local.Server, n.counts.served}) }()
+	go func() { served <- n.router.Serve(ctx, countedServer{local.Server, n.counts}) }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	serves := false
@@ -106,6 +106,9 @@ func (n *node) Serve(ctx context.Context, local app.Local) error {
 	}
 }
 
+// rulesDigits is how much of the digest of its rules a node tells the others: enough to compare.
+const rulesDigits = 16
+
 // report tells the registry of the load of this node, and whether it serves the others, and so can have new sessions. It
 // returns the number of live sessions.
 func (n *node) report(local app.Local, serves bool) int {
@@ -113,6 +116,10 @@ func (n *node) report(local app.Local, serves bool) int {
 	err := n.registry.Update(func(self *nodes.Node) {
 		self.Sessions, self.Consoles, self.MaxSessions = live, consoles, local.MaxSessions
 		self.Draining = n.closed() || !serves
+		if local.Rules != nil {
+			digest := local.Rules()
+			self.Rules = digest[:min(rulesDigits, len(digest))]
+		}
 	})
 	if err != nil {
 		n.log.Warn("the load of this node cannot be told to the others", "error", err)

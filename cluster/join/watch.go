@@ -62,6 +62,7 @@ func outcomeOf(err error) string {
 type counts struct {
 	forwarded, served *metrics.Durations
 	anchored, missed  atomic.Int64 // anchors that were kept, and that could not be
+	judged            atomic.Int64 // questions about actions to nodes with other rules
 }
 
 func newCounts() *counts {
@@ -77,15 +78,29 @@ func newCounts() *counts {
 // A countedServer counts the calls that it answers. One that follows a resource lasts as long as its client likes.
 type countedServer struct {
 	*mcpapi.Server
-	served *metrics.Durations
+	counts *counts
+}
+
+// A countedClient counts what it is asked about.
+type countedClient struct {
+	peers.Client
+	judged *atomic.Int64
+}
+
+// Ask implements peers.Client.
+func (c countedClient) Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if method == peers.MethodJudge {
+		c.judged.Add(1)
+	}
+	return c.Client.Ask(ctx, method, params)
 }
 
 // ServePeer implements route.Server.
 func (s countedServer) ServePeer(ctx context.Context, call peers.Call, client peers.Client) (json.RawMessage, error) {
 	began := time.Now()
-	result, err := s.Server.ServePeer(ctx, call, client)
+	result, err := s.Server.ServePeer(ctx, call, countedClient{client, &s.counts.judged})
 	if !call.Watch {
-		s.served.Observe(outcomeOf(err), time.Since(began))
+		s.counts.served.Observe(outcomeOf(err), time.Since(began))
 	}
 	return result, err
 }
@@ -114,6 +129,8 @@ func (n *node) Metrics() []metrics.Family {
 		one("gauge", "ptyctl_cluster_draining", "Whether this node takes no new sessions.", func() float64 { return is(n.draining.Load()) }),
 		one("counter", "ptyctl_cluster_reconnects_total", "Times that this node has found a NATS server again.",
 			func() float64 { return float64(n.nc.Stats().Reconnects) }),
+		one("counter", "ptyctl_cluster_judged_total", "Questions about actions to nodes with other rules, whose clients have called.",
+			func() float64 { return float64(n.counts.judged.Load()) }),
 		one("gauge", "ptyctl_cluster_leases", "Consoles that this node has.", func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), leasesTime)
 			defer cancel()

@@ -25,8 +25,8 @@ type member struct {
 // key returns the node's key.
 func (m *member) key() string { return keyPrefix + m.value.Name }
 
-// Update changes what this node says of itself. Its load is written at the next renewal; whether it drains, at once. Its
-// name, key and start stay. f must not block, and must not call the Registry. The error says what is wrong with the
+// Update changes what this node says of itself. Its load is written at the next renewal; whether it drains, and its
+// rules, at once. Its name, key and start stay. f must not block, and must not call the Registry. The error says what is wrong with the
 // result, which then has no effect. Without effect for an observer.
 func (r *Registry) Update(f func(*Node)) error {
 	r.mu.Lock()
@@ -46,7 +46,7 @@ func (r *Registry) Update(f func(*Node)) error {
 		return fmt.Errorf("nodes: %w", err)
 	}
 	r.member.value = next
-	if next.Draining != old.Draining {
+	if next.Draining != old.Draining || next.Rules != old.Rules {
 		select {
 		case r.wake <- struct{}{}:
 		default: // it is about to be written

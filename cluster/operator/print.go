@@ -62,6 +62,9 @@ func (st *status) print(w io.Writer) error {
 		width = max(width, 2*tty.TableWidth) // a head that is cut is of no use
 		table("audit logs", rows)
 	}
+	for _, text := range st.Warnings {
+		fmt.Fprintf(&b, "\nwarning: %s\n", tty.Printable(text))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +28,8 @@ type status struct {
 	Consoles []consoleStatus  `json:"consoles"`
 	Buckets  []bucketStatus   `json:"buckets"`
 	Anchors  []anchors.Anchor `json:"anchors,omitempty"`
-	Problems []string         `json:"problems"` // with any the exit status is 1
+	Warnings []string         `json:"warnings,omitempty"` // what the operator should mend
+	Problems []string         `json:"problems"`           // with any the exit status is 1
 }
 
 // A nodeStatus is a node. Of a silent one whose entry has expired only the name is known.
@@ -42,6 +44,7 @@ type nodeStatus struct {
 	MaxSessions int               `json:"max_sessions"` // 0: no limit
 	Consoles    int               `json:"consoles"`
 	Draining    bool              `json:"draining"`
+	Rules       string            `json:"rules,omitempty"` // digest: nodes with the same have the same rules
 	Started     time.Time         `json:"started,omitzero"`
 	HeardMS     int64             `json:"heard_ms"` // ago, by the clock of the servers
 }
@@ -158,6 +161,7 @@ func (s *site) status(ctx context.Context, withAnchors bool) *status {
 		st.node(n)
 	}
 	st.wire(all)
+	st.rules(all)
 	held, err := lease.List(ctx, s.nc, join.DevicesBucket(s.cfg.Cluster))
 	if err != nil {
 		st.problem("who has which console is not known: %v", err)
@@ -189,7 +193,7 @@ func (st *status) problem(format string, args ...any) {
 func (st *status) node(n nodes.Seen) {
 	st.Nodes = append(st.Nodes, nodeStatus{
 		Name: n.Name, State: n.State, Version: n.Version, WireMin: n.WireMin, WireMax: n.WireMax, Labels: n.Labels,
-		Sessions: n.Sessions, MaxSessions: n.MaxSessions, Consoles: n.Consoles, Draining: n.Draining, Started: n.Started,
+		Sessions: n.Sessions, MaxSessions: n.MaxSessions, Consoles: n.Consoles, Draining: n.Draining, Rules: n.Rules, Started: n.Started,
 		HeardMS: n.Age.Milliseconds(),
 	})
 	switch age := n.Age.Round(100 * time.Millisecond); {
@@ -212,6 +216,27 @@ func (st *status) wire(all []nodes.Seen) {
 			}
 		}
 	}
+}
+
+// rules warns of live nodes with different rules. That is no problem that ends with status 1: both nodes judge, so nothing
+// is done that one of them denies, and while the operator changes the rules it cannot be helped.
+func (st *status) rules(all []nodes.Seen) {
+	having := make(map[string][]string)
+	for _, n := range all {
+		if n.State == nodes.Live && n.Rules != "" {
+			having[n.Rules] = append(having[n.Rules], n.Name)
+		}
+	}
+	if len(having) < 2 {
+		return
+	}
+	var groups []string
+	for _, names := range having {
+		groups = append(groups, strings.Join(names, ", "))
+	}
+	slices.Sort(groups)
+	st.Warnings = append(st.Warnings, "nodes have different rules: "+strings.Join(groups, "; ")+". Each call is judged by those of both "+
+		"its nodes, which takes a question for each action; give all nodes the same [policy], local.stdio, local.http and forward.allow")
 }
 
 // infoTime is how long the leader of a bucket may take to describe it.

@@ -90,7 +90,7 @@ func sshHost(tb testing.TB, policy string) (lines string) {
 	dir := tb.TempDir()
 	config, known := filepath.Join(dir, "ssh_config"), filepath.Join(dir, "known_hosts")
 	for path, text := range map[string]string{
-		config: "Host far1\nHostName 127.0.0.1\nPort " + port + "\nUser alice\nIdentityAgent none\nIdentityFile none\n", known: "",
+		config: "Host far1 far2\nHostName 127.0.0.1\nPort " + port + "\nUser alice\nIdentityAgent none\nIdentityFile none\n", known: "",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			tb.Fatal(err)

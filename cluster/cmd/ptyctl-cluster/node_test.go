@@ -168,6 +168,7 @@ func start(tb testing.TB, lines string, o ...client.ClientOption) *node {
 // A result has the members of all results that the tests look at.
 type result struct {
 	SessionID string `json:"session_id"`
+	FleetID   string `json:"fleet_id"`
 	Existing  string `json:"existing_session_id"`
 	State     string
 	Stdout    string
