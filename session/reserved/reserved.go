@@ -30,12 +30,19 @@ func Refusal(err error) error {
 	}
 }
 
-// do calls f if the check passes.
+// do calls f if the check passes. The end of the reservation is also the error of an f that it has made fail, because the
+// connection was cut meanwhile.
 func (c Check) do(f func() error) error {
 	if err := c(); err != nil {
 		return Refusal(err)
 	}
-	return f()
+	err := f()
+	if err != nil {
+		if over := c(); over != nil {
+			return Refusal(over)
+		}
+	}
+	return err
 }
 
 // Transport returns t with checked writes and changes of size. Reads are not checked. The result has none of t's other

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"ptyctl/devlock"
 	"ptyctl/session"
 	"ptyctl/session/internal/sessiontest"
+	"ptyctl/session/reserved"
 	"ptyctl/term"
 )
 
@@ -203,4 +205,29 @@ func TestLongWriteStopsWithTheLease(t *testing.T) {
 			t.Errorf("%d bytes were written and %d arrived, want the piece that was under way and no other", res.Written, got)
 		}
 	})
+}
+
+// A write that fails because the connection was cut when the reservation had ended says that, and others say what they are.
+func TestWriteCut(t *testing.T) {
+	var over error
+	check := reserved.Check(func() error { return over })
+	broken := &sessiontest.Plain{ReadWriteCloser: cutWriter{func() { over = errors.New("the lease has ended") }}}
+	if _, err := check.Transport(broken).Write([]byte("x")); !errors.Is(err, term.Locked) || !strings.Contains(err.Error(), "the lease has ended") {
+		t.Errorf("a write over which the reservation ends: %v, want Locked", err)
+	}
+	over = nil
+	broken.ReadWriteCloser = cutWriter{func() {}}
+	if _, err := check.Transport(broken).Write([]byte("x")); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("a write that fails: %v, want the reset", err)
+	}
+}
+
+// A cutWriter is a connection that was cut.
+type cutWriter struct{ before func() }
+
+func (cutWriter) Read([]byte) (int, error) { return 0, io.EOF }
+func (cutWriter) Close() error             { return nil }
+func (c cutWriter) Write([]byte) (int, error) {
+	c.before()
+	return 0, syscall.ECONNRESET
 }
