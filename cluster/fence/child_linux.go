@@ -23,7 +23,8 @@ type child struct {
 	deaths  int           // of children before it, each soon after its start
 	over    chan struct{} // closed when it has ended
 
-	writing sync.Mutex // held while a packet is sent and counted: the numbers have the order of the packets
+	writing  sync.Mutex // held while a packet is sent and counted: the numbers have the order of the packets
+	finished bool       // it gets no more packets; guarded by writing
 
 	mu       sync.Mutex // guards the following
 	sent     uint64     // packets
@@ -154,6 +155,16 @@ func (c *child) kill() {
 	_ = c.conn.Close()
 }
 
+// finish has the process cut what it has, and end.
+func (c *child) finish() {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.finished = true
+	if err := c.conn.CloseWrite(); err != nil {
+		c.kill()
+	}
+}
+
 // why says why the process has ended.
 func (c *child) why() string {
 	c.mu.Lock()
@@ -168,6 +179,9 @@ func (c *child) why() string {
 func (c *child) send(packet, oob []byte) (done <-chan struct{}, err error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	if c.finished { // and it must not be killed before it has cut what it has
+		return nil, os.ErrClosed
+	}
 	carriedOut := make(chan struct{})
 	c.mu.Lock()
 	c.sent++

@@ -115,17 +115,26 @@ func (f *Fence) Hold(socket syscall.Conn, l *devlock.Lease) (release func(), err
 	return func() { f.release(h) }, nil
 }
 
-// release undoes Hold.
+// release undoes Hold. A connection whose lease was lost is cut all the same: its owner has closed it, and the kernel would
+// go on to send what it has, for minutes if the far side gave no answer, while another owner types.
 func (f *Fence) release(h *hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.held[h.id] != h {
 		return
 	}
+	if err := h.lease.Check(); err != nil && !errors.Is(err, devlock.ErrReleased) {
+		h.over.Store(true)
+	}
 	f.forget(h)
-	if len(f.held) > 0 {
+	switch {
+	case len(f.held) > 0:
 		f.report(h)
-	} else if f.child != nil { // its end closes what it has
+	case f.child == nil:
+	case h.over.Load():
+		f.child.finish()
+		f.child = nil
+	default: // its end closes what it has
 		f.child.kill()
 		f.child = nil
 	}
@@ -183,10 +192,10 @@ func (f *Fence) next() (packet []byte, of []*hold) {
 // now is what the fence process must know of h.
 func (h *hold) now() record {
 	switch {
-	case h.gone.Load():
-		return record{op: opDrop, id: h.id}
 	case h.over.Load():
 		return record{op: opRenew, id: h.id, until: 1} // long past
+	case h.gone.Load():
+		return record{op: opDrop, id: h.id}
 	}
 	return record{op: opRenew, id: h.id, until: h.lease.UntilMoment().Boot()}
 }

@@ -72,6 +72,46 @@ func TestNothingIsSentAfterTheCut(t *testing.T) {
 	}
 }
 
+// A connection whose lease was lost is cut also when its owner has closed and released it before the fence process came to
+// that: the kernel sends nothing more. The others of the process are as they were.
+func TestReleaseAfterTheLease(t *testing.T) {
+	for _, others := range []int{0, 1} {
+		f := newFence(t, Options{Patience: time.Minute})
+		l := leaseFor(t, time.Hour)
+		near, far := connect(t)
+		release, err := f.Hold(near, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if others > 0 {
+			other, _ := connect(t)
+			if _, err := f.Hold(other, leaseFor(t, time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if _, err := other.Write([]byte("x")); err != nil {
+					t.Errorf("another connection of the process: %v", err)
+				}
+			}()
+		}
+		fence := theFence(t, os.Getpid(), 0)
+		taken := int64(fill(t, near))
+		before := waiting(t, far)
+		signalTo(t, fence, syscall.SIGSTOP)
+		l.End(nil)
+		near.Close()
+		release()
+		signalTo(t, fence, syscall.SIGCONT)
+		// Nothing is read before the cut could be: a byte that is read makes room for the next.
+		eventually(t, "the kernel has nothing left to send", func() bool { return !unsent(t, far) })
+		if got, err := rest(far); got != before || taken <= before {
+			t.Errorf("%d of %d bytes have arrived, of which %d had before the cut; then %v", got, taken, before, err)
+		}
+		f.Close()
+		eventually(t, "the end of the fence process", func() bool { return len(fencesOf(t, os.Getpid())) == 0 })
+	}
+}
+
 // A connection is cut when its time has come, and not before, whatever renewals there were.
 func TestDeadline(t *testing.T) {
 	f := newFence(t, Options{})
