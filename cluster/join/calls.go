@@ -48,6 +48,9 @@ func (n *node) Forward(
 	}
 	began := time.Now()
 	result, err := n.router.Forward(ctx, to, call, client)
+	if errors.Is(err, term.NodeSilent) {
+		n.silent.add(to, began)
+	}
 	if !call.Watch {
 		n.counts.forwarded.Observe(outcomeOf(err), time.Since(began))
 	}

@@ -45,6 +45,7 @@ type node struct {
 	memory   *memory
 	router   *route.Router
 	fence    *fence.Fence
+	silent   silence
 
 	counts    *counts
 	head      atomic.Pointer[func() (audit.Head, bool)] // the end of the audit log; nil: there is none yet

@@ -61,8 +61,21 @@ func (n *node) Place(ctx context.Context, need peers.Need) (string, error) {
 	return n.choose(ctx, need)
 }
 
-// choose is Place for what is done for the first time.
+// choose is Place for what is done for the first time. A node that has given no answer gets nothing while there is another:
+// one that is cut off would count as live until its entry runs out, and each caller would wait for it in vain.
 func (n *node) choose(ctx context.Context, need peers.Need) (string, error) {
+	if silent := n.silent.nodes(func(name string) time.Time { return n.registry.Lookup(name).Heard }); len(silent) > 0 {
+		without := need
+		without.Not = append(slices.Clone(need.Not), silent...)
+		if chosen, err := n.chooseOf(ctx, without); err == nil {
+			return chosen, nil
+		}
+	}
+	return n.chooseOf(ctx, need)
+}
+
+// chooseOf is choose of all nodes but need.Not.
+func (n *node) chooseOf(ctx context.Context, need peers.Need) (string, error) {
 	want := nodes.Need{Labels: labelsFor(n.rules, need), Host: need.Same, Exclude: need.Not}
 	switch {
 	case need.Device != "":
@@ -84,12 +97,12 @@ func (n *node) choose(ctx context.Context, need peers.Need) (string, error) {
 	switch {
 	case ok && why.Why == nodes.AllDraining && !n.closed() && !slices.Contains(need.Not, n.name) && n.has(want.Labels):
 		return n.name, nil // the others do not yet know that it takes sessions
-	case ok && why.Why == nodes.NoNode && !n.registry.Alive() && !n.closed() && len(want.Labels) == 0:
+	case ok && (why.Why == nodes.NoNode || why.Why == nodes.AllExcluded) && !n.registry.Alive() && !n.closed() && len(want.Labels) == 0:
 		return n.name, nil // without the servers this node is on its own
 	case ok && why.Why == nodes.AllFull && len(why.Nodes) > 0:
 		// What this node knows of the others' sessions is some seconds old. One that is full says so itself.
 		return why.Nodes[rand.IntN(len(why.Nodes))], nil
-	case ok && !why.Retryable():
+	case ok && !why.Retryable() && why.Why != nodes.AllExcluded: // those that are left out have just not been reached
 		return "", &term.Error{Op: "open", Kind: term.Unsupported, Err: err, Msg: err.Error()}
 	}
 	return "", &term.Error{
