@@ -18,6 +18,7 @@ import (
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/mcpapi/toolset"
+	"ptyctl/mcpapi/wire"
 	"ptyctl/term"
 )
 
@@ -70,6 +71,9 @@ func (c *invocation) named(r request) (node, state string, err error) {
 	case 1:
 		return named[0], state, nil
 	default:
+		if c.Action() == "wait" && c.t.Takes("on") { // each node waits for its own
+			return "", state, nil
+		}
 		return "", "", c.Invalid("session_id", fmt.Sprintf("this call names sessions of several nodes (%s), and one node has to do "+
 			"all of it: make a call for each", strings.Join(named, ", ")))
 	}
@@ -203,31 +207,36 @@ func (s *api) gather(ctx context.Context, c *toolset.Call, arguments json.RawMes
 	}
 	ctx, cancel := context.WithTimeout(ctx, gatherTime)
 	defer cancel()
-	call := s.callFor(ctx)
-	name, _ := toolset.ToolOf(c)
-	call.Tool, call.Arguments, call.Caller.Results = name, arguments, string(identity.Full)
 	others := slices.Sorted(slices.Values(s.o.Cluster.Peers.Others()))
 	answers := make([]toolset.Gathered, len(others))
 	var asking sync.WaitGroup
 	for i, node := range others {
 		asking.Go(func() {
-			raw, err := s.o.Cluster.Peers.Forward(ctx, node, call, nobody{})
-			a := toolset.Gathered{Node: node, Err: err}
-			switch {
-			case err == nil:
-				a.Result, a.Err = textOf(raw)
-			case errors.Is(ctx.Err(), context.DeadlineExceeded):
-				a.Err = term.Errorf(term.NodeSilent, "no answer within %v", gatherTime)
+			answers[i] = s.ask(ctx, c, node, arguments)
+			if answers[i].Err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				answers[i].Err = term.Errorf(term.NodeSilent, "no answer within %v", gatherTime)
 			}
-			answers[i] = a
 		})
 	}
 	asking.Wait()
 	return answers
 }
 
+// ask is toolset.Ask.
+func (s *api) ask(ctx context.Context, c *toolset.Call, node string, arguments json.RawMessage) toolset.Gathered {
+	call := s.callFor(ctx)
+	name, _ := toolset.ToolOf(c)
+	call.Tool, call.Arguments, call.Caller.Results = name, arguments, string(identity.Full)
+	raw, err := s.o.Cluster.Peers.Forward(ctx, node, call, nobody{})
+	a := toolset.Gathered{Node: node, Err: err}
+	if err == nil {
+		a.Result, a.Err = textOf(raw)
+	}
+	return a
+}
+
 // textOf returns the JSON that a result of a tool has as its text. A result that says that the call has failed is an
-// error.
+// error of its kind.
 func textOf(raw json.RawMessage) (json.RawMessage, error) {
 	var result mcp.CallToolResult
 	if err := json.Unmarshal(raw, &result); err != nil {
@@ -238,7 +247,11 @@ func textOf(raw json.RawMessage) (json.RawMessage, error) {
 		switch {
 		case !ok:
 		case result.IsError:
-			return nil, term.Errorf(term.IOError, "%.300s", text.Text)
+			var failure wire.Failure
+			if json.Unmarshal([]byte(text.Text), &failure) != nil || failure.ErrorCode == "" {
+				return nil, term.Errorf(term.IOError, "%.300s", text.Text)
+			}
+			return nil, term.Errorf(failure.ErrorCode, "%s", failure.Message)
 		default:
 			return json.RawMessage(text.Text), nil
 		}

@@ -74,7 +74,7 @@ func (m member) Forward(ctx context.Context, node string, call peers.Call, c pee
 		return nil, &term.Error{Kind: kind, Msg: "node " + node + " is " + string(kind)}
 	}
 	call.Caller.Node = m.name
-	return m.servers[node].ServePeer(context.WithoutCancel(ctx), call, c)
+	return m.servers[node].ServePeer(ctx, call, c)
 }
 
 func (m member) Changed(string) {}

@@ -174,7 +174,7 @@ func NewServer(o Options) *Server {
 		},
 	}
 	if o.Cluster.Peers != nil {
-		s.shared.Gather = s.gather
+		s.shared.Gather, s.shared.Ask, s.shared.Far = s.gather, s.ask, farResources{s}.Node
 	}
 	sets := setsOf(o.Toolsets, o.More)
 	o.Apps = o.Apps && slices.ContainsFunc(sets, func(s toolset.Set) bool { return s.Name == tools.CoreSet })

@@ -36,10 +36,11 @@ type waitEntry struct {
 
 // waitOut is the result of the action wait.
 type waitOut struct {
-	Fired    []firedOut        `json:"fired" is:"listed" compact:"keep"`
-	Cursors  map[string]string `json:"cursors,omitempty"` // of the others, by their index in on
-	TimedOut bool              `json:"timed_out"`
-	Warnings []string          `json:"warnings,omitempty"`
+	Fired      []firedOut        `json:"fired" is:"listed" compact:"keep"`
+	Cursors    map[string]string `json:"cursors,omitempty"` // of the others, by their index in on
+	TimedOut   bool              `json:"timed_out"`
+	Unanswered []unansweredOut   `json:"unanswered,omitempty"` // of which nothing is known, because their node gives no answer
+	Warnings   []string          `json:"warnings,omitempty"`
 }
 
 // firedOut is an entry of on whose condition is met.
@@ -118,13 +119,28 @@ func wait(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, error) {
 	if len(in.On) == 0 {
 		return nil, c.Invalid("on", "on is empty: give what to wait for")
 	}
+	join, which := await.Any, "the first"
+	if in.Mode == "all" {
+		join, which = await.All, "all"
+	}
+	c.Waits(fmt.Sprintf("%s of %d sessions", which, len(in.On)), nil)
+	if parts := partsOf(ctx, c, in.On); len(parts) > 1 {
+		return waitAtNodes(ctx, c, in, parts)
+	}
+	return waitHere(ctx, c, in, join, nil)
+}
+
+// waitHere waits for sessions of this node. at are the indexes of in.On in the call; nil: they are the same.
+func waitHere(
+	ctx context.Context, c *toolset.Call, in *sessionArgs, join func(context.Context, []await.Entry) ([]await.Result, error), at []int,
+) (*waitOut, error) {
 	limit := c.Limits().MaxWait
 	if in.TimeoutMS != nil {
 		limit = c.Millis("timeout_ms", *in.TimeoutMS, limit, "limits.max_wait_ms")
 	}
 	w := waitFor{
 		Call: c, raw: formatOf(c, "", "") == formatRaw, most: chunkOf(len(in.On)), limit: limit,
-		runs: make(map[int]fleet.Awaited),
+		runs: make(map[int]fleet.Awaited), at: at,
 	}
 	entries := make([]await.Entry, len(in.On))
 	for i := range in.On {
@@ -133,11 +149,6 @@ func wait(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, error) {
 			return nil, err
 		}
 	}
-	join, which := await.Any, "the first"
-	if in.Mode == "all" {
-		join, which = await.All, "all"
-	}
-	c.Waits(fmt.Sprintf("%s of %d sessions", which, len(entries)), nil)
 	waiting, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	results, err := join(waiting, entries)
@@ -181,16 +192,22 @@ type waitFor struct {
 	most  int // bytes of each chunk
 	limit time.Duration
 	runs  map[int]fleet.Awaited // by their entries
+	at    []int                 // the indexes of the entries in the call; nil: they are the same
 }
 
-// entryPath is the path of a member of an entry.
-func entryPath(i int, member string) string { return fmt.Sprintf("on[%d].%s", i, member) }
+// path is the path of a member of an entry.
+func (w *waitFor) path(i int, member string) string {
+	if w.at != nil {
+		i = w.at[i]
+	}
+	return fmt.Sprintf("on[%d].%s", i, member)
+}
 
 // entry makes the wait that an entry of the call describes. The caller must be allowed to see its session.
 func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entry, err error) {
 	e = await.Entry{Exec: in.ExecID, Read: session.ReadRequest{
 		Cursor: session.Latest, MaxBytes: w.most, Last: true, Clean: !w.raw, Prompt: in.UntilPrompt,
-		Idle: w.Millis(entryPath(i, "until_idle_ms"), in.UntilIdleMS, w.Limits().MaxWait, "limits.max_wait_ms"),
+		Idle: w.Millis(w.path(i, "until_idle_ms"), in.UntilIdleMS, w.Limits().MaxWait, "limits.max_wait_ms"),
 	}}
 	if in.FleetID != "" || in.Host != "" {
 		return w.fleet(ctx, i, in)
@@ -198,24 +215,24 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 	output := in.UntilRegex != "" || in.UntilIdleMS > 0 || in.UntilOutput
 	switch {
 	case in.SessionID == "":
-		return e, w.Invalid(entryPath(i, "session_id"), entryPath(i, "session_id")+" is missing")
+		return e, w.Invalid(w.path(i, "session_id"), w.path(i, "session_id")+" is missing")
 	case e.Read.Idle > w.limit:
-		return e, w.Checker().Invalid(entryPath(i, "until_idle_ms"), nil,
+		return e, w.Checker().Invalid(w.path(i, "until_idle_ms"), nil,
 			"%s (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms",
-			entryPath(i, "until_idle_ms"), in.UntilIdleMS, w.limit.Milliseconds())
+			w.path(i, "until_idle_ms"), in.UntilIdleMS, w.limit.Milliseconds())
 	case in.ExecID != "" && in.UntilPrompt:
-		return e, w.Invalid(entryPath(i, "until_prompt"),
+		return e, w.Invalid(w.path(i, "until_prompt"),
 			"until_prompt is for a terminal, not for exec_id, which fires at a question without it; leave one of them out")
 	}
 	if in.UntilState != "" {
 		if in.UntilState != string(session.Open) {
-			return e, w.Checker().Invalid(entryPath(i, "until_state"), nil,
+			return e, w.Checker().Invalid(w.path(i, "until_state"), nil,
 				"until_state %s does not exist; it is open, and met as well when the session has ended; "+
 					"until_exit is for the end alone",
 				schema.Shorten(in.UntilState))
 		}
 		if output || in.UntilPrompt || in.UntilExit || in.ExecID != "" {
-			return e, w.Invalid(entryPath(i, "until_state"),
+			return e, w.Invalid(w.path(i, "until_state"),
 				"until_state goes together with no other condition; wait for that in an entry of its own")
 		}
 		e.Opens = true
@@ -226,12 +243,12 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 		e.Read.Cursor = 0 // all of its output is the caller's
 	}
 	if in.Cursor != "" {
-		if e.Read.Cursor, err = cursorArgument(w.Checker(), entryPath(i, "cursor"), in.Cursor); err != nil {
+		if e.Read.Cursor, err = cursorArgument(w.Checker(), w.path(i, "cursor"), in.Cursor); err != nil {
 			return e, err
 		}
 	}
 	if in.UntilRegex != "" && !in.UntilOutput { // which any output comes before
-		if e.Read.Until, err = schema.RegexpArgument(entryPath(i, "until_regex"), in.UntilRegex); err != nil {
+		if e.Read.Until, err = schema.RegexpArgument(w.path(i, "until_regex"), in.UntilRegex); err != nil {
 			return e, err
 		}
 	}
@@ -239,7 +256,7 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 		e.Read.Idle, e.Read.Prompt = 0, false
 	}
 	if e.Session, err = w.Session(ctx, term.VerbRead, in.SessionID); err != nil {
-		return e, about(err, entryPath(i, "session_id"))
+		return e, about(err, w.path(i, "session_id"))
 	}
 	return e, nil
 }
@@ -248,11 +265,11 @@ func (w *waitFor) entry(ctx context.Context, i int, in *waitEntry) (e await.Entr
 func (w *waitFor) fleet(ctx context.Context, i int, in *waitEntry) (e await.Entry, err error) {
 	switch {
 	case in.FleetID == "":
-		return e, w.Invalid(entryPath(i, "fleet_id"), entryPath(i, "fleet_id")+" is missing: host is one of a run")
+		return e, w.Invalid(w.path(i, "fleet_id"), w.path(i, "fleet_id")+" is missing: host is one of a run")
 	case *in != waitEntry{FleetID: in.FleetID, Host: in.Host}:
-		return e, w.Invalid(entryPath(i, "fleet_id"), "fleet_id goes together with host alone: it waits for the end")
+		return e, w.Invalid(w.path(i, "fleet_id"), "fleet_id goes together with host alone: it waits for the end")
 	}
-	w.runs[i], e.Over, err = fleet.Await(ctx, w.Call, in.FleetID, in.Host, entryPath(i, "host"))
+	w.runs[i], e.Over, err = fleet.Await(ctx, w.Call, in.FleetID, in.Host, w.path(i, "host"))
 	return e, err
 }
 
@@ -261,7 +278,7 @@ func (w *waitFor) named(err error) error {
 	e, ok := errors.AsType[*await.EntryError](err)
 	switch {
 	case ok && errors.Is(err, term.NotFound):
-		return about(e.Err, entryPath(e.Index, "exec_id"))
+		return about(e.Err, w.path(e.Index, "exec_id"))
 	case ok:
 		return e.Err
 	}

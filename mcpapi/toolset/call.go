@@ -39,8 +39,10 @@ type Shared struct {
 
 	Elsewhere func(ctx context.Context) []Elsewhere                                    // sessions of the caller in other processes; nil: there are none
 	Gather    func(ctx context.Context, c *Call, arguments json.RawMessage) []Gathered // see Gather; nil: there are no other nodes
-	Memory    kept.Memory                                                              // of the sessions of all nodes; nil: there are no other nodes
-	Notice    func() string                                                            // what callers are to know of this machine; nil, or empty: nothing
+	Far       func(ctx context.Context, id string) (node string)                       // see Far; nil: there are no other nodes
+	Ask       func(ctx context.Context, c *Call, node string, arguments json.RawMessage) Gathered
+	Memory    kept.Memory   // of the sessions of all nodes; nil: there are no other nodes
+	Notice    func() string // what callers are to know of this machine; nil, or empty: nothing
 
 	said said
 }

@@ -69,3 +69,17 @@ func Gather(ctx context.Context, c *Call, arguments json.RawMessage) []Gathered 
 	}
 	return c.shared.Gather(ctx, c, arguments)
 }
+
+// Far returns the node that a call with an id has to go to; empty: this one answers it.
+func Far(ctx context.Context, c *Call, id string) (node string) {
+	if c.shared.Far == nil {
+		return ""
+	}
+	return c.shared.Far(ctx, id)
+}
+
+// Ask has one node answer the call with these arguments. It is for a node that Far has named. The node may ask and tell
+// the client nothing meanwhile.
+func Ask(ctx context.Context, c *Call, node string, arguments json.RawMessage) Gathered {
+	return c.shared.Ask(ctx, c, node, arguments)
+}
