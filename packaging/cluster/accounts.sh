@@ -9,7 +9,7 @@ group=$1
 shift
 nsc add operator --name ptyctl-operator --sys
 nsc add account --name "$group"
-nsc edit account --name "$group" --js-disk-storage 1G --js-mem-storage 0 --js-streams 5 --js-consumer -1
+nsc edit account --name "$group" --js-disk-storage 1G --js-mem-storage 0 --js-streams 6 --js-consumer -1
 
 # rights prints the rights of a node, or of "operator", from the page that a test runs nodes with.
 rights() {

@@ -173,15 +173,28 @@ func TestExampleUnits(t *testing.T) {
 	}
 }
 
-// TestExampleBalancer: the balancer asks for readiness, keeps a client at its node, and knows the port of the nodes.
+// TestExampleBalancer: what begins goes to nodes that are ready, and what has an MCP session to its node while that lives,
+// by a table in which both backends have the same nodes; each has a certificate of its own name.
 func TestExampleBalancer(t *testing.T) {
-	text := example(t, "haproxy.cfg")
-	for _, want := range []string{
-		"option httpchk GET /readyz\n", "stick store-response res.hdr(Mcp-Session-Id)\n", "stick match req.hdr(Mcp-Session-Id)\n",
-		"server node-1 node-1.example.net:8765\n", "server node-2 node-2.example.net:8765\n", "server node-3 node-3.example.net:8765\n",
+	ready, begun, found := strings.Cut(example(t, "haproxy.cfg"), "\nbackend begun\n")
+	if !found {
+		t.Fatal("haproxy.cfg has no backend for MCP sessions")
+	}
+	var nodes []string
+	for _, n := range []string{"1", "2", "3"} {
+		nodes = append(nodes, strings.ReplaceAll("server node-N node-N.example.net:8765 verifyhost node-N.example.net\n", "N", n))
+	}
+	for text, lines := range map[string][]string{
+		ready: append([]string{
+			"\nbackend ready\n", "use_backend begun if { req.hdr(Mcp-Session-Id) -m found }\n", "option redispatch 1\n",
+			"option httpchk GET /readyz\n", "stick store-response res.hdr(Mcp-Session-Id)\n",
+		}, nodes...),
+		begun: append([]string{"option httpchk GET /healthz\n", "stick match req.hdr(Mcp-Session-Id) table ready\n"}, nodes...),
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("haproxy.cfg has no line %q", want)
+		for _, want := range lines {
+			if !strings.Contains(text, want) {
+				t.Errorf("haproxy.cfg has no line %q where it belongs", want)
+			}
 		}
 	}
 }
