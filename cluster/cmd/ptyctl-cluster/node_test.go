@@ -78,9 +78,15 @@ type process struct {
 // run starts a node. kill, or the caller, ends it.
 func run(tb testing.TB, cmd *exec.Cmd) *process {
 	tb.Helper()
+	return runBy(tb, cmd, (*exec.Cmd).Start)
+}
+
+// runBy is run with what starts a process.
+func runBy(tb testing.TB, cmd *exec.Cmd, begin func(*exec.Cmd) error) *process {
+	tb.Helper()
 	p := &process{cmd: cmd, log: new(logText), ended: make(chan struct{})}
 	p.cmd.Stderr = p.log
-	if err := p.cmd.Start(); err != nil {
+	if err := begin(p.cmd); err != nil {
 		tb.Fatal(err)
 	}
 	go func() {
@@ -139,6 +145,12 @@ type node struct {
 // start starts a node. It ends with the test.
 func start(tb testing.TB, lines string, o ...client.ClientOption) *node {
 	tb.Helper()
+	return startBy(tb, (*exec.Cmd).Start, lines, o...)
+}
+
+// startBy is start with what starts a process.
+func startBy(tb testing.TB, begin func(*exec.Cmd) error, lines string, o ...client.ClientOption) *node {
+	tb.Helper()
 	cmd := program(tb, lines, "mcp")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -146,7 +158,7 @@ func start(tb testing.TB, lines string, o ...client.ClientOption) *node {
 	}
 	out, write := io.Pipe()
 	cmd.Stdout = write
-	n := &node{process: run(tb, cmd)}
+	n := &node{process: runBy(tb, cmd, begin)}
 	go func() {
 		<-n.ended
 		_ = write.Close()

@@ -40,12 +40,48 @@ var program = sync.OnceValues(func() (string, error) {
 type Server struct {
 	Name    string
 	URL     string // of clients
-	port    int    // of clients
+	place   Place
+	port    int // of clients
 	monitor string
 	config  string
 	log     string
 	cmd     *exec.Cmd
 	ended   chan struct{}
+}
+
+// A Place is a machine on which a server runs, at an address of its own.
+type Place interface {
+	Address() string
+	Start(cmd *exec.Cmd) error // as cmd.Start
+}
+
+// loopback is this machine.
+type loopback struct{}
+
+func (loopback) Address() string           { return "127.0.0.1" }
+func (loopback) Start(cmd *exec.Cmd) error { return cmd.Start() }
+
+// StartOn starts a server on each of several machines, which this process reaches. They know each other, and end with the
+// test.
+func StartOn(tb testing.TB, places []Place) []*Server {
+	tb.Helper()
+	var ports [][3]int
+	for range places {
+		ports = append(ports, [3]int{4222, 6222, 8222}) // nobody else is there
+	}
+	all := launch(tb, places, ports, "")
+	if err := await(all); err != nil {
+		tb.Fatal(err)
+	}
+	return all
+}
+
+// Build builds nats-server, as the first Start does. It is for a test whose process has no network.
+func Build(tb testing.TB) {
+	tb.Helper()
+	if _, err := program(); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // Start starts servers that know each other, with JetStream, and waits until they take calls. They end with the test.
@@ -59,7 +95,13 @@ func StartWith(tb testing.TB, n int, more string) []*Server {
 	tb.Helper()
 	// A port that is free now may be taken a moment later.
 	for range 5 {
-		all := launch(tb, n, more)
+		free := freePorts(tb, 3*n)
+		var places []Place
+		var ports [][3]int
+		for i := range n {
+			places, ports = append(places, loopback{}), append(ports, [3]int(free[3*i:]))
+		}
+		all := launch(tb, places, ports, more)
 		err := await(all)
 		if err == nil {
 			return all
@@ -76,30 +118,31 @@ func StartWith(tb testing.TB, n int, more string) []*Server {
 	return nil
 }
 
-// launch starts servers on free ports.
-func launch(tb testing.TB, n int, more string) []*Server {
+// launch starts servers with ports for clients, for each other and for monitors.
+func launch(tb testing.TB, places []Place, ports [][3]int, more string) []*Server {
 	tb.Helper()
-	ports := freePorts(tb, 3*n)
 	var routes []string
-	for i := range n {
-		routes = append(routes, fmt.Sprintf("nats-route://127.0.0.1:%d", ports[3*i+1]))
+	for i, p := range places {
+		routes = append(routes, fmt.Sprintf("nats-route://%s:%d", p.Address(), ports[i][1]))
 	}
 	var all []*Server
 	dir := tb.TempDir()
-	for i := range n {
+	for i, p := range places {
+		address := p.Address()
 		s := &Server{
-			Name: fmt.Sprintf("n%d", i+1), URL: fmt.Sprintf("nats://127.0.0.1:%d", ports[3*i]), port: ports[3*i],
-			monitor: fmt.Sprintf("http://127.0.0.1:%d", ports[3*i+2]),
+			Name: fmt.Sprintf("n%d", i+1), URL: fmt.Sprintf("nats://%s:%d", address, ports[i][0]), place: p, port: ports[i][0],
+			monitor: fmt.Sprintf("http://%s:%d", address, ports[i][2]),
 		}
 		s.config, s.log = filepath.Join(dir, s.Name+".conf"), filepath.Join(dir, s.Name+".log")
 		text := fmt.Sprintf(`server_name: %s
-listen: 127.0.0.1:%d
-http: 127.0.0.1:%d
+listen: "%s:%d"
+http: "%s:%d"
 log_file: %q
 jetstream { store_dir: %q, max_mem: 64MB, max_file: 256MB }
-`, s.Name, s.port, ports[3*i+2], s.log, filepath.Join(dir, s.Name)) + more
-		if n > 1 {
-			text += fmt.Sprintf("cluster { name: test, listen: 127.0.0.1:%d, routes: [%s] }\n", ports[3*i+1], strings.Join(routes, ", "))
+`, s.Name, address, s.port, address, ports[i][2], s.log, filepath.Join(dir, s.Name)) + more
+		if len(places) > 1 {
+			// The servers hear soon that another is cut off, as those of packaging/cluster/nats.conf.
+			text += fmt.Sprintf("cluster { name: test, ping_interval: \"5s\", ping_max: 2, listen: \"%s:%d\", routes: [%s] }\n", address, ports[i][1], strings.Join(routes, ", "))
 		}
 		if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
 			tb.Fatal(err)
@@ -118,7 +161,7 @@ func (s *Server) Run(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	cmd := exec.Command(path, "-c", s.config)
-	if err := cmd.Start(); err != nil {
+	if err := s.place.Start(cmd); err != nil {
 		tb.Fatal(err)
 	}
 	ended := make(chan struct{})
