@@ -2,6 +2,7 @@ package join
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -49,8 +50,11 @@ func Dial(c config.Cluster, log *slog.Logger) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// inbox is where a node gets answers. It needs no right to read those of others.
-func inbox(node string) nats.Option { return nats.CustomInboxPrefix("_INBOX." + node) }
+// inbox is where a node gets answers. It needs no right to read those of others. Only the servers are told of it: each
+// node may publish to all inboxes, so none but they must know one in which the words of the servers are waited for.
+func inbox(node string) nats.Option {
+	return nats.CustomInboxPrefix("_INBOX." + node + "." + rand.Text())
+}
 
 // DevicesBucket returns the name of the bucket with the owners of consoles.
 func DevicesBucket(c config.Cluster) string { return bucketOf(c) }

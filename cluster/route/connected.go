@@ -18,7 +18,16 @@ func (r *Router) Connected(ctx context.Context, node string) (bool, error) {
 	defer cancel()
 	m := nats.NewMsg(r.o.cancelSubject(node))
 	m.Header.Set(headerID, newID()) // of no call: a node that runs does nothing, and does not answer
-	_, err := r.o.Conn.RequestMsgWithContext(ctx, m)
+	m.Reply = newInbox(r.o.Node)
+	answers, err := r.o.Conn.SubscribeSync(m.Reply)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = answers.Unsubscribe() }() // it may have ended with the connection
+	if err := r.o.Conn.PublishMsg(m); err != nil {
+		return false, err
+	}
+	_, err = answers.NextMsgWithContext(ctx)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return false, nil

@@ -55,7 +55,8 @@ func TestGivenUpBefore(t *testing.T) {
 	defer r.Close()
 	var calls counted
 	o := &owner{
-		r: r, ctx: t.Context(), srv: &calls, joiner: newJoiner(), memory: newMemory(), early: newMemory(), room: make(chan struct{}, 1),
+		r: r, ctx: t.Context(), srv: &calls, joiner: newJoiner(), memory: newMemory(0), early: newMemory(0), room: make(chan struct{}, 1),
+		callers: newShares(4), watchers: newShares(4),
 		running: make(map[string]context.CancelCauseFunc),
 	}
 	body, err := json.Marshal(peers.Call{Tool: "reboot", Caller: peers.Caller{Node: "ams2"}})
@@ -74,7 +75,7 @@ func TestGivenUpBefore(t *testing.T) {
 		if given {
 			o.cancel(&nats.Msg{Header: nats.Header{headerID: []string{id}}})
 		}
-		o.answer(m, body)
+		o.answer(m, body, func() {})
 		answer, err := inbox.NextMsg(5 * time.Second)
 		if err != nil {
 			t.Fatal(err)

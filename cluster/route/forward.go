@@ -27,7 +27,8 @@ type sent struct {
 
 	mu    sync.Mutex // guards the following
 	queue []*nats.Msg
-	size  int // of the bodies in the queue and of the result so far
+	size  int // of the queue
+	whole int // of the result so far
 	err   error
 }
 
@@ -41,10 +42,13 @@ func (c *sent) fail(err error) {
 	c.wake()
 }
 
+// messageCost is what a message in the queue costs besides its body, in bytes, about.
+const messageCost = 512
+
 // add takes a message of the owner's.
 func (c *sent) add(m *nats.Msg) {
 	c.mu.Lock()
-	if c.size += len(m.Data); c.size > maxBody {
+	if c.size += len(m.Data) + messageCost; c.size+c.whole > maxBody {
 		c.err = &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf("the result of node %s has more than %d bytes", c.node, maxBody)}
 	} else {
 		c.queue = append(c.queue, m)
@@ -65,7 +69,12 @@ func (c *sent) take() ([]*nats.Msg, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.queue
-	c.queue = nil
+	c.queue, c.size = nil, 0
+	for _, m := range all {
+		if m.Header.Get(headerKind) == kindPiece {
+			c.whole += len(m.Data)
+		}
+	}
 	return all, c.err
 }
 

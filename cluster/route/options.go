@@ -25,10 +25,11 @@ type Options struct {
 	Key   *ecdh.PrivateKey // X25519; required
 	Nodes Directory
 
-	Patience time.Duration // how long an owner may be silent; 0: 6 s
-	MaxCalls int           // of other nodes that are answered at a time; 0: 256
-	Ready    func()        // called by Serve when calls of other nodes reach it; nil: nothing is
-	Logger   *slog.Logger  // nil: slog.Default
+	Patience   time.Duration // how long an owner may be silent; 0: 6 s
+	MaxCalls   int           // of other nodes that are answered at a time, and a quarter of it of one caller; 0: 1024
+	MaxWatches int           // of resources of this node, by clients of others, besides; a quarter of it of one caller; 0: 1024
+	Ready      func()        // called by Serve when calls of other nodes reach it; nil: nothing is
+	Logger     *slog.Logger  // nil: slog.Default
 }
 
 // A Directory knows the nodes.
@@ -42,7 +43,8 @@ type Directory interface {
 func (o Options) withDefaults() (Options, error) {
 	o.Group = cmp.Or(o.Group, "ptyctl")
 	o.Patience = cmp.Or(o.Patience, 6*time.Second)
-	o.MaxCalls = cmp.Or(o.MaxCalls, 256)
+	o.MaxCalls = cmp.Or(o.MaxCalls, 1024)
+	o.MaxWatches = cmp.Or(o.MaxWatches, 1024)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	switch {
 	case o.Conn == nil || o.Nodes == nil:
@@ -52,8 +54,8 @@ func (o Options) withDefaults() (Options, error) {
 			o.Node, o.Group)
 	case o.Key == nil || o.Key.Curve() != ecdh.X25519():
 		return o, errors.New("route: Options.Key is no X25519 key")
-	case o.Patience < 0 || o.MaxCalls < 0:
-		return o, errors.New("route: Options.Patience and Options.MaxCalls must not be negative")
+	case o.Patience < 0 || o.MaxCalls < 0 || o.MaxWatches < 0:
+		return o, errors.New("route: Options.Patience, Options.MaxCalls and Options.MaxWatches must not be negative")
 	}
 	return o, nil
 }

@@ -57,6 +57,9 @@ func (j *joiner) add(m *nats.Msg, now time.Time) (body []byte, complete bool) {
 		}
 		return m.Data, true
 	}
+	if !last && len(m.Data) != pieceBytes { // so that maxPending bounds the number of bodies, too
+		return nil, false
+	}
 	if p == nil {
 		if !validID(id) {
 			return nil, false

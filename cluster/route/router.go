@@ -32,7 +32,6 @@ type Router struct {
 	inbox   string // what answers to calls come to: inbox, a dot and the id of the call
 
 	answers *nats.Subscription
-	asking  sync.WaitGroup // questions for clients that are being asked
 
 	mu    sync.Mutex // guards the following
 	calls map[string]*sent
@@ -44,7 +43,7 @@ func New(o Options) (*Router, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Router{o: o, secrets: newSecrets(o.Key, o.Node), inbox: o.Conn.NewInbox(), calls: make(map[string]*sent)}
+	r := &Router{o: o, secrets: newSecrets(o.Key, o.Node), inbox: newInbox(o.Node), calls: make(map[string]*sent)}
 	if r.answers, err = o.Conn.Subscribe(r.inbox+".*", r.answered); err != nil {
 		return nil, fmt.Errorf("route: %w", err)
 	}
@@ -62,12 +61,18 @@ func (r *Router) Close() {
 		c.fail(errClosed)
 	}
 	r.mu.Unlock()
-	r.asking.Wait()
 }
+
+// inboxes is what all inboxes begin with. A node may publish to them and to little else.
+const inboxes = "_INBOX."
+
+// newInbox returns an inbox of a node that no other can guess. Those of the client library count up, so that a node that
+// is sent one would know the next ones, and could answer there in the name of another.
+func newInbox(node string) string { return inboxes + node + "." + rand.Text() }
 
 // isInbox reports whether a subject is one to which answers may go. A token does not sign it: without this check another
 // node could have this one write to any subject that it has the right to, for example its own key in the registry.
-func isInbox(subject string) bool { return strings.HasPrefix(subject, nats.InboxPrefix) }
+func isInbox(subject string) bool { return strings.HasPrefix(subject, inboxes) }
 
 // newID returns the id of a call.
 func newID() string { return rand.Text() }

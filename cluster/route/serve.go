@@ -27,8 +27,8 @@ func (r *Router) Serve(ctx context.Context, srv Server) error {
 	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(term.ErrStopping)
 	o := &owner{
-		r: r, ctx: running, srv: srv, joiner: newJoiner(), memory: newMemory(), early: newMemory(), room: make(chan struct{}, r.o.MaxCalls),
-		running: make(map[string]context.CancelCauseFunc),
+		r: r, ctx: running, srv: srv, joiner: newJoiner(), memory: newMemory(0), early: newMemory(maxEarly), room: make(chan struct{}, r.o.MaxCalls),
+		callers: newShares(r.o.MaxCalls), watchers: newShares(r.o.MaxWatches), running: make(map[string]context.CancelCauseFunc),
 	}
 	calls, err := r.o.Conn.Subscribe(r.o.callSubject(r.o.Node), o.take)
 	if err != nil {
@@ -61,6 +61,8 @@ type owner struct {
 	memory *memory
 	early  *memory       // calls that were given up before they were taken
 	room   chan struct{} // has a token for each call that runs
+
+	callers, watchers *shares // of the calls that run
 
 	mu      sync.Mutex // guards the following
 	closed  bool
@@ -101,8 +103,9 @@ func (o *owner) take(m *nats.Msg) {
 	select {
 	case o.room <- struct{}{}:
 		o.calls.Go(func() {
-			defer func() { <-o.room }()
-			o.answer(m, body)
+			leave := sync.OnceFunc(func() { <-o.room })
+			defer leave()
+			o.answer(m, body, leave)
 		})
 	default:
 		o.refuse(m, &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf("it already answers %d calls of other nodes", cap(o.room))})
@@ -124,6 +127,9 @@ func (o *owner) publish(m *nats.Msg) {
 	}
 }
 
+// maxEarly is how many calls that were given up before they came are known. Any node can name some.
+const maxEarly = 64 << 10
+
 // cancel ends a call whose client has given it up.
 func (o *owner) cancel(m *nats.Msg) {
 	o.mu.Lock()
@@ -136,8 +142,9 @@ func (o *owner) cancel(m *nats.Msg) {
 	}
 }
 
-// answer answers a call.
-func (o *owner) answer(m *nats.Msg, body []byte) {
+// answer answers a call. A call that watches a resource leaves its room to others: it takes none of the time of this node,
+// and may last for days.
+func (o *owner) answer(m *nats.Msg, body []byte, leave func()) {
 	id, entry, err := o.r.verify(m.Header, body, time.Now())
 	if err == nil && !o.memory.first(id, time.Now()) {
 		err = fmt.Errorf("it was taken before")
@@ -157,6 +164,17 @@ func (o *owner) answer(m *nats.Msg, body []byte) {
 		o.refuse(m, &term.Error{Kind: kind, Msg: fmt.Sprintf("a call of node %.40q is refused: %v; nothing was done", entry, err)})
 		return
 	}
+	shares, what := o.callers, "calls"
+	if call.Watch {
+		leave()
+		shares, what = o.watchers, "watches of resources"
+	}
+	end, err := shares.take(call.Caller, what)
+	if err != nil {
+		o.refuse(m, err)
+		return
+	}
+	defer end()
 	ctx, stop := context.WithCancelCause(o.ctx)
 	defer stop(nil)
 	o.mu.Lock()
@@ -245,13 +263,22 @@ func (c *entryClient) Notify(method string, params json.RawMessage) {
 	c.o.publish(m)
 }
 
-// Ask implements peers.Client.
+// Ask implements peers.Client. It makes the inbox for the answer itself: see newInbox.
 func (c *entryClient) Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	inbox := newInbox(c.o.r.o.Node)
+	answers, err := c.o.r.o.Conn.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answers.Unsubscribe() }() // it may have ended with the connection
 	m := nats.NewMsg(c.reply)
 	m.Header.Set(headerKind, kindAsk)
 	m.Header.Set(headerMethod, method)
-	m.Data = params
-	answer, err := c.o.r.o.Conn.RequestMsgWithContext(ctx, m)
+	m.Reply, m.Data = inbox, params
+	if err := c.o.r.o.Conn.PublishMsg(m); err != nil {
+		return nil, err
+	}
+	answer, err := answers.NextMsgWithContext(ctx)
 	switch {
 	case err != nil:
 		return nil, err

@@ -96,13 +96,15 @@ func validID(id string) bool {
 
 // A memory knows which calls were taken, or were given up before they came, for as long as their tokens are good. Make it with newMemory.
 type memory struct {
+	most int // calls; 0: any number
+
 	mu            sync.Mutex // guards the following
 	recent, older map[string]struct{}
 	turned        time.Time // when recent became empty
 }
 
-func newMemory() *memory {
-	return &memory{recent: make(map[string]struct{}), older: make(map[string]struct{})}
+func newMemory(most int) *memory {
+	return &memory{most: most, recent: make(map[string]struct{}), older: make(map[string]struct{})}
 }
 
 // first reports whether a call is taken for the first time.
@@ -114,7 +116,9 @@ func (m *memory) first(id string, now time.Time) bool {
 	}
 	_, recent := m.recent[id]
 	_, older := m.older[id]
-	m.recent[id] = struct{}{}
+	if m.most == 0 || len(m.recent)+len(m.older) < m.most {
+		m.recent[id] = struct{}{}
+	}
 	return !recent && !older
 }
 
