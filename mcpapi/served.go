@@ -13,6 +13,7 @@ import (
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/peers"
+	"ptyctl/mcpapi/subscribe"
 	"ptyctl/term"
 )
 
@@ -40,6 +41,9 @@ func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Cl
 		ReadOnly: call.Caller.ReadOnly, Isolated: call.Caller.Isolated, Results: identity.Results(call.Caller.Results),
 		Node: call.Caller.Node, Rules: call.Rules,
 	})
+	if call.Watch && !subscribe.Known(ctx, s.sessions, call.URI) { // it would wait for as long as the client wants
+		return nil, term.Errorf(term.NotFound, "there is no such session")
+	}
 	ctx = s.protocol.WithContext(ctx, session)
 	id := json.RawMessage("1")
 	answer, ok := mcp.JSONRPCMessage(nil), false

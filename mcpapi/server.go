@@ -134,7 +134,10 @@ type api struct {
 }
 
 // A Server is an MCP server with the tools. It answers tool calls itself; mcp-go answers all other requests.
-type Server struct{ protocol *mcpgo.Server }
+type Server struct {
+	protocol *mcpgo.Server
+	sessions *session.Manager
+}
 
 // Protocol returns the server as the transports use it: pass the Server itself to stdio.Serve and httpserve.New. The type
 // is of no use outside this module.
@@ -256,7 +259,7 @@ func NewServer(o Options) *Server {
 	logCalls(hooks, s.log)
 	s.srv = srv
 	s.questions = elicit.New(elicit.Questions{Client: srv, Logins: o.Elicitation, Pages: o.Pages, People: o.Consents, Log: s.log})
-	return &Server{&mcpgo.Server{MCPServer: srv, Answer: s.answer, NoTool: s.noTool}}
+	return &Server{&mcpgo.Server{MCPServer: srv, Answer: s.answer, NoTool: s.noTool}, o.Sessions}
 }
 
 // declare returns the entry of a tool in tools/list.

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -37,6 +38,11 @@ func Subject(group, node string) string { return fmt.Sprintf("%s.v1.admin.%s", g
 // maxRequest is the most bytes of a request.
 const maxRequest = 4 << 10
 
+// fromClient reports whether a client of NATS may have sent a request, and not JetStream: that passes on what is in a
+// bucket to any subject that a node names, as the subject of an answer or of a consumer, also to those to which the node
+// may not publish. What comes like that has no inbox for an answer.
+func fromClient(m *nats.Msg) bool { return strings.HasPrefix(m.Reply, nats.InboxPrefix) }
+
 // Serve has do answer requests to a node, one after another, until stop is called. The client library calls do in a
 // goroutine of its own. stop waits for a request that is being answered: a node that ends because of it says so first.
 func Serve(nc *nats.Conn, group, node string, do func(Request) Answer) (stop func(), err error) {
@@ -44,6 +50,9 @@ func Serve(nc *nats.Conn, group, node string, do func(Request) Answer) (stop fun
 	s, err := nc.Subscribe(Subject(group, node), func(m *nats.Msg) {
 		answering.Lock()
 		defer answering.Unlock()
+		if !fromClient(m) {
+			return
+		}
 		var r Request
 		var a Answer
 		if len(m.Data) > maxRequest {

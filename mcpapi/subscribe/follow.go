@@ -3,24 +3,34 @@ package subscribe
 import (
 	"context"
 	"time"
+
+	"ptyctl/mcpapi/identity"
 )
 
-// maxFollowed bounds the resources of other nodes that the clients of one server follow: each costs a goroutine here
-// and one there.
-const maxFollowed = 1000
+// These bound the resources of other nodes that the clients of one server follow, and those of one caller: each costs a
+// goroutine here and one there.
+const (
+	maxFollowed     = 1000
+	maxFollowedEach = 100
+)
 
 // A followed is a resource of another node, for one watcher.
 type followed struct{ stop context.CancelFunc }
 
-// follow has the node of a URI say when that changes, if it is another node. Requires f.mu.
-func (f *feed) follow(w *watcher, uri string) {
+// follow has the node of a URI say when that changes, if it is another node. It reports false if there is no room for
+// that. Requires f.mu.
+func (f *feed) follow(w *watcher, uri string) (ok bool) {
 	id, _, ok := sessionOf(uri)
-	if !ok || w.follows[uri] != nil || f.followed >= maxFollowed || f.life.Err() != nil {
-		return
+	if !ok || w.follows[uri] != nil {
+		return true
 	}
 	node := f.shown.nodeOf(w.ctx, id)
 	if node == "" {
-		return
+		return true
+	}
+	who := identity.FromContext(w.ctx).Principal()
+	if f.followed[who] >= maxFollowedEach || f.allFollowed >= maxFollowed || f.life.Err() != nil {
+		return false
 	}
 	ctx, stop := context.WithCancel(w.ctx)
 	end := context.AfterFunc(f.life, stop)
@@ -29,7 +39,8 @@ func (f *feed) follow(w *watcher, uri string) {
 	}
 	me := &followed{stop}
 	w.follows[uri] = me
-	f.followed++
+	f.allFollowed++
+	f.followed[who]++
 	f.following.Go(func() {
 		defer end()
 		defer stop()
@@ -39,10 +50,15 @@ func (f *feed) follow(w *watcher, uri string) {
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.followed--; w.follows[uri] == me {
+		f.allFollowed--
+		if f.followed[who]--; f.followed[who] == 0 {
+			delete(f.followed, who)
+		}
+		if w.follows[uri] == me {
 			delete(w.follows, uri)
 		}
 	})
+	return true
 }
 
 // changedFar schedules the notification of a change at another node. Without more, it is the last one.

@@ -122,6 +122,16 @@ func (s resources) find(ctx context.Context, id string) (*session.Session, error
 	return found, err
 }
 
+// Known reports whether a URI is that of a session of this node that the caller may know of.
+func Known(ctx context.Context, sessions *session.Manager, uri string) bool {
+	id, _, ok := sessionOf(uri)
+	if ok {
+		_, err := resources{sessions: sessions}.find(ctx, id)
+		ok = err == nil
+	}
+	return ok
+}
+
 // listSessions adds the resources of each session to a list of resources; mcp-go keeps only those that are always
 // there.
 func (s resources) listSessions(

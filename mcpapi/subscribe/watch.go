@@ -67,6 +67,7 @@ func (w *Watch) Serve(srv *server.MCPServer, hooks *server.Hooks, sessions *sess
 		shown:    resources{sessions, far},
 		changed:  make(map[string]change),
 		watchers: make(map[any]*watcher),
+		followed: make(map[term.Principal]int),
 		wake:     make(chan struct{}, 1),
 	}
 	var stop context.CancelFunc
@@ -160,7 +161,9 @@ type feed struct {
 	mu       sync.Mutex // guards the following; held for moments only
 	changed  map[string]change
 	watchers map[any]*watcher // by MCP session id, or by the watcher itself for a subscriptions/listen
-	followed int              // resources of other nodes, of all watchers
+
+	allFollowed int                    // resources of other nodes, of all watchers
+	followed    map[term.Principal]int // of each caller
 }
 
 // note remembers a change, if any client watches. The session calls it, so it must not block.
@@ -325,8 +328,9 @@ func (f *feed) listen(hooks *server.Hooks) {
 		if f.subscribable(ctx, req.Params.URI) {
 			f.watch(ctx, func(w *watcher) {
 				uri := plainURI(req.Params.URI)
-				w.uris[uri] = true
-				f.follow(w, uri)
+				if f.follow(w, uri) {
+					w.uris[uri] = true
+				}
 			})
 		}
 	})
@@ -379,7 +383,9 @@ func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.Subscriptions
 	defer f.mu.Unlock()
 	f.watchers[w] = w
 	for uri := range w.uris {
-		f.follow(w, uri)
+		if !f.follow(w, uri) { // no state is kept for what cannot be told
+			delete(w.uris, uri)
+		}
 	}
 	f.countLocked()
 	context.AfterFunc(ctx, func() { f.drop(w) })
