@@ -19,7 +19,7 @@ import (
 type mute struct{}
 
 func (mute) Notify(string, json.RawMessage) {}
-func (mute) Elicit(context.Context, json.RawMessage) (json.RawMessage, error) {
+func (mute) Ask(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return nil, errors.New("there is no person")
 }
 

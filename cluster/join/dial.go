@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -13,9 +14,22 @@ import (
 
 	"ptyctl/cluster/admin"
 	"ptyctl/cluster/nodes"
+	"ptyctl/cluster/proof"
 	"ptyctl/config"
 	"ptyctl/internal/app"
 )
+
+// prove has the registry make and check proofs of names, if this node has credentials.
+func prove(o *nodes.Options, c config.Cluster) error {
+	if c.CredentialsFile == "" {
+		return nil
+	}
+	text, err := os.ReadFile(c.CredentialsFile)
+	if err == nil {
+		o.Prover, err = proof.Read(text)
+	}
+	return err
+}
 
 // Registry returns the options of the registry of a cluster's nodes.
 func Registry(nc *nats.Conn, group string, log *slog.Logger) nodes.Options {
@@ -24,7 +38,11 @@ func Registry(nc *nats.Conn, group string, log *slog.Logger) nodes.Options {
 
 // Buckets returns the names of all buckets of a group.
 func Buckets(c config.Cluster) []string {
-	return []string{bucketOf(c), c.Group + "-nodes", c.Group + "-limits", c.Group + "-requests", c.Group + "-anchors"}
+	all := []string{bucketOf(c)}
+	for _, what := range []string{"nodes", "limits", "requests", "sessions", "anchors"} {
+		all = append(all, c.Group+"-"+what)
+	}
+	return all
 }
 
 // dialTime is how long Dial waits for one server.

@@ -119,7 +119,11 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if err != nil {
 		return err
 	}
-	n.registry, err = nodes.Join(ctx, Registry(n.nc, c.Group, n.log), nodes.Node{
+	registry := Registry(n.nc, c.Group, n.log)
+	if err := prove(&registry, c); err != nil {
+		return err
+	}
+	n.registry, err = nodes.Join(ctx, registry, nodes.Node{
 		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: key.PublicKey().Bytes(), Labels: n.labels, Started: time.Now(),
 		Draining: true, // until calls reach it
 	})

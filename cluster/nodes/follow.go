@@ -153,6 +153,9 @@ func (r *Registry) report(u jetstream.KeyValueEntry) {
 			return t.expired(name, u.Revision())
 		}
 		v, err := decode(u.Key(), u.Value())
+		if err == nil && r.o.Prover != nil && !t.knows(v.Node) {
+			err = r.o.Prover.Check(r.o.subject(name), name, v.Key, v.Proof)
+		}
 		if err != nil {
 			r.o.Logger.Warn("the registry has a node that cannot be read", "key", u.Key(), "error", err)
 			return false

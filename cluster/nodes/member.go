@@ -26,8 +26,8 @@ type member struct {
 func (m *member) key() string { return keyPrefix + m.value.Name }
 
 // Update changes what this node says of itself. Its load is written at the next renewal; whether it drains, and its
-// rules, at once. Its name, key and start stay. f must not block, and must not call the Registry. The error says what is wrong with the
-// result, which then has no effect. Without effect for an observer.
+// rules, at once. Its name, key, start and proof stay. f must not block, and must not call the Registry. The error says
+// what is wrong with the result, which then has no effect. Without effect for an observer.
 func (r *Registry) Update(f func(*Node)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,7 +38,7 @@ func (r *Registry) Update(f func(*Node)) error {
 	next := value{ID: old.ID, Node: old.clone()}
 	f(&next.Node)
 	next.Node = next.clone() // f may have kept its maps
-	next.Name, next.Key, next.Started = old.Name, old.Key, old.Started
+	next.Name, next.Key, next.Started, next.Proof = old.Name, old.Key, old.Started, old.Proof
 	if err := next.check(); err != nil {
 		return fmt.Errorf("nodes: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"ptyctl/cluster/proof"
 )
 
 // A Node is what a node says of itself.
@@ -28,6 +30,8 @@ type Node struct {
 	Rules string `json:"rules,omitempty"` // the first hex digits of the digest of the rules in force; empty: it has none
 
 	Started time.Time `json:"started"` // by the clock of the node
+
+	Proof *proof.Shown `json:"proof,omitempty"` // that the name is its own; never changed, so copies share it
 }
 
 // The limits of what a node may say of itself. They hold for what is read, too.

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ptyctl/cluster/internal/bucket"
+	"ptyctl/cluster/proof"
 )
 
 // Options say where the registry is kept.
@@ -28,6 +29,10 @@ type Options struct {
 	// Wait is how long Join waits for the end of another process of the same name that no longer writes. It does not
 	// wait for one that does. 0: Join does not wait. TTL is enough for a process that was killed.
 	Wait time.Duration
+
+	// Prover makes the proof of this node's name, and checks those of the others: an entry without one is none. nil: nodes
+	// have no credentials, and all may be any.
+	Prover *proof.Prover
 
 	Logger *slog.Logger // nil: slog.Default
 }
@@ -64,6 +69,9 @@ func (o Options) attempt() time.Duration {
 
 // again is the time after which a write that has failed is tried again.
 func (o Options) again() time.Duration { return min(o.Every/10, time.Second) }
+
+// subject returns where a node publishes its entry.
+func (o Options) subject(node string) string { return "$KV." + o.Group + "-nodes." + keyPrefix + node }
 
 // bucket returns the name and the configuration of the bucket.
 func (o Options) bucket() (string, jetstream.KeyValueConfig) {

@@ -58,6 +58,15 @@ func start(ctx context.Context, o Options, m *member) (*Registry, error) {
 	}
 	began := time.Now()
 	name, config := o.bucket()
+	if m != nil && o.Prover != nil {
+		self := &m.value.Node
+		if self.Proof, err = o.Prover.Make(o.subject(self.Name), self.Name, self.Key); err != nil {
+			return nil, fmt.Errorf("nodes: %w", err)
+		}
+		if _, err := m.value.encode(); err != nil {
+			return nil, fmt.Errorf("nodes: %w", err)
+		}
+	}
 	r := &Registry{
 		o: o, bucket: bucket.New(o.Conn, name, o.attempt()), ready: make(chan struct{}), wake: make(chan struct{}, 1), wrote: make(chan struct{}, 1),
 		table: table{ttl: o.TTL}, changed: make(chan struct{}), member: m,

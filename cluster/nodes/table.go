@@ -52,6 +52,17 @@ func (t *table) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(t.all, name, func(e *entry, name string) int { return cmp.Compare(e.node.Name, name) })
 }
 
+// knows reports whether a node is there with the same key and the same proof of its name.
+func (t *table) knows(n Node) bool {
+	i, ok := t.find(n.Name)
+	if !ok || n.Proof == nil {
+		return false
+	}
+	known := t.all[i].node
+	return bytes.Equal(known.Key, n.Key) && known.Proof != nil && known.Proof.User == n.Proof.User &&
+		bytes.Equal(known.Proof.Signature, n.Proof.Signature)
+}
+
 // heard takes a write of a node's key, and reports whether more has changed than its load.
 func (t *table) heard(n Node, revision uint64, now time.Time) (changed bool) {
 	i, ok := t.find(n.Name)

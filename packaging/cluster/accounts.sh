@@ -4,7 +4,7 @@
 # that it makes can make users. docs/cluster.md has the same rights as a table, and the reasons.
 #
 #   sh accounts.sh ptyctl node-1 node-2 node-3
-set -eu
+set -euf
 group=$1
 shift
 nsc add operator --name ptyctl-operator --sys

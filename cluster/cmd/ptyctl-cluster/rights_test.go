@@ -6,12 +6,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
 
 	"ptyctl/cluster/internal/natstest"
+	"ptyctl/cluster/join"
+	"ptyctl/config"
 	"ptyctl/mcpapi/peers"
 )
 
@@ -163,6 +166,10 @@ func TestAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := strings.Split(string(text), "\n")
+	buckets := len(join.Buckets(config.Cluster{}))
+	if i := slices.Index(words, "--js-streams"); i < 0 || words[i+1] != strconv.Itoa(buckets) {
+		t.Errorf("the account may not have the %d streams of the nodes' buckets: nsc was given\n%s", buckets, text)
+	}
 	for name, who := range map[string]string{"node-1": "node", "node-2": "node", "operator": "operator"} {
 		publish, subscribe := rights(t, who, name)
 		for _, want := range [][]string{publish, subscribe} {

@@ -1,0 +1,107 @@
+// Package proof shows that a node of a cluster has the name that its entry in the registry says.
+//
+//	p, err := proof.Read(credentials)                            // of this node's user of NATS
+//	shown, err := p.Make(subject, name, public)                  // goes into the entry
+//	err := p.Check(subject, name, public, shown)                 // at the other nodes
+//
+// The right to write an entry does not show it: JetStream writes what is in one bucket to any subject that a client names,
+// also to those of other buckets, and asks for no right of the client's. So a node signs its name and its public key with
+// the key of its user, and adds the user's token, in which the account says where that may publish.
+package proof
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+)
+
+// A Shown is the proof of a node, as its entry has it.
+type Shown struct {
+	User      string `json:"user"`      // the token of its user (a JWT), which holds no secret
+	Signature []byte `json:"signature"` // Ed25519, by the key of the user
+}
+
+// A Prover has the credentials of this node. Make it with Read.
+type Prover struct {
+	token, issuer string
+	keys          nkeys.KeyPair
+}
+
+// Read reads a file of credentials (.creds).
+func Read(credentials []byte) (*Prover, error) {
+	token, err := jwt.ParseDecoratedJWT(credentials)
+	if err != nil {
+		return nil, fmt.Errorf("proof: %w", err)
+	}
+	claims, err := jwt.DecodeUserClaims(token)
+	if err != nil {
+		return nil, fmt.Errorf("proof: the token of the credentials: %w", err)
+	}
+	keys, err := jwt.ParseDecoratedUserNKey(credentials)
+	if err != nil {
+		return nil, fmt.Errorf("proof: the key of the credentials: %w", err)
+	}
+	return &Prover{token, claims.Issuer, keys}, nil
+}
+
+// message is what a node signs. No part but the last has a zero byte.
+func message(subject, name string, public []byte) []byte {
+	return fmt.Appendf(nil, "ptyctl node 1\x00%s\x00%s\x00%s", subject, name, public)
+}
+
+// Make returns the proof for a node with a name and a public key, whose entry is written by publishing to a subject.
+func (p *Prover) Make(subject, name string, public []byte) (*Shown, error) {
+	signature, err := p.keys.Sign(message(subject, name, public))
+	if err != nil {
+		return nil, fmt.Errorf("proof: %w", err)
+	}
+	return &Shown{p.token, signature}, nil
+}
+
+// maxToken is the most bytes of a user's token.
+const maxToken = 8 << 10
+
+// Check returns nil if a node has shown that a user who may publish to the subject has made the entry, and that the
+// account of this node's own user has that user. The token of a user whose rights come from the scope of a signing key
+// names none, and so shows only the account.
+func (p *Prover) Check(subject, name string, public []byte, shown *Shown) error {
+	switch {
+	case shown == nil:
+		return errors.New("it has no proof of its name: its node has no credentials, as this one has")
+	case len(shown.User) > maxToken:
+		return fmt.Errorf("the token of its user has %d bytes, and at most %d are allowed", len(shown.User), maxToken)
+	}
+	claims, err := jwt.DecodeUserClaims(shown.User) // which checks the signature of the issuer
+	if err != nil {
+		return fmt.Errorf("the token of its user: %w", err)
+	}
+	if claims.Issuer != p.issuer {
+		return fmt.Errorf("its user was made with the key %.60s, and that of this node with %s: all need the same", claims.Issuer, p.issuer)
+	}
+	if !may(claims.Pub, subject) {
+		return fmt.Errorf("its user %.60q has no right to publish to %s", claims.Name, subject)
+	}
+	user, err := nkeys.FromPublicKey(claims.Subject)
+	if err != nil {
+		return fmt.Errorf("the key of its user: %w", err)
+	}
+	if user.Verify(message(subject, name, public), shown.Signature) != nil {
+		return fmt.Errorf("its user %.60q has not signed it", claims.Name)
+	}
+	return nil
+}
+
+// may reports whether a user may publish to a subject.
+func may(rights jwt.Permission, subject string) bool {
+	of := func(list jwt.StringList) bool {
+		for _, s := range list {
+			if jwt.Subject(subject).IsContainedIn(jwt.Subject(s)) {
+				return true
+			}
+		}
+		return false
+	}
+	return (len(rights.Allow) == 0 || of(rights.Allow)) && !of(rights.Deny)
+}
