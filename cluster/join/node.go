@@ -163,6 +163,14 @@ func connect(c config.Cluster, name string, options []nats.Option, log *slog.Log
 		nats.IgnoreAuthErrorAbort(), // credentials may be replaced while the servers run
 		nats.ReconnectWait(time.Second),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if !nc.IsClosed() {
+				log.Warn("the connection to the NATS servers is lost", "node", name, "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			log.Info("there is a connection to a NATS server again", "node", name, "server", nc.ConnectedUrlRedacted())
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			log.Warn("NATS connection", "node", name, "error", err.Error())
 		}),

@@ -23,7 +23,10 @@ const requestTime = 3 * time.Second
 
 // requests knows which node had a request that must not be done twice, so that its repetition goes there, whatever nodes
 // have come and gone meanwhile. It is a bucket with a key for each such request.
-type requests struct{ kv jetstream.KeyValue }
+type requests struct {
+	nc *nats.Conn
+	kv jetstream.KeyValue
+}
 
 // openRequests opens the bucket.
 func openRequests(ctx context.Context, nc *nats.Conn, group string, replicas int) (*requests, error) {
@@ -34,7 +37,7 @@ func openRequests(ctx context.Context, nc *nats.Conn, group string, replicas int
 	if err != nil {
 		return nil, err
 	}
-	return &requests{kv}, nil
+	return &requests{nc, kv}, nil
 }
 
 // at returns the node that has had a request, or place's choice if none has. All who ask get the same answer.
@@ -69,9 +72,12 @@ func (r *requests) at(ctx context.Context, once string, place func() (string, er
 
 // unknown is the error for a request that may have been done on some node.
 func (r *requests) unknown(err error) error {
+	why := "the NATS servers do not say: " + err.Error()
+	if !r.nc.IsConnected() {
+		why = "this node has no connection to the NATS servers"
+	}
 	return &term.Error{
 		Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable, Err: err,
-		Msg: "which node has had the request with this request_id is not known, because the NATS servers do not say: " +
-			err.Error() + "; nothing was done",
+		Msg: "which node has had the request with this request_id is not known, because " + why + "; nothing was done",
 	}
 }

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -26,6 +27,9 @@ func (r *Registry) follow() {
 		}
 		r.pass()
 		if r.ctx.Err() == nil && attempts == 0 {
+			if err == nil {
+				err = errors.New("it has ended, or reports nothing")
+			}
 			r.o.Logger.Warn("the watch of the nodes begins again", "error", err)
 		}
 		bucket.Pause(r.ctx, attempts)

@@ -92,7 +92,10 @@ func (r *Router) answered(m *nats.Msg) {
 // Forward is that of peers.Peers.
 func (r *Router) Forward(ctx context.Context, node string, call peers.Call, client peers.Client) (json.RawMessage, error) {
 	public, ok := r.o.Nodes.Key(node)
-	if !ok {
+	switch {
+	case !r.o.Conn.IsConnected(): // and so does not know what has become of the others
+		return nil, unreachable(node, "cannot be reached, because this node has no connection to the NATS servers")
+	case !ok:
 		return nil, unreachable(node, "is not in the cluster: it was never there, or has left it with all its sessions, "+
 			"or is cut off")
 	}
