@@ -162,7 +162,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/elicit", ours: []string{"consent", "internal/lazyregexp", "internal/mcpgo", "mcpapi/toolset", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it asks people about calls, and knows no tool"},
 	{pkg: "mcpapi/apps", ours: []string{"internal/mcpgo", "mcpapi/schema", "mcpapi/toolset", "mcpapi/wire", "session", "term", "watch/frame", "watch/renderer"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it shows sessions and changes none"},
 	{pkg: "mcpapi/questions", ours: []string{"consent", "mcpapi/identity", "session", "term"}, why: "it lists questions and takes answers, and knows no tool"},
-	{pkg: "mcpapi/subscribe", ours: []string{"internal/mcpgo", "mcpapi/identity", "mcpapi/tools", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it shows sessions and changes none"},
+	{pkg: "mcpapi/subscribe", ours: []string{"internal/mcpgo", "mcpapi/identity", "mcpapi/tools", "mcpapi/toolset", "mcpapi/wire", "session", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it shows sessions and changes none"},
 	{
 		pkg: "mcpapi",
 		ours: []string{

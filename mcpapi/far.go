@@ -6,8 +6,11 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/mcpapi/subscribe"
+	"ptyctl/mcpapi/toolset"
+	"ptyctl/term"
 )
 
 // farResources are the resources of the other nodes; nil: there are none.
@@ -27,6 +30,27 @@ func (f farResources) Node(ctx context.Context, session string) string {
 		return ""
 	}
 	return node
+}
+
+// Lists implements subscribe.Far.
+func (f farResources) Lists(ctx context.Context, uri string) []toolset.Gathered {
+	if isServed(ctx) {
+		return nil
+	}
+	call := f.s.callFor(ctx)
+	call.URI, call.Caller.Results = uri, string(identity.Full)
+	return f.s.askAll(ctx, call, func(raw json.RawMessage) (json.RawMessage, error) {
+		result, err := mcp.ParseReadResourceResult(&raw)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range result.Contents {
+			if text, ok := mcp.AsTextResourceContents(c); ok {
+				return json.RawMessage(text.Text), nil
+			}
+		}
+		return nil, term.Errorf(term.IOError, "an empty answer")
+	})
 }
 
 // Watch implements subscribe.Far.

@@ -205,6 +205,27 @@ func (s *api) gather(ctx context.Context, c *toolset.Call, arguments json.RawMes
 	if isServed(ctx) {
 		return nil
 	}
+	return s.askAll(ctx, s.callOf(ctx, c, arguments), textOf)
+}
+
+// ask is toolset.Ask.
+func (s *api) ask(ctx context.Context, c *toolset.Call, node string, arguments json.RawMessage) toolset.Gathered {
+	return s.askOne(ctx, node, s.callOf(ctx, c, arguments), textOf)
+}
+
+// callOf returns c for other nodes, with other arguments and whole results.
+func (s *api) callOf(ctx context.Context, c *toolset.Call, arguments json.RawMessage) peers.Call {
+	call := s.callFor(ctx)
+	name, _ := toolset.ToolOf(c)
+	call.Tool, call.Arguments, call.Caller.Results = name, arguments, string(identity.Full)
+	return call
+}
+
+// A taking gets what was asked for out of an answer.
+type taking func(raw json.RawMessage) (json.RawMessage, error)
+
+// askAll has all other nodes answer a call.
+func (s *api) askAll(ctx context.Context, call peers.Call, take taking) []toolset.Gathered {
 	ctx, cancel := context.WithTimeout(ctx, gatherTime)
 	defer cancel()
 	others := slices.Sorted(slices.Values(s.o.Cluster.Peers.Others()))
@@ -212,7 +233,7 @@ func (s *api) gather(ctx context.Context, c *toolset.Call, arguments json.RawMes
 	var asking sync.WaitGroup
 	for i, node := range others {
 		asking.Go(func() {
-			answers[i] = s.ask(ctx, c, node, arguments)
+			answers[i] = s.askOne(ctx, node, call, take)
 			if answers[i].Err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				answers[i].Err = term.Errorf(term.NodeSilent, "no answer within %v", gatherTime)
 			}
@@ -222,15 +243,12 @@ func (s *api) gather(ctx context.Context, c *toolset.Call, arguments json.RawMes
 	return answers
 }
 
-// ask is toolset.Ask.
-func (s *api) ask(ctx context.Context, c *toolset.Call, node string, arguments json.RawMessage) toolset.Gathered {
-	call := s.callFor(ctx)
-	name, _ := toolset.ToolOf(c)
-	call.Tool, call.Arguments, call.Caller.Results = name, arguments, string(identity.Full)
+// askOne has a node answer a call.
+func (s *api) askOne(ctx context.Context, node string, call peers.Call, take taking) toolset.Gathered {
 	raw, err := s.o.Cluster.Peers.Forward(ctx, node, call, nobody{})
 	a := toolset.Gathered{Node: node, Err: err}
 	if err == nil {
-		a.Result, a.Err = textOf(raw)
+		a.Result, a.Err = take(raw)
 	}
 	return a
 }

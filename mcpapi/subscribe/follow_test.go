@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
 )
 
@@ -22,6 +23,8 @@ func (lasting) Node(_ context.Context, session string) string {
 }
 
 func (lasting) Read(context.Context, string, string) ([]mcp.ResourceContents, error) { return nil, nil }
+
+func (lasting) Lists(context.Context, string) []toolset.Gathered { return nil }
 
 func (lasting) Watch(ctx context.Context, _, _ string, _ func()) { <-ctx.Done() }
 

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/tools"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -62,6 +63,9 @@ type Far interface {
 
 	// Read has a node read a resource.
 	Read(ctx context.Context, node, uri string) ([]mcp.ResourceContents, error)
+
+	// Lists returns the list of sessions of each other node; nil: the caller does not want those.
+	Lists(ctx context.Context, uri string) []toolset.Gathered
 
 	// Watch calls changed for each change of a resource that the caller may know of, until ctx ends, or the node.
 	Watch(ctx context.Context, node, uri string, changed func())
@@ -178,7 +182,11 @@ func (s resources) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResour
 // readSessions returns the list of sessions, as JSON.
 func (s resources) readSessions(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	known, resumable := identity.FromContext(ctx).Known(s.sessions)
-	return jsonResource(req.Params.URI, tools.SessionList(known, resumable, wire.WordsFor(ctx)))
+	var others []toolset.Gathered
+	if s.far != nil {
+		others = s.far.Lists(ctx, sessionsURI)
+	}
+	return jsonResource(req.Params.URI, tools.SessionList(known, resumable, wire.WordsFor(ctx), others))
 }
 
 // readStatus returns the status of one session, as JSON.

@@ -126,14 +126,19 @@ func (out *sessionOut) elsewhere(ctx context.Context, c *toolset.Call, f listFil
 	}
 }
 
-// SessionList is the result of list for these sessions, as a resource shows it.
-func SessionList(all []session.Info, resumable func(session.Info) bool, w wire.Words) any {
+// SessionList is the result of list for these sessions and those of other nodes, as a resource shows it.
+func SessionList(
+	all []session.Info, resumable func(session.Info) bool, w wire.Words, others []toolset.Gathered,
+) any {
 	out := &sessionOut{Action: "list", Success: true}
 	out.list(all, listFilter{}, func(i session.Info) wire.ListEntry {
 		e := wire.NewListEntry(i, w)
 		e.Resumable = resumable(i)
 		return e
 	})
+	for _, a := range others {
+		_ = out.add(a) // it is in Unanswered
+	}
 	return out
 }
 
@@ -144,22 +149,29 @@ func (out *sessionOut) others(ctx context.Context, c *toolset.Call) {
 		arguments = json.RawMessage(`{"action":"list"}`)
 	}
 	for _, a := range toolset.Gather(ctx, c, arguments) {
-		var got struct {
-			Sessions []wire.ListEntry `json:"sessions"`
-			Count    int              `json:"count"`
-			More     bool             `json:"more"`
+		if err := out.add(a); err != nil {
+			c.Inform(fmt.Sprintf("node %s has not answered, so its sessions are not in the list, and may be there: %.200v", a.Node, err))
 		}
-		if err := a.Err; err == nil {
-			a.Err = json.Unmarshal(a.Result, &got)
-		}
-		if a.Err != nil {
-			out.Unanswered = append(out.Unanswered, a.Node)
-			c.Inform(fmt.Sprintf("node %s has not answered, so its sessions are not in the list, and may be there: %.200v", a.Node, a.Err))
-			continue
-		}
-		*out.Count += got.Count
-		room := MaxListed - len(*out.Sessions)
-		out.More = out.More || got.More || len(got.Sessions) > room
-		*out.Sessions = append(*out.Sessions, got.Sessions[:min(len(got.Sessions), room)]...)
 	}
+}
+
+// add adds the sessions of another node, or that it has not answered.
+func (out *sessionOut) add(a toolset.Gathered) error {
+	var got struct {
+		Sessions []wire.ListEntry `json:"sessions"`
+		Count    int              `json:"count"`
+		More     bool             `json:"more"`
+	}
+	if a.Err == nil {
+		a.Err = json.Unmarshal(a.Result, &got)
+	}
+	if a.Err != nil {
+		out.Unanswered = append(out.Unanswered, a.Node)
+		return a.Err
+	}
+	*out.Count += got.Count
+	room := MaxListed - len(*out.Sessions)
+	out.More = out.More || got.More || len(got.Sessions) > room
+	*out.Sessions = append(*out.Sessions, got.Sessions[:min(len(got.Sessions), room)]...)
+	return nil
 }

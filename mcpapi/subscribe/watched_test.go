@@ -1,4 +1,4 @@
-package mcpapi_test
+package subscribe_test
 
 import (
 	"context"
