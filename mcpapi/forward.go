@@ -245,7 +245,11 @@ func (s *api) askAll(ctx context.Context, call peers.Call, take taking) []toolse
 
 // askOne has a node answer a call.
 func (s *api) askOne(ctx context.Context, node string, call peers.Call, take taking) toolset.Gathered {
-	raw, err := s.o.Cluster.Peers.Forward(ctx, node, call, nobody{})
+	var client peers.Client = nobody{}
+	if of, ok := ctx.Value(invocationKey{}).(*invocation); ok {
+		client = partClient{judge: &judge{c: of, ctx: ctx}}
+	}
+	raw, err := s.o.Cluster.Peers.Forward(ctx, node, call, client)
 	a := toolset.Gathered{Node: node, Err: err}
 	if err == nil {
 		a.Result, a.Err = take(raw)
@@ -339,4 +343,21 @@ func (nobody) Notify(string, json.RawMessage) {}
 
 func (nobody) Ask(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
 	return nil, noMethod(method)
+}
+
+// invocationKey is of the *invocation that a context belongs to, in a cluster.
+type invocationKey struct{}
+
+// partClient is the client of a part of a call, at another node: the rules of this node are asked, and the client is not.
+type partClient struct {
+	nobody
+	judge *judge
+}
+
+// Ask implements peers.Client.
+func (p partClient) Ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if method == peers.MethodJudge {
+		return p.judge.answer(ctx, params)
+	}
+	return p.nobody.Ask(ctx, method, params)
 }

@@ -45,6 +45,9 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 			return result, err
 		}
 	}
+	if s.o.Cluster.Peers != nil {
+		ctx = context.WithValue(ctx, invocationKey{}, c) // for the parts that other nodes answer
+	}
 	// Ends with the call: a notification about a call that has its result would confuse the client.
 	defer c.Report(ctx, s.srv, r.progress)()
 	var v any

@@ -7,4 +7,7 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
+// MaxLogged is the longest id in a line of the log.
+const MaxLogged = maxLogged
+
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }

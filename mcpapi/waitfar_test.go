@@ -1,11 +1,14 @@
 package mcpapi_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/term"
@@ -112,5 +115,35 @@ func TestWaitWithoutANode(t *testing.T) {
 			!strings.Contains(r, `"cursors":{"1":"0"},"timed_out":true`) {
 			t.Errorf("all = %s, want b's output and %s", r, unanswered)
 		}
+	}
+}
+
+// TestWaitAsksItsRules: nodes that wait for their part of a call ask the rules of the node of the client, as for any call, and
+// cannot ask the client.
+func TestWaitAsksItsRules(t *testing.T) {
+	var mu sync.Mutex
+	var judged []term.Action
+	_, srv := mcptest.NewServer(t, mcptest.Config{Options: mcpapi.Options{Cluster: mcpapi.ClusterOptions{
+		Peers: owner(func(ctx context.Context, _ peers.Call, c peers.Client) error {
+			if answer, err := c.Ask(ctx, peers.MethodJudge, []byte(`{"verb":"read"}`)); err != nil {
+				t.Errorf("a node that waits asks the rules: %s, %v", answer, err)
+			}
+			if answer, err := c.Ask(ctx, peers.MethodElicit, []byte(`{}`)); err == nil {
+				t.Errorf("a node that waits has asked the client: %s", answer)
+			}
+			return nil
+		}),
+		Judge: func(_ context.Context, a term.Action) (term.Ruling, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			judged = append(judged, a)
+			return term.Ruling{}, nil
+		},
+	}}})
+	caller := identity.Caller{Transport: "http", Token: "ops"}
+	agent, _ := mcptest.Connected(t, identity.WithCaller(t.Context(), caller), srv, "tester", "")
+	agent.OK(mcptest.SessionTool, `{"action":"wait","on":[{"session_id":"x-aaaaaaaa@b","cursor":"0"},{"session_id":"x-aaaaaaaa@c","cursor":"0"}]}`)
+	if len(judged) != 2 || judged[0].Actor.Token != "ops" || judged[1].Actor.Token != "ops" {
+		t.Errorf("the rules have judged %+v, want a read of the client at each node", judged)
 	}
 }

@@ -1,4 +1,0 @@
-package mcpapi
-
-// MaxLogged is the longest id in a line of the log.
-const MaxLogged = maxLogged
