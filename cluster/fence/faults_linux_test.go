@@ -12,8 +12,11 @@ import (
 	"ptyctl/session"
 )
 
-// short is the TTL of the leases in these tests.
-const short = 2 * time.Second
+// short is the TTL of the leases in these tests, and longer that of those that must not end before an owner is stopped.
+const (
+	short  = 2 * time.Second
+	longer = 6 * time.Second
+)
 
 // runs returns how often a test is repeated: often with PTYCTL_LONG, as in task test:long.
 func runs(often, rarely int) int {
@@ -167,7 +170,7 @@ func TestOwnerKilled(t *testing.T) {
 func TestFenceKilledFirst(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t)
-	c := nodeConfig{Servers: natstest.URLs(natstest.Start(t, 1)), TTL: short, Judge: j.addr}
+	c := nodeConfig{Servers: natstest.URLs(natstest.Start(t, 1)), TTL: longer, Judge: j.addr}
 	c.Name = "owner"
 	owner := startNode(t, c)
 	c.Name = "heir"
@@ -199,7 +202,7 @@ func TestFenceKilledFirst(t *testing.T) {
 func TestBothStopped(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t)
-	c := nodeConfig{Servers: natstest.URLs(natstest.Start(t, 1)), TTL: short, Judge: j.addr}
+	c := nodeConfig{Servers: natstest.URLs(natstest.Start(t, 1)), TTL: longer, Judge: j.addr}
 	c.Name = "owner"
 	owner := startNode(t, c)
 	c.Name = "heir"

@@ -50,50 +50,67 @@ func speak(b *testing.B, n *node) *speaker {
 		_, _, _ = requests.Close(), answers.Close(), out.Close()
 	})
 	s := &speaker{in: in, out: bufio.NewReaderSize(out, 1<<20)}
-	s.ask(b, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
-		`"clientInfo":{"name":"bench","version":"1"}}}`)
+	s.ask(b, initialize)
 	return s
 }
 
-// ask sends a request and returns the line that answers it, which is good until the next one.
+const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+	`"clientInfo":{"name":"bench","version":"1"}}}`
+
+// An asker is a client of one node.
+type asker interface {
+	// ask sends a request and returns the message that answers it, which is good until the next one. It may be called by any
+	// goroutine.
+	ask(b *testing.B, request string) []byte
+}
+
+// ask implements asker.
 func (s *speaker) ask(b *testing.B, request string) []byte {
 	b.Helper()
 	if _, err := io.WriteString(s.in, request+"\n"); err != nil {
-		b.Fatal(err)
+		b.Error(err)
+		return nil
 	}
 	line, err := s.out.ReadSlice('\n')
 	if err != nil {
-		b.Fatal(err)
+		b.Error(err)
+		return nil
 	}
 	return line
 }
 
-// call calls a tool, and fails the benchmark if that has failed.
-func (s *speaker) call(b *testing.B, tool, arguments string) []byte {
+// callAt calls a tool, and fails the benchmark if that has failed.
+func callAt(b *testing.B, at asker, tool, arguments string) []byte {
 	b.Helper()
-	line := s.ask(b, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`)
+	line := at.ask(b, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`)
 	if !bytes.Contains(line, []byte(`"result":{"content":[{"type":"text"`)) || bytes.Contains(line, []byte(`"isError":true`)) {
-		b.Fatalf("%s %.200s = %.500s", tool, arguments, line)
+		b.Errorf("%s %.200s = %.500s", tool, arguments, line)
 	}
 	return line
 }
 
-// benchPair starts two nodes and a session of the first, and returns clients of both: local reaches the session at its
-// node, forwarded through the other.
-func benchPair(b *testing.B) (local, forwarded []*speaker, id string) {
+// benchPair starts two nodes: sessions of the first are reached at their node, or through the other.
+func benchPair(b *testing.B) (owner, entry *node) {
 	b.Helper()
 	url := natstest.Start(b, 1)[0].URL
 	all := &directory{keys: make(map[string][]byte)}
-	owner, _ := start(b, all, connect(b, url), "fra1")
-	entry, _ := start(b, all, connect(b, url), "ams2")
-	for range benchClients {
-		local, forwarded = append(local, speak(b, owner)), append(forwarded, speak(b, entry))
-	}
-	at := client(b, owner)
-	id = ok(b, at, "ptyctl_session", `{"action":"open","protocol":"local","argv":["sh"]}`).SessionID
-	ok(b, at, "ptyctl_session_exec", `{"session_id":"`+id+`","cmd":"seq -f %063g 1 2048"}`) // 128 KiB to read
-	return local, forwarded, id
+	owner, _ = start(b, all, connect(b, url), "fra1")
+	entry, _ = start(b, all, connect(b, url), "ams2")
+	return owner, entry
 }
+
+// shell opens a session and returns its id.
+func shell(b *testing.B, at asker) string {
+	b.Helper()
+	line := callAt(b, at, "ptyctl_session", `{"action":"open","protocol":"local","argv":["sh"]}`)
+	m := sessionID.FindSubmatch(line)
+	if m == nil {
+		b.Fatalf("open = %.500s", line)
+	}
+	return string(m[1])
+}
+
+var sessionID = regexp.MustCompile(`\\?"session_id\\?":\\?"([^"\\]+)`)
 
 // benchClients are the clients at a time of BenchmarkCalls.
 const benchClients = 8
@@ -110,15 +127,18 @@ func benchCalls(id string) []struct{ name, tool, arguments string } {
 // BenchmarkForward alternates between a call at the node of its session and the same call through another node, so that
 // both see the same load. p50 and p99 are in microseconds; over is what the other node adds.
 func BenchmarkForward(b *testing.B) {
-	local, forwarded, id := benchPair(b)
+	owner, entry := benchPair(b)
+	local, forwarded := speak(b, owner), speak(b, entry)
+	id := shell(b, local)
+	callAt(b, local, "ptyctl_session_exec", `{"session_id":"`+id+`","cmd":"seq -f %063g 1 2048"}`) // 128 KiB to read
 	for _, c := range benchCalls(id) {
 		b.Run(c.name, func(b *testing.B) {
 			var times [2][]time.Duration
 			var answer []byte
 			for b.Loop() {
-				for i, at := range []*speaker{local[0], forwarded[0]} {
+				for i, at := range []asker{local, forwarded} {
 					began := time.Now()
-					answer = at.call(b, c.tool, c.arguments)
+					answer = callAt(b, at, c.tool, c.arguments)
 					times[i] = append(times[i], time.Since(began))
 				}
 			}
@@ -141,47 +161,52 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 
 // BenchmarkCalls measures the calls a second of eight clients at a time, each with a session of its own.
 func BenchmarkCalls(b *testing.B) {
-	local, forwarded, _ := benchPair(b)
-	var ids []string
-	for _, c := range local {
-		line := c.call(b, "ptyctl_session", `{"action":"open","protocol":"local","argv":["sh"]}`)
-		m := sessionID.FindSubmatch(line)
-		if m == nil {
-			b.Fatalf("open = %.500s", line)
+	owner, entry := benchPair(b)
+	atOwner, atEntry := serveHTTP(b, owner), serveHTTP(b, entry)
+	for _, over := range []struct {
+		name    string
+		connect func(n *node) asker
+	}{
+		{"http", func(n *node) asker {
+			if n == owner {
+				return post(b, atOwner)
+			}
+			return post(b, atEntry)
+		}},
+		{"stdio", func(n *node) asker { return speak(b, n) }},
+	} {
+		var local, forwarded []asker
+		var ids []string
+		for range benchClients {
+			local, forwarded = append(local, over.connect(owner)), append(forwarded, over.connect(entry))
+			ids = append(ids, shell(b, local[len(local)-1]))
 		}
-		ids = append(ids, string(m[1]))
-	}
-	for i, what := range benchCalls("") {
-		if i == 1 { // its results fill pipes
-			continue
-		}
-		for _, at := range []struct {
-			name    string
-			clients []*speaker
-		}{{"local", local}, {"forwarded", forwarded}} {
-			b.Run(what.name+"/"+at.name, func(b *testing.B) {
-				work := make(chan struct{})
-				var working sync.WaitGroup
-				for j, client := range at.clients {
-					c := benchCalls(ids[j])[i]
-					working.Go(func() {
-						for range work {
-							client.call(b, c.tool, c.arguments)
-						}
-					})
-				}
-				for b.Loop() {
-					work <- struct{}{}
-				}
-				close(work)
-				working.Wait()
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
-			})
+		for i, what := range benchCalls("") {
+			b.Run(over.name+"/"+what.name+"/local", func(b *testing.B) { callsOf(b, local, ids, i) })
+			b.Run(over.name+"/"+what.name+"/forwarded", func(b *testing.B) { callsOf(b, forwarded, ids, i) })
 		}
 	}
 }
 
-var sessionID = regexp.MustCompile(`"session_id":"([^"]+)"`)
+// callsOf has clients make a call of benchCalls as fast as they get answers, each to its session.
+func callsOf(b *testing.B, clients []asker, ids []string, which int) {
+	work := make(chan struct{})
+	var working sync.WaitGroup
+	for i, client := range clients {
+		c := benchCalls(ids[i])[which]
+		working.Go(func() {
+			for range work {
+				callAt(b, client, c.tool, c.arguments)
+			}
+		})
+	}
+	for b.Loop() {
+		work <- struct{}{}
+	}
+	close(work)
+	working.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+}
 
 // silent is a route.Server with sessions that have said nothing.
 type silent struct{}
