@@ -144,7 +144,7 @@ var importRules = []rule{
 
 	{pkg: "mcpapi/jsonrpc", why: "it knows messages and no tool"},
 	{pkg: "internal/mcpgo", ours: []string{"mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it gets round mcp-go and knows no tool"},
-	{pkg: "mcpapi/stdio", ours: []string{"internal/faultlog", "internal/mcpgo", "mcpapi/jsonrpc", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
+	{pkg: "mcpapi/stdio", ours: []string{"internal/faultlog", "internal/mcpgo", "internal/workers", "mcpapi/jsonrpc", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
 	{pkg: "mcpapi/schema", ours: []string{"internal/lazyregexp", "internal/nearest", "mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "session", "session/forward", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
@@ -197,6 +197,7 @@ var importRules = []rule{
 	{pkg: "internal/replay", ours: []string{"record", "vt"}, why: "it shows recordings, and knows no session"},
 	{pkg: "internal/scrub", ours: []string{"internal/lazyregexp"}, why: "it knows what secrets look like, and no record"},
 	{pkg: "internal/cli", why: "it reads command lines, and knows no command"},
+	{pkg: "internal/workers", why: "it runs functions, and knows nothing of what they do"},
 	{pkg: "internal/lazyregexp", why: "it puts off the work of regexp, and knows no expression"},
 	{pkg: "internal/nearest", why: "it compares words and knows no list of them"},
 	{pkg: "internal/destination", why: "it reads text and reaches nothing"},

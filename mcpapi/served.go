@@ -170,11 +170,12 @@ type servedSession struct {
 	client       peers.Client
 
 	notices chan mcp.JSONRPCNotification
+	first   sync.Once // starts sending, unless the call is over
 	sending sync.WaitGroup
 	done    chan struct{}
 }
 
-// newServedSession starts to pass notifications on; close ends that.
+// newServedSession passes notifications on until close.
 func newServedSession(p peers.Program, client peers.Client) (*servedSession, error) {
 	s := &servedSession{
 		program: p, client: client, notices: make(chan mcp.JSONRPCNotification, servedQueue), done: make(chan struct{}),
@@ -184,7 +185,6 @@ func newServedSession(p peers.Program, client peers.Client) (*servedSession, err
 			return nil, fmt.Errorf("the capabilities of a client that another node has passed on: %w", err)
 		}
 	}
-	s.sending.Go(s.send)
 	return s, nil
 }
 
@@ -204,20 +204,26 @@ func (s *servedSession) send() {
 
 // close ends the passing on. What still waits is dropped: the answer that follows says all of it.
 func (s *servedSession) close() {
+	s.first.Do(func() {})
 	close(s.done)
 	s.sending.Wait()
 }
 
+// NotificationChannel is that of server.ClientSession. Most calls have no notification, and need no goroutine for them.
+func (s *servedSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
+	s.first.Do(func() { s.sending.Go(s.send) })
+	return s.notices
+}
+
 // The methods of server.ClientSession and its extensions. The session ends with the call, so nothing can be set.
-func (s *servedSession) SessionID() string                                   { return "" }
-func (s *servedSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notices }
-func (s *servedSession) Initialize()                                         {}
-func (s *servedSession) Initialized() bool                                   { return true }
-func (s *servedSession) SetClientInfo(mcp.Implementation)                    {}
-func (s *servedSession) GetClientCapabilities() mcp.ClientCapabilities       { return s.capabilities }
-func (s *servedSession) SetClientCapabilities(mcp.ClientCapabilities)        {}
-func (s *servedSession) ProtocolVersion() string                             { return s.program.Revision }
-func (s *servedSession) SetProtocolVersion(string)                           {}
+func (s *servedSession) SessionID() string                             { return "" }
+func (s *servedSession) Initialize()                                   {}
+func (s *servedSession) Initialized() bool                             { return true }
+func (s *servedSession) SetClientInfo(mcp.Implementation)              {}
+func (s *servedSession) GetClientCapabilities() mcp.ClientCapabilities { return s.capabilities }
+func (s *servedSession) SetClientCapabilities(mcp.ClientCapabilities)  {}
+func (s *servedSession) ProtocolVersion() string                       { return s.program.Revision }
+func (s *servedSession) SetProtocolVersion(string)                     {}
 
 func (s *servedSession) GetClientInfo() mcp.Implementation {
 	return mcp.Implementation{Name: s.program.Name, Version: s.program.Version}

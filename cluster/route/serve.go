@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"ptyctl/internal/workers"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/term"
 )
@@ -28,7 +29,8 @@ func (r *Router) Serve(ctx context.Context, srv Server) error {
 	defer stop(term.ErrStopping)
 	o := &owner{
 		r: r, ctx: running, srv: srv, joiner: newJoiner(), memory: newMemory(0), early: newMemory(maxEarly), room: make(chan struct{}, r.o.MaxCalls),
-		callers: newShares(r.o.MaxCalls), watchers: newShares(r.o.MaxWatches), running: make(map[string]context.CancelCauseFunc),
+		callers: newShares(r.o.MaxCalls), watchers: newShares(r.o.MaxWatches), calls: workers.New(),
+		running: make(map[string]context.CancelCauseFunc),
 	}
 	calls, err := r.o.Conn.Subscribe(r.o.callSubject(r.o.Node), o.take)
 	if err != nil {
@@ -64,9 +66,10 @@ type owner struct {
 
 	callers, watchers *shares // of the calls that run
 
+	calls *workers.Pool
+
 	mu      sync.Mutex // guards the following
 	closed  bool
-	calls   sync.WaitGroup
 	running map[string]context.CancelCauseFunc // by id
 }
 
@@ -85,6 +88,7 @@ func (o *owner) close() {
 	o.mu.Lock()
 	o.closed = true
 	o.mu.Unlock()
+	o.calls.End()
 	o.calls.Wait()
 }
 
@@ -190,12 +194,9 @@ func (o *owner) answer(m *nats.Msg, body []byte, leave func()) {
 		o.refuse(m, &term.Error{Kind: term.Canceled, Msg: "the call was given up before it was taken; nothing was done"})
 		return
 	}
-	var beating sync.WaitGroup
-	done := make(chan struct{})
-	beating.Go(func() { o.beat(m.Reply, done) })
+	b := o.beat(m.Reply)
 	result, err := o.serve(ctx, call, &entryClient{o: o, reply: m.Reply})
-	close(done)
-	beating.Wait() // so that nothing follows the result
+	b.stop()
 	if err != nil {
 		o.say(m.Reply, kindError, encode(err))
 		return
@@ -227,25 +228,6 @@ func (o *owner) say(reply, kind string, data []byte) {
 	m.Header.Set(headerKind, kind)
 	m.Data = data
 	o.publish(m)
-}
-
-// takenAfter is when an owner says that it took a call. The answer to most calls comes before, and says so, too.
-const takenAfter = 50 * time.Millisecond
-
-// beat says that a call was taken, and then that it goes on, until done is closed.
-func (o *owner) beat(reply string, done <-chan struct{}) {
-	next, kind := time.NewTimer(takenAfter), kindTaken
-	defer next.Stop()
-	for {
-		select {
-		case <-next.C:
-			o.say(reply, kind, nil)
-			next.Reset(o.r.o.alive())
-			kind = kindAlive
-		case <-done:
-			return
-		}
-	}
 }
 
 // An entryClient is the client of a call, at the entry node.

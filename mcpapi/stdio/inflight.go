@@ -126,6 +126,17 @@ func (l *loop) waitIdle(d time.Duration, done <-chan struct{}, broken <-chan str
 	}
 }
 
+// endWorkers ends the goroutines of requests, and waits for them unless a request was given up that ignores its
+// cancellation.
+func (l *loop) endWorkers() {
+	l.workers.End()
+	select {
+	case <-l.idle:
+		l.workers.Wait()
+	default:
+	}
+}
+
 // abandon gives up on the requests that ignore their cancellation and returns the answers for them.
 func (l *loop) abandon() [][]byte {
 	l.mu.Lock()

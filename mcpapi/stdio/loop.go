@@ -9,11 +9,11 @@ import (
 	"io"
 	"runtime/debug"
 	"sync"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/internal/mcpgo"
+	"ptyctl/internal/workers"
 	"ptyctl/mcpapi/jsonrpc"
 )
 
@@ -25,8 +25,7 @@ type loop struct {
 	out     *messageWriter
 	ctx     context.Context // parent of every request's context
 	idle    chan struct{}   // closed when the loop is stopped and nothing runs any more
-	work    chan func()     // taken by a goroutine that has answered before
-	spare   chan struct{}   // one for each of those that wait for work
+	workers *workers.Pool
 
 	mu       sync.Mutex
 	inFlight map[string]*pending // by the id's JSON text, see rpcMessage.key
@@ -119,41 +118,12 @@ func (l *loop) request(m rpcMessage) {
 		}
 	}
 	if !inline {
-		select {
-		case l.work <- run:
-		default:
-			go l.worker(run)
-		}
+		l.workers.Go(run)
 		return
 	}
 	run()
 	if initialize {
 		l.out.send(nil) // Its answer is written before the next line can cause a notification.
-	}
-}
-
-// worker runs a request, then waits for the next one. Reuse keeps the grown stack: growing it costs a new goroutine a
-// fifth of its time.
-func (l *loop) worker(run func()) {
-	for {
-		run()
-		select {
-		case l.spare <- struct{}{}:
-		default:
-			return
-		}
-		rest := time.NewTimer(spareTime)
-		select {
-		case run = <-l.work:
-			rest.Stop()
-			<-l.spare
-		case <-rest.C:
-			<-l.spare
-			return
-		case <-l.idle:
-			rest.Stop()
-			return
-		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/internal/faultlog"
 	"ptyctl/internal/mcpgo"
+	"ptyctl/internal/workers"
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
@@ -22,11 +23,6 @@ const (
 	// grace bounds how long Serve waits for a request that ignores its cancellation, and after that for a
 	// client that does not read its output.
 	grace = 2 * time.Second
-
-	// spareWorkers is how many goroutines wait for requests.
-	spareWorkers = 8
-	// spareTime is how long each of them waits.
-	spareTime = time.Second
 )
 
 // Why the context of a request ended, as context.Cause tells its handler.
@@ -103,9 +99,9 @@ func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options
 
 	l := &loop{
 		srv: srv, opts: o, session: session, out: w, ctx: base,
-		inFlight: make(map[string]*pending), idle: make(chan struct{}),
-		work: make(chan func()), spare: make(chan struct{}, spareWorkers),
+		inFlight: make(map[string]*pending), idle: make(chan struct{}), workers: workers.New(),
 	}
+	defer l.endWorkers()
 	var readErr error // set before read is closed
 	read := make(chan struct{})
 	go func() {
