@@ -92,7 +92,7 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*inv
 	}
 	// An argument that a caller is not shown is refused.
 	if r := s.readers[shownTo{s.callersOf(ctx), t.Name}]; r != nil && a.Reads && s.shared.OnlyReads(ctx) {
-		t.Tool = r
+		t.Tool, _ = r() // not nil: it has at least this action
 	}
 	if name, _, _ := mcpgo.ClientFromContext(ctx); name != "" { // of a revision without initialize
 		s.named(ctx, name)

@@ -123,9 +123,9 @@ type api struct {
 	replays   *replays
 	questions *elicit.Questions
 	given     given
-	reading   map[shownTo]mcp.Tool      // the tools as callers that may only read see them
-	readers   map[shownTo]*toolset.Tool // and as those callers call them
-	special   map[shownTo]mcp.Tool      // the tools that some callers see with actions of their own
+	listed    map[string]entry
+	readers   map[shownTo]reader
+	special   map[shownTo]entry         // the tools that some callers see with actions of their own
 	callable  map[shownTo]*toolset.Tool // and as each caller calls them
 	placed    map[string]bool           // the tools that are about this machine
 	files     map[string]bool           // those that are about its files
@@ -159,9 +159,9 @@ func NewServer(o Options) *Server {
 		log:      o.Logger,
 		replays:  newReplays(),
 		tools:    make(map[string]calledTool),
-		reading:  make(map[shownTo]mcp.Tool),
-		readers:  make(map[shownTo]*toolset.Tool),
-		special:  make(map[shownTo]mcp.Tool),
+		listed:   make(map[string]entry),
+		readers:  make(map[shownTo]reader),
+		special:  make(map[shownTo]entry),
 		callable: make(map[shownTo]*toolset.Tool),
 		placed:   make(map[string]bool),
 		files:    make(map[string]bool),
@@ -228,21 +228,18 @@ func NewServer(o Options) *Server {
 			}
 			listed := partOf(table, sets, schema.Everyone)
 			called := &toolset.Tool{Tool: listed, Handle: t.Handle}
-			srv.AddTool(s.declare(set, listed.For(schema.Everyone)), s.handler(set, called))
+			srv.AddTool(unlisted(listed), s.handler(set, called))
+			s.listed[t.Name] = declare(set, listed.For(schema.Everyone))
 			for _, who := range []schema.Callers{schema.Everyone, schema.Clients, schema.Operators} {
 				shown := listed
 				if who == schema.Operators {
 					shown = partOf(table, sets, who)
 				}
-				// Made once and not for each list: a list is asked for by every client that starts.
 				if shown = shown.For(who); shown != listed {
-					s.special[shownTo{who, t.Name}] = s.declare(set, shown)
+					s.special[shownTo{who, t.Name}] = declare(set, shown)
 					s.callable[shownTo{who, t.Name}] = &toolset.Tool{Tool: shown, Handle: t.Handle}
 				}
-				if r := shown.ForReading(); r != nil {
-					s.reading[shownTo{who, t.Name}] = s.declare(set, r)
-					s.readers[shownTo{who, t.Name}] = &toolset.Tool{Tool: r, Handle: t.Handle}
-				}
+				s.readers[shownTo{who, t.Name}] = forReading(set, &toolset.Tool{Tool: shown, Handle: t.Handle})
 			}
 			s.tools[t.Name] = calledTool{set, called}
 			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles
@@ -260,53 +257,6 @@ func NewServer(o Options) *Server {
 	s.srv = srv
 	s.questions = elicit.New(elicit.Questions{Client: srv, Logins: o.Elicitation, Pages: o.Pages, People: o.Consents, Log: s.log})
 	return &Server{&mcpgo.Server{MCPServer: srv, Answer: s.answer, NoTool: s.noTool}, o.Sessions}
-}
-
-// declare returns the entry of a tool in tools/list.
-func (s *api) declare(set *toolset.Set, t *schema.Tool) mcp.Tool {
-	d := mcp.NewToolWithRawSchema(t.Name, t.About, t.InputSchema())
-	if len(t.Output) > 0 {
-		d.RawOutputSchema = t.OutputSchema(set.FailureForm())
-	}
-	d.Annotations = annotations(t)
-	return d
-}
-
-// annotations returns the hints of a tool that differ from the protocol's defaults: not read-only, destructive, not
-// idempotent, dealing with an open world. Of a tool that only reads the protocol gives the second and third no meaning.
-func annotations(t *schema.Tool) mcp.ToolAnnotation {
-	a := mcp.ToolAnnotation{Title: t.Title}
-	if t.Hints.ReadOnly {
-		a.ReadOnlyHint = new(true)
-	}
-	if !t.Hints.Destructive && !t.Hints.ReadOnly {
-		a.DestructiveHint = new(false)
-	}
-	if t.Hints.Idempotent && !t.Hints.ReadOnly {
-		a.IdempotentHint = new(true)
-	}
-	if !t.Hints.OpenWorld {
-		a.OpenWorldHint = new(false)
-	}
-	return a
-}
-
-// forClient leaves out the output schemas for a client that gets no structured content: some insist that the one
-// comes with the other. A model's client has no use for the titles of our own tools either, which stand beside names
-// that say the same, and cost it context.
-func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
-	own, others := s.results.StructuredFor(ctx), s.results.KnowsStructured(ctx)
-	plain := apps.Hide(ctx, slices.Clone(list))
-	for i := range plain {
-		called, known := s.tools[plain[i].Name]
-		if foreign := !known || called.set.Foreign(); !own && !foreign || !others {
-			plain[i].RawOutputSchema = nil
-		}
-		if known && !called.set.Foreign() && !own {
-			plain[i].Annotations.Title = ""
-		}
-	}
-	return plain
 }
 
 // shownTo is a tool, and the callers that see it with actions of their own.
@@ -331,51 +281,6 @@ func (s *api) named(ctx context.Context, client string) {
 	if caller := identity.FromContext(ctx); caller.Shim != "" {
 		s.m.ServerView().Owners().Named(caller.Principal(), client)
 	}
-}
-
-// forSome adds to the list the actions that the caller has and others have not.
-func (s *api) forSome(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	who := s.callersOf(ctx)
-	if who == schema.Everyone { // for whom the tools are listed
-		return
-	}
-	result.Tools = slices.Clone(result.Tools)
-	for i, plain := range result.Tools {
-		if t, ok := s.special[shownTo{who, plain.Name}]; ok {
-			result.Tools[i] = likeListed(t, plain)
-		}
-	}
-}
-
-// likeListed is a tool without what forClient, which ran before, has taken off the one in the list.
-func likeListed(t, listed mcp.Tool) mcp.Tool {
-	if listed.RawOutputSchema == nil {
-		t.RawOutputSchema = nil
-	}
-	t.Annotations.Title = listed.Annotations.Title
-	return t
-}
-
-// forReader hides the actions that type from the list of a caller that may only read. It is not an mcp-go filter: a
-// filtered tool cannot be called at all, and the caller would get "no such tool" instead of the reason.
-func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	if !s.shared.OnlyReads(ctx) {
-		return
-	}
-	list := []mcp.Tool{}
-	for _, full := range result.Tools {
-		if t, ok := s.reading[shownTo{s.callersOf(ctx), full.Name}]; ok {
-			list = append(list, likeListed(t, full))
-		}
-	}
-	result.Tools = list
-}
-
-// forPlace hides, in the same way, tools for places that the caller may not reach: programs on this machine, and
-// ptyctl_fs if the caller may use no files, here or on other hosts.
-func (s *api) forPlace(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	out := s.outOfReach(ctx)
-	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(t mcp.Tool) bool { return out(t.Name) })
 }
 
 // outOfReach returns a function that reports whether a tool is for places that the caller may not reach.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -88,11 +87,7 @@ type App struct {
 // New makes an App that Serve can serve.
 func New(cfg config.Config, o Options) (*App, error) {
 	a := begin(cfg, o)
-	var spare sync.WaitGroup // making them takes a tenth of the start, and goes on beside the rest of it
-	spare.Go(keepThreads)
-	err := a.assemble(true)
-	spare.Wait() // before the first program, which may take all threads that the system gives
-	if err != nil {
+	if err := a.assemble(true); err != nil {
 		return nil, errors.Join(err, a.Close(context.Background()))
 	}
 	return a, nil
@@ -172,7 +167,13 @@ func (a *App) assemble(serves bool) error {
 	if a.record, err = a.openRecordings(a.cfg); err != nil {
 		return err
 	}
-	a.sessions, a.metrics = a.newManager(a.rules.judge)
+	gate := term.Gate(a.rules.judge)
+	if serves {
+		var end func()
+		gate, end = keepThreads(gate)
+		a.closers = append(a.closers, end)
+	}
+	a.sessions, a.metrics = a.newManager(gate)
 	if a.questions != nil {
 		a.questions.Serve(a.sessions)
 	}
