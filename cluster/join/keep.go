@@ -118,8 +118,11 @@ func (k *keeper) keep(ctx context.Context, id string) bool {
 		ttl, due = r.Retention, time.Time{}
 	}
 	ttl = max(wholeSeconds(ttl), time.Second)
-	v := &stored{Session: value.Encode(), TTL: int64(ttl / time.Second)}
-	if _, err := k.m.bucket.Put(ctx, k.m.message(id, v, 0)); err != nil {
+	v, err := k.m.keeps(id, value.Encode(), ttl, now)
+	if err == nil {
+		_, err = k.m.bucket.Put(ctx, k.m.message(id, v, 0))
+	}
+	if err != nil {
 		k.log.Debug("a session cannot be kept yet", "session", id, "error", err)
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ptyctl/cluster/internal/bucket"
+	"ptyctl/cluster/proof"
 	"ptyctl/cluster/route"
 	"ptyctl/mcpapi/kept"
 	"ptyctl/mcpapi/peers"
@@ -28,8 +30,11 @@ const claimTime = 5 * time.Minute
 // A memory is what the nodes keep of their sessions: a bucket with a key for each session. It is a kept.Memory.
 type memory struct {
 	bucket *bucket.Bucket
+	group  string
 	node   string
 	router *route.Router
+	prover *proof.Prover // nil: nodes have no credentials, and any may have written what is kept
+	log    *slog.Logger
 
 	wake chan struct{} // has room for one: changed is not empty
 
@@ -40,11 +45,13 @@ type memory struct {
 
 var _ kept.Memory = (*memory)(nil)
 
-// openMemory opens the bucket.
-func openMemory(ctx context.Context, nc *nats.Conn, group, node string, router *route.Router) (*memory, error) {
+// openMemory opens the bucket. The prover may be nil.
+func openMemory(
+	ctx context.Context, nc *nats.Conn, group, node string, router *route.Router, prover *proof.Prover, log *slog.Logger,
+) (*memory, error) {
 	m := &memory{
-		bucket: bucket.New(nc, group+"-sessions", requestTime), node: node, router: router, wake: make(chan struct{}, 1),
-		changed: make(map[string]bool), claims: make(map[string]string),
+		bucket: bucket.New(nc, group+"-sessions", requestTime), group: group, node: node, router: router, prover: prover, log: log,
+		wake: make(chan struct{}, 1), changed: make(map[string]bool), claims: make(map[string]string),
 	}
 	_, err := m.bucket.Open(ctx, jetstream.KeyValueConfig{
 		Description: "what ptyctl's sessions lead to, without secrets", LimitMarkerTTL: graves, History: 1,
@@ -54,16 +61,6 @@ func openMemory(ctx context.Context, nc *nats.Conn, group, node string, router *
 
 // keyOf returns the key of a session, whose id may have characters that keys may not.
 func keyOf(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
-
-// A stored is the value of a key.
-type stored struct {
-	Session json.RawMessage `json:"session"`         // kept.Session
-	TTL     int64           `json:"ttl_s"`           // of the key, from its last write on
-	Again   string          `json:"again,omitempty"` // the session that goes on in its place
-}
-
-// maxTTL bounds what another node says.
-const maxTTL = 30 * 24 * time.Hour
 
 // Changed implements kept.Memory.
 func (m *memory) Changed(id string) {
@@ -114,6 +111,14 @@ func (m *memory) read(ctx context.Context, id string) (bucket.Entry, *stored, er
 			Msg: "what the cluster keeps of this session is not valid, so it is not reopened: it is no JSON object; open a new one",
 		}
 	}
+	if err := m.check(id, v, time.Now()); err != nil {
+		m.log.Warn("another node may have written what is kept of a session, which is not reopened", "session", id, "error", err)
+		return e, nil, &term.Error{
+			Op: "open", Session: id, Kind: term.IOError, Err: err,
+			Msg: fmt.Sprintf("what the cluster keeps of this session may be another node's words, so it is not reopened: %v; open a new one, "+
+				"and have the operator look for the node that has written it", err),
+		}
+	}
 	return e, v, nil
 }
 
@@ -142,7 +147,9 @@ func (m *memory) Claim(ctx context.Context, id, as string) (taken string, releas
 				return v.Again, nil, err
 			}
 		}
-		v.Again = as
+		if err = m.claim(id, as, v); err != nil {
+			return "", nil, err
+		}
 		_, err = m.bucket.Put(ctx, m.message(id, v, e.Revision))
 		if err == nil {
 			m.mu.Lock()
@@ -181,7 +188,7 @@ func (m *memory) release(as string) {
 		if err != nil || v == nil || v.Again != as {
 			return // without an answer it runs out
 		}
-		v.Again = ""
+		v.Again, v.Claim = "", nil
 		if _, err = m.bucket.Put(ctx, m.message(id, v, e.Revision)); !bucket.Refused(err) || !bucket.Pause(ctx, attempts) {
 			return
 		}

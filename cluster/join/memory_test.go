@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ptyctl/cluster/internal/natstest"
+	"ptyctl/cluster/proof"
 	"ptyctl/cluster/route"
 	"ptyctl/mcpapi/kept"
 	"ptyctl/term"
@@ -24,10 +25,16 @@ type nobody struct{}
 
 func (nobody) Key(string) ([]byte, bool) { return nil, false }
 
-// remember joins a node's memory.
+// remember joins the memory of a node without credentials.
 func remember(tb testing.TB, url, name string) *memory {
 	tb.Helper()
-	nc, err := nats.Connect(url)
+	return rememberAs(tb, url, name, nil)
+}
+
+// rememberAs joins the memory of a node with a prover; nil: none.
+func rememberAs(tb testing.TB, url, name string, prover *proof.Prover, o ...nats.Option) *memory {
+	tb.Helper()
+	nc, err := nats.Connect(url, o...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -41,7 +48,7 @@ func remember(tb testing.TB, url, name string) *memory {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(r.Close)
-	m, err := openMemory(tb.Context(), nc, "test", name, r)
+	m, err := openMemory(tb.Context(), nc, "test", name, r, prover, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -51,10 +58,18 @@ func remember(tb testing.TB, url, name string) *memory {
 // keepOne writes what is kept of a session.
 func keepOne(tb testing.TB, m *memory, id string) {
 	tb.Helper()
-	k := kept.Session{Version: kept.Version, ID: id, Target: kept.Target{Protocol: "ssh", Host: "web1"}}
-	if _, err := m.bucket.Put(tb.Context(), m.message(id, &stored{Session: k.Encode(), TTL: 60}, 0)); err != nil {
+	v, err := m.keeps(id, keptAs(id, "web1"), time.Minute, time.Now())
+	if err == nil {
+		_, err = m.bucket.Put(tb.Context(), m.message(id, v, 0))
+	}
+	if err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// keptAs is what is kept of a session with a host.
+func keptAs(id, host string) json.RawMessage {
+	return kept.Session{Version: kept.Version, ID: id, Target: kept.Target{Protocol: "ssh", Host: host}}.Encode()
 }
 
 // TestClaim: of all nodes that want to reopen a session at once, one gets it, and the others are told as what it goes on.

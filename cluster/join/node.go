@@ -142,7 +142,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if err != nil {
 		return err
 	}
-	n.memory, err = openMemory(ctx, n.nc, c.Group, n.name, n.router)
+	n.memory, err = openMemory(ctx, n.nc, c.Group, n.name, n.router, registry.Prover, n.log)
 	return err
 }
 

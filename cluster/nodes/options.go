@@ -71,7 +71,10 @@ func (o Options) attempt() time.Duration {
 func (o Options) again() time.Duration { return min(o.Every/10, time.Second) }
 
 // subject returns where a node publishes its entry.
-func (o Options) subject(node string) string { return "$KV." + o.Group + "-nodes." + keyPrefix + node }
+func (o Options) subject(node string) string { return Subject(o.Group, node) }
+
+// Subject returns where a node of a group publishes its entry: who has the right to is that node.
+func Subject(group, node string) string { return "$KV." + group + "-nodes." + keyPrefix + node }
 
 // bucket returns the name and the configuration of the bucket.
 func (o Options) bucket() (string, jetstream.KeyValueConfig) {

@@ -1,12 +1,16 @@
-// Package proof shows that a node of a cluster has the name that its entry in the registry says.
+// Package proof shows which node of a cluster has written what is kept in common: its entry in the registry, what it
+// keeps of its sessions, the end of its audit log.
 //
 //	p, err := proof.Read(credentials)                            // of this node's user of NATS
 //	shown, err := p.Make(subject, name, public)                  // goes into the entry
 //	err := p.Check(subject, name, public, shown)                 // at the other nodes
+//	shown, err := p.Sign(proof.Session, subject, text)           // another text of the node with the entry at that subject
+//	err := p.Verify(proof.Session, subject, text, shown)
 //
 // The right to write an entry does not show it: JetStream writes what is in one bucket to any subject that a client names,
 // also to those of other buckets, and asks for no right of the client's. So a node signs its name and its public key with
-// the key of its user, and adds the user's token, in which the account says where that may publish.
+// the key of its user, and adds the user's token, in which the account says where that may publish. The user who may
+// publish the entry of a node is that node, also for what it writes where all nodes may.
 package proof
 
 import (
@@ -46,14 +50,33 @@ func Read(credentials []byte) (*Prover, error) {
 	return &Prover{token, claims.Issuer, keys}, nil
 }
 
+// A Kind is what a signed text says, so that one kind cannot be taken for another.
+type Kind string
+
+// The kinds of texts.
+const (
+	node    Kind = "node"
+	Session Kind = "session" // what is kept of a session of the node
+	Claim   Kind = "claim"   // a session of the node goes on in place of another
+	Anchor  Kind = "anchor"  // the end of the audit log of the node
+)
+
 // message is what a node signs. No part but the last has a zero byte.
-func message(subject, name string, public []byte) []byte {
-	return fmt.Appendf(nil, "ptyctl node 1\x00%s\x00%s\x00%s", subject, name, public)
+func message(kind Kind, subject string, text []byte) []byte {
+	return fmt.Appendf(nil, "ptyctl %s 1\x00%s\x00%s", kind, subject, text)
 }
+
+// named is the text of a node's name and its public key. A name has no zero byte.
+func named(name string, public []byte) []byte { return fmt.Appendf(nil, "%s\x00%s", name, public) }
 
 // Make returns the proof for a node with a name and a public key, whose entry is written by publishing to a subject.
 func (p *Prover) Make(subject, name string, public []byte) (*Shown, error) {
-	signature, err := p.keys.Sign(message(subject, name, public))
+	return p.Sign(node, subject, named(name, public))
+}
+
+// Sign returns the proof that the node whose entry is written by publishing to a subject has made a text.
+func (p *Prover) Sign(kind Kind, subject string, text []byte) (*Shown, error) {
+	signature, err := p.keys.Sign(message(kind, subject, text))
 	if err != nil {
 		return nil, fmt.Errorf("proof: %w", err)
 	}
@@ -67,9 +90,14 @@ const maxToken = 8 << 10
 // account of this node's own user has that user. The token of a user whose rights come from the scope of a signing key
 // names none, and so shows only the account.
 func (p *Prover) Check(subject, name string, public []byte, shown *Shown) error {
+	return p.Verify(node, subject, named(name, public), shown)
+}
+
+// Verify is Check for a text that Sign has signed.
+func (p *Prover) Verify(kind Kind, subject string, text []byte, shown *Shown) error {
 	switch {
 	case shown == nil:
-		return errors.New("it has no proof of its name: its node has no credentials, as this one has")
+		return errors.New("it has no proof of its node: that has no credentials, as this one has")
 	case len(shown.User) > maxToken:
 		return fmt.Errorf("the token of its user has %d bytes, and at most %d are allowed", len(shown.User), maxToken)
 	}
@@ -87,7 +115,7 @@ func (p *Prover) Check(subject, name string, public []byte, shown *Shown) error 
 	if err != nil {
 		return fmt.Errorf("the key of its user: %w", err)
 	}
-	if user.Verify(message(subject, name, public), shown.Signature) != nil {
+	if user.Verify(message(kind, subject, text), shown.Signature) != nil {
 		return fmt.Errorf("its user %.60q has not signed it", claims.Name)
 	}
 	return nil

@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 		"another key":              {shown(a, "a"), "a", []byte("another"), "has not signed it"},
 		"the user of another node": {shown(b, "a"), "a", key, "has no right to publish"},
 		"the token of another's":   {stolen, "a", key, "has not signed it"},
-		"no proof":                 {nil, "a", key, "no proof of its name"},
+		"no proof":                 {nil, "a", key, "no proof of its node"},
 		"a changed token":          {cut, "a", key, "token of its user"},
 		"another account":          {shown(prover(theirs, subject+"a"), "a"), "a", key, "all need the same"},
 		"no token":                 {&proof.Shown{}, "a", key, "token of its user"},
@@ -61,6 +61,22 @@ func TestCheck(t *testing.T) {
 		err := b.Check(subject+test.name, test.name, test.key, test.shown)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", what, err, test.want)
+		}
+	}
+	text, err := a.Sign(proof.Session, subject+"a", []byte("a\x00"+string(key)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Verify(proof.Session, subject+"a", []byte("a\x00"+string(key)), text); err != nil {
+		t.Errorf("a signed text: %v", err)
+	}
+	for what, err := range map[string]error{
+		"another text":             b.Verify(proof.Session, subject+"a", []byte("a\x00another"), text),
+		"a text of another kind":   b.Verify(proof.Claim, subject+"a", []byte("a\x00"+string(key)), text),
+		"a text as a node's entry": b.Check(subject+"a", "a", key, text),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "has not signed it") {
+			t.Errorf("%s: %v, want that it is not signed", what, err)
 		}
 	}
 	if _, err := proof.Read([]byte("no credentials")); err == nil {
