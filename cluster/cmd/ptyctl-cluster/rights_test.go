@@ -143,12 +143,12 @@ func TestRights(t *testing.T) {
 	natstest.Eventually(t, "the server complains of each", func() bool { return len(server.Violations(t)) >= 10 })
 }
 
-// TestAccounts: the script that makes users gives them the rights of the page.
+// TestAccounts: the script that makes users gives them the rights of the page, also those of a node that comes later.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	said := filepath.Join(dir, "said")
-	nsc := "#!/bin/sh\nfor word in \"$@\"; do printf '%s\\n' \"$word\" >>" + said + "; done\n"
+	nsc := "#!/bin/sh\nif test \"$1\" = describe; then test -e known; exit; fi\n" +
+		"for word in \"$@\"; do printf '%s\\n' \"$word\"; done >>said\n"
 	if err := os.WriteFile(filepath.Join(dir, "nsc"), []byte(nsc), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -156,26 +156,47 @@ func TestAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", script, "ptyctl", "node-1", "node-2")
-	cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+	said := func(nodes ...string) []string { // what nsc is told
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "sh", append([]string{script, "ptyctl"}, nodes...)...)
+		cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "said"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, "said")); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(string(text), "\n")
 	}
-	text, err := os.ReadFile(said)
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Split(string(text), "\n")
-	buckets := len(join.Buckets(config.Cluster{}))
-	if i := slices.Index(words, "--js-streams"); i < 0 || words[i+1] != strconv.Itoa(buckets) {
-		t.Errorf("the account may not have the %d streams of the nodes' buckets: nsc was given\n%s", buckets, text)
-	}
-	for name, who := range map[string]string{"node-1": "node", "node-2": "node", "operator": "operator"} {
+	made := func(words []string, who, name string) {
+		t.Helper()
 		publish, subscribe := rights(t, who, name)
 		for _, want := range [][]string{publish, subscribe} {
 			if !slices.Contains(words, strings.Join(want, ",")) {
-				t.Errorf("no user is made with the rights %q of %s; nsc was given\n%s", want, name, text)
+				t.Errorf("no user is made with the rights %q of %s; nsc was given\n%q", want, name, words)
 			}
 		}
+		if i, err := os.Stat(filepath.Join(dir, name+".creds")); err != nil || i.Mode() != 0o600 {
+			t.Errorf("the credentials of %s: %v, %v; want a file of its user alone", name, i, err)
+		}
+	}
+	words, buckets := said("node-1", "node-2"), len(join.Buckets(config.Cluster{}))
+	if i := slices.Index(words, "--js-streams"); i < 0 || words[i+1] != strconv.Itoa(buckets) {
+		t.Errorf("the account may not have the %d streams of the nodes' buckets: nsc was given\n%q", buckets, words)
+	}
+	for name, who := range map[string]string{"node-1": "node", "node-2": "node", "operator": "operator"} {
+		made(words, who, name)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "known"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	words = said("node-3")
+	made(words, "node", "node-3")
+	if slices.Contains(words, "config") || slices.Contains(words, "operator") {
+		t.Errorf("with an account that is there nsc was given\n%q", words)
 	}
 }
