@@ -14,6 +14,8 @@
 //     HMAC of all of these, the owner's name and a hash of the body, with a key that only these two nodes can compute from
 //     their keys in the registry (X25519). So an owner takes each call once, and no one but the entry node can tell it who
 //     the caller is.
+//   - The pieces before the last one have a token of their own, so that an owner knows whose they are: it keeps those of
+//     one call of each entry node, which sends one such call after the other.
 //   - The owner answers to the call's reply subject, an inbox of the entry node: taken, if there is no answer within
 //     50 ms, then alive every two seconds while the call runs, progress and questions about the call, and at last the
 //     result in pieces, or an error.

@@ -55,7 +55,7 @@ func TestGivenUpBefore(t *testing.T) {
 	defer r.Close()
 	var calls counted
 	o := &owner{
-		r: r, ctx: t.Context(), srv: &calls, joiner: newJoiner(), memory: newMemory(0), early: newMemory(0), room: make(chan struct{}, 1),
+		r: r, ctx: t.Context(), srv: &calls, joiner: newJoiner(r.pieceOf), memory: newMemory(0), early: newMemory(0), room: make(chan struct{}, 1),
 		callers: newShares(4), watchers: newShares(4),
 		running: make(map[string]context.CancelCauseFunc),
 	}

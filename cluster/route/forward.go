@@ -23,13 +23,16 @@ type sent struct {
 	client peers.Client
 	asked  chan struct{} // has a token for each question that is being answered
 
+	room *room // for what waits
+
 	news chan struct{} // holds one token: the following has changed
 
 	mu    sync.Mutex // guards the following
 	queue []*nats.Msg
-	size  int // of the queue
-	whole int // of the result so far
+	size  int // of the queue, as it counts in room
+	whole int // of the result so far, likewise
 	err   error
+	ended bool
 }
 
 // fail ends the wait with an error, unless it has ended.
@@ -48,14 +51,38 @@ const messageCost = 512
 // add takes a message of the owner's.
 func (c *sent) add(m *nats.Msg) {
 	c.mu.Lock()
-	if c.size += len(m.Data) + messageCost; c.size+c.whole > maxBody {
+	n := len(m.Data) + messageCost
+	switch {
+	case c.ended || c.err != nil:
+	case c.size+c.whole+n > maxBody:
 		c.err = &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf("the result of node %s has more than %d bytes", c.node, maxBody)}
-	} else {
+	case !c.room.take(c.node, n):
+		c.err = &term.Error{
+			Kind: term.LimitExceeded,
+			Msg: fmt.Sprintf("results that are on their way take more than %d MiB of node %s, or more than %d MiB of all nodes", maxOfNode>>20,
+				c.node, maxOfAll>>20),
+		}
+	default:
 		c.queue = append(c.queue, m)
+		c.size += n
 	}
 	c.mu.Unlock()
 	c.wake()
 }
+
+// end gives back what the call has of the room.
+func (c *sent) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.room.give(c.node, c.size+c.whole)
+	c.ended, c.queue, c.size, c.whole = true, nil, 0, 0
+}
+
+// What the results of one node, and of all, may have in memory here until they are whole, in bytes.
+const (
+	maxOfNode = 4 * maxBody
+	maxOfAll  = 16 * maxBody
+)
 
 func (c *sent) wake() {
 	select {
@@ -68,13 +95,14 @@ func (c *sent) wake() {
 func (c *sent) take() ([]*nats.Msg, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.queue
+	all, had := c.queue, c.size+c.whole
 	c.queue, c.size = nil, 0
 	for _, m := range all {
 		if m.Header.Get(headerKind) == kindPiece {
 			c.whole += len(m.Data)
 		}
 	}
+	c.room.give(c.node, had-c.whole)
 	return all, c.err
 }
 
@@ -113,7 +141,8 @@ func (r *Router) Forward(ctx context.Context, node string, call peers.Call, clie
 			"another node", len(body), maxBody)}
 	}
 	id := newID()
-	c := &sent{node: node, client: client, asked: make(chan struct{}, maxAsked), news: make(chan struct{}, 1)}
+	c := &sent{node: node, client: client, asked: make(chan struct{}, maxAsked), room: r.room, news: make(chan struct{}, 1)}
+	defer c.end()
 	r.mu.Lock()
 	r.calls[id] = c
 	r.mu.Unlock()
@@ -122,14 +151,25 @@ func (r *Router) Forward(ctx context.Context, node string, call peers.Call, clie
 		delete(r.calls, id)
 		r.mu.Unlock()
 	}()
-	if err := r.send(id, node, key, body); err != nil {
+	if err := r.send(ctx, id, node, key, body); err != nil {
+		if ctx.Err() != nil {
+			return nil, &term.Error{Kind: term.Canceled, Err: context.Cause(ctx), Msg: "the call was canceled before it was sent; nothing was done"}
+		}
 		return nil, unreachable(node, "cannot be reached, because this node has no connection to the NATS servers (%v)", err)
 	}
 	return r.await(ctx, id, c)
 }
 
-// send publishes a call.
-func (r *Router) send(id, node string, key, body []byte) error {
+// send publishes a call. Of those in several pieces it publishes one at a time: see joiner.
+func (r *Router) send(ctx context.Context, id, node string, key, body []byte) error {
+	if len(body) > pieceBytes {
+		select {
+		case r.large <- struct{}{}:
+			defer func() { <-r.large }()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	if !r.o.Conn.IsConnected() { // what is kept for later would be done when its caller has long had an error
 		return nats.ErrDisconnected
 	}
@@ -141,7 +181,7 @@ func (r *Router) send(id, node string, key, body []byte) error {
 			m.Header.Set(headerPieces, strconv.Itoa(pieces(len(body))))
 			m.Reply = r.inbox + "." + id
 		} else {
-			m.Header.Set(headerID, id)
+			signPiece(m.Header, key, id, r.o.Node, node, time.Now())
 		}
 		return r.o.Conn.PublishMsg(m)
 	})

@@ -106,7 +106,7 @@ func TestGuessedInbox(t *testing.T) {
 func TestReplyElsewhere(t *testing.T) {
 	url := natstest.URLs(natstest.Start(t, 1))[0]
 	r := router(t, url, "fra1", one{}, newKey(t))
-	o := &owner{r: r, ctx: t.Context(), joiner: newJoiner(), room: make(chan struct{})} // without room it answers at once
+	o := &owner{r: r, ctx: t.Context(), joiner: newJoiner(r.pieceOf), room: make(chan struct{})} // without room it answers at once
 	elsewhere, err := r.o.Conn.SubscribeSync("$KV.ptyctl-nodes.node.fra1")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestReplyElsewhere(t *testing.T) {
 
 // TestMemoryIsBounded: what any node may send without a token takes a known amount of memory.
 func TestMemoryIsBounded(t *testing.T) {
-	j := newJoiner()
+	j := newJoiner(func(nats.Header) (string, bool) { return "ams2", true })
 	for range 1000 {
 		for _, size := range []int{0, 1, pieceBytes - 1} { // those of nodes are full but for the last
 			j.add(&nats.Msg{Header: nats.Header{headerID: {newID()}}, Data: make([]byte, size)}, time.Now())
@@ -149,7 +149,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Error("a call is not known that was given up later")
 		}
 	}
-	c := &sent{node: "ams2", news: make(chan struct{}, 1)}
+	c := &sent{node: "ams2", room: newRoom(maxOfAll, maxOfNode), news: make(chan struct{}, 1)}
 	for range maxBody/messageCost + 1 {
 		c.add(&nats.Msg{})
 	}
@@ -164,7 +164,7 @@ func isKind(err error, kind term.Kind) bool { return errors.Is(err, kind) }
 func TestLastingCall(t *testing.T) {
 	progress := &nats.Msg{Header: nats.Header{headerKind: {kindProgress}}, Data: make([]byte, 1<<20)}
 	piece := &nats.Msg{Header: nats.Header{headerKind: {kindPiece}}, Data: progress.Data}
-	c := &sent{node: "ams2", news: make(chan struct{}, 1)}
+	c := &sent{node: "ams2", room: newRoom(maxOfAll, maxOfNode), news: make(chan struct{}, 1)}
 	for range 2 * maxBody / (1 << 20) {
 		c.add(progress)
 		if _, err := c.take(); err != nil {

@@ -1,11 +1,14 @@
 package route
 
 import (
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"ptyctl/term"
 )
 
 const (
@@ -15,6 +18,9 @@ const (
 	maxBody = 64 << 20 // of a call or a result, in bytes
 
 	maxPending = 256 << 20 // of all bodies of calls of which pieces are missing, in bytes
+
+	// stalled is how long after its last piece a body is given up. A node sends the pieces one after the other.
+	stalled = 10 * time.Second
 )
 
 // split calls send for each piece of a body, the last one with last set. An empty body has one piece.
@@ -28,75 +34,115 @@ func split(body []byte, send func(piece []byte, last bool) error) error {
 	return send(body, true)
 }
 
-// A joiner puts the bodies of calls together. NATS keeps the order of the messages of one sender.
+// A joiner puts the bodies of calls together. An entry node sends one body in pieces after the other, and NATS keeps the
+// order of the messages of one sender, so that a body of which pieces are missing is of no use once the node has begun
+// another. Each node has one, and with it its share of the room.
 type joiner struct {
-	mu      sync.Mutex // guards the following
-	bodies  map[string]*pending
-	waiting int // bytes
+	entry func(h nats.Header) (node string, ok bool) // that has signed the piece of a body
+	most  int                                        // bytes of all bodies of which pieces are missing
+
+	mu      sync.Mutex          // guards the following
+	bodies  map[string]*pending // by entry node
+	waiting int                 // bytes
 }
 
 // A pending body lacks pieces.
 type pending struct {
-	body  []byte
-	since time.Time
+	id          string
+	body        []byte
+	refused     bool // there was no room for a piece
+	since, last time.Time
 }
 
-func newJoiner() *joiner { return &joiner{bodies: make(map[string]*pending)} }
+func newJoiner(entry func(h nats.Header) (node string, ok bool)) *joiner {
+	return &joiner{entry: entry, most: maxPending, bodies: make(map[string]*pending)}
+}
 
-// add takes a message, and returns the whole body once the last piece has come.
-func (j *joiner) add(m *nats.Msg, now time.Time) (body []byte, complete bool) {
+// Why the body of a call is not there, of which the last piece has come.
+var (
+	errLost = &term.Error{
+		Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable, Msg: "parts of the call were lost on the way to it; nothing was done",
+	}
+	errNoRoom = &term.Error{
+		Kind: term.LimitExceeded, Msg: fmt.Sprintf("other nodes send it calls of more than %d MiB at once; nothing was done", maxPending>>20),
+	}
+)
+
+// add takes a message. With the last piece the body is complete, unless the error says why it is not there.
+func (j *joiner) add(m *nats.Msg, now time.Time) (body []byte, complete bool, err error) {
+	if m.Header.Get(headerToken) == "" {
+		j.piece(m, now)
+		return nil, false, nil
+	}
+	body, err = j.whole(m)
+	return body, err == nil, err
+}
+
+// piece takes a piece that is not the last one. What no node has signed is dropped.
+func (j *joiner) piece(m *nats.Msg, now time.Time) {
+	node, ok := j.entry(m.Header)
+	if !ok || len(m.Data) != pieceBytes {
+		return
+	}
 	id := m.Header.Get(headerID)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.forget(now)
-	p := j.bodies[id]
-	last := m.Header.Get(headerToken) != ""
-	if p == nil && last {
-		if n := m.Header.Get(headerPieces); n != "" && n != "1" { // the first pieces are lost
-			return nil, false
-		}
-		return m.Data, true
+	p := j.bodies[node]
+	if p == nil || p.id != id {
+		j.drop(node)
+		p = &pending{id: id, since: now}
+		j.bodies[node] = p
 	}
-	if !last && len(m.Data) != pieceBytes { // so that maxPending bounds the number of bodies, too
-		return nil, false
-	}
-	if p == nil {
-		if !validID(id) {
-			return nil, false
-		}
-		p = &pending{since: now}
-		j.bodies[id] = p
-	}
-	if j.waiting+len(m.Data) > maxPending || len(p.body)+len(m.Data) > maxBody {
-		j.drop(id, p)
-		return nil, false
+	p.last = now
+	if p.refused || j.waiting+len(m.Data) > j.most || len(p.body)+len(m.Data) > maxBody {
+		j.waiting -= len(p.body)
+		p.refused, p.body = true, nil
+		return
 	}
 	p.body = append(p.body, m.Data...)
 	j.waiting += len(m.Data)
-	if !last {
-		return nil, false
+}
+
+// whole takes the last piece of a body, whose token shows whether it is that of its node.
+func (j *joiner) whole(m *nats.Msg) (body []byte, err error) {
+	if n := m.Header.Get(headerPieces); n == "" || n == "1" {
+		return m.Data, nil
 	}
-	j.drop(id, p)
-	if want, err := strconv.Atoi(m.Header.Get(headerPieces)); err != nil || want != pieces(len(p.body)) {
-		return nil, false
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	node := m.Header.Get(headerEntry)
+	p := j.bodies[node]
+	if p == nil || p.id != m.Header.Get(headerID) {
+		return nil, errLost
 	}
-	return p.body, true
+	if p.refused {
+		return nil, errNoRoom
+	}
+	j.drop(node)
+	body = append(p.body, m.Data...)
+	if want, err := strconv.Atoi(m.Header.Get(headerPieces)); err != nil || want != pieces(len(body)) {
+		return nil, errLost
+	}
+	return body, nil
 }
 
 // pieces is the number of pieces of a body.
 func pieces(size int) int { return max((size+pieceBytes-1)/pieceBytes, 1) }
 
-// forget drops the bodies whose other pieces have not come while their token was good. Requires j.mu.
+// forget drops the bodies whose other pieces do not come, or have not come while their tokens were good. Requires j.mu.
 func (j *joiner) forget(now time.Time) {
-	for id, p := range j.bodies {
-		if now.Sub(p.since) > tokenLife {
-			j.drop(id, p)
+	for node, p := range j.bodies {
+		if now.Sub(p.since) > tokenLife || now.Sub(p.last) > stalled {
+			j.drop(node)
 		}
 	}
 }
 
-// drop forgets a body. Requires j.mu.
-func (j *joiner) drop(id string, p *pending) {
-	delete(j.bodies, id)
-	j.waiting -= len(p.body)
+// drop forgets the body of a node. Requires j.mu.
+func (j *joiner) drop(node string) {
+	if p := j.bodies[node]; p != nil {
+		j.waiting -= len(p.body)
+		delete(j.bodies, node)
+	}
 }

@@ -32,6 +32,8 @@ type Router struct {
 	inbox   string // what answers to calls come to: inbox, a dot and the id of the call
 
 	answers *nats.Subscription
+	room    *room         // for results that are not whole yet
+	large   chan struct{} // has room for one: the call in several pieces that is being sent
 
 	mu    sync.Mutex // guards the following
 	calls map[string]*sent
@@ -43,7 +45,10 @@ func New(o Options) (*Router, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Router{o: o, secrets: newSecrets(o.Key, o.Node), inbox: newInbox(o.Node), calls: make(map[string]*sent)}
+	r := &Router{
+		o: o, secrets: newSecrets(o.Key, o.Node), inbox: newInbox(o.Node), room: newRoom(maxOfAll, maxOfNode), large: make(chan struct{}, 1),
+		calls: make(map[string]*sent),
+	}
 	if r.answers, err = o.Conn.Subscribe(r.inbox+".*", r.answered); err != nil {
 		return nil, fmt.Errorf("route: %w", err)
 	}

@@ -28,7 +28,7 @@ func (r *Router) Serve(ctx context.Context, srv Server) error {
 	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(term.ErrStopping)
 	o := &owner{
-		r: r, ctx: running, srv: srv, joiner: newJoiner(), memory: newMemory(0), early: newMemory(maxEarly), room: make(chan struct{}, r.o.MaxCalls),
+		r: r, ctx: running, srv: srv, joiner: newJoiner(r.pieceOf), memory: newMemory(0), early: newMemory(maxEarly), room: make(chan struct{}, r.o.MaxCalls),
 		callers: newShares(r.o.MaxCalls), watchers: newShares(r.o.MaxWatches), calls: workers.New(),
 		running: make(map[string]context.CancelCauseFunc),
 	}
@@ -95,8 +95,14 @@ func (o *owner) close() {
 // take begins to answer a call, once all of it has come. NATS waits for take before it gives it the next message, so
 // everything that costs time is done by a goroutine.
 func (o *owner) take(m *nats.Msg) {
-	body, complete := o.joiner.add(m, time.Now())
-	if !complete || !isInbox(m.Reply) {
+	body, complete, err := o.joiner.add(m, time.Now())
+	if !isInbox(m.Reply) {
+		return
+	}
+	if err != nil {
+		o.refuse(m, err)
+	}
+	if !complete {
 		return
 	}
 	o.mu.Lock()

@@ -19,7 +19,8 @@ const (
 	headerEntry   = "Ptyctl-Entry"
 	headerExpires = "Ptyctl-Expires" // Unix milliseconds
 	headerToken   = "Ptyctl-Token"
-	headerPieces  = "Ptyctl-Pieces" // of the body, if it has more than one: their number; the headers above come with the last
+	headerPieces  = "Ptyctl-Pieces" // of the body: their number
+	headerPiece   = "Ptyctl-Piece"  // the token of a piece that is not the last: it has no headerToken and no headerPieces
 )
 
 // tokenLife is how long after it was made a call is taken. The clocks of the nodes may differ by as much.
@@ -41,6 +42,42 @@ func token(key []byte, id, entry, owner, expires string, body []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "ptyctl call 1\x00%s\x00%s\x00%s\x00%s\x00%s", id, entry, owner, expires, sum[:])
 	return mac.Sum(nil)
+}
+
+// signPiece sets the headers of a piece that is not the last. Its token is not of what is in it, which that of the call is:
+// it shows of which node's share the room for it is.
+func signPiece(h nats.Header, key []byte, id, entry, owner string, now time.Time) {
+	expires := strconv.FormatInt(now.Add(tokenLife).UnixMilli(), 10)
+	h.Set(headerID, id)
+	h.Set(headerEntry, entry)
+	h.Set(headerExpires, expires)
+	h.Set(headerPiece, base64.RawStdEncoding.EncodeToString(pieceToken(key, id, entry, owner, expires)))
+}
+
+// pieceToken returns the HMAC of the headers of a piece.
+func pieceToken(key []byte, id, entry, owner, expires string) []byte {
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "ptyctl piece 1\x00%s\x00%s\x00%s\x00%s", id, entry, owner, expires)
+	return mac.Sum(nil)
+}
+
+// pieceOf returns the node that has signed a piece of a call to this node.
+func (r *Router) pieceOf(h nats.Header) (node string, ok bool) {
+	id, entry, expires := h.Get(headerID), h.Get(headerEntry), h.Get(headerExpires)
+	ms, err := strconv.ParseInt(expires, 10, 64)
+	if err != nil || !validID(id) || time.Now().After(time.UnixMilli(ms)) {
+		return "", false
+	}
+	public, ok := r.o.Nodes.Key(entry)
+	if !ok {
+		return "", false
+	}
+	key, err := r.secrets.of(entry, r.o.Node, public)
+	if err != nil {
+		return "", false
+	}
+	got, err := base64.RawStdEncoding.DecodeString(h.Get(headerPiece))
+	return entry, err == nil && hmac.Equal(pieceToken(key, id, entry, r.o.Node, expires), got)
 }
 
 // errUnknownEntry refuses a call of a node that is not known.
