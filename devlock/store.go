@@ -68,10 +68,18 @@ type HeldError struct {
 	// Left is not 0 if a former owner has not given the device back: for so long, at most, it may still count on it. Owner
 	// is then who gives it back in its place.
 	Left time.Duration
+
+	// Silent says that the owner's machine gives no answer, though the device is still the owner's. Ends is then how long
+	// its lease lasts, at most, if it stays away; 0: that is not known.
+	Silent bool
+	Ends   time.Duration
 }
 
 // Error names the owner.
 func (e *HeldError) Error() string {
+	if e.Silent {
+		return fmt.Sprintf("device %q is owned by %s, which gives no answer", e.Device, e.Owner.since())
+	}
 	if e.Left > 0 {
 		return fmt.Sprintf("device %q was not given back by its former owner, who may count on it for %v", e.Device, e.Left)
 	}

@@ -203,7 +203,7 @@ func natsOptions(c config.Cluster) (options []nats.Option, err error) {
 func (n *node) Node() string { return n.name }
 
 // Devices implements app.Cluster.
-func (n *node) Devices() devlock.Store { return n.devices }
+func (n *node) Devices() devlock.Store { return devices{n.devices, n} }
 
 // Hold implements app.Cluster.
 func (n *node) Hold(l *devlock.Lease) term.Hold {

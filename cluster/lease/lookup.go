@@ -45,6 +45,32 @@ func (s *Store) Lookup(ctx context.Context, device string) (devlock.Holding, err
 	return devlock.Holding{}, s.unavailable(whole, "lookup", device, began, failed)
 }
 
+// Expires returns how long the lease of a device lasts at most if it is not renewed, by the clock of the servers; 0: it has
+// ended, or there is none. here says that this Store has it.
+func (s *Store) Expires(ctx context.Context, device string) (in time.Duration, here bool, err error) {
+	key, err := keyOf(device)
+	if err != nil {
+		return 0, false, err
+	}
+	began := time.Now()
+	whole, work, cancel := s.bound(ctx)
+	defer cancel()
+	if _, here, err = s.own(work, device); err != nil {
+		return 0, false, s.notDone(whole, "lookup", device, began, err)
+	}
+	e, err := s.bucket.Read(work, key)
+	if err == nil && e.Held() {
+		var now time.Time
+		if now, err = s.bucket.Now(work); err == nil {
+			in = min(max(s.o.TTL-now.Sub(e.Time), 0), s.o.TTL)
+		}
+	}
+	if err != nil {
+		return 0, here, s.unavailable(whole, "lookup", device, began, err)
+	}
+	return in, here, nil
+}
+
 // own returns the holding of a device that this Store has: nobody else can have it.
 func (s *Store) own(ctx context.Context, device string) (h devlock.Holding, ok bool, err error) {
 	err = s.renewals.do(ctx, func() {

@@ -61,6 +61,17 @@ func TestNodeOfOwner(t *testing.T) {
 	if h, err := b.Lookup(t.Context(), "rack1"); err != nil || h.MayBeStale || h.Owner.Node != "a" {
 		t.Errorf("Lookup = %+v, %v", h, err)
 	}
+	for _, c := range []struct {
+		s      *lease.Store
+		device string
+		here   bool
+		most   time.Duration
+	}{{a, "rack1", true, 30 * time.Second}, {b, "rack1", false, 30 * time.Second}, {b, "rack2", false, 0}} {
+		in, here, err := c.s.Expires(t.Context(), c.device)
+		if err != nil || here != c.here || in > c.most || (in == 0) != (c.most == 0) {
+			t.Errorf("Expires(%s) = %v, %v, %v; want at most %v, %v", c.device, in, here, err, c.most, c.here)
+		}
+	}
 	if err := b.Renew(t.Context(), l); err == nil || !strings.Contains(err.Error(), "another store's") {
 		t.Errorf("Renew at the other store = %v", err)
 	}

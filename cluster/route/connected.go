@@ -8,31 +8,44 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// answerTime is how long a server has to say that nobody listens. It says so at once.
+// answerTime is how long a node that runs has to say so, and a server that nobody listens. Both do at once.
 const answerTime = time.Second
 
 // Connected reports whether the NATS servers have a connection of a node. They have one of a node that is stopped, too,
 // until they find that it does not answer them; of one that was killed or has left they have none.
 func (r *Router) Connected(ctx context.Context, node string) (bool, error) {
+	connected, _, err := r.ping(ctx, node)
+	return connected, err
+}
+
+// Answers reports whether a node answers: it does not if it was killed, is stopped or is cut off.
+func (r *Router) Answers(ctx context.Context, node string) (bool, error) {
+	_, answers, err := r.ping(ctx, node)
+	return answers, err
+}
+
+// ping asks for a sign of life. It has no id, and so gives up no call.
+func (r *Router) ping(ctx context.Context, node string) (connected, answers bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	m := nats.NewMsg(r.o.cancelSubject(node))
-	m.Header.Set(headerID, newID()) // of no call: a node that runs does nothing, and does not answer
 	m.Reply = newInbox(r.o.Node)
-	answers, err := r.o.Conn.SubscribeSync(m.Reply)
+	sub, err := r.o.Conn.SubscribeSync(m.Reply)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	defer func() { _ = answers.Unsubscribe() }() // it may have ended with the connection
+	defer func() { _ = sub.Unsubscribe() }() // it may have ended with the connection
 	if err := r.o.Conn.PublishMsg(m); err != nil {
-		return false, err
+		return false, false, err
 	}
-	_, err = answers.NextMsgWithContext(ctx)
+	_, err = sub.NextMsgWithContext(ctx)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return false, nil
-	case err == nil || errors.Is(err, context.DeadlineExceeded) && r.o.Conn.IsConnected():
-		return true, nil
+		return false, false, nil
+	case err == nil:
+		return true, true, nil
+	case errors.Is(err, context.DeadlineExceeded) && r.o.Conn.IsConnected():
+		return true, false, nil
 	}
-	return false, err
+	return false, false, err
 }

@@ -140,8 +140,11 @@ func (o *owner) publish(m *nats.Msg) {
 // maxEarly is how many calls that were given up before they came are known. Any node can name some.
 const maxEarly = 64 << 10
 
-// cancel ends a call whose client has given it up.
+// cancel ends a call whose client has given it up. Who asks for a sign of life gets one.
 func (o *owner) cancel(m *nats.Msg) {
+	if isInbox(m.Reply) {
+		o.say(m.Reply, kindAlive, nil)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	id := m.Header.Get(headerID)

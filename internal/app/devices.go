@@ -132,6 +132,19 @@ func deviceError(device string, err error) error {
 			),
 		}
 	}
+	if held.Silent {
+		ends := "its lease is about to end if it stays away; open it again then"
+		if held.Ends > 0 {
+			ends = fmt.Sprintf("its lease ends in %v at most if it stays away; open it again then", roundUp(held.Ends))
+		}
+		return &term.Error{
+			Op: "open", Kind: term.Locked, Err: err, Facts: ownerFacts(o),
+			Msg: fmt.Sprintf(
+				"%s is open in session %s on node %s, which does not answer: it has ended, is stopped or cut off, and may still use it; %s",
+				what, o.Session, o.Node, ends,
+			),
+		}
+	}
 	where := "this machine"
 	if o.Node != "" {
 		where = "node " + o.Node
@@ -147,6 +160,11 @@ func deviceError(device string, err error) error {
 			o.Session,
 			o.Started.UTC().Format(time.RFC3339),
 		),
-		Facts: term.Facts{term.DeviceOwner{Node: o.Node, PID: o.PID, Socket: o.Socket, SessionID: o.Session, Since: o.Started}},
+		Facts: ownerFacts(o),
 	}
+}
+
+// ownerFacts says for a program who has a device.
+func ownerFacts(o devlock.Owner) term.Facts {
+	return term.Facts{term.DeviceOwner{Node: o.Node, PID: o.PID, Socket: o.Socket, SessionID: o.Session, Since: o.Started}}
 }

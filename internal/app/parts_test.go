@@ -331,6 +331,16 @@ func TestDeviceErrors(t *testing.T) {
 			`the console of device "rack1" is open in a ptyctl on this machine: process 7`,
 		},
 		{
+			&devlock.HeldError{Owner: devlock.Owner{Node: "fra-1", Session: "s1"}, Silent: true, Ends: 23010 * time.Millisecond}, term.Locked,
+			`the console of device "rack1" is open in session s1 on node fra-1, which does not answer: it has ended, is stopped or cut off, ` +
+				`and may still use it; its lease ends in 24s at most if it stays away; open it again then`,
+		},
+		{
+			&devlock.HeldError{Owner: devlock.Owner{Node: "fra-1", Session: "s1"}, Silent: true}, term.Locked,
+			`the console of device "rack1" is open in session s1 on node fra-1, which does not answer: it has ended, is stopped or cut off, ` +
+				`and may still use it; its lease is about to end if it stays away; open it again then`,
+		},
+		{
 			&devlock.HeldError{Owner: devlock.Owner{Node: "fra-1"}, Left: 25030 * time.Millisecond}, term.Locked,
 			`the console of device "rack1" was not given back by the node that had it, which is gone or cut off and may still use it ` +
 				`for 26s; open it again then`,

@@ -74,8 +74,9 @@ func TestOneOwner(t *testing.T) {
 	}
 	all[owner].kill()
 	// Its lease has not run out, or the other node still takes it for one that runs.
-	if r := all[other].open("switch-001", port); r.ErrorCode != "LOCKED" || r.Details.DeviceOwner.Node != owner || !r.Retryable {
-		t.Errorf("open after the kill of %s = %+v, want LOCKED by it", owner, r)
+	if r := all[other].open("switch-001", port); r.ErrorCode != "LOCKED" || r.Details.DeviceOwner.Node != owner || !r.Retryable ||
+		!strings.Contains(r.Message, "node "+owner+", which does not answer") || !strings.Contains(r.Message, "its lease ") {
+		t.Errorf("open after the kill of %s = %+v, want LOCKED by it, and that it does not answer", owner, r)
 	}
 	if r := all[other].call(map[string]any{"action": "status", "session_id": again.SessionID}); r.ErrorCode != "NODE_UNREACHABLE" {
 		t.Errorf("status of a session of a killed node = %+v, want NODE_UNREACHABLE", r)
