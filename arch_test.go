@@ -250,6 +250,7 @@ var importRules = []rule{
 	{pkg: "internal/fleethosts", ours: []string{"fleet/nodes", "fleet/nodeset", "internal/tty"}, why: "it shows hosts and reaches none"},
 	{pkg: "internal/atomicfile", why: "it knows files, and nothing that is in them"},
 	{pkg: "internal/tokenfile", ours: []string{"internal/atomicfile", "config", "internal/rundir"}, why: "it changes a file, and serves nobody"},
+	{pkg: "internal/callers", ours: []string{"config", "mcpapi/httpserve"}, why: "it compares tables of tokens, and lets nobody in"},
 	{
 		pkg:    "internal/setup",
 		ours:   []string{"internal/atomicfile", "internal/lazyregexp"},
@@ -266,7 +267,7 @@ var importRules = []rule{
 			"term", "session", "session/forward", "session/forward/address", "session/owners", "sshx", "telnet", "serial", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"consent", "fleet", "fleet/nodes", "fleet/saved", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
 			"mcpapi/httpserve", "mcpapi/kept", "mcpapi/oauth", "mcpapi/peers", "mcpapi/toolset", "mcpapi/tools", "mcpapi/verdict", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty", "mcpapi/toolset/r2",
-			"control", "daemon", "internal/cgroup", "internal/cliadvice", "internal/logging", "internal/resident", "internal/tcppeer", "secret", "secret/source",
+			"control", "daemon", "internal/callers", "internal/cgroup", "internal/cliadvice", "internal/logging", "internal/resident", "internal/tcppeer", "secret", "secret/source",
 			"watch", "watch/calls", "watch/feed",
 		},
 		theirs: []string{"filippo.io/age", "github.com/mark3labs/mcp-go", "golang.org/x/sys"},

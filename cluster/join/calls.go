@@ -89,9 +89,10 @@ func (n *node) Serve(ctx context.Context, local app.Local) error {
 	go func() { served <- n.router.Serve(ctx, countedServer{local.Server, n.counts}) }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	serves := false
+	serves, unlike := false, newUnlike()
 	for {
 		live := n.report(local, serves)
+		unlike.look(n.name, n.registry.All(), n.log)
 		if n.draining.Load() && live == 0 && (local.Runs == nil || local.Runs() == 0) {
 			n.log.Info("this node was drained, and has no session left")
 			stop()
@@ -109,8 +110,17 @@ func (n *node) Serve(ctx context.Context, local app.Local) error {
 	}
 }
 
-// rulesDigits is how much of the digest of its rules a node tells the others: enough to compare.
-const rulesDigits = 16
+// digits is how much of a digest a node tells the others: enough to compare.
+const digits = 16
+
+// short returns the digits of a digest that the others are told; nil: there is none.
+func short(digest func() string) string {
+	if digest == nil {
+		return ""
+	}
+	d := digest()
+	return d[:min(digits, len(d))]
+}
 
 // report tells the registry of the load of this node, and whether it serves the others, and so can have new sessions. It
 // returns the number of live sessions.
@@ -119,10 +129,7 @@ func (n *node) report(local app.Local, serves bool) int {
 	err := n.registry.Update(func(self *nodes.Node) {
 		self.Sessions, self.Consoles, self.MaxSessions = live, consoles, local.MaxSessions
 		self.Draining = n.closed() || !serves
-		if local.Rules != nil {
-			digest := local.Rules()
-			self.Rules = digest[:min(rulesDigits, len(digest))]
-		}
+		self.Rules, self.Callers = short(local.Rules), short(local.Callers)
 	})
 	if err != nil {
 		n.log.Warn("the load of this node cannot be told to the others", "error", err)

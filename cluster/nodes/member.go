@@ -26,7 +26,7 @@ type member struct {
 func (m *member) key() string { return keyPrefix + m.value.Name }
 
 // Update changes what this node says of itself. Its load is written at the next renewal; whether it drains, and its
-// rules, at once. Its name, key, start and proof stay. f must not block, and must not call the Registry. The error says
+// rules and callers, at once. Its name, key, start and proof stay. f must not block, and must not call the Registry. The error says
 // what is wrong with the result, which then has no effect. Without effect for an observer.
 func (r *Registry) Update(f func(*Node)) error {
 	r.mu.Lock()
@@ -46,7 +46,7 @@ func (r *Registry) Update(f func(*Node)) error {
 		return fmt.Errorf("nodes: %w", err)
 	}
 	r.member.value = next
-	if next.Draining != old.Draining || next.Rules != old.Rules {
+	if next.Draining != old.Draining || next.Rules != old.Rules || next.Callers != old.Callers {
 		select {
 		case r.wake <- struct{}{}:
 		default: // it is about to be written

@@ -27,7 +27,9 @@ type Node struct {
 	MaxSessions int  `json:"max_sessions"` // 0: as many as there are
 	Draining    bool `json:"draining,omitempty"`
 
-	Rules string `json:"rules,omitempty"` // the first hex digits of the digest of the rules in force; empty: it has none
+	// The first hex digits of digests of what nodes should have in common; empty: it has none.
+	Rules   string `json:"rules,omitempty"`   // in force
+	Callers string `json:"callers,omitempty"` // who may call over HTTP, with which tokens
 
 	Started time.Time `json:"started"` // by the clock of the node
 
@@ -40,15 +42,15 @@ const (
 	keyBytes      = 32       // of a public key of X25519
 	maxVersion    = 64       // bytes
 	maxLabels     = 32
-	maxRules      = 64  // hex digits
+	maxDigest     = 64  // hex digits
 	maxLabelName  = 63  // bytes
 	maxLabelValue = 255 // bytes
 )
 
 var (
-	namePattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,31}$`)
-	rulesPattern = regexp.MustCompile(fmt.Sprintf(`^[0-9a-f]{0,%d}$`, maxRules))
-	labelPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+	namePattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,31}$`)
+	digestPattern = regexp.MustCompile(fmt.Sprintf(`^[0-9a-f]{0,%d}$`, maxDigest))
+	labelPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 )
 
 // check says what is wrong with n.
@@ -64,8 +66,8 @@ func (n Node) check() error {
 		return fmt.Errorf("node %s: the key has %d bytes and not %d", n.Name, len(n.Key), keyBytes)
 	case n.Sessions < 0 || n.Consoles < 0 || n.MaxSessions < 0:
 		return fmt.Errorf("node %s: the counts of sessions and consoles must not be negative", n.Name)
-	case !rulesPattern.MatchString(n.Rules):
-		return fmt.Errorf("node %s: the digest of its rules must be at most %d hex digits", n.Name, maxRules)
+	case !digestPattern.MatchString(n.Rules) || !digestPattern.MatchString(n.Callers):
+		return fmt.Errorf("node %s: the digests of its rules and its callers must be at most %d hex digits", n.Name, maxDigest)
 	case len(n.Labels) > maxLabels:
 		return fmt.Errorf("node %s: it has %d labels, and at most %d are allowed", n.Name, len(n.Labels), maxLabels)
 	}

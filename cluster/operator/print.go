@@ -39,6 +39,12 @@ func (st *status) print(w io.Writer) error {
 	for i := range st.Nodes {
 		rows = append(rows, st.Nodes[i].row())
 	}
+	for _, m := range st.marks { // after the state
+		rows[0] = slices.Insert(rows[0], 2, m.title)
+		for i := range st.Nodes {
+			rows[i+1] = slices.Insert(rows[i+1], 2, m.marks[st.Nodes[i].Name])
+		}
+	}
 	table("nodes", rows, "STARTED", "WIRE", "LABELS")
 	rows = [][]string{{"CONSOLE", "NODE", "SESSION", "SINCE", "RENEWED"}}
 	for _, c := range st.Consoles {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +29,8 @@ type status struct {
 	Anchors  []anchors.Anchor `json:"anchors,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"` // what the operator should mend
 	Problems []string         `json:"problems"`           // with any the exit status is 1
+
+	marks []marked // of the nodes in the table
 }
 
 // A nodeStatus is a node. Of a silent one whose entry has expired only the name is known.
@@ -44,7 +45,8 @@ type nodeStatus struct {
 	MaxSessions int               `json:"max_sessions"` // 0: no limit
 	Consoles    int               `json:"consoles"`
 	Draining    bool              `json:"draining"`
-	Rules       string            `json:"rules,omitempty"` // digest: nodes with the same have the same rules
+	Rules       string            `json:"rules,omitempty"`   // digest: nodes with the same have the same rules
+	Callers     string            `json:"callers,omitempty"` // digest: nodes with the same have the same tokens
 	Started     time.Time         `json:"started,omitzero"`
 	HeardMS     int64             `json:"heard_ms"` // ago, by the clock of the servers
 }
@@ -161,7 +163,7 @@ func (s *site) status(ctx context.Context, withAnchors bool) *status {
 		st.node(n)
 	}
 	st.wire(all)
-	st.rules(all)
+	st.unlike(all)
 	held, err := lease.List(ctx, s.nc, join.DevicesBucket(s.cfg.Cluster))
 	if err != nil {
 		st.problem("who has which console is not known: %v", err)
@@ -193,8 +195,8 @@ func (st *status) problem(format string, args ...any) {
 func (st *status) node(n nodes.Seen) {
 	st.Nodes = append(st.Nodes, nodeStatus{
 		Name: n.Name, State: n.State, Version: n.Version, WireMin: n.WireMin, WireMax: n.WireMax, Labels: n.Labels,
-		Sessions: n.Sessions, MaxSessions: n.MaxSessions, Consoles: n.Consoles, Draining: n.Draining, Rules: n.Rules, Started: n.Started,
-		HeardMS: n.Age.Milliseconds(),
+		Sessions: n.Sessions, MaxSessions: n.MaxSessions, Consoles: n.Consoles, Draining: n.Draining, Rules: n.Rules, Callers: n.Callers,
+		Started: n.Started, HeardMS: n.Age.Milliseconds(),
 	})
 	switch age := n.Age.Round(100 * time.Millisecond); {
 	case n.State == nodes.Unknown:
@@ -218,25 +220,50 @@ func (st *status) wire(all []nodes.Seen) {
 	}
 }
 
-// rules warns of live nodes with different rules. That is no problem that ends with status 1: both nodes judge, so nothing
-// is done that one of them denies, and while the operator changes the rules it cannot be helped.
-func (st *status) rules(all []nodes.Seen) {
-	having := make(map[string][]string)
-	for _, n := range all {
-		if n.State == nodes.Live && n.Rules != "" {
-			having[n.Rules] = append(having[n.Rules], n.Name)
+// unlike warns of live nodes with different rules or tokens, and says in which group each is. That is no problem that ends
+// with status 1: while the operator changes them it cannot be helped, and nothing is done that the rules of one of them
+// deny.
+func (st *status) unlike(all []nodes.Seen) {
+	for _, t := range join.Traits {
+		var order []string // of the digests, by the first node that has each
+		having := make(map[string][]string)
+		for _, n := range all {
+			d := t.Of(n.Node)
+			if n.State != nodes.Live || d == "" {
+				continue
+			}
+			if having[d] == nil {
+				order = append(order, d)
+			}
+			having[d] = append(having[d], n.Name)
 		}
+		if len(order) < 2 {
+			continue
+		}
+		groups, marks := make([]string, len(order)), make(map[string]string)
+		for i, d := range order {
+			groups[i] = strings.Join(having[d], ", ")
+			for _, name := range having[d] {
+				marks[name] = mark(i)
+			}
+		}
+		st.marks = append(st.marks, marked{strings.ToUpper(t.Name), marks})
+		st.Warnings = append(st.Warnings, fmt.Sprintf("nodes have different %s: %s. %s", t.Name, strings.Join(groups, "; "), t.Then))
 	}
-	if len(having) < 2 {
-		return
+}
+
+// A marked is a column that says which nodes have the same of what all should have.
+type marked struct {
+	title string
+	marks map[string]string // by node
+}
+
+// mark is A, B, ... Z, and then a number.
+func mark(i int) string {
+	if i < 26 {
+		return string(rune('A' + i))
 	}
-	var groups []string
-	for _, names := range having {
-		groups = append(groups, strings.Join(names, ", "))
-	}
-	slices.Sort(groups)
-	st.Warnings = append(st.Warnings, "nodes have different rules: "+strings.Join(groups, "; ")+". Each call is judged by those of both "+
-		"its nodes, which takes a question for each action; give all nodes the same [policy], local.stdio, local.http and forward.allow")
+	return fmt.Sprint(i + 1)
 }
 
 // infoTime is how long the leader of a bucket may take to describe it.

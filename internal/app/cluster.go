@@ -73,6 +73,10 @@ type Local struct {
 	Runs  func() int    // over many hosts that have not ended
 	Rules func() string // digest of the rules in force, which other nodes should have as well
 
+	// Callers returns a digest of who may call over HTTP, with which tokens, which other nodes should have as well; empty:
+	// nobody. It says nothing about a token to who does not know all others.
+	Callers func() string
+
 	// Head returns the end of the audit log, of whose heads the cluster keeps some where this node cannot change them. It
 	// may be called until Close has returned. false: there is no log.
 	Head func() (audit.Head, bool)
@@ -320,7 +324,7 @@ func (a *App) serveCluster(ctx context.Context, stop func()) (wait func() error)
 	go func() {
 		defer stop()
 		ended <- a.cluster.Serve(ctx, Local{
-			Server: a.server, Sessions: a.sessions, MaxSessions: a.cfg.Session.MaxSessions, Runs: a.runs, Rules: a.rules.digest, Head: a.audit.Head,
+			Server: a.server, Sessions: a.sessions, MaxSessions: a.cfg.Session.MaxSessions, Runs: a.runs, Rules: a.rules.digest, Callers: a.http.who, Head: a.audit.Head,
 		})
 	}()
 	return func() error { return <-ended }

@@ -13,9 +13,11 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"ptyctl/config"
+	"ptyctl/internal/callers"
 	"ptyctl/mcpapi/httpserve"
 	"ptyctl/mcpapi/oauth"
 	"ptyctl/mcpapi/tools"
@@ -27,6 +29,9 @@ type httpPort struct {
 	listener net.Listener
 	page     *peoplePage     // nil: there is none
 	issuer   *oauth.Verifier // nil: no access tokens are accepted
+
+	digest  func(tokens []httpserve.Token) string // of who may call; nil: this machine is alone
+	callers atomic.Pointer[string]                // the digest of the tokens in force; nil: there is none
 }
 
 // listenHTTP opens the port that the configuration names, if it names one, and says on stderr where it is.
@@ -75,6 +80,10 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 		Metrics: metrics, OAuth: issuer, Logger: log, Ready: a.cluster.ready(),
 	}
 	port := &httpPort{listener: ln, issuer: issuer}
+	if a.cluster != nil {
+		port.digest = func(tokens []httpserve.Token) string { return callers.Digest(cfg.Cluster.Group, callers.Of(o, tokens)) }
+		port.admits(tokens)
+	}
 	if o.Watch {
 		fmt.Fprintf(os.Stderr, "ptyctl: serving the watch page at %s://%s%s\n", scheme, addr, httpserve.PagePath)
 		port.page = a.newPage()
@@ -82,6 +91,25 @@ func (a *App) listenHTTP(metrics http.Handler) (*httpPort, error) {
 	}
 	port.handler = httpserve.New(a.server, options)
 	return port, nil
+}
+
+// admits takes the tokens that are in force.
+func (p *httpPort) admits(tokens []httpserve.Token) {
+	if p.digest != nil {
+		d := p.digest(tokens)
+		p.callers.Store(&d)
+	}
+}
+
+// who returns the digest of who may call; empty: there is no port. p may be nil.
+func (p *httpPort) who() string {
+	if p == nil {
+		return ""
+	}
+	if d := p.callers.Load(); d != nil {
+		return *d
+	}
+	return ""
 }
 
 // serve answers requests until ctx ends.
@@ -204,6 +232,7 @@ func (p *httpPort) again(o config.HTTP) (set func(log *slog.Logger), err error) 
 	tokens, err := readTokens(o)
 	return func(log *slog.Logger) {
 		withdrawn := p.handler.SetTokens(tokens)
+		p.admits(tokens)
 		warnExpired(log, tokens)
 		log.Info("the tokens of the HTTP port were read again", "tokens", len(tokens), "withdrawn", withdrawn)
 	}, err

@@ -10,11 +10,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ptyctl/config"
+	"ptyctl/internal/callers"
 	"ptyctl/internal/logging"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/httpserve"
 	"ptyctl/mcpapi/verdict"
 	"ptyctl/policy"
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -317,5 +322,45 @@ func TestFormOfTheEntry(t *testing.T) {
 		if seen.Command != c.command || !slices.Equal(seen.Argv, c.argv) {
 			t.Errorf("%s: %q %q was judged, want %q %q", name, seen.Command, seen.Argv, c.command, c.argv)
 		}
+	}
+}
+
+// TestCallersOfPort: the digest follows the tokens that are in force, and one machine alone has none.
+func TestCallersOfPort(t *testing.T) {
+	var none *httpPort
+	alone := &httpPort{}
+	alone.admits(nil)
+	for what, p := range map[string]*httpPort{"no port": none, "a machine alone": alone} {
+		if d := p.who(); d != "" {
+			t.Errorf("%s has the digest %q", what, d)
+		}
+	}
+	m := session.NewManager(session.Config{})
+	defer m.Close(context.Background())
+	p := &httpPort{
+		handler: httpserve.New(mcpapi.NewServer(mcpapi.Options{Sessions: m}), httpserve.Options{
+			Tokens: []httpserve.Token{{Name: "old", Value: strings.Repeat("x", 32)}},
+		}),
+		digest: func(all []httpserve.Token) string { return callers.Digest("ptyctl", callers.Of(config.HTTP{}, all)) },
+	}
+	set, err := p.again(config.HTTP{Tokens: config.NewSecret("ops:write:" + strings.Repeat("y", 32))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := p.who(); d != "" {
+		t.Errorf("before its tokens are in force the port has the digest %q", d)
+	}
+	set(slog.New(slog.DiscardHandler))
+	value := p.who()
+	hashed, err := config.HashedToken("ops", "write", []byte(strings.Repeat("y", 32)), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set, err = p.again(config.HTTP{Tokens: config.NewSecret(hashed)}); err != nil {
+		t.Fatal(err)
+	}
+	set(slog.New(slog.DiscardHandler))
+	if value == "" || p.who() != value {
+		t.Errorf("a token by its value has the digest %q, and by its hash %q; want the same", value, p.who())
 	}
 }

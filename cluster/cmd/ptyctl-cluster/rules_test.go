@@ -121,7 +121,10 @@ func TestRulesOfBothNodes(t *testing.T) {
 	}
 	natstest.Eventually(t, "status warns of the rules", func() bool {
 		stdout, _, code := printed(t, lines("a", url), "status")
-		return code == 0 && strings.Contains(stdout, "warning: nodes have different rules: a; b.")
+		return code == 0 && strings.Contains(stdout, "warning: nodes have different rules: a; b.") && strings.Contains(stdout, " RULES ")
+	})
+	natstest.Eventually(t, "the log of a names b", func() bool {
+		return strings.Contains(a.log.String(), "other nodes have other rules than this one")
 	})
 	b.reload(t, rules+plain)
 	before := judged(t, b)
