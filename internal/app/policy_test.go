@@ -178,6 +178,27 @@ func lineOpening() term.Action {
 	}
 }
 
+// TestCredentialsOfOne: rules for credentials of the node that logs in count there, and no answer of the other node has any.
+func TestCredentialsOfOne(t *testing.T) {
+	const agent = "[[policy.credential]]\nsource = \"agent\"\n"
+	open := on(term.VerbOpen, term.Action{
+		Target: &term.Target{Protocol: "ssh", Host: "web1"}, Plan: &term.Plan{Hops: []term.PlannedHop{{Alias: "web1", Host: "web1", Port: 22}}},
+	})
+	p := &judges{t: t, owner: rulesOf(t, agent), entry: rulesOf(t, "[policy]\ndeny = [\"reboot\"]\n")}
+	ruling, err := p.judge(open)
+	if err != nil || ruling.Grant.Credentials == nil || p.asked == 0 {
+		t.Errorf("an open at the node with such rules = %+v, %v, asked %d times; want it allowed, with its own credentials", ruling.Grant, err, p.asked)
+	}
+	p = &judges{t: t, owner: rulesOf(t, agent), entry: rulesOf(t, "[policy]\ndeny = [\"reboot\"]\n"+agent)}
+	if _, err := p.judge(open); term.KindOf(err) != term.PolicyDenied || !strings.Contains(err.Error(), "it limits the credentials of a login") {
+		t.Errorf("an open where both have the same rules for credentials, and others besides = %v, want it denied", err)
+	}
+	p = &judges{t: t, owner: rulesOf(t, agent), entry: rulesOf(t, agent)}
+	if ruling, err := p.judge(open); err != nil || ruling.Grant.Credentials == nil || p.asked > 0 {
+		t.Errorf("an open where all rules are the same = %+v, %v, asked %d times", ruling.Grant, err, p.asked)
+	}
+}
+
 // TestNobodyAsked: nodes with the same rules do not ask each other, and one with others does nothing without asking.
 func TestNobodyAsked(t *testing.T) {
 	const deny = "[policy]\ndeny = [\"reboot\"]\n"
