@@ -1,7 +1,7 @@
 // Package anchors keeps the ends of the nodes' audit logs in a bucket of NATS JetStream, so that a log that was cut or
 // written anew is found although its node could change all of its files.
 //
-//	book, err := anchors.Open(ctx, nc, "ptyctl")
+//	book, err := anchors.Open(ctx, nc, "ptyctl", prover)
 //	err = book.Put(ctx, anchors.Anchor{Node: "fra-1", Why: anchors.Day, File: h.File, Bytes: h.Bytes, Hash: h.Hash})
 //
 // The bucket is GROUP-anchors, with one key for each node, node.NAME, and the last 64 anchors of each. A node may write
@@ -27,6 +27,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"ptyctl/cluster/nodes"
+	"ptyctl/cluster/proof"
 )
 
 // A Why is the occasion of an anchor.
@@ -50,19 +53,37 @@ type Anchor struct {
 
 	Stored   time.Time `json:"stored"` // by the clock of the server that led the bucket
 	Revision uint64    `json:"revision"`
+
+	// Doubt is why the anchor may be another node's words; empty: its node has signed it, or nodes have no credentials.
+	Doubt string `json:"doubt,omitempty"`
+}
+
+// text is what the node signs. No part has a zero byte.
+func (a Anchor) text() []byte {
+	return fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s\x00%s", a.Node, a.Why, a.File, a.Bytes, a.Hash, a.Time.UTC().Format(time.RFC3339Nano))
+}
+
+// A value is what the key of a node holds.
+type value struct {
+	Anchor
+	Proof *proof.Shown `json:"proof,omitempty"`
 }
 
 // Kept is how many anchors of each node are kept.
 const Kept = 64
 
 // maxValue is the most bytes of a key's value.
-const maxValue = 4 << 10
+const maxValue = 16 << 10
 
 // keyPrefix is before the name of a node in its key.
 const keyPrefix = "node."
 
 // A Book is the bucket.
-type Book struct{ kv jetstream.KeyValue }
+type Book struct {
+	kv     jetstream.KeyValue
+	group  string
+	prover *proof.Prover
+}
 
 // Bucket returns the name of the bucket of a group.
 func Bucket(group string) string { return group + "-anchors" }
@@ -70,9 +91,10 @@ func Bucket(group string) string { return group + "-anchors" }
 // ErrNone says that no node has written an anchor.
 var ErrNone = errors.New("no node of the group has kept the end of an audit log: none has audit.path, or none has started since")
 
-// Open returns the book of a group to write to, and makes its bucket unless it is there.
-func Open(ctx context.Context, nc *nats.Conn, group string) (*Book, error) {
-	b, err := Read(ctx, nc, group)
+// Open returns the book of a group to write to, and makes its bucket unless it is there. The prover signs the anchors of
+// this node and checks those of all; nil: nodes have no credentials.
+func Open(ctx context.Context, nc *nats.Conn, group string, prover *proof.Prover) (*Book, error) {
+	b, err := Read(ctx, nc, group, prover)
 	if !errors.Is(err, ErrNone) {
 		return b, err
 	}
@@ -89,16 +111,16 @@ func Open(ctx context.Context, nc *nats.Conn, group string) (*Book, error) {
 		MaxValueSize: maxValue,
 	})
 	if errors.Is(err, jetstream.ErrBucketExists) { // another node has just made it
-		return Read(ctx, nc, group)
+		return Read(ctx, nc, group, prover)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("anchors: %w", err)
 	}
-	return &Book{kv}, nil
+	return &Book{kv, group, prover}, nil
 }
 
-// Read returns the book of a group that is there. The error is ErrNone if it is not.
-func Read(ctx context.Context, nc *nats.Conn, group string) (*Book, error) {
+// Read is Open of a book that is there. The error is ErrNone if it is not.
+func Read(ctx context.Context, nc *nats.Conn, group string, prover *proof.Prover) (*Book, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, err
@@ -110,13 +132,20 @@ func Read(ctx context.Context, nc *nats.Conn, group string) (*Book, error) {
 	case err != nil:
 		return nil, fmt.Errorf("anchors: %w", err)
 	}
-	return &Book{kv}, nil
+	return &Book{kv, group, prover}, nil
 }
 
 // Put adds an anchor of a node.
 func (b *Book) Put(ctx context.Context, a Anchor) error {
-	a.Stored, a.Revision = time.Time{}, 0
-	text, err := json.Marshal(a)
+	a.Stored, a.Revision, a.Doubt = time.Time{}, 0, ""
+	v, err := value{Anchor: a}, error(nil)
+	if b.prover != nil {
+		v.Proof, err = b.prover.Sign(proof.Anchor, nodes.Subject(b.group, a.Node), a.text())
+	}
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(v)
+	}
 	if err == nil {
 		_, err = b.kv.Put(ctx, keyPrefix+a.Node, text)
 	}
@@ -145,13 +174,18 @@ func (b *Book) List(ctx context.Context, node string) (all []Anchor, err error) 
 				slices.SortStableFunc(all, func(a, b Anchor) int { return strings.Compare(a.Node, b.Node) })
 				return all, nil
 			}
-			var a Anchor
-			if u.Operation() != jetstream.KeyValuePut || len(u.Value()) > maxValue || json.Unmarshal(u.Value(), &a) != nil ||
-				keyPrefix+a.Node != u.Key() {
+			var v value
+			if u.Operation() != jetstream.KeyValuePut || len(u.Value()) > maxValue || json.Unmarshal(u.Value(), &v) != nil ||
+				keyPrefix+v.Node != u.Key() {
 				continue
 			}
-			a.Stored, a.Revision = u.Created(), u.Revision()
-			all = append(all, a)
+			v.Stored, v.Revision, v.Doubt = u.Created(), u.Revision(), ""
+			if b.prover != nil {
+				if err := b.prover.Verify(proof.Anchor, nodes.Subject(b.group, v.Node), v.text(), v.Proof); err != nil {
+					v.Doubt = err.Error()
+				}
+			}
+			all = append(all, v.Anchor)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("anchors: %w", context.Cause(ctx))
 		}

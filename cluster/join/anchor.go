@@ -56,7 +56,7 @@ func (n *node) anchor(ctx context.Context, why anchors.Why) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, anchorTime)
 	defer cancel()
-	book, err := anchors.Open(ctx, n.nc, n.group)
+	book, err := anchors.Open(ctx, n.nc, n.group, n.prover)
 	if err == nil {
 		err = book.Put(ctx, anchors.Anchor{
 			Node: n.name, Time: time.Now().UTC(), Why: why, File: head.File, Bytes: head.Bytes, Hash: head.Hash,

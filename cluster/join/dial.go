@@ -19,16 +19,16 @@ import (
 	"ptyctl/internal/app"
 )
 
-// prove has the registry make and check proofs of names, if this node has credentials.
-func prove(o *nodes.Options, c config.Cluster) error {
+// Prover returns what signs for a user of NATS, and checks what nodes have signed; nil: there are no credentials.
+func Prover(c config.Cluster) (*proof.Prover, error) {
 	if c.CredentialsFile == "" {
-		return nil
+		return nil, nil
 	}
 	text, err := os.ReadFile(c.CredentialsFile)
-	if err == nil {
-		o.Prover, err = proof.Read(text)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return proof.Read(text)
 }
 
 // Registry returns the options of the registry of a cluster's nodes.

@@ -20,6 +20,7 @@ import (
 	"ptyctl/cluster/lease"
 	"ptyctl/cluster/limits"
 	"ptyctl/cluster/nodes"
+	"ptyctl/cluster/proof"
 	"ptyctl/cluster/route"
 	"ptyctl/config"
 	"ptyctl/devlock"
@@ -40,6 +41,7 @@ type node struct {
 	nc       *nats.Conn
 	devices  *lease.Store
 	registry *nodes.Registry
+	prover   *proof.Prover // nil: nodes have no credentials
 	limits   *limits.Book
 	requests *requests
 	memory   *memory
@@ -120,9 +122,10 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 		return err
 	}
 	registry := Registry(n.nc, c.Group, n.log)
-	if err := prove(&registry, c); err != nil {
+	if n.prover, err = Prover(c); err != nil {
 		return err
 	}
+	registry.Prover = n.prover
 	n.registry, err = nodes.Join(ctx, registry, nodes.Node{
 		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: key.PublicKey().Bytes(), Labels: n.labels, Started: time.Now(),
 		Draining: true, // until calls reach it
@@ -142,7 +145,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if err != nil {
 		return err
 	}
-	n.memory, err = openMemory(ctx, n.nc, c.Group, n.name, n.router, registry.Prover, n.log)
+	n.memory, err = openMemory(ctx, n.nc, c.Group, n.name, n.router, n.prover, n.log)
 	return err
 }
 

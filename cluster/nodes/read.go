@@ -18,6 +18,7 @@ type Seen struct {
 	Node
 	State State         // Live: its key was written less than two periods of Options.Every ago
 	Age   time.Duration // since its key was written; of a node whose key has expired, since that
+	Doubt error         // why another node may have written it; nil: it is proven, or Options has no Prover
 }
 
 // ErrNoGroup says that no node has ever joined the group.
@@ -60,7 +61,7 @@ func Read(ctx context.Context, o Options) (all []Seen, err error) {
 				slices.SortFunc(all, func(a, b Seen) int { return strings.Compare(a.Name, b.Name) })
 				return all, nil
 			}
-			if s, ok := seen(u, now, o.Every); ok {
+			if s, ok := seen(u, now, o); ok {
 				all = append(all, s)
 			}
 		case <-ctx.Done():
@@ -70,7 +71,7 @@ func Read(ctx context.Context, o Options) (all []Seen, err error) {
 }
 
 // seen reads a key. It reports false for that of a node that has left.
-func seen(u jetstream.KeyValueEntry, now time.Time, every time.Duration) (Seen, bool) {
+func seen(u jetstream.KeyValueEntry, now time.Time, o Options) (Seen, bool) {
 	s := Seen{Node: Node{Name: strings.TrimPrefix(u.Key(), keyPrefix)}, State: Silent, Age: max(now.Sub(u.Created()), 0)}
 	switch u.Operation() {
 	case jetstream.KeyValueDelete:
@@ -83,8 +84,11 @@ func seen(u jetstream.KeyValueEntry, now time.Time, every time.Duration) (Seen, 
 		s.State = Unknown
 		return s, true
 	}
-	if s.Node = v.Node; s.Age < 2*every {
+	if s.Node = v.Node; s.Age < 2*o.Every {
 		s.State = Live
+	}
+	if o.Prover != nil {
+		s.Doubt = o.Prover.Check(o.subject(v.Name), v.Name, v.Key, v.Proof)
 	}
 	return s, true
 }

@@ -42,7 +42,7 @@ func compare(c *cli.Context) error {
 	}
 	ctx, cancel := within(c)
 	defer cancel()
-	book, err := anchors.Read(ctx, s.nc, s.cfg.Cluster.Group)
+	book, err := anchors.Read(ctx, s.nc, s.cfg.Cluster.Group, s.prover)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,14 @@ func compare(c *cli.Context) error {
 	if err != nil {
 		return s.explained(err)
 	}
-	if len(kept) == 0 {
+	all := len(kept)
+	kept = slices.DeleteFunc(kept, func(a anchors.Anchor) bool { return a.Doubt != "" })
+	doubts := all - len(kept)
+	switch {
+	case all == 0:
 		return fmt.Errorf("no end of the audit log of node %s is kept", node)
+	case len(kept) == 0:
+		return fmt.Errorf("no end of the audit log of node %s is kept that it has signed, and %d that may be another node's words", node, doubts)
 	}
 	heads := make([]string, len(kept))
 	for i, a := range kept {
@@ -76,6 +82,10 @@ func compare(c *cli.Context) error {
 		r.Lines, len(kept)-before, node, at(kept[len(kept)-1].Stored))
 	if err == nil && before > 0 {
 		_, err = fmt.Fprintf(c.App.Writer, "note: %d more are of files before file %d, which were not given\n", before, r.First)
+	}
+	if err == nil && doubts > 0 {
+		_, err = fmt.Fprintf(c.App.Writer, "warning: %d more may be another node's words, and were left out: look for the node that has "+
+			"written them\n", doubts)
 	}
 	return err
 }

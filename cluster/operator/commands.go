@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ptyctl/cluster/join"
+	"ptyctl/cluster/proof"
 	"ptyctl/config"
 	"ptyctl/internal/app"
 	"ptyctl/internal/cli"
@@ -36,8 +37,9 @@ func credentialsFlag() cli.Flag {
 
 // A site is a cluster, as a command reaches it.
 type site struct {
-	cfg config.Config
-	nc  *nats.Conn
+	cfg    config.Config
+	nc     *nats.Conn
+	prover *proof.Prover // nil: nodes have no credentials
 
 	mu     sync.Mutex
 	denied []string // what the servers have refused because of the credentials
@@ -78,11 +80,15 @@ func reach(c *cli.Context) (*site, error) {
 	if file := c.String("credentials"); file != "" {
 		cfg.Cluster.CredentialsFile = file
 	}
+	prover, err := join.Prover(cfg.Cluster)
+	if err != nil {
+		return nil, &app.ConfigError{Err: err}
+	}
 	nc, err := join.Dial(cfg.Cluster, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
-	s := &site{cfg: cfg, nc: nc}
+	s := &site{cfg: cfg, nc: nc, prover: prover}
 	nc.SetErrorHandler(s.heard)
 	return s, nil
 }

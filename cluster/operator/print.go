@@ -63,7 +63,11 @@ func (st *status) print(w io.Writer) error {
 	if st.Anchors != nil {
 		rows = [][]string{{"AUDIT LOG OF", "AT", "WHY", "FILE", "BYTES", "HEAD"}}
 		for _, a := range st.Anchors {
-			rows = append(rows, []string{a.Node, at(a.Stored), string(a.Why), fmt.Sprint(a.File), fmt.Sprint(a.Bytes), a.Hash})
+			why := string(a.Why)
+			if a.Doubt != "" {
+				why = "not proven"
+			}
+			rows = append(rows, []string{a.Node, at(a.Stored), why, fmt.Sprint(a.File), fmt.Sprint(a.Bytes), a.Hash})
 		}
 		width = max(width, 2*tty.TableWidth) // a head that is cut is of no use
 		table("audit logs", rows)

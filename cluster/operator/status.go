@@ -155,7 +155,9 @@ func (s *site) status(ctx context.Context, withAnchors bool) *status {
 	if lost { // no watch would be answered in time
 		return st
 	}
-	all, err := nodes.Read(ctx, join.Registry(s.nc, s.cfg.Cluster.Group, nil))
+	registry := join.Registry(s.nc, s.cfg.Cluster.Group, nil)
+	registry.Prover = s.prover
+	all, err := nodes.Read(ctx, registry)
 	if err != nil {
 		st.problem("the nodes are not known: %v", err)
 	}
@@ -175,12 +177,21 @@ func (s *site) status(ctx context.Context, withAnchors bool) *status {
 		})
 	}
 	if withAnchors {
-		book, err := anchors.Read(ctx, s.nc, s.cfg.Cluster.Group)
+		book, err := anchors.Read(ctx, s.nc, s.cfg.Cluster.Group, s.prover)
 		if err == nil {
 			st.Anchors, err = book.List(ctx, "")
 		}
 		if err != nil {
 			st.problem("the ends of audit logs are not known: %v", err)
+		}
+		doubts := 0
+		for _, a := range st.Anchors {
+			if a.Doubt != "" {
+				doubts++
+			}
+		}
+		if doubts > 0 {
+			st.problem("%d of the ends of audit logs may be another node's words: look for the node that has written them", doubts)
 		}
 	}
 	return st
@@ -198,6 +209,9 @@ func (st *status) node(n nodes.Seen) {
 		Sessions: n.Sessions, MaxSessions: n.MaxSessions, Consoles: n.Consoles, Draining: n.Draining, Rules: n.Rules, Callers: n.Callers,
 		Started: n.Started, HeardMS: n.Age.Milliseconds(),
 	})
+	if n.Doubt != nil {
+		st.problem("the entry of node %s may be another node's words, and the nodes do not take it: %v", n.Name, n.Doubt)
+	}
 	switch age := n.Age.Round(100 * time.Millisecond); {
 	case n.State == nodes.Unknown:
 		st.problem("node %s has written an entry that this program cannot read", n.Name)
