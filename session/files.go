@@ -92,6 +92,7 @@ type CopyLimits struct {
 type CopyPlace struct {
 	Session *Session // nil: this machine
 	Path    string
+	Lent    CopySource // in place of Session, where the copy comes from; Copy closes it
 }
 
 // A CopyRequest is a file or a tree to copy.
@@ -168,6 +169,7 @@ func (m *Manager) Copy(ctx context.Context, r CopyRequest) (CopyResult, error) {
 	}
 	memory := m.limits.memory
 	if c.memory = int(min(most, memory.Limit()/2)); !memory.Take(c.memory) {
+		r.From.giveBack()
 		return CopyResult{}, m.limits.noMemoryToCopy(c.memory)
 	}
 	if s == nil {
@@ -186,6 +188,7 @@ func (e *execs) copy(ctx context.Context, c *copyRun, r CopyRequest) (CopyResult
 	x, err := e.newRun(ExecRequest{Timeout: r.Timeout}, LaneChannel, term.ActorFrom(ctx))
 	if err != nil {
 		memory.Give(c.memory)
+		r.From.giveBack()
 		return CopyResult{}, err
 	}
 	defer e.letGo(x)
@@ -210,6 +213,7 @@ func (e *execs) copy(ctx context.Context, c *copyRun, r CopyRequest) (CopyResult
 	})
 	if !ok {
 		memory.Give(c.memory)
+		r.From.giveBack()
 		return CopyResult{}, e.s.life.endedError("copy")
 	}
 	x.deadline.Attend()
@@ -320,11 +324,64 @@ func (r CopyRequest) overTerminal() error {
 	return nil
 }
 
+// giveBack closes what was lent to a copy that does not begin.
+func (p CopyPlace) giveBack() {
+	if p.Lent != nil {
+		p.Lent.Close()
+	}
+}
+
 // copyEnd returns the files of an end.
 func (m *Manager) copyEnd(p CopyPlace) transfer.CopyEnd {
+	if p.Lent != nil {
+		return transfer.CopyEnd{Lent: p.Lent, Path: p.Path}
+	}
 	files := m.Files()
 	if p.Session != nil {
 		files = p.Session.Files()
 	}
 	return transfer.CopyEnd{Files: files, Path: p.Path}
 }
+
+// A CopySource is the end of a copy that is read, where another process has it.
+type CopySource = transfer.Source
+
+// A CopyPart says of which copy an action is a part.
+type CopyPart = transfer.Part
+
+// lendMemory is what the files of a session may take of the memory for output while a copy of another process reads
+// them. Of a smaller limit for output it takes half.
+const lendMemory = 8 << 20
+
+// A Lending is the files of a session for one copy that another process runs, in the name of the actor of each call's
+// context. Every file is authorized and recorded by itself. It ends with the session: see Context.
+type Lending struct {
+	*transfer.Lending
+	Limits CopyLimits // that are set here for one copy
+
+	known  *known.View
+	closed func()
+}
+
+// Lend lends the files of a session's far side to a copy. The caller must close the Lending, also when the session has
+// ended.
+func (v ServerView) Lend(s *Session) (*Lending, error) {
+	limits := v.m.limits
+	n := int(min(lendMemory, limits.memory.Limit()/2))
+	if !limits.memory.Take(n) {
+		return nil, limits.noMemoryToCopy(n)
+	}
+	most := CopyLimits{Bytes: cmp.Or(v.m.c.Copies.Bytes, 1<<30), Files: cmp.Or(v.m.c.Copies.Files, 10_000)}
+	return &Lending{
+		Lending: s.Files().Lend(), Limits: most, known: s.known, closed: func() { limits.memory.Give(n) },
+	}, nil
+}
+
+// Close ends the copy's connection.
+func (l *Lending) Close() {
+	l.Lending.Close()
+	l.closed()
+}
+
+// Named returns an error as the other process may know it: it names the session, and has no secret.
+func (l *Lending) Named(err error) error { return l.known.Error(l.Lending.Named(err)) }

@@ -16,6 +16,7 @@ const copyGrace = 2 * time.Second
 type CopyEnd struct {
 	Files *Files
 	Path  string
+	Lent  Source // in place of Files, at the end that is read; Copy closes it
 }
 
 // A CopyRequest describes a copy. The fields that are not explained here are those of filecopy.Copy.
@@ -45,10 +46,8 @@ func Copy(ctx context.Context, r CopyRequest) (filecopy.Result, error) {
 	defer cancel()
 	c := &copying{CopyRequest: r, lent: make(map[*Far]term.CopyFiles)}
 	defer c.release()
-	for _, f := range []*Far{r.From.Files.far, r.To.Files.far} {
-		if f != nil {
-			defer context.AfterFunc(f.carrier.Context(), cancel)()
-		}
+	for _, f := range c.fars() {
+		defer context.AfterFunc(f.carrier.Context(), cancel)()
 	}
 	result, err := (&filecopy.Copy{
 		From:      c.end(r.From, term.VerbFileRead),
@@ -57,9 +56,20 @@ func Copy(ctx context.Context, r CopyRequest) (filecopy.Result, error) {
 		MaxBytes: r.MaxBytes, MaxFiles: r.MaxFiles, Compare: r.Compare, Parts: r.Parts, Progress: r.Progress, Permit: c.permit,
 	}).Run(ctx)
 	if err != nil {
-		err = c.named(err)
+		err = partial(result, c.named(err))
 	}
 	return result, err
+}
+
+// partial corrects an error that says that nothing was done, where a part of a tree was copied before.
+func partial(r filecopy.Result, err error) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok || e.Kind != term.NodeUnreachable || r.Files == 0 && r.Folders == 0 && !r.Created {
+		return err
+	}
+	some := *e
+	some.Kind, some.Reason = term.RemoteClosed, ""
+	return &some
 }
 
 // A copying is a copy that runs.
@@ -69,8 +79,21 @@ type copying struct {
 	releases []func()
 }
 
+// fars returns the far sides of the sessions of this process.
+func (c *copying) fars() (all []*Far) {
+	for _, e := range []CopyEnd{c.To, c.From} {
+		if e.Files != nil && e.Files.far != nil {
+			all = append(all, e.Files.far)
+		}
+	}
+	return all
+}
+
 // end returns an end for package filecopy.
 func (c *copying) end(e CopyEnd, verb term.Verb) filecopy.End {
+	if e.Lent != nil {
+		return filecopy.End{Path: e.Path, Machine: e.Lent.Machine(), Open: e.Lent.Open}
+	}
 	return filecopy.End{
 		Path: e.Path, Machine: e.Files.auth.Machine(),
 		Open: func(ctx context.Context) (term.CopyFiles, error) { return c.open(ctx, e.Files, verb) },
@@ -79,12 +102,19 @@ func (c *copying) end(e CopyEnd, verb term.Verb) filecopy.End {
 
 // permit asks for one file or folder. Its record says to which copy it belongs.
 func (c *copying) permit(ctx context.Context, verb term.Verb, path, what string) (filecopy.Done, error) {
-	files := c.From.Files
-	if verb == term.VerbFileWrite {
-		files = c.To.Files
+	of := Part{Copy: c.ID, Exec: c.Exec}
+	switch {
+	case verb == term.VerbFileWrite:
+		return permit(ctx, c.To.Files, verb, path, what, of)
+	case c.From.Lent != nil:
+		return c.From.Lent.Permit(ctx, path, what, of)
 	}
+	return permit(ctx, c.From.Files, verb, path, what, of)
+}
+
+func permit(ctx context.Context, files *Files, verb term.Verb, path, what string, of Part) (filecopy.Done, error) {
 	d := files.auth.Begin(ctx, verb, term.Event{
-		Path: path, Detail: what, PartOf: term.PartOf{Copy: c.ID}, Exec: c.Exec,
+		Path: path, Detail: what, PartOf: term.PartOf{Copy: of.Copy}, Exec: of.Exec,
 	})
 	if err := files.permit(ctx, d); err != nil {
 		d.End(err)
@@ -121,8 +151,8 @@ func (c *copying) open(ctx context.Context, files *Files, verb term.Verb) (term.
 
 // named says in an error which session it is about.
 func (c *copying) named(err error) error {
-	for _, f := range []*Far{c.To.Files.far, c.From.Files.far} {
-		if f != nil && f.carrier.Context().Err() != nil {
+	for _, f := range c.fars() {
+		if f.carrier.Context().Err() != nil {
 			return f.carrier.Ended("copy")
 		}
 	}
@@ -134,7 +164,7 @@ func (c *copying) named(err error) error {
 	if e.Op == string(term.VerbFileWrite) {
 		end = c.To
 	}
-	if end.Files.far == nil {
+	if end.Files == nil || end.Files.far == nil {
 		return err
 	}
 	return end.Files.far.carrier.Failed(e.Op, err)
@@ -144,6 +174,9 @@ func (c *copying) named(err error) error {
 func (c *copying) release() {
 	for _, f := range c.releases {
 		f()
+	}
+	if c.From.Lent != nil {
+		c.From.Lent.Close()
 	}
 }
 
