@@ -150,6 +150,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/wire", ours: []string{"internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "session", "session/forward", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
 	{pkg: "mcpapi/peers", why: "it says what is asked of other nodes, and reaches none"},
 	{pkg: "mcpapi/verdict", ours: []string{"term"}, why: "it says in which form nodes ask each other about actions, and judges none"},
+	{pkg: "mcpapi/lending", ours: []string{"session", "term"}, why: "it has one node read files of another, and knows neither calls nor nodes"},
 	{pkg: "mcpapi/kept", ours: []string{"session", "term"}, why: "it says what nodes keep of sessions, and stores nothing"},
 	{pkg: "mcpapi/toolset", ours: []string{"fleet", "fleet/nodes", "internal/destination", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/kept", "mcpapi/peers", "mcpapi/schema", "mcpapi/wire", "session", "session/hosts", "session/keys", "session/owners", "term"}, why: "tools are written against it, and see no server"},
 	{pkg: "mcpapi/tools/files", ours: []string{"fleet", "mcpapi/schema", "mcpapi/tools/fleet", "mcpapi/toolset", "mcpapi/wire", "session", "session/hosts", "term"}, why: "it maps the wire to files and knows no transport"},
@@ -166,7 +167,7 @@ var importRules = []rule{
 	{
 		pkg: "mcpapi",
 		ours: []string{
-			"internal/faultlog", "consent", "fleet/batch", "mcpapi/apps", "mcpapi/elicit", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/kept", "mcpapi/peers", "mcpapi/schema",
+			"internal/faultlog", "consent", "fleet/batch", "mcpapi/apps", "mcpapi/elicit", "internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/kept", "mcpapi/lending", "mcpapi/peers", "mcpapi/schema",
 			"mcpapi/subscribe", "mcpapi/tools", "mcpapi/toolset", "mcpapi/verdict", "mcpapi/wire", "session", "session/hosts", "term",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go"},

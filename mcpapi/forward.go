@@ -31,7 +31,7 @@ func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.Call
 	if all == nil || isServed(ctx) {
 		return nil, false, nil
 	}
-	node, state, err := c.named(r)
+	node, state, err := c.named(ctx, r)
 	need, opens := c.need(ctx)
 	for tried := 1; err == nil; tried++ {
 		placed := node == "" && opens
@@ -50,6 +50,7 @@ func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.Call
 		}
 		need.Not, node, err = append(need.Not, node), "", nil
 	}
+	err = loanFrom(ctx).explained(err)
 	if ok = true; errors.Is(err, term.NodeUnreachable) && node != "" && c.reopens() && state == "" {
 		result, ok, err = c.reopen(ctx, node, r)
 	}
@@ -61,7 +62,11 @@ func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.Call
 
 // named returns the node that a call names, and the state of a question that the call answers, as that node knows it;
 // empty: it names none.
-func (c *invocation) named(r request) (node, state string, err error) {
+func (c *invocation) named(ctx context.Context, r request) (node, state string, err error) {
+	if l := loanFrom(ctx); l != nil {
+		_, state = stateNode(r.trip.RequestState)
+		return l.to, state, nil
+	}
 	if node, state = stateNode(r.trip.RequestState); node != "" { // the answer goes to the node that asks
 		return node, state, nil
 	}
@@ -105,6 +110,9 @@ func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
 func (c *invocation) forward(ctx context.Context, node, state string, r request) (*mcp.CallToolResult, error) {
 	call := c.s.callFor(ctx)
 	call.Tool, call.Arguments, call.Progress = c.t.Name, r.arguments, r.progress != nil
+	if l := loanFrom(ctx); l != nil {
+		call.Lent = &l.lent
+	}
 	if r.trip.RequestState != "" {
 		r.trip.RequestState = state
 		trip, err := json.Marshal(r.trip)

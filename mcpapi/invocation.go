@@ -40,6 +40,11 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 	if err := c.permitted(ctx, a); err != nil {
 		return s.failed(ctx, t.set, err)
 	}
+	ctx, loan, err := c.borrow(ctx, r)
+	if err != nil {
+		return s.failed(ctx, t.set, err)
+	}
+	defer loan.over()
 	if !c.asked(&r) {
 		if result, ok, err := c.elsewhere(ctx, r); ok {
 			return result, err
@@ -135,7 +140,7 @@ func (s *api) failed(ctx context.Context, set *toolset.Set, err error) (*mcp.Cal
 func (c *invocation) Once(ctx context.Context) (any, error) {
 	// Read from the raw arguments: a retry is recognised before its arguments are checked once more.
 	id := c.Text("request_id")
-	if id == "" || !c.t.Takes("request_id") {
+	if id == "" || !c.t.Takes("request_id") || toolset.LenderFrom(ctx) != nil { // the node that copies knows the id
 		return c.do(ctx)
 	}
 	caller := identity.FromContext(ctx) // what another has done is not what this one may do

@@ -14,6 +14,7 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/mcpapi/subscribe"
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
 )
 
@@ -21,6 +22,9 @@ import (
 // transport has verified who passes it on; what the caller may do is checked here once more. Nothing is sent to the
 // client after ServePeer has returned.
 func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Client) (json.RawMessage, error) {
+	if call.Files != nil {
+		return s.api.lendings.Serve(ctx, call.Caller.Node, call.Files)
+	}
 	session, err := newServedSession(call.Client, client)
 	if err != nil {
 		return nil, err
@@ -41,6 +45,14 @@ func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Cl
 		ReadOnly: call.Caller.ReadOnly, Isolated: call.Caller.Isolated, Results: identity.Results(call.Caller.Results),
 		Node: call.Caller.Node, Rules: call.Rules,
 	})
+	if call.Lend != "" {
+		ctx = toolset.WithLender(ctx, s.api.lender(call.Lend, client))
+	}
+	if call.Lent != nil {
+		if ctx, err = s.api.borrowed(ctx, *call.Lent); err != nil {
+			return nil, err
+		}
+	}
 	if call.Watch && !subscribe.Known(ctx, s.sessions, call.URI) { // it would wait for as long as the client wants
 		return nil, term.Errorf(term.NotFound, "there is no such session")
 	}

@@ -18,6 +18,7 @@ import (
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/kept"
+	"ptyctl/mcpapi/lending"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/subscribe"
@@ -125,7 +126,8 @@ type api struct {
 	given     given
 	listed    map[string]entry
 	readers   map[shownTo]reader
-	special   map[shownTo]entry         // the tools that some callers see with actions of their own
+	special   map[shownTo]entry // the tools that some callers see with actions of their own
+	lendings  lending.Table
 	callable  map[shownTo]*toolset.Tool // and as each caller calls them
 	placed    map[string]bool           // the tools that are about this machine
 	files     map[string]bool           // those that are about its files
@@ -137,6 +139,7 @@ type api struct {
 type Server struct {
 	protocol *mcpgo.Server
 	sessions *session.Manager
+	api      *api
 }
 
 // Protocol returns the server as the transports use it: pass the Server itself to stdio.Serve and httpserve.New. The type
@@ -256,7 +259,7 @@ func NewServer(o Options) *Server {
 	logCalls(hooks, s.log)
 	s.srv = srv
 	s.questions = elicit.New(elicit.Questions{Client: srv, Logins: o.Elicitation, Pages: o.Pages, People: o.Consents, Log: s.log})
-	return &Server{&mcpgo.Server{MCPServer: srv, Answer: s.answer, NoTool: s.noTool}, o.Sessions}
+	return &Server{&mcpgo.Server{MCPServer: srv, Answer: s.answer, NoTool: s.noTool}, o.Sessions, s}
 }
 
 // shownTo is a tool, and the callers that see it with actions of their own.

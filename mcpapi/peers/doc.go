@@ -10,5 +10,6 @@
 //   - The id of a session or of a run over many hosts ends in "@" and the name of its node, and no call about it is
 //     answered anywhere else.
 //   - The node that a client is connected to says who calls. Both nodes check what that caller may do.
-//   - A call is passed on once. Whether a call that gets no answer has been done is said, or said to be unknown.
+//   - A call is passed on once, and a copy between two nodes once to each. Whether a call that gets no answer has been done
+//     is said, or said to be unknown.
 package peers

@@ -17,7 +17,7 @@ type Peers interface {
 	// Place returns the node on which something new is opened. An error of package term is passed on as it is.
 	Place(ctx context.Context, n Need) (node string, err error)
 
-	// Forward has a node run a call, and returns the result of the MCP method as JSON. c is told and asked meanwhile, and
+	// Forward has a node run a call, and returns the result of the MCP method as JSON, or the answer to Call.Files. c is told and asked meanwhile, and
 	// not any more once Forward has returned. When ctx ends, the call is canceled there. The error is one of package term:
 	// NodeUnreachable says that the node gives no answer, and its Reason whether the call may have been done.
 	Forward(ctx context.Context, node string, call Call, c Client) (result json.RawMessage, err error)
@@ -50,9 +50,23 @@ type Call struct {
 	Caller    Caller          `json:"caller"`
 	Client    Program         `json:"client"`
 
+	// Lend is the node that copies the source of this call, a copy between two nodes: this one lends it, in place of copying,
+	// and asks MethodLent. Lent is that source, for the node that copies. Files is a request of that node to the one that
+	// has lent, in place of all else but Caller.Node; its answer need not be JSON: see package mcpapi/lending.
+	Lend  string          `json:"lend,omitempty"`
+	Lent  *Lent           `json:"lent,omitempty"`
+	Files json.RawMessage `json:"files,omitempty"`
+
 	// Rules is the digest of the rules of the node that the client is connected to, by which that judges for this client.
 	// A node that acts by other rules asks it about each action (MethodJudge). Empty: that node has no rules.
 	Rules string `json:"rules,omitempty"`
+}
+
+// A Lent is the source of a copy that a node has lent.
+type Lent struct {
+	Node    string `json:"node"`
+	ID      string `json:"id"`
+	Machine string `json:"machine"` // see session.CopySource
 }
 
 // A Caller is who makes a call, as the node knows it that the client is connected to; see identity.Caller. It is never
@@ -90,6 +104,7 @@ type Client interface {
 const (
 	MethodElicit = "elicitation/create" // to the person at the client: params and result are those of MCP
 	MethodJudge  = "ptyctl/judge"       // to the node that the client is connected to: see package mcpapi/verdict
+	MethodLent   = "ptyctl/lent"        // likewise, with a Lent: the files of Call.Lend; it is answered when the call of the client is over
 )
 
 // At joins the name of something to that of its node; without a node it is the name.

@@ -31,6 +31,10 @@ func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 		return nil, err
 	}
 	out := &fsCopyOut{Action: "copy"}
+	if lend := toolset.LenderFrom(ctx); lend != nil {
+		out.Bytes, err = from.lend(ctx, c, in.Recursive, lend)
+		return out, err
+	}
 	for _, end := range []*copyEnd{from, to} {
 		verb, id := term.VerbFileRead, &out.FromSession
 		if end == to {
@@ -114,7 +118,10 @@ func endOf(c *toolset.Call, name string, p place, via string) (*copyEnd, error) 
 // find sets the session of an end. It returns the opening of one that is not open yet.
 func (end *copyEnd) find(ctx context.Context, c *toolset.Call, verb term.Verb) (notOpen *hosts.Result, err error) {
 	if end.host == nil {
-		if end.id != "" {
+		if verb == term.VerbFileRead {
+			end.place.Lent = toolset.BorrowerFrom(ctx)(string(end.id))
+		}
+		if end.id != "" && end.place.Lent == nil {
 			end.place.Session, err = c.Session(ctx, verb, string(end.id))
 		}
 		return nil, err
@@ -129,4 +136,17 @@ func (end *copyEnd) find(ctx context.Context, c *toolset.Call, verb term.Verb) (
 	}
 	end.place.Session = at.Session
 	return nil, nil
+}
+
+// lend lends the source, which is that of a session, to another node.
+func (end *copyEnd) lend(ctx context.Context, c *toolset.Call, tree bool, lend toolset.Lender) (bytes int64, err error) {
+	s, err := c.Session(ctx, term.VerbFileRead, string(end.id))
+	if err != nil {
+		return 0, err
+	}
+	files, err := toolset.Lend(c, s)
+	if err != nil {
+		return 0, err
+	}
+	return lend(ctx, files, end.place.Path, tree)
 }

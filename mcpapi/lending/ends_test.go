@@ -1,0 +1,212 @@
+//go:build unix
+
+package lending
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A blocked is files whose source is read when the test lets it.
+type blocked struct {
+	term.CopyFiles
+	reading chan struct{}
+	on      chan struct{}
+}
+
+func (b *blocked) Source(context.Context, string, bool) (term.FileSource, error) { return b, nil }
+func (b *blocked) Entry() term.FileEntry                                         { return term.FileEntry{Name: "x"} }
+func (b *blocked) Close() error                                                  { return nil }
+
+func (b *blocked) ReadAt([]byte, int64) (int, error) {
+	b.reading <- struct{}{}
+	<-b.on
+	return 0, io.EOF
+}
+
+// TestReadsAtATime: a node that asks for more blocks at a time than a copy does waits for them, and holds no memory here.
+func TestReadsAtATime(t *testing.T) {
+	l := newLender(t)
+	slow := &blocked{reading: make(chan struct{}, 100), on: make(chan struct{})}
+	l.here = slow
+	lent, b := l.lend("/x", false)
+	done, err := b.Permit(t.Context(), "/x", "copy", session.CopyPart{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := b.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := files.Source(t.Context(), "/x", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reads sync.WaitGroup
+	for range 3 * maxReads {
+		reads.Go(func() {
+			if _, err := src.ReadAt(make([]byte, 10), 0); !errors.Is(err, io.EOF) {
+				t.Errorf("ReadAt = %v", err)
+			}
+		})
+	}
+	for range maxReads {
+		<-slow.reading
+	}
+	if n := len(slow.reading); n != 0 || len(lent.reads) != maxReads {
+		t.Errorf("%d blocks more are read at a time, %d in all", n, len(lent.reads))
+	}
+	close(slow.on)
+	reads.Wait()
+	done(0, "", nil)
+	b.Close()
+	l.over("after it")
+}
+
+// TestEnds: what was lent ends with the silence of the node, with the session, and when nobody has wanted it.
+func TestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLender(t)
+		_, b := l.lend("/x", false)
+		if _, err := b.Permit(t.Context(), "/x", "copy", session.CopyPart{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(Silence + time.Second)
+		synctest.Wait()
+		l.over("after the silence of the node")
+		if !errors.Is(l.ended["/x"], term.RemoteClosed) {
+			t.Errorf("the record of the file has ended with %v", l.ended["/x"])
+		}
+		b.Close()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := newLender(t)
+		_, b := l.lend("/x", false)
+		if _, err := b.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour) // it reads nothing, and says that it goes on
+		if len(l.table.lent) != 1 {
+			t.Error("what was lent has ended while the copy goes on")
+		}
+		b.Close()
+		l.over("after the copy")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := newLender(t)
+		lent, b := l.lend("/x", false)
+		l.end()
+		synctest.Wait()
+		l.over("after the end of the session")
+		if _, err := b.Permit(t.Context(), "/x", "copy", session.CopyPart{}); !errors.Is(err, term.RemoteClosed) {
+			t.Errorf("a file after the end of the session: %v", err)
+		}
+		if n := lent.Over(); n != 0 {
+			t.Errorf("%d bytes were read", n)
+		}
+		b.Close()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := newLender(t)
+		lent, _ := l.lend("/x", false)
+		lent.Over()
+		time.Sleep(unused + time.Second)
+		synctest.Wait()
+		l.over("after a call that did not want it")
+	})
+}
+
+// TestAnswersOfOthers: whatever a node answers is an error or what it can be.
+func TestAnswersOfOthers(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON":          `{`,
+		"no entry":         `{}`,
+		"two entries":      `{"entries":[{"name":"YQ=="},{"name":"YQ=="}]}`,
+		"a negative size":  `{"entries":[{"name":"YQ==","size":-1}]}`,
+		"a fault":          `{"failure":{"kind":"INTERNAL","msg":"secret"}}`,
+		"no kind":          `{"failure":{"msg":"secret"}}`,
+		"a giant failure":  `{"failure":{"kind":"NOT_FOUND","msg":"` + strings.Repeat("x", maxText+1) + `"}}`,
+		"a wrong nanosec.": `{"entries":[{"name":"YQ==","nano":-1}]}`,
+	} {
+		b := Borrow(Options{Node: "a", Session: "web@a", Call: func(context.Context, []byte) ([]byte, error) { return []byte(text), nil }})
+		f := &files{b: b}
+		if e, err := f.Look(t.Context(), "/x"); !errors.Is(err, term.IOError) || strings.Contains(err.Error(), "secret") || len(err.Error()) > 300 {
+			t.Errorf("%s: Look = %+v, %v; want IO_ERROR", name, e, err)
+		}
+	}
+	more := Borrow(Options{Node: "a", Call: func(context.Context, []byte) ([]byte, error) {
+		return []byte(`{"entries":[{"name":"YQ=="},{"name":"Yg=="}]}`), nil
+	}})
+	if got, err := (&files{b: more}).Entries(t.Context(), "/x", 1); !errors.Is(err, term.IOError) {
+		t.Errorf("more entries than were asked for = %v, %v", got, err)
+	}
+	if n, err := (&source{b: more, ctx: t.Context()}).ReadAt(make([]byte, 3), 0); n != 0 || !errors.Is(err, term.IOError) {
+		t.Errorf("more bytes than were asked for = %d, %v", n, err)
+	}
+	if _, err := more.Permit(t.Context(), strings.Repeat("x", maxRequest), "copy", session.CopyPart{}); !errors.Is(err, term.InvalidArgument) {
+		t.Errorf("a path that is too long: %v", err)
+	}
+}
+
+// TestLostNode: a node that is lost is not told of the end, for which the copy would have to wait.
+func TestLostNode(t *testing.T) {
+	for _, kind := range []term.Kind{term.NodeUnreachable, term.NodeSilent} {
+		calls := 0
+		b := Borrow(Options{Node: "a", Session: "web@a", Call: func(_ context.Context, r []byte) ([]byte, error) {
+			if calls++; calls > 1 {
+				return nil, &term.Error{Kind: kind, Msg: "whether the call was done is unknown"}
+			}
+			return []byte(`{"number":1}`), nil
+		}})
+		done, err := b.Permit(t.Context(), "/x", "copy", session.CopyPart{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Open(t.Context())
+		e, ok := errors.AsType[*term.Error](err)
+		if !ok || e.Kind != term.NodeUnreachable || e.Session != "web@a" || strings.Contains(e.Msg, "unknown") ||
+			term.FactOf[term.UnreachedNode](e).Node != "a" {
+			t.Errorf("%s: Open = %#v, want NODE_UNREACHABLE: a copy only reads there", kind, err)
+		}
+		done(0, "", err)
+		b.Close()
+		if calls != 2 {
+			t.Errorf("%s: the node was called %d times", kind, calls)
+		}
+	}
+}
+
+// TestFailureAndBack: an error about a file is the same at the other node.
+func TestFailureAndBack(t *testing.T) {
+	for _, e := range []*term.Error{
+		{Op: "file_read", Kind: term.NotFound, Msg: "no such file", Reason: term.ReasonUnreadable},
+		{Kind: term.InvalidArgument, Msg: "wrong", Facts: term.Facts{term.ArgumentFault{Field: term.FieldCopyFrom}}},
+		{Kind: term.PolicyDenied, Msg: "no", Facts: term.Facts{term.Denial{Setting: term.SettingRemoteFiles}}},
+		{Kind: term.LimitExceeded, Msg: "no", Facts: term.Facts{term.LimitReached{Limit: term.LimitCopyFiles, Value: 3}}},
+	} {
+		text, err := json.Marshal(answer{Failure: failureOf(e)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got := decode("a", "web@a", text)
+		want := *e
+		want.Session = "web@a"
+		if fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", &want) {
+			t.Errorf("%#v has come as %#v", &want, got)
+		}
+	}
+	if f := failureOf(errors.New("secret")); f.Kind != term.Internal || strings.Contains(f.Msg, "secret") {
+		t.Errorf("an error without a kind is sent as %+v", f)
+	}
+}

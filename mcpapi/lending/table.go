@@ -1,0 +1,193 @@
+package lending
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+const (
+	// Silence is how long the node that copies may say nothing before what was lent to it ends.
+	Silence = 90 * time.Second
+
+	// unused is how long it may take to say something for the first time, after the call of the client is over. It has
+	// nothing to say if the same copy was made before.
+	unused = 10 * time.Second
+)
+
+// Files are the files of a session that are lent: a *session.Lending.
+type Files interface {
+	session.CopySource
+	Context() context.Context
+	Named(err error) error
+}
+
+var _ Files = (*session.Lending)(nil)
+
+// Terms say to whom files are lent, and which.
+type Terms struct {
+	To     string // the node
+	Path   string
+	Tree   bool               // also what is below Path
+	Limits session.CopyLimits // of all that is read; neither is 0
+}
+
+// A Table has all that this node has lent. The zero value is ready for use.
+type Table struct {
+	mu   sync.Mutex // guards lent
+	lent map[string]*Lent
+}
+
+// Lend lends files, in the name of the actor of ctx, whose end it outlives. The Table closes them.
+func (t *Table) Lend(ctx context.Context, files Files, terms Terms) *Lent {
+	l := &Lent{
+		id: rand.Text(), terms: terms, table: t, src: files, reads: make(chan struct{}, maxReads),
+		permits: make(map[int]permit), open: make(map[int]term.FileSource),
+	}
+	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	t.mu.Lock()
+	if t.lent == nil {
+		t.lent = make(map[string]*Lent)
+	}
+	t.lent[l.id] = l
+	t.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.silent = time.AfterFunc(Silence, l.end)
+	l.forget = context.AfterFunc(files.Context(), l.end)
+	return l
+}
+
+// Serve answers a request of a node.
+func (t *Table) Serve(ctx context.Context, node string, text []byte) ([]byte, error) {
+	var r request
+	if len(text) > maxRequest || json.Unmarshal(text, &r) != nil {
+		return nil, term.Errorf(term.InvalidArgument, "a request for a file that cannot be read")
+	}
+	t.mu.Lock()
+	l := t.lent[r.ID]
+	t.mu.Unlock()
+	if l == nil || l.terms.To != node || !l.enter() {
+		return nil, errOver
+	}
+	if r.Do == doEnd {
+		l.running.Done()
+		l.end()
+		return json.Marshal(answer{})
+	}
+	defer l.running.Done()
+	if r.Do == doRead {
+		data, err := l.read(ctx, r)
+		if err != nil {
+			return nil, l.src.Named(err)
+		}
+		return data, nil
+	}
+	a, err := l.do(ctx, r)
+	if err != nil {
+		a = answer{Failure: failureOf(l.src.Named(err))}
+	}
+	return json.Marshal(a)
+}
+
+// errOver is the error for what is not lent. It is not that of a file that is not there, which a copy of a tree skips.
+var errOver = &term.Error{
+	Op: string(term.VerbFileRead), Kind: term.RemoteClosed,
+	Msg: "these files are not lent any more: their session has ended, or the copy was silent for too long",
+}
+
+// A Lent is the files that were lent to one copy.
+type Lent struct {
+	id     string
+	terms  Terms
+	table  *Table
+	src    Files
+	ctx    context.Context // of what is done, in the name of the client
+	cancel context.CancelFunc
+	reads  chan struct{} // has a token for each read
+
+	opening sync.Mutex // held while the connection is opened and closed
+
+	mu      sync.Mutex // guards the following
+	running sync.WaitGroup
+	ended   bool
+	used    bool // the node has said something
+	silent  *time.Timer
+	forget  func() bool // stops watching the session
+	files   term.CopyFiles
+	number  int // the last that was given
+	permits map[int]permit
+	open    map[int]term.FileSource
+	bytes   int64 // that were read
+	sizes   int64 // of the files that were opened
+	listed  int   // entries
+}
+
+// A permit is a file that may be read.
+type permit struct {
+	path string
+	done func(bytes int64, note string, err error)
+}
+
+// ID is what the node that copies calls it by. No one can guess it.
+func (l *Lent) ID() string { return l.id }
+
+// Context ends when the files are lent no more.
+func (l *Lent) Context() context.Context { return l.ctx }
+
+// Over says that the call of the client is over, which the copy may outlive. It returns how many bytes were read so far.
+func (l *Lent) Over() (bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.used && !l.ended {
+		l.silent.Reset(unused)
+	}
+	return l.bytes
+}
+
+// enter notes that the node has said something. It reports false if that comes too late; else running has one more.
+func (l *Lent) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return false
+	}
+	l.used = true
+	l.silent.Reset(Silence)
+	l.running.Add(1)
+	return true
+}
+
+// end ends the lending, and what is under way of it.
+func (l *Lent) end() {
+	l.mu.Lock()
+	if l.ended {
+		l.mu.Unlock()
+		return
+	}
+	l.ended = true
+	l.silent.Stop()
+	l.forget()
+	l.mu.Unlock()
+	l.table.mu.Lock()
+	delete(l.table.lent, l.id)
+	l.table.mu.Unlock()
+	l.cancel()
+	l.opening.Lock()
+	l.src.Close() // ends what is under way
+	l.opening.Unlock()
+	l.running.Wait()
+	for _, n := range slices.Sorted(maps.Keys(l.permits)) {
+		l.permits[n].done(0, "", l.src.Named(errOver))
+	}
+	for _, f := range l.open {
+		_ = f.Close() // it has ended with its connection
+	}
+}
