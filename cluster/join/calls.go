@@ -51,7 +51,7 @@ func (n *node) Forward(
 	if errors.Is(err, term.NodeSilent) {
 		n.silent.add(to, began)
 	}
-	if !call.Watch {
+	if !call.Watch && call.Files == nil {
 		n.counts.forwarded.Observe(outcomeOf(err), time.Since(began))
 	}
 	return result, err

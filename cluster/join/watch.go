@@ -75,7 +75,8 @@ func newCounts() *counts {
 	}
 }
 
-// A countedServer counts the calls that it answers. One that follows a resource lasts as long as its client likes.
+// A countedServer counts the calls that it answers, without the blocks of copies. One that follows a resource lasts as long
+// as its client likes.
 type countedServer struct {
 	*mcpapi.Server
 	counts *counts
@@ -99,7 +100,7 @@ func (c countedClient) Ask(ctx context.Context, method string, params json.RawMe
 func (s countedServer) ServePeer(ctx context.Context, call peers.Call, client peers.Client) (json.RawMessage, error) {
 	began := time.Now()
 	result, err := s.Server.ServePeer(ctx, call, countedClient{client, &s.counts.judged})
-	if !call.Watch {
+	if !call.Watch && call.Files == nil {
 		s.counts.served.Observe(outcomeOf(err), time.Since(began))
 	}
 	return result, err

@@ -75,10 +75,12 @@ func (s *served) dial(tb testing.TB, token string) *caller {
 	return c
 }
 
-// sshHost starts an SSH server whose shells are sh, and returns the lines of a configuration that knows it as far1.
+// sshHost starts an SSH server whose shells are sh and whose files OpenSSH's sftp-server has, and returns the lines of a configuration that knows it as far1.
 func sshHost(tb testing.TB, policy string) (lines string) {
 	tb.Helper()
-	s, err := sshserver.Listen(sshserver.Config{NoAuth: true, Shell: "/bin/sh"})
+	s, err := sshserver.Listen(sshserver.Config{
+		NoAuth: true, Shell: "/bin/sh", Subsystems: map[string]string{"sftp": "/usr/lib/openssh/sftp-server"}, // of scripts/install-test-deps
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
