@@ -55,9 +55,21 @@ func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.Call
 		result, ok, err = c.reopen(ctx, node, r)
 	}
 	if err != nil {
-		result, err = c.s.failed(ctx, c.t.set, err)
+		result, err = c.s.failed(ctx, c.t.set, c.about(err))
 	}
 	return result, ok, err
+}
+
+// about returns the error of a call that no other node has answered as the sets of other programs need it, to put it into
+// words of their own: with the action and the session.
+func (c *invocation) about(err error) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok || !c.t.set.Foreign() {
+		return err
+	}
+	said := *e
+	said.Op, said.Session = cmp.Or(c.Action(), e.Op), cmp.Or(e.Session, c.Text("session_id"), c.Text("id"))
+	return &said
 }
 
 // named returns the node that a call names, and the state of a question that the call answers, as that node knows it;
@@ -88,8 +100,8 @@ func (c *invocation) named(ctx context.Context, r request) (node, state string, 
 func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
 	n.Host = cmp.Or(c.Text("host"), toolset.FileHost(&c.Call))
 	switch local := c.Text("protocol") == "local" || c.s.placed[c.t.Name] && n.Host == ""; {
-	case c.t.set.Foreign(): // they keep what they know of their sessions themselves
-		return n, false
+	case c.t.set.Foreign(): // their actions have names of their own, and what they start is a program of this machine
+		return n, local && c.starts()
 	case local && (c.Action() == "open" || !c.t.HasActions()):
 		n.Host = ""
 	case c.Action() == "open":
@@ -104,6 +116,12 @@ func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
 		n.Once = strings.Join([]string{c.t.Name, n.Host, caller.Transport, c.s.tokenFor(ctx), caller.Shim, id}, "\x00")
 	}
 	return n, true
+}
+
+// starts reports whether the call starts a program, and is about none that runs.
+func (c *invocation) starts() bool {
+	verb := c.Verb()
+	return verb == term.VerbOpen || verb == term.VerbExec && c.Text("session_id")+c.Text("id") == ""
 }
 
 // forward has another node answer the call.
@@ -225,7 +243,7 @@ func (s *api) ask(ctx context.Context, c *toolset.Call, node string, arguments j
 func (s *api) callOf(ctx context.Context, c *toolset.Call, arguments json.RawMessage) peers.Call {
 	call := s.callFor(ctx)
 	name, _ := toolset.ToolOf(c)
-	call.Tool, call.Arguments, call.Caller.Results = name, arguments, string(identity.Full)
+	call.Tool, call.Arguments, call.Part, call.Caller.Results = name, arguments, true, string(identity.Full)
 	return call
 }
 

@@ -115,6 +115,10 @@ func (c *invocation) outcome(ctx context.Context, v any, err error) (*mcp.CallTo
 	switch v := v.(type) {
 	case wire.Answer:
 		return c.s.results.Answer(ctx, v)
+	case wire.Shown:
+		if !isPart(ctx) {
+			return c.s.results.Answer(ctx, v.Answer())
+		}
 	case *mcp.CallToolResult: // of another node
 		return v, nil
 	}

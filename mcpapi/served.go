@@ -39,7 +39,7 @@ func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Cl
 	}
 	entry := newEntryGate(ctx, call.Caller.Node, client)
 	defer entry.over()
-	ctx = term.WithEntryGate(context.WithValue(ctx, servedKey{}, true), entry.gate)
+	ctx = term.WithEntryGate(context.WithValue(ctx, servedKey{}, served{part: call.Part}), entry.gate)
 	ctx = identity.WithCaller(ctx, identity.Caller{
 		Transport: call.Caller.Transport, Token: call.Caller.Token, Issuer: call.Caller.Issuer, Shim: call.Caller.Shim,
 		ReadOnly: call.Caller.ReadOnly, Isolated: call.Caller.Isolated, Results: identity.Results(call.Caller.Results),
@@ -164,12 +164,23 @@ func paramsOf(call peers.Call) (params json.RawMessage, method mcp.MCPMethod, er
 	return params, method, err
 }
 
+// served is of a call that another node has passed on.
+type served struct {
+	part bool // of what the call returns at that node
+}
+
 type servedKey struct{}
 
 // isServed reports whether another node has passed the call of ctx on, so that it must not be passed on once more.
 func isServed(ctx context.Context) bool {
-	served, _ := ctx.Value(servedKey{}).(bool)
-	return served
+	_, ok := ctx.Value(servedKey{}).(served)
+	return ok
+}
+
+// isPart reports whether the result of the call is for another node, which joins it with its own.
+func isPart(ctx context.Context) bool {
+	s, _ := ctx.Value(servedKey{}).(served)
+	return s.part
 }
 
 // servedQueue is how many notifications of one call may wait to be sent to the other node.

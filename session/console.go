@@ -60,6 +60,10 @@ func (v ServerView) OpenNew(ctx context.Context, r OpenRequest, own bool) (OpenR
 // NewID returns a fresh id for a session with a host or a device.
 func (v ServerView) NewID(name string) string { return v.m.newID(name) }
 
+// IDHere returns the id of a session whose name the caller has chosen: that name, and the name of this machine, if it has
+// one among others.
+func (v ServerView) IDHere(name string) string { return v.m.here(name) }
+
 // A consoleKey is what a session is the only one of: a line of this machine, or else a device by its name, which callers
 // choose. The zero value is nothing.
 type consoleKey struct {

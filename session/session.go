@@ -190,11 +190,14 @@ const maxIDHost = 24
 func NewID(host string) string { return idHost(host) + "-" + strings.ToLower(rand.Text()[:8]) }
 
 // newID is NewID with the name of this machine, if it has one among others.
-func (m *Manager) newID(host string) string {
+func (m *Manager) newID(host string) string { return m.here(NewID(host)) }
+
+// here adds the name of this machine to an id, if it has one among others.
+func (m *Manager) here(id string) string {
 	if m.c.Devices.Node == "" {
-		return NewID(host)
+		return id
 	}
-	return NewID(host) + "@" + m.c.Devices.Node
+	return id + "@" + m.c.Devices.Node
 }
 
 // idHost returns the host's part of an id: lower-case letters, digits, dots and dashes. Every other

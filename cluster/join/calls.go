@@ -140,11 +140,10 @@ func (n *node) report(local app.Local, serves bool) int {
 // Room implements app.Cluster.
 func (n *node) Room(ctx context.Context, hosts []string) (release func(), err error) {
 	switch {
-	case n.entryOnly: // a caller who knows nothing of nodes, or one whose tools keep their sessions here
+	case n.entryOnly: // a caller who knows nothing of nodes
 		return nil, &term.Error{
 			Op: "open", Kind: term.Unsupported,
-			Msg: "node " + n.name + " has no sessions (cluster.entry_only), and these tools open theirs at the node of the client; " +
-				"connect to another node",
+			Msg: "node " + n.name + " has no sessions (cluster.entry_only); connect to another node",
 		}
 	case n.draining.Load():
 		return nil, &term.Error{

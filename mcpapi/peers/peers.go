@@ -47,6 +47,7 @@ type Call struct {
 	Watch     bool            `json:"watch,omitempty"`     // notify of its changes, until the call is canceled, instead of reading it
 	Trip      json.RawMessage `json:"trip,omitempty"`      // the answer to a question that was the result of this call
 	Progress  bool            `json:"progress,omitempty"`  // the client wants to be told of progress
+	Part      bool            `json:"part,omitempty"`      // the result is for the node that asks, which joins it with its own
 	Caller    Caller          `json:"caller"`
 	Client    Program         `json:"client"`
 

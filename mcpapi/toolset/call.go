@@ -329,12 +329,6 @@ func (c *Call) Listed(s *session.Session) bool {
 	return err == nil && found == s
 }
 
-// Taken reports whether any session has that id, so that a new one must choose another.
-func (c *Call) Taken(id string) bool {
-	_, err := c.shared.Sessions.Get(id)
-	return err == nil
-}
-
 // Version is that of ptyctl.
 func (c *Call) Version() string { return c.shared.Version }
 

@@ -12,8 +12,8 @@ type Tool struct {
 	Handle Handler
 }
 
-// A Handler runs one call of a tool. The context carries the caller as a term.Actor. The result must be an Answer or
-// a struct, which becomes the result's JSON. An error takes the form that Set.Fail gives it.
+// A Handler runs one call of a tool. The context carries the caller as a term.Actor. The result must be an Answer, a
+// wire.Shown, or a struct, which becomes the result's JSON. An error takes the form that Set.Fail gives it.
 type Handler func(ctx context.Context, c *Call) (any, error)
 
 // Bind makes a tool from its table, the struct A of its arguments, the function that runs a call, and the structs of

@@ -101,6 +101,9 @@ type Answer struct {
 	IsError    bool
 }
 
+// A Shown is a value that clients get as an Answer, while a node that joins it with its own gets its JSON.
+type Shown interface{ Answer() Answer }
+
 // Answer makes the result of a call from an Answer.
 func (e *Encoder) Answer(ctx context.Context, a Answer) (*mcp.CallToolResult, error) {
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(a.Text)}, IsError: a.IsError}

@@ -19,13 +19,17 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/cluster/fence"
+	"ptyctl/internal/r2fake"
 )
 
 // programEnv makes this test program be ptyctl-cluster.
 const programEnv = "TEST_RUNS_PTYCTL_CLUSTER"
 
-// TestMain also runs the program.
+// TestMain also runs the program, and that of the tool set r2.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == r2fake.Flag {
+		os.Exit(r2fake.Serve(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
 	fence.Enable()
 	if os.Getenv(programEnv) != "" {
 		main()

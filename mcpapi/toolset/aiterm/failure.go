@@ -147,6 +147,15 @@ func message(e *term.Error) string {
 			break
 		}
 		return "terminal busy: it takes no input now; read its output with pty_read, and try again"
+	case term.NodeUnreachable:
+		if e.Session == "" {
+			return wire.Plain(e) + "; try again later"
+		}
+		return wire.Plain(e) + "; try again later: if it stays so, the terminal is lost, and pty_open opens a new one"
+	case term.NodeSilent:
+		if e.Session != "" {
+			return wire.Plain(e) + "; look with pty_read before you repeat it"
+		}
 	}
 	return wire.Plain(e)
 }

@@ -82,7 +82,7 @@ func (s *Set) ptyOpen(ctx context.Context, c *call, in *openArgs) (*openOut, err
 	if err != nil {
 		return nil, err
 	}
-	id := session.NewID(filepath.Base(in.Argv[0]))
+	id := toolset.NewID(c.Call, filepath.Base(in.Argv[0]))
 	n := s.follow(id)
 	c.Waits("the start of the program", nil)
 	r, err := c.Open(ctx, session.OpenRequest{

@@ -118,6 +118,7 @@ func handler[A any, R result](
 		if err != nil {
 			return nil, &failed{call: c, err: err}
 		}
+		c.warnings = append(c.warnings, c.Warnings()...)
 		out.stamp(c)
 		return out, nil
 	}

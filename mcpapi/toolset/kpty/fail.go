@@ -119,12 +119,16 @@ func newFailure(err error, action string) *failure {
 // fail implements toolset.Set.Fail.
 func fail(err error) wire.Answer {
 	f, ok := errors.AsType[*failure](err)
-	if !ok { // refused before an action was chosen, or put to a person after it
+	if !ok { // refused before an action was chosen, put to a person after it, or for another node, which has not answered
 		action := ""
-		if e, ok := errors.AsType[*term.Error](err); ok && term.NeedsPerson(e) {
+		switch e, ok := errors.AsType[*term.Error](err); {
+		case !ok:
+		case term.NeedsPerson(e):
 			if action = "run"; e.Session == "" {
 				action = "spawn"
 			}
+		default:
+			action = e.Op
 		}
 		f = newFailure(err, action)
 	}
@@ -204,7 +208,14 @@ func advice(e *term.Error, action string) string {
 		return "the shell was not ready in time, so nothing was run: read shows what it waits for; " +
 			"answer with write, or try again"
 	case term.LimitExceeded:
+		if d.Limit == "" { // of what one node passes on to others
+			break
+		}
 		return limit(d, action)
+	case term.NodeUnreachable:
+		return wire.Plain(e) + "; try again later: if it stays so, the session is lost, and spawn starts a new one"
+	case term.NodeSilent:
+		return wire.Plain(e) + "; look before you repeat it: list shows the sessions, read the output of one"
 	case term.Internal:
 		return "internal error in ptyctl: the cause is in its log; other sessions are not affected"
 	}

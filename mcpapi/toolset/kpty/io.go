@@ -49,7 +49,7 @@ func (c *call) write(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return writeOut{OK: true, SessionID: c.s.ID(), Bytes: res.Written, Warnings: res.Warnings}, nil
+	return writeOut{OK: true, SessionID: c.s.ID(), Bytes: res.Written, Warnings: append(res.Warnings, c.Warnings()...)}, nil
 }
 
 // send types data. The contract of write has no partial success, so send returns an error

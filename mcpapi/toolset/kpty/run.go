@@ -78,7 +78,7 @@ func (c *call) run(ctx context.Context) (any, error) {
 	}
 	c.bookmark(ctx).move(c.s.End()) // the raw output, markers included, must not appear again in read
 	out := c.result(res)
-	out.Warnings = warnings
+	out.Warnings = append(warnings, c.Warnings()...)
 	return c.judge(res, out)
 }
 

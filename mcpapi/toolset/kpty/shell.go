@@ -3,10 +3,12 @@ package kpty
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"os/exec"
 	"runtime"
 	"time"
 
+	"ptyctl/mcpapi/toolset"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -142,16 +144,29 @@ func endingBy(exit term.Exit) ending {
 type listOut struct {
 	OK       bool         `json:"ok"`
 	Sessions []sessionOut `json:"sessions" is:"listed"`
+
+	Unanswered []string `json:"unanswered_nodes,omitempty"` // whose sessions are missing
 }
 
 // list returns the sessions that are still open and visible to the caller, including
-// those of other tools.
+// those of other tools, on all nodes.
 func (c *call) list(ctx context.Context) listOut {
 	out := listOut{OK: true, Sessions: []sessionOut{}}
 	for _, i := range c.Sessions(ctx) {
 		if !i.State.Ended() {
 			out.Sessions = append(out.Sessions, newSessionOut(i))
 		}
+	}
+	for _, a := range toolset.Gather(ctx, c.Call, c.Arguments()) {
+		var far listOut
+		if a.Err == nil {
+			a.Err = json.Unmarshal(a.Result, &far)
+		}
+		if a.Err != nil {
+			out.Unanswered = append(out.Unanswered, a.Node)
+			continue
+		}
+		out.Sessions = append(out.Sessions, far.Sessions...)
 	}
 	return out
 }

@@ -50,7 +50,7 @@ func (k *kpty) tool() *toolset.Tool {
 		About:   "Control shells on this machine, each on its own terminal.",
 		Reading: "See the shells on this machine and their output.",
 		Actions: []schema.Action{
-			{Name: "spawn", About: "start a shell; returns session_id.", Example: `{"action":"spawn","cwd":"/srv/app"}`},
+			{Name: "spawn", About: "start a shell; returns session_id.", Example: `{"action":"spawn","cwd":"/srv/app"}`, Verb: term.VerbOpen},
 			{Name: "write", About: `type data exactly as given: end a line with \n, ctrl-c is \u0003.`, Example: `{"action":"write","session_id":"bash-k3f9q2zd","data":"y\n"}`},
 			{Name: "read", About: "output since the last read; waits up to timeout_ms for some.", Example: `{"action":"read","session_id":"bash-k3f9q2zd","timeout_ms":2000}`, Reads: true},
 			{Name: "run", About: "run a command in the shell; returns its output and exit_code.", Example: `{"action":"run","session_id":"bash-k3f9q2zd","command":"git status"}`},

@@ -26,6 +26,10 @@ func reason(err error) string {
 		return "PTY session not found: " + visible(cut(e.Session, maxShown))
 	case e.Kind == term.PolicyDenied:
 		return "Permission denied: " + wire.Plain(e)
+	case e.Kind == term.NodeUnreachable:
+		return wire.Plain(e) + "; try again later: if it stays so, the session is lost, and pty_spawn starts a new one"
+	case e.Kind == term.NodeSilent:
+		return wire.Plain(e) + "; look before you repeat it: pty_list shows the sessions, pty_read the output of one"
 	default:
 		return wire.Plain(e)
 	}

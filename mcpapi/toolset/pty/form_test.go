@@ -76,7 +76,7 @@ func TestSpecifiedForms(t *testing.T) {
 	}
 
 	specified(t, "spawned", server.spawned())
-	specified(t, "list", listed([]view{server, build}))
+	specified(t, "list", (&listing{Entries: []string{server.entry(), build.entry()}}).Answer().Text)
 	specified(t, "write", written(server.id, "npm run dev\n", nil))
 	specified(t, "killed", server.ended(true, false))
 

@@ -2,31 +2,55 @@ package pty
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 )
 
-// list shows the sessions that pty_spawn has opened and that the caller may see.
-func (s *set) list(ctx context.Context, c *toolset.Call, _ *struct{}) (any, error) {
-	var views []view
-	for _, i := range c.Sessions(ctx) {
-		if t := s.terminals.get(i.ID); t != nil {
-			views = append(views, t.view(i))
-		}
-	}
-	return wire.Answer{Text: listed(views)}, nil
+// A listing is the result of pty_list.
+type listing struct {
+	Entries []string `json:"entries"` // those of this node first, oldest first
+
+	unanswered []string // nodes
 }
 
-// listed formats the list in the words of those servers.
-func listed(views []view) string {
-	if len(views) == 0 {
-		return element("pty_list", "No PTY sessions found.")
+// list shows the sessions that pty_spawn has opened and that the caller may see, on all nodes.
+func (s *set) list(ctx context.Context, c *toolset.Call, _ *struct{}) (any, error) {
+	out := new(listing)
+	for _, i := range c.Sessions(ctx) {
+		if t := s.terminals.get(i.ID); t != nil {
+			out.Entries = append(out.Entries, t.view(i).entry())
+		}
 	}
-	lines := make([]string, 0, len(views)+1)
-	for _, v := range views {
-		lines = append(lines, v.entry())
+	for _, a := range toolset.Gather(ctx, c, json.RawMessage("{}")) {
+		out.add(a)
 	}
-	return element("pty_list", append(lines, fmt.Sprintf("Total: %d session(s)", len(views)))...)
+	return out, nil
+}
+
+// add adds the sessions of another node, or that it has not answered.
+func (out *listing) add(a toolset.Gathered) {
+	var far listing
+	if a.Err == nil {
+		a.Err = json.Unmarshal(a.Result, &far)
+	}
+	if a.Err != nil {
+		out.unanswered = append(out.unanswered, a.Node)
+		return
+	}
+	out.Entries = append(out.Entries, far.Entries...)
+}
+
+// Answer formats the list in the words of those servers. It implements wire.Shown.
+func (out *listing) Answer() wire.Answer {
+	lines, total := out.Entries, fmt.Sprintf("Total: %d session(s)", len(out.Entries))
+	if len(lines) == 0 {
+		total = "No PTY sessions found."
+	}
+	for _, node := range out.unanswered {
+		lines = append(lines, fmt.Sprintf("(Node %s has not answered: its sessions are missing here)", node))
+	}
+	return wire.Answer{Text: element("pty_list", append(lines, total)...)}
 }

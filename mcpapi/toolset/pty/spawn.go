@@ -38,7 +38,7 @@ func (s *set) spawn(ctx context.Context, c *toolset.Call, in *spawnArgs) (any, e
 			Local:    local,
 			PTY:      term.PTY{Term: "xterm-256color", Cols: 120, Rows: 40},
 		},
-		ID: newID(c.Taken), BufferLines: s.lines, BufferBytes: s.lines * lineBytes, Wait: o.MaxWait,
+		ID: toolset.FreshID(c, newID), BufferLines: s.lines, BufferBytes: s.lines * lineBytes, Wait: o.MaxWait,
 	})
 	if err != nil {
 		return nil, notStarted(err, in.Command)

@@ -66,17 +66,11 @@ func (s *set) find(ctx context.Context, c *toolset.Call, verb term.Verb, id stri
 	return nil, c.Hide(ctx, verb, id)
 }
 
-// newID returns an unused id in the form of opencode-pty: pty_ and eight hexadecimal
-// digits.
-func newID(taken func(id string) bool) string {
-	for {
-		var b [4]byte
-		_, _ = rand.Read(b[:]) // never fails
-		id := "pty_" + hex.EncodeToString(b[:])
-		if !taken(id) {
-			return id
-		}
-	}
+// newID returns an id in the form of opencode-pty: pty_ and eight hexadecimal digits.
+func newID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "pty_" + hex.EncodeToString(b[:])
 }
 
 // A status is the state of a session in the words of those servers.

@@ -38,7 +38,7 @@ func (s *set) write(ctx context.Context, c *toolset.Call, in *writeArgs) (any, e
 			len(data),
 		)
 	}
-	return wire.Answer{Text: written(in.ID, data, res.Warnings)}, nil
+	return wire.Answer{Text: written(in.ID, data, append(res.Warnings, c.Warnings()...))}, nil
 }
 
 // preview is the number of typed characters that a result repeats.
