@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -260,7 +261,7 @@ func TestAITermRecord(t *testing.T) {
 			t.Errorf("the record lacks %s:\n%s", part, text)
 		}
 	}
-	log := c.EngineLog()
+	log := c.EngineLog() + c.Log.String() // a node logs the calls of its own clients
 	if !strings.Contains(log, `"correlation_id": "`+r.CorrelationID+`"`) || !strings.Contains(log, `"session": "`+id+`"`) {
 		t.Errorf("the log lacks the calls:\n%s", log)
 	}
@@ -322,14 +323,15 @@ func TestAITermCommands(t *testing.T) {
 	if all := names(c.Client); !slices.Contains(all, "shell_run") || slices.Contains(all, lab.ToolSession) {
 		t.Errorf("the tools are %v", all)
 	}
-	stdout, stderr, status := h.Run(t, "call", "--config", h.Config, "shell_run", `{"argv":["echo","by hand"]}`)
+	pid := strconv.Itoa(c.PID) // of two nodes the one that has the sessions
+	stdout, stderr, status := h.Run(t, "call", "--config", h.Config, "--pid", pid, "shell_run", `{"argv":["echo","by hand"]}`)
 	if status != 0 || stderr != "" || !strings.Contains(stdout, base64.StdEncoding.EncodeToString([]byte("by hand\n"))) {
 		t.Errorf(
 			"call shell_run of echo by hand: status %d, stdout %q, stderr %q; want 0, the output in base64 and no stderr",
 			status, stdout, stderr,
 		)
 	}
-	stdout, _, status = h.Run(t, "call", "--config", h.Config, "shell_run", `{"argv":["no-such-program"]}`)
+	stdout, _, status = h.Run(t, "call", "--config", h.Config, "--pid", pid, "shell_run", `{"argv":["no-such-program"]}`)
 	if status != 1 || !strings.Contains(stdout, `"code":"EBADARGS"`) {
 		t.Errorf("call shell_run of no-such-program: status %d, stdout %q; want 1 and EBADARGS", status, stdout)
 	}
@@ -343,7 +345,7 @@ func TestAITermCommands(t *testing.T) {
 			id, status, stdout, stderr,
 		)
 	}
-	stdout, stderr, status = h.Run(t, "sessions", "--config", h.Config)
+	stdout, stderr, status = h.Run(t, "sessions", "--config", h.Config, "--pid", pid)
 	if status != 0 || !strings.Contains(stdout, id) {
 		t.Errorf("sessions: status %d, stdout %q, stderr %q; want 0 and %s", status, stdout, stderr, id)
 	}

@@ -54,7 +54,7 @@ func (c ptyTools) fails(want, tool, arguments string, values ...any) {
 }
 
 var ptySpawned = regexp.MustCompile(
-	`\A<pty_spawned>\nID: (pty_[0-9a-f]{8})\nTitle: (.*)\nCommand: (.*)\nWorkdir: (.*)\nPID: (\d+)\nStatus: (?:running|exited)\n</pty_spawned>\z`,
+	`\A<pty_spawned>\nID: (pty_[0-9a-f]{8}(?:@[a-z]+)?)\nTitle: (.*)\nCommand: (.*)\nWorkdir: (.*)\nPID: (\d+)\nStatus: (?:running|exited)\n</pty_spawned>\z`,
 )
 
 // spawn starts a script of the shell.
