@@ -61,6 +61,9 @@ type Gathered struct {
 	Err    error           // why
 }
 
+// MaxGathered is the most sessions in a list that has those of other nodes, unless the node that lists has more itself.
+const MaxGathered = 100
+
 // Gather has the other nodes answer the call with these arguments, and returns their answers in the order of their names.
 // It takes two seconds at most. Empty: there are no others, or the call is another node's, which gathers itself.
 func Gather(ctx context.Context, c *Call, arguments json.RawMessage) []Gathered {

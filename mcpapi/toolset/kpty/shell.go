@@ -145,6 +145,7 @@ type listOut struct {
 	OK       bool         `json:"ok"`
 	Sessions []sessionOut `json:"sessions" is:"listed"`
 
+	More       bool     `json:"more,omitempty"`             // other nodes have sessions for which there is no room
 	Unanswered []string `json:"unanswered_nodes,omitempty"` // whose sessions are missing
 }
 
@@ -158,15 +159,21 @@ func (c *call) list(ctx context.Context) listOut {
 		}
 	}
 	for _, a := range toolset.Gather(ctx, c.Call, c.Arguments()) {
-		var far listOut
-		if a.Err == nil {
-			a.Err = json.Unmarshal(a.Result, &far)
-		}
-		if a.Err != nil {
-			out.Unanswered = append(out.Unanswered, a.Node)
-			continue
-		}
-		out.Sessions = append(out.Sessions, far.Sessions...)
+		out.add(a)
 	}
 	return out
+}
+
+// add adds the sessions of another node, or that it has not answered.
+func (out *listOut) add(a toolset.Gathered) {
+	var far listOut
+	if a.Err == nil {
+		a.Err = json.Unmarshal(a.Result, &far)
+	}
+	if a.Err != nil {
+		out.Unanswered = append(out.Unanswered, a.Node)
+		return
+	}
+	shown := min(len(far.Sessions), max(toolset.MaxGathered-len(out.Sessions), 0))
+	out.Sessions, out.More = append(out.Sessions, far.Sessions[:shown]...), out.More || shown < len(far.Sessions)
 }

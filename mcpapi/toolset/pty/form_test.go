@@ -4,9 +4,12 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"ptyctl/mcpapi/toolset"
 )
 
 var update = flag.Bool("update", false, "write what the tests see into testdata, instead of comparing")
@@ -210,5 +213,18 @@ func TestVisible(t *testing.T) {
 		if got := visible(in); got != want {
 			t.Errorf("visible(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// Sessions of other nodes are listed as long as there is room, and all are counted. An answer that is none is said.
+func TestListOfNodes(t *testing.T) {
+	out := &listing{Entries: slices.Repeat([]string{"own"}, toolset.MaxGathered-1)}
+	for node, answer := range map[string]string{"a": `{"entries":["far 1","far 2","far 3"]}`, "b": `"old"`} {
+		out.add(toolset.Gathered{Node: node, Result: []byte(answer)})
+	}
+	const want = "own\nfar 1\n(2 more at other nodes are not shown)\n(Node b has not answered: its sessions are missing here)\n" +
+		"Total: 102 session(s)\n</pty_list>"
+	if got := out.Answer().Text; !strings.HasSuffix(got, want) {
+		t.Errorf("pty_list = %s, want %s at its end", got, want)
 	}
 }

@@ -14,6 +14,7 @@ type listing struct {
 	Entries []string `json:"entries"` // those of this node first, oldest first
 
 	unanswered []string // nodes
+	hidden     int      // sessions of other nodes for which there is no room
 }
 
 // list shows the sessions that pty_spawn has opened and that the caller may see, on all nodes.
@@ -40,14 +41,18 @@ func (out *listing) add(a toolset.Gathered) {
 		out.unanswered = append(out.unanswered, a.Node)
 		return
 	}
-	out.Entries = append(out.Entries, far.Entries...)
+	shown := min(len(far.Entries), max(toolset.MaxGathered-len(out.Entries), 0))
+	out.Entries, out.hidden = append(out.Entries, far.Entries[:shown]...), out.hidden+len(far.Entries)-shown
 }
 
 // Answer formats the list in the words of those servers. It implements wire.Shown.
 func (out *listing) Answer() wire.Answer {
-	lines, total := out.Entries, fmt.Sprintf("Total: %d session(s)", len(out.Entries))
-	if len(lines) == 0 {
+	lines, total := out.Entries, fmt.Sprintf("Total: %d session(s)", len(out.Entries)+out.hidden)
+	switch {
+	case len(lines) == 0:
 		total = "No PTY sessions found."
+	case out.hidden > 0:
+		lines = append(lines, fmt.Sprintf("(%d more at other nodes are not shown)", out.hidden))
 	}
 	for _, node := range out.unanswered {
 		lines = append(lines, fmt.Sprintf("(Node %s has not answered: its sessions are missing here)", node))
