@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -209,6 +210,31 @@ func TestPTYToolset(t *testing.T) {
 	if opened != 2+3+2+1 {
 		t.Errorf("the audit log has %d opened sessions, want 8", opened)
 	}
+}
+
+// People use the terminals of agents with ptyctl call, and k_pty has one place up to which all of them have read.
+func TestSetsByHand(t *testing.T) {
+	h := lab.HomeFor(t, nil, "[server.control]\ncontrol_mode = 'readwrite'")
+	c := h.Connect(t, "--toolsets", "pty,k_pty")
+	pid := strconv.Itoa(c.PID)
+	byHand := func(tool, arguments, want string) {
+		t.Helper()
+		stdout, stderr, status := h.Run(t, "call", "--config", h.Config, "--pid", pid, tool, arguments)
+		if status != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("call %s %s: status %d, stdout %s, stderr %s; want %s", tool, arguments, status, stdout, stderr, want)
+		}
+	}
+	p := ptyTools{c.Tools, t}
+	id := p.spawn("echo for people; exec cat")
+	p.shows(id, "^for people$")
+	byHand("pty_read", `{"id":"`+id+`"}`, "00001| for people\n")
+	byHand("pty_list", `{}`, "["+id+"] Script\n")
+	byHand("pty_kill", `{"id":"`+id+`"}`, "Killed: "+id)
+	p.fails("Error: PTY session "+id+" is not running (status: killed)", "pty_write", `{"id":%s,"data":"x"}`, id)
+	k := callKPTY(t, c, `{"action":"spawn","shell":"/bin/cat"}`).SessionID
+	callKPTY(t, c, `{"action":"talk","session_id":%s,"command":"hello","idle_ms":300}`, k)
+	byHand("k_pty", `{"action":"read","session_id":"`+k+`","timeout_ms":0}`, `"timed_out":true`)
+	callKPTY(t, c, `{"action":"kill","session_id":%s}`, k)
 }
 
 // The official SDK for TypeScript takes the results as they are.

@@ -50,17 +50,21 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 // stateful are the tool sets with a memory of their sessions, which all servers of this process share.
 type stateful struct {
 	aiterm *aiterm.Set
+	kpty   *kpty.Bookmarks
+	pty    *pty.Terminals
 	r2     *r2.Programs
 }
 
-func newStateful() stateful { return stateful{aiterm.New(), r2.NewPrograms()} }
+func newStateful() stateful {
+	return stateful{aiterm.New(), kpty.NewBookmarks(), new(pty.Terminals), r2.NewPrograms()}
+}
 
 // moreToolsets are the tools of other terminal servers, and for other programs, which are offered only by name.
 func moreToolsets(cfg config.Toolsets, sets stateful) []toolset.Set {
 	return []toolset.Set{
 		sets.aiterm.Toolset(),
-		pty.Toolset(pty.Options{BufferLines: cfg.PTY.MaxBufferLines}),
-		kpty.Toolset(),
+		pty.Toolset(pty.Options{BufferLines: cfg.PTY.MaxBufferLines, Terminals: sets.pty}),
+		kpty.Toolset(sets.kpty),
 		r2.New(r2.Options{Program: cfg.R2.Program, Args: cfg.R2.Args, Shell: cfg.R2.Shell}, sets.r2).Toolset(),
 	}
 }

@@ -88,7 +88,7 @@ func newNodes(t *testing.T, sets []string, notice string) *nodes {
 		t.Cleanup(func() { m.Close(context.Background()) })
 		n.servers[name] = mcpapi.NewServer(mcpapi.Options{
 			Sessions: m, Toolsets: sets, Local: []string{"http"}, Logger: leaktest.Log(t),
-			More:    []toolset.Set{pty.Toolset(pty.Options{}), kpty.Toolset(), chunks.Toolset()},
+			More:    []toolset.Set{pty.Toolset(pty.Options{}), kpty.Toolset(kpty.NewBookmarks()), chunks.Toolset()},
 			Cluster: mcpapi.ClusterOptions{Peers: member{n, name}, Notice: func() string { return notice }},
 		})
 	}

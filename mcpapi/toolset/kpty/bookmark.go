@@ -9,13 +9,15 @@ import (
 	"ptyctl/term"
 )
 
-// bookmarks hold the read positions of k_pty: one per session and reader.
-type bookmarks struct {
+// Bookmarks hold the read positions of k_pty, for any number of sets: one per session and reader. Make them with
+// NewBookmarks.
+type Bookmarks struct {
 	mu sync.Mutex // guards the following
 	of map[reading]*bookmark
 }
 
-func newBookmarks() *bookmarks { return &bookmarks{of: make(map[reading]*bookmark)} }
+// NewBookmarks makes empty Bookmarks.
+func NewBookmarks() *Bookmarks { return &Bookmarks{of: make(map[reading]*bookmark)} }
 
 // A reading is the key of a bookmark: one reader of one session.
 type reading struct {
@@ -35,7 +37,7 @@ type reader struct {
 // get returns the bookmark of r and creates it if necessary. Each new bookmark replaces
 // those of sessions that the manager no longer lists. The map therefore has at most
 // sessions times readers entries, and the operator's tokens bound the number of readers.
-func (b *bookmarks) get(r reading, listed func(*session.Session) bool) *bookmark {
+func (b *Bookmarks) get(r reading, listed func(*session.Session) bool) *bookmark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m := b.of[r]; m != nil {

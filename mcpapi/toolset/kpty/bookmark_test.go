@@ -15,7 +15,7 @@ import (
 // A bookmark is removed after its session.
 func TestBookmarksEnd(t *testing.T) {
 	a := newAgent(t, setting{sessions: session.Config{Retention: time.Nanosecond}})
-	b := newBookmarks()
+	b := NewBookmarks()
 	listed := func(s *session.Session) bool {
 		now, err := a.manager.Get(s.ID())
 		return err == nil && now == s

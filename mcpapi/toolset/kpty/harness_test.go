@@ -114,7 +114,7 @@ func newAgent(tb testing.TB, c setting) *agent {
 	a := &agent{tb: tb, manager: session.NewManager(c.sessions), waiting: make(map[int]chan answer)}
 	tb.Cleanup(func() { a.manager.Close(context.Background()) })
 	c.options.Sessions, c.options.Logger = a.manager, c.sessions.Logger
-	c.options.More, c.options.Toolsets, c.options.Local = []toolset.Set{Toolset()}, []string{"k_pty"}, []string{"stdio"}
+	c.options.More, c.options.Toolsets, c.options.Local = []toolset.Set{Toolset(NewBookmarks())}, []string{"k_pty"}, []string{"stdio"}
 	a.server = mcpapi.NewServer(c.options)
 	a.serve(identity.Caller{})
 	return a

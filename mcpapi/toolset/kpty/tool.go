@@ -25,9 +25,9 @@ const (
 //go:embed help.txt
 var help string
 
-// Toolset returns the set with the tool k_pty. Each set has its own read positions.
-func Toolset() toolset.Set {
-	k := &kpty{read: newBookmarks()}
+// Toolset returns the set with the tool k_pty, which reads on from the positions of b.
+func Toolset(b *Bookmarks) toolset.Set {
+	k := &kpty{read: b}
 	return toolset.Set{
 		Name:  "k_pty",
 		Tools: []*toolset.Tool{k.tool()},
@@ -39,7 +39,7 @@ func Toolset() toolset.Set {
 }
 
 // kpty is the state that the actions share.
-type kpty struct{ read *bookmarks }
+type kpty struct{ read *Bookmarks }
 
 // tool returns the declaration of k_pty. The schema, the checks of arguments and the
 // tool's description are made from it.

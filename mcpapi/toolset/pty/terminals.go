@@ -19,15 +19,16 @@ type terminal struct {
 	killed atomic.Bool // by pty_kill, which decides between the status killed and exited
 }
 
-// terminals are the terminals of all callers. The zero value is empty.
-type terminals struct {
+// Terminals are those that pty_spawn has opened, for all callers and any number of sets: a terminal outlives the
+// conversation in which it was opened. The zero value is empty.
+type Terminals struct {
 	mu   sync.Mutex // guards the following
 	byID map[string]*terminal
 }
 
 // add makes s a terminal of the set. It also removes the terminals of sessions that the
 // manager has forgotten, so that the map cannot grow without bound.
-func (t *terminals) add(s *session.Session, listed func(*session.Session) bool) *terminal {
+func (t *Terminals) add(s *session.Session, listed func(*session.Session) bool) *terminal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	maps.DeleteFunc(t.byID, func(_ string, old *terminal) bool { return !listed(old.Session) })
@@ -40,14 +41,14 @@ func (t *terminals) add(s *session.Session, listed func(*session.Session) bool) 
 }
 
 // get returns the terminal with the given id, or nil.
-func (t *terminals) get(id string) *terminal {
+func (t *Terminals) get(id string) *terminal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.byID[id]
 }
 
 // remove removes the terminal with the given id, if there is one.
-func (t *terminals) remove(id string) {
+func (t *Terminals) remove(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.byID, id)

@@ -552,7 +552,7 @@ func TestConcurrency(t *testing.T) {
 
 // The set forgets sessions that the manager has forgotten.
 func TestForgotten(t *testing.T) {
-	s := &set{lines: 1}
+	all := new(Terminals)
 	l := newLab(t, Options{}, session.Config{}, mcpapi.Options{})
 	c := connect(t, l, identity.Caller{})[0]
 	live, err := l.m.Get(c.sh("echo ready; cat", "ready"))
@@ -560,14 +560,14 @@ func TestForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed, gone := func(*session.Session) bool { return true }, func(*session.Session) bool { return false }
-	s.terminals.add(live, gone)
-	s.terminals.add(live, listed)
-	if len(s.terminals.byID) != 1 || s.terminals.get(live.ID()) == nil {
-		t.Errorf("terminals = %v, want only %s", s.terminals.byID, live.ID())
+	all.add(live, gone)
+	all.add(live, listed)
+	if len(all.byID) != 1 || all.get(live.ID()) == nil {
+		t.Errorf("terminals = %v, want only %s", all.byID, live.ID())
 	}
-	s.terminals.byID["pty_00000000"] = &terminal{Session: live}
-	s.terminals.add(live, func(*session.Session) bool { return false })
-	if s.terminals.get("pty_00000000") != nil {
+	all.byID["pty_00000000"] = &terminal{Session: live}
+	all.add(live, func(*session.Session) bool { return false })
+	if all.get("pty_00000000") != nil {
 		t.Error("the set has pty_00000000, want it forgotten like in the manager")
 	}
 }

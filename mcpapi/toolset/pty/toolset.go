@@ -10,7 +10,8 @@ import (
 
 // Options configure the tool set. The zero value works.
 type Options struct {
-	BufferLines int // lines of output kept for each session; 0: 50,000
+	BufferLines int        // lines of output kept for each session; 0: 50,000
+	Terminals   *Terminals // shared with the sets of other servers; nil: the set has its own
 }
 
 // lineBytes is the space reserved in the buffer per line: a row of 120 columns and its
@@ -20,12 +21,12 @@ const lineBytes = 128
 // A set is the state that the five tools share.
 type set struct {
 	lines     int
-	terminals terminals
+	terminals *Terminals
 }
 
-// Toolset returns the tool set. Each call returns a set with its own terminals.
+// Toolset returns the tool set.
 func Toolset(o Options) toolset.Set {
-	s := &set{lines: cmp.Or(o.BufferLines, 50_000)}
+	s := &set{lines: cmp.Or(o.BufferLines, 50_000), terminals: cmp.Or(o.Terminals, new(Terminals))}
 	return toolset.Set{Name: "pty", Tools: s.tools(), Instructions: instructions, Fail: fail}
 }
 
