@@ -110,7 +110,7 @@ func (c *copies) want(path string, data []byte) {
 	}
 }
 
-// wantEmpty compares the names in the target's folder, to which temporary files belong.
+// wantNames compares the names in the target's folder, to which temporary files belong.
 func (c *copies) wantNames(when string, names ...string) {
 	c.tb.Helper()
 	entries, err := os.ReadDir(c.to)

@@ -24,7 +24,7 @@ func (c *copies) long(name string, size int64) (path string) {
 // tooLong is the size of a file that is not copied within the time that a test takes to end that.
 const tooLong = 800 << 20
 
-// begun waits until some MiB of a copy have come, under a name of their own.
+// begun waits until more of a copy has come, under a name of its own, than the last blocks that are never trusted.
 func (c *copies) begun(below string) {
 	c.tb.Helper()
 	natstest.Eventually(c.tb, "the copy has begun", func() bool {
@@ -33,7 +33,7 @@ func (c *copies) begun(below string) {
 			c.tb.Fatal(err)
 		}
 		for _, path := range found {
-			if info, err := os.Stat(path); err == nil && info.Size() > 4<<20 {
+			if info, err := os.Stat(path); err == nil && info.Size() > 16<<20 {
 				return true
 			}
 		}
