@@ -34,6 +34,15 @@ func unlisted(t *schema.Tool) mcp.Tool {
 	return mcp.NewToolWithRawSchema(t.Name, "", json.RawMessage(`{"type":"object"}`))
 }
 
+// Tools returns the tools that every client is shown, by name.
+func (s *Server) Tools() map[string]*schema.Tool {
+	all := make(map[string]*schema.Tool, len(s.api.tools))
+	for name, t := range s.api.tools {
+		all[name] = t.For(schema.Everyone)
+	}
+	return all
+}
+
 // A reader is a tool as callers that may only read see and call it. It is made when the first of them asks.
 type reader func() (t *toolset.Tool, listed mcp.Tool)
 

@@ -71,8 +71,8 @@ func toolArguments(t *testing.T) map[string]bool {
 			add(path+name+".", of)
 		}
 	}
-	for _, tool := range mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{})}).Protocol().ListTools() {
-		add("", tool.Tool.RawInputSchema)
+	for _, tool := range mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{})}).Tools() {
+		add("", tool.InputSchema())
 	}
 	for _, k := range config.Keys() {
 		delete(names, k.Path) // some keys of the configuration have the same name

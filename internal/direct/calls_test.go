@@ -18,7 +18,7 @@ func TestCallsAreTheTools(t *testing.T) {
 	tools := mcpapi.NewServer(mcpapi.Options{
 		Sessions: session.NewManager(session.Config{}), Secrets: new(secret.Store),
 		Toolsets: []string{"core", "local", "fs", "health", "device", "fleet"},
-	}).Protocol().ListTools()
+	}).Tools()
 	for _, tt := range []struct {
 		tool string
 		call any
@@ -36,7 +36,7 @@ func TestCallsAreTheTools(t *testing.T) {
 		{fleetrun.FilesTool, fleetrun.CopyCall{}},
 	} {
 		var schema schemaNode
-		if err := json.Unmarshal(tools[tt.tool].Tool.RawInputSchema, &schema); err != nil {
+		if err := json.Unmarshal(tools[tt.tool].InputSchema(), &schema); err != nil {
 			t.Fatalf("schema of %s: %v", tt.tool, err)
 		}
 		checkCall(t, tt.tool, reflect.TypeOf(tt.call), schema)

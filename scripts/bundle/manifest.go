@@ -130,8 +130,8 @@ func manifestFor(version, platform string) (m manifest, err error) {
 	// A bundle has no configuration, so it offers no files.
 	sets := []string{"core", "local", "health"}
 	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Toolsets: sets})
-	for name, t := range srv.Protocol().ListTools() {
-		about, _, _ := strings.Cut(t.Tool.Description, "\n")
+	for name, t := range srv.Tools() {
+		about, _, _ := strings.Cut(t.About, "\n")
 		m.Tools = append(m.Tools, tool{name, about})
 	}
 	slices.SortFunc(m.Tools, func(a, b tool) int { return strings.Compare(a.Name, b.Name) })
