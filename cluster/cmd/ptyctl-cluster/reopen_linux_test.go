@@ -195,6 +195,15 @@ func reopen(id string, auth map[string]any) map[string]any {
 	return arguments
 }
 
+// unreached waits until the servers know that the node of a session was killed. Until they have dropped its connection it
+// may be one that is only stopped.
+func (n *node) unreached(id string) {
+	n.tb.Helper()
+	natstest.Eventually(n.tb, "the servers know that the node is gone", func() bool {
+		return n.call(map[string]any{"action": "status", "session_id": id}).ErrorCode == "NODE_UNREACHABLE"
+	})
+}
+
 // TestReopenAfterKill: the sessions of a node that was killed are opened at another, by whose they were; what is kept of
 // them has no secret.
 func TestReopenAfterKill(t *testing.T) {
@@ -213,6 +222,7 @@ func TestReopenAfterKill(t *testing.T) {
 		t.Errorf("reopen of an open session of a node that runs = %+v, want that there is nothing to reopen", r)
 	}
 	a.kill()
+	atB.unreached(byPassword)
 	if r := other.call(reopen(byPassword, withPassword)); r.ErrorCode != "NOT_FOUND" {
 		t.Errorf("reopen of another's session = %+v, want NOT_FOUND", r)
 	}
@@ -300,6 +310,7 @@ func TestReopenBroken(t *testing.T) {
 	_, kv := keeps(t, url, 1)
 	b := serveTokens(t, "b", url, host).as("one")
 	a.kill()
+	b.unreached(id)
 	keys, err := kv.Keys(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -378,6 +389,7 @@ func TestReopenAgain(t *testing.T) {
 	keeps(t, url, 1)
 	b := serveTokens(t, "b", url, host).as("one")
 	a.kill()
+	b.unreached(id)
 	asks := b.call(reopen(id, nil))
 	if asks.State != "authenticating" || asks.ReopenedFrom != id {
 		t.Fatalf("reopen without a password = %+v, want the login's question", asks)
