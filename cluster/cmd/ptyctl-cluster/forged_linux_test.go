@@ -53,6 +53,7 @@ func TestForgedTarget(t *testing.T) {
 		return err == nil
 	})
 	a.kill()
+	dropped(t, nc)
 	trap, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -195,13 +196,25 @@ func reopen(id string, auth map[string]any) map[string]any {
 	return arguments
 }
 
-// unreached waits until the servers know that the node of a session was killed. Until they have dropped its connection it
-// may be one that is only stopped.
-func (n *node) unreached(id string) {
-	n.tb.Helper()
-	natstest.Eventually(n.tb, "the servers know that the node is gone", func() bool {
-		return n.call(map[string]any{"action": "status", "session_id": id}).ErrorCode == "NODE_UNREACHABLE"
+// dropped waits until the servers have dropped the connection of node a, which was killed. Until then it may be one that is
+// only stopped, and calls are NODE_SILENT.
+func dropped(tb testing.TB, nc *nats.Conn) {
+	tb.Helper()
+	natstest.Eventually(tb, "the servers know that the node is gone", func() bool {
+		_, err := nc.Request("ptyctl.v1.node.a.call", nil, time.Second)
+		return errors.Is(err, nats.ErrNoResponders)
 	})
+}
+
+// droppedBy is dropped for a server that asks for no credentials.
+func droppedBy(tb testing.TB, url string) {
+	tb.Helper()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer nc.Close()
+	dropped(tb, nc)
 }
 
 // TestReopenAfterKill: the sessions of a node that was killed are opened at another, by whose they were; what is kept of
@@ -222,7 +235,7 @@ func TestReopenAfterKill(t *testing.T) {
 		t.Errorf("reopen of an open session of a node that runs = %+v, want that there is nothing to reopen", r)
 	}
 	a.kill()
-	atB.unreached(byPassword)
+	droppedBy(t, url)
 	if r := other.call(reopen(byPassword, withPassword)); r.ErrorCode != "NOT_FOUND" {
 		t.Errorf("reopen of another's session = %+v, want NOT_FOUND", r)
 	}
@@ -310,7 +323,7 @@ func TestReopenBroken(t *testing.T) {
 	_, kv := keeps(t, url, 1)
 	b := serveTokens(t, "b", url, host).as("one")
 	a.kill()
-	b.unreached(id)
+	droppedBy(t, url)
 	keys, err := kv.Keys(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -353,6 +366,7 @@ func TestReopenConsole(t *testing.T) {
 	keeps(t, url, 2)
 	b := start(t, lines("b", url))
 	a.kill()
+	droppedBy(t, url)
 	if r := b.call(reopen(first.SessionID, nil)); r.ErrorCode != "LOCKED" || r.Details.DeviceOwner.Node != "a" {
 		t.Errorf("reopen while the lease lasts = %+v, want LOCKED by a", r)
 	}
@@ -389,7 +403,7 @@ func TestReopenAgain(t *testing.T) {
 	keeps(t, url, 1)
 	b := serveTokens(t, "b", url, host).as("one")
 	a.kill()
-	b.unreached(id)
+	droppedBy(t, url)
 	asks := b.call(reopen(id, nil))
 	if asks.State != "authenticating" || asks.ReopenedFrom != id {
 		t.Fatalf("reopen without a password = %+v, want the login's question", asks)
