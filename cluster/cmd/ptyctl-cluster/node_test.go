@@ -195,6 +195,7 @@ type result struct {
 	Retryable bool
 	Waiting   int `json:"waiting_readers"`
 	Session   struct {
+		State   string
 		Waiting int `json:"waiting_readers"`
 	}
 	Unanswered []string `json:"unanswered_nodes"`
