@@ -2,6 +2,7 @@ package lending
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -52,7 +53,8 @@ func (l *Lent) with(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// covers reports whether a path was lent: that of the terms, or in a tree one below it.
+// covers reports whether a path was lent: that of the terms, or in a tree one below it that a list of its folder had as a
+// file or a folder. So no path leads through a link to what is beside the tree.
 func (l *Lent) covers(path string) bool {
 	if path == l.terms.Path {
 		return true
@@ -66,7 +68,10 @@ func (l *Lent) covers(path string) bool {
 			return false
 		}
 	}
-	return true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok = l.seen[sha256.Sum256([]byte(path))]
+	return ok
 }
 
 // permit asks whether a file may be read.
@@ -180,12 +185,19 @@ func (l *Lent) entries(ctx context.Context, files term.CopyFiles, path string, m
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.listed += len(all)
+	if l.terms.Tree {
+		for _, e := range all {
+			if e.Mode.IsDir() || e.Mode.IsRegular() {
+				l.seen[sha256.Sum256([]byte(strings.TrimSuffix(path, "/")+"/"+e.Name))] = struct{}{}
+			}
+		}
+	}
 	return a, err
 }
 
-// source opens a file.
+// source opens a file. A link is followed only where the client has named it, as in any copy.
 func (l *Lent) source(files term.CopyFiles, path string, follow bool) (a answer, err error) {
-	f, err := files.Source(l.ctx, path, follow) // it outlives the request
+	f, err := files.Source(l.ctx, path, follow && path == l.terms.Path) // it outlives the request
 	if err != nil {
 		return answer{}, err
 	}

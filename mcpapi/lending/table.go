@@ -3,6 +3,7 @@ package lending
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -49,7 +50,7 @@ type Table struct {
 func (t *Table) Lend(ctx context.Context, files Files, terms Terms) *Lent {
 	l := &Lent{
 		id: rand.Text(), terms: terms, table: t, src: files, reads: make(chan struct{}, maxReads),
-		permits: make(map[int]permit), open: make(map[int]term.FileSource),
+		permits: make(map[int]permit), open: make(map[int]term.FileSource), seen: make(map[[sha256.Size]byte]struct{}),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	t.mu.Lock()
@@ -128,6 +129,9 @@ type Lent struct {
 	bytes   int64 // that were read
 	sizes   int64 // of the files that were opened
 	listed  int   // entries
+
+	// seen has the hashes of the paths of files and folders that a list of their folder had. A link is not among them.
+	seen map[[sha256.Size]byte]struct{}
 }
 
 // A permit is a file that may be read.
