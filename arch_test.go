@@ -267,7 +267,7 @@ var importRules = []rule{
 			"consent", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
 			"term", "session", "session/forward", "session/forward/address", "session/owners", "sshx", "telnet", "serial", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"consent", "fleet", "fleet/nodes", "fleet/saved", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
-			"mcpapi/httpserve", "mcpapi/kept", "mcpapi/oauth", "mcpapi/peers", "mcpapi/toolset", "mcpapi/tools", "mcpapi/verdict", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty", "mcpapi/toolset/r2",
+			"mcpapi/httpserve", "mcpapi/kept", "mcpapi/lending", "mcpapi/oauth", "mcpapi/peers", "mcpapi/toolset", "mcpapi/tools", "mcpapi/verdict", "mcpapi/wire", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty", "mcpapi/toolset/r2",
 			"control", "daemon", "internal/callers", "internal/cgroup", "internal/cliadvice", "internal/logging", "internal/resident", "internal/tcppeer", "secret", "secret/source",
 			"watch", "watch/calls", "watch/feed",
 		},

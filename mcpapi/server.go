@@ -84,6 +84,10 @@ type ClusterOptions struct {
 	Memory kept.Memory   // of the sessions of all nodes; nil: none are reopened when their node is gone
 	Notice func() string // what callers are to know of this node, said once for each session; nil, or empty: nothing
 
+	// Lendings has what this node has lent to copies of others. All servers of a node must have the same, because one of
+	// them lends and another answers the node that copies; nil: the server is the only one.
+	Lendings *lending.Table
+
 	// Rules returns the digest of the rules in force, and Judge judges by them what another node is about to do for a
 	// client of this one. Nil: there are no rules.
 	Rules func() string
@@ -163,7 +167,7 @@ type api struct {
 	listed    map[string]entry
 	readers   map[shownTo]reader
 	special   map[shownTo]entry // the tools that some callers see with actions of their own
-	lendings  lending.Table
+	lendings  *lending.Table
 	callable  map[shownTo]*toolset.Tool // and as each caller calls them
 	placed    map[string]bool           // the tools that are about this machine
 	files     map[string]bool           // those that are about its files
@@ -199,6 +203,7 @@ func NewServer(o Options) *Server {
 		replays:  newReplays(),
 		tools:    make(map[string]calledTool),
 		listed:   make(map[string]entry),
+		lendings: cmp.Or(o.Cluster.Lendings, new(lending.Table)),
 		readers:  make(map[shownTo]reader),
 		special:  make(map[shownTo]entry),
 		callable: make(map[shownTo]*toolset.Tool),

@@ -17,6 +17,7 @@ import (
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/elicit"
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/lending"
 	"ptyctl/mcpapi/questions"
 	"ptyctl/mcpapi/subscribe"
 	"ptyctl/metrics"
@@ -49,6 +50,7 @@ type engines struct {
 	sessions *session.Manager
 	fleets   *fleet.Fleets // commands on many hosts
 	cluster  *membership   // nil: this machine is alone
+	lendings lending.Table // files of sessions, to copies of other nodes
 }
 
 // An App is one ptyctl. Its zero value is not usable.
@@ -235,6 +237,7 @@ func (a *App) Close(ctx context.Context) error {
 	if a.sessions != nil {
 		a.sessions.Close(context.WithoutCancel(ctx))
 	}
+	a.lendings.Close()
 	if a.consents != nil {
 		a.consents.Close() // before the audit log, which has the ends of questions
 	}

@@ -42,7 +42,8 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		Logger:    a.log,
 		Elsewhere: a.elsewhere, Secrets: a.dialers.offered(), Apps: cfg.Server.Apps.Enabled,
 		Cluster: mcpapi.ClusterOptions{
-			Peers: a.cluster.others(), Memory: a.cluster.memory(), Notice: a.cluster.notice(), Rules: a.rules.digest, Judge: a.rules.abroad,
+			Peers: a.cluster.others(), Memory: a.cluster.memory(), Notice: a.cluster.notice(), Lendings: &a.lendings,
+			Rules: a.rules.digest, Judge: a.rules.abroad,
 		},
 	})
 }

@@ -127,6 +127,28 @@ func TestEnds(t *testing.T) {
 	})
 }
 
+// TestClose: Close returns when what was lent has ended, also where its session has ended just before.
+func TestClose(t *testing.T) {
+	for when, end := range map[string]func(*lender){"lent": func(*lender) {}, "whose session ends": func(l *lender) { l.end() }} {
+		l := newLender(t)
+		_, b := l.lend("/x", false)
+		if _, err := b.Permit(t.Context(), "/x", "copy", session.CopyPart{}); err != nil {
+			t.Fatal(err)
+		}
+		end(l)
+		l.table.Close()
+		l.over("after Close, of a file " + when)
+		if !errors.Is(l.ended["/x"], term.RemoteClosed) {
+			t.Errorf("Close, of a file %s: its record has ended with %v", when, l.ended["/x"])
+		}
+		_, b = l.lend("/x", false)
+		if _, err := b.Open(t.Context()); !errors.Is(err, term.RemoteClosed) || l.closed != 2 {
+			t.Errorf("Open of what was lent after Close = %v, and %d connections were closed; want 2", err, l.closed)
+		}
+		b.Close()
+	}
+}
+
 // TestAnswersOfOthers: whatever a node answers is an error or what it can be.
 func TestAnswersOfOthers(t *testing.T) {
 	for name, text := range map[string]string{

@@ -40,10 +40,25 @@ type Terms struct {
 	Limits session.CopyLimits // of all that is read; neither is 0
 }
 
-// A Table has all that this node has lent. The zero value is ready for use.
+// A Table has all that this node has lent, through any of its servers. The zero value is ready for use.
 type Table struct {
-	mu   sync.Mutex // guards lent
-	lent map[string]*Lent
+	mu     sync.Mutex // guards the following
+	closed bool
+	lent   map[string]*Lent
+
+	ending sync.WaitGroup // has one for each that has not ended
+}
+
+// Close ends all that is lent, and waits until that is on record. What is lent later ends at once.
+func (t *Table) Close() {
+	t.mu.Lock()
+	t.closed = true
+	all := slices.Collect(maps.Values(t.lent))
+	t.mu.Unlock()
+	for _, l := range all {
+		l.end()
+	}
+	t.ending.Wait()
 }
 
 // Lend lends files, in the name of the actor of ctx, whose end it outlives. The Table closes them.
@@ -53,17 +68,31 @@ func (t *Table) Lend(ctx context.Context, files Files, terms Terms) *Lent {
 		permits: make(map[int]permit), open: make(map[int]term.FileSource), seen: make(map[[sha256.Size]byte]struct{}),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	l.mu.Lock()
+	l.silent = time.AfterFunc(Silence, l.end)
+	l.forget = context.AfterFunc(files.Context(), l.end)
+	late := !t.add(l)
+	l.mu.Unlock()
+	if late {
+		l.end()
+	}
+	return l
+}
+
+// add reports false after Close.
+func (t *Table) add(l *Lent) bool {
 	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return false
+	}
+	t.ending.Add(1)
+	l.waited = true
 	if t.lent == nil {
 		t.lent = make(map[string]*Lent)
 	}
 	t.lent[l.id] = l
-	t.mu.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.silent = time.AfterFunc(Silence, l.end)
-	l.forget = context.AfterFunc(files.Context(), l.end)
-	return l
+	return true
 }
 
 // Serve answers a request of a node.
@@ -113,6 +142,8 @@ type Lent struct {
 	ctx    context.Context // of what is done, in the name of the client
 	cancel context.CancelFunc
 	reads  chan struct{} // has a token for each read
+
+	waited bool // by Table.Close
 
 	opening sync.Mutex // held while the connection is opened and closed
 
@@ -180,6 +211,9 @@ func (l *Lent) end() {
 	l.silent.Stop()
 	l.forget()
 	l.mu.Unlock()
+	if l.waited {
+		defer l.table.ending.Done()
+	}
 	l.table.mu.Lock()
 	delete(l.table.lent, l.id)
 	l.table.mu.Unlock()

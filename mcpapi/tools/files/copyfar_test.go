@@ -18,6 +18,7 @@ import (
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/internal/mcptest"
+	"ptyctl/mcpapi/lending"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -26,7 +27,8 @@ import (
 // A cluster is nodes that call each other without a network.
 type cluster struct {
 	labs    map[string]*filesLab
-	servers map[string]*mcpapi.Server
+	servers map[string]*mcpapi.Server // that answer the other nodes
+	others  map[string]*mcpapi.Server // further ones with the same sessions, as each conversation of a daemon has
 
 	mu      sync.Mutex // guards the following
 	instead answering
@@ -73,10 +75,12 @@ func (c *cluster) changes(instead, lose answering) {
 // newCluster starts nodes a, b and c, with a session on a and on b. deny is a path that a lets nobody read.
 func newCluster(t *testing.T, deny *string) (c *cluster, ids map[string]string) {
 	t.Helper()
-	c, ids = &cluster{labs: make(map[string]*filesLab), servers: make(map[string]*mcpapi.Server)}, make(map[string]string)
+	c, ids = &cluster{
+		labs: make(map[string]*filesLab), servers: make(map[string]*mcpapi.Server), others: make(map[string]*mcpapi.Server),
+	}, make(map[string]string)
 	for _, name := range []string{"a", "b", "c"} {
 		conf := mcptest.Config{
-			Options: mcpapi.Options{Cluster: mcpapi.ClusterOptions{Peers: member{c, name}}},
+			Options: mcpapi.Options{Cluster: mcpapi.ClusterOptions{Peers: member{c, name}, Lendings: new(lending.Table)}},
 			Sessions: session.Config{
 				Devices: session.DeviceOptions{Node: name},
 				Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
@@ -92,6 +96,8 @@ func newCluster(t *testing.T, deny *string) (c *cluster, ids map[string]string) 
 		c.labs[name] = filesLabOf(t, conf, fsx.Limits{}, func(conf mcptest.Config) *mcptest.Lab {
 			lab, srv := mcptest.NewServer(t, conf)
 			c.servers[name] = srv
+			conf.Options.Sessions, conf.Options.Results = lab.Manager, identity.Full
+			c.others[name] = mcpapi.NewServer(conf.Options)
 			return lab
 		})
 		if name != "c" {
@@ -186,6 +192,24 @@ func TestCopyAtNodes(t *testing.T) {
 		if got, err := os.ReadFile(to); string(got) != "mine" {
 			t.Errorf("at %s: a request was done twice: the target has %d bytes, %v", at, len(got), err)
 		}
+	}
+}
+
+// TestCopyOfAnotherServer: a copy works for the client of any server of a node, although one of them answers the other nodes.
+func TestCopyOfAnotherServer(t *testing.T) {
+	c, ids := newCluster(t, new(string))
+	from, to := filepath.Join(c.labs["a"].far, "file"), filepath.Join(c.labs["b"].far, "copy")
+	data := noise(100_000)
+	write(t, from, data, 0o640)
+	args := fmt.Sprintf(`{"action":"copy","from":{"session_id":%q,"path":%q},"to":{"session_id":%q,"path":%q}}`, ids["a"], from, ids["b"], to)
+	for _, at := range []string{"a", "b", "c"} {
+		caller := identity.Caller{Transport: "http", Token: "ops", Isolated: true}
+		agent, _ := mcptest.Connected(t, identity.WithCaller(t.Context(), caller), c.others[at], "tester", "")
+		agent.OK(mcptest.FilesTool, args)
+		if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("at %s: the target has %d bytes, %v; want %d", at, len(got), err, len(data))
+		}
+		_ = os.Remove(to)
 	}
 }
 
