@@ -35,7 +35,7 @@ type Options struct {
 // A Borrowed is files of a session of another node, for one copy.
 type Borrowed struct {
 	o     Options
-	lost  atomic.Bool // the node does not answer
+	lost  atomic.Bool // the node has not answered the last request
 	over  chan struct{}
 	alive sync.WaitGroup
 }
@@ -65,6 +65,7 @@ func (b *Borrowed) call(ctx context.Context, r request) ([]byte, error) {
 	if err != nil {
 		return nil, b.failed(err)
 	}
+	b.lost.Store(false)
 	return text, nil
 }
 
@@ -97,9 +98,13 @@ func (b *Borrowed) failed(err error) error {
 
 // tell says that something is over, also when ctx has ended.
 func (b *Borrowed) tell(ctx context.Context, r request) {
-	if b.lost.Load() {
-		return
+	if !b.lost.Load() {
+		b.try(ctx, r)
 	}
+}
+
+// try sends a request whose answer says nothing.
+func (b *Borrowed) try(ctx context.Context, r request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
 	defer cancel()
 	_, _ = b.ask(ctx, r)
@@ -127,14 +132,15 @@ func (b *Borrowed) Open(ctx context.Context) (term.CopyFiles, error) {
 	return &files{b: b}, nil
 }
 
-// beat says that the copy goes on, also while it reads nothing, as when it reads the target back.
+// beat says that the copy goes on, also while it reads nothing, as when it reads the target back. It does so after a
+// request has failed, too: a connection that was away for a moment must not end what was lent.
 func (b *Borrowed) beat(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			b.tell(ctx, request{Do: doAlive})
+			b.try(ctx, request{Do: doAlive})
 		case <-b.over:
 			return
 		}

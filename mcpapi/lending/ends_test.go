@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,6 +208,38 @@ func TestLostNode(t *testing.T) {
 			t.Errorf("%s: the node was called %d times", kind, calls)
 		}
 	}
+}
+
+// TestNodeComesBack: what was lent outlives a time without a connection while the copy reads nothing.
+func TestNodeComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLender(t)
+		lent, _ := l.lend("/x", false)
+		var away atomic.Bool
+		b := Borrow(Options{ID: lent.ID(), Node: "a", Session: "web@a", Call: func(ctx context.Context, r []byte) ([]byte, error) {
+			if away.Load() {
+				return nil, &term.Error{Kind: term.NodeUnreachable, Msg: "this node has no connection"}
+			}
+			return l.call(ctx, r)
+		}})
+		if _, err := b.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		away.Store(true)
+		time.Sleep(aliveEvery + time.Second)
+		away.Store(false)
+		time.Sleep(time.Hour)
+		done, err := b.Permit(t.Context(), "/x", "copy", session.CopyPart{})
+		if err != nil {
+			t.Fatalf("Permit after the node was away = %v", err)
+		}
+		done(0, "", nil)
+		if err, ended := l.ended["/x"]; !ended || err != nil {
+			t.Errorf("the record of a file has ended: %t, with %v", ended, err)
+		}
+		b.Close()
+		l.over("after the copy")
+	})
 }
 
 // TestFailureAndBack: an error about a file is the same at the other node.
