@@ -160,6 +160,8 @@ func TestAnswersOfOthers(t *testing.T) {
 		"a fault":          `{"failure":{"kind":"INTERNAL","msg":"secret"}}`,
 		"no kind":          `{"failure":{"msg":"secret"}}`,
 		"a giant failure":  `{"failure":{"kind":"NOT_FOUND","msg":"` + strings.Repeat("x", maxText+1) + `"}}`,
+		"a giant kind":     `{"failure":{"kind":"` + strings.Repeat("x", maxText+1) + `"}}`,
+		"a giant list":     `{"failure":{"kind":"NOT_FOUND","rule":"r","allowed":["` + strings.Repeat("x", maxText+1) + `"]}}`,
 		"a wrong nanosec.": `{"entries":[{"name":"YQ==","nano":-1}]}`,
 	} {
 		b := Borrow(Options{Node: "a", Session: "web@a", Call: func(context.Context, []byte) ([]byte, error) { return []byte(text), nil }})

@@ -115,7 +115,11 @@ func failureOf(err error) *failure {
 
 // err is the error about a session's files. node is that which has written f.
 func (f *failure) err(node, session string) error {
-	if len(f.Op)+len(f.Reason)+len(f.Msg)+len(f.Advice)+len(f.Rule) > maxText || len(f.Allowed) > 32 {
+	size := len(f.Op) + len(f.Kind) + len(f.Reason) + len(f.Msg) + len(f.Advice) + len(f.Rule) + len(f.Setting) + len(f.Limit) + len(f.Field)
+	for _, name := range f.Allowed {
+		size += len(name)
+	}
+	if size > maxText || len(f.Allowed) > 32 {
 		return garbled(node, "an error that is too long")
 	}
 	e := &term.Error{Op: f.Op, Session: session, Kind: f.Kind, Reason: f.Reason, Msg: f.Msg, Advice: f.Advice}
