@@ -164,9 +164,10 @@ func TestPTYToolset(t *testing.T) {
 	}
 	p := ptyTools{c.Tools, t}
 	p.work(dir)
-	if left := lab.Descendants(t, c.PID); len(left) > 0 {
+	if left := lab.Descendants(t, c.PID); !lab.Ended(left) {
 		t.Errorf("after pty_kill there are %v", left)
 	}
+	lab.Eventually(t, "the programs that were killed are reaped", func() bool { return len(lab.Descendants(t, c.PID)) == 0 })
 	for range 3 {
 		p.shows(p.spawn("trap '' HUP; setsid sleep 123456 & echo ready; while :; do sleep 1000; done"), "^ready$")
 	}

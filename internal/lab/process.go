@@ -79,8 +79,8 @@ func Descendants(tb testing.TB, pid int) []Process {
 	return found
 }
 
-// ended reports whether all of the processes are zombies, or about to be: they have no arguments any more.
-func ended(ps []Process) bool {
+// Ended reports whether all of the processes are zombies, or about to be: they have no arguments any more.
+func Ended(ps []Process) bool {
 	return !slices.ContainsFunc(ps, func(p Process) bool { return p.state != 'Z' && p.Command != "" })
 }
 

@@ -157,7 +157,7 @@ func (p *Program) Finish() {
 	asked := p.Stdin.closed.Load() // to end: then it may be about to end its programs
 	left := Descendants(p.TB, p.own)
 	// One that has just been killed may still wait to be reaped.
-	for end := time.Now().Add(Patience); len(left) > 0 && (asked || ended(left)) && time.Now().Before(end); {
+	for end := time.Now().Add(Patience); len(left) > 0 && (asked || Ended(left)) && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 		left = Descendants(p.TB, p.own)
 	}
