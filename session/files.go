@@ -163,6 +163,7 @@ func (m *Manager) Copy(ctx context.Context, r CopyRequest) (CopyResult, error) {
 	most := int64(copyMemory)
 	if r.Via != "" {
 		if err := r.overTerminal(); err != nil {
+			r.From.giveBack()
 			return CopyResult{}, err
 		}
 		most = modemMemory
@@ -310,7 +311,7 @@ func (c *copyRun) modem(ctx context.Context, exec string) {
 // overTerminal refuses what a copy with Via cannot do.
 func (r CopyRequest) overTerminal() error {
 	switch {
-	case r.From.Session != nil == (r.To.Session != nil):
+	case r.From.Lent != nil, r.From.Session != nil == (r.To.Session != nil):
 		return &term.Error{
 			Op: "copy", Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: term.FieldCopyTo}},
 			Msg: "over a terminal, a file of this machine is moved: one end is a session and the other is not",

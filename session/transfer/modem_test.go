@@ -181,21 +181,34 @@ func TestModemRefused(t *testing.T) {
 		}
 		_, err := l.sends(xmodem.XMODEM)
 		sessiontest.WantKind(t, err, term.PolicyDenied)
-		here := session.CopyPlace{Path: filepath.Join(l.dir, "fw.bin")}
+		here, lent := session.CopyPlace{Path: filepath.Join(l.dir, "fw.bin")}, &lentFiles{}
 		for _, r := range []session.CopyRequest{
 			{From: here, To: here},
 			{From: session.CopyPlace{Session: l.s}, To: session.CopyPlace{Session: l.s}},
 			{From: here, To: session.CopyPlace{Session: l.s}, Recursive: true},
+			{From: session.CopyPlace{Lent: lent}, To: session.CopyPlace{Session: l.s}},
 		} {
 			r.Via = xmodem.XMODEM
 			_, err := l.m.Copy(sessiontest.Task("t1"), r)
 			sessiontest.WantKind(t, err, term.InvalidArgument)
+		}
+		if !lent.closed {
+			t.Error("what was lent to a copy that was refused is not closed")
 		}
 		if n := l.s.Info().BytesOut; n != 0 {
 			t.Errorf("%d bytes went out", n)
 		}
 	})
 }
+
+// lentFiles are files of another process that no copy reads.
+type lentFiles struct {
+	session.CopySource
+	closed bool
+}
+
+// Close implements session.CopySource.
+func (l *lentFiles) Close() { l.closed = true }
 
 // TestModemTaken takes the lock over amid a transfer: the far side is told, and the new holder types.
 func TestModemTaken(t *testing.T) {
