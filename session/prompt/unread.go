@@ -101,8 +101,8 @@ func (h *History) bare(line string) string {
 			looks = i
 		}
 	}
-	if looks > 0 {
-		return rest[:looks]
+	if looks > 0 { // blanks behind it are not looked for in the answers: they are the prompt's
+		return rest[:len(rest)-len(strings.TrimLeft(rest[looks:], " "))]
 	}
 	return line
 }
