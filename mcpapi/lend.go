@@ -219,7 +219,7 @@ func (s *api) lender(to string, client peers.Client) toolset.Lender {
 // maxMachine is the longest name of a machine, in bytes.
 const maxMachine = 64 << 10
 
-// borrowed returns a context for a copy whose source another node has lent to this one.
+// borrowed returns a context for a copy from a source that another node has lent to this one.
 func (s *api) borrowed(ctx context.Context, l peers.Lent) (context.Context, error) {
 	all := s.o.Cluster.Peers
 	if all == nil || !peers.ValidNode(l.Node) || l.Node == all.Node() || len(l.Machine) > maxMachine {

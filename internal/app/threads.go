@@ -16,7 +16,7 @@ import (
 // network and terminals need none. With 40 calls at a time on two processors 4 were too few, and 8 were enough.
 const spareThreads = 24
 
-// threadsAfter is when they are made if nobody has done anything before. Making them takes a tenth of the start, which
+// threadsAfter is when they are made if there was no action before. Making them takes a tenth of the start, which
 // the client waits for.
 const threadsAfter = 250 * time.Millisecond
 

@@ -21,11 +21,11 @@ const (
 	tellTime = 2 * time.Second
 )
 
-// Options say what was borrowed.
+// Options name the files that were borrowed.
 type Options struct {
 	ID      string
 	Node    string // that has lent it
-	Session string // whose files they are, for errors
+	Session string // that has the files, for errors
 	Machine string // see session.CopySource
 
 	// Call has the node serve a request. Its errors are of package term.
@@ -78,7 +78,7 @@ func (b *Borrowed) ask(ctx context.Context, r request) (answer, error) {
 	return decode(b.o.Node, b.o.Session, text)
 }
 
-// failed says in an error whose files it is about. That the node is lost does no harm but to the copy, which has only read.
+// failed names the session in an error about its files. A lost node does no harm but to the copy, which has only read.
 func (b *Borrowed) failed(err error) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {
@@ -103,7 +103,7 @@ func (b *Borrowed) tell(ctx context.Context, r request) {
 	}
 }
 
-// try sends a request whose answer says nothing.
+// try sends a request. Its answer says nothing.
 func (b *Borrowed) try(ctx context.Context, r request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
 	defer cancel()
@@ -133,7 +133,7 @@ func (b *Borrowed) Open(ctx context.Context) (term.CopyFiles, error) {
 }
 
 // beat says that the copy goes on, also while it reads nothing, as when it reads the target back. It does so after a
-// request has failed, too: a connection that was away for a moment must not end what was lent.
+// request has failed, too: a connection that was away for a moment must not end the loan.
 func (b *Borrowed) beat(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()

@@ -11,12 +11,13 @@
 //
 // The package promises:
 //
-//   - What was lent to a node is read by no other, and nothing is written: who may read, and what, the node of the session
-//     knows from the node that the client is connected to. The node that copies says only what it needs next.
-//   - It reads the path that the client has named, or what is below it and behind no link, and each file only after it was
+//   - Files that were lent to a node are read by no other, and none is written: who may read, and what, the node of
+//     the session knows from the node that the client is connected to. The node that copies says only what it needs
+//     next.
+//   - It reads the path that the client has named, or files below it and behind no link, and each file only after it was
 //     authorized and recorded at the node of the session.
 //   - The memory of both nodes that a copy takes does not depend on the size of the file.
-//   - What was lent ends with the copy, with the session, and when the node that copies is silent for too long.
+//   - A loan ends with the copy, with the session, and when the node that copies is silent for too long.
 //
 // Nothing in a request or an answer is trusted.
 package lending

@@ -42,7 +42,7 @@ func (l *Lent) do(ctx context.Context, r request) (a answer, err error) {
 	return a, err
 }
 
-// with returns the context of what is done for a request: in the name of the client, until the request is given up or
+// with returns the context of a request: in the name of the client, until the request is given up or
 // the lending ends.
 func (l *Lent) with(ctx context.Context) (context.Context, func()) {
 	both, cancel := context.WithCancelCause(l.ctx)
@@ -54,7 +54,7 @@ func (l *Lent) with(ctx context.Context) (context.Context, func()) {
 }
 
 // covers reports whether a path was lent: that of the terms, or in a tree one below it that a list of its folder had as a
-// file or a folder. So no path leads through a link to what is beside the tree.
+// file or a folder. So no path leads through a link out of the tree.
 func (l *Lent) covers(path string) bool {
 	if path == l.terms.Path {
 		return true

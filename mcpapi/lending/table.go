@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Silence is how long the node that copies may say nothing before what was lent to it ends.
+	// Silence is how long the node that copies may say nothing before its loan ends.
 	Silence = 90 * time.Second
 
 	// unused is how long it may take to say something for the first time, after the call of the client is over. It has
@@ -36,7 +36,7 @@ var _ Files = (*session.Lending)(nil)
 type Terms struct {
 	To     string // the node
 	Path   string
-	Tree   bool               // also what is below Path
+	Tree   bool               // also files below Path
 	Limits session.CopyLimits // of all that is read; neither is 0
 }
 
@@ -49,7 +49,7 @@ type Table struct {
 	ending sync.WaitGroup // has one for each that has not ended
 }
 
-// Close ends all that is lent, and waits until that is on record. What is lent later ends at once.
+// Close ends all loans, and waits until that is on record. A later loan ends at once.
 func (t *Table) Close() {
 	t.mu.Lock()
 	t.closed = true
@@ -127,7 +127,7 @@ func (t *Table) Serve(ctx context.Context, node string, text []byte) ([]byte, er
 	return json.Marshal(a)
 }
 
-// errOver is the error for what is not lent. It is not that of a file that is not there, which a copy of a tree skips.
+// errOver is the error for files that are not lent. It is not that of a missing file, which a copy of a tree skips.
 var errOver = &term.Error{
 	Op: string(term.VerbFileRead), Kind: term.RemoteClosed,
 	Msg: "these files are not lent any more: their session has ended, or the copy was silent for too long",
@@ -139,7 +139,7 @@ type Lent struct {
 	terms  Terms
 	table  *Table
 	src    Files
-	ctx    context.Context // of what is done, in the name of the client
+	ctx    context.Context // of its requests, in the name of the client
 	cancel context.CancelFunc
 	reads  chan struct{} // has a token for each read
 
@@ -171,7 +171,7 @@ type permit struct {
 	done func(bytes int64, note string, err error)
 }
 
-// ID is what the node that copies calls it by. No one can guess it.
+// ID is the name by which the node that copies asks for it. No one can guess it.
 func (l *Lent) ID() string { return l.id }
 
 // Context ends when the files are lent no more.
@@ -200,7 +200,7 @@ func (l *Lent) enter() bool {
 	return true
 }
 
-// end ends the lending, and what is under way of it.
+// end ends the lending, and its requests under way.
 func (l *Lent) end() {
 	l.mu.Lock()
 	if l.ended {
@@ -219,7 +219,7 @@ func (l *Lent) end() {
 	l.table.mu.Unlock()
 	l.cancel()
 	l.opening.Lock()
-	l.src.Close() // ends what is under way
+	l.src.Close() // ends the requests under way
 	l.opening.Unlock()
 	l.running.Wait()
 	for _, n := range slices.Sorted(maps.Keys(l.permits)) {

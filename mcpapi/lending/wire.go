@@ -33,7 +33,7 @@ const (
 	maxText    = 8 << 10   // bytes of a failure's texts
 )
 
-// A request is what the node that copies asks for. Paths and names are bytes that need not be text.
+// A request is one of the node that copies. Paths and names are bytes that need not be text.
 type request struct {
 	ID string `json:"id"` // of the lending
 	Do string `json:"do"`
