@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,11 @@ const (
 
 	// tellTime is how long it may take to say that something is over, which the other node also finds out by itself.
 	tellTime = 2 * time.Second
+
+	// roomTime is how long a request waits for a node that has no room for it, asking again after firstWait to mostWait.
+	roomTime  = 30 * time.Second
+	firstWait = 20 * time.Millisecond
+	mostWait  = time.Second
 )
 
 // Options name the files that were borrowed.
@@ -61,12 +67,34 @@ func (b *Borrowed) call(ctx context.Context, r request) ([]byte, error) {
 			Msg: fmt.Sprintf("a path of %d bytes is too long for a copy between two nodes", len(r.Path)),
 		}
 	}
-	text, err := b.o.Call(ctx, body)
+	text, err := b.send(ctx, body)
 	if err != nil {
 		return nil, b.failed(err)
 	}
 	b.lost.Store(false)
 	return text, nil
+}
+
+// send is Call. A node that answers as many calls as it may has done nothing, and has room when one of them is over, which
+// may be of another copy: send waits for that.
+func (b *Borrowed) send(ctx context.Context, body []byte) ([]byte, error) {
+	patience := time.NewTimer(roomTime)
+	defer patience.Stop()
+	for wait := firstWait; ; wait = min(2*wait, mostWait) {
+		text, err := b.o.Call(ctx, body)
+		if e, ok := errors.AsType[*term.Error](err); !ok || e.Kind != term.LimitExceeded {
+			return text, err
+		}
+		again := time.NewTimer(wait/2 + rand.N(wait/2)) // the requests of many copies are refused at the same moment
+		select {
+		case <-again.C:
+			continue
+		case <-patience.C:
+		case <-ctx.Done():
+		}
+		again.Stop()
+		return nil, err
+	}
 }
 
 // ask is call for an answer in JSON.

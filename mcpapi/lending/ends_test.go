@@ -75,6 +75,59 @@ func TestReadsAtATime(t *testing.T) {
 	l.over("after it")
 }
 
+// TestNoRoom: a request waits while the node answers other calls, as those of other copies, and not for ever. An answer that
+// says the same of the copy is not asked for again.
+func TestNoRoom(t *testing.T) {
+	full := &term.Error{Kind: term.LimitExceeded, Msg: "it already has 256 calls of this caller"}
+	synctest.Test(t, func(t *testing.T) {
+		l := newLender(t)
+		_, b := l.lend("/x", false)
+		calls, room := 0, time.Now().Add(roomTime/2)
+		b.o.Call = func(ctx context.Context, request []byte) ([]byte, error) {
+			if calls++; time.Now().Before(room) {
+				return nil, full
+			}
+			return l.call(ctx, request)
+		}
+		done, err := b.Permit(t.Context(), "/x", "copy", session.CopyPart{})
+		if err != nil {
+			t.Fatalf("Permit at a node that has room after %v: %v", roomTime/2, err)
+		}
+		if late := time.Since(room); late > mostWait || calls > 40 {
+			t.Errorf("it was allowed %v after there was room, with %d calls", late, calls)
+		}
+		done(0, "", nil)
+
+		before, from := calls, time.Now()
+		for range maxOpen {
+			if _, err = b.Permit(t.Context(), "/x", "copy", session.CopyPart{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err = b.Permit(t.Context(), "/x", "copy", session.CopyPart{}); !errors.Is(err, term.LimitExceeded) {
+			t.Errorf("%d files at a time = %v", maxOpen+1, err)
+		}
+		if calls-before != maxOpen+1 || time.Since(from) != 0 {
+			t.Errorf("it took %d calls and %v", calls-before, time.Since(from))
+		}
+
+		room = time.Now().Add(time.Hour)
+		if _, err = b.Permit(t.Context(), "/x", "copy", session.CopyPart{}); !errors.Is(err, term.LimitExceeded) {
+			t.Errorf("Permit at a node without room = %v", err)
+		}
+		if took := time.Since(from); took != roomTime {
+			t.Errorf("it was refused after %v, want %v", took, roomTime)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		from = time.Now()
+		if _, err = b.Permit(ctx, "/x", "copy", session.CopyPart{}); err == nil || time.Since(from) != time.Second {
+			t.Errorf("Permit of a call that was canceled = %v after %v", err, time.Since(from))
+		}
+		b.Close()
+	})
+}
+
 // TestEnds: what was lent ends with the silence of the node, with the session, and when nobody has wanted it.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
