@@ -2,6 +2,7 @@ package record
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -265,6 +266,21 @@ func (d *Dir) Active() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.sessions)
+}
+
+// Settle implements term.Settler. It waits for the recordings of sessions that have ended, each of which is open until the
+// disk has it.
+func (d *Dir) Settle(ctx context.Context) {
+	d.mu.Lock()
+	over := slices.DeleteFunc(d.allLocked(), func(t *tapeFile) bool { return !t.over.Load() })
+	d.mu.Unlock()
+	for _, t := range over {
+		select {
+		case <-t.Done():
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Close completes all recordings. The sessions should have ended.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"filippo.io/age"
@@ -291,6 +293,55 @@ func TestDirLost(t *testing.T) {
 }
 
 // A session that is reopened has a recording for each of its connections, also while the first one is being completed.
+// TestDirSettle: Settle waits for the recordings of sessions that have ended, also of one that was reopened since, and for
+// no other.
+func TestDirSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDir(t, DirOptions{Path: folderFor(t)})
+		end := func(id string) {
+			d.Observe(term.Event{Time: time.Now(), Verb: term.VerbState, Session: id, State: "closed", From: "open"})
+		}
+		began := time.Now()
+		for _, id := range []string{"goes-on", "ended", "reopened"} {
+			live(d, id, "text\r\n")
+		}
+		time.Sleep(time.Second) // their files are open
+		d.Settle(t.Context())
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("Settle took %v while no session had ended", took-time.Second)
+		}
+		end("ended")
+		end("reopened")
+		live(d, "reopened", "more\r\n")
+		ctx, cancel := context.WithTimeout(t.Context(), linger/2)
+		defer cancel()
+		d.Settle(ctx)
+		if took := time.Since(began); took != time.Second+linger/2 {
+			t.Errorf("Settle took %v, want %v", took-time.Second, linger/2)
+		}
+		d.mu.Lock()
+		var files []*file
+		for _, t := range d.allLocked() {
+			if t.over.Load() {
+				files = append(files, t.file)
+			}
+		}
+		d.mu.Unlock()
+		d.Settle(t.Context())
+		if len(files) != 2 {
+			t.Fatalf("%d recordings of sessions that have ended, want 2", len(files))
+		}
+		for _, f := range files {
+			if _, err := f.f.Stat(); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("the recording of %s is open after Settle", f.session)
+			}
+		}
+		if n := d.Active(); n != 2 {
+			t.Errorf("%d sessions are recorded after Settle, want 2", n)
+		}
+	})
+}
+
 func TestReopenedSession(t *testing.T) {
 	dir := folderFor(t)
 	d := newDir(t, DirOptions{Path: dir})

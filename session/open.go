@@ -160,7 +160,7 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 	}); err != nil {
 		return err
 	}
-	err := m.room(s)
+	err := m.room(ctx, s)
 	if err == nil {
 		err = m.takeDevice(ctx, s)
 	}
@@ -172,8 +172,11 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 }
 
 // room refuses a connection for which the system has no room, or which would be one more unanswered login.
-func (m *Manager) room(s *Session) error {
+func (m *Manager) room(ctx context.Context, s *Session) error {
 	err := m.descriptors.check()
+	if err != nil && m.settle(ctx) {
+		err = m.descriptors.check()
+	}
 	if err == nil && m.c.Room != nil {
 		err = m.c.Room()
 	}
@@ -181,6 +184,22 @@ func (m *Manager) room(s *Session) error {
 		err = m.unanswered(s)
 	}
 	return err
+}
+
+// settleTime is how long an open waits for the descriptors of sessions that have ended.
+const settleTime = 5 * time.Second
+
+// settle waits for the Observers that have files of ended sessions open. It reports whether there are such Observers.
+func (m *Manager) settle(ctx context.Context) (some bool) {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	for _, o := range m.c.Observers {
+		if o, ok := o.(term.Settler); ok {
+			o.Settle(ctx)
+			some = true
+		}
+	}
+	return some
 }
 
 // checkOpen refuses what no manager, or not this one, can do.

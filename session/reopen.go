@@ -246,7 +246,7 @@ func (g *reopening) admit(ctx context.Context, d *access.Call) (release func(), 
 			Msg: term.CanceledMsg(ctx, "canceled before the session was reopened; nothing was done"),
 		}
 	}
-	if err = m.room(s); err != nil {
+	if err = m.room(ctx, s); err != nil {
 		return release, err
 	}
 	if device := s.owner.console; device != (consoleKey{}) {

@@ -209,6 +209,13 @@ type (
 		Observer
 		ObserveExec(e Event)
 	}
+
+	// A Settler is an Observer that has files of a session open for a while after its end. Settle returns when the
+	// files of the sessions that have ended are closed, or ctx has ended.
+	Settler interface {
+		Observer
+		Settle(ctx context.Context)
+	}
 )
 
 // An ObserverFunc is a function that is an Observer.
