@@ -120,7 +120,7 @@ func telnetShellSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Idle: 600 * time.Millisecond, Timeout: lab.Patience})
+		c := s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Idle: 3 * time.Second, Timeout: lab.Patience})
 		if text := string(c.Data); c.Reason != session.ReasonIdle || !strings.HasSuffix(text, "one\r\ntwo\r\ndemo$ ") {
 			t.Errorf("%s: until it is quiet (%s): %q", server.Name, c.Reason, text)
 		}

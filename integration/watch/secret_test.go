@@ -37,9 +37,9 @@ func TestSecretOfAPerson(t *testing.T) {
 	}
 	b.line(".question input", password)
 	b.wait("that nothing is asked any more", `!document.querySelector('.question')`)
-	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id); r.State != "open" {
-		t.Errorf("after the value was given the session is %s, want open", r.State)
-	}
+	lab.Eventually(t, "the value that was given has opened the session", func() bool {
+		return c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id).State == "open"
+	})
 	b.clean()
 }
 

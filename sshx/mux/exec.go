@@ -321,7 +321,7 @@ func (x *execution) settle(ctx context.Context) bool {
 			questions, answered = 1, x.ch.k.ask()
 		case <-answered:
 			if questions == 2 {
-				return false
+				return x.ending(ctx, limit.C)
 			}
 			questions, answered = 2, x.ch.k.ask()
 		case <-limit.C:
@@ -330,6 +330,23 @@ func (x *execution) settle(ctx context.Context) bool {
 			return false
 		}
 	}
+}
+
+// ending waits for the end of the output if the server has closed the channel, which the readers of a busy machine see
+// late. It returns false if the output does not end.
+func (x *execution) ending(ctx context.Context, limit <-chan time.Time) bool {
+	select {
+	case <-x.ch.closed:
+	default:
+		return false
+	}
+	select {
+	case <-x.drained:
+		return true
+	case <-limit:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // stop ends a command that has exceeded its time: TERM, then KILL, then it gives
