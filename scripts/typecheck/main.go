@@ -3,8 +3,8 @@
 //
 //	go run ./scripts/typecheck darwin/arm64 freebsd/amd64 windows/amd64 -- PACKAGE...
 //
-// It compiles nothing, and needs nothing compiled: of packages of others, and of Go, it reads the declarations alone. For
-// three platforms it takes less than go vet for one, which compiles all that a changed package changes.
+// It compiles nothing, and needs nothing compiled: of Go's own packages it reads the declarations alone. A platform takes 5 s
+// of a processor, and go build 86 s where nothing of it is in the cache.
 package main
 
 import (
@@ -52,7 +52,7 @@ type listed struct {
 	ImportPath, Dir, Name string
 	GoFiles               []string
 	ImportMap             map[string]string // what an import means here, if it is another package
-	Module                *struct{ Main bool }
+	Standard              bool
 	Error                 *struct{ Err string }
 }
 
@@ -60,7 +60,7 @@ type listed struct {
 func check(platform string, packages []string) []error {
 	system, arch, _ := strings.Cut(platform, "/")
 	list := exec.Command("go", append([]string{
-		"list", "-e", "-deps", "-test", "-json=ImportPath,Dir,Name,GoFiles,ImportMap,Module,Error",
+		"list", "-e", "-deps", "-test", "-json=ImportPath,Dir,Name,GoFiles,ImportMap,Standard,Error",
 	}, packages...)...)
 	list.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
 	list.Stderr = os.Stderr
@@ -97,9 +97,9 @@ type checker struct {
 	faults []error
 }
 
-// check adds a package, and its errors if it is of the main module.
+// check adds a package, and its errors if it is not Go's own.
 func (c *checker) check(p listed) {
-	ours := p.Module != nil && p.Module.Main
+	ours := !p.Standard
 	var files []*ast.File
 	for _, name := range p.GoFiles {
 		path := filepath.Join(p.Dir, name)

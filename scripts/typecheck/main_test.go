@@ -12,12 +12,15 @@ func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, text := range map[string]string{
-		"go.mod":      "module example\n\ngo 1.26\n",
-		"a.go":        "package a\n\nfunc hidden() int { return 1 }\n",
-		"a_test.go":   "package a\n\nimport (\n\t\"syscall\"\n\t\"testing\"\n)\n\nfunc TestA(*testing.T) { syscall.Mkfifo(\"a\", uint32(hidden())) }\n",
-		"b/b.go":      "package b\n\nimport _ \"example\"\n",
-		"c/c_unix.go": "//go:build unix\n\npackage c\n\nvar _ int = \"text\"\n",
-		"c/c.go":      "package c\n",
+		"go.mod":       "module example\n\ngo 1.26\n\nrequire other v0.0.0\n\nreplace other => ./other\n",
+		"a.go":         "package a\n\nfunc hidden() int { return 1 }\n",
+		"a_test.go":    "package a\n\nimport (\n\t\"syscall\"\n\t\"testing\"\n)\n\nfunc TestA(*testing.T) { syscall.Mkfifo(\"a\", uint32(hidden())) }\n",
+		"b/b.go":       "package b\n\nimport _ \"example\"\n",
+		"c/c_unix.go":  "//go:build unix\n\npackage c\n\nvar _ int = \"text\"\n",
+		"c/c.go":       "package c\n",
+		"d/d.go":       "package d\n\nimport _ \"other\"\n",
+		"other/go.mod": "module other\n\ngo 1.26\n",
+		"other/o.go":   "package other\n\nfunc f() { println(1 << 40) }\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -34,6 +37,8 @@ func TestCheck(t *testing.T) {
 		{"windows/amd64", "./c", ""},
 		{"windows/amd64", "./b", ""}, // what it imports is checked without its tests
 		{"darwin/arm64", "./missing", "missing"},
+		{"linux/arm", "./d", "overflows"}, // in what another module has
+		{"linux/arm64", "./d", ""},
 	} {
 		faults := check(tt.platform, []string{tt.packages})
 		if tt.want == "" && len(faults) > 0 || tt.want != "" && (len(faults) == 0 || !strings.Contains(faults[0].Error(), tt.want)) {
