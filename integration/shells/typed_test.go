@@ -55,7 +55,12 @@ func TestTypedEcho(t *testing.T) {
 				n++
 				word = fmt.Sprintf("READY%d", n)
 				t.Run(fmt.Sprintf("to cat clean=%v", clean), func(t *testing.T) {
-					waitTyped(t, s, "cat\r", "cat", clean, 0)
+					// A line that comes before the shell has left its own editor's mode would reach cat without its end.
+					begun := waitTyped(t, s, "echo o''n; cat\r", "cat", clean, 0)
+					r := session.ReadRequest{Cursor: begun, Clean: true, Timeout: lab.Patience, Until: regexp.MustCompile(`(?m)^on\s*$`)}
+					if c := s.Read(t.Context(), r); c.Reason != session.ReasonMatched {
+						t.Fatalf("cat has not begun: %q", c.Data)
+					}
 					waitTyped(t, s, word+"\r", word, clean, 2)
 					if _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "ctrl_d"}); err != nil {
 						t.Fatal(err)
@@ -68,8 +73,9 @@ func TestTypedEcho(t *testing.T) {
 }
 
 // waitTyped types data, waits for word, and checks that the chunk ends with the word as a line of output. lines is how
-// often the word is a line of its own then: once if it was not typed as one; 0: it must not match.
-func waitTyped(t *testing.T, s *session.Session, data, word string, clean bool, lines int) {
+// often the word is a line of its own then: once if it was not typed as one; 0: it must not match. It returns the cursor
+// before the echo.
+func waitTyped(t *testing.T, s *session.Session, data, word string, clean bool, lines int) (cursor int64) {
 	t.Helper()
 	w, err := s.Write(t.Context(), []byte(data), session.WriteOptions{})
 	if err != nil {
@@ -92,7 +98,7 @@ func waitTyped(t *testing.T, s *session.Session, data, word string, clean bool, 
 		t.Fatalf("%.80q, waiting for %q: %s, want %s; chunk %q", data, word, c.Reason, want, text)
 	}
 	if lines == 0 {
-		return
+		return w.Cursor
 	}
 	got := 0
 	last := ""
@@ -107,6 +113,7 @@ func waitTyped(t *testing.T, s *session.Session, data, word string, clean bool, 
 			lines, c.Data)
 	}
 	s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: quiet, Timeout: lab.Patience}) // the prompt
+	return w.Cursor
 }
 
 // quiet is how long a terminal must be quiet to be at rest.

@@ -290,40 +290,43 @@ func TestTimesTellNothing(t *testing.T) {
 	})
 }
 
-// Values come and go while streams run: nothing is lost, nothing is shown, and nothing is used after it is wiped.
+// Values come and go while streams run: nothing is lost, nothing is shown, and nothing is used after it is wiped. The time
+// of a bubble stands still meanwhile: a busy machine would pause a stream for longer than the beginning of a value waits.
 func TestTogether(t *testing.T) {
-	r := NewRegistry()
-	defer r.Close()
-	var wg sync.WaitGroup
-	for i := range 4 {
-		v := at(r, fmt.Sprint("s", i), web1)
-		r.Redact(term.RedactedValue{Value: []byte(planted), Host: web1})
-		wg.Go(func() {
-			var got bytes.Buffer
-			w := NewWriter(v, &got, func(f func()) bool { wg.Go(f); return true })
-			line := "a line with " + planted + " in it\r\n"
-			for range 100 {
-				for rest := line; rest != ""; {
-					n := min(len(rest), 7)
-					if _, err := io.WriteString(w, rest[:n]); err != nil {
-						t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRegistry()
+		defer r.Close()
+		var wg sync.WaitGroup
+		for i := range 4 {
+			v := at(r, fmt.Sprint("s", i), web1)
+			r.Redact(term.RedactedValue{Value: []byte(planted), Host: web1})
+			wg.Go(func() {
+				var got bytes.Buffer
+				w := NewWriter(v, &got, func(f func()) bool { wg.Go(f); return true })
+				line := "a line with " + planted + " in it\r\n"
+				for range 100 {
+					for rest := line; rest != ""; {
+						n := min(len(rest), 7)
+						if _, err := io.WriteString(w, rest[:n]); err != nil {
+							t.Error(err)
+						}
+						rest = rest[n:]
 					}
-					rest = rest[n:]
 				}
-			}
-			w.End()
-			if want := strings.Repeat("a line with ******** in it\r\n", 100); got.String() != want {
-				t.Errorf("the output has %d bytes, want %d, with %d masks", got.Len(), len(want), strings.Count(got.String(), "********"))
-			}
-		})
-		wg.Go(func() {
-			for n := range 5 {
-				r.Redact(term.RedactedValue{Value: fmt.Appendf(nil, "other-planted-%d-%d", i, n), Host: web1, OneTime: n%2 == 0})
-				at(r, fmt.Sprint("t", i, n), web1).Drop()
-			}
-		})
-	}
-	wg.Wait()
+				w.End()
+				if want := strings.Repeat("a line with ******** in it\r\n", 100); got.String() != want {
+					t.Errorf("the output has %d bytes, want %d, with %d masks", got.Len(), len(want), strings.Count(got.String(), "********"))
+				}
+			})
+			wg.Go(func() {
+				for n := range 5 {
+					r.Redact(term.RedactedValue{Value: fmt.Appendf(nil, "other-planted-%d-%d", i, n), Host: web1, OneTime: n%2 == 0})
+					at(r, fmt.Sprint("t", i, n), web1).Drop()
+				}
+			})
+		}
+		wg.Wait()
+	})
 }
 
 // Errors, events, questions, descriptions and the log show no value, and errors are what they were.
