@@ -82,7 +82,8 @@ func (b *Borrowed) send(ctx context.Context, body []byte) ([]byte, error) {
 	defer patience.Stop()
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		text, err := b.o.Call(ctx, body)
-		if e, ok := errors.AsType[*term.Error](err); !ok || e.Kind != term.LimitExceeded {
+		e, ok := errors.AsType[*term.Error](err)
+		if !ok || e.Kind != term.LimitExceeded || term.FactOf[term.LimitReached](err) != (term.LimitReached{}) { // one of copies
 			return text, err
 		}
 		again := time.NewTimer(wait/2 + rand.N(wait/2)) // the requests of many copies are refused at the same moment

@@ -3,6 +3,7 @@
 package lending
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,6 +71,36 @@ func TestReadsAtATime(t *testing.T) {
 	}
 	close(slow.on)
 	reads.Wait()
+	done(0, "", nil)
+	b.Close()
+	l.over("after it")
+}
+
+// TestReadAgain: a node that asks for the same blocks again and again does not get them without end.
+func TestReadAgain(t *testing.T) {
+	l := newLender(t)
+	data := bytes.Repeat([]byte("x"), maxRead)
+	path := l.write("x", data)
+	lent := l.table.Lend(t.Context(), l, Terms{To: "b", Path: path, Limits: session.CopyLimits{Bytes: maxRead, Files: 1}})
+	b := Borrow(Options{ID: lent.ID(), Node: "a", Session: "web@a", Machine: "m", Call: l.call})
+	done, err := b.Permit(t.Context(), path, "copy", session.CopyPart{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := b.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := files.Source(t.Context(), path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range passes + 1 {
+		n, err := src.ReadAt(make([]byte, maxRead), 0)
+		if i < passes && (err != nil || n != maxRead) || i == passes && (!errors.Is(err, term.LimitExceeded) || n != 0) {
+			t.Errorf("block %d = %d bytes, %v", i+1, n, err)
+		}
+	}
 	done(0, "", nil)
 	b.Close()
 	l.over("after it")

@@ -207,12 +207,7 @@ func (l *Lent) source(files term.CopyFiles, path string, follow bool) (a answer,
 	case len(l.open) >= maxOpen:
 		err = errFull
 	case e.Size > most-l.sizes:
-		err = &term.Error{
-			Op: string(term.VerbFileRead), Kind: term.LimitExceeded,
-			Msg:    fmt.Sprintf("a copy may read %d bytes at the node of its source, and this one has more", most),
-			Facts:  term.Facts{term.LimitReached{Limit: term.LimitCopyBytes, Value: most}},
-			Advice: "copy a part of it at a time",
-		}
+		err = tooMuch(most)
 	default:
 		l.sizes += max(e.Size, 0)
 		l.number++
@@ -226,14 +221,29 @@ func (l *Lent) source(files term.CopyFiles, path string, follow bool) (a answer,
 	return a, err
 }
 
+// passes is how often a copy may read all that is lent, in bytes: files may grow, and a node may ask for a block again and
+// again. A copy compares a file with its target, and with what an earlier copy has left, before it reads it.
+const passes = 4
+
+func tooMuch(most int64) error {
+	return &term.Error{
+		Op: string(term.VerbFileRead), Kind: term.LimitExceeded,
+		Msg:    fmt.Sprintf("a copy may read %d bytes at the node of its source, and this one has more", most),
+		Facts:  term.Facts{term.LimitReached{Limit: term.LimitCopyBytes, Value: most}},
+		Advice: "copy a part of it at a time",
+	}
+}
+
 // read reads a block of a file.
 func (l *Lent) read(ctx context.Context, r request) ([]byte, error) {
 	l.mu.Lock()
-	f := l.open[r.Number]
+	f, read := l.open[r.Number], l.bytes
 	l.mu.Unlock()
 	switch {
 	case f == nil:
 		return nil, unknown(r)
+	case read >= passes*l.terms.Limits.Bytes:
+		return nil, tooMuch(l.terms.Limits.Bytes)
 	case r.Most <= 0 || r.Most > maxRead || r.At < 0:
 		return nil, term.Errorf(term.InvalidArgument, "a request for %d bytes, and at most %d are read at a time", r.Most, maxRead)
 	}
