@@ -4,11 +4,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
 
-// TestRename renames a copy of this module, builds its programs, and vets and tests some packages; with PTYCTL_LONG all.
+// TestRename renames a copy of this module, builds its programs, reads the types of the module cluster, and vets and tests
+// some packages. With PTYCTL_LONG it builds, vets and tests all.
 func TestRename(t *testing.T) {
 	top := filepath.Join("..", "..")
 	files, err := output(top, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -49,12 +51,15 @@ func TestRename(t *testing.T) {
 	if out, err := exec.Command("grep", "-rlE", `"ptyctl/(session|devlock|cluster/lease)"`, folder, "--include=*.go", "--exclude-dir=renamemodule").CombinedOutput(); err == nil {
 		t.Errorf("the old path is left in %s", out)
 	}
-	tested, vetted := []string{".", "./term", "./session/keys"}, []string{"./cmd/...", "./session/...", "./mcpapi"}
+	tested, vetted := []string{".", "./term", "./session/keys"}, []string{"./cmd/...", "./session", "./mcpapi"}
+	// All of it is compiled anew for the new paths, and once more as what another module has.
+	cluster := []string{"-C", "cluster", "run", "../scripts/typecheck", runtime.GOOS + "/" + runtime.GOARCH, "--", "./..."}
 	if os.Getenv("PTYCTL_LONG") != "" {
 		tested, vetted = []string{"-timeout", "2h", "./..."}, []string{"./..."}
+		cluster = []string{"-C", "cluster", "build", "./..."}
 	}
 	run("go", "build", "./cmd/...", "./examples/...")
-	run("go", "-C", "cluster", "build", "./...")
+	run("go", cluster...)
 	run("go", append([]string{"vet"}, vetted...)...)
 	run("go", append([]string{"test", "-vet=off"}, tested...)...)
 }
