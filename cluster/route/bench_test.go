@@ -92,11 +92,19 @@ func callAt(b *testing.B, at asker, tool, arguments string) []byte {
 // benchPair starts two nodes: sessions of the first are reached at their node, or through the other.
 func benchPair(b *testing.B) (owner, entry *node) {
 	b.Helper()
-	url := natstest.Start(b, 1)[0].URL
+	owner, entry, _ = benchNodes(b)
+	return owner, entry
+}
+
+// benchNodes is benchPair, and returns the NATS server, too.
+func benchNodes(b *testing.B) (owner, entry *node, server *natstest.Server) {
+	b.Helper()
+	server = natstest.Start(b, 1)[0]
+	url := server.URL
 	all := &directory{keys: make(map[string][]byte)}
 	owner, _ = start(b, all, connect(b, url), "fra1")
 	entry, _ = start(b, all, connect(b, url), "ams2")
-	return owner, entry
+	return owner, entry, server
 }
 
 // shell opens a session and returns its id.

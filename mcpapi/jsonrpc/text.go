@@ -36,36 +36,6 @@ func special[T string | []byte](text T) int {
 	return i
 }
 
-// Valid reports whether text is valid JSON, as json.Valid does, which takes ten times as long for a large string.
-func Valid(text []byte) bool {
-	if len(text) < 1<<10 {
-		return json.Valid(text)
-	}
-	var rest []byte // of text, without what is valid in a string in any case
-	for {
-		i := bytes.IndexByte(text, '"')
-		if i < 0 {
-			return json.Valid(append(rest, text...))
-		}
-		rest, text = append(rest, text[:i+1]...), text[i+1:]
-		for {
-			text = text[special(text):]
-			switch {
-			case len(text) > 0 && text[0] == '"':
-				rest, text = append(rest, '"'), text[1:]
-			case len(text) > 1 && text[0] == '\\' && simple(text[1]) != 0:
-				text = text[2:]
-				continue
-			case len(text) > 0: // \u and four digits, or a fault
-				n := min(len(`\u0000`), len(text))
-				rest, text = append(rest, text[:n]...), text[n:]
-				continue
-			}
-			break
-		}
-	}
-}
-
 // simple returns the character that a backslash and c mean, or 0.
 func simple(c byte) byte {
 	switch c {

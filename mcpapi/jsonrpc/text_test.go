@@ -12,21 +12,6 @@ var texts = []string{
 	"", "plain", `a "quote" and a \`, "line\r\n\ttab", "\x00\x1f\x7f", "äöü€😀", "\u2028\u2029", "\xff\xfe", "\xed\xa0\x80", "<&>",
 }
 
-func FuzzValid(f *testing.F) {
-	for _, s := range append(texts, `\u00e4\ud83d\ude00\ud83d`, `\u12"`, `\x`, `\`, `",1`) {
-		f.Add(7, []byte(`{"a":"`), []byte(s), []byte(`"}`))
-		f.Add(1000, []byte(`{"a":"`), []byte(s), []byte(`","b":[1,"x"]}`))
-		f.Add(0, []byte(`{"a":"`), []byte(s), []byte(`","b":[1,"x`))
-	}
-	f.Fuzz(func(t *testing.T, many int, head, s, tail []byte) {
-		// Long enough for the fast way.
-		text := bytes.Join([][]byte{head, bytes.Repeat(s, 1+many&0xff), bytes.Repeat([]byte("x"), 1<<10), s, tail}, nil)
-		if got, want := Valid(text), json.Valid(text); got != want {
-			t.Errorf("Valid(%q) = %t, want %t", text, got, want)
-		}
-	})
-}
-
 func FuzzUnquoted(f *testing.F) {
 	for _, s := range append(texts, `\u00e4\uD83D\ude00\ud83dx\ude00\ud83d\u0041\ud83d\n`, `\"\\\/\b\f\n\r\t`) {
 		f.Add([]byte(s))

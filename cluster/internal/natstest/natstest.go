@@ -194,6 +194,9 @@ func (s *Server) Kill() {
 	<-s.ended
 }
 
+// PID returns the id of the process.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // Alive reports whether the process runs.
 func (s *Server) Alive() bool {
 	select {

@@ -1,0 +1,180 @@
+package jsonrpc
+
+import "encoding/json"
+
+// deepest is how deep Valid follows objects and arrays in each other: each takes memory of the stack. It leaves deeper
+// texts to json.Valid.
+const deepest = 64
+
+// What the functions below return in place of the index behind a value.
+const (
+	wrong = -1 - iota // there is none
+	deep              // deepest is exceeded
+)
+
+// Valid reports whether text is valid JSON, as json.Valid does, which calls a function for each byte and takes three to
+// ten times as long (BenchmarkValid).
+func Valid(text []byte) bool {
+	i := afterValue(text, afterSpace(text, 0), 0)
+	if i == deep {
+		return json.Valid(text)
+	}
+	return i >= 0 && afterSpace(text, i) == len(text)
+}
+
+// at returns a byte of text, and 0 behind its end, which JSON does not have outside of strings.
+func at(text []byte, i int) byte {
+	if i < len(text) {
+		return text[i]
+	}
+	return 0
+}
+
+// afterSpace returns the index behind the white space at i.
+func afterSpace(text []byte, i int) int {
+	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// afterValue returns the index behind the value at i, which is in depth objects and arrays, or why there is none.
+func afterValue(text []byte, i, depth int) int {
+	switch at(text, i) {
+	case '"':
+		return afterString(text, i)
+	case '{':
+		return afterObject(text, i, depth+1)
+	case '[':
+		return afterArray(text, i, depth+1)
+	case 't':
+		return afterWord(text, i, "true")
+	case 'f':
+		return afterWord(text, i, "false")
+	case 'n':
+		return afterWord(text, i, "null")
+	default:
+		return afterNumber(text, i)
+	}
+}
+
+func afterObject(text []byte, i, depth int) int {
+	if depth > deepest {
+		return deep
+	}
+	if i = afterSpace(text, i+1); at(text, i) == '}' {
+		return i + 1
+	}
+	for {
+		if at(text, i) != '"' {
+			return wrong
+		}
+		if i = afterString(text, i); i < 0 {
+			return i
+		}
+		if i = afterSpace(text, i); at(text, i) != ':' {
+			return wrong
+		}
+		if i = afterValue(text, afterSpace(text, i+1), depth); i < 0 {
+			return i
+		}
+		i = afterSpace(text, i)
+		switch at(text, i) {
+		case ',':
+			i = afterSpace(text, i+1)
+		case '}':
+			return i + 1
+		default:
+			return wrong
+		}
+	}
+}
+
+func afterArray(text []byte, i, depth int) int {
+	if depth > deepest {
+		return deep
+	}
+	if i = afterSpace(text, i+1); at(text, i) == ']' {
+		return i + 1
+	}
+	for {
+		if i = afterValue(text, i, depth); i < 0 {
+			return i
+		}
+		i = afterSpace(text, i)
+		switch at(text, i) {
+		case ',':
+			i = afterSpace(text, i+1)
+		case ']':
+			return i + 1
+		default:
+			return wrong
+		}
+	}
+}
+
+// afterString returns the index behind the string whose first quote is at i.
+func afterString(text []byte, i int) int {
+	for i++; ; {
+		i += special(text[i:])
+		switch at(text, i) {
+		case '"':
+			return i + 1
+		case '\\':
+			switch c := at(text, i+1); {
+			case simple(c) != 0:
+				i += 2
+			case c == 'u' && isHex(at(text, i+2)) && isHex(at(text, i+3)) && isHex(at(text, i+4)) && isHex(at(text, i+5)):
+				i += len(`\u0000`)
+			default:
+				return wrong
+			}
+		default: // a control character, or the end
+			return wrong
+		}
+	}
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
+
+func afterWord(text []byte, i int, word string) int {
+	if len(text)-i < len(word) || string(text[i:i+len(word)]) != word {
+		return wrong
+	}
+	return i + len(word)
+}
+
+func afterNumber(text []byte, i int) int {
+	if at(text, i) == '-' {
+		i++
+	}
+	if at(text, i) == '0' {
+		i++
+	} else if i = afterDigits(text, i); i < 0 {
+		return i
+	}
+	if at(text, i) == '.' {
+		if i = afterDigits(text, i+1); i < 0 {
+			return i
+		}
+	}
+	if c := at(text, i); c != 'e' && c != 'E' {
+		return i
+	}
+	if c := at(text, i+1); c == '+' || c == '-' {
+		i++
+	}
+	return afterDigits(text, i+1)
+}
+
+// afterDigits returns the index behind one digit or more.
+func afterDigits(text []byte, i int) int {
+	began := i
+	for c := at(text, i); c >= '0' && c <= '9'; c = at(text, i) {
+		i++
+	}
+	if i == began {
+		return wrong
+	}
+	return i
+}
