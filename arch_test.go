@@ -148,7 +148,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/schema", ours: []string{"internal/lazyregexp", "internal/nearest", "mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},
 	{pkg: "mcpapi/identity", ours: []string{"session", "term"}, why: "it knows callers and no message"},
 	{pkg: "mcpapi/wire", ours: []string{"internal/mcpgo", "mcpapi/identity", "mcpapi/jsonrpc", "session", "session/forward", "term"}, theirs: []string{"github.com/mark3labs/mcp-go/mcp"}, why: "it gives values the form of the wire, and does nothing with sessions"},
-	{pkg: "mcpapi/peers", why: "it says what is asked of other nodes, and reaches none"},
+	{pkg: "mcpapi/peers", ours: []string{"mcpapi/jsonrpc"}, why: "it says what is asked of other nodes, and reaches none"},
 	{pkg: "mcpapi/verdict", ours: []string{"term"}, why: "it says in which form nodes ask each other about actions, and judges none"},
 	{pkg: "mcpapi/lending", ours: []string{"session", "term"}, why: "it has one node read files of another, and knows neither calls nor nodes"},
 	{pkg: "mcpapi/kept", ours: []string{"session", "term"}, why: "it says what nodes keep of sessions, and stores nothing"},
