@@ -46,38 +46,67 @@ func shorter(result any, line []byte) []byte {
 // an answer with much output costs.
 func plainAnswer(id json.RawMessage, result any) (line []byte, ok bool) {
 	r, ok := result.(*mcp.CallToolResult)
-	if !ok || r.Meta != nil || len(r.InputRequests) > 0 || r.RequestState != "" || len(r.RawStructuredContent) > 0 ||
-		len(r.Content) != 1 {
+	if !ok {
 		return nil, false
 	}
-	text, ok := r.Content[0].(mcp.TextContent)
-	if !ok || text.Meta != nil || text.Annotations != nil {
-		return nil, false
-	}
-	structured, ok := r.StructuredContent.(Object)
-	if !ok && r.StructuredContent != nil {
+	text, structured, ok := plain(r)
+	if !ok {
 		return nil, false
 	}
 	var b bytes.Buffer
-	b.Grow(len(text.Text)*9/8 + len(structured) + 128)
+	b.Grow(len(text)*9/8 + len(structured) + 128)
 	b.WriteString(`{"jsonrpc":"` + mcp.JSONRPC_VERSION + `","id":`)
 	b.Write(id)
-	b.WriteString(`,"result":{"content":[{"type":"text","text":`)
-	jsonrpc.Quote(&b, text.Text)
+	b.WriteString(`,"result":`)
+	writePlain(&b, r, text, structured)
+	b.WriteString("}\n")
+	return b.Bytes(), true
+}
+
+// EncodeResult returns a result without the rest of an answer, for another node. It reports false for one that only
+// EncodeAnswer can write.
+func EncodeResult(r *mcp.CallToolResult) (json.RawMessage, bool) {
+	text, structured, ok := plain(r)
+	if !ok {
+		return nil, false
+	}
+	var b bytes.Buffer
+	b.Grow(len(text)*9/8 + len(structured) + 128)
+	writePlain(&b, r, text, structured)
+	return b.Bytes(), true
+}
+
+// plain returns the parts of a result that has only a text, and the same as structured content.
+func plain(r *mcp.CallToolResult) (text string, structured Object, ok bool) {
+	if r.Meta != nil || len(r.InputRequests) > 0 || r.RequestState != "" || len(r.RawStructuredContent) > 0 ||
+		len(r.Content) != 1 {
+		return "", nil, false
+	}
+	content, ok := r.Content[0].(mcp.TextContent)
+	if !ok || content.Meta != nil || content.Annotations != nil {
+		return "", nil, false
+	}
+	structured, ok = r.StructuredContent.(Object)
+	return content.Text, structured, ok || r.StructuredContent == nil
+}
+
+// writePlain writes a result of which plain has returned the parts.
+func writePlain(b *bytes.Buffer, r *mcp.CallToolResult, text string, structured Object) {
+	b.WriteString(`{"content":[{"type":"text","text":`)
+	jsonrpc.Quote(b, text)
 	b.WriteString("}]")
 	if r.IsError {
 		b.WriteString(`,"isError":true`)
 	}
 	if r.ResultType != "" {
 		b.WriteString(`,"resultType":`)
-		jsonrpc.Quote(&b, string(r.ResultType))
+		jsonrpc.Quote(b, string(r.ResultType))
 	}
 	if structured != nil {
 		b.WriteString(`,"structuredContent":`)
 		b.Write(structured)
 	}
-	b.WriteString("}}\n")
-	return b.Bytes(), true
+	b.WriteByte('}')
 }
 
 // An Object is a JSON object without line ends, as this package has encoded it.

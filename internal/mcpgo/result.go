@@ -1,6 +1,7 @@
 package mcpgo
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -14,6 +15,13 @@ import (
 func ReadResult(text json.RawMessage) (*mcp.CallToolResult, error) {
 	if !jsonrpc.Valid(text) {
 		return nil, fmt.Errorf("it is no JSON")
+	}
+	if bytes.ContainsAny(text, "\n\r") { // an Object has none: on stdio, what follows would be another message
+		var b bytes.Buffer
+		if err := json.Compact(&b, text); err != nil {
+			return nil, err
+		}
+		text = b.Bytes()
 	}
 	if r, ok := plainResult(text); ok {
 		return r, nil
@@ -34,27 +42,49 @@ func plainResult(text json.RawMessage) (*mcp.CallToolResult, bool) {
 		return nil, false
 	}
 	r := new(mcp.CallToolResult)
-	for _, m := range jsonrpc.Split(text) {
-		switch {
-		case m.Name == "content" && m.Value[0] == '[':
-			for _, e := range jsonrpc.Elements(m.Value) {
-				content, ok := plainText(e)
-				if !ok {
-					return nil, false
-				}
-				r.Content = append(r.Content, content)
+	seen := 0
+	once := func(bit int) bool { // of a member that is given twice package encoding/json makes something
+		first := seen&(1<<bit) == 0
+		seen |= 1 << bit
+		return first
+	}
+	for name, value := range jsonrpc.Each(text) {
+		ok := false
+		switch string(name) {
+		case `"content"`:
+			r.Content, ok = plainContent(value)
+			ok = ok && once(0)
+		case `"isError"`:
+			r.IsError = value[0] == 't'
+			ok = (value[0] == 't' || value[0] == 'f') && once(1)
+		case `"resultType"`:
+			if ok = value[0] == '"' && once(2); ok {
+				r.ResultType = mcp.ResultType(jsonrpc.Unquoted(value))
 			}
-		case m.Name == "isError":
-			r.IsError = string(m.Value) == "true"
-		case m.Name == "resultType" && m.Value[0] == '"':
-			r.ResultType = mcp.ResultType(jsonrpc.Unquoted(m.Value))
-		case m.Name == "structuredContent" && m.Value[0] == '{':
-			r.StructuredContent = Object(m.Value)
-		default:
+		case `"structuredContent"`:
+			r.StructuredContent = Object(value)
+			ok = value[0] == '{' && once(3)
+		}
+		if !ok {
 			return nil, false
 		}
 	}
 	return r, len(r.Content) > 0
+}
+
+// plainContent reads blocks of text that have nothing else.
+func plainContent(array json.RawMessage) (all []mcp.Content, ok bool) {
+	if array[0] != '[' {
+		return nil, false
+	}
+	for _, e := range jsonrpc.Elements(array) {
+		content, ok := plainText(e)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, content)
+	}
+	return all, true
 }
 
 // plainText reads a block of text that has nothing else.
@@ -62,17 +92,17 @@ func plainText(text json.RawMessage) (c mcp.TextContent, ok bool) {
 	if text[0] != '{' {
 		return c, false
 	}
-	for _, m := range jsonrpc.Split(text) {
+	texts := 0
+	for name, value := range jsonrpc.Each(text) {
 		switch {
-		case m.Value[0] != '"':
-			return c, false
-		case m.Name == "type":
-			c.Type = jsonrpc.Unquoted(m.Value)
-		case m.Name == "text":
-			c.Text = jsonrpc.Unquoted(m.Value)
+		case string(name) == `"type"` && string(value) == `"text"` && c.Type == "":
+			c.Type = mcp.ContentTypeText
+		case string(name) == `"text"` && value[0] == '"' && texts == 0:
+			c.Text = jsonrpc.Unquoted(value)
+			texts++
 		default:
 			return c, false
 		}
 	}
-	return c, c.Type == mcp.ContentTypeText
+	return c, c.Type != ""
 }
