@@ -17,27 +17,33 @@ import (
 // nothing, for all messages that it leaves to mcp-go: calls of unknown tools, malformed calls, and calls of protocol
 // revisions that name their client in each message.
 func (s *api) answer(ctx context.Context, id, params json.RawMessage) (answer mcp.JSONRPCMessage, ok bool) {
-	t, r, ok := s.readCall(params)
-	// To a client that does not draw the page, its tool is one that does not exist.
-	if !ok || t.Name == apps.ViewTool && !apps.Drawn(ctx) {
+	c, ok := mcpgo.ReadCall(params)
+	if !ok {
 		return nil, false
 	}
-	done := s.logCall(ctx, id, t.Name, r.arguments)
-	result, err := s.answerCall(ctx, t, r)
-	if err != nil {
+	result, ok, err := s.answerRead(ctx, id, c)
+	switch {
+	case !ok:
+		return nil, false
+	case err != nil:
 		return mcpgo.Error(mcp.INTERNAL_ERROR, err.Error()), true
 	}
-	done(result)
 	return mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, Result: result}, true
 }
 
-// readCall takes the parameters of a call apart, and finds its tool.
-func (s *api) readCall(params json.RawMessage) (t calledTool, r request, ok bool) {
-	c, ok := mcpgo.ReadCall(params)
-	if ok {
-		t, ok = s.tools[c.Name]
+// answerRead is answer for a call that has been taken apart. The error is one of this program.
+func (s *api) answerRead(ctx context.Context, id json.RawMessage, c mcpgo.Call) (result *mcp.CallToolResult, ok bool, err error) {
+	t, ok := s.tools[c.Name]
+	// To a client that does not draw the page, its tool is one that does not exist.
+	if !ok || t.Name == apps.ViewTool && !apps.Drawn(ctx) {
+		return nil, false, nil
 	}
-	return t, request{arguments: c.Arguments, progress: c.Progress}, ok
+	done := s.logCall(ctx, id, t.Name, c.Arguments)
+	result, err = s.answerCall(ctx, t, request{arguments: c.Arguments, progress: c.Progress})
+	if err == nil {
+		done(result)
+	}
+	return result, true, err
 }
 
 // handler answers the calls of a tool that come by way of mcp-go.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -200,7 +201,10 @@ func (s *api) callFor(ctx context.Context) peers.Call {
 	caller := identity.FromContext(ctx)
 	name, version, revision := mcpgo.ClientFromContext(ctx)
 	p := peers.Program{Name: name, Version: version, Revision: revision, Stateless: server.IsModernRequest(ctx)}
-	p.Capabilities, _ = json.Marshal(mcpgo.Capabilities(ctx)) // of a struct that JSON can have
+	p.Capabilities = noCapabilities
+	if c := mcpgo.Capabilities(ctx); !reflect.ValueOf(&c).Elem().IsZero() {
+		p.Capabilities, _ = json.Marshal(c) // of a struct that JSON can have
+	}
 	return peers.Call{
 		Caller: peers.Caller{
 			Transport: s.shared.TransportOf(ctx), Token: s.tokenFor(ctx), Issuer: caller.Issuer, Shim: caller.Shim,
@@ -209,6 +213,9 @@ func (s *api) callFor(ctx context.Context) peers.Call {
 		Client: p, Rules: s.rules(),
 	}
 }
+
+// noCapabilities are those of most clients, in JSON.
+var noCapabilities = json.RawMessage("{}")
 
 // machineTransports are the transports of clients that are on the machine of the server.
 var machineTransports = []string{"stdio", "socket"}

@@ -36,18 +36,40 @@ func (s *api) rules() string {
 type entryGate struct {
 	node   string
 	client peers.Client
-	life   context.Context
-	end    context.CancelFunc
+	call   context.Context
+
+	mu    sync.Mutex // guards the following
+	ended bool
+	life  context.Context // ends with the call; nil: nothing was asked yet
+	end   context.CancelFunc
 }
 
 func newEntryGate(ctx context.Context, node string, client peers.Client) *entryGate {
-	g := &entryGate{node: node, client: client}
-	g.life, g.end = context.WithCancel(ctx)
-	return g
+	return &entryGate{node: node, client: client, call: ctx}
 }
 
 // over ends the call, and the questions that are open.
-func (g *entryGate) over() { g.end() }
+func (g *entryGate) over() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ended = true
+	if g.end != nil {
+		g.end()
+	}
+}
+
+// lasting returns a context that ends with the call. It is made for the first question: most calls have none.
+func (g *entryGate) lasting() context.Context {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.life == nil {
+		g.life, g.end = context.WithCancel(g.call)
+	}
+	if g.ended {
+		g.end()
+	}
+	return g.life
+}
 
 // judgeTime is how long the other node may take, which may ask a person meanwhile.
 const judgeTime = 2 * time.Minute
@@ -56,13 +78,14 @@ const judgeTime = 2 * time.Minute
 func (g *entryGate) gate(ctx context.Context, a term.Action) (term.Ruling, error) {
 	ctx, cancel := context.WithTimeout(ctx, judgeTime)
 	defer cancel()
-	defer context.AfterFunc(g.life, cancel)()
+	life := g.lasting()
+	defer context.AfterFunc(life, cancel)()
 	answer, err := g.ask(ctx, a, "")
 	if err == nil && answer.Shell && a.FarSide != nil {
 		answer, err = g.ask(ctx, a, a.FarSide(ctx))
 	}
 	switch {
-	case g.life.Err() != nil:
+	case life.Err() != nil:
 		return term.Ruling{}, verdict.Unasked(a, g.node, "is asked only while the call lasts")
 	case err == nil && answer.Shell:
 		err = errors.New("it asks for what it was told")
@@ -78,7 +101,7 @@ func (g *entryGate) ask(ctx context.Context, a term.Action, shell string) (verdi
 	if err != nil {
 		return verdict.Answer{}, err
 	}
-	if err := g.life.Err(); err != nil {
+	if err := g.lasting().Err(); err != nil {
 		return verdict.Answer{}, err
 	}
 	text, err := g.client.Ask(ctx, peers.MethodJudge, question)

@@ -30,10 +30,6 @@ func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Cl
 		return nil, err
 	}
 	defer session.close()
-	params, method, err := paramsOf(call)
-	if err != nil {
-		return nil, err
-	}
 	if len(call.Rules) > maxRules {
 		return nil, term.Errorf(term.InvalidArgument, "the digest of the rules of node %s has %d bytes", call.Caller.Node, len(call.Rules))
 	}
@@ -57,19 +53,65 @@ func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Cl
 		return nil, term.Errorf(term.NotFound, "there is no such session")
 	}
 	ctx = s.protocol.WithContext(ctx, session)
-	id := json.RawMessage("1")
-	answer, ok := mcp.JSONRPCMessage(nil), false
-	if method == mcp.MethodToolsCall && s.protocol.Answer != nil {
-		answer, ok = s.protocol.Answer(ctx, id, params)
-	}
-	if !ok {
-		message, err := json.Marshal(request1{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Method: string(method), Params: params})
-		if err != nil {
-			return nil, err
+	if c, ok := simpleCall(call); ok {
+		result, ok, err := s.api.answerRead(ctx, servedID, c)
+		switch {
+		case !ok:
+		case err != nil:
+			return nil, term.Errorf(term.InvalidArgument, "%s", err.Error())
+		default:
+			if text, ok := mcpgo.EncodeResult(withoutMeta(result)); ok {
+				return text, nil
+			}
+			return resultOf(mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, Result: result})
 		}
-		answer = s.protocol.HandleMessage(ctx, message)
 	}
-	line, err := mcpgo.EncodeAnswer(id, bare(answer))
+	return s.handle(ctx, call)
+}
+
+// servedID is the id of a call of another node, in messages that only this process sees.
+var servedID = json.RawMessage("1")
+
+// simpleCall takes a call apart as mcpgo.ReadCall does with what paramsOf makes of it, without the text between. It
+// reports false for one that has to be a message.
+func simpleCall(call peers.Call) (c mcpgo.Call, ok bool) {
+	if call.Tool == "" || call.Trip != nil || call.Client.Stateless {
+		return c, false
+	}
+	c.Name = call.Tool
+	if len(call.Arguments) > 0 && string(call.Arguments) != "null" {
+		c.Arguments = call.Arguments
+	}
+	if call.Progress {
+		c.Progress = servedProgress
+	}
+	return c, true
+}
+
+// servedProgress is the progress token of a call of another node; its client's own is known there.
+const servedProgress = float64(1)
+
+// handle has a call answered as the message of a client.
+func (s *Server) handle(ctx context.Context, call peers.Call) (json.RawMessage, error) {
+	params, method, err := paramsOf(call)
+	if err != nil {
+		return nil, err
+	}
+	if method == mcp.MethodToolsCall && s.protocol.Answer != nil {
+		if answer, ok := s.protocol.Answer(ctx, servedID, params); ok {
+			return resultOf(answer)
+		}
+	}
+	message, err := json.Marshal(request1{JSONRPC: mcp.JSONRPC_VERSION, ID: servedID, Method: string(method), Params: params})
+	if err != nil {
+		return nil, err
+	}
+	return resultOf(s.protocol.HandleMessage(ctx, message))
+}
+
+// resultOf returns the result that an answer has, in JSON, or its error.
+func resultOf(answer mcp.JSONRPCMessage) (json.RawMessage, error) {
+	line, err := mcpgo.EncodeAnswer(servedID, bare(answer))
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +137,19 @@ func bare(answer mcp.JSONRPCMessage) mcp.JSONRPCMessage {
 		return answer
 	}
 	if r, ok := response.Result.(*mcp.CallToolResult); ok {
-		plain := *r
-		plain.Meta = nil
-		response.Result = &plain
+		response.Result = withoutMeta(r)
 	}
 	return response
+}
+
+// withoutMeta is bare for a result.
+func withoutMeta(r *mcp.CallToolResult) *mcp.CallToolResult {
+	if r.Meta == nil {
+		return r
+	}
+	plain := *r
+	plain.Meta = nil
+	return &plain
 }
 
 // request1 is the message of a request.
@@ -131,7 +181,7 @@ func paramsOf(call peers.Call) (params json.RawMessage, method mcp.MCPMethod, er
 		Notifications *listened `json:"notifications,omitempty"`
 	}{Name: call.Tool, Arguments: call.Arguments, URI: call.URI, Meta: make(map[string]any)}
 	if call.Progress {
-		p.Meta["progressToken"] = 1
+		p.Meta["progressToken"] = servedProgress
 	}
 	if call.Client.Stateless {
 		p.Meta[mcp.MetaKeyProtocolVersion] = call.Client.Revision
@@ -192,18 +242,16 @@ type servedSession struct {
 	capabilities mcp.ClientCapabilities
 	client       peers.Client
 
+	first   sync.Once // starts sending, and makes notices and done, unless the call is over
 	notices chan mcp.JSONRPCNotification
-	first   sync.Once // starts sending, unless the call is over
 	sending sync.WaitGroup
 	done    chan struct{}
 }
 
 // newServedSession passes notifications on until close.
 func newServedSession(p peers.Program, client peers.Client) (*servedSession, error) {
-	s := &servedSession{
-		program: p, client: client, notices: make(chan mcp.JSONRPCNotification, servedQueue), done: make(chan struct{}),
-	}
-	if len(p.Capabilities) > 0 {
+	s := &servedSession{program: p, client: client}
+	if len(p.Capabilities) > 0 && string(p.Capabilities) != "{}" {
 		if err := json.Unmarshal(p.Capabilities, &s.capabilities); err != nil {
 			return nil, fmt.Errorf("the capabilities of a client that another node has passed on: %w", err)
 		}
@@ -228,13 +276,22 @@ func (s *servedSession) send() {
 // close ends the passing on. What still waits is dropped: the answer that follows says all of it.
 func (s *servedSession) close() {
 	s.first.Do(func() {})
-	close(s.done)
+	if s.done != nil {
+		close(s.done)
+	}
 	s.sending.Wait()
 }
 
-// NotificationChannel is that of server.ClientSession. Most calls have no notification, and need no goroutine for them.
+// NotificationChannel is that of server.ClientSession. Most calls have no notification, and need no goroutine
+// and no queue for them.
 func (s *servedSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
-	s.first.Do(func() { s.sending.Go(s.send) })
+	s.first.Do(func() {
+		s.notices, s.done = make(chan mcp.JSONRPCNotification, servedQueue), make(chan struct{})
+		s.sending.Go(s.send)
+	})
+	if s.notices == nil { // the call is over
+		return make(chan mcp.JSONRPCNotification, 1)
+	}
 	return s.notices
 }
 
