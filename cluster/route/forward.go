@@ -3,9 +3,7 @@ package route
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +19,6 @@ import (
 type sent struct {
 	node   string
 	client peers.Client
-	asked  chan struct{} // has a token for each question that is being answered
 
 	room *room // for what waits
 
@@ -132,7 +129,7 @@ func (r *Router) Forward(ctx context.Context, node string, call peers.Call, clie
 		return nil, unreachable(node, "has a key in the registry that cannot be used (%v)", err)
 	}
 	call.Caller.Node = r.o.Node
-	body, err := json.Marshal(call)
+	body, err := call.Encode()
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +138,7 @@ func (r *Router) Forward(ctx context.Context, node string, call peers.Call, clie
 			"another node", len(body), maxBody)}
 	}
 	id := newID()
-	c := &sent{node: node, client: client, asked: make(chan struct{}, maxAsked), room: r.room, news: make(chan struct{}, 1)}
+	c := &sent{node: node, client: client, room: r.room, news: make(chan struct{}, 1)}
 	defer c.end()
 	r.mu.Lock()
 	r.calls[id] = c
@@ -161,7 +158,7 @@ func (r *Router) Forward(ctx context.Context, node string, call peers.Call, clie
 }
 
 // send publishes a call. Of those in several pieces it publishes one at a time: see joiner.
-func (r *Router) send(ctx context.Context, id, node string, key, body []byte) error {
+func (r *Router) send(ctx context.Context, id, node string, key *pairKey, body []byte) error {
 	if len(body) > pieceBytes {
 		select {
 		case r.large <- struct{}{}:
@@ -189,10 +186,8 @@ func (r *Router) send(ctx context.Context, id, node string, key, body []byte) er
 
 // await waits for the answer to a call.
 func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage, error) {
-	asks, stop := context.WithCancel(ctx)
-	var asking sync.WaitGroup
-	defer asking.Wait()
-	defer stop()
+	asks := asking{r: r, ctx: ctx, client: c.client}
+	defer asks.end()
 	heard, taken := time.Now(), false
 	patience := time.NewTimer(r.o.Patience)
 	defer patience.Stop()
@@ -209,8 +204,6 @@ func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage
 		}
 		messages, err := c.take()
 		for _, m := range messages {
-			heard = time.Now()
-			patience.Reset(r.o.Patience)
 			switch kind := m.Header.Get(headerKind); {
 			case m.Header.Get("Status") == "503": // of the NATS server: there is no subscriber
 				return nil, unreachable(c.node, "does not run, or is cut off from the NATS servers")
@@ -225,19 +218,15 @@ func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage
 			case kind == kindProgress:
 				c.client.Notify(m.Header.Get(headerMethod), m.Data)
 			case kind == kindAsk && isInbox(m.Reply):
-				select {
-				case c.asked <- struct{}{}:
-					asking.Go(func() {
-						defer func() { <-c.asked }()
-						r.ask(asks, c.client, m)
-					})
-				default:
-					r.answer(m, nil, term.Errorf(term.LimitExceeded, "%d questions about one call are being answered already", maxAsked))
-				}
+				asks.begin(m)
 			}
 		}
 		if err != nil {
 			return nil, err
+		}
+		if len(messages) > 0 {
+			heard = time.Now()
+			patience.Reset(r.o.Patience)
 		}
 	}
 }
@@ -259,34 +248,4 @@ func (r *Router) cancel(id, node string) {
 	m := nats.NewMsg(r.o.cancelSubject(node))
 	m.Header.Set(headerID, id)
 	_ = r.o.Conn.PublishMsg(m)
-}
-
-// maxAsked is how many questions about one call are answered at a time. A run over many hosts asks about 32.
-const maxAsked = 64
-
-// ask answers an owner's question about a call. The question is another node's, so a fault in the answer is contained.
-func (r *Router) ask(ctx context.Context, client peers.Client, m *nats.Msg) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.o.Logger.Error("panic while a question of another node was answered", "panic", p, "stack", string(debug.Stack()))
-			r.answer(m, nil, term.Errorf(term.Unsupported, "a fault of ptyctl"))
-		}
-	}()
-	result, err := client.Ask(ctx, m.Header.Get(headerMethod), m.Data)
-	if errors.Is(err, context.Canceled) {
-		return // with its call
-	}
-	r.answer(m, result, err)
-}
-
-// answer sends the answer to a question.
-func (r *Router) answer(m *nats.Msg, result []byte, err error) {
-	answer := nats.NewMsg(m.Reply)
-	answer.Header.Set(headerKind, kindResult)
-	answer.Data = result
-	if err != nil {
-		answer.Header.Set(headerKind, kindError)
-		answer.Data = encode(term.Errorf(term.Unsupported, "%.300v", err))
-	}
-	_ = r.o.Conn.PublishMsg(answer) // a lost answer is a question without one, which has a deadline
 }

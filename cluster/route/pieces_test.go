@@ -27,7 +27,7 @@ func (k keys) Key(node string) ([]byte, bool) { public, ok := k[node]; return pu
 // A sender has what a node puts into the pieces of its calls to fra1.
 type sender struct {
 	name string
-	key  []byte
+	key  *pairKey
 }
 
 // pieces returns the messages of a call with so many pieces, as node sends them.
@@ -160,7 +160,7 @@ func TestLargeCalls(t *testing.T) {
 	}
 	calls.Wait()
 	id := newID()
-	c := &sent{node: "fra1", client: deaf{}, room: entry.room, asked: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+	c := &sent{node: "fra1", client: deaf{}, room: entry.room, news: make(chan struct{}, 1)}
 	entry.mu.Lock()
 	entry.calls[id] = c
 	entry.mu.Unlock()

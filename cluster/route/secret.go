@@ -26,7 +26,7 @@ const maxSecrets = 4096
 // A secret is the key of the calls of one node to another, while that has a public key.
 type secret struct {
 	public []byte // of the other node
-	key    []byte
+	key    *pairKey
 }
 
 func newSecrets(own *ecdh.PrivateKey, node string) *secrets {
@@ -34,7 +34,7 @@ func newSecrets(own *ecdh.PrivateKey, node string) *secrets {
 }
 
 // of returns the key of calls that entry makes to owner. One of both is this node, and public is the other's key.
-func (s *secrets) of(entry, owner string, public []byte) ([]byte, error) {
+func (s *secrets) of(entry, owner string, public []byte) (*pairKey, error) {
 	pair := [2]string{entry, owner}
 	s.mu.Lock()
 	known, ok := s.known[pair]
@@ -64,6 +64,7 @@ func (s *secrets) of(entry, owner string, public []byte) ([]byte, error) {
 	if len(s.known) >= maxSecrets {
 		clear(s.known)
 	}
-	s.known[pair] = secret{bytes.Clone(public), key}
-	return key, nil
+	made := newPairKey(key)
+	s.known[pair] = secret{bytes.Clone(public), made}
+	return made, nil
 }

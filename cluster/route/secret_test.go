@@ -24,7 +24,7 @@ func TestSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return k
+		return k.key
 	}
 	atA, atB, atC := newSecrets(a, "a"), newSecrets(b, "b"), newSecrets(c, "c")
 	call := of(atA, "a", "b", b)
@@ -51,7 +51,7 @@ func TestSecrets(t *testing.T) {
 	}
 	for what, public := range map[string][]byte{"no key": nil, "a short one": make([]byte, 31), "the point of order one": make([]byte, 32)} {
 		if k, err := atA.of("a", "x", public); err == nil {
-			t.Errorf("%s gives %x", what, k)
+			t.Errorf("%s gives %x", what, k.key)
 		}
 	}
 }

@@ -113,7 +113,13 @@ func (o *owner) take(m *nats.Msg) {
 	select {
 	case o.room <- struct{}{}:
 		o.calls.Go(func() {
-			leave := sync.OnceFunc(func() { <-o.room })
+			left := false
+			leave := func() {
+				if !left {
+					left = true
+					<-o.room
+				}
+			}
 			defer leave()
 			o.answer(m, body, leave)
 		})
@@ -158,13 +164,14 @@ func (o *owner) cancel(m *nats.Msg) {
 // answer answers a call. A call that watches a resource leaves its room to others: it takes none of the time of this node,
 // and may last for days.
 func (o *owner) answer(m *nats.Msg, body []byte, leave func()) {
-	id, entry, err := o.r.verify(m.Header, body, time.Now())
-	if err == nil && !o.memory.first(id, time.Now()) {
+	now := time.Now()
+	id, entry, err := o.r.verify(m.Header, body, now)
+	if err == nil && !o.memory.first(id, now) {
 		err = fmt.Errorf("it was taken before")
 	}
 	var call peers.Call
 	if err == nil {
-		if err = json.Unmarshal(body, &call); err == nil && call.Caller.Node != entry {
+		if call, err = peers.Decode(body); err == nil && call.Caller.Node != entry {
 			err = fmt.Errorf("it says that it is from node %.40q", call.Caller.Node)
 		}
 	}

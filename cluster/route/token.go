@@ -27,7 +27,7 @@ const (
 const tokenLife = time.Minute
 
 // sign sets the headers of a call that entry makes to owner, with the key that both share.
-func sign(h nats.Header, key []byte, id, entry, owner string, body []byte, now time.Time) {
+func sign(h nats.Header, key *pairKey, id, entry, owner string, body []byte, now time.Time) {
 	expires := strconv.FormatInt(now.Add(tokenLife).UnixMilli(), 10)
 	h.Set(headerID, id)
 	h.Set(headerEntry, entry)
@@ -37,16 +37,14 @@ func sign(h nats.Header, key []byte, id, entry, owner string, body []byte, now t
 
 // token returns the HMAC (RFC 2104, with SHA-256) of a call. No part but the last has a zero byte, so the parts cannot be
 // taken apart in another way.
-func token(key []byte, id, entry, owner, expires string, body []byte) []byte {
+func token(key *pairKey, id, entry, owner, expires string, body []byte) []byte {
 	sum := sha256.Sum256(body)
-	mac := hmac.New(sha256.New, key)
-	fmt.Fprintf(mac, "ptyctl call 1\x00%s\x00%s\x00%s\x00%s\x00%s", id, entry, owner, expires, sum[:])
-	return mac.Sum(nil)
+	return key.sum("ptyctl call 1", id, entry, owner, expires, string(sum[:]))
 }
 
 // signPiece sets the headers of a piece that is not the last. Its token is not of what is in it, which that of the call is:
 // it shows of which node's share the room for it is.
-func signPiece(h nats.Header, key []byte, id, entry, owner string, now time.Time) {
+func signPiece(h nats.Header, key *pairKey, id, entry, owner string, now time.Time) {
 	expires := strconv.FormatInt(now.Add(tokenLife).UnixMilli(), 10)
 	h.Set(headerID, id)
 	h.Set(headerEntry, entry)
@@ -55,10 +53,8 @@ func signPiece(h nats.Header, key []byte, id, entry, owner string, now time.Time
 }
 
 // pieceToken returns the HMAC of the headers of a piece.
-func pieceToken(key []byte, id, entry, owner, expires string) []byte {
-	mac := hmac.New(sha256.New, key)
-	fmt.Fprintf(mac, "ptyctl piece 1\x00%s\x00%s\x00%s\x00%s", id, entry, owner, expires)
-	return mac.Sum(nil)
+func pieceToken(key *pairKey, id, entry, owner, expires string) []byte {
+	return key.sum("ptyctl piece 1", id, entry, owner, expires)
 }
 
 // pieceOf returns the node that has signed a piece of a call to this node.
