@@ -21,7 +21,7 @@ const sliceCalls = 400
 // BenchmarkRatio alternates between slices of calls at the node of their sessions and of the same calls through another
 // node, so that both see the same load of the machine. ratio is the median of what two slices that follow each other
 // have of calls a second, forwarded by local; best is that of the fastest slices. cpu is the processor time of a call in
-// all processes, in microseconds, the median of the slices.
+// this process, with the client, and server that in the NATS server, in microseconds, the medians of the slices.
 func BenchmarkRatio(b *testing.B) {
 	owner, entry, server := benchNodes(b)
 	atOwner, atEntry := serveHTTP(b, owner), serveHTTP(b, entry)
@@ -51,14 +51,15 @@ func BenchmarkRatio(b *testing.B) {
 			}
 			for _, clients := range []int{benchClients, len(ids)} {
 				b.Run(fmt.Sprintf("%s/%s/%d", over.name, what.name, clients), func(b *testing.B) {
-					var rates, cpus [2][]float64
+					var rates, cpus, servers [2][]float64
 					var ratios []float64
 					for b.Loop() {
 						for j := range at {
-							began, used := time.Now(), processor(b, server)
+							began, used, of := time.Now(), processor(b), serverProcessor(b, server)
 							callsEach(b, at[j][:clients], ids, i, sliceCalls)
 							rates[j] = append(rates[j], sliceCalls/time.Since(began).Seconds())
-							cpus[j] = append(cpus[j], micros(processor(b, server)-used)/sliceCalls)
+							cpus[j] = append(cpus[j], micros(processor(b)-used)/sliceCalls)
+							servers[j] = append(servers[j], micros(serverProcessor(b, server)-of)/sliceCalls)
 						}
 						ratios = append(ratios, rates[1][len(ratios)]/rates[0][len(ratios)])
 					}
@@ -67,6 +68,7 @@ func BenchmarkRatio(b *testing.B) {
 					for j, name := range []string{"local", "forwarded"} {
 						b.ReportMetric(slices.Max(rates[j]), name+"-calls/s")
 						b.ReportMetric(median(cpus[j]), name+"-cpu-µs")
+						b.ReportMetric(median(servers[j]), name+"-server-µs")
 					}
 				})
 			}
@@ -98,14 +100,19 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// processor returns the processor time that this process and a server have used.
-func processor(b *testing.B, server *natstest.Server) (all time.Duration) {
+// processor returns the processor time that this process has used.
+func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)
 	}
-	all = time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// serverProcessor returns the processor time that a server has used.
+func serverProcessor(b *testing.B, server *natstest.Server) (all time.Duration) {
+	b.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", server.PID()))
 	if err != nil {
 		b.Fatal(err)

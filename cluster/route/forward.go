@@ -211,6 +211,8 @@ func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage
 				taken = true
 			case kind == kindPiece:
 				result = append(result, m.Data...)
+			case kind == kindResult && result == nil: // nearly all, without a copy
+				return m.Data, nil
 			case kind == kindResult:
 				return append(result, m.Data...), nil
 			case kind == kindError, kind == kindRefused:

@@ -41,6 +41,9 @@ func plainResult(text json.RawMessage) (*mcp.CallToolResult, bool) {
 	if text[0] != '{' {
 		return nil, false
 	}
+	if r, ok := plainestResult(text); ok {
+		return r, true
+	}
 	r := new(mcp.CallToolResult)
 	seen := 0
 	once := func(bit int) bool { // of a member that is given twice package encoding/json makes something
@@ -70,6 +73,29 @@ func plainResult(text json.RawMessage) (*mcp.CallToolResult, bool) {
 		}
 	}
 	return r, len(r.Content) > 0
+}
+
+// plainestResult is plainResult for an answer without a failure, of which each part is looked at once.
+func plainestResult(text json.RawMessage) (*mcp.CallToolResult, bool) {
+	const head, more = `{"content":[{"type":"text","text":`, `}],"structuredContent":`
+	rest, ok := bytes.CutPrefix(text, []byte(head))
+	if !ok || rest[0] != '"' {
+		return nil, false
+	}
+	n := jsonrpc.Length(rest)
+	quoted, rest := rest[:n], rest[n:]
+	r := new(mcp.CallToolResult)
+	if structured, ok := bytes.CutPrefix(rest, []byte(more)); ok && structured[0] == '{' {
+		n := jsonrpc.Length(structured)
+		r.StructuredContent, rest = Object(structured[:n:n]), structured[n:]
+	} else if rest, ok = bytes.CutPrefix(rest, []byte("}]")); !ok {
+		return nil, false
+	}
+	if string(rest) != "}" {
+		return nil, false
+	}
+	r.Content = []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: jsonrpc.Unquoted(quoted)}}
+	return r, true
 }
 
 // plainContent reads blocks of text that have nothing else.

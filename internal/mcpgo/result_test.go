@@ -59,6 +59,8 @@ func TestReadResultLineEnds(t *testing.T) {
 func FuzzReadResult(f *testing.F) {
 	for _, text := range []string{
 		`{"content":[{"type":"text","text":"a\u00fc\n"}],"structuredContent":{"a":[1]}}`, `{"content":[{"text":"a","type":"text"}],"isError":true}`,
+		`{"content":[{"type":"text","text":"\\\\\"}]}"}]}`, `{"content":[{"type":"text","text":"a"}],"structuredContent":{},"isError":true}`,
+		`{"content":[{"type":"text","text":"a"}],"structuredContent":{},"structuredContent":{"b":1}}`, `{"content":[{"type":"text","text":1}]}`,
 		`{"content":[{"type":"text","text":"a"}],"content":[{"type":"text","text":"b"}]}`, `{"content":[],"isError":false}`, `{"content":null}`,
 		`{"content":[{"type":"text","text":"a"}],"isError":1}`, `{"content":[{"type":"text","text":"a"}],"IsError":true}`, `{"isError":null}`,
 		`{"content":[{"type":"text","type":"image","text":"a"}]}`, `{"content":[{"type":"text","text":"a","text":"b"}],"resultType":"complete"}`,

@@ -80,13 +80,30 @@ func after(text json.RawMessage, c byte) json.RawMessage {
 	return nil
 }
 
+// from returns text from the first byte on that can follow a number.
+func from(text json.RawMessage) json.RawMessage {
+	for i, b := range text {
+		if b == ',' || b == '}' || b == ']' || b == ' ' || b == '\t' || b == '\r' || b == '\n' {
+			return text[i:]
+		}
+	}
+	return nil
+}
+
+// Length returns the length of the value that text begins with, which is an object, an array or a string. The text must be
+// valid JSON up to its end, as for Split.
+func Length(text json.RawMessage) int { return valueLength(text) }
+
 // stringLength returns the length of the JSON string that text begins with.
 func stringLength(text json.RawMessage) int {
 	for i := 1; ; i++ {
 		i += bytes.IndexByte(text[i:], '"')
-		// Nearly all quotes end their string. An even number of backslashes before one is of others.
-		before := bytes.TrimRight(text[1:i], `\`)
-		if (i-1-len(before))%2 == 0 {
+		// An even number of backslashes before a quote is of others.
+		n := 0
+		for i-1-n > 0 && text[i-1-n] == '\\' {
+			n++
+		}
+		if n%2 == 0 {
 			return i + 1
 		}
 	}
@@ -99,7 +116,7 @@ func valueLength(text json.RawMessage) int {
 		return stringLength(text)
 	case '{', '[':
 	default: // a number, true, false or null, which something follows
-		return bytes.IndexAny(text, Space+",}]")
+		return len(text) - len(from(text))
 	}
 	depth := 0
 	for i := 0; ; i++ {
