@@ -211,16 +211,17 @@ func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage
 				taken = true
 			case kind == kindPiece:
 				result = append(result, m.Data...)
-			case kind == kindResult && result == nil: // nearly all, without a copy
-				return m.Data, nil
-			case kind == kindResult:
-				return append(result, m.Data...), nil
 			case kind == kindError, kind == kindRefused:
 				return nil, decode(c.node, m.Data)
 			case kind == kindProgress:
 				c.client.Notify(m.Header.Get(headerMethod), m.Data)
 			case kind == kindAsk && isInbox(m.Reply):
 				asks.begin(m)
+			case m.Header != nil: // of another kind
+			case result == nil: // nearly all, without a copy
+				return m.Data, nil
+			default:
+				return append(result, m.Data...), nil
 			}
 		}
 		if err != nil {

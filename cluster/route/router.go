@@ -16,7 +16,7 @@ const (
 	kindTaken    = "taken"    // the call was taken, and will be answered
 	kindAlive    = "alive"    // it goes on
 	kindPiece    = "piece"    // of the result
-	kindResult   = "result"   // the last piece of the result
+	kindResult   = "result"   // the last piece of the result; that of a call has no headers, and of an answer to a question this one
 	kindError    = "error"    // in place of a result: a failure in JSON
 	kindRefused  = "refused"  // in place of taken: nothing was done; a failure in JSON
 	kindProgress = "progress" // a notification for the client: headerMethod, and its parameters in JSON

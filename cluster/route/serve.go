@@ -240,9 +240,10 @@ func (o *owner) serve(ctx context.Context, call peers.Call, client peers.Client)
 
 // say sends a message of a kind to the inbox of a call.
 func (o *owner) say(reply, kind string, data []byte) {
-	m := nats.NewMsg(reply)
-	m.Header.Set(headerKind, kind)
-	m.Data = data
+	m := &nats.Msg{Subject: reply, Data: data}
+	if kind != kindResult { // that of a call has no headers, which cost both nodes more than a small result
+		m.Header = nats.Header{headerKind: []string{kind}}
+	}
 	o.publish(m)
 }
 

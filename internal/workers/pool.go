@@ -50,6 +50,8 @@ func (p *Pool) Wait() { p.running.Wait() }
 
 // serve runs f, and then what comes next.
 func (p *Pool) serve(f func()) {
+	wait := time.NewTimer(rest)
+	defer wait.Stop()
 	for {
 		f()
 		select {
@@ -57,16 +59,14 @@ func (p *Pool) serve(f func()) {
 		default:
 			return
 		}
-		wait := time.NewTimer(rest)
+		wait.Reset(rest)
 		select {
 		case f = <-p.work:
-			wait.Stop()
 			<-p.spare
 		case <-wait.C:
 			<-p.spare
 			return
 		case <-p.end:
-			wait.Stop()
 			<-p.spare
 			return
 		}
