@@ -9,11 +9,11 @@
 //
 // The messages, all on core NATS, without a stream:
 //
-//   - A call goes to GROUP.v1.call.NODE. Its body is a peers.Call in JSON, in pieces if it is large. Headers have the
-//     id of the call, which is random, the entry node, the time after which the call is not taken, and a token: the
-//     HMAC of all of these, the owner's name and a hash of the body, with a key that only these two nodes can compute from
-//     their keys in the registry (X25519). So an owner takes each call once, and no one but the entry node can tell it who
-//     the caller is.
+//   - A call goes to GROUP.v1.call.NODE, or in pieces to GROUP.v1.large.NODE, where the owner takes one message after the
+//     other. Its body is a peers.Call in JSON. Headers have the id of the call, which is random, the entry node, the time
+//     after which the call is not taken, and a token: the HMAC of all of these, the owner's name and a hash of the body,
+//     with a key that only these two nodes can compute from their keys in the registry (X25519). So an owner takes each
+//     call once, and no one but the entry node can tell it who the caller is.
 //   - The pieces before the last one have a token of their own, so that an owner knows whose they are: it keeps those of
 //     one call of each entry node, which sends one such call after the other.
 //   - The owner answers to the call's reply subject, an inbox of the entry node: taken, if there is no answer within

@@ -170,8 +170,12 @@ func (r *Router) send(ctx context.Context, id, node string, key *pairKey, body [
 	if !r.o.Conn.IsConnected() { // what is kept for later would be done when its caller has long had an error
 		return nats.ErrDisconnected
 	}
+	subject := r.o.callSubject(node)
+	if len(body) > pieceBytes {
+		subject = r.o.largeSubject(node)
+	}
 	return split(body, func(piece []byte, last bool) error {
-		m := nats.NewMsg(r.o.callSubject(node))
+		m := nats.NewMsg(subject)
 		m.Data = piece
 		if last {
 			sign(m.Header, key, id, r.o.Node, node, body, time.Now())

@@ -116,7 +116,9 @@ func TestReplyElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, reply := range []string{elsewhere.Subject, inbox.Subject} {
-		o.take(&nats.Msg{Header: nats.Header{headerToken: {"x"}}, Reply: reply, Data: []byte("{}")})
+		for _, take := range []func(*nats.Msg){o.take, o.takeLarge} {
+			take(&nats.Msg{Header: nats.Header{headerToken: {"x"}}, Reply: reply, Data: []byte("{}")})
+		}
 	}
 	if _, err := inbox.NextMsg(10 * time.Second); err != nil {
 		t.Fatal(err)

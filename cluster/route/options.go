@@ -60,8 +60,10 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// callSubject is where a node takes calls; cancelSubject is where it learns that one was given up.
+// callSubject is where a node takes calls, and largeSubject where it takes those in several pieces; cancelSubject is where
+// it learns that one was given up.
 func (o Options) callSubject(node string) string   { return o.subject("call", node) }
+func (o Options) largeSubject(node string) string  { return o.subject("large", node) }
 func (o Options) cancelSubject(node string) string { return o.subject("cancel", node) }
 
 func (o Options) subject(what, node string) string {

@@ -169,7 +169,7 @@ func TestLargeCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := sender{"ams2", key}.pieces(id, "ams2", make([]byte, 2*pieceBytes))[1]
-	last.Subject, last.Reply = entry.o.callSubject("fra1"), entry.inbox+"."+id
+	last.Subject, last.Reply = entry.o.largeSubject("fra1"), entry.inbox+"."+id
 	if err := entry.o.Conn.PublishMsg(last); err != nil {
 		t.Fatal(err)
 	}

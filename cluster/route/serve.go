@@ -32,19 +32,28 @@ func (r *Router) Serve(ctx context.Context, srv Server) error {
 		callers: newShares(r.o.MaxCalls), watchers: newShares(r.o.MaxWatches), calls: workers.New(),
 		running: make(map[string]context.CancelCauseFunc),
 	}
-	calls, err := r.o.Conn.Subscribe(r.o.callSubject(r.o.Node), o.take)
+	o.receivers = newReceivers(o.calls, o.take)
+	calls, err := r.o.Conn.ChanSubscribe(r.o.callSubject(r.o.Node), o.receivers.messages)
 	if err != nil {
 		return fmt.Errorf("route: %w", err)
 	}
-	cancels, err := r.o.Conn.Subscribe(r.o.cancelSubject(r.o.Node), o.cancel)
-	if err == nil { // both outlive the connection: the client library makes them again at each server
+	all := []*nats.Subscription{calls}
+	for subject, take := range map[string]nats.MsgHandler{
+		r.o.largeSubject(r.o.Node): o.takeLarge, r.o.cancelSubject(r.o.Node): o.cancel,
+	} {
+		s, failed := r.o.Conn.Subscribe(subject, take)
+		if err = failed; err != nil {
+			break
+		}
+		all = append(all, s)
+	}
+	o.receivers.start()
+	if err == nil { // they outlive the connection: the client library makes them again at each server
 		o.ready()
 		<-ctx.Done()
 	}
-	for _, s := range []*nats.Subscription{calls, cancels} {
-		if s != nil {
-			_ = s.Unsubscribe() // it may have ended with the connection
-		}
+	for _, s := range all {
+		_ = s.Unsubscribe() // it may have ended with the connection
 	}
 	stop(term.ErrStopping)
 	o.close()
@@ -66,7 +75,8 @@ type owner struct {
 
 	callers, watchers *shares // of the calls that run
 
-	calls *workers.Pool
+	receivers *receivers    // of calls
+	calls     *workers.Pool // has the goroutines of all calls
 
 	mu      sync.Mutex // guards the following
 	closed  bool
@@ -88,13 +98,29 @@ func (o *owner) close() {
 	o.mu.Lock()
 	o.closed = true
 	o.mu.Unlock()
+	o.receivers.end()
 	o.calls.End()
 	o.calls.Wait()
 }
 
-// take begins to answer a call, once all of it has come. NATS waits for take before it gives it the next message, so
-// everything that costs time is done by a goroutine.
+// take answers a call. It is called by receivers.
 func (o *owner) take(m *nats.Msg) {
+	if !isInbox(m.Reply) {
+		return
+	}
+	if n := m.Header.Get(headerPieces); n != "" && n != "1" { // the other pieces went elsewhere
+		o.refuse(m, errLost)
+		return
+	}
+	if leave, ok := o.enter(m); ok {
+		defer leave()
+		o.answer(m, m.Data, leave)
+	}
+}
+
+// takeLarge begins to answer a call in several pieces, once all of it has come. NATS waits for it before it gives it the
+// next message, so everything that costs time is done by a goroutine.
+func (o *owner) takeLarge(m *nats.Msg) {
 	body, complete, err := o.joiner.add(m, time.Now())
 	if !isInbox(m.Reply) {
 		return
@@ -105,27 +131,34 @@ func (o *owner) take(m *nats.Msg) {
 	if !complete {
 		return
 	}
-	o.mu.Lock()
+	o.mu.Lock() // close waits for what has begun before it
 	defer o.mu.Unlock()
 	if o.closed {
 		return
 	}
-	select {
-	case o.room <- struct{}{}:
+	if leave, ok := o.enter(m); ok {
 		o.calls.Go(func() {
-			left := false
-			leave := func() {
-				if !left {
-					left = true
-					<-o.room
-				}
-			}
 			defer leave()
 			o.answer(m, body, leave)
 		})
+	}
+}
+
+// enter takes the room of a call, or refuses it. leave gives the room back, once; it is of one goroutine.
+func (o *owner) enter(m *nats.Msg) (leave func(), ok bool) {
+	select {
+	case o.room <- struct{}{}:
 	default:
 		o.refuse(m, &term.Error{Kind: term.LimitExceeded, Msg: fmt.Sprintf("it already answers %d calls of other nodes", cap(o.room))})
+		return nil, false
 	}
+	left := false
+	return func() {
+		if !left {
+			left = true
+			<-o.room
+		}
+	}, true
 }
 
 // refuse says that nothing was done.
