@@ -235,7 +235,8 @@ func (s *SFTP) Read(ctx context.Context, r term.FileRead) (d term.FileData, err 
 		}
 		defer func() { _ = f.Close() }()
 		d = term.FileData{Size: sizeOf(info), Mode: info.Mode(), Modified: info.ModTime()}
-		if d.Data, err = readAt(ctx, f, r, most, d.Size); err != nil {
+		source := blocks{s, remoteFile{f, s.reads.opened()}}
+		if d.Data, err = readAt(ctx, source, r, most, d.Size); err != nil {
 			return err
 		}
 		d.Next = r.Offset + int64(len(d.Data))

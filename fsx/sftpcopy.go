@@ -124,6 +124,30 @@ func (s *SFTP) readAt(ctx context.Context, op, name string, f remoteFile, b []by
 	return n, s.fault(ctx, op, name, err)
 }
 
+// blocks reads from a file in requests of the server's largest payload, which are under way together. Its user has the
+// turn.
+type blocks struct {
+	s *SFTP
+	f remoteFile
+}
+
+// ReadAt implements io.ReaderAt.
+func (k blocks) ReadAt(b []byte, off int64) (n int, err error) {
+	if k.f.handle == "" {
+		return k.f.ReadAt(b, off)
+	}
+	n, other, err := k.s.reads.readTogether(k.f.handle, b, off, k.s.payload)
+	if !other {
+		return n, err
+	}
+	// The library reads the reason of the refusal.
+	m, err := k.f.ReadAt(b[n:], off+int64(n))
+	if n += m; err == nil && n < len(b) { // a plain success is no answer to a read
+		err = errNotData
+	}
+	return n, err
+}
+
 // Entry implements term.FileSource.
 func (f *sftpSource) Entry() term.FileEntry { return remoteEntry(path.Base(f.name), f.info) }
 

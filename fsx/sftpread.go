@@ -26,7 +26,7 @@ const (
 	maxStatus   = 64 << 10 // longest text of a refusal, and most bytes behind the data
 )
 
-// reads sits between the channel and the client library, and reads the blocks of copies itself: the library would put
+// reads sits between the channel and the client library, and reads the data of files itself: the library would put
 // each answer into new memory and copy the data from there, a seventh of the processor time of a copy, and the memory
 // of all that is under way. All other packets pass.
 //
@@ -52,6 +52,7 @@ type reads struct {
 // A read is a request whose answer is missing.
 type read struct {
 	into   []byte
+	cut    bool // data beyond into is dropped, as by the library; else it is an error
 	n      int
 	status uint32 // in place of data
 	err    error
@@ -155,8 +156,14 @@ func (r *reads) answer(q *read, kind byte, rest int64) error {
 	if rest -= 4; kind == packetStatus {
 		q.status = n
 	} else {
-		if int64(n) > rest || int64(n) > int64(len(q.into)) || n == 0 {
+		if int64(n) > rest || n == 0 {
 			return errNotData
+		}
+		if int64(n) > int64(len(q.into)) {
+			if !q.cut {
+				return errNotData
+			}
+			n = uint32(len(q.into))
 		}
 		if q.n, err = io.ReadFull(r.in, q.into[:n]); err != nil {
 			return unexpected(err)
@@ -217,43 +224,87 @@ func (r *reads) end() {
 func (r *reads) readAt(handle string, b []byte, off int64) (n int, other bool, err error) {
 	for n < len(b) {
 		q := &read{into: b[n:], done: make(chan struct{})}
-		if err := r.ask(handle, q, uint64(off)+uint64(n)); err != nil {
+		if err := r.ask(handle, uint64(off)+uint64(n), q); err != nil {
 			return n, false, err
 		}
 		<-q.done
-		switch {
-		case q.err != nil:
-			return n, false, q.err
-		case q.n == 0 && q.status == statusEOF:
-			return n, false, io.EOF
-		case q.n == 0:
-			return n, true, nil
+		if other, err := q.outcome(); other || err != nil {
+			return n, other, err
 		}
 		n += q.n
 	}
 	return n, false, nil
 }
 
-// ask sends the request for q.
-func (r *reads) ask(handle string, q *read, off uint64) error {
+// readTogether fills b from a file, as readAt does, with one request for each size bytes. All of them are sent in one
+// packet of the channel, before the first answer.
+func (r *reads) readTogether(handle string, b []byte, off int64, size int) (n int, other bool, err error) {
+	var all []*read
+	for part := range slices.Chunk(b, size) {
+		all = append(all, &read{into: part, cut: true, done: make(chan struct{})})
+	}
+	if err := r.ask(handle, uint64(off), all...); err != nil {
+		return 0, false, err
+	}
+	for _, q := range all { // all, also after an error: they are read into b
+		<-q.done
+	}
+	for _, q := range all {
+		if other, err := q.outcome(); other || err != nil {
+			return n, other, err
+		}
+		if n += q.n; q.n < len(q.into) { // most often the end of the file
+			m, other, err := r.readAt(handle, q.into[q.n:], off+int64(n))
+			if n += m; other || err != nil {
+				return n, other, err
+			}
+		}
+	}
+	return n, false, nil
+}
+
+// outcome returns why an answered read has no data, as readAt does.
+func (q *read) outcome() (other bool, err error) {
+	switch {
+	case q.err != nil:
+		return false, q.err
+	case q.n == 0 && q.status == statusEOF:
+		return false, io.EOF
+	}
+	return q.n == 0, nil
+}
+
+// ask sends the requests for parts of a file that follow one another from off on. After an error none of them is read.
+func (r *reads) ask(handle string, off uint64, parts ...*read) error {
 	r.mu.Lock()
 	if r.over != nil {
 		r.mu.Unlock()
 		return r.over
 	}
-	r.last = max(r.last+1, firstReadID)
-	id := r.last
-	r.waiting[id] = q
+	var packets []byte
+	ids := make([]uint32, len(parts))
+	for i, q := range parts {
+		r.last = max(r.last+1, firstReadID)
+		ids[i] = r.last
+		r.waiting[r.last] = q
+		content := appendString(binary.BigEndian.AppendUint32(nil, r.last), handle)
+		content = binary.BigEndian.AppendUint64(content, off)
+		content = binary.BigEndian.AppendUint32(content, uint32(len(q.into)))
+		packets = append(packets, packet(packetRead, content)...)
+		off += uint64(len(q.into))
+	}
 	r.mu.Unlock()
 
-	content := appendString(binary.BigEndian.AppendUint32(nil, id), handle)
-	content = binary.BigEndian.AppendUint64(content, off)
-	content = binary.BigEndian.AppendUint32(content, uint32(len(q.into)))
 	r.sending.Lock()
-	_, err := r.out.Write(packet(packetRead, content))
+	_, err := r.out.Write(packets)
 	r.sending.Unlock()
-	if err != nil && r.take(id) != nil { // otherwise it is being answered
-		return unexpected(err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	for i, id := range ids {
+		if r.take(id) == nil { // it is being answered
+			<-parts[i].done
+		}
+	}
+	return unexpected(err)
 }

@@ -143,7 +143,7 @@ func TestReadsPackets(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := make(chan error)
-	go func() { asked <- r.ask("h", &read{into: make([]byte, 4), done: make(chan struct{})}, 0) }()
+	go func() { asked <- r.ask("h", 0, &read{into: make([]byte, 4), done: make(chan struct{})}) }()
 	if _, err := r.Write([]byte("012345")); err != nil {
 		t.Fatal(err)
 	}
@@ -221,5 +221,91 @@ func TestCopyReadsUnsent(t *testing.T) {
 				size, n, err, term.RemoteClosed)
 		}
 		_ = files.Close()
+	}
+}
+
+// TestReadsAsLibrary: a read with its requests under way together is what the client library reads.
+func TestReadsAsLibrary(t *testing.T) {
+	const size = 3<<20 + 12345
+	files, root, _ := newSFTP(t, Limits{Read: 2 * size})
+	want := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{4}).Read(want)
+	put(t, filepath.Join(root, "big"), string(want))
+	f, _, err := files.open(opRead, "big")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	fast := blocks{files, remoteFile{f, files.reads.opened()}}
+	if fast.f.handle == "" {
+		t.Fatal("the handle of the open file is not known")
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	for i := range 100 {
+		at, n := random.IntN(size+1000), random.IntN(size)
+		if i%10 == 0 {
+			at, n = size-files.payload*(i/10), files.payload*(i/10) // to the very end
+		}
+		one, other := make([]byte, n), make([]byte, n)
+		n1, err1 := fast.ReadAt(one, int64(at))
+		n2, err2 := f.ReadAt(other, int64(at))
+		if n1 != n2 || !bytes.Equal(one, other) || !errors.Is(err1, err2) {
+			t.Fatalf("ReadAt(%d bytes, %d) = %d, %v, as the library reads it %d, %v", n, at, n1, err1, n2, err2)
+		}
+	}
+	for _, r := range []term.FileRead{{}, {Offset: 1}, {Offset: size - 1}, {Offset: size}, {Offset: 77, Max: 1 << 20}} {
+		r.Path = "big"
+		d, err := files.Read(t.Context(), r)
+		end := size
+		if r.Max > 0 {
+			end = min(end, int(r.Offset+r.Max))
+		}
+		if err != nil || !bytes.Equal(d.Data, want[r.Offset:end]) || d.Truncated != (end < size) || d.Next != int64(end) {
+			t.Errorf("Read(%+v) = %d bytes up to %d, truncated %t, %v; want the bytes up to %d", r, len(d.Data), d.Next, d.Truncated, err, end)
+		}
+	}
+}
+
+// TestReadsAnswers: whatever a server answers to several requests, a read has the right data, or an error.
+func TestReadsAnswers(t *testing.T) {
+	answer := func(kind byte, content ...byte) []byte { return append([]byte{kind, 0, 0, 0, 0}, content...) }
+	text := func(s string) []byte { return appendString(nil, s) }
+	status := func(code byte) []byte {
+		return answer(packetStatus, append([]byte{0, 0, 0, code}, append(text("why"), text("en")...)...)...)
+	}
+	data := func(s string) []byte { return answer(packetData, text(s)...) }
+	size := make([]byte, 12)
+	size[3], size[10] = 5, 80 // 20,480 bytes
+	attrs := answer(105, append(size, 0, 0, 0o100644>>8, 0o100644&0xff)...)
+	full := strings.Repeat("x", block)
+	for _, tt := range []struct {
+		name    string
+		answers [][]byte
+		want    string
+		kind    term.Kind // empty: none
+	}{
+		{name: "end", answers: [][]byte{status(1)}},
+		{name: "short, and the rest", answers: [][]byte{data("some "), data("data"), status(1)}, want: "some data"},
+		{name: "too much", answers: [][]byte{data(full + "too much"), status(1)}, want: full[:20480]},
+		{name: "far too much", answers: [][]byte{data(strings.Repeat(full, 4))}, kind: term.RemoteClosed},
+		{name: "nothing", answers: [][]byte{data("")}, kind: term.RemoteClosed},
+		{name: "refused", answers: [][]byte{data("some"), status(3), status(3)}, kind: term.AccessDenied},
+		{name: "success", answers: [][]byte{status(0), status(0)}, kind: term.RemoteClosed},
+		{name: "other kind", answers: [][]byte{attrs}, kind: term.RemoteClosed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			answers := append([][]byte{attrs, answer(packetHandle, text("h")...)}, tt.answers...)
+			files, err := NewSFTP(t.Context(), newLiar(version(), answers), Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = files.Close() }()
+			within(t, func() {
+				d, err := files.Read(t.Context(), term.FileRead{Path: "x"})
+				if string(d.Data) != tt.want || tt.kind == "" && err != nil || tt.kind != "" && !errors.Is(err, tt.kind) {
+					t.Errorf("Read = %d bytes, want %d; error %v, want the kind %q", len(d.Data), len(tt.want), err, tt.kind)
+				}
+			})
+		})
 	}
 }
