@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -26,6 +27,8 @@ type invocation struct {
 	toolset.Call
 	s *api
 	t calledTool
+
+	excerpt *mcp.CallToolResult // the result as a record needs it; nil: as it is
 }
 
 // answerCall answers a call of a tool.
@@ -35,7 +38,7 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 		return s.failed(ctx, t.set, err)
 	}
 	if s.o.Answered != nil {
-		defer func() { s.answered(&c.Call, result) }()
+		defer func() { s.answered(&c.Call, cmp.Or(c.excerpt, result)) }()
 	}
 	if err := c.permitted(ctx, a); err != nil {
 		return s.failed(ctx, t.set, err)
@@ -124,6 +127,9 @@ func (c *invocation) outcome(ctx context.Context, v any, err error) (*mcp.CallTo
 	}
 	if c.t.set.Foreign() {
 		return c.s.results.Full(ctx, v)
+	}
+	if c.s.o.Answered != nil {
+		c.excerpt = c.s.results.Excerpt(ctx, v)
 	}
 	return c.s.results.Result(ctx, v)
 }

@@ -132,11 +132,3 @@ func TestBounds(t *testing.T) {
 		t.Errorf("a session that is gone has %d entries, want none", len(entries))
 	}
 }
-
-func TestShortened(t *testing.T) {
-	long := strings.Repeat("ä", 4000)
-	got := shortened(long)
-	if len(got) > mostHead+mostTail+100 || !strings.Contains(got, "bytes …]") || strings.Contains(got, "�") {
-		t.Errorf("shortened(8000 bytes) = %d bytes %q, want the beginning and the end", len(got), got)
-	}
-}

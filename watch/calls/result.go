@@ -2,7 +2,6 @@ package calls
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"ptyctl/mcpapi/jsonrpc"
@@ -14,18 +13,14 @@ type Part struct {
 	Text string `json:"text"`
 }
 
-// How much of a result is kept, in bytes.
-const (
-	mostHead  = 1500 // of the beginning of a text
-	mostTail  = 500  // of its end
-	mostParts = 16
-)
+// mostParts is how many parts of a result are kept.
+const mostParts = 16
 
 // partsOf takes a result apart.
 func partsOf(text string) []Part {
 	object := jsonrpc.Bytes(text)
 	if !strings.HasPrefix(text, "{") || !jsonrpc.Valid(object) {
-		return []Part{{Text: shortened(text)}}
+		return []Part{{Text: jsonrpc.Excerpt(text)}}
 	}
 	members := jsonrpc.Split(object)
 	parts := make([]Part, min(len(members), mostParts))
@@ -35,22 +30,12 @@ func partsOf(text string) []Part {
 		switch inner := bytes.Trim(m.Value, `"`); {
 		// The content of a file in base64 has no escapes, and need not be copied.
 		case m.Value[0] != '"', bytes.IndexByte(inner, '\\') < 0:
-			parts[i].Text = shortened(inner)
+			parts[i].Text = jsonrpc.Excerpt(inner)
 		default:
-			parts[i].Text = shortened(jsonrpc.Unquoted(m.Value))
+			parts[i].Text = jsonrpc.Excerpt(jsonrpc.Unquoted(m.Value))
 		}
 	}
 	return parts
-}
-
-// shortened leaves out the middle of a text that is too long.
-func shortened[T string | []byte](s T) string {
-	if len(s) <= mostHead+mostTail+100 {
-		return strings.ToValidUTF8(string(s), "�")
-	}
-	head, tail := cut(string(s[:mostHead+1]), mostHead), string(s[len(s)-mostTail:])
-	return fmt.Sprintf("%s\n[… %d bytes …]\n%s", strings.ToValidUTF8(head, "�"), len(s)-len(head)-len(tail),
-		strings.ToValidUTF8(tail, ""))
 }
 
 // Tail returns the last part of the result that is more than a number, cut to its last n bytes.

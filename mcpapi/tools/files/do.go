@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -98,7 +99,7 @@ func fsRead(ctx context.Context, c *toolset.Call, files *session.Files, in *fsAr
 		Mode:      modeText(d.Mode), ModifiedAt: wire.Millis(d.Modified), Warnings: c.Warnings(),
 	}
 	if in.Encoding != "base64" && utf8.Valid(d.Data) {
-		out.Data = string(d.Data)
+		out.Data = jsonrpc.Text(d.Data)
 	} else {
 		out.Data, out.DataEncoding = inBase64(d.Data), "base64"
 	}
@@ -107,12 +108,9 @@ func fsRead(ctx context.Context, c *toolset.Call, files *session.Files, in *fsAr
 
 // inBase64 returns p in base64, which base64.Encoding.EncodeToString would copy once more.
 func inBase64(p []byte) string {
-	var text strings.Builder
-	text.Grow(base64.StdEncoding.EncodedLen(len(p)))
-	w := base64.NewEncoder(base64.StdEncoding, &text)
-	_, _ = w.Write(p) // to memory: it never fails, as the next
-	_ = w.Close()
-	return text.String()
+	text := make([]byte, base64.StdEncoding.EncodedLen(len(p)))
+	base64.StdEncoding.Encode(text, p)
+	return jsonrpc.Text(text)
 }
 
 // wholeRunes returns the length of p without an incomplete character at its end. It returns len(p) if the end is

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/term"
@@ -158,6 +159,13 @@ type (
 	listedCompact  fsListOut
 	statCompact    fsStatOut
 )
+
+// Excerpt implements wire.Excerpted.
+func (out *fsReadOut) Excerpt() any {
+	e := *out
+	e.Data = jsonrpc.Excerpt(e.Data)
+	return &e
+}
 
 // Compact leaves out what only a cut needs.
 func (out *fsReadOut) Compact() any {

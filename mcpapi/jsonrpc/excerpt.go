@@ -1,0 +1,27 @@
+package jsonrpc
+
+import (
+	"fmt"
+	"strings"
+)
+
+// How much of a long text an excerpt has, in bytes.
+const (
+	excerptHead = 1500
+	excerptTail = 500
+)
+
+// Excerpt returns a text without its middle if it is long. What is no UTF-8 is replaced. The excerpt of an excerpt is
+// the same.
+func Excerpt[T string | []byte](s T) string {
+	if len(s) <= excerptHead+excerptTail+100 {
+		return strings.ToValidUTF8(string(s), "�")
+	}
+	n := excerptHead
+	for n > 0 && s[n]&0xc0 == 0x80 { // within a character
+		n--
+	}
+	head, tail := string(s[:n]), string(s[len(s)-excerptTail:])
+	return fmt.Sprintf("%s\n[… %d bytes …]\n%s", strings.ToValidUTF8(head, "�"), len(s)-len(head)-len(tail),
+		strings.ToValidUTF8(tail, ""))
+}
