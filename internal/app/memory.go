@@ -37,6 +37,7 @@ type memoryBudget struct {
 	limit    atomic.Int64
 	ceiling  atomic.Int64 // of the control group
 	looked   atomic.Int64 // when ceiling was read, in Unix nanoseconds
+	burst    burst
 }
 
 // newMemoryBudget returns nil if the environment sets the limit. limited is whether the group has one.
@@ -61,6 +62,9 @@ func newMemoryBudget(g *group, limited bool) *memoryBudget {
 
 // Observe implements term.Observer.
 func (b *memoryBudget) Observe(e term.Event) {
+	if b.ours {
+		b.burst.observe(e)
+	}
 	if e.Fleet != "" {
 		switch { // a host of a run takes as much as a session, from its opening to its end
 		case e.Verb == term.VerbOpen && e.Outcome() == nil:
