@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -57,19 +59,11 @@ func startBenchClient(b *testing.B, cmd *exec.Cmd) *benchClient {
 	go func() {
 		defer close(ended)
 		for lines := bufio.NewReaderSize(out, 64<<10); ; {
-			line, err := lines.ReadBytes('\n')
+			a, err := c.next(lines)
 			if err != nil {
 				return
 			}
-			a := benchAnswer{size: len(line)}
-			if c.large.Load() && len(line) > 64<<10 {
-				_, err = fmt.Sscanf(string(line[:64]), `{"jsonrpc":"2.0","id":%d,`, &a.ID)
-			} else {
-				err = json.Unmarshal(line, &a)
-			}
-			if err == nil {
-				c.deliver(a)
-			}
+			c.deliver(a)
 		}
 	}()
 	b.Cleanup(func() {
@@ -90,6 +84,30 @@ func startBenchClient(b *testing.B, cmd *exec.Cmd) *benchClient {
 	return c
 }
 
+// next reads an answer. Lines that are none have the id 0.
+func (c *benchClient) next(lines *bufio.Reader) (a benchAnswer, err error) {
+	line, err := lines.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull) && c.large.Load():
+		// The memory for such a line would cost this process as much as the line costs ptyctl.
+		_, _ = fmt.Sscanf(string(line[:64]), `{"jsonrpc":"2.0","id":%d,`, &a.ID)
+		for a.size = len(line); errors.Is(err, bufio.ErrBufferFull); a.size += len(line) {
+			line, err = lines.ReadSlice('\n')
+		}
+		return a, err
+	case errors.Is(err, bufio.ErrBufferFull):
+		var rest []byte
+		line = slices.Clone(line)
+		rest, err = lines.ReadBytes('\n')
+		line = append(line, rest...)
+	}
+	if err == nil && json.Unmarshal(line, &a) != nil {
+		a.ID = 0
+	}
+	a.size = len(line)
+	return a, err
+}
+
 func (c *benchClient) deliver(a benchAnswer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,10 +123,18 @@ func (c *benchClient) ask(method, params string) (benchAnswer, error) {
 	c.mu.Lock()
 	c.lastID++
 	c.waiting[c.lastID] = answer
-	_, err := io.WriteString(
-		c.in,
-		`{"jsonrpc":"2.0","id":`+strconv.Itoa(c.lastID)+`,"method":"`+method+`","params":`+params+"}\n",
-	)
+	head, tail := `{"jsonrpc":"2.0","id":`+strconv.Itoa(c.lastID)+`,"method":"`+method+`","params":`, "}\n"
+	var err error
+	if len(params) > 64<<10 { // more than the pipe holds at once
+		_, err = io.WriteString(c.in, head)
+		if err == nil {
+			_, err = io.WriteString(c.in, params)
+		}
+		head, params = "", ""
+	}
+	if err == nil {
+		_, err = io.WriteString(c.in, head+params+tail)
+	}
 	c.mu.Unlock()
 	if err != nil {
 		return benchAnswer{}, err
