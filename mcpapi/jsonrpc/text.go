@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"math/bits"
 	"strconv"
@@ -11,21 +12,22 @@ import (
 )
 
 // An argument or a result may be the content of a file. Package encoding/json takes a string byte by byte, in several
-// passes; the functions here take eight bytes at once where none of them is special, and say the same.
+// passes; the functions here take sixteen bytes at once where none of them is special, and say the same.
 
 // special returns the index of the first byte of text that a JSON string cannot have as it is: a quote, a backslash, or
 // a control character. It returns len(text) if there is none.
-func special[T string | []byte](text T) int {
-	const each, top = 0x0101010101010101, 0x8080808080808080
+//
+// Sixteen bytes at a time: with eight, and of a type parameter, for which the compiler loads each byte by itself, Valid
+// and Quote took two to three times as long for lines of 50 bytes (BenchmarkText).
+func special(text []byte) int {
 	i := 0
-	for ; i+8 <= len(text); i += 8 {
-		// The lowest byte at fault has its top bit set; those above it may have, by a borrow.
-		x := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
-			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
-		quote, backslash := x^each*'"', x^each*'\\'
-		at := ((x-each*' ')&^x | (quote-each)&^quote | (backslash-each)&^backslash) & top
-		if at != 0 {
-			return i + bits.TrailingZeros64(at)/8
+	for ; i+16 <= len(text); i += 16 {
+		a, b := faults(binary.LittleEndian.Uint64(text[i:])), faults(binary.LittleEndian.Uint64(text[i+8:]))
+		switch {
+		case a != 0:
+			return i + bits.TrailingZeros64(a)/8
+		case b != 0:
+			return i + 8 + bits.TrailingZeros64(b)/8
 		}
 	}
 	for ; i < len(text); i++ {
@@ -34,6 +36,13 @@ func special[T string | []byte](text T) int {
 		}
 	}
 	return i
+}
+
+// faults sets the top bit of the lowest of eight bytes that a JSON string cannot have, and perhaps of those above it.
+func faults(x uint64) uint64 {
+	const each, top = 0x0101010101010101, 0x8080808080808080
+	quote, backslash := x^each*'"', x^each*'\\'
+	return ((x-each*' ')&^x | (quote-each)&^quote | (backslash-each)&^backslash) & top
 }
 
 // simple returns the character that a backslash and c mean, or 0.
@@ -114,7 +123,7 @@ func Quote(b *bytes.Buffer, s string) {
 	b.Grow(len(s) + len(s)/16 + len(`""`))
 	p := append(b.AvailableBuffer(), '"')
 	for {
-		n := special(s)
+		n := special(Bytes(s))
 		p = append(p, s[:n]...)
 		if s = s[n:]; s == "" {
 			break

@@ -12,6 +12,31 @@ var texts = []string{
 	"", "plain", `a "quote" and a \`, "line\r\n\ttab", "\x00\x1f\x7f", "äöü€😀", "\u2028\u2029", "\xff\xfe", "\xed\xa0\x80", "<&>",
 }
 
+// special finds each byte at each place, and no other one.
+func TestSpecial(t *testing.T) {
+	for n := range 40 {
+		for at := range n {
+			for c := range 256 {
+				text := bytes.Repeat([]byte{0x80 | byte(n)}, n)
+				text[at] = byte(c)
+				want := n
+				if c < ' ' || c == '"' || c == '\\' {
+					want = at
+				}
+				if got := special(text); got != want {
+					t.Fatalf("special(%q) = %d, want %d", text, got, want)
+				}
+				if at > 0 {
+					text[n-1] = '"' // behind another one, or the same
+					if got := special(text); got != min(want, n-1) {
+						t.Fatalf("special(%q) = %d, want %d", text, got, min(want, n-1))
+					}
+				}
+			}
+		}
+	}
+}
+
 func FuzzUnquoted(f *testing.F) {
 	for _, s := range append(texts, `\u00e4\uD83D\ude00\ud83dx\ude00\ud83d\u0041\ud83d\n`, `\"\\\/\b\f\n\r\t`) {
 		f.Add([]byte(s))
