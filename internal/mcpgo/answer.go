@@ -53,12 +53,11 @@ func plainAnswer(id json.RawMessage, result any) (line []byte, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	var b bytes.Buffer
-	b.Grow(len(text)*9/8 + len(structured) + 128)
+	b := lineBuffer(len(text)*9/8 + len(structured) + 128)
 	b.WriteString(`{"jsonrpc":"` + mcp.JSONRPC_VERSION + `","id":`)
 	b.Write(id)
 	b.WriteString(`,"result":`)
-	writePlain(&b, r, text, structured)
+	writePlain(b, r, text, structured)
 	b.WriteString("}\n")
 	return b.Bytes(), true
 }

@@ -210,3 +210,26 @@ func TestLoneNotificationIsNotHeldBack(t *testing.T) {
 		c.wantEnd(nil)
 	})
 }
+
+// The memory of a long answer serves the next ones, and none of them shows in another.
+func TestLongAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newTestServer(t)
+		c := serve(t, srv, Options{})
+		want := make(map[string]string)
+		for round := range 4 {
+			for i := range 16 {
+				id, text := fmt.Sprint(100*round+i), strings.Repeat(fmt.Sprint(round, "of", i, ";"), 20_000-1000*i)
+				want[id] = text
+				c.send(call(id, "echo", fmt.Sprintf(`"text":%q`, text)))
+			}
+			for range 16 {
+				a := c.next()
+				if got := a.text(t); got != want[string(a.ID)] {
+					t.Errorf("answer %s = %.100q (%d bytes), want %.100q", a.ID, got, len(got), want[string(a.ID)])
+				}
+			}
+		}
+		c.wantEnd(nil)
+	})
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/jsonrpc"
 )
 
@@ -49,6 +50,7 @@ func (w *messageWriter) run() {
 		case line := <-w.messages:
 			w.flushQueue()
 			w.write(line)
+			mcpgo.Reuse(line)
 		case <-w.quit:
 			w.flushQueue()
 			return
