@@ -50,6 +50,9 @@ func FuzzUnquoted(f *testing.F) {
 		if got := Unquoted(quoted); got != want {
 			t.Errorf("Unquoted(%q) = %q, want %q", quoted, got, want)
 		}
+		if got := UnquotedShared(quoted); got != want {
+			t.Errorf("UnquotedShared(%q) = %q, want %q", quoted, got, want)
+		}
 		if n := stringLength(append(quoted, `,"x"`...)); n != len(quoted) {
 			t.Errorf("stringLength(%q) = %d, want %d", quoted, n, len(quoted))
 		}

@@ -29,7 +29,8 @@ import (
 //	is       any of these words: filled (an empty string is none); given (an empty string is refused); derived (the tool
 //	         itself finds the value that a call leaves out); number (a string that holds a number, and may be one); text
 //	         (a string that may not be a number); firm (its first value counts, see blank); pairs (a list of NAME=value, which may be an object; of an object: the
-//	         list of tools shows it as such a list); a mark of the tool's own, see Marked
+//	         list of tools shows it as such a list); passing (no one keeps the string longer than the call: it may share the
+//	         memory of the message); a mark of the tool's own, see Marked
 //
 // The schema has every argument, at every depth: one that a client is not shown is refused. Tool.Absent says why.
 //

@@ -34,7 +34,11 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 		case raw[0] != '"':
 			return wrong("a string")
 		}
-		text, err := c.text(path, f, jsonrpc.Unquoted(raw))
+		unquoted := jsonrpc.Unquoted
+		if f.Is("passing") {
+			unquoted = jsonrpc.UnquotedShared
+		}
+		text, err := c.text(path, f, unquoted(raw))
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ type fsArgs struct {
 	Via       string  `json:"via" on:"copy" enum:"xmodem xmodem-1k ymodem" doc:"[copy] over session_id's terminal" eg:"'via':'ymodem','from':{'path':'/srv/app/fw.bin'},'to':{'session_id':'web1-k3f9q2zd'}"`
 	Offset    int64   `json:"offset" on:"read" max:"1<<62" doc:"[read] bytes" eg:"'offset':65536"`
 	MaxBytes  int64   `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default {65536 fs.max_read_bytes}" eg:"'max_bytes':65536"`
-	Data      string  `json:"data" need:"write" doc:"[write] content"`
+	Data      string  `json:"data" need:"write" is:"passing" doc:"[write] content"`
 	Encoding  string  `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data" eg:"'encoding':'base64','data':'aGVsbG8K'"`
 	Mode      string  `json:"mode" on:"write" is:"filled text" doc:"[write] octal" eg:"'mode':'0644'"`
 	Append    bool    `json:"append" on:"write" doc:"[write] at the end" eg:"'append':true"`
