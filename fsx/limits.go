@@ -89,22 +89,39 @@ const (
 
 // A pace chooses the size of the next piece. The zero value starts with firstPiece.
 type pace struct {
+	unit  int64 // larger pieces are whole multiples of it, so that none has a request for a few bytes; 0: any size
 	size  int64
 	began time.Time
 }
 
 // next returns the size of the next piece, and starts its time.
 func (p *pace) next() int64 {
-	now := time.Now()
-	// The time of the last piece shows the speed of the transfer.
-	switch took := now.Sub(p.began); {
+	p.look()
+	p.began = time.Now()
+	if p.unit > 0 && p.size > p.unit {
+		return p.size - p.size%p.unit
+	}
+	return p.size
+}
+
+// look changes the size by the time of the last piece, which shows the speed of the transfer.
+func (p *pace) look() {
+	switch took := time.Since(p.began); {
 	case p.size == 0:
 		p.size = firstPiece
+	case p.began.IsZero():
 	case took < quick:
 		p.size = min(2*p.size, piece)
 	case took > slow:
 		p.size = max(p.size/2, leastPiece)
 	}
-	p.began = now
-	return p.size
+}
+
+// rest ends the time of the last piece, of so many bytes: the next one begins an action of its own. A smaller piece than
+// was allowed does not show that the transfer is fast.
+func (p *pace) rest(last int) {
+	if int64(last) >= p.size || time.Since(p.began) > slow {
+		p.look()
+	}
+	p.began = time.Time{}
 }

@@ -84,7 +84,7 @@ func (l *Local) Read(ctx context.Context, r term.FileRead) (term.FileData, error
 	}
 	defer func() { _ = f.Close() }()
 	d := term.FileData{Size: info.Size(), Mode: info.Mode(), Modified: info.ModTime()}
-	if d.Data, err = readAt(ctx, f, r, most, info.Size()); err != nil {
+	if d.Data, err = readAt(ctx, new(pace), f, r, most, info.Size()); err != nil {
 		return term.FileData{}, p.fault(opRead, err)
 	}
 	d.Next = r.Offset + int64(len(d.Data))
@@ -95,9 +95,10 @@ func (l *Local) Read(ctx context.Context, r term.FileRead) (term.FileData, error
 
 // readAt reads to the end of the file, or most bytes. size is only a hint: some
 // files, for example in /proc, have more bytes than their size, and others grow.
-func readAt(ctx context.Context, f io.ReaderAt, r term.FileRead, most, size int64) ([]byte, error) {
+func readAt(ctx context.Context, p *pace, f io.ReaderAt, r term.FileRead, most, size int64) ([]byte, error) {
 	data := make([]byte, 0, max(min(most, size-r.Offset), 0))
-	var p pace
+	got := 0
+	defer func() { p.rest(got) }()
 	for int64(len(data)) < most {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -108,7 +109,8 @@ func readAt(ctx context.Context, f io.ReaderAt, r term.FileRead, most, size int6
 			data = slices.Grow(data, int(min(n, 32<<10)))
 		}
 		n = min(n, int64(cap(data)-len(data)))
-		got, err := f.ReadAt(data[len(data):len(data)+int(n)], r.Offset+int64(len(data)))
+		var err error
+		got, err = f.ReadAt(data[len(data):len(data)+int(n)], r.Offset+int64(len(data)))
 		data = data[:len(data)+got]
 		if r.Progress != nil {
 			r.Progress(int64(len(data)))

@@ -53,7 +53,7 @@ func (p place) writeOver(ctx context.Context, w term.FileWrite) (out term.FileWr
 			return out, p.fault(opWrite, err)
 		}
 	}
-	out.Bytes, err = pour(ctx, f.Write, w)
+	out.Bytes, err = pour(ctx, new(pace), f.Write, w)
 	if err == nil && w.Mode != nil {
 		err = f.Chmod(*w.Mode)
 	}
@@ -94,7 +94,7 @@ func (p place) replace(ctx context.Context, w term.FileWrite) (out term.FileWrit
 		}
 	}()
 	out = term.FileWritten{Created: old == nil, Atomic: true}
-	if out.Bytes, err = pour(ctx, f.Write, w); err != nil {
+	if out.Bytes, err = pour(ctx, new(pace), f.Write, w); err != nil {
 		return out, p.fault(opWrite, err)
 	}
 	if err = dress(f, old, w); err != nil {
@@ -159,13 +159,19 @@ func dress(f *os.File, old fs.FileInfo, w term.FileWrite) error {
 }
 
 // pour writes the data piece by piece until ctx ends.
-func pour(ctx context.Context, write func([]byte) (int, error), w term.FileWrite) (written int64, err error) {
-	var p pace
+func pour(
+	ctx context.Context,
+	p *pace,
+	write func([]byte) (int, error),
+	w term.FileWrite,
+) (written int64, err error) {
+	n := 0
+	defer func() { p.rest(n) }()
 	for written < int64(len(w.Data)) {
 		if err := ctx.Err(); err != nil {
 			return written, err
 		}
-		n, err := write(w.Data[written:min(written+p.next(), int64(len(w.Data)))])
+		n, err = write(w.Data[written:min(written+p.next(), int64(len(w.Data)))])
 		written += int64(n)
 		if w.Progress != nil {
 			w.Progress(written)

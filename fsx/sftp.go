@@ -31,7 +31,11 @@ type SFTP struct {
 	c       *sftp.Client
 	payload int           // largest payload of one read or write
 	turn    chan struct{} // a semaphore: its holder may send requests
-	inbound *counter      // of what the library reads
+
+	// The sizes of pieces go on from action to action: the server and the way to it are the same. Its users have the turn.
+	reading, writing pace
+
+	inbound *counter // of what the library reads
 	reads   *reads
 	lost    chan struct{}
 	running sync.WaitGroup
@@ -77,6 +81,8 @@ func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*S
 		channel: channel,
 		c:       c,
 		payload: g.payload,
+		reading: pace{unit: int64(g.payload)},
+		writing: pace{unit: int64(g.payload)},
 		turn:    make(chan struct{}, 1),
 		inbound: in,
 		reads:   r,
@@ -236,7 +242,7 @@ func (s *SFTP) Read(ctx context.Context, r term.FileRead) (d term.FileData, err 
 		defer func() { _ = f.Close() }()
 		d = term.FileData{Size: sizeOf(info), Mode: info.Mode(), Modified: info.ModTime()}
 		source := blocks{s, remoteFile{f, s.reads.opened()}}
-		if d.Data, err = readAt(ctx, source, r, most, d.Size); err != nil {
+		if d.Data, err = readAt(ctx, &s.reading, source, r, most, d.Size); err != nil {
 			return err
 		}
 		d.Next = r.Offset + int64(len(d.Data))

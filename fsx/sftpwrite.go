@@ -108,7 +108,7 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 			return out, err
 		}
 	}
-	out.Bytes, err = pour(ctx, func(p []byte) (n int, err error) {
+	out.Bytes, err = pour(ctx, &s.writing, func(p []byte) (n int, err error) {
 		for len(p) > 0 && err == nil {
 			var m int
 			m, err = f.WriteAt(p[:min(len(p), s.payload)], offset)
@@ -159,7 +159,7 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 		}
 	}
 	var offset int64
-	out.Bytes, err = pour(ctx, func(p []byte) (int, error) {
+	out.Bytes, err = pour(ctx, &s.writing, func(p []byte) (int, error) {
 		n, err := f.WriteAt(p, offset)
 		offset += int64(n)
 		return n, err

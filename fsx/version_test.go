@@ -105,4 +105,20 @@ func TestPace(t *testing.T) {
 	if p.size != leastPiece {
 		t.Errorf("where it goes slowly, a piece has %d bytes", p.size)
 	}
+	p.rest(leastPiece - 1)
+	if n := p.next(); n != leastPiece {
+		t.Errorf("after a small piece at the end of an action, the next action's first piece has %d bytes, want %d", n, leastPiece)
+	}
+	p.rest(leastPiece)
+	if n := p.next(); n != 2*leastPiece {
+		t.Errorf("after a quick piece at the end of an action, the next action's first piece has %d bytes, want %d", n, 2*leastPiece)
+	}
+	for unit := int64(0); unit < 2<<20; unit += 99_990 {
+		p := pace{unit: unit}
+		for range 5 {
+			if n := p.next(); n == 0 || n > p.size || unit > 0 && n > unit && n%unit != 0 {
+				t.Fatalf("in units of %d, a piece has %d of %d bytes", unit, n, p.size)
+			}
+		}
+	}
 }
