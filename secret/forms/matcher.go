@@ -89,13 +89,13 @@ func (m *Matcher) index(shortest int) {
 		text := make([]byte, p.to-p.from+padding) // and not by append, which could leave a copy
 		copy(text, m.chars[p.from:p.to])
 		for off := range m.stride {
-			m.grams.add(binary.LittleEndian.Uint32(text[off:]), i, off)
+			m.grams.add(text, p.to-p.from, i, off)
 		}
 		m.begin[text[0]] = true
 		first := binary.LittleEndian.Uint32(text)
 		m.pairs.set(first & 0xffff)
 		m.triples.set(first & 0xffffff)
-		m.fours.add(first, i, 0)
+		m.fours.add(text, p.to-p.from, i, 0)
 		clear(text)
 	}
 }

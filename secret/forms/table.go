@@ -1,6 +1,9 @@
 package forms
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // A bitset is a set of numbers.
 type bitset []uint64
@@ -38,10 +41,12 @@ type table struct {
 
 // An entry is one gram of one piece.
 type entry struct {
-	gram  uint32
-	piece int32
-	next  int32 // the entry with the same bucket, plus 1; 0: none
-	off   uint8 // of the gram in the piece
+	beside uint64 // the four characters before the gram, and the four after it
+	mask   uint64 // has the bits of those that the piece has
+	gram   uint32
+	piece  int32
+	next   int32 // the entry with the same bucket, plus 1; 0: none
+	off    uint8 // of the gram in the piece
 }
 
 // init makes room for entries.
@@ -52,10 +57,21 @@ func (t *table) init(room int) {
 	t.entries = make([]entry, 0, room)
 }
 
-func (t *table) add(gram uint32, piece, off int) {
+// add adds the gram at off of a piece, whose characters are text[:size]; padding follows them.
+func (t *table) add(text []byte, size, piece, off int) {
+	gram := binary.LittleEndian.Uint32(text[off:])
 	t.seen.set(gram)
 	head := &t.heads[t.bucket(gram)]
-	t.entries = append(t.entries, entry{gram, int32(piece), *head, uint8(off)})
+	t.entries = append(t.entries, entry{gram: gram, piece: int32(piece), next: *head, off: uint8(off)})
+	e := &t.entries[len(t.entries)-1]
+	for i := range 4 {
+		if at := off - 4 + i; at >= 0 {
+			e.beside, e.mask = e.beside|uint64(text[at])<<(8*i), e.mask|0xff<<(8*i)
+		}
+		if at := off + 4 + i; at < size {
+			e.beside, e.mask = e.beside|uint64(text[at])<<(32+8*i), e.mask|0xff<<(32+8*i)
+		}
+	}
 	*head = int32(len(t.entries))
 }
 
