@@ -98,6 +98,8 @@ func (m *Matcher) index(shortest int) {
 		m.fours.add(text, p.to-p.from, i, 0)
 		clear(text)
 	}
+	m.grams.pack()
+	m.fours.pack()
 }
 
 // Wipe overwrites the forms. The Matcher finds none any more, and must not be in use.

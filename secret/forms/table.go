@@ -75,6 +75,26 @@ func (t *table) add(text []byte, size, piece, off int) {
 	*head = int32(len(t.entries))
 }
 
+// pack puts the entries of each bucket in a row.
+func (t *table) pack() {
+	packed := make([]entry, 0, len(t.entries))
+	for i, at := range t.heads {
+		if at == 0 {
+			continue
+		}
+		t.heads[i] = int32(len(packed)) + 1
+		for at != 0 {
+			e := t.entries[at-1]
+			if at = e.next; at != 0 {
+				e.next = int32(len(packed)) + 2
+			}
+			packed = append(packed, e)
+		}
+	}
+	clear(t.entries)
+	t.entries = packed
+}
+
 // first returns the first entry that may be of the gram, plus 1.
 func (t *table) first(gram uint32) int32 { return t.heads[t.bucket(gram)] }
 
