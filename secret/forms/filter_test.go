@@ -235,6 +235,44 @@ func TestNothingElse(t *testing.T) {
 	}
 }
 
+// TestBegins: the characters that may be the beginning of a form are the same in the bytes held as in all of the output
+// that the filter has looked at.
+func TestBegins(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	r := rand.New(rand.NewPCG(seed, 1))
+	t.Logf("seed %d", seed)
+	found := 0
+	for range 200 {
+		m := known(randomValue(r), randomValue(r))
+		in := randomText(r, m, 50+r.IntN(500))
+		var f Filter
+		for len(in) > 0 {
+			n := min(1+r.IntN(60), len(in))
+			raw := append(bytes.Clone(f.held), in[:n]...)
+			f.Feed(m, in[:n])
+			in = in[n:]
+			f.Waiting(m)
+			var all text
+			all.join(raw)
+			want := 0
+			if gap := len(raw) - all.end(); len(all.runs) > 0 && gap <= maxGap {
+				k, at := all.last(m.longest)
+				chars := all.appendFrom(nil, k, at)
+				want = m.tail(append(chars, make([]byte, padding)...)[:len(chars)], gap > 0)
+			}
+			if f.Waits() && f.chars != want {
+				t.Fatalf("after %q, %d characters of %q may be the beginning of a form, want %d", raw, f.chars, f.held, want)
+			}
+			if want >= some {
+				found++
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no text ends with the beginning of a form")
+	}
+}
+
 // TestDrawn: a form is found with gaps of all kinds at any of its places, in text that has many, whatever its length.
 func TestDrawn(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
@@ -374,15 +412,15 @@ func TestWait(t *testing.T) {
 		in = line + in
 		var f Filter
 		out, _ := f.Feed(m, []byte(in))
-		if len(out) == 0 || len(out) > len(in)-m.longest || !strings.HasPrefix(in, string(out)) || f.Waiting() != wait {
-			t.Errorf("Feed(%q) = %q, waiting %v; want a beginning without the last %d characters, %v", in, out, f.Waiting(),
+		if len(out) == 0 || len(out) > len(in)-m.longest || !strings.HasPrefix(in, string(out)) || f.Waiting(m) != wait {
+			t.Errorf("Feed(%q) = %q, waiting %v; want a beginning without the last %d characters, %v", in, out, f.Waiting(m),
 				m.longest, wait)
 		}
 		all := string(out)
 		out, _ = f.Release(m)
 		all += string(out)
-		if want := strings.ReplaceAll(in, "hunter2x", Mask); all != want || f.Waiting() != 0 {
-			t.Errorf("%q released: %q, waiting %v; want %q", in, all, f.Waiting(), want)
+		if want := strings.ReplaceAll(in, "hunter2x", Mask); all != want || f.Waiting(m) != 0 {
+			t.Errorf("%q released: %q, waiting %v; want %q", in, all, f.Waiting(m), want)
 		}
 		begun := strings.TrimSpace(strings.TrimPrefix(in, line+"text "))
 		if rest, found := strings.CutPrefix("hunter2x", begun); found && rest != "" {

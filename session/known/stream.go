@@ -97,10 +97,19 @@ func (s *Stream) pass(step func(m *forms.Matcher) ([]byte, []forms.Cut)) {
 	s.busy.Store(s.f.Holds())
 }
 
+// waiting returns how long the bytes that are held back may wait. Requires s.mu.
+func (s *Stream) waiting() time.Duration {
+	set := s.v.acquire()
+	if set == nil {
+		return s.f.Waiting(nil)
+	}
+	defer set.release()
+	return s.f.Waiting(set.m)
+}
+
 // wait has the bytes passed on later that are held back. Requires s.mu.
 func (s *Stream) wait() {
-	wait := s.f.Waiting()
-	if wait == 0 {
+	if !s.f.Waits() {
 		s.due = time.Time{}
 		if !s.f.Holds() {
 			s.since = time.Time{}
@@ -108,8 +117,9 @@ func (s *Stream) wait() {
 		s.extended = false
 		return
 	}
-	if !s.extended {
-		wait = min(wait, forms.Brief)
+	wait := forms.Brief
+	if s.extended {
+		wait = s.waiting()
 	}
 	now := time.Now()
 	if s.since.IsZero() {
@@ -144,7 +154,7 @@ func (s *Stream) release() {
 	case left > 0:
 		s.arm(left)
 	case s.extend():
-		s.due = s.since.Add(min(s.f.Waiting(), longest))
+		s.due = s.since.Add(min(s.waiting(), longest))
 		s.arm(time.Until(s.due))
 	default:
 		s.pass(s.f.Release)
@@ -159,7 +169,7 @@ const inVain = 3
 
 // extend reports whether the bytes that are held back may wait longer than others. Requires s.mu.
 func (s *Stream) extend() bool {
-	if s.extended || s.f.Waiting() <= forms.Brief {
+	if s.extended || s.waiting() <= forms.Brief {
 		return false
 	}
 	if s.v.r.waits.Add(1) > inVain {
