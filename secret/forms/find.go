@@ -141,9 +141,9 @@ func (s *search) check(k, at, before int, gram uint32) {
 	// Many pieces may have the gram, for example blanks and a digit. The characters beside it rule out most of them: without
 	// that, the search for 50 secrets in 4 KiB of a table takes 9.4 µs, with it 6.4 µs.
 	beside, known := s.beside(k, at-before)
-	for e := m.grams.first(gram); e != 0; {
-		entry := &m.grams.entries[e-1]
-		e = entry.next
+	entries := m.grams.of(gram, beside, known)
+	for i := range entries {
+		entry := &entries[i]
 		if entry.gram != gram || (entry.beside^beside)&entry.mask&known != 0 {
 			continue
 		}
@@ -225,9 +225,7 @@ func (m *Matcher) tail(chars []byte, gap bool) int {
 		if !m.fours.seen.has(first) {
 			continue
 		}
-		for e := m.fours.first(first); e != 0; {
-			entry := &m.fours.entries[e-1]
-			e = entry.next
+		for _, entry := range m.fours.of(first, 0, 0) {
 			l := m.list[entry.piece]
 			rest := m.chars[l.from:l.to]
 			// A whole word at the end may go on.

@@ -34,9 +34,16 @@ func (s *sieve) has(gram uint32) bool {
 // A table finds the pieces that have a gram. Most grams of a text are in none, which one bit tells.
 type table struct {
 	seen    *sieve
-	heads   []int32
-	shift   int // of a hash, to an index of heads
-	entries []entry
+	heads   []int32 // by the high bits of a hash: the index of a row, plus 1; 0: no gram has it
+	shift   int     // of a hash, to an index of heads
+	rows    []row
+	entries []entry // row by row
+}
+
+// A row has the entries whose grams have the same high bits of the hash.
+type row struct {
+	ones, zeros uint64 // the bits that are set, and those that are not, in what may be beside the gram of some entry
+	from, to    int32  // in entries
 }
 
 // An entry is one gram of one piece.
@@ -45,7 +52,6 @@ type entry struct {
 	mask   uint64 // has the bits of those that the piece has
 	gram   uint32
 	piece  int32
-	next   int32 // the entry with the same bucket, plus 1; 0: none
 	off    uint8 // of the gram in the piece
 }
 
@@ -57,13 +63,10 @@ func (t *table) init(room int) {
 	t.entries = make([]entry, 0, room)
 }
 
-// add adds the gram at off of a piece, whose characters are text[:size]; padding follows them.
+// add adds the gram at off of a piece, whose characters are text[:size]; padding follows them. After the last one comes
+// pack.
 func (t *table) add(text []byte, size, piece, off int) {
-	gram := binary.LittleEndian.Uint32(text[off:])
-	t.seen.set(gram)
-	head := &t.heads[t.bucket(gram)]
-	t.entries = append(t.entries, entry{gram: gram, piece: int32(piece), next: *head, off: uint8(off)})
-	e := &t.entries[len(t.entries)-1]
+	e := entry{gram: binary.LittleEndian.Uint32(text[off:]), piece: int32(piece), off: uint8(off)}
 	for i := range 4 {
 		if at := off - 4 + i; at >= 0 {
 			e.beside, e.mask = e.beside|uint64(text[at])<<(8*i), e.mask|0xff<<(8*i)
@@ -72,40 +75,60 @@ func (t *table) add(text []byte, size, piece, off int) {
 			e.beside, e.mask = e.beside|uint64(text[at])<<(32+8*i), e.mask|0xff<<(32+8*i)
 		}
 	}
-	*head = int32(len(t.entries))
+	t.seen.set(e.gram)
+	t.heads[t.head(e.gram)]++
+	t.entries = append(t.entries, e)
 }
 
-// pack puts the entries of each bucket in a row.
+// pack makes the rows, of which heads has the lengths.
 func (t *table) pack() {
-	packed := make([]entry, 0, len(t.entries))
-	for i, at := range t.heads {
-		if at == 0 {
-			continue
+	at, rows := int32(0), 0
+	for _, n := range t.heads {
+		rows += min(1, int(n))
+	}
+	t.rows = make([]row, 0, rows)
+	for i, n := range t.heads {
+		if n > 0 {
+			t.rows = append(t.rows, row{from: at, to: at})
+			t.heads[i], at = int32(len(t.rows)), at+n
 		}
-		t.heads[i] = int32(len(packed)) + 1
-		for at != 0 {
-			e := t.entries[at-1]
-			if at = e.next; at != 0 {
-				e.next = int32(len(packed)) + 2
-			}
-			packed = append(packed, e)
-		}
+	}
+	packed := make([]entry, len(t.entries))
+	for _, e := range t.entries {
+		r := &t.rows[t.heads[t.head(e.gram)]-1]
+		packed[r.to] = e
+		r.to++
+		r.ones, r.zeros = r.ones|e.beside|^e.mask, r.zeros|^e.beside
 	}
 	clear(t.entries)
 	t.entries = packed
 }
 
-// first returns the first entry that may be of the gram, plus 1.
-func (t *table) first(gram uint32) int32 { return t.heads[t.bucket(gram)] }
+// of returns entries, among them those of the gram. beside is what is beside it in the text, as far as known has bits.
+//
+// Many grams of a text are in many pieces, but with other characters beside them. To return no entry then saves 10 % of the
+// search for 50 secrets in a table, and 5 % in lines of text.
+func (t *table) of(gram uint32, beside, known uint64) []entry {
+	i := t.heads[t.head(gram)]
+	if i == 0 {
+		return nil
+	}
+	r := &t.rows[i-1]
+	if (beside&^r.ones|^beside&^r.zeros)&known != 0 {
+		return nil
+	}
+	return t.entries[r.from:r.to]
+}
 
-// bucket takes the high bits of the hash: the last character of a gram has no part in the low ones.
-func (t *table) bucket(gram uint32) int { return int(hash(gram) >> t.shift) }
+// head takes the high bits of the hash: the last character of a gram has no part in the low ones.
+func (t *table) head(gram uint32) int { return int(hash(gram) >> t.shift) }
 
 func (t *table) wipe() {
 	if t.seen != nil {
 		*t.seen = sieve{}
 	}
 	clear(t.heads)
+	clear(t.rows)
 	clear(t.entries)
 }
 
