@@ -32,10 +32,11 @@ func (t *text) join(p []byte) {
 			end := at + 1
 			if q[0] == '\x1b' {
 				w := binary.LittleEndian.Uint64(q[2:])
-				i := bits.TrailingZeros64(((w^blanks)+carry|w)&high) / 8 // of the first byte that is no parameter
-				if q[1] != '[' || i == 8 {
+				stop := ((w^blanks) + carry | w) & high // the bytes that are no parameters
+				if q[1] != '[' || stop == 0 {
 					end = at + gapLen(p[at:])
 				} else {
+					i := bits.TrailingZeros64(stop) / 8
 					end = at + 2 + i
 					if final := byte(w >> (8 * i)); final >= 0x40 && final <= 0x7e {
 						end++
@@ -48,7 +49,7 @@ func (t *text) join(p []byte) {
 			}
 			if at > begin {
 				r := run{begin, at}
-				if p[at-1] == ' ' && (q[0] == '\b' || q[0] == '\r' && q[1] != '\n') { // as lineEditor does
+				if (q[0] == '\b' || q[0] == '\r' && q[1] != '\n') && p[at-1] == ' ' { // as lineEditor does
 					r.end--
 				}
 				if r.at < r.end {
