@@ -32,7 +32,7 @@ func (t *text) join(p []byte) {
 			end := at + 1
 			if q[0] == '\x1b' {
 				w := binary.LittleEndian.Uint64(q[2:])
-				stop := ((w^blanks) + carry | w) & high // the bytes that are no parameters
+				stop := ((w ^ blanks) + carry | w) & high // the bytes that are no parameters
 				if q[1] != '[' || stop == 0 {
 					end = at + gapLen(p[at:])
 				} else {
