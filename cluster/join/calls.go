@@ -26,6 +26,21 @@ func (n *node) Key(name string) (public []byte, ok bool) {
 	return s.Node.Key, true
 }
 
+// Await implements route.Directory.
+func (n *node) Await(ctx context.Context, name string) bool {
+	for {
+		changed := n.registry.Changed()
+		if _, ok := n.Key(name); ok {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
 // speaks reports whether a node speaks the protocol of this one.
 func speaks(n nodes.Node) bool { return n.WireMin <= route.Version && n.WireMax >= route.Version }
 

@@ -23,7 +23,8 @@ import (
 // nobody is a directory of no nodes.
 type nobody struct{}
 
-func (nobody) Key(string) ([]byte, bool) { return nil, false }
+func (nobody) Key(string) ([]byte, bool)          { return nil, false }
+func (nobody) Await(context.Context, string) bool { return false }
 
 // remember joins the memory of a node without credentials.
 func remember(tb testing.TB, url, name string) *memory {

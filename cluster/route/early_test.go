@@ -18,7 +18,8 @@ import (
 // one is a Directory with one node.
 type one struct{ key []byte }
 
-func (o one) Key(string) ([]byte, bool) { return o.key, true }
+func (o one) Key(string) ([]byte, bool)          { return o.key, true }
+func (o one) Await(context.Context, string) bool { return true }
 
 // counted is a Server that counts its calls.
 type counted int

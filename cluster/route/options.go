@@ -2,6 +2,7 @@ package route
 
 import (
 	"cmp"
+	"context"
 	"crypto/ecdh"
 	"errors"
 	"fmt"
@@ -37,6 +38,9 @@ type Directory interface {
 	// Key returns the public key of a node (X25519, 32 bytes). It reports false for one that is not there, and for one that
 	// does not speak this package's Version.
 	Key(node string) (public []byte, ok bool)
+
+	// Await returns true when Key knows the node, at once or later, and false when ctx ends before.
+	Await(ctx context.Context, node string) bool
 }
 
 // withDefaults returns o with its defaults, or says what is wrong.

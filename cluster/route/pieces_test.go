@@ -22,7 +22,8 @@ import (
 // keys is a directory of nodes.
 type keys map[string][]byte
 
-func (k keys) Key(node string) ([]byte, bool) { public, ok := k[node]; return public, ok }
+func (k keys) Key(node string) ([]byte, bool)            { public, ok := k[node]; return public, ok }
+func (k keys) Await(_ context.Context, node string) bool { return k[node] != nil }
 
 // A sender has what a node puts into the pieces of its calls to fra1.
 type sender struct {

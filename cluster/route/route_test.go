@@ -42,6 +42,19 @@ func (d *directory) Key(node string) ([]byte, bool) {
 	return k, ok
 }
 
+func (d *directory) Await(ctx context.Context, node string) bool {
+	for {
+		if _, ok := d.Key(node); ok {
+			return true
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
 // node is a ptyctl in this process, as one of several.
 type node struct {
 	*route.Router

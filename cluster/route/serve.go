@@ -29,7 +29,8 @@ func (r *Router) Serve(ctx context.Context, srv Server) error {
 	defer stop(term.ErrStopping)
 	o := &owner{
 		r: r, ctx: running, srv: srv, joiner: newJoiner(r.pieceOf), memory: newMemory(0), early: newMemory(maxEarly), room: make(chan struct{}, r.o.MaxCalls),
-		callers: newShares(r.o.MaxCalls), watchers: newShares(r.o.MaxWatches), calls: workers.New(),
+		newcomers: make(chan struct{}, maxNewcomers),
+		callers:   newShares(r.o.MaxCalls), watchers: newShares(r.o.MaxWatches), calls: workers.New(),
 		running: make(map[string]context.CancelCauseFunc),
 	}
 	o.receivers = newReceivers(o.calls, o.take)
@@ -73,7 +74,8 @@ type owner struct {
 	early  *memory       // calls that were given up before they were taken
 	room   chan struct{} // has a token for each call that runs
 
-	callers, watchers *shares // of the calls that run
+	newcomers         chan struct{} // has a token for each call that waits for news of its entry node
+	callers, watchers *shares       // of the calls that run
 
 	receivers *receivers    // of calls
 	calls     *workers.Pool // has the goroutines of all calls
@@ -199,6 +201,10 @@ func (o *owner) cancel(m *nats.Msg) {
 func (o *owner) answer(m *nats.Msg, body []byte, leave func()) {
 	now := time.Now()
 	id, entry, err := o.r.verify(m.Header, body, now)
+	if errors.Is(err, errUnknownEntry) && o.await(entry) {
+		now = time.Now()
+		id, entry, err = o.r.verify(m.Header, body, now)
+	}
 	if err == nil && !o.memory.first(id, now) {
 		err = fmt.Errorf("it was taken before")
 	}
@@ -258,6 +264,29 @@ func (o *owner) answer(m *nats.Msg, body []byte, leave func()) {
 		o.say(m.Reply, kind, piece)
 		return nil
 	})
+}
+
+const (
+	// newcomerTime is how long a call waits until this node has heard of its entry node, which may call as soon as it is in
+	// the registry.
+	newcomerTime = 2 * time.Second
+	maxNewcomers = 16 // calls that wait so; anyone who may send to this node can name a node that there is not
+)
+
+// await waits until this node has heard of another one, and reports whether it has.
+func (o *owner) await(entry string) bool {
+	if !peers.ValidNode(entry) {
+		return false
+	}
+	select {
+	case o.newcomers <- struct{}{}:
+		defer func() { <-o.newcomers }()
+	default:
+		return false
+	}
+	ctx, cancel := context.WithTimeout(o.ctx, newcomerTime)
+	defer cancel()
+	return o.r.o.Nodes.Await(ctx, entry)
 }
 
 // serve has the server answer a call, and makes an error of its panic.
