@@ -198,6 +198,7 @@ var importRules = []rule{
 	{pkg: "internal/replay", ours: []string{"record", "vt"}, why: "it shows recordings, and knows no session"},
 	{pkg: "internal/scrub", ours: []string{"internal/lazyregexp"}, why: "it knows what secrets look like, and no record"},
 	{pkg: "internal/cli", why: "it reads command lines, and knows no command"},
+	{pkg: "internal/gcburst", ours: []string{"term"}, why: "it counts bytes, and knows no session"},
 	{pkg: "internal/workers", why: "it runs functions, and knows nothing of what they do"},
 	{pkg: "internal/lazyregexp", why: "it puts off the work of regexp, and knows no expression"},
 	{pkg: "internal/nearest", why: "it compares words and knows no list of them"},
@@ -263,6 +264,7 @@ var importRules = []rule{
 	{
 		pkg: "internal/app",
 		ours: []string{
+			"internal/gcburst",
 			"fleet/nodes", "sshx/sshconfig", "term", "session", "session/known", "session/forward", "session/forward/address", "session/owners", "sshx", "telnet", "serial", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
 			"consent", "notify", "record", "mcpapi", "mcpapi/elicit", "mcpapi/identity", "mcpapi/jsonrpc", "mcpapi/questions", "mcpapi/stdio", "mcpapi/subscribe",
 			"term", "session", "session/forward", "session/forward/address", "session/owners", "sshx", "telnet", "serial", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",

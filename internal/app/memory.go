@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/internal/gcburst"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -37,7 +38,7 @@ type memoryBudget struct {
 	limit    atomic.Int64
 	ceiling  atomic.Int64 // of the control group
 	looked   atomic.Int64 // when ceiling was read, in Unix nanoseconds
-	burst    burst
+	burst    gcburst.Burst
 }
 
 // newMemoryBudget returns nil if the environment sets the limit. limited is whether the group has one.
@@ -63,7 +64,7 @@ func newMemoryBudget(g *group, limited bool) *memoryBudget {
 // Observe implements term.Observer.
 func (b *memoryBudget) Observe(e term.Event) {
 	if b.ours {
-		b.burst.observe(e)
+		b.burst.Observe(e)
 	}
 	if e.Fleet != "" {
 		switch { // a host of a run takes as much as a session, from its opening to its end
