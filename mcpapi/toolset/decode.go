@@ -1,6 +1,8 @@
 package toolset
 
 import (
+	"encoding/base64"
+
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/schema"
 )
@@ -18,7 +20,7 @@ func Decode(ch *schema.Checker, path, text, encoding string) ([]byte, error) {
 	if encoding != "base64" {
 		return []byte(text), nil
 	}
-	b, err := jsonrpc.DecodeBase64(text)
+	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return nil, ch.Invalid(
 			path,
