@@ -123,34 +123,14 @@ func (d *diary) Observe(e term.Event) {
 	}
 }
 
-// Of two calls that stop a forward one has its end, and its bytes are on record once. Meanwhile another forward to the
-// same address is made, and not the one that ends returned.
+// Of two calls that stop a forward one has its end, and its bytes are on record once.
 func TestStopAtOnce(t *testing.T) {
 	seen := new(diary)
 	set, _ := freeze(t, Options{}, seen)
-	info := open(t, set, Request{To: "db1:5432"})
-	held := dialed(t, info)
-	if _, err := held.Write([]byte("pi")); err != nil { // and not the rest: the far side waits for it
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(held, make([]byte, 2)); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan int, 2)
-	for range 2 {
-		go func() {
-			list, err := set.Stop(t.Context(), "db1:5432")
-			if err != nil {
-				t.Error(err)
-			}
-			ended <- len(list)
-		}()
-	}
-	_, _ = io.Copy(io.Discard, held) // it is closed as soon as the forward begins to end, which takes a while
-	if next := open(t, set, Request{To: "db1:5432"}); next.Existing || next.Socket == info.Socket {
-		t.Errorf("a forward beside one that ends is %+v, want a new one", next)
-	}
-	if n := []int{<-ended, <-ended}; n[0]+n[1] != 1 {
+	held := halfway(t, open(t, set, Request{To: "db1:5432"}))
+	first, second := stopping(t, set), stopping(t, set)
+	_, _ = io.Copy(io.Discard, held)
+	if n := []int{<-first, <-second}; n[0]+n[1] != 1 {
 		t.Errorf("the two calls have ended %v forwards, want one of them one", n)
 	}
 	seen.mu.Lock()
@@ -162,6 +142,47 @@ func TestStopAtOnce(t *testing.T) {
 	if bytes != 4 {
 		t.Errorf("the ends on record have %d bytes, want 4: %+v", bytes, seen.ends)
 	}
+}
+
+// While a forward ends, another one to the same address is made, and not the one that ends returned.
+func TestOpenBesideStop(t *testing.T) {
+	set, _ := freeze(t, Options{}, new(diary))
+	info := open(t, set, Request{To: "db1:5432"})
+	held := halfway(t, info)
+	stopped := stopping(t, set)
+	_, _ = io.Copy(io.Discard, held) // it is closed as soon as the forward begins to end, which takes a while
+	if next := open(t, set, Request{To: "db1:5432"}); next.Existing || next.Socket == info.Socket {
+		t.Errorf("a forward beside one that ends is %+v, want a new one", next)
+	}
+	if n := <-stopped; n != 1 {
+		t.Errorf("the call has ended %d forwards, want 1", n)
+	}
+}
+
+// halfway returns a connection through a forward, whose far side waits for more.
+func halfway(t *testing.T, info Info) net.Conn {
+	t.Helper()
+	held := dialed(t, info)
+	if _, err := held.Write([]byte("pi")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(held, make([]byte, 2)); err != nil {
+		t.Fatal(err)
+	}
+	return held
+}
+
+// stopping stops the forwards to db1, and sends how many it has ended.
+func stopping(t *testing.T, set *Set) <-chan int {
+	ended := make(chan int, 1)
+	go func() {
+		list, err := set.Stop(t.Context(), "db1:5432")
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- len(list)
+	}()
+	return ended
 }
 
 // A session that ends while a forward begins leaves no connection of it.
