@@ -18,14 +18,17 @@ import (
 	"ptyctl/term"
 )
 
+// The packets that a false server answers with, which has their ids.
+func answer(kind byte, content ...byte) []byte { return append([]byte{kind, 0, 0, 0, 0}, content...) }
+func data(s string) []byte                     { return answer(packetData, text(s)...) }
+func text(s string) []byte                     { return appendString(nil, s) }
+
+func status(code byte) []byte {
+	return answer(packetStatus, append([]byte{0, 0, 0, code}, append(text("why"), text("en")...)...)...)
+}
+
 // TestCopyReads: whatever a server answers to the read of a copy, the data is right, or there is an error.
 func TestCopyReads(t *testing.T) {
-	answer := func(kind byte, content ...byte) []byte { return append([]byte{kind, 0, 0, 0, 0}, content...) }
-	text := func(s string) []byte { return appendString(nil, s) }
-	status := func(code byte) []byte {
-		return answer(packetStatus, append([]byte{0, 0, 0, code}, append(text("why"), text("en")...)...)...)
-	}
-	data := func(s string) []byte { return answer(packetData, text(s)...) }
 	attrs := answer(105, 0, 0, 0, 4, 0, 0, 0o100644>>8, 0o100644&0xff)
 	handle := answer(packetHandle, text("h")...)
 	for _, tt := range []struct {
@@ -268,12 +271,6 @@ func TestReadsAsLibrary(t *testing.T) {
 
 // TestReadsAnswers: whatever a server answers to several requests, a read has the right data, or an error.
 func TestReadsAnswers(t *testing.T) {
-	answer := func(kind byte, content ...byte) []byte { return append([]byte{kind, 0, 0, 0, 0}, content...) }
-	text := func(s string) []byte { return appendString(nil, s) }
-	status := func(code byte) []byte {
-		return answer(packetStatus, append([]byte{0, 0, 0, code}, append(text("why"), text("en")...)...)...)
-	}
-	data := func(s string) []byte { return answer(packetData, text(s)...) }
 	size := make([]byte, 12)
 	size[3], size[10] = 5, 80 // 20,480 bytes
 	attrs := answer(105, append(size, 0, 0, 0o100644>>8, 0o100644&0xff)...)

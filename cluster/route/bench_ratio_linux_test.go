@@ -24,20 +24,8 @@ const sliceCalls = 400
 // this process, with the client, and server that in the NATS server, in microseconds, the medians of the slices.
 func BenchmarkRatio(b *testing.B) {
 	owner, entry, server := benchNodes(b)
-	atOwner, atEntry := serveHTTP(b, owner), serveHTTP(b, entry)
 	var ids []string
-	for _, over := range []struct {
-		name    string
-		connect func(n *node) asker
-	}{
-		{"http", func(n *node) asker {
-			if n == owner {
-				return post(b, atOwner)
-			}
-			return post(b, atEntry)
-		}},
-		{"stdio", func(n *node) asker { return speak(b, n) }},
-	} {
+	for _, over := range transports(b, owner, entry) {
 		var at [2][]asker
 		for i := range 64 {
 			at[0], at[1] = append(at[0], over.connect(owner)), append(at[1], over.connect(entry))

@@ -167,14 +167,16 @@ func BenchmarkForward(b *testing.B) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// BenchmarkCalls measures the calls a second of eight clients at a time, each with a session of its own.
-func BenchmarkCalls(b *testing.B) {
-	owner, entry := benchPair(b)
+// A transport connects clients to a node.
+type transport struct {
+	name    string
+	connect func(n *node) asker
+}
+
+// transports returns those that clients of two nodes have.
+func transports(b *testing.B, owner, entry *node) []transport {
 	atOwner, atEntry := serveHTTP(b, owner), serveHTTP(b, entry)
-	for _, over := range []struct {
-		name    string
-		connect func(n *node) asker
-	}{
+	return []transport{
 		{"http", func(n *node) asker {
 			if n == owner {
 				return post(b, atOwner)
@@ -182,7 +184,13 @@ func BenchmarkCalls(b *testing.B) {
 			return post(b, atEntry)
 		}},
 		{"stdio", func(n *node) asker { return speak(b, n) }},
-	} {
+	}
+}
+
+// BenchmarkCalls measures the calls a second of eight clients at a time, each with a session of its own.
+func BenchmarkCalls(b *testing.B) {
+	owner, entry := benchPair(b)
+	for _, over := range transports(b, owner, entry) {
 		var local, forwarded []asker
 		var ids []string
 		for range benchClients {

@@ -3,6 +3,7 @@ package gcburst
 
 import (
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"time"
 
@@ -13,19 +14,32 @@ import (
 // four or five MiB of memory on its way between a message and a host, in pieces that are garbage at once. The heap of a
 // program with few sessions is so small that the collector ran for each such call, and took, with the memory that it gave
 // back and that was fetched again, 40 % of the processor time of a read and 20 % of a write (BenchmarkContent). Up to
-// 16 MiB more are taken meanwhile; the memory limit holds as ever. The zero value is ready to use.
+// 16 MiB are garbage meanwhile: with a larger heap the pace is lower, and from 16 MiB on as it was. The memory limit holds
+// as ever. The zero value is ready to use.
 type Burst struct {
 	mu     sync.Mutex // guards the following
 	timer  *time.Timer
 	last   time.Time // of the last large read or write
 	before int       // the collector's pace before the burst
+	now    int       // and in it
 }
 
 const (
-	least = 256 << 10 // bytes of one read or write
-	pace  = 400       // see debug.SetGCPercent
-	lasts = time.Second
+	least   = 256 << 10 // bytes of one read or write
+	garbage = 16 << 20  // bytes
+	pace    = 400       // see debug.SetGCPercent
+	lasts   = time.Second
 )
+
+// paceFor returns the pace at which a heap, of which so many bytes are in use, has garbage of at most that size.
+func paceFor(live uint64) int { return int(min(pace, 100*garbage/max(live, 1))) }
+
+// live returns how much of the heap the last collection has left, in bytes.
+func live() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
 
 // Observe begins a burst with an event, or lets it go on.
 func (b *Burst) Observe(e term.Event) {
@@ -36,10 +50,20 @@ func (b *Burst) Observe(e term.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = time.Now()
+	next := paceFor(live())
 	if b.timer != nil {
+		if next = max(next, b.before); next < b.now { // the heap has grown
+			debug.SetGCPercent(next)
+			b.now = next
+		}
 		return
 	}
-	b.before = debug.SetGCPercent(pace)
+	before := debug.SetGCPercent(next)
+	if before < 0 || next <= before { // it does not run by itself, or as seldom already
+		debug.SetGCPercent(before)
+		return
+	}
+	b.before, b.now = before, next
 	b.timer = time.AfterFunc(lasts, b.end)
 }
 
