@@ -70,8 +70,11 @@ func (t *Table) Lend(ctx context.Context, files Files, terms Terms) *Lent {
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.mu.Lock()
 	l.silent = time.AfterFunc(Silence, l.end)
-	l.forget = context.AfterFunc(files.Context(), l.end)
+	l.forget = func() bool { return true }
 	late := !t.add(l)
+	if !late { // a session that is over would end it beside the following, and nobody would wait for that
+		l.forget = context.AfterFunc(files.Context(), l.end)
+	}
 	l.mu.Unlock()
 	if late {
 		l.end()
