@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"bytes"
 	"runtime"
 	"sync"
 	"testing"
@@ -8,10 +9,15 @@ import (
 	"time"
 )
 
+// goroutines returns how many goroutines pools have. The count of runtime has those, too, that are about to be gone.
+func goroutines() int {
+	stacks := make([]byte, 1<<20)
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte(".(*Pool).serve("))
+}
+
 // TestGo checks that each function runs at once, whatever the others do, and that End and Wait end all goroutines.
 func TestGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
 		p := New()
 		const functions = 4 * spares
 		release := make(chan struct{})
@@ -29,7 +35,7 @@ func TestGo(t *testing.T) {
 		close(release)
 		ended.Wait()
 		synctest.Wait()
-		if n := runtime.NumGoroutine() - before; n != spares {
+		if n := goroutines(); n != spares {
 			t.Errorf("%d goroutines wait for work, want %d", n, spares)
 		}
 		p.End()
@@ -41,13 +47,12 @@ func TestGo(t *testing.T) {
 // TestReuse checks that functions one after the other share a goroutine.
 func TestReuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
 		p := New()
 		for range 100 {
 			p.Go(func() {})
 			synctest.Wait() // until the goroutine waits for work
 		}
-		if n := runtime.NumGoroutine() - before; n != 1 {
+		if n := goroutines(); n != 1 {
 			t.Errorf("100 functions one after the other left %d goroutines, want 1", n)
 		}
 		p.End()
