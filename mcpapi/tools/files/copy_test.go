@@ -140,7 +140,8 @@ func TestCopy(t *testing.T) {
 	l.wantProcesses(1)
 }
 
-// wantProcesses waits until n processes run on the far side: the server hears of the end of a channel a moment later.
+// wantProcesses waits until n processes run on the far side: the server starts a shell, and hears of the end of a
+// channel, a moment later.
 func (l *filesLab) wantProcesses(n int) {
 	l.T.Helper()
 	for deadline := time.Now().Add(time.Minute); l.SSH.Stats().Processes != n; time.Sleep(10 * time.Millisecond) {
