@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,22 +18,24 @@ import (
 	"ptyctl/term"
 )
 
-// How fast the output of a terminal is taken while the values of secrets are looked for in it; for comparison, without
-// values. MiB/s is with the search, raw-MiB/s without, and the CPU time is that of this process, which has the far side's
-// in neither.
+// How fast the output of a terminal is taken while the values of secrets are looked for in it, without a reader or with
+// one that searches all of it for a prompt, in clean text; for comparison, without values. MiB/s is with the values,
+// raw-MiB/s without, and the CPU time is that of this process, which has the far side's in neither.
 func BenchmarkHiddenTerminal(b *testing.B) {
 	for _, protocol := range []string{"local", "ssh"} {
 		for _, output := range []string{"plain", "colours", "table", "letters"} {
 			for _, values := range []int{5, 50} {
-				b.Run(fmt.Sprintf("%s/output=%s/secrets=%d", protocol, output, values), func(b *testing.B) {
-					benchHidden(b, protocol, output, values)
-				})
+				for _, reader := range []string{"none", "regexp"} {
+					b.Run(fmt.Sprintf("%s/output=%s/secrets=%d/reader=%s", protocol, output, values, reader), func(b *testing.B) {
+						benchHidden(b, protocol, output, values, reader == "regexp")
+					})
+				}
 			}
 		}
 	}
 }
 
-func benchHidden(b *testing.B, protocol, output string, values int) {
+func benchHidden(b *testing.B, protocol, output string, values int, reader bool) {
 	const size = 32 << 20
 	text := benchText[output]
 	if output == "letters" {
@@ -60,6 +63,8 @@ func benchHidden(b *testing.B, protocol, output string, values int) {
 		m := session.NewManager(session.Config{
 			Dialers: map[string]term.Dialer{"local": ptyx.Host{}.Open, "ssh": sshx.Dialer(ssh)},
 			Input:   session.InputOptions{Known: r},
+			// The reader may be late, and goes on after the end.
+			BufferBytes: 2 * size, MaxBufferBytes: 1 << 30, Retention: time.Second,
 		})
 		b.Cleanup(func() { m.Close(b.Context()) })
 		return m
@@ -84,6 +89,14 @@ func benchHidden(b *testing.B, protocol, output string, values int) {
 			if protocol == "ssh" {
 				if _, err := r.Session.Write(b.Context(), []byte("exec sh "+script+"\r"), session.WriteOptions{}); err != nil {
 					b.Fatal(err)
+				}
+			}
+			if reader {
+				c := r.Session.Read(b.Context(), session.ReadRequest{
+					Until: regexp.MustCompile(`[%>] $`), Clean: true, Last: true, MaxBytes: 80,
+				})
+				if c.Reason != session.ReasonEOF || c.Unsearched > 0 {
+					b.Fatalf("the reader was to search all output: %s, %d bytes were not", c.Reason, c.Unsearched)
 				}
 			}
 			<-r.Session.Ended()
