@@ -2,7 +2,6 @@ package mux
 
 import (
 	"context"
-	"strings"
 	"time"
 )
 
@@ -28,7 +27,7 @@ func (s *Slots) openAhead() {
 	c := s.conns[0]
 	// A dropbear (2022.83) closes an idle channel while commands end on others,
 	// or mishandles it.
-	if strings.HasPrefix(c.k.Version, "SSH-2.0-dropbear") {
+	if c.k.is("dropbear") {
 		return
 	}
 	if s.ahead != nil || s.opening || s.over || c.k.Lost() != nil || c.max >= 0 && c.used >= c.max {

@@ -22,8 +22,13 @@ const hangUpGrace = 200 * time.Millisecond
 // order, and a background process may keep the stream open without end. The wait
 // ends after drainQuiet without output and two answers of the server, and at the
 // latest after drainLimit.
+//
+// OpenSSH and dropbear answer in the process that sends the output, in order. Of
+// other servers, which may answer in one thread while the one of the command has
+// to wait, the answers prove less; drainLong is their drainQuiet.
 const (
 	drainQuiet = 250 * time.Millisecond
+	drainLong  = 750 * time.Millisecond
 	drainLimit = 2 * time.Second
 )
 

@@ -305,7 +305,11 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 func (x *execution) settle(ctx context.Context) bool {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()
-	pause := max(drainQuiet, 2*x.trip) // a full window takes a round trip to open again
+	pause := drainQuiet
+	if !x.ch.k.answersInOrder() {
+		pause = drainLong
+	}
+	pause = max(pause, 2*x.trip) // a full window takes a round trip to open again
 	quiet := time.NewTimer(pause)
 	defer quiet.Stop()
 	var answered <-chan struct{}

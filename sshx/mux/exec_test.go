@@ -157,6 +157,28 @@ func TestExecOnSlowServer(t *testing.T) {
 	}
 }
 
+// TestExecOnServerInThreads checks that the end of the output may come late from a server that answers questions
+// meanwhile: only of some servers a pause with answers is a background process.
+func TestExecOnServerInThreads(t *testing.T) {
+	for version, background := range map[string]bool{"": false, "SSH-2.0-OpenSSH_9.9": true, "SSH-2.0-dropbear_2024.86": true} {
+		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+			l.Server(sshtest.Addr1, sshserver.Config{
+				Version: version,
+				Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
+					r.SendExit(sshserver.Exit{Status: 3})
+					time.Sleep(700 * time.Millisecond)
+					return sshserver.Exit{Status: 3}
+				},
+			})
+			c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
+			e, err := c.Exec(t.Context(), term.ExecRequest{Command: "x"}, io.Discard, io.Discard)
+			if err != nil || e.Code != 3 || e.Background != background {
+				t.Errorf("%q: got %+v, %v; want background %v", version, e, err, background)
+			}
+		})
+	}
+}
+
 // late is a writer that takes its first output late.
 type late struct {
 	once sync.Once

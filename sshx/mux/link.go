@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -146,6 +147,13 @@ func (k *Link) broken(err error) error {
 		Msg:  fmt.Sprintf("the connection to %s broke: %v", k.Name, err),
 	}
 }
+
+// is reports whether the server names that software (RFC 4253 section 4.2).
+func (k *Link) is(software string) bool { return strings.HasPrefix(k.Version, "SSH-2.0-"+software) }
+
+// answersInOrder reports whether an answer of the server comes behind what it had to send before it was asked, on any
+// channel.
+func (k *Link) answersInOrder() bool { return k.is("OpenSSH") || k.is("dropbear") }
 
 // LostSoon returns why the link has ended, or nil if it works. The channels of a lost
 // connection end shortly before the connection itself does. So LostSoon asks the server,
