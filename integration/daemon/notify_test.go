@@ -36,6 +36,7 @@ func follow(t *testing.T, h *lab.Home) follower {
 			f.told <- r.Params.URI
 		},
 	})
+	f.Log.Wait(t, `"client": "shim-`)
 	f.name = shimName.FindStringSubmatch(f.Log.String())[1]
 	f.listed(t, "")
 	f.subscribe(t, listOf, func() { f.Call(t, lab.ToolRun, `{"argv":["true"]}`) })

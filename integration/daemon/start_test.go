@@ -128,9 +128,7 @@ func TestOtherConfiguration(t *testing.T) {
 		t.Fatalf("daemon status shows %v, want two daemons", all)
 	}
 	const difference = `session.max_sessions is 7 here and the default there`
-	if !strings.Contains(second.Log.String(), difference) {
-		t.Errorf("the client's log does not say %q:\n%s", difference, second.Log)
-	}
+	second.Log.Wait(t, difference)
 	if !strings.Contains(h.DaemonLogs(t), difference) {
 		t.Errorf("the daemons' logs do not say %q", difference)
 	}

@@ -38,7 +38,10 @@ Host *
 	c := h.Connect(t)
 	logins := func(want int, what string) {
 		t.Helper()
-		if got := web.Log.Count("Accepted publickey"); got != want {
+		const accepted = "Accepted publickey"
+		// The log comes beside the answers.
+		lab.Eventually(t, what, func() bool { return web.Log.Count(accepted) >= want })
+		if got := web.Log.Count(accepted); got != want {
 			t.Errorf("%s: the server has let in %d connections, want %d", what, got, want)
 		}
 	}

@@ -54,6 +54,17 @@ func (c *Capture) WaitFor(text string, end <-chan struct{}) bool {
 	}
 }
 
+// Wait waits for text in what the process writes: an answer of it can come before its log does. It fails the test if
+// there is none.
+func (c *Capture) Wait(tb testing.TB, text string) {
+	tb.Helper()
+	late := make(chan struct{})
+	defer time.AfterFunc(Patience, func() { close(late) }).Stop()
+	if !c.WaitFor(text, late) {
+		tb.Errorf("after %v the log has no %q:\n%s", Patience, text, Tail(c.String(), 4<<10))
+	}
+}
+
 // Eventually waits for a change that the kernel or another process makes in its own time without a notification.
 func Eventually(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
