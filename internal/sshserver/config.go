@@ -78,6 +78,7 @@ type Faults struct {
 	RefusePTY            bool   // answer pty-req with failure, like "PermitTTY no"
 	RefuseExec           bool   // answer exec with failure, like some network devices
 	HangExecReply        bool   // neither run nor answer an exec request
+	DropCommands         int    // close the channel of the first so many exec and subsystem requests, as a dropbear
 	RefuseSignals        bool   // answer signal with failure, like a ForceCommand
 	RefuseBreak          bool   // answer break with failure, like servers without RFC 4335
 	NoExitStatus         bool   // end without exit-status or exit-signal

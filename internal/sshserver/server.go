@@ -18,6 +18,7 @@ import (
 type Server struct {
 	config  Config
 	faults  atomic.Pointer[Faults]
+	dropped atomic.Int32 // requests, for Faults.DropCommands
 	handler Handler
 
 	ctx    context.Context // ends when the server closes

@@ -74,12 +74,15 @@ func (s *session) serve(requests <-chan *ssh.Request) {
 			ok = s.requestShell()
 			start = ok
 		case "exec":
-			if faults.HangExecReply {
+			if faults.HangExecReply || s.drop(faults) {
 				continue
 			}
 			ok = !faults.RefuseExec && s.requestExec(r.Payload)
 			start = ok
 		case "subsystem":
+			if s.drop(faults) {
+				continue
+			}
 			ok = s.requestSubsystem(r.Payload)
 			start = ok
 		case "window-change":
@@ -121,6 +124,16 @@ func (s *session) run(ctx context.Context) {
 	// Both fail only on a channel that the client has closed.
 	_ = s.channel.CloseWrite()
 	_ = s.channel.Close()
+}
+
+// drop closes the channel if faults want that for this request.
+func (s *session) drop(faults *Faults) bool {
+	if int(s.conn.server.dropped.Load()) >= faults.DropCommands {
+		return false
+	}
+	s.conn.server.dropped.Add(1)
+	_ = s.channel.Close()
+	return true
 }
 
 // sendExit sends exit-status or exit-signal (RFC 4254 section 6.10).

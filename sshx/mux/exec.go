@@ -18,8 +18,12 @@ import (
 	"ptyctl/term"
 )
 
+// attempts is how many channels a command or a subsystem is tried on, as long as
+// the server closes them unanswered. A busy dropbear has closed two in a row.
+const attempts = 3
+
 // Exec implements term.Execer on a channel of its own (RFC 4254 section 6.5). It
-// tries a second channel if the server closed the first before it started the
+// tries other channels if the server closed the first before it started the
 // command.
 func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	defer r.CloseInput()
@@ -28,9 +32,9 @@ func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
 	defer abandon(nil)
 	stdout, stderr = term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon)
-	for again := true; ; again = false {
-		// A second attempt is safe only if the server has certainly not started
-		// the command.
+	for attempt := 1; ; attempt++ {
+		// Another attempt is safe only if the server has certainly not started the
+		// command.
 		ch, err := s.take(opening)
 		if err != nil {
 			return term.Exit{}, err
@@ -48,7 +52,7 @@ func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 			e, err := x.wait(ctx, r.Grace)
 			e.Started = true
 			return e, cmp.Or(err, term.WriterFailure(ctx))
-		case again && errors.Is(err, term.RemoteClosed) && x.neverBegan(opening):
+		case attempt < attempts && errors.Is(err, term.RemoteClosed) && x.neverBegan(opening):
 		default:
 			return term.Exit{}, err
 		}

@@ -179,6 +179,32 @@ func TestExecOnServerInThreads(t *testing.T) {
 	}
 }
 
+// TestDropped checks that a command and a subsystem are tried again where the server has closed the channel without an
+// answer, and how often.
+func TestDropped(t *testing.T) {
+	for _, drops := range []int{2, 3} {
+		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+			srv := l.Server(sshtest.Addr1, sshserver.Config{})
+			c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
+			srv.SetFaults(sshserver.Faults{DropCommands: drops})
+			var out bytes.Buffer
+			e, err := c.Exec(t.Context(), term.ExecRequest{Command: "echo x"}, &out, io.Discard)
+			if ran := err == nil && e.Known && out.String() == "x\n"; ran != (drops < 3) || !ran && term.KindOf(err) != term.RemoteClosed {
+				t.Errorf("%d channels closed: Exec = %+v, %v, %q", drops, e, err, out.String())
+			}
+		})
+		sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+			srv := l.Server(sshtest.Addr1, sshserver.Config{})
+			c := l.Client(sshtest.To(sshtest.Host1, ""), nil)
+			srv.SetFaults(sshserver.Faults{DropCommands: drops})
+			want := map[bool]term.Kind{true: term.Unsupported, false: term.RemoteClosed}[drops < 3] // it has none
+			if _, err := c.Subsystem(t.Context(), "none"); term.KindOf(err) != want {
+				t.Errorf("%d channels closed: Subsystem = %v, want %s", drops, err, want)
+			}
+		})
+	}
+}
+
 // late is a writer that takes its first output late.
 type late struct {
 	once sync.Once

@@ -16,7 +16,7 @@ import (
 func (s *Slots) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
-	for again := true; ; again = false {
+	for attempt := 1; ; attempt++ {
 		ch, err := s.take(ctx)
 		if err != nil {
 			return nil, err
@@ -32,7 +32,7 @@ func (s *Slots) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser,
 				Kind: term.Unsupported,
 				Msg:  fmt.Sprintf("%s offers no subsystem %q (Subsystem in its sshd_config)", ch.k.Name, name),
 			}
-		case again && errors.Is(err, term.RemoteClosed) && (&execution{ch: ch}).neverBegan(ctx):
+		case attempt < attempts && errors.Is(err, term.RemoteClosed) && (&execution{ch: ch}).neverBegan(ctx):
 			_ = stream.Close()
 			continue
 		}
