@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -198,7 +197,7 @@ func addFields(fields map[*types.Var]string, pkg *types.Package, of types.Type, 
 // exportData opens the compiler's export data of a package that folder's package imports.
 func exportData(t *testing.T, folder string) importer.Lookup {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}", ".")
+	cmd := withoutCgo("list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}", ".")
 	cmd.Dir = folder
 	list, err := cmd.Output()
 	if err != nil {

@@ -1,6 +1,7 @@
 package ptyctl_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,21 +14,54 @@ import (
 	"ptyctl/config"
 )
 
-// commandText is the program's reference of its commands, as Markdown.
-var commandText = sync.OnceValues(func() (string, error) {
-	cmd := exec.Command("go", "run", "-buildvcs=false", "./cmd/ptyctl", "man", "--markdown")
-	cmd.Stderr = os.Stderr
-	text, err := cmd.Output()
-	return string(text), err
+// A builtProgram is what the tests read of ptyctl.
+type builtProgram struct{ commands, symbols string }
+
+// program builds ptyctl once, and returns its reference of its commands, as Markdown, and its symbols.
+var program = sync.OnceValues(func() (built builtProgram, err error) {
+	dir, err := os.MkdirTemp("", "ptyctl-program-")
+	if err != nil {
+		return built, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "ptyctl")
+	// -w leaves out DWARF, and keeps the symbols.
+	build := withoutCgo("build", "-buildvcs=false", "-ldflags=-w", "-o", path, "./cmd/ptyctl")
+	if out, err := build.CombinedOutput(); err != nil {
+		return built, fmt.Errorf("%v: %w: %s", build, err, out)
+	}
+	for _, of := range []struct {
+		cmd  *exec.Cmd
+		text *string
+	}{
+		{exec.Command(path, "man", "--markdown"), &built.commands},
+		{exec.Command("go", "tool", "nm", path), &built.symbols},
+	} {
+		of.cmd.Stderr = os.Stderr
+		out, err := of.cmd.Output()
+		if err != nil {
+			return built, fmt.Errorf("%v: %w", of.cmd, err)
+		}
+		*of.text = string(out)
+	}
+	return built, nil
 })
+
+// withoutCgo returns a command of Go that compiles as a release is compiled, and as other stages of task test do: with
+// the race detector these tests run with cgo, and all packages would be compiled for them alone.
+func withoutCgo(args ...string) *exec.Cmd {
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return cmd
+}
 
 func commandReference(t *testing.T) string {
 	t.Helper()
-	text, err := commandText()
+	built, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return built.commands
 }
 
 var (

@@ -50,21 +50,15 @@ func TestExpressionsAreLazy(t *testing.T) {
 // TestUnusedMethodsAreDropped checks that nothing in the program calls a method by a name that is only known when it
 // runs, as text/template does. The linker would have to keep every exported method of every type, which were 3 MB of 30.
 func TestUnusedMethodsAreDropped(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "ptyctl")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program, "./cmd/ptyctl")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", program).Output()
+	built, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(symbols), " main.main\n") {
+	if !strings.Contains(built.symbols, " main.main\n") {
 		t.Fatal("the program has no symbols")
 	}
 	const unused = "reflect.(*Value).MethodByName" // a Value is no pointer where a program has one
-	if strings.Contains(string(symbols), " "+unused+"\n") {
+	if strings.Contains(built.symbols, " "+unused+"\n") {
 		t.Errorf("%s is in the program: something linked calls methods by name; go build -ldflags=-dumpdep shows it as <ReflectMethod>", unused)
 	}
 }
