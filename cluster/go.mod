@@ -56,4 +56,6 @@ require (
 
 replace ptyctl => ../
 
+replace github.com/santhosh-tekuri/jsonschema/v6 => ../internal/unlinked/jsonschema
+
 tool github.com/nats-io/nats-server/v2
