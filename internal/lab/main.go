@@ -32,6 +32,10 @@ const (
 	plainVariable   = "PTYCTL_TESTS_PLAIN_PROGRAM"
 )
 
+// builtVariable names the folder with the programs that task test has built: each package would have go build look
+// through all sources twice, to find that nothing has changed.
+const builtVariable = "PTYCTL_TESTS_BUILT"
+
 // Main builds the program, runs the tests of a package, and looks for their secrets in their outputs. It returns the
 // status for os.Exit. Where FixtureVariable names one of servers, the process is that server instead.
 func Main(m *testing.M, servers map[string]func() error) int {
@@ -84,9 +88,15 @@ func serveFixture(name string, servers map[string]func() error) int {
 	return 0
 }
 
-// build makes a copy of the program at path. All packages and runs share the one that go build made last, which go
-// build leaves as it is while no source has changed: so it is linked once, and not once for each package.
+// build makes a copy of the program at path, because tests look for processes by the path of their program.
 func build(path string, race bool) error {
+	name := "ptyctl"
+	if race {
+		name += "-race"
+	}
+	if folder := os.Getenv(builtVariable); folder != "" {
+		return copyProgram(path, filepath.Join(folder, name))
+	}
 	folder, err := sharedFolder()
 	if err != nil {
 		return err
@@ -100,20 +110,28 @@ func build(path string, race bool) error {
 	if err := system.Lock(lock); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
-	shared := filepath.Join(folder, "ptyctl")
-	// The stamp of the version control system fails where git distrusts the folder's owner.
-	args := []string{"build", "-buildvcs=false"}
+	shared := filepath.Join(folder, name)
+	if err := makeProgram(shared, race); err != nil {
+		return err
+	}
+	return copyProgram(path, shared)
+}
+
+// makeProgram builds the program at path. All packages and runs share the one that go build made last, which go build
+// leaves as it is while no source has changed: so it is linked once, and not once for each package.
+func makeProgram(path string, race bool) error {
+	// The stamp of the version control system fails where git distrusts the folder's owner. A release has no DWARF, either.
+	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w"}
 	env := append(os.Environ(), "CGO_ENABLED=0")
 	if race {
-		shared += "-race"
 		args, env = append(args, "-race"), append(os.Environ(), "CGO_ENABLED=1")
 	}
-	cmd := exec.Command("go", append(args, "-o", shared, "ptyctl/cmd/ptyctl")...)
+	cmd := exec.Command("go", append(args, "-o", path, "ptyctl/cmd/ptyctl")...)
 	cmd.Env, cmd.Stderr = env, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%v: %w", cmd.Args, err)
 	}
-	return copyProgram(path, shared)
+	return nil
 }
 
 // sharedFolder returns the folder for the tests' program: one in these sources, which git ignores.
