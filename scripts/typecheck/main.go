@@ -20,6 +20,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -31,10 +33,20 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: typecheck GOOS/GOARCH... -- PACKAGE...")
 		os.Exit(2)
 	}
+	// What is read of a platform is kept until its end, so that a collection finds little: with fewer of them, five platforms
+	// take 22 s of a processor and not 27 s. Two at once then need no more memory than all of them did.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 	var wait sync.WaitGroup
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	faults := make([][]error, at-1)
 	for i, platform := range os.Args[1:at] {
-		wait.Go(func() { faults[i] = check(platform, os.Args[at+1:]) })
+		wait.Go(func() {
+			turns <- struct{}{}
+			faults[i] = check(platform, os.Args[at+1:])
+			<-turns
+		})
 	}
 	wait.Wait()
 	status := 0
