@@ -16,7 +16,7 @@ import (
 func laterProgram(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "ptyctl")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-X ptyctl/daemon.protocol=2", "-o", program,
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w -X ptyctl/daemon.protocol=2", "-o", program,
 		"ptyctl/cmd/ptyctl")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

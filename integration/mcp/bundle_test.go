@@ -20,7 +20,7 @@ func TestBundle(t *testing.T) {
 	node, dir := installedNode(t), t.TempDir()
 	const url = "https://example.net/releases/v1.2.3"
 	bundler := filepath.Join(dir, "bundler")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", bundler, "ptyctl/scripts/bundle")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bundler, "ptyctl/scripts/bundle")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", build.Args, err, out)
