@@ -1,14 +1,15 @@
-package output
+package output_test
 
 import (
 	"testing"
 
+	"ptyctl/session/output"
 	"ptyctl/vt"
 )
 
 // An excerpt goes on with the line before it, and one that is empty repeats nothing of it.
 func TestFirstLine(t *testing.T) {
-	st := NewStream(1<<20, nil, nil)
+	st := output.NewStream(1<<20, nil, nil)
 	_, _ = st.Write([]byte("one\nerror: tw"))
 	if got := string(st.Since(14, 100).FirstLine()); got != "" {
 		t.Errorf("FirstLine without new output = %q, want none", got)
@@ -21,7 +22,7 @@ func TestFirstLine(t *testing.T) {
 
 // Sequences that the cut of an excerpt falls into are no text.
 func TestExcerptCutInSequence(t *testing.T) {
-	st := NewStream(1<<20, nil, nil)
+	st := output.NewStream(1<<20, nil, nil)
 	_, _ = st.Write([]byte("ab\x1b[31mmiddle middle\x1b[0;1mcd\n"))
 	_ = st.Buffer.Close()
 	o := st.Excerpt(12) // the head ends, and the tail begins, inside a colour
