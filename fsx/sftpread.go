@@ -57,6 +57,10 @@ type read struct {
 	status uint32 // in place of data
 	err    error
 	done   chan struct{} // closed when the others are set
+
+	whole   bool // the answer is kept as it is, in the next two: that to another request than a read
+	kind    byte
+	content []byte
 }
 
 var errNotData = errors.New("the server's answer to a read is invalid")
@@ -146,6 +150,9 @@ func (r *reads) open() error {
 
 // answer reads the rest of the answer to q.
 func (r *reads) answer(q *read, kind byte, rest int64) error {
+	if q.whole {
+		return r.answerWhole(q, kind, rest)
+	}
 	if kind != packetData && kind != packetStatus || rest < 4 || rest > int64(len(q.into))+maxStatus {
 		return errNotData
 	}

@@ -93,26 +93,26 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 	default:
 		flags |= os.O_APPEND
 	}
-	f, err := s.c.OpenFile(t.path, flags)
+	f, err := s.openFile(t.path, flags, offset, len(w.Data))
 	if err != nil {
 		return out, err
 	}
-	defer func() {
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-	}()
+	defer f.drop()
 	out.Created = t.old == nil
 	if out.Created && w.Mode != nil { // before it has data
 		if err := f.Chmod(*w.Mode); err != nil {
 			return out, err
 		}
 	}
+	f.mode = w.Mode
+	if w.Mode != nil && !out.Created { // a write that fails leaves the mode as it is
+		f.together = false
+	}
 	out.Bytes, err = pour(ctx, &s.writing, func(p []byte) (n int, err error) {
 		for len(p) > 0 && err == nil {
 			var m int
-			m, err = f.WriteAt(p[:min(len(p), s.payload)], offset)
-			n, offset, p = n+m, offset+int64(m), p[m:]
+			m, err = f.write(p[:min(len(p), s.payload)])
+			n, p = n+m, p[m:]
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -122,12 +122,7 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 	if err != nil {
 		return out, s.full(t.path, t.path, int64(len(w.Data))-out.Bytes, err)
 	}
-	if w.Mode != nil {
-		if err := f.Chmod(*w.Mode); err != nil {
-			return out, err
-		}
-	}
-	return s.finish(f, out)
+	return f.end(out)
 }
 
 // replace replaces the file, if it exists, by a new one.
@@ -138,46 +133,44 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 	}
 	// In the same folder, because a rename must not cross file systems.
 	temp := path.Join(path.Dir(t.path), tempName())
-	f, err := s.c.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	f, err := s.openFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0, len(w.Data))
 	if err != nil {
 		return out, err
 	}
-	closed := false
 	defer func() {
-		if err == nil {
-			return
+		if err != nil {
+			f.drop()
+			_ = s.c.Remove(temp)
 		}
-		if !closed {
-			_ = f.Close()
-		}
-		_ = s.c.Remove(temp)
 	}()
 	out = term.FileWritten{Created: t.old == nil, Atomic: true}
-	if t.old != nil || w.Mode != nil { // until dress: the final file may be readable by its owner only
-		if err = f.Chmod(0o600); err != nil {
+	same := true                       // as far as the end can make it the old file
+	if t.old != nil || w.Mode != nil { // until the end: the final file may be readable by its owner only
+		if same, err = f.hide(t.old); err != nil {
 			return out, err
 		}
 	}
-	var offset int64
-	out.Bytes, err = pour(ctx, &s.writing, func(p []byte) (int, error) {
-		n, err := f.WriteAt(p, offset)
-		offset += int64(n)
-		return n, err
-	}, w)
+	switch {
+	case !same: // the owner is set when there is all data, and the mode after that
+		f.together = false
+	case w.Mode != nil:
+		f.mode = w.Mode
+	case t.old != nil:
+		f.mode = new(t.old.Mode().Perm())
+	}
+	out.Bytes, err = pour(ctx, &s.writing, f.write, w)
 	if err != nil {
 		return out, s.full(temp, t.path, int64(len(w.Data))-out.Bytes, err)
 	}
-	if err = s.dress(f, t.old, w); err != nil {
+	if !same {
+		if err = s.dress(f.File, t.old, w); err != nil {
+			return out, err
+		}
+	}
+	if out, err = f.end(out); err != nil {
 		return out, err
 	}
-	if out, err = s.finish(f, out); err != nil {
-		return out, err
-	}
-	closed = true
-	if err = f.Close(); err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err = ctx.Err(); err != nil {
 		return out, err
 	}
 	if posix {
@@ -245,22 +238,6 @@ func (s *SFTP) dress(f *sftp.File, old fs.FileInfo, w term.FileWrite) error {
 		return f.Chmod(old.Mode().Perm())
 	}
 	return nil
-}
-
-// finish forces the file to the disk if the server can, and returns its final size
-// and mode.
-func (s *SFTP) finish(f *sftp.File, out term.FileWritten) (term.FileWritten, error) {
-	if _, ok := s.c.HasExtension(extSync); ok {
-		if err := f.Sync(); err != nil {
-			return out, err
-		}
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return out, err
-	}
-	out.Size, out.Mode = sizeOf(info), info.Mode()
-	return out, nil
 }
 
 // full returns a better error for a write that failed without a reason, because the
