@@ -12,22 +12,36 @@ import (
 )
 
 // An argument or a result may be the content of a file. Package encoding/json takes a string byte by byte, in several
-// passes; the functions here take sixteen bytes at once where none of them is special, and say the same.
+// passes; the functions here take many bytes at once where none of them is special, and say the same.
 
 // special returns the index of the first byte of text that a JSON string cannot have as it is: a quote, a backslash, or
 // a control character. It returns len(text) if there is none.
 //
-// Sixteen bytes at a time: with eight, and of a type parameter, for which the compiler loads each byte by itself, Valid
-// and Quote took two to three times as long for lines of 50 bytes (BenchmarkText).
+// Thirty-two bytes at a time, as long as none of them is such a byte: with sixteen, and three tests of each, Valid took
+// twice as long for base64, and 1.6 times as long for lines of 50 bytes (BenchmarkText). Of a type parameter, the
+// compiler loads each byte by itself.
 func special(text []byte) int {
 	i := 0
-	for ; i+16 <= len(text); i += 16 {
-		a, b := faults(binary.LittleEndian.Uint64(text[i:])), faults(binary.LittleEndian.Uint64(text[i+8:]))
+	for ; i+32 <= len(text); i += 32 {
+		p := text[i : i+32 : i+32]
+		a, b := faults(binary.LittleEndian.Uint64(p)), faults(binary.LittleEndian.Uint64(p[8:]))
+		c, d := faults(binary.LittleEndian.Uint64(p[16:])), faults(binary.LittleEndian.Uint64(p[24:]))
+		if (a|b|c|d)&top == 0 {
+			continue
+		}
 		switch {
-		case a != 0:
+		case a&top != 0:
+			return i + bits.TrailingZeros64(a&top)/8
+		case b&top != 0:
+			return i + 8 + bits.TrailingZeros64(b&top)/8
+		case c&top != 0:
+			return i + 16 + bits.TrailingZeros64(c&top)/8
+		}
+		return i + 24 + bits.TrailingZeros64(d&top)/8
+	}
+	for ; i+8 <= len(text); i += 8 {
+		if a := faults(binary.LittleEndian.Uint64(text[i:])) & top; a != 0 {
 			return i + bits.TrailingZeros64(a)/8
-		case b != 0:
-			return i + 8 + bits.TrailingZeros64(b)/8
 		}
 	}
 	for ; i < len(text); i++ {
@@ -38,11 +52,15 @@ func special(text []byte) int {
 	return i
 }
 
+// top has the top bit of each of eight bytes.
+const top = 0x8080808080808080
+
 // faults sets the top bit of the lowest of eight bytes that a JSON string cannot have, and perhaps of those above it.
 func faults(x uint64) uint64 {
-	const each, top = 0x0101010101010101, 0x8080808080808080
-	quote, backslash := x^each*'"', x^each*'\\'
-	return ((x-each*' ')&^x | (quote-each)&^quote | (backslash-each)&^backslash) & top
+	const each = 0x0101010101010101
+	// Exclusive or with 2 leaves the control characters among each other, and makes the quote the one behind them.
+	low, backslash := x^each*2, x^each*'\\'
+	return (low-each*(' '+1))&^low | (backslash-each)&^backslash
 }
 
 // simple returns the character that a backslash and c mean, or 0.

@@ -14,7 +14,7 @@ var texts = []string{
 
 // special finds each byte at each place, and no other one.
 func TestSpecial(t *testing.T) {
-	for n := range 40 {
+	for n := range 72 {
 		for at := range n {
 			for c := range 256 {
 				text := bytes.Repeat([]byte{0x80 | byte(n)}, n)
