@@ -95,6 +95,25 @@ func TestEndTogether(t *testing.T) {
 	}
 }
 
+// TestEndOwner: a file of another owner keeps that. The new one is its owner's alone until it has all data and the owner.
+func TestEndOwner(t *testing.T) {
+	for refused := range 4 { // none, the first mode, the owner, the last mode
+		fake := newFakeServer(map[string]string{"old": "old text"})
+		fake.files["old"].owner, fake.refuse[packetFsetstat] = 7, refused
+		files := startFake(t, fake)
+		_, err := files.Write(t.Context(), fakeWrites()["replace"])
+		now, open := fake.state()
+		old := now["old"]
+		if want := []string{"locomfwwwwfmmefce", "locomfcx", "locomfwwwwfmcx", "locomfwwwwfmmcx"}[refused]; fake.sent != want {
+			t.Errorf("the requests are %s, want %s", fake.sent, want)
+		}
+		if (err == nil) != (refused == 0) || old.owner != 7 || (len(old.data) == 8) != (err != nil) || len(now) != 1 || open != 0 {
+			t.Errorf("Write = %v, then the file has %d bytes of the owner %d, there are %d, and %d are open",
+				err, len(old.data), old.owner, len(now), open)
+		}
+	}
+}
+
 // TestEndStale: the size in a result is right even if the server answers an fstat before it has worked on a write.
 func TestEndStale(t *testing.T) {
 	for name, w := range fakeWrites() {

@@ -25,7 +25,7 @@ type fakeServer struct {
 	alone     int          // writes that come alone
 	stale     bool         // an fstat overtakes the writes before it
 	pad       string       // follows a name in a handle
-	refuse    map[byte]int // the how manieth request of a kind is refused, from 1 on
+	refuse    map[byte]int // which request of a kind is refused, counted from 1 on
 	freeze    byte         // the kind of request from which on nothing is answered
 	code      byte         // of refusals
 
@@ -41,14 +41,14 @@ type fakeServer struct {
 }
 
 type fakeFile struct {
-	data []byte
-	mode uint32
+	data        []byte
+	mode, owner uint32
 }
 
 func newFakeServer(files map[string]string) *fakeServer {
 	f := &fakeServer{refuse: map[byte]int{}, code: 4, had: map[byte]int{}, files: map[string]*fakeFile{}, open: map[string]int{}}
 	for name, text := range files {
-		f.files[name] = &fakeFile{[]byte(text), 0o104640}
+		f.files[name] = &fakeFile{data: []byte(text), mode: 0o104640}
 	}
 	f.in, f.out = io.Pipe()
 	return f
@@ -156,7 +156,11 @@ func (f *fakeServer) work(kind byte, p []byte) []byte {
 		copy(file.data[at:], p[12:])
 		return status(0)
 	case packetFsetstat:
-		file.mode = 0o100000 | binary.BigEndian.Uint32(p[4:])
+		if binary.BigEndian.Uint32(p) == attrOwner {
+			file.owner = binary.BigEndian.Uint32(p[4:])
+		} else {
+			file.mode = 0o100000 | binary.BigEndian.Uint32(p[4:])
+		}
 		return status(0)
 	case 7, 17, packetFstat:
 		if file == nil {
@@ -167,7 +171,10 @@ func (f *fakeServer) work(kind byte, p []byte) []byte {
 			size = 0
 		}
 		a := binary.BigEndian.AppendUint64([]byte{0, 0, 0, attrSize | attrOwner | attrPermissions}, uint64(size))
-		return answer(packetAttrs, binary.BigEndian.AppendUint32(append(a, make([]byte, 8)...), file.mode)...)
+		for _, n := range []uint32{file.owner, 0, file.mode} {
+			a = binary.BigEndian.AppendUint32(a, n)
+		}
+		return answer(packetAttrs, a...)
 	case 13: // remove
 		delete(f.files, name)
 		return status(0)
