@@ -81,7 +81,7 @@ func (e *HeldError) Error() string {
 		return fmt.Sprintf("device %q is owned by %s, which gives no answer", e.Device, e.Owner.since())
 	}
 	if e.Left > 0 {
-		return fmt.Sprintf("device %q was not given back by its former owner, who may count on it for %v", e.Device, e.Left)
+		return fmt.Sprintf("device %q was not given back by its former owner, who may count on it for %v at most", e.Device, e.Left)
 	}
 	return fmt.Sprintf("device %q is owned by %s", e.Device, e.Owner.since())
 }

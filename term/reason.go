@@ -34,6 +34,7 @@ const (
 	// Reasons that concern the nodes of a cluster.
 	ReasonNodeUnreachable Reason = "the node of the session does not answer, and nothing was done there"
 	ReasonNodeSilent      Reason = "the node of the session does not answer, and may have done what it was asked for"
+	ReasonRequestLost     Reason = "the node that had the request has begun anew, and may have done it before"
 
 	// Reasons that concern the lock.
 	ReasonNoTask      Reason = "the call names no task"

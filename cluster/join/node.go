@@ -34,7 +34,8 @@ type node struct {
 	name              string
 	group, version    string
 	log               *slog.Logger
-	perHost, perToken int // sessions of all nodes; 0: no limit
+	perHost, perToken int    // sessions of all nodes; 0: no limit
+	own               []byte // public key of this process
 	rules             []rule
 	labels            map[string]string // of this node
 
@@ -117,6 +118,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if err != nil {
 		return err
 	}
+	n.own = key.PublicKey().Bytes()
 	n.labels, err = nodes.ParseLabels(c.Labels)
 	if err != nil {
 		return err
@@ -127,7 +129,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	}
 	registry.Prover = n.prover
 	n.registry, err = nodes.Join(ctx, registry, nodes.Node{
-		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: key.PublicKey().Bytes(), Labels: n.labels, Started: time.Now(),
+		Name: n.name, Version: version, WireMin: route.Version, WireMax: route.Version, Key: n.own, Labels: n.labels, Started: time.Now(),
 		Draining: true, // until calls reach it
 	})
 	if err != nil {
@@ -136,7 +138,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if n.limits, err = limits.Open(ctx, limits.Options{Conn: n.nc, Group: c.Group, Node: n.name, TTL: wholeSeconds(c.LeaseTTL), Logger: n.log}); err != nil {
 		return err
 	}
-	if n.requests, err = openRequests(ctx, n.nc, c.Group, 0); err != nil {
+	if n.requests, err = openRequests(ctx, n.nc, c.Group, 0, n.process); err != nil {
 		return err
 	}
 	n.router, err = route.New(route.Options{

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,14 +24,19 @@ const requestLife = 15 * time.Minute
 const requestTime = 3 * time.Second
 
 // requests knows which node had a request that must not be done twice, so that its repetition goes there, whatever nodes
-// have come and gone meanwhile. It is a bucket with a key for each such request.
+// have come and gone meanwhile. It is a bucket with a key for each such request, which has the node, a space and the
+// process of the node: what a request has done is remembered by that process, and by no later one of the same name.
 type requests struct {
 	nc *nats.Conn
 	kv jetstream.KeyValue
+
+	process func(node string) string // that runs now; empty: none is known
 }
 
 // openRequests opens the bucket.
-func openRequests(ctx context.Context, nc *nats.Conn, group string, replicas int) (*requests, error) {
+func openRequests(
+	ctx context.Context, nc *nats.Conn, group string, replicas int, process func(node string) string,
+) (*requests, error) {
 	kv, err := bucket.New(nc, group+"-requests", requestTime).Open(ctx, jetstream.KeyValueConfig{
 		Bucket: group + "-requests", Description: "which node of ptyctl had a request", TTL: requestLife, Replicas: replicas,
 		LimitMarkerTTL: time.Second, History: 1,
@@ -37,7 +44,7 @@ func openRequests(ctx context.Context, nc *nats.Conn, group string, replicas int
 	if err != nil {
 		return nil, err
 	}
-	return &requests{nc, kv}, nil
+	return &requests{nc, kv, process}, nil
 }
 
 // at returns the node that has had a request, or place's choice if none has. All who ask get the same answer.
@@ -49,10 +56,7 @@ func (r *requests) at(ctx context.Context, once string, place func() (string, er
 	for {
 		had, err := r.kv.Get(ctx, key)
 		if err == nil {
-			if node := string(had.Value()); peers.ValidNode(node) {
-				return node, nil
-			}
-			return "", r.unknown(errors.New("its entry names no node"))
+			return r.had(string(had.Value()))
 		}
 		if !errors.Is(err, jetstream.ErrKeyNotFound) {
 			return "", r.unknown(err)
@@ -61,13 +65,50 @@ func (r *requests) at(ctx context.Context, once string, place func() (string, er
 		if err != nil {
 			return "", err
 		}
-		switch _, err := r.kv.Create(ctx, key, []byte(node)); {
+		switch _, err := r.kv.Create(ctx, key, []byte(node+" "+r.process(node))); {
 		case err == nil:
 			return node, nil
 		case !errors.Is(err, jetstream.ErrKeyExists):
 			return "", r.unknown(err)
 		}
 	}
+}
+
+// had returns the node of an entry, if the process of that node runs that had the request.
+func (r *requests) had(entry string) (string, error) {
+	node, process, _ := strings.Cut(entry, " ")
+	if !peers.ValidNode(node) {
+		return "", r.unknown(errors.New("its entry names no node"))
+	}
+	facts := term.Facts{term.UnreachedNode{Node: node}}
+	switch now := r.process(node); {
+	case now == "":
+		return "", &term.Error{
+			Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable, Facts: facts,
+			Msg: fmt.Sprintf("node %s had the request with this request_id first, and does not run, or is cut off; whether the request "+
+				"was done is known there alone; this call has done nothing", node),
+		}
+	case process != "" && process != now:
+		return "", &term.Error{
+			Kind: term.NodeSilent, Reason: term.ReasonRequestLost, Facts: facts,
+			Msg: fmt.Sprintf("node %s had the request with this request_id first, and has begun anew since; whether the request was done "+
+				"is not known any more; this call has done nothing", node),
+		}
+	}
+	return node, nil
+}
+
+// process returns what tells the process of a node that runs from earlier and later ones of the same name.
+func (n *node) process(name string) string {
+	key, ok := n.own, true
+	if name != n.name {
+		key, ok = n.Key(name)
+	}
+	if !ok {
+		return ""
+	}
+	sum := sha256.Sum256(key)
+	return hex.EncodeToString(sum[:8])
 }
 
 // unknown is the error for a request that may have been done on some node.

@@ -85,10 +85,11 @@ func (r *Registry) Err() error {
 }
 
 // join creates the key. If another process has it, join waits for up to Options.Wait until it has expired, but not for a
-// process that writes it.
+// process that writes it. The servers remove an expired key a little late, so it waits that much longer: otherwise a node
+// that is started at once after it was killed would give up at the very end.
 func (r *Registry) join(ctx context.Context) error {
 	var seen uint64
-	waiting, cancel := context.WithTimeout(ctx, r.o.Wait)
+	waiting, cancel := context.WithTimeout(ctx, r.o.patience())
 	defer cancel()
 	for attempts := 0; ; attempts++ {
 		changed := r.Changed()

@@ -70,6 +70,14 @@ func (o Options) attempt() time.Duration {
 // again is the time after which a write that has failed is tried again.
 func (o Options) again() time.Duration { return min(o.Every/10, time.Second) }
 
+// patience is how long Join waits for the end of another process, and for the servers to see that.
+func (o Options) patience() time.Duration {
+	if o.Wait == 0 {
+		return 0
+	}
+	return o.Wait + max(o.Every, 2*time.Second)
+}
+
 // subject returns where a node publishes its entry.
 func (o Options) subject(node string) string { return Subject(o.Group, node) }
 

@@ -205,6 +205,23 @@ func TestKilled(t *testing.T) {
 	sees(t, a, "k", nodes.Live)
 }
 
+// A node that was killed and is started at once gets its name when its time is over.
+func TestKilledAndStarted(t *testing.T) {
+	t.Parallel()
+	urls := natstest.URLs(natstest.Start(t, 3))
+	o := nodes.Options{Conn: connect(t, urls), TTL: short, Wait: short}
+	killed, err := nodes.Join(t.Context(), o, self("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed.Close() // it leaves its key, as a killed one does
+	again, err := nodes.Join(t.Context(), o, self("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+}
+
 // Without servers a node knows that it is not alive, and that it cannot know about the others. Nothing has to be done
 // when the servers are back, even without their data.
 func TestServersGone(t *testing.T) {

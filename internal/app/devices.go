@@ -127,7 +127,7 @@ func deviceError(device string, err error) error {
 		return &term.Error{
 			Op: "open", Kind: term.Locked, Err: err,
 			Msg: fmt.Sprintf(
-				"%s was not given back by the node that had it, which is gone or cut off and may still use it for %v; open it again then",
+				"%s was not given back by the node that had it, which is gone or cut off and may still use it for %v at most; open it again then",
 				what, roundUp(held.Left),
 			),
 		}

@@ -343,7 +343,7 @@ func TestDeviceErrors(t *testing.T) {
 		{
 			&devlock.HeldError{Owner: devlock.Owner{Node: "fra-1"}, Left: 25030 * time.Millisecond}, term.Locked,
 			`the console of device "rack1" was not given back by the node that had it, which is gone or cut off and may still use it ` +
-				`for 26s; open it again then`,
+				`for 26s at most; open it again then`,
 		},
 		{
 			fmt.Errorf("acquire: %w", unreachable{}), term.IOError,

@@ -24,6 +24,7 @@ var byReason = map[term.Reason]string{
 
 	term.ReasonNodeUnreachable: "ptyctl-cluster status shows the nodes",
 	term.ReasonNodeSilent:      "ptyctl-cluster status shows the nodes; look at the session before you repeat it",
+	term.ReasonRequestLost:     "look whether it was done before you do it again",
 
 	term.ReasonHeldTakable: "watch with ptyctl attach, wait, or take the terminal with ptyctl attach --take",
 	term.ReasonNotHeld:     "take the terminal again with ptyctl attach --take",

@@ -135,6 +135,7 @@ var advice = map[term.Reason]string{
 	term.ReasonNodeUnreachable: "call again later; ptyctl_session list says which nodes answer, and a session whose node has ended is gone",
 	term.ReasonNodeSilent: "look before you repeat it: read the session once its node answers; a call that had a request_id " +
 		"may be repeated with the same one, and is not done twice",
+	term.ReasonRequestLost:     "look whether it was done; to do it again, use a new request_id",
 	term.ReasonResumable:       "take it with ptyctl_session adopt",
 	term.ReasonNoFleet:         "ptyctl_fleet status lists your runs",
 	term.ReasonNoFiles:         "for files of ptyctl's own machine leave session_id out",

@@ -2,6 +2,8 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"ptyctl/cluster/internal/natstest"
@@ -69,5 +71,53 @@ func TestOnce(t *testing.T) {
 	}
 	if executed, opened := marks(t, executed), marks(t, opened); executed != 2 || opened != 1 {
 		t.Errorf("after the kill the commands of two tokens were done %d times, and the session was opened %d times", executed, opened)
+	}
+}
+
+// TestOnceRestarted: the process that had a request remembers what it did, and a later one of the same node does not, so
+// that a repetition is not done again there.
+func TestOnceRestarted(t *testing.T) {
+	t.Parallel()
+	url, host, dir := natstest.Start(t, 1)[0].URL, sshHost(t, "accept_new"), t.TempDir()
+	conf := host + httpLines(t, "a", url)
+	a, near := serve(t, conf), serve(t, host+httpLines(t, "near", url, entry))
+	at := near.dial(t, opsToken)
+	executed, opened := filepath.Join(dir, "executed"), filepath.Join(dir, "opened")
+	exec := map[string]any{"host": "far1", "cmd": "echo x >> " + executed, "request_id": "deploy-1"}
+	open := map[string]any{
+		"action": "open", "protocol": "local", "argv": []string{"sh", "-c", "echo x >> " + opened + "; exec sleep 600"}, "request_id": "open-1",
+	}
+	if r := at.tool("ptyctl_session_exec", exec); r.ErrorCode != "" {
+		t.Fatalf("exec = %s", r.text)
+	}
+	if r := at.call(open); r.ErrorCode != "" {
+		t.Fatalf("open = %s", r.text)
+	}
+	natstest.Eventually(t, "the session has begun", func() bool { return marks(t, opened) == 1 })
+	_ = a.cmd.Process.Signal(syscall.SIGTERM) // so that its name is free at once
+	<-a.ended
+	lost := func(c *caller, code, what string) {
+		t.Helper()
+		for tool, arguments := range map[string]map[string]any{"ptyctl_session_exec": exec, "ptyctl_session": open} {
+			if r := c.tool(tool, arguments); r.ErrorCode != code || !strings.Contains(r.Message, what) || strings.Contains(r.Message, "nothing was done") {
+				t.Errorf("%s again = %s, want %s and %q", tool, r.text, code, what)
+			}
+		}
+	}
+	natstest.Eventually(t, "the others know that the node has left", func() bool {
+		return !strings.Contains(at.tool("ptyctl_session_exec", exec).Message, "nothing was done")
+	})
+	lost(at, "NODE_UNREACHABLE", "whether the request was done is known there alone")
+	a = serve(t, conf)
+	here := a.dial(t, opsToken)
+	lost(here, "NODE_SILENT", "has begun anew since")
+	natstest.Eventually(t, "the others know the node again", func() bool { return at.tool("ptyctl_session_exec", exec).ErrorCode == "NODE_SILENT" })
+	lost(at, "NODE_SILENT", "has begun anew since")
+	if executed, opened := marks(t, executed), marks(t, opened); executed != 1 || opened != 1 {
+		t.Errorf("the command was done %d times, and the session was opened %d times", executed, opened)
+	}
+	open["request_id"] = "open-2"
+	if r := at.call(open); r.ErrorCode != "" {
+		t.Errorf("open with another request_id = %s", r.text)
 	}
 }
