@@ -17,6 +17,7 @@ import (
 	"ptyctl/audit"
 	"ptyctl/cluster/anchors"
 	"ptyctl/cluster/fence"
+	"ptyctl/cluster/internal/bucket"
 	"ptyctl/cluster/lease"
 	"ptyctl/cluster/limits"
 	"ptyctl/cluster/nodes"
@@ -91,6 +92,11 @@ func Cluster(ctx context.Context, cfg config.Config, log *slog.Logger, version s
 	if err := n.join(ctx, cfg.Cluster, options, version); err != nil {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 		defer cancel()
+		if n.nc != nil {
+			if denial := bucket.Denial(n.nc); denial != nil {
+				err = fmt.Errorf("%w; the servers have refused what these credentials may not do: %w", err, denial)
+			}
+		}
 		_ = n.Close(end) // the error that has kept it from joining says more
 		return nil, fmt.Errorf("node %s does not join its cluster: %w", n.name, err)
 	}

@@ -17,6 +17,7 @@ type Why = bucket.Why
 const (
 	NoServer = bucket.NoServer
 	NoQuorum = bucket.NoQuorum
+	Denied   = bucket.Denied
 	Slow     = bucket.Slow
 )
 
@@ -54,6 +55,8 @@ func (e *UnavailableError) Advice() string {
 		return "start a NATS server of the cluster, or mend the network between it and this node; no console can be opened meanwhile"
 	case NoQuorum:
 		return "start more of the NATS servers: most of those that keep the data must run; no console can be opened meanwhile"
+	case Denied:
+		return "give this node the credentials that were made for its name and its group, with the rights of docs/cluster.md"
 	default:
 		return "try again; if that does not help, look at the load of the NATS servers, and at the network between them and this node"
 	}

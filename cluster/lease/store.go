@@ -63,7 +63,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		Description: "the owners of ptyctl's consoles", TTL: o.TTL, Replicas: o.Replicas,
 		LimitMarkerTTL: o.TTL, // otherwise no watcher hears of an expired lease
 	}); err != nil {
-		if work.Err() != nil || ctx.Err() != nil {
+		if denial := bucket.Denial(s.nc); denial != nil { // it is why there was no answer
+			err = &UnavailableError{
+				Op: "open", Why: Denied, Servers: o.shown(), After: time.Since(began), Err: denial, text: o.scrub(denial.Error()),
+			}
+		} else if work.Err() != nil || ctx.Err() != nil {
 			err = s.unavailable(whole, "open", "", began, err)
 		} else {
 			err = fmt.Errorf("lease: %w", err)

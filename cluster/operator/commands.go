@@ -64,6 +64,13 @@ func (s *site) refusals() []string {
 	return slices.Clone(s.denied)
 }
 
+// deniedInfo reports whether the servers have refused to describe a bucket, or to deliver any answer.
+func (s *site) deniedInfo(bucket string) bool {
+	return slices.ContainsFunc(s.refusals(), func(text string) bool {
+		return strings.Contains(text, `STREAM.INFO.KV_`+bucket+`"`) || strings.Contains(text, `Subscription to "_INBOX.`)
+	})
+}
+
 // errNoCluster is the error of a configuration without servers.
 var errNoCluster = &app.ConfigError{Err: errors.New("the configuration names no cluster: set cluster.servers, or name another " +
 	"file with --config")}

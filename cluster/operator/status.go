@@ -68,7 +68,7 @@ type consoleStatus struct {
 // A bucketStatus is a bucket, as the leader of its stream describes it.
 type bucketStatus struct {
 	Name     string          `json:"name"`
-	State    string          `json:"state"` // "ok", "missing", "no majority"
+	State    string          `json:"state"` // "ok", "missing", "no majority", "not known"
 	Leader   string          `json:"leader,omitempty"`
 	Replicas []replicaStatus `json:"replicas,omitempty"` // besides the leader
 	Messages uint64          `json:"messages"`
@@ -89,6 +89,7 @@ const (
 	bucketOK      = "ok"
 	bucketMissing = "missing"
 	bucketLost    = "no majority"
+	bucketDenied  = "not known" // the credentials may not ask
 )
 
 func statusCommand() *cli.Command {
@@ -146,6 +147,8 @@ func (s *site) status(ctx context.Context, withAnchors bool) *status {
 		case bucketLost:
 			lost = true
 			st.problem("bucket %s has no leader: most of the servers that keep it are down or cut off from each other", b.Name)
+		case bucketDenied: // the refusals are problems
+			lost = true
 		case bucketMissing:
 			if !strings.HasSuffix(b.Name, "-anchors") { // which only nodes with an audit log make
 				st.problem("bucket %s is missing: a node makes it when it starts", b.Name)
@@ -302,6 +305,9 @@ func (s *site) bucket(ctx context.Context, name string) bucketStatus {
 	defer cancel()
 	for attempts := 0; ; attempts++ {
 		b := s.ask(ctx, name)
+		if b.State == bucketLost && s.deniedInfo(name) {
+			b.State = bucketDenied
+		}
 		if b.State != bucketLost || !bucket.Pause(ctx, attempts) {
 			return b
 		}

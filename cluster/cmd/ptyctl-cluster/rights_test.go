@@ -46,6 +46,28 @@ func rights(tb testing.TB, who, name string) (publish, subscribe []string) {
 	return publish, subscribe
 }
 
+// TestOtherCredentials: a node with the credentials of another, or of another group, is told that it is they that do not
+// suffice, and so is who asks for the status: no server is called slow, and no bucket without a majority.
+func TestOtherCredentials(t *testing.T) {
+	t.Parallel()
+	accounts := natstest.NewAccounts(t)
+	server := natstest.StartWith(t, 1, accounts.Lines)[0]
+	publish, subscribe := rights(t, "node", "a")
+	creds := fmt.Sprintf("credentials_file = %q", accounts.Credentials(t, publish, subscribe))
+	for what, conf := range map[string]string{
+		"of another node": lines("b", server.URL, creds), "of another group": lines("a", server.URL, creds, `group = "other"`),
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			says(t, conf, 1, []string{"mcp"}, "does not join its cluster", "the credentials do not suffice", "Permissions Violation")
+			if _, said, code := printed(t, conf, "status"); code != 1 || strings.Contains(said, "has no leader") ||
+				!strings.Contains(said, "the credentials do not suffice") {
+				t.Errorf("status ends with %d and says %s", code, said)
+			}
+		})
+	}
+}
+
 // expanded returns what a subject with one pair of braces stands for.
 func expanded(subject string) (all []string) {
 	head, rest, found := strings.Cut(subject, "{")

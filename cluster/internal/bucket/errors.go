@@ -19,6 +19,7 @@ type Why string
 const (
 	NoServer Why = "no NATS server can be reached"
 	NoQuorum Why = "the servers have no majority for the bucket"
+	Denied   Why = "the credentials do not suffice"
 	Slow     Why = "the server gives no answer: it, the network or most of the other servers are slow or down"
 )
 
@@ -66,6 +67,15 @@ func CodeOf(err error) jetstream.ErrorCode {
 		return e.ErrorCode
 	}
 	return 0
+}
+
+// Denial returns what the servers have refused last because of the rights of the credentials; nil: nothing. A request that
+// is refused so gets no answer.
+func Denial(nc *nats.Conn) error {
+	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
+		return err
+	}
+	return nil
 }
 
 // Why finds out what keeps calls from being answered, the last of which has failed with err.
