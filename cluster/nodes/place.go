@@ -49,9 +49,10 @@ type PlaceError struct {
 	Silents int      // nodes that are silent
 }
 
-// Retryable reports whether time alone may help.
+// Retryable reports whether time alone may help. The nodes that have the labels may have left to be upgraded: then nothing
+// is known of them.
 func (e *PlaceError) Retryable() bool {
-	return e.Why == NoNode || e.Why == AllDraining || e.Why == AllFull || e.Why == NoLabels && e.Silents > 0
+	return e.Why == NoNode || e.Why == NoLabels || e.Why == AllDraining || e.Why == AllFull
 }
 
 // Error says what is missing.
