@@ -61,6 +61,9 @@ func (n *node) Forward(
 				"with %d: connect to it, or have the older one upgraded; nothing was done", to, s.Version, s.WireMin, s.WireMax, route.Version),
 		}
 	}
+	if err := n.away(to); err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	result, err := n.router.Forward(ctx, to, call, client)
 	if errors.Is(err, term.NodeSilent) {
@@ -70,6 +73,29 @@ func (n *node) Forward(
 		n.counts.forwarded.Observe(outcomeOf(err), time.Since(began))
 	}
 	return result, err
+}
+
+// away returns why a node that was there counts as gone; nil: it is there, has left or was never there, or this node is cut
+// off itself. What is known of it is said, and no more.
+func (n *node) away(name string) error {
+	s := n.registry.Lookup(name)
+	if s.State == nodes.Live || !n.nc.IsConnected() {
+		return nil
+	}
+	e := &term.Error{Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable, Facts: term.Facts{term.UnreachedNode{Node: name}}}
+	switch why, ok := errors.AsType[*nodes.UnavailableError](n.registry.Err()); {
+	case ok: // no node is told of another
+		e.Err = why
+		e.Msg = fmt.Sprintf("node %s cannot be reached, because the NATS servers do not tell the nodes of each other: %s; nothing was done",
+			name, why.Why)
+	case s.State == nodes.Silent:
+		e.Msg = fmt.Sprintf("node %s has not been heard of for %v, and has not left: it was killed, is stopped or cut off, or "+
+			"the NATS servers do not tell of it; nothing was done",
+			name, time.Since(s.Heard).Round(time.Second))
+	default:
+		return nil
+	}
+	return e
 }
 
 // Notice implements app.Cluster.

@@ -82,8 +82,8 @@ func (m *memory) Find(ctx context.Context, id string) (*kept.Session, error) {
 		case there:
 			return nil, &term.Error{
 				Op: "open", Session: id, Kind: term.NodeSilent, Reason: term.ReasonNodeSilent,
-				Msg: fmt.Sprintf("node %s does not answer, and is still connected to the NATS servers: it is stopped, and may have "+
-					"the session; nothing was reopened", node),
+				Msg: fmt.Sprintf("node %s does not answer, and is still connected to the NATS servers: it is stopped, or "+
+					"they have no majority and do not tell of it; it may have the session; nothing was reopened", node),
 				Facts: term.Facts{term.UnreachedNode{Node: node}},
 			}
 		}

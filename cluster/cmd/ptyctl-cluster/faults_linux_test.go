@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -46,6 +47,15 @@ func TestStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	near.gone("ptyctl_session_io", appending(id, path), "NODE_SILENT")
+	silent := 1 // calls
+	natstest.Eventually(t, "the node is known to be silent", func() bool {
+		silent++
+		r := near.gone("ptyctl_session_io", appending(id, path), "NODE_SILENT", "NODE_UNREACHABLE")
+		if r.ErrorCode == "NODE_UNREACHABLE" && !strings.Contains(r.Message, "has not been heard of for ") {
+			t.Errorf("write = %s", r.text)
+		}
+		return r.ErrorCode == "NODE_UNREACHABLE"
+	})
 	if err := far.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +63,8 @@ func TestStopped(t *testing.T) {
 		"action": "write", "session_id": id, "data": "echo x >> " + path + "; echo do''ne\r", "until_regex": "done", "timeout_ms": 20000,
 	}
 	natstest.Eventually(t, "the session goes on", func() bool { return near.tool("ptyctl_session_io", written).Matched })
-	if n := marks(t, path); n < 1 || n > 2 {
-		t.Errorf("two writes, one of them of unknown outcome, were done %d times", n)
+	if n := marks(t, path); n < 1 || n > silent+1 {
+		t.Errorf("a write, and %d of unknown outcome, were done %d times", silent, n)
 	}
 }
 
@@ -129,5 +139,31 @@ func TestNoServers(t *testing.T) {
 			r := n.gone("ptyctl_session_exec", map[string]any{"session_id": ids[other], "cmd": "echo there"}, "NODE_UNREACHABLE", "NODE_SILENT")
 			return r.ErrorCode == "NODE_UNREACHABLE"
 		})
+	}
+}
+
+// TestNoMajority: without most of the servers a node does not say of another that it has left.
+func TestNoMajority(t *testing.T) {
+	t.Parallel()
+	servers := natstest.Start(t, 3)
+	url := strings.Join(natstest.URLs(servers), `", "`)
+	conf := func(name string, more ...string) string {
+		return strings.Replace(lines(name, "URLS", more...), "URLS", url, 1)
+	}
+	far := start(t, conf("far"))
+	near := start(t, conf("near", entry))
+	id := near.call(map[string]any{"action": "open", "protocol": "local", "argv": []string{"sh"}}).SessionID
+	servers[0].Kill()
+	servers[1].Kill()
+	exec := map[string]any{"session_id": id, "cmd": "echo here"}
+	natstest.Eventually(t, "the lost majority is said", func() bool {
+		r := near.tool("ptyctl_session_exec", exec)
+		if strings.Contains(r.Message, "has left it") {
+			t.Errorf("exec = %s", r.text)
+		}
+		return r.ErrorCode == "NODE_UNREACHABLE" && r.Retryable && strings.Contains(r.Message, "the NATS servers do not tell the nodes of each other")
+	})
+	if r := far.tool("ptyctl_session_exec", exec); r.Stdout != "here\n" {
+		t.Errorf("exec at the node of the session = %s", r.text)
 	}
 }
