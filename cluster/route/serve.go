@@ -77,6 +77,7 @@ type owner struct {
 	newcomers         chan struct{} // has a token for each call that waits for news of its entry node
 	callers, watchers *shares       // of the calls that run
 
+	refusals  refusals
 	receivers *receivers    // of calls
 	calls     *workers.Pool // has the goroutines of all calls
 
@@ -215,7 +216,7 @@ func (o *owner) answer(m *nats.Msg, body []byte, leave func()) {
 		}
 	}
 	if err != nil {
-		o.r.o.Logger.Warn("refused a call of another node", "node", entry, "why", err)
+		o.refusals.log(o.r.o.Logger, now, entry, err)
 		kind := term.PolicyDenied
 		if errors.Is(err, errUnknownEntry) { // which it may not yet have heard of
 			kind = term.NodeUnreachable
