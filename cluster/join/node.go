@@ -144,7 +144,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	if n.limits, err = limits.Open(ctx, limits.Options{Conn: n.nc, Group: c.Group, Node: n.name, TTL: wholeSeconds(c.LeaseTTL), Logger: n.log}); err != nil {
 		return err
 	}
-	if n.requests, err = openRequests(ctx, n.nc, c.Group, 0, n.process); err != nil {
+	if n.requests, err = openRequests(ctx, n.nc, c.Group, requestLife, n.process); err != nil {
 		return err
 	}
 	n.router, err = route.New(route.Options{

@@ -17,7 +17,8 @@ import (
 	"ptyctl/term"
 )
 
-// requestLife is how long it is known which node had a request: longer than nodes remember the results of requests.
+// requestLife is how long it is known which node had a request since it was made or repeated: longer than nodes remember the
+// results of requests.
 const requestLife = 15 * time.Minute
 
 // requestTime is how long it may take to learn or to write which node has a request.
@@ -30,21 +31,22 @@ type requests struct {
 	nc *nats.Conn
 	kv jetstream.KeyValue
 
+	life    time.Duration            // of an entry
 	process func(node string) string // that runs now; empty: none is known
 }
 
 // openRequests opens the bucket.
 func openRequests(
-	ctx context.Context, nc *nats.Conn, group string, replicas int, process func(node string) string,
+	ctx context.Context, nc *nats.Conn, group string, life time.Duration, process func(node string) string,
 ) (*requests, error) {
 	kv, err := bucket.New(nc, group+"-requests", requestTime).Open(ctx, jetstream.KeyValueConfig{
-		Bucket: group + "-requests", Description: "which node of ptyctl had a request", TTL: requestLife, Replicas: replicas,
+		Bucket: group + "-requests", Description: "which node of ptyctl had a request", TTL: life,
 		LimitMarkerTTL: time.Second, History: 1,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &requests{nc, kv, process}, nil
+	return &requests{nc, kv, life, process}, nil
 }
 
 // at returns the node that has had a request, or place's choice if none has. All who ask get the same answer.
@@ -56,7 +58,11 @@ func (r *requests) at(ctx context.Context, once string, place func() (string, er
 	for {
 		had, err := r.kv.Get(ctx, key)
 		if err == nil {
-			return r.had(string(had.Value()))
+			node, err := r.had(string(had.Value()))
+			if err == nil {
+				r.prolong(ctx, key, had)
+			}
+			return node, err
 		}
 		if !errors.Is(err, jetstream.ErrKeyNotFound) {
 			return "", r.unknown(err)
@@ -72,6 +78,15 @@ func (r *requests) at(ctx context.Context, once string, place func() (string, er
 			return "", r.unknown(err)
 		}
 	}
+}
+
+// prolong keeps an entry for longer, because its request was repeated: what it has begun may still run, and its node then
+// knows it for as long. An entry that cannot be written now ends with its time.
+func (r *requests) prolong(ctx context.Context, key string, had jetstream.KeyValueEntry) {
+	if time.Since(had.Created()).Abs() < r.life/3 { // by the clocks of two machines
+		return
+	}
+	_, _ = r.kv.Update(ctx, key, had.Value(), had.Revision()) // refused: another node has just done it
 }
 
 // had returns the node of an entry, if the process of that node runs that had the request.
