@@ -2,8 +2,8 @@
 //
 //	answer, err := admin.Ask(ctx, nc, "ptyctl", "fra-1", admin.Request{Drain: true})
 //
-// Who may publish to GROUP.v1.admin.NODE may drain that node: a node itself needs no such right, except for its own name
-// if its machine's operator is to drain it with its credentials.
+// A user with the right to publish to GROUP.v1.admin.NODE may drain that node. A node itself needs no such right,
+// except for its own name if the operator of its machine is to drain it with its credentials.
 package admin
 
 import (
@@ -17,12 +17,12 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A Request is what an operator asks of a node.
+// A Request is an operator's request to a node.
 type Request struct {
 	Drain bool `json:"drain"` // false: take new sessions again
 }
 
-// An Answer is how the node is after the request.
+// An Answer is the state of the node after the request.
 type Answer struct {
 	Node     string `json:"node"`
 	Draining bool   `json:"draining"`
@@ -38,9 +38,9 @@ func Subject(group, node string) string { return fmt.Sprintf("%s.v1.admin.%s", g
 // maxRequest is the most bytes of a request.
 const maxRequest = 4 << 10
 
-// fromClient reports whether a client of NATS may have sent a request, and not JetStream: that passes on what is in a
-// bucket to any subject that a node names, as the subject of an answer or of a consumer, also to those to which the node
-// may not publish. What comes like that has no inbox for an answer.
+// fromClient reports whether a request may come from a client of NATS, and not from JetStream. JetStream passes
+// messages of a bucket on to any subject that a node names for an answer or a consumer, also to subjects to which the
+// node may not publish. Such a message has no inbox for an answer.
 func fromClient(m *nats.Msg) bool { return strings.HasPrefix(m.Reply, nats.InboxPrefix) }
 
 // Serve has do answer requests to a node, one after another, until stop is called. The client library calls do in a
@@ -64,7 +64,7 @@ func Serve(nc *nats.Conn, group, node string, do func(Request) Answer) (stop fun
 		}
 		a.Node = node
 		text, _ := json.Marshal(a) // of strings and numbers
-		_ = m.Respond(text)        // who gets no answer asks again: a request may be repeated
+		_ = m.Respond(text)        // a caller without an answer asks again: a request may be repeated
 	})
 	if err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
