@@ -1,5 +1,5 @@
-// Package anchors keeps the ends of the nodes' audit logs in a bucket of NATS JetStream, so that a log that was cut or
-// written anew is found although its node could change all of its files.
+// Package anchors keeps the ends of the nodes' audit logs in a bucket of NATS JetStream. So a log that was cut or
+// rewritten is found, although its node could change all of its files.
 //
 //	book, err := anchors.Open(ctx, nc, "ptyctl", prover)
 //	err = book.Put(ctx, anchors.Anchor{Node: "fra-1", Why: anchors.Day, File: h.File, Bytes: h.Bytes, Hash: h.Hash})
@@ -58,12 +58,12 @@ type Anchor struct {
 	Doubt string `json:"doubt,omitempty"`
 }
 
-// text is what the node signs. No part has a zero byte.
+// text is the text that the node signs. No part has a zero byte.
 func (a Anchor) text() []byte {
 	return fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s\x00%s", a.Node, a.Why, a.File, a.Bytes, a.Hash, a.Time.UTC().Format(time.RFC3339Nano))
 }
 
-// A value is what the key of a node holds.
+// A value is the value of a node's key.
 type value struct {
 	Anchor
 	Proof *proof.Shown `json:"proof,omitempty"`
@@ -155,8 +155,8 @@ func (b *Book) Put(ctx context.Context, a Anchor) error {
 	return nil
 }
 
-// List returns the anchors that are kept, by node, and of each the oldest first. node limits them to one; empty: all.
-// What cannot be read is left out: another program has written it.
+// List returns the kept anchors, sorted by node, the oldest of each node first. node limits them to one node; empty:
+// all. List skips a value that it cannot read: another program has written it.
 func (b *Book) List(ctx context.Context, node string) (all []Anchor, err error) {
 	key := keyPrefix + "*"
 	if node != "" {
@@ -170,7 +170,7 @@ func (b *Book) List(ctx context.Context, node string) (all []Anchor, err error) 
 	for {
 		select {
 		case u := <-w.Updates():
-			if u == nil { // the end of what is there
+			if u == nil { // all stored values have come
 				slices.SortStableFunc(all, func(a, b Anchor) int { return strings.Compare(a.Node, b.Node) })
 				return all, nil
 			}
