@@ -23,7 +23,7 @@ func judge(tb testing.TB, url string) *lease.Store {
 	return s
 }
 
-// free waits until nobody has a console.
+// free waits until a console has no owner.
 func free(tb testing.TB, s *lease.Store, device string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
@@ -40,8 +40,8 @@ func free(tb testing.TB, s *lease.Store, device string) {
 	tb.Fatalf("device %s is not free after a minute", device)
 }
 
-// TestOneOwner: a console that is open on one node is that session at every node. After that node was killed no other
-// has it until the lease has run out.
+// TestOneOwner: a console that is open on one node is the same session at every node. After that node was killed, no
+// other node has the console until the lease has run out.
 func TestOneOwner(t *testing.T) {
 	t.Parallel()
 	url, port := natstest.Start(t, 1)[0].URL, console(t)
@@ -59,7 +59,7 @@ func TestOneOwner(t *testing.T) {
 	if second := all[other].open("switch-001", port); second.SessionID != first.SessionID {
 		t.Errorf("open at %s = %+v, want the session %s", other, second, first.SessionID)
 	}
-	// The client at the other node is another one, and the lock of a task of the same name is not its own.
+	// The clients of the two nodes differ, so a task of the same name at the other node does not have the lock.
 	end := map[string]any{"action": "close", "session_id": first.SessionID, "task_id": "t"}
 	if r := all["ber-1"].call(end); r.ErrorCode != "LOCKED" || !strings.Contains(r.Message, "another client holds") {
 		t.Fatalf("close at ber-1 of a session that fra-1's client has locked = %+v, want LOCKED", r)
@@ -67,7 +67,7 @@ func TestOneOwner(t *testing.T) {
 	if r := all["fra-1"].call(end); r.ErrorCode != "" {
 		t.Fatalf("close at fra-1 = %+v", r)
 	}
-	// The node waits for what it gives back itself.
+	// A node that releases a console itself waits for that.
 	again := all[other].open("switch-001", port)
 	if peers.NodeOf(again.SessionID) != owner || again.SessionID == first.SessionID {
 		t.Fatalf("open at once after the close = %+v, want a new session at %s", again, owner)
@@ -130,7 +130,7 @@ func TestServersGone(t *testing.T) {
 	}
 }
 
-// TestWrongStart: what keeps a node from joining is said with status 1 or, where the configuration is wrong, 2.
+// TestWrongStart: a node that cannot join says why, with status 1 or, if the configuration is wrong, 2.
 func TestWrongStart(t *testing.T) {
 	t.Parallel()
 	server := natstest.StartWith(t, 1, "authorization { token: \"token-of-the-servers\" }\n")[0]
@@ -156,7 +156,7 @@ func TestWrongStart(t *testing.T) {
 	fails(lines("a b", server.URL), 2, `cluster.node is "a b"; give up to 32 letters`)
 }
 
-// TestLimitOfAllNodes: what one node has opened counts at the other, until it ends.
+// TestLimitOfAllNodes: a session that one node has opened counts at the other until it ends.
 func TestLimitOfAllNodes(t *testing.T) {
 	t.Parallel()
 	url, port := natstest.Start(t, 1)[0].URL, console(t)

@@ -56,7 +56,7 @@ func (a *asking) Elicit(_ context.Context, r mcp.ElicitationRequest) (*mcp.Elici
 	}}, nil
 }
 
-// TestQuestion: a question about a session of another node is put to the person at the client.
+// TestQuestion: the person at the client is asked a question about a session of another node.
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshHost(t, "ask")
@@ -74,7 +74,7 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestProgress: the client is told of the progress of a call that another node answers, with its own token.
+// TestProgress: the client gets the progress of a call that another node answers, with the client's own token.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	url := natstest.Start(t, 1)[0].URL

@@ -15,7 +15,7 @@ import (
 	"ptyctl/cluster/internal/natstest"
 )
 
-// A copies is three nodes, of which c has clients and no sessions, with a session on a and on b.
+// A copies is three nodes: a and b have a session each, c has clients and no sessions.
 type copies struct {
 	tb       testing.TB
 	nodes    map[string]*served
@@ -126,8 +126,8 @@ func (c *copies) wantNames(when string, names ...string) {
 	}
 }
 
-// TestCopyBetweenNodes: a file is copied from a session of one node to that of another as between two of one node, whichever
-// node takes the call.
+// TestCopyBetweenNodes: a copy from a session of one node to a session of another works like a copy within one node,
+// whichever node takes the call.
 func TestCopyBetweenNodes(t *testing.T) {
 	t.Parallel()
 	c := newCopies(t, nil)
@@ -163,7 +163,7 @@ func TestCopyBetweenNodes(t *testing.T) {
 	}
 }
 
-// TestCopyTreeBetweenNodes: a folder is copied with what is in it, and a second copy with resume leaves it.
+// TestCopyTreeBetweenNodes: a folder is copied with its content, and a second copy with resume leaves it unchanged.
 func TestCopyTreeBetweenNodes(t *testing.T) {
 	t.Parallel()
 	c := newCopies(t, nil)
@@ -192,12 +192,12 @@ func TestCopyTreeBetweenNodes(t *testing.T) {
 	}
 }
 
-// TestLargeCopyBetweenNodes: 64 MiB arrive as they were, and one who repeats the call elsewhere with its request_id gets the
-// result of that copy.
+// TestLargeCopyBetweenNodes: 64 MiB arrive unchanged. A caller that repeats the call at another node with its
+// request_id gets the result of that copy.
 func TestLargeCopyBetweenNodes(t *testing.T) {
 	t.Parallel()
 	c := newCopies(t, nil)
-	size := 16 << 20 // more than what is on its way at a time
+	size := 16 << 20 // more than is on its way at a time
 	if os.Getenv("PTYCTL_LONG") != "" {
 		size = 64 << 20
 	}
@@ -228,8 +228,8 @@ func TestLargeCopyBetweenNodes(t *testing.T) {
 	c.want(to, data)
 }
 
-// TestCopyOnRecord: each node has its end of a copy on record, in the name of the caller that the client's node has named, and
-// both with the id of the copy.
+// TestCopyOnRecord: the audit log of each node has its end of a copy, in the name of the caller that the client's node
+// has named. Both have the id of the copy.
 func TestCopyOnRecord(t *testing.T) {
 	t.Parallel()
 	log := map[string]string{"a": filepath.Join(t.TempDir(), "a"), "b": filepath.Join(t.TempDir(), "b")}

@@ -21,7 +21,7 @@ func (c *copies) long(name string, size int64) (path string) {
 	return path
 }
 
-// tooLong is the size of a file that is not copied within the time that a test takes to end that.
+// tooLong is the size of a file that takes longer to copy than a test takes to end the copy.
 const tooLong = 800 << 20
 
 // begun waits until more of a copy has come, under a name of its own, than the last blocks that are never trusted.
@@ -62,8 +62,8 @@ func (c *copies) during(at *caller, from, to string, more map[string]any, below 
 	return got.copied
 }
 
-// TestCopyWithoutItsTarget: of a copy whose node is killed it is said that its end is unknown, and how far it had read. The
-// path of the target has nothing.
+// TestCopyWithoutItsTarget: if the target's node is killed during a copy, the result says that the end of the copy is
+// unknown, and how far it had read. There is no file at the path of the target.
 func TestCopyWithoutItsTarget(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"a", "c"} {
@@ -84,8 +84,8 @@ func TestCopyWithoutItsTarget(t *testing.T) {
 	}
 }
 
-// TestCopyWithoutItsSource: a copy whose source is lost leaves what it would have on one node: nothing, or with resume what
-// has come.
+// TestCopyWithoutItsSource: a copy that loses its source leaves the same as on one node: nothing, or with resume the
+// bytes that have come.
 func TestCopyWithoutItsSource(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"b", "c"} {

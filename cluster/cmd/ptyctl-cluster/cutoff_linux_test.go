@@ -31,7 +31,7 @@ func typing(id string) map[string]any {
 	return map[string]any{"action": "write", "session_id": id, "data": "show version\r", "task_id": "t"}
 }
 
-// looking is a call about a session of which any client may make it.
+// looking is a call about a session that any client may make.
 func looking(id string) map[string]any {
 	return map[string]any{"action": "read", "session_id": id, "cursor": "0"}
 }
@@ -44,12 +44,12 @@ func (c *caller) lock(id string) {
 	}
 }
 
-// TestCutOff: the owner of a console is cut off from the other nodes, with the server of NATS on its machine, by a cable
-// that loses what is sent or that has no carrier; with its way to the console, or with nothing.
+// TestCutOff: the owner of a console is cut off from the other nodes, together with the NATS server on its machine. The
+// cable loses all packets or has no carrier. The owner keeps its way to the console, or loses that, too.
 //
-// There are clients on both sides. That of the owner types until it is told that the session has lost its console. That
-// of the majority is told that the owner does not answer, and has the console when the lease is over. Nothing that the
-// owner has sent reaches the console after that, also when the cable is whole again.
+// There are clients on both sides. The owner's client types until it learns that the session has lost its console. The
+// client on the majority's side learns that the owner does not answer, and gets the console when the lease has run out.
+// No byte of the owner reaches the console after that, not even when the cable is whole again.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	if !inMachines(t) {

@@ -75,7 +75,8 @@ func (s *served) dial(tb testing.TB, token string) *caller {
 	return c
 }
 
-// sshHost starts an SSH server whose shells are sh and whose files OpenSSH's sftp-server has, and returns the lines of a configuration that knows it as far1.
+// sshHost starts an SSH server with sh as its shell and OpenSSH's sftp-server for its files. It returns the lines of a
+// configuration that names it far1.
 func sshHost(tb testing.TB, policy string) (lines string) {
 	tb.Helper()
 	s, err := sshserver.Listen(sshserver.Config{
@@ -101,7 +102,7 @@ func sshHost(tb testing.TB, policy string) (lines string) {
 	return fmt.Sprintf("[ssh]\nconfig_path = %q\nknown_hosts_path = %q\nhost_key_policy = %q\n", config, known, policy)
 }
 
-// marks counts the lines of a file; 0: there is none.
+// marks counts the lines of a file; 0: the file does not exist.
 func marks(tb testing.TB, path string) int {
 	tb.Helper()
 	text, err := os.ReadFile(path)

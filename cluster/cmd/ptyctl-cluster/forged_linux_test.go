@@ -14,8 +14,9 @@ import (
 	"ptyctl/mcpapi/peers"
 )
 
-// TestForgedTarget: a node with the rights of docs/cluster.md changes where a session of a node that was killed leads to.
-// No node dials there: reopen says that what is kept may be another's words. As its node has written it, it is reopened.
+// TestForgedTarget: a node with the rights of docs/cluster.md changes the target of a session of a node that was
+// killed. No node dials the new target: reopen says that another node may have written the entry. With the entry of its
+// own node the session is reopened.
 func TestForgedTarget(t *testing.T) {
 	t.Parallel()
 	accounts := natstest.NewAccounts(t)
@@ -90,5 +91,5 @@ func TestForgedTarget(t *testing.T) {
 	}
 }
 
-// keyOf returns the key of what is kept of a session.
+// keyOf returns the key of a session in the bucket.
 func keyOf(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }

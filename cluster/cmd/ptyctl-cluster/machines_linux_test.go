@@ -27,7 +27,7 @@ type site struct {
 // names are those of the machines and their nodes.
 var names = []string{"a", "b", "c"}
 
-// newSite starts machines, whose consoles have leases of so many milliseconds.
+// newSite starts machines. The leases of their consoles last for so many milliseconds.
 func newSite(tb testing.TB, lease int) *site {
 	tb.Helper()
 	s := &site{
@@ -75,8 +75,8 @@ func (s *site) others(name string) (all []string) {
 
 // A counted console counts the bytes of each connection by the machine that it comes from.
 //
-// It knows a byte of an owner before: one that the kernel has taken (tcp_info, tcpi_bytes_received) since a connection of
-// another machine was accepted.
+// It recognizes bytes of a former owner: those that the kernel has received (tcp_info, tcpi_bytes_received) since it
+// accepted a connection of another machine.
 type counted struct {
 	port int
 
@@ -87,8 +87,8 @@ type counted struct {
 type countedConn struct {
 	*net.TCPConn
 	from   string
-	before uint64 // bytes that had come when the next owner has connected
-	next   string // that owner; empty: there was none
+	before uint64 // bytes that had come when the next owner connected
+	next   string // the next owner; empty: none yet
 }
 
 // newCounted starts a console in a network.
@@ -171,7 +171,7 @@ func (c *countedConn) read() {
 	}
 }
 
-// owners returns the machines whose connections have brought bytes, in order.
+// owners returns, in order, the machines that have sent bytes.
 func (c *counted) owners(tb testing.TB) (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +183,7 @@ func (c *counted) owners(tb testing.TB) (all []string) {
 	return all
 }
 
-// late returns what has come from owners after the next one had connected.
+// late describes the bytes that came from owners after the next one had connected.
 func (c *counted) late(tb testing.TB) (faults []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

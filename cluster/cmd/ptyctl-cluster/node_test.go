@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// logText is what a process has logged.
+// logText is the log of a process.
 type logText struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -67,7 +67,7 @@ func program(tb testing.TB, lines string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(tb.Context(), os.Args[0], append(args, "--config", file)...)
 	cmd.Env = []string{
 		programEnv + "=1", "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE"),
-		"PTYCTL_SERVER_RESULTS=full", // what the tests look at
+		"PTYCTL_SERVER_RESULTS=full", // the tests look at full results
 	}
 	return cmd
 }
@@ -85,7 +85,7 @@ func run(tb testing.TB, cmd *exec.Cmd) *process {
 	return runBy(tb, cmd, (*exec.Cmd).Start)
 }
 
-// runBy is run with what starts a process.
+// runBy is run with a function that starts the process.
 func runBy(tb testing.TB, cmd *exec.Cmd, begin func(*exec.Cmd) error) *process {
 	tb.Helper()
 	p := &process{cmd: cmd, log: new(logText), ended: make(chan struct{})}
@@ -123,7 +123,7 @@ type caller struct {
 	log    *logText // of the node
 }
 
-// handshake makes a client of a node of which the process log has the log.
+// handshake makes a client of a node. log is the log of the node's process.
 func handshake(tb testing.TB, over transport.Interface, log *logText, o ...client.ClientOption) *caller {
 	tb.Helper()
 	c := &caller{tb: tb, client: client.NewClient(over, o...), log: log}
@@ -152,7 +152,7 @@ func start(tb testing.TB, lines string, o ...client.ClientOption) *node {
 	return startBy(tb, (*exec.Cmd).Start, lines, o...)
 }
 
-// startBy is start with what starts a process.
+// startBy is start with a function that starts the process.
 func startBy(tb testing.TB, begin func(*exec.Cmd) error, lines string, o ...client.ClientOption) *node {
 	tb.Helper()
 	cmd := program(tb, lines, "mcp")

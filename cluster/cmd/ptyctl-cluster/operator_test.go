@@ -22,7 +22,7 @@ import (
 	"ptyctl/mcpapi/peers"
 )
 
-// printed runs a command of the program, and returns what it prints and its exit status.
+// printed runs a command of the program, and returns its output and exit status.
 func printed(tb testing.TB, lines string, args ...string) (stdout, stderr string, code int) {
 	tb.Helper()
 	cmd := program(tb, lines, args...)
@@ -146,7 +146,7 @@ func TestDrain(t *testing.T) {
 	<-again.ended
 }
 
-// TestStatusOfFaults: status and drain say what is wrong, with status 1.
+// TestStatusOfFaults: status and drain report each fault, with status 1.
 func TestStatusOfFaults(t *testing.T) {
 	t.Parallel()
 	server := natstest.Start(t, 1)[0]
@@ -167,7 +167,7 @@ func TestStatusOfFaults(t *testing.T) {
 	says(t, conf, 2, []string{"drain", "a", "b"}, "does not take")
 }
 
-// TestStatusWithoutMajority: a bucket whose servers have no majority is said, although a server answers.
+// TestStatusWithoutMajority: status reports a bucket without a majority of its servers, although a server answers.
 func TestStatusWithoutMajority(t *testing.T) {
 	t.Parallel()
 	servers := natstest.Start(t, 3)

@@ -138,7 +138,7 @@ func TestExampleCompose(t *testing.T) {
 
 func hasKey(m map[string]any, key string) bool { _, ok := m[key]; return ok }
 
-// TestExampleUnits: the units start what they are for, and do not start a node again that was drained.
+// TestExampleUnits: the units start the right programs, and do not restart a node that was drained.
 func TestExampleUnits(t *testing.T) {
 	for name, want := range map[string]map[string]string{
 		"ptyctl-cluster.service": {
@@ -173,8 +173,9 @@ func TestExampleUnits(t *testing.T) {
 	}
 }
 
-// TestExampleBalancer: what begins goes to nodes that are ready, and what has an MCP session to its node while that lives,
-// by a table in which both backends have the same nodes; each has a certificate of its own name.
+// TestExampleBalancer: a request without an MCP session goes to a node that is ready, and one with a session goes to
+// the session's node while that lives. Both backends have the same nodes, and each node has a certificate of its own
+// name.
 func TestExampleBalancer(t *testing.T) {
 	ready, begun, found := strings.Cut(example(t, "haproxy.cfg"), "\nbackend begun\n")
 	if !found {

@@ -102,8 +102,8 @@ type far struct {
 	options map[string]any
 }
 
-// sshServer starts an SSH server that takes planted and stored as passwords of two users, and a key. Its shell gives back
-// what it gets.
+// sshServer starts an SSH server that accepts planted and stored as passwords of two users, and a key. Its shell echoes
+// its input.
 func sshServer(tb testing.TB) far {
 	tb.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -217,8 +217,8 @@ func droppedBy(tb testing.TB, url string) {
 	dropped(tb, nc)
 }
 
-// TestReopenAfterKill: the sessions of a node that was killed are opened at another, by whose they were; what is kept of
-// them has no secret.
+// TestReopenAfterKill: the sessions of a node that was killed are reopened at another node, by the callers that own
+// them. Their entries in the bucket have no secret.
 func TestReopenAfterKill(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
@@ -289,7 +289,7 @@ func noSecret(tb testing.TB, js jetstream.JetStream, url string, secrets ...stri
 	}
 }
 
-// TestReopenPaused: of a node that is stopped, nothing is opened elsewhere, also when the others count it as gone.
+// TestReopenPaused: no session of a stopped node is opened elsewhere, even when the other nodes count it as gone.
 func TestReopenPaused(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
@@ -314,7 +314,7 @@ func TestReopenPaused(t *testing.T) {
 	}
 }
 
-// TestReopenBroken: what another node has written wrongly is not opened.
+// TestReopenBroken: an entry that another node has written wrongly is not opened.
 func TestReopenBroken(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)
@@ -425,8 +425,8 @@ func TestReopenAgain(t *testing.T) {
 	}
 }
 
-// TestFewWrites: a session is written when it opens and when it ends, whatever it does meanwhile. What a caller has
-// closed is not kept.
+// TestFewWrites: the entry of a session is written when the session opens and when it ends, whatever it does meanwhile.
+// A session that its caller has closed is not kept.
 func TestFewWrites(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshServer(t)

@@ -99,7 +99,7 @@ func TestRights(t *testing.T) {
 	}
 	all := map[string]*node{"a": start(t, conf("a", "a")), "b": start(t, conf("b", "b"))}
 	on := make(map[string]string) // a session on each node
-	var last, opener string       // the newest one, and whose client has opened it
+	var last, opener string       // the newest session, and the node of the client that has opened it
 	for i := 0; len(on) < 2; i++ {
 		r := all[[]string{"a", "b"}[i%2]].call(map[string]any{
 			"action": "open", "protocol": "telnet", "host": "127.0.0.1", "port": port, "device_id": fmt.Sprintf("switch-%03d", i),
@@ -178,7 +178,7 @@ func TestAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := func(nodes ...string) []string { // what nsc is told
+	said := func(nodes ...string) []string { // the arguments of nsc
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "sh", append([]string{script, "ptyctl"}, nodes...)...)
 		cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir + ":" + os.Getenv("PATH")}

@@ -231,8 +231,8 @@ func TestConsentOfBothNodes(t *testing.T) {
 	}
 }
 
-// TestRunsOfBothNodes: a run over many hosts is judged by both nodes while its call lasts, and what would begin later is
-// refused.
+// TestRunsOfBothNodes: both nodes judge a run over many hosts while its call lasts, and actions that would begin later
+// are refused.
 func TestRunsOfBothNodes(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshHost(t, "accept_new")

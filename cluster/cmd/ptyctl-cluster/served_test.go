@@ -34,8 +34,8 @@ func get(tb testing.TB, url string) (int, string) {
 
 var servingAt = regexp.MustCompile(`serving MCP at (http://[^/]+)/mcp`)
 
-// TestBalancer: a node that drains, or has lost the servers, is not ready but alive, and says why. Its metrics tell of the
-// cluster.
+// TestBalancer: a node that drains, or has lost the servers, is not ready but alive, and says why. Its metrics describe
+// the cluster.
 func TestBalancer(t *testing.T) {
 	t.Parallel()
 	server, port := natstest.Start(t, 1)[0], console(t)
@@ -121,8 +121,8 @@ func entries(tb testing.TB, path string) (all []audit.Entry) {
 	return all
 }
 
-// TestAudit: each node has its own log, whose lines name it, and the node that a caller is connected to. The cluster keeps
-// the ends of it, with which a log that was cut is found.
+// TestAudit: each node has its own log, with its name in each line, and the name of the node that a caller is connected
+// to. The cluster keeps the ends of the logs, and they show that a log was cut.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	url, port := natstest.Start(t, 1)[0].URL, console(t)

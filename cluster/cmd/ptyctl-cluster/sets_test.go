@@ -14,7 +14,8 @@ import (
 	"ptyctl/cluster/internal/natstest"
 )
 
-// say calls a tool, whose result may have any form, and returns its text. Each % in the arguments stands for the id.
+// say calls a tool that may give a result of any form, and returns the text of the result. It replaces each % in the
+// arguments with the id.
 func (c *caller) say(tool, arguments, id string) (text string, failed bool) {
 	c.tb.Helper()
 	var r mcp.CallToolRequest
@@ -42,9 +43,9 @@ type setTest struct {
 	id               *regexp.Regexp // in the result of open
 	steps            []setStep      // at b and c in turn
 	end              setStep
-	read             setStep // and what a caller is told who may not know of the session
-	list             setStep // what it says of a node that does not answer; no tool: there is none
-	lost             string  // what read says when the node is gone
+	read             setStep // also the answer to a caller that may not know of the session
+	list             setStep // the words about a node that does not answer; without a tool: no list
+	lost             string  // the answer to read when the node is gone
 }
 
 type setStep struct{ tool, arguments, want string }
@@ -109,8 +110,8 @@ var setTests = map[string]setTest{
 	},
 }
 
-// TestSets: the sessions of each tool set are used at any node as at their own. Other callers do not know of them, and
-// when their node is gone the set says so in its own form.
+// TestSets: the sessions of each tool set can be used at any node as at their own. Other callers do not know of them,
+// and when their node is gone the set says so in its own form.
 func TestSets(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -143,7 +144,7 @@ func TestSets(t *testing.T) {
 				ops[1+i%2].says(s.tool, s.arguments, id, want(s))
 			}
 			bare := strings.TrimSuffix(id, "@a")
-			for i, c := range ops { // an id that was cut is of no session, and one of a node that is none says so
+			for i, c := range ops { // an id that was cut belongs to no session, and one with an unknown node says so
 				if text, failed := c.say(test.read.tool, test.read.arguments, bare); !failed ||
 					!strings.Contains(text, strings.ReplaceAll(test.read.want, "%", bare)) {
 					t.Errorf("read of %s at %s = %s, want %s", bare, "abc"[i:i+1], text, test.read.want)

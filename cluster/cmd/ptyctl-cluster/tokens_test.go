@@ -7,7 +7,7 @@ import (
 	"ptyctl/cluster/internal/natstest"
 )
 
-// TestTokens: what a token may do with a session is the same at another node as at that of the session.
+// TestTokens: a token has the same rights to a session at another node as at the session's own.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	const rules = "[policy]\ndeny = [\"reboot\"]\n"

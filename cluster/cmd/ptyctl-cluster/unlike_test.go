@@ -11,8 +11,8 @@ import (
 	"ptyctl/cluster/internal/natstest"
 )
 
-// TestOtherTokens: nodes with different tokens are seen: status warns and marks them, and their logs say so, until they have
-// the same. What the nodes tell each other has nothing of a token.
+// TestOtherTokens: if nodes have different tokens, status warns and marks the nodes, and their logs warn, too, until
+// the tokens are the same. The nodes tell each other nothing of a token itself.
 func TestOtherTokens(t *testing.T) {
 	t.Parallel()
 	url := natstest.Start(t, 1)[0].URL

@@ -9,8 +9,8 @@ import (
 	"ptyctl/mcpapi/peers"
 )
 
-// TestWaitAtNodes: one call waits for sessions of two nodes. It ends with the first that says something, and is told at
-// once of a node that was killed.
+// TestWaitAtNodes: one call waits for sessions of two nodes. It ends with the first session that has output, and at
+// once when a node was killed.
 func TestWaitAtNodes(t *testing.T) {
 	t.Parallel()
 	url := natstest.Start(t, 1)[0].URL

@@ -13,8 +13,8 @@ import (
 	"ptyctl/cluster/nodes"
 )
 
-// TestForgedForOperator: what another node has written in a node's name, as JetStream lets it, an operator sees for that:
-// an end of an audit log, which is left out of the comparison, and an entry of the registry.
+// TestForgedForOperator: JetStream lets a node write in another node's name. An operator sees such writes: an end of an
+// audit log, which is left out of the comparison, and an entry of the registry.
 func TestForgedForOperator(t *testing.T) {
 	t.Parallel()
 	accounts := natstest.NewAccounts(t)
