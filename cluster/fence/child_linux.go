@@ -36,8 +36,8 @@ type child struct {
 	devices  map[uint64]string          // by the number of the connection
 }
 
-// lateGrace is how long an answer that is late may take all the same: if this process was paused, the answer has arrived
-// and was not read yet.
+// lateGrace is how much longer a late answer may take: if this process was paused, the answer may have arrived and not
+// been read yet.
 const lateGrace = time.Second
 
 // start starts a child. Requires f.mu.
@@ -102,8 +102,8 @@ func (c *child) read() {
 	c.f.lost(c)
 }
 
-// cut is told that the process has cut a connection; errno: it could not. It does not lock f.mu, because who waits for an
-// answer may have that.
+// cut takes the report that the process has cut a connection, or with errno that it could not. It does not lock f.mu,
+// because a goroutine that waits for an answer may hold it.
 func (c *child) cut(id uint64, errno syscall.Errno) {
 	c.mu.Lock()
 	device := c.devices[id]
@@ -129,7 +129,7 @@ func (c *child) forget(of []*hold) {
 	}
 }
 
-// tell sends what the process must be told.
+// tell sends the process the reports that wait.
 func (c *child) tell() {
 	for {
 		select {
@@ -138,7 +138,7 @@ func (c *child) tell() {
 			return
 		}
 		for packet, of := c.f.next(); len(packet) > 0; packet, of = c.f.next() {
-			if _, err := c.send(packet, nil); err != nil { // the process has ended: the next one is told
+			if _, err := c.send(packet, nil); err != nil { // the process has ended: the next one gets the reports
 				c.f.report(of...)
 				<-c.over
 				return
@@ -148,14 +148,14 @@ func (c *child) tell() {
 	}
 }
 
-// kill ends the process. The kernel then closes its duplicates, which leaves the connections as they are. The signal comes
-// first: a process that finds its socket closed cuts what it has.
+// kill ends the process. The kernel then closes the process's duplicates, which leaves the connections as they are. The
+// signal comes first: a process that finds its socket closed cuts its connections.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill()
 	_ = c.conn.Close()
 }
 
-// finish has the process cut what it has, and end.
+// finish has the process cut its connections and end.
 func (c *child) finish() {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -179,7 +179,7 @@ func (c *child) why() string {
 func (c *child) send(packet, oob []byte) (done <-chan struct{}, err error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if c.finished { // and it must not be killed before it has cut what it has
+	if c.finished { // and it must not be killed before it has cut its connections
 		return nil, os.ErrClosed
 	}
 	carriedOut := make(chan struct{})
@@ -216,7 +216,7 @@ func (c *child) answer(number uint64) {
 	}
 }
 
-// isLate kills a process that does not answer, such as one that somebody has stopped: it protects nothing.
+// isLate kills a process that does not answer, for example one that was stopped: it protects no connection.
 func (c *child) isLate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 
 // cut ends the connection of a socket for all processes that have it.
 //
-// shutdown(2) alone is not enough: the kernel goes on to send what it had taken before. Of a connection whose far side
-// did not read, 4.1 MB arrived after a shutdown, also with SO_LINGER 0 or TCP_USER_TIMEOUT, and none after this.
-// connect(2) with the family AF_UNSPEC dissolves a TCP connection: the kernel discards what it has not sent, resets the
-// connection (RST), and refuses later writes with EPIPE. It needs no privilege.
+// shutdown(2) alone is not enough: the kernel still sends the data that it had accepted before. When the far side of a
+// connection did not read, 4.1 MB arrived after a shutdown, also with SO_LINGER 0 or TCP_USER_TIMEOUT, and nothing
+// after this function. connect(2) with the family AF_UNSPEC dissolves a TCP connection: the kernel discards the unsent
+// data, resets the connection (RST), and refuses later writes with EPIPE. It needs no privilege.
 func cut(fd int) error {
 	unspecified := unix.RawSockaddr{Family: unix.AF_UNSPEC}
 	var errno unix.Errno
@@ -23,13 +23,13 @@ func cut(fd int) error {
 			break
 		}
 	}
-	// Also where that has worked: whatever the socket was, nothing is sent or read with it.
+	// Shut down also if connect has worked: whatever the socket was, nothing is sent or read with it.
 	err := unix.Shutdown(fd, unix.SHUT_RDWR)
 	if errno == 0 {
 		return nil
 	}
-	// A kernel from 6.5 refuses (EBUSY) while a thread waits in the socket, which one of package net never does. What is
-	// left to do is to send nothing new, and to reset at the last close.
+	// A kernel from 6.5 on refuses (EBUSY) while a thread waits in the socket, which no thread does for a socket of
+	// package net. All that is left is to send nothing new, and to reset at the last close.
 	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	if err != nil {
 		return err

@@ -26,12 +26,13 @@ func runs(often, rarely int) int {
 	return rarely
 }
 
-// names returns the names of the consoles of one run: some are read, and of some nothing is.
+// names returns the names of the consoles of one run: some are read, and others are not.
 func names(run string) []string {
 	return []string{"fast1-" + run, "fast2-" + run, "slow1-" + run, "slow2-" + run}
 }
 
-// cut waits until the connections of owners have ended. One that was cut before it said whose it is is not known.
+// cut waits until the connections of owners have ended. A connection that was cut before it named its owner is not
+// known.
 func (j *judge) cut(tb testing.TB, opened map[string]report) {
 	tb.Helper()
 	for device, r := range opened {
@@ -50,9 +51,9 @@ func (j *judge) innocent(tb testing.TB) {
 	}
 }
 
-// TestOwnerPaused: an owner is stopped while it types, for longer than its leases, and others get its consoles. Its
-// connections are cut while it is stopped; when it goes on, its sessions end, and say why. No byte of it arrives after
-// another has a console.
+// TestOwnerPaused: an owner is stopped while it types, for longer than its leases, and other nodes get its consoles.
+// Its connections are cut while it is stopped. When it goes on, its sessions end, and say why. No byte of it arrives
+// after another node has a console.
 func TestOwnerPaused(t *testing.T) {
 	t.Parallel()
 	const seed = 28
@@ -83,7 +84,7 @@ func TestOwnerPaused(t *testing.T) {
 				t.Errorf("%s: the tokens are %d and then %d", device, first[device].Token, r.Token)
 			}
 		}
-		j.read(devices) // what the kernels still had would arrive now
+		j.read(devices) // bytes that the kernels still had would arrive now
 		j.cut(t, first)
 		j.typing(t, second)
 		signalTo(t, owner.cmd.Process.Pid, syscall.SIGCONT)
@@ -99,7 +100,8 @@ func TestOwnerPaused(t *testing.T) {
 	t.Logf("%d runs of %d consoles", count, len(names("")))
 }
 
-// TestWithoutFence shows the judge what the fence prevents, because a judge that finds nothing proves nothing.
+// TestWithoutFence lets the judge see the faults that the fence prevents, because a judge that finds nothing proves
+// nothing.
 func TestWithoutFence(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t)
@@ -145,7 +147,8 @@ func TestWithoutFence(t *testing.T) {
 	}
 }
 
-// TestOwnerKilled: the connections of a process that was killed are cut at once, with what its kernel had not sent.
+// TestOwnerKilled: the connections of a process that was killed are cut at once, and the unsent data of its kernel is
+// discarded.
 func TestOwnerKilled(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t)
@@ -197,8 +200,8 @@ func TestFenceKilledFirst(t *testing.T) {
 	j.innocent(t)
 }
 
-// TestBothStopped: nothing cuts the connections of an owner whose fence process is stopped as well, which the
-// documentation says; it does so as soon as it goes on.
+// TestBothStopped: if the fence process is stopped as well, nothing cuts the connections of the owner, as the
+// documentation says. The fence cuts them as soon as it goes on.
 func TestBothStopped(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t)

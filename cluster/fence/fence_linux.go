@@ -25,7 +25,7 @@ func Enable() {
 	if len(os.Args) != 2 || os.Args[1] != fenceArg {
 		return
 	}
-	if err := fenceMain(); err != nil { // there is nobody to tell but the other process, which sees the end
+	if err := fenceMain(); err != nil { // only the other process could hear of it, and that sees the end
 		os.Exit(1)
 	}
 	os.Exit(0)
@@ -36,7 +36,7 @@ type Fence struct {
 	o Options
 
 	reports sync.Mutex         // guards the following; nothing that takes time is done while it is locked
-	waiting map[*hold]struct{} // of which the fence process must be told something
+	waiting map[*hold]struct{} // the fence process lacks a report about these
 	wake    chan struct{}      // has a value when waiting is not empty
 
 	mu     sync.Mutex // guards the following
@@ -115,8 +115,9 @@ func (f *Fence) Hold(socket syscall.Conn, l *devlock.Lease) (release func(), err
 	return func() { f.release(h) }, nil
 }
 
-// release undoes Hold. A connection whose lease was lost is cut all the same: its owner has closed it, and the kernel would
-// go on to send what it has, for minutes if the far side gave no answer, while another owner types.
+// release undoes Hold. If the lease was lost, the fence still cuts the connection: its owner has closed it, and the
+// kernel would otherwise send the data that it has, for minutes if the far side does not answer, while another owner
+// types.
 func (f *Fence) release(h *hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,7 +135,7 @@ func (f *Fence) release(h *hold) {
 	case h.over.Load():
 		f.child.finish()
 		f.child = nil
-	default: // its end closes what it has
+	default: // its end closes its descriptors
 		f.child.kill()
 		f.child = nil
 	}
@@ -162,7 +163,8 @@ func (f *Fence) Close() {
 	f.running.Wait()
 }
 
-// report has the fence process be told of connections. It returns at once, because those who renew leases call it.
+// report lists connections for the next packet to the fence process. It returns at once, because goroutines that renew
+// leases call it.
 func (f *Fence) report(of ...*hold) {
 	f.reports.Lock()
 	defer f.reports.Unlock()
@@ -175,7 +177,7 @@ func (f *Fence) report(of ...*hold) {
 	}
 }
 
-// next returns the next packet for the fence process, and of which connections it is; empty: there is nothing to tell.
+// next returns the next packet for the fence process, and its connections; empty: there is nothing to report.
 func (f *Fence) next() (packet []byte, of []*hold) {
 	f.reports.Lock()
 	defer f.reports.Unlock()
@@ -189,7 +191,7 @@ func (f *Fence) next() (packet []byte, of []*hold) {
 	return packet, of
 }
 
-// now is what the fence process must know of h.
+// now is the record of h for the fence process.
 func (h *hold) now() record {
 	switch {
 	case h.over.Load():
@@ -200,7 +202,7 @@ func (h *hold) now() record {
 	return record{op: opRenew, id: h.id, until: h.lease.UntilMoment().Boot()}
 }
 
-// lost replaces a child that has ended, unless that was meant. Connections for which there is no fence process end.
+// lost replaces a child that has ended, unless that was meant. Without a fence process the connections end.
 func (f *Fence) lost(c *child) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -246,7 +248,7 @@ func (f *Fence) replace(deaths int) error {
 	}
 	f.child = c
 	for _, h := range f.held {
-		f.report(h) // what the child before was told last may be lost
+		f.report(h) // the last reports to the former child may be lost
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"ptyctl/devlock"
 )
 
-// rest reads what arrives, until the connection ends, and returns how that was.
+// rest reads until the connection ends, and returns the number of bytes and the error.
 func rest(c net.Conn) (n int64, err error) { return io.Copy(io.Discard, c) }
 
 // waiting returns how many bytes the kernel has for the reader of c.
@@ -72,8 +72,8 @@ func TestNothingIsSentAfterTheCut(t *testing.T) {
 	}
 }
 
-// A connection whose lease was lost is cut also when its owner has closed and released it before the fence process came to
-// that: the kernel sends nothing more. The others of the process are as they were.
+// A connection that has lost its lease is cut even if its owner has closed and released it before the fence process
+// could cut it: the kernel sends nothing more. The other connections of the process are unchanged.
 func TestReleaseAfterTheLease(t *testing.T) {
 	for _, others := range []int{0, 1} {
 		f := newFence(t, Options{Patience: time.Minute})
@@ -213,7 +213,7 @@ func TestCutsDuringHolds(t *testing.T) {
 	}
 }
 
-// What cannot be held is refused, and a lease without an end in time needs no fence.
+// A connection that cannot be held is refused, and a lease without an end in time needs no fence.
 func TestHoldRefused(t *testing.T) {
 	f := newFence(t, Options{})
 	near, _ := connect(t)
@@ -236,7 +236,7 @@ func TestHoldRefused(t *testing.T) {
 	}
 }
 
-// A fence process that is killed, or that somebody has stopped, is replaced, and the new one has the connections.
+// A fence process that is killed or stopped is replaced, and the new one has the connections.
 func TestFenceIsReplaced(t *testing.T) {
 	for name, s := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {

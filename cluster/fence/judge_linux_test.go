@@ -37,13 +37,14 @@ type console struct {
 	read     chan struct{} // closed: a slow console is read
 }
 
-// slow reports whether a console is not read until the judge is told: what is typed there stays in the kernels.
+// slow reports whether a console is only read after a call of judge.read: until then the typed bytes stay in the
+// kernels.
 func slow(device string) bool { return strings.HasPrefix(device, "slow") }
 
 // newJudge starts a judge.
 func newJudge(tb testing.TB) *judge {
 	tb.Helper()
-	// Connections inherit the option: set later, it has no time for what has arrived before.
+	// Connections inherit the option. If it were set later, the bytes that have arrived before would have no time.
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		if e := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) }); e != nil {
 			return e
@@ -203,8 +204,8 @@ func (j *judge) fault(format string, args ...any) {
 	j.faults = append(j.faults, fmt.Sprintf(format, args...))
 }
 
-// typing waits until the owners of consoles type: that those of slow ones have filled what the kernels take. It reports
-// false if a lease has ended before, so that another has the console.
+// typing waits until the owners of consoles type; owners of slow ones must have filled the buffers of the kernels. It
+// reports false if a lease has ended before, so that another owner has the console.
 func (j *judge) typing(tb testing.TB, opened map[string]report) (all bool) {
 	tb.Helper()
 	all = true
@@ -255,7 +256,7 @@ func unsent(tb testing.TB, conn *net.TCPConn) bool {
 	return false
 }
 
-// closed reports whether a connection has ended, also if what has arrived is unread.
+// closed reports whether a connection has ended, also while bytes that have arrived are unread.
 func closed(conn *net.TCPConn) (is bool) {
 	const tcpClose = 7 // TCP_CLOSE of include/net/tcp_states.h
 	raw, err := conn.SyscallConn()

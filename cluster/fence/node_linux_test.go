@@ -27,7 +27,7 @@ import (
 // The tests of faults need owners that can be stopped and killed: processes of this test program, with sessions over
 // Telnet to the judge, which take commands on stdin and answer on stdout. An owner types without a pause.
 
-// A nodeConfig is what a node is told in its environment.
+// A nodeConfig is the configuration of a node, in its environment.
 type nodeConfig struct {
 	Servers []string
 	Name    string
@@ -51,7 +51,7 @@ type report struct {
 	Reason string
 }
 
-// burst is what is typed at once into a slow console: more than the kernels take.
+// burst is how much is typed at once into a slow console: more than the kernels take.
 const burst = 1 << 20
 
 const nodeEnv = "FENCE_TEST_NODE"
@@ -289,7 +289,7 @@ func (n *node) release(tb testing.TB) {
 	n.take(tb, "closed", 1)
 }
 
-// gone reports whether a process has ended. Whoever adopts orphans may not have waited for it yet.
+// gone reports whether a process has ended. The process that adopts orphans may not have waited for it yet.
 func gone(pid int) bool {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || bytes.Contains(text[bytes.LastIndexByte(text, ')'):], []byte(" Z "))

@@ -14,8 +14,8 @@ import (
 	"ptyctl/internal/resident"
 )
 
-// fenceArg is the only argument of a fence process. Neither it nor the name is like the program's, so that who kills its
-// processes by name does not kill the fence.
+// fenceArg is the only argument of a fence process. Neither it nor the name is like the program's, so that a user who
+// kills processes of the program by name does not kill the fence.
 const (
 	fenceArg  = "console-internal-fence"
 	fenceName = "console-fence"
@@ -43,11 +43,12 @@ func fenceMain() error {
 	return g.run()
 }
 
-// confine gives up what a fence process does not need. Nothing of it is needed for its work, so errors are ignored.
+// confine gives up everything that a fence process does not need. Its work depends on none of these calls, so errors
+// are ignored.
 func confine() {
 	name := append([]byte(fenceName), 0)
 	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
-	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // nobody may take the sockets out of it (pidfd_getfd(2))
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // no process may take the sockets out of it (pidfd_getfd(2))
 	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	// Package ptyx finds the processes of programs by this limit, which the parent lends itself while it starts one.
@@ -55,7 +56,7 @@ func confine() {
 	if unix.Getrlimit(unix.RLIMIT_LOCKS, &locks) == nil {
 		_ = unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: locks.Max, Max: locks.Max})
 	}
-	// The runtime's own descriptors are closed by execve(2), and those that the parent was given by its own parent are not.
+	// execve(2) closes the runtime's own descriptors, but not those that the parent has from its own parent.
 	unix.CloseOnExec(fenceSocket)
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
@@ -124,7 +125,7 @@ func (g *guard) run() error {
 	}
 }
 
-// finish cuts all connections: without the other side nobody may use them.
+// finish cuts all connections: without the other side no process may use them.
 func (g *guard) finish(err error) error {
 	for _, h := range g.held {
 		_ = cut(h.fd)
@@ -184,7 +185,7 @@ func passed(oob []byte) (fds []int) {
 	return fds
 }
 
-// carryOut does what a record says.
+// carryOut carries out a record.
 func (g *guard) carryOut(r record, fd int) {
 	h := g.held[r.id]
 	switch {
@@ -218,7 +219,7 @@ func (g *guard) arm(at time.Duration) {
 	_ = unix.TimerfdSettime(g.timer, unix.TFD_TIMER_ABSTIME, &spec, nil) // fails only for wrong arguments
 }
 
-// expire cuts the connections whose time is over, and sets the timer for the others.
+// expire cuts the connections that have reached their time, and sets the timer for the others.
 func (g *guard) expire() error {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {

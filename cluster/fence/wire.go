@@ -38,7 +38,7 @@ func (r record) encode(packet []byte) []byte {
 	return binary.NativeEndian.AppendUint64(packet, uint64(r.until))
 }
 
-// decode returns the records of a packet. What follows the last whole record is ignored.
+// decode returns the records of a packet. It ignores bytes after the last whole record.
 func decode(packet []byte) (all []record) {
 	for ; len(packet) >= recordSize; packet = packet[recordSize:] {
 		all = append(all, record{
