@@ -1,7 +1,7 @@
 // Package bucket writes and reads the keys of a key-value bucket of NATS JetStream by their revisions, so that a write
-// fails if another has come first. The packages of the cluster share it. It is used instead of jetstream.KeyValue where
-// the answer decides something: that one reports two different refusals as the same error, and its reads may be answered
-// by a server that lags behind.
+// fails if another has come first. The packages of the cluster share it. They use it instead of jetstream.KeyValue
+// where the answer decides something: jetstream.KeyValue reports two different refusals as the same error, and a server
+// that lags behind may answer its reads.
 package bucket
 
 import (
@@ -34,7 +34,7 @@ func New(nc *nats.Conn, name string, attempt time.Duration) *Bucket {
 // A MismatchError says that a bucket is there, and cannot be used as it is.
 type MismatchError struct{ msg string }
 
-// Error says what is wrong with it.
+// Error says why the bucket cannot be used.
 func (e *MismatchError) Error() string { return e.msg }
 
 // Open returns the bucket's jetstream.KeyValue, and makes the bucket unless it is there. It repeats its attempts until

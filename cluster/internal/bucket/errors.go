@@ -12,7 +12,7 @@ import (
 	"ptyctl/cluster/lease/rules"
 )
 
-// A Why is what keeps a call from its servers.
+// A Why is the reason why the servers gave no answer to a call.
 type Why string
 
 // The causes of an UnavailableError.
@@ -23,17 +23,17 @@ const (
 	Slow     Why = "the server gives no answer: it, the network or most of the other servers are slow or down"
 )
 
-// An UnavailableError says that the servers did not do what a call asked for, as far as is known: an answer may have
-// been lost. The call may be tried again later.
+// An UnavailableError says that the servers did not carry out a call, as far as is known: an answer may have been lost.
+// The call may be tried again later.
 type UnavailableError struct {
 	Op      string // the package and its call, for example "limits: take of host \"rack1\""
 	Why     Why
 	Servers string        // without credentials
 	After   time.Duration // how long the call has tried
-	Err     error         // what it met last
+	Err     error         // the last error of the call
 }
 
-// Error says what was tried, where, for how long, and why it failed.
+// Error names the call, its servers and its duration, and says why it failed.
 func (e *UnavailableError) Error() string {
 	s := fmt.Sprintf("%s failed after %v: %s (servers %s)", e.Op, e.After.Round(time.Millisecond), e.Why, e.Servers)
 	if e.Err != nil {
@@ -42,11 +42,11 @@ func (e *UnavailableError) Error() string {
 	return s
 }
 
-// Unwrap returns what the call met last.
+// Unwrap returns the last error of the call.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Unavailable explains why a call that began at began has failed with err, the last error that it has met. The servers
-// are asked for the cause if ctx has not ended.
+// Unavailable explains why a call that began at began has failed with err, its last error. It asks the servers for the
+// cause if ctx has not ended.
 func (b *Bucket) Unavailable(ctx context.Context, op string, began time.Time, err error) error {
 	if ctx.Err() == context.Canceled { //nolint:errorlint // it is what a context returns
 		return fmt.Errorf("%s was canceled after %v: %w", op, time.Since(began).Round(time.Millisecond), ctx.Err())
@@ -61,7 +61,7 @@ const WrongRevision = jetstream.JSErrCodeStreamWrongLastSequence // 10071
 // whether the write was done.
 func Refused(err error) bool { return rules.Refused(int(CodeOf(err))) }
 
-// CodeOf returns the code of an error of JetStream; 0: it is none.
+// CodeOf returns the code of an error of JetStream; 0: err is no such error.
 func CodeOf(err error) jetstream.ErrorCode {
 	if e, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return e.ErrorCode
@@ -99,7 +99,7 @@ func (b *Bucket) Why(ctx context.Context, err error) Why {
 	return Slow
 }
 
-// silent is the time after which a server counts as gone that another has not heard of.
+// silent is how long another server may hear nothing of a server before it counts as gone.
 const silent = 3 * time.Second
 
 // Majority reports whether the leader of the bucket's stream has heard from most servers a short time ago.

@@ -29,7 +29,7 @@ func (b *Bucket) Write(key string, data []byte, revision uint64) *nats.Msg {
 // subject returns where a key is written.
 func (b *Bucket) subject(key string) string { return "$KV." + b.name + "." + key }
 
-// WithTTL has the servers remove what m writes after that time, in whole seconds.
+// WithTTL has the servers remove the value that m writes after that time, in whole seconds.
 func WithTTL(m *nats.Msg, ttl time.Duration) *nats.Msg {
 	m.Header.Set(jetstream.MsgTTLHeader, ttl.Truncate(time.Second).String())
 	return m
@@ -88,7 +88,7 @@ func decode(data []byte, answer any) error {
 	return json.Unmarshal(data, answer)
 }
 
-// An Entry is the last write of a key. It is zero if there is none.
+// An Entry is the last write of a key; zero: the key has no write.
 type Entry struct {
 	Data     []byte
 	Marker   bool      // the write says that the key was deleted or has expired
@@ -154,7 +154,7 @@ func (b *Bucket) Read(ctx context.Context, key string) (Entry, error) {
 	return Answered(data)
 }
 
-// info returns what the leader of the stream says of the stream.
+// info returns the state of the stream, as its leader reports it.
 func (b *Bucket) info(ctx context.Context) (info jetstream.StreamInfo, err error) {
 	data, err := b.ask(ctx, &nats.Msg{Subject: "$JS.API.STREAM.INFO.KV_" + b.name})
 	if err != nil {

@@ -83,7 +83,7 @@ func (a *Accounts) Credentials(tb testing.TB, publish, subscribe []string) (path
 	return path
 }
 
-// Violations returns the lines of the server's log about what a client may not do.
+// Violations returns the lines of the server's log about denied requests of clients.
 func (s *Server) Violations(tb testing.TB) (all []string) {
 	tb.Helper()
 	text, err := os.ReadFile(s.log)

@@ -52,7 +52,7 @@ func Certificate(tb testing.TB, names []string) (cert, key string) {
 		write(tb, "key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
-// Check has nats-server read a configuration with more variables of the environment, and returns what it says.
+// Check has nats-server read a configuration with more variables of the environment, and returns its output.
 func Check(tb testing.TB, path string, environment ...string) (said string, err error) {
 	tb.Helper()
 	server, err := program()

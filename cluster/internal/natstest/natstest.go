@@ -67,7 +67,7 @@ func StartOn(tb testing.TB, places []Place) []*Server {
 	tb.Helper()
 	var ports [][3]int
 	for range places {
-		ports = append(ports, [3]int{4222, 6222, 8222}) // nobody else is there
+		ports = append(ports, [3]int{4222, 6222, 8222}) // no other program is there
 	}
 	all := launch(tb, places, ports, "")
 	if err := await(all); err != nil {

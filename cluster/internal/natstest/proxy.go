@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Proxy passes connections on to a server, until the test ends, while cut is not set. While it is, no byte passes in either direction, and
-// new connections get no answer. What was held back passes afterwards.
+// Proxy passes connections on to a server until the test ends. While cut is set, no byte passes in either direction,
+// and new connections get no answer. Bytes that were held back pass afterwards.
 func Proxy(tb testing.TB, to string, cut *atomic.Bool) (url string) {
 	tb.Helper()
 	to = strings.TrimPrefix(to, "nats://")

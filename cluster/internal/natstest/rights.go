@@ -10,9 +10,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// StartWithRights starts a server with one user, who may publish only to the subjects that a text lists in lines of the
-// form "publish SUBJECT", in which the pairs of replace are replaced. It returns a connection of the user, and what the
-// server has complained about.
+// StartWithRights starts a server with one user, who may publish only to the subjects that a file lists in lines of the
+// form "publish SUBJECT". In these subjects it replaces the pairs of replace. It returns a connection of the user, and
+// a function that returns the complaints of the server.
 func StartWithRights(tb testing.TB, file string, replace ...string) (nc *nats.Conn, complaints func() []string) {
 	tb.Helper()
 	text, err := os.ReadFile(file)

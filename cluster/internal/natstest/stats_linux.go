@@ -53,7 +53,8 @@ func (s *Server) Memory(tb testing.TB) int64 {
 	return 0
 }
 
-// A Traffic is what a server has sent and received since its start, to and from clients and servers.
+// A Traffic is the number of messages and bytes that a server has sent and received since its start, to and from
+// clients and servers.
 type Traffic struct {
 	InMsgs   int64 `json:"in_msgs"`
 	OutMsgs  int64 `json:"out_msgs"`

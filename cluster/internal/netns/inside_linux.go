@@ -1,14 +1,15 @@
-// Package netns gives a test machines of their own: network namespaces of Linux (network_namespaces(7)), joined by pairs
-// of virtual cables to bridges. A cable can be cut, so that packets are lost and nobody is told, which a proxy cannot do.
+// Package netns gives a test machines of their own: network namespaces of Linux (network_namespaces(7)), joined by
+// pairs of virtual cables to bridges. A cable can be cut so that packets are lost without a notice, which a proxy
+// cannot do.
 //
 //	func TestCut(t *testing.T) {
 //		if !netns.Inside(t) {
 //			return // it has run, in a process of its own
 //		}
 //		lan := netns.NewNetwork(t, 77)
-//		m := netns.NewMachine(t, "a", lan)
+//		m := netns.NewMachine(t, "a", 1, lan)
 //		m.Start(exec.Command("server"))
-//		lan.Cut(t, m, netns.Dropped)
+//		lan.Put(t, m, netns.Dropped)
 //	}
 //
 // Nothing of this machine's network changes: all of it is in namespaces that end with the test. They need no privilege
@@ -31,9 +32,9 @@ const Without = "PTYCTL_TESTS_WITHOUT_NAMESPACES"
 // insideEnv marks the process in which the test is run.
 const insideEnv = "TEST_RUNS_IN_NAMESPACES"
 
-// Inside has the test run once more, in a process with a user namespace and a network namespace of its own, and reports
-// true in that process. In the other it reports false, and what has failed there has failed here. It is for a test that
-// is no part of another.
+// Inside runs the test once more, in a process with a user namespace and a network namespace of its own, and reports
+// true in that process. In the other process it reports false, and a failure there is a failure here. The test must not
+// be a subtest.
 func Inside(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideEnv) == t.Name() {

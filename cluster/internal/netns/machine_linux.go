@@ -36,7 +36,7 @@ type State int
 
 const (
 	Joined  State = iota
-	Dropped       // the link is up, and what is sent is lost
+	Dropped       // the link is up, and packets are lost
 	Down          // the machine sees that it has no carrier
 )
 
@@ -62,7 +62,7 @@ type Machine struct {
 	file   *os.File
 }
 
-// NewMachine makes a machine at networks, of which it has one address each: 10.NETWORK.0.NUMBER.
+// NewMachine makes a machine at networks, with one address in each: 10.NETWORK.0.NUMBER.
 func NewMachine(tb testing.TB, name string, number int, networks ...*Network) *Machine {
 	tb.Helper()
 	m := &Machine{Name: name, number: number, first: networks[0]}
@@ -107,7 +107,7 @@ func (m *Machine) Start(cmd *exec.Cmd) error {
 // ofThread is the network namespace of the calling thread.
 const ofThread = "/proc/thread-self/ns/net"
 
-// locked calls f on a thread that no other goroutine uses, and brings that back to its namespace.
+// locked calls f on a thread that no other goroutine uses, and then returns the thread to its namespace.
 func locked(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -10,7 +10,7 @@ import (
 	"ptyctl/cluster/internal/netns"
 )
 
-// TestCut: what is sent to a machine whose cable is cut is lost without a word, and arrives when the cable is whole again.
+// TestCut: bytes to a machine with a cut cable are lost without an error, and arrive when the cable is whole again.
 func TestCut(t *testing.T) {
 	if !netns.Inside(t) {
 		return
