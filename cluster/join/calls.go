@@ -110,7 +110,7 @@ func (n *node) Notice() string {
 // closed reports whether this node takes no new sessions.
 func (n *node) closed() bool { return n.entryOnly || n.draining.Load() }
 
-// every is how often the registry is told of this node's load.
+// every is how often this node reports its load to the registry.
 const every = 5 * time.Second
 
 // Serve implements app.Cluster. It returns before ctx ends when this node was drained and is empty.
@@ -154,7 +154,7 @@ func (n *node) Serve(ctx context.Context, local app.Local) error {
 // digits is how much of a digest a node tells the others: enough to compare.
 const digits = 16
 
-// short returns the digits of a digest that the others are told; nil: there is none.
+// short returns the first digits of a digest, for the other nodes; nil: this node has no digest.
 func short(digest func() string) string {
 	if digest == nil {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"ptyctl/devlock"
 )
 
-// devices are the owners of consoles. An owner whose node gives no answer is said to be one: until its lease has run out,
-// the servers know nothing of its end.
+// devices is the store of the owners of consoles. Its errors mark an owner as silent if the owner's node gives no
+// answer: until the lease has run out, the servers do not know of the owner's end.
 type devices struct {
 	*lease.Store
 	n *node
@@ -24,7 +24,7 @@ func (d devices) Acquire(ctx context.Context, device string, o devlock.Owner) (*
 	return l, err
 }
 
-// explain finds out whether the node of an owner answers. What cannot be found out is left as it is.
+// explain finds out whether the node of an owner answers. If it cannot find out, it leaves held as it is.
 func (d devices) explain(ctx context.Context, held *devlock.HeldError) {
 	if node := held.Owner.Node; node != d.n.name {
 		if answers, err := d.n.router.Answers(ctx, node); err != nil || answers {

@@ -19,7 +19,8 @@ import (
 	"ptyctl/internal/app"
 )
 
-// Prover returns what signs for a user of NATS, and checks what nodes have signed; nil: there are no credentials.
+// Prover returns the prover that signs for a user of NATS and checks the signatures of nodes; nil: there are no
+// credentials.
 func Prover(c config.Cluster) (*proof.Prover, error) {
 	if c.CredentialsFile == "" {
 		return nil, nil
@@ -68,8 +69,9 @@ func Dial(c config.Cluster, log *slog.Logger) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// inbox is where a node gets answers. It needs no right to read those of others. Only the servers are told of it: each
-// node may publish to all inboxes, so none but they must know one in which the words of the servers are waited for.
+// inbox is the inbox where a node gets answers. The node needs no right to read the inboxes of others. Only the servers
+// learn its name: each node may publish to all inboxes, so no other node may know one in which this node waits for
+// words of the servers.
 func inbox(node string) nats.Option {
 	return nats.CustomInboxPrefix("_INBOX." + node + "." + rand.Text())
 }

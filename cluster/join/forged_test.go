@@ -13,8 +13,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestForgedSession: what a node has written of another's session, with the right to write there, is not reopened, nor is
-// what it says of how another node goes on with one.
+// TestForgedSession: a node has the right to write the entry of another node's session. If it forges the entry, or the
+// claim of another node to go on with the session, the session is not reopened.
 func TestForgedSession(t *testing.T) {
 	accounts := natstest.NewAccounts(t)
 	url := natstest.StartWith(t, 1, accounts.Lines)[0].URL

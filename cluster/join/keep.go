@@ -11,11 +11,11 @@ import (
 	"ptyctl/session"
 )
 
-// refresh is how often what is kept of a live session is written again, at the latest. A key lasts twice as long, and the
-// time of retention: of a node that is killed, sessions can be reopened for that time at least.
+// refresh is the longest time between two writes of a live session's entry. A key lasts for twice that, and the
+// retention time: if a node is killed, its sessions can be reopened for the retention time at least.
 const refresh = 10 * time.Minute
 
-// A keeper writes what is kept of this node's sessions: when one has opened, when it has ended, and every refresh. It is
+// A keeper writes the entries of this node's sessions: when one has opened, when it has ended, and every refresh. It is
 // for one goroutine.
 type keeper struct {
 	m        *memory
@@ -30,7 +30,7 @@ type written struct {
 	until time.Time // when it runs out
 }
 
-// run keeps what there is to keep, until ctx ends. What cannot be written is tried again.
+// run keeps the entries up to date until ctx ends. It repeats a write that fails.
 func (k *keeper) run(ctx context.Context) {
 	timer := time.NewTimer(refresh)
 	defer timer.Stop()
@@ -57,7 +57,7 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// next returns a session that has changed or whose key is due, and otherwise how long there is none.
+// next returns a session that has changed or has a key that is due. Without one it returns how long to wait.
 func (k *keeper) next() (id string, wait time.Duration) {
 	k.m.mu.Lock()
 	for id = range k.m.changed {
@@ -83,7 +83,7 @@ func (k *keeper) next() (id string, wait time.Duration) {
 	return "", wait
 }
 
-// keep writes what there is to keep of a session. It reports false if that has to be tried again.
+// keep writes the entry of a session. It reports false if that has to be tried again.
 func (k *keeper) keep(ctx context.Context, id string) bool {
 	_, was := k.written[id]
 	s, err := k.sessions.Get(id)
@@ -100,7 +100,7 @@ func (k *keeper) keep(ctx context.Context, id string) bool {
 	default: // it has not opened yet, and will say so
 		return true
 	}
-	if i.End.Code == session.EndShutdown { // as this node ends: what was written last stays, and lasts long enough
+	if i.End.Code == session.EndShutdown { // this node ends: the last entry stays, and lasts long enough
 		return true
 	}
 	r, err := s.ServerView().Remembered()

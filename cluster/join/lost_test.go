@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// text is what was written so far.
+// text is the output so far.
 type text struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -33,8 +33,8 @@ func (t *text) String() string {
 	return t.b.String()
 }
 
-// TestLostServers: a node that has lost the servers says so in its log and to callers, and says nothing about the other
-// nodes, of which it then knows nothing.
+// TestLostServers: a node that has lost the servers says so in its log and to callers. It says nothing about the other
+// nodes, because it then knows nothing of them.
 func TestLostServers(t *testing.T) {
 	t.Parallel()
 	server := natstest.Start(t, 1)[0]

@@ -27,20 +27,20 @@ const graves = time.Minute
 // may ask several questions. It ends earlier if that fails.
 const claimTime = 5 * time.Minute
 
-// A memory is what the nodes keep of their sessions: a bucket with a key for each session. It is a kept.Memory.
+// A memory is the nodes' record of their sessions: a bucket with a key for each session. It is a kept.Memory.
 type memory struct {
 	bucket *bucket.Bucket
 	group  string
 	node   string
 	router *route.Router
-	prover *proof.Prover // nil: nodes have no credentials, and any may have written what is kept
+	prover *proof.Prover // nil: nodes have no credentials, and any may have written an entry
 	log    *slog.Logger
 
 	wake chan struct{} // has room for one: changed is not empty
 
 	mu      sync.Mutex // guards the following
 	changed map[string]bool
-	claims  map[string]string // by the session that opens: the one in place of which it does
+	claims  map[string]string // by the session that opens: the one that it replaces
 }
 
 var _ kept.Memory = (*memory)(nil)
@@ -59,7 +59,7 @@ func openMemory(
 	return m, err
 }
 
-// keyOf returns the key of a session, whose id may have characters that keys may not.
+// keyOf returns the key of a session. An id may have characters that keys may not.
 func keyOf(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
 
 // Changed implements kept.Memory.
@@ -122,7 +122,7 @@ func (m *memory) read(ctx context.Context, id string) (bucket.Entry, *stored, er
 	return e, v, nil
 }
 
-// unknown is the error of a call whose servers do not say what is kept.
+// unknown is the error of a call if the servers do not say whether a session is kept.
 func (m *memory) unknown(id string, err error) error {
 	return &term.Error{
 		Op: "open", Session: id, Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable, Err: err,
@@ -202,7 +202,7 @@ func (m *memory) opened(as string) {
 	delete(m.claims, as)
 }
 
-// message returns the write of a key. Without a revision it is written whatever is there.
+// message returns the write of a key. Without a revision it replaces any value.
 func (m *memory) message(id string, v *stored, revision uint64) *nats.Msg {
 	var data []byte
 	ttl := graves

@@ -20,7 +20,7 @@ import (
 	"ptyctl/term"
 )
 
-// nobody is a directory of no nodes.
+// nobody is an empty directory of nodes.
 type nobody struct{}
 
 func (nobody) Key(string) ([]byte, bool)          { return nil, false }
@@ -56,7 +56,7 @@ func rememberAs(tb testing.TB, url, name string, prover *proof.Prover, o ...nats
 	return m
 }
 
-// keepOne writes what is kept of a session.
+// keepOne writes the entry of a session.
 func keepOne(tb testing.TB, m *memory, id string) {
 	tb.Helper()
 	v, err := m.keeps(id, keptAs(id, "web1"), time.Minute, time.Now())
@@ -68,13 +68,13 @@ func keepOne(tb testing.TB, m *memory, id string) {
 	}
 }
 
-// keptAs is what is kept of a session with a host.
+// keptAs is the entry of a session with a host.
 func keptAs(id, host string) json.RawMessage {
 	return kept.Session{Version: kept.Version, ID: id, Target: kept.Target{Protocol: "ssh", Host: host}}.Encode()
 }
 
-// TestClaim: of all nodes that want to reopen a session at once, one gets it, and the others are told as what it goes on.
-// What does not open leaves it to the next one.
+// TestClaim: of all nodes that want to reopen a session at once, one gets it, and the others learn the id of the new
+// session. If that does not open, the next node can claim the session.
 func TestClaim(t *testing.T) {
 	url := natstest.Start(t, 1)[0].URL
 	all := []*memory{remember(t, url, "b"), remember(t, url, "c"), remember(t, url, "d")}
@@ -135,7 +135,7 @@ func TestClaimOpened(t *testing.T) {
 	}
 }
 
-// TestFindListens: a node whose connection the servers still have may have its sessions.
+// TestFindListens: while the servers still have the connection of a node, the node may have its sessions.
 func TestFindListens(t *testing.T) {
 	url := natstest.Start(t, 1)[0].URL
 	m := remember(t, url, "b")
@@ -172,7 +172,7 @@ func TestFindListens(t *testing.T) {
 	}
 }
 
-// TestNoServers: without servers it is not known what is kept, and nothing is done.
+// TestNoServers: without servers it is not known whether a session is kept, and nothing is done.
 func TestNoServers(t *testing.T) {
 	server := natstest.Start(t, 1)[0]
 	m := remember(t, server.URL, "b")
@@ -186,7 +186,7 @@ func TestNoServers(t *testing.T) {
 	}
 }
 
-// TestMessageTTL: another node's number does not keep a key for ever.
+// TestMessageTTL: a TTL from another node does not keep a key forever.
 func TestMessageTTL(t *testing.T) {
 	m := remember(t, natstest.Start(t, 1)[0].URL, "b")
 	for _, c := range []struct {

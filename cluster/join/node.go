@@ -52,7 +52,7 @@ type node struct {
 	silent   silence
 
 	counts    *counts
-	head      atomic.Pointer[func() (audit.Head, bool)] // the end of the audit log; nil: there is none yet
+	head      atomic.Pointer[func() (audit.Head, bool)] // the end of the audit log; nil: none yet
 	entryOnly bool                                      // it takes clients and no sessions
 	draining  atomic.Bool
 	drained   chan struct{} // has room for one: whether the node drains has changed
@@ -157,7 +157,7 @@ func (n *node) join(ctx context.Context, c config.Cluster, options []nats.Option
 	return err
 }
 
-// nodeTTL is how long a node that is not heard of counts as one that runs.
+// nodeTTL is how long a node counts as running after it was last heard of.
 const nodeTTL = 15 * time.Second
 
 // wholeSeconds rounds a lease's time up to seconds, in which servers count.
@@ -165,11 +165,11 @@ func wholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }
 
-// connect connects to the servers for all that is no lease.
+// connect connects to the servers for everything but leases.
 func connect(c config.Cluster, name string, options []nats.Option, log *slog.Logger) (*nats.Conn, error) {
 	nc, err := nats.Connect(strings.Join(c.Servers, ","), append([]nats.Option{
 		nats.Name("ptyctl node " + name + ", calls"),
-		nats.ReconnectBufSize(-1), // what is sent long after its call would do something for nobody
+		nats.ReconnectBufSize(-1), // a message that is sent long after its call would act for no caller
 		nats.MaxReconnects(-1),
 		nats.IgnoreAuthErrorAbort(), // credentials may be replaced while the servers run
 		nats.ReconnectWait(time.Second),

@@ -61,8 +61,9 @@ func (n *node) Place(ctx context.Context, need peers.Need) (string, error) {
 	return n.choose(ctx, need)
 }
 
-// choose is Place for what is done for the first time. A node that has given no answer gets nothing while there is another:
-// one that is cut off would count as live until its entry runs out, and each caller would wait for it in vain.
+// choose is Place for a request that no node has had before. It chooses a node that has given no answer only if there
+// is no other: a node that is cut off would count as live until its entry runs out, and each caller would wait for it
+// in vain.
 func (n *node) choose(ctx context.Context, need peers.Need) (string, error) {
 	if silent := n.silent.nodes(func(name string) time.Time { return n.registry.Lookup(name).Heard }); len(silent) > 0 {
 		without := need
@@ -100,7 +101,7 @@ func (n *node) chooseOf(ctx context.Context, need peers.Need) (string, error) {
 	case ok && (why.Why == nodes.NoNode || why.Why == nodes.AllExcluded) && !n.registry.Alive() && !n.closed() && len(want.Labels) == 0:
 		return n.name, nil // without the servers this node is on its own
 	case ok && why.Why == nodes.AllFull && len(why.Nodes) > 0:
-		// What this node knows of the others' sessions is some seconds old. One that is full says so itself.
+		// This node's view of the others' sessions is some seconds old. A node that is full says so itself.
 		return why.Nodes[rand.IntN(len(why.Nodes))], nil
 	case ok && !why.Retryable() && why.Why != nodes.AllExcluded: // those that are left out have just not been reached
 		return "", &term.Error{Op: "open", Kind: term.Unsupported, Err: err, Msg: err.Error()}
@@ -120,7 +121,7 @@ func (n *node) has(labels map[string]string) bool {
 	return true
 }
 
-// ownerOf returns the node that has the console of a device; empty: none is known that runs.
+// ownerOf returns the node that has the console of a device; empty: there is none, or none that runs.
 func (n *node) ownerOf(ctx context.Context, device string) string {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -134,8 +135,7 @@ func (n *node) ownerOf(ctx context.Context, device string) string {
 	return h.Owner.Node
 }
 
-// missed is how long a node that has become silent is still asked for what it has, so that callers learn that it does not
-// answer.
+// missed is how long Others still returns a node that has become silent, so that callers learn that it does not answer.
 const missed = 5 * time.Minute
 
 // Others implements peers.Peers.

@@ -23,8 +23,8 @@ func (s *silence) add(node string, sent time.Time) {
 	}
 }
 
-// nodes returns them. heard says when the registry has last heard of a node: one that it has heard of later is none of
-// them any more.
+// nodes returns the silent nodes, and forgets those that the registry has heard of since. heard returns when the
+// registry last heard of a node.
 func (s *silence) nodes(heard func(node string) time.Time) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"ptyctl/mcpapi/peers"
 )
 
-// A stored is the value of a session's key. Any node has the right to write it, so the node of the session signs what it
-// says of the session, and the node that goes on with it signs that it does.
+// A stored is the value of a session's key. Any node has the right to write it, so the node of the session signs the
+// entry, and a node that goes on with the session signs that it does.
 type stored struct {
 	Session json.RawMessage `json:"session"`         // kept.Session
 	TTL     int64           `json:"ttl_s"`           // of the key, from its last write on
@@ -23,18 +23,18 @@ type stored struct {
 	Claim *proof.Shown `json:"claim,omitempty"` // of the node in the id of that one
 }
 
-// maxTTL bounds what another node says.
+// maxTTL bounds the TTL in another node's entry.
 const maxTTL = 30 * 24 * time.Hour
 
 // clocks is by how much the clocks of the nodes may differ.
 const clocks = time.Minute
 
-// text is what the node of a session signs. No part but the last has a zero byte.
+// text is the text that the node of a session signs. No part but the last has a zero byte.
 func (v *stored) text(id string) []byte {
 	return fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s", id, v.TTL, v.At, v.Session)
 }
 
-// claimText is what a node signs that goes on with a session as another.
+// claimText is the text that a node signs when it goes on with a session as another.
 func claimText(id, again string) []byte { return fmt.Appendf(nil, "%s\x00%s", id, again) }
 
 // keeps returns the value of the key of a session of this node.
@@ -55,8 +55,8 @@ func (m *memory) claim(id, as string, v *stored) (err error) {
 	return err
 }
 
-// check says what is wrong with a value that was read. An earlier one of the same session is good for its time: another
-// node can put it back, but not for longer.
+// check returns an error unless a value that was read is valid. An earlier value of the same session is valid for its
+// time: another node can put it back, but not for longer.
 func (m *memory) check(id string, v *stored, now time.Time) error {
 	if m.prover == nil {
 		return nil

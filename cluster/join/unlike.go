@@ -7,13 +7,13 @@ import (
 	"ptyctl/cluster/nodes"
 )
 
-// Unlike has what is said of nodes that have other rules than this one, or other callers, so that it is said once. It is
-// for one goroutine.
+// Unlike remembers the warnings about nodes that have other rules or callers than this one, so that each warning comes
+// once. It is for one goroutine.
 type unlike struct{ said map[string]string }
 
 func newUnlike() *unlike { return &unlike{make(map[string]string)} }
 
-// A Trait is what all nodes of a group should have the same.
+// A Trait is a property that should be the same on all nodes of a group.
 type Trait struct {
 	Name string // "rules", "tokens"
 	Of   func(nodes.Node) string

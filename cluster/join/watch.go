@@ -58,7 +58,7 @@ func outcomeOf(err error) string {
 	return failed
 }
 
-// counts are what a node counts of itself.
+// counts are the counters of a node.
 type counts struct {
 	forwarded, served *metrics.Durations
 	anchored, missed  atomic.Int64 // anchors that were kept, and that could not be
@@ -75,14 +75,14 @@ func newCounts() *counts {
 	}
 }
 
-// A countedServer counts the calls that it answers, without the blocks of copies. One that follows a resource lasts as long
-// as its client likes.
+// A countedServer counts the calls that it answers, without the blocks of copies. A call that follows a resource lasts
+// as long as its client likes.
 type countedServer struct {
 	*mcpapi.Server
 	counts *counts
 }
 
-// A countedClient counts what it is asked about.
+// A countedClient counts the questions about actions that its client gets.
 type countedClient struct {
 	peers.Client
 	judged *atomic.Int64
