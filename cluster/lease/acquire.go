@@ -51,8 +51,8 @@ func (s *Store) Acquire(ctx context.Context, device string, o devlock.Owner) (*d
 	return h.lease, nil
 }
 
-// begin makes the lease of h, whose last write was sent then. It fails if the confirmation has come so late that the lease
-// is over. Its key then stays until it expires.
+// begin makes the lease of h. sent is when its last write was sent. begin fails if the confirmation has come so late
+// that the lease is over. The key of h then stays until it expires.
 func (s *Store) begin(h *held, sent devlock.Moment) error {
 	h.lease = devlock.NewLease(h.value.Device, h.value.Owner, h.Token)
 	if err := h.lease.ExtendFrom(sent, s.o.times().Lasts()); err != nil {
@@ -71,7 +71,7 @@ func (s *Store) win(ctx context.Context, h *held) (sent devlock.Moment, err erro
 			h.Won(revision)
 			return sent, nil
 		}
-		// Whether the write was refused or its answer was lost: the key says who has it.
+		// The write was refused or its answer was lost: the key says who has it.
 		e, failed := s.read(ctx, h.key)
 		switch {
 		case failed != nil:

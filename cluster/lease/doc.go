@@ -19,13 +19,13 @@
 //   - A lease lasts until the time at which its last confirmed renewal was sent, plus TTL, minus Options.Margin, on the
 //     monotonic clock of this process. The servers count from a later moment, so the key is still there when the lease
 //     ends. Lease.Check fails from then on, whether or not a server can be reached, and a timer ends the lease.
-//   - A key that has expired, and was not deleted by its owner, is taken by the next one who wants the device, and given
-//     back after TTL minus Margin: its former owner may count on it for as long. Acquire fails until then.
-//   - A refused write (error 10071) is followed by a read from the stream's leader, which alone says who has the key. A
-//     refusal because of another write under way (error 10164) is not a loss: it is tried again.
+//   - If a key has expired, and its owner has not deleted it, the next node that wants the device takes the key, and
+//     gives it back after TTL minus Margin: the former owner may rely on it for as long. Acquire fails until then.
+//   - After a refused write (error 10071) the Store reads from the stream's leader, which alone knows who has the key.
+//     A refusal because of another write under way (error 10164) is not a loss: the write is tried again.
 //
-// What this depends on: the clocks of the servers jump by less than TTL, and TTL is longer than an election of the servers
-// takes (8 s were measured for the default timers). It does not depend on the clock of this machine.
+// A lease is safe if the clocks of the servers jump by less than TTL, and TTL is longer than an election of the servers
+// takes (8 s were measured for the default timers). The clock of this machine does not matter.
 //
 // A node may subscribe to _INBOX.> and publish to these subjects, and needs no other rights. BUCKET is Options.Bucket; the
 // line with STREAM.CREATE is for the node that makes the bucket.
@@ -39,7 +39,7 @@
 //	publish $JS.API.CONSUMER.CREATE.KV_BUCKET.>
 //	publish $JS.API.CONSUMER.DELETE.KV_BUCKET.>
 //
-// A process that is stopped between a check and the write that follows it writes when it goes on, whatever has
-// happened meanwhile. The same holds for a machine that is suspended, whose monotonic clock may stand still. A console
-// server cannot check tokens.
+// A process that is stopped between a check and the write that follows makes the write when it goes on, whatever has
+// happened meanwhile. The same holds for a suspended machine: its monotonic clock may stop. A console server cannot
+// check tokens.
 package lease

@@ -10,7 +10,7 @@ import (
 	"ptyctl/devlock"
 )
 
-// A Why is what keeps a call from its servers.
+// A Why is the reason why the servers gave no answer to a call.
 type Why = bucket.Why
 
 // The causes of an UnavailableError.
@@ -23,19 +23,18 @@ const (
 
 var _ devlock.AdvisedError = (*UnavailableError)(nil)
 
-// An UnavailableError says that the servers did not do what a call asked for, as far as is known: an answer may have
-// been lost.
+// An UnavailableError says that the servers did not carry out a call, as far as is known: an answer may have been lost.
 type UnavailableError struct {
 	Op      string // the call, for example "acquire"
 	Device  string // empty: of none
 	Why     Why
 	Servers string        // those of Options, without credentials
 	After   time.Duration // how long the call has tried
-	Err     error         // what it met last
+	Err     error         // the last error of the call
 	text    string        // of Err, without credentials
 }
 
-// Error says what was tried, where, for how long, and why it failed.
+// Error names the call, its servers and its duration, and says why it failed.
 func (e *UnavailableError) Error() string {
 	what := e.Op
 	if e.Device != "" {
@@ -62,11 +61,11 @@ func (e *UnavailableError) Advice() string {
 	}
 }
 
-// Unwrap returns what the call met last.
+// Unwrap returns the last error of the call.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// unavailable explains why a call that began at began has failed with err, which is the last error that it has met. The
-// cause is asked for, so ctx must have some time left.
+// unavailable explains why a call that began at began has failed with err, its last error. It asks the servers for the
+// cause, so ctx must have some time left.
 func (s *Store) unavailable(ctx context.Context, op, device string, began time.Time, err error) error {
 	if ctx.Err() == context.Canceled { //nolint:errorlint // it is what a context returns
 		return fmt.Errorf("lease: %s of device %q was canceled after %v: %w", op, device, time.Since(began).Round(time.Millisecond), ctx.Err())

@@ -46,7 +46,7 @@ func (l *logText) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String returns what was written.
+// String returns the text so far.
 func (l *logText) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,7 +221,7 @@ func TestWatchSeesExpiry(t *testing.T) {
 	}
 }
 
-// No device is lost among many of one node, whose renewals share a goroutine.
+// No device is lost among many of one node, although one goroutine renews them all.
 func TestManyLeases(t *testing.T) {
 	t.Parallel()
 	urls := natstest.URLs(natstest.Start(t, 1))

@@ -44,7 +44,7 @@ func owners(t *testing.T, answers map[string]reply) {
 	}
 }
 
-// TestRace: 500 agents on three nodes race for 200 consoles. Each console gets one owner, and each loser is told who.
+// TestRace: 500 agents on three nodes race for 200 consoles. Each console gets one owner, and each loser learns which.
 func TestRace(t *testing.T) {
 	const agents, consoles, picks, seed = 500, 200, 4, 28
 	urls := natstest.URLs(natstest.Start(t, 3))
@@ -155,8 +155,8 @@ func TestLeaderKilled(t *testing.T) {
 	}
 }
 
-// TestMajorityKilled: owners end their own leases, nobody gets any, errors say why, and all works when the servers are
-// back.
+// TestMajorityKilled: owners end their own leases, no node gets one, errors say why, and everything works when the
+// servers are back.
 func TestMajorityKilled(t *testing.T) {
 	t.Parallel()
 	const consoles = 5
@@ -173,7 +173,7 @@ func TestMajorityKilled(t *testing.T) {
 
 	leader := natstest.Leader(t, servers, "KV_majority")
 	for _, s := range servers {
-		if s != leader { // which then leads nobody
+		if s != leader { // the leader then has no followers
 			s.Kill()
 		}
 	}
@@ -182,7 +182,7 @@ func TestMajorityKilled(t *testing.T) {
 			t.Errorf("%s has ended with %+v, want that no server has renewed it, and why", d, r)
 		}
 	}
-	// New ones, which the last server has never heard of, and those whose leases have ended.
+	// New devices, which the last server has never heard of, and those with leases that have ended.
 	for _, n := range []*node{owner, heir} {
 		wanted := append(names(n.name, 2), devices...)
 		n.do(t, command{Do: "acquire", Session: "early", Devices: wanted, Timeout: 6 * time.Second})
@@ -253,8 +253,8 @@ func TestOwnerPaused(t *testing.T) {
 	}
 }
 
-// TestPartition: an owner whose packets go nowhere ends its own leases before others get them, while its clients go on
-// to type, and is told the truth; when packets pass again it works.
+// TestPartition: an owner that loses all its packets ends its own leases before others get them, while its clients go
+// on to type. Its calls say why they fail. When packets pass again it works.
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	const consoles = 5

@@ -21,8 +21,9 @@ func left(err error) time.Duration {
 	return held.Left
 }
 
-// A device that was not given back has nobody for the length of a lease after its key has expired: the servers' clocks
-// may have jumped, and its owner may be cut off. Then it is free for all. One that was given back is free at once.
+// A device that was not given back has no owner for the length of a lease after its key has expired: the servers'
+// clocks may have jumped, and its former owner may be cut off. Then it is free for all. A device that was given back is
+// free at once.
 func TestHeir(t *testing.T) {
 	t.Parallel()
 	const ttl = 6 * time.Second // an heir with much to do beside it must not lose the key
@@ -63,7 +64,7 @@ func TestHeir(t *testing.T) {
 			t.Errorf("while a waits, Lookup at %s = %+v, %v", name, h, err)
 		}
 	}
-	// An heir that leaves has not waited long enough: the next one waits anew.
+	// An heir that leaves has not waited long enough: the next one waits the whole time.
 	if err := a.Close(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A stroke is what a node types into a console, or, with Acquired, that it has just acquired it. Times are of
-// CLOCK_MONOTONIC, which all processes share, in nanoseconds.
+// A stroke is one write of a node to a console or, with Acquired, the report that the node has just acquired it. Times
+// are of CLOCK_MONOTONIC, which all processes share, in nanoseconds.
 type stroke struct {
 	Device   string
 	Token    uint64
@@ -19,13 +19,13 @@ type stroke struct {
 	Until    int64 `json:",omitempty"` // the end of the lease, as the owner saw it between the check and the write
 }
 
-// A judge is the server of all consoles, which counts who types.
+// A judge is the server of all consoles, which counts the strokes of each owner.
 //
-// It knows two rules. No owner may pass a check after another has acquired the console. And no one may acquire a console
-// before the time until which an owner that it has replaced took its lease to last.
+// It checks two rules. No owner may pass a check after another has acquired the console. And no node may acquire a
+// console before the time until which an owner that it has replaced took its lease to last.
 //
-// What it cannot demand is that no stroke arrives late: a process that was stopped between the check and the write
-// types it when it goes on. Such strokes are counted, and with them those that the judge was too slow to read in time.
+// It cannot demand that no stroke arrives late: a process that was stopped between the check and the write types it
+// when it goes on. Such strokes are counted, and with them those that the judge was too slow to read in time.
 type judge struct {
 	addr string
 
@@ -43,7 +43,7 @@ type console struct {
 	strokes  map[uint64]int
 }
 
-// newJudge starts a judge. What it finds fails the test, at its end.
+// newJudge starts a judge. Its findings fail the test, at the end.
 func newJudge(tb testing.TB) *judge {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -144,7 +144,7 @@ func (j *judge) typed(tb testing.TB, device string, token uint64) {
 // renewed waits until a token has typed into a console after a renewal of its lease.
 func (j *judge) renewed(tb testing.TB, device string, token uint64) {
 	tb.Helper()
-	// The times that an owner reports for one end differ by what passes between two readings of the clock.
+	// The times that an owner reports for one end differ by the time between two readings of the clock.
 	j.await(tb, device, token, func(c *console) bool {
 		return c.strokes[token] > 0 && c.until[token]-c.first[token] > int64(short/12)
 	})

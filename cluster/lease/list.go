@@ -22,7 +22,8 @@ type Listed struct {
 	TTL     time.Duration // after which it is free if it is not renewed
 }
 
-// List returns the devices in a bucket that have an owner, by name. It makes no bucket: without one there are none.
+// List returns the devices in a bucket that have an owner, by name. It makes no bucket: without one it returns no
+// devices.
 func List(ctx context.Context, nc *nats.Conn, bucketName string) (all []Listed, err error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -47,7 +48,7 @@ func List(ctx context.Context, nc *nats.Conn, bucketName string) (all []Listed, 
 	for {
 		select {
 		case u := <-w.Updates():
-			if u == nil { // the end of what is there
+			if u == nil { // all stored values have come
 				slices.SortFunc(all, func(a, b Listed) int { return strings.Compare(a.Device, b.Device) })
 				return all, nil
 			}

@@ -45,8 +45,8 @@ func (s *Store) Lookup(ctx context.Context, device string) (devlock.Holding, err
 	return devlock.Holding{}, s.unavailable(whole, "lookup", device, began, failed)
 }
 
-// Expires returns how long the lease of a device lasts at most if it is not renewed, by the clock of the servers; 0: it has
-// ended, or there is none. here says that this Store has it.
+// Expires returns how long the lease of a device lasts at most without a renewal, by the clock of the servers; 0: the
+// device has no lease, or it has ended. here says that this Store has it.
 func (s *Store) Expires(ctx context.Context, device string) (in time.Duration, here bool, err error) {
 	key, err := keyOf(device)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Store) Expires(ctx context.Context, device string) (in time.Duration, h
 	return in, here, nil
 }
 
-// own returns the holding of a device that this Store has: nobody else can have it.
+// own returns the holding of a device that this Store has: no other Store can have it.
 func (s *Store) own(ctx context.Context, device string) (h devlock.Holding, ok bool, err error) {
 	err = s.renewals.do(ctx, func() {
 		for l, mine := range s.renewals.held {
@@ -126,7 +126,7 @@ func follow(ctx context.Context, w jetstream.KeyWatcher, device string, states c
 			switch {
 			case !ok:
 				return
-			case u != nil: // nil ends what was there when the watch began
+			case u != nil: // nil: all values from before the watch have come
 				next = newEntry(u.Value(), u.Operation() != jetstream.KeyValuePut, u.Revision()).holding(device, false)
 			}
 		case <-ctx.Done():
@@ -136,7 +136,7 @@ func follow(ctx context.Context, w jetstream.KeyWatcher, device string, states c
 			continue
 		}
 		last, sent = next, true
-		select { // what was not received is outdated
+		select { // a state that was not received is outdated
 		case <-states:
 		default:
 		}

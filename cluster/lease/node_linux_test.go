@@ -25,7 +25,7 @@ import (
 // The tests of faults need nodes that can be stopped and killed: processes of this test program, which take commands on
 // stdin and answer on stdout. While a node has a console, it types into it without a pause: see the judge.
 
-// A nodeConfig is what a node is told in its environment.
+// A nodeConfig is the configuration of a node, in its environment.
 type nodeConfig struct {
 	Servers []string
 	Name    string
@@ -191,7 +191,7 @@ func (p *process) take(ctx context.Context, c command, device, session string) {
 	p.say(r)
 }
 
-// awaitFree waits until a watcher sees that nobody has the device, or for a while if none can be had now.
+// awaitFree waits until a watcher sees that the device has no owner, or for a while if no watcher can be had now.
 func (p *process) awaitFree(ctx context.Context, device string) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
@@ -322,7 +322,7 @@ func (n *node) signal(tb testing.TB, s os.Signal) {
 	}
 }
 
-// kill ends the process with SIGKILL, and waits for that. Whoever reads its output is told.
+// kill ends the process with SIGKILL, and waits until its output has ended.
 func (n *node) kill() {
 	_ = n.cmd.Process.Kill()
 	<-n.ended

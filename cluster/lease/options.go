@@ -22,7 +22,7 @@ type Options struct {
 
 	TTL      time.Duration // of a lease without a renewal: 2 s to 1 h; 0: 30 s. All nodes must have the same
 	Margin   time.Duration // by which a lease ends here before the servers end it; 0: TTL/6
-	Timeout  time.Duration // longest time of a call whose context has no earlier deadline; 0: 10 s
+	Timeout  time.Duration // longest time of a call without an earlier deadline; 0: 10 s
 	Replicas int           // of a bucket that is made; 0: 3 if the cluster has three servers or more, else 1
 
 	NATS   []nats.Option // credentials and TLS, for example nats.UserCredentials
@@ -86,8 +86,8 @@ func (o Options) shown() string {
 	return strings.Join(all, ", ")
 }
 
-// connection returns the options of the connection. Nothing is kept for a server that cannot be reached: a write that
-// is sent long after its call would take a device for nobody.
+// connection returns the options of the connection. It buffers nothing for a server that cannot be reached: a write
+// that is sent long after its call would take a device for no caller.
 func (o Options) connection(timeout time.Duration) []nats.Option {
 	return append([]nats.Option{
 		nats.Name("ptyctl node " + o.Node),

@@ -41,8 +41,8 @@ type waiter struct {
 	done chan error // buffered
 }
 
-// A renewer renews all leases of a Store, in one goroutine. Attempts overlap: the answers come to one subscription,
-// whose subjects name the lease and the attempt.
+// A renewer renews all leases of a Store, in one goroutine. Attempts overlap: one subscription gets all answers, and
+// their subjects name the lease and the attempt.
 type renewer struct {
 	s       *Store
 	inbox   string
@@ -259,7 +259,7 @@ func (r *renewer) seen(h *held, data []byte) {
 	r.schedule(h, time.Now().Add(r.s.o.times().Settle()))
 }
 
-// end ends the lease, and tells those who wait for a renewal.
+// end ends the lease, and ends all waits for a renewal.
 func (h *held) end(why *devlock.LostError) {
 	h.lease.End(why)
 	h.tell(h.lease.Check())
@@ -268,7 +268,7 @@ func (h *held) end(why *devlock.LostError) {
 // tell ends all waits for a renewal.
 func (h *held) tell(err error) { h.waiters = tell(h.waiters, func(waiter) bool { return true }, err) }
 
-// tell ends the waits of those that it concerns, and returns the others.
+// tell ends the waits that concerns selects, and returns the others.
 func tell(waiters []waiter, concerns func(waiter) bool, err error) (others []waiter) {
 	for _, w := range waiters {
 		if concerns(w) {

@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case tt.other == nil && tt.code == "10071": // a renewal whose answer is lost changes the revision
+		case tt.other == nil && tt.code == "10071": // a renewal without an answer changes the revision
 			_, err = s.kv.Put(t.Context(), key, value{Device: name, ID: idOf(s, l), Owner: l.Owner()}.encode(l.Token()))
 		case tt.other == nil:
 		case len(tt.other) == 0:
@@ -80,7 +80,7 @@ func idOf(s *Store, l *devlock.Lease) (id string) {
 	return id
 }
 
-// TestLostAnswer: a write whose answer was lost is recognized, and begins the lease when it is repeated.
+// TestLostAnswer: a write that has lost its answer is recognized, and begins the lease when it is repeated.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Options{Servers: natstest.URLs(natstest.Start(t, 1)), Node: "a"})

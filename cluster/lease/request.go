@@ -20,7 +20,7 @@ func (s *Store) read(ctx context.Context, key string) (entry, error) {
 }
 
 // bound returns the context of a call, which ends with the Store and in Options.Timeout at the latest, and another one
-// that ends a little earlier: what is left is for the explanation of a failure.
+// that ends a little earlier: the rest of the time is for the explanation of a failure.
 func (s *Store) bound(ctx context.Context) (whole, work context.Context, cancel context.CancelFunc) {
 	whole, stop := context.WithTimeout(ctx, s.o.Timeout)
 	end, _ := whole.Deadline()

@@ -21,8 +21,8 @@ type line struct{ net.Conn }
 // Resize implements term.Transport.
 func (line) Resize(int, int) error { return nil }
 
-// TestSession: a session whose lease no server renews ends by itself, says why, and leaves its console, which another
-// node then opens.
+// TestSession: a session ends by itself if no server renews its lease. It says why, and leaves its console, which
+// another node then opens.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	servers := natstest.Start(t, 1)

@@ -33,7 +33,8 @@ type Store struct {
 var _ devlock.Store = (*Store)(nil)
 
 // mostAcquiring is how many calls of Acquire of one node ask the servers at a time. When all nodes take all consoles at
-// once, more of them would wait so long that answers come too late, and the keys stay taken for nobody: cluster/sim.
+// once, more of them would wait so long that answers come too late, and the keys stay taken without an owner:
+// cluster/sim.
 const mostAcquiring = 4
 
 // Open connects to the servers, and makes the bucket unless it is there. It fails if no server can be reached, or if the

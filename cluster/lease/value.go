@@ -9,11 +9,11 @@ import (
 	"ptyctl/devlock"
 )
 
-// A value is what the key of a device holds while it has an owner.
+// A value is the value of a device's key while the device has an owner.
 type value struct {
 	Version int    `json:"v"` // 1
 	Device  string `json:"device"`
-	ID      string `json:"id"`              // of this lease, chosen by its owner: a write whose answer was lost is recognized by it
+	ID      string `json:"id"`              // of this lease, chosen by its owner, to recognize a write with a lost answer
 	Heir    bool   `json:"heir,omitempty"`  // it is not used: it is given back when its former owner cannot count on it
 	Token   uint64 `json:"token,omitempty"` // absent in the write that has won the device: its revision is the token
 	devlock.Owner
@@ -44,16 +44,16 @@ func (v value) encode(token uint64) []byte {
 	return text
 }
 
-// An entry is what the servers say of a key.
+// An entry is the state of a key on the servers.
 type entry struct {
 	value
 	held     bool
 	expired  bool   // the last write is a marker that the key has expired
-	revision uint64 // of the last write, also of a marker that it was deleted or has expired; 0: there is none
+	revision uint64 // of the last write, which may be a marker that it was deleted or has expired; 0: the key has no write
 }
 
-// newEntry reads the last write of a key. A value that cannot be read has an owner all the same: what wrote it may be a
-// newer version.
+// newEntry reads the last write of a key. If it cannot read a value, the device still has an owner: a newer version may
+// have written it.
 func newEntry(data []byte, marker bool, revision uint64) entry {
 	e := entry{revision: revision, held: !marker}
 	if !marker {

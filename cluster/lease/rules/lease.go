@@ -10,7 +10,7 @@ const (
 // Refused reports whether a server has refused a write because of the key's revision.
 func Refused(code int) bool { return code == WrongRevision || code == WriteUnderWay }
 
-// A Lease is what its node knows of a key that it wants or has. M is the type of the moments at which it sends.
+// A Lease is its node's view of a key that the node wants or has. M is the type of the moments at which it sends.
 type Lease[M any] struct {
 	Token    uint64 // the revision of the write that has won the device; 0: none has yet
 	Revision uint64 // of the last write of the key that is known here
@@ -22,12 +22,12 @@ type Lease[M any] struct {
 	sent    map[uint64]M // the renewals without an answer
 }
 
-// A Key is what the leader of the servers says of a key.
+// A Key is the state of a key, as the leader of the servers reports it.
 type Key struct {
 	Held     bool
 	Mine     bool   // the last write is by the lease that asks
-	Expired  bool   // it is a marker that the key has expired; another is one that it was given back
-	Revision uint64 // of the last write, also of a marker that it was deleted or has expired; 0: there is none
+	Expired  bool   // the last write marks the key as expired, and not as given back
+	Revision uint64 // of the last write, which may be a marker that it was deleted or has expired; 0: the key has no write
 	Token    uint64 // that the value names
 }
 
@@ -56,7 +56,8 @@ func (l *Lease[M]) Claim(k Key) (other bool) {
 // mostSent is how many renewals without an answer are remembered. Older ones are of no use.
 const mostSent = 16
 
-// Attempt begins a renewal, whose Number it counts. It does not while the lease waits for a read, which is then repeated.
+// Attempt begins a renewal, and counts it in Number. While the lease waits for a read it begins none, and reports true:
+// the caller repeats the read.
 func (l *Lease[M]) Attempt(now M) (read bool) {
 	if l.Reading {
 		return true
@@ -86,8 +87,8 @@ func (l *Lease[M]) Confirmed(number, revision uint64) (sent M, ok bool) {
 	return sent, true
 }
 
-// Refuse takes the refusal of a renewal. The key has another revision: because the answer to an earlier renewal was
-// lost, or because the lease is. The leader has to be asked. WriteUnderWay says less: another write of the key is under
+// Refuse takes the refusal of a renewal. The key has another revision: either the answer to an earlier renewal was
+// lost, or the lease is lost. The leader has to be asked. WriteUnderWay says less: another write of the key is under
 // way, which may be an earlier renewal.
 func (l *Lease[M]) Refuse(code int) {
 	l.Reading, l.suspect = true, l.suspect || code == WrongRevision

@@ -12,11 +12,11 @@ type Times struct {
 // count from the arrival of that write, which is later.
 func (t Times) Lasts() time.Duration { return t.TTL - t.Margin }
 
-// Until is when a lease ends at its owner whose last confirmed write was sent then.
+// Until is when a lease ends at its owner. sent is when its last confirmed write was sent.
 func (t Times) Until(sent time.Time) time.Time { return sent.Add(t.Lasts()) }
 
-// Patience is how long a device stays unused after a new owner has got a key that had expired. The former owner may have
-// been confirmed at any time before, by servers whose clocks have jumped since. Rates of clocks differ a little.
+// Patience is how long a new owner leaves a device unused if the key had expired. The servers may have confirmed the
+// former owner at any time before, and their clocks may have jumped since. Rates of clocks differ a little.
 func (t Times) Patience() time.Duration { return t.Lasts() + t.TTL/1000 }
 
 // Every is the time from one renewal to the next, and how long the answer of one is waited for.
