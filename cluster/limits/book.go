@@ -25,7 +25,7 @@ type Book struct {
 	former   []string // names that this process had before its key was lost
 	epoch    uint64   // of process: how many there were
 	counters map[string]*counter
-	seen     map[string]time.Time // other processes, whose keys were there at that time
+	seen     map[string]time.Time // when the keys of other processes were last found
 	closed   bool
 }
 
@@ -175,8 +175,8 @@ func (b *Book) Alive() bool {
 	return !b.closed && b.valid()
 }
 
-// Close gives back all that is still taken, and ends the work of the book. Calls of Take that wait fail. After an error,
-// what was taken is given back when the TTL is over.
+// Close gives back all sessions that are still taken, and ends the work of the book. Calls of Take that wait fail.
+// After an error, the sessions are given back when the TTL is over.
 func (b *Book) Close(ctx context.Context) error {
 	began := time.Now()
 	b.mu.Lock()

@@ -250,8 +250,8 @@ func TestKilled(t *testing.T) {
 	used(t, a, host, map[string]int{"a": 2})
 }
 
-// A node that was cut off for longer than the TTL takes nothing, and its share is free. When it is back, its sessions
-// count again, and nobody gets more until enough have ended.
+// A node that was cut off for longer than the TTL takes no sessions, and its share is free. When it is back, its
+// sessions count again, and no node gets more until enough have ended.
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	urls := natstest.URLs(natstest.Start(t, 3))
@@ -266,7 +266,7 @@ func TestPartition(t *testing.T) {
 	take(t, a, host)
 	take(t, a, host)
 	take(t, b, host)
-	quiet := limits.Use{What: "jump", Name: "bastion", Most: 5} // never full, so nobody looks for the dead
+	quiet := limits.Use{What: "jump", Name: "bastion", Most: 5} // never full, so no process looks for dead ones
 	take(t, a, quiet)
 	cut.Store(true)
 	release()
@@ -297,8 +297,8 @@ func TestPartition(t *testing.T) {
 	full(t, b, host, map[string]int{"a": 3, "b": host.Most - 3})
 }
 
-// TestCuts: while the ways of three nodes to the servers are cut again and again, answers are lost. The limit is never
-// passed, and in the end the servers have what the nodes have.
+// TestCuts: while the connections of three nodes to the servers are cut again and again, answers are lost. The limit is
+// never passed, and in the end the servers and the nodes have the same counts.
 func TestCuts(t *testing.T) {
 	t.Parallel()
 	const seed = 28

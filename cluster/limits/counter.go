@@ -13,13 +13,13 @@ type taker struct {
 	done chan error // buffered
 }
 
-// A counter is one limit in this process. One worker at a time writes its key; it takes all who wait together.
+// A counter is one limit in this process. One worker at a time writes its key, and counts all waiting calls together.
 type counter struct {
 	key string
 
 	// Book.mu guards these.
-	held    int      // sessions that are taken and not released: what the share should be
-	share   int      // what the last confirmed write says
+	held    int      // sessions that are taken and not released: the intended share
+	share   int      // the share in the last confirmed write
 	unsure  bool     // a later write may have been done, too
 	epoch   uint64   // of the process that the share belongs to
 	waiting []*taker // in their order
@@ -27,7 +27,7 @@ type counter struct {
 	failed  error    // of the worker's last attempt
 
 	// Only the worker uses these.
-	known    bool // the following is what was last read or written
+	known    bool // the following was last read or written
 	shares   shares
 	revision uint64
 }
@@ -46,8 +46,8 @@ func (b *Book) start(c *counter) {
 	b.steps.Go(func() { b.serve(c) })
 }
 
-// serve is the worker of a counter. It ends when nothing is left to do, or when nobody waits and an attempt fails: then
-// the next renewal that succeeds starts another.
+// serve is the worker of a counter. It ends when there is nothing left to do, or when no call waits and an attempt
+// fails: then the next renewal that succeeds starts another.
 func (b *Book) serve(c *counter) {
 	for attempts := 0; ; {
 		err := b.step(c)
@@ -76,7 +76,7 @@ func (b *Book) serve(c *counter) {
 	}
 }
 
-// step makes one attempt to count those who wait, and to write the share.
+// step makes one attempt to count the waiting calls, and to write the share.
 func (b *Book) step(c *counter) error {
 	b.mu.Lock()
 	if !b.valid() {
@@ -94,7 +94,7 @@ func (b *Book) step(c *counter) error {
 		}
 	}
 	_, refused := grant(takers, c.shares.others(own), held)
-	if len(refused) > 0 && !fresh { // what is known may be old
+	if len(refused) > 0 && !fresh { // the known counts may be old
 		if err := b.read(c); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (b *Book) step(c *counter) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c.share, c.unsure, c.epoch = held+len(granted), false, epoch
-	if epoch != b.epoch || !b.valid() { // the share may be nobody's by now
+	if epoch != b.epoch || !b.valid() { // the process may have lost its share by now
 		return errNoKey
 	}
 	for _, t := range granted {
@@ -146,7 +146,8 @@ func (b *Book) step(c *counter) error {
 	return nil
 }
 
-// grant says who of those that wait can be counted. A process never raises its share if the sum is above the limit then.
+// grant divides the waiting calls into those that can be counted and the others. A process never raises its share if
+// the sum is above the limit then.
 func grant(takers []*taker, others, held int) (granted, refused []*taker) {
 	for _, t := range takers {
 		if others+held+len(granted) < t.use.Most {
@@ -158,7 +159,8 @@ func grant(takers []*taker, others, held int) (granted, refused []*taker) {
 	return granted, refused
 }
 
-// decided removes a call from those that wait. It reports false if the call waits no longer. The caller holds Book.mu.
+// decided removes a call from the waiting ones. It reports false if the call does not wait any more. The caller holds
+// Book.mu.
 func (c *counter) decided(t *taker) bool {
 	i := slices.Index(c.waiting, t)
 	if i < 0 {
@@ -182,7 +184,7 @@ func (b *Book) read(c *counter) error {
 	return nil
 }
 
-// sharesOf returns the shares in what was read.
+// sharesOf returns the shares in an entry.
 func sharesOf(e bucket.Entry) (shares, error) {
 	if !e.Held() {
 		return make(shares), nil
@@ -190,7 +192,7 @@ func sharesOf(e bucket.Entry) (shares, error) {
 	return decode(e.Data)
 }
 
-// write writes the key of a counter. What says that it was deleted is of no use for long.
+// write writes the key of a counter. The marker of a deleted key is of no use for long.
 func (b *Book) write(c *counter, next shares) (revision uint64, err error) {
 	m := b.bucket.Write(c.key, next.encode(), c.revision)
 	if len(next) == 0 {

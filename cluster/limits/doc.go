@@ -18,16 +18,17 @@
 //   - Each process has a key of its own with a TTL, which it renews every TTL/6: while it is there, the shares of the
 //     process count. A process takes nothing unless its last renewal was sent less than TTL minus Options.Margin ago, by
 //     the monotonic clock, both before it writes and when the write is confirmed.
-//   - Whoever finds a limit full looks for the keys of the processes that have shares. Where one is gone, it writes a
-//     grave in its place, which fails unless the key is gone for the majority of the servers too, and then removes the
-//     share. The process that was cut off can no longer renew its key: it begins another, and writes its counts there.
+//   - A process that finds a limit full looks for the keys of the processes that have shares. Where a key is gone, it
+//     writes a grave in its place, which fails unless the key is gone for the majority of the servers too, and then
+//     removes the share. The process that was cut off can no longer renew its key: it begins another, and writes its
+//     counts there.
 //   - A release is counted here at once, and written by the book in the background. One that cannot be written is
 //     written after the next renewal that succeeds.
 //
-// What holds: at no time do the shares of the processes whose keys are there exceed a limit by a Take. What does not: a
-// node that was cut off from the servers for longer than the TTL keeps the sessions that it has, and others may take its
-// share meanwhile. When it is back, its count is written as it is, and nobody gets more until enough have ended. The
-// clocks of the servers must differ by less than Margin; those of the nodes do not matter.
+// The guarantee: at no time do the shares of the processes with keys exceed a limit because of a Take. It does not
+// cover a node that was cut off from the servers for longer than the TTL: the node keeps its sessions, and other nodes
+// may take its share meanwhile. When it is back, its count is written as it is, and no node gets more until enough
+// sessions have ended. The clocks of the servers must differ by less than Margin; those of the nodes do not matter.
 //
 // A node may subscribe to _INBOX.> and publish to these subjects, and needs no other rights. BUCKET is GROUP-limits; the
 // line with CREATE is for the node that makes the bucket.

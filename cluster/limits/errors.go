@@ -21,7 +21,7 @@ type FullError struct {
 	Nodes map[string]int // how many each node has
 }
 
-// Error names the limit, and who has how many.
+// Error names the limit, and the sessions of each node.
 func (e *FullError) Error() string {
 	sum, names := 0, slices.Sorted(maps.Keys(e.Nodes))
 	slices.SortStableFunc(names, func(a, b string) int { return e.Nodes[b] - e.Nodes[a] })

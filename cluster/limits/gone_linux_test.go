@@ -11,7 +11,8 @@ import (
 	"ptyctl/cluster/limits"
 )
 
-// The servers cannot say in time: the error says why, and may be tried again. What was released meanwhile is made good.
+// If the servers do not answer in time, the error says why, and the call may be tried again. Releases in the meantime
+// are written later.
 func TestServersGone(t *testing.T) {
 	t.Parallel()
 	servers := natstest.Start(t, 1)
@@ -37,6 +38,6 @@ func TestServersGone(t *testing.T) {
 	fails("no NATS server can be reached")
 	release()
 	servers[0].Run(t)
-	used(t, b, host, map[string]int{"a": 1}) // and what was sent to the server that was stopped is not counted
+	used(t, b, host, map[string]int{"a": 1}) // the request to the stopped server is not counted
 	take(t, b, host)
 }

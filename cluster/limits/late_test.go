@@ -12,8 +12,8 @@ import (
 	"ptyctl/cluster/internal/natstest"
 )
 
-// lateBook opens a book whose way to the server can be cut. What was sent meanwhile arrives later. An answer is waited
-// for for a second.
+// lateBook opens a book over a connection that can be cut. Messages that are sent meanwhile arrive later. A call waits
+// for an answer for a second.
 func lateBook(t *testing.T, cut *atomic.Bool) *Book {
 	t.Helper()
 	nc, err := nats.Connect(natstest.Proxy(t, natstest.Start(t, 1)[0].URL, cut), nats.ReconnectBufSize(-1))
@@ -59,7 +59,7 @@ func arrived(t *testing.T, b *Book, u Use, want int) {
 	})
 }
 
-// A session is not counted whose call has ended while the write was on its way.
+// A session is not counted if its call has ended while the write was on its way.
 func TestCallEndsEarly(t *testing.T) {
 	t.Parallel()
 	var cut atomic.Bool
@@ -78,7 +78,7 @@ func TestCallEndsEarly(t *testing.T) {
 	arrived(t, b, u, 1)
 }
 
-// A write that arrives after its call has failed, and after its answer was waited for, is made good.
+// A write that arrives after its call has failed, and after the wait for its answer, is corrected.
 func TestLateWrite(t *testing.T) {
 	t.Parallel()
 	var cut atomic.Bool

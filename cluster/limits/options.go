@@ -20,7 +20,7 @@ type Options struct {
 
 	TTL      time.Duration // after which the share of a dead process is given back: 2 s to 1 h; 0: 30 s
 	Margin   time.Duration // by which a process stops to take before its share is given back; 0: TTL/6
-	Timeout  time.Duration // longest time of a Take whose context has no earlier deadline; 0: 2 s
+	Timeout  time.Duration // longest time of a Take without an earlier deadline; 0: 2 s
 	Replicas int           // of a bucket that is made; 0: 3 if the cluster has three servers or more, else 1
 
 	Logger *slog.Logger // nil: slog.Default
@@ -67,7 +67,7 @@ func (o Options) every() time.Duration { return o.TTL / 6 }
 // attempt is how long one answer is waited for.
 func (o Options) attempt() time.Duration { return min(o.Timeout/4, time.Second) }
 
-// graves is how long the servers keep what says that a process or a count is gone.
+// graves is how long the servers keep the markers of processes and counts that are gone.
 const graves = time.Minute
 
 // bucket returns the name and the configuration of the bucket. It has no TTL: the keys of processes have their own.

@@ -12,8 +12,8 @@ import (
 	"ptyctl/cluster/internal/bucket"
 )
 
-// A process is one key process.NODE.ID, which says that the shares of NODE.ID count. Its ID is chosen anew for each
-// write that creates one, so that no such write can be done late.
+// A process is one key process.NODE.ID, which says that the shares of NODE.ID count. Each write that creates one
+// chooses a new ID, so that no such write can be done late.
 type process struct {
 	name     string // NODE.ID
 	revision uint64
@@ -23,7 +23,7 @@ type process struct {
 // keyOf returns the key of a process.
 func keyOf(name string) string { return "process." + name }
 
-// What the key of a process holds: only whether it is there matters, and whether it is a grave.
+// The values of a process's key: it only matters whether the key is there, and whether it is a grave.
 var (
 	alive = []byte(`{"v":1}`)
 	grave = []byte(`{"v":1,"grave":true}`)
@@ -80,7 +80,7 @@ func (b *Book) renewals() {
 	}
 }
 
-// renew renews the key once. If it is gone, renew begins another process, whose shares are written next.
+// renew renews the key once. If it is gone, renew begins another process, and the shares of that one are written next.
 func (b *Book) renew(ctx context.Context) error {
 	b.mu.Lock()
 	p := b.process

@@ -57,7 +57,7 @@ func (s shares) nodes() map[string]int {
 // maxShare is the most sessions of a process: no sum of them overflows.
 const maxShare = 1 << 30
 
-// A value is what the key of a limit holds.
+// A value is the value of a limit's key.
 type value struct {
 	Format int    `json:"v"` // 1
 	Shares shares `json:"n"`

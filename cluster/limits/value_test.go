@@ -20,7 +20,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Another node may write anything to a key. What cannot be read is an error and not an empty limit.
+// Another node may write anything to a key. A value that cannot be read is an error and not an empty limit.
 func TestDecode(t *testing.T) {
 	if s, err := decode(shares{"a.X": 2, "b.Y": 3}.encode()); err != nil || s["a.X"] != 2 || s.others("a.X") != 3 || s.nodes()["b"] != 3 {
 		t.Errorf("decode = %v, %v", s, err)
