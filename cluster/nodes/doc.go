@@ -1,5 +1,5 @@
-// Package nodes keeps the registry of the nodes of a cluster in a bucket of NATS JetStream: who is there, what each can
-// do, and how loaded it is. It also chooses the node of a new session.
+// Package nodes keeps the registry of the nodes of a cluster in a bucket of NATS JetStream: which nodes there are,
+// their features and their load. It also chooses the node of a new session.
 //
 //	r, err := nodes.Join(ctx, nodes.Options{Conn: nc, Group: "ptyctl"}, nodes.Node{
 //		Name: "fra-1", Version: "1.4.0", WireMin: 1, WireMax: 2, Key: public, Labels: map[string]string{"site": "fra"},
@@ -21,10 +21,10 @@
 //     silent, whether or not the servers have said that its key has expired. A watch that reports nothing for two
 //     periods, although this node writes in each, is begun again.
 //
-// The registry is a view: what it says may be older than a change by the time of a message, and by Options.TTL for a
-// node that was killed. Who owns a console is decided by package lease and not here. A node's Key is as trustworthy as
-// the rights of the NATS accounts, so give each node the right to write its own key only. It may subscribe to _INBOX.>
-// and publish to these subjects, and needs no other rights. BUCKET is GROUP-nodes and NODE the node's name; the line with
+// The registry is a view: it lags behind a change by the time of a message, and by up to Options.TTL for a node that
+// was killed. Package lease decides who owns a console, not this package. A node's Key is as trustworthy as the rights
+// of the NATS accounts, so give each node the right to write its own key only. It may subscribe to _INBOX.> and publish
+// to these subjects, and needs no other rights. BUCKET is GROUP-nodes and NODE the node's name; the line with
 // STREAM.CREATE is for the node that makes the bucket.
 //
 //	publish $KV.BUCKET.node.NODE

@@ -19,7 +19,7 @@ func (r *Registry) follow() {
 			if r.observe(w) {
 				attempts = 0
 			}
-			r.work.Go(func() { // the servers are told, who may not answer
+			r.work.Go(func() { // Stop sends a message to the servers, which may not answer
 				_ = w.Stop()
 				for range w.Updates() { // it may be blocked in sending one
 				}
@@ -57,7 +57,7 @@ func (r *Registry) watch() (jetstream.KeyWatcher, error) {
 	return nil, err
 }
 
-// A canceled is a watch whose context ends with it.
+// A canceled is a watch that cancels its context when it is stopped.
 type canceled struct {
 	jetstream.KeyWatcher
 	cancel context.CancelFunc
@@ -78,7 +78,7 @@ func (r *Registry) observe(w jetstream.KeyWatcher) (heard bool) {
 	late := time.NewTimer(r.o.attempt())
 	defer late.Stop()
 	own, seen := keyPrefix+r.name(), uint64(0) // the last write of this node that it has reported
-	passing, set := time.NewTimer(0), true     // whoever is heard of stays live for longer, so a time that is set stays right
+	passing, set := time.NewTimer(0), true     // a node that is heard of stays live longer: a set timer is never late
 	defer passing.Stop()
 	for {
 		select {
@@ -127,7 +127,7 @@ func (r *Registry) observe(w jetstream.KeyWatcher) (heard bool) {
 	}
 }
 
-// written returns the revision of the last confirmed write of this node; 0: there was none.
+// written returns the revision of the last confirmed write of this node; 0: none yet.
 func (r *Registry) written() uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

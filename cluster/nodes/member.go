@@ -25,9 +25,9 @@ type member struct {
 // key returns the node's key.
 func (m *member) key() string { return keyPrefix + m.value.Name }
 
-// Update changes what this node says of itself. Its load is written at the next renewal; whether it drains, and its
-// rules and callers, at once. Its name, key, start and proof stay. f must not block, and must not call the Registry. The error says
-// what is wrong with the result, which then has no effect. Without effect for an observer.
+// Update changes this node's own entry. Its load is written at the next renewal; its draining, rules and callers are
+// written at once. Its name, key, start and proof stay. f must not block, and must not call the Registry. An invalid
+// result has no effect, and the error says why it is invalid. For an observer, Update has no effect.
 func (r *Registry) Update(f func(*Node)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,8 +58,8 @@ func (r *Registry) Update(f func(*Node)) error {
 // Alive reports whether other nodes can know this one: its key was written less than Options.TTL ago.
 func (r *Registry) Alive() bool { return r.Err() == nil }
 
-// Err returns nil while this node is alive, and then what keeps its key from being written: an *UnavailableError or a
-// *NameTakenError. An observer has none.
+// Err returns nil while this node is alive, and then the reason why its key cannot be written: an *UnavailableError or
+// a *NameTakenError. For an observer it returns nil.
 func (r *Registry) Err() error {
 	r.mu.RLock()
 	m := r.member

@@ -13,7 +13,7 @@ import (
 	"ptyctl/cluster/proof"
 )
 
-// A Node is what a node says of itself.
+// A Node is a node's description of itself.
 type Node struct {
 	Name    string            `json:"name"` // a letter or digit, then letters, digits and hyphens: at most 32 in all
 	Version string            `json:"version"`
@@ -27,7 +27,7 @@ type Node struct {
 	MaxSessions int  `json:"max_sessions"` // 0: as many as there are
 	Draining    bool `json:"draining,omitempty"`
 
-	// The first hex digits of digests of what nodes should have in common; empty: it has none.
+	// The first hex digits of digests of settings that all nodes should have in common; empty: there is no digest.
 	Rules   string `json:"rules,omitempty"`   // in force
 	Callers string `json:"callers,omitempty"` // who may call over HTTP, with which tokens
 
@@ -36,7 +36,7 @@ type Node struct {
 	Proof *proof.Shown `json:"proof,omitempty"` // that the name is its own; never changed, so copies share it
 }
 
-// The limits of what a node may say of itself. They hold for what is read, too.
+// The limits of a node's entry. They hold for entries that are read, too.
 const (
 	maxValue      = 16 << 10 // bytes of the key's value
 	keyBytes      = 32       // of a public key of X25519
@@ -53,7 +53,7 @@ var (
 	labelPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 )
 
-// check says what is wrong with n.
+// check returns an error unless n is valid.
 func (n Node) check() error {
 	switch {
 	case !namePattern.MatchString(n.Name):
@@ -115,10 +115,10 @@ func (n Node) clone() Node {
 	return n
 }
 
-// A value is what the key of a node holds.
+// A value is the value of a node's key.
 type value struct {
 	Format int    `json:"v"`  // 1; a reader takes the fields that it knows of a later one
-	ID     string `json:"id"` // of the process: a write whose answer was lost is recognized by it
+	ID     string `json:"id"` // of the process, which recognizes a write with a lost answer by it
 	Node
 }
 

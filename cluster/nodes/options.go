@@ -30,8 +30,8 @@ type Options struct {
 	// wait for one that does. 0: Join does not wait. TTL is enough for a process that was killed.
 	Wait time.Duration
 
-	// Prover makes the proof of this node's name, and checks those of the others: an entry without one is none. nil: nodes
-	// have no credentials, and all may be any.
+	// Prover makes the proof of this node's name, and checks those of the others: an entry without a proof is ignored.
+	// nil: nodes have no credentials, and any process may use any name.
 	Prover *proof.Prover
 
 	Logger *slog.Logger // nil: slog.Default
@@ -81,7 +81,7 @@ func (o Options) patience() time.Duration {
 // subject returns where a node publishes its entry.
 func (o Options) subject(node string) string { return Subject(o.Group, node) }
 
-// Subject returns where a node of a group publishes its entry: who has the right to is that node.
+// Subject returns where a node of a group publishes its entry. The user with the right to publish there is that node.
 func Subject(group, node string) string { return "$KV." + group + "-nodes." + keyPrefix + node }
 
 // bucket returns the name and the configuration of the bucket.
@@ -92,13 +92,13 @@ func (o Options) bucket() (string, jetstream.KeyValueConfig) {
 	}
 }
 
-// An UnavailableError says that the servers did not do what a call asked for. It may be tried again.
+// An UnavailableError says that the servers did not carry out a call. The call may be tried again.
 type UnavailableError = bucket.UnavailableError
 
 // A NameTakenError says that another process has the name of this node.
 type NameTakenError struct {
 	Name string
-	Node Node          // what the other process says of itself; zero but for the name if that could not be read
+	Node Node          // the entry of the other process; zero but for the name if it could not be read
 	Free time.Duration // when the name is free if the other process has ended: at most Options.TTL
 }
 

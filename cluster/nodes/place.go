@@ -55,7 +55,7 @@ func (e *PlaceError) Retryable() bool {
 	return e.Why == NoNode || e.Why == NoLabels || e.Why == AllDraining || e.Why == AllFull
 }
 
-// Error says what is missing.
+// Error says why no node can take the session.
 func (e *PlaceError) Error() string {
 	s := "no node for the session: " + string(e.Why)
 	if e.Each {
@@ -164,7 +164,7 @@ func (n *Node) has(labels map[string]string) bool {
 	return true
 }
 
-// unlimited is what the load of a node without a limit is compared with.
+// unlimited is the limit that load assumes for a node without a limit.
 const unlimited = 1000
 
 // load returns how full a node is: 1 is full.

@@ -12,8 +12,8 @@ import (
 	"ptyctl/cluster/proof"
 )
 
-// TestForgedEntry: an entry that was not made by the user of its node is none, however it came into the bucket. That of a
-// node which is there stays.
+// TestForgedEntry: an entry that the user of its node has not made is ignored, however it came into the bucket. The
+// entry of a node that is there stays.
 func TestForgedEntry(t *testing.T) {
 	t.Parallel()
 	accounts := natstest.NewAccounts(t)

@@ -17,15 +17,15 @@ import (
 type Seen struct {
 	Node
 	State State         // Live: its key was written less than two periods of Options.Every ago
-	Age   time.Duration // since its key was written; of a node whose key has expired, since that
+	Age   time.Duration // since its key was written or, if that has expired, since then
 	Doubt error         // why another node may have written it; nil: it is proven, or Options has no Prover
 }
 
 // ErrNoGroup says that no node has ever joined the group.
 var ErrNoGroup = errors.New("there is no such group: no node has joined it yet")
 
-// Read returns the nodes whose keys are there, and those whose keys have expired within the last Options.TTL, by name. Of
-// the latter only the name is known. It makes no bucket: the error is ErrNoGroup if there is none.
+// Read returns the nodes that have keys, and those with keys that have expired within the last Options.TTL, by name. Of
+// the latter only the name is known. Read makes no bucket: without one the error is ErrNoGroup.
 func Read(ctx context.Context, o Options) (all []Seen, err error) {
 	o, err = o.withDefaults()
 	if err != nil {
@@ -57,7 +57,7 @@ func Read(ctx context.Context, o Options) (all []Seen, err error) {
 	for {
 		select {
 		case u := <-w.Updates():
-			if u == nil { // the end of what is there
+			if u == nil { // all stored values have come
 				slices.SortFunc(all, func(a, b Seen) int { return strings.Compare(a.Name, b.Name) })
 				return all, nil
 			}

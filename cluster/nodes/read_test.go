@@ -11,8 +11,8 @@ import (
 	"ptyctl/cluster/nodes"
 )
 
-// TestRead: whoever reads the keys once sees the nodes that are live, and those that have become silent, but none that has
-// left; and makes no bucket.
+// TestRead: one read of the keys shows the nodes that are live and those that have become silent, but none that has
+// left. It makes no bucket.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	nc, _ := natstest.StartWithRights(t, "doc.go", "BUCKET", "ptyctl-nodes", "NODE", "*")

@@ -103,7 +103,7 @@ func (r *Registry) failed(ctx context.Context, began time.Time, err error) error
 	return r.bucket.Unavailable(ctx, "nodes: join", began, err)
 }
 
-// Lookup returns a node. Its State is Unknown if there is none of that name.
+// Lookup returns a node. The State of an unknown name is Unknown.
 func (r *Registry) Lookup(name string) Status {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -124,7 +124,8 @@ func (r *Registry) All() []Status {
 }
 
 // Changed returns a channel that is closed at the next change: a node has come, has left, has become silent or is heard
-// of again, drains, or has begun anew. A change of loads is none. Ask for the channel first, and then for the nodes.
+// of again, drains, or has started again. A change of load does not count. Ask for the channel first, and then for the
+// nodes.
 func (r *Registry) Changed() <-chan struct{} {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -171,7 +172,7 @@ func (r *Registry) Leave(ctx context.Context) error {
 }
 
 // Close ends all work of the registry, and waits for that. The node's key stays until it expires: use Leave, except for
-// an observer. What the registry has known can still be read; the nodes become silent.
+// an observer. The last known nodes can still be read; they become silent.
 func (r *Registry) Close() {
 	r.stop()
 	r.work.Wait()

@@ -268,8 +268,8 @@ func TestServersGone(t *testing.T) {
 	sees(t, a, "b", nodes.Unknown)
 }
 
-// A node whose packets go nowhere is silent on both sides. If another process has its name meanwhile, it says so, and
-// joins again when that one leaves.
+// A node that loses all its packets is silent on both sides. If another process has its name meanwhile, the node says
+// so, and joins again when that process leaves.
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	urls := natstest.URLs(natstest.Start(t, 3))

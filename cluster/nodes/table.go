@@ -24,7 +24,7 @@ type Status struct {
 	Heard time.Time // when it was heard of last, with a reading of this process's monotonic clock
 }
 
-// What the table keeps of nodes that are gone.
+// How long the table keeps nodes that are silent, and how many.
 const (
 	remember  = time.Hour
 	maxSilent = 1024
@@ -41,8 +41,8 @@ type entry struct {
 	placed   int  // sessions placed there since it was heard of
 }
 
-// A table has the nodes in the order of their names. It knows neither NATS nor the time: callers say what they have
-// heard, and when, on the monotonic clock.
+// A table has the nodes in the order of their names. It knows neither NATS nor the time: callers report each event and
+// its time on the monotonic clock.
 type table struct {
 	ttl time.Duration
 	all []*entry
@@ -72,8 +72,8 @@ func (t *table) heard(n Node, revision uint64, now time.Time) (changed bool) {
 	}
 	e := t.all[i]
 	e.fresh = true
-	// The same write again, from another watch, is no sign of life. A lower revision is an older write, or one of a bucket
-	// that was made again: if nobody calls restart, the node becomes silent, and then it counts.
+	// The same write again, from another watch, is no sign of life. A lower revision is an older write, or one of a
+	// bucket that was made again: without a call of restart the node becomes silent, and then the write counts.
 	if revision == e.revision || revision < e.revision && !e.silent {
 		return false
 	}
@@ -83,7 +83,7 @@ func (t *table) heard(n Node, revision uint64, now time.Time) (changed bool) {
 	return changed
 }
 
-// expired takes the word of the servers that a node's key has expired.
+// expired takes the report of the servers that a node's key has expired.
 func (t *table) expired(name string, revision uint64) (changed bool) {
 	i, ok := t.find(name)
 	if !ok || revision < t.all[i].revision || t.all[i].silent {
@@ -103,7 +103,7 @@ func (t *table) left(name string, revision uint64) (changed bool) {
 	return true
 }
 
-// restart takes that the bucket was made again, so that its revisions begin with 1.
+// restart takes the report that the bucket was made again, so that its revisions begin with 1.
 func (t *table) restart() {
 	for _, e := range t.all {
 		e.revision = 0
@@ -117,7 +117,7 @@ func (t *table) begin() {
 	}
 }
 
-// complete takes that a watch has reported all keys: the others have expired while none was watching.
+// complete takes the report that a watch has given all keys: the other nodes' keys have expired while no watch ran.
 func (t *table) complete() (changed bool) {
 	for _, e := range t.all {
 		if !e.fresh && !e.silent {
@@ -127,8 +127,8 @@ func (t *table) complete() (changed bool) {
 	return changed
 }
 
-// pass takes the time. It makes nodes silent and forgets old ones, and returns when it has to be called again; zero: not
-// before something is heard.
+// pass takes the current time. It makes nodes silent and forgets old ones, and returns when it has to be called again;
+// zero: only after the next report.
 func (t *table) pass(now time.Time) (changed bool, next time.Time) {
 	var silent []*entry
 	for _, e := range t.all {

@@ -27,8 +27,8 @@ func states(t *table) string {
 	return strings.Join(all, ", ")
 }
 
-// A node that is not heard of becomes silent on the clock alone, and is forgotten much later. What the servers say of an
-// old write has no effect.
+// A node that is not heard of becomes silent on the clock alone, and is forgotten much later. Reports of the servers
+// about an old write have no effect.
 func TestTable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tab := &table{ttl: 15 * time.Second}
