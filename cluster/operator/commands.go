@@ -30,7 +30,7 @@ func Commands() []*cli.Command {
 // patience is how long a command waits for the servers in all.
 const patience = 10 * time.Second
 
-// credentialsFlag names what an operator has and a node has not.
+// credentialsFlag names a file with credentials of an operator, which have rights that a node lacks.
 func credentialsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "credentials", Usage: "credentials `FILE` of NATS, in place of the configuration's"}
 }
@@ -42,7 +42,7 @@ type site struct {
 	prover *proof.Prover // nil: nodes have no credentials
 
 	mu     sync.Mutex
-	denied []string // what the servers have refused because of the credentials
+	denied []string // requests that the servers have refused because of the credentials
 }
 
 // heard takes an error of the connection.
@@ -57,7 +57,7 @@ func (s *site) heard(_ *nats.Conn, _ *nats.Subscription, err error) {
 	}
 }
 
-// refusals returns what the servers have refused.
+// refusals returns the requests that the servers have refused.
 func (s *site) refusals() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func reach(c *cli.Context) (*site, error) {
 	return s, nil
 }
 
-// explained adds what the servers have refused to an error: the call has then got no answer.
+// explained adds the refusals of the servers to an error: a refused request has got no answer.
 func (s *site) explained(err error) error {
 	if all := s.refusals(); err != nil && len(all) > 0 {
 		return fmt.Errorf("%w\nthe credentials do not suffice (%s): name others with --credentials", err, strings.Join(all, "; "))

@@ -27,13 +27,13 @@ type status struct {
 	Consoles []consoleStatus  `json:"consoles"`
 	Buckets  []bucketStatus   `json:"buckets"`
 	Anchors  []anchors.Anchor `json:"anchors,omitempty"`
-	Warnings []string         `json:"warnings,omitempty"` // what the operator should mend
+	Warnings []string         `json:"warnings,omitempty"` // for the operator to correct
 	Problems []string         `json:"problems"`           // with any the exit status is 1
 
 	marks []marked // of the nodes in the table
 }
 
-// A nodeStatus is a node. Of a silent one whose entry has expired only the name is known.
+// A nodeStatus is a node. For a silent node with an expired entry only the name is known.
 type nodeStatus struct {
 	Name        string            `json:"name"`
 	State       nodes.State       `json:"state"`
@@ -61,7 +61,7 @@ type consoleStatus struct {
 	RenewedMS int64     `json:"renewed_ms"` // ago, by the clock of this machine
 	Token     uint64    `json:"token"`      // fence token: greater for each later owner
 
-	// Heir says that nobody uses the console: the node keeps it until the former owner cannot count on it any more.
+	// Heir says that the console is unused: the node keeps it until the former owner cannot rely on it any more.
 	Heir bool `json:"heir,omitempty"`
 }
 
@@ -134,7 +134,7 @@ func showStatus(c *cli.Context) error {
 	return errors.New(strings.Join(st.Problems, "\n"))
 }
 
-// status asks the servers. What cannot be learned is one of its problems.
+// status asks the servers. A part that cannot be learned becomes one of the problems.
 func (s *site) status(ctx context.Context, withAnchors bool) *status {
 	st := &status{
 		Group: s.cfg.Cluster.Group, Server: s.nc.ConnectedServerName(), Nodes: []nodeStatus{}, Consoles: []consoleStatus{},
@@ -200,7 +200,7 @@ func (s *site) status(ctx context.Context, withAnchors bool) *status {
 	return st
 }
 
-// problem adds one.
+// problem adds a problem.
 func (st *status) problem(format string, args ...any) {
 	st.Problems = append(st.Problems, fmt.Sprintf(format, args...))
 }
@@ -237,9 +237,9 @@ func (st *status) wire(all []nodes.Seen) {
 	}
 }
 
-// unlike warns of live nodes with different rules or tokens, and says in which group each is. That is no problem that ends
-// with status 1: while the operator changes them it cannot be helped, and nothing is done that the rules of one of them
-// deny.
+// unlike warns of live nodes with different rules or tokens, and says in which group each node is. This does not end
+// with status 1: it cannot be avoided while the operator changes them, and no action is done that the rules of one of
+// the nodes deny.
 func (st *status) unlike(all []nodes.Seen) {
 	for _, t := range join.Traits {
 		var order []string // of the digests, by the first node that has each
@@ -269,7 +269,7 @@ func (st *status) unlike(all []nodes.Seen) {
 	}
 }
 
-// A marked is a column that says which nodes have the same of what all should have.
+// A marked is a column that marks the nodes with equal values of a Trait.
 type marked struct {
 	title string
 	marks map[string]string // by node
@@ -347,5 +347,5 @@ func (s *site) ask(ctx context.Context, name string) bucketStatus {
 	return b
 }
 
-// silentReplica is the time after which a server counts as gone that the leader has not heard of.
+// silentReplica is how long the leader may hear nothing of a server before it counts as gone.
 const silentReplica = 3 * time.Second
