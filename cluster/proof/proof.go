@@ -1,5 +1,5 @@
-// Package proof shows which node of a cluster has written what is kept in common: its entry in the registry, what it
-// keeps of its sessions, the end of its audit log.
+// Package proof shows which node of a cluster has written a shared text: its entry in the registry, the entry of one of
+// its sessions, the end of its audit log.
 //
 //	p, err := proof.Read(credentials)                            // of this node's user of NATS
 //	shown, err := p.Make(subject, name, public)                  // goes into the entry
@@ -7,10 +7,10 @@
 //	shown, err := p.Sign(proof.Session, subject, text)           // another text of the node with the entry at that subject
 //	err := p.Verify(proof.Session, subject, text, shown)
 //
-// The right to write an entry does not show it: JetStream writes what is in one bucket to any subject that a client names,
-// also to those of other buckets, and asks for no right of the client's. So a node signs its name and its public key with
-// the key of its user, and adds the user's token, in which the account says where that may publish. The user who may
-// publish the entry of a node is that node, also for what it writes where all nodes may.
+// The right to write an entry is no proof: JetStream writes messages of one bucket to any subject that a client names,
+// also to subjects of other buckets, whatever the rights of the client. So a node signs its name and its public key
+// with the key of its user, and adds the user's token, in which the account lists the subjects that the user may
+// publish to. The user who may publish the entry of a node is that node, also for its texts where all nodes may write.
 package proof
 
 import (
@@ -50,18 +50,18 @@ func Read(credentials []byte) (*Prover, error) {
 	return &Prover{token, claims.Issuer, keys}, nil
 }
 
-// A Kind is what a signed text says, so that one kind cannot be taken for another.
+// A Kind is the meaning of a signed text, so that one kind cannot be taken for another.
 type Kind string
 
 // The kinds of texts.
 const (
 	node    Kind = "node"
-	Session Kind = "session" // what is kept of a session of the node
+	Session Kind = "session" // the entry of a session of the node
 	Claim   Kind = "claim"   // a session of the node goes on in place of another
 	Anchor  Kind = "anchor"  // the end of the audit log of the node
 )
 
-// message is what a node signs. No part but the last has a zero byte.
+// message is the text that a node signs. No part but the last has a zero byte.
 func message(kind Kind, subject string, text []byte) []byte {
 	return fmt.Appendf(nil, "ptyctl %s 1\x00%s\x00%s", kind, subject, text)
 }
@@ -69,12 +69,12 @@ func message(kind Kind, subject string, text []byte) []byte {
 // named is the text of a node's name and its public key. A name has no zero byte.
 func named(name string, public []byte) []byte { return fmt.Appendf(nil, "%s\x00%s", name, public) }
 
-// Make returns the proof for a node with a name and a public key, whose entry is written by publishing to a subject.
+// Make returns the proof for a node with a name and a public key. The node writes its entry by publishing to subject.
 func (p *Prover) Make(subject, name string, public []byte) (*Shown, error) {
 	return p.Sign(node, subject, named(name, public))
 }
 
-// Sign returns the proof that the node whose entry is written by publishing to a subject has made a text.
+// Sign returns the proof that a node has made a text. The node writes its entry by publishing to subject.
 func (p *Prover) Sign(kind Kind, subject string, text []byte) (*Shown, error) {
 	signature, err := p.keys.Sign(message(kind, subject, text))
 	if err != nil {
@@ -87,8 +87,8 @@ func (p *Prover) Sign(kind Kind, subject string, text []byte) (*Shown, error) {
 const maxToken = 8 << 10
 
 // Check returns nil if a node has shown that a user who may publish to the subject has made the entry, and that the
-// account of this node's own user has that user. The token of a user whose rights come from the scope of a signing key
-// names none, and so shows only the account.
+// user belongs to the account of this node's own user. If the rights of a user come from the scope of a signing key,
+// its token names no rights, and so shows only the account.
 func (p *Prover) Check(subject, name string, public []byte, shown *Shown) error {
 	return p.Verify(node, subject, named(name, public), shown)
 }
