@@ -21,7 +21,7 @@ type asking struct {
 	ctx    context.Context // of the call
 	client peers.Client
 
-	open    chan struct{}      // has a token for each question that is being answered; nil: there was none yet
+	open    chan struct{}      // has a token for each question that is being answered; nil: no question yet
 	stop    context.CancelFunc // of life
 	life    context.Context    // ends with the call
 	running sync.WaitGroup

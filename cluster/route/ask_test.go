@@ -20,7 +20,7 @@ import (
 	"ptyctl/mcpapi/peers"
 )
 
-// asks is a route.Server that asks what a test says.
+// asks is a route.Server that asks the questions of a test.
 type asks func(ctx context.Context, c peers.Client) error
 
 func (a asks) ServePeer(ctx context.Context, _ peers.Call, c peers.Client) (json.RawMessage, error) {
@@ -70,7 +70,7 @@ func askers(t *testing.T, srv route.Server) (entry *route.Router, spy *nats.Conn
 	return made["ams2"], connect(t, url)
 }
 
-// TestForgedQuestions: a question about a call that does not exist, or is over, is answered by nobody.
+// TestForgedQuestions: a question about a call that does not exist, or is over, gets no answer.
 func TestForgedQuestions(t *testing.T) {
 	entry, spy := askers(t, asks(func(ctx context.Context, c peers.Client) error {
 		_, err := c.Ask(ctx, peers.MethodJudge, json.RawMessage(`"mine"`))
@@ -138,7 +138,7 @@ func TestFaultyAnswer(t *testing.T) {
 	}
 }
 
-// TestManyQuestions: an owner that asks without end is refused, and what it asked before is answered.
+// TestManyQuestions: an owner that asks without end is refused, and its earlier questions are answered.
 func TestManyQuestions(t *testing.T) {
 	const all, most = 100, 64
 	answer := make(chan struct{})

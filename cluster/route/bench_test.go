@@ -133,7 +133,7 @@ func benchCalls(id string) []struct{ name, tool, arguments string } {
 }
 
 // BenchmarkForward alternates between a call at the node of its session and the same call through another node, so that
-// both see the same load. p50 and p99 are in microseconds; over is what the other node adds.
+// both see the same load. p50 and p99 are in microseconds; over is the difference that the other node makes.
 func BenchmarkForward(b *testing.B) {
 	owner, entry := benchPair(b)
 	local, forwarded := speak(b, owner), speak(b, entry)
@@ -240,7 +240,7 @@ func BenchmarkIdleMemory(b *testing.B) {
 	url := natstest.Start(b, 1)[0].URL
 	all := &directory{keys: make(map[string][]byte)}
 	entry, _ := start(b, all, connect(b, url), "ams2")
-	// What has the sessions is in another process, as it were: it keeps nothing.
+	// The node with the sessions keeps nothing, as if it were in another process.
 	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		b.Fatal(err)

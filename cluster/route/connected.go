@@ -8,11 +8,12 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// answerTime is how long a node that runs has to say so, and a server that nobody listens. Both do at once.
+// answerTime is how long a running node may take to answer, and a server to say that no node listens. Both do it at
+// once.
 const answerTime = time.Second
 
-// Connected reports whether the NATS servers have a connection of a node. They have one of a node that is stopped, too,
-// until they find that it does not answer them; of one that was killed or has left they have none.
+// Connected reports whether the NATS servers have a connection of a node. They keep that of a stopped node, too, until
+// they find that it does not answer them. They have none of a node that was killed or has left.
 func (r *Router) Connected(ctx context.Context, node string) (bool, error) {
 	connected, _, err := r.ping(ctx, node)
 	return connected, err

@@ -42,7 +42,7 @@ func (c *sent) fail(err error) {
 	c.wake()
 }
 
-// messageCost is what a message in the queue costs besides its body, in bytes, about.
+// messageCost is about how many bytes a message in the queue takes besides its body.
 const messageCost = 512
 
 // add takes a message of the owner's.
@@ -67,7 +67,7 @@ func (c *sent) add(m *nats.Msg) {
 	c.wake()
 }
 
-// end gives back what the call has of the room.
+// end gives back the room that the call takes.
 func (c *sent) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *sent) end() {
 	c.ended, c.queue, c.size, c.whole = true, nil, 0, 0
 }
 
-// What the results of one node, and of all, may have in memory here until they are whole, in bytes.
+// How many bytes incomplete results may take here: those of one node, and of all nodes.
 const (
 	maxOfNode = 4 * maxBody
 	maxOfAll  = 16 * maxBody
@@ -118,7 +118,7 @@ func (r *Router) answered(m *nats.Msg) {
 func (r *Router) Forward(ctx context.Context, node string, call peers.Call, client peers.Client) (json.RawMessage, error) {
 	public, ok := r.o.Nodes.Key(node)
 	switch {
-	case !r.o.Conn.IsConnected(): // and so does not know what has become of the others
+	case !r.o.Conn.IsConnected(): // and so does not know the state of the others
 		return nil, unreachable(node, "cannot be reached, because this node has no connection to the NATS servers")
 	case !ok:
 		return nil, unreachable(node, "is not in the cluster: it was never there, or has left it with all its sessions, "+
@@ -167,7 +167,7 @@ func (r *Router) send(ctx context.Context, id, node string, key *pairKey, body [
 			return context.Cause(ctx)
 		}
 	}
-	if !r.o.Conn.IsConnected() { // what is kept for later would be done when its caller has long had an error
+	if !r.o.Conn.IsConnected() { // a call that is kept for later would be done long after its caller got an error
 		return nats.ErrDisconnected
 	}
 	subject := r.o.callSubject(node)
@@ -200,7 +200,7 @@ func (r *Router) await(ctx context.Context, id string, c *sent) (json.RawMessage
 		select {
 		case <-c.news:
 		case <-patience.C:
-			r.cancel(id, c.node) // what has not begun there is not begun for nobody
+			r.cancel(id, c.node) // a call that has not begun there must not begin: no caller waits for it
 			return nil, r.silence(c.node, time.Since(heard), taken)
 		case <-ctx.Done():
 			r.cancel(id, c.node)

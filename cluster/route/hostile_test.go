@@ -81,7 +81,7 @@ func TestGuessedInbox(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What the client library's next inboxes would be: the last 10 digits of 62 count up, by at most 333.
+	// The client library's next inboxes: the last 10 digits (base 62) count up, by at most 333.
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	known := r.inbox
 	count := 0
@@ -128,7 +128,7 @@ func TestReplyElsewhere(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded: what any node may send without a token takes a known amount of memory.
+// TestMemoryIsBounded: messages that any node may send without a token take a limited amount of memory.
 func TestMemoryIsBounded(t *testing.T) {
 	j := newJoiner(func(nats.Header) (string, bool) { return "ams2", true })
 	for range 1000 {
@@ -162,7 +162,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func isKind(err error, kind term.Kind) bool { return errors.Is(err, kind) }
 
-// TestLastingCall: what a call was told while it ran does not count, only what waits and what its result has.
+// TestLastingCall: progress that a call has taken does not count, only waiting messages and the pieces of its result.
 func TestLastingCall(t *testing.T) {
 	progress := &nats.Msg{Header: nats.Header{headerKind: {kindProgress}}, Data: make([]byte, 1<<20)}
 	piece := &nats.Msg{Header: nats.Header{headerKind: {kindPiece}}, Data: progress.Data}
@@ -182,7 +182,7 @@ func TestLastingCall(t *testing.T) {
 	}
 }
 
-// lasting is a Server whose calls end with their contexts, and those of the tool "quick" at once.
+// lasting is a Server. Its calls end with their contexts; only those of the tool "quick" end at once.
 type lasting struct{ began chan struct{} }
 
 func (l lasting) ServePeer(ctx context.Context, call peers.Call, _ peers.Client) (json.RawMessage, error) {
@@ -194,7 +194,7 @@ func (l lasting) ServePeer(ctx context.Context, call peers.Call, _ peers.Client)
 	return nil, ctx.Err()
 }
 
-// deaf is a client that is told and asked nothing.
+// deaf is a client that ignores notifications and answers no questions.
 type deaf struct{}
 
 func (deaf) Notify(string, json.RawMessage) {}

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A pairKey makes tokens with the key of one node's calls to another. It keeps what hmac.New computes of the key, and
-// memory: that was two thirds of the time of a token (BenchmarkToken).
+// A pairKey makes tokens with the key of one node's calls to another. It keeps the state that hmac.New computes from
+// the key, and memory: making both each time took two thirds of the time of a token (BenchmarkToken).
 type pairKey struct {
 	key    []byte
 	states sync.Pool // of *macState
@@ -17,7 +17,7 @@ type pairKey struct {
 // A macState makes one token at a time.
 type macState struct {
 	mac  hash.Hash
-	text []byte // what the token is of
+	text []byte // the input of the HMAC
 }
 
 func newPairKey(key []byte) *pairKey {

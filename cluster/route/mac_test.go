@@ -25,7 +25,8 @@ func plainPiece(key []byte, id, entry, owner, expires string) []byte {
 	return mac.Sum(nil)
 }
 
-// TestTokenIsHMAC: tokens that are made at the same time with the same key, and with others, are what crypto/hmac makes.
+// TestTokenIsHMAC: tokens that are made at the same time, with the same key and with others, equal those of
+// crypto/hmac.
 func TestTokenIsHMAC(t *testing.T) {
 	var making sync.WaitGroup
 	defer making.Wait()

@@ -35,15 +35,15 @@ type Options struct {
 
 // A Directory knows the nodes.
 type Directory interface {
-	// Key returns the public key of a node (X25519, 32 bytes). It reports false for one that is not there, and for one that
-	// does not speak this package's Version.
+	// Key returns the public key of a node (X25519, 32 bytes). It reports false for a node that is not there, or does
+	// not speak this package's Version.
 	Key(node string) (public []byte, ok bool)
 
 	// Await returns true when Key knows the node, at once or later, and false when ctx ends before.
 	Await(ctx context.Context, node string) bool
 }
 
-// withDefaults returns o with its defaults, or says what is wrong.
+// withDefaults returns o with its defaults, or an error if o is not valid.
 func (o Options) withDefaults() (Options, error) {
 	o.Group = cmp.Or(o.Group, "ptyctl")
 	o.Patience = cmp.Or(o.Patience, 6*time.Second)

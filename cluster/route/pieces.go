@@ -17,7 +17,7 @@ const (
 
 	maxBody = 64 << 20 // of a call or a result, in bytes
 
-	maxPending = 256 << 20 // of all bodies of calls of which pieces are missing, in bytes
+	maxPending = 256 << 20 // of all bodies of calls that lack pieces, in bytes
 
 	// stalled is how long after its last piece a body is given up. A node sends the pieces one after the other.
 	stalled = 10 * time.Second
@@ -34,12 +34,12 @@ func split(body []byte, send func(piece []byte, last bool) error) error {
 	return send(body, true)
 }
 
-// A joiner puts the bodies of calls together. An entry node sends one body in pieces after the other, and NATS keeps the
-// order of the messages of one sender, so that a body of which pieces are missing is of no use once the node has begun
-// another. Each node has one, and with it its share of the room.
+// A joiner joins the pieces of calls. An entry node sends the pieces of one body after those of another, and NATS keeps
+// the order of the messages of one sender. So an incomplete body is of no use once its node has begun another. Each
+// entry node has one body at a time, and with it its share of the room.
 type joiner struct {
 	entry func(h nats.Header) (node string, ok bool) // that has signed the piece of a body
-	most  int                                        // bytes of all bodies of which pieces are missing
+	most  int                                        // bytes of all incomplete bodies
 
 	mu      sync.Mutex          // guards the following
 	bodies  map[string]*pending // by entry node
@@ -58,7 +58,7 @@ func newJoiner(entry func(h nats.Header) (node string, ok bool)) *joiner {
 	return &joiner{entry: entry, most: maxPending, bodies: make(map[string]*pending)}
 }
 
-// Why the body of a call is not there, of which the last piece has come.
+// The reasons why the body of a call is incomplete although its last piece has come.
 var (
 	errLost = &term.Error{
 		Kind: term.NodeUnreachable, Reason: term.ReasonNodeUnreachable, Msg: "parts of the call were lost on the way to it; nothing was done",
@@ -78,7 +78,7 @@ func (j *joiner) add(m *nats.Msg, now time.Time) (body []byte, complete bool, er
 	return body, err == nil, err
 }
 
-// piece takes a piece that is not the last one. What no node has signed is dropped.
+// piece takes a piece that is not the last one. It drops a piece that no node has signed.
 func (j *joiner) piece(m *nats.Msg, now time.Time) {
 	node, ok := j.entry(m.Header)
 	if !ok || len(m.Data) != pieceBytes {
@@ -104,7 +104,7 @@ func (j *joiner) piece(m *nats.Msg, now time.Time) {
 	j.waiting += len(m.Data)
 }
 
-// whole takes the last piece of a body, whose token shows whether it is that of its node.
+// whole takes the last piece of a body. The token of that piece shows whether the body is from its node.
 func (j *joiner) whole(m *nats.Msg) (body []byte, err error) {
 	if n := m.Header.Get(headerPieces); n == "" || n == "1" {
 		return m.Data, nil
@@ -130,7 +130,7 @@ func (j *joiner) whole(m *nats.Msg) (body []byte, err error) {
 // pieces is the number of pieces of a body.
 func pieces(size int) int { return max((size+pieceBytes-1)/pieceBytes, 1) }
 
-// forget drops the bodies whose other pieces do not come, or have not come while their tokens were good. Requires j.mu.
+// forget drops incomplete bodies that have got no piece for stalled, or that are older than tokenLife. Requires j.mu.
 func (j *joiner) forget(now time.Time) {
 	for node, p := range j.bodies {
 		if now.Sub(p.since) > tokenLife || now.Sub(p.last) > stalled {

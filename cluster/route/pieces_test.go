@@ -25,7 +25,7 @@ type keys map[string][]byte
 func (k keys) Key(node string) ([]byte, bool)            { public, ok := k[node]; return public, ok }
 func (k keys) Await(_ context.Context, node string) bool { return k[node] != nil }
 
-// A sender has what a node puts into the pieces of its calls to fra1.
+// A sender has the name and the key of a node that sends pieces of calls to fra1.
 type sender struct {
 	name string
 	key  *pairKey
@@ -62,7 +62,7 @@ func TestPieces(t *testing.T) {
 	r := &Router{o: Options{Node: "fra1", Nodes: dir}, secrets: newSecrets(own, "fra1")}
 	j, now := newJoiner(r.pieceOf), time.Now()
 	j.most = 8 * pieceBytes
-	body := bytes.Repeat([]byte("0123456789abcdef"), 3*pieceBytes/16) // whose last piece is full, too
+	body := bytes.Repeat([]byte("0123456789abcdef"), 3*pieceBytes/16) // the last piece is full, too
 	whole := func(name string) ([]byte, error) {
 		t.Helper()
 		for _, m := range senders[name].pieces(newID(), name, body) {
@@ -133,7 +133,8 @@ func (sized) ServePeer(_ context.Context, call peers.Call, _ peers.Client) (json
 	return json.RawMessage(strconv.Itoa(len(call.Arguments))), nil
 }
 
-// TestLargeCalls: calls in pieces that are passed on at once all arrive, and one of which a piece is lost is refused at once.
+// TestLargeCalls: calls in pieces that are passed on at the same time all arrive. A call that has lost a piece is
+// refused at once.
 func TestLargeCalls(t *testing.T) {
 	url := natstest.URLs(natstest.Start(t, 1))[0]
 	ams, fra := newKey(t), newKey(t)
@@ -179,7 +180,7 @@ func TestLargeCalls(t *testing.T) {
 	}
 }
 
-// TestRoom: what waits here of the results of one node takes no room from those of the others, and is given back.
+// TestRoom: waiting results of one node take no room from those of the others, and the room is given back.
 func TestRoom(t *testing.T) {
 	all := newRoom(10_000, 4_000)
 	result := func(node string) *sent { return &sent{node: node, room: all, news: make(chan struct{}, 1)} }

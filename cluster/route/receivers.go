@@ -25,7 +25,7 @@ const (
 type receivers struct {
 	messages chan *nats.Msg // for nats.Conn.ChanSubscribe
 	take     func(m *nats.Msg)
-	pool     *workers.Pool // whose goroutines they use, and which ends after them
+	pool     *workers.Pool // has the goroutines of the receivers, and ends after them
 
 	idle    atomic.Int32 // that wait, or are about to
 	stop    chan struct{}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestReceivers: each message is taken although those before it are still being taken, few goroutines stay, and the end
-// waits for what was taken.
+// waits for the messages that were taken.
 func TestReceivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = 1000
@@ -68,8 +68,8 @@ func TestReceivers(t *testing.T) {
 	})
 }
 
-// TestPiecesElsewhere: the last piece of a call whose other pieces went to another subject is refused, and not taken for a
-// whole call.
+// TestPiecesElsewhere: if the other pieces of a call went to another subject, its last piece is refused, and not taken
+// for a whole call.
 func TestPiecesElsewhere(t *testing.T) {
 	r := router(t, natstest.URLs(natstest.Start(t, 1))[0], "fra1", one{}, newKey(t))
 	inbox, err := r.o.Conn.SubscribeSync(newInbox("ams2"))

@@ -61,7 +61,7 @@ type node struct {
 	name     string
 	key      *ecdh.PrivateKey
 	all      *directory
-	placed   string // where it opens what is new; empty: here
+	placed   string // the node that opens new sessions; empty: this one
 	sessions *session.Manager
 	server   *mcpapi.Server
 }
@@ -336,7 +336,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// echo is a route.Server that tells, asks, and answers with what it was asked.
+// echo is a route.Server that notifies and asks its client, and answers with the arguments of the call.
 type echo struct{}
 
 func (echo) ServePeer(ctx context.Context, call peers.Call, c peers.Client) (json.RawMessage, error) {
@@ -348,7 +348,7 @@ func (echo) ServePeer(ctx context.Context, call peers.Call, c peers.Client) (jso
 	return json.Marshal(map[string]any{"arguments": call.Arguments, "answer": answer, "caller": call.Caller})
 }
 
-// asked is a peers.Client that is told and asked.
+// asked is a peers.Client that passes on notifications and answers questions.
 type asked struct{ told chan string }
 
 func (a asked) Notify(method string, params json.RawMessage) { a.told <- method + string(params) }
@@ -357,7 +357,7 @@ func (asked) Ask(_ context.Context, _ string, params json.RawMessage) (json.RawM
 	return json.RawMessage(`"me, ` + strings.Trim(string(params), `{}"`)[:7] + `"`), nil
 }
 
-// Large calls and results go in pieces; the client is told and asked meanwhile.
+// Large calls and results go in pieces; the client gets notifications and questions meanwhile.
 func TestConversation(t *testing.T) {
 	servers := natstest.Start(t, 1)
 	all := &directory{keys: make(map[string][]byte)}
@@ -418,7 +418,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// A client of b that subscribes to a session of a is told of its changes, and of its end.
+// A client of b that subscribes to a session of a gets notices of its changes, and of its end.
 func TestSubscription(t *testing.T) {
 	servers := natstest.Start(t, 1)
 	all := &directory{keys: make(map[string][]byte)}

@@ -68,7 +68,7 @@ func (r *Router) Close() {
 	r.mu.Unlock()
 }
 
-// inboxes is what all inboxes begin with. A node may publish to them and to little else.
+// inboxes is the prefix of all inboxes. A node may publish to them and to little else.
 const inboxes = "_INBOX."
 
 // newInbox returns an inbox of a node that no other can guess. Those of the client library count up, so that a node that

@@ -9,9 +9,10 @@ import (
 	"sync"
 )
 
-// secrets are the keys that this node shares with others. Two nodes compute the same one from their keys in the
-// registry (X25519, RFC 7748), and nobody else can, so that it shows who has made a call and for whom. A token costs 2 µs
-// with it. An Ed25519 signature cost 27 µs, and its check 52: two fifths of all that passing a small read on cost.
+// secrets are the keys that this node shares with others. Two nodes compute the same key from their keys in the
+// registry (X25519, RFC 7748), and no other node can. So a token made with it shows which node has made a call and for
+// which. The token costs 2 µs. An Ed25519 signature cost 27 µs, and its check 52: two fifths of the whole cost of
+// passing on a small read.
 type secrets struct {
 	own  *ecdh.PrivateKey
 	node string // this one
@@ -50,7 +51,7 @@ func (s *secrets) of(entry, owner string, public []byte) (*pairKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The names and keys are in the derivation, so that a token for one pair is none for another (RFC 7748, 6.1).
+	// The names and keys are in the derivation, so that a token for one pair is not valid for another (RFC 7748, 6.1).
 	keys := [2][]byte{s.own.PublicKey().Bytes(), public}
 	if entry != s.node {
 		keys[0], keys[1] = keys[1], keys[0]

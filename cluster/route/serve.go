@@ -21,8 +21,8 @@ type Server interface {
 	ServePeer(ctx context.Context, call peers.Call, client peers.Client) (json.RawMessage, error)
 }
 
-// Serve answers the calls of other nodes, until ctx ends. It returns when all calls have ended, whose contexts end with
-// ctx.
+// Serve answers the calls of other nodes until ctx ends. The contexts of the calls end then, too, and Serve returns
+// when all calls have ended.
 func (r *Router) Serve(ctx context.Context, srv Server) error {
 	// The calls end with ctx, and for another reason than a client's.
 	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -121,8 +121,8 @@ func (o *owner) take(m *nats.Msg) {
 	}
 }
 
-// takeLarge begins to answer a call in several pieces, once all of it has come. NATS waits for it before it gives it the
-// next message, so everything that costs time is done by a goroutine.
+// takeLarge begins to answer a call in several pieces, once all of it has come. NATS delivers the next message only
+// when takeLarge has returned, so a goroutine does everything that costs time.
 func (o *owner) takeLarge(m *nats.Msg) {
 	body, complete, err := o.joiner.add(m, time.Now())
 	if !isInbox(m.Reply) {
@@ -134,7 +134,7 @@ func (o *owner) takeLarge(m *nats.Msg) {
 	if !complete {
 		return
 	}
-	o.mu.Lock() // close waits for what has begun before it
+	o.mu.Lock() // close waits for calls that have begun before it
 	defer o.mu.Unlock()
 	if o.closed {
 		return
@@ -147,7 +147,7 @@ func (o *owner) takeLarge(m *nats.Msg) {
 	}
 }
 
-// enter takes the room of a call, or refuses it. leave gives the room back, once; it is of one goroutine.
+// enter takes the room of a call, or refuses it. leave gives the room back, once; it is for one goroutine.
 func (o *owner) enter(m *nats.Msg) (leave func(), ok bool) {
 	select {
 	case o.room <- struct{}{}:
@@ -182,7 +182,7 @@ func (o *owner) publish(m *nats.Msg) {
 // maxEarly is how many calls that were given up before they came are known. Any node can name some.
 const maxEarly = 64 << 10
 
-// cancel ends a call whose client has given it up. Who asks for a sign of life gets one.
+// cancel ends a call that its client has given up. It also answers a request for a sign of life.
 func (o *owner) cancel(m *nats.Msg) {
 	if isInbox(m.Reply) {
 		o.say(m.Reply, kindAlive, nil)

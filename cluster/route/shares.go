@@ -8,7 +8,7 @@ import (
 	"ptyctl/term"
 )
 
-// shares bound what the callers of other nodes have of this one, so that no caller takes it from all others.
+// shares bound the calls, or the watches, of callers of other nodes here, so that no caller takes them from all others.
 type shares struct {
 	most, each int
 
@@ -17,12 +17,12 @@ type shares struct {
 	of  map[peers.Caller]int
 }
 
-// newShares returns shares of most, of which one caller may have a quarter.
+// newShares returns shares of most. One caller may have a quarter of them.
 func newShares(most int) *shares {
 	return &shares{most: most, each: (most + 3) / 4, of: make(map[peers.Caller]int)}
 }
 
-// take gives a caller one more, until end is called. what is what they are, for the error.
+// take gives a caller one more, until end is called. what names the shares in the error.
 func (s *shares) take(c peers.Caller, what string) (end func(), err error) {
 	who := peers.Caller{Node: c.Node, Transport: c.Transport, Token: c.Token, Issuer: c.Issuer, Shim: c.Shim}
 	s.mu.Lock()

@@ -23,7 +23,7 @@ const (
 	headerPiece   = "Ptyctl-Piece"  // the token of a piece that is not the last: it has no headerToken and no headerPieces
 )
 
-// tokenLife is how long after it was made a call is taken. The clocks of the nodes may differ by as much.
+// tokenLife is how long a call is accepted after it was made. The clocks of the nodes may differ by as much.
 const tokenLife = time.Minute
 
 // sign sets the headers of a call that entry makes to owner, with the key that both share.
@@ -42,8 +42,8 @@ func token(key *pairKey, id, entry, owner, expires string, body []byte) []byte {
 	return key.sum("ptyctl call 1", id, entry, owner, expires, string(sum[:]))
 }
 
-// signPiece sets the headers of a piece that is not the last. Its token is not of what is in it, which that of the call is:
-// it shows of which node's share the room for it is.
+// signPiece sets the headers of a piece that is not the last. Its token does not cover the content of the piece, which
+// the token of the call covers: it shows which node's share of the room the piece uses.
 func signPiece(h nats.Header, key *pairKey, id, entry, owner string, now time.Time) {
 	expires := strconv.FormatInt(now.Add(tokenLife).UnixMilli(), 10)
 	h.Set(headerID, id)
@@ -79,8 +79,8 @@ func (r *Router) pieceOf(h nats.Header) (node string, ok bool) {
 // errUnknownEntry refuses a call of a node that is not known.
 var errUnknownEntry = errors.New("that node is not in the registry")
 
-// verify returns the id and the entry node of a call to this node, or says why it must not be taken. Whether it was taken
-// before is for a memory to say.
+// verify returns the id and the entry node of a call to this node, or says why it must not be taken. Only a memory
+// knows whether the call was taken before.
 func (r *Router) verify(h nats.Header, body []byte, now time.Time) (id, entry string, err error) {
 	id, entry = h.Get(headerID), h.Get(headerEntry)
 	expires := h.Get(headerExpires)
