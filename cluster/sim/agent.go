@@ -54,7 +54,7 @@ func (w *world) typing(n *node) (resumed func()) {
 	}
 	return func() {
 		for _, s := range all {
-			if s.h.n.dead || w.judge.last[s.h.device] <= s.h.Token { // nobody else has had it
+			if s.h.n.dead || w.judge.last[s.h.device] <= s.h.Token { // no other node has had it
 				continue
 			}
 			w.result.Late++

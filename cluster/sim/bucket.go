@@ -28,7 +28,8 @@ const (
 	remove // of a marker, with its revision
 )
 
-// A bucket is what a server has applied of the log. All have the same after the same entry.
+// A bucket is the state of a server's bucket after the entries that it has applied. It is the same on all servers after
+// the same entry.
 type bucket struct {
 	last    uint64
 	records map[string]*record

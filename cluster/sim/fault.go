@@ -2,14 +2,14 @@ package sim
 
 import "time"
 
-// A Fault is a kind of what goes wrong. Each happens once in a history, at a random time, for a random while.
+// A Fault is a kind of failure. Each happens once in a history, at a random time, for a random while.
 type Fault int
 
 // The kinds of faults.
 const (
 	KillNode     Fault = iota // and start it again
 	StopNode                  // SIGSTOP and SIGCONT
-	Suspend                   // of a node: its monotonic clock stands still
+	Suspend                   // of a node: its monotonic clock stops
 	CutNode                   // a node cannot reach any server
 	SlowNode                  // a node hears the servers seconds late, and then it is cut off
 	Split                     // the machines are on two sides
@@ -58,7 +58,7 @@ func (w *world) plan(f Fault) {
 	})
 }
 
-// begin begins a fault, and returns what ends it.
+// begin begins a fault, and returns the function that ends it.
 func (w *world) begin(f Fault, n *node) (over func()) {
 	switch f {
 	case KillNode:

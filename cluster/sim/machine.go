@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// A machine is what a node or a server runs on.
+// A machine runs a node or a server.
 type machine struct {
 	w    *world
 	name string
@@ -32,7 +32,7 @@ func (m *machine) scaled(d time.Duration) time.Duration {
 	return d + time.Duration(float64(d)*(m.rate-1))
 }
 
-// monotonic is CLOCK_MONOTONIC of Linux, which stands still while the machine sleeps.
+// monotonic is CLOCK_MONOTONIC of Linux, which stops while the machine sleeps.
 func (m *machine) monotonic() time.Duration {
 	now := m.w.now
 	if m.asleep {
@@ -41,7 +41,7 @@ func (m *machine) monotonic() time.Duration {
 	return m.scaled(now - m.standing)
 }
 
-// boottime is CLOCK_BOOTTIME, which does not.
+// boottime is CLOCK_BOOTTIME, which goes on.
 func (m *machine) boottime() time.Duration { return m.scaled(m.w.now) }
 
 // realtime is the wall clock.
@@ -74,7 +74,7 @@ func (m *machine) after(d time.Duration, do func()) {
 	m.w.at(m.w.now+d, ring)
 }
 
-// freeze stops what runs on the machine. With sleep its monotonic clock stops, too.
+// freeze stops the process on the machine. With sleep its monotonic clock stops, too.
 func (m *machine) freeze(sleep bool) {
 	if m.dead || m.frozen {
 		return
@@ -106,7 +106,7 @@ func (m *machine) thaw() {
 	}
 }
 
-// die ends what runs on it.
+// die ends the process on the machine.
 func (m *machine) die() {
 	m.thaw()
 	m.dead, m.life = true, m.life+1

@@ -7,8 +7,8 @@ import (
 	"ptyctl/cluster/lease/rules"
 )
 
-// timeout is the longest time of a call, as lease.Options has it, and spare what is left of it for the explanation of a
-// failure.
+// timeout is the longest time of a call, as in lease.Options. spare is the part of it that is left for the explanation
+// of a failure.
 const (
 	timeout = 10 * time.Second
 	spare   = 500 * time.Millisecond
@@ -24,7 +24,7 @@ type node struct {
 	stops   int // how often it was stopped
 }
 
-// A held is a lease of a node: devlock.Lease and what its renewer knows.
+// A held is a lease of a node: devlock.Lease and the state of its renewer.
 type held struct {
 	rules.Lease[time.Time]
 	n      *node
@@ -76,7 +76,7 @@ func (n *node) ping() {
 	})
 }
 
-// clock is what the rules call the time: the monotonic clock, or the one that counts sleep, too.
+// clock is the clock of the rules: the monotonic clock, or the one that counts sleep, too.
 func (n *node) clock() time.Duration {
 	if n.w.c.Boottime {
 		return n.boottime()
@@ -135,7 +135,7 @@ func (n *node) ask(q request, answered func(answer)) {
 	})
 }
 
-// call sends a request and waits for its answer for so long; ok is false if there was none.
+// call sends a request and waits that long for its answer; ok is false if none came.
 func (n *node) call(q request, wait time.Duration, answered func(a answer, ok bool)) {
 	over := false
 	n.ask(q, func(a answer) {
@@ -152,7 +152,7 @@ func (n *node) call(q request, wait time.Duration, answered func(a answer, ok bo
 	})
 }
 
-// key is what the leader's answer says to a lease.
+// key is the leader's answer as the lease sees it.
 func (h *held) key(r record) rules.Key {
 	k := rules.Key{
 		Held: r.id != "", Mine: r.id != "" && r.id == h.id, Expired: r.expired, Revision: r.revision, Token: r.token,

@@ -137,7 +137,7 @@ func (s *server) every(d time.Duration, term int, do func()) {
 	})
 }
 
-// doubt ends the lead of one that hears no majority.
+// doubt ends the lead of a leader that hears no majority.
 func (s *server) doubt() {
 	here := 1
 	for i, at := range s.heard {
@@ -201,7 +201,7 @@ func (s *server) replicate() {
 	}
 }
 
-// commit commits what a majority has.
+// commit commits the entries that a majority has.
 func (s *server) commit() {
 	all := slices.Clone(s.matched)
 	slices.Sort(all)
@@ -212,7 +212,7 @@ func (s *server) commit() {
 	}
 }
 
-// apply applies what is committed, and answers those who wait for it.
+// apply applies the committed entries, and answers the requests that wait for them.
 func (s *server) apply() {
 	for ; s.applied < s.committed; s.applied++ {
 		e := s.log[s.applied]

@@ -33,7 +33,7 @@ const (
 	NoEnd                             // a lease ends only when the servers say so
 	ClaimHeld                         // an acquirer takes the key of another
 	ReleaseFirst                      // a release frees the key before it ends the lease
-	Impatient                         // an acquirer has a device at once whose key has expired
+	Impatient                         // an acquirer has a device at once if its key has expired
 )
 
 func (c Config) withDefaults() Config {
@@ -49,10 +49,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// slack is what a call may take longer than its timeout: timers are not exact.
+// slack is how much longer than its timeout a call may take: timers are not exact.
 func (c Config) slack() time.Duration { return time.Millisecond }
 
-// A Result is what has happened in a history.
+// A Result is the summary of a history.
 type Result struct {
 	Violations  []Violation
 	Events      int
@@ -60,7 +60,7 @@ type Result struct {
 	Calls       int // Acquire and Release
 	Acquired    int
 	Unavailable int // calls that no server has carried out
-	Lost        int // leases that have ended although nobody released them
+	Lost        int // leases that have ended without a release
 	Late        int // writes that were checked in time and made after a take-over, because the node was stopped in between
 	Unfenced    int // of these, those that a fence process would have let pass
 }

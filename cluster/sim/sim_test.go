@@ -31,7 +31,7 @@ func show(n int, r Result) string {
 	)
 }
 
-// TestFaults: no fault of which the rules speak breaks a promise, alone or with others.
+// TestFaults: no fault that the rules cover breaks a promise, alone or with others.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	n := runs(20_000, 40)
@@ -81,7 +81,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestBroken breaks a rule, or leaves what the rules depend on, and the judge must find it.
+// TestBroken breaks a rule, or a condition of the rules, and the judge must find it.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	const most = 1000

@@ -8,8 +8,9 @@ import (
 	"ptyctl/cluster/lease/rules"
 )
 
-// A Storm is many leases at one leader, which does one request after the other. It shows whether the leases survive what
-// they ask for at the same time. The rules are those of leases; Raft is left out, and each message takes a millisecond.
+// A Storm is many leases at one leader, which does one request after the other. It shows whether the leases survive if
+// all of them need the leader at the same time. The rules are those of leases; Raft is left out, and each message takes
+// a millisecond.
 type Storm struct {
 	Seed   uint64
 	Leases int
@@ -19,7 +20,7 @@ type Storm struct {
 	Read   time.Duration // that it takes for a read; 0: as for a write
 	Gap    time.Duration // for which there is no leader
 	Spread int           // a renewal is sent up to a tenth (10) of its period earlier than it must be; 0: never
-	Silent bool          // nobody answers in the gap: the leader has stopped, and is still believed to lead
+	Silent bool          // no answers in the gap: the leader has stopped, and still counts as the leader
 
 	// At the end of the gap this many calls of Acquire begin, within Over. Each node has At of them under way at a time;
 	// 0: all at once.
@@ -29,17 +30,17 @@ type Storm struct {
 	Over     time.Duration
 }
 
-// A StormResult says what has become of a storm.
+// A StormResult is the outcome of a storm.
 type StormResult struct {
 	Lost      int           // leases that were not renewed in time
 	Work      time.Duration // the most work that the leader had before it, at any time
 	After     time.Duration // the same, in the last of the four periods of TTL that follow the gap
 	Requests  int           // that the leader has answered
-	Refused   int           // of these, with 503, while there was none
+	Refused   int           // of these, with 503, while there was no leader
 	Most      int           // requests in a second
 	Acquired  int
 	Failed    int           // calls of Acquire that were not done in their 10 s
-	Orphans   int           // of these, those whose device is taken all the same until its key expires
+	Orphans   int           // of these, those with a device that stays taken until its key expires
 	Last      time.Duration // from the end of the gap until the last device was acquired
 	Overtaken int           // renewals that were refused, because an earlier one of the lease had no answer yet
 }
@@ -213,7 +214,7 @@ func (s *storm) crowd(n int) {
 	}
 }
 
-// acquire is node.acquire. Nobody else wants the device.
+// acquire is node.acquire. No other node wants the device.
 func (s *storm) acquire(done func()) {
 	var l rules.Lease[time.Time]
 	var key uint64

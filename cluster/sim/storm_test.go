@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestStorms: what leases and calls survive depends on what the leader can do in a second. A thousand leases ask for 200
-// renewals a second.
+// TestStorms: how many leases and calls survive depends on how much the leader can do in a second. A thousand leases
+// ask for 200 renewals a second.
 func TestStorms(t *testing.T) {
 	t.Parallel()
 	const gap = 9 * time.Second // the longest wait for an election

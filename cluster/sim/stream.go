@@ -9,7 +9,7 @@ import (
 // noResponders is the status of a request that no leader takes.
 const noResponders = 503
 
-// A request is what a node asks of the bucket.
+// A request is a request of a node to the bucket.
 type request struct {
 	key    string
 	read   bool
@@ -18,15 +18,15 @@ type request struct {
 	token  uint64
 }
 
-// An answer is what a leader says to it.
+// An answer is the answer of a leader to a request.
 type answer struct {
 	code     int // 0: done
 	revision uint64
 	record   record // that was read
 }
 
-// serve takes a request of a node that has reached this server, and passes it on to whoever leads, as far as it knows. A
-// leader that was replaced and does not know it yet takes it, too.
+// serve takes a request of a node that has reached this server, and passes it on to the leader. A leader that was
+// replaced and does not know it yet takes the request, too.
 func (s *server) serve(q request, reply func(answer)) {
 	found := false
 	for _, o := range s.w.servers {
@@ -44,7 +44,7 @@ func (s *server) serve(q request, reply func(answer)) {
 	}
 }
 
-// carryOut does what a request asks for, at the leader.
+// carryOut carries out a request at the leader.
 func (s *server) carryOut(q request, reply func(answer)) {
 	if !s.leads || !s.ready {
 		return

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A world has the true time and what will happen.
+// A world has the true time and the events to come.
 type world struct {
 	c      Config
 	now    time.Duration // true time, since the begin
@@ -22,8 +22,8 @@ type world struct {
 	result  *Result
 }
 
-// An event is something that happens at a true time. Events of the same time happen in the order of their making. What it
-// does is in a table, so that the queue has no pointers, which would cost the collector half of the time.
+// An event is something that happens at a true time. Events of the same time happen in the order of their making. Their
+// functions are in a table, so that the queue has no pointers, which would cost the collector half of the time.
 type event struct {
 	at     time.Duration
 	number uint64

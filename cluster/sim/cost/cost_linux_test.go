@@ -97,7 +97,7 @@ func connect(b *testing.B, servers ...*natstest.Server) *nats.Conn {
 	return nc
 }
 
-// measure times f, which makes b.N requests, and reports what they have cost the servers.
+// measure times f, which makes b.N requests, and reports their cost to the servers.
 func (r *rig) measure(b *testing.B, f func() []time.Duration) {
 	b.Helper()
 	before := make([]time.Duration, len(r.servers))

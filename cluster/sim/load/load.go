@@ -1,11 +1,11 @@
-// Package load calculates what clusters of different sizes ask of the servers of NATS, from what single requests have
-// cost in the benchmarks of package cost. It is paper: nothing here was measured as a whole. docs/cluster-scale.md has
-// its tables.
+// Package load calculates the load that clusters of different sizes put on the servers of NATS, from the costs of
+// single requests in the benchmarks of package cost. It is paper: nothing here was measured as a whole.
+// docs/cluster-scale.md has its tables.
 package load
 
 import "time"
 
-// A Cost is what one request costs the servers.
+// A Cost is the cost of one request to the servers.
 type Cost struct {
 	Leader  time.Duration // processor time of the server that leads the bucket, or that the client is connected with
 	Other   time.Duration // of each other server
@@ -39,7 +39,7 @@ func Sizes() []Cluster {
 	return all
 }
 
-// A Habit is what the users and the nodes of a cluster do.
+// A Habit is the behaviour of the users and the nodes of a cluster.
 type Habit struct {
 	Renew    time.Duration // between two renewals of a lease: TTL/6
 	Register time.Duration // between two writes of a node
@@ -69,7 +69,7 @@ type Part struct {
 // Leader is how many processors of the leader the part needs.
 func (p Part) Leader() float64 { return p.Rate * p.Cost.Leader.Seconds() }
 
-// Bytes is what the leader sends in a second.
+// Bytes is the number of bytes that the leader sends in a second.
 func (p Part) Bytes() float64 { return p.Rate * float64(p.Cost.Out) }
 
 // Of returns the parts of the load of a cluster.
@@ -77,7 +77,7 @@ func Of(c Cluster, h Habit, k Costs) []Part {
 	per := func(n float64, every time.Duration) float64 { return n / every.Seconds() }
 	nodes, consoles, sessions := float64(c.Nodes), float64(c.Consoles), float64(c.Sessions)
 	away := (nodes - 1) / nodes // the balancer knows nothing of owners
-	// A leader serves all writes; calls are spread over the servers, each of which sees two thirds of them.
+	// A leader serves all writes. Calls are spread over the servers: of three, each sees two thirds of them.
 	call := k.Call
 	call.Leader = (k.Call.Leader + time.Duration(c.Servers-1)*k.Call.Other) / time.Duration(c.Servers)
 	call.In, call.Out = call.In*2/c.Servers, call.Out*2/c.Servers

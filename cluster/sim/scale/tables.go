@@ -9,7 +9,7 @@ import (
 	"ptyctl/cluster/sim/load"
 )
 
-// faults prints what n histories of each fault have done to leases, and fails if a promise was broken.
+// faults prints the effects of n histories of each fault on leases, and fails if a promise was broken.
 func faults(out io.Writer, n int) error {
 	fmt.Fprintln(out, "| fault | acquired | lost | calls not done | writes after a take-over | with a fence | broken promises |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
@@ -38,7 +38,7 @@ func faults(out io.Writer, n int) error {
 	return nil
 }
 
-// clocks prints in how many of n histories a jump of a server's clock, or a clock that stands still, has broken a promise.
+// clocks prints in how many of n histories a jump of a server's clock, or a clock that stops, has broken a promise.
 func clocks(out io.Writer, n int) {
 	fmt.Fprintln(out, "| clock | histories with a broken promise |")
 	fmt.Fprintln(out, "|---|---|")
@@ -69,7 +69,7 @@ func clocks(out io.Writer, n int) {
 	line("of a node that is suspended, CLOCK_BOOTTIME", suspend)
 }
 
-// storms prints what becomes of many leases at one leader, which takes for a write what it took in the benchmark.
+// storms prints the fate of many leases at one leader. A write takes the leader as long as in the benchmark.
 func storms(out io.Writer) {
 	write := load.Measured.Took
 	fmt.Fprintf(out, "A write takes the leader %v: %.0f a second.\n\n", write, 1/write.Seconds())
