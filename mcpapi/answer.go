@@ -31,7 +31,7 @@ func (s *api) answer(ctx context.Context, id, params json.RawMessage) (answer mc
 	return mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, Result: result}, true
 }
 
-// answerRead is answer for a call that has been taken apart. The error is one of this program.
+// answerRead is answer for a parsed call. The error is a fault of this program.
 func (s *api) answerRead(ctx context.Context, id json.RawMessage, c mcpgo.Call) (result *mcp.CallToolResult, ok bool, err error) {
 	t, ok := s.tools[c.Name]
 	// To a client that does not draw the page, its tool is one that does not exist.
@@ -46,7 +46,7 @@ func (s *api) answerRead(ctx context.Context, id json.RawMessage, c mcpgo.Call) 
 	return result, true, err
 }
 
-// handler answers the calls of a tool that come by way of mcp-go.
+// handler answers the calls of a tool that come through mcp-go.
 func (s *api) handler(set *toolset.Set, t *toolset.Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, done := mcpgo.ToolContext(ctx)

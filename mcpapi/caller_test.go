@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// Every action has its place: what reads works in a read-only server, and what does not is refused.
+// In a read-only server, actions that read work, and all others are refused.
 func TestReadOnlyServer(t *testing.T) {
 	seen := new(mcptest.Diary)
 	l := mcptest.NewLab(

@@ -34,7 +34,7 @@ func logCalls(hooks *server.Hooks, log *slog.Logger) {
 		if !ok {
 			return
 		}
-		raw, _ := mcpgo.Arguments(*req) // a call that is no object has none
+		raw, _ := mcpgo.Arguments(*req) // a call that is not an object has none
 		r, _ := result.(*mcp.CallToolResult)
 		logCall(ctx, log, id, req.Params.Name, raw, r, at.(time.Time))
 	})
@@ -106,7 +106,7 @@ func (ids callIDs) session() string { return cmp.Or(ids.SessionID, ids.ID) }
 
 // loggedCall returns the ids in a call's arguments. Malformed arguments have no ids.
 func loggedCall(arguments json.RawMessage) (ids callIDs) {
-	_ = json.Unmarshal(arguments, &ids) // a call that is no object has none
+	_ = json.Unmarshal(arguments, &ids) // a call that is not an object has none
 	return ids
 }
 

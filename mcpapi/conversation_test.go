@@ -43,13 +43,13 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// A section is what one side says.
+// A section has the lines of one side.
 type section struct {
 	side  string // "client" or "server"
 	lines []string
 }
 
-// sections takes a file of the txtar format apart.
+// sections splits a file in the txtar format.
 func sections(text string) (prose string, parts []section) {
 	for line := range strings.Lines(text) {
 		trimmed := strings.TrimSuffix(line, "\n")
@@ -197,7 +197,7 @@ func (p *play) expect(want, got string) error {
 	return nil
 }
 
-// volatile is what differs from run to run, by the name it gets in a recorded line.
+// volatile are the values that differ from run to run, by their names in a recorded line.
 var volatile = []struct {
 	name string
 	is   *regexp.Regexp // its group is replaced

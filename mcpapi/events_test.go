@@ -12,7 +12,7 @@ import (
 	"ptyctl/term"
 )
 
-// An action is a call that acts, and what its event must say.
+// An action is a call that acts, and the expected event.
 type action struct {
 	tool   string
 	args   string // $S is the session
@@ -264,8 +264,8 @@ func TestAnswersAreEvents(t *testing.T) {
 	)
 }
 
-// Observers learn of a question that a program asks in the terminal, once for each question, however often a caller
-// looks: somebody may have to answer it.
+// Observers learn of a question that a program asks in the terminal, because a person may have to answer it. They learn
+// of each question once, however often a caller looks.
 func TestQuestionOfProgram(t *testing.T) {
 	seen := new(mcptest.Diary)
 	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Observers: []term.Observer{seen}}})

@@ -24,7 +24,7 @@ import (
 // An exampled is the example of an error about one argument.
 type exampled struct{ tool, action, path, example string }
 
-// examples returns those of all arguments of the core tools.
+// examples returns the examples of all arguments of the core tools.
 func examples(t *testing.T) (list []exampled) {
 	for _, listed := range tools.All() {
 		tool := tools.Part(listed.Tool, func(string) bool { return false })

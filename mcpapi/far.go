@@ -13,7 +13,7 @@ import (
 	"ptyctl/term"
 )
 
-// farResources are the resources of the other nodes; nil: there are none.
+// farResources returns the resources of the other nodes; nil: there are no other nodes.
 type farResources struct{ s *api }
 
 func (s *api) farResources() subscribe.Far {
@@ -57,7 +57,7 @@ func (f farResources) Lists(ctx context.Context, uri string) []toolset.Gathered 
 func (f farResources) Watch(ctx context.Context, node, uri string, changed func()) {
 	call := f.s.callFor(ctx)
 	call.URI, call.Watch = uri, true
-	_, _ = f.s.o.Cluster.Peers.Forward(ctx, node, call, changes(changed)) // whatever has ended it, the client has to look
+	_, _ = f.s.o.Cluster.Peers.Forward(ctx, node, call, changes(changed)) // whatever has ended it, the client must look
 }
 
 // changes is the client of a call that watches a resource.

@@ -23,10 +23,10 @@ import (
 	"ptyctl/term"
 )
 
-// placements is how many nodes are tried for something new while they give no answer.
+// placements is how many nodes are tried for a new session or program while they give no answer.
 const placements = 3
 
-// elsewhere has another node answer the call, if that has to. It reports false if this node has to.
+// elsewhere passes the call on if another node must answer it. It reports false if this node must.
 func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.CallToolResult, ok bool, err error) {
 	all := c.s.o.Cluster.Peers
 	if all == nil || isServed(ctx) {
@@ -45,7 +45,7 @@ func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.Call
 		if err == nil {
 			result, err = c.forward(ctx, node, state, r)
 		}
-		// Nothing was done there. A request that must not be done twice has its node for good.
+		// The node has done nothing. A request that must not be done twice stays with its node.
 		if !placed || tried == placements || need.Once != "" || !errors.Is(err, term.NodeUnreachable) || node == "" {
 			break
 		}
@@ -61,8 +61,8 @@ func (c *invocation) elsewhere(ctx context.Context, r request) (result *mcp.Call
 	return result, ok, err
 }
 
-// about returns the error of a call that no other node has answered as the sets of other programs need it, to put it into
-// words of their own: with the action and the session.
+// about adds the action and the session to the error of a call that no other node has answered. The sets of other
+// programs need both for messages in their own words.
 func (c *invocation) about(err error) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok || !c.t.set.Foreign() {
@@ -73,8 +73,8 @@ func (c *invocation) about(err error) error {
 	return &said
 }
 
-// named returns the node that a call names, and the state of a question that the call answers, as that node knows it;
-// empty: it names none.
+// named returns the node that a call names, and the state of the question that the call answers, as that node knows it.
+// node is empty if the call names none.
 func (c *invocation) named(ctx context.Context, r request) (node, state string, err error) {
 	if l := loanFrom(ctx); l != nil {
 		_, state = stateNode(r.trip.RequestState)
@@ -97,11 +97,12 @@ func (c *invocation) named(ctx context.Context, r request) (node, state string, 
 	}
 }
 
-// need returns what counts for the place of what a call opens. It reports false for a call that opens nothing.
+// need returns the facts from which a cluster chooses the node for a call that opens a session or starts a program. It
+// reports false for any other call.
 func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
 	n.Host = cmp.Or(c.Text("host"), toolset.FileHost(&c.Call))
 	switch local := c.Text("protocol") == "local" || c.s.placed[c.t.Name] && n.Host == ""; {
-	case c.t.set.Foreign(): // their actions have names of their own, and what they start is a program of this machine
+	case c.t.set.Foreign(): // their actions have other names, and they start local programs
 		return n, local && c.starts()
 	case local && (c.Action() == "open" || !c.t.HasActions()):
 		n.Host = ""
@@ -109,7 +110,7 @@ func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
 		n.Device = c.Text("device_id")
 	case n.Host == "" || c.Action() == "list" || c.Text("session_id") != "":
 		return n, false
-	case !c.t.HasActions() || c.s.farFiles[c.t.Name]: // a command or a file, which takes the session that is open there
+	case !c.t.HasActions() || c.s.farFiles[c.t.Name]: // a command or a file uses the session that is open there
 		n.Same = n.Host
 	}
 	if id := c.Text("request_id"); id != "" && c.t.Takes("request_id") {
@@ -119,7 +120,7 @@ func (c *invocation) need(ctx context.Context) (n peers.Need, ok bool) {
 	return n, true
 }
 
-// starts reports whether the call starts a program, and is about none that runs.
+// starts reports whether the call starts a program and names no running one.
 func (c *invocation) starts() bool {
 	verb := c.Verb()
 	return verb == term.VerbOpen || verb == term.VerbExec && c.Text("session_id")+c.Text("id") == ""
@@ -165,7 +166,7 @@ func (c *invocation) forward(ctx context.Context, node, state string, r request)
 // stateMark begins the state of a question that another node asks; the node and a space follow.
 const stateMark = "@"
 
-// stateNode takes the state of a question apart: the node that asks, and what it calls the state. node is empty if this
+// stateNode splits the state of a question into the node that asks and that node's own state. node is empty if this
 // node asks.
 func stateNode(text string) (node, state string) {
 	rest, ok := strings.CutPrefix(text, stateMark)
@@ -175,7 +176,7 @@ func stateNode(text string) (node, state string) {
 	return "", text
 }
 
-// asking says in a question of this node's that it is this node's: the answer may come to any node.
+// asking marks a question of this node with the node's name: the answer may come to any node.
 func (c *invocation) asking(ctx context.Context, question *mcp.CallToolResult) *mcp.CallToolResult {
 	if all := c.s.o.Cluster.Peers; all != nil && !isServed(ctx) && question.RequestState != "" {
 		question.RequestState = stateMark + all.Node() + " " + question.RequestState
@@ -183,7 +184,7 @@ func (c *invocation) asking(ctx context.Context, question *mcp.CallToolResult) *
 	return question
 }
 
-// asked reports whether r answers a question of this node's, and then has the state as this node knows it.
+// asked reports whether r answers a question of this node, and if so sets the state in r to the node's own.
 func (c *invocation) asked(r *request) bool {
 	all := c.s.o.Cluster.Peers
 	if all == nil {
@@ -203,7 +204,7 @@ func (s *api) callFor(ctx context.Context) peers.Call {
 	p := peers.Program{Name: name, Version: version, Revision: revision, Stateless: server.IsModernRequest(ctx)}
 	p.Capabilities = noCapabilities
 	if c := mcpgo.Capabilities(ctx); !reflect.ValueOf(&c).Elem().IsZero() {
-		p.Capabilities, _ = json.Marshal(c) // of a struct that JSON can have
+		p.Capabilities, _ = json.Marshal(c) // JSON can encode the struct
 	}
 	return peers.Call{
 		Caller: peers.Caller{
@@ -214,14 +215,14 @@ func (s *api) callFor(ctx context.Context) peers.Call {
 	}
 }
 
-// noCapabilities are those of most clients, in JSON.
+// noCapabilities are the capabilities of most clients, in JSON.
 var noCapabilities = json.RawMessage("{}")
 
-// machineTransports are the transports of clients that are on the machine of the server.
+// machineTransports are the transports of clients on the server's machine.
 var machineTransports = []string{"stdio", "socket"}
 
-// tokenFor returns the name by which other nodes know the caller of ctx. A client on this machine without a token is not
-// one of another machine, whose locks it could otherwise use.
+// tokenFor returns the name by which other nodes know the caller of ctx. A client on this machine without a token gets
+// the node's name: otherwise it could use the locks of such a client on another machine.
 func (s *api) tokenFor(ctx context.Context) string {
 	caller := identity.FromContext(ctx)
 	if caller.Token == "" && caller.Shim == "" && slices.Contains(machineTransports, s.shared.TransportOf(ctx)) {
@@ -230,7 +231,7 @@ func (s *api) tokenFor(ctx context.Context) string {
 	return caller.Token
 }
 
-// gatherTime is how long the other nodes have to answer what is asked of all of them.
+// gatherTime is how long the other nodes have to answer a call that goes to all of them.
 const gatherTime = 2 * time.Second
 
 // gather is toolset.Gather.
@@ -254,7 +255,7 @@ func (s *api) callOf(ctx context.Context, c *toolset.Call, arguments json.RawMes
 	return call
 }
 
-// A taking gets what was asked for out of an answer.
+// A taking extracts the wanted part of an answer.
 type taking func(raw json.RawMessage) (json.RawMessage, error)
 
 // askAll has all other nodes answer a call.
@@ -290,8 +291,8 @@ func (s *api) askOne(ctx context.Context, node string, call peers.Call, take tak
 	return a
 }
 
-// textOf returns the JSON that a result of a tool has as its text. A result that says that the call has failed is an
-// error of its kind.
+// textOf returns the JSON in the text of a tool's result. For the result of a failed call, it returns an error of the
+// same kind.
 func textOf(raw json.RawMessage) (json.RawMessage, error) {
 	var result mcp.CallToolResult
 	if err := json.Unmarshal(raw, &result); err != nil {
@@ -318,11 +319,11 @@ func textOf(raw json.RawMessage) (json.RawMessage, error) {
 type askedClient struct {
 	ctx      context.Context // of the call
 	srv      *server.MCPServer
-	progress mcp.ProgressToken // as the client knows it; the other node has another
+	progress mcp.ProgressToken // the client's own; the other node uses another
 	judge    *judge
 }
 
-// Notify implements peers.Client. Progress gets the client's own token, and without one there is none.
+// Notify implements peers.Client. Progress gets the client's own token; without one, it is dropped.
 func (a *askedClient) Notify(method string, params json.RawMessage) {
 	fields := make(map[string]any)
 	if json.Unmarshal(params, &fields) != nil {
@@ -334,7 +335,7 @@ func (a *askedClient) Notify(method string, params json.RawMessage) {
 		}
 		fields["progressToken"] = a.progress
 	}
-	_ = a.srv.SendNotificationToClient(a.ctx, method, fields) // a lost one does no harm: the answer comes all the same
+	_ = a.srv.SendNotificationToClient(a.ctx, method, fields) // a lost one does no harm: the answer still comes
 }
 
 // Ask implements peers.Client.
@@ -348,12 +349,12 @@ func (a *askedClient) Ask(ctx context.Context, method string, params json.RawMes
 	return nil, noMethod(method)
 }
 
-// noMethod is the error for a question that a client does not answer.
+// noMethod returns the error for a question that a client does not answer.
 func noMethod(method string) error {
 	return term.Errorf(term.Unsupported, "a question with the method %.64q is not answered here", method)
 }
 
-// elicit puts a question to the person at the client.
+// elicit asks the person at the client.
 func (a *askedClient) elicit(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	var req mcp.ElicitationRequest
 	if err := json.Unmarshal(params, &req.Params); err != nil {
@@ -369,7 +370,7 @@ func (a *askedClient) elicit(ctx context.Context, params json.RawMessage) (json.
 	return json.Marshal(answer)
 }
 
-// nobody is the client of a call that asks and tells no one.
+// nobody is the client of a call without questions or notifications.
 type nobody struct{}
 
 func (nobody) Notify(string, json.RawMessage) {}
@@ -378,10 +379,11 @@ func (nobody) Ask(_ context.Context, method string, _ json.RawMessage) (json.Raw
 	return nil, noMethod(method)
 }
 
-// invocationKey is of the *invocation that a context belongs to, in a cluster.
+// invocationKey is the context key of the *invocation, in a cluster.
 type invocationKey struct{}
 
-// partClient is the client of a part of a call, at another node: the rules of this node are asked, and the client is not.
+// partClient is the client of a part of a call that another node runs. It answers from the rules of this node, and
+// never asks the client.
 type partClient struct {
 	nobody
 	judge *judge

@@ -61,7 +61,7 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 	var v any
 	var question *mcp.CallToolResult
 	switch asks := !t.set.Foreign(); {
-	// The action has run up to its question, and must not run once more: Resume goes on from there.
+	// The action has run up to its question, and must not run again: Resume goes on from there.
 	case r.trip.RequestState != "" && asks:
 		v, question, err = s.questions.Resume(ctx, &c.Call, anywhere{c, r}, r.trip)
 	default:
@@ -94,7 +94,7 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*inv
 	}
 	if err != nil {
 		if r := t.ForReading(); r != nil && s.shared.OnlyReads(ctx) {
-			_, _, err = r.Split(raw) // which fails too, and shows nothing that the caller may not do
+			_, _, err = r.Split(raw) // which fails too, and does not show actions that the caller may not use
 		}
 		return nil, schema.Action{}, err
 	}
@@ -153,7 +153,7 @@ func (c *invocation) Once(ctx context.Context) (any, error) {
 	if id == "" || !c.t.Takes("request_id") || toolset.LenderFrom(ctx) != nil { // the node that copies knows the id
 		return c.do(ctx)
 	}
-	caller := identity.FromContext(ctx) // what another has done is not what this one may do
+	caller := identity.FromContext(ctx) // a caller must not get another's result
 	about := c.Text("session_id")
 	if about == "" && !c.t.HasActions() { // a command on a host that it names
 		about = "host " + c.Text("host")

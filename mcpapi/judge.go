@@ -17,14 +17,14 @@ import (
 	"ptyctl/term"
 )
 
-// Both nodes of a call that is passed on judge it. The call has the digest of the rules of the node that the client is
-// connected to. If those of the node that acts have the same, they give the same verdict. Otherwise the gate of the node
-// that acts asks the other node about each action first, by the way back of the call (term.EntryGateFrom).
+// Both nodes of a call that is passed on judge it. The call carries the digest of the rules of the node that the client
+// is connected to. If the node that acts has the same digest, both give the same verdict. Otherwise the gate of the
+// node that acts first asks the other node about each action, through the call's client (term.EntryGateFrom).
 
-// maxRules is the longest digest of rules, in bytes.
+// maxRules is the length limit of a digest of rules, in bytes.
 const maxRules = 64
 
-// rules returns the digest of the rules of this node; empty: it has none.
+// rules returns the digest of this node's rules; empty: the node has no rules.
 func (s *api) rules() string {
 	if s.o.Cluster.Rules == nil {
 		return ""
@@ -40,7 +40,7 @@ type entryGate struct {
 
 	mu    sync.Mutex // guards the following
 	ended bool
-	life  context.Context // ends with the call; nil: nothing was asked yet
+	life  context.Context // ends with the call; nil: no question yet
 	end   context.CancelFunc
 }
 
@@ -48,7 +48,7 @@ func newEntryGate(ctx context.Context, node string, client peers.Client) *entryG
 	return &entryGate{node: node, client: client, call: ctx}
 }
 
-// over ends the call, and the questions that are open.
+// over ends the call and its open questions.
 func (g *entryGate) over() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -58,7 +58,7 @@ func (g *entryGate) over() {
 	}
 }
 
-// lasting returns a context that ends with the call. It is made for the first question: most calls have none.
+// lasting returns a context that ends with the call. The first question creates it: most calls have no question.
 func (g *entryGate) lasting() context.Context {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,7 +71,7 @@ func (g *entryGate) lasting() context.Context {
 	return g.life
 }
 
-// judgeTime is how long the other node may take, which may ask a person meanwhile.
+// judgeTime is how long the other node may take; it may have to ask a person.
 const judgeTime = 2 * time.Minute
 
 // gate is the term.Gate.
@@ -95,7 +95,7 @@ func (g *entryGate) gate(ctx context.Context, a term.Action) (term.Ruling, error
 	return term.Ruling{}, verdict.Unasked(a, g.node, fmt.Sprintf("could not be asked about it (%.300v)", err))
 }
 
-// ask puts the question once.
+// ask asks the other node once.
 func (g *entryGate) ask(ctx context.Context, a term.Action, shell string) (verdict.Answer, error) {
 	question, err := verdict.Encode(a, shell)
 	if err != nil {
@@ -111,20 +111,20 @@ func (g *entryGate) ask(ctx context.Context, a term.Action, shell string) (verdi
 	return verdict.ReadAnswer(text)
 }
 
-// A judge answers the questions of another node about what it is about to do for a call of this node's.
+// A judge answers another node's questions about actions that it is about to do for a call of this node.
 type judge struct {
 	c   *invocation
 	ctx context.Context // of the call
 
-	asking sync.Mutex // held while a person is asked
+	asking sync.Mutex // held while a person answers
 
 	mu    sync.Mutex    // guards the following
-	given *term.Consent // the last that a person has given to this call
-	// refused is for lack of a consent, and the client is asked through the result of its call.
+	given *term.Consent // the last one that a person has given to this call
+	// refused is the refusal for lack of a consent, if the client is asked through the result of its call.
 	refused error
 }
 
-// answer is the answer to a question. Who acts is the caller of this node's own call, whatever the question says.
+// answer answers a question. The actor is the caller of this node's own call, whatever the question says.
 func (j *judge) answer(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
 	gate := j.c.s.o.Cluster.Judge
 	if gate == nil {
@@ -152,7 +152,7 @@ func (j *judge) answer(ctx context.Context, question json.RawMessage) (json.RawM
 	return text, err
 }
 
-// consented returns ctx with the consent that a person has given to this call before.
+// consented returns ctx with the consent that a person has already given to this call.
 func (j *judge) consented(ctx context.Context) context.Context {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -162,8 +162,8 @@ func (j *judge) consented(ctx context.Context) context.Context {
 	return term.WithConsent(ctx, *j.given)
 }
 
-// ask asks a person about an action that was refused, and judges it again if they agree. Of a client that is asked
-// through the result of its call, the refusal stands until that has come: see question.
+// ask asks a person about a refused action, and judges it again if they agree. If the client is asked through the
+// result of its call, ask returns the refusal, and question asks when that result has come.
 func (j *judge) ask(ctx context.Context, gate term.Gate, a term.Action, refusal error) (term.Ruling, error) {
 	if server.IsModernRequest(ctx) && !term.FactOf[term.Denial](refusal).Consent.Person {
 		j.mu.Lock()
@@ -178,8 +178,8 @@ func (j *judge) ask(ctx context.Context, gate term.Gate, a term.Action, refusal 
 	return ruling, err
 }
 
-// question returns the question for the person at a client that is asked through the result of its call, in place of the
-// result of another node, which says that the call was refused for lack of their consent; nil: there is none.
+// question returns the question for the person at a client that is asked through the result of its call. It replaces
+// the other node's result, which says that the call was refused for lack of consent. nil: there is no question.
 func (j *judge) question(ctx context.Context, result *mcp.CallToolResult) *mcp.CallToolResult {
 	j.mu.Lock()
 	refused := j.refused
@@ -187,7 +187,7 @@ func (j *judge) question(ctx context.Context, result *mcp.CallToolResult) *mcp.C
 	if refused == nil || !result.IsError {
 		return nil
 	}
-	_, question, _ := j.c.s.questions.Consent(ctx, &j.c.Call, nil, refused) // it only makes the question
+	_, question, _ := j.c.s.questions.Consent(ctx, &j.c.Call, nil, refused) // only makes the question
 	if question == nil {
 		return nil
 	}
@@ -212,8 +212,8 @@ func (r again) Once(ctx context.Context) (any, error) {
 	return ruling, err
 }
 
-// anywhere runs a call, where a person has been asked about it, once more: at the node that has to answer it. It is an
-// elicit.Runner, whose value may be the result of another node.
+// anywhere runs a call again after a person was asked about it, at the node that must answer it. It is an
+// elicit.Runner, and its value may be the result of another node.
 type anywhere struct {
 	c *invocation
 	r request
@@ -235,8 +235,8 @@ const (
 	givenMemory = 10 * time.Minute
 )
 
-// given keeps the consents that people have given by the rules of this node to calls about which another node asks a
-// question of its own: with the answer, the call is judged here once more.
+// given keeps consents that people gave under this node's rules, for calls about which another node asks a question of
+// its own. When the answer to that question comes, this node judges the call again.
 type given struct {
 	mu  sync.Mutex // guards the following
 	all map[string]givenConsent
@@ -247,7 +247,7 @@ type givenConsent struct {
 	since   time.Time
 }
 
-// keep keeps a consent for the answer to a question of node; nil: there is none.
+// keep keeps a consent for the answer to a question of node. It ignores nil.
 func (g *given) keep(node, state string, c *term.Consent) {
 	if c == nil {
 		return
@@ -259,12 +259,12 @@ func (g *given) keep(node, state string, c *term.Consent) {
 	if g.all == nil {
 		g.all = make(map[string]givenConsent)
 	}
-	if len(g.all) < maxGiven { // otherwise the person is asked again
+	if len(g.all) < maxGiven { // over the limit, the person is asked again
 		g.all[node+" "+state] = givenConsent{c, now}
 	}
 }
 
-// take returns the consent for the answer to a question of node, once; nil: there is none.
+// take removes and returns the consent for the answer to a question of node, or nil.
 func (g *given) take(node, state string) *term.Consent {
 	if state == "" {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"ptyctl/term"
 )
 
-// owner is the other node of a test, which does with a call and its client what it likes.
+// owner is the other node of a test. It gets each call and its client.
 type owner func(ctx context.Context, call peers.Call, c peers.Client) error
 
 func (owner) Node() string                                      { return "a" }
@@ -30,8 +30,8 @@ func (o owner) Forward(ctx context.Context, _ string, call peers.Call, c peers.C
 	return json.RawMessage(`{"content":[{"type":"text","text":"{}"}]}`), nil
 }
 
-// TestAskedByAnOwner: whatever a node asks about a call, the client of that call is who acts, and what cannot be a question
-// is refused without harm.
+// TestAskedByAnOwner: the actor in a node's question about a call is always the client of that call. An invalid
+// question is refused without harm.
 func TestAskedByAnOwner(t *testing.T) {
 	var judged []term.Action
 	var asked func(peers.Client) error
@@ -107,8 +107,8 @@ func (s served) Ask(ctx context.Context, method string, params json.RawMessage) 
 	return s(ctx, method, params)
 }
 
-// TestAsksTheEntry: the gate of the node that acts can ask about an action while the call lasts, and no longer. An answer
-// that is none, or none at all, lets nothing be done.
+// TestAsksTheEntry: the gate of the node that acts can ask about an action only while the call lasts. An invalid or
+// missing answer denies the action.
 func TestAsksTheEntry(t *testing.T) {
 	var late term.Gate
 	l, srv := mcptest.NewServer(t, mcptest.Config{

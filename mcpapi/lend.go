@@ -16,31 +16,31 @@ import (
 	"ptyctl/term"
 )
 
-// A copy between sessions of two nodes is made by the node of the target, as one on a single machine, and what it takes
-// and gives is the same. Its source it has from package lending. The node that the client is connected to passes the call
-// on to both nodes: first to that of the source, which lends that to the other one alone and asks about it until the call is
-// over, and then to the one that copies. So each of them knows the caller from the client's node, and neither from the
-// other. The bytes go from node to node, and not through a third one.
+// A copy between sessions of two nodes is made by the target's node. It works as on a single machine, with the same
+// arguments and results, but reads its source by package lending. The node that the client is connected to passes the
+// call on to both nodes: first to the source's node, which lends the source to the other node alone and asks about it
+// until the call is over, and then to the node that copies. So each of them knows the caller from the client's node,
+// and neither from the other. The bytes go directly from node to node.
 
 const (
-	readTime = 2 * time.Second // how long a node may take to say how much was read
+	readTime = 2 * time.Second // how long a node may take to report how much was read
 
-	// holdTime bounds the call that lends: that of the client may have been lost with its node.
+	// holdTime bounds the call that lends: the client's call may have been lost with its node.
 	holdTime = 30 * time.Minute
 )
 
-// A loan is the source of a copy, while the call of the client lasts.
+// A loan is the lent source of a copy, while the client's call lasts.
 type loan struct {
 	lent peers.Lent
 	to   string // the node that copies
 
-	// over says that the call is over, and returns how many bytes were read by then; -1: that is not known.
+	// over records that the call has ended, and returns how many bytes were read by then; -1: unknown.
 	over func() (bytes int64)
 }
 
 type loanKey struct{}
 
-// loanFrom returns the loan of borrow; nil: the call needs none.
+// loanFrom returns the loan of borrow, or nil if the call needs none.
 func loanFrom(ctx context.Context) *loan {
 	l, _ := ctx.Value(loanKey{}).(*loan)
 	return l
@@ -156,7 +156,7 @@ func (a *lentAnswer) read(raw json.RawMessage) {
 	a.err = err
 }
 
-// unlent is the error where nothing was lent, and so nothing was copied.
+// unlent returns the error of a copy without a lent source: no file was copied.
 func (a *lentAnswer) unlent(node string) error {
 	e, ok := errors.AsType[*term.Error](a.err)
 	switch {
@@ -211,7 +211,7 @@ func (s *api) lender(to string, client peers.Client) toolset.Lender {
 		ctx, cancel := context.WithTimeout(ctx, holdTime)
 		defer cancel()
 		defer context.AfterFunc(lent.Context(), cancel)()
-		_, _ = client.Ask(ctx, peers.MethodLent, params) // however it ends: the call is over, or the copy
+		_, _ = client.Ask(ctx, peers.MethodLent, params) // whatever the answer: the call or the copy has ended
 		return lent.Over(), nil
 	}
 }
@@ -225,7 +225,7 @@ func (s *api) borrowed(ctx context.Context, l peers.Lent) (context.Context, erro
 	if all == nil || !peers.ValidNode(l.Node) || l.Node == all.Node() || len(l.Machine) > maxMachine {
 		return ctx, term.Errorf(term.InvalidArgument, "a copy from node %.40q that this node cannot make", l.Node)
 	}
-	caller := s.callFor(ctx).Caller // by whose share the other node answers
+	caller := s.callFor(ctx).Caller // the other node counts the calls against the caller's share
 	return toolset.WithBorrower(ctx, func(id string) session.CopySource {
 		if peers.NodeOf(id) != l.Node {
 			return nil

@@ -12,7 +12,7 @@ import (
 	"ptyctl/session"
 )
 
-// What tools/list may cost a model's context, in bytes: the core tools, and all there are.
+// The most that tools/list may cost a model's context, in bytes: for the core tools, and for all tools.
 const (
 	maxList    = 14750
 	maxFull    = 16384    // with the schemas of results

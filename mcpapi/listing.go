@@ -29,7 +29,7 @@ func declare(set *toolset.Set, t *schema.Tool) entry {
 	})
 }
 
-// unlisted is what mcp-go knows of a tool before forClient puts its entry into a list.
+// unlisted returns the entry that mcp-go has of a tool before forClient puts the real entry into a list.
 func unlisted(t *schema.Tool) mcp.Tool {
 	return mcp.NewToolWithRawSchema(t.Name, "", json.RawMessage(`{"type":"object"}`))
 }
@@ -76,9 +76,9 @@ func annotations(t *schema.Tool) mcp.ToolAnnotation {
 	return a
 }
 
-// forClient puts the entries into the list, and leaves out the output schemas for a client that gets no structured content: some insist that the one
-// comes with the other. A model's client has no use for the titles of our own tools either, which stand beside names
-// that say the same, and cost it context.
+// forClient puts the entries into the list. It leaves out the output schemas for a client that gets no structured
+// content: some clients insist on both or neither. For a model's client it also leaves out the titles of our own tools,
+// which say the same as their names and cost context.
 func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
 	own, others := s.results.StructuredFor(ctx), s.results.KnowsStructured(ctx)
 	plain := apps.Hide(ctx, slices.Clone(list))
@@ -100,7 +100,7 @@ func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
 // forSome adds to the list the actions that the caller has and others have not.
 func (s *api) forSome(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	who := s.callersOf(ctx)
-	if who == schema.Everyone { // for whom the tools are listed
+	if who == schema.Everyone { // the list is for them already
 		return
 	}
 	result.Tools = slices.Clone(result.Tools)
@@ -111,7 +111,7 @@ func (s *api) forSome(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 	}
 }
 
-// likeListed is a tool without what forClient, which ran before, has taken off the one in the list.
+// likeListed removes from t the parts that forClient, which ran before, has removed from the tool in the list.
 func likeListed(t, listed mcp.Tool) mcp.Tool {
 	if listed.RawOutputSchema == nil {
 		t.RawOutputSchema = nil

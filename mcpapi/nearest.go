@@ -50,13 +50,13 @@ var fileDeeds = map[string]string{
 	"create": "write", "append": "write", "save": "write", "ls": "list", "dir": "list", "info": "stat", "exists": "stat",
 }
 
-// places are the words that say where and not what: they count if no other does.
+// places are the words for a place and not an act: they count if no other word does.
 var places = map[string]bool{
 	"session": true, "terminal": true, "ssh": true, "telnet": true, "shell": true, "pty": true, "file": true,
 }
 
-// meant returns the tool and the action that a name means which no tool or action has, such as ssh_execute. They are of
-// those that the caller may use.
+// meant returns the tool and the action that a name means which no tool or action has, such as ssh_execute. The caller
+// may use both.
 func (s *api) meant(ctx context.Context, name string) (t calledTool, action string, ok bool) {
 	if len(name) > 64 {
 		return t, "", false
@@ -73,7 +73,7 @@ func (s *api) meant(ctx context.Context, name string) (t calledTool, action stri
 	return t, "", false
 }
 
-// mayUse reports whether the caller is shown a tool with an action; "" is that of a tool without actions.
+// mayUse reports whether the caller is shown a tool with an action; "" is the action of a tool without actions.
 func (s *api) mayUse(ctx context.Context, t calledTool, action string) bool {
 	shown := t.Tool.Tool
 	if s.shared.OnlyReads(ctx) {
@@ -115,7 +115,7 @@ func (s *api) elsewhere(ctx context.Context, t calledTool, args []jsonrpc.Member
 	)
 }
 
-// noTool is the answer to a call of a tool that is not offered, or "" if nothing better is known than the list.
+// noTool returns the answer to a call of a tool that is not offered, or "" if the list of tools is the best advice.
 func (s *api) noTool(ctx context.Context, name string) string {
 	for _, set := range slices.Concat(tools.Sets(), s.o.More) {
 		if slices.ContainsFunc(set.Tools, func(t *toolset.Tool) bool { return t.Name == name }) {

@@ -105,7 +105,7 @@ func TestAdoptAfterKill(t *testing.T) {
 	if again := two.OK(mcptest.SessionTool, adopting); again.State != "open" {
 		t.Errorf("adopt of a session that is the caller's: %s, want its state", again.Text)
 	}
-	// Nobody else has it now, and the next call with a host finds it.
+	// No other task has it now, and the next call with a host finds it.
 	three, _ := s.come(t, "shim-three", "agent", "/srv/web")
 	three.Session = one.Session
 	three.Fails(mcptest.SessionTool, adopting, term.Locked, "shim-two")
@@ -184,7 +184,7 @@ func TestGive(t *testing.T) {
 	person.Fails(mcptest.SessionTool, `{"action":"give","session_id":"$S","to":"shim-one"}`, term.AlreadyClosed)
 }
 
-// The compact result of adopt has the news and nothing else, and a read from its cursor has all new output.
+// The compact result of adopt has only the news, and a read from its cursor has all new output.
 func TestAdoptIsBrief(t *testing.T) {
 	s := newShims(t, mcptest.Config{Options: mcpapi.Options{Results: identity.Compact}})
 	one, gone := s.come(t, "shim-one", "agent", "/srv/web")

@@ -12,7 +12,7 @@ import (
 	"ptyctl/session"
 )
 
-// The prompts are those of the sets that are offered. Their texts name only tools that are, and have the arguments.
+// Only the prompts of the offered sets are listed. Their texts name only offered tools, and have the arguments.
 func TestPrompts(t *testing.T) {
 	for _, tt := range []struct{ sets, want []string }{
 		{nil, []string{"diagnose_service", "follow_command", "log_in", "run_as_root", "use_program"}},
@@ -87,7 +87,7 @@ func promptText(t *testing.T, a *mcptest.Agent, name string, arguments map[strin
 	return got.Messages[0].Content.Text
 }
 
-// The ids of sessions are completed, to each caller those that the caller may know of.
+// The ids of sessions are completed, for each caller only the sessions that the caller may know of.
 func TestCompletion(t *testing.T) {
 	s := newShims(t, mcptest.Config{})
 	one, _ := s.come(t, "shim-one", "agent", "/srv/web")

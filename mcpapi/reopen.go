@@ -16,14 +16,14 @@ func (c *invocation) reopens() bool {
 	return c.Action() == "reopen" && !c.t.set.Foreign() && c.s.shared.Memory != nil
 }
 
-// reopen has the session reopened whose node is gone, by the node that is chosen for a new one like it. It reports false
+// reopen has a session of a lost node reopened by the node that is chosen for a new session like it. It reports false
 // if that is this node.
 func (c *invocation) reopen(ctx context.Context, gone string, r request) (result *mcp.CallToolResult, ok bool, err error) {
 	id := c.Text("session_id")
 	ctx = c.Acting(ctx, c.Text("task_id"))
 	k, err := c.s.shared.Lost(ctx, id)
 	if err == nil && k == nil {
-		// The same for a session that the caller must not know of, and for one that never was.
+		// The error is the same for a session that the caller must not know of and for one that never existed.
 		err = &term.Error{
 			Op: "open", Session: id, Kind: term.NotFound, Reason: term.ReasonNoSession,
 			Msg: fmt.Sprintf("node %s does not run, or is cut off, and nothing is kept of a session %q that could be reopened", gone, id),

@@ -25,13 +25,13 @@ import (
 	"ptyctl/term"
 )
 
-// A group is several servers that know each other, without a network, and what is kept of their sessions.
+// A group is several servers that know each other, without a network, and the kept records of their sessions.
 type group struct {
 	servers map[string]*mcpapi.Server
 
 	mu       sync.Mutex // guards the following
 	gone     map[string]term.Kind
-	place    string // of what is new
+	place    string // the node of new sessions
 	forwards []string
 	kept     map[string]json.RawMessage
 	again    map[string]string
@@ -173,7 +173,7 @@ func (n *nodes) at(name, token string, change ...func(*identity.Caller)) *mcptes
 	return a
 }
 
-// open opens a session at the node a, which is what is kept of it from now on.
+// open opens a session and keeps its record.
 func (n *nodes) open(a *mcptest.Agent, more string) (id string) {
 	n.t.Helper()
 	id = a.OK(mcptest.SessionTool, fmt.Sprintf(
@@ -211,8 +211,8 @@ func again(id string) string {
 
 func from(r mcptest.Reply) string { return strings.Trim(string(r.Members["reopened_from"]), `"`) }
 
-// TestReopenElsewhere: a session of a node that is gone is opened as a new one at another, with what is kept of it and
-// the credentials of the call; once.
+// TestReopenElsewhere: a session of a lost node is reopened once, as a new session at another node, from its kept
+// record and the credentials of the call.
 func TestReopenElsewhere(t *testing.T) {
 	n := newNodes(t, "a", "b")
 	b := n.at("b", "")
@@ -221,7 +221,7 @@ func TestReopenElsewhere(t *testing.T) {
 		t.Fatalf("open at b, placed at a = %q", id)
 	}
 	n.lose("a", term.NodeUnreachable)
-	n.place, n.forwards = "a", nil // as if it had not been noticed yet
+	n.place, n.forwards = "a", nil // as before the loss is noticed
 	r := b.OK(mcptest.SessionTool, again(id))
 	if peers.NodeOf(r.SessionID) != "b" || r.SessionID == id || from(r) != id || r.State != "open" ||
 		string(r.Members["opens"]) != "1" {
@@ -244,7 +244,7 @@ func TestReopenElsewhere(t *testing.T) {
 	}
 }
 
-// TestReopenPlaced: the new session is where a new one belongs, and a node that does not answer is passed by.
+// TestReopenPlaced: the reopened session goes to the node chosen for new ones, or to another if that does not answer.
 func TestReopenPlaced(t *testing.T) {
 	n := newNodes(t, "a", "b", "c")
 	c := n.at("c", "")
@@ -259,7 +259,7 @@ func TestReopenPlaced(t *testing.T) {
 	}
 }
 
-// TestReopenAlive: a node that has the session reopens it itself; one that was started again opens a new one.
+// TestReopenAlive: a node that has the session reopens it itself; a node that was restarted opens a new one.
 func TestReopenAlive(t *testing.T) {
 	n := newNodes(t, "a", "b")
 	b := n.at("b", "")
@@ -278,7 +278,7 @@ func TestReopenAlive(t *testing.T) {
 	}
 }
 
-// TestReopenSilent: of a node that may still have the session, nothing is reopened elsewhere.
+// TestReopenSilent: a session that its node may still have is not reopened elsewhere.
 func TestReopenSilent(t *testing.T) {
 	n := newNodes(t, "a", "b")
 	b := n.at("b", "")
@@ -290,8 +290,8 @@ func TestReopenSilent(t *testing.T) {
 	}
 }
 
-// TestReopenWhose: another isolated caller is told what it is told of a session that never was, and one that only reads
-// reopens nothing.
+// TestReopenWhose: another isolated caller gets the same error as for a session that never existed, and a read-only
+// caller reopens nothing.
 func TestReopenWhose(t *testing.T) {
 	n := newNodes(t, "a", "b")
 	owner, other := n.at("b", "one"), n.at("b", "two")
@@ -314,7 +314,7 @@ func TestReopenWhose(t *testing.T) {
 	}
 }
 
-// TestReopenFails: what does not open leaves the other session to be reopened by a later call.
+// TestReopenFails: after a failed reopen, a later call can reopen the session.
 func TestReopenFails(t *testing.T) {
 	n := newNodes(t, "a", "b")
 	b := n.at("b", "")
@@ -325,7 +325,7 @@ func TestReopenFails(t *testing.T) {
 	n.deny = "127.0.0.1"
 	b.Fails(mcptest.SessionTool, again(id), term.PolicyDenied)
 	n.deny = ""
-	// Without a password the login asks, as that of an open does.
+	// Without a password the login asks, as it does for an open.
 	r := b.OK(mcptest.SessionTool, fmt.Sprintf(`{"action":"reopen","session_id":%q}`, id))
 	if r.Prompt == nil || from(r) != id || peers.NodeOf(r.SessionID) != "b" {
 		t.Fatalf("reopen without a password = %s, want the login's question", r.Text)
@@ -337,8 +337,8 @@ func TestReopenFails(t *testing.T) {
 	}
 }
 
-// TestReopenQuestion: the login's question goes to the person at the client, whose answer may come to any node; it is for
-// the node that asks.
+// TestReopenQuestion: the login's question goes to the person at the client. The answer may come to any node, and is
+// passed on to the node that asks.
 func TestReopenQuestion(t *testing.T) {
 	n := newNodes(t, "a", "b", "c")
 	b, c := n.at("b", ""), n.at("c", "")
@@ -377,7 +377,7 @@ func TestReopenQuestion(t *testing.T) {
 			t.Errorf("b has sessions %+v, want %d", all, i+1)
 		}
 	}
-	// The answer may come back to the node that asks.
+	// The answer may also come to the node that asks.
 	id := opens()
 	m := state.FindStringSubmatch(call(b, id, ""))
 	if m == nil {
@@ -389,7 +389,7 @@ func TestReopenQuestion(t *testing.T) {
 	}
 }
 
-// TestReopenHostile: a value that another node has written wrongly opens nothing.
+// TestReopenHostile: a malformed record from another node opens nothing.
 func TestReopenHostile(t *testing.T) {
 	n := newNodes(t, "a", "b")
 	b := n.at("b", "")

@@ -33,7 +33,7 @@ type replays struct {
 	mu    sync.Mutex                    // guards the following
 	calls map[string]map[string]*replay // by scope (a session id, or "" for open), by request id
 	bytes int                           // of all results
-	order []*replay                     // those that have ended, in that order
+	order []*replay                     // the ended ones, in the order of their ends
 }
 
 // A replay is one call that was made, or is under way.
@@ -45,7 +45,7 @@ type replay struct {
 	err       error
 
 	scope, id string
-	size      int // of v, as it is sent
+	size      int // of v in its sent form
 }
 
 // newReplays makes an empty memory with a random key.
@@ -56,8 +56,7 @@ func newReplays() *replays {
 }
 
 // do runs f once for an id, and returns its result to every call with that id and the same arguments. Other arguments
-// under the same id are an error. f goes on when the caller who started it gives up, so that a retry finds its
-// result.
+// under the same id are an error. f goes on when the caller that started it gives up, so that a retry finds its result.
 func (r *replays) do(
 	ctx context.Context,
 	scope, id string,
@@ -109,8 +108,8 @@ func (r *replays) do(
 	}
 }
 
-// run runs f and keeps its result, whose size is that of its JSON. A call that failed before it did anything is
-// forgotten: its retry may succeed.
+// run runs f and keeps its result, and counts the size of the result's JSON. It forgets a call that failed before it
+// did anything: a retry may succeed.
 func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (any, error)) {
 	defer close(p.done)
 	p.v, p.err = guarded(context.WithoutCancel(ctx), f)
@@ -151,7 +150,7 @@ func saysUndone(v any) bool {
 	return ok && u.Undone()
 }
 
-// undone reports whether an error means that nothing was done, so that a retry must run again. After a lost
+// undone reports whether an error means that the call did nothing, so that a retry must run again. After a lost
 // connection, a timeout or a fault, part of the action may have happened: such errors are kept.
 func undone(err error) bool {
 	if term.FactOf[term.PartialWrite](err).Written > 0 { // as when the lock is lost on the way

@@ -77,7 +77,7 @@ func TestReplayBounded(t *testing.T) {
 	}
 }
 
-// A failure after which nothing was done is not remembered; one that leaves doubt is, and so is a panic.
+// A failure of a call that did nothing is not remembered. A failure that leaves doubt is, and so is a panic.
 func TestReplayOfFailures(t *testing.T) {
 	for kind, again := range map[term.Kind]bool{
 		term.Busy: true, term.Locked: true, term.ConnectFailed: true,

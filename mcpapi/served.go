@@ -19,8 +19,8 @@ import (
 )
 
 // ServePeer answers a call that another node has passed on, and returns the result of the MCP method as JSON. The
-// transport has verified who passes it on; what the caller may do is checked here once more. Nothing is sent to the
-// client after ServePeer has returned.
+// transport has verified which node passes it on; ServePeer checks the caller's rights once more. It sends nothing to
+// the client after it has returned.
 func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Client) (json.RawMessage, error) {
 	if call.Files != nil {
 		return s.api.lendings.Serve(ctx, call.Caller.Node, call.Files)
@@ -72,8 +72,8 @@ func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Cl
 // servedID is the id of a call of another node, in messages that only this process sees.
 var servedID = json.RawMessage("1")
 
-// simpleCall takes a call apart as mcpgo.ReadCall does with what paramsOf makes of it, without the text between. It
-// reports false for one that has to be a message.
+// simpleCall returns the same as mcpgo.ReadCall of paramsOf, without encoding the text between. It reports false for a
+// call that must be a message.
 func simpleCall(call peers.Call) (c mcpgo.Call, ok bool) {
 	if call.Tool == "" || call.Trip != nil || call.Client.Stateless {
 		return c, false
@@ -129,8 +129,8 @@ func resultOf(answer mcp.JSONRPCMessage) (json.RawMessage, error) {
 	return result.Value, nil
 }
 
-// bare takes from a tool's result what mcp-go adds for clients of the newest revision: the entry node says it of itself.
-// No tool of ptyctl sets it. Without it the result is written and read in a fifth of the time.
+// bare removes the metadata that mcp-go adds to a tool's result for clients of the newest revision: the entry node adds
+// its own. No tool of ptyctl sets it. Without it the result is written and read in a fifth of the time.
 func bare(answer mcp.JSONRPCMessage) mcp.JSONRPCMessage {
 	response, ok := answer.(mcp.JSONRPCResponse)
 	if !ok {
@@ -214,9 +214,9 @@ func paramsOf(call peers.Call) (params json.RawMessage, method mcp.MCPMethod, er
 	return params, method, err
 }
 
-// served is of a call that another node has passed on.
+// served describes a call that another node has passed on.
 type served struct {
-	part bool // of what the call returns at that node
+	part bool // the result is for another node, which joins it with its own
 }
 
 type servedKey struct{}
@@ -273,7 +273,7 @@ func (s *servedSession) send() {
 	}
 }
 
-// close ends the passing on. What still waits is dropped: the answer that follows says all of it.
+// close stops passing on notifications. It drops those that still wait: the answer that follows contains them all.
 func (s *servedSession) close() {
 	s.first.Do(func() {})
 	if s.done != nil {
@@ -282,8 +282,8 @@ func (s *servedSession) close() {
 	s.sending.Wait()
 }
 
-// NotificationChannel is that of server.ClientSession. Most calls have no notification, and need no goroutine
-// and no queue for them.
+// NotificationChannel implements server.ClientSession. Most calls have no notification, and need no goroutine and no
+// queue for them.
 func (s *servedSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
 	s.first.Do(func() {
 		s.notices, s.done = make(chan mcp.JSONRPCNotification, servedQueue), make(chan struct{})

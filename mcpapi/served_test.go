@@ -57,7 +57,7 @@ func escaped(t *testing.T, arguments json.RawMessage) []byte {
 	return text
 }
 
-// TestEncodeResultOfServed: what is written by hand for another node is what an answer has.
+// TestEncodeResultOfServed: a result encoded by hand for another node is the same as the result in a response.
 func TestEncodeResultOfServed(t *testing.T) {
 	for _, r := range []*mcp.CallToolResult{
 		{Content: []mcp.Content{mcp.NewTextContent("a \"b\" \u2028 <ü>\n\xff")}},

@@ -40,7 +40,7 @@ type Options struct {
 	Version   string
 	Results   identity.Results // for callers that ask for no form; empty: compact
 	Transport string           // in the audit log, for transports that set no Caller; empty: "stdio"
-	ReadOnly  bool             // for every caller: only what does not type
+	ReadOnly  bool             // no caller may type
 	// Toolsets names the sets to offer; CheckToolsets must have accepted the names. Empty: this package's own tools.
 	Toolsets []string
 	More     []toolset.Set // sets of others: offered if Toolsets names them
@@ -54,10 +54,10 @@ type Options struct {
 	NoInteractive bool // never ask during a login
 	AllowForce    bool // a task without the lock may close by force
 
-	Elicitation   bool // questions of a login are put to the person at the client, where the client can ask
+	Elicitation   bool // the person at the client gets the questions of a login, if the client can ask
 	JSONRPCErrors bool // failures are JSON-RPC errors on stdio; see rpcerror.go
 
-	Consents *consent.Book // the calls that wait for a person of the operator's; nil: none can be asked
+	Consents *consent.Book // the calls that wait for one of the operator's people; nil: no person can be asked
 
 	Pages *elicit.Pages // for questions that no client may see the answer of; nil: they are left to the caller
 
@@ -73,29 +73,29 @@ type Options struct {
 
 	Apps bool // show terminals in the chat of clients that draw pages of their servers; see package apps
 
-	Secrets term.Secrets // of the operator's; nil: there are none, and no tool has arguments for them
+	Secrets term.Secrets // the operator's secrets; nil: no secrets, and no tool has arguments for them
 
 	Logger *slog.Logger // nil: errors go to slog.Default
 }
 
 // ClusterOptions are about the other nodes of a cluster. The zero value is for a machine alone.
 type ClusterOptions struct {
-	Peers  peers.Peers   // nil: there are none
-	Memory kept.Memory   // of the sessions of all nodes; nil: none are reopened when their node is gone
-	Notice func() string // what callers are to know of this node, said once for each session; nil, or empty: nothing
+	Peers  peers.Peers   // nil: no other nodes
+	Memory kept.Memory   // records of the sessions of all nodes; nil: sessions of a lost node cannot be reopened
+	Notice func() string // a notice about this node for callers, given once for each session; nil, or empty: no notice
 
-	// Lendings has what this node has lent to copies of others. All servers of a node must have the same, because one of
-	// them lends and another answers the node that copies; nil: the server is the only one.
+	// Lendings has the files that this node has lent to copies at other nodes. All servers of a node must share one,
+	// because one of them lends and another answers the node that copies; nil: the server is the only one.
 	Lendings *lending.Table
 
-	// Rules returns the digest of the rules in force, and Judge judges by them what another node is about to do for a
-	// client of this one. Nil: there are no rules.
+	// Rules returns the digest of the rules in force. Judge judges by them the actions that another node is about to do
+	// for a client of this one. Nil: there are no rules.
 	Rules func() string
 	Judge term.Gate
 }
 
-// Defaults are what counts where a call to open a session says nothing. The Manager and its dialers apply them, and the
-// list of tools names them.
+// Defaults are the values for arguments that a call to open a session leaves out. The Manager and its dialers apply
+// them, and the list of tools names them.
 type Defaults struct {
 	ConnectTimeout time.Duration // 0: 15 s
 	IdleTimeout    time.Duration // 0: never
@@ -170,9 +170,9 @@ type api struct {
 	lendings  *lending.Table
 	callable  map[shownTo]*toolset.Tool // and as each caller calls them
 	placed    map[string]bool           // the tools that are about this machine
-	files     map[string]bool           // those that are about its files
+	files     map[string]bool           // tools about its files
 
-	farFiles map[string]bool // those that are about files there, or on other hosts
+	farFiles map[string]bool // tools about files there, or on other hosts
 }
 
 // A Server is an MCP server with the tools. It answers tool calls itself; mcp-go answers all other requests.
@@ -320,7 +320,7 @@ func (s *api) callersOf(ctx context.Context) schema.Callers {
 	return schema.Everyone
 }
 
-// named tells the Manager which program the caller is, if its sessions outlive it.
+// named sets the name of the caller's program in the Manager, if the caller's sessions outlive it.
 func (s *api) named(ctx context.Context, client string) {
 	if caller := identity.FromContext(ctx); caller.Shim != "" {
 		s.m.ServerView().Owners().Named(caller.Principal(), client)

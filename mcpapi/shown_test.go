@@ -19,7 +19,7 @@ import (
 	"ptyctl/session/forward"
 )
 
-// forms are servers whose lists of tools differ.
+// forms are servers with different lists of tools.
 func forms() map[string]mcpapi.Options {
 	files := session.NewManager(mcptest.WithFiles)
 	return map[string]mcpapi.Options{
@@ -73,7 +73,7 @@ func (p property) walk(path string, all map[string]property) {
 	}
 }
 
-// An argument is taken exactly if the list of tools shows it; another is refused with what would bring it.
+// An argument is taken exactly if the list of tools shows it. The refusal of another says how to get it.
 func TestTakenExactlyIfShown(t *testing.T) {
 	for name, o := range forms() {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 	}
 }
 
-// Every argument that is listed, at any depth, says what keeps a model from its usual misuse.
+// Every listed argument, at any depth, has a description that keeps a model from its usual misuse.
 func TestEveryArgumentIsDescribed(t *testing.T) {
 	for form, o := range forms() {
 		for tool, properties := range shownTools(mcptest.NewAgent(t, mcpapi.NewServer(o), "")) {

@@ -144,7 +144,7 @@ func TestJSONRPCErrors(t *testing.T) {
 			t.Errorf("%s: data is %s", args, got.Error.Data)
 		}
 	}
-	// What does not fail is a result as ever, and so is a command that ends badly.
+	// A call that does not fail has an ordinary result, and so has a command with a nonzero exit code.
 	l.Open("")
 	if r := l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"exit 3"}`); *r.ExitCode != 3 {
 		t.Errorf("a command that ends badly: %s", r.Text)

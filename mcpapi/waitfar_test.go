@@ -47,7 +47,7 @@ func TestWaitAtNodes(t *testing.T) {
 		}
 		waits(`"on":[{"session_id":"$A"},{"session_id":"$B"}],"timeout_ms":0`,
 			`{"fired":[],"cursors":{"0":"2","1":"2"},"timed_out":true}`)
-		// The first alone is waited for; where the other is, is said all the same.
+		// The call waits only for the first, but the result also has the cursor of the other.
 		waits(`"on":[{"session_id":"$A"},{"session_id":"$B","cursor":"0"}],"timeout_ms":30000`,
 			`{"fired":[{"on":1,"session_id":"$B","chunk":"$ ","next_cursor":"2"}],"cursors":{"0":"2"},"timed_out":false}`)
 		waits(`"on":[{"session_id":"$B","cursor":"1"},{"session_id":"$A","cursor":"0","until_regex":"never"},{"session_id":"$B"}]`,
@@ -66,7 +66,7 @@ func TestWaitAtNodes(t *testing.T) {
 	}
 }
 
-// TestWaitFires: what comes while a wait at several nodes lasts ends it, from whichever node it comes.
+// TestWaitFires: output from any node ends a wait at several nodes.
 func TestWaitFires(t *testing.T) {
 	n := newNodes(t, "a", "b")
 	agent, typist := n.at("a", ""), n.at("a", "")
@@ -90,8 +90,8 @@ func TestWaitFires(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutANode: of sessions whose node gives no answer that is said, for each of them. Who waits for the first
-// learns it at once; who waits for all gets what the others say.
+// TestWaitWithoutANode: the result names each session at a node that gives no answer. A wait for the first session
+// returns that at once; a wait for all has the other nodes' results, too.
 func TestWaitWithoutANode(t *testing.T) {
 	n := newNodes(t, "a", "b")
 	agent := n.at("b", "")
