@@ -17,7 +17,7 @@ const (
 	URI       = "ui://ptyctl/screen"
 )
 
-// settings are those of the extension in the capabilities of a client or server.
+// settings are the extension's settings in the capabilities of a client or server.
 type settings struct {
 	MIMETypes []string `json:"mimeTypes"`
 }
@@ -49,7 +49,7 @@ func Declare(hooks *server.Hooks) {
 	})
 }
 
-// linked are the tools whose results the page is drawn for.
+// linked are the tools that the page is drawn for.
 var linked = []string{"ptyctl_session", "ptyctl_session_io"}
 
 // The members of a tool's _meta.ui. The page may call ViewTool and nothing else: a host refuses other calls of it.

@@ -14,7 +14,7 @@ const (
 	mostFrame    = 128 << 10 // bytes of the largest frame that is kept
 )
 
-// A past has the last frames that were sent of sessions. A page whose frame is not among them gets a whole one.
+// A past has the last frames that were sent of each session. A page that names a frame not among them gets a whole one.
 type past struct {
 	mu       sync.Mutex // guards the following
 	sessions []*drawn   // the one that was used last is at the end
@@ -48,7 +48,7 @@ func (p *past) frame(of *session.Session, version uint64) *frame.Frame {
 	return nil
 }
 
-// keep remembers a frame that was sent, whole or cut. Number 0 is none that a page can name.
+// keep remembers a frame that was sent, whole or cut. It ignores number 0, which no page can name.
 func (p *past) keep(of *session.Session, version uint64, f *frame.Frame, cut bool) {
 	if cut {
 		f = nil
@@ -83,7 +83,7 @@ func (p *past) keep(of *session.Session, version uint64, f *frame.Frame, cut boo
 	}
 }
 
-// forget drops the frames of a session of which no other will come.
+// forget drops the frames of a session that has no more to come.
 func (p *past) forget(of *session.Session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

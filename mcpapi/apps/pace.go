@@ -27,11 +27,11 @@ type pace struct {
 	next map[viewer]time.Time
 }
 
-// mostViewers is how many viewers are remembered before those whose turn has come are forgotten.
+// mostViewers is how many viewers are remembered before those with a past turn are forgotten.
 const mostViewers = 1024
 
-// reserve takes the viewer's next turn, and returns how long it is until then. It reports false if that is more than
-// MaxWait; then none is taken.
+// reserve takes the viewer's next turn, and returns how long it is until then. It reports false, and takes no turn, if
+// that is more than MaxWait.
 func (p *pace) reserve(v viewer) (wait time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

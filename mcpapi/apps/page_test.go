@@ -12,7 +12,7 @@ import (
 const mostPage = 40 << 10
 
 // The page is one small file that loads nothing, and has no way by which text could become markup or script. Its
-// renderer is that of the watch page, and no copy.
+// renderer is the watch page's own, not a copy.
 func TestPage(t *testing.T) {
 	page := Page()
 	if len(page) >= mostPage {

@@ -16,7 +16,7 @@ import (
 // ViewTool is the tool that the page calls.
 const ViewTool = "ptyctl_view"
 
-// An Apps keeps what the pages of a server share. Make it with New.
+// An Apps has the state that the pages of a server share. Make it with New.
 type Apps struct {
 	pace pace
 	past past
@@ -60,7 +60,7 @@ type viewed struct {
 // mostPatch is the largest patch in bytes, unless limits.max_read_bytes is less.
 const mostPatch = 256 << 10
 
-// view returns the first frame after since, or at the end of wait_ms that there is none.
+// view returns the first frame after since. If none comes within wait_ms, the result has no frame.
 func (a *Apps) view(ctx context.Context, c *toolset.Call, in *viewArgs) (any, error) {
 	s, err := c.Look(ctx, in.SessionID)
 	if err != nil {
@@ -99,9 +99,9 @@ func (a *Apps) view(ctx context.Context, c *toolset.Call, in *viewArgs) (any, er
 	return wire.Answer{Text: string(text)}, nil
 }
 
-// A look is what a session shows.
+// A look is the result of looking at a session.
 type look struct {
-	frame   *frame.Frame // nil: what the page has
+	frame   *frame.Frame // nil: the page has it already
 	version uint64
 	ended   bool
 }

@@ -21,7 +21,7 @@ const initialize = `{"protocolVersion":"2025-11-25","capabilities":%s,"clientInf
 // drawing are the capabilities of a client that draws pages.
 const drawing = `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`
 
-// A viewed is what a test checks of a result of ptyctl_view.
+// A viewed has the members of a ptyctl_view result that tests check.
 type viewed struct {
 	State   string
 	End     string
@@ -69,7 +69,7 @@ func until(t *testing.T, a *mcptest.Agent, v viewed, text string) viewed {
 	return v
 }
 
-// What a client sees of the extension depends on what it has declared, and on the operator.
+// A client sees the extension only if it has declared it, and if the operator has enabled it.
 func TestDeclared(t *testing.T) {
 	_, srv := mcptest.NewServer(t, mcptest.Config{Options: mcpapi.Options{Apps: true}})
 	_, off := mcptest.NewServer(t, mcptest.Config{})
@@ -184,8 +184,8 @@ func TestView(t *testing.T) {
 	l.Fails(apps.ViewTool, `{"session_id":"$S","wait_ms":20001}`, term.InvalidArgument, "wait_ms")
 }
 
-// A page whose frame was cut has not all rows of it, so what it gets next is whole or cut, too: rows that have not changed
-// since the cut frame are missing from it.
+// A page does not have all rows of a cut frame. So its next frame is whole or cut, too, and not a difference: that
+// would lack the rows that have not changed since.
 func TestCutFrameIsNoBase(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{Options: mcpapi.Options{Apps: true, Limits: toolset.Limits{MaxReadBytes: 1 << 10}}})
 	l.Request("initialize", fmt.Sprintf(initialize, drawing))
@@ -233,7 +233,7 @@ func TestCallers(t *testing.T) {
 	other.Fails(apps.ViewTool, `{"session_id":"$S"}`, term.NotFound)
 }
 
-// Since revision 2026-07-28 each request says what its client can, and what an earlier one said counts for none.
+// Since revision 2026-07-28 each request declares its client's capabilities; those of an earlier request do not count.
 func TestDeclaredInRequest(t *testing.T) {
 	_, srv := mcptest.NewServer(t, mcptest.Config{Options: mcpapi.Options{Apps: true}})
 	a := mcptest.NewAgent(t, srv, "2025-11-25")
