@@ -21,7 +21,7 @@ import (
 // asked, in one of the two ways for a login's questions, and the call is made once more in a context that carries the
 // consent. Any answer except "allow once" leaves the refusal as it was.
 
-// consentForm has no default: who does not choose, has not agreed.
+// consentForm has no default: a person who does not choose has not agreed.
 var consentForm = json.RawMessage(
 	`{"type":"object","properties":{"decision":{"type":"string","title":"Decision",` +
 		`"description":"Allow once counts for this call alone.",` +
@@ -31,7 +31,7 @@ var consentForm = json.RawMessage(
 const allowOnce = "allow_once"
 
 // Consent asks the person about a call that was refused with err, and makes the call again if they agree. It returns a
-// question where the client must be asked through the call's result.
+// question if the client must be asked through the call's result.
 func (q *Questions) Consent(
 	ctx context.Context, c *toolset.Call, again Runner, err error,
 ) (v any, question *mcp.CallToolResult, _ error) {
@@ -43,7 +43,7 @@ func (q *Questions) Consent(
 		v, err = q.person(ctx, c, again, *wanted, err)
 		return v, nil, err
 	}
-	if _, foreign := toolset.ToolOf(c); foreign { // whose results have no questions
+	if _, foreign := toolset.ToolOf(c); foreign { // results of foreign sets have no questions
 		return nil, nil, err
 	}
 	form, ok := consentQuestion(ctx, *wanted)
@@ -99,7 +99,7 @@ func unanswered(refusal error) error {
 	return noted(refusal, "the person at the client was asked, and has not answered")
 }
 
-// noted is the refusal, with what became of the question.
+// noted returns the refusal, with the outcome of the question added.
 func noted(refusal error, what string) error {
 	e, ok := errors.AsType[*term.Error](refusal)
 	if !ok {
@@ -138,8 +138,8 @@ func consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationP
 	if wanted.Protocol == "local" {
 		where = "this machine"
 	}
-	// What ptyctl says comes first, and each line of the caller's is marked: none can pass for ptyctl's, or push it
-	// away.
+	// ptyctl's own text comes first, and each line of the caller is marked: it can neither pass for ptyctl's text nor
+	// push that away.
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,

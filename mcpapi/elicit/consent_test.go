@@ -165,7 +165,7 @@ func TestNoConsent(t *testing.T) {
 	)
 }
 
-// The lines of a command cannot pass for those of ptyctl.
+// The lines of a command cannot pass for ptyctl's own text.
 func TestConsentQuestion(t *testing.T) {
 	mcptest.ForEachClient(
 		t,
@@ -191,8 +191,8 @@ func TestConsentQuestion(t *testing.T) {
 	)
 }
 
-// A person is asked about a list's first step, and about no later one: the call is made again once they agree, and what
-// was typed before would be typed twice.
+// A person is asked only about a list's first step: the call is made again once they agree, and would type earlier
+// steps twice.
 func TestConsentToSteps(t *testing.T) {
 	mcptest.ForEachClient(
 		t,

@@ -9,5 +9,5 @@
 //   - A question takes one answer, and an answer goes only to the question that was shown.
 //   - A secret is typed on a page of the person's own machine; no client sees it.
 //   - A person sees all that they allow, and nothing that a host or a caller writes can pass for ptyctl's words.
-//   - Where a client cannot ask, everything is as without this package.
+//   - If a client cannot ask, everything is as without this package.
 package elicit

@@ -50,7 +50,7 @@ func (p *person) questions() []*sdk.ElicitParams {
 	return slices.Clone(p.asked)
 }
 
-// options are those of a client at which the person sits, with the capabilities given.
+// options returns the options of the person's client, with the capabilities given.
 func (p *person) options(can *sdk.ElicitationCapabilities) sdk.ClientOptions {
 	return sdk.ClientOptions{ElicitationHandler: p.elicit, Capabilities: &sdk.ClientCapabilities{Elicitation: can}}
 }
@@ -202,7 +202,7 @@ func TestElicitNothing(t *testing.T) {
 			)
 		})
 	}
-	// A page of ptyctl's machine is no use to a client on another.
+	// A page on ptyctl's machine is of no use to a client on another machine.
 	p := &person{t: t, answer: saying("accept")}
 	pages := elicit.NewPages()
 	defer pages.Close()
@@ -432,7 +432,8 @@ func fillIn(t *testing.T, address, text string) (status int, page string) {
 	return status, page
 }
 
-// wantGone checks that nothing listens at an address any more. The page goes on its own goroutine, after its answer.
+// wantGone checks that no server listens at an address any longer. The page ends in its own goroutine, after its
+// answer.
 func wantGone(t *testing.T, address string) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -482,7 +483,7 @@ func get(
 	return res.StatusCode, string(text), res.Header
 }
 
-// TestPageIsGuarded: who is not the person at this machine gets nothing from a page, and answers nothing there.
+// TestPageIsGuarded: only the person at this machine can see a page and answer there.
 func TestPageIsGuarded(t *testing.T) {
 	pages := elicit.NewPages()
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Passwords: map[string]string{"demo": "hunter2-1138"}}})
@@ -531,7 +532,7 @@ func TestPageIsGuarded(t *testing.T) {
 	if s.Question() == nil {
 		t.Fatal("one of them has answered")
 	}
-	// The person may also say no, and the login is over.
+	// The person may also decline, which ends the login.
 	if status, _, _ := get(t, http.MethodPost, address, url.Values{"form": {field}, "decline": {"1"}},
 		nil); status != http.StatusOK {
 		t.Errorf("declined: %d", status)

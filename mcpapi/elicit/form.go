@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// The forms. Their members are those that every client with forms can show.
+// The forms. Every client with forms can show their members.
 var (
 	hostKeyForm = json.RawMessage(
 		`{"type":"object","properties":{"trust":{"type":"boolean","title":"Trust this host key",` +
@@ -34,12 +34,12 @@ var secretWord = lazyregexp.New(
 	`(?i)pass(?:word|phrase|code|wd)|\bcode\b|\bpin\b|\botp\b|token|secret|\bkey\b|credential|yubi|factor`,
 )
 
-// secret reports whether the answer must pass through no program but the server that asks.
+// secret reports whether the answer may pass only through the server that asks.
 func secret(q term.Prompt) bool {
 	return q.Kind != term.PromptHostKey && (!q.Echo || q.Secret != "" || q.Kind != term.PromptChallenge || secretWord.MatchString(q.Text))
 }
 
-// form is how a question is put to the client, if it can be.
+// form returns the form that asks the client a question, if one can.
 func (q *Questions) form(ctx context.Context, a *session.Question) (mcp.ElicitationParams, bool) {
 	p := a.Prompt()
 	asForm, asURL := elicitation(ctx)
@@ -85,7 +85,7 @@ func (q *Questions) pageForm(ctx context.Context, a *session.Question, asURL boo
 	}, true
 }
 
-// heading says for whom a question is.
+// heading returns the first line of a form: the login or the secret that the question is for.
 func heading(q term.Prompt) string {
 	host := plain(q.Host)
 	if q.User != "" {
@@ -121,7 +121,7 @@ func formMode(ctx context.Context) string {
 	return ""
 }
 
-// elicitation returns the ways of asking that the client has declared.
+// elicitation returns the forms of elicitation that the client has declared.
 func elicitation(ctx context.Context) (asForm, asURL bool) {
 	var can *mcp.ElicitationCapability
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {

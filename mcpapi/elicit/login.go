@@ -16,51 +16,51 @@ import (
 	"ptyctl/term"
 )
 
-// A login's questions are put to the person at the client, if the client can ask and the operator lets it: a host key
-// and what may be seen as a form, a secret on a page of this machine (page.go), never by way of the client. There are
-// two ways. Since revision 2026-07-28 the result of open is the question, and the client calls again with the answer
-// (resume); before, the client is asked while open waits (askNow). Whatever is not answered so is left to the caller,
-// as if the client could not ask: the result has the prompt, and ptyctl_session_io write answers it.
+// The person at the client gets a login's questions, if the client can ask and the operator allows it. A host key and a
+// value that may be seen are asked in a form; a secret is asked on a page of this machine (page.go), and never passes
+// through the client. There are two ways. Since revision 2026-07-28 the result of open is the question, and the client
+// calls again with the answer (resume); before, the client is asked while open waits (askNow). A question without an
+// answer is left to the caller, as if the client could not ask: the result has the prompt, and ptyctl_session_io write
+// answers it.
 //
-// Who answers does not matter to the login. The first answer counts, and it is for the question that was shown
-// (session.Question).
+// The login does not care who answers. The first answer counts, for the question that was shown (session.Question).
 
 // answerID names the one question of an input_required result.
 const answerID = "answer"
 
-// Questions are those that one server puts to the people at its clients. Make them with newQuestions.
+// Questions asks the people at the clients of one server. Make them with newQuestions.
 type Questions struct {
 	Client *server.MCPServer
-	Logins bool   // questions of a login are put to the person at the client, where the client can ask
+	Logins bool   // the person at the client gets the questions of a login, if the client can ask
 	Pages  *Pages // for questions that no client may see the answer of; nil: they are left to the caller
 	Log    *slog.Logger
 
-	People *consent.Book // the calls that a person of the operator's is asked about; nil: none can be
+	People *consent.Book // the calls that wait for an answer of the operator's people; nil: no call can
 
 	asked *asked
 }
 
-// New returns questions as set in q, none of them asked so far.
+// New returns a Questions with the settings of q, and no question asked so far.
 func New(q Questions) *Questions {
 	q.asked = newAsked()
 	return &q
 }
 
-// A Runner runs the call that a person was asked about, once more.
+// A Runner runs a call again after a person was asked about it.
 type Runner interface {
 	Once(ctx context.Context) (any, error)
 }
 
-// A login is that of a session which a call opens.
+// A login is the login of a session that a call opens.
 type login struct {
 	q       *Questions
 	call    *toolset.Call
 	opening *toolset.Opening
 }
 
-// Login asks the person at the client the questions of the session that c opens. It returns the value that the
-// result of the call shows: v, the call's own value, if the operator does not allow questions or the client
-// cannot ask. Where the client must be asked through the call's result, it returns that.
+// Login asks the person at the client the questions of the session that c opens. It returns the value that the result
+// of the call shows: v, the call's own value, if the operator does not allow questions or the client cannot ask. If the
+// client must be asked through the call's result, it returns that.
 func (q *Questions) Login(ctx context.Context, c *toolset.Call, v any) (any, *mcp.CallToolResult, error) {
 	l := &login{q, c, c.Opening()}
 	switch {
@@ -106,8 +106,8 @@ func (l *login) askAll(ctx context.Context) (answered bool, err error) {
 	}
 }
 
-// next goes over to the login that the call has come to after this one, for example that of a copy's other host. It
-// reports whether there is one.
+// next switches to the call's next login, for example to the login of a copy's other host. It reports whether there is
+// one.
 func (l *login) next() bool {
 	o := l.call.Opening()
 	if o == nil || o == l.opening {

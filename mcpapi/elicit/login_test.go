@@ -67,7 +67,7 @@ func TestLoginByAnswers(t *testing.T) {
 	if strings.Contains(r.Chunk, "p w") {
 		t.Errorf("an answer was echoed: %s", r.Text)
 	}
-	// The shell behind it is there, and what comes after the answers is typed.
+	// The login has led to a shell, and the input after the answers is typed.
 	if r = l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"echo in"}`); r.Stdout != "in\n" || r.ExecLane != "channel" {
 		t.Errorf("exec: %s", r.Text)
 	}

@@ -10,8 +10,8 @@ import (
 	"ptyctl/mcpapi/internal/mcptest"
 )
 
-// A command on a host whose login asks runs once the person has answered. If the person dismisses the question, it is
-// the caller's, and no later call puts it to the person again.
+// If the login of a command's host asks a question, the command runs once the person has answered. If the person
+// dismisses the question, it goes to the caller, and no later call asks the person again.
 func TestElicitForACommand(t *testing.T) {
 	mcptest.ForEachClient(t, func(t *testing.T, revision string, connect mcptest.Connect) {
 		for name, answer := range map[string]func(*sdk.ElicitParams) *sdk.ElicitResult{
@@ -44,8 +44,8 @@ func TestElicitForACommand(t *testing.T) {
 	})
 }
 
-// A write on a host whose login asks types once the person has answered, and says once that it has not, if they dismiss
-// the question.
+// If the login of a write's host asks a question, the write types once the person has answered. If they dismiss the
+// question, the result says once that nothing was typed.
 func TestElicitForAWrite(t *testing.T) {
 	mcptest.ForEachClient(t, func(t *testing.T, revision string, connect mcptest.Connect) {
 		for name, answer := range map[string]func(*sdk.ElicitParams) *sdk.ElicitResult{

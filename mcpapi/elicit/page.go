@@ -42,7 +42,7 @@ func (p *Pages) Close() {
 	p.running.Wait()
 }
 
-// The limits of a page: nothing on it is long.
+// The limits of a page, which has only short texts.
 const (
 	pageTimeout = 10 * time.Second
 	pageHeaders = 16 << 10
@@ -66,7 +66,8 @@ func (p *Pages) open(ctx context.Context, a asking) (address string, err error) 
 		return "", err
 	}
 	actor := term.ActorFrom(ctx)
-	// The audit log tells the person at the page from the client that asked for it. Its sessions and locks are theirs.
+	// The audit log distinguishes the person at the page from the client that asked for it. The person may use the
+	// client's sessions and locks.
 	actor.Via = "page"
 	g := &page{
 		asking: a,
@@ -99,12 +100,12 @@ func (p *Pages) open(ctx context.Context, a asking) (address string, err error) 
 	return "http://" + g.host + g.path, nil
 }
 
-// asking is a question that a page puts. (*session.Question is one.)
+// asking is a question on a page. (*session.Question is one.)
 type asking interface {
 	Prompt() term.Prompt
 	Answer(ctx context.Context, text []byte) error
 	Decline(ctx context.Context) error
-	Over() <-chan struct{} // closed when it takes no answer any more
+	Over() <-chan struct{} // closed when the question no longer takes an answer
 }
 
 // A page asks one question on its own port.
@@ -113,7 +114,7 @@ type page struct {
 	actor  term.Actor
 	host   string // as the Host header must be: another name for this address is a trick (DNS rebinding)
 	path   string // random: knowing it is the permission
-	form   string // what only the form knows
+	form   string // known only to the form
 }
 
 // ServeHTTP shows the question, or takes its answer. The path must be the random one, and the Host header this
@@ -188,11 +189,11 @@ func (g *page) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pageData is what a page shows.
+// pageData is the content of a page.
 type pageData struct {
 	Heading, Text string
 	Secret        string // name of the operator's secret that is asked for; empty: the host asks
-	Form          string // empty: there is nothing to fill in
+	Form          string // empty: nothing to fill in
 }
 
 // The parts of a page. They are no html/template: a template calls methods by name, and so the linker must keep every
@@ -233,5 +234,5 @@ func (d pageData) html() string {
 func (g *page) show(w http.ResponseWriter, status int, d pageData) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, d.html()) // who has gone sees no error either
+	_, _ = io.WriteString(w, d.html()) // a client that is gone sees no error either
 }

@@ -19,7 +19,7 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 </body></html>
 `))
 
-// TestPageEscapes compares pages with those that html/template makes, for texts that would be markup.
+// TestPageEscapes compares pages with the output of html/template, for texts that would be markup.
 func TestPageEscapes(t *testing.T) {
 	hostile := []string{"", "Password:", `<script>alert("1")</script>`, `"><img src=x onerror='x'>`, "a & b &amp; c\n</pre>", "ü 日本 \xff"}
 	for _, text := range hostile {

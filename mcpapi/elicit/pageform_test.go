@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// TestSentForm checks that a form is read as package net/url reads it, and that nothing of it is left behind wipe.
+// TestSentForm checks that a form is read as package net/url reads it, and that wipe leaves no part of it.
 func TestSentForm(t *testing.T) {
 	for _, answer := range []string{
 		"", "hunter2", "with blank + plus % percent & and = ü \x00 日本", "%41",

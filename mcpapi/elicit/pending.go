@@ -17,8 +17,8 @@ import (
 	"ptyctl/term"
 )
 
-// How many questions may be with clients at a time, further ones being left to the caller, and for how long a client
-// that has the answer finds what became of its open.
+// maxAsked limits the questions that clients have at a time; further ones are left to the caller. For askedMemory, a
+// client with the answer can still get the outcome of its open.
 const (
 	maxAsked    = 1000
 	askedMemory = 10 * time.Minute
@@ -54,7 +54,7 @@ type pendingAnswer struct {
 	since  time.Time
 }
 
-// by reports whether a is who was asked.
+// by reports whether a is the caller that was asked.
 func (p *pendingAnswer) by(a term.Actor) bool {
 	return a.Principal().Client() == p.actor.Principal().Client()
 }
@@ -70,7 +70,7 @@ func (t *asked) question(c *toolset.Call, form mcp.ElicitationParams, p pendingA
 	return server.NewInputRequestBuilder(token).Elicit(answerID, form).ToolResult()
 }
 
-// put keeps p under a new random token. It reports false if too many questions wait.
+// put stores p under a new random token. It reports false if too many questions wait.
 func (t *asked) put(p pendingAnswer) (token string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"ptyctl/term"
 )
 
-// Where the rules say so, an action that needs consent is put to a person of the operator's, at the watch page or with
-// a command, and not to the one at the client: the client can be one that answers for itself. The call waits for the
-// answer as long as it may. After that the question stays for a while, and the same call, made again, uses the answer.
+// Where the rules say so, one of the operator's people is asked about an action that needs consent, at the watch page
+// or with a command, and not the person at the client: a client may answer for itself. The call waits for the answer as
+// long as it may. After that the question stays for a while, and the same call, made again, uses the answer.
 
 // person asks a person about a call that was refused, and makes it again if they agree.
 func (q *Questions) person(

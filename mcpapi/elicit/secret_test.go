@@ -32,8 +32,8 @@ func (f fromPeople) Release(ctx context.Context, r term.SecretRequest) ([]byte, 
 
 func (f fromPeople) List(context.Context) []term.SecretInfo { return nil }
 
-// TestElicitValue: the value of a secret is typed on a page to which the client leads the person. Who declines there denies
-// the use.
+// TestElicitValue: the value of a secret is typed on a page to which the client leads the person. A person who declines
+// there denies the use.
 func TestElicitValue(t *testing.T) {
 	pages := elicit.NewPages()
 	defer pages.Close()
