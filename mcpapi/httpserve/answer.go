@@ -61,7 +61,7 @@ type answer struct {
 	started bool       // the response has begun
 	stream  bool       // the response is a stream of events
 	hurried time.Time  // time of the last write deadline
-	hold    bool       // send nothing before finish
+	hold    bool       // send no byte before finish
 	broken  bool       // an event could not be written
 	status  int        // status of a response that is held back; 0: none
 	body    bytes.Buffer

@@ -49,7 +49,7 @@ func TestIDsComeBack(t *testing.T) {
 	}
 }
 
-// A refusal has the id of its request, also that of a message which is too large to be read.
+// A refusal has the id of its request, even if the message is too large to be read.
 func TestRefusalHasTheID(t *testing.T) {
 	s := newSite(t, httpserve.Options{MaxBody: 10_000})
 	a := s.initialize("", latest)

@@ -72,9 +72,9 @@ func (h *Handler) attachment(r *http.Request, c *identity.Caller) (bad *refusal)
 	return nil
 }
 
-// EnvironmentHeader carries the working folder and the variables of a person's command, for what it opens; see
-// EncodeEnvironment. Only a handler with Options.Operator takes it: others would let a client say which programs and
-// which agent count.
+// EnvironmentHeader carries the working folder and the environment variables of a person's command, for the session or
+// program that it opens; see EncodeEnvironment. Only a handler with Options.Operator takes it: otherwise a client could
+// choose the programs and the agent that are used.
 const EnvironmentHeader = "Ptyctl-Environment"
 
 // MaxEnvironment is the most bytes of the header's value.
@@ -89,7 +89,7 @@ func EncodeEnvironment(dir string, variables []string) string {
 	return base64.StdEncoding.EncodeToString([]byte(dir + "\x00" + strings.Join(variables, "\x00")))
 }
 
-// environment returns that of the command that makes the request; nil: it is this process's.
+// environment returns the environment of the command that makes the request; nil: this process's environment.
 func (h *Handler) environment(r *http.Request) (*term.Environment, *refusal) {
 	shown := r.Header.Values(EnvironmentHeader)
 	if !h.o.Operator || len(shown) == 0 {

@@ -76,7 +76,7 @@ func (h *Handler) mayBatch(one *inBatch, k *key, first bool) *refusal {
 	return nil
 }
 
-// serveInBatch serves a message unless it is bad, and returns its answer; nil: it has none.
+// serveInBatch serves a message unless it is bad, and returns its answer, or nil if it has none.
 func (h *Handler) serveInBatch(one *inBatch, k *key, bad *refusal) []byte {
 	func() {
 		defer one.w.finish()

@@ -89,7 +89,7 @@ func (l *connections) end(victim *connection) {
 		raw = secure.NetConn() // TLS would say goodbye, and wait for room to say it
 	}
 	if tcp, ok := raw.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // it leaves nothing behind, so that many of them cost nothing
+		_ = tcp.SetLinger(0) // no state remains, so that many of them cost nothing
 	}
 	_ = raw.Close() // its reader ends, and calls Close of victim
 }
@@ -162,7 +162,7 @@ func (c *connection) forgetLocked() {
 	l.strangers--
 }
 
-// giveUp reports whether c is still a stranger. From then on it can be nothing else.
+// giveUp reports whether c is still a stranger. From then on it stays one.
 func (c *connection) giveUp() bool {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()

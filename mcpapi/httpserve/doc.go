@@ -21,9 +21,10 @@
 //   - An MCP session belongs to the token that began it, and is removed after a time without
 //     use, or when its token begins more than its share. Terminal sessions do not depend on MCP sessions.
 //   - A token of a person opens the page and nothing else; no other token opens it.
-//   - A token that is withdrawn ends what it has open: see Handler.SetTokens.
-//   - A caller with an access token (Options.OAuth) is OAuthPrefix and the token's subject, which no other token can be.
-//     What it has open ends with the time of the token. Refusals lead its client to the issuer (RFC 9728).
+//   - When a token is withdrawn, all that it has open ends: see Handler.SetTokens.
+//   - A caller with an access token (Options.OAuth) is named OAuthPrefix and the token's subject, a name that no other
+//     token can have. All that it has open ends when the token expires. Refusals lead its client to the issuer (RFC
+//     9728).
 //   - Every refusal is a JSON-RPC error that says what to do next.
 //
 // The package does not choose the transport: its user may serve a handler on a TCP port,

@@ -67,12 +67,11 @@ func (h *Handler) ours(r *http.Request, hostport string) bool {
 	return ok && local.AddrPort().Addr().Unmap().WithZone("") == ip.Unmap().WithZone("")
 }
 
-// mostUnused is the largest body, in bytes, that a request may have for which none is defined.
+// mostUnused is the largest body, in bytes, of a request that needs no body.
 const mostUnused = 4 << 10
 
 // drain reads the body of a GET, which has no meaning (RFC 9110 section 9.3.1). The server of net/http does not notice
-// that a client is gone as long as a part of the body is not read: a stream or a request that waits would go on for
-// nobody.
+// that a client is gone while a part of the body is unread: a stream or a waiting request would go on without a client.
 func drain(w *answer, r *http.Request) *refusal {
 	if r.Method != http.MethodGet || r.ContentLength == 0 {
 		return nil

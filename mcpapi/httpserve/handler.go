@@ -27,10 +27,10 @@ import (
 	"ptyctl/term"
 )
 
-// Options configure a Handler. The zero value admits everybody who can connect, so it
-// must only be served on an address that is safe; Listen checks this.
+// Options configure a Handler. The zero value admits all who can connect, so it must only be served on an address that
+// is safe; Listen checks this.
 type Options struct {
-	Tokens    []Token       // every request must carry one of them; none, and no OAuth: no token is needed
+	Tokens    []Token       // every request must carry one of them; empty, and no OAuth: no token is needed
 	ReadOnly  bool          // no caller may type, whatever its token allows
 	Isolate   bool          // a token sees only the terminal sessions that it has opened
 	Operator  bool          // the caller is the person who runs ptyctl: see term.Actor
@@ -53,32 +53,32 @@ type Options struct {
 	// Page serves people at PagePath and below it; nil: not found. See Page.
 	Page Page
 	// OAuth verifies access tokens, which requests may carry in place of Tokens. Its user closes it, after the handler.
-	// nil: there are none.
+	// nil: no access tokens.
 	OAuth *oauth.Verifier
 
-	// Ready returns nil if a load balancer may send new clients, and else why not, in words that anybody may read: they are
-	// the answer at readyPath. It must not block. nil: always.
+	// Ready returns nil if a load balancer may send new clients, and else why not, in words that may be public: they
+	// are the answer at readyPath. It must not block. nil: always ready.
 	Ready func() error
 
-	// Identify completes what is known of the caller of a request, by its connection. nil: nothing more is known.
+	// Identify adds facts about the caller of a request, from its connection. nil: it adds nothing.
 	Identify func(net.Conn, *identity.Caller)
-	// PeerPID returns the process at the other end of a connection, or 0 if that is not known. nil: it is not.
+	// PeerPID returns the process at the other end of a connection, or 0 if it is unknown. nil: it is always unknown.
 	PeerPID func(net.Conn) (int, error)
 
-	// Unlimited reports whether a call of a tool is served also above RateLimit. nil: none is.
+	// Unlimited reports whether a call of a tool is served even above RateLimit. nil: no call is.
 	Unlimited func(tool string, arguments json.RawMessage) bool
 
 	// Message returns the text of an error for a person at a command of ptyctl; see identity.Caller.
 	// nil: no caller is one.
 	Message func(*term.Error) string
 
-	// Results is the form of results for requests whose query does not name one, as in /mcp?results=text. Empty: the
-	// server's.
+	// Results is the default form of results. The query of a request can name another, as in /mcp?results=text. Empty:
+	// the server's default.
 	Results identity.Results
 }
 
-// Paths of the server. AttachPath answers only if Options.Operator is set: there a person
-// at a terminal gets the proof for AttachmentHeader.
+// Paths of the server. AttachPath answers only if Options.Operator is set: a person at a terminal gets the proof for
+// AttachmentHeader there.
 const (
 	Path        = "/mcp"
 	healthPath  = "/healthz" // the process serves requests
@@ -88,7 +88,7 @@ const (
 	metricsPath = "/metrics"
 )
 
-// peoplePaths are those of Options.People.
+// peoplePaths are the paths of Options.People.
 var peoplePaths = []string{"/questions", "/watch"}
 
 // Limits of a connection. They bound the resources that a slow or idle client can hold.
@@ -250,8 +250,7 @@ func (h *Handler) wrongToken(r *http.Request, why string) {
 	})
 }
 
-// admit serves a request whose token is valid, or returns the reason why not. The request ends when the token is
-// withdrawn.
+// admit serves a request with a valid token, or returns the refusal. The request ends when the token is withdrawn.
 func (h *Handler) admit(
 	w *answer, r *http.Request, t *key, serve func(*answer, *http.Request, *key) *refusal,
 ) *refusal {
@@ -361,7 +360,7 @@ func (h *Handler) caller(r *http.Request, t *key) (identity.Caller, *refusal) {
 	if conn != nil && h.o.PeerPID != nil {
 		pid, err := h.o.PeerPID(conn.Conn)
 		if err != nil {
-			pid = -1 // no process, and so one that may not do what depends on it
+			pid = -1 // not a process, so it gets no rights that depend on one
 		}
 		c.PID = pid
 	}

@@ -14,8 +14,8 @@ import (
 // maxExactID is the longest number that mcp-go, which reads ids into a float64, writes as it was sent, in bytes.
 const maxExactID = 15
 
-// How much is read of a message over the limit to find its id, which may come last. Of one that is announced to be
-// longer than beyond allows only the start is read, which has the id of most clients' requests.
+// How much is read of a message over the limit to find its id, which may come last. If the announced length is over
+// beyond, only the start is read, which has the id of most clients' requests.
 const (
 	firstBytes = 4 << 10
 	beyond     = 32 << 20 // more than the limit
@@ -24,8 +24,8 @@ const (
 // A standIn is the id that mcp-go sees in place of one that it cannot keep, and the id itself. Both are JSON.
 type standIn struct{ given, id []byte }
 
-// replaceID returns the message with an id that mcp-go keeps, and what to write in its place. It returns a nil standIn
-// if the message's own id is kept.
+// replaceID returns the message with an id that mcp-go keeps, and the standIn that restores the message's own id.
+// standIn is nil if mcp-go keeps that id.
 func (e *envelope) replaceID() (body []byte, s *standIn) {
 	if len(e.id) <= maxExactID || e.id[0] == '"' {
 		return e.body, nil
@@ -45,7 +45,7 @@ func (e *envelope) replaceID() (body []byte, s *standIn) {
 	return b.Bytes(), s
 }
 
-// restore puts the id back into what mcp-go writes, which is always whole messages.
+// restore puts the id back into the output of mcp-go, which writes only whole messages.
 func (s *standIn) restore(p []byte) []byte {
 	return bytes.ReplaceAll(p, s.given, s.id)
 }
@@ -62,6 +62,6 @@ func (h *Handler) idOfLong(w *answer, first []byte, r *http.Request) json.RawMes
 	_ = w.control.SetReadDeadline(time.Now().Add(wait))
 	var f jsonrpc.IDFinder
 	_, _ = f.Write(first)                            // it never fails
-	_, _ = io.Copy(&f, io.LimitReader(r.Body, most)) // what cannot be read holds no id
+	_, _ = io.Copy(&f, io.LimitReader(r.Body, most)) // an unreadable rest has no id
 	return f.ID()
 }

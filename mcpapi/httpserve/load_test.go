@@ -105,7 +105,7 @@ func TestShutdown(t *testing.T) {
 		var wg sync.WaitGroup
 		for name, body := range map[string]io.Reader{"stream": stream, "subscription": subStream} {
 			wg.Go(func() {
-				_, _ = io.Copy(io.Discard, body) // the way in which a stream ends does not matter
+				_, _ = io.Copy(io.Discard, body) // it does not matter how a stream ends
 				ends <- fmt.Sprint(name, " ", time.Since(begin))
 			})
 		}

@@ -82,8 +82,8 @@ func (s *mcpSessions) limit(most, tokens int) {
 	s.most, s.share = most, max(1, most/max(1, tokens))
 }
 
-// excess returns the session that must end before a token can begin another one, or nil: the one that was not used for
-// the longest time. A session whose stream is open is used.
+// excess returns the session that must end before a token can begin another one, or nil. It is the least recently used
+// one. A session with an open stream is in use.
 func (s *mcpSessions) excess(token string) *mcpSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,8 +132,8 @@ func (w nowhere) Header() http.Header         { return w.header }
 func (w nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (w nowhere) WriteHeader(int)             {}
 
-// find returns the session that r names, or the refusal. The revisions that it names in
-// an error are those that mcp-go supports.
+// find returns the session that r names, or the refusal. The revisions that it names in an error are the ones that
+// mcp-go supports.
 func (s *mcpSessions) find(r *http.Request, token string) (*mcpSession, *refusal) {
 	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
 		return nil, refuse(

@@ -167,7 +167,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 type envelope struct {
 	body    []byte          // the whole message
 	leave   func()          // gives its part of Options.Room back
-	batch   json.RawMessage // the array that it is, instead of the following; nil: it is none
+	batch   json.RawMessage // the array, instead of the following; nil: no batch
 	id      json.RawMessage // nil: none
 	key     string          // identifies id among the requests in flight
 	method  string
@@ -183,7 +183,7 @@ func (e *envelope) hasID() bool { return e.id != nil }
 // takeRoom takes the room of a message before it is read. A body of unknown length takes as much as it may have.
 func (h *Handler) takeRoom(w *answer, r *http.Request) (leave func(), ok bool) {
 	switch {
-	case w.inBatch: // which has taken it
+	case w.inBatch: // the batch has taken it
 		return func() {}, true
 	case r.ContentLength < 0:
 		return h.o.Room.Take(h.o.MaxBody)

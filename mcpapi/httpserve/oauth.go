@@ -20,8 +20,8 @@ const metadataPath = "/.well-known/oauth-protected-resource"
 // have a colon, and so no subject can look like one.
 const OAuthPrefix = "oauth:"
 
-// keyOf returns the key of a request: that of its token, or one for this request, if it carries an access token. The
-// caller ends the latter.
+// keyOf returns the key of a request's token, or a new key for this request if it carries an access token. The caller
+// ends the latter.
 func (h *Handler) keyOf(r *http.Request) (*key, *refusal) {
 	k, bad := h.tokens.Load().of(r)
 	if bad == nil || h.o.OAuth == nil {
@@ -45,7 +45,7 @@ func (h *Handler) keyOf(r *http.Request) (*key, *refusal) {
 	return k, nil
 }
 
-// notGranted refuses a request whose access token is refused.
+// notGranted refuses a request for the error of its access token.
 func (h *Handler) notGranted(r *http.Request, err error) *refusal {
 	why, ok := errors.AsType[*oauth.Error](err)
 	switch {

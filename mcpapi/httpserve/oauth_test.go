@@ -117,9 +117,9 @@ func TestOAuthChallenge(t *testing.T) {
 			t.Errorf("tools/list = %d %s, want success", r.status, r.text)
 		}
 	}
-	// In the query a token is worth nothing (RFC 6750 section 2.3 has it, OAuth 2.1 does not).
+	// A token in the query is ignored (RFC 6750 section 2.3 allows it, OAuth 2.1 does not).
 	s.refused(s.send(message{path: httpserve.Path + "?access_token=" + good, body: `{}`}), 401, "token missing")
-	// Two headers are none.
+	// Two Authorization headers count as no token.
 	s.refused(s.send(message{header: http.Header{"Authorization": {"Bearer " + good, "Bearer " + good}}, body: `{}`}), 401, "token missing")
 	s.stop()
 	if !strings.Contains(log.String(), "no valid token") {
@@ -132,7 +132,7 @@ func TestOAuthChallenge(t *testing.T) {
 	}
 }
 
-// Without static tokens, a token is needed all the same.
+// Without static tokens, a request still needs an access token.
 func TestOAuthAlone(t *testing.T) {
 	s := newSite(t, accepting(t, new(authority), resource, httpserve.Options{}))
 	s.refused(s.send(message{body: `{}`}), 401, "token missing")
@@ -253,7 +253,7 @@ func TestSubjectsAreCallers(t *testing.T) {
 	refusedAll(t, s.modern(access("bob", "term.write")), id, "deploy", "another client holds")
 }
 
-// An access token opens the page of people as little as any other token of an agent.
+// An access token does not open the page of people, like any other token of an agent.
 func TestOAuthOpensNoPage(t *testing.T) {
 	s := servePage(t, nil, accepting(t, new(authority), resource, httpserve.Options{Tokens: withPeople}))
 	r := s.send(s.page(http.MethodPost, "api/login", access("ann", "term.write"), ""))
@@ -265,7 +265,8 @@ func TestOAuthOpensNoPage(t *testing.T) {
 	}
 }
 
-// What is done with a token ends with its time, a silent stream and a call that waits too; and then it is refused.
+// Requests with a token end when it expires, even a silent stream and a waiting call. Later requests with it are
+// refused.
 func TestOAuthTokenEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newBubbleSite(t, accepting(t, new(authority), resource, httpserve.Options{}))
@@ -306,7 +307,8 @@ func TestOAuthTokenEnds(t *testing.T) {
 	})
 }
 
-// Subjects share the number of MCP sessions: who has most of them loses one for another's. Each has a rate of its own.
+// Subjects share the number of MCP sessions: the subject with the most loses one to another subject. Each has its own
+// rate.
 func TestSubjectsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newBubbleSite(t, accepting(t, new(authority), resource, httpserve.Options{RateLimit: 10}))

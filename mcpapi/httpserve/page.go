@@ -33,7 +33,7 @@ type Access int
 const (
 	AccessVisit  Access = iota // the token of a visit
 	AccessPerson               // the token of a person, which begins a visit
-	AccessPublic               // none: what is the same in every ptyctl, such as a script
+	AccessPublic               // no token, for a file that is the same in every ptyctl, such as a script
 )
 
 // page serves a request of Options.Page or returns the reason why not.

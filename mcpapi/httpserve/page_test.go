@@ -26,7 +26,7 @@ var withPeople = append([]httpserve.Token{
 	{Name: "ann", Value: annToken, ReadOnly: true, Person: true}, {Name: "bob", Value: bobToken, Person: true},
 }, allTokens...)
 
-// servePage serves the page of a process. What its people call is served by the site's own MCP server.
+// servePage serves the page of a process. The site's own MCP server serves the calls of its people.
 func servePage(t *testing.T, ln net.Listener, o httpserve.Options) *site {
 	t.Helper()
 	if ln == nil {
@@ -87,7 +87,7 @@ func (s *site) visit(token string) string {
 	return visit
 }
 
-// The page is off unless it is asked for, and a port without tokens of people lets nobody in.
+// The page is off by default, and a port without tokens of people admits no one to it.
 func TestNoPage(t *testing.T) {
 	off := newSite(t, httpserve.Options{Tokens: withPeople})
 	for _, path := range []string{"", "app.js", "api/login", "api/stream"} {
@@ -231,8 +231,8 @@ func TestPageInClearText(t *testing.T) {
 	s.refused(s.send(s.page(http.MethodPost, "api/login", bobToken, "{}")), http.StatusForbidden, "over TLS alone")
 }
 
-// A token that is withdrawn, or gets another value, ends what it has begun: the visits of a person with their streams,
-// and the streams of an agent. Others go on.
+// When a token is withdrawn or gets another value, the visits and streams of its person or the streams of its agent
+// end. Those of other tokens go on.
 func TestSetTokens(t *testing.T) {
 	s := servePage(t, nil, httpserve.Options{Tokens: withPeople})
 	bob, ann := s.visit(bobToken), s.visit(annToken)
@@ -274,7 +274,7 @@ func TestSetTokens(t *testing.T) {
 		t.Errorf("another token = %d %s, want that it is as before", r.status, r.text)
 	}
 	s.visit("bob-another-0123456789")
-	// Without any token the port admits nobody, where it once had some.
+	// A port that has lost all its tokens admits no one.
 	s.handler.SetTokens(nil)
 	s.refused(s.send(message{body: firstRequest}), http.StatusUnauthorized, "token missing")
 	s.refused(s.send(message{token: otherToken, body: firstRequest}), http.StatusUnauthorized, "no such token")

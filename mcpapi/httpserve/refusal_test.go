@@ -365,7 +365,7 @@ func TestHostIsTheAddress(t *testing.T) {
 	}
 }
 
-// TestReady: a server that is to get no new clients says so to who asks whether it is ready, and lives all the same.
+// TestReady: a server that should get no new clients reports itself not ready, but healthy.
 func TestReady(t *testing.T) {
 	var why error
 	s := newSite(t, httpserve.Options{Tokens: allTokens, Ready: func() error { return why }})

@@ -10,7 +10,7 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// Many clients that begin sessions and end none leave no sessions and no memory behind.
+// Many clients that begin sessions without ending them leave no sessions and no memory behind.
 func TestForgottenSessions(t *testing.T) {
 	heap := func() uint64 {
 		runtime.GC()

@@ -27,8 +27,8 @@ type Token struct {
 	Value    string            // empty: Digest is its SHA-256
 	Digest   [sha256.Size]byte // not used if there is a Value
 	ReadOnly bool              // requests with it must not type
-	Person   bool              // opens Options.Page and nothing else, where no other token opens anything
-	Expires  time.Time         // what is done with it ends then; zero: never
+	Person   bool              // opens only Options.Page, which no other token opens
+	Expires  time.Time         // requests with it end then; zero: never
 }
 
 // A key is a Token prepared for comparison: its digest replaces its value in memory.
@@ -39,7 +39,7 @@ type key struct {
 	end  context.CancelCauseFunc
 
 	watched bool   // its visits end with it
-	issuer  string // of the access token that it stands for; "": it stands for none
+	issuer  string // of the access token, if the key is of one; else ""
 }
 
 // A keyring holds the keys. If it is open, every request is admitted.
@@ -81,8 +81,8 @@ func newKeyring(tokens []Token, perSecond int) keyring {
 	return r
 }
 
-// replaced returns the keys for other tokens, and those of r that are not among them. A token that stays as it is keeps
-// its key, and with it the requests that it has saved up. Only a keyring that is open, and gets no tokens, stays open.
+// replaced returns the keys for other tokens, and the keys of r that are not among them. An unchanged token keeps its
+// key, and with it the requests that it has saved up. Only a keyring that is open, and gets no tokens, stays open.
 func (r keyring) replaced(tokens []Token) (next keyring, withdrawn []*key) {
 	next = newKeyring(tokens, r.perSecond)
 	next.nobody, next.open = r.nobody, r.open && next.open
@@ -107,7 +107,7 @@ func (k *key) same(o *key) bool {
 	return a == b && k.Expires.Equal(o.Expires)
 }
 
-// named returns the key of a token by its name; nil: there is none.
+// named returns the key of a token by its name, or nil.
 func (r keyring) named(name string) *key {
 	for _, k := range r.keys {
 		if k.Name == name {
@@ -117,15 +117,14 @@ func (r keyring) named(name string) *key {
 	return nil
 }
 
-// errWithdrawn is the cause with which the requests of a token end that is no longer valid.
+// errWithdrawn is the cause with which requests end when their token is withdrawn.
 var errWithdrawn = errors.New("the token was withdrawn")
 
-// errExpired is the cause with which they end when the time of the token is over.
+// errExpired is the cause with which requests end when their token expires.
 var errExpired = errors.New("the token has expired")
 
-// SetTokens replaces the tokens. The requests and streams of those that are no longer among them, or have another value
-// or role, end, and so do the visits of their people. A handler that has had tokens admits nobody without one, also
-// when it has none any more.
+// SetTokens replaces the tokens. Requests, streams and visits of a token end if it is no longer among them, or has
+// another value or role. A handler that once had tokens admits no request without one, even after the last is gone.
 func (h *Handler) SetTokens(tokens []Token) (withdrawn int) {
 	h.setting.Lock()
 	defer h.setting.Unlock()
@@ -134,7 +133,7 @@ func (h *Handler) SetTokens(tokens []Token) (withdrawn int) {
 	h.endVisits(&next)
 	h.sessions.limit(maxSessions, len(tokens))
 	for _, k := range gone {
-		k.end(errWithdrawn) // before its visits end: one that begins now sees it
+		k.end(errWithdrawn) // before its visits end: a visit that begins now sees it
 		if h.o.Page != nil && k.Person {
 			h.o.Page.Withdraw(k.Name)
 		}
@@ -196,7 +195,7 @@ func bearer(r *http.Request) (value string, bad *refusal) {
 	return strings.TrimSpace(value), nil
 }
 
-// unknownToken refuses a request whose token is wrong.
+// unknownToken refuses a request with a wrong token.
 func unknownToken(message string) *refusal {
 	return unauthorized(`Bearer realm="ptyctl", error="invalid_token"`, message)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A fakePage remembers whose visits were ended.
+// A fakePage remembers the names that Withdraw gets.
 type fakePage struct {
 	Page
 	withdrawn []string
@@ -18,7 +18,7 @@ type fakePage struct {
 
 func (p *fakePage) Withdraw(name string) { p.withdrawn = append(p.withdrawn, name) }
 
-// A token is admitted by its SHA-256, and until its time is over; what was done with it ends then, visits of people too.
+// A token is admitted by its SHA-256 until it expires. Its requests and the visits of people end then.
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		page := new(fakePage)
@@ -36,7 +36,7 @@ func TestExpiry(t *testing.T) {
 		if ann == nil || ann.Name != "ann" || admitted("value of ci") == nil || admitted("value of bob") != nil {
 			t.Fatalf("admitted are %+v, %+v and %+v, want ann, ci and none", ann, admitted("value of ci"), admitted("value of bob"))
 		}
-		// The same tokens once more end nothing.
+		// Setting the same tokens again ends no request.
 		if n := h.SetTokens([]Token{soon, {Name: "ci", Value: "value of ci"}}); n != 0 || ann.gone.Err() != nil {
 			t.Errorf("%d tokens were withdrawn, want none", n)
 		}
@@ -48,7 +48,7 @@ func TestExpiry(t *testing.T) {
 		if !errors.Is(context.Cause(ann.gone), errExpired) || len(page.withdrawn) != 1 || page.withdrawn[0] != "ann" {
 			t.Errorf("what ann did ends with %v, and ended visits are those of %v", context.Cause(ann.gone), page.withdrawn)
 		}
-		// Who gets a new token is not sent away by the end of the old one.
+		// A person with a new token is not sent away when the old one expires.
 		next := soon
 		next.Expires = time.Now().Add(time.Hour)
 		h.SetTokens([]Token{next})

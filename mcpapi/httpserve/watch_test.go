@@ -89,7 +89,8 @@ func TestIsolatedWatch(t *testing.T) {
 	}
 }
 
-// A stream ends with its client, also if the request has a body, which no GET needs. One with a large body is refused.
+// A stream ends with its client, even if the request has a body, which no GET needs. A request with a large body is
+// refused.
 func TestStreamEndsWithClient(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan struct{})
 	s := newSite(t, httpserve.Options{Watch: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
