@@ -14,7 +14,7 @@ import (
 
 const (
 	nonceSize = 32
-	proofSize = nonceSize + sha256.Size // of what comes before the name
+	proofSize = nonceSize + sha256.Size // of the part before the name
 
 	maxPersonName = 100 // runes
 )
@@ -55,8 +55,8 @@ func (a *Attachments) Of(proof string) (term.Attachment, bool) {
 	return term.NewAttachment(hex.EncodeToString(a.sum("id", nonce, name)), name), true
 }
 
-// sum returns the keyed hash of an attachment. use keeps the hashes of proofs and ids apart: an id must not help to
-// forge a proof.
+// sum returns the keyed hash of an attachment. use separates the hashes of proofs and ids: an id must not help to forge
+// a proof.
 func (a *Attachments) sum(use string, nonce []byte, name string) []byte {
 	mac := hmac.New(sha256.New, a.key[:])
 	mac.Write([]byte(use + "\x00"))

@@ -8,8 +8,8 @@ import (
 	"ptyctl/term"
 )
 
-// A Caller is who sends a request, as far as the transport knows it. The zero Caller is the one client of stdio, who
-// may do everything that the server offers.
+// A Caller is the sender of a request, as far as the transport knows it. The zero Caller is the one client of stdio,
+// who may do everything that the server offers.
 //
 // Each conversation of a daemon is a Caller with a Shim and with Isolated set. Its transport calls owners.Registry.Join
 // (session.ServerView.Owners) with Principal before the first request, and Gone and Leave at its end:
@@ -25,14 +25,14 @@ import (
 type Caller struct {
 	Transport string // "http", "socket", PageTransport; empty: the server's own
 	Token     string // name of the bearer token, or "oauth:" and the subject of an access token; empty if the request had none
-	Issuer    string // of that access token; empty: it is none
+	Issuer    string // of that access token; empty: no access token
 	Shim      string // id of the conversation, for those of a daemon; see term.Actor
-	ReadOnly  bool   // may do only what does not type
+	ReadOnly  bool   // may not type
 	Isolated  bool   // knows only of its own sessions: those that its token or conversation has opened, or was given
 	Operator  bool   // is the person who runs ptyctl: see term.Actor
 	PID       int    // the process at the other end of a Unix socket; 0: unknown
 	Node      string // of a cluster, that the caller is connected to and that has passed the request on; empty: this one
-	Rules     string // digest of the rules of Node; empty: it has none
+	Rules     string // digest of the rules of Node; empty: no rules
 
 	Results Results // the form that it asks for; empty: the server's
 
@@ -60,7 +60,7 @@ func FromContext(ctx context.Context) Caller {
 	return c
 }
 
-// Principal returns who c is, without the person at a terminal.
+// Principal returns the identity of c, without the person at a terminal.
 func (c Caller) Principal() term.Principal {
 	return term.Principal{Transport: c.Transport, Token: c.Token, Shim: c.Shim}
 }

@@ -5,7 +5,7 @@ type Results string
 
 // The forms of results.
 const (
-	Compact Results = "compact" // one JSON object, with what differs from the ordinary
+	Compact Results = "compact" // one JSON object, without ordinary values
 	Full    Results = "full"    // every field, and structured content for clients that know it
 	Text    Results = "text"    // a line with the facts, and the output as it is
 )
