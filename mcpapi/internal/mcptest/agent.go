@@ -129,7 +129,7 @@ func (a *Agent) Start(method, params string) (id string, answer <-chan Answer) {
 	return id, c
 }
 
-// Request sends a request and waits for its answer. The limit only tells a hang from all else.
+// Request sends a request and waits for its answer. The limit only detects a hang.
 func (a *Agent) Request(method, params string) Answer {
 	a.T.Helper()
 	_, answer := a.Start(method, params)
@@ -142,7 +142,7 @@ func (a *Agent) Request(method, params string) Answer {
 	}
 }
 
-// Params returns those of a tools/call; $S in args is replaced by the session's id.
+// Params returns the params of a tools/call; $S in args is replaced by the session's id.
 func (a *Agent) Params(tool, args string) string {
 	args = strings.ReplaceAll(args, "$S", a.Session)
 	// Registers the secrets in the arguments, so that it is searched for in all output.

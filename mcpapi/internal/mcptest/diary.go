@@ -7,7 +7,7 @@ import (
 	"ptyctl/term"
 )
 
-// A Diary is an observer that keeps the events of actions, and apart those of what merely happens.
+// A Diary is an observer that keeps the events of actions, and separately all other events.
 type Diary struct {
 	mu       sync.Mutex
 	actions  []term.Event
@@ -33,14 +33,14 @@ func (d *Diary) Observe(e term.Event) {
 	}
 }
 
-// Last returns the latest event that take would return.
+// Last returns the latest event that is not an action.
 func (d *Diary) Last() term.Event {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.happened[len(d.happened)-1]
 }
 
-// All returns what take would return, and keeps it.
+// All returns the events that are not actions, and keeps them.
 func (d *Diary) All() []term.Event {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -109,7 +109,7 @@ func NewServer(t *testing.T, c Config) (*Lab, *mcpapi.Server) {
 	l.Manager = session.NewManager(c.Sessions)
 	t.Cleanup(func() { l.Manager.Close(context.Background()) })
 	c.Options.Sessions = l.Manager
-	c.Options.Results = cmp.Or(c.Options.Results, identity.Full) // what the tests look at
+	c.Options.Results = cmp.Or(c.Options.Results, identity.Full) // the form that the tests check
 	return l, mcpapi.NewServer(c.Options)
 }
 
@@ -128,7 +128,7 @@ func (l *Lab) Open(more string) Reply {
 	r := l.OK("ptyctl_session", l.OpenArgs(more))
 	l.Session = r.SessionID
 	if s, err := l.Manager.Get(r.SessionID); err == nil &&
-		r.State == "connecting" { // where a call may wait for moments only
+		r.State == "connecting" { // if a call may wait only for moments
 		s.Settle(l.T.Context(), 20*time.Second)
 	}
 	return r

@@ -30,7 +30,7 @@ type Lines struct {
 	t    *testing.T
 	in   *io.PipeWriter
 	out  *bufio.Scanner
-	done chan error // what Serve has returned
+	done chan error // the error of Serve
 }
 
 // A Line has the members of a line that a test checks.

@@ -21,7 +21,7 @@ import (
 // A Connect makes a lab with the official client, of a revision, connected to it.
 type Connect func(*testing.T, Config, string, sdk.ClientOptions) (*Lab, *Official)
 
-// Transports are the ways in which the official client is connected.
+// Transports are the transports of the official client.
 var Transports = map[string]Connect{
 	"stdio": func(t *testing.T, c Config, revision string, o sdk.ClientOptions) (*Lab, *Official) {
 		t.Helper()
@@ -72,7 +72,7 @@ func (c *Official) Text(uri string) string {
 	return res.Contents[0].Text
 }
 
-// Revisions are those that the official client is tried with: the last one with sessions, and the one without.
+// Revisions are the revisions of the official client in tests: the last one with sessions, and the one without.
 var Revisions = []string{"2025-11-25", "2026-07-28"}
 
 // An Official is the official Go client, connected to a ptyctl in this process.

@@ -77,7 +77,7 @@ type omission struct {
 	Cursor string `json:"cursor"`
 }
 
-// Patterns are those in force, as a result shows them.
+// Patterns are the patterns in force, as a result shows them.
 type Patterns struct {
 	Profile   string
 	Class     session.Class
@@ -95,7 +95,7 @@ type AutoPager struct {
 	Max int `json:"max_pages"`
 }
 
-// Read takes a tools/call result apart, and checks what holds for all of them.
+// Read parses a tools/call result, and checks the properties that all results have.
 func (a *Agent) Read(result json.RawMessage) Reply {
 	a.T.Helper()
 	var raw struct {
