@@ -25,7 +25,7 @@ type Batch struct {
 }
 
 // ReadBatch returns the messages of an array, which must be valid JSON, and the Batch that takes their answers. Its
-// error says why the array is refused as a whole. revision is the one in effect for the client; empty: none yet.
+// error says why the array is refused as a whole. revision is the client's current one; empty: none yet.
 func ReadBatch(array json.RawMessage, revision string, most int) ([]json.RawMessage, *Batch, error) {
 	if revision != BatchRevision {
 		return nil, nil, fmt.Errorf(
@@ -46,8 +46,8 @@ func ReadBatch(array json.RawMessage, revision string, most int) ([]json.RawMess
 	return messages, &Batch{open: len(messages)}, nil
 }
 
-// Settle adds the answer to one of the messages; nil: it has none, for example because it is a notification. After the
-// last message it returns the answer to the batch, a line. It returns nil before, and if no message has an answer.
+// Settle adds the answer to one of the messages. answer is nil if there is none, for example to a notification. After
+// the last message it returns the answer to the batch, a line. It returns nil before, and if no message has an answer.
 func (b *Batch) Settle(answer []byte) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()

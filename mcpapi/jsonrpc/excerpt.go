@@ -11,8 +11,8 @@ const (
 	excerptTail = 500
 )
 
-// Excerpt returns a text without its middle if it is long. What is no UTF-8 is replaced. The excerpt of an excerpt is
-// the same.
+// Excerpt returns a text without its middle if it is long. It replaces invalid UTF-8. The excerpt of an excerpt is the
+// same.
 func Excerpt[T string | []byte](s T) string {
 	if len(s) <= excerptHead+excerptTail+100 {
 		return strings.ToValidUTF8(string(s), "�")

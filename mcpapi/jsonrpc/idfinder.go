@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// maxToken bounds what an IDFinder keeps of a name or a value, in bytes.
+// maxToken is the most bytes that an IDFinder keeps of a name or a value.
 const maxToken = 1 << 10
 
 // An IDFinder finds the id of a request that is too long to be kept: the answer that says so must have that id, or the

@@ -8,7 +8,7 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 )
 
-// The id is found wherever it is written, in parts of any size, and only that of a request.
+// The id of a request, and only of a request, is found at any place, in parts of any size.
 func TestIDFinder(t *testing.T) {
 	long := `"params":{"id":9,"a":["\"id\":8,",{"id":7}],"b":"` + strings.Repeat(`\\`, 300) + `"}`
 	for _, c := range []struct{ message, want string }{

@@ -12,8 +12,8 @@ type Want struct {
 	Value json.RawMessage
 }
 
-// Pick finds members of an object, which is valid JSON. It refuses a name that is given twice, or in other letters:
-// readers differ on what such an object says, and a guard must not read it in its own way.
+// Pick finds members of an object, which is valid JSON. It refuses a name that is given twice, or in other letter case:
+// readers differ on the meaning of such an object, and a guard must not read it in its own way.
 func Pick(object json.RawMessage, wants ...*Want) error {
 	for _, m := range Split(object) {
 		for _, w := range wants {

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// smallMessage is the size, in bytes, up to which a message needs no room: what ends or cancels something must be served
-// whatever else is.
+// smallMessage is the size, in bytes, up to which a message needs no room: a message that ends or cancels something
+// must always be served.
 const smallMessage = 64 << 10
 
 // A Room limits the memory of the requests in flight, of all transports together: an argument is copied several times
 // until a call is answered. A nil Room has no limit.
 type Room struct {
-	Whose string // whose memory it is, for those who have no room; empty: that of the control group
+	Whose string // owner of the memory, as refusals name it; empty: the control group
 
 	most int64 // bytes of all large messages
 
@@ -20,7 +20,7 @@ type Room struct {
 	taken int64 // guarded by mu
 }
 
-// NewRoom returns a Room for so many bytes of messages.
+// NewRoom returns a Room for the given number of bytes of messages.
 func NewRoom(most int64) *Room { return &Room{most: most} }
 
 // Full says why a message has no room, for its sender.
@@ -33,8 +33,8 @@ func (r *Room) Full() string {
 		"wait for an answer or cancel one, then send this again, or send less in one message", whose, r.most, part)
 }
 
-// Take reports whether there is room for a message of so many bytes, and keeps it until leave is called. A message that
-// is too large for the whole room has room while no other large one is in flight.
+// Take reports whether there is room for a message of size bytes, and keeps that room until leave is called. A message
+// that is too large for the whole room has room while no other large one is in flight.
 func (r *Room) Take(size int64) (leave func(), ok bool) {
 	if r == nil || size <= smallMessage {
 		return func() {}, true

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What shares memory has the same content as a copy, and takes no memory of its own.
+// A value that shares memory has the same content as a copy, and allocates nothing.
 func TestShared(t *testing.T) {
 	for _, s := range []string{"", "x", "\x00\xff", strings.Repeat("text", 1<<16)} {
 		if got := Text([]byte(s)); got != s {

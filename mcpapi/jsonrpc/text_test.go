@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// texts are beginnings of what is special at each place in a long text.
+// texts have special characters, to try at each place in a long text.
 var texts = []string{
 	"", "plain", `a "quote" and a \`, "line\r\n\ttab", "\x00\x1f\x7f", "äöü€😀", "\u2028\u2029", "\xff\xfe", "\xed\xa0\x80", "<&>",
 }
 
-// special finds each byte at each place, and no other one.
+// special finds each special byte at each place, and no other byte.
 func TestSpecial(t *testing.T) {
 	for n := range 72 {
 		for at := range n {
@@ -74,7 +74,7 @@ func FuzzQuote(f *testing.F) {
 	})
 }
 
-// Large strings beside package encoding/json, of which old is the way.
+// BenchmarkText compares this package with encoding/json ("old"), on large strings.
 func BenchmarkText(b *testing.B) {
 	for name, text := range map[string]string{
 		"base64": strings.Repeat("ZXJyCgZXJyCgAAAA", 1<<16),
