@@ -25,8 +25,8 @@ const (
 	maxBaud  = 20_000_000
 )
 
-// Decode reads the Session with that id as it is kept. One that cannot be used as it is, whoever has written it, is an
-// error.
+// Decode reads the kept Session with that id. It returns an error for one that cannot be used as it is, whichever node
+// has written it.
 func Decode(id string, text []byte) (*Session, error) {
 	if len(text) > maxWhole {
 		return nil, broken(id, fmt.Errorf("it has %d bytes", len(text)))
@@ -66,7 +66,7 @@ func broken(id string, err error) error {
 	}
 }
 
-// check says what is wrong with s, which should be of the session with that id.
+// check returns an error if s is not valid for the session with that id.
 func (s *Session) check(id string) error {
 	t := &s.Target
 	texts := []struct{ name, text string }{
@@ -141,15 +141,15 @@ func plain(text string) error {
 	return nil
 }
 
-// openProxy reports whether the address of a proxy holds nothing that may be a secret.
+// openProxy reports whether the address of a proxy is free of anything that may be a secret.
 func openProxy(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && u.Opaque == "" &&
 		(u.Path == "" || u.Path == "/")
 }
 
-// openOptions are the options of ssh_config(5) whose values are no secrets; in lower case. SetEnv, and all that name a
-// command, are not among them.
+// openOptions are the options of ssh_config(5) with values that are no secrets, in lower case. SetEnv, and all options
+// that name a command, are not among them.
 var openOptions = strings.Fields(`
 addressfamily bindaddress bindinterface canonicaldomains canonicalizefallbacklocal canonicalizehostname canonicalizemaxdots
 canonicalizepermittedcnames casignaturealgorithms certificatefile checkhostip ciphers compression connectionattempts

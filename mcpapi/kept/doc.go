@@ -1,5 +1,5 @@
-// Package kept says what the nodes of a cluster keep of their sessions in common, so that a caller can open a session
-// again whose node is gone:
+// Package kept has the record of a session that the nodes of a cluster share, so that a caller can reopen the session
+// when its node is gone:
 //
 //	k, err := kept.Of(id, remembered) // at the node that has it
 //	text := k.Encode()
@@ -9,8 +9,8 @@
 //
 // Guarantees:
 //
-//   - A Session has no secret: no type in it has a place for one, and options whose values may be secrets are not kept.
-//   - What Decode returns was checked: a Session that another node has written wrongly, or for a program on this machine,
-//     is an error, and not opened.
+//   - A Session has no secret: no type in it has a place for one, and options that may hold secrets are not kept.
+//   - Decode checks what it reads: a Session that another node has written wrongly, or for a program on this machine,
+//     is an error, and is not opened.
 //   - Nothing is reopened by itself: a Memory only remembers.
 package kept

@@ -9,24 +9,24 @@ import (
 	"ptyctl/term"
 )
 
-// A Memory is what the nodes keep in common. All methods may be called at the same time.
+// A Memory has the records that all nodes share. Its methods may be called concurrently.
 type Memory interface {
 	// Changed says that a session of this node has opened, has ended or is forgotten. It must not block.
 	Changed(id string)
 
-	// Find returns what is kept of a session that its node has certainly not got any more; nil: nothing is kept. An error
-	// of kind NodeSilent says that the node may still have it.
+	// Find returns the record of a session that its node has certainly lost; nil: there is no record. An error of kind
+	// NodeSilent says that the node may still have the session.
 	Find(ctx context.Context, id string) (*Session, error)
 
-	// Claim says that a session goes on as another. Of two calls one gets it; the other gets the id that the first one
-	// has given. release takes that back if the other one does not open.
+	// Claim records that a session goes on as a new one, with the id as. If two calls claim it, the first one gets it,
+	// and the other gets the first one's id as taken. release undoes the claim if the new session does not open.
 	Claim(ctx context.Context, id, as string) (taken string, release func(), err error)
 }
 
-// Version is that of the form in which a Session is kept.
+// Version is the version of the kept form of a Session.
 const Version = 1
 
-// A Session is what is kept of one.
+// A Session is the kept record of a session.
 type Session struct {
 	Version int    `json:"v"`
 	ID      string `json:"id"`
@@ -38,7 +38,7 @@ type Session struct {
 	Created int64  `json:"created"` // Unix milliseconds
 }
 
-// An Owner is who has the session: the Principal of a client.
+// An Owner is the Principal of the client that has the session.
 type Owner struct {
 	Transport string `json:"transport,omitempty"`
 	Token     string `json:"token,omitempty"` // its name
@@ -50,7 +50,7 @@ func (o Owner) Is(p term.Principal) bool {
 	return term.Principal{Transport: o.Transport, Token: o.Token, Shim: o.Shim} == p.Client()
 }
 
-// A Target is a term.Target without credentials, and without what is on one machine alone.
+// A Target is a term.Target without credentials, and without the parts that exist on one machine only.
 type Target struct {
 	Protocol     string `json:"protocol"` // "ssh", "telnet"
 	Host         string `json:"host"`
@@ -65,10 +65,10 @@ type Target struct {
 	Line         Line   `json:"line"`
 }
 
-// Auth says how to log in, and never with what.
+// Auth says how to log in. It has no credentials.
 type Auth struct {
 	Method        string `json:"method,omitempty"`
-	Secret        string `json:"secret,omitempty"` // the name of one of the operator's
+	Secret        string `json:"secret,omitempty"` // the name of one of the operator's secrets
 	NoInteractive bool   `json:"no_interactive,omitempty"`
 }
 
@@ -115,7 +115,7 @@ type Line struct {
 	RTS      string `json:"rts,omitempty"`
 }
 
-// Of returns what is kept of a session with that id. The error says why nothing is.
+// Of returns the record to keep of a session with that id. The error says why it cannot be kept.
 func Of(id string, r session.Remembered) (Session, error) {
 	t := r.Target
 	s := Session{
@@ -166,7 +166,7 @@ func (t Target) Open() term.Target {
 	}
 }
 
-// Encode returns s as it is kept.
+// Encode returns the kept form of s.
 func (s Session) Encode() json.RawMessage {
 	text, err := json.Marshal(s)
 	if err != nil { // it has texts and numbers only

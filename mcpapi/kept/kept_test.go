@@ -14,7 +14,7 @@ import (
 
 const id = "web1-k3f9q2zd@a"
 
-// whole is what is remembered of a session with every option.
+// whole returns a session.Remembered with every option.
 func whole() session.Remembered {
 	return session.Remembered{
 		Target: term.Target{
@@ -72,7 +72,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestNoSecret: credentials have no place in what is kept, and options that may be secrets keep a session from being kept.
+// TestNoSecret: a record has no place for credentials, and a session with options that may be secrets is not kept.
 func TestNoSecret(t *testing.T) {
 	const secret = "planted-word-1138"
 	r := whole()
@@ -105,7 +105,7 @@ func TestNoSecret(t *testing.T) {
 	}
 }
 
-// TestHostile: nothing of what another node has written is believed.
+// TestHostile: Decode trusts no part of a record that another node has written.
 func TestHostile(t *testing.T) {
 	s, err := Of(id, whole())
 	if err != nil {
@@ -141,7 +141,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzDecode: what is read can be opened, and is kept as it was read.
+// FuzzDecode: a record that Decode accepts can be opened, and encodes to the same record.
 func FuzzDecode(f *testing.F) {
 	s, err := Of(id, whole())
 	if err != nil {
