@@ -18,7 +18,7 @@ import (
 const (
 	aliveEvery = Silence / 3
 
-	// tellTime is how long it may take to say that something is over, which the other node also finds out by itself.
+	// tellTime is how long a message about an end may take. The other node also detects the end by itself.
 	tellTime = 2 * time.Second
 
 	// roomTime is how long a request waits for a node that has no room for it, asking again after firstWait to mostWait.
@@ -125,14 +125,14 @@ func (b *Borrowed) failed(err error) error {
 	return &named
 }
 
-// tell says that something is over, also when ctx has ended.
+// tell reports an end to the other node, even if ctx has ended.
 func (b *Borrowed) tell(ctx context.Context, r request) {
 	if !b.lost.Load() {
 		b.try(ctx, r)
 	}
 }
 
-// try sends a request. Its answer says nothing.
+// try sends a request, and ignores the answer.
 func (b *Borrowed) try(ctx context.Context, r request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
 	defer cancel()
@@ -161,8 +161,8 @@ func (b *Borrowed) Open(ctx context.Context) (term.CopyFiles, error) {
 	return &files{b: b}, nil
 }
 
-// beat says that the copy goes on, also while it reads nothing, as when it reads the target back. It does so after a
-// request has failed, too: a connection that was away for a moment must not end the loan.
+// beat reports that the copy goes on, even while it reads no source, for example when it reads the target back. It does
+// so after a request has failed, too: a connection that was away for a moment must not end the loan.
 func (b *Borrowed) beat(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
@@ -183,9 +183,9 @@ func (b *Borrowed) Close() {
 	b.tell(context.Background(), request{Do: doEnd})
 }
 
-// files are the files that were borrowed, for the one who copies them.
+// files are the borrowed files, for the copy.
 type files struct {
-	term.CopyFiles // nil: nothing is written, and the files are read as a whole
+	term.CopyFiles // nil: no file is written, and files are read as a whole
 	b              *Borrowed
 }
 

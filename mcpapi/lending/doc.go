@@ -1,5 +1,5 @@
-// Package lending has one node of a cluster read files of a session of another one, for a copy between the two. The node
-// of the session lends them, and the node that copies has them as the session.CopySource of that copy:
+// Package lending lets one node of a cluster read files of another node's session, for a copy between the two. The node
+// of the session lends the files, and the node that copies uses them as the session.CopySource of the copy:
 //
 //	l := table.Lend(ctx, files, lending.Terms{To: "ams2", Path: path})  // at the node of the session
 //	...
@@ -11,12 +11,11 @@
 //
 // The package promises:
 //
-//   - Files that were lent to a node are read by no other, and none is written: who may read, and what, the node of
-//     the session knows from the node that the client is connected to. The node that copies says only what it needs
-//     next.
-//   - It reads the path that the client has named, or files below it and behind no link, and each file only after it was
-//     authorized and recorded at the node of the session.
-//   - The memory of both nodes that a copy takes does not depend on the size of the file.
+//   - Only the node that files were lent to can read them, and no node can write them. The node of the session learns
+//     from the client's node who may read, and which files. The node that copies says only what it needs next.
+//   - It reads the path that the client has named, or files below it and behind no link. The node of the session
+//     authorizes and records each file before it is read.
+//   - The memory that a copy takes on both nodes does not depend on the size of the file.
 //   - A loan ends with the copy, with the session, and when the node that copies is silent for too long.
 //
 // Nothing in a request or an answer is trusted.

@@ -20,7 +20,7 @@ import (
 	"ptyctl/term"
 )
 
-// A blocked is files whose source is read when the test lets it.
+// A blocked has files, and blocks the reads of its source until the test lets them go on.
 type blocked struct {
 	term.CopyFiles
 	reading chan struct{}
@@ -106,8 +106,8 @@ func TestReadAgain(t *testing.T) {
 	l.over("after it")
 }
 
-// TestNoRoom: a request waits while the node answers other calls, as those of other copies, and not for ever. An answer that
-// says the same of the copy is not asked for again.
+// TestNoRoom: a request waits for a limited time while the node answers other calls, such as those of other copies. If
+// the answer itself says that the copy has no room, the request is not repeated.
 func TestNoRoom(t *testing.T) {
 	full := &term.Error{Kind: term.LimitExceeded, Msg: "it already has 256 calls of this caller"}
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestNoRoom(t *testing.T) {
 	})
 }
 
-// TestEnds: what was lent ends with the silence of the node, with the session, and when nobody has wanted it.
+// TestEnds: a loan ends when the node is silent, when the session ends, and when no one has used it.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLender(t)
@@ -181,7 +181,7 @@ func TestEnds(t *testing.T) {
 		if _, err := b.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour) // it reads nothing, and says that it goes on
+		time.Sleep(time.Hour) // it does not read, but reports that it goes on
 		if len(l.table.lent) != 1 {
 			t.Error("what was lent has ended while the copy goes on")
 		}
@@ -212,7 +212,7 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// TestClose: Close returns when what was lent has ended, also where its session has ended just before.
+// TestClose: Close returns when all loans have ended, even if a session has ended just before.
 func TestClose(t *testing.T) {
 	for when, end := range map[string]func(*lender){"lent": func(*lender) {}, "whose session ends": func(l *lender) { l.end() }} {
 		l := newLender(t)
@@ -234,7 +234,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestAnswersOfOthers: whatever a node answers is an error or what it can be.
+// TestAnswersOfOthers: an invalid answer of a node is an error.
 func TestAnswersOfOthers(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON":          `{`,
@@ -268,7 +268,7 @@ func TestAnswersOfOthers(t *testing.T) {
 	}
 }
 
-// TestLostNode: a node that is lost is not told of the end, for which the copy would have to wait.
+// TestLostNode: the end is not reported to a lost node, because the copy would have to wait for that.
 func TestLostNode(t *testing.T) {
 	for _, kind := range []term.Kind{term.NodeUnreachable, term.NodeSilent} {
 		calls := 0
@@ -296,7 +296,7 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
-// TestNodeComesBack: what was lent outlives a time without a connection while the copy reads nothing.
+// TestNodeComesBack: a loan outlives a time without a connection if the copy reads nothing meanwhile.
 func TestNodeComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLender(t)

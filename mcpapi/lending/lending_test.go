@@ -19,7 +19,7 @@ import (
 	"ptyctl/term"
 )
 
-// A lender is a session's files, which are in a folder of this machine. It notes what becomes of them.
+// A lender has a session's files, in a folder of this machine. It notes the outcome for each.
 type lender struct {
 	t     *testing.T
 	dir   string
@@ -83,10 +83,10 @@ func (l *lender) Close() {
 	l.closed++
 }
 
-// limits are those of the tests.
+// limits are the limits in the tests.
 var limits = session.CopyLimits{Bytes: 64 << 20, Files: 100}
 
-// lend lends a path to node b, and returns what b has then.
+// lend lends a path to node b, and returns both sides of the loan.
 func (l *lender) lend(path string, tree bool) (*Lent, *Borrowed) {
 	lent := l.table.Lend(l.t.Context(), l, Terms{To: "b", Path: path, Tree: tree, Limits: limits})
 	return lent, Borrow(Options{ID: lent.ID(), Node: "a", Session: "web@a", Machine: "m", Call: l.call})
@@ -105,7 +105,7 @@ func (l *lender) write(name string, data []byte) (path string) {
 	return path
 }
 
-// over checks that nothing is lent any more, and that the connection was closed once.
+// over checks that no loan is left, and that the connection was closed once.
 func (l *lender) over(when string) {
 	l.t.Helper()
 	l.table.mu.Lock()
@@ -117,7 +117,7 @@ func (l *lender) over(when string) {
 	}
 }
 
-// run copies with what was borrowed into a folder.
+// run copies from b into a folder.
 func run(t *testing.T, b *Borrowed, from string, tree bool) (to string, r filecopy.Result, err error) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -145,7 +145,7 @@ func run(t *testing.T, b *Borrowed, from string, tree bool) (to string, r fileco
 	return to, r, err
 }
 
-// TestBorrow: a tree is copied by one who has only borrowed it. One file of it may not be read, and the copy says so.
+// TestBorrow: a tree can be copied from a loan. One file of it may not be read, and the copy says so.
 func TestBorrow(t *testing.T) {
 	l := newLender(t)
 	big := bytes.Repeat([]byte("0123456789abcdef"), 200_000)
@@ -180,7 +180,7 @@ func TestBorrow(t *testing.T) {
 	l.over("after the copy")
 }
 
-// TestOnlyWhatWasLent: a node gets nothing but what was lent to it, and that only as a copy has it.
+// TestOnlyWhatWasLent: a node gets only the files that were lent to it, and those only as a copy reads them.
 func TestOnlyWhatWasLent(t *testing.T) {
 	l := newLender(t)
 	path, other := l.write("tree/file", []byte("text")), l.write("other", []byte("other"))
@@ -305,7 +305,7 @@ func TestOnlyWhatWasLent(t *testing.T) {
 	}
 }
 
-// TestLinks: a node gets nothing that is beside the tree through a link in it, whichever way it asks.
+// TestLinks: a link in a tree does not let a node read files outside the tree, however it asks.
 func TestLinks(t *testing.T) {
 	l := newLender(t)
 	secret := l.write("beside/secret", []byte("secret"))

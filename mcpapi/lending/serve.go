@@ -12,7 +12,7 @@ import (
 	"ptyctl/term"
 )
 
-// do does what a request wants, and is no read.
+// do serves a request that is not a read.
 func (l *Lent) do(ctx context.Context, r request) (a answer, err error) {
 	switch path := string(r.Path); r.Do {
 	case doPermit:
@@ -109,7 +109,7 @@ var errFull = term.Errorf(term.LimitExceeded, "a copy reads at most %d files at 
 // short cuts a text of the other node's that goes into the record.
 func short(text string) string { return text[:min(len(text), 256)] }
 
-// done records what became of a file.
+// done records the outcome for a file.
 func (l *Lent) done(r request) error {
 	l.mu.Lock()
 	p, ok := l.permits[r.Number]
@@ -195,7 +195,7 @@ func (l *Lent) entries(ctx context.Context, files term.CopyFiles, path string, m
 	return a, err
 }
 
-// source opens a file. A link is followed only where the client has named it, as in any copy.
+// source opens a file. A link is followed only if the client has named it, as in any copy.
 func (l *Lent) source(files term.CopyFiles, path string, follow bool) (a answer, err error) {
 	f, err := files.Source(l.ctx, path, follow && path == l.terms.Path) // it outlives the request
 	if err != nil {
@@ -221,8 +221,8 @@ func (l *Lent) source(files term.CopyFiles, path string, follow bool) (a answer,
 	return a, err
 }
 
-// passes is how often a copy may read all that is lent, in bytes: files may grow, and a node may ask for a block again and
-// again. A copy compares a file with its target, and with what an earlier copy has left, before it reads it.
+// passes is how often a copy may read the bytes of all lent files: files may grow, and a node may ask for a block
+// repeatedly. A copy compares a file with its target, and with the rest of an earlier copy, before it reads it.
 const passes = 4
 
 func tooMuch(most int64) error {

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// Silence is how long the node that copies may say nothing before its loan ends.
+	// Silence is how long the node that copies may be silent before its loan ends.
 	Silence = 90 * time.Second
 
-	// unused is how long it may take to say something for the first time, after the call of the client is over. It has
-	// nothing to say if the same copy was made before.
+	// unused is how long the node that copies may take to send its first request after the client's call has ended. It
+	// sends none if the same copy was made before.
 	unused = 10 * time.Second
 )
 
@@ -32,7 +32,7 @@ type Files interface {
 
 var _ Files = (*session.Lending)(nil)
 
-// Terms say to whom files are lent, and which.
+// Terms say which files are lent, and to which node.
 type Terms struct {
 	To     string // the node
 	Path   string
@@ -61,7 +61,7 @@ func (t *Table) Close() {
 	t.ending.Wait()
 }
 
-// Lend lends files, in the name of the actor of ctx, whose end it outlives. The Table closes them.
+// Lend lends files in the name of the actor of ctx. The loan outlives the end of ctx. The Table closes the files.
 func (t *Table) Lend(ctx context.Context, files Files, terms Terms) *Lent {
 	l := &Lent{
 		id: rand.Text(), terms: terms, table: t, src: files, reads: make(chan struct{}, maxReads),
@@ -72,7 +72,7 @@ func (t *Table) Lend(ctx context.Context, files Files, terms Terms) *Lent {
 	l.silent = time.AfterFunc(Silence, l.end)
 	l.forget = func() bool { return true }
 	late := !t.add(l)
-	if !late { // a session that is over would end it beside the following, and nobody would wait for that
+	if !late { // if late, a session that has ended would run l.end beside the call below, and no one would wait for it
 		l.forget = context.AfterFunc(files.Context(), l.end)
 	}
 	l.mu.Unlock()
@@ -130,7 +130,8 @@ func (t *Table) Serve(ctx context.Context, node string, text []byte) ([]byte, er
 	return json.Marshal(a)
 }
 
-// errOver is the error for files that are not lent. It is not that of a missing file, which a copy of a tree skips.
+// errOver is the error for files that are not lent. It differs from the error for a missing file, which a copy of a
+// tree skips.
 var errOver = &term.Error{
 	Op: string(term.VerbFileRead), Kind: term.RemoteClosed,
 	Msg: "these files are not lent any more: their session has ended, or the copy was silent for too long",
@@ -180,7 +181,7 @@ func (l *Lent) ID() string { return l.id }
 // Context ends when the files are lent no more.
 func (l *Lent) Context() context.Context { return l.ctx }
 
-// Over says that the call of the client is over, which the copy may outlive. It returns how many bytes were read so far.
+// Over records that the client's call has ended. The copy may outlive it. Over returns how many bytes were read so far.
 func (l *Lent) Over() (bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"ptyctl/term"
 )
 
-// What a request wants.
+// The kinds of requests.
 const (
-	doPermit  = "permit"  // Path, What, Copy, Exec: may it be read? The answer has the number of the permission
-	doDone    = "done"    // Number of a permission, Bytes, Note, Failure: what became of it
+	doPermit  = "permit"  // Path, What, Copy, Exec: permission to read; the answer has its number
+	doDone    = "done"    // Number of a permission, Bytes, Note, Failure: the outcome
 	doOpen    = "open"    // the connection to the files
 	doLook    = "look"    // Path
 	doEntries = "entries" // Path, Most
@@ -28,7 +28,7 @@ const (
 const (
 	maxRequest = 64 << 10  // bytes
 	maxRead    = 512 << 10 // bytes of one read, which are one message between nodes
-	maxReads   = 12        // at a time, which is what a session's far side is read with within one node, too
+	maxReads   = 12        // at a time, as for reads of a session's far side within one node
 	maxOpen    = 16        // permissions, and open files
 	maxText    = 8 << 10   // bytes of a failure's texts
 )
@@ -51,10 +51,10 @@ type request struct {
 	Failure *failure `json:"failure,omitempty"`
 }
 
-// An answer is that to every request but doRead, whose failure is an error of the call.
+// An answer answers every request but doRead. A failure of doRead is an error of the call.
 type answer struct {
 	Number  int      `json:"number,omitempty"`
-	Entries []entry  `json:"entries,omitempty"` // of doLook and doSource one
+	Entries []entry  `json:"entries,omitempty"` // one for doLook and doSource
 	Failure *failure `json:"failure,omitempty"`
 }
 
@@ -78,7 +78,7 @@ func (e entry) file() (term.FileEntry, error) {
 	return term.FileEntry{Name: string(e.Name), Mode: e.Mode, Size: e.Size, Modified: time.Unix(e.Unix, int64(e.Nano))}, nil
 }
 
-// A failure is a term.Error. Of its facts it has those that errors of files have.
+// A failure is the wire form of a term.Error. It has only the facts that errors of files have.
 type failure struct {
 	Op      string       `json:"op,omitempty"`
 	Kind    term.Kind    `json:"kind"`
@@ -113,7 +113,7 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// err is the error about a session's files. node is that which has written f.
+// err returns the error about a session's files. node is the node that has written f.
 func (f *failure) err(node, session string) error {
 	size := len(f.Op) + len(f.Kind) + len(f.Reason) + len(f.Msg) + len(f.Advice) + len(f.Rule) + len(f.Setting) + len(f.Limit) + len(f.Field)
 	for _, name := range f.Allowed {
