@@ -10,7 +10,7 @@ import (
 // Times of the cache.
 const (
 	unknownEvery = time.Minute      // between two fetches for key ids that are not known
-	retryAfter   = 10 * time.Second // a fetch that has failed, where no key is known
+	retryAfter   = 10 * time.Second // after a failed fetch, if no key is known
 	staleRetry   = time.Minute      // a fetch that has failed, where keys are known
 	staleFor     = 24 * time.Hour   // keys are used so much longer than they may be cached, if the issuer fails
 )
@@ -24,7 +24,7 @@ type cache struct {
 	asked    time.Time // of the last fetch for an unknown key id
 	failed   bool      // the last fetch has failed
 	failures int64
-	flight   chan struct{} // closed at the end of the fetch that runs; nil: none does
+	flight   chan struct{} // closed at the end of the running fetch; nil: no fetch runs
 }
 
 // errUnavailable is the error of a token that cannot be verified now.
@@ -113,8 +113,8 @@ func (v *Verifier) wait(ctx context.Context, flight <-chan struct{}) ([]key, err
 	return v.cache.keys(time.Now())
 }
 
-// beginLocked begins a fetch unless one runs, and returns what its end closes. The fetch does not depend on the request
-// that needs it: others wait for it, too. Requires v.mu.
+// beginLocked begins a fetch unless one runs, and returns a channel that is closed at its end. The fetch does not
+// depend on the request that needs it: others wait for it, too. Requires v.mu.
 func (v *Verifier) beginLocked() <-chan struct{} {
 	if v.cache.flight != nil {
 		return v.cache.flight
@@ -134,7 +134,7 @@ func (v *Verifier) beginLocked() <-chan struct{} {
 	return done
 }
 
-// settle takes the result of a fetch into the cache, and logs what has changed.
+// settle stores the result of a fetch in the cache, and logs changes.
 func (v *Verifier) settle(got Fetched, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -172,7 +172,7 @@ func (v *Verifier) Failures() int64 {
 	return v.cache.failures
 }
 
-// Check fetches the metadata and the keys of the issuer, and returns what was found, or why that failed.
+// Check fetches the metadata and the keys of the issuer, and returns them, or why that failed.
 func (v *Verifier) Check(ctx context.Context) (Fetched, error) {
 	return v.fetch(ctx, "")
 }

@@ -85,7 +85,7 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-// A key that is taken away without a successor is refused when the time is over for which the keys may be cached.
+// A key that is removed without a successor is refused when the cached keys expire.
 func TestRevokedKey(t *testing.T) {
 	for header, fresh := range map[string]time.Duration{
 		"":                         time.Hour,
@@ -167,7 +167,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// Many requests wait for one fetch. One that ends does not end it, and none waits longer than ten seconds.
+// Many requests wait for one fetch. The end of one request does not end the fetch, and none waits longer than ten
+// seconds.
 func TestOneFetchForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer()
@@ -207,7 +208,7 @@ func TestOneFetchForAll(t *testing.T) {
 	})
 }
 
-// Close ends a fetch, and those who wait for it.
+// Close ends a fetch, and the requests that wait for it.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer()

@@ -1,6 +1,6 @@
 // Package oauth makes an OAuth 2.1 resource server: it verifies the access tokens that an authorization server, the
-// issuer, has signed (RFC 9068, and JWTs like it), and says what they allow. It asks the issuer for its keys and for
-// nothing else, and passes no token on.
+// issuer, has signed (RFC 9068, and JWTs like it), and returns their rights. It asks the issuer only for its keys, and
+// passes no token on.
 //
 //	v, err := oauth.New(oauth.Options{
 //		Issuer: "https://login.example.net/realms/it", Audience: "https://mcp.example.net/mcp",
@@ -14,10 +14,11 @@
 //
 // Guarantees:
 //
-//   - RS256 with 2048 bits or more, ES256 and EdDSA with Ed25519 are accepted, and no other algorithm. What the key set
-//     says of a key (kty, crv, use, key_ops, alg) must agree with the algorithm; a key in the token itself is not used.
+//   - RS256 with 2048 bits or more, ES256 and EdDSA with Ed25519 are accepted, and no other algorithm. The members of a
+//     key in the key set (kty, crv, use, key_ops, alg) must agree with the algorithm; a key in the token itself is not
+//     used.
 //   - The issuer is reached by https, or by http at a loopback address; a redirect leads to the same host or nowhere.
-//   - An unknown key id has the keys fetched at most once a minute, whoever sends it. One fetch runs at a time.
+//   - Unknown key ids cause at most one fetch of the keys a minute, for all callers together. One fetch runs at a time.
 //   - If the issuer fails, keys that were fetched stay in use for a day longer than they may be cached, and no longer.
 //   - No error and no log line has a part of a token.
 package oauth

@@ -29,7 +29,7 @@ const (
 const (
 	minFresh     = 5 * time.Minute
 	maxFresh     = 24 * time.Hour
-	defaultFresh = time.Hour // if it says nothing
+	defaultFresh = time.Hour // if the response has no lifetime
 )
 
 // A Fetched is the result of a fetch.

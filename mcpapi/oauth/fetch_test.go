@@ -11,7 +11,7 @@ import (
 	"ptyctl/mcpapi/oauth"
 )
 
-// The metadata is looked for where RFC 8414 and OpenID Connect have it, and must be that of the issuer.
+// The metadata is fetched from the places in RFC 8414 and OpenID Connect, and must name the issuer.
 func TestDiscovery(t *testing.T) {
 	const (
 		inserted = "https://login.example.net/.well-known/openid-configuration/realms/it"
@@ -72,7 +72,8 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// An issuer on this machine is reached by http, and by the name localhost; one whose certificate is not trusted is not.
+// An issuer on this machine is reached by http, also by the name localhost. An issuer with an untrusted certificate is
+// not reached.
 func TestTransport(t *testing.T) {
 	keys := `{"keys":[` + jwk(ed.Public(), "") + `]}`
 	var issuer string

@@ -24,7 +24,7 @@ import (
 	"ptyctl/mcpapi/oauth"
 )
 
-// What the tests' tokens are of and for.
+// The issuer and the audience of the tests' tokens.
 const (
 	issuerURL = "https://login.example.net/realms/it"
 	audience  = "https://mcp.example.net/mcp"
@@ -37,7 +37,7 @@ var (
 	p256     = must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	p384     = must(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))
 	_, ed, _ = ed25519.GenerateKey(rand.Reader)
-	// Go makes no RSA key this short any more: 1024 bits, of openssl genrsa.
+	// Go no longer makes an RSA key this short: 1024 bits, from openssl genrsa.
 	shortKey = &rsa.PublicKey{N: new(big.Int).SetBit(new(big.Int).SetBytes(bytes.Repeat([]byte{0xa5}, 128)), 0, 1), E: 65537}
 )
 

@@ -21,7 +21,7 @@ const (
 
 // A key verifies signatures of one algorithm.
 type key struct {
-	id        string // "": it has none
+	id        string // "": no key id
 	algorithm jose.SignatureAlgorithm
 	public    any
 }
@@ -71,8 +71,8 @@ func readKey(text []byte) (key, bool) {
 	return key{k.KeyID, algorithm, k.Key}, usable
 }
 
-// algorithmOf returns the one algorithm that a public key is used with here; "": none. A private key in a set, which is
-// public then, has none either.
+// algorithmOf returns the one algorithm that a public key is used with here, or "". It returns "" also for a private
+// key, which the key set has made public.
 func algorithmOf(public any) jose.SignatureAlgorithm {
 	switch p := public.(type) {
 	case *rsa.PublicKey:

@@ -18,25 +18,25 @@ const (
 	latest     = 1 << 40 // of a time, in seconds since 1970: the year 36812
 )
 
-// algorithms are those that a token may be signed with.
+// algorithms are the algorithms that a token may be signed with.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.EdDSA}
 
-// A parsed is a token whose signature is not verified yet.
+// A parsed is a token before its signature is verified.
 type parsed struct {
 	header header
 	claims claims
 	signed *jose.JSONWebSignature
 }
 
-// A header is the part of the JOSE header that is looked at. The json of go-jose compares names with their case, and
-// refuses an object that has one twice.
+// A header is the part of the JOSE header that is checked. The JSON decoder of go-jose distinguishes upper and lower
+// case in names, and refuses an object with a name twice.
 type header struct {
 	Kid  string          `json:"kid"`
 	Typ  string          `json:"typ"`
 	Crit json.RawMessage `json:"crit"`
 }
 
-// claims are those of RFC 7519 and RFC 9068 that are looked at.
+// claims are the claims of RFC 7519 and RFC 9068 that are checked.
 type claims struct {
 	Iss string          `json:"iss"`
 	Sub string          `json:"sub"`
@@ -74,7 +74,7 @@ func parse(token string) (*parsed, error) {
 	if err != nil || json.Unmarshal(text, &t.header) != nil {
 		return nil, invalid("the token is no signed JWT")
 	}
-	if t.header.Crit != nil { // RFC 7515 section 4.1.11: what is not understood must be refused
+	if t.header.Crit != nil { // RFC 7515 section 4.1.11: an extension that is not understood must be refused
 		return nil, invalid("the token has a critical header")
 	}
 	if t.signed, err = jose.ParseSignedCompact(token, algorithms); err != nil {
@@ -123,7 +123,7 @@ func (c *claims) check(issuer, audience string, now time.Time) error {
 	case !validSubject(c.Sub):
 		return invalid("the token's subject is missing, too long, or has other characters than visible ASCII")
 	case c.Cnf != nil && string(c.Cnf) != "null":
-		// A token that is bound to a key is worth nothing without the proof, which is not looked at here.
+		// A token that is bound to a key is not valid without the proof, which is not checked here.
 		return invalid("the token is bound to a key of its client, which this server cannot check")
 	}
 	return nil
@@ -133,7 +133,7 @@ func (c *claims) check(issuer, audience string, now time.Time) error {
 func (c *claims) expires() time.Time { return time.Unix(int64(*c.Exp), 0) }
 
 // validSubject reports whether a subject can be shown in a log and compared by its bytes. OpenID Connect allows ASCII
-// alone; other characters could look like those of another subject.
+// alone; other characters could look like another subject.
 func validSubject(sub string) bool {
 	return sub != "" && len(sub) <= maxSubject && !strings.ContainsFunc(sub, func(r rune) bool { return r < 0x21 || r > 0x7e })
 }

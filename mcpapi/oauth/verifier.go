@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// A Role is what a caller may do.
+// A Role says which actions a caller may do.
 type Role int
 
 // The roles, the higher one later.
 const (
-	Read  Role = iota + 1 // only what does not type
+	Read  Role = iota + 1 // no typing
 	Write                 // everything
 )
 
@@ -49,7 +49,7 @@ type Verifier struct {
 	cache cache
 }
 
-// A Grant is what a verified token allows.
+// A Grant has the rights of a verified token.
 type Grant struct {
 	Subject string // of the claim sub: 1 to 256 visible ASCII characters
 	Role    Role
@@ -69,7 +69,7 @@ const (
 // An Error is the reason why a token is refused.
 type Error struct {
 	Kind   Kind
-	Reason string // has no part of the token, and nothing of the way to the issuer
+	Reason string // has no part of the token, and no detail of the connection to the issuer
 }
 
 // Error implements error.
@@ -78,7 +78,7 @@ func (e *Error) Error() string { return e.Reason }
 // invalid returns the Error of a token that no issuer could have meant for this server.
 func invalid(reason string) error { return &Error{Invalid, reason} }
 
-// New returns a Verifier. It sends nothing before the first token is verified. An error is a mistake in o.
+// New returns a Verifier. It sends no request before the first token is verified. An error means a mistake in o.
 func New(o Options) (*Verifier, error) {
 	u, err := checkIssuer(o.Issuer)
 	switch {
@@ -123,14 +123,14 @@ func (v *Verifier) Audience() string { return v.o.Audience }
 // Scopes returns the scopes of Options.Roles, sorted.
 func (v *Verifier) Scopes() []string { return v.scopes }
 
-// Verify returns what a token allows, or an *Error. It may fetch keys, for ten seconds at most, and gives up when ctx
+// Verify returns the Grant of a token, or an *Error. It may fetch keys, for ten seconds at most, and gives up when ctx
 // ends.
 func (v *Verifier) Verify(ctx context.Context, token string) (Grant, error) {
 	t, err := parse(token)
 	if err != nil {
 		return Grant{}, err
 	}
-	// Before a key is looked for: tokens of other issuers must not use up the fetch of a minute.
+	// This comes before the key lookup: tokens of other issuers must not use up the fetch of a minute.
 	if err := t.claims.check(v.o.Issuer, v.o.Audience, time.Now()); err != nil {
 		return Grant{}, err
 	}
@@ -148,7 +148,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Grant, error) {
 	return Grant{Subject: t.claims.Sub, Role: role, Expires: t.claims.expires()}, nil
 }
 
-// role returns the highest role of the scopes; 0: none of them has one.
+// role returns the highest role of the scopes; 0: no scope has a role.
 func (v *Verifier) role(scopes []string) (highest Role) {
 	for _, s := range scopes {
 		highest = max(highest, v.o.Roles[s])
@@ -175,8 +175,8 @@ func checkIssuer(text string) (*url.URL, error) {
 	return u, checkScheme(u)
 }
 
-// checkScheme refuses URLs with which keys would cross the network in clear text: who can change them there could make
-// tokens.
+// checkScheme refuses URLs with which keys would cross the network in clear text: an attacker who can change them there
+// could make tokens.
 func checkScheme(u *url.URL) error {
 	if u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()) {
 		return nil

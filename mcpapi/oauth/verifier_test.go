@@ -207,7 +207,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// FuzzVerify gives Verify any token. Only those that the issuer has signed are accepted, and no error has a part of one.
+// FuzzVerify gives Verify any token. Only tokens that the issuer has signed are accepted, and no error has a part of a
+// token.
 func FuzzVerify(f *testing.F) {
 	good := sign(ed, `{"alg":"EdDSA","kid":"d"}`, claims(`exp:4102444800`))
 	f.Add(good)
