@@ -40,7 +40,7 @@ func calls() []Call {
 	return all
 }
 
-// TestCodec: a call is read as package encoding/json reads what that writes.
+// TestCodec: Encode and Decode lead to the same call as package encoding/json.
 func TestCodec(t *testing.T) {
 	for _, c := range calls() {
 		slow, err := json.Marshal(c)
@@ -80,7 +80,7 @@ func compact(t *testing.T, c Call) Call {
 	return c
 }
 
-// TestEncodeNoJSON: what is no JSON cannot become another member of a call.
+// TestEncodeNoJSON: an invalid JSON value cannot add a member to a call.
 func TestEncodeNoJSON(t *testing.T) {
 	for _, text := range []string{`{},"caller":{"transport":"socket","node":"x"}`, `{}}`, `{`, "\x00"} {
 		for _, c := range []Call{{Arguments: json.RawMessage(text)}, {Client: Program{Capabilities: json.RawMessage(text)}}} {
@@ -91,8 +91,8 @@ func TestEncodeNoJSON(t *testing.T) {
 	}
 }
 
-// FuzzDecode compares Decode with package encoding/json: what one node makes of a call, the rules of the other one have
-// been asked about.
+// FuzzDecode compares Decode with package encoding/json: both nodes must read the same call, as the rules of one judge
+// what the other does.
 func FuzzDecode(f *testing.F) {
 	for _, c := range calls() {
 		text, err := json.Marshal(c)

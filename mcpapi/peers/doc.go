@@ -1,5 +1,5 @@
-// Package peers says what a server needs of the other nodes of a cluster: it passes calls about their sessions on to
-// them, and chooses the node of a new session. It knows no transport; a cluster implements Peers.
+// Package peers has the interface between a server and the other nodes of a cluster: to pass on calls about their
+// sessions, and to choose the node of a new session. It knows no transport; a cluster implements Peers.
 //
 //	srv := mcpapi.NewServer(mcpapi.Options{Sessions: manager, Peers: cluster})
 //	...
@@ -10,6 +10,6 @@
 //   - The id of a session or of a run over many hosts ends in "@" and the name of its node, and no call about it is
 //     answered anywhere else.
 //   - The node that a client is connected to says who calls. Both nodes check what that caller may do.
-//   - A call is passed on once, and a copy between two nodes once to each. Whether a call that gets no answer has been done
-//     is said, or said to be unknown.
+//   - A call is passed on once, and a copy between two nodes once to each. The error of a call without an answer says
+//     whether the call was done, or that this is unknown.
 package peers

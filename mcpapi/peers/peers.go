@@ -14,28 +14,29 @@ type Peers interface {
 	// Others returns the names of the nodes that are known to run, without this one.
 	Others() []string
 
-	// Place returns the node on which something new is opened. An error of package term is passed on as it is.
+	// Place returns the node for a new session or program. An error of package term is passed on unchanged.
 	Place(ctx context.Context, n Need) (node string, err error)
 
-	// Forward has a node run a call, and returns the result of the MCP method as JSON, or the answer to Call.Files. c is told and asked meanwhile, and
-	// not any more once Forward has returned. When ctx ends, the call is canceled there. The error is one of package term:
-	// NodeUnreachable says that the node gives no answer, and its Reason whether the call may have been done.
+	// Forward has a node run a call, and returns the result of the MCP method as JSON, or the answer to Call.Files. It
+	// calls the methods of c meanwhile, and never after it has returned. When ctx ends, the call is canceled on the
+	// node. The error is one of package term: NodeUnreachable says that the node gives no answer, and its Reason says
+	// whether the call may have been done.
 	Forward(ctx context.Context, node string, call Call, c Client) (result json.RawMessage, err error)
 }
 
-// A Need is what counts for the place of something new.
+// A Need has the facts that decide which node gets a new session or program.
 type Need struct {
-	Host   string // that it leads to, for the labels that the operator gives hosts; empty: this machine, whichever it is
-	Device string // the console; empty: none
+	Host   string // target of the session, for the labels that the operator gives hosts; empty: the chosen node itself
+	Device string // the console; empty: no console
 
-	// Same is what always goes to the same node, while the nodes stay the same: the host of a command that names one, so
-	// that all such commands share a session. Empty: the node with the most room is chosen.
+	// Same is a key: calls with the same key go to the same node while the nodes stay the same. It is the host of a
+	// command that names one, so that all such commands share a session. Empty: the node with the most room is chosen.
 	Same string
 
-	Not []string // nodes that have just given no answer, and so do not get it
+	Not []string // nodes that have just given no answer, and so are not chosen
 
-	// Once is the name of a request that must not be done twice: its repetition goes to the node that had it first, also
-	// when nodes have come and gone. Empty: the caller gave none.
+	// Once is the name of a request that must not be done twice: its repetition goes to the node that had it first,
+	// even when nodes have come and gone. Empty: the caller gave no name.
 	Once string
 }
 
@@ -46,7 +47,7 @@ type Call struct {
 	URI       string          `json:"uri,omitempty"`       // of a resource
 	Watch     bool            `json:"watch,omitempty"`     // notify of its changes, until the call is canceled, instead of reading it
 	Trip      json.RawMessage `json:"trip,omitempty"`      // the answer to a question that was the result of this call
-	Progress  bool            `json:"progress,omitempty"`  // the client wants to be told of progress
+	Progress  bool            `json:"progress,omitempty"`  // the client wants progress notifications
 	Part      bool            `json:"part,omitempty"`      // the result is for the node that asks, which joins it with its own
 	Caller    Caller          `json:"caller"`
 	Client    Program         `json:"client"`
@@ -70,8 +71,8 @@ type Lent struct {
 	Machine string `json:"machine"` // see session.CopySource
 }
 
-// A Caller is who makes a call, as the node knows it that the client is connected to; see identity.Caller. It is never
-// the operator nor a person at a terminal: those use the node that they are at.
+// A Caller is the maker of a call, as the client's node knows it; see identity.Caller. It is never the operator nor a
+// person at a terminal: those use the node that they are at.
 type Caller struct {
 	Transport string `json:"transport"`
 	Token     string `json:"token,omitempty"` // its name; of a client on the entry node that has none, "node:" and that node
@@ -83,7 +84,7 @@ type Caller struct {
 	Node      string `json:"node"`              // that the client is connected to; the transport between nodes sets it
 }
 
-// A Program is the program of a client, and what it declares about itself.
+// A Program is the program of a client, as it describes itself.
 type Program struct {
 	Name         string          `json:"name,omitempty"`
 	Version      string          `json:"version,omitempty"`
@@ -97,18 +98,18 @@ type Client interface {
 	// Notify sends it a notification about the call. It may be lost.
 	Notify(method string, params json.RawMessage)
 
-	// Ask puts a question about the call, which has one of the methods below.
+	// Ask asks a question about the call, with one of the methods below.
 	Ask(ctx context.Context, method string, params json.RawMessage) (result json.RawMessage, err error)
 }
 
 // The methods of questions.
 const (
-	MethodElicit = "elicitation/create" // to the person at the client: params and result are those of MCP
+	MethodElicit = "elicitation/create" // to the person at the client: params and result as in MCP
 	MethodJudge  = "ptyctl/judge"       // to the node that the client is connected to: see package mcpapi/verdict
 	MethodLent   = "ptyctl/lent"        // likewise, with a Lent: the files of Call.Lend; it is answered when the call of the client is over
 )
 
-// At joins the name of something to that of its node; without a node it is the name.
+// At joins a name and the name of its node; without a node it returns the name.
 func At(name, node string) string {
 	if node == "" {
 		return name
@@ -116,7 +117,7 @@ func At(name, node string) string {
 	return name + "@" + node
 }
 
-// NodeOf returns the node that the id of a session or a run names; empty: it names none.
+// NodeOf returns the node that the id of a session or a run names, or "".
 func NodeOf(id string) string {
 	if i := strings.LastIndexByte(id, '@'); i > 0 && ValidNode(id[i+1:]) {
 		return id[i+1:]
@@ -127,7 +128,7 @@ func NodeOf(id string) string {
 // maxNode is the most bytes of the name of a node.
 const maxNode = 32
 
-// ValidNode reports whether a node may have a name: at most 32 letters, digits and dashes, of which the first is no dash.
+// ValidNode reports whether name is valid for a node: at most 32 letters, digits and dashes, and no dash at the start.
 func ValidNode(name string) bool {
 	if name == "" || len(name) > maxNode || name[0] == '-' {
 		return false
