@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Consents *consent.Book       // nil: no call waits for consent
 	Refuse   func(pid int) error // says why a process may not answer or watch; nil: each of this user's may
-	Observe  func(term.Event)    // gets an event for each answer that the caller may not give; nil: none
+	Observe  func(term.Event)    // gets an event for each answer that the caller may not give; nil: no events
 	Version  string              // of the program
 }
 
@@ -75,7 +75,7 @@ func (b *Board) version() (string, <-chan struct{}) {
 
 // List returns the questions about sessions that the caller of ctx sees.
 func (b *Board) List(ctx context.Context) List {
-	version, _ := b.version() // before the list, so that what changes meanwhile is found by the next Wait
+	version, _ := b.version() // before the list, so that the next Wait finds changes made meanwhile
 	caller := identity.FromContext(ctx)
 	list := List{Version: version, Mode: mode(caller), Questions: []Question{}}
 	if b.o.Consents != nil {
@@ -103,7 +103,7 @@ func mode(c identity.Caller) string {
 	return ModeReadWrite
 }
 
-// Wait is List as soon as its version differs from after, or the time is over, or a question expires.
+// Wait returns List as soon as its version differs from after, the time has passed, or a question expires.
 func (b *Board) Wait(ctx context.Context, after string, wait time.Duration) List {
 	over := time.NewTimer(wait)
 	defer over.Stop()
@@ -141,7 +141,7 @@ func (b *Board) expired(earlier List) {
 	}
 }
 
-// Answer answers a question in the name of the caller of ctx, whose term.Actor ctx carries too.
+// Answer answers a question in the name of the caller of ctx. ctx must carry the caller's term.Actor, too.
 func (b *Board) Answer(ctx context.Context, a Answer) error {
 	caller := identity.FromContext(ctx)
 	if err := b.permitted(caller); err != nil {

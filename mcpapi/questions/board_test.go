@@ -177,7 +177,7 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// A call that nobody answers ends as busy, and says for what it waits.
+// A call without an answer ends as busy, and the error has waiting_for.
 func TestBusy(t *testing.T) {
 	l, b := withBoard(t, asking(t, 50*time.Millisecond), questions.Options{Consents: new(consent.Book)})
 	l.Open("")
@@ -211,7 +211,7 @@ func TestNobodyToAsk(t *testing.T) {
 	l.Fails(mcptest.ExecTool, `{"session_id":"$S","cmd":"echo asked"}`, term.PolicyDenied, "none can answer in this process")
 }
 
-// The handler takes what it knows, and quotes no answer in an error.
+// The handler takes only the requests that it knows, and quotes no answer in an error.
 func TestHandler(t *testing.T) {
 	_, b := withBoard(t, mcptest.Config{}, questions.Options{Version: "1.2", Refuse: func(pid int) error {
 		if pid == 666 {

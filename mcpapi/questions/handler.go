@@ -87,7 +87,7 @@ func read(r *http.Request, into any) error {
 	return nil
 }
 
-// actor returns who answers, for the audit log. The name of the program is its own claim.
+// actor returns the person who answers, for the audit log. The name of the program is its own claim.
 func actor(r *http.Request) term.Actor {
 	c := identity.FromContext(r.Context())
 	a := term.Actor{

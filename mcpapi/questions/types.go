@@ -17,7 +17,7 @@ const (
 	AnswerSecret = "secret" // Answer.Text, which must not be shown, logged or kept
 )
 
-// Modes of a process: what people may do at its socket.
+// Modes of a process: the rights of people at its socket.
 const (
 	ModeReadOnly  = "readonly"
 	ModeReadWrite = "readwrite"
@@ -36,13 +36,13 @@ type Question struct {
 	Host      string `json:"host,omitempty"` // of a login: the host that asks, which may be a hop
 	User      string `json:"user,omitempty"`
 
-	Asker Asker `json:"asker"` // of a consent: who makes the call; of a login: who has opened the session
+	Asker Asker `json:"asker"` // for a consent: the caller; for a login: the opener of the session
 
 	// Text is, of a consent, the whole command as it will run or the text to type, with line feeds for the returns that
 	// enter its lines; of a login, the question in the words of the host.
 	Text string `json:"text"`
 
-	Secret string `json:"secret,omitempty"` // name of the operator's secret that is to be used, or whose value is asked for
+	Secret string `json:"secret,omitempty"` // name of the operator's secret to use, or of the one that needs a value
 
 	// Of a consent, and of a call that needs a value:
 	Action string   `json:"action,omitempty"`   // exec or write; of a secret: terminal, stdin or login
@@ -53,7 +53,7 @@ type Question struct {
 	// Lasting says that who agrees to the use of a secret agrees to later ones of the caller in the session, or at the host
 	// if there is no session yet.
 	Lasting bool `json:"lasting,omitempty"`
-	Waits   bool `json:"waits,omitempty"` // a call waits for the answer now; else it counts for the same call made again
+	Waits   bool `json:"waits,omitempty"` // a call waits for the answer now; else it applies to the same call made again
 
 	// Of a login:
 	Hop   int `json:"hop,omitempty"`
@@ -61,7 +61,7 @@ type Question struct {
 	Of    int `json:"of,omitempty"`
 }
 
-// An Asker is who a question is asked for. Client, Version and Task are the client's own claims.
+// An Asker is the caller that a question is asked for. Client, Version and Task are the client's own claims.
 type Asker struct {
 	Transport string `json:"transport,omitempty"`
 	Client    string `json:"client,omitempty"`
