@@ -23,20 +23,20 @@ import (
 //	         number of objects that it may have
 //	on       the actions that take it; without it, those of need, or all
 //	need     the actions that need it; * for all
-//	default  its value where a call gives none, which the schema has
+//	default  its value if a call gives none, which the schema shows
 //	eg       a value for the examples of errors, see example.go
 //	words    the argument that takes a list of words in place of this text
-//	is       any of these words: filled (an empty string is none); given (an empty string is refused); derived (the tool
-//	         itself finds the value that a call leaves out); number (a string that holds a number, and may be one); text
-//	         (a string that may not be a number); firm (its first value counts, see blank); pairs (a list of NAME=value, which may be an object; of an object: the
-//	         list of tools shows it as such a list); passing (no one keeps the string longer than the call: it may share the
-//	         memory of the message); a mark of the tool's own, see Marked
+//	is       any of these words: filled (an empty string is none); given (an empty string is refused); derived
+//	         (the tool itself finds the value that a call leaves out); number (a string that holds a number, and
+//	         may be one); text (a string that may not be a number); firm (its first value counts, see blank);
+//	         pairs (a list of NAME=value, which may be an object; of an object: the list of tools shows it as
+//	         such a list); passing (the string is not kept after the call, so it may share the memory of the
+//	         message); a mark of the tool's own, see Marked
 //
-// The schema has every argument, at every depth: one that a client is not shown is refused. Tool.Absent says why.
+// The schema has every argument, at every depth: an argument not shown to a client is refused. Tool.Absent says why.
 //
-// A type may have a method Canonical(text string) string, which returns the value that a text means, and a method
-// Hint(text string) string, which says what to do in place of a text that is none of its values, or of an empty one
-// that is refused; "": no more than that.
+// A type may have two methods: Canonical(text string) string returns the value that a text means. Hint(text string)
+// string returns advice for a text that is not a value of the type, or for an empty one that is refused; "": no advice.
 //
 // The results of a tool are structs too, with the tags json, doc, is and after. The schema has the members with
 // is:"listed", in the order of the struct; after moves a member behind the one that it names. One that may be null is
@@ -152,7 +152,7 @@ func argumentKind(t reflect.Type) Kind {
 	return ""
 }
 
-// setDefaults gives the fields of a struct the values that they have where a call gives none.
+// setDefaults sets the fields of a struct to their default values.
 func setDefaults(s reflect.Value, fields []Field) {
 	for i := range fields {
 		f := &fields[i]
@@ -201,13 +201,13 @@ func addResults(fields []Field, s reflect.Type) []Field {
 	return fields
 }
 
-// inOrder puts those members that name another behind that one.
+// inOrder moves each member that names another behind that one.
 func inOrder(fields []Field) []Field {
 	for _, f := range slices.Clone(fields) {
 		if f.after == "" {
 			continue
 		}
-		// The order is that in which a reader wants them, not that of the Go fields.
+		// The order is the one that a reader wants, not that of the Go fields.
 		fields = slices.DeleteFunc(fields, func(old Field) bool { return old.Name == f.Name })
 		at := slices.IndexFunc(fields, func(old Field) bool { return old.Name == f.after })
 		if at < 0 {
@@ -234,7 +234,7 @@ func resultKind(t reflect.Type) Kind {
 	return argumentKind(t)
 }
 
-// tags are those of one field of a struct.
+// tags are the tags of one field of a struct.
 type tags struct {
 	of    reflect.Type
 	field reflect.StructField
@@ -244,7 +244,7 @@ func tagsOf(s reflect.Type, f reflect.StructField) tags { return tags{s, f} }
 
 func (t tags) text(key string) string { return t.field.Tag.Get(key) }
 
-// name is that of the field on the wire.
+// name is the wire name of the field.
 func (t tags) name() string {
 	name, _, _ := strings.Cut(t.text("json"), ",")
 	if name == "" {

@@ -62,7 +62,7 @@ func (t *Tool) ActionOf(raw json.RawMessage) (Action, error) {
 	return a, err
 }
 
-// Split finds out which action a call is for, and what its arguments are. They are valid JSON.
+// Split returns the action of a call and its arguments. They are valid JSON.
 func (t *Tool) Split(raw json.RawMessage) (a Action, given []jsonrpc.Member, err error) {
 	c := Checker{t: t}
 	given, err = c.members("", raw)
@@ -134,7 +134,7 @@ type Checker struct {
 	t      *Tool
 	action string
 	every  bool // the call gives every argument that the schema lists
-	exact  bool // values have to be as the schema shows them
+	exact  bool // values must be as the schema shows them
 
 	protocol string // that the call names, for the examples, as the next
 	session  string
@@ -210,7 +210,7 @@ func (c *Checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, e
 	return out, nil
 }
 
-// object checks the members of one object against its fields, and sets those of the struct. Required members are
+// object checks the members of one object against its fields, and sets the fields of the struct. Required members are
 // checked last, so that a misspelled name is reported rather than the member that it leaves missing.
 func (c *Checker) object(path string, fields []Field, given []jsonrpc.Member, into reflect.Value) error {
 	has := make([]bool, len(fields))

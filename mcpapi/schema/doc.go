@@ -1,5 +1,5 @@
-// Package schema is the declaration of a tool: its name, its actions, and its arguments and results, each of which is
-// one line of a struct.
+// Package schema declares a tool: its name, its actions, its arguments and its results. Each argument and each member
+// of a result is one line of a struct.
 //
 //	type args struct {
 //		SessionID string `json:"session_id" need:"*" is:"filled"`

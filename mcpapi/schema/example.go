@@ -10,15 +10,15 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 )
 
-// An error about an argument shows a correct call of the same action that gives this argument. It is made of the
-// action's own example and of the argument's, which has the members that go with it: the tag
+// An error about an argument shows a correct call of the same action that gives this argument. The call combines the
+// action's own example with the argument's example, which has the members that go with it: the tag
 //
 //	eg:"'context':2,'match':'error'"
 //
-// is a list of JSON members in single quotes, where null takes a member out of the action's example. A member whose name
-// begins with that of an action and a slash is for that action alone.
+// is a list of JSON members in single quotes, where null takes a member out of the action's example. A member name that
+// begins with an action and a slash is for that action alone.
 
-// exampleOf returns the arguments of a correct call, with the argument at path where one is known.
+// exampleOf returns the arguments of a correct call, with the argument at path if an example is known.
 func (c *Checker) exampleOf(path string) string {
 	a, ok := c.t.Action(c.action)
 	if !ok { // an example of some action is better than none
@@ -46,7 +46,7 @@ func (c *Checker) exampleOf(path string) string {
 	return text
 }
 
-// elsewhere reports whether f goes with another protocol than that of the call, which is to leave it out.
+// elsewhere reports whether f is for a protocol other than the call's, so that the call must leave it out.
 func (c *Checker) elsewhere(f *Field) bool {
 	i := slices.IndexFunc(f.example, func(m jsonrpc.Member) bool { return m.Name == "protocol" })
 	return c.protocol != "" && (i >= 0 && string(f.example[i].Value) != string(quoted(c.protocol)) ||
@@ -108,7 +108,7 @@ func pairsWith(value json.RawMessage, f *Field) json.RawMessage {
 	return b.Bytes()
 }
 
-// plain returns the text of a string of JSON, or another value as it is.
+// plain returns the text of a JSON string, or any other value unchanged.
 func plain(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) != nil {
@@ -126,7 +126,7 @@ func fieldNamed(fields []Field, name string) *Field {
 	return nil
 }
 
-// put sets a member of an object, or takes it out where value is null.
+// put sets a member of an object, or removes it if value is null.
 func put(object []jsonrpc.Member, name string, value json.RawMessage) []jsonrpc.Member {
 	object = slices.Clone(object)
 	i := slices.IndexFunc(object, func(m jsonrpc.Member) bool { return m.Name == name })

@@ -15,7 +15,7 @@ import (
 
 // Models write values in other forms than the schema shows: a number as a string, a list as one word, a zero for every
 // argument that they do not want. A form that can mean one value alone is read as that value. This file has all such
-// forms; the checks of value.go see every other value as it is. The schemas show none of them.
+// forms; the checks of value.go see every other value unchanged. The schemas do not show these forms.
 
 // meant returns the value that raw means, in the field's own JSON type, or raw itself.
 func (f *Field) meant(raw json.RawMessage) json.RawMessage {
@@ -64,7 +64,7 @@ func (f *Field) unquoted(raw json.RawMessage) json.RawMessage {
 }
 
 // digits returns a whole number as a string of its digits. A field with the mark text takes no number: the digits of
-// permissions, for example, are octal, and those of a JSON number decimal.
+// permissions, for example, are octal, and the digits of a JSON number decimal.
 func (f *Field) digits(raw json.RawMessage) json.RawMessage {
 	whole := strings.Trim(string(raw), "-0123456789") == ""
 	if f.Is("number") && !whole { // 5.0, from clients that write every number as a float
@@ -122,7 +122,7 @@ func members(list json.RawMessage) (object json.RawMessage, ok bool) {
 	return json.RawMessage("{" + strings.Join(texts, ",") + "}"), true
 }
 
-// texts returns an object whose members that are whole numbers or booleans are strings.
+// texts returns the object with whole numbers and booleans as strings.
 func texts(object json.RawMessage) json.RawMessage {
 	var members []string
 	for _, m := range jsonrpc.Split(object) {
@@ -196,10 +196,10 @@ func (c *Checker) unset(f *Field, raw json.RawMessage, into reflect.Kind) bool {
 	switch {
 	case string(raw) == "null":
 		return true
-	case c.exact || !zero(raw) && (!c.every || !c.blank(f, raw)), f.Kind == KindString && raw[0] != '"': // 0 as a text is none
+	case c.exact || !zero(raw) && (!c.every || !c.blank(f, raw)), f.Kind == KindString && raw[0] != '"': // 0 is a value
 		return false
 	case c.every && !f.needs(c.action):
-		return f.Kind != KindString || into != reflect.Pointer // an empty text differs from none
+		return f.Kind != KindString || into != reflect.Pointer // an empty text differs from no text
 	case f.needs(c.action) || f.Is("given"):
 		return false
 	}
@@ -209,7 +209,7 @@ func (c *Checker) unset(f *Field, raw json.RawMessage, into reflect.Kind) bool {
 	case KindInteger:
 		return raw[0] == '"' || f.Min > 0
 	case KindStrings, KindObjects:
-		return raw[0] == '"' || into != reflect.Pointer // an empty list may differ from none
+		return raw[0] == '"' || into != reflect.Pointer // an empty list may differ from no list
 	}
 	return raw[0] == '"' // of another type
 }
@@ -247,9 +247,9 @@ func blankText(quoted json.RawMessage) bool {
 	}
 }
 
-// blank reports whether raw says nothing from a client that gives every argument: a zero value, the first value of an
-// enumeration, or an object of such values. The mark firm is for an argument whose first value is not its default, and
-// must count, unless the call is about another protocol than SSH, which has no use for it.
+// blank reports whether raw means nothing, from a client that gives every argument: it is a zero value, the first value
+// of an enumeration, or an object of such values. The mark firm is for an argument with a first value that is not its
+// default and must count, unless the call is about a protocol other than SSH, which does not use it.
 func (c *Checker) blank(f *Field, raw json.RawMessage) bool {
 	switch {
 	case zero(raw):
@@ -265,7 +265,7 @@ func (c *Checker) blank(f *Field, raw json.RawMessage) bool {
 	})
 }
 
-// idle reports whether raw says nothing as an argument that the action does not take. Where every argument is given,
+// idle reports whether raw means nothing as an argument that the action does not take. Where every argument is given,
 // an enumerated one needs some value.
 func (c *Checker) idle(f *Field, raw json.RawMessage) bool {
 	if zero(raw) {
@@ -280,8 +280,8 @@ func (c *Checker) idle(f *Field, raw json.RawMessage) bool {
 	})
 }
 
-// givesEvery reports whether an object has every field, and most of those that its call does not need with values that
-// say nothing. Such a client has no way to leave one out.
+// givesEvery reports whether an object has every field, and most of the fields that its call does not need with values
+// that say nothing. Such a client has no way to leave one out.
 func (c *Checker) givesEvery(fields []Field, given []jsonrpc.Member) bool {
 	values := make(map[string]json.RawMessage, len(given))
 	for _, m := range given {

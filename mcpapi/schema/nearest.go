@@ -8,8 +8,8 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 )
 
-// otherNames has what other programs call an argument, without case and separators, and the arguments that may be
-// meant. The first one that the action takes is the one.
+// otherNames has the names of arguments in other programs, without case and separators, and the arguments that may be
+// meant. The first one that the action takes is the right one.
 var otherNames = map[string]string{
 	"args": "argv", "arguments": "argv", "background": "wait_ms", "bytes": "max_bytes max_output_bytes",
 	"cmd": "argv command", "columns": "cols", "command": "cmd argv", "commandline": "cmd argv command",
@@ -43,7 +43,7 @@ func (c *Checker) instead(path string, fields []Field, name string) string {
 		meant = path + "." + meant
 	case meant == "" && path == "":
 		meant = c.within(fields, name)
-	case meant == "": // a member that stands beside the object, and not in it
+	case meant == "": // a member that belongs beside the object, not in it
 		if meant = c.closest(c.t.Fields, name); meant != "" {
 			meant += ", which is beside " + path
 		}
@@ -112,7 +112,7 @@ func (c *Checker) closest(fields []Field, name string) string {
 	return ""
 }
 
-// nearestAction returns the action whose name is nearly the given one, or "".
+// nearestAction returns the action with nearly the given name, or "".
 func (t *Tool) nearestAction(name string) string {
 	if len(name) < 3 || len(name) > 32 {
 		return ""

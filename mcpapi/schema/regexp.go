@@ -66,7 +66,7 @@ func programSize(re *syntax.Regexp) int {
 		} else { // x{2,4} is xx(x(x)?)?
 			n = n*re.Max + re.Max - re.Min
 		}
-	default: // a character class, an anchor, nothing
+	default: // a character class, an anchor, an empty expression
 		n = 1
 	}
 	return min(n, maxProgram+1)

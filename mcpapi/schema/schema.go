@@ -67,7 +67,7 @@ func objectSchema(fields []Field, input bool) json.RawMessage {
 // schema writes the JSON Schema of one field.
 func (f *Field) schema(b *bytes.Buffer, input bool) {
 	kind := f.Kind
-	// A rare object costs a model less context as a list of words: no member needs a schema of its own.
+	// A rare object costs a model less context as a list of words: no member needs its own schema.
 	if kind == KindObject && f.Is("pairs") {
 		kind = KindStrings
 	}

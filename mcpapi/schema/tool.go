@@ -11,17 +11,17 @@ import (
 	"ptyctl/term"
 )
 
-// A Tool is what everything about one tool is derived from.
+// A Tool is the definition of one tool: its schema, checks and description are derived from it.
 type Tool struct {
 	Name    string
 	Title   string
 	About   string // its description, which a model reads before anything else
-	Reading string // the same for a caller that may only read; empty: none of its actions only read
+	Reading string // the same for a read-only caller; empty: no action only reads
 	Actions []Action
 	Hints   Hints
 
 	// Absent has arguments that the tool does not take although a caller may know them, by their paths, and actions, by
-	// action= and their names; and what would bring each.
+	// action= and their names. The value says how to get each.
 	Absent map[string]string
 
 	// These are Declare's.
@@ -30,7 +30,7 @@ type Tool struct {
 	args     reflect.Type  // of the struct of arguments
 	defaults reflect.Value // that struct, before a call has set anything
 
-	Local bool // is about ptyctl's own machine: listed only for those who may start programs there, see Options.Local
+	Local bool // is about ptyctl's own machine: listed only for callers that may start programs there, see Options.Local
 	Files bool // is about files of that machine: listed only if some are offered
 
 	FarFiles bool // is about files of that machine and of other hosts: listed if some of either are
@@ -43,11 +43,11 @@ type Action struct {
 	Plain   bool   // its name says as much: About is left out of the list of tools
 	Example string // arguments of a correct call, as JSON
 	Local   string // the same for a call with protocol local; empty: Example
-	Reads   bool   // types nothing and changes nothing
+	Reads   bool   // neither types nor changes anything
 
 	Verb term.Verb // its name in the audit log; empty: Name
-	Only Callers   // who is shown it; empty: every caller
-	Mark string    // as that of an argument, see Tool.Without
+	Only Callers   // the callers that see it; empty: every caller
+	Mark string    // as for an argument, see Tool.Without
 }
 
 // Callers are some of the callers of a server.
@@ -56,7 +56,7 @@ type Callers string
 // The callers that are shown an action of their own. Another that knows it gets the tool's reason for a refusal.
 const (
 	Everyone  Callers = ""
-	Clients   Callers = "clients"   // whose sessions outlive them: those of a daemon
+	Clients   Callers = "clients"   // clients of a daemon, where sessions outlive them
 	Operators Callers = "operators" // people at a command of ptyctl
 )
 
@@ -90,15 +90,15 @@ type Field struct {
 	Required []string // actions that need it; "*": all
 	Min, Max int64    // of an integer, both zero: 0 and up; Max of a list of objects: its length
 	NonEmpty bool
-	Default  string   // where a call gives none
+	Default  string   // if a call gives no value
 	Words    string   // the argument that takes a list of words in place of this text
 	Marks    []string // words of the tag is
 
 	index     []int               // of the struct's field
 	after     string              // the member of a result that it follows
-	example   []jsonrpc.Member    // that an error shows, see example.go; nil: none
-	canonical func(string) string // the value that a text means; nil: its type knows no other names
-	hint      func(string) string // what to do in place of a text that is no value; nil: its type knows none
+	example   []jsonrpc.Member    // shown by an error, see example.go; nil: no example
+	canonical func(string) string // the value that a text means; nil: the type has no Canonical
+	hint      func(string) string // advice for a text that is not a value; nil: the type has no Hint
 }
 
 // Is reports whether the field has a mark.
@@ -157,8 +157,8 @@ func (t *Tool) FieldsOf(action string) []string {
 	return append(needed, optional...)
 }
 
-// aboutActions says what each action does, except for those whose names say it, where there are others. It is the
-// description of the argument that names one: said in the tool's own, that argument would still need one.
+// aboutActions describes the actions, except for the plain ones, if there are others. The text is the description of
+// the argument action: in the tool's own description, it would leave that argument without one.
 func (t *Tool) aboutActions() string {
 	said := slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return a.Plain })
 	if len(said) == 0 {
@@ -250,7 +250,7 @@ func marked(fields []Field, mark string) bool {
 	return slices.ContainsFunc(fields, func(f Field) bool { return f.Is(mark) || marked(f.Fields, mark) })
 }
 
-// ForReading is the table as a caller sees it that may only read; nil: not at all.
+// ForReading returns the table for a read-only caller; nil: such a caller does not see the tool.
 func (t *Tool) ForReading() *Tool {
 	types := func(a Action) bool { return !a.Reads }
 	// A tool without any action left is not listed at all: a model would try it in vain.
@@ -259,7 +259,7 @@ func (t *Tool) ForReading() *Tool {
 	}
 	r := t.without(types, "it belongs to action %s, and this caller may only read (role read, or server.read_only)")
 	r.About = t.Reading
-	// Many clients ask no person before a read-only tool, and here nothing else is left of it.
+	// Many clients call a read-only tool without asking a person, and this one only reads.
 	r.Hints = Hints{ReadOnly: true, Idempotent: true, OpenWorld: t.Hints.OpenWorld}
 	return r
 }

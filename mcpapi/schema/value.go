@@ -121,7 +121,7 @@ func (c *Checker) objects(path string, f *Field, raw json.RawMessage, into refle
 	return nil
 }
 
-// text checks a string: one of the enumerated values, and not blank where the field must be filled.
+// text checks a string: one of the enumerated values, and not blank if the field must be filled.
 func (c *Checker) text(path string, f *Field, s string) (string, error) {
 	given := s
 	if !c.exact {
