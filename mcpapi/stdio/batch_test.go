@@ -111,7 +111,7 @@ func TestBatchCancelled(t *testing.T) {
 	})
 }
 
-// A batch is answered also when a request of it ignores the end.
+// A batch is answered even when one of its requests ignores the end.
 func TestBatchAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, tt := batching(t, Options{})

@@ -24,7 +24,7 @@ type loop struct {
 	session *clientSession
 	out     *messageWriter
 	ctx     context.Context // parent of every request's context
-	idle    chan struct{}   // closed when the loop is stopped and nothing runs any more
+	idle    chan struct{}   // closed when the loop is stopped and no request runs
 	workers *workers.Pool
 
 	mu       sync.Mutex
@@ -58,7 +58,7 @@ func (l *loop) readAll(in io.Reader) error {
 	}
 }
 
-// dispatch handles one line. It waits for nothing but the output.
+// dispatch handles one line. It waits only for the output.
 func (l *loop) dispatch(line []byte) {
 	if isBatch(line) {
 		l.dispatchBatch(line)
@@ -86,12 +86,12 @@ func (l *loop) dispatchMessage(m rpcMessage, bad *mcp.JSONRPCError) {
 	l.settle(m, nil)
 }
 
-// request answers m here if that cannot take long, and in a goroutine of its own otherwise.
+// request answers m here if that cannot take long, and otherwise in a new goroutine.
 func (l *loop) request(m rpcMessage) {
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	c := &pending{msg: m, cancel: cancel}
 	initialize := *m.Method == string(mcp.MethodInitialize)
-	// In order with what follows: a client may send its next message before it has the answer to these.
+	// These must run before later messages: a client may send its next message before it has the answer.
 	inline := initialize || *m.Method == string(mcp.MethodPing)
 	if bad := l.admit(c, inline); bad != nil {
 		cancel(nil)

@@ -24,7 +24,7 @@ type rpcMessage struct {
 
 	raw   []byte         // the whole message
 	key   string         // identifies ID among the requests in flight
-	batch *jsonrpc.Batch // that it is part of; nil: none
+	batch *jsonrpc.Batch // the batch of the message; nil: no batch
 }
 
 // parseMessage reads one line. Its error is the one to answer, with the returned message's ID.

@@ -40,8 +40,8 @@ type Options struct {
 	DrainTimeout    time.Duration // how long requests may go on after the end of the input; 0 means 3 s
 	Logger          *slog.Logger  // handler panics and abandoned requests; nil discards them
 
-	// GoesOn says that the program goes on when Serve returns, and so does what the client has begun. Otherwise a request
-	// that is cut off by the end of the client ends with term.ErrStopping.
+	// GoesOn says that the program goes on after Serve returns, and so does all work that the client has begun.
+	// Otherwise a request that the end of the client cuts off ends with term.ErrStopping.
 	GoesOn bool
 }
 

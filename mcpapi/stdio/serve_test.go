@@ -85,7 +85,7 @@ func TestClientOfStatelessRequest(t *testing.T) {
 	c.wantText("2", "  2026-07-28")
 	c.send(initializeLine)
 	c.next()
-	// What one request says of itself does not stick to the next.
+	// Metadata of one request does not apply to the next.
 	c.send(call("3", "whoami", ""))
 	c.wantText("3", "tester 7 2025-06-18")
 	c.wantEnd(nil)

@@ -81,8 +81,8 @@ func (s *clientSession) SetProtocolVersion(version string) {
 	s.protocol = version
 }
 
-// requestSession is the session as the handler of one request sees it: it waits for room in the queue, so that
-// nothing it sends is dropped.
+// requestSession is the session as the handler of one request sees it: it waits for room in the queue, so that no
+// message that it sends is dropped.
 type requestSession struct {
 	*clientSession
 	cancelled <-chan struct{} // closed when the request's context ends
