@@ -12,7 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// TestWatchIsBounded: however many sessions change at once, no more than a known number are kept apart.
+// TestWatchIsBounded: however many sessions change at once, only a fixed number are tracked individually.
 func TestWatchIsBounded(t *testing.T) {
 	w := &watcher{
 		uris: map[string]bool{sessionsURI: true, statusURI("a"): true, tailURI("b"): true},

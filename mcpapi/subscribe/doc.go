@@ -6,8 +6,8 @@
 //
 // Guarantees:
 //
-//   - A caller is shown the sessions that it may see, and told of them, and of no others by name. When a session passes
-//     from one client to another, each client is told that its list may have changed.
+//   - A caller is shown and notified of only the sessions that it may see, and does not learn the name of another. When
+//     a session passes from one client to another, each client is notified that its list may have changed.
 //   - A session never waits for the notifications to clients, and the memory for its changes is bounded.
 //   - Changes that happen together make one notification.
 package subscribe

@@ -45,7 +45,7 @@ func (f *feed) follow(w *watcher, uri string) (ok bool) {
 		defer end()
 		defer stop()
 		f.shown.far.Watch(ctx, node, uri, func() { f.changedFar(w, uri, true) })
-		if ctx.Err() == nil { // its node has ended, or cannot be reached: the client has to look
+		if ctx.Err() == nil { // its node has ended, or cannot be reached: the client must look
 			f.changedFar(w, uri, false)
 		}
 		f.mu.Lock()
@@ -75,7 +75,7 @@ func (f *feed) changedFar(w *watcher, uri string, more bool) {
 	}
 }
 
-// unfollow ends what the watcher follows at other nodes. Requires feed.mu.
+// unfollow ends all follows of the watcher at other nodes. Requires feed.mu.
 func (w *watcher) unfollow() {
 	for _, r := range w.follows {
 		r.stop()

@@ -14,7 +14,7 @@ import (
 	"ptyctl/session"
 )
 
-// lasting is another node, which has every session and whose resources never change.
+// lasting is another node. It has every session, and its resources never change.
 type lasting struct{}
 
 func (lasting) Node(_ context.Context, session string) string {
@@ -28,8 +28,8 @@ func (lasting) Lists(context.Context, string) []toolset.Gathered { return nil }
 
 func (lasting) Watch(ctx context.Context, _, _ string, _ func()) { <-ctx.Done() }
 
-// TestFollowIsBounded: one caller leaves room for the others to follow resources of other nodes, and no state is kept of
-// what is not followed.
+// TestFollowIsBounded: one caller leaves room for the others to follow resources of other nodes, and no state is kept
+// for resources that are not followed.
 func TestFollowIsBounded(t *testing.T) {
 	watch := NewWatch()
 	defer watch.Close()

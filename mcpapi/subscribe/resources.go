@@ -31,12 +31,12 @@ const (
 	tailBytes = 16 << 10
 )
 
-// statusURI returns the URI of a session's status; tailURI returns that of its tail.
+// statusURI returns the URI of a session's status; tailURI returns the URI of its tail.
 func statusURI(id string) string { return sessionsURI + "/" + id }
 func tailURI(id string) string   { return statusURI(id) + tailSuffix }
 
-// In the URI of a session of a cluster, whose id has an @, that of the template has its code in place of it: a variable of
-// a template has no reserved character (RFC 6570 section 3.2.2). Clients write either.
+// The id of a session of a cluster has an @. A URI made from the template has %40 in its place: a variable of a
+// template has no reserved character (RFC 6570 section 3.2.2). Clients write either.
 func templateURI(uri string) string { return strings.ReplaceAll(uri, "@", "%40") }
 func plainURI(uri string) string    { return strings.ReplaceAll(uri, "%40", "@") }
 
@@ -50,7 +50,7 @@ func sessionOf(uri string) (id string, tail, ok bool) {
 	return id, tail, id != "" && !strings.Contains(id, "/")
 }
 
-// resources shows the sessions of a manager, each caller those that the caller may know of, and those of other nodes.
+// resources shows each caller the sessions of a manager that the caller may know of, and the sessions of other nodes.
 type resources struct {
 	sessions *session.Manager
 	far      Far
@@ -79,9 +79,8 @@ func (s resources) nodeOf(ctx context.Context, id string) string {
 	return s.far.Node(ctx, id)
 }
 
-// AddResources gives srv the resources. They show what list and status show, and the end of the output as read shows it
-// with format clean.
-// far is nil without other nodes.
+// AddResources gives srv the resources. They show the results of list and status, and the end of the output as read
+// shows it with format clean. far is nil without other nodes.
 func AddResources(srv *server.MCPServer, hooks *server.Hooks, sessions *session.Manager, far Far) {
 	s := resources{sessions, far}
 	srv.AddResource(mcp.NewResource(sessionsURI, "sessions", mcp.WithMIMEType(mimeJSON),
@@ -126,7 +125,7 @@ func (s resources) find(ctx context.Context, id string) (*session.Session, error
 	return found, err
 }
 
-// Known reports whether a URI is that of a session of this node that the caller may know of.
+// Known reports whether a URI names a session of this node that the caller may know of.
 func Known(ctx context.Context, sessions *session.Manager, uri string) bool {
 	id, _, ok := sessionOf(uri)
 	if ok {

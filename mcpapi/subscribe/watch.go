@@ -26,7 +26,8 @@ const (
 // maxWatchers bounds the MCP sessions that get notifications; a session that ends makes room.
 const maxWatchers = 10_000
 
-// maxChanged is how many sessions' changes are kept apart until they are looked at; beyond, all count as changed.
+// maxChanged is how many changed sessions are tracked until the feed processes them; beyond that, all sessions count as
+// changed.
 const maxChanged = 10_000
 
 // A Watch notifies clients of changes, so that they need not poll. Make it with NewWatch, pass it to a
@@ -93,7 +94,7 @@ func (w *Watch) Serve(srv *server.MCPServer, hooks *server.Hooks, sessions *sess
 // Observe implements term.Observer.
 func (w *Watch) Observe(e term.Event) {
 	c := changeOf(e)
-	// Most events are no change that a client sees; they cost no more than this.
+	// Most events are not changes that a client sees, and cost only this check.
 	if c == 0 {
 		return
 	}
@@ -108,15 +109,15 @@ type change uint8
 // The changes.
 const (
 	changedList   change = 1 << iota // a session came or is gone
-	changedState                     // what status shows
+	changedState                     // the members of status
 	changedOutput                    // the output in the tail
-	gone                             // it is no longer there at all
-	moved                            // another client has it, or none
+	gone                             // the session is forgotten
+	moved                            // another client has it, or no client
 )
 
 // changeOf returns the parts of a session that an event changes.
 func changeOf(e term.Event) change {
-	// An action that was refused has changed nothing.
+	// A refused action has changed nothing.
 	if e.Refused != nil {
 		return 0
 	}
@@ -147,13 +148,13 @@ func changeOf(e term.Event) change {
 	return 0
 }
 
-// A feed tells the clients of one server.
+// A feed notifies the clients of one server.
 type feed struct {
 	srv   *server.MCPServer
 	shown resources
 	wake  chan struct{} // holds one token: there is something in changed
 
-	life      context.Context // of what follows other nodes
+	life      context.Context // of the goroutines that follow other nodes
 	following sync.WaitGroup
 
 	watching, tails atomic.Bool // whether there are watchers, and any of output
@@ -203,13 +204,13 @@ func (f *feed) run(done <-chan struct{}) {
 	}
 }
 
-// tell collects the changes, notifies the watchers that are due, and returns the time of its next run.
+// tell collects the changes, notifies the due watchers, and returns the time of its next run.
 func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 	f.mu.Lock()
 	changed := f.changed
 	f.changed = make(map[string]change)
 	f.mu.Unlock()
-	infos := f.infos(changed) // which may take its time, and must not hold up a session that changes
+	infos := f.infos(changed) // this may take long, and must not delay a session that changes
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for id, c := range changed {
@@ -309,7 +310,7 @@ func (f *feed) subscribable(ctx context.Context, uri string) bool {
 	if !ok {
 		return false
 	}
-	if f.shown.nodeOf(ctx, id) != "" { // which says nothing of a session that the caller may not know of
+	if f.shown.nodeOf(ctx, id) != "" { // this reveals nothing about a session that the caller may not know of
 		return true
 	}
 	_, err := f.shown.find(ctx, id)
@@ -320,7 +321,7 @@ func (f *feed) subscribable(ctx context.Context, uri string) bool {
 func (f *feed) listen(hooks *server.Hooks) {
 	hooks.AddAfterListResources(
 		func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, _ *mcp.ListResourcesResult) {
-			// Only one who has seen the list has something that is out of date when it changes.
+			// Only a client that has seen the list has an outdated one when it changes.
 			f.watch(ctx, func(w *watcher) { w.list = true })
 		},
 	)
@@ -383,7 +384,7 @@ func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.Subscriptions
 	defer f.mu.Unlock()
 	f.watchers[w] = w
 	for uri := range w.uris {
-		if !f.follow(w, uri) { // no state is kept for what cannot be told
+		if !f.follow(w, uri) { // no state is kept for a URI without notifications
 			delete(w.uris, uri)
 		}
 	}

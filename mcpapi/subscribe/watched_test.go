@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// mute is a client at another node that is told and asked nothing.
+// mute is a client at another node that ignores notifications and answers no question.
 type mute struct{}
 
 func (mute) Notify(string, json.RawMessage) {}
@@ -23,8 +23,8 @@ func (mute) Ask(context.Context, string, json.RawMessage) (json.RawMessage, erro
 	return nil, errors.New("there is no person")
 }
 
-// TestWatchOfNothing: a client of another node that follows a session which is not there, or not for it, is told so, and
-// does not keep a call open.
+// TestWatchOfNothing: a client of another node that follows a session which does not exist or which it may not see gets
+// an answer, and does not keep a call open.
 func TestWatchOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := subscribe.NewWatch()

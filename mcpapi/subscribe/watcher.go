@@ -18,9 +18,9 @@ type watcher struct {
 	subscription any
 
 	list bool            // it wants to know when a session comes or is gone
-	uris map[string]bool // subscribed URIs; false: one last notification is due, of the end
+	uris map[string]bool // subscribed URIs; false: one last notification is due, about the end
 
-	follows map[string]*followed // the URIs of other nodes; nil: there are none
+	follows map[string]*followed // the URIs of other nodes; nil: no such URIs
 
 	// due has the time of each notification; listChanged is the key of the list. One notification covers all changes
 	// until then. The delay also keeps a notification from overtaking the answer to the request that subscribed.
@@ -30,7 +30,7 @@ type watcher struct {
 // listChanged is the key of the list of resources in watcher.due.
 const listChanged = ""
 
-// tails reports whether any of the URIs is that of a tail.
+// tails reports whether any of the URIs names a tail.
 func (w *watcher) tails() bool {
 	for uri := range w.uris {
 		if _, tail, _ := sessionOf(uri); tail {
@@ -106,7 +106,7 @@ func (w *watcher) send(srv *server.MCPServer, now time.Time) bool {
 	return true
 }
 
-// notify puts one notification into the client's queue, without waiting for room.
+// notify adds one notification to the client's queue, without waiting for room.
 func (w *watcher) notify(srv *server.MCPServer, key string) error {
 	method, params := mcp.MethodNotificationResourcesListChanged, map[string]any(nil)
 	if key != listChanged {
