@@ -10,8 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// advise warns about a command whose result its caller may misread: one that changed only a shell which is gone, and
-// one that failed because it has no terminal.
+// advise warns about a command when its caller may misread the result: if it changed only a shell that has ended, or
+// failed because it has no terminal.
 func advise(c *toolset.Call, in *execArgs, res session.ExecResult, about term.Description) {
 	if !res.Exit.Known || res.Lane != session.LaneChannel {
 		return
@@ -61,8 +61,8 @@ func wantsTerminal(res session.ExecResult) bool {
 	return false
 }
 
-// shellWords are commands that change the shell that runs them, and nothing else. Those with false change it only with
-// an operand: without one they print.
+// shellWords are commands that change only the shell that runs them. Those with false change it only with an operand:
+// without one they print.
 var shellWords = map[string]bool{
 	"cd": true, "pushd": true, "popd": true, "export": false, "source": false, ".": false, "alias": false, "set": false,
 	"umask": false, "ulimit": false, "unset": false, "unalias": false, "setenv": false, "shopt": false, "setopt": false,
@@ -71,7 +71,7 @@ var shellWords = map[string]bool{
 // assignment is a variable that is set without a command.
 var assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// changesShell returns the first word of a line whose commands change only the shell that runs them, or "".
+// changesShell returns the first word of a line if all its commands change only the shell that runs them, or "".
 func changesShell(line string) string {
 	first := ""
 	for _, command := range commands(line) {
@@ -115,7 +115,7 @@ func commands(line string) (list []string) {
 	return append(list, line[begin:])
 }
 
-// inMilliseconds warns of a time that was over and that its caller may have given in seconds.
+// inMilliseconds warns about a timeout that has passed and that the caller may have given in seconds.
 func inMilliseconds(c *toolset.Call, field string, ms int64, over bool) {
 	if text := toolset.InMilliseconds(field, ms); over && text != "" {
 		c.Warn(text)

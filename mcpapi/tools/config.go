@@ -54,7 +54,7 @@ type configOut struct {
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
-// configCompact is the compact form of configOut, a type of its own so that it has no compact form in turn.
+// configCompact is the compact form of configOut. It is a separate type without a Compact method.
 type configCompact configOut
 
 // Compact leaves out the values of the call.

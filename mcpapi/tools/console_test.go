@@ -82,7 +82,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// Another process's console: who it is, in words and for a program.
+// A console of another process: the error names that process, in words and for a program.
 func TestConsoleElsewhere(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Devices: session.DeviceOptions{Reserve: func(context.Context, string, string) (session.Reservation, error) {
 		return session.Reservation{}, &term.Error{

@@ -231,7 +231,8 @@ func TestDecodeManyMembers(t *testing.T) {
 	}
 }
 
-// What an object with a great many members costs, beside one with half as many: a look at every pair would be 4.
+// BenchmarkDecodeManyMembers compares the time for an object with very many members with that for half as many: if each
+// pair were compared, the ratio would be 4.
 func BenchmarkDecodeManyMembers(b *testing.B) {
 	whole, half := manyMembers(60_000), manyMembers(30_000)
 	var took [2]time.Duration
@@ -371,7 +372,8 @@ var firm = map[string]string{
 	sessionTool.Name + " open": `"ssh_options":{"host_key_policy":"strict"}`,
 }
 
-// A client that gives every argument of the schema can call each action, and gets what one gets that leaves them out.
+// A client that gives every argument of the schema can call each action, with the same result as one that leaves them
+// out.
 func TestEveryArgument(t *testing.T) {
 	for _, tool := range All() {
 		tables := []*schema.Tool{tool.Tool}

@@ -49,7 +49,7 @@ func (in *execArgs) wanted(c *toolset.Call) (session.ContinueRequest, error) {
 	return session.ContinueRequest{MaxOutput: maxOutput, Match: match, New: true}, err
 }
 
-// executed makes the result of a call from that of its command.
+// executed makes the result of a call from the result of its command.
 func executed(c *toolset.Call, s *session.Session, in *execArgs, res session.ExecResult) *execOut {
 	if in.UntilIdleMS > 0 && (res.Lane == session.LaneChannel || res.Marked) {
 		c.Warn("until_idle_ms means nothing here: this command's end is known, and ends the wait; " +
@@ -128,7 +128,7 @@ func exec(
 	return s.Exec(ctx, r)
 }
 
-// startRequest is the request for the command that the arguments start. pagers are those that its session knows, and
+// startRequest returns the request for the command that the arguments start. pagers are the pagers of its session, and
 // more describes the result.
 func startRequest(
 	c *toolset.Call, in *execArgs, pagers []*regexp.Regexp, more session.ContinueRequest,
@@ -167,7 +167,7 @@ func startRequest(
 			"cmd is empty: pass the command to run (or argv), or exec_id to go on with one",
 		)
 	}
-	// auto_page alone is enough where the session already knows its pagers.
+	// auto_page alone is enough if the session already knows its pagers.
 	expect, err := in.Expect.compile("expect", pagers)
 	if err != nil {
 		return session.ExecRequest{}, err
@@ -202,7 +202,7 @@ func startRequest(
 		Env: env, Stdin: stdin,
 		Timeout: timeout, Unattended: unattended, Wait: max(execWait(c, in), 1), // 0 would be as long as it takes
 		MaxOutput: more.MaxOutput, Match: more.Match, Expect: expect,
-		// The class is the caller's word, and goes before what ptyctl would find out.
+		// The class from the caller overrides the one that ptyctl would detect.
 		Class: session.Class(in.Class), Idle: idle,
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
 		Secret: session.ExecSecret{Name: in.SudoSecret + in.StdinSecret, Sudo: in.SudoSecret != ""},
@@ -241,7 +241,7 @@ func execResult(c *toolset.Call, r session.ExecResult, raw bool) *execOut {
 		LostBytes: r.Lost, Pages: r.Pages,
 		Warnings: c.Warnings(),
 	}
-	// exit_code is null rather than 0 where it is not known: 0 would be read as success.
+	// exit_code is null rather than 0 if it is unknown: 0 would be read as success.
 	if r.Exit.Known {
 		out.ExitCode = &r.Exit.Code
 	}

@@ -25,8 +25,7 @@ const defaultChunk = 16 << 10
 // doIO runs one action of ptyctl_session_io. The result of a read or write has the login's open question and any
 // state other than open: a caller must not miss them.
 func doIO(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
-	// A search looks at the output held and waits for nothing, so it has a result of its own and no question
-	// in it.
+	// A search looks at the held output without waiting, so it has its own result and no question in it.
 	if c.Action() == "search" {
 		var err error
 		if in.Format, err = formatFor(c, in); err != nil {
@@ -92,7 +91,7 @@ type argument struct {
 	given bool
 }
 
-// first returns the name of the first argument that is given; empty if none is.
+// first returns the name of the first given argument, or "".
 func first(list ...argument) string {
 	for _, a := range list {
 		if a.given {
@@ -162,7 +161,7 @@ func (out *ioOut) standing(c *toolset.Call, s *session.Session, in *ioArgs) {
 		out.State = st
 	}
 	if in.TimeoutMS != nil && out.readOut != nil {
-		// A look at new output is often short on purpose, and misses nothing.
+		// A read of new output is often short on purpose, and loses nothing.
 		look := !out.asked && in.UntilIdleMS == 0 && *in.TimeoutMS >= 100
 		inMilliseconds(c, "timeout_ms", *in.TimeoutMS, out.TimedOut && !look)
 	}
@@ -342,7 +341,7 @@ func (in *ioArgs) secretAlone(ch *schema.Checker) error {
 const ownEcho = "until_regex matched only in lines that look like the terminal's echo of data, which do not count; " +
 	"if they are output, pass include_echo"
 
-// matchNeedsWait refuses a match without a condition, which would judge what happened to be there.
+// matchNeedsWait refuses a match without a condition, which would match only the output that happens to be there.
 const matchNeedsWait = "match is for what a write waits for: add until_regex, until_prompt or until_idle_ms"
 
 // canceled is the error of a call after its client stopped waiting.

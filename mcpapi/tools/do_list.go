@@ -34,7 +34,7 @@ func listSessions(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 	if !toolset.ByPerson(ctx) || c.Action() == listAll {
 		out.others(ctx, c)
 	}
-	// What some session of this server could do. A client decides by it whether to open one at all.
+	// The capabilities that a session of this server can have. A client uses them to decide whether to open one.
 	out.Capabilities = &wire.Capabilities{
 		SplitStdoutStderr: term.Yes,
 		ExitCode:          term.Yes,
@@ -80,7 +80,7 @@ func hostMatches(pattern, host string) bool {
 	return host == pattern
 }
 
-// list puts the matching sessions into the result: first those that are open or connecting, then the ended ones, each
+// list adds the matching sessions to the result: first those that are open or connecting, then the ended ones, each
 // group oldest first. count is the number before the cut.
 func (out *sessionOut) list(all []session.Info, f listFilter, entry func(session.Info) wire.ListEntry) {
 	entries, ended := []wire.ListEntry{}, []wire.ListEntry{}
@@ -126,7 +126,7 @@ func (out *sessionOut) elsewhere(ctx context.Context, c *toolset.Call, f listFil
 	}
 }
 
-// SessionList is the result of list for these sessions and those of other nodes, as a resource shows it.
+// SessionList returns the result of list for these sessions and the sessions of other nodes, as a resource shows it.
 func SessionList(
 	all []session.Info, resumable func(session.Info) bool, w wire.Words, others []toolset.Gathered,
 ) any {

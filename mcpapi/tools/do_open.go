@@ -53,7 +53,7 @@ func open(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 		// Taken as part of opening: between an open and a lock another task could come first.
 		req.LockTTL = lockTTL(c, in.LockTTL)
 	}
-	// No session yet, so that progress has nothing to say but the time.
+	// There is no session yet, so progress can only report the time.
 	c.Waits("connecting", nil)
 	res, err := c.Open(ctx, req)
 	if err != nil {
@@ -81,7 +81,7 @@ func (in *sessionArgs) awaits() bool {
 	return in.UntilRegex != "" || in.UntilPrompt || in.UntilScreen != ""
 }
 
-// screen is the read that the call asks for once its session is open; nil: none.
+// screen returns the screen read that the call asks for once its session is open, or nil.
 func (in *sessionArgs) screen(c *toolset.Call) (*session.ReadRequest, error) {
 	ch := c.Checker()
 	switch wants := in.awaits() || in.Format == formatScreen; {
@@ -127,8 +127,8 @@ func (in *sessionArgs) screen(c *toolset.Call) (*session.ReadRequest, error) {
 	return r, err
 }
 
-// look waits as until says, and puts the output into the result. It does not while the login asks: its output is in
-// the prompt.
+// look waits as until says, and adds the output to the result. It does not while the login asks: its output is in the
+// prompt.
 func (out *sessionOut) look(
 	ctx context.Context, c *toolset.Call, in *sessionArgs, res session.OpenResult, until *session.ReadRequest,
 ) {
@@ -136,7 +136,7 @@ func (out *sessionOut) look(
 		return
 	}
 	s, r := res.Session, *until
-	if res.Existing { // what a console has shown before is history, but for its last line
+	if res.Existing { // earlier output of a console is history, except its last line
 		r.Cursor = s.Read(ctx, session.ReadRequest{Tail: true, MaxLines: 1}).Start
 	}
 	c.Waits("the output of "+s.ID(), s)
@@ -161,7 +161,7 @@ func (out *sessionOut) look(
 	}
 }
 
-// opened puts the state of the new session, or its login's question, into the result.
+// opened adds the state of the new session, or its login's question, to the result.
 func opened(c *toolset.Call, in *sessionArgs, res session.OpenResult, out *sessionOut) {
 	i := res.Session.Info()
 	// The cursor is 0 so that a first read misses nothing: a banner or a login prompt comes before the result
@@ -249,7 +249,7 @@ func (in *sessionArgs) target(c *toolset.Call) term.Target {
 	return t
 }
 
-// telnetDefaults say nothing, from clients that give every argument.
+// telnetDefaults have no effect: clients that give every argument send them.
 var telnetDefaults = openTelnet{Mode: "auto", Enter: "auto", Binary: "auto"}
 
 // checkAuth refuses credentials that do not go together.
@@ -303,8 +303,8 @@ func (in *sessionArgs) wantsTerminal() bool {
 // isFalse reports whether a boolean argument is given and false; an absent one means the default, true.
 func isFalse(b *bool) bool { return b != nil && !*b }
 
-// reach puts the parts of a host such as alice@web1:22 or telnet://sw1 into the arguments that are theirs. A part that
-// another argument contradicts is refused: neither of the two is known to be the right one.
+// reach sets the arguments for the parts of a host such as alice@web1:22 or telnet://sw1. A part that another argument
+// contradicts is refused: neither of the two is known to be the right one.
 func (in *sessionArgs) reach(ch *schema.Checker) error {
 	if in.Host != "" {
 		d, err := toolset.HostOf(ch, "host", in.Host, "pass the bare name as host, the user as username, "+

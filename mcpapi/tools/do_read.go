@@ -21,7 +21,7 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 		return err
 	}
 	if in.MaxLines > 0 && in.Mode == "" && in.Cursor == "" && in.ExecID == "" {
-		req.Tail = true // the last lines: of which others could it be?
+		req.Tail = true // the last lines: without a cursor no others can be meant
 	}
 	switch {
 	case in.Stream != "" && in.ExecID == "":
@@ -74,7 +74,7 @@ func read(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 	return canceled(ctx, s)
 }
 
-// room lets a read of lines that match look at more than it may return: what does not match takes no room in the result.
+// room lets a read of matching lines look at more than it may return: other lines take no room in the result.
 func (in *ioArgs) room(c *toolset.Call, r *session.ReadRequest, lines *session.Filter) {
 	if lines != nil && !r.Tail {
 		lines.Max, r.MaxBytes = r.MaxBytes, max(r.MaxBytes, c.Limits().MaxReadBytes)
@@ -85,8 +85,7 @@ func (in *ioArgs) room(c *toolset.Call, r *session.ReadRequest, lines *session.F
 func readRequest(c *toolset.Call, in *ioArgs) (r session.ReadRequest, conditions bool, err error) {
 	ch := c.Checker()
 	r = session.ReadRequest{
-		// Without a cursor a read shows what comes from now on: the caller has seen the rest, or does not want
-		// it.
+		// Without a cursor a read shows output from now on: the caller has seen the rest, or does not want it.
 		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
 		Clean:    in.Format != formatRaw,
 		MaxBytes: c.Lower("max_bytes", in.MaxBytes, c.Limits().MaxReadBytes, "limits.max_read_bytes"),
@@ -214,7 +213,7 @@ func search(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	}
 	found := &searchOut{
 		Action: c.Action(),
-		// Never nil: a client would have to tell null from an empty list.
+		// Never nil: otherwise a client would have to distinguish null from an empty list.
 		Lines:      []foundLine{},
 		Matches:    res.Matches,
 		More:       res.More,

@@ -22,7 +22,7 @@ import (
 // a shell starts after it has shown the line.
 const settle = 200 * time.Millisecond
 
-// settled adds the condition to a read of the screen that has none, and is to wait all the same.
+// settled adds the stable condition to a read of the screen that must wait but has no condition.
 func settled(r session.ReadRequest) session.ReadRequest {
 	if !r.NoWait && !r.Screen.Any() && !r.Prompt && r.Idle == 0 && len(r.WaitFor) == 0 {
 		r.Screen.Stable = settle
@@ -42,7 +42,7 @@ func entered(data []byte) string {
 	return strings.TrimSpace(string(line))
 }
 
-// look returns the screen, at once unless the call says for what to wait.
+// look returns the screen, at once unless the call has a condition to wait for.
 func look(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut) error {
 	r, conditions, err := readRequest(c, in)
 	if err != nil {
@@ -54,7 +54,7 @@ func look(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, 
 	return readScreen(ctx, c, s, r, in, out)
 }
 
-// readScreen waits as r says, and puts the screen into the result.
+// readScreen waits as r says, and adds the screen to the result.
 func readScreen(
 	ctx context.Context, c *toolset.Call, s *session.Session, r session.ReadRequest, in *ioArgs, out *ioOut,
 ) error {
@@ -108,10 +108,10 @@ func (in *ioArgs) screenText(c *toolset.Call, d session.Screen, most int) string
 	return cutScreen(text, most)
 }
 
-// pictures are the turns of those who draw: a picture may take 20 MB and a third of a second.
+// pictures limits the pictures drawn at a time: a picture may take 20 MB and a third of a second.
 var pictures = make(chan struct{}, 2)
 
-// draw puts a picture of the screen into the result, when its turn comes.
+// draw adds a picture of the screen to the result, when its turn comes.
 func (out *ioOut) draw(ctx context.Context, c *toolset.Call, d session.Screen, in *ioArgs) {
 	select {
 	case pictures <- struct{}{}:

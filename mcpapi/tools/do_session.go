@@ -52,8 +52,8 @@ func doSession(ctx context.Context, c *toolset.Call, in *sessionArgs) (any, erro
 	return out, nil
 }
 
-// lease puts a lock into the result: its holder, its end in Unix milliseconds, and its epoch, which grows with each
-// new holder.
+// lease adds a lock to the result: its holder, its end in Unix milliseconds, and its epoch, which grows with each new
+// holder.
 func (out *sessionOut) lease(l session.Lease) {
 	out.LockHolder, out.LockExpiresAt, out.LockEpoch = l.Holder.String(), l.Expires.UnixMilli(), int64(l.Epoch)
 }
@@ -101,8 +101,8 @@ func reopen(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionO
 	return nil
 }
 
-// reopenLost opens a session like one whose node is gone, with what is kept of that and the credentials of the call. It
-// is a new session with an id of its own: the output of the other one is lost.
+// reopenLost opens a session like one of a lost node, from its kept record and the credentials of the call. It is a new
+// session with an id of its own: the output of the old one is lost.
 func reopenLost(ctx context.Context, c *toolset.Call, in *sessionArgs, k *kept.Session, out *sessionOut) error {
 	in.Protocol = k.Target.Protocol
 	if err := checkAuth(c, in); err != nil {
@@ -112,7 +112,7 @@ func reopenLost(ctx context.Context, c *toolset.Call, in *sessionArgs, k *kept.S
 	if in.Auth != (openAuth{}) {
 		method := t.Auth.Method
 		t.Auth = in.target(c).Auth
-		if t.Auth.Method == "" { // it says how to ask, not with what to log in
+		if t.Auth.Method == "" { // it has options, but no credentials
 			t.Auth.Method = method
 		}
 	}
@@ -158,7 +158,7 @@ func reopenLost(ctx context.Context, c *toolset.Call, in *sessionArgs, k *kept.S
 	return nil
 }
 
-// reopened puts the state of the session, or its login's question, into the result.
+// reopened adds the state of the session, or its login's question, to the result.
 func (out *sessionOut) reopened(ctx context.Context, c *toolset.Call, in *sessionArgs, res session.OpenResult) {
 	opened(c, in, res, out)
 	i := res.Session.Info()
@@ -176,7 +176,7 @@ func status(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionO
 		return err
 	}
 	out.show(s, wire.WordsFor(ctx))
-	// Asked of the rules without typing, and not part of the audit log: nothing was attempted.
+	// This only asks the rules. It is not in the audit log: nothing was attempted.
 	out.Session.TypingDenied = term.FactOf[term.Denial](s.ServerView().MayType(ctx)).Rule
 	return nil
 }
@@ -188,7 +188,7 @@ func SessionStatus(s *session.Session, w wire.Words) any {
 	return out
 }
 
-// show puts the status of s into the result.
+// show adds the status of s to the result.
 func (out *sessionOut) show(s *session.Session, w wire.Words) {
 	i := s.Info()
 	out.EndCode = i.End.Code
@@ -210,8 +210,8 @@ func closeSession(ctx context.Context, c *toolset.Call, in *sessionArgs, out *se
 	if err != nil {
 		return err
 	}
-	// force has two meanings: not to wait for the far side, which any holder may want, and to close in spite
-	// of another's lock, which the operator has to allow.
+	// force has two meanings: not to wait for the far side, which any holder may want, and to close in spite of
+	// another's lock, which the operator must allow.
 	if err := s.ServerView().MayClose(ctx, in.Force && c.AllowForce()); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func lock(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut
 	case "lock":
 		if in.TakeOver {
 			var previous session.Lease
-			// The loser learns of it in its next call; the winner has to know whom it interrupted.
+			// The previous holder learns of it in its next call; the new holder must know whom it interrupted.
 			l, previous, err = s.TakeOver(ctx, lockTTL(c, in.LockTTL))
 			out.PreviousHolder = previous.Holder.String()
 			out.Cursor = strconv.FormatInt(s.ServerView().TakenAt(), 10) // from here on, a person's terminal answers queries
@@ -309,7 +309,7 @@ func forwarded(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessi
 }
 
 // adopt makes the caller the owner of a session that a client before it has left. The result is its status, with all
-// that the caller would have been told of meanwhile.
+// that the caller would have got meanwhile.
 func adopt(ctx context.Context, c *toolset.Call, in *sessionArgs, out *sessionOut) error {
 	a, err := toolset.Adopt(ctx, c, in.SessionID)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // maxKeys is how many keys a list may have.
 const maxKeys = 100
 
-// writeSteps types the steps of a call, and shows what came since the first.
+// writeSteps types the steps of a call, and shows the output since the first.
 func writeSteps(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, out *ioOut) error {
 	list, err := stepsOf(c, in, ofStep)
 	if err != nil {
@@ -70,7 +70,7 @@ func typeSteps(
 	if err != nil {
 		return err
 	}
-	if last := in.Steps[len(in.Steps)-1]; res.Stopped == "" && last.conditional() { // what it has waited for has come
+	if last := in.Steps[len(in.Steps)-1]; res.Stopped == "" && last.conditional() { // its condition is met
 		out.Matched = last.UntilRegex != "" || last.UntilPrompt || last.UntilScreen != "" || in.UntilCursor.Row > 0
 		out.IdleReached = last.UntilIdleMS > 0 || last.UntilStableMS > 0
 	} else if res.Stopped != "" {
@@ -105,13 +105,13 @@ func typeSteps(
 	return canceled(ctx, s)
 }
 
-// untouched reports whether a list has typed nothing at all.
+// untouched reports whether a list has typed nothing.
 func untouched(res session.StepsResult) bool {
 	return res.Done == 0 && res.Written+res.Pending == 0 && !res.Answered
 }
 
-// failure returns the error of a call whose list did nothing because of the session or for want of a person's consent,
-// or that its client has given up. All else that stops a list is part of the result.
+// failure returns the error of a call if its list did nothing because of the session or for want of a person's consent,
+// or if its client has canceled it. Other causes that stop a list are part of the result.
 func failure(s *session.Session, res session.StepsResult, steps int) error {
 	if res.Stopped == session.StopCanceled {
 		return &term.Error{
@@ -157,7 +157,7 @@ func writeKeys(ctx context.Context, c *toolset.Call, s *session.Session, in []se
 	}
 	partial := *e
 	partial.Facts = e.Facts.With(term.PartialWrite{Written: r.Written})
-	// A call that is made again would press the first keys once more.
+	// A repeated call would press the first keys again.
 	denied := term.FactOf[term.Denial](e)
 	if denied.Consent != nil {
 		denied.Consent = nil
@@ -166,7 +166,7 @@ func writeKeys(ctx context.Context, c *toolset.Call, s *session.Session, in []se
 	return res, &partial
 }
 
-// showSteps shows what came since the first step, if that is more than the call asks for, the end of it, or the screen.
+// showSteps shows the output since the first step, its end if it is more than the call asks for, or the screen.
 func showSteps(
 	ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs, lines *session.Filter, out *ioOut,
 	res session.StepsResult,
@@ -216,8 +216,8 @@ func judged(ctx context.Context, c *toolset.Call, s *session.Session, out *ioOut
 // ofStep names a field of a step in errors.
 func ofStep(i int, field string) string { return fmt.Sprintf("steps[%d].%s", i, field) }
 
-// stepsOf checks all the steps of a call and turns them into those of the engine: nothing is typed if any is wrong. name
-// names a field of a step in errors.
+// stepsOf checks all the steps of a call and turns them into steps of the engine: it types nothing if any step is
+// wrong. name names a field of a step in errors.
 func stepsOf(c *toolset.Call, in *ioArgs, name func(i int, field string) string) ([]session.Step, error) {
 	ch := c.Checker()
 	last := &in.Steps[len(in.Steps)-1]
@@ -235,7 +235,7 @@ func stepsOf(c *toolset.Call, in *ioArgs, name func(i int, field string) string)
 	case !in.conditional():
 	case last.conditional():
 		return nil, ch.Invalid("steps", nil, "the last step has a condition of its own; give one of the two")
-	default: // what the call waits for comes after its last step
+	default: // the call's condition comes after its last step
 		last.UntilRegex, last.UntilPrompt, last.UntilIdleMS = in.UntilRegex, in.UntilPrompt, in.UntilIdleMS
 		last.UntilScreen, last.UntilStableMS = in.UntilScreen, in.UntilStableMS
 		last.TimeoutMS = cmp.Or(last.TimeoutMS, c.Left().Milliseconds())
@@ -273,17 +273,17 @@ func (st *ioStep) conditional() bool {
 	return st.UntilRegex != "" || st.UntilPrompt || st.UntilIdleMS > 0 || st.waitsForScreen() != ""
 }
 
-// waits reports whether the step types nothing, and only waits.
+// waits reports whether the step only waits.
 func (st *ioStep) waits() bool {
 	return st.conditional() && (st.Data == nil || *st.Data == "") && st.Key == "" && len(st.Keys) == 0 &&
 		st.Click == (screenPoint{}) && st.Secret == ""
 }
 
-// stepOf turns one step into that of the engine.
+// stepOf turns one step into a step of the engine.
 func stepOf(c *toolset.Call, in *ioArgs, i int, name func(i int, field string) string) (step session.Step, err error) {
 	ch, st := c.Checker(), &in.Steps[i]
 	at := func(field string) string { return name(i, field) }
-	if in.Host != "" && i == 0 && st.waits() { // for what the new terminal shows
+	if in.Host != "" && i == 0 && st.waits() { // waits for the first output of the new terminal
 		step.Wait.Whole = true
 	} else if step.Inputs, err = st.inputs(c, at, in.Encoding); err != nil {
 		return step, err

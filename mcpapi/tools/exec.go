@@ -114,10 +114,10 @@ type execOut struct {
 	verdictOut
 	Warnings []string `json:"warnings,omitempty"`
 
-	laneChosen bool // auto took the terminal of an SSH session, where a command has a channel of its own otherwise
+	laneChosen bool // auto took the terminal of an SSH session, where a command otherwise has its own channel
 }
 
-// verdictOut is what a result says of success where there is no exit code.
+// verdictOut has the signs of success or failure in a result without an exit code.
 type verdictOut struct {
 	Pasted     *paste.Out `json:"pasted,omitempty"` // of several lines for a device
 	ErrorHints []string   `json:"error_hints,omitempty"`
@@ -125,7 +125,7 @@ type verdictOut struct {
 
 // ranIn is the session that a command ran in.
 type ranIn struct {
-	SessionID string `json:"session_id,omitempty" is:"listed"` // where the call named its host
+	SessionID string `json:"session_id,omitempty" is:"listed"` // if the call named its host
 
 	session string // always
 }
@@ -133,13 +133,13 @@ type ranIn struct {
 // SessionName is for the text form.
 func (out *execOut) SessionName() string { return out.session }
 
-// reported is the least duration of a command that a compact result tells, in milliseconds.
+// reported is the shortest duration of a command that a compact result includes, in milliseconds.
 const reported = 1000
 
-// execCompact is the compact form of execOut, a type of its own so that it has no compact form in turn.
+// execCompact is the compact form of execOut. It is a separate type without a Compact method.
 type execCompact execOut
 
-// Compact leaves out the ordinary end of a command, and what only a cut or a continuation needs.
+// Compact leaves out the ordinary end of a command, and the members that only a cut or a continuation needs.
 func (out *execOut) Compact() any {
 	c := execCompact(*out)
 	switch out.DoneReason {

@@ -173,7 +173,7 @@ func TestExecOutputBudget(t *testing.T) {
 		!strings.Contains(m.Warnings[0], "max_bytes was lowered to 4000") {
 		t.Errorf("a read above the limit: %d bytes, %q", len(m.Chunk), m.Warnings)
 	}
-	// exec with exec_id says how it ended again, and nothing that it has said of the output.
+	// exec with exec_id says again how the command ended, but does not repeat its output.
 	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","exec_id":"`+r.ExecID+`","max_output_bytes":50000}`)
 	if r.Stdout != "" || r.StdoutCursor != "10000" || r.StdoutBytes != 10_000 || r.Truncated || r.ExecID == "" ||
 		r.DoneReason != "exit_status" || len(r.Warnings) != 1 ||
@@ -280,7 +280,7 @@ func TestExecTimeout(t *testing.T) {
 	}
 }
 
-// One that takes no signal and says nothing: the exit code is null, and why is said.
+// If the server sends no exit status, the exit code is null, and the result says why.
 func TestExecNoStatus(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Faults: sshserver.Faults{NoExitStatus: true}}})
 	l.Open("")
@@ -427,7 +427,8 @@ func TestExecContinueLimits(t *testing.T) {
 	}
 }
 
-// until_idle_ms is silence that ends a wait; where the end of a command is known, that is said to mean nothing.
+// until_idle_ms ends a wait after silence. If the end of a command is known, the result says that until_idle_ms has no
+// effect.
 func TestExecUntilIdle(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
 	for _, tt := range []struct {
@@ -438,7 +439,7 @@ func TestExecUntilIdle(t *testing.T) {
 		{`"lane":"terminal","class":"posix"`, "marker_seen", true},
 		{`"lane":"terminal","class":"posix","rc_mode":{"enabled":false}`, "prompt_seen", false},
 	} {
-		l.OpenShell() // whose caller has had no warning yet
+		l.OpenShell() // the caller of a new session has had no warning yet
 		l.OK(
 			mcptest.IOTool,
 			`{"action":"write","session_id":"$S","data":"PS1='r@h:/$ '\r","until_idle_ms":200,"timeout_ms":5000}`,

@@ -21,7 +21,7 @@ type patternArgs struct {
 	Errors  *[]string `json:"error_regexes" doc:"for hints" eg:"'error_regexes':['^% ']"`
 }
 
-// expectArgs are those of the tools that also turn pages.
+// expectArgs are the arguments of the tools that also turn pages.
 type expectArgs struct {
 	patternArgs
 	AutoPage *autoPage `json:"auto_page" doc:"turn pages" eg:"'auto_page':{'key':'space'},'pager_regexes':['--More--']"`
@@ -48,13 +48,13 @@ type pageKey string
 func (pageKey) Enum() []string { return lane.PageKeys() }
 
 // compile makes the session's patterns from the arguments: those of the profile, each overridden by the argument of
-// that name. An empty list clears the profile's list. pagers are the patterns to use where e gives none.
+// that name. An empty list clears the profile's list. pagers are the patterns to use if e gives none.
 func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expect, error) {
 	x, err := e.ofProfile(path + ".profile")
 	if err != nil {
 		return x, err
 	}
-	// Empty means that the call gives none: that of the profile stays, if there is one.
+	// Empty means that the call gives none: the profile's stays, if it has one.
 	if e.Prompt != "" {
 		if x.Prompt, err = schema.RegexpArgument(path+".prompt_regex", e.Prompt); err != nil {
 			return x, err
@@ -65,7 +65,7 @@ func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expe
 		patterns *[]string
 		to       *[]*regexp.Regexp
 	}{{"pager_regexes", e.Pagers, &x.Pagers}, {"error_regexes", e.Errors, &x.Errors}} {
-		// A pointer, because an empty list and none differ: [] clears the list of the profile.
+		// A pointer, because an empty list differs from no list: [] clears the profile's list.
 		if list.patterns == nil {
 			continue
 		}
@@ -144,7 +144,7 @@ func newExpectOut(e session.Expect) *expectOut {
 	if a := e.AutoPage; a != nil && a.Max > 0 {
 		out.AutoPage = &autoPageOut{Key: cmp.Or(a.Key, lane.PageKeys()[0]), Max: a.Max}
 	}
-	// These are only shown: ptyctl types nothing that the caller has not asked for.
+	// These are only shown: ptyctl types only what the caller asks for.
 	if p, ok := profile.Get(e.Profile); ok {
 		out.PagingOff, out.Note = p.PagingOff, p.Note
 	}

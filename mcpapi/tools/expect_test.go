@@ -68,7 +68,7 @@ func TestProfile(t *testing.T) {
 		t.Errorf("get: %s", r.Text)
 	}
 
-	// Nothing was typed yet, and still it is typed in the terminal: it is a device.
+	// Even the first command is typed in the terminal, because this is a device.
 	r = l.OK(mcptest.ExecTool, `{"session_id":"$S","cmd":"shw"}`)
 	if r.ExecLane != "terminal" || r.DoneReason != "prompt_seen" || *r.ExitCodeReason != "no_status" ||
 		len(r.ErrorHints) != 1 ||
@@ -95,7 +95,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// A pattern in the call overrides that of the profile, each on its own.
+// A pattern in the call overrides the profile's pattern, independently of the others.
 func TestProfileOverridden(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Handler: device}})
 	l.Open("")
@@ -161,7 +161,7 @@ func TestProfileWrong(t *testing.T) {
 		r.Session.BytesOut != 0 {
 		t.Errorf("status after refused patterns: %s; want no profile and nothing typed", r.Text)
 	}
-	// Pages may be turned for one command where the session knows the pager.
+	// Pages may be turned for one command if the session knows the pager.
 	l.OK(mcptest.ConfigTool, `{"action":"expect","session_id":"$S","expect":{"pager_regexes":["More"]}}`)
 	if r := l.OK(mcptest.ExecTool,
 		`{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(

@@ -122,7 +122,7 @@ type inputHints struct {
 // ioOut is the result of ptyctl_session_io.
 type ioOut struct {
 	Action       string `json:"action"`
-	SessionID    string `json:"session_id,omitempty" is:"listed"` // where the call named its host
+	SessionID    string `json:"session_id,omitempty" is:"listed"` // if the call named its host
 	Secret       string `json:"secret,omitempty"`                 // that was typed
 	BytesWritten *int   `json:"bytes_written,omitempty"`
 	BytesPending int    `json:"bytes_pending,omitempty" is:"listed"`
@@ -139,7 +139,7 @@ type ioOut struct {
 	*pasteOut
 
 	session string
-	alone   bool   // the input of a call that names its host, which has no list
+	alone   bool   // the input of a call that names its host and has no list
 	from    int64  // where the output begins that the result shows, of a session that the call has opened
 	picture []byte // of the screen
 	asked   bool   // for something to appear: until_regex, until_prompt, until_screen or until_cursor
@@ -157,10 +157,10 @@ type stepsOut struct {
 	Step    int           `json:"step" is:"listed"` // the first one that was not done
 	Typed   bool          `json:"typed,omitempty"`  // it was typed, and only its condition was not met
 	Error   *wire.Failure `json:"error,omitempty"`  // refused, taken
-	nothing bool          // was typed at all
+	nothing bool          // nothing was typed
 }
 
-// Undone reports whether nothing was done, so that a retry must do it.
+// Undone reports whether the call did nothing, so that a retry must run.
 func (out *ioOut) Undone() bool { return out.stepsOut != nil && out.nothing }
 
 // pasteOut is the part of the result that lines add. While they go on, ptyctl_session_exec with the exec_id waits for them.
@@ -230,7 +230,7 @@ type foundLine struct {
 	Match  bool   `json:"match,omitempty"`
 }
 
-// chunkCompact is the compact form of readOut. It says whether a condition was not met where the call gave one.
+// chunkCompact is the compact form of readOut. It says whether a condition of the call was not met.
 type chunkCompact struct {
 	NextCursor string `json:"next_cursor"`
 	Version    string `json:"version"`
@@ -328,14 +328,14 @@ func (out *ioOut) Compact() any {
 	}
 	c.chunkCompact = out.compact(out.asked)
 	c.WaitingFor = out.waits(c.WaitingFor)
-	// Who has waited for an interpreter's prompt, and got it, knows that it is there.
+	// A caller that has waited for an interpreter's prompt, and got it, knows that it is there.
 	if out.Matched && c.WaitingFor != nil && c.WaitingFor.Kind == prompt.REPL && c.WaitingFor.Text == "" {
 		c.WaitingFor = nil
 	}
 	return c
 }
 
-// searchCompact is the compact form of searchOut, a type of its own so that it has no compact form in turn.
+// searchCompact is the compact form of searchOut. It is a separate type without a Compact method.
 type searchCompact searchOut
 
 // Compact leaves out the counts of a search that has shown all.

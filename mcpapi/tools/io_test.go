@@ -26,7 +26,7 @@ func TestWriteAndRead(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
 	l.OpenShell()
 
-	// In one call: type, and wait for what matches.
+	// In one call: type, and wait for a match.
 	r := l.OK(
 		mcptest.IOTool,
 		`{"action":"write","session_id":"$S","data":"echo $((6*7)) sheep\r","until_regex":"\\n42 sheep\\s","timeout_ms":10000}`,
@@ -43,7 +43,7 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("a write without conditions reads: %s", w.Text)
 	}
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","key":"enter"}`)
-	for range 2 { // reading takes nothing away
+	for range 2 { // a read does not remove output
 		r = l.OK(
 			mcptest.IOTool,
 			`{"action":"read","session_id":"$S","cursor":"`+w.Cursor+`","until_regex":"a2b","timeout_ms":10000}`,
@@ -82,7 +82,7 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("input hints: %s", r.Text)
 	}
 	l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"y\r","until_regex":"\\$ $","timeout_ms":10000}`)
-	// A short look at new output is meant, and warned of only where no caller would want it so short.
+	// A short read of new output is intended. The result warns only if the time is too short for any caller to want.
 	for ms, warned := range map[int]bool{30: true, 150: false} {
 		r = l.OK(mcptest.IOTool, fmt.Sprintf(`{"action":"read","session_id":"$S","timeout_ms":%d}`, ms))
 		if got := r.Members["warnings"] != nil; got != warned {
@@ -341,7 +341,7 @@ func TestWriteStuck(t *testing.T) {
 	}
 }
 
-// deaf is a terminal that says nothing and takes nothing.
+// deaf is a terminal without output that accepts no input.
 type deaf struct {
 	once   sync.Once
 	closed chan struct{}
@@ -396,7 +396,7 @@ func answering(_ context.Context, r *sshserver.Request) sshserver.Exit {
 	}
 }
 
-// A write waits for the terminal's answer, not for the echo of its own data, and returns the part that was asked for.
+// A write waits for the terminal's answer, not for the echo of its own data, and returns the requested part.
 func TestWriteAndWait(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{Handler: answering}})
 	l.Open("")
@@ -456,7 +456,7 @@ func TestWriteAndWait(t *testing.T) {
 	}
 }
 
-// A read in clean text waits on where the terminal has shown nothing yet.
+// A read in clean text goes on waiting if the terminal has shown nothing yet.
 func TestReadOfNothingVisible(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
 	l.OpenShell()

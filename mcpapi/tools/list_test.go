@@ -80,7 +80,7 @@ func TestListIsBounded(t *testing.T) {
 	}
 }
 
-// status says what an operator asks for, in both directions.
+// status has all that an operator asks for, in both directions.
 func TestStatusIsComplete(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
 	l.OpenShell()

@@ -12,7 +12,7 @@ import (
 // maxTitle bounds a title, in bytes: each list and status shows it.
 const maxTitle = 256
 
-// limits returns the limits of the arguments; 0 means that the call sets none.
+// limits returns the limits of the arguments; 0 means that the call sets no limit.
 func (l limitsArgs) limits() term.Limits {
 	return term.Limits{CPUSeconds: l.CPU, MemoryBytes: l.Memory, OpenFiles: l.OpenFiles, Processes: l.Processes}
 }

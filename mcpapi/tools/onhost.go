@@ -123,7 +123,7 @@ func typeAt(ctx context.Context, c *toolset.Call, in *ioArgs) (any, error) {
 	return typeInto(ctx, c, in, list, alone, res)
 }
 
-// single makes a list of the input of the call, which has none.
+// single makes a list of the input of a call that has no list.
 func (in *ioArgs) single() {
 	one := ioStep{
 		Data: in.Data, Key: string(in.Key), Keys: in.Keys, Paste: in.Paste,

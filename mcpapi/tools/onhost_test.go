@@ -191,11 +191,11 @@ func TestWriteOnHost(t *testing.T) {
 	if again.SessionID != r.SessionID {
 		t.Errorf("the retry of that has the session %s, want %s", again.SessionID, r.SessionID)
 	}
-	// A command beside the terminals goes to none of them: they were typed into.
+	// A command beside the terminals uses none of them, because input was typed into them.
 	if e := l.OK(mcptest.ExecTool, onHost(l, `,"cmd":"true"`)); e.SessionID == first || e.SessionID == r.SessionID {
 		t.Errorf("a command on the host ran in the terminal's session %s", e.SessionID)
 	}
-	// The first step may wait for a text in place of the prompt, and what came before it counts.
+	// The first step may wait for a text in place of the prompt, and earlier output counts.
 	r = l.OK(mcptest.IOTool, write(`"steps":[{"until_regex":"\\$ $"},{"key":"enter"},{"data":"echo w$((1+1))\r","until_prompt":true}]`))
 	if !strings.Contains(r.Chunk, "w2") || member(r, "stopped") != "null" {
 		t.Errorf("after a step that only waits: %s", r.Text)
@@ -206,8 +206,8 @@ func TestWriteOnHost(t *testing.T) {
 	}
 }
 
-// The result of a write on a host is that of any write: what comes from the line that is typed on, and whether the
-// condition was met.
+// The result of a write on a host is that of any write: the output from the typed line on, and whether the condition
+// was met.
 func TestWriteOnHostShows(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{SSH: sshserver.Config{
 		Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
@@ -303,8 +303,8 @@ func TestWriteMatches(t *testing.T) {
 	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","context":1,"steps":[{"data":"x"}]}`, term.InvalidArgument, "context")
 }
 
-// Rules judge the open and each input of a write that names its host. A call whose first input is refused names the
-// session that it has opened.
+// Rules judge the open and each input of a write that names its host. If the first input is refused, the result names
+// the session that the call has opened.
 func TestWriteOnHostAndPolicy(t *testing.T) {
 	p, err := policy.New(policy.Rules{
 		Deny: []policy.Rule{{Text: "rm *", Name: "policy.deny"}}, Typing: policy.TypingLines,

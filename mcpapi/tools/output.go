@@ -23,7 +23,7 @@ const (
 	formatRaw = "raw"
 )
 
-// formatOf returns the format of a call that asks for this one, or for none. Base64 without a format asks for the bytes.
+// formatOf returns the format of a call, which may ask for none. Base64 without a format asks for the bytes.
 func formatOf(c *toolset.Call, format, encoding string) string {
 	if format == "" && encoding == "base64" {
 		return formatRaw
@@ -58,7 +58,7 @@ type matchedOut struct {
 	TotalLines   *int `json:"total_lines,omitempty"` // looked at
 }
 
-// beside is the compact form of m next to text: without the number of matches if text has these lines alone.
+// beside returns the compact form of m next to text: without the number of matches if text has only these lines.
 func (m matchedOut) beside(text string) matchedOut {
 	if m.MatchedLines != nil && *m.MatchedLines == len(slices.Collect(strings.Lines(text))) {
 		m.MatchedLines = nil
@@ -66,8 +66,8 @@ func (m matchedOut) beside(text string) matchedOut {
 	return m
 }
 
-// seen reads on where a read has returned at once and clean text shows nothing of it: a terminal that changes its modes
-// has said nothing yet. Its caller would only read again.
+// seen reads on if a read has returned at once and clean text shows nothing of it, for example when a terminal only
+// changes its modes. The caller would only read again.
 func seen(ctx context.Context, s *session.Session, r session.ReadRequest, k session.Chunk) session.Chunk {
 	began := time.Now()
 	for k.Reason == session.ReasonData && !k.EOF {
@@ -82,7 +82,7 @@ func seen(ctx context.Context, s *session.Session, r session.ReadRequest, k sess
 	return k
 }
 
-// show puts a chunk of terminal output into the result, in the requested format and only those of its lines that are
+// show adds a chunk of terminal output to the result, in the requested format and only those of its lines that are
 // wanted; nil: all. If the chunk reaches the end of the output, show adds the question that the terminal seems to ask.
 func show(
 	ctx context.Context, c *toolset.Call, s *session.Session, k session.Chunk, in *ioArgs, lines *session.Filter, out *ioOut,
@@ -124,7 +124,7 @@ func matchesLine(pattern string, text []byte) bool {
 	return err == nil && re.Match(text)
 }
 
-// form puts a chunk into the result, in the requested format and only those of its lines that are wanted; nil: all. It
+// form adds a chunk to the result, in the requested format and only those of its lines that are wanted; nil: all. It
 // returns the chunk as it is there.
 func (out *ioOut) form(ctx context.Context, k session.Chunk, in *ioArgs, lines *session.Filter) session.Chunk {
 	var removed *sanitized
@@ -134,7 +134,7 @@ func (out *ioOut) form(ctx context.Context, k session.Chunk, in *ioArgs, lines *
 		var got session.Filtered
 		k, got = k.Match(ctx, *lines)
 		counts, removed = matchedOut{&got.Matches, &got.Lines}, newSanitized(got.Removed)
-	case in.Format != formatRaw: // raw output is left as it is, and its cursors count raw bytes either way
+	case in.Format != formatRaw: // raw output is not changed, and its cursors count raw bytes either way
 		text, hidden := k.Clean()
 		k.Data, removed = text, newSanitized(hidden)
 	}
@@ -143,7 +143,7 @@ func (out *ioOut) form(ctx context.Context, k session.Chunk, in *ioArgs, lines *
 	return k
 }
 
-// show puts a chunk into the result.
+// show adds a chunk to the result.
 func (out *ioOut) show(k session.Chunk, encoding string) {
 	out.readOut, out.WaitingForInput = newReadOut(k, encoding), k.Reason == session.ReasonInput
 }
@@ -189,7 +189,7 @@ type shownOut struct {
 type omitted struct {
 	At     int    `json:"at"` // offset within the returned stream, decoded, at which the cut is
 	Bytes  int64  `json:"bytes"`
-	Lost   int64  `json:"lost,omitempty"` // those of the bytes that are no longer held
+	Lost   int64  `json:"lost,omitempty"` // bytes of these that are no longer held
 	Cursor string `json:"cursor"`         // to read it with ptyctl_session_io read {exec_id, stream, cursor}
 }
 
@@ -323,8 +323,8 @@ func newSanitized(s session.Sanitized) *sanitized {
 	return &out
 }
 
-// hiding returns the counts of what could deceive a reader who does not know that it was there, nil if there are none.
-// A screen shows the same without colours, movements of the cursor, titles and overwritten text.
+// hiding returns the counts of the removed parts that could deceive a reader, or nil if all are zero. It leaves out
+// colours, movements of the cursor, titles and overwritten text: a screen shows the same without them.
 func (s *sanitized) hiding() *sanitized {
 	if s == nil {
 		return nil

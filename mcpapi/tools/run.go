@@ -41,7 +41,7 @@ type runArgs struct {
 	RequestID string     `json:"request_id" is:"filled" doc:"for retries" eg:"'request_id':'r-1'"`
 }
 
-// limitsArgs are the limits of a program on this machine; 0 means that the call sets none. Processes counts all
+// limitsArgs are the limits of a program on this machine; 0 means that the call sets no limit. Processes counts all
 // processes that the program starts, the others apply to each process.
 type limitsArgs struct {
 	CPU       int   `json:"cpu_s" min:"1" max:"1<<30" eg:"'cpu_s':60"`
@@ -73,7 +73,7 @@ type runOut struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// runCompact is the compact form of runOut, a type of its own so that it has no compact form in turn.
+// runCompact is the compact form of runOut. It is a separate type without a Compact method.
 type runCompact runOut
 
 // Compact leaves out the members that the compact result of an exec does.
@@ -138,7 +138,7 @@ func run(ctx context.Context, c *toolset.Call, in *runArgs) (any, error) {
 	return runResult(c, res, local.Limits, format == formatRaw), nil
 }
 
-// runResult is the wire form of r: that of an exec, without the members that need a terminal.
+// runResult returns the wire form of r: the form of an exec, without the members that need a terminal.
 func runResult(c *toolset.Call, r session.RunResult, asked term.Limits, raw bool) *runOut {
 	out := &runOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir,

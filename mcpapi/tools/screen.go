@@ -43,7 +43,7 @@ type screenPoint struct {
 // point returns the engine's form; the zero value is no place.
 func (p screenPoint) point() session.ScreenPoint { return session.ScreenPoint(p) }
 
-// clicks checks a place that is to be clicked; beside says that the write has another input, too.
+// clicks checks a place to click; beside says that the write has another input, too.
 func (p screenPoint) clicks(c *toolset.Call, at func(string) string, beside bool) error {
 	switch {
 	case beside:

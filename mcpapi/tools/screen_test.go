@@ -21,8 +21,8 @@ import (
 	"ptyctl/term"
 )
 
-// menu draws a menu with a frame, whose second entry is selected, a title and a link, and then puts the keys that are
-// typed into row 6 until there is a q.
+// menu draws a menu in a frame with the second entry selected, a title and a link. It then prints the typed keys in row
+// 6 until there is a q.
 const menu = `
 draw() { printf '\033[?1049h\033[2J\033]0;a menu\007\033[1;1H\033(0lqqqqqqk\033(B\033[2;1H one\033[3;1H\033[7m two\033[m\033[4;1H three` +
 	`\033[5;1H\033]8;;https://example.net/\033\\\033[1;31mlink\033[m\033]8;;\033\\\033[6;1H'; }
@@ -201,7 +201,7 @@ func TestScreenErrors(t *testing.T) {
 	l.Fails(mcptest.IOTool, `{"action":"read","session_id":"$S","format":"screen"}`, term.Unsupported, "no terminal, so it has no screen")
 }
 
-// A picture comes beside the text, of the rows that were asked for.
+// A picture of the requested rows comes beside the text.
 func TestScreenPicture(t *testing.T) {
 	l, _ := onScreen(t, mcptest.Config{}, menu)
 	heights := make(map[string]int)
@@ -246,7 +246,7 @@ func TestScreenClick(t *testing.T) {
 	}
 }
 
-// A secret is masked where the program shows it, also in the title. The record says that the screen was read.
+// A secret is masked wherever the program shows it, even in the title. The record says that the screen was read.
 func TestScreenSecrets(t *testing.T) {
 	const secret = "hunter2-1138"
 	leaktest.Secret(t, secret)

@@ -92,7 +92,7 @@ func (signalName) Canonical(text string) string {
 	return toolset.SignalNamed(text)
 }
 
-// Hint says what to do in place of a signal with the name of a key.
+// Hint returns advice for a signal with the name of a key.
 func (signalName) Hint(text string) string {
 	return toolset.SignalHint(text, func(key string, _ []byte) string {
 		return fmt.Sprintf(`ptyctl_session_io {"action":"write","key":%q}`, key)
@@ -166,8 +166,8 @@ type serialArgs struct {
 	RTS      string `json:"rts" enum:"on off keep" doc:"the same" eg:"'rts':'off'"`
 }
 
-// sessionOut is the result of every action of ptyctl_session; an action leaves out the members of the others.
-// Pointers keep apart a value such as false or 0 and a member that does not apply.
+// sessionOut is the result of every action of ptyctl_session; an action leaves out the members of the others. Pointers
+// distinguish a value such as false or 0 from a member that does not apply.
 type sessionOut struct {
 	Action          string              `json:"action"`
 	Success         bool                `json:"success"`
@@ -196,7 +196,7 @@ type sessionOut struct {
 	Secrets         *[]wire.SecretEntry `json:"secrets,omitempty"`
 	Count           *int                `json:"count,omitempty"`            // [list] of all that match
 	More            bool                `json:"more,omitempty"`             // [list] than are shown
-	Unanswered      []string            `json:"unanswered_nodes,omitempty"` // [list] of the cluster, whose sessions are missing
+	Unanswered      []string            `json:"unanswered_nodes,omitempty"` // [list] nodes with missing sessions
 	Session         *wire.SessionStatus `json:"session,omitempty"`
 	Opens           int64               `json:"opens,omitempty"`         // [reopen] like the next one
 	Reopening       *wire.Reopening     `json:"reopening,omitempty"`     // an attempt has failed, and more follow
@@ -204,29 +204,29 @@ type sessionOut struct {
 	AlreadyClosed   bool                `json:"already_closed,omitempty"`
 	Socket          string              `json:"socket,omitempty"`   // [forward] its path
 	Address         string              `json:"address,omitempty"`  // [forward] 127.0.0.1:PORT, in its place
-	Forwards        []wire.Forward      `json:"forwards,omitempty"` // [forward] those that stop has ended
+	Forwards        []wire.Forward      `json:"forwards,omitempty"` // [forward] the ones that stop has ended
 	LockAcquired    *bool               `json:"lock_acquired,omitempty"`
 	LockHolder      string              `json:"lock_holder,omitempty"`
 	LockExpiresAt   int64               `json:"lock_expires_at,omitempty"` // Unix milliseconds
 	LockEpoch       int64               `json:"lock_epoch,omitempty"`      // greater for each later grant
-	PreviousHolder  string              `json:"previous_holder,omitempty"` // whom the lock was taken from
-	*readOut                            // [open] the first screenful, where a condition was given
+	PreviousHolder  string              `json:"previous_holder,omitempty"` // the task that lost the lock
+	*readOut                            // [open] the first screenful, if a condition was given
 	WaitingFor      *wire.Waiting       `json:"waiting_for,omitempty"`
 	NewBytes        *int64              `json:"new_bytes,omitempty"` // [adopt] of output, from cursor on, like the next two
 	Running         []string            `json:"running_exec_ids,omitempty"`
 	Unfetched       []string            `json:"unfetched_exec_ids,omitempty"`
-	Owner           string              `json:"owner,omitempty"` // [give] where the client works that has it now
+	Owner           string              `json:"owner,omitempty"` // [give] where the new owner works
 	Warnings        []string            `json:"warnings,omitempty"`
 
-	unusual bool // the capabilities are not those that a session of its protocol usually has
+	unusual bool // the capabilities differ from the usual ones of the protocol
 	awaits  bool // the call has waited for something to appear
 }
 
 // SessionName is for the text form.
 func (out *sessionOut) SessionName() string { return out.SessionID }
 
-// Closes reports whether a call closes a terminal session. Such a call frees what others need, so that no rate should
-// refuse it.
+// Closes reports whether a call closes a terminal session. Such a call frees resources that others need, so no rate
+// limit should refuse it.
 func Closes(tool string, arguments json.RawMessage) bool {
 	var call struct {
 		Action string `json:"action"`
@@ -234,10 +234,10 @@ func Closes(tool string, arguments json.RawMessage) bool {
 	return tool == sessionTool.Name && json.Unmarshal(arguments, &call) == nil && call.Action == "close"
 }
 
-// sessionCompact is the compact form of sessionOut, a type of its own so that it has no compact form in turn.
+// sessionCompact is the compact form of sessionOut. It is a separate type without a Compact method.
 type sessionCompact sessionOut
 
-// Compact leaves out the values of the call, and those that status has.
+// Compact leaves out the values of the call, and the values that status has.
 func (out *sessionOut) Compact() any {
 	c := out.compact()
 	if out.readOut == nil {
@@ -301,7 +301,7 @@ func (out *sessionOut) compact() sessionCompact {
 			c.Count = nil
 		}
 	}
-	if out.Session != nil { // which has all that stands beside it
+	if out.Session != nil { // it repeats the members beside it
 		brief := out.Session.Brief()
 		c.Session = &brief
 		c.SessionID, c.State, c.EndCode, c.LockHolder, c.LockEpoch, c.LockExpiresAt = "", "", "", "", 0, 0

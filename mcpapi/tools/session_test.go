@@ -336,7 +336,7 @@ func TestConfig(t *testing.T) {
 	if bad.Details.Field != "expect.prompt_regex" || !strings.HasPrefix(bad.Details.Position, "character 1: ") {
 		t.Errorf("details %+v", bad.Details)
 	}
-	expect(`"action":"get"`, `{"prompt_regex":"[>#] $","error_regexes":["(?i)invalid"]}`) // nothing was half done
+	expect(`"action":"get"`, `{"prompt_regex":"[>#] $","error_regexes":["(?i)invalid"]}`) // no part of it was done
 	if r := l.OK(mcptest.ConfigTool, `{"action":"get","session_id":"$S"}`); r.Cols != 77 || r.Rows != 22 {
 		t.Errorf("get: %s", r.Text)
 	}

@@ -28,7 +28,7 @@ const CoreSet = "core"
 const (
 	FleetSet = "fleet" // for many hosts
 
-	// DeviceSet is for network devices. It has no tool of its own, and adds to tools of the set core.
+	// DeviceSet is for network devices. It has no tools, but adds to tools of the set core.
 	DeviceSet = "device"
 )
 
@@ -85,7 +85,7 @@ func All() (list []*toolset.Tool) {
 const deviceInstructions = `- Network devices: give configurations to ptyctl_session_io write as lines. Each line is typed when the ` +
 	`device has answered the one before; the first that it refuses stops the rest.` + "\n" + changes.Instructions
 
-// instructions tell a model what no single tool's description can: how the tools work together.
+// instructions tell a model how the tools work together, which no single tool's description can say.
 const instructions = `ptyctl gives you real terminals on remote hosts and on this machine (protocol local). Three rules:` + "\n" +
 	`1. Commands: ptyctl_session_exec with host (SSH; true exit code, split streams). What must be typed goes into a ` +
 	`terminal: ptyctl_session_io write with host opens one, then pass session_id. Lines end with \r, keys go by name ` +

@@ -68,7 +68,7 @@ func TestSteps(t *testing.T) {
 	if member(r, "stopped") != "null" || !strings.Contains(r.Chunk, "pq2\n") {
 		t.Errorf("a condition of the call: %s; want it met", r.Text)
 	}
-	// A time that was meant in seconds is asked about: that of the step, and that of the call.
+	// The result asks about times that may be meant in seconds: the step's time and the call's time.
 	for _, tt := range []struct{ args, stopped, warning string }{
 		{`"steps":[{"data":"true\r","until_prompt":true},{"data":"sleep 0.2\r","until_regex":"never","timeout_ms":5}]`,
 			`"unmatched"`, "steps[1].timeout_ms is in milliseconds, and these 5 are over; 5 s are 5000"},

@@ -88,7 +88,7 @@ func TestTextsFitTheClients(t *testing.T) {
 	}
 }
 
-// TestSchemaDialect checks every schema for what clients are known to choke on.
+// TestSchemaDialect checks that no schema has a feature that clients are known to choke on.
 func TestSchemaDialect(t *testing.T) {
 	for _, tool := range All() {
 		for kind, schema := range map[string]json.RawMessage{

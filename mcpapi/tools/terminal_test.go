@@ -135,7 +135,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// An open that says what to wait for returns the first screenful, and the cursor behind it.
+// An open with a condition to wait for returns the first screenful, and the cursor behind it.
 func TestOpenUntil(t *testing.T) {
 	l := mcptest.NewLab(t, mcptest.Config{})
 	r := l.Open(`,"until_regex":"\\$ $","timeout_ms":20000`)

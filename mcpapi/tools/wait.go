@@ -39,21 +39,21 @@ type waitOut struct {
 	Fired      []firedOut        `json:"fired" is:"listed" compact:"keep"`
 	Cursors    map[string]string `json:"cursors,omitempty"` // of the others, by their index in on
 	TimedOut   bool              `json:"timed_out"`
-	Unanswered []unansweredOut   `json:"unanswered,omitempty"` // of which nothing is known, because their node gives no answer
+	Unanswered []unansweredOut   `json:"unanswered,omitempty"` // entries at nodes that give no answer
 	Warnings   []string          `json:"warnings,omitempty"`
 }
 
-// firedOut is an entry of on whose condition is met.
+// firedOut is an entry of on with its condition met.
 type firedOut struct {
 	On int `json:"on" compact:"keep"` // its index
 	firedOf
 	Chunk      string     `json:"chunk"`
-	Encoding   string     `json:"encoding,omitempty"` // base64, where the chunk is no UTF-8
+	Encoding   string     `json:"encoding,omitempty"` // base64, if the chunk is not UTF-8
 	NextCursor string     `json:"next_cursor,omitempty"`
 	Matched    *bool      `json:"matched,omitempty"` // where until_regex was given
 	Gaps       []string   `json:"gaps,omitempty"`
 	EOF        bool       `json:"eof,omitempty"`
-	Omitted    *omitted   `json:"omitted,omitempty"` // what the chunk leaves out
+	Omitted    *omitted   `json:"omitted,omitempty"` // parts left out of the chunk
 	Dropped    int64      `json:"dropped_bytes,omitempty"`
 	Unsearched int64      `json:"unsearched_bytes,omitempty"`
 	Sanitized  *sanitized `json:"sanitized,omitempty"`
@@ -73,7 +73,7 @@ type firedOut struct {
 	EndCode    session.EndCode `json:"end_code,omitempty"`
 }
 
-// firedOf is what an entry has waited for: a session or a command of one, a run over many hosts or one host of it.
+// firedOf names the target of an entry: a session or a command of one, a run over many hosts or one host of it.
 type firedOf struct {
 	SessionID string `json:"session_id"`
 	ExecID    string `json:"exec_id,omitempty"`
@@ -81,7 +81,7 @@ type firedOf struct {
 	Host      string `json:"host,omitempty"`
 }
 
-// firedCompact is the compact form of firedOut, a type of its own so that it has no compact form in turn.
+// firedCompact is the compact form of firedOut. It is a separate type without a Compact method.
 type firedCompact firedOut
 
 // Compact leaves out that until_regex has matched, the ordinary end of an exec, and its id, which the call has.
@@ -105,12 +105,12 @@ func (out firedOut) Compact() any {
 }
 
 const (
-	// sharedChunks is how many bytes of output the entries of a wait have in common, and mostChunk what one may have of
-	// it: the end of what came. The rest can be read.
+	// sharedChunks is how many bytes of output the entries of a wait may have together, and mostChunk how many one may
+	// have. An entry has the end of its output. The rest can be read.
 	sharedChunks = 16 << 10
 	mostChunk    = 4 << 10
 
-	// leastChunk is what each may have.
+	// leastChunk is how many bytes each entry may have in any case.
 	leastChunk = 512
 )
 
@@ -355,7 +355,7 @@ func (w *waitFor) fired(ctx context.Context, i int, e await.Entry, r await.Resul
 	return out, nil
 }
 
-// nonText is an encoding where it is not text.
+// nonText returns the encoding unless it is text.
 func nonText(encoding string) string {
 	if encoding == "utf-8" {
 		return ""
@@ -363,7 +363,7 @@ func nonText(encoding string) string {
 	return encoding
 }
 
-// output puts the output that was waited for into the result.
+// output adds the awaited output to the result.
 func (out *firedOut) output(k session.Chunk, raw bool) {
 	out.NextCursor, out.EOF = strconv.FormatInt(k.Next, 10), k.EOF
 	out.Dropped, out.Unsearched, out.Gaps = k.Dropped, k.Unsearched, wire.Cursors(k.Gaps)
@@ -380,7 +380,7 @@ func (out *firedOut) output(k session.Chunk, raw bool) {
 	}
 }
 
-// exec puts the end of a command, or its question, into the result.
+// exec adds the end of a command, or its question, to the result.
 func (out *firedOut) exec(r session.ExecResult, raw bool) {
 	var shown shownOut
 	out.Chunk, out.Stderr = shown.put(r, raw)

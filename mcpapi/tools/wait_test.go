@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// compactLab is one whose results are those that a model gets.
+// compactLab returns a lab with the results that a model gets.
 func compactLab(t *testing.T, ssh sshserver.Config) *mcptest.Lab {
 	return mcptest.NewLab(t, mcptest.Config{SSH: ssh, Options: mcpapi.Options{
 		Results: identity.Compact, Limits: toolset.Limits{Format: "clean"},
@@ -57,7 +57,7 @@ func TestWait(t *testing.T) {
 		`{"fired":[{"on":1,"session_id":"$B","chunk":"$ ","next_cursor":"2"}],"cursors":{"0":"2"}}`)
 	waits(t, l, a, b, `"mode":"all","on":[{"session_id":"$A","cursor":"1"},{"session_id":"$B","cursor":"0","until_regex":"\\$"}]`,
 		`{"fired":[{"on":0,"session_id":"$A","chunk":" ","next_cursor":"2"},{"on":1,"session_id":"$B","chunk":"$","next_cursor":"1"}]}`)
-	// The same session twice, and what did not fire stays to be read.
+	// The same session twice: the output of an entry that did not fire stays readable.
 	waits(t, l, a, b, `"on":[{"session_id":"$A","cursor":"0","until_regex":"never"},{"session_id":"$A","cursor":"0","until_idle_ms":20}]`,
 		`{"fired":[{"on":1,"session_id":"$A","chunk":"$ ","next_cursor":"2"}],"cursors":{"0":"0"}}`)
 	waits(t, l, a, b, `"on":[{"session_id":"$A","cursor":"0","until_regex":"never","until_idle_ms":20}]`,
@@ -111,7 +111,7 @@ func TestWaitForExec(t *testing.T) {
 }
 
 // With a cursor, the end of a command and its question bring its stdout from there on, whatever the caller has had; the
-// cursor of the one result is that of the next call.
+// cursor of one result is the cursor of the next call.
 func TestWaitForExecFromCursor(t *testing.T) {
 	l := compactLab(t, sshserver.Config{})
 	a, b := shells(l)

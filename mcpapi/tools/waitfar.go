@@ -16,7 +16,7 @@ import (
 	"ptyctl/term"
 )
 
-// unansweredOut is an entry of on whose node gives no answer.
+// unansweredOut is an entry of on at a node that gives no answer.
 type unansweredOut struct {
 	On int `json:"on" compact:"keep"` // its index
 	firedOf
@@ -24,9 +24,9 @@ type unansweredOut struct {
 	Message   string    `json:"message"`
 }
 
-// A part is what one node waits for.
+// A part has the entries that one node waits for.
 type part struct {
-	node string // empty: this one
+	node string // empty: this node
 	at   []int  // the indexes of its entries in the call
 	on   []waitEntry
 }
@@ -49,7 +49,7 @@ type parted struct {
 	c   *toolset.Call
 	in  *sessionArgs
 	out *waitOut
-	met int // entries whose condition is met
+	met int // entries with their condition met
 	err error
 }
 
@@ -60,10 +60,11 @@ type answered struct {
 	err  error
 }
 
-// waitAtNodes has each node wait for its own sessions, and returns when the first has something to say, or all have.
+// waitAtNodes has each node wait for its own sessions, and returns when the first one has a result, or all have
+// answered.
 //
-// The others are then given up, and what they would have said of the output is lost. So the cursor that an entry without
-// one begins at is asked for first: from there the caller can wait again and misses nothing.
+// It then cancels the other waits and loses their answers. So it first asks for the start cursor of each entry without
+// one: from there the caller can wait again and misses nothing.
 func waitAtNodes(ctx context.Context, c *toolset.Call, in *sessionArgs, parts []part) (any, error) {
 	w := &parted{c: c, in: in, out: &waitOut{Fired: []firedOut{}, Cursors: make(map[string]string)}}
 	parts = w.each(ctx, parts, false, w.begin, w.look)
@@ -87,8 +88,8 @@ func waitAtNodes(ctx context.Context, c *toolset.Call, in *sessionArgs, parts []
 	return w.out, nil
 }
 
-// each has all nodes do something at once, and returns the parts of those that have answered. If first is set, the others
-// are given up when one has something to say, which then is not lost if it has already come.
+// each calls do for all nodes at once, and returns the parts of the nodes that have answered. If first is set, it
+// cancels the others when a condition is met or a node gives no answer; it still takes answers that have already come.
 func (w *parted) each(
 	ctx context.Context, parts []part, first bool, take func(part, *waitOut) part, do func(context.Context, part) (*waitOut, error),
 ) (remain []part) {
@@ -118,8 +119,8 @@ func (w *parted) each(
 	return remain
 }
 
-// look asks a node where the sessions of entries without a cursor are. They have no condition that can be met but the
-// end, so that no output is taken.
+// look asks a node for the cursors of the entries that have none. It waits only for the end of their sessions, so that
+// it takes no output.
 func (w *parted) look(ctx context.Context, p part) (*waitOut, error) {
 	looks := part{node: p.node}
 	for i, e := range p.on {
@@ -133,12 +134,12 @@ func (w *parted) look(ctx context.Context, p part) (*waitOut, error) {
 	return w.at(ctx, looks, "all", new(int64))
 }
 
-// begins reports whether an entry waits for what comes from now on.
+// begins reports whether an entry waits for output from now on.
 func begins(e waitEntry) bool {
 	return e.Cursor == "" && e.SessionID != "" && e.ExecID == "" && e.FleetID == "" && e.Host == ""
 }
 
-// begin returns a part whose entries begin where their sessions are.
+// begin gives each entry without a cursor the one that look has found.
 func (w *parted) begin(p part, looked *waitOut) part {
 	at := maps.Clone(looked.Cursors)
 	for _, f := range looked.Fired {
@@ -169,7 +170,7 @@ func (w *parted) wait(ctx context.Context, p part) (*waitOut, error) {
 	return w.at(ctx, p, w.in.Mode, w.in.TimeoutMS)
 }
 
-// take puts what a node has found into the result.
+// take adds a node's answer to the result.
 func (w *parted) take(p part, got *waitOut) part {
 	maps.Copy(w.out.Cursors, got.Cursors)
 	for _, f := range got.Fired {
@@ -180,7 +181,7 @@ func (w *parted) take(p part, got *waitOut) part {
 	return p
 }
 
-// unanswered notes that nothing is known of a part. Its cursors stay as they were.
+// unanswered records that the node of a part gave no answer. The cursors of the part do not change.
 func (w *parted) unanswered(p part, err error) {
 	e, _ := errors.AsType[*term.Error](err)
 	for i, on := range p.on {
@@ -206,7 +207,7 @@ type sentEntry struct {
 	Host        string `json:"host,omitempty"`
 }
 
-// at has a node wait, and returns what it has found with the indexes of the call.
+// at has a node wait, and returns its answer with the indexes of the call.
 func (w *parted) at(ctx context.Context, p part, mode string, timeout *int64) (*waitOut, error) {
 	out := new(waitOut)
 	if p.node == "" {
@@ -258,14 +259,14 @@ func (w *parted) at(ctx context.Context, p part, mode string, timeout *int64) (*
 	return out, nil
 }
 
-// named returns an error of a node's with the indexes of the call.
+// named returns a node's error with the indexes of the call.
 func (p part) named(err error) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {
 		return err
 	}
 	named := *e
-	for i := len(p.at) - 1; i >= 0; i-- { // the indexes of the call are not smaller, so that none is replaced twice
+	for i := len(p.at) - 1; i >= 0; i-- { // from the end, as the call's indexes are not smaller: none is replaced twice
 		named.Msg = strings.ReplaceAll(named.Msg, fmt.Sprintf("on[%d]", i), fmt.Sprintf("on[%d]", p.at[i]))
 	}
 	return &named
