@@ -8,15 +8,14 @@ import (
 	"ptyctl/session"
 )
 
-// A Batch is a profile's Batch: the two lines between which the others are one transaction. Nothing of it is typed unless
-// the caller does.
+// A Batch is a profile's Batch: the two lines between which the others are one transaction. Only the caller types them.
 type Batch struct {
 	Begin string `json:"begin"`
 	End   string `json:"end"`
 	Note  string `json:"note"`
 }
 
-// BatchOf returns the two lines for the session's device; nil: it needs none.
+// BatchOf returns the two lines for the session's device, or nil if it needs none.
 func BatchOf(s *session.Session) *Batch {
 	p, ok := profile.Get(s.Expect().Profile)
 	if !ok || p.Batch == nil {

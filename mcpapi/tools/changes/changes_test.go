@@ -83,7 +83,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// What is no configuration is not kept, and the words say what to do.
+// A snapshot of anything but a configuration is refused, and the error says what to do.
 func TestRefused(t *testing.T) {
 	d := &device{}
 	l := open(t, d, mcptest.Config{})
@@ -192,7 +192,7 @@ func TestIsAnExec(t *testing.T) {
 	l.Fails(mcptest.ConfigTool, strings.TrimSuffix(take, "}")+`,"task_id":"a"}`, term.PolicyDenied, "not here")
 	l.OK(mcptest.ConfigTool, `{"action":"diff","session_id":"$S","from":"before","to":"before"}`)
 
-	// A reader may compare, and run nothing.
+	// A read-only caller may compare, but not run a command.
 	reader := mcptest.NewAgent(t, mcpapi.NewServer(mcpapi.Options{
 		Sessions: l.Manager, Toolsets: sets, ReadOnly: true, Results: "full",
 	}), "")

@@ -35,7 +35,7 @@ type Compared struct {
 	Going
 }
 
-// comparedCompact is the compact form of Compared, a type of its own so that it has no compact form in turn.
+// comparedCompact is the compact form of Compared. It is a separate type without a Compact method.
 type comparedCompact Compared
 
 // Compact leaves out the values of the call.
@@ -85,7 +85,7 @@ func Diff(ctx context.Context, c *toolset.Call, s *session.Session, from, to, ex
 	return out, nil
 }
 
-// compare puts the difference into the result.
+// compare adds the difference to the result.
 func (out *Compared) compare(before, after string, volatile []profile.Pattern) {
 	before, _ = profile.Steady(before, volatile)
 	after, out.Volatile = profile.Steady(after, volatile)

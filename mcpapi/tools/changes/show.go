@@ -29,7 +29,7 @@ const (
 	// mostPages is how many pages are turned. A pager that the session's caller has settings for is left to those.
 	mostPages = 2000
 
-	// short is the most lines of an output that is nothing but a refusal.
+	// short is the most lines of an output that is only a refusal.
 	short = 20
 )
 

@@ -22,7 +22,7 @@ type Taken struct {
 	Going
 }
 
-// takenCompact is the compact form of Taken, a type of its own so that it has no compact form in turn.
+// takenCompact is the compact form of Taken. It is a separate type without a Compact method.
 type takenCompact Taken
 
 // Compact leaves out the values of the call.

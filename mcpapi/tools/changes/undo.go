@@ -7,10 +7,10 @@ import (
 	"ptyctl/session"
 )
 
-// DefaultMinutes is the time in which a change has to be confirmed, where a call names none.
+// DefaultMinutes is the time in which a change must be confirmed, if a call gives none.
 const DefaultMinutes = 5
 
-// A Trial is a profile's Trial, with its blanks filled in. Nothing of it is typed unless the caller does.
+// A Trial is a profile's Trial, with its blanks filled in. Only the caller types it.
 type Trial struct {
 	Name    string   `json:"name"`
 	Needs   string   `json:"needs,omitempty"`
@@ -22,7 +22,7 @@ type Trial struct {
 	Note    string   `json:"note,omitempty"`
 }
 
-// Trials returns the ways in which the session's device undoes a change that is not confirmed in time.
+// Trials returns the methods by which the session's device undoes a change that is not confirmed in time.
 func Trials(s *session.Session, minutes int) []Trial {
 	p, ok := profile.Get(s.Expect().Profile)
 	if !ok || len(p.Trials) == 0 {
