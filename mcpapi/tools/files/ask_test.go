@@ -30,13 +30,13 @@ var numbers = sshserver.Config{KeyboardInteractive: func(_ string, challenge ssh
 	return nil
 }}
 
-// A person at the client answers the questions of a copy's logins, those of both hosts; what they dismiss is the
-// caller's.
+// A person at the client answers the login questions of both hosts of a copy. A question that they dismiss goes to the
+// caller.
 func TestCopyAsksThePerson(t *testing.T) {
 	mcptest.ForEachClient(t, func(t *testing.T, revision string, connect mcptest.Connect) {
 		for name, tt := range map[string]struct {
 			answers []string // of the person, to one question after the other
-			asks    string   // the user whose question the caller has to answer
+			asks    string   // the user of the login that asks the caller
 		}{
 			"both answered":    {[]string{"accept", "accept"}, ""},
 			"first dismissed":  {[]string{"cancel"}, "demo"},

@@ -15,10 +15,10 @@ type fsCopyOut struct {
 	SessionID  string             `json:"session_id,omitempty" is:"listed"` // of exec_id
 	ExecID     string             `json:"exec_id,omitempty" is:"listed"`
 
-	FromSession string `json:"from_session_id,omitempty"` // where the call named its host, as the next
+	FromSession string `json:"from_session_id,omitempty"` // if the call named its host, as the next
 	ToSession   string `json:"to_session_id,omitempty"`
 
-	To         string    `json:"to,omitempty"` // the path of the copy, where the call has not given it
+	To         string    `json:"to,omitempty"` // the path of the copy, if the call has not given it
 	Bytes      int64     `json:"bytes" compact:"keep"`
 	TotalBytes int64     `json:"total_bytes,omitempty"` // while it goes on
 	Files      int       `json:"files,omitempty"`       // of a tree, as all that follow up to skipped_count
@@ -32,8 +32,8 @@ type fsCopyOut struct {
 	Changed    bool      `json:"source_changed,omitempty"` // while it was copied
 	Verified   *bool     `json:"verified,omitempty" is:"listed"`
 	SHA256     string    `json:"sha256,omitempty" is:"listed"`
-	Name       string    `json:"far_name,omitempty"` // with via: of the file, as the far side tells it
-	Errors     int       `json:"errors,omitempty"`   // with via: what was sent again
+	Name       string    `json:"far_name,omitempty"` // with via: name of the file, from the far side
+	Errors     int       `json:"errors,omitempty"`   // with via: blocks and answers that were sent again
 	DurationMS int64     `json:"duration_ms"`
 	Warnings   []string  `json:"warnings,omitempty"`
 }
@@ -44,13 +44,13 @@ type skipOut struct {
 	Why  string `json:"why"`
 }
 
-// copyCompact is a type of its own, so that it has no compact form in turn.
+// copyCompact is a separate type, so that it has no Compact method.
 type copyCompact fsCopyOut
 
-// reported is the least duration of a copy that a compact result tells, in milliseconds.
+// reported is the shortest duration of a copy that a compact result includes, in milliseconds.
 const reported = 1000
 
-// Compact leaves out what an ordinary copy has: that it made a new file, was verified, and took no time.
+// Compact leaves out the marks of an ordinary copy: that it made a new file, was verified, and took no time.
 func (out *fsCopyOut) Compact() any {
 	c := copyCompact(*out)
 	if c.Verified != nil && *c.Verified {
@@ -70,7 +70,7 @@ func newCopyOut(ctx context.Context, r session.CopyResult, to string) *fsCopyOut
 	return out
 }
 
-// fill puts r into the result. to is the path that the call has named.
+// fill adds r to the result. to is the path that the call has named.
 func (out *fsCopyOut) fill(ctx context.Context, r session.CopyResult, to string) {
 	out.Bytes, out.DurationMS = r.Bytes, r.Duration.Milliseconds()
 	if r.ID != "" {
@@ -97,8 +97,8 @@ func (out *fsCopyOut) fill(ctx context.Context, r session.CopyResult, to string)
 	}
 }
 
-// showCopy returns the function that shows the end of a copy to those who wait for its exec_id: its result on one line,
-// as the call itself would have had it.
+// showCopy returns the function that shows the end of a copy to the callers that wait for its exec_id: its result on
+// one line, as the call itself would have had it.
 func showCopy(ctx context.Context, to string) func(session.CopyResult, error) []byte {
 	return func(r session.CopyResult, err error) []byte {
 		var v any = newCopyOut(ctx, r, to)

@@ -212,7 +212,7 @@ func TestCopyTree(t *testing.T) {
 	), term.InvalidArgument, "no folder")
 }
 
-// TestCopyRefused: limits, rules and locks hold for both ends, and nothing is left where one of them refuses.
+// TestCopyRefused: limits, rules and locks hold for both ends, and a refused copy leaves no file.
 func TestCopyRefused(t *testing.T) {
 	var forbidden string
 	l := newFilesLab(t, mcptest.Config{Sessions: session.Config{

@@ -35,7 +35,7 @@ type cluster struct {
 	lose    answering
 }
 
-// An answering changes the answer to a call. It is given none of a call that is not made.
+// An answering changes the answer to a call. Without a call, it gets no answer.
 type answering func(call peers.Call, answer json.RawMessage) (json.RawMessage, error)
 
 // A member is one node, as it sees the others.
@@ -72,7 +72,7 @@ func (c *cluster) changes(instead, lose answering) {
 	c.instead, c.lose = instead, lose
 }
 
-// newCluster starts nodes a, b and c, with a session on a and on b. deny is a path that a lets nobody read.
+// newCluster starts nodes a, b and c, with a session on a and on b. deny is a path that no one may read on a.
 func newCluster(t *testing.T, deny *string) (c *cluster, ids map[string]string) {
 	t.Helper()
 	c, ids = &cluster{
@@ -131,8 +131,8 @@ func (l *filesLab) recorded(verb term.Verb) (last term.Event) {
 	return last
 }
 
-// TestCopyAtNodes: between sessions of two nodes a file is copied through any node, in the name of the caller, and what fails
-// says where.
+// TestCopyAtNodes: a client of any node can copy a file between sessions of two nodes. The copy acts in the caller's
+// name, and an error names the node.
 func TestCopyAtNodes(t *testing.T) {
 	deny := ""
 	c, ids := newCluster(t, &deny)
@@ -213,7 +213,7 @@ func TestCopyOfAnotherServer(t *testing.T) {
 	}
 }
 
-// TestCopyLosesANode: what is said of a copy when a node gives no answer, and what the target has then.
+// TestCopyLosesANode: the error of a copy when a node gives no answer, and the state of the target then.
 func TestCopyLosesANode(t *testing.T) {
 	c, ids := newCluster(t, new(string))
 	from, to := filepath.Join(c.labs["a"].far, "file"), filepath.Join(c.labs["b"].far, "copy")

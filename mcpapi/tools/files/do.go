@@ -45,7 +45,7 @@ func doFS(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 		)
 		defer stop()
 	}
-	// Those of this machine; each of the two has roots and limits of its own.
+	// The files of this machine; each of the two has its own roots and limits.
 	files := c.Files()
 	if in.SessionID != "" {
 		s, err := c.Session(ctx, c.Verb(), string(in.SessionID))
@@ -106,7 +106,7 @@ func fsRead(ctx context.Context, c *toolset.Call, files *session.Files, in *fsAr
 	return out, nil
 }
 
-// inBase64 returns p in base64, which base64.Encoding.EncodeToString would copy once more.
+// inBase64 returns p in base64, without the second copy that base64.Encoding.EncodeToString makes.
 func inBase64(p []byte) string {
 	text := make([]byte, base64.StdEncoding.EncodedLen(len(p)))
 	base64.StdEncoding.Encode(text, p)
@@ -220,7 +220,7 @@ func modeText(m fs.FileMode) string {
 	return fmt.Sprintf("%04o", uint32(bits))
 }
 
-// A cursor of a list is the last name, or its base64 where the name is no text that JSON can hold.
+// A cursor of a list is the last name, or its base64 if JSON cannot hold the name.
 const encodedCursor = "base64:"
 
 // cursorOf returns the cursor that continues a list after name.

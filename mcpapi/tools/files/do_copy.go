@@ -11,7 +11,7 @@ import (
 	"ptyctl/term"
 )
 
-// fsCopy copies a file or a tree. If the call's time is over before, the copy goes on as an exec of one of the sessions.
+// fsCopy copies a file or a tree. If the call's time ends first, the copy goes on as an exec of one of the sessions.
 func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 	if name := c.Marked(in, "many"); name != "" {
 		return nil, c.Invalid(name, name+" is for many hosts: name them in to.hosts")
@@ -77,11 +77,11 @@ func fsCopy(ctx context.Context, c *toolset.Call, in *fsArgs) (any, error) {
 	return out, nil
 }
 
-// A copyEnd is one end of a copy, whose session may have to be found or opened.
+// A copyEnd is one end of a copy. Its session may have to be found or opened first.
 type copyEnd struct {
 	place session.CopyPlace
-	id    machine      // of its session; empty: it is named by its host, or is this machine
-	host  *term.Target // nil: the call names none
+	id    machine      // of its session; empty: the end is named by its host, or is this machine
+	host  *term.Target // nil: the call names no host
 }
 
 // endOf reads one end.
@@ -138,7 +138,7 @@ func (end *copyEnd) find(ctx context.Context, c *toolset.Call, verb term.Verb) (
 	return nil, nil
 }
 
-// lend lends the source, which is that of a session, to another node.
+// lend lends the source, which is on a session's host, to another node.
 func (end *copyEnd) lend(ctx context.Context, c *toolset.Call, tree bool, lend toolset.Lender) (bytes int64, err error) {
 	s, err := c.Session(ctx, term.VerbFileRead, string(end.id))
 	if err != nil {

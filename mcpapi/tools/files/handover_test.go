@@ -62,7 +62,7 @@ func (l *heldLab) start(to string) fileCopy {
 	return r
 }
 
-// An execCopy is what those who wait for the exec_id of a copy get.
+// An execCopy is the result of a wait for the exec_id of a copy.
 type execCopy struct {
 	Stdout, Stderr string
 	ExitCode       *int   `json:"exit_code"`
@@ -198,7 +198,7 @@ func TestCopyHere(t *testing.T) {
 	}
 }
 
-// TestCopiesTooMany: a copy for which there is no memory is told that copies share it with output.
+// TestCopiesTooMany: the error of a copy without memory says that copies share the memory with output.
 func TestCopiesTooMany(t *testing.T) {
 	l := newHeldLab(t, time.Minute)
 	write(t, filepath.Join(l.here, "held"), []byte("text"), 0o600)
@@ -206,7 +206,7 @@ func TestCopiesTooMany(t *testing.T) {
 		return fmt.Sprintf(`{"action":"copy","from":{"path":%q},"to":{"path":%q}}`,
 			filepath.Join(l.here, "held"), filepath.Join(l.here, fmt.Sprint(n, "-held")))
 	}
-	const most = 16 // of 16 MiB each, by default, of which the session's output may take some
+	const most = 16 // of 16 MiB each, by default; the session's output may take some of them
 	var held []<-chan mcptest.Answer
 	var refused *mcptest.Reply
 	for n := 0; n <= most && refused == nil; n++ {

@@ -48,7 +48,7 @@ func wantExample(t *testing.T, action, path string) {
 	}
 }
 
-// Without the set for many hosts nothing of it is left, and its action says what would bring it.
+// Without the set for many hosts the tool has no part of it, and the error of its action says how to get it.
 func TestWithoutMany(t *testing.T) {
 	table := Tool.Without(ofMany, "it is elsewhere")
 	for i := range table.Fields {

@@ -57,7 +57,7 @@ type fsArgs struct {
 	manyArgs
 }
 
-// manyArgs are the arguments of a copy to or from many hosts. Their meaning is that of ptyctl_fleet.
+// manyArgs are the arguments of a copy to or from many hosts. They mean the same as in ptyctl_fleet.
 type manyArgs struct {
 	Hosts          []string `json:"hosts" need:"collect" is:"fleet" doc:"[collect] as in ptyctl_fleet" eg:"'hosts':['@web','!web03']"`
 	Overwrite      bool     `json:"overwrite" on:"collect" is:"fleet" doc:"[collect] replace files here that differ" eg:"'overwrite':true"`
@@ -71,11 +71,11 @@ type manyArgs struct {
 	MaxOutput      int      `json:"max_output_bytes" on:"copy collect" is:"fleet many" min:"200" max:"1<<30" doc:"likewise" eg:"'max_output_bytes':8192,'copy/from':{'path':'/srv/app/app.log'},'copy/to':{'hosts':['web[01-20]'],'path':'/srv/app/app.log'}"`
 }
 
-// A machine is named by the id of a session on it. An empty id is not taken for none: where a script has lost the id,
-// the files of another machine would be written.
+// A machine is named by the id of a session on it. An empty id does not count as an absent one: if a script has lost
+// the id, the files of another machine would be written.
 type machine string
 
-// Hint says what to give in place of an empty id.
+// Hint returns advice for an empty id.
 func (machine) Hint(text string) string {
 	if text != "" {
 		return ""
@@ -86,7 +86,7 @@ func (machine) Hint(text string) string {
 // A hostName names a machine in place of a session on it.
 type hostName string
 
-// Hint says what to give in place of an empty name, which is not taken for none either.
+// Hint returns advice for an empty name, which does not count as an absent one.
 func (hostName) Hint(text string) string {
 	if text != "" {
 		return ""
@@ -101,8 +101,8 @@ type place struct {
 	Path      string   `json:"path" is:"filled" doc:"needed" eg:"'path':'/srv/app/app.log'"`
 }
 
-// A target is the end of a copy where its bytes go: one machine, or many hosts. An empty list of them is not taken for
-// none: where a script has lost its hosts, a file of this machine would be written.
+// A target is the end of a copy where its bytes go: one machine, or many hosts. An empty list of hosts does not count
+// as an absent one: if a script has lost its hosts, a file of this machine would be written.
 type target struct {
 	place
 	Hosts []string `json:"hosts" is:"fleet given" doc:"or many SSH hosts, as in ptyctl_fleet" eg:"'hosts':['web[01-20]'],'session_id':null"`
@@ -167,7 +167,7 @@ func (out *fsReadOut) Excerpt() any {
 	return &e
 }
 
-// Compact leaves out what only a cut needs.
+// Compact leaves out the members that only a cut needs.
 func (out *fsReadOut) Compact() any {
 	c := readCompact(*out)
 	c.Action, c.Mode, c.ModifiedAt = "", "", 0

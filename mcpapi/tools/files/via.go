@@ -32,10 +32,10 @@ func checkVia(c *toolset.Call, in *fsArgs) error {
 	return nil
 }
 
-// maxFarName is how many characters of a name that a far side tells are shown.
+// maxFarName is how many characters of a name from the far side are shown.
 const maxFarName = 255
 
-// shown returns a name that the far side tells as text that does nothing where it is shown.
+// shown returns a name from the far side as text that is harmless to show.
 func shown(name string) string {
 	safe := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -46,7 +46,7 @@ func shown(name string) string {
 	return string(safe[:min(len(safe), maxFarName)])
 }
 
-// overTerminal adds what only a copy over a terminal tells.
+// overTerminal adds the members that only a copy over a terminal has.
 func (out *fsCopyOut) overTerminal(m *session.ModemResult) (notes []string) {
 	if m == nil {
 		return nil
