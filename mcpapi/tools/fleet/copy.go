@@ -22,7 +22,7 @@ type Copy struct {
 	MaxOutput int
 }
 
-// Do begins the copy, and waits for it as long as the call may. The result has the form of that of a command.
+// Do begins the copy, and waits for it as long as the call may. The result has the same form as for a command.
 func (r Copy) Do(ctx context.Context, c *toolset.Call) (any, error) {
 	s, err := choose(c, toolset.Nodes(ctx, c), r.Field, r.Hosts)
 	if err != nil {
@@ -34,7 +34,7 @@ func (r Copy) Do(ctx context.Context, c *toolset.Call) (any, error) {
 	}
 	// The source is read within the call, as it is one end of all copies.
 	left := max(c.Left(), 1)
-	own := request.Timeout > 0 && request.Timeout < left // the time of one host is that of the source, too
+	own := request.Timeout > 0 && request.Timeout < left // the time of one host applies to the source, too
 	if own {
 		left = request.Timeout
 	}

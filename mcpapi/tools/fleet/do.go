@@ -114,8 +114,8 @@ func request(c *toolset.Call, in *args) (r fleet.Request, err error) {
 	return r, err
 }
 
-// An Order holds the arguments that say in which order the hosts begin, what stops the rest, and how long they may take.
-// Times are in milliseconds; 0 and "" leave what the run has by itself.
+// An Order holds the arguments that say in which order the hosts begin, what stops the rest, and how long they may
+// take. Times are in milliseconds; 0 and "" leave the run's defaults.
 type Order struct {
 	Canary         int
 	Batch          string
@@ -159,8 +159,8 @@ func count(c *toolset.Call, field, text string) (batch.Count, error) {
 	return batch.Count{N: n}, nil
 }
 
-// choose returns the hosts that the expressions of an argument mean. What the caller should know of them is in the
-// warnings.
+// choose returns the hosts that the expressions of an argument select. It informs the caller of the notes on the
+// selection.
 func choose(c *toolset.Call, book *nodes.Book, field string, expressions []string) (*nodes.Selection, error) {
 	s, err := book.Select(expressions, toolset.Runs(c).MaxHosts())
 	if e, ok := errors.AsType[*nodes.Error](err); ok {
@@ -178,7 +178,7 @@ func choose(c *toolset.Call, book *nodes.Book, field string, expressions []strin
 	return s, nil
 }
 
-// targets returns the hosts of a selection as those of a run.
+// targets returns the hosts of a selection as targets of a run.
 func targets(list []nodes.Host) []fleet.Host {
 	hosts := make([]fleet.Host, len(list))
 	for i, h := range list {

@@ -19,7 +19,7 @@ type runOut struct {
 	Hosts      int    `json:"hosts" is:"listed"`
 
 	Groups   []groupOut   `json:"groups,omitempty" is:"listed"`
-	Rest     *restOut     `json:"rest,omitempty"` // the other groups, whose output is left out
+	Rest     *restOut     `json:"rest,omitempty"` // the groups that are left out
 	Failures []failureOut `json:"failures,omitempty" is:"listed"`
 	NotRun   []namesOut   `json:"not_run,omitempty" is:"listed"`
 	Running  *namesOut    `json:"running,omitempty"`
@@ -30,14 +30,15 @@ type runOut struct {
 	Warnings   []string `json:"warnings,omitempty"`
 }
 
-// runCompact is a type of its own, so that it has no compact form in turn.
+// runCompact is a separate type, so that it has no Compact method.
 type runCompact runOut
 
-// reported is the least duration of a run that a compact result tells, in milliseconds.
+// reported is the shortest duration of a run that a compact result includes, in milliseconds.
 const reported = 1000
 
-// Compact leaves out the action and the ordinary end. If the groups have all hosts, it leaves out their number, and the
-// names in the first group if that has most hosts and the other groups name theirs.
+// Compact leaves out the action and the ordinary end. If the groups contain all hosts, it also leaves out the number of
+// hosts. It then leaves out the host names of the first group, too, if that group has more than half of the hosts and
+// the other groups name all of theirs.
 func (out *runOut) Compact() any {
 	c := runCompact(*out)
 	if c.Rest == nil && c.Running == nil && c.Waiting == 0 && len(c.Failures)+len(c.NotRun) == 0 {
@@ -56,24 +57,24 @@ func (out *runOut) Compact() any {
 	return c
 }
 
-// A groupOut has the hosts with one answer. Of each stream it has the text, or the difference from that of the first
-// group, or a note such as "same".
+// A groupOut has the hosts that gave the same answer. For each stream it has the text, or the difference from the first
+// group's text, or a note such as "same".
 type groupOut struct {
 	namesOut
-	ExitCode   *int   `json:"exit_code,omitempty"` // not of a copy; a compact result leaves out 0
+	ExitCode   *int   `json:"exit_code,omitempty"` // absent for a copy; a compact result leaves out 0
 	Stdout     string `json:"stdout,omitempty"`
 	StdoutDiff string `json:"stdout_diff,omitempty"`
 	StdoutNote string `json:"stdout_note,omitempty"`
 	Stderr     string `json:"stderr,omitempty"`
 	StderrDiff string `json:"stderr_diff,omitempty"`
 	StderrNote string `json:"stderr_note,omitempty"`
-	Truncated  bool   `json:"truncated,omitempty"`    // something is left out of these
-	Bytes      int64  `json:"output_bytes,omitempty"` // of the streams of which something is left out
+	Truncated  bool   `json:"truncated,omitempty"`    // a stream is cut
+	Bytes      int64  `json:"output_bytes,omitempty"` // full size of the streams that are cut
 
 	copyOut
 }
 
-// groupCompact is a type of its own, so that it has no compact form in turn.
+// groupCompact is a separate type, so that it has no Compact method.
 type groupCompact groupOut
 
 // Compact leaves out exit code 0: hosts without an exit code are in no group, but among the failures.
@@ -84,7 +85,7 @@ func (g groupOut) Compact() any {
 	return groupCompact(g)
 }
 
-// A copyOut has what became of the file of each host of a group, where a file was copied.
+// A copyOut is the outcome of a copy, the same on each host of a group.
 type copyOut struct {
 	Outcome  string `json:"outcome,omitempty"` // "written" or "unchanged"
 	Size     *int64 `json:"bytes,omitempty"`
@@ -93,7 +94,7 @@ type copyOut struct {
 	Changed  bool   `json:"source_changed,omitempty"` // while it was copied
 }
 
-// newCopyOut is the form of a copy on the wire.
+// newCopyOut returns the wire form of a copy.
 func newCopyOut(c fleet.Copied) copyOut {
 	out := copyOut{Outcome: "written", Size: &c.Bytes, SHA256: c.SHA256, Changed: c.Changed}
 	if c.Unchanged {
@@ -105,7 +106,7 @@ func newCopyOut(c fleet.Copied) copyOut {
 	return out
 }
 
-// noteOf is what is to say of a stream besides its text or its difference.
+// noteOf returns the note on a stream, beside its text or its difference.
 func noteOf(s groups.Stream) string {
 	if s.Same {
 		return "same"
@@ -117,24 +118,24 @@ func noteOf(s groups.Stream) string {
 type failureOut struct {
 	ErrorCode string `json:"error_code"`
 	namesOut
-	Last string `json:"last_line,omitempty"` // of the output of the first host that has one
+	Last string `json:"last_line,omitempty"` // last line of output of the first host with output
 }
 
-// A restOut has the hosts whose output is left out.
+// A restOut has the hosts of the groups that are left out.
 type restOut struct {
 	namesOut
 	Groups    int    `json:"groups"`
 	ExitCodes string `json:"exit_codes,omitempty"` // not of a copy
 }
 
-// A namesOut has hosts, and what they have in common.
+// A namesOut names hosts, and the reason that they share.
 type namesOut struct {
 	Hosts  string `json:"hosts"`
 	N      int    `json:"n,omitempty"` // absent: 1
 	Reason string `json:"reason,omitempty"`
 }
 
-// report fills in what a run has said so far.
+// report fills in the results of a run so far.
 func (out *runOut) report(r groups.Report) {
 	for _, g := range r.Groups {
 		a, b := g.Stdout, g.Stderr
@@ -161,7 +162,7 @@ func (out *runOut) report(r groups.Report) {
 // cut reports whether hosts are left out of the names.
 func (n namesOut) cut() bool { return strings.HasSuffix(n.Hosts, "…") }
 
-// newNames is the form of hosts on the wire.
+// newNames returns the wire form of host names.
 func newNames(n groups.Names) namesOut {
 	if n.N == 1 {
 		return namesOut{n.Hosts, 0, n.Reason}
@@ -169,8 +170,8 @@ func newNames(n groups.Names) namesOut {
 	return namesOut{n.Hosts, n.N, n.Reason}
 }
 
-// The sizes of results that are meant if a call gives none, in bytes: of all, and where hosts differ and the first group
-// has more than a glance. What differs matters more then than what is alike.
+// The default sizes of results, in bytes. If hosts differ and the first group has more than a glance of output, the
+// result is smaller: the differences matter more then than the common output.
 const (
 	defaultOutput = 2000
 	glance        = 400
@@ -178,7 +179,8 @@ const (
 	differEach    = 150 // for each group besides the first
 )
 
-// fitted returns the result of make with as much of the answers as fits into so many bytes of JSON; 0: the default.
+// fitted returns the result of make with as much of the answers as fits into the given number of bytes of JSON; 0: the
+// default.
 func fitted(most int, make func(groups.Limits) *runOut) *runOut {
 	if most <= 0 {
 		most = defaultOutput
@@ -189,9 +191,9 @@ func fitted(most int, make func(groups.Limits) *runOut) *runOut {
 	return fit(most, most, make)
 }
 
-// fit is fitted with a limit for the text to begin with.
+// fit is fitted with an initial limit for the text.
 func fit(most, limit int, make func(groups.Limits) *runOut) *runOut {
-	// Escapes make the JSON longer than the text, which is what a report has a limit for.
+	// Escapes make the JSON longer than the text, and a report limits the text.
 	for tries := 5; ; tries-- {
 		out := make(groups.Limits{Bytes: limit})
 		text, err := wire.Compact(out)
@@ -219,7 +221,7 @@ func runResult(action string, run *fleet.Run, l groups.Limits) *runOut {
 	if run.Request().Copy == nil {
 		return out
 	}
-	for i, g := range report.Groups { // of which the output would say the same
+	for i, g := range report.Groups { // instead of the output, which says the same
 		out.Groups[i] = groupOut{namesOut: out.Groups[i].namesOut, copyOut: newCopyOut(run.Result(g.Labels()[0]).Copied)}
 	}
 	if out.Rest != nil {
@@ -234,7 +236,7 @@ type listOut struct {
 	Runs   []listRun `json:"runs" is:"listed" compact:"keep"`
 }
 
-// listCompact is a type of its own, so that it has no compact form in turn.
+// listCompact is a separate type, so that it has no Compact method.
 type listCompact listOut
 
 // Compact leaves out the action.
@@ -261,11 +263,11 @@ type hostsOut struct {
 	Hosts    string        `json:"hosts"` // as a nodeset
 	N        int           `json:"n" is:"listed"`
 	Named    []nodes.Host  `json:"named,omitempty"`   // those with another address, user or port
-	Sources  []nodes.Count `json:"sources,omitempty"` // those that were read
+	Sources  []nodes.Count `json:"sources,omitempty"` // the sources that were read
 	Warnings []string      `json:"warnings,omitempty"`
 }
 
-// hostsCompact is a type of its own, so that it has no compact form in turn.
+// hostsCompact is a separate type, so that it has no Compact method.
 type hostsCompact hostsOut
 
 // Compact leaves out the action.
@@ -275,7 +277,7 @@ func (out *hostsOut) Compact() any {
 	return c
 }
 
-// mostNamed is the most hosts whose ways are shown one by one.
+// mostNamed is the most hosts with their addresses shown one by one.
 const mostNamed = 50
 
 // hostsResult shows a selection.

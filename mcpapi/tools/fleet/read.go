@@ -87,7 +87,7 @@ type Awaited struct {
 	host string // empty: the whole run
 }
 
-// Await returns what to wait for, and a channel that is closed at its end. field is the argument of the host.
+// Await returns the Awaited run or host, and a channel that is closed at its end. field is the argument of the host.
 func Await(ctx context.Context, c *toolset.Call, id, host, field string) (a Awaited, over <-chan struct{}, err error) {
 	run, err := toolset.Runs(c).Get(ctx, id)
 	if err != nil {
@@ -101,7 +101,7 @@ func Await(ctx context.Context, c *toolset.Call, id, host, field string) (a Awai
 	return Awaited{run, host}, over, nil
 }
 
-// An Ending is what became of a host, as far as a wait tells it.
+// An Ending is the outcome of a host or a run, for the result of a wait.
 type Ending struct {
 	FleetID, Host string
 	Stdout        Chunk  // its end
@@ -149,7 +149,7 @@ func (r Read) chunk(s *fleet.Stream, over bool) Chunk {
 	return out
 }
 
-// partial returns the length of a rune at the end of text whose rest is missing.
+// partial returns the length of an incomplete rune at the end of text.
 func partial(text []byte) int {
 	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
 		if at := text[len(text)-n:]; utf8.RuneStart(at[0]) {
