@@ -93,7 +93,7 @@ func said(line, answer string) string {
 	return scrub.Text(answer)
 }
 
-// Hints say what to do about the result. exec names the command whose output has the answers.
+// Hints returns advice about the result. exec names the command that has the answers in its output.
 func (out *Out) Hints(exec string) (texts []string) {
 	if out.HalfTyped {
 		texts = append(texts, fmt.Sprintf("a part of line %d is in the terminal, not entered: clear it with key ctrl_u or ctrl_c",
