@@ -28,11 +28,11 @@ type Shared struct {
 	Version string
 	Started time.Time
 
-	Transport     string       // of callers that name none
-	ReadOnly      bool         // for every caller: only what does not type
+	Transport     string       // for callers without a transport
+	ReadOnly      bool         // no caller may type
 	NoInteractive bool         // never ask during a login
 	AllowForce    bool         // a task without the lock may close by force
-	Secrets       term.Secrets // of the operator's; nil: there are none
+	Secrets       term.Secrets // the operator's secrets; nil: no secrets
 	Numbered      bool         // each call gets a number; see term.Actor
 
 	Limits
@@ -42,12 +42,12 @@ type Shared struct {
 	Far       func(ctx context.Context, id string) (node string)                       // see Far; nil: there are no other nodes
 	Ask       func(ctx context.Context, c *Call, node string, arguments json.RawMessage) Gathered
 	Memory    kept.Memory   // of the sessions of all nodes; nil: there are no other nodes
-	Notice    func() string // what callers are to know of this machine; nil, or empty: nothing
+	Notice    func() string // notice about this machine for callers; nil, or empty: no notice
 
 	said said
 }
 
-// Limits are the operator's, and what counts where a call says nothing.
+// Limits are the operator's limits, and the defaults of calls.
 type Limits struct {
 	MaxWait           time.Duration // the longest a call waits; 0: 50 s
 	ReadTimeout       time.Duration // of a read that names none; 0: 2 s
@@ -73,8 +73,8 @@ func (s *Shared) OnlyReads(ctx context.Context) bool {
 	return s.ReadOnly || identity.FromContext(ctx).ReadOnly
 }
 
-// A Call is one call of a tool, whose action is known. It has everything that a tool may do: in the caller's name,
-// with the sessions that the caller may see.
+// A Call is one call of a tool, with a known action. Its methods are all that a tool may do: in the caller's name, with
+// the sessions that the caller may see.
 type Call struct {
 	shared    *Shared
 	tool      *Tool
@@ -147,8 +147,8 @@ func (c *Call) Text(name string) (value string) {
 // Marked returns the name of the first argument with a mark that the call gives, or "". in is the struct of arguments.
 func (c *Call) Marked(in any, mark string) string { return c.tool.Marked(in, mark) }
 
-// Invalid is the error for an argument that the table accepts but the tool does not. text says which value would be
-// right.
+// Invalid returns the error for an argument that the table accepts but the tool does not. text says which value would
+// be right.
 func (c *Call) Invalid(field, text string) error { return c.Checker().Invalid(field, nil, "%s", text) }
 
 // Checker returns the checker for this call, to report a wrong argument in the same words as the table does.
@@ -170,7 +170,7 @@ func (c *Call) Moves(what string) func(bytes int64) { return c.meter.moves(what)
 // Warn adds advice to the result's warnings, once for each session and caller: repeated, it would only cost space.
 func (c *Call) Warn(text string) { c.notes = append(c.notes, note{text, true}) }
 
-// Inform adds a warning that says what became of this very call.
+// Inform adds a warning about the outcome of this very call.
 func (c *Call) Inform(text string) { c.notes = append(c.notes, note{text, false}) }
 
 // Warnings returns the warnings so far that the caller has not had. The result must show them.
@@ -279,7 +279,7 @@ func (c *Call) On(ctx context.Context, t term.Target, f func(*session.Session) e
 		about(res.Session)
 	}
 	if err == nil && res.State == session.Open {
-		// What open says of a new session; a caller who has had it from open does not get it again.
+		// These are open's warnings about a new session; a caller that got them from open does not get them again.
 		for _, w := range res.Session.Info().About.Warnings {
 			c.Warn(w)
 		}
@@ -329,7 +329,7 @@ func (c *Call) Listed(s *session.Session) bool {
 	return err == nil && found == s
 }
 
-// Version is that of ptyctl.
+// Version returns the version of ptyctl.
 func (c *Call) Version() string { return c.shared.Version }
 
 // Uptime returns how long ptyctl has run.
@@ -352,8 +352,8 @@ func (c *Call) Outlives(ctx context.Context) {
 	c.onGiveUp = func(f func()) func() bool { return context.AfterFunc(ctx, f) }
 }
 
-// UntilGivenUp returns a context for what must stop when the client gives the call up, although a retry could still get
-// its result.
+// UntilGivenUp returns a context for work that must stop when the client cancels the call, although a retry could still
+// get its result.
 func (c *Call) UntilGivenUp(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if c.onGiveUp == nil {
@@ -366,7 +366,7 @@ func (c *Call) UntilGivenUp(ctx context.Context) (context.Context, context.Cance
 // Actor returns a context that acts in the name of the call's own task.
 func (c *Call) Actor(ctx context.Context) context.Context { return c.Acting(ctx, c.Text("task_id")) }
 
-// Acting returns a context that says who makes the call. Only tools of others take agent_id and evidence_id.
+// Acting returns a context with the actor of the call. Only tools of others take agent_id and evidence_id.
 func (c *Call) Acting(ctx context.Context, task string) context.Context {
 	name, version, _ := mcpgo.ClientFromContext(ctx)
 	caller := identity.FromContext(ctx)

@@ -7,7 +7,7 @@ import (
 	"ptyctl/mcpapi/schema"
 )
 
-// Content decodes text as Decode does, for those who do not change the data: it may share the memory of text.
+// Content decodes text as Decode does, for callers that do not change the data: it may share the memory of text.
 func Content(ch *schema.Checker, path, text, encoding string) ([]byte, error) {
 	if encoding != "base64" {
 		return jsonrpc.Bytes(text), nil

@@ -1,4 +1,4 @@
-// Package toolset is what tools are written against: the core tools of package tools, and those of other programs in
+// Package toolset is the interface for writing tools: the core tools of package tools, and those of other programs in
 // the folders below.
 //
 //	set := toolset.Set{Name: "mine", Tools: []*toolset.Tool{

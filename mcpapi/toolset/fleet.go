@@ -7,7 +7,7 @@ import (
 	"ptyctl/fleet/nodes"
 )
 
-// Fleet is what commands on many hosts need. Without Runs no such tool must be offered.
+// A Fleet has the state that commands on many hosts need. Without Runs no such tool may be offered.
 type Fleet struct {
 	Runs  *fleet.Fleets
 	Nodes func(context.Context) *nodes.Book // the known hosts and groups; nil: none

@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// foreignArgs and foreignOut are those of a tool with a contract of its own.
+// foreignArgs and foreignOut are the arguments and the result of a tool with its own contract.
 type (
 	foreignArgs struct {
 		ID  string            `json:"id" need:"*"`
@@ -28,7 +28,7 @@ type (
 	}
 )
 
-// foreign is a set of tools with a contract of its own.
+// foreign is a set of tools with its own contract.
 func foreign(handle func(context.Context, *toolset.Call, *foreignArgs) (any, error)) toolset.Set {
 	return toolset.Set{
 		Name: "foreign", Instructions: "Use foreign_tool.",

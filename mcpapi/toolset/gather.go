@@ -39,7 +39,7 @@ func nodesIn(nodes []string, members []jsonrpc.Member) []string {
 	return nodes
 }
 
-// FileHost returns the host at which a call names a file, the first if it names two; empty: it names none.
+// FileHost returns the host of the file that a call names, the first of two, or "".
 func FileHost(c *Call) string {
 	for _, m := range c.args {
 		if !slices.Contains(idHolders, m.Name) || m.Value[0] != '{' {
@@ -57,11 +57,11 @@ func FileHost(c *Call) string {
 // A Gathered is the answer of another node to the same call.
 type Gathered struct {
 	Node   string
-	Result json.RawMessage // the object that is the result with every field; nil: there is none
-	Err    error           // why
+	Result json.RawMessage // the result as an object with every field; nil: no result
+	Err    error           // why there is no Result
 }
 
-// MaxGathered is the most sessions in a list that has those of other nodes, unless the node that lists has more itself.
+// MaxGathered is the most sessions in a list with sessions of other nodes, unless the listing node has more itself.
 const MaxGathered = 100
 
 // Gather has the other nodes answer the call with these arguments, and returns their answers in the order of their names.
@@ -73,7 +73,7 @@ func Gather(ctx context.Context, c *Call, arguments json.RawMessage) []Gathered 
 	return c.shared.Gather(ctx, c, arguments)
 }
 
-// Far returns the node that a call with an id has to go to; empty: this one answers it.
+// Far returns the node that a call with an id must go to; empty: this node answers it.
 func Far(ctx context.Context, c *Call, id string) (node string) {
 	if c.shared.Far == nil {
 		return ""
@@ -81,8 +81,8 @@ func Far(ctx context.Context, c *Call, id string) (node string) {
 	return c.shared.Far(ctx, id)
 }
 
-// Ask has one node answer the call with these arguments. It is for a node that Far has named. The node may ask and tell
-// the client nothing meanwhile.
+// Ask has one node answer the call with these arguments. It is for a node that Far has named. The node cannot ask or
+// notify the client meanwhile.
 func Ask(ctx context.Context, c *Call, node string, arguments json.RawMessage) Gathered {
 	return c.shared.Ask(ctx, c, node, arguments)
 }

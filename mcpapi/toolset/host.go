@@ -8,7 +8,7 @@ import (
 	"ptyctl/term"
 )
 
-// HostOf reads a host such as alice@web1:22 from an argument. password says what to do in place of a password there.
+// HostOf reads a host such as alice@web1:22 from an argument. password is advice for a host with a password in it.
 func HostOf(ch *schema.Checker, argument, text, password string) (destination.Destination, error) {
 	d, err := destination.Parse(text)
 	switch {
@@ -21,7 +21,7 @@ func HostOf(ch *schema.Checker, argument, text, password string) (destination.De
 	return d, err
 }
 
-// HostNamed says in an error that the call has named t in place of a session, and nothing else about the way there.
+// HostNamed adds to an error that the call has named t in place of a session, without details of the connection.
 func HostNamed(t term.Target, err error) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {

@@ -4,7 +4,7 @@ package toolset
 // others, so that calls about the session come here from each of them.
 func NewID(c *Call, program string) string { return c.shared.Sessions.ServerView().NewID(program) }
 
-// FreshID is NewID for ids of another form: one that no session has, of those that form returns.
+// FreshID is NewID for ids of another form: it returns an id from form that no session has.
 func FreshID(c *Call, form func() string) string {
 	for {
 		id := c.shared.Sessions.ServerView().IDHere(form())

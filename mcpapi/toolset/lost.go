@@ -11,8 +11,8 @@ import (
 	"ptyctl/term"
 )
 
-// Lost returns what is kept of a session that no node has any more, if the caller may reopen it; nil: nothing is, or this
-// node has the session.
+// Lost returns the kept record of a session that no node has any more, if the caller may reopen it. It returns nil if
+// there is no record, or if this node has the session.
 func (s *Shared) Lost(ctx context.Context, id string) (*kept.Session, error) {
 	if s.Memory == nil || peers.NodeOf(id) == "" {
 		return nil, nil
@@ -27,7 +27,7 @@ func (s *Shared) Lost(ctx context.Context, id string) (*kept.Session, error) {
 	return k, err
 }
 
-// principal returns who calls, as the sessions that it opens know it.
+// principal returns the caller, as the sessions that it opens know it.
 func (s *Shared) principal(ctx context.Context) term.Principal {
 	p := identity.FromContext(ctx).Principal()
 	p.Transport = s.TransportOf(ctx)
@@ -39,8 +39,8 @@ func Lost(ctx context.Context, c *Call, id string) (*kept.Session, error) {
 	return c.shared.Lost(ctx, id)
 }
 
-// OpenLost opens a session in the caller's name that goes on in place of another, of which k is kept. r has no id, and
-// gets a new one. Another call that has come first is the error: nothing is opened twice.
+// OpenLost opens a session in the caller's name to replace the lost session k. It gives r, which has no id, a new one.
+// If another call has already replaced the session, OpenLost returns an error: it opens nothing twice.
 func OpenLost(ctx context.Context, c *Call, k *kept.Session, r session.OpenRequest) (session.OpenResult, error) {
 	v := c.shared.Sessions.ServerView()
 	name := r.Target.Host

@@ -34,7 +34,7 @@ func TestProgressOfOldClients(t *testing.T) {
 	}
 }
 
-// TestProgressOfFiles: a transfer tells how much of it is done.
+// TestProgressOfFiles: the progress of a transfer says how much of it is done.
 func TestProgressOfFiles(t *testing.T) {
 	m := new(meter)
 	m.moves("reading big")(1 << 20)

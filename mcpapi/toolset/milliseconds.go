@@ -11,8 +11,7 @@ import (
 	"ptyctl/term"
 )
 
-// InMilliseconds says of a time that was over that its caller may have given it in seconds. It returns "" for one that
-// nobody would.
+// InMilliseconds returns a hint that the caller may have given a timeout in seconds, or "" if that is improbable.
 func InMilliseconds(field string, ms int64) string {
 	if ms <= 0 || ms >= 1000 {
 		return ""
@@ -20,7 +19,7 @@ func InMilliseconds(field string, ms int64) string {
 	return fmt.Sprintf("%s is in milliseconds, and these %d are over; %d s are %d", field, ms, ms, ms*1000)
 }
 
-// Hurried returns err with what InMilliseconds says, if the call has failed because its own time was over.
+// Hurried returns err with the hint of InMilliseconds, if the call has failed because its own timeout has passed.
 func (c *Call) Hurried(err error) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok || !errors.Is(err, context.DeadlineExceeded) && e.Kind != term.ConnectTimeout {

@@ -30,7 +30,7 @@ type nodes struct {
 	servers map[string]*mcpapi.Server
 
 	mu       sync.Mutex // guards the following
-	place    []string   // of what is new: the first that has not just failed
+	place    []string   // nodes of new sessions: the first one that has not just failed
 	gone     map[string]term.Kind
 	forwards []string // the nodes that calls were passed on to
 }
@@ -75,7 +75,7 @@ func (m member) Forward(ctx context.Context, node string, call peers.Call, c pee
 	return m.servers[node].ServePeer(ctx, call, c)
 }
 
-// newNodes starts the nodes a, b and c, of which a has what is new. notice is what each tells its callers.
+// newNodes starts the nodes a, b and c. New sessions go to a. Each node gives its callers the notice.
 func newNodes(t *testing.T, sets []string, notice string) *nodes {
 	t.Helper()
 	n := &nodes{t: t, servers: make(map[string]*mcpapi.Server), gone: make(map[string]term.Kind), place: []string{"a"}}
@@ -127,7 +127,7 @@ func (u user) say(tool, arguments string) (text string, failed bool) {
 	return r.Content[0].Text, r.IsError
 }
 
-// has calls a tool and wants a text in its result, and that it has not failed.
+// has calls a tool, and requires success and a text in its result.
 func (u user) has(tool, arguments, want string) string {
 	u.T.Helper()
 	text, failed := u.say(tool, arguments)
@@ -137,15 +137,15 @@ func (u user) has(tool, arguments, want string) string {
 	return text
 }
 
-// opened calls a tool and returns what follows a text in its result, up to a line end or a quote.
+// opened calls a tool and returns the part of its result after a text, up to a line end or a quote.
 func (u user) opened(tool, arguments, before string) (id string) {
 	u.T.Helper()
 	_, rest, _ := strings.Cut(u.has(tool, arguments, before), before)
 	return rest[:max(strings.IndexAny(rest, "\n\""), 0)]
 }
 
-// TestListsOfNodes: the lists of the sets have the sessions of all nodes, those of the client's node first, and say which
-// nodes have not answered.
+// TestListsOfNodes: the lists of the sets have the sessions of all nodes, beginning with the client's node, and name
+// the nodes that have not answered.
 func TestListsOfNodes(t *testing.T) {
 	n := newNodes(t, []string{"pty", "k_pty"}, "")
 	b := n.at("b", "ops", false)
@@ -178,8 +178,8 @@ func TestListsOfNodes(t *testing.T) {
 	order(b.has("k_pty", `{"action":"list"}`, `"unanswered_nodes":["a","c"]`), 1)
 }
 
-// TestStartsAtNodes: what the sets start goes to the node that is chosen, and to another if that was not reached. What may
-// have been started is not started twice.
+// TestStartsAtNodes: the sets start programs at the chosen node, and at another one if that was not reached. A program
+// that may have started is not started twice.
 func TestStartsAtNodes(t *testing.T) {
 	for name, set := range map[string]struct{ tool, open, silent string }{
 		"pty":    {"pty_spawn", `{"command":"cat"}`, "Error: node a is away; look before you repeat it: pty_list"},
@@ -260,8 +260,8 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
-// TestReadersAtNodes: what a set keeps of a session lives at its node. A caller that only reads has one place in the output
-// of k_pty, through whichever nodes it reads, and takes nothing from those that type.
+// TestReadersAtNodes: the state that a set keeps for a session is at the session's node. A read-only caller of k_pty
+// has one position in the output, whichever nodes it reads through, and takes no output from callers that type.
 func TestReadersAtNodes(t *testing.T) {
 	n := newNodes(t, []string{"k_pty"}, "")
 	id := n.at("b", "ops", false).opened("k_pty", `{"action":"spawn","shell":"/bin/sh"}`, `"session_id":"`)
@@ -278,7 +278,7 @@ func TestReadersAtNodes(t *testing.T) {
 	n.at("a", "ops", false).has("k_pty", read+`0}`, `"timed_out":true`)
 }
 
-// TestChunksAtNodes: what was returned of a terminal of aiterm has the same numbers and bytes at each node.
+// TestChunksAtNodes: chunks that were returned from a terminal of aiterm have the same numbers and bytes at each node.
 func TestChunksAtNodes(t *testing.T) {
 	n := newNodes(t, []string{"aiterm"}, "")
 	b, c := n.at("b", "ops", false), n.at("c", "ops", false)
@@ -315,7 +315,8 @@ func TestChunksAtNodes(t *testing.T) {
 	}
 }
 
-// TestNoticeInSets: callers of the sets are told once of a node that is drained, with the first result that can say it.
+// TestNoticeInSets: callers of the sets get the notice about a drained node once, with the first result that has room
+// for it.
 func TestNoticeInSets(t *testing.T) {
 	const notice = "node a is drained"
 	n := newNodes(t, []string{"pty", "k_pty"}, notice)

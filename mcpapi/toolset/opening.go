@@ -7,8 +7,9 @@ import (
 	"ptyctl/session"
 )
 
-// An Opening is a session that waits for a login's question which a person may be asked. Show makes the result of the
-// call from the session's present state; the call is the one that gets that result, which may be a later one.
+// An Opening is a session that waits for the answer to its login's question. A person may be asked for the answer. Show
+// makes the result of the call from the session's present state; the call is the one that gets that result, which may
+// be a later one.
 type Opening struct {
 	session.OpenResult
 	Show func(context.Context, *Call, session.OpenResult) (any, error)
@@ -17,7 +18,7 @@ type Opening struct {
 // Ask lets the person at the client be asked the question of a login, before the call has its result.
 func (c *Call) Ask(o *Opening) { c.opening = o }
 
-// Opening returns what Ask has got last, or nil.
+// Opening returns the last Opening given to Ask, or nil.
 func (c *Call) Opening() *Opening { return c.opening }
 
 // Undone describes a call that names a host and has done nothing there, because the session is not open.
@@ -30,10 +31,10 @@ type Undone struct {
 	Do func(context.Context, *Call, session.OpenResult) (any, error)
 }
 
-// NotOpen returns the result of a call whose session is not open. Where the client can ask, the person there is asked
-// the login's question first, and u.Do has the result.
+// NotOpen returns the result of a call with a session that is not open. If the client can ask a person, NotOpen first
+// has it ask the login's question, and u.Do makes the result.
 func (c *Call) NotOpen(res session.OpenResult, u Undone) *NotOpen {
-	// A retry must get the same answer, and no person a second question.
+	// A retry must get the same answer, and the person must not get a second question.
 	if res.Prompt != nil && u.Asks && c.Text("request_id") == "" {
 		c.Ask(&Opening{OpenResult: res, Show: func(
 			ctx context.Context, c *Call, res session.OpenResult,
@@ -80,8 +81,8 @@ func notOpen(c *Call, res session.OpenResult, u Undone) *NotOpen {
 	return out
 }
 
-// NotOpen is the result of a call that names a host whose session is not open: that of open, as far as there is one
-// then.
+// NotOpen is the result of a call that names a host when the session there is not open: the members of an open's result
+// that exist by then.
 type NotOpen struct {
 	Action          string          `json:"action"`
 	Success         bool            `json:"success"`
@@ -104,7 +105,7 @@ func (out *NotOpen) Undone() bool { return out.again }
 // SessionName is for the text form.
 func (out *NotOpen) SessionName() string { return out.SessionID }
 
-// notOpenCompact is a type of its own, so that it has no compact form in turn.
+// notOpenCompact is a separate type, so that it has no Compact method.
 type notOpenCompact NotOpen
 
 // Compact leaves out the values of the call.

@@ -11,8 +11,9 @@ import (
 	"ptyctl/term"
 )
 
-// Unseen returns the error for an action verb on a session that the caller does not see; nil: it sees it. One that it
-// may adopt is named as such. Of any other the error says that there is none, and the refusal is recorded.
+// Unseen returns the error for an action verb on a session that the caller must not see, or nil if it may. For a
+// session that the caller may adopt, the error says so. For any other, it says that the session does not exist, and the
+// refusal is recorded.
 func (s *Shared) Unseen(ctx context.Context, verb term.Verb, of *session.Session) error {
 	caller, i := identity.FromContext(ctx), of.Info()
 	switch {

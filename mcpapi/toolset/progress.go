@@ -14,8 +14,8 @@ import (
 // progressEvery is the time between two notifications of a call that waits.
 const progressEvery = 5 * time.Second
 
-// A meter tells the client of one call that the call still waits, if the client asked to be told. The zero value, for
-// one that has not asked, tells nothing.
+// A meter notifies the client of one call that the call still waits, if the client asked for progress. The zero value,
+// for a client that has not asked, sends nothing.
 type meter struct {
 	doing atomic.Pointer[doing]
 }
@@ -24,7 +24,7 @@ type meter struct {
 type doing struct {
 	what    string
 	session *session.Session // nil: not yet known
-	had     int64            // what had come from the far side before the call waited
+	had     int64            // bytes from the far side before the call waited
 	moved   *atomic.Int64    // bytes of a file; nil: it is about no file
 }
 
@@ -50,9 +50,9 @@ type Notifier interface {
 	SendNotificationToClient(ctx context.Context, method string, params map[string]any) error
 }
 
-// Report begins to send the client progress, under the token that it gave with the call, and returns the
-// function that ends it. When that has returned, nothing more is sent, so that the answer of the call comes
-// after all of it. Without a token nothing is sent.
+// Report begins to send the client progress, with the token of the call, and returns the function that ends it. After
+// that function has returned, no more progress is sent, so the answer of the call comes last. Without a token none is
+// sent.
 func (c *Call) Report(ctx context.Context, to Notifier, token any) (stop func()) {
 	if token == nil {
 		return func() {}

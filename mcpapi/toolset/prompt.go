@@ -6,10 +6,10 @@ import "strings"
 type Prompt struct {
 	Name, Title, About string
 	Arguments          []PromptArgument
-	Text               string // for the model; {name} stands for the value of an argument
+	Text               string // for the model; {name} is replaced by an argument's value
 }
 
-// A PromptArgument is what a person gives with a Prompt.
+// A PromptArgument is an argument that a person gives with a Prompt.
 type PromptArgument struct{ Name, About string }
 
 // Fill returns the text with the arguments' values. The model asks for one that is not given.

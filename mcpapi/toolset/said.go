@@ -21,7 +21,7 @@ type said struct {
 	seed maphash.Seed
 }
 
-// maxSaid bounds the sessions that are remembered, and the texts of each. A forgotten text is said once more.
+// maxSaid bounds the sessions that are remembered, and the texts of each. A forgotten text is sent again.
 const maxSaid = 1000
 
 // already reports whether the caller has had the text about the session, and remembers that it has it now. Without a
@@ -50,7 +50,7 @@ func (s *said) already(sessions *session.Manager, id string, caller term.Princip
 	return had
 }
 
-// forget makes room for a session: it drops those that are no longer listed, or all. Requires s.mu.
+// forget makes room for a session: it drops the sessions that are no longer listed, or all. Requires s.mu.
 func (s *said) forget(sessions *session.Manager) {
 	if len(s.by) < maxSaid {
 		return

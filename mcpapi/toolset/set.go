@@ -9,13 +9,13 @@ type Set struct {
 	Instructions string // for the model: how the tools work together
 	Prompts      []Prompt
 
-	// Fail is the form that failures take where the contract of the tools is that of another program. Nil: ours.
+	// Fail is the form of failures if the tools have the contract of another program. Nil: ours.
 	Fail    func(error) wire.Answer
 	Failure any // the struct of that form, see schema.Declare
 }
 
-// Foreign reports whether the contract of the tools is that of another program. Its results have one form, and it asks
-// the person at the client nothing.
+// Foreign reports whether the tools have the contract of another program. Results of such a set have one form, and it
+// asks the person at the client no questions.
 func (s *Set) Foreign() bool { return s.Fail != nil }
 
 // FailureForm is the struct of a failure.

@@ -22,8 +22,8 @@ func SignalNamed(text string) string {
 	return text
 }
 
-// SignalHint says what to do in place of a signal whose name is that of a key, such as ^C. typing returns the call that
-// types a key. Empty: text names no key.
+// SignalHint returns advice for a signal that is named like a key, such as ^C. typing returns the call that types a
+// key. The advice is empty if text names no key.
 func SignalHint(text string, typing func(key string, bytes []byte) string) string {
 	key := keys.Meant(strings.TrimSpace(text))
 	bytes, ok := keys.Bytes(key, false)
