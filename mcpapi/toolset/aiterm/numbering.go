@@ -27,7 +27,7 @@ const (
 type numbering struct {
 	mu     sync.Mutex // guards the following
 	chunks []chunk
-	first  uint64 // number of chunks[0], or of the next chunk if there is none
+	first  uint64 // number of chunks[0], or of the next chunk if chunks is empty
 	start  int64  // offset of the first byte of chunks[0]
 	given  uint64 // the highest number that a reader has received; chunks up to it are final
 	seen   int64  // bytes that the observer has reported

@@ -60,7 +60,7 @@ type signalName string
 // Canonical returns the name of a signal that is written with SIG before it, or as its number.
 func (signalName) Canonical(text string) string { return toolset.SignalNamed(text) }
 
-// Hint says what to do in place of a signal with the name of a key.
+// Hint returns advice for a signal with the name of a key.
 func (signalName) Hint(text string) string {
 	return toolset.SignalHint(text, func(_ string, bytes []byte) string {
 		return fmt.Sprintf(`pty_send with "data":%q`, base64.StdEncoding.EncodeToString(bytes))
