@@ -208,7 +208,7 @@ func advice(e *term.Error, action string) string {
 		return "the shell was not ready in time, so nothing was run: read shows what it waits for; " +
 			"answer with write, or try again"
 	case term.LimitExceeded:
-		if d.Limit == "" { // of what one node passes on to others
+		if d.Limit == "" { // limit on the calls that one node passes on to others
 			break
 		}
 		return limit(d, action)

@@ -8,7 +8,7 @@ import (
 	"ptyctl/mcpapi/toolset"
 )
 
-// Sessions of other nodes are listed as long as there is room. An answer that is none is said.
+// Sessions of other nodes are listed as long as there is room. The list names a node with an invalid answer.
 func TestListOfNodes(t *testing.T) {
 	out := listOut{OK: true, Sessions: make([]sessionOut, toolset.MaxGathered-2)}
 	two, err := json.Marshal(listOut{Sessions: []sessionOut{{SessionID: "x@a"}, {SessionID: "y@a"}}})

@@ -145,8 +145,8 @@ type listOut struct {
 	OK       bool         `json:"ok"`
 	Sessions []sessionOut `json:"sessions" is:"listed"`
 
-	More       bool     `json:"more,omitempty"`             // other nodes have sessions for which there is no room
-	Unanswered []string `json:"unanswered_nodes,omitempty"` // whose sessions are missing
+	More       bool     `json:"more,omitempty"`             // other nodes have more sessions than there is room for
+	Unanswered []string `json:"unanswered_nodes,omitempty"` // nodes with missing sessions
 }
 
 // list returns the sessions that are still open and visible to the caller, including
