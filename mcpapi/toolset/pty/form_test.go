@@ -216,7 +216,8 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// Sessions of other nodes are listed as long as there is room, and all are counted. An answer that is none is said.
+// Sessions of other nodes are listed as long as there is room, and all are counted. The list names a node with an
+// invalid answer.
 func TestListOfNodes(t *testing.T) {
 	out := &listing{Entries: slices.Repeat([]string{"own"}, toolset.MaxGathered-1)}
 	for node, answer := range map[string]string{"a": `{"entries":["far 1","far 2","far 3"]}`, "b": `"old"`} {

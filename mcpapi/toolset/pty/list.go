@@ -11,7 +11,7 @@ import (
 
 // A listing is the result of pty_list.
 type listing struct {
-	Entries []string `json:"entries"` // those of this node first, oldest first
+	Entries []string `json:"entries"` // sessions of this node first, oldest first
 
 	unanswered []string // nodes
 	hidden     int      // sessions of other nodes for which there is no room

@@ -19,8 +19,8 @@ type terminal struct {
 	killed atomic.Bool // by pty_kill, which decides between the status killed and exited
 }
 
-// Terminals are those that pty_spawn has opened, for all callers and any number of sets: a terminal outlives the
-// conversation in which it was opened. The zero value is empty.
+// Terminals are the terminals that pty_spawn has opened, for all callers and any number of sets: a terminal outlives
+// the conversation in which it was opened. The zero value is empty.
 type Terminals struct {
 	mu   sync.Mutex // guards the following
 	byID map[string]*terminal
