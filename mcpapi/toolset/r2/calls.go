@@ -33,7 +33,7 @@ type opened struct {
 	Warnings  []string `json:"warnings,omitempty"`
 }
 
-// flags are those of the protocol, and of output without colours and prompts.
+// flags are the flags for the protocol, and for output without colours and prompts.
 var flags = []string{"-q0", "-e", "scr.color=false", "-e", "scr.prompt=false"}
 
 // open starts the program, and waits until it is ready.
@@ -85,7 +85,8 @@ func (s *Set) open(ctx context.Context, c *toolset.Call, in *openArgs) (any, err
 	return &opened{SessionID: found.ID(), Argv: argv, Said: p.said(ctx, mostSaid), Warnings: c.Warnings()}, nil
 }
 
-// notStarted says what to do about a program that is not there. The caller has given no argv, of which the error speaks.
+// notStarted says what to do about a missing program. It replaces an error about argv, an argument that the caller has
+// not given.
 func (s *Set) notStarted(err error) error {
 	if term.FactOf[term.ArgumentFault](err).Field != term.FieldArgv.At(0) {
 		return err
@@ -98,7 +99,7 @@ func (s *Set) notStarted(err error) error {
 // mostSaid is how much of the program's errors a result has.
 const mostSaid = 2 << 10
 
-// keep remembers a program, and forgets those that have ended.
+// keep remembers a program, and forgets programs that have ended.
 func (s *Programs) keep(p *program) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +111,7 @@ func (s *Programs) keep(p *program) {
 	s.byID[p.s.ID()] = p
 }
 
-// get returns the program of a session; nil: r2_open has started none there.
+// get returns the program that r2_open has started in a session, or nil.
 func (s *Programs) get(of *session.Session) *program {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,14 +143,14 @@ type cmdArgs struct {
 	TaskID    string `json:"task_id" is:"filled" doc:"your lock name" eg:"'task_id':'task-1'"`
 }
 
-// defaultBytes is the most output of a result whose call gives no max_bytes.
+// defaultBytes is the most output of a result if the call gives no max_bytes.
 const defaultBytes = 64 << 10
 
 // answered is the result of r2_cmd.
 type answered struct {
 	SessionID  string   `json:"session_id"`
 	Output     string   `json:"output" is:"listed" compact:"keep"`
-	Bytes      int64    `json:"output_bytes,omitempty" is:"listed"`  // of all of it, where some is left out
+	Bytes      int64    `json:"output_bytes,omitempty" is:"listed"`  // of all output, if some is left out
 	Omitted    int64    `json:"omitted_bytes,omitempty" is:"listed"` // from its end
 	ExecID     string   `json:"exec_id,omitempty"`                   // with which ptyctl_session_io reads the rest, from NextCursor
 	NextCursor string   `json:"next_cursor,omitempty"`
@@ -209,7 +210,7 @@ func (s *Set) cmdj(ctx context.Context, c *toolset.Call, in *cmdArgs) (any, erro
 	return wire.Answer{Text: string(out)}, nil
 }
 
-// notJSON says what a command has printed in place of JSON.
+// notJSON returns the message about a command with output that is not JSON.
 func notJSON(text []byte, said string, err error) string {
 	if len(text) == 0 {
 		return "the command has printed nothing, which is no JSON" + after(said) + "; commands that print it end with j, such as aflj"

@@ -1,5 +1,5 @@
 // Package r2 offers the tools r2_open, r2_cmd, r2_cmdj and r2_close: radare2 and rizin by their pipe protocol, as
-// r2pipe and rzpipe speak it. They are phase 2 of the AI Terminal service, whose other tools package aiterm has.
+// r2pipe and rzpipe speak it. They are phase 2 of the AI Terminal service; package aiterm has its other tools.
 //
 //	srv := mcpapi.NewServer(mcpapi.Options{
 //		Sessions: sessions,
@@ -17,7 +17,7 @@
 //     command is a write: the lock, the rules for typing and the audit log are those of a write.
 //   - A program never has two commands. One that is not answered in its time goes on, and all calls but those that wait
 //     for it are BUSY.
-//   - Memory is bounded by the session's buffers. What a result leaves out is counted.
+//   - Memory is bounded by the session's buffers. A result counts the bytes that it leaves out.
 //   - Lines that leave the program for a shell, another program or a file are refused, unless the operator allows them.
 //     That prevents mistakes: it is no boundary, because these programs have many ways out.
 package r2

@@ -19,16 +19,16 @@ type program struct {
 	in   *feed
 	turn chan struct{} // holds one token: the turn
 
-	// The following belong to who has the turn.
+	// The holder of the turn owns the following.
 	cursor  int64     // in its output: where the next answer begins
 	errors  int64     // in its errors: up to where they were returned
-	running string    // the command that is not answered yet; "": none is
-	since   time.Time // that it runs
+	running string    // the command without an answer yet, or ""
+	since   time.Time // when running began
 	part    answer    // of its answer
 
-	echo string // the command that prints a text, with a blank; "": the program has none that is known
+	echo string // the command that prints a text, with a blank; "": not known
 	mark string // the text that is to be printed behind the answer; "": the answer has no end yet
-	next answer // what has come since the last NUL, once mark is set
+	next answer // output since the last NUL, once mark is set
 }
 
 // An answer is the output of a command, as far as there is room for it.
@@ -47,10 +47,10 @@ const (
 	stderr = "stderr"
 )
 
-// step is how much output is read at a time where it is only counted.
+// step is how much output is read at a time if it is only counted.
 const step = 64 << 10
 
-// take takes the turn, or says who has it.
+// take takes the turn, or returns an error if another call has it.
 func (p *program) take() error {
 	select {
 	case p.turn <- struct{}{}:
@@ -132,7 +132,7 @@ func (p *program) ends(most int) (bool, error) {
 	return false, nil
 }
 
-// add adds output to the answer. Behind output that was no longer held, or had no room, nothing is kept.
+// add adds output to the answer. It keeps nothing behind output that is no longer held or has no room.
 func (a *answer) add(k session.Chunk, most int) {
 	if k.Dropped == 0 {
 		a.keep(k.Data, most)
@@ -147,13 +147,13 @@ func (a *answer) keep(data []byte, most int) {
 	}
 }
 
-// join adds a NUL, and what has come behind it.
+// join adds a NUL and the output after it.
 func (a *answer) join(next answer, most int) {
 	a.keep(append([]byte{0}, next.output...), most)
 	a.total += 1 + next.total
 }
 
-// echoes are the commands that print a text: radare2's, and that of newer rizin.
+// echoes are the commands that print a text: the one of radare2, and the one of newer rizin.
 var echoes = []string{"?e ", "echo "}
 
 // meet waits until the program is ready, and finds out how it prints a text.
@@ -191,7 +191,7 @@ func (p *program) gone(ctx context.Context) error {
 	}
 }
 
-// said returns what the program has written to its errors since the last call, at most so many bytes of its end.
+// said returns the program's error output since the last call, cut to at most the given number of bytes at its end.
 func (p *program) said(ctx context.Context, most int) string {
 	k, err := p.s.ReadExec(ctx, p.exec, stderr, session.ReadRequest{Cursor: p.errors, MaxBytes: step, NoWait: true})
 	if err != nil || len(k.Data) == 0 {

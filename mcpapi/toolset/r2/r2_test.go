@@ -53,7 +53,7 @@ func newAgent(t *testing.T, o r2.Options, c session.Config) (*mcptest.Agent, *se
 	return mcptest.NewAgent(t, srv, ""), m
 }
 
-// open opens a file, and has $S stand for its session.
+// open opens a file, and sets $S to its session.
 func open(t *testing.T, a *mcptest.Agent, file string) {
 	t.Helper()
 	a.Session = a.OK("r2_open", fmt.Sprintf(`{"file":%q}`, file)).SessionID
@@ -71,7 +71,7 @@ func cmd(t *testing.T, a *mcptest.Agent, member, command, more string) string {
 	return value
 }
 
-// The tools are as the list says, and none is there unasked.
+// The set has exactly the tools in testdata/tools.json.
 func TestList(t *testing.T) {
 	a, _ := newAgent(t, r2.Options{Program: "radare2"}, session.Config{})
 	var list struct{ Tools []json.RawMessage }
@@ -92,7 +92,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Commands are answered one by one, as text and as checked JSON, with what the program says to its errors.
+// Commands are answered one by one, as text and as checked JSON, with the program's error output.
 func TestCommands(t *testing.T) {
 	a, m := newAgent(t, r2.Options{Args: []string{"-e", "bin.cache=true"}}, session.Config{})
 	r := a.OK("r2_open", `{"file":"a b"}`)

@@ -8,7 +8,7 @@ import (
 // mostLine is the longest command in bytes. The system keeps so much for a program that does not read.
 const mostLine = 16 << 10
 
-// leaving are the parts of a command line that lead out of the program, and what they do there.
+// leaving are the parts of a command line that lead out of the program, and their effects.
 var leaving = []struct{ text, does string }{
 	{"#!", "runs a script in another language"},
 	{"!", "runs a command of the system"},
@@ -18,8 +18,7 @@ var leaving = []struct{ text, does string }{
 	{"$(", "runs the output of another command, which is not seen here"},
 }
 
-// check returns what is wrong with a command; "": nothing is. shell says that the operator lets commands leave the
-// program.
+// check returns the error in a command, or "". shell says that the operator lets commands leave the program.
 func check(cmd string, shell bool) string {
 	switch i := strings.IndexAny(cmd, "\x00\r\n"); {
 	case strings.TrimSpace(cmd) == "":
@@ -48,7 +47,7 @@ func check(cmd string, shell bool) string {
 	return ""
 }
 
-// checkFile returns what is wrong with the file to open; "": nothing is.
+// checkFile returns the error in the name of the file to open, or "".
 func checkFile(file string, shell bool) string {
 	switch i := strings.IndexAny(file, "\x00\r\n"); {
 	case i >= 0:
@@ -62,7 +61,7 @@ func checkFile(file string, shell bool) string {
 	return ""
 }
 
-// shorten cuts text to so many bytes.
+// shorten cuts text to the given number of bytes.
 func shorten(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -15,8 +15,8 @@ type Options struct {
 	Shell   bool     // commands may leave the program: for shells, other programs and files
 }
 
-// Programs are those that r2_open has started, for any number of Sets: a program outlives the conversation in which it was
-// opened. Make it with NewPrograms.
+// Programs are the programs that r2_open has started, for any number of Sets: a program outlives the conversation in
+// which it was opened. Make it with NewPrograms.
 type Programs struct {
 	mu   sync.Mutex // guards the following
 	byID map[string]*program
