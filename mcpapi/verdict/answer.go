@@ -8,9 +8,9 @@ import (
 	"ptyctl/term"
 )
 
-// An Answer is what the rules of the node that was asked say.
+// An Answer is the verdict of the rules of the node that was asked.
 type Answer struct {
-	Shell    bool     `json:"shell,omitempty"`    // the question has to have the class of the shell
+	Shell    bool     `json:"shell,omitempty"`    // the question must have the class of the shell
 	Denied   *Denial  `json:"denied,omitempty"`   // nil: it is allowed
 	Command  string   `json:"command,omitempty"`  // as term.Ruling has it
 	Argv     []string `json:"argv,omitempty"`     // as term.Ruling has it
@@ -115,8 +115,8 @@ func (d *Denial) of(a term.Action, node string) error {
 	return e
 }
 
-// Unasked is the error for an action of a caller of node, whose rules differ from those of this one and which cannot be
-// asked: why says why.
+// Unasked returns the error for an action of a caller of node, if node has other rules than this node and cannot be
+// asked; why gives the reason.
 func Unasked(a term.Action, node, why string) error {
 	return &term.Error{
 		Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied,

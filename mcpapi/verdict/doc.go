@@ -1,5 +1,5 @@
-// Package verdict has the forms in which a node of a cluster asks the node that a caller is connected to what that node's
-// rules say of an action, and gets the answer. It judges nothing and sends nothing.
+// Package verdict has the wire forms of a question and its answer: a node of a cluster asks the node that a caller is
+// connected to for the verdict of that node's rules on an action. The package judges nothing and sends nothing.
 //
 //	text, err := verdict.Encode(action, "")      // at the node that acts
 //	...
@@ -13,7 +13,7 @@
 //
 // Guarantees:
 //
-//   - A question has no secret: no credential, no input that must not be recorded, no variable of the operator's.
-//   - Both forms are bounded, and what is read is checked: the other node is not trusted.
-//   - What is asked about is what is done: an action that the form cannot express exactly is an error.
+//   - A question has no secret: no credential, no input that must not be recorded, no variable of the operator.
+//   - Both forms are bounded and are checked when read: the other node is not trusted.
+//   - The question describes the exact action: an action that the form cannot express exactly is an error.
 package verdict

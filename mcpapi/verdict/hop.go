@@ -7,7 +7,7 @@ import (
 	"ptyctl/term"
 )
 
-// A hop is what rules judge of a term.PlannedHop.
+// A hop has the parts of a term.PlannedHop that rules judge.
 type hop struct {
 	Alias         string       `json:"alias,omitempty"`
 	Host          string       `json:"host,omitempty"`

@@ -12,13 +12,13 @@ import (
 // MaxBytes is the size of the largest question and of the largest answer.
 const MaxBytes = 512 << 10
 
-// Limits of what is in a question.
+// Limits of the contents of a question.
 const (
 	maxName = 4 << 10 // bytes of a name, for example of a session
 	maxHops = 64
 )
 
-// A question is the form of an Action. It has neither its actor, whom the node that is asked knows, nor its target's
+// A question is the wire form of an Action. It has neither the actor, which the asked node knows, nor the target's
 // credentials.
 type question struct {
 	Verb      term.Verb     `json:"verb"`
@@ -44,7 +44,7 @@ type question struct {
 	Shell string `json:"shell,omitempty"` // its class; empty: not asked for yet
 }
 
-// A target is what rules judge of a term.Target.
+// A target has the parts of a term.Target that rules judge.
 type target struct {
 	Protocol     string   `json:"protocol"`
 	Host         string   `json:"host,omitempty"`
@@ -56,7 +56,7 @@ type target struct {
 	Argv         []string `json:"argv,omitempty"`
 }
 
-// A plan is what rules judge of a term.Plan.
+// A plan has the parts of a term.Plan that rules judge.
 type plan struct {
 	Unresolved   bool          `json:"unresolved,omitempty"`
 	ProxyCommand bool          `json:"proxy_command,omitempty"`
@@ -136,13 +136,13 @@ func (q *question) exact() bool {
 	return true
 }
 
-// A Question is what another node has asked.
+// A Question is a decoded question of another node.
 type Question struct {
 	Action term.Action // without an Actor
 
-	// Shell is set once Action.FarSide is called although the question does not have its answer: the ruling is of no use
-	// then, and the question has to be put again with it. To find the class out, the other node may have to ask the far
-	// side, which it does only if the rules need it.
+	// Shell is set once Action.FarSide is called and the question does not have its answer: the ruling is then of no
+	// use, and the other node must ask again with the class of the shell. To find the class, that node may have to ask
+	// the far side, which it does only if the rules need it.
 	Shell bool
 }
 
@@ -196,7 +196,7 @@ func Decode(text []byte) (*Question, error) {
 	return q, nil
 }
 
-// check says what is wrong with a question.
+// check returns an error if a question is invalid.
 func (q *question) check() error {
 	for _, name := range []string{string(q.Verb), q.Session, q.Protocol, q.Host, q.User, q.Key, q.Shell, q.To} {
 		if len(name) > maxName {

@@ -42,7 +42,7 @@ func full() term.Action {
 	}
 }
 
-// TestQuestion: what rules judge arrives as it was, and nothing else leaves.
+// TestQuestion: the parts that rules judge arrive unchanged, and no other part is sent.
 func TestQuestion(t *testing.T) {
 	a := full()
 	text, err := verdict.Encode(a, "posix")
@@ -111,7 +111,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestNotExact: what JSON would change, or what is too large, is not asked about.
+// TestNotExact: there is no question about an action that JSON would change or that is too large.
 func TestNotExact(t *testing.T) {
 	for name, change := range map[string]func(*term.Action){
 		"command":   func(a *term.Action) { a.Command = "echo \xff" },
@@ -162,7 +162,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestDenial: a denial arrives with its rule and its reason, and names the node. A consent that it wants stays where it
+// TestDenial: a denial arrives with its rule and its reason, and names the node. A consent that it needs stays where it
 // can be given.
 func TestDenial(t *testing.T) {
 	refusal := &term.Error{
