@@ -55,7 +55,7 @@ var settingKeys = map[term.Setting]string{
 	term.SettingExecDirectives:  "ssh.allow_exec_directives",
 }
 
-// settingAdvice tells the operator which setting to change when the engine's error names none.
+// settingAdvice says which setting the operator should change when the engine's error names none.
 var settingAdvice = map[term.Setting]string{
 	term.SettingLocalFiles:  "the operator may change that: fs.roots in the configuration lists the folders",
 	term.SettingRemoteFiles: "the operator may change that: fs.remote in the configuration is true then",
@@ -113,7 +113,7 @@ var arguments = map[term.Field]string{
 	term.FieldPin:          "telnet.tls.pin",
 }
 
-// advice has what to do about an error, by its reason. {exec} is the id of the command that runs; what follows a | is
+// advice has the advice for an error, by its reason. {exec} is the id of the running command; the part after a | is
 // added if the session has a channel lane.
 var advice = map[term.Reason]string{
 	term.ReasonNoSession:  "ptyctl_session list shows the sessions there are",
@@ -220,14 +220,14 @@ var advice = map[term.Reason]string{
 		"which needs no terminal, or have the operator raise the limit (kernel.pty.max, max= of devpts)",
 }
 
-// A hostAdvice is advice for a call that names its host and has no argument about the way there. It is followed
-// by opening the host with more arguments, if it has some.
+// A hostAdvice is advice for a call that names its host and has no argument about the connection. It is followed by
+// opening the host with more arguments, if it has some.
 type hostAdvice struct{ text, arguments string }
 
 // longer is the argument for a host that is slow.
 const longer = `"timeouts":{"connect_timeout_ms":60000}`
 
-// onHost has the advice for such a call, by reason, where that of the table above is of no use to it.
+// onHost has the advice for such a call, by reason, if the advice in the table above is of no use to it.
 var onHost = map[term.Reason]hostAdvice{
 	term.ReasonSlow: {
 		"check address and port, and that nothing on the way drops packets; if it is only slow, ", longer,
@@ -304,7 +304,7 @@ func Message(e *term.Error) string {
 	}
 	argument := argumentOf(e)
 	if n := term.FactOf[term.HostNamed](e); n.Host != "" {
-		argument = "" // it is none of the call
+		argument = "" // the call has no such argument
 		if a, ok := onHost[e.Reason]; ok {
 			text = a.opening(n)
 		}
@@ -324,8 +324,7 @@ func Message(e *term.Error) string {
 	return fact(e) + "; " + text + argument
 }
 
-// secretConditions has what to do about a condition of a secret that does not hold. {key} is the secret's part of the
-// configuration.
+// secretConditions has the advice for an unmet condition of a secret. {key} is the secret's part of the configuration.
 var secretConditions = map[string]string{
 	"hosts":     "the operator may add a name of the host to {key}.hosts, to which their own ssh_config must lead",
 	"users":     "the operator may add the account to {key}.users",
@@ -344,7 +343,7 @@ var secretConditions = map[string]string{
 	"per_hour": "wait, or have the operator raise {key}.per_hour",
 }
 
-// secretAdvice returns the advice for the condition of a secret that a rule names; empty: it names none.
+// secretAdvice returns the advice for the condition of a secret that a rule names, or "" if it names none.
 func secretAdvice(rule string) string {
 	if !strings.HasPrefix(rule, "secret.") {
 		return ""
@@ -366,9 +365,9 @@ func argumentOf(e *term.Error) string {
 // Words turn an error into text for one caller.
 type Words func(*term.Error) string
 
-// WordsFor returns the words of the caller: those of the tools, or its own if it is a command of ptyctl that
-// shows errors to a person. The command call shows none: its results are those of an agent. The name is the
-// client's own claim, and decides about the wording alone.
+// WordsFor returns the words for the caller: the tools' words, or its own if it is a command of ptyctl that shows
+// errors to a person. The command call shows none: it has an agent's results. The name is the client's own claim, and
+// decides about the wording alone.
 func WordsFor(ctx context.Context) Words {
 	own := identity.FromContext(ctx).Message
 	if own == nil {

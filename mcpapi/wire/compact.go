@@ -97,7 +97,7 @@ func compacted(v reflect.Value) reflect.Value {
 	return v
 }
 
-// members returns the members that a struct has in the compact form, those of embedded structs in their place.
+// members returns the members of a struct in the compact form, with the members of embedded structs in their place.
 func members(v reflect.Value) (list []member) {
 	for i := range v.NumField() {
 		f, value := v.Type().Field(i), v.Field(i)
@@ -115,7 +115,7 @@ func members(v reflect.Value) (list []member) {
 	return list
 }
 
-// empty reports whether a field says nothing.
+// empty reports whether a field has no information.
 func empty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:

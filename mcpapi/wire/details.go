@@ -34,7 +34,7 @@ type Details struct {
 	MethodsTried   []string `json:"methods_tried,omitempty"`
 	MethodsAllowed []string `json:"methods_allowed,omitempty"`
 	KeysOffered    []string `json:"keys_offered,omitempty"` // fingerprints
-	KeysUntried    []string `json:"keys_untried,omitempty"` // those that the server did not wait for
+	KeysUntried    []string `json:"keys_untried,omitempty"` // the keys that the server did not wait for
 	ServerMessage  string   `json:"server_message,omitempty"`
 
 	// HOSTKEY_*
@@ -136,8 +136,8 @@ func argumentName(f term.Field) string {
 	return name
 }
 
-// The types below are those of package term with the names that their fields have on the wire. A conversion between
-// the two compiles only while their fields are the same.
+// The types below are types of package term with the wire names of their fields. A conversion between the two compiles
+// only while their fields are the same.
 
 // DeviceOwner is the process that has the session of a console device.
 type DeviceOwner struct {
@@ -173,10 +173,10 @@ type Step struct {
 	Detail     string `json:"detail,omitempty"`
 }
 
-// hopCompact is the compact form of Hop, a type of its own so that it has no compact form in turn.
+// hopCompact is the compact form of Hop. It is a separate type without a Compact method.
 type hopCompact Hop
 
-// told is the least duration of a step that a compact result tells, in milliseconds.
+// told is the shortest duration of a step that a compact result includes, in milliseconds.
 const told = 1000
 
 // Compact leaves out the steps that went well and took no time.
@@ -227,8 +227,8 @@ func (p *Prompt) Person() *Waiting {
 	return &Waiting{Kind: term.ForPerson, Text: "secret " + p.Secret}
 }
 
-// PersonOf is the WaitingFor of a session whose login waits for a person and not for the caller: for the answer to its
-// question p, or for their consent. Nil: it does not.
+// PersonOf returns the WaitingFor of a session if its login waits for a person and not for the caller: for the answer
+// to its question p, or for their consent. Otherwise it returns nil.
 func PersonOf(s *session.Session, p *Prompt) *Waiting {
 	if w := p.Person(); w != nil {
 		return w
@@ -250,8 +250,8 @@ func (w *Waiting) Behind(output string) *Waiting {
 	return &Waiting{Kind: w.Kind}
 }
 
-// Shown is the compact form of w in a result with a screen: without the text if the screen shows it, and nil for an
-// editor, of which the screen says more.
+// Shown returns the compact form of w in a result with a screen: without the text if the screen shows it, and nil for
+// an editor, because the screen shows more about it.
 func (w *Waiting) Shown(screen string) *Waiting {
 	switch {
 	case w == nil || w.Kind == "editor":
@@ -262,7 +262,7 @@ func (w *Waiting) Shown(screen string) *Waiting {
 	return w
 }
 
-// algorithms are those of an SSH connection.
+// algorithms are the algorithms of an SSH connection.
 type algorithms struct {
 	Kex     string `json:"kex,omitempty"`
 	HostKey string `json:"host_key,omitempty"`
@@ -270,7 +270,7 @@ type algorithms struct {
 	MAC     string `json:"mac,omitempty"` // empty with an AEAD cipher
 }
 
-// tlsView is what protects a connection that is not SSH.
+// tlsView describes the TLS protection of a connection that is not SSH.
 type tlsView struct {
 	Version     string `json:"version"` // "TLS 1.3"
 	CipherSuite string `json:"cipher_suite"`
@@ -307,7 +307,7 @@ type Serial struct {
 	Signals  []string `json:"signals,omitempty"` // of the far side that were on: "cts", "dsr", "ri", "dcd"
 }
 
-// Capabilities say what one session supports.
+// Capabilities are the features that one session supports.
 type Capabilities struct {
 	SplitStdoutStderr term.Support `json:"supports_split_stdout_stderr"`
 	ExitCode          term.Support `json:"supports_exit_code"`

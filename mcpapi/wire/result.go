@@ -24,7 +24,7 @@ const structuredSince = "2025-06-18"
 // An Encoder makes the results of calls.
 type Encoder struct {
 	Results       identity.Results // for callers that ask for no form; empty: compact
-	JSONRPCErrors bool             // failures are JSON-RPC errors, where the transport can send them; see rpcerror.go
+	JSONRPCErrors bool             // failures are JSON-RPC errors, if the transport can send them; see rpcerror.go
 	Log           *slog.Logger
 }
 
@@ -33,9 +33,9 @@ func (e *Encoder) ResultsFor(ctx context.Context) identity.Results {
 	return cmp.Or(identity.FromContext(ctx).Results, e.Results, identity.Compact)
 }
 
-// A Pictured is a value whose result has a picture beside the text.
+// A Pictured is a value with a picture beside the text of its result.
 type Pictured interface {
-	// Picture returns a PNG file; nil: there is no picture.
+	// Picture returns a PNG file; nil: no picture.
 	Picture() []byte
 }
 
@@ -45,9 +45,9 @@ type Excerpted interface {
 	Excerpt() any
 }
 
-// Excerpt makes the text of a result with long texts cut: a record of the call takes it apart, and keeps no more of
-// them. It returns nil where the record needs the text itself. Taking a MiB of text apart was a sixth of what reading
-// it from a host costs (BenchmarkContent).
+// Excerpt makes a result with its long texts cut, for the record of the call, which parses it and keeps no more of
+// them. It returns nil if the record needs the text itself. Parsing a MiB of text took a sixth of the time of reading
+// it from a host (BenchmarkContent).
 func (e *Encoder) Excerpt(ctx context.Context, v any) *mcp.CallToolResult {
 	long, ok := v.(Excerpted)
 	if !ok || e.ResultsFor(ctx) == identity.Text { // which has no parts
@@ -152,7 +152,7 @@ type errorDetails struct {
 	*Details
 }
 
-// failureCompact is the compact form of Failure, a type of its own so that it has no compact form in turn.
+// failureCompact is the compact form of Failure. It is a separate type without a Compact method.
 type failureCompact Failure
 
 // Compact leaves out details that the message repeats.
@@ -184,15 +184,15 @@ func NewFailure(ctx context.Context, err error) Failure {
 			f.Details = &errorDetails{SessionID: known.Session, Details: d}
 		}
 	}
-	// An error without words of its own may hold anything, also a secret: the client learns that there was a
-	// fault, and the log which.
+	// An error without its own message may hold anything, even a secret: the client learns that there was a fault, and
+	// the log which.
 	if faulty(f.ErrorCode, known) {
 		f.Message = "a fault in ptyctl; its log has the cause. Other sessions are not affected"
 	}
 	return f
 }
 
-// faulty reports whether an error is a fault without words of its own.
+// faulty reports whether an error is a fault without its own message.
 func faulty(kind term.Kind, known *term.Error) bool {
 	return kind == term.Internal && (known == nil || known.Msg == "")
 }
@@ -203,7 +203,7 @@ func (e *Encoder) Failure(ctx context.Context, err error) (*mcp.CallToolResult, 
 	if known, _ := errors.AsType[*term.Error](err); faulty(f.ErrorCode, known) {
 		e.Log.Error("internal error", "error", err)
 	}
-	// Beside the result and not in place of it: a transport without a slot still has an answer to send.
+	// This is in addition to the result: a transport without a slot still has an answer to send.
 	if slot := mcpgo.ErrorSlotFrom(ctx); e.JSONRPCErrors && slot != nil {
 		slot.Put(f.rpcError())
 	}

@@ -19,8 +19,8 @@ import (
 //
 // The failure goes round mcp-go, to the loop that writes the answer: see mcpgo.ErrorSlot.
 
-// rpcCodes are the code members, which no two kinds share and no later version changes. Those of JSON-RPC itself are
-// for the failures that it names.
+// rpcCodes are the code members, which no two kinds share and no later version changes. The codes of JSON-RPC itself
+// are for the failures that it names.
 var rpcCodes = map[term.Kind]int{
 	term.InvalidArgument: mcp.INVALID_PARAMS,
 	term.Internal:        mcp.INTERNAL_ERROR,

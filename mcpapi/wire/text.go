@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A Headed is a result whose text form names a session in its first line.
+// A Headed is a result that names a session in the first line of its text form.
 type Headed interface{ SessionName() string }
 
 // bodies are the members that hold output: the text form shows them below its first line, as they are.
 var bodies = map[string]bool{"stdout": true, "stderr": true, "chunk": true, "data": true}
 
 // Text returns the text form of a result: one line with the facts, in brackets, and then the output as it is. stderr
-// comes last, under a line of its own; the first line has its length, so that output which looks like that line
-// misleads nobody.
+// comes last, under a line of its own; the first line has its length, so that output that looks like that line does not
+// mislead a reader.
 //
 //	[web1-k3f9q2zd exit 1 2.3 s stderr 9 bytes]
 //	out

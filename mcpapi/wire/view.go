@@ -178,7 +178,7 @@ func NewForwards(list []forward.Info) []Forward {
 	return out
 }
 
-// Brief is the compact form of a status: all of it but the steps of a connection that was made and in which none has
+// Brief returns the compact form of a status. It leaves out the steps of an established connection, unless one has
 // failed.
 func (st SessionStatus) Brief() SessionStatus {
 	underWay := st.State == session.Connecting || st.State == session.Authenticating
@@ -272,7 +272,7 @@ type Reopening struct {
 	UntilAt   int64  `json:"until"`
 }
 
-// NewReopening is the wire form of r; nil for none.
+// NewReopening returns the wire form of r, or nil.
 func NewReopening(r session.Reopening, w Words) *Reopening {
 	if r.Attempts == 0 {
 		return nil
