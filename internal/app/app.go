@@ -38,7 +38,7 @@ type Options struct {
 	Toolsets []string // of ForCommand; empty: those of a server by default
 }
 
-// A ConfigError is a configuration that cannot be used although each of its values is well written.
+// A ConfigError is a configuration that cannot be used although each of its values is valid.
 type ConfigError struct{ Err error }
 
 func (e *ConfigError) Error() string { return e.Err.Error() }
@@ -76,12 +76,12 @@ type App struct {
 	pages     *elicit.Pages
 	consents  *consent.Book
 	questions *questions.Board
-	notices   *notify.Notifier // nil: nobody is notified
+	notices   *notify.Notifier // nil: no notifications
 	server    *mcpapi.Server
 	http      *httpPort
 	control   *controlSocket
-	stirred   stirred                      // nil: it is no daemon
-	place     atomic.Pointer[daemon.Place] // of the daemon; nil: it is none
+	stirred   stirred                      // nil: this process is not a daemon
+	place     atomic.Pointer[daemon.Place] // the daemon's; nil: this process is not a daemon
 
 	closers []func() // called by Close, the last one first
 }

@@ -11,7 +11,7 @@ import (
 	"ptyctl/fleet/nodes"
 )
 
-// Check finds what would keep a server from starting although each value of cfg is well written.
+// Check finds errors that would keep a server from starting although each value of cfg is valid.
 func Check(cfg config.Config) error {
 	_, caErr := authorities("telnet.tls_ca_file", cfg.Telnet.TLSCAFile)
 	_, rulesErr := NewPolicy(cfg)
@@ -43,7 +43,7 @@ func Check(cfg config.Config) error {
 	return errors.Join(errs...)
 }
 
-// CheckCluster finds what would keep this machine from joining its cluster, as far as no server is asked.
+// CheckCluster finds errors that would keep this machine from joining its cluster, without asking a server.
 func CheckCluster(c config.Cluster) error {
 	if len(c.Servers) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func ClusterTLS(c config.Cluster) (*tls.Config, error) {
 	return settings, nil
 }
 
-// readable says why the file that a key names cannot be read; an empty path is none.
+// readable returns the reason why the file that a key names cannot be read. It accepts an empty path.
 func readable(key, path string) error {
 	if path == "" {
 		return nil
@@ -86,7 +86,7 @@ func readable(key, path string) error {
 	return f.Close()
 }
 
-// HostWarnings says which groups and files of hosts cannot be used. They do not keep a server from starting: an
+// HostWarnings lists the groups and files of hosts that cannot be used. They do not keep a server from starting: an
 // expression that needs one of them is refused when it is used.
 func HostWarnings(ctx context.Context, cfg config.Config) []string {
 	book := HostSources(cfg).Read(ctx)

@@ -37,11 +37,11 @@ type Cluster interface {
 	// Peers are the other nodes, to which calls about their sessions are passed on.
 	Peers() peers.Peers
 
-	// Memory has what is kept of sessions, so that they can be reopened when their node is gone. It is told of changes, and
-	// looks at the sessions themselves while Serve runs. Nil: nothing is kept.
+	// Memory returns the store of session records, from which sessions can be reopened when their node is gone. The App
+	// reports changes to it, and it reads the sessions themselves while Serve runs. Nil: no records are kept.
 	Memory() kept.Memory
 
-	// Notice is what callers are told of this node, for example that it is drained; empty: nothing.
+	// Notice returns a note about this node for its callers, for example that it is drained; empty: no note.
 	Notice() string
 
 	// Ready returns nil if new clients may be sent to this node, and else why not, in words that anybody may read.
@@ -51,9 +51,9 @@ type Cluster interface {
 	Metrics() []metrics.Family
 
 	// Room finds out whether all nodes together have room for one more session that connects to hosts, for the caller of
-	// term.ActorFrom(ctx), and counts it until release is called. The hosts are those on the way, too, each as name:port;
-	// there are none for a program of this machine. It is asked before any of them is dialed. release may take a while. An
-	// error of package term is passed on as it is; one with another cause may be a devlock.AdvisedError.
+	// term.ActorFrom(ctx), and counts it until release is called. hosts includes the hosts on the way, each as name:port,
+	// and is empty for a program on this machine. Room is called before any of them is dialed. release may take a while.
+	// An error of package term is passed on as it is; one with another cause may be a devlock.AdvisedError.
 	Room(ctx context.Context, hosts []string) (release func(), err error)
 
 	// Serve answers the calls of the other nodes until ctx ends; it then returns nil. Any other end ends the server, also
@@ -64,7 +64,7 @@ type Cluster interface {
 	Close(ctx context.Context) error
 }
 
-// Local is what a node has for the others of its cluster.
+// Local gives the cluster access to this node's parts.
 type Local struct {
 	Server      *mcpapi.Server // answers calls
 	Sessions    *session.Manager
@@ -73,17 +73,17 @@ type Local struct {
 	Runs  func() int    // over many hosts that have not ended
 	Rules func() string // digest of the rules in force, which other nodes should have as well
 
-	// Callers returns a digest of who may call over HTTP, with which tokens, which other nodes should have as well; empty:
-	// nobody. It says nothing about a token to who does not know all others.
+	// Callers returns a digest of who may call over HTTP, with which tokens. Other nodes should have the same digest.
+	// Empty: no callers. The digest reveals nothing about a token to a reader who does not know all other tokens.
 	Callers func() string
 
-	// Head returns the end of the audit log, of whose heads the cluster keeps some where this node cannot change them. It
-	// may be called until Close has returned. false: there is no log.
+	// Head returns the end of the audit log. The cluster keeps some heads where this node cannot change them. Head may be
+	// called until Close has returned. false: there is no log.
 	Head func() (audit.Head, bool)
 }
 
-// membership is an App's part in its cluster. It owns the goroutines that give back what a session had: a session ends
-// under its mutex, and the cluster is asked over a network.
+// membership is an App's part in its cluster. It owns the goroutines that release the leases and the room of ended
+// sessions: a session ends under its mutex, and a release goes over a network.
 type membership struct {
 	Cluster
 	log *slog.Logger
@@ -119,7 +119,7 @@ func (m *membership) others() peers.Peers {
 	return m.Peers()
 }
 
-// memory returns what is kept of sessions; nil: this machine is alone.
+// memory returns the store of session records; nil: this machine is alone.
 func (m *membership) memory() kept.Memory {
 	if m == nil {
 		return nil
@@ -137,7 +137,7 @@ func (m *membership) Observe(e term.Event) {
 	}
 }
 
-// notice returns what callers are told of this node; nil: this machine is alone.
+// notice returns the function that returns the note for callers; nil: this machine is alone.
 func (m *membership) notice() func() string {
 	if m == nil {
 		return nil
@@ -161,8 +161,8 @@ func (m *membership) counted() []metrics.Family {
 	return m.Metrics()
 }
 
-// leaveTime is how long a node that stops waits for the cluster. What was not given back by then is free when its lease
-// runs out.
+// leaveTime is how long a node that stops waits for the cluster. A lease that is not released by then ends when it runs
+// out.
 const leaveTime = 10 * time.Second
 
 // leave gives everything back. All sessions have ended.
@@ -179,8 +179,8 @@ func (m *membership) leave(ctx context.Context) error {
 	return m.Close(ctx)
 }
 
-// later reports whether something may be given back in a goroutine, which then calls m.goingBack.Done. After the node
-// has left it may not: nobody would wait for it.
+// later reports whether a release may run in a goroutine, which then calls m.goingBack.Done. After the node has left it
+// may not: leave would not wait for it.
 func (m *membership) later() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -285,7 +285,7 @@ func hostsOf(plan term.Plan) (hosts []string) {
 	return hosts
 }
 
-// hostOf returns the host of a target that is reached without others; none for this machine.
+// hostOf returns the host of a target that is reached without other hosts; nil for this machine.
 func hostOf(t term.Target) []string {
 	if t.Host == "" {
 		return nil
@@ -314,7 +314,7 @@ func roomError(err error) error {
 	return e
 }
 
-// serveCluster answers the other nodes until ctx ends; wait returns how that has ended. It calls stop if it ends before.
+// serveCluster answers the other nodes until ctx ends; wait returns the result. It calls stop when it ends.
 func (a *App) serveCluster(ctx context.Context, stop func()) (wait func() error) {
 	if a.cluster == nil {
 		return func() error { return nil }

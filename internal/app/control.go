@@ -20,7 +20,7 @@ import (
 	"ptyctl/watch/feed"
 )
 
-// newFeed makes the source of what people see who watch. Lines of commands have the form of the audit log.
+// newFeed makes the source of the watch page. Lines of commands have the form of the audit log.
 func newFeed(cfg config.Config, version string) *feed.Feed {
 	return feed.New(feed.Options{
 		Mode: func(ctx context.Context) string {

@@ -37,7 +37,7 @@ func Engine(cfg config.Config) daemon.Engine {
 	return e
 }
 
-// ofConversation reports whether a key is no part of the engine of a daemon.
+// ofConversation reports whether a key belongs to a conversation, not to the engine of a daemon.
 func ofConversation(key string) bool {
 	switch key {
 	case "server.transport", "server.results", "server.read_only", "server.toolsets", "server.jsonrpc_errors":
@@ -178,8 +178,8 @@ func (c *conversations) serve(ctx context.Context, v daemon.Visit) error {
 	})
 }
 
-// presents refuses a conversation whose settings this version does not know. A client of a later version may have them,
-// and comes to the daemon of an earlier one as long as that runs.
+// presents refuses a conversation with settings that this version does not know. A client of a later version may have
+// them, and connects to an earlier daemon as long as that runs.
 func (c *conversations) presents(p daemon.Presents) error {
 	_, err := c.presentation(p)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"ptyctl/internal/logging"
 )
 
-// The name of a daemon depends on what its engine does, and neither on the conversations of its clients nor on keys
-// that have their defaults, which another version may not have.
+// The name of a daemon depends on the settings of its engine, and neither on the conversations of its clients nor on
+// keys that have their defaults, which another version may not have.
 func TestEngine(t *testing.T) {
 	plain := config.Default()
 	if e := Engine(plain); len(e) != 0 {
@@ -37,7 +37,7 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// A client of a later version learns before its conversation begins what this daemon does not offer.
+// A client of a later version learns before its conversation begins which settings this daemon does not offer.
 func TestPresentsOfLaterVersion(t *testing.T) {
 	c := &conversations{app: &App{cfg: config.Default(), version: "1.2.3"}}
 	for part, p := range map[string]daemon.Presents{

@@ -21,7 +21,7 @@ type reserveFunc = func(ctx context.Context, device, session string) (session.Re
 type deviceStore interface {
 	Acquire(ctx context.Context, device string, o devlock.Owner) (*devlock.Lease, error) // as a devlock.Store
 	giveBack(l *devlock.Lease)                                                           // returns at once
-	hold(l *devlock.Lease) term.Hold                                                     // of the owner's connections; nil: none is needed
+	hold(l *devlock.Lease) term.Hold                                                     // of the owner's connections; nil: not needed
 }
 
 // folderLocks are the owners on this machine.
@@ -164,7 +164,7 @@ func deviceError(device string, err error) error {
 	}
 }
 
-// ownerFacts says for a program who has a device.
+// ownerFacts returns the holder of a device in a form for programs.
 func ownerFacts(o devlock.Owner) term.Facts {
 	return term.Facts{term.DeviceOwner{Node: o.Node, PID: o.PID, Socket: o.Socket, SessionID: o.Session, Since: o.Started}}
 }

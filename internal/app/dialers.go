@@ -31,7 +31,7 @@ type dialerSet struct {
 	network *sshx.Network
 	telnet  term.Dialer
 	serial  serial.Allow
-	secrets *secret.Store // nil: there are none
+	secrets *secret.Store // nil: no secrets
 	hosts   nodes.Sources
 }
 
@@ -75,7 +75,7 @@ func (d *dialers) offered() term.Secrets {
 	return d
 }
 
-// store returns the operator's secrets, of which there may be none.
+// store returns the operator's secrets; without any, an empty store.
 func (d *dialers) store() *secret.Store {
 	if store := d.current.Load().secrets; store != nil {
 		return store

@@ -37,7 +37,7 @@ func (a *App) newFleets(
 	})
 }
 
-// FleetAnswers returns the answers of a run, for the person whose process this is.
+// FleetAnswers returns the answers of a run to the operator of this process.
 func (a *App) FleetAnswers(ctx context.Context, id string) (*saved.Answers, error) {
 	run, err := a.fleets.Get(term.WithActor(ctx, term.Actor{Operator: true}), id)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"ptyctl/term"
 )
 
-// forwardOptions are what the configuration offers; nil: nothing is forwarded.
+// forwardOptions returns the options of the configuration; nil: nothing is forwarded.
 func forwardOptions(c config.Forward) *forward.Options {
 	if len(c.Allow) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func CheckForward(cfg config.Config, to string, tcp bool) error {
 }
 
 // forwardGate allows the forwards of forward.allow, and none to clients over HTTP unless they may use this machine: a
-// socket of it is of no use to others. It counts in report mode, too: what is not listed does not exist.
+// socket of it is of no use to others. It applies in report mode, too: a destination that is not listed does not exist.
 func forwardGate(cfg config.Config) (func(term.Action) error, error) {
 	patterns, err := forwardPatterns(cfg)
 	if err != nil {

@@ -58,7 +58,7 @@ func fit(cfg *config.Config, most int64) {
 	cfg.Limits.MaxInFlight = int(min(int64(cfg.Limits.MaxInFlight), max(most/callBytes, leastCalls)))
 }
 
-// A group is the control group whose memory limit leaves the least room. The zero value has no limit.
+// A group is the control group with the least memory left below its limit. The zero value has no limit.
 type group struct {
 	left func() (cgroup.Limit, bool) // nil: none
 

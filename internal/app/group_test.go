@@ -41,7 +41,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// Without room a session is refused, and with room again it opens. The collector's limit follows what others use.
+// Without room a session is refused, and with room again it opens. The collector's limit follows the memory use of
+// others.
 func TestFullGroup(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "")
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))

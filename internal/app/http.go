@@ -27,11 +27,11 @@ import (
 type httpPort struct {
 	handler  *httpserve.Handler
 	listener net.Listener
-	page     *peoplePage     // nil: there is none
+	page     *peoplePage     // nil: no watch page
 	issuer   *oauth.Verifier // nil: no access tokens are accepted
 
 	digest  func(tokens []httpserve.Token) string // of who may call; nil: this machine is alone
-	callers atomic.Pointer[string]                // the digest of the tokens in force; nil: there is none
+	callers atomic.Pointer[string]                // the digest of the tokens in force; nil: no digest
 }
 
 // listenHTTP opens the port that the configuration names, if it names one, and says on stderr where it is.
@@ -136,7 +136,7 @@ func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
 	return tokens, nil
 }
 
-// warnExpired logs which tokens admit nobody any more.
+// warnExpired logs the tokens that have expired.
 func warnExpired(log *slog.Logger, tokens []httpserve.Token) {
 	for _, t := range tokens {
 		if !t.Expires.IsZero() && !time.Now().Before(t.Expires) {
@@ -208,7 +208,7 @@ func readPrivate(path string) (string, error) {
 	return string(text), err
 }
 
-// certificate returns the one for TLS; nil: there is to be none.
+// certificate returns the certificate for TLS; nil: the port has no TLS.
 func certificate(o config.HTTP) (*tls.Certificate, error) {
 	switch {
 	case o.TLSSelfSigned:
@@ -223,8 +223,8 @@ func certificate(o config.HTTP) (*tls.Certificate, error) {
 	return &cert, nil
 }
 
-// again reads the tokens of a configuration, those of its file too, to be put into force by set. p may be nil: then
-// there are none.
+// again reads the tokens of a configuration, including those in its file. set puts them into force. p may be nil: then
+// set does nothing.
 func (p *httpPort) again(o config.HTTP) (set func(log *slog.Logger), err error) {
 	if p == nil {
 		return func(*slog.Logger) {}, nil
@@ -258,7 +258,7 @@ func Verifier(o config.OAuth, log *slog.Logger) (*oauth.Verifier, error) {
 	return v, nil
 }
 
-// acceptOAuth makes the verifier of the port; nil: there is none.
+// acceptOAuth makes the port's verifier of access tokens; nil: no access tokens are accepted.
 func (a *App) acceptOAuth() (*oauth.Verifier, error) {
 	v, err := Verifier(a.cfg.Server.HTTP.OAuth, a.log)
 	if v != nil {

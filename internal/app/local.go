@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// localSandbox is what the configuration lets programs on this machine reach.
+// localSandbox returns the paths that the configuration lets programs on this machine reach.
 func localSandbox(c config.Local) ptyx.Sandbox {
 	return ptyx.Sandbox{Read: c.ReadPaths, Write: c.WritePaths}
 }
@@ -92,8 +92,8 @@ func checkSerial(cfg config.Config) error {
 	return nil
 }
 
-// serialGate allows the serial lines of serial.allow. It counts in report mode, too: what is not listed does not exist. A
-// device that is not there now is no matter of a rule; the dialer judges it once more.
+// serialGate allows the serial lines of serial.allow. It applies in report mode, too: a line that is not listed does
+// not exist. It does not refuse a device that is missing now; the dialer judges the device once more.
 func serialGate(allow serial.Allow) func(term.Action) error {
 	return func(a term.Action) error {
 		if a.Verb != term.VerbOpen || a.Target == nil || a.Target.Protocol != "serial" {

@@ -136,7 +136,7 @@ func linesLost(log *audit.Log) func() int64 {
 	return log.Lost
 }
 
-// openAudit opens the audit log; nil: none is configured.
+// openAudit opens the audit log; nil: the log is not configured.
 func openAudit(cfg config.Audit, node, version string, log *slog.Logger) (*audit.Log, error) {
 	if cfg.Path == "" {
 		return nil, nil

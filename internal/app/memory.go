@@ -16,7 +16,7 @@ import (
 // takes some 100 KiB; the rest of its share is for its garbage.
 const (
 	memoryFloor   = 44 << 20 // the limit is never lower, unless a control group's is
-	memoryBesides = 28 << 20 // nor is it ever lower than this besides the output kept
+	memoryBesides = 28 << 20 // and it is never lower than this besides the output kept
 	memoryBase    = 8 << 20
 	memorySession = 108 << 10
 	memoryEnded   = 12 << 10 // of a session that has ended and is still kept

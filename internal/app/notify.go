@@ -7,7 +7,7 @@ import (
 	"ptyctl/notify"
 )
 
-// openNotices makes the Notifier of the configuration; nil: none is configured.
+// openNotices makes the Notifier of the configuration; nil: notifications are not configured.
 func (a *App) openNotices(cfg config.Notify) (*notify.Notifier, error) {
 	if len(cfg.Command) == 0 && cfg.Webhook.Reveal() == "" {
 		return nil, nil

@@ -27,20 +27,21 @@ func servesPage(cfg config.Config) bool {
 // inClearText refuses to serve the page where what people type would cross the network in clear text.
 func inClearText(o config.HTTP, secure bool) error {
 	if addr, err := net.ResolveTCPAddr("tcp", o.Listen); err != nil || !o.Watch || secure || httpserve.Loopback(addr) {
-		return nil // an address that is none is refused when the port is opened
+		return nil // an invalid address is refused when the port is opened
 	}
 	return fmt.Errorf("will not serve the watch page at %s without TLS: what people type would cross the network in clear "+
 		"text; set server.http.tls_cert_file or tls_self_signed, listen on 127.0.0.1, or leave server.http.watch out", o.Listen)
 }
 
-// A peoplePage is the watch page at the HTTP port, and what its people reach of this process: the same as at the control
-// socket, as the role of their token allows.
+// A peoplePage is the watch page at the HTTP port. Its users reach the same parts of this process as at the control
+// socket, as far as the role of their token allows.
 type peoplePage struct {
 	portal *watch.Portal
 	inner  *httpserve.Handler
 }
 
-// somebodyAnswers refuses tokens with which nobody could answer a call that needs a person's consent.
+// somebodyAnswers returns an error if calls need a person's consent, and neither a token nor the control socket lets a
+// person answer.
 func somebodyAnswers(cfg config.Config, tokens []httpserve.Token) error {
 	operates := func(t httpserve.Token) bool { return t.Person && !t.ReadOnly }
 	if cfg.Policy.Consent != config.PolicyConsentPerson || cfg.Server.Control.ControlMode == config.ControlReadWrite ||
@@ -85,7 +86,7 @@ func refuseVisit(r *http.Request) error {
 	return nil
 }
 
-// begin serves the people's requests, until end is called: after the port serves none any more.
+// begin serves the people's requests until end is called, which comes after the port has stopped serving.
 func (p *peoplePage) begin() (end func()) {
 	if p == nil {
 		return func() {}

@@ -171,7 +171,7 @@ func TestDeviceLocks(t *testing.T) {
 	}
 }
 
-// A far is a store of another machine: what is given back takes until the channel is closed.
+// A far is a store on another machine: a release takes until the channel slow is closed.
 type far struct {
 	*devlock.FolderStore
 	slow chan struct{}
@@ -188,7 +188,7 @@ type unreachable struct{}
 func (unreachable) Error() string  { return "no server answers" }
 func (unreachable) Advice() string { return "start one" }
 
-// node is a cluster of which only the parts for sessions are asked.
+// node is a cluster that has only the methods for sessions.
 type node struct {
 	Cluster
 	store far
@@ -226,7 +226,7 @@ func TestConsolesOfANode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first.Release() // it would block for ever if it waited
+		first.Release() // it would block forever if it waited
 		waiting, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := deviceLocks(m, "")(waiting, "rack1", "s2"); !errors.Is(err, term.Canceled) {
@@ -314,7 +314,8 @@ func TestRoomOfANode(t *testing.T) {
 	})
 }
 
-// TestDeviceErrors names who has a console, and what the operator can do where that is not known.
+// TestDeviceErrors checks that an error names the holder of a console, or advises the operator if the holder is not
+// known.
 func TestDeviceErrors(t *testing.T) {
 	since := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, c := range []struct {

@@ -52,7 +52,7 @@ func refuseAnswer(pid int) error {
 		"questions or watch for a person; use a terminal that ptyctl has not opened", pid)
 }
 
-// unjudged reports whether an action is the typing of a person that the rules do not judge: of one who has taken a
+// unjudged reports whether an action is typing by a person that the rules do not judge: a person who has taken a
 // terminal at a control socket with a token. Without the token any program of this account, an agent's own shell too,
 // could take a terminal as a person and type past the rules; and programs that this process has started may have read
 // the token. At the watch page each person has a token, and refuseVisit has refused such programs.

@@ -62,7 +62,7 @@ func PolicyRules(cfg config.Config) policy.Rules {
 
 // NewPolicy makes the policy of cfg. Rules that are wrong are a *ConfigError.
 func NewPolicy(cfg config.Config) (*policy.Policy, error) {
-	// A question that nobody may answer would keep its call waiting for nothing.
+	// A question that no person may answer would keep its call waiting in vain.
 	if mode := cfg.Server.Control.ControlMode; cfg.Policy.Consent == config.PolicyConsentPerson &&
 		mode != config.ControlReadWrite && !servesPage(cfg) {
 		return nil, &ConfigError{fmt.Errorf("policy.consent is \"person\", and people answer at the control socket, where "+
@@ -83,22 +83,22 @@ const NotEnforced = `policy.mode is "report": no rule of [policy] is enforced; `
 const NoBoundary = "policy.deny, policy.ask and what PTY_PERMISSIONS denies or asks about are for honest mistakes: " +
 	"there is always one more way to run what they name; what must not happen is kept by policy.allow or policy.preset"
 
-// rules are those in force. They are replaced as a whole when the configuration is read again, and then judge also the
-// sessions that are open.
+// rules holds the rules in force. A reload of the configuration replaces them as a whole, and the new rules judge also
+// the open sessions.
 type rules struct{ current atomic.Pointer[ruleSet] }
 
 // A ruleSet holds the rules of one reading of the configuration.
 type ruleSet struct {
 	gate   term.Gate
-	abroad term.Gate // for what another node does for callers of this one
+	abroad term.Gate // for actions of another node for callers of this one
 	digest string
 
 	reported func(a term.Action, would error) // logs a denial that the rules would make if they were enforced
 }
 
 // judge is the term.Gate. A call that another node has passed on is judged there as well, and the strictest rule wins:
-// that node is asked unless its rules, as the call says, are the same as these. A close is never denied, and has to work
-// when nobody can be asked.
+// that node is asked unless its rules, as the call says, are the same as these. A close is never denied, and must work
+// when that node cannot be asked.
 func (r *rules) judge(ctx context.Context, a term.Action) (term.Ruling, error) {
 	own := r.current.Load()
 	if theirs := a.Actor.Rules; theirs == "" || theirs == own.digest || a.Verb == term.VerbClose {
@@ -149,7 +149,7 @@ func inForm(a term.Action, r term.Ruling) term.Action {
 // digest returns the digest of the rules in force.
 func (r *rules) digest() string { return r.current.Load().digest }
 
-// abroad is the term.Gate for what another node does for callers of this one.
+// abroad is the term.Gate for actions of another node for callers of this one.
 func (r *rules) abroad(ctx context.Context, a term.Action) (term.Ruling, error) {
 	return r.current.Load().abroad(ctx, a)
 }
@@ -216,8 +216,9 @@ func newRules(cfg config.Config, log *slog.Logger) (*ruleSet, error) {
 	return r, nil
 }
 
-// judged is what the rules judge by, apart from what belongs to one machine: which serial lines it has, what its
-// ssh_config and name servers make of a name, and who answers there. Two nodes with the same give the same verdicts.
+// judged holds the settings that decide a verdict, except those that belong to one machine: its serial lines, how its
+// ssh_config and name servers resolve a name, and who answers there. Two nodes with equal settings give the same
+// verdicts.
 type judged struct {
 	Format int // of this digest, raised when the meaning of a field changes
 

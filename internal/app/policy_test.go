@@ -235,15 +235,15 @@ func TestNamesOfBoth(t *testing.T) {
 	if err != nil || !slices.Equal(ruling.Grant.Names, []string{"localhost"}) {
 		t.Errorf("the names are %q, %v; want localhost", ruling.Grant.Names, err)
 	}
-	// A session that was opened elsewhere has none of them.
+	// A session that was opened elsewhere has no such names.
 	if _, err := p.judge(on(term.VerbExec, term.Action{Command: "uptime", Far: &host})); err == nil ||
 		!strings.Contains(err.Error(), "this host is read-only") {
 		t.Errorf("a command at the host = %v, want it denied", err)
 	}
 }
 
-// TestDigest: each rule counts in the digest, and nothing else does. A new field of config.Policy fails here until
-// somebody has decided.
+// TestDigest: each rule counts in the digest, and nothing else does. A new field of config.Policy fails here until it
+// counts in the digest or is excepted.
 func TestDigest(t *testing.T) {
 	var base config.Config
 	was := digestOf(base)

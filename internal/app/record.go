@@ -28,7 +28,7 @@ type recorder struct {
 	ending   sync.WaitGroup // sessions that are ended because they cannot be recorded
 }
 
-// openRecordings makes the recorder; nil: none is configured.
+// openRecordings makes the recorder; nil: recordings are not configured.
 func (a *App) openRecordings(cfg config.Config) (*recorder, error) {
 	if cfg.Record.Dir == "" {
 		return nil, nil

@@ -95,7 +95,7 @@ func (r *Reloader) Reload() (done daemon.Reloaded) {
 		r.log.Error("the configuration was not reloaded: it is wrong, and the one before stays in force")
 		return daemon.Reloaded{Failed: "the configuration is wrong: " + all.Error()}
 	}
-	// Groups that are wrong do not keep a new rule out: they stay as they were, and the rest counts.
+	// Invalid groups do not keep a new rule out: the groups stay as they were, and the rest applies.
 	if !slices.Equal(r.cfg.Groups, next.Groups) {
 		if done.Wrong = wrongGroups(next, HostSources(next).Read(context.Background())); len(done.Wrong) > 0 {
 			for _, why := range done.Wrong {

@@ -95,7 +95,7 @@ func permitted(e config.NamedSecret) (term.Gate, error) {
 	return p.Rule, nil
 }
 
-// secretStore returns the operator's secrets; nil if there are none. codes are those that were given out before.
+// secretStore returns the operator's secrets, or nil without any. codes are those that were given out before.
 func secretStore(cfg config.Config, codes *source.Codes, o secret.Options) (*secret.Store, error) {
 	list, err := Secrets(cfg.Secret, codes)
 	if err != nil || list == nil {

@@ -12,8 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// A configuration that is read again does not forget what was used: else each reload would permit per_hour uses more, and
-// a code that a host has had would be sent to it again.
+// A reload of the configuration keeps the uses of secrets: otherwise each reload would permit per_hour more uses, and a
+// host would get the same code again.
 func TestSecretsAfterReload(t *testing.T) {
 	t.Setenv("PTYCTL_TEST_PASSWORD", "planted-1138")
 	t.Setenv("PTYCTL_TEST_KEY", "GEZDGNBVGY3TQOJQ")

@@ -50,7 +50,7 @@ func polled(f *os.File, others ...*os.File) (in io.Reader, restore func()) {
 	}
 }
 
-// blocks returns 1 if reads of f wait in the system, 0 if they do not, and -1 if it is no open file.
+// blocks returns 1 if reads of f wait in the system, 0 if they do not, and -1 if f is not an open file.
 func blocks(f *os.File) (is int) {
 	is = -1
 	withDescriptor(f, func(fd uintptr) {

@@ -57,7 +57,7 @@ func (s *spare) make() {
 }
 
 // makeThreads makes the runtime have n threads besides those that are busy: as many goroutines hold one each at the
-// same time, and none of them ends before it has let go, because its thread would end with it.
+// same time, and no goroutine ends before it has released its thread, because the thread would end with it.
 func makeThreads(n int) {
 	var held, ended sync.WaitGroup
 	release := make(chan struct{})

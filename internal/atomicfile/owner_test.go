@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The owner stays where root writes the file of another user. Without root there is no such file to make: then the
-// group does, of which the user has one.
+// The owner stays where root writes the file of another user. Without root the test cannot make such a file: then it
+// checks that the group stays, with a group of the user.
 func TestOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte("was"), 0o600); err != nil {

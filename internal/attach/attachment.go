@@ -31,8 +31,8 @@ type Attachment struct {
 	task       string // the name of the lock's holder for others; empty: the person holds none. The proof is in Client
 	cols, rows int    // of the terminal before it was taken
 
-	// asked is the cursor from which on the queries of the output are for this person's terminal; the earlier ones were
-	// for another one.
+	// asked is the cursor from which on the queries of the output are for this person's terminal; earlier queries were for
+	// another terminal.
 	asked int64
 }
 
@@ -42,7 +42,8 @@ func (a *Attachment) Status(ctx context.Context) (now client.StatusResult, err e
 	return now, err
 }
 
-// MayTake finds out whether a person may type into the session, before a window is made that could only say no.
+// MayTake finds out whether a person may type into the session, before a window is made that could only show the
+// refusal.
 func (a *Attachment) MayTake(ctx context.Context) error {
 	err := client.MayType(ctx, a.Client, a.ID, personName())
 	if _, refused := errors.AsType[*control.ToolError](err); refused {

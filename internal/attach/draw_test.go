@@ -8,7 +8,8 @@ import (
 	"ptyctl/internal/app/apptest"
 )
 
-// The person's terminal is asked what came after it was taken, and nothing from before, though both are drawn at once.
+// The person's terminal gets the queries from after it was taken, and none from before, though both parts are drawn at
+// once.
 func TestDrawAsks(t *testing.T) {
 	s, _ := shell(t, apptest.Start(t), `stty -echo; printf 'before\033[c.'; read x; printf 'after\033[c.'; cat`)
 	follow := &follower{Attachment: To(s), cursor: "0"}

@@ -22,7 +22,7 @@ const (
 	fillSize = 512 << 10      // of one read of the output that is held already, in bytes
 	history  = int64(1 << 20) // how many bytes of that output are shown at most
 
-	everything = int64(math.MaxInt64) // in place of history: all that is held
+	everything = int64(math.MaxInt64) // in place of history: all output that is held
 )
 
 // A follower reads the output of one session. It holds up no other reader: the server keeps nothing for it except a
@@ -36,7 +36,7 @@ type follower struct {
 type piece struct {
 	data    []byte
 	dropped int64 // bytes before it that the server no longer had
-	ended   bool  // no more comes
+	ended   bool  // no further output comes
 
 	start int64 // of data, as a cursor, if it comes from fill
 }

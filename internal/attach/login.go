@@ -97,13 +97,13 @@ func (a *Attachment) answer(ctx context.Context, q *client.Question, person *Per
 		return nil
 	}
 	if id != "" {
-		return err // which says what to do
+		return err // the error has the advice
 	}
 	return client.ReadOnlyHint(err)
 }
 
-// listed returns the question that waits with its id, so that a late answer is for no other one; nil: none waits any
-// more. A server that has no list has the question q without an id.
+// listed returns the waiting question with its id, so that a late answer does not go to another question; nil: no
+// question waits any more. A server without a list has the question q without an id.
 func (a *Attachment) listed(ctx context.Context, q *client.Question) (id string, now *client.Question, err error) {
 	list, err := a.Client.Questions(ctx, "", 0)
 	if errors.Is(err, control.ErrNoQuestions) {
@@ -124,7 +124,7 @@ func (a *Attachment) listed(ctx context.Context, q *client.Question) (id string,
 // has expired meanwhile.
 func (p *Person) Consent(ctx context.Context, q *client.OpenQuestion) (yes, decided bool, err error) {
 	fmt.Fprint(p.out, q.Show())
-	if p.editor = nil; tty.IsTerminal(p.in) { // what was typed ahead was for another question
+	if p.editor = nil; tty.IsTerminal(p.in) { // text typed ahead was for another question
 		tty.Flush(p.in)
 	}
 	for {
@@ -150,7 +150,7 @@ func (p *Person) Consent(ctx context.Context, q *client.OpenQuestion) (yes, deci
 // Value shows a call that needs the value of a secret, and has the person give it, hidden. decided is as in Consent.
 func (p *Person) Value(ctx context.Context, q *client.OpenQuestion) (decided bool, err error) {
 	fmt.Fprint(p.out, q.Show())
-	if p.editor = nil; tty.IsTerminal(p.in) { // what was typed ahead was for another question
+	if p.editor = nil; tty.IsTerminal(p.in) { // text typed ahead was for another question
 		tty.Flush(p.in)
 	}
 	text, err := p.read(ctx, "value of "+tty.Printable(q.Secret)+" (hidden; an empty line denies the call): ", false)
@@ -204,7 +204,7 @@ func (p *Person) read(ctx context.Context, text string, echo bool) (string, erro
 // errLeft is why a question stays open: ctrl-c, or ctrl-d.
 var errLeft = errors.New("left without an answer; the question stays open")
 
-// askTerminal asks at a terminal. The terminal shows no key by itself, also none typed before the question is seen.
+// askTerminal asks at a terminal. The terminal does not echo keys, not even those typed before the question is seen.
 func (p *Person) askTerminal(ctx context.Context, text string, echo bool) (string, error) {
 	restore, err := tty.RawMode(p.in)
 	if err != nil {

@@ -59,7 +59,7 @@ func (t *typist) run(ctx context.Context) error {
 		var err error
 		select {
 		case <-ctx.Done():
-			_ = t.work(ctx) // the keys from before the person left; no one is there to see a failure
+			_ = t.work(ctx) // the keys from before the person left; no person can see a failure
 			return nil
 		case <-ticker.C:
 			err = t.at.renew(ctx)

@@ -123,7 +123,7 @@ func (v *viewer) say(text string) { fmt.Fprintf(os.Stderr, "[ptyctl: %s]\n", tex
 
 // press handles keys.
 func (v *viewer) press(p []byte) error {
-	if v.pane != nil && v.typist == nil { // several people watch it: none may hold it up or end it for the others
+	if v.pane != nil && v.typist == nil { // several people watch it: one must not delay it or end it for the others
 		return nil
 	}
 	before, _, leave := bytes.Cut(p, []byte{leaveKey})

@@ -16,8 +16,8 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// A table is who may call over HTTP, which all nodes of a cluster should have the same. Where in a file a token is,
-// and whether the file has its value or its hash, does not count.
+// A table lists who may call over HTTP. All nodes of a cluster should have the same table. The place of a token in a
+// file does not count, nor whether the file has its value or its hash.
 type table struct {
 	Format int // of this table, raised when the meaning of a field changes
 
@@ -41,8 +41,8 @@ type token struct {
 const rounds = 100_000
 
 // Digest returns a digest of who may call over HTTP: PBKDF2 (RFC 8018) with HMAC-SHA-256, 16 bytes in hex. The whole
-// table is the key, and the group of nodes the salt. So two nodes have the same digest if they have the same table, and
-// whoever can read it learns nothing else: one token can be guessed only by who knows all others, and only slowly.
+// table is the key, and the group of nodes the salt. So two nodes have the same digest if they have the same table. A
+// reader of the digest learns nothing else: only a reader who knows all other tokens can guess one, and only slowly.
 func Digest(group string, who []byte) string {
 	key, err := pbkdf2.Key(sha256.New, string(who), []byte("ptyctl callers 1\x00"+group), rounds, 16)
 	if err != nil { // only a hash or a length that FIPS 140 does not allow

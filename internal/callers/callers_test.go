@@ -10,7 +10,7 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// TestDigest: who may call counts in the digest, and how that is written does not.
+// TestDigest: who may call counts in the digest, and the way of writing it does not.
 func TestDigest(t *testing.T) {
 	token := func(name, value string) httpserve.Token {
 		return httpserve.Token{Name: name, Digest: sha256.Sum256([]byte(value))}

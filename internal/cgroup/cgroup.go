@@ -37,8 +37,8 @@ func least(limits []Limit, by func(Limit) int64) (Limit, bool) {
 	return slices.MinFunc(limits, func(a, b Limit) int { return cmp.Compare(by(a), by(b)) }), true
 }
 
-// unlimited is above every limit that anybody sets: version 1 says so in place of "max" (memory.limit_in_bytes is then
-// the greatest multiple of the page size).
+// unlimited is above every limit in use: version 1 says so in place of "max" (memory.limit_in_bytes is then the
+// greatest multiple of the page size).
 const unlimited = 1 << 62
 
 // system is the folder that has /proc and the mounted control groups: "/", or that of a test.

@@ -5,5 +5,5 @@
 //		fmt.Println("at most", limit.Max, "bytes, by", limit.File)
 //	}
 //
-// It changes nothing. What cannot be read is no limit, as on systems without control groups.
+// It changes nothing. A limit that cannot be read does not count, as on systems without control groups.
 package cgroup

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// newTestApp returns a program whose commands print what they were given.
+// newTestApp returns a program with commands that print their flags and arguments.
 func newTestApp(out *strings.Builder) *App {
 	show := func(c *Context) error {
 		fmt.Fprintf(c.App.Writer, "%s: name=%q %v n=%d x=%v wait=%v b=%t %q", c.Command.HelpName, c.String("name"), c.IsSet("name"),
@@ -147,7 +147,7 @@ OPTIONS:
 	}
 }
 
-// A value whose flag does not exist, or has another type, is zero.
+// The value of a flag that does not exist, or has another type, is zero.
 func TestValuesWithoutFlag(t *testing.T) {
 	app := &App{Name: "prog", Flags: []Flag{&IntFlag{Name: "n", Value: 3}}, Action: func(c *Context) error {
 		if c.Bool("n") || c.Int("nosuch") != 0 || c.Duration("nosuch") != 0*time.Second || c.IsSet("nosuch") || c.Args().First() != "" || len(c.Args().Tail()) != 0 {

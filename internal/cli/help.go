@@ -108,7 +108,7 @@ func describe(f Flag) string {
 	return strings.Join(names, ", ") + "\t" + strings.TrimSpace(usage)
 }
 
-// indented returns text whose lines behind the first begin with n blanks.
+// indented returns text with n blanks in front of each line after the first, except empty lines.
 func indented(text string, n int) string {
 	lines := strings.Split(text, "\n")
 	for i := 1; i < len(lines); i++ {

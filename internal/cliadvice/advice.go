@@ -86,7 +86,7 @@ var byReason = map[term.Reason]string{
 // openInstead is advice that several reasons share.
 const openInstead = "use ptyctl open, and type there"
 
-// byKind has the next step after an error where its reason and message name none.
+// byKind has the next step after an error without one in its reason and message.
 var byKind = map[term.Kind]string{
 	term.PolicyDenied: "ptyctl policy show says where each rule is",
 }

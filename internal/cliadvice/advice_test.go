@@ -73,7 +73,7 @@ func TestEveryReasonHasAdvice(t *testing.T) {
 	}
 }
 
-// factual is an error whose message has advice of its own.
+// factual is an error with advice in its message.
 type factual struct{}
 
 func (factual) Error() string { return "no key is on record: pin it" }

@@ -39,7 +39,7 @@ func (all Processes) Questions(ctx context.Context) ([]OpenQuestion, error) {
 	return found, nil
 }
 
-// Consent reports whether it is a call that needs a person's consent.
+// Consent reports whether q is about a call that needs a person's consent.
 func (q *OpenQuestion) Consent() bool { return q.Kind == questions.KindConsent }
 
 // Value reports whether a call needs the value of a secret, which is not a question of a login.
@@ -90,7 +90,7 @@ func (q *OpenQuestion) Line(now time.Time) string {
 		tty.Printable(q.Rule), max(left, 0))
 }
 
-// verb is what a call that needs consent does.
+// verb describes the action of a call that needs consent.
 func (q *OpenQuestion) verb() string {
 	switch {
 	case q.Secret != "":
@@ -125,7 +125,7 @@ func (q *OpenQuestion) wish() string {
 	return "asks for a person's consent to " + extent
 }
 
-// Extent says in a few words what a person agrees to.
+// Extent says in a few words how much a person agrees to.
 func (q *OpenQuestion) Extent() string {
 	if q.Lasting {
 		return "this and all later uses"
@@ -133,7 +133,7 @@ func (q *OpenQuestion) Extent() string {
 	return "this one call"
 }
 
-// Show describes a call that needs consent, in lines. Each line of the caller's is marked, so that none can pass for a
+// Show describes a call that needs consent, in lines. Each line of the caller's is marked, so that it cannot pass for a
 // line of ptyctl.
 func (q *OpenQuestion) Show() string {
 	var b strings.Builder

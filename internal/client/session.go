@@ -13,7 +13,7 @@ import (
 
 // A Session is a session as the action list shows it.
 type Session struct {
-	PID          int    `json:"pid,omitempty"` // of the process that has it; 0: not known
+	PID          int    `json:"pid,omitempty"` // of the process that has the session; 0: not known
 	SessionID    string `json:"session_id"`
 	SessionType  string `json:"session_type"`
 	DeviceID     string `json:"device_id,omitempty"`
@@ -26,8 +26,8 @@ type Session struct {
 	LastActivity int64  `json:"last_activity,omitempty"`
 	LockHolder   string `json:"lock_holder,omitempty"`
 	Waiting      bool   `json:"waiting_for_input,omitempty"`
-	Owner        string `json:"owner,omitempty"`          // the client of the daemon that has it
-	Orphaned     int64  `json:"orphaned_since,omitempty"` // when that client went; no other has it
+	Owner        string `json:"owner,omitempty"`          // the client of the daemon that has the session
+	Orphaned     int64  `json:"orphaned_since,omitempty"` // when that client left; no other client has the session
 
 	Process *Process `json:"-"` // that has it
 }
@@ -47,8 +47,8 @@ func (p *Process) List(ctx context.Context) (entries []Session, more bool, err e
 	return out.Sessions, out.More, nil
 }
 
-// ListAll is List with the sessions of all nodes of the cluster that the process is a node of. unanswered are the nodes
-// whose sessions are missing, because they have not answered.
+// ListAll is List with the sessions of all nodes of the process's cluster. unanswered names the nodes that have not
+// answered: their sessions are missing.
 func (p *Process) ListAll(ctx context.Context) (entries []Session, more bool, unanswered []string, err error) {
 	own, _, err := p.List(ctx)
 	if err != nil {

@@ -17,8 +17,8 @@ func MayType(ctx context.Context, c *control.Client, session, person string) err
 	if err := c.Call(ctx, ToolSession, beat, nil); IsCode(err, "POLICY_DENIED") {
 		return err
 	}
-	// The heartbeat has no lock to renew; other failures of it say nothing about typing. The rules may leave typing to a
-	// person who shows the proof of being one.
+	// The heartbeat has no lock to renew; other failures of it say nothing about typing. The rules may allow typing only
+	// to a person who shows a proof of that.
 	if err := c.Attach(ctx, person); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func MayType(ctx context.Context, c *control.Client, session, person string) err
 	return TypingDenied(&now)
 }
 
-// TypingDenied says why the rules deny typing into a session, and what to do then; nil: they do not.
+// TypingDenied returns the reason why the rules deny typing into a session, with advice; nil: they allow it.
 func TypingDenied(r *StatusResult) error {
 	rule := r.Session.Denied
 	if rule == "" {

@@ -55,7 +55,7 @@ func TestAdviceFitsTheCommandLine(t *testing.T) {
 	}
 }
 
-// toolArguments has the names of the tools' arguments that are no ordinary words: those with an underscore, and those
+// toolArguments has the names of the tools' arguments that are not ordinary words: those with an underscore, and those
 // of members, with a dot.
 func toolArguments(t *testing.T) map[string]bool {
 	t.Helper()

@@ -117,7 +117,7 @@ func decide(c *cli.Context, open []client.OpenQuestion, id string) error {
 	return answered(c, q, yes)
 }
 
-// answered says what became of a consent.
+// answered prints the outcome of a consent.
 func answered(c *cli.Context, q client.OpenQuestion, yes bool) error {
 	said := "is denied"
 	switch {

@@ -35,7 +35,7 @@ func arguments(c *cli.Context, least, most int) ([]string, error) {
 
 // ordered returns the words of a command line as the flag library understands them: -n5 as -n 5, and those flags first
 // that follow the arguments of their command. Words from -- on are left alone. So is the order of a line with an
-// unknown flag, or one whose end belongs to another program without a --.
+// unknown flag, or of one that ends with the command of another program without a --.
 func ordered(app *cli.App, words []string) []string {
 	command, begin := commandOf(app, words)
 	if command == nil || command.SkipFlagParsing {
@@ -67,7 +67,7 @@ func ordered(app *cli.App, words []string) []string {
 	return slices.Concat(words[:begin], flags, others, words[end:])
 }
 
-// commandOf returns the command that a line names, and the index of the first word behind its name; nil: it names none.
+// commandOf returns the command that a line names, and the index of the first word after its name; nil: no command.
 func commandOf(app *cli.App, words []string) (command *cli.Command, begin int) {
 	commands := app.Commands
 	for begin = 1; begin < len(words); begin++ {
@@ -103,7 +103,7 @@ func unglued(command *cli.Command, words []string, begin int) []string {
 	return apart
 }
 
-// letters takes a word such as -fn5 apart. A word with a letter that is no flag stays whole.
+// letters takes a word such as -fn5 apart. A word with an unknown letter stays whole.
 func letters(command *cli.Command, word string) []string {
 	var apart []string
 	for rest := word[1:]; rest != ""; rest = rest[1:] {

@@ -89,7 +89,7 @@ func TestFlagsNameTheirValues(t *testing.T) {
 	}
 }
 
-// TestWantsJSON: --json counts wherever the flags of a command stand, and not among the words of another program.
+// TestWantsJSON: --json counts in any place for the flags of a command, and not among the words of another program.
 func TestWantsJSON(t *testing.T) {
 	for line, want := range map[string]bool{
 		"sessions --json":                  true,
@@ -198,7 +198,7 @@ func TestHostAt(t *testing.T) {
 	}
 }
 
-// TestReleaseKeys: the key of --key, that in the program, and the messages where there is none.
+// TestReleaseKeys: the key of --key, the key in the program, and the messages without a key.
 func TestReleaseKeys(t *testing.T) {
 	const line = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOhB7/zzhC+HXDdGOdLwJln5NYwm6UNXx3chmQSVTG4B"
 	empty := filepath.Join(t.TempDir(), "empty.pub")

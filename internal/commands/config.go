@@ -159,7 +159,7 @@ func checkConfig(c *cli.Context, p Program) error {
 	return err
 }
 
-// configFile names the configuration file in use, or says that there is no file.
+// configFile returns the path of the configuration file in use, or a text that says why there is no file.
 func configFile(named string) string {
 	if named != "" {
 		return named

@@ -133,7 +133,7 @@ func execAt(c *cli.Context, on *control.Client, at *attach.Attachment, command d
 // lanes are the values of --lane.
 var lanes = []string{"auto", "channel", "terminal"}
 
-// checkExec refuses what no call could run, before a connection is made and a password asked.
+// checkExec refuses a command that no call could run, before a connection is made and a password asked.
 func checkExec(protocol string, command direct.Command, words []string) error {
 	switch {
 	case command.Lane != "" && !slices.Contains(lanes, command.Lane):

@@ -271,7 +271,7 @@ func verifyFlag() cli.Flag {
 // copyToFleet copies a file to many hosts, with a ptyctl within this process.
 func copyToFleet(c *cli.Context) error {
 	args := c.Args()
-	if len(args) == 2 { // as scp has it
+	if len(args) == 2 { // as for scp
 		if hosts, path, ok := strings.Cut(args[1], ":/"); ok && hosts != "" {
 			args = []string{args[0], hosts, "/" + path}
 		}

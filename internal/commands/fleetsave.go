@@ -24,7 +24,7 @@ type saving struct {
 	f *os.File // nil: nothing is saved
 }
 
-// newSaving makes the file; an empty path is none.
+// newSaving makes the file; without a path it makes none.
 func newSaving(path string) (saving, error) {
 	if path == "" {
 		return saving{}, nil
@@ -41,7 +41,7 @@ func newSaving(path string) (saving, error) {
 	return saving{f}, err
 }
 
-// end writes the answers, or removes the file if there are none.
+// end writes the answers. It removes the file if answers is nil or cannot be written.
 func (s saving) end(answers *saved.Answers) error {
 	if s.f == nil {
 		return nil

@@ -160,14 +160,15 @@ func checkLink(path string) (string, error) {
 	if old, err := mayLink(path); err != nil || old {
 		return path, err
 	}
-	// A trial sees what the rights of the folder do not say: a file system that is read-only, or has no links.
+	// Only a trial finds a file system that is read-only or has no links: the folder's permissions do not show it.
 	if err := os.Symlink(path, path); err != nil {
 		return "", notLinked(path, err)
 	}
 	return path, os.Remove(path)
 }
 
-// mayLink reports whether a link at a path would replace the link of an earlier forward. Its error says what is there.
+// mayLink reports whether a link at a path would replace the link of an earlier forward. Its error describes the file
+// at the path.
 func mayLink(path string) (replaces bool, err error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -192,8 +193,8 @@ func mayLink(path string) (replaces bool, err error) {
 	return false, fmt.Errorf("--listen: %s is a link to %s, which is no socket of ptyctl forward; give another path", path, to)
 }
 
-// linkTo makes a symbolic link to the socket, for clients that want it at a path of their own. It replaces the link of an
-// earlier forward that was killed, and nothing else.
+// linkTo makes a symbolic link to the socket, for clients that want it at a path of their own. It replaces the link of
+// an earlier forward that was killed, and no other file.
 func linkTo(socket, path string) (remove func(), err error) {
 	old, err := mayLink(path)
 	if err != nil {

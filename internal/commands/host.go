@@ -87,8 +87,8 @@ func hostFlags() []cli.Flag {
 	}
 }
 
-// hostAt returns the host at [USER@]HOST[:PORT] or a URL, as hostFlags say to reach it. It refuses what no call could
-// open, before a connection is made and a password asked.
+// hostAt returns the host at [USER@]HOST[:PORT] or a URL, as hostFlags say to reach it. It refuses a host that no call
+// could open, before a connection is made and a password asked.
 func hostAt(c *cli.Context, where string) (direct.Host, error) {
 	to, err := target(c, where)
 	protocol := c.String("protocol")

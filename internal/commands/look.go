@@ -106,7 +106,7 @@ func screenshotCommand() *cli.Command {
 	}
 }
 
-// runScreenshot writes a file that only its owner may read: the screen may show what others must not see.
+// runScreenshot writes a file that only its owner may read: the screen may show text that others must not see.
 func runScreenshot(c *cli.Context, s client.Session) error {
 	shot := func() ([]byte, error) { return s.Screenshot(c.Context, c.String("theme")) }
 	if c.Bool("text") {

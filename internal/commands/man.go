@@ -142,7 +142,7 @@ func leaves(commands []*cli.Command, prefix string) []namedCommand {
 		switch {
 		case c.Hidden || c.Name == "help":
 		case len(c.Subcommands) > 0:
-			if len(c.Flags) > 0 { // which only what does something has
+			if len(c.Flags) > 0 { // only a group that does something has flags
 				list = append(list, namedCommand{c, name})
 			}
 			list = append(list, leaves(c.Subcommands, name)...)

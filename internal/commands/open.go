@@ -94,7 +94,7 @@ func serialFlags() []cli.Flag {
 	}
 }
 
-// placeAt returns what an argument of open names: serial:PATH, or a host.
+// placeAt returns the place that an argument of open names: serial:PATH, or a host.
 func placeAt(c *cli.Context, where string) (direct.Host, error) {
 	o := term.SerialOptions{
 		Baud: c.Int("baud"), DataBits: c.Int("data-bits"), Parity: c.String("parity"), StopBits: c.Int("stop-bits"),
@@ -129,7 +129,7 @@ func placeAt(c *cli.Context, where string) (direct.Host, error) {
 	return h, err
 }
 
-// sessionEnd is the exit status of a command whose session has ended.
+// sessionEnd returns the exit status of a command after its session has ended.
 func sessionEnd(now client.StatusResult) error {
 	end := now.Session
 	if end.ExitCode == nil && end.ExitSignal == "" && end.EndReason != "" {

@@ -1,4 +1,4 @@
-// Package commands is the command line of ptyctl, and of programs that are the same and more: a Program is what one of
+// Package commands is the command line of ptyctl, and of programs that extend it: a Program holds the parts that one of
 // them has of its own.
 package commands
 
@@ -25,11 +25,11 @@ import (
 // A Program is ptyctl, or a program that is the same and more.
 type Program struct {
 	Name    string // as it is called on a command line
-	Usage   string // what it is, in one line
-	Release string // its version, for example "v1.2.3"; "": what the Go tool recorded from the source
+	Usage   string // its description, in one line
+	Release string // its version, for example "v1.2.3"; "": the version that the Go tool recorded from the source
 
-	// Commands are besides those of ptyctl, before the ones about the program itself; one with the name of one of ptyctl's
-	// is in its place. Config, Arguments and Status help to write them.
+	// Commands are added to those of ptyctl, before the ones about the program itself. One with the name of a ptyctl
+	// command replaces it. Config, Arguments and Status help to write them.
 	Commands []*cli.Command
 
 	// Cluster joins the cluster that a configuration names; the App of the server closes it. Nil: the program is for one
@@ -160,11 +160,11 @@ func ConfigFlag() cli.Flag { return configFlag() }
 // Config reads the configuration for a command of a Program. A wrong one is a wrong call.
 func Config(c *cli.Context) (config.Config, error) { return fileConfig(c) }
 
-// Arguments returns the arguments of a Program's own command, of which there must be so many; any other number is a wrong
-// call.
+// Arguments returns the arguments of a Program's own command. Their number must be from least to most; any other number
+// is a wrong call.
 func Arguments(c *cli.Context, least, most int) ([]string, error) { return arguments(c, least, most) }
 
-// Status is the command status of ptyctl, for a Program whose own does that and more.
+// Status returns ptyctl's command status, for a Program with a status command that does more.
 func Status() *cli.Command { return statusCommand() }
 
 // servable refuses a configuration that only another program can serve. Served by this one, its consoles would not be

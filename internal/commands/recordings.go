@@ -94,7 +94,7 @@ func identities(c *cli.Context) ([]age.Identity, error) {
 	return ids, nil
 }
 
-// recordingsFolder returns the folder of recordings; "" if there is none.
+// recordingsFolder returns the folder of recordings, or "" without one.
 func recordingsFolder(c *cli.Context) (string, error) {
 	if dir := c.String("dir"); dir != "" {
 		return dir, nil

@@ -111,7 +111,7 @@ func listSecrets(c *cli.Context) error {
 	return err
 }
 
-// list returns the words of a key whose empty value is all.
+// list joins the words of a key for which an empty value means any.
 func list(words []string) string {
 	if len(words) == 0 {
 		return "any"

@@ -86,7 +86,7 @@ func runSessions(c *cli.Context) error {
 }
 
 // sessionsOnce is the list as it is now, with the questions that wait for a person, and the nodes of the cluster that
-// have not answered. Processes come and go, so they are looked for each time.
+// have not answered. Processes come and go, so each call looks for them.
 func sessionsOnce(c *cli.Context) (text string, open []client.OpenQuestion, missing []string, err error) {
 	all, err := reach(c)
 	if err != nil {
@@ -180,8 +180,8 @@ type sessionEntry struct {
 	Questions []client.OpenQuestion `json:"questions,omitempty"`
 }
 
-// withQuestions are the sessions with their questions. Those about none of them, such as a call that names a host and
-// needs consent, come last, in an entry without a session.
+// withQuestions are the sessions with their questions. Questions about no session, for example about a call that names
+// a host and needs consent, come last, in an entry without a session.
 func withQuestions(entries []client.Session, open []client.OpenQuestion) []any {
 	all := make([]any, len(entries), len(entries)+1)
 	for i, e := range entries {

@@ -186,7 +186,7 @@ func writeChange(c *cli.Context, client setup.Client, file *setup.File, change *
 	return nil
 }
 
-// showVariables prints what an entry that is there sets, which stays: it may not be in the lines of the change.
+// showVariables prints the variables of an existing entry. They stay, and may not be in the lines of the change.
 func showVariables(w io.Writer, file *setup.File) error {
 	entry, err := file.Entry()
 	if err != nil || entry == nil {
@@ -255,7 +255,7 @@ func clientState(m setup.Machine, client setup.Client, scope setup.Scope) (state
 // checkLimit bounds the wait for a server that is checked.
 const checkLimit = 20 * time.Second
 
-// checkClient starts the entry of a client's file, and says what the client will see.
+// checkClient starts the entry of a client's file, and prints the client's view of the server.
 func checkClient(c *cli.Context, m setup.Machine, client setup.Client, scope setup.Scope) error {
 	file, entry, err := writtenEntry(m, client, scope)
 	if err != nil {
@@ -264,7 +264,7 @@ func checkClient(c *cli.Context, m setup.Machine, client setup.Client, scope set
 	w := c.App.Writer
 	fmt.Fprintf(w, "%s has in %s:\n  %s\n", client.Title, tty.Printable(file.Path),
 		tty.Printable(quote.Show(append([]string{entry.Command}, entry.Args...))))
-	for _, name := range slices.Sorted(maps.Keys(entry.Env)) { // they decide what is started as much as the command does
+	for _, name := range slices.Sorted(maps.Keys(entry.Env)) { // they decide what is started, as the command does
 		fmt.Fprintf(w, "  with %s\n", tty.Printable(quote.Show([]string{name + "=" + entry.Env[name]})))
 	}
 	if entry.Off {

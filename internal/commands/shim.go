@@ -23,7 +23,7 @@ import (
 	"ptyctl/term"
 )
 
-// runShim carries the conversation of this client to the daemon, which it starts if there is none.
+// runShim carries the conversation of this client to the daemon. It starts a daemon if none runs.
 func runShim(c *cli.Context, cfg config.Config, log *logging.Logger) error {
 	conn, w, err := joinDaemon(c, cfg, log)
 	for tries := 1; err != nil; tries++ {
@@ -214,7 +214,7 @@ func callersEnvironment(ctx context.Context, cfg config.Config) []string {
 	return someOf(os.Environ(), names...)
 }
 
-// someOf returns the variables whose names are among the patterns.
+// someOf returns the variables with names that match a pattern.
 func someOf(env []string, patterns ...string) []string {
 	var some []string
 	for _, e := range env {

@@ -112,7 +112,7 @@ func expiry(text string, now time.Time) (at time.Time, err error) {
 			return at, fmt.Errorf("--expires %q: give 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z", text)
 		}
 	}
-	at = at.Truncate(time.Second) // as the file has it
+	at = at.Truncate(time.Second) // as in the file
 	if !at.After(now) {
 		return at, fmt.Errorf("--expires %q is in the past", text)
 	}

@@ -68,7 +68,7 @@ func runWatch(c *cli.Context) error {
 		return fmt.Errorf("the page has no port: %w; choose another one with --port", err)
 	}
 	s := watch.New(watch.Options{Processes: o, Recordings: dir, Identities: ids})
-	// A terminal window that is closed ends it too, and what was taken is given back.
+	// Closing the terminal window ends it too, and gives back the terminals that were taken.
 	ctx, stop := signal.NotifyContext(c.Context, syscall.SIGHUP)
 	defer stop()
 	served := make(chan error, 1)
@@ -111,7 +111,7 @@ func watched(c *cli.Context, args []string) (o client.Options, session string, e
 		session, p = found.SessionID, found.Process
 	}
 	if c.Bool("all") {
-		// Each is asked once more when its stream begins, and one that refuses is named in the page.
+		// Each process is asked once more when its stream begins, and the page names a process that refuses.
 		return o, session, nil
 	}
 	if p == nil {
@@ -164,8 +164,8 @@ func linkFile() string {
 // openTime is how long a program may take to say that it cannot open a browser.
 const openTime = 3 * time.Second
 
-// browse opens a link in the person's browser. Others may see the arguments of a program, so the link goes by way of a
-// file that only this user can read.
+// browse opens a link in the person's browser. Others may see the arguments of a program, so the link is in a file that
+// only this user can read.
 func browse(ctx context.Context, link string) error {
 	name, args := "xdg-open", []string{}
 	switch runtime.GOOS {

@@ -2,7 +2,7 @@ package demo
 
 import "io"
 
-// FromClient prints how a person tries from a client what the demonstration shows.
+// FromClient prints how a person tries the demonstration from a client.
 func FromClient(out io.Writer) error {
 	_, err := io.WriteString(out, `From an MCP client, for example Claude Code, Codex or Cursor:
 

@@ -19,8 +19,8 @@ const (
 	lineSize    = "until stty size | grep '^30 100$'; do sleep 0.1; done"
 )
 
-// standIn is the shell of the demonstration where the system has no /bin/sh: it knows the lines of the demonstration and
-// no others. Its terminal echoes what is typed, and Ctrl-C interrupts.
+// standIn is the shell of the demonstration where the system has no /bin/sh: it knows the lines of the demonstration
+// and no others. Its terminal echoes its input, and Ctrl-C interrupts.
 func standIn(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 	if !r.Shell {
 		if r.Command != lineStreams {

@@ -43,7 +43,7 @@ type End struct {
 	members map[string]json.RawMessage // of the last result
 }
 
-// ErrInterrupted is the end of ctx while a command runs. The command was told to stop.
+// ErrInterrupted means that ctx ended while a command ran. The command was asked to stop.
 var ErrInterrupted = errors.New("interrupted")
 
 // An OutputError is a failure to write output here, in contrast to a failure of the host.
@@ -163,7 +163,7 @@ func (r *remoteCommand) wait(ctx context.Context, id string, last *execResult) e
 	for last.DoneReason == "running" {
 		*last = execResult{}
 		began := time.Now()
-		// The streams are read apart, so the result needs none of them.
+		// The streams are read apart, so the result does not need them.
 		again := execCall{SessionID: r.session, ExecID: id, MaxOutput: 1, Format: "raw"}
 		if err := r.on.Call(ctx, client.ToolExec, again, last); err != nil {
 			return err

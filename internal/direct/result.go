@@ -22,7 +22,7 @@ func Result(ctx context.Context, on *control.Client, session string, c Command) 
 	return resultWithin(ctx, on, session, c, maxKept)
 }
 
-// resultWithin is Result with at most so many bytes of each stream.
+// resultWithin is Result with a limit on the bytes of each stream.
 func resultWithin(
 	ctx context.Context,
 	on *control.Client,

@@ -16,7 +16,7 @@ import (
 	"ptyctl/term"
 )
 
-// diagnosis says why a connection failed and what to do. h and ids are the target's.
+// diagnosis returns the reason why a connection failed, and advice. h and ids are the target's.
 func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool) Finding {
 	f := Finding{Status: failing, Check: "connection", Text: err.Error()}
 	e, ok := errors.AsType[*term.Error](err)

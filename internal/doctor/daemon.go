@@ -122,8 +122,8 @@ func firstProcess(root string) string {
 	return tty.Printable(strings.TrimSpace(string(text)))
 }
 
-// killsUserProcesses reports whether logind.conf(5) says so for a user. Where it is silent, the builder of the system has
-// decided; all common ones have decided against it.
+// killsUserProcesses reports whether logind.conf(5) says so for a user. Without an entry there, the builder of the
+// system has decided; all common systems have decided against it.
 func killsUserProcesses(root, userName string) bool {
 	if _, err := os.Stat(filepath.Join(root, "run/systemd/system")); err != nil {
 		return false // another init

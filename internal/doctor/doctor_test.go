@@ -16,7 +16,7 @@ import (
 	"ptyctl/term"
 )
 
-// inspected is what would be done for web1, with a configuration file of these lines.
+// inspected returns the settings for a connection to web1, with a configuration file of these lines.
 func inspected(t *testing.T, lines string) *sshx.InspectedHost {
 	t.Helper()
 	dir := t.TempDir()
@@ -190,7 +190,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// Where a secret may be typed into a terminal, doctor says what keeps it from those who may run commands there.
+// Where a secret may be typed into a terminal, doctor names the protection from those who may run commands there.
 func TestSecretsInTerminals(t *testing.T) {
 	with := func(change func(*config.NamedSecret)) config.NamedSecret {
 		s := config.NamedSecret{

@@ -81,7 +81,7 @@ func (r *Report) Configuration(source config.Source, file string) (cfg config.Co
 		for _, p := range all.Problems {
 			r.add(Finding{Status: failing, Check: "configuration", Text: p.Error()})
 		}
-		return cfg, false // each problem says what to write instead
+		return cfg, false // each problem has the right form in its text
 	}
 	r.ok("configuration", "%s", file)
 	if app.PolicyRules(cfg).NoBoundary() {

@@ -40,7 +40,7 @@ func (r *Report) secrets(cfg config.Config) {
 	})
 }
 
-// people reports secrets that wait for people who may not answer.
+// people reports secrets that need an answer from people who may not answer.
 func (r *Report) people(cfg config.Config) {
 	var asked []string
 	for _, s := range cfg.Secret {

@@ -13,8 +13,8 @@ type words struct {
 	noAgent     string // why there is no agent
 	installKey  string // how a public key gets to a host
 	recordHost  string // how a host gets into the file named after it
-	ownFolder   string // what to do where there is no folder for sockets
-	otherFolder string // what to do about the folder of another user
+	ownFolder   string // advice where there is no folder for sockets
+	otherFolder string // advice about the folder of another user
 	show        func(args []string) string
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// No advice for Windows may name what Windows does not have.
+// No advice for Windows may name a thing that Windows does not have.
 func TestWordsOfWindows(t *testing.T) {
 	w := wordsOf("windows")
 	all := fmt.Sprintf("%+v", []string{w.startAgent, w.noAgent, w.installKey, w.recordHost, w.ownFolder, w.otherFolder})

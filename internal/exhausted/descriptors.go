@@ -14,8 +14,8 @@ func Descriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// NoDescriptors returns the error for an action that needs file descriptors where none is left.
-// what names the failed action, and cause is the error of the system.
+// NoDescriptors returns the error for an action that needs file descriptors after the last one is taken. what names the
+// failed action, and cause is the error of the system.
 func NoDescriptors(what string, cause error) *term.Error {
 	why := cause
 	if path, ok := errors.AsType[*fs.PathError](why); ok {

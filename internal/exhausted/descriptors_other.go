@@ -4,7 +4,7 @@ package exhausted
 
 import "os"
 
-// openNull opens the null device, and returns what closes it.
+// openNull opens the null device, and returns a function that closes it.
 func openNull() (closeNull func(), err error) {
 	f, err := os.Open(os.DevNull)
 	if err != nil {

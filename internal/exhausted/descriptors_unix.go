@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// openNull opens the null device, and returns what closes it. Package os would register the device with its poller, which
-// makes a descriptor cost six times as much.
+// openNull opens the null device, and returns a function that closes it. Package os would register the device with its
+// poller, which makes a descriptor cost six times as much.
 func openNull() (closeNull func(), err error) {
 	fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {

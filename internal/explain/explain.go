@@ -14,7 +14,7 @@ import (
 // An Explanation says how a host would be reached.
 type Explanation struct {
 	Way      []string `json:"way,omitempty"`        // user@host:port to log in at, the host itself last
-	Refusal  string   `json:"refusal,omitempty"`    // why there is no way
+	Refusal  string   `json:"refusal,omitempty"`    // why no connection is possible
 	Code     string   `json:"error_code,omitempty"` // of Refusal, as open would return it
 	Warnings []string `json:"warnings,omitempty"`
 	Hosts    []Host   `json:"hosts"` // the host itself first

@@ -1,9 +1,9 @@
-// Package faultlog has the logger of those who gave none.
+// Package faultlog has the logger for callers without one.
 //
 //	o.Logger = faultlog.Or(o.Logger)
 //
-// It is silent but for errors. A panic that is contained would leave no trace otherwise: what callers get says only that
-// there was a fault, since the text of a panic may hold anything.
+// It is silent but for errors. Otherwise a contained panic would leave no trace: callers learn only that there was a
+// fault, since the text of a panic may hold anything.
 package faultlog
 
 import (
@@ -11,7 +11,7 @@ import (
 	"log/slog"
 )
 
-// Or returns log, or for nil a logger whose errors go to slog.Default, and all else nowhere.
+// Or returns log. If log is nil, it returns a logger that passes errors to slog.Default and drops all else.
 func Or(log *slog.Logger) *slog.Logger {
 	if log != nil {
 		return log

@@ -11,7 +11,7 @@ import (
 	"ptyctl/internal/tty"
 )
 
-// A Listing says what an expression means; without one, it says what may be named.
+// A Listing says which hosts an expression means; without one, it lists the names that may be used.
 type Listing struct {
 	Nodeset string        `json:"nodeset,omitempty"` // all hosts
 	N       int           `json:"n"`
@@ -32,7 +32,7 @@ func New(book *nodes.Book, sel *nodes.Selection) Listing {
 	return l
 }
 
-// Print writes a listing for people, in lines of so many columns.
+// Print writes a listing for people, in lines of width columns.
 func (l Listing) Print(w io.Writer, width int) error {
 	var b strings.Builder
 	if l.N > 0 {
@@ -79,7 +79,7 @@ func withoutEmpty(rows [][]string) [][]string {
 	return kept
 }
 
-// printSource writes what a source holds, and what of it has no effect.
+// printSource writes the contents of a source, and its parts without effect.
 func printSource(b *strings.Builder, s nodes.Count) {
 	fmt.Fprintf(b, "source %s", s.Name)
 	if s.Path != "" {

@@ -13,7 +13,7 @@ import (
 // mostChanges is how many different changes a person is shown.
 const mostChanges = 100
 
-// Changes are what differs between two answers of hosts, as JSON. Hosts are nodesets.
+// Changes are the differences between two answers of hosts, as JSON. Hosts are nodesets.
 type changes struct {
 	Hosts       int      `json:"hosts"`
 	Unchanged   *hosts   `json:"unchanged,omitempty"`
@@ -34,8 +34,8 @@ type change struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// ShowChanges shows what differs between two answers of hosts, those with the same change together. same reports whether
-// all hosts were compared, and none has changed.
+// ShowChanges shows the differences between two answers of hosts. Hosts with the same change are shown together. same
+// reports whether all hosts were compared, without a change.
 func (o Options) ShowChanges(before, after *saved.Answers, normalize groups.Normalize) (same bool, err error) {
 	set, n := saved.Changes(before, after, normalize)
 	c := newChanges(set.Report(groups.Limits{Bytes: maxShown, Odd: mostChanges, Hunks: mostChanges, HostBytes: 10_000}), n)

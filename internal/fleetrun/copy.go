@@ -35,13 +35,13 @@ type Place struct {
 	Path  string   `json:"path"`
 }
 
-// Copy copies as call says, and shows what became of each host.
+// Copy copies as call says, and shows the outcome on each host.
 func Copy(ctx context.Context, on *control.Client, call CopyCall, o Options) (End, error) {
 	call.Wait, call.MaxOutput = stepWait.Milliseconds(), maxShown
 	return o.run(ctx, on, FilesTool, call)
 }
 
-// copied prints the hosts whose file has the same outcome.
+// copied writes the hosts on which the copy has the same outcome.
 func (g group) copied(b *strings.Builder) {
 	fmt.Fprintf(b, "%s (%d): %s, %d bytes", tty.Printable(g.Hosts), g.N, tty.Printable(g.Outcome), g.Bytes)
 	if g.SHA256 != "" {
@@ -56,7 +56,7 @@ func (g group) copied(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// exits prints the exit codes of hosts whose output is not shown.
+// exits returns the exit codes of hosts with output that is not shown.
 func (n names) exits() string {
 	if n.Exits == "" {
 		return ""

@@ -17,8 +17,8 @@ import (
 // Tool is the tool that is called.
 const Tool = "ptyctl_fleet"
 
-// An Order says in which order the hosts begin, what stops the rest, and how long it may take. The tools that run over
-// many hosts have these arguments in common.
+// An Order says in which order the hosts begin, which failures stop the rest, and how long the run may take. The tools
+// that run over many hosts have these arguments in common.
 type Order struct {
 	Canary         int    `json:"canary,omitempty"`
 	Batch          string `json:"batch,omitempty"`
@@ -42,7 +42,7 @@ type Call struct {
 	Order
 }
 
-// Options say what a person is shown.
+// Options configure the output for a person.
 type Options struct {
 	Out         io.Writer
 	Bar         *os.File // a terminal for the line of progress; nil: none
@@ -51,7 +51,7 @@ type Options struct {
 	Quiet       bool     // no answer at all, unless the run is interrupted
 }
 
-// An End is what became of a run.
+// An End is the outcome of a run.
 type End struct {
 	OK          bool // exit code 0 on all hosts
 	Alike       bool // all hosts have given the same answer
@@ -66,7 +66,7 @@ type result struct {
 	DoneReason string `json:"done_reason"`
 	Hosts      int
 	Groups     []group
-	Rest       names // whose output is left out
+	Rest       names // their output is left out
 	Failures   []names
 	NotRun     []names `json:"not_run"`
 	Running    names
@@ -96,7 +96,7 @@ type group struct {
 	Changed  bool `json:"source_changed"`
 }
 
-// Names are hosts, and what they have in common.
+// names are hosts, and the values that they have in common.
 type names struct {
 	Hosts     string
 	N         int
@@ -115,7 +115,7 @@ const (
 	longWait = 50 * time.Second
 )
 
-// Run runs the command of call, and shows what the hosts have said.
+// Run runs the command of call, and shows the hosts' answers.
 func Run(ctx context.Context, on *control.Client, call Call, o Options) (End, error) {
 	// The first call is short, so that the id of the run is known when ctx ends.
 	call.Wait, call.MaxOutput = stepWait.Milliseconds(), maxShown
@@ -152,8 +152,8 @@ func (o Options) run(ctx context.Context, on *control.Client, tool string, call 
 	return r.end(), o.show(r)
 }
 
-// completes gives the last result of a run what only that of the first call has: the action, and the warnings. Whether
-// there is more than one call depends on the time that the hosts take.
+// completes copies into the last result of a run the fields that only the first result has: the action, and the
+// warnings. Whether there is more than one call depends on the time that the hosts take.
 func (r *result) completes(begun result) {
 	if r.Action == begun.Action {
 		return
@@ -195,7 +195,7 @@ func ask(ctx context.Context, on *control.Client, tool string, call any, r *resu
 	return nil
 }
 
-// interrupted stops the run, and shows what there is.
+// interrupted stops the run, and shows the answers so far.
 func (o Options) interrupted(ctx context.Context, on *control.Client, id string) (End, error) {
 	o.clear()
 	ctx, stop := context.WithTimeout(ctx, 2*time.Second+longWait/10)

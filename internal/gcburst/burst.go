@@ -31,7 +31,7 @@ const (
 	lasts   = time.Second
 )
 
-// paceFor returns the pace at which a heap, of which so many bytes are in use, has garbage of at most that size.
+// paceFor returns the pace at which a heap with live bytes in use has at most garbage bytes of garbage.
 func paceFor(live uint64) int { return int(min(pace, 100*garbage/max(live, 1))) }
 
 // live returns how much of the heap the last collection has left, in bytes.

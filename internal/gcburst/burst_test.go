@@ -12,7 +12,7 @@ import (
 
 // The collector's pace changes with large reads and writes of files, and comes back after them.
 func TestBurst(t *testing.T) {
-	runtime.GC() // of what another test had
+	runtime.GC() // for the garbage of another test
 	defer debug.SetGCPercent(debug.SetGCPercent(90))
 	now := func() int {
 		p := debug.SetGCPercent(90)
@@ -60,7 +60,7 @@ func TestPaceFor(t *testing.T) {
 	}
 }
 
-// A program with a heap of 64 MiB has no burst, and one whose heap becomes so large has its pace again.
+// A program with a heap of 64 MiB has no burst, and a program that grows to that size has its pace again.
 func TestLargeHeap(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(90))
 	now := func() int {

@@ -54,8 +54,8 @@ func (c *Capture) WaitFor(text string, end <-chan struct{}) bool {
 	}
 }
 
-// Wait waits for text in what the process writes: an answer of it can come before its log does. It fails the test if
-// there is none.
+// Wait waits for text in the output of the process: an answer can come before its log does. It fails the test if the
+// text does not come.
 func (c *Capture) Wait(tb testing.TB, text string) {
 	tb.Helper()
 	late := make(chan struct{})

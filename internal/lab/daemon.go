@@ -61,7 +61,7 @@ func awaitEnd(tb testing.TB, what string, pid int) {
 	}
 }
 
-// Alive reports whether a process runs, and is no zombie.
+// Alive reports whether a process runs and is not a zombie.
 func Alive(tb testing.TB, pid int) bool {
 	tb.Helper()
 	for _, p := range Processes(tb) {

@@ -26,8 +26,8 @@ type Home struct {
 	SSHConfig  string
 	RuntimeDir string          // its own $XDG_RUNTIME_DIR, with the sockets and device locks of its ptyctls
 	Audit      string          // the audit log
-	Recordings string          // the folder of recordings; empty: there are none
-	Wrap       []string        // the command that starts ptyctl, which becomes it; nil: none does
+	Recordings string          // the folder of recordings; empty: no recordings
+	Wrap       []string        // the command that starts ptyctl, which becomes it; nil: no such command
 	UID        uint32          // of the user that ptyctl runs as; 0: the tester's
 	Env        []string        // of ptyctl, besides the variables that Command sets
 	Secrets    []string        // contents of its files that must be seen nowhere else

@@ -64,7 +64,7 @@ rm /run/lab/passwords
 sed -i 's/^\(frank:[^:]*\):[0-9]*:/\1:0:/' /etc/shadow`, &passwd, &shadow, &group, &script))
 }
 
-// The PAM services. An sshd asks the one that is named as it is (see Server).
+// The PAM services. An sshd asks the service with its own name (see Server).
 const (
 	PAMPassword     = "sshd-lab-password"
 	PAMCode         = "sshd-lab-code"

@@ -24,7 +24,7 @@ type Operator struct {
 	TB      *testing.T
 	Home    string
 	Options sshx.Options
-	Secrets term.Secrets     // nil: there are none
+	Secrets term.Secrets     // nil: no secrets
 	Manager *session.Manager // nil until the first session
 }
 

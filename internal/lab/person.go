@@ -116,7 +116,7 @@ func (p *Person) look() {
 	close(p.ended)
 }
 
-// Pause is a terminal that takes no more, as by ctrl-s.
+// Pause makes the terminal stop taking output, as ctrl-s does.
 func (p *Person) Pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ func HiddenForms(v string) map[string]string {
 		reversed[i], reversed[len(v)-1-i] = reversed[len(v)-1-i], reversed[i]
 	}
 	quoted, _ := json.Marshal(v)
-	at := func(before int) string { // the part of base64 that does not depend on what is around
+	at := func(before int) string { // the part of base64 that does not depend on the text around it
 		all := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + v))
 		return all[(8*before+5)/6 : 8*(before+len(v))/6]
 	}
@@ -53,7 +53,7 @@ func FormsText(values ...string) string {
 	return text.String()
 }
 
-// plain undoes what wraps text and puts it into JSON: an answer is JSON, and in a recording the text of a terminal is, too.
+// plain undoes line wrapping and JSON escapes: an answer is JSON, and in a recording the text of a terminal is, too.
 var plain = strings.NewReplacer(`\r\n`, "", `\n`, "", "\r\n", "", "\n", "", `\\`, `\`, `\"`, `"`, `\u0026`, "&")
 
 // WantHidden fails the test if the text shows one of the values in any form.

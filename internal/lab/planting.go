@@ -13,8 +13,9 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// A Planting is a home with sixty secrets, which logins at the hosts web1 and web2, a terminal here and commands here may
-// get. web1 lets in who says all; web2 repeats what was said, asks a person now and then, and refuses all.
+// A Planting is a home with sixty secrets, which logins at the hosts web1 and web2, a terminal here and commands here
+// may get. web1 accepts a login that gives all secrets. web2 repeats the answers, asks a person now and then, and
+// refuses every login.
 type Planting struct {
 	*Home
 	Values []string
@@ -22,7 +23,7 @@ type Planting struct {
 	Reader string // a program that reads a secret, and shows it in other forms
 	Proc   *ProcTexts
 	tb     testing.TB
-	seen   string // a file with what helpers and the program have seen in /proc
+	seen   string // a file with the text that helpers and the program have seen in /proc
 }
 
 // Plant makes it, with more lines for the configuration. Of each three secrets one is in a file, one is printed by a

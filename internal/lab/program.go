@@ -32,7 +32,7 @@ type Program struct {
 	Seen       *Capture  // all of stdout
 	Log        *Capture
 	Audit      string        // its audit log, which other programs of the same home may write too
-	recordings string        // its folder of recordings, as Audit; empty: there is none
+	recordings string        // its folder of recordings, as Audit; empty: no recordings
 	Ended      chan struct{} // closed when the process has ended
 	status     error         // of the process, once it has ended
 	sent       leaktest.Client
@@ -93,7 +93,7 @@ func (p *Program) begin() {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	// Not StdoutPipe: Wait would close it under a reader who has not come to the end.
+	// Not StdoutPipe: Wait would close it before a reader has come to the end.
 	read, write := io.Pipe()
 	p.Cmd.Stdout = io.MultiWriter(p.Seen, write)
 	p.Stdin, p.stdout = &Input{WriteCloser: in}, read
@@ -126,7 +126,7 @@ func (h *Home) Command(args ...string) *exec.Cmd {
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = []string{
 		"HOME=" + h.Dir, "XDG_RUNTIME_DIR=" + h.RuntimeDir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0",
-		"PTYCTL_SERVER_RESULTS=full", // what the tests look at
+		"PTYCTL_SERVER_RESULTS=full", // the tests read full results
 	}
 	cmd.Env = append(cmd.Env, h.Env...)
 	cmd.Dir = h.Dir

@@ -18,7 +18,7 @@ type Rack struct {
 	Servers []*SSHD
 	Key     Key    // of the user, on all hosts
 	Same    string // the text that hosts print, unless Does says otherwise
-	Command string // prints Same, after what Does says of the host
+	Command string // prints Same, after the lines that Does has set for the host
 
 	n, each int // hosts, and those of a server
 }
@@ -88,7 +88,7 @@ func (r *Rack) Hosts() string { return fmt.Sprintf("n[001-%03d]", r.n) }
 // Server returns the server of host i.
 func (r *Rack) Server(i int) *SSHD { return r.Servers[i/r.each] }
 
-// Does makes host i run these lines before it prints what all print.
+// Does makes host i run these lines before it prints the common output.
 func (r *Rack) Does(tb testing.TB, i int, lines string) {
 	tb.Helper()
 	r.Write(tb, filepath.Join(r.Dir, r.Address(i)+".sh"), lines+"\n")
@@ -133,7 +133,7 @@ func (r *Rack) Rekey(tb testing.TB, i int) {
 	}
 }
 
-// Refuses makes host i one at whose port nothing listens.
+// Refuses points host i to a port without a listener.
 func (r *Rack) Refuses(tb testing.TB, i int) {
 	tb.Helper()
 	text := string(ReadFile(tb, r.SSHConfig))

@@ -88,8 +88,8 @@ mount --bind %[1]s/passwd /etc/passwd && mount --bind %[1]s/shadow /etc/shadow &
 `, dir)
 }
 
-// otherLogin is the login program of the Telnet servers, for a user whose name agetty has asked for and gives as the last
-// argument.
+// otherLogin returns the login program of the Telnet servers for a user name that agetty has asked for and passes as
+// the last argument.
 func otherLogin(tb testing.TB) string {
 	tb.Helper()
 	text, err := os.ReadFile(telnetLogin(tb))
@@ -128,7 +128,7 @@ func (l *SerialLine) Device(tb testing.TB) string {
 	return device
 }
 
-// StartPySerial starts a server of RFC 2217, by pyserial, whose line returns what is written to it. settings waits until the
+// StartPySerial starts a server of RFC 2217, by pyserial. Its line sends all input back. settings waits until the
 // server has printed the line's settings in a form.
 func StartPySerial(tb testing.TB) (s *TelnetServer, settings func(pattern string)) {
 	tb.Helper()

@@ -17,8 +17,8 @@ import (
 	"ptyctl/internal/lab/system"
 )
 
-// A TelnetServer is a server that a test has started on the loopback address, and what one must know to log in.
-// It ends with the test. What does not apply to a server is empty.
+// A TelnetServer is a server that a test has started on the loopback address, and the data for a login. It ends with
+// the test. A field that does not apply to a server is empty.
 type TelnetServer struct {
 	Name     string // of the program, or of the setup that uses it
 	Port     int

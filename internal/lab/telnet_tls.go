@@ -19,7 +19,7 @@ import (
 // A TelnetTrust is the certificate of a server behind TLS, signed by itself.
 type TelnetTrust struct {
 	Certificate *x509.Certificate
-	pem         string // the same, as a file of trusted roots has it
+	pem         string // the same, in the form of a file of trusted roots
 	File        string // holds pem
 }
 

@@ -38,7 +38,7 @@ var natsURL string
 
 // useCluster makes the program under test ptyctl-cluster, and starts a server of NATS. stop ends it.
 func useCluster() (stop func(), err error) {
-	if len(OneMachine) > 0 { // testing.M reads the command line later, whose -skip counts
+	if len(OneMachine) > 0 { // testing.M reads the command line later: a -skip there wins
 		if err := flag.Set("test.skip", "^("+strings.Join(slices.Sorted(maps.Keys(OneMachine)), "|")+")$"); err != nil {
 			return nil, err
 		}

@@ -76,7 +76,7 @@ func (l *logFile) next(full fs.FileInfo) {
 	}
 	_ = os.Remove(l.numbered(l.keep))
 	for n := l.keep - 1; n >= 1; n-- {
-		_ = os.Rename(l.numbered(n), l.numbered(n+1)) // there may be none of that number yet
+		_ = os.Rename(l.numbered(n), l.numbered(n+1)) // there may be no file of that number yet
 	}
 	_ = os.Rename(l.path, l.numbered(1))
 }

@@ -33,7 +33,7 @@ func New(o config.Logging) (*Logger, error) {
 	return &Logger{slog.New(handler), sink}, nil
 }
 
-// Apply changes the log to what o says. A file is opened again, also if its name is the same. After an error nothing
+// Apply changes the log to the options o. A file is opened again, also if its name is the same. After an error nothing
 // has changed.
 func (l *Logger) Apply(o config.Logging) error { return l.sink.apply(o) }
 

@@ -14,8 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestLogRotates fills a log from many goroutines: no file is too long, none too many is kept, and of the remaining
-// lines none is cut, missing or doubled.
+// TestLogRotates fills a log from many goroutines: no file is too long, not too many files are kept, and no remaining
+// line is cut, missing or doubled.
 func TestLogRotates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	const maxBytes, keep, writers, lines = 65536, 3, 8, 400

@@ -31,7 +31,7 @@ func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error)
 	return jsonrpc.EncodeLine(answer)
 }
 
-// shorter returns the line of a result without what says nothing: mcp-go lists each tool without annotations with an
+// shorter returns the line of a result without its empty parts: mcp-go lists each tool without annotations with an
 // empty object in their place, which costs a model context. In a JSON text only a member has that name in bare quotes.
 func shorter(result any, line []byte) []byte {
 	switch result.(type) {
@@ -89,7 +89,7 @@ func plain(r *mcp.CallToolResult) (text string, structured Object, ok bool) {
 	return content.Text, structured, ok || r.StructuredContent == nil
 }
 
-// writePlain writes a result of which plain has returned the parts.
+// writePlain writes a result from the parts that plain has returned.
 func writePlain(b *bytes.Buffer, r *mcp.CallToolResult, text string, structured Object) {
 	b.WriteString(`{"content":[{"type":"text","text":`)
 	jsonrpc.Quote(b, text)

@@ -65,7 +65,7 @@ func exact(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// What another package gives as structured content is one line of JSON, or an error.
+// Structured content from another package is one line of JSON, or an error.
 func TestNewObject(t *testing.T) {
 	if o, err := NewObject(json.RawMessage("{\n \"a\": [1,\n2]\r\n}")); err != nil || string(o) != `{"a":[1,2]}` {
 		t.Errorf("%s, %v", o, err)

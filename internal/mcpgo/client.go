@@ -37,8 +37,8 @@ func Revision(ctx context.Context) string {
 	return ""
 }
 
-// Capabilities returns what the client of the current request has declared: in initialize, or, since revision
-// 2026-07-28, in the request itself.
+// Capabilities returns the capabilities that the client of the current request has declared: in initialize, or, since
+// revision 2026-07-28, in the request itself.
 func Capabilities(ctx context.Context) mcp.ClientCapabilities {
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
 		if info.ClientCapabilities == nil {

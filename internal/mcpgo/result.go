@@ -11,12 +11,12 @@ import (
 )
 
 // ReadResult reads the result of a tools/call that EncodeAnswer has written, perhaps in another process. Its structured
-// content is an Object. mcp-go reads such a text four times, which is most of what a large result costs.
+// content is an Object. mcp-go reads such a text four times, which is most of the cost of a large result.
 func ReadResult(text json.RawMessage) (*mcp.CallToolResult, error) {
 	if !jsonrpc.Valid(text) {
 		return nil, fmt.Errorf("it is no JSON")
 	}
-	if bytes.ContainsAny(text, "\n\r") { // an Object has none: on stdio, what follows would be another message
+	if bytes.ContainsAny(text, "\n\r") { // an Object has none: on stdio, the rest would be another message
 		var b bytes.Buffer
 		if err := json.Compact(&b, text); err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func ReadResult(text json.RawMessage) (*mcp.CallToolResult, error) {
 	return r, nil
 }
 
-// plainResult is ReadResult for what plainAnswer writes. It reports false for any other result.
+// plainResult is ReadResult for the output of plainAnswer. It reports false for any other result.
 func plainResult(text json.RawMessage) (*mcp.CallToolResult, bool) {
 	if text[0] != '{' {
 		return nil, false
@@ -75,7 +75,7 @@ func plainResult(text json.RawMessage) (*mcp.CallToolResult, bool) {
 	return r, len(r.Content) > 0
 }
 
-// plainestResult is plainResult for an answer without a failure, of which each part is looked at once.
+// plainestResult is plainResult for an answer without a failure. It reads each part once.
 func plainestResult(text json.RawMessage) (*mcp.CallToolResult, bool) {
 	const head, more = `{"content":[{"type":"text","text":`, `}],"structuredContent":`
 	rest, ok := bytes.CutPrefix(text, []byte(head))

@@ -8,8 +8,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// A Server is mcp-go's server, and what mcpapi does in its place. The transports take it from mcpapi.Server, so that an
-// importer of mcpapi meets no type of mcp-go.
+// A Server is mcp-go's server, with the functions of mcpapi that replace parts of it. The transports take it from
+// mcpapi.Server, so that an importer of mcpapi meets no type of mcp-go.
 type Server struct {
 	*server.MCPServer
 
@@ -21,7 +21,7 @@ type Server struct {
 	NoTool func(ctx context.Context, name string) string
 }
 
-// Protocol returns the server itself, which is what a transport asks for.
+// Protocol returns the server itself, for a transport.
 func (s *Server) Protocol() *Server { return s }
 
 // HandleMessage answers a message as mcp-go does, with the error of NoTool about an unknown tool.
@@ -35,7 +35,7 @@ func (s *Server) HandleMessage(ctx context.Context, message json.RawMessage) mcp
 	return answer
 }
 
-// Unknown is NoTool, also where there is none.
+// Unknown calls NoTool; it returns "" if NoTool is nil.
 func (s *Server) Unknown(ctx context.Context, name string) string {
 	if s.NoTool == nil {
 		return ""

@@ -8,7 +8,7 @@ import "context"
 // stopKey finds, in the context of a request, the one that ends with the server.
 type stopKey struct{}
 
-// WithStop returns ctx for a request whose tool's context ends with stop, too.
+// WithStop returns ctx for a request. The context of the request's tool also ends with stop.
 func WithStop(ctx, stop context.Context) context.Context {
 	return context.WithValue(ctx, stopKey{}, stop)
 }

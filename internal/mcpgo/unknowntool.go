@@ -18,7 +18,7 @@ const (
 	toldOnce  = "' not found; tools/list shows the tools"
 )
 
-// unknownTool says once in an error what mcp-go says twice, and what to do. It leaves other errors as they are.
+// unknownTool shortens an error that mcp-go states twice, and adds advice. It leaves other errors as they are.
 func unknownTool(e *mcp.JSONRPCErrorDetails) (changed bool) {
 	if e.Code != mcp.INVALID_PARAMS || !strings.HasPrefix(e.Message, toolError) {
 		return false

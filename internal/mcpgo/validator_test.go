@@ -10,7 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// A server that is told to validate must accept no call that it has not checked: the validator is not linked.
+// A server with input validation must accept no unchecked call: the validator is not linked.
 func TestValidatorIsNotLinked(t *testing.T) {
 	s := server.NewMCPServer("test", "1", server.WithToolCapabilities(false), server.WithInputSchemaValidation())
 	called := false

@@ -115,7 +115,7 @@ const (
 // A Judgement is the answer of the rules, as in mode enforce.
 type Judgement struct {
 	Verdict string
-	Rule    string // that does not allow it; empty: none is named
+	Rule    string // that does not allow it; empty: no rule is named
 	Reason  error  // nil if it is allowed
 	Runs    string // runs in place of the command; empty: the command itself
 }

@@ -1,5 +1,5 @@
-// Package r2fake is a program for tests that speaks the pipe protocol of radare2 and rizin: a NUL when it is ready, and one
-// behind the answer to each line. It has none of their commands but ij, and others that tests need.
+// Package r2fake is a program for tests that speaks the pipe protocol of radare2 and rizin: a NUL when it is ready, and
+// one behind the answer to each line. Of their commands it has only ij; it has others that tests need.
 package r2fake
 
 import (
@@ -17,9 +17,9 @@ import (
 // Flag is the argument by which a test binary knows that it is to be the program.
 const Flag = "-q0"
 
-// Serve answers commands until the input ends. The last of the arguments is the file; one that begins with "slow" has it
-// never be ready, one that begins with "missing" has it end, and with "rz" or "mute" its command that prints a text is echo
-// or there is none.
+// Serve answers commands until the input ends. The last argument is the file. With a file that begins with "slow",
+// Serve is never ready; with "missing", it ends at once. With "rz", its command that prints a text is echo; with
+// "mute", it has no such command.
 func Serve(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	file := args[len(args)-1]
 	if strings.HasPrefix(file, "missing") {

@@ -1,5 +1,5 @@
-// Package recordings prints what ptyctl recordings shows: the list of a folder, the facts and lines of recordings, and
-// their other forms.
+// Package recordings prints the output of ptyctl recordings: the list of a folder, the facts and lines of recordings,
+// and their other forms.
 //
 //	err := recordings.Search(ctx, os.Stdout, paths, regexp.MustCompile("error"), 100)
 //

@@ -52,7 +52,7 @@ func Show(w io.Writer, path string, ids ...age.Identity) error {
 	return out.Flush()
 }
 
-// Verdict says what the seals of a recording prove.
+// Verdict says how much of a recording its seals prove.
 func Verdict(rep record.Report) string {
 	switch {
 	case rep.Ended:

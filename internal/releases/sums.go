@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// The names of the files that a release has besides what users install.
+// The names of the files that a release has besides those that users install.
 const (
 	SumsFile      = "SHA256SUMS"
 	SignatureFile = "SHA256SUMS.sig"
@@ -79,8 +79,8 @@ func SumFolder(folder string) (Sums, error) {
 	return sums, err
 }
 
-// Homepage returns the address of the project whose files are in the folder at url: that of the repository if it is a
-// release on GitHub, otherwise that of the folder.
+// Homepage returns the address of the project of the release at url: the repository for a release on GitHub, otherwise
+// the folder at url.
 func Homepage(url string) string {
 	url = strings.TrimSuffix(url, "/")
 	if project, _, ok := strings.Cut(url, "/releases/download/"); ok {

@@ -15,14 +15,14 @@ import (
 	"ptyctl/internal/sshsig"
 )
 
-// Namespace is what the signature of SHA256SUMS is for: ssh-keygen -Y verify -n ptyctl-release. A signature that the key
-// has made for something else is none of a release.
+// Namespace is the namespace of the signature of SHA256SUMS: ssh-keygen -Y verify -n ptyctl-release. A signature that
+// the key has made for another purpose does not sign a release.
 const Namespace = "ptyctl-release"
 
 // Keys reads the public keys of maintainers: lines of authorized_keys or of allowed_signers.
 func Keys(text []byte) ([]ssh.PublicKey, error) { return sshsig.ParseKeys(text, Namespace) }
 
-// A Report says what Verify has found.
+// A Report has the findings of Verify.
 type Report struct {
 	Name string // of the file in SHA256SUMS; "" if SHA256SUMS itself was checked
 	SHA  string // the file's SHA-256, as 64 hexadecimal digits
@@ -42,7 +42,7 @@ func Verify(file, sums string, keys []ssh.PublicKey) (r Report, err error) {
 	if sums == "" {
 		r.Sums = filepath.Join(filepath.Dir(file), SumsFile)
 	}
-	// Said first: a wrong path is no matter of signatures.
+	// Checked first: a wrong path has nothing to do with signatures.
 	switch info, err := os.Stat(file); {
 	case err != nil && strings.Contains(file, "://"):
 		return r, fmt.Errorf("%s is an address: download the file, SHA256SUMS and SHA256SUMS.sig, and name the file", file)

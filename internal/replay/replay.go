@@ -24,8 +24,8 @@ import (
 type Options struct {
 	Out   io.Writer
 	Speed float64       // how many times as fast; 0: 1
-	Idle  time.Duration // a longer pause is cut to this; 0: none is
-	// Keys are what the person types, as tty.Keys returns them: space stops and goes on, the arrows move 5 seconds, n and
+	Idle  time.Duration // a longer pause is cut to this; 0: no limit
+	// Keys delivers the person's keys, as tty.Keys returns them: space stops and goes on, the arrows move 5 seconds, n and
 	// p move to the next and the previous marker, q ends. nil: nothing is read.
 	Keys <-chan []byte
 	// Mark gets each marker that is passed. nil: they are not shown.
@@ -44,8 +44,8 @@ type show struct {
 	drawn  bool // once
 }
 
-// Run shows the recording from where p is, until its end, ctrl-c, or a key that ends it. It leaves the terminal as it
-// should be.
+// Run shows the recording from the position of p, until its end, ctrl-c, or a key that ends it. It restores the
+// terminal.
 func Run(ctx context.Context, p *record.Player, o Options) (err error) {
 	o.Speed = cmp.Or(o.Speed, 1)
 	s := &show{Options: o, p: p}

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// recorded is a recording of three lines, a second apart, the last of which is hostile.
+// recorded returns a recording of three lines, a second apart. The last line is hostile.
 func recorded(tb testing.TB) *record.Player {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "a.cast")
@@ -51,8 +51,8 @@ func shown(out []byte) string {
 	return strings.TrimRight(s.Snapshot().Text(), "\n")
 }
 
-// TestRun: a recording is shown in its own time, or faster, without what does more than draw, and the terminal is left as
-// it was.
+// TestRun: a recording is shown in its own time, or faster, without sequences that do more than draw, and the terminal
+// is left as it was.
 func TestRun(t *testing.T) {
 	for _, tc := range []struct {
 		speed float64
@@ -93,7 +93,7 @@ func TestKeys(t *testing.T) {
 			keys <- []byte(key)
 			synctest.Wait()
 		}
-		time.Sleep(500 * time.Millisecond) // what comes at the start is shown
+		time.Sleep(500 * time.Millisecond) // the output of the start is shown
 		press(" ")
 		time.Sleep(time.Hour)
 		synctest.Wait()

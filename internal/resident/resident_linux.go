@@ -25,8 +25,8 @@ func release() {
 // A mapping is a part of the address space.
 type mapping struct{ from, to uintptr }
 
-// clean returns the mappings of files in the text of smaps (proc_pid_smaps(5)) of which every page is as in the file: none
-// can be written, and none was before, as those are that a dynamic linker has relocated or a debugger has changed.
+// clean returns the mappings of files in the text of smaps (proc_pid_smaps(5)) with every page as in the file: no page
+// can be written, and none was written before, for example by the relocation of a dynamic linker or by a debugger.
 func clean(smaps io.Reader) (found []mapping) {
 	var at mapping // of a file, not writable; zero: none
 	for s := bufio.NewScanner(smaps); s.Scan(); {

@@ -25,7 +25,7 @@ func fileKiB(t *testing.T) (n int) {
 	return 0
 }
 
-// The pages of the program are given back, and the program goes on with what it has.
+// The pages of the program are given back, and the program goes on with its values unchanged.
 func TestRelease(t *testing.T) {
 	program, err := os.ReadFile("/proc/self/exe")
 	if err != nil {

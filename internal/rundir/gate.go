@@ -92,7 +92,8 @@ func TryPath(path string) (unlock func(), err error) {
 	}
 }
 
-// errReplaced means that the locked file is no longer the one at its path: who has locked it may have removed it.
+// errReplaced means that the locked file is no longer the one at its path: the process that has locked it may have
+// removed it.
 var errReplaced = errors.New("the file was replaced")
 
 // entered returns the function that releases the lock, or closes f after an error.

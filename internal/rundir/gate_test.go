@@ -60,7 +60,7 @@ func TestLockCanceled(t *testing.T) {
 	}
 }
 
-// A file that its holder removes locks nobody out, and never lets two in.
+// A lock file that its holder removes does not lock others out, and never admits two holders.
 func TestLockOfRemovedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows removes no file that is open")

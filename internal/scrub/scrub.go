@@ -1,4 +1,4 @@
-// Package scrub takes what looks like a secret out of the text of a command, for records that people read.
+// Package scrub removes text that looks like a secret from a command, for records that people read.
 package scrub
 
 import (

@@ -20,7 +20,7 @@ import (
 // maxAnswers is how much a server may answer, in bytes.
 const maxAnswers = 16 << 20
 
-// A Seen is what a client sees of a server.
+// A Seen is a client's view of a server.
 type Seen struct {
 	Name, Version, Protocol string
 	Tools                   []string
@@ -46,8 +46,8 @@ func (c Client) Environ(m Machine, e Entry, env []string) []string {
 	return env
 }
 
-// Check starts the entry as the client does, and asks for what a client asks for first: initialize and tools/list. It ends
-// the server. What the server writes to its standard error goes to log.
+// Check starts the entry as the client does, and sends a client's first requests: initialize and tools/list. It ends
+// the server. The server's standard error goes to log.
 func (c Client) Check(ctx context.Context, m Machine, e Entry, log io.Writer) (*Seen, error) {
 	if e.Command == "" { // mcp-go would take it for a client of streams that are there already
 		return nil, errors.New("the entry names no command")
@@ -55,7 +55,7 @@ func (c Client) Check(ctx context.Context, m Machine, e Entry, log io.Writer) (*
 	env := c.Environ(m, e, os.Environ())
 	cmd := exec.CommandContext(ctx, e.Command, e.Args...)
 	cmd.Env, cmd.Dir, cmd.Stderr = env, m.Folder, log
-	cmd.WaitDelay = time.Second // for what it may have started
+	cmd.WaitDelay = time.Second // for processes that it may have started
 	end := group(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {

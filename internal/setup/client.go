@@ -13,7 +13,7 @@ import (
 type Client struct {
 	Name  string // as on the command line, for example "claude-code"
 	Title string
-	After string // what the person does after a change, so that the client sees it
+	After string // the person's next step after a change, so that the client sees it
 
 	project func(m Machine) string // the file in the project's folder; nil: the client has none
 	user    func(m Machine) string // the user's file; "": the client has no build for the system
@@ -93,7 +93,7 @@ func Names() []string {
 	return names
 }
 
-// Scope returns what Default means for the client.
+// Scope returns the scope that Default means for the client.
 func (c Client) Scope(s Scope) Scope {
 	switch {
 	case s != Default:

@@ -6,9 +6,9 @@
 //	fmt.Print(change.Diff()) // nothing is written yet
 //	backup, err := change.Write()
 //
-// The clients' files are JSON with comments, TOML or YAML. What is not part of the entry stays as it is, byte for byte: the
-// file is never written anew from its parsed values. Each change is parsed again before it is shown, and refused if any
-// other value would differ.
+// The clients' files are JSON with comments, TOML or YAML. All bytes outside the entry stay as they are: the file is
+// never rewritten from its parsed values. Each change is parsed again before it is shown, and refused if any other
+// value would differ.
 //
 // Check starts the entry of a file as the client does, with the environment that the client passes on.
 package setup

@@ -31,7 +31,7 @@ func (e Entry) same(o Entry) bool {
 	return e.Command == o.Command && slices.Equal(e.Args, o.Args) && maps.Equal(e.Env, o.Env)
 }
 
-// The shapes in which clients write an entry. A new one has a command and no more than it needs.
+// The shapes in which clients write an entry. A new entry has a command and only the other fields that it needs.
 type (
 	plainEntry struct {
 		Command string            `json:"command"`

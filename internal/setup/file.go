@@ -24,7 +24,7 @@ type File struct {
 // maxFile is the size of the largest file that is changed. That of Claude Code holds its history, too.
 const maxFile = 64 << 20
 
-// File reads the client's file. One that does not exist is as an empty one.
+// File reads the client's file. A missing file counts as an empty one.
 func (c Client) File(m Machine, s Scope) (*File, error) {
 	path, err := c.Path(m, s)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c Client) File(m Machine, s Scope) (*File, error) {
 	return f, nil
 }
 
-// exists reports whether a file is there.
+// exists reports whether a file exists.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -78,7 +78,7 @@ func (f *File) Entry() (*Entry, error) {
 	return &e, nil
 }
 
-// Add returns the change that makes e the entry. What a person has added to an entry that is there stays.
+// Add returns the change that makes e the entry. A person's additions to an existing entry stay.
 func (f *File) Add(e Entry) (*Change, error) {
 	was, err := f.Entry()
 	if err != nil {
@@ -119,7 +119,7 @@ func (f *File) Remove() (*Change, error) {
 	return &Change{file: f, text: text}, nil
 }
 
-// refused says what to do about a file that is not changed.
+// refused adds advice about a file that is not changed.
 func (f *File) refused(err error) error {
 	do := "correct the file first, or write the entry by hand"
 	if errors.As(err, new(handError)) {
@@ -189,7 +189,7 @@ func (f *File) backup(mode fs.FileMode) (path string, err error) {
 	return path, err
 }
 
-// unchanged returns an error if the file is no longer as it was read: the client may have written it.
+// unchanged returns an error if the file has changed since it was read: the client may have written it.
 func (f *File) unchanged() error {
 	now, err := os.ReadFile(f.Path)
 	if errors.Is(err, fs.ErrNotExist) && !f.there {

@@ -60,7 +60,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestRefused has files that no change is made to, and what is said of them.
+// TestRefused checks files that Add must not change, and its errors about them.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ client, text, want string }{
 		{"cursor", "{", "not JSON"},
@@ -113,8 +113,8 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestWrite writes a change: with a backup, the mode that the file had, through a link, and never over what the client
-// has written since.
+// TestWrite writes a change: with a backup, the mode that the file had, through a link, and never over a later change
+// by the client.
 func TestWrite(t *testing.T) {
 	m := machine(t)
 	const was = "{\n  \"mcpServers\": {}\n}\n"
@@ -202,7 +202,7 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// What stands on the line of the servers' key stays, when the first entry comes and when the last one goes.
+// Text on the line of the servers' key stays when the first entry is added and when the last one is removed.
 func TestYAMLKeyLine(t *testing.T) {
 	for _, tt := range []struct{ was, is, left string }{
 		{"extensions: {} # mine\n", "extensions: # mine\n" + yamlEntry, ""},
@@ -290,7 +290,7 @@ func TestCheckWithoutCommand(t *testing.T) {
 	}
 }
 
-// A field of another case is not the client's: what it would start is in the exact one.
+// The client does not read a field in another case: only the exact name counts for the command that it starts.
 func TestFieldsOfAnotherCase(t *testing.T) {
 	for client, text := range map[string]string{
 		"cursor": `{"mcpServers": {"ptyctl": {"command": "/evil", "COMMAND": "/opt/ptyctl", "Args": ["a"], "argſ": ["b"],},}}`,
@@ -303,8 +303,8 @@ func TestFieldsOfAnotherCase(t *testing.T) {
 	}
 }
 
-// FuzzAdd changes files of any content: what a change leaves has the entry and otherwise the same values (Add verifies
-// that), and the entry can be taken out again.
+// FuzzAdd changes files of any content: the changed file has the entry and otherwise the same values (Add verifies
+// that), and the entry can be removed again.
 func FuzzAdd(f *testing.F) {
 	for _, text := range []string{
 		"", "{}", "// a\n{\"mcpServers\": {\"x\": {}, /* b */ }, }", `{"mcpServers":{"ptyctl":{"command":[],"args":1}}}`,

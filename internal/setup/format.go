@@ -18,7 +18,7 @@ type format interface {
 	others(text []byte, path []string, name string) (any, error)
 	// put returns the text with value as the entry.
 	put(text []byte, path []string, name string, value any) ([]byte, error)
-	// drop returns the text without the entry, which is there.
+	// drop returns the text without the entry, which must exist.
 	drop(text []byte, path []string, name string) ([]byte, error)
 }
 
@@ -101,7 +101,7 @@ func marshalJSON(v any, prefix, indent, end string) (string, error) {
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", end), nil
 }
 
-// starts reports whether a field of an entry says what is started. The others are a person's to change.
+// starts reports whether a field of an entry decides which command starts. A person may change the other fields.
 func starts(field string) bool {
 	return slices.Contains([]string{"type", "command", "cmd", "args", "enabled"}, field)
 }
@@ -112,7 +112,7 @@ type lines []string
 func split(text []byte) lines { return strings.SplitAfter(string(text), "\n") }
 
 // end returns the line that a part ends before, which may go on until before the line next: blank lines and comments at
-// its end belong to what follows.
+// its end belong to the next part.
 func (l lines) end(from, next int) int {
 	for next > from+1 {
 		line := strings.TrimSpace(l[next-1])

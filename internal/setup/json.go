@@ -23,7 +23,7 @@ func parseJSON(text []byte) (hujson.Value, error) {
 	if depth(text) > maxDepth { // the parser calls itself for each level
 		return hujson.Value{}, fmt.Errorf("it is nested more than %d deep", maxDepth)
 	}
-	v, err := hujson.Parse(bytes.Clone(text)) // Standardize changes what it was given
+	v, err := hujson.Parse(bytes.Clone(text)) // Standardize changes its argument
 	if err != nil {
 		return v, fmt.Errorf("it is not JSON: %w", err)
 	}
@@ -56,7 +56,7 @@ func depth(text []byte) (deepest int) {
 	return deepest
 }
 
-// member returns the member of an object by its name, or nil. A name that is there twice is an error.
+// member returns the member of an object by its name, or nil. A duplicate name is an error.
 func member(o *hujson.Object, name string) (found *hujson.ObjectMember, err error) {
 	for i := range o.Members {
 		literal, ok := o.Members[i].Name.Value.(hujson.Literal)
@@ -71,7 +71,7 @@ func member(o *hujson.Object, name string) (found *hujson.ObjectMember, err erro
 	return found, nil
 }
 
-// descend follows the path as far as there are objects. rest is what is left of it.
+// descend follows the path as far as there are objects. rest is the remaining path.
 func descend(root *hujson.Value, path []string) (in *hujson.Value, rest []string, err error) {
 	in = root
 	for i, key := range path {
@@ -178,7 +178,7 @@ func (jsonFormat) put(text []byte, path []string, name string, value any) ([]byt
 	return insert(text, in, append(rest, name), value, unit, end)
 }
 
-// update changes an entry that is there, and keeps what else a person has written into it.
+// update changes an existing entry, and keeps all other text that a person has written into it.
 func (f jsonFormat) update(text []byte, path []string, entry *hujson.ObjectMember, value any) ([]byte, error) {
 	v, err := marshalJSON(value, "", "", "\n")
 	if err != nil {
@@ -272,7 +272,7 @@ func insert(text []byte, in *hujson.Value, names []string, value any, unit, end 
 	return out, nil
 }
 
-// isComment reports whether a part of a line is a comment and no more.
+// isComment reports whether a part of a line is only a comment.
 func isComment(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("/*")) && bytes.HasSuffix(line, []byte("*/"))
@@ -315,7 +315,7 @@ func (jsonFormat) drop(text []byte, path []string, name string) ([]byte, error) 
 		}
 	}
 	m := o.Members[at]
-	// The blanks before the name, back to the line of what comes before, go with it.
+	// The blanks before the name, back to the line before, go with it.
 	from := m.Name.StartOffset - (len(m.Name.BeforeExtra) - len(bytes.TrimRight(m.Name.BeforeExtra, " \t\r\n")))
 	if line, _, ok := bytes.Cut(m.Name.BeforeExtra, []byte("\n")); ok && isComment(line) {
 		from = min(m.Name.StartOffset, max(from, m.Name.StartOffset-len(m.Name.BeforeExtra)+len(line)))

@@ -4,5 +4,5 @@ package setup
 
 import "os/exec"
 
-// group does nothing: what a program has started may stay.
+// group does nothing: processes that a program has started may stay.
 func group(*exec.Cmd) (end func()) { return func() {} }

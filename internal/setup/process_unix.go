@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// group has a program and what it starts end together: they are a process group, unless one leaves it.
+// group makes a program and the processes that it starts end together: they are a process group, unless one leaves it.
 func group(cmd *exec.Cmd) (end func()) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end = func() {

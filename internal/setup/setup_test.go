@@ -72,7 +72,7 @@ func TestAdd(t *testing.T) {
 	for _, tt := range []struct {
 		name, client string
 		was, is      string
-		left         string // after the removal; empty: what was
+		left         string // after the removal; empty: the same as was
 	}{
 		{"empty", "cursor", "", "{\n  \"mcpServers\": {\n    " + jsonEntry + "\n  }\n}\n", "{\n  \"mcpServers\": {}\n}\n"},
 		{"blank", "cursor", " \n", "{\n  \"mcpServers\": {\n    " + jsonEntry + "\n  }\n}\n", "{\n  \"mcpServers\": {}\n}\n"},

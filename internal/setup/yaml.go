@@ -61,7 +61,7 @@ func entryOf(m *yaml.Node, name string, last int) (key, value *yaml.Node, next i
 // keyLine is the line of a key without a value, or with an empty one.
 var keyLine = lazyregexp.New(`^(\x{FEFF}?["']?\w+["']?[ \t]*:)[ \t]*(?:\{[ \t]*\}|null|Null|NULL|~)?([ \t]+#[^\r\n]*)?[ \t]*\r?\n?$`)
 
-// keyOf returns what such a line has before and behind the value; false for any other line.
+// keyOf returns the parts of such a line before and after the value; false for any other line.
 func keyOf(line string) (start, comment string, ok bool) {
 	m := keyLine.FindStringSubmatch(line)
 	if m == nil {
@@ -161,7 +161,7 @@ func (yamlFormat) put(text []byte, path []string, name string, value any) ([]byt
 	return yamlFields(text, append(append([]string{}, path...), name), value)
 }
 
-// yamlFields changes the fields of an entry that is there, and keeps the others.
+// yamlFields changes fields of an existing entry, and keeps the others.
 func yamlFields(text []byte, path []string, value any) ([]byte, error) {
 	var want yaml.Node
 	if err := want.Encode(value); err != nil {

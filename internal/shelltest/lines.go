@@ -155,7 +155,7 @@ var (
 // a time.
 type Lines struct {
 	Rand  *rand.Rand
-	Seeds []string // known lines, of which variations are generated
+	Seeds []string // known lines, from which variations are generated
 }
 
 // Next returns the next line: about two fifths are plain, the others are hostile, or a

@@ -155,7 +155,7 @@ func (s *Server) awaitOutput(ctx context.Context, output *sync.WaitGroup, hangUp
 	}
 }
 
-// start starts cmd, whose streams must be files, and a goroutine that waits for it.
+// start starts cmd and a goroutine that waits for it. The streams of cmd must be files.
 func (s *Server) start(cmd *exec.Cmd) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -3,6 +3,6 @@
 //	text, err := sshsig.Sign(rand.Reader, signer, "file", message)
 //	key, err := sshsig.Verify(text, "file", message, keys)
 //
-// Verify accepts what ssh-keygen -Y sign makes with ed25519, ECDSA and RSA keys and with those of security keys (sk), and
-// ssh-keygen -Y verify accepts what Sign makes. A signature by a certificate is refused.
+// Verify accepts the signatures of ssh-keygen -Y sign with ed25519, ECDSA and RSA keys and with those of security keys
+// (sk), and ssh-keygen -Y verify accepts those of Sign. A signature by a certificate is refused.
 package sshsig

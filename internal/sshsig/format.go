@@ -31,7 +31,7 @@ type blob struct {
 	Signature []byte
 }
 
-// signed is what the key signs, behind the preamble.
+// signed is the data that the key signs, after the preamble.
 type signed struct {
 	Namespace string
 	Reserved  string

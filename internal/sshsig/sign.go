@@ -25,7 +25,7 @@ func Sign(random io.Reader, signer ssh.Signer, namespace string, message []byte)
 	}
 	b.Signature = ssh.Marshal(signature)
 	text := b.encode()
-	// What an agent has answered may be anything.
+	// The answer of an agent may be anything.
 	if _, err := Verify(text, namespace, message, []ssh.PublicKey{signer.PublicKey()}); err != nil {
 		return nil, fmt.Errorf("the signature just made is not good: %w", err)
 	}

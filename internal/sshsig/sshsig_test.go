@@ -59,7 +59,7 @@ func accepts(t *testing.T, key ssh.PublicKey, signature, message []byte) (string
 	return keygen(t, message, "-Y", "verify", "-f", signers, "-I", "release", "-n", namespace, "-s", file)
 }
 
-// TestKeygen has ssh-keygen check what Sign makes, and Verify what ssh-keygen makes, with each type of key.
+// TestKeygen has ssh-keygen check the signatures of Sign, and Verify those of ssh-keygen, with each type of key.
 func TestKeygen(t *testing.T) {
 	message := []byte("the checksums\nof a release\n")
 	for _, words := range [][]string{{"-t", "ed25519"}, {"-t", "rsa", "-b", "2048"}, {"-t", "ecdsa"}} {
@@ -97,7 +97,7 @@ func TestKeygen(t *testing.T) {
 	}
 }
 
-// securityKey is a security key in software: what it signs has the form of PROTOCOL.u2f.
+// securityKey is a security key in software: its signatures have the form of PROTOCOL.u2f.
 type securityKey struct {
 	private ed25519.PrivateKey
 	public  ssh.PublicKey

@@ -79,7 +79,7 @@ func usable(key ssh.PublicKey) error {
 // userPresent is the flag of a security key that a person has touched it (PROTOCOL.u2f).
 const userPresent = 1
 
-// allowed refuses ssh-rsa, which hashes with SHA-1, and what a security key has signed untouched.
+// allowed refuses ssh-rsa, which hashes with SHA-1, and signatures of a security key without a touch.
 func allowed(key ssh.PublicKey, s *ssh.Signature) error {
 	if key.Type() == ssh.KeyAlgoRSA && s.Format != ssh.KeyAlgoRSASHA512 && s.Format != ssh.KeyAlgoRSASHA256 {
 		return fmt.Errorf("the RSA key has signed as %s: want rsa-sha2-512 or rsa-sha2-256", s.Format)

@@ -14,7 +14,8 @@ import (
 
 // PIDs returns the processes that may have the other end of a connection between local, the address here, and remote:
 // those that are known to have it, or else those of its user that cannot be looked at, as a server that has become that
-// user. There are none if the other end is on another machine, or of a user whose processes this one may not look at.
+// user. PIDs returns none if the other end is on another machine, or belongs to another user, unless this process is
+// root's.
 func PIDs(local, remote netip.AddrPort) []int {
 	inode, uid, ok := socketOf(remote, local)
 	if own := os.Getuid(); !ok || uid != own && own != 0 {

@@ -24,7 +24,7 @@ var hardening = [][]string{
 	{"set-option", "-gw", "remain-on-exit", "on"}, // the last screen stays for the viewers
 	{"set-option", "-gw", "remain-on-exit-format", ""},
 
-	// A viewer can leave, and no more: no key gives a command of tmux, which could start programs.
+	// A viewer can only leave: no key gives a command of tmux, which could start programs.
 	{"set-option", "-g", "prefix", "None"},
 	{"set-option", "-g", "prefix2", "None"},
 	// Only a table that exists can be emptied, and the failure of a command would end the list.

@@ -31,7 +31,7 @@ const valueBytes = 32
 // lockWait limits the wait for another change of the file, which takes a few system calls.
 const lockWait = 3 * time.Second
 
-// locked has one process at a time change a file: the others' entries would be lost.
+// locked lets one process at a time change a file: otherwise entries of the others would be lost.
 func locked(path string, change func() error) error {
 	lock := path + ".lock"
 	unlock, err := rundir.Lock(context.Background(), lock, lockWait)
@@ -45,8 +45,8 @@ func locked(path string, change func() error) error {
 	return change()
 }
 
-// Add writes an entry for a new random value, and returns the value: 43 characters, as RFC 6750 allows them. It makes the
-// file if there is none, and its folder, for its user alone. expires may be zero: never.
+// Add writes an entry for a new random value, and returns the value: 43 characters, as RFC 6750 allows them. It makes a
+// missing file, and its folder, for its user alone. expires may be zero: never.
 func Add(path, name, role string, expires time.Time) (value string, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err

@@ -12,7 +12,7 @@ import (
 // A Transcript is a recording.
 type Transcript struct {
 	Comments []string
-	Settings [][]string // words, the first of which names the setting
+	Settings [][]string // words; the first names the setting
 	Events   []Event
 }
 
@@ -20,7 +20,7 @@ type Transcript struct {
 type Event struct {
 	Dir  byte     // '<', '>', '!' or '='
 	Data []byte   // of '<', '>' and '='
-	Did  []string // '!': words, the first of which names the action
+	Did  []string // '!': words; the first names the action
 }
 
 // Parse parses a recording. The error names the line.

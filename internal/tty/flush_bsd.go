@@ -11,5 +11,5 @@ import (
 // fread is FREAD of <sys/fcntl.h>, which TIOCFLUSH takes for the input.
 const fread = 1
 
-// Flush drops what was typed at a terminal and not yet read: keys that were meant for an earlier question.
+// Flush drops the unread input of a terminal: keys that were meant for an earlier question.
 func Flush(f *os.File) { _ = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, fread) }

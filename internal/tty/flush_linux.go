@@ -6,5 +6,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flush drops what was typed at a terminal and not yet read: keys that were meant for an earlier question.
+// Flush drops the unread input of a terminal: keys that were meant for an earlier question.
 func Flush(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }

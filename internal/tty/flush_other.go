@@ -4,5 +4,5 @@ package tty
 
 import "os"
 
-// Flush does nothing: this system has no known way to drop what was typed.
+// Flush does nothing: this system has no known way to drop unread input.
 func Flush(*os.File) {}

@@ -16,6 +16,6 @@
 //     this user before it sends anything.
 //   - Conn.CloseWrite ends the output, and the input goes on: the other side reads io.EOF.
 //
-// The pipe has messages, of at most maxMessage bytes, and an empty one ends the output. Each read takes a whole message,
-// so that none is merged with the empty one.
+// The pipe has messages, of at most maxMessage bytes, and an empty one ends the output. Each read takes a whole
+// message, so that no message is merged with the empty one.
 package winpipe

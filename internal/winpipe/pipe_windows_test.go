@@ -93,7 +93,7 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// What was written before one side closed must be read, and then the end.
+// The reader must get the bytes written before the other side closed, and then the end.
 func TestClosedAfterWrite(t *testing.T) {
 	client, server := ends(t)
 	if _, err := server.Write([]byte("last words")); err != nil {

@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// DialService connects to a named pipe of another program, such as an SSH agent, which carries bytes and no messages. The
-// pipe must belong to this user, the system or its administrators: one of another user would see what is sent. The other
-// side can find out who this is, and cannot act for this user. The error is fs.ErrNotExist if there is no such pipe.
+// DialService connects to a named pipe of another program, such as an SSH agent, which carries bytes and no messages.
+// The pipe must belong to this user, the system or its administrators: a pipe of another user would see all data sent
+// to it. The other side can find out who this is, and cannot act for this user. The error is fs.ErrNotExist if there is
+// no such pipe.
 func DialService(ctx context.Context, name string) (net.Conn, error) {
 	failed := func(err error) error { return &net.OpError{Op: "dial", Net: network, Addr: address(name), Err: err} }
 	if !IsLocal(name) {
@@ -29,7 +30,7 @@ func DialService(ctx context.Context, name string) (net.Conn, error) {
 	return &service{File: os.NewFile(uintptr(h), name), name: name}, nil
 }
 
-// trusted checks that the owner of a pipe may see what this user sends.
+// trusted checks that the owner of a pipe may see this user's data.
 func trusted(h windows.Handle) error {
 	self, err := user()
 	if err != nil {

@@ -40,7 +40,7 @@ func clientUser(h windows.Handle) (sid *windows.SID, err error) {
 	return sid, err
 }
 
-// threadUser returns the user with whose rights this thread acts.
+// threadUser returns the user that this thread impersonates.
 func threadUser() (*windows.SID, error) {
 	thread, err := windows.GetCurrentThread()
 	if err != nil {
@@ -58,7 +58,7 @@ func threadUser() (*windows.SID, error) {
 	return u.User.Sid, nil
 }
 
-// Pair returns an anonymous pipe whose reading end has deadlines. A program can inherit the writing end.
+// Pair returns an anonymous pipe. The reading end has deadlines; a program can inherit the writing end.
 func Pair() (read, write *os.File, err error) {
 	name := NewName()
 	name16, err := windows.UTF16PtrFromString(name)

@@ -1,7 +1,7 @@
 // Package workers runs many short functions, each in a goroutine, without starting one for each.
 //
-// A goroutine begins with a small stack, which grows by copies of itself: that was a fifth of the time of a goroutine that
-// answers one call of a tool. The functions of a Pool use goroutines again whose stacks have grown; see BenchmarkPool.
+// A goroutine begins with a small stack, which grows by copies of itself: that was a fifth of the time of a goroutine
+// that answers one call of a tool. A Pool reuses goroutines, with the stacks that have grown; see BenchmarkPool.
 package workers
 
 import (
@@ -48,7 +48,7 @@ func (p *Pool) End() { p.ending.Do(func() { close(p.end) }) }
 // Wait waits after End until all goroutines of the pool have ended.
 func (p *Pool) Wait() { p.running.Wait() }
 
-// serve runs f, and then what comes next.
+// serve runs f, and then the functions that come next.
 func (p *Pool) serve(f func()) {
 	wait := time.NewTimer(rest)
 	defer wait.Stop()

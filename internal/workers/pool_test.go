@@ -86,7 +86,7 @@ func deep(n int) byte {
 	return page[n]
 }
 
-// BenchmarkPool compares a pool with a goroutine for each function, whose stack grows.
+// BenchmarkPool compares a pool with a new goroutine for each function, which must grow its stack.
 func BenchmarkPool(b *testing.B) {
 	p := New()
 	defer p.Wait()

@@ -24,7 +24,7 @@ func Mkfifo(string, uint32) error { return errors.ErrUnsupported }
 // Lock waits for the lock of a file, which lasts until it is closed (flock(2)).
 func Lock(*os.File) error { return errors.ErrUnsupported }
 
-// Leader has a program lead a process group of its own; with a terminal, a session whose terminal its standard input is.
+// Leader has no effect on this system; elsewhere, it makes a program lead a process group or a session.
 func Leader(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 // UrgentInLine has a TCP socket show urgent data among the other (SO_OOBINLINE, socket(7)).

@@ -23,7 +23,8 @@ func Mkfifo(path string, mode uint32) error { return syscall.Mkfifo(path, mode) 
 // Lock waits for the lock of a file, which lasts until it is closed (flock(2)).
 func Lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }
 
-// Leader has a program lead a process group of its own; with a terminal, a session whose terminal its standard input is.
+// Leader makes a program lead a process group of its own; with a terminal, a session with its standard input as the
+// terminal.
 func Leader(terminal bool) *syscall.SysProcAttr {
 	if terminal {
 		return &syscall.SysProcAttr{Setsid: true, Setctty: true}

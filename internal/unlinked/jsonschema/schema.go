@@ -3,8 +3,8 @@
 // time until ptyctl answers, and Go has no other way to leave out a package that another one imports. go.mod puts this
 // module in its place (replace); docs/decisions/0038 has the figures.
 //
-// It has the names that mcp-go uses. A schema compiles, since mcp-go checks nothing against one that does not, and refuses
-// every value: a server that is told to validate accepts no call that it has not checked.
+// It has the names that mcp-go uses. A schema compiles, since mcp-go checks nothing against one that does not, and
+// refuses every value: a server with input validation accepts no unchecked call.
 package jsonschema
 
 import (
@@ -33,7 +33,7 @@ func (*Compiler) AddResource(string, any) error { return nil }
 // Compile returns a Schema that refuses every value.
 func (*Compiler) Compile(string) (*Schema, error) { return new(Schema), nil }
 
-// A ValidationError is what Validate never returns.
+// A ValidationError is a type of error that Validate never returns.
 type ValidationError struct {
 	InstanceLocation []string
 	ErrorKind        any
