@@ -13,7 +13,7 @@ import (
 
 var verbose = flag.Bool("calls", false, "log every call and its result")
 
-// bash is the second arm: a tool whose call is one command of Bash, and whose result is what that prints.
+// bash is the second arm: a tool that runs one command of Bash for each call, and returns its output.
 type bash struct {
 	t    *testing.T
 	env  []string

@@ -18,7 +18,7 @@ func telnetCommand(s *lab.TelnetServer) string {
 	return "busybox telnet 127.0.0.1 " + strconv.Itoa(s.Port)
 }
 
-// peers are lines for a router, one of which is wrong.
+// peers returns lines for a router. One of them is wrong.
 func peers() []string {
 	lines := []string{"router bgp 65001", " bgp router-id 192.0.2.9", " timers bgp 10 30"}
 	for i := range 9 {
@@ -136,7 +136,7 @@ var console = task{
 	done: func(*world) string { return "" }, // it is done when the lines have been shown
 }
 
-// cut loses the connection amid a job that ends with it, finds out how far the job came, and resumes it.
+// cut loses the connection during a job that ends with it, finds out how far the job came, and resumes it.
 var cut = task{
 	name: "cut connection",
 	prepare: func(w *world) {

@@ -19,7 +19,7 @@ type args = map[string]any
 // step is one of the steps of a write.
 type step = map[string]any
 
-// cost is what an arm took.
+// cost is the cost of an arm.
 type cost struct{ calls, bytes int }
 
 // ptyctl is the first arm: the built program over stdio, as its defaults have it.
@@ -129,7 +129,7 @@ func (p *ptyctl) begin(host string, list []step, patterns ...string) reply {
 // await is a first step that waits for a text.
 func await(until string) step { return step{"until_regex": until, "timeout_ms": patience} }
 
-// write types and returns the reply, whose chunk must match the patterns.
+// write types and returns the reply. Its chunk must match the patterns.
 func (p *ptyctl) write(id string, a args, patterns ...string) reply {
 	p.t.Helper()
 	a["action"], a["session_id"] = "write", id
@@ -157,7 +157,7 @@ func (p *ptyctl) want(text string, r reply, patterns ...string) {
 	}
 }
 
-// patience is how long the scripts wait for what must come, in milliseconds. The default suits a host without load.
+// patience is how long the scripts wait for required output, in milliseconds. The default suits a host without load.
 const patience = 20000
 
 // line is a step that enters a line and waits for a pattern.

@@ -70,7 +70,7 @@ int main(void) {
 	},
 }
 
-// python works in a Python that holds what no second run would have: an open lease.
+// python works in a Python process with state that a second run would lack: an open lease.
 var python = task{
 	name: "python",
 	prepare: func(w *world) {
@@ -134,7 +134,7 @@ lease = Lease()
 	},
 }
 
-// sqlite changes rows in a transaction, and takes back what turns out to be wrong before it commits.
+// sqlite changes rows in a transaction, and takes wrong changes back before it commits.
 var sqlite = task{
 	name: "sqlite3",
 	prepare: func(w *world) {

@@ -31,11 +31,11 @@ type task struct {
 	name    string
 	kind    kind
 	prepare func(w *world)            // makes the state that the work begins with, for each arm
-	ptyctl  func(w *world, p *ptyctl) // fails the test where a result states what is not so
-	fleet   func(w *world, p *ptyctl) // the first script with the set of tools for many hosts; nil: it is no other one
+	ptyctl  func(w *world, p *ptyctl) // fails the test if a result states something false
+	fleet   func(w *world, p *ptyctl) // the first script with the set of tools for many hosts; nil: the same script
 	bash    func(w *world, b *bash)
-	lacks   string                // what Bash, ssh and tmux cannot do of it
-	done    func(w *world) string // looks at the hosts: what is wrong there, or ""
+	lacks   string                // the parts that Bash, ssh and tmux cannot do
+	done    func(w *world) string // looks at the hosts: returns the errors there, or ""
 }
 
 var tasks = []task{

@@ -33,7 +33,7 @@ const (
 	mask  = `\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff`
 )
 
-// TestDemo runs version and demo of the program for linux/arm64. Each step of the demo checks what it gets.
+// TestDemo runs version and demo of the program for linux/arm64. Each step of the demo checks its result.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "ptyctl")
@@ -56,7 +56,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// emulated returns what a program for arm64 prints. Its home and its folder of sockets are dir.
+// emulated returns the output of a program for arm64. Its home and its folder of sockets are dir.
 func emulated(t *testing.T, dir string, words ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -18,8 +18,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A benchClient is an MCP client that does no more than it must: it writes a line and waits for the one that answers.
-// Other clients add their own costs; benchSDK measures one of them.
+// A benchClient is a minimal MCP client: it writes a line and waits for the answer. Other clients add their own costs;
+// benchSDK measures one of them.
 type benchClient struct {
 	mu      sync.Mutex // guards the following
 	in      io.Writer
@@ -84,7 +84,7 @@ func startBenchClient(b *testing.B, cmd *exec.Cmd) *benchClient {
 	return c
 }
 
-// next reads an answer. Lines that are none have the id 0.
+// next reads an answer. Other lines have the id 0.
 func (c *benchClient) next(lines *bufio.Reader) (a benchAnswer, err error) {
 	line, err := lines.ReadSlice('\n')
 	switch {
@@ -172,7 +172,8 @@ func (c *benchClient) call(tool, format string, values ...any) (r benchResult, e
 	return r, json.Unmarshal([]byte(a.Result.Content[0].Text), &r)
 }
 
-// benchSDK starts a ptyctl with a client of the official SDK, and returns what runs a command on a session of its own.
+// benchSDK starts a ptyctl with a client of the official SDK, and returns a function that runs a command on a session
+// of its own.
 func benchSDK(b *testing.B, s *benchServer) func(command, want string) time.Duration {
 	b.Helper()
 	ctx := context.WithoutCancel(b.Context()) // which ends before the clean-up does

@@ -18,7 +18,7 @@ func BenchmarkDaemon(b *testing.B) {
 	cmd.Args = append(cmd.Args, "--daemon")
 	status := exec.Command(lab.Binary, "daemon", "status", "--json")
 	status.Env = cmd.Env
-	b.Cleanup(func() { lab.EndDaemonsOf(b, status) }) // after the client, which would be told
+	b.Cleanup(func() { lab.EndDaemonsOf(b, status) }) // after the client, which would get an error
 	shim := &benchProgram{startBenchClient(b, cmd), s, 0}
 	ends := [2]*benchProgram{shim, plain}
 	var ids [2]string

@@ -10,11 +10,11 @@ import (
 
 // How long a command takes while the terminals of five other sessions print without end; for comparison, x/crypto/ssh
 // in this process, beside five terminals of its own that it copies to nowhere. The two take turns of 40 commands, and
-// only the floods of the one whose turn it is print.
+// only the floods of the current turn print.
 func BenchmarkExecBesideFloods(b *testing.B) {
 	const (
 		floods, commands, turns = 5, 40, 8
-		floodLeast              = 256 << 10 // bytes of each, or it was none
+		floodLeast              = 256 << 10 // bytes of each; less is no flood
 	)
 	s := startBenchServer(b)
 	p := startBenchProgram(b, s)

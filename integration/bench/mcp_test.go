@@ -17,7 +17,7 @@ import (
 )
 
 // BenchmarkMCP compares the whole of a call with the same call to a bare server of mcp-go, which sends the same bytes
-// and does nothing for them, turn by turn. The client does no more than it must. The goal is at most 1.10 x-bare.
+// and does nothing for them, turn by turn. The client is minimal. The goal is at most 1.10 x-bare.
 func BenchmarkMCP(b *testing.B) {
 	s := startBenchServer(b)
 	ours := startBenchEnds(b, benchBoth(benchCommand(b, s)))

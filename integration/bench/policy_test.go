@@ -31,8 +31,8 @@ func BenchmarkExecJudged(b *testing.B) {
 	benchTwo(b, judged, startBenchProgram(b, s))
 }
 
-// How long a command takes whose line of the audit log is on the disk before it runs, beside the same without an audit
-// log. sync-ms is what a write and fsync(2) of a line takes there: x-raw cannot be less than 1 and that.
+// How long a command takes if its line of the audit log is on the disk before it runs, beside the same without an audit
+// log. sync-ms is the time of a write and fsync(2) of a line there: x-raw cannot be less than 1 and that.
 func BenchmarkExecAudited(b *testing.B) {
 	s := startBenchServer(b)
 	dir := b.TempDir()

@@ -79,10 +79,10 @@ func BenchmarkMemory(b *testing.B) {
 	s := startBenchServer(b)
 	for b.Loop() {
 		p := startBenchProgram(b, s)
-		time.Sleep(time.Second) // a program at rest has given back what its start needed
+		time.Sleep(time.Second) // a program at rest has given back the memory of its start
 		b.ReportMetric(float64(lab.StatusField(b, p.pid, "VmRSS"))/1024, "MiB-at-rest")
 		const sessions = 100
-		benchOpenAll(b, p, sessions/10) // the code that the first sessions bring in is no session's
+		benchOpenAll(b, p, sessions/10) // the code that the first sessions load does not belong to a session
 		few := lab.StatusField(b, p.pid, "VmRSS")
 		took := benchOpenAll(b, p, sessions)
 		b.ReportMetric(float64(lab.StatusField(b, p.pid, "VmRSS")-few)/sessions, "KiB/session")

@@ -172,8 +172,8 @@ func (d *benchDuel) extremes() (low, high float64) {
 	return low, high
 }
 
-// throughput reports how many times as fast as x/crypto/ssh alone ptyctl took size bytes from the server: the median
-// of the rounds, because what else the machine does changes more between rounds than within one.
+// throughput reports how many times as fast as x/crypto/ssh alone ptyctl took size bytes from the server: the median of
+// the rounds, because the other load of the machine changes more between rounds than within one.
 func (d *benchDuel) throughput(b *testing.B, size int64) {
 	ratios := make([]float64, len(d.raw))
 	for i := range ratios {

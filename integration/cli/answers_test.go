@@ -15,7 +15,7 @@ const asksTwice = `stty raw; printf '\033[c\033[>q'; sleep 1; stty min 0 time 10
 
 var answered = regexp.MustCompile(`([0-9a-f]{6,})\.`)
 
-// A query is answered once: by ptyctl, or by the terminal of a person who has taken the session's.
+// A query is answered once: by ptyctl, or by the terminal of a person who has taken the session's terminal.
 func TestAttachAnswers(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)

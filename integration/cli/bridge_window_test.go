@@ -145,7 +145,7 @@ func TestBridgeIsReadOnly(t *testing.T) {
 	}
 }
 
-// The server is as it must be, and the user's configuration has no part in it.
+// The tmux server has the required settings, and ignores the user's configuration.
 func TestBridgeIsHardened(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	defer c.Close(t, id)

@@ -129,7 +129,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// script returns the lines of the comment that make the files, without what needs root or an engine.
+// script returns the lines of the comment that make the files, without those that need root or an engine.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	var b strings.Builder

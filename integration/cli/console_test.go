@@ -202,7 +202,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// A stopped process keeps its console, and the others must learn that without a wait.
+// A stopped process keeps its console, and other processes must learn that without a wait.
 func TestConsoleOfStoppedProcess(t *testing.T) {
 	d := newConsoles(t)
 	h := lab.NewHome(t, "[locks]", "device_dir = '"+filepath.Join(t.TempDir(), "devices")+"'")

@@ -138,7 +138,7 @@ func TestAttachTakesFromSteps(t *testing.T) {
 	}
 }
 
-// If the rules deny typing, attach --take must take nothing and must say what to do.
+// If the rules deny typing, attach --take must take nothing and must give advice.
 func TestAttachTakeIsDenied(t *testing.T) {
 	s := lab.StartSSHD(t)
 	for _, test := range []struct{ name, rules, rule, remedy string }{

@@ -9,7 +9,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// fleet hosts shows hosts of all sources, and says what is wrong with an expression.
+// fleet hosts shows hosts of all sources, and reports the error in an expression.
 func TestFleetHosts(t *testing.T) {
 	h := lab.NewHome(t)
 	inventory := filepath.Join(h.Dir, "site.ini")

@@ -64,7 +64,7 @@ type container struct {
 	storage       string
 }
 
-// buildImage builds the image from what the Dockerfile takes, and makes a container of it.
+// buildImage builds the image from the files that the Dockerfile takes, and makes a container of it.
 func buildImage(t *testing.T) *container {
 	t.Helper()
 	module, context := filepath.Join("..", ".."), t.TempDir()
@@ -110,7 +110,7 @@ func (c *container) start(words ...string) *exec.Cmd {
 	return cmd
 }
 
-// buildah returns what a command of buildah prints.
+// buildah returns the output of a command of buildah.
 func (c *container) buildah(t *testing.T, words ...string) []byte {
 	t.Helper()
 	log := lab.NewCapture()
@@ -123,7 +123,7 @@ func (c *container) buildah(t *testing.T, words ...string) []byte {
 	return out
 }
 
-// A served is the image's command as an MCP client has it.
+// A served is the image's command as an MCP client starts it.
 type served struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser

@@ -33,7 +33,7 @@ func TestImage(t *testing.T) {
 	}
 	taskfile := string(lab.ReadFile(t, filepath.Join("..", "..", "Taskfile.yml")))
 	for source, target := range image.copied {
-		if source == "LICENSE NOTICE" { // for who has the image alone
+		if source == "LICENSE NOTICE" { // for readers who have the image alone
 			continue
 		}
 		if source != "build/ptyctl-linux-amd64" || !strings.Contains(taskfile, "for: [linux/amd64, linux/arm64,") {

@@ -79,7 +79,7 @@ func TestReopenByHand(t *testing.T) {
 	refused(1, "start it with --control-mode readwrite", id)
 }
 
-// The login asks the person, whose answer is neither shown nor known to the agent.
+// The login asks the person. Their answer is neither shown nor known to the agent.
 func TestReopenAsks(t *testing.T) {
 	const password, wrong = "reopen-password-1138", "other-password-1138"
 	s := lab.ServeSSH(t, sshserver.Config{Passwords: map[string]string{"alice": password}})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A container ends with its first process, and all in it. doctor says so there. A process namespace is what a container
-// has of this.
+// A container ends with its first process, and all in it. doctor says so there. The test uses a process namespace in
+// place of a container.
 func TestContainer(t *testing.T) {
 	h := newHome(t)
 	h.Wrap = []string{"unshare", "--pid", "--fork", "--mount-proc"}

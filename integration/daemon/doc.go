@@ -1,3 +1,3 @@
-// Package daemon tests the daemon that keeps sessions, and its shims, as processes: how they start, what they survive,
-// and what each client sees.
+// Package daemon tests the daemon that keeps sessions, and its shims, as processes: their start, their survival, and
+// the view of each client.
 package daemon

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(lab.Main(m, nil)) }
 
-// newHome makes a home whose daemons end with the test.
+// newHome makes a home. Its daemons end with the test.
 func newHome(t *testing.T, lines ...string) *lab.Home {
 	t.Helper()
 	h := lab.NewHome(t, lines...)

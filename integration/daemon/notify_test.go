@@ -56,7 +56,7 @@ func (f follower) subscribe(t *testing.T, uri string, change func()) {
 	f.hears()
 }
 
-// hears returns the notifications until there are none for longer than changes are gathered.
+// hears returns the notifications. It stops after a silence longer than the time in which changes are gathered.
 func (f follower) hears() (all []string) {
 	for {
 		select {
@@ -104,8 +104,8 @@ func (f follower) listed(t *testing.T, uri string) bool {
 	return found
 }
 
-// When a session passes from one client to another, each that follows the list is told: the one that could adopt it, the
-// one that has adopted it, the one that a person has given it to, and the one that has lost it so.
+// When a session passes from one client to another, each client that follows the list is notified: the one that could
+// adopt it, the one that has adopted it, the one that a person has given it to, and the one that has lost it so.
 func TestOwnerNotified(t *testing.T) {
 	h := newHome(t, lab.ReadWrite)
 	gone := h.Converse(t, "--daemon")
@@ -139,7 +139,7 @@ func TestOwnerNotified(t *testing.T) {
 	one.isTold(t, "a person has taken its session away", listNew, listOf, status)
 	has("after give", two, one)
 
-	// A client is told nothing more of a session that is another's.
+	// A client gets no more notifications about a session of another client.
 	two.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"exit\r"}`, id)
 	for _, uri := range two.isTold(t, "its session has ended", listOf) {
 		if uri != listNew {

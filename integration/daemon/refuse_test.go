@@ -101,7 +101,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// ownedBy makes h, and more files of its, those of another user, who can start its program.
+// ownedBy gives h, and more of its files, to another user, who can start its program.
 func ownedBy(t *testing.T, h *lab.Home, uid int, more ...string) {
 	t.Helper()
 	h.UID = uint32(uid) //nolint:gosec // it is small
@@ -131,7 +131,8 @@ func TestBareEnvironment(t *testing.T) {
 	}
 }
 
-// A user without a runtime folder, or whose XDG_RUNTIME_DIR is missing, gets one in /tmp, unless another user has made it.
+// A user without a runtime folder, or with a missing XDG_RUNTIME_DIR, gets one in /tmp, unless another user has made
+// it.
 func TestNoRuntimeFolder(t *testing.T) {
 	h := newHome(t)
 	uid := 1<<20 + os.Getpid() // which has no folder in /run/user
@@ -165,7 +166,7 @@ func TestNoRuntimeFolder(t *testing.T) {
 	}
 }
 
-// stop and reload are a person's, who may do more than watch. The keys that a reload cannot change are named.
+// stop and reload are for a person who may do more than watch. A reload names the keys that it cannot change.
 func TestManage(t *testing.T) {
 	h := newHome(t)
 	c := h.Converse(t, "--daemon")

@@ -143,7 +143,7 @@ func TestOtherConfiguration(t *testing.T) {
 	}
 }
 
-// A configuration that changes while the daemon starts is read again by the client, which says what differs.
+// A configuration that changes while the daemon starts is read again by the client, which reports the difference.
 func TestConfigurationChanges(t *testing.T) {
 	h := newHome(t)
 	before := string(lab.ReadFile(t, h.Config))

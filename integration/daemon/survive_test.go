@@ -52,8 +52,8 @@ func TestClientKilled(t *testing.T) {
 	}
 }
 
-// When the daemon is killed, each client is told at its next call, also at one in progress. Nothing is opened again, and
-// no child is left.
+// When the daemon is killed, each client gets an error at its next call, also at one in progress. Nothing is opened
+// again, and no child is left.
 func TestDaemonKilled(t *testing.T) {
 	h := newHome(t)
 	clients := []*lab.Conversation{h.Converse(t, "--daemon"), h.Converse(t, "--daemon")}

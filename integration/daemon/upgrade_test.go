@@ -93,7 +93,7 @@ call timer_start(50, 'Tick', {'repeat': -1})
 `
 
 // An upgrade under an editor on another host: the screen is as it was, the cursors go on, and no byte is lost, also of
-// the output while no client is there. script(1) writes down on the host what vim puts out.
+// the output while no client is connected. script(1) records the output of vim on the host.
 func TestUpgradeUnderVim(t *testing.T) {
 	next := buildNext(t)
 	s := lab.StartSSHD(t)
@@ -180,13 +180,13 @@ func TestUpgradeUnderVim(t *testing.T) {
 	}
 }
 
-// shown returns what the screen of a session shows.
+// shown returns the text on the screen of a session.
 func shown(c *lab.Conversation, id string) string {
 	c.TB.Helper()
 	return c.NextResult(c.Ask(lab.ToolIO, `{"action":"read","session_id":%s,"format":"screen"}`, id)).Chunk
 }
 
-// output returns all bytes that a session has put out. None may be lost.
+// output returns all output bytes of a session. None may be lost.
 func output(t *testing.T, c *lab.Conversation, id string) string {
 	t.Helper()
 	r := c.NextResult(c.Ask(lab.ToolIO,

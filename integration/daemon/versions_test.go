@@ -94,7 +94,7 @@ func TestOtherProtocol(t *testing.T) {
 		t.Errorf("daemon status of the new version prints %q, want the old daemon as such", out)
 	}
 
-	// A person still has what the hint says, and the old client its session.
+	// The hint still works for a person, and the old client still has its session.
 	out, said, status := h.Run(t, "sessions", "--pid", itoa(old.PID))
 	if status != 0 || !strings.Contains(out, left) {
 		t.Errorf("sessions --pid of the old daemon: status %d, %s%s, want its sessions", status, out, said)

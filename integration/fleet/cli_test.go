@@ -51,7 +51,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A person at a terminal sees how far the run is; ctrl-c stops the commands, and shows what there is.
+// A person at a terminal sees how far the run is; ctrl-c stops the commands, and shows the answers so far.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	r := lab.NewRack(t, each, each)

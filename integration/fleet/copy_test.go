@@ -103,7 +103,7 @@ func TestCopyToHosts(t *testing.T) {
 	r.Serves(t, 2, "export server; exec "+unshare+" sh -c 'cd $PWD; "+strings.ReplaceAll(full, "cd .", "cd $PWD")+"'")
 	replaced := has(t, r, 3, "app.conf", old, 0o604)
 	half := has(t, r, dying, "app.conf", old, 0o600)
-	r.Serves(t, dying, "{ dd bs=65536 count=16; sleep 60; } | $server; exit") // it stops amid the file
+	r.Serves(t, dying, "{ dd bs=65536 count=16; sleep 60; } | $server; exit") // it stops within the file
 	go func() {
 		lab.Eventually(t, "a file that is written on the host that dies", func() bool {
 			list, _ := filepath.Glob(filepath.Join(r.Files(dying), ".ptyctl*"))
@@ -304,7 +304,7 @@ func TestCopySourceTakesLonger(t *testing.T) {
 	t.Parallel()
 	r := lab.NewRack(t, 2, 2, "[limits]", "max_wait_ms = 2000", "[fs]", "remote = true")
 	has(t, r, 0, "app.conf", []byte("new"), 0o600)
-	r.Serves(t, 0, "{ dd bs=1 count=9; sleep 60; } | $server; exit") // it answers, and then no more
+	r.Serves(t, 0, "{ dd bs=1 count=9; sleep 60; } | $server; exit") // it answers, and then stops answering
 	c := connect(t, r)
 	id := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":%s}`, r.Name(0)).SessionID
 	res := c.Refused(t, "IO_ERROR", filesTool, `{"action":"copy","from":{"session_id":%s,"path":"app.conf"},"to":{"hosts":[%s],"path":"app.conf"}}`,

@@ -11,7 +11,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// slow is what a result has of a call that took a second: it depends on the load of the machine.
+// slow matches the duration in the result of a call that took a second: it depends on the load of the machine.
 var slow = regexp.MustCompile(`,"duration_ms":\d+`)
 
 // One host of twelve is different: that takes one call, and a part of the bytes of twelve calls of exec.

@@ -66,7 +66,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// What hosts have printed is in recordings, one for each host, under the command.
+// The output of hosts is in recordings, one for each host, under the command.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
 	r := lab.NewRack(t, 3, 3)

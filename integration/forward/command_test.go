@@ -83,7 +83,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// What cannot be is refused before there is a connection: nothing listens at the host's port.
+// An impossible forward is refused before there is a connection: nothing listens at the host's port.
 func TestCommandRefused(t *testing.T) {
 	h := lab.NewHome(t, "[forward]\nallow = ['localhost:*']")
 	for name, text := range map[string]string{"file": "x", "folder/file": ""} {

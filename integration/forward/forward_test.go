@@ -194,7 +194,7 @@ func TestEnds(t *testing.T) {
 				return errors.Is(err, fs.ErrNotExist)
 			})
 			c.Refused(t, "ALREADY_CLOSED", lab.ToolSession, `{"action":"forward","session_id":%s,"to":%s}`, id, db.to("localhost"))
-			if files < 0 { // the first session has left what all share
+			if files < 0 { // the first session has opened the files that all share
 				files = open()
 				return
 			}

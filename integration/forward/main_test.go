@@ -60,7 +60,7 @@ func serve(tb testing.TB, handle func(net.Conn)) *service {
 	return s
 }
 
-// echo sends back what it gets, and the end of it.
+// echo sends its input back, and the end of it.
 func echo(c net.Conn) { _, _ = io.Copy(c, c) }
 
 // to is the address of the service, on a host.

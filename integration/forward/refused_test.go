@@ -10,7 +10,7 @@ import (
 
 const call = `{"action":"forward","session_id":%s,"to":%s}`
 
-// Nothing is reached but what the operator lists, by no spelling.
+// No spelling reaches an address that the operator does not list.
 func TestSpellings(t *testing.T) {
 	sshd := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{sshd}, "[forward]\nallow = ['db1:5432', '10.0.0.*:443', '[2001:db8::5]:80']")
@@ -40,7 +40,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// Who may not forward is refused, and says by what.
+// A client that may not forward is refused, and the error names the reason.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	sshd, closed := lab.StartSSHD(t), lab.StartSSHD(t, "AllowTcpForwarding no")
@@ -120,7 +120,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// A wrong entry of the list keeps the server from starting, and says what is wrong.
+// A wrong entry of the list keeps the server from starting, with an error that explains it.
 func TestWrongEntry(t *testing.T) {
 	h := lab.NewHome(t, "[forward]\nallow = ['10.0.*:443']")
 	_, errs, status := h.Run(t, "config", "check", "--config", h.Config)

@@ -92,7 +92,7 @@ func holding(bytes int) string {
 func TestRunawayProgramInASmallGroup(t *testing.T) {
 	h := lab.NewHome(t)
 	h.Program = lab.PlainBinary
-	g := newMemoryGroup(t, 24<<20) // of which ptyctl takes more than half
+	g := newMemoryGroup(t, 24<<20) // ptyctl takes more than half of it
 	h.Wrap = g.wrap()
 	c := h.Connect(t)
 	spared := c.OpenLocal(t, []string{"/bin/cat"}, "")

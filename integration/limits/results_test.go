@@ -57,7 +57,7 @@ func TestLargeResultsInASmallGroup(t *testing.T) {
 				base64.StdEncoding.EncodeToString([]byte(sent[:len(sent)*3/4])))
 		},
 	} {
-		if !all && name != "stdin" && name != "file written" { // what is sent takes the most
+		if !all && name != "stdin" && name != "file written" { // sent data takes the most
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -14,28 +14,29 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// A scarcity is one thing that the system has no more of. In its texts $DIR is the folder of ptyctl's home, $PORT that
-// of an SSH server with a password, which is among the known hosts unless it is a stranger, and $PASSWORD its password.
+// A scarcity is one resource that the system has run out of. In its texts $DIR is the folder of ptyctl's home, $PORT
+// that of an SSH server with a password, which is among the known hosts unless it is a stranger, and $PASSWORD its
+// password.
 type scarcity struct {
 	config string   // more lines of ptyctl.toml
 	script string   // runs in namespaces of ptyctl's own, before it starts
 	kinds  []string // of these namespaces, besides that of mounts
 	prefix func(testing.TB, *lab.Home) []string
 
-	stranger bool // the server is no known host
-	plain    bool // the built program without the race detector, whose memory and threads are not the program's
+	stranger bool // the server is not a known host
+	plain    bool // the built program without the race detector, which has memory and threads of its own
 	audit    bool // the audit log is on the disk that the script makes, $DIR/disk
 	record   bool // the recordings are
 
 	use   []string // calls that use it up, each a session
 	fill  string   // a call that is repeated until it is refused, each a session
-	ready string   // what such a session shows when it has taken its part
+	ready string   // the output of such a session when it has taken its part
 
 	call   string
 	code   string // of fill and call then
 	limit  string // in the details
 	advice string // in the message
-	never  string // what the message must not say
+	never  string // must not be in the message
 	final  bool   // it makes no sense to call again
 
 	free  string // a script in ptyctl's namespaces that gives it back; empty: the sessions of use and fill are closed
@@ -73,8 +74,8 @@ const (
 		"mount --bind $DIR/disk/known_hosts $DIR/known_hosts; cat /dev/zero >$DIR/disk/filler || true"
 )
 
-// scarcities has what may be used up or fail. Beside it: descriptors with hosts whose keys have changed
-// (integration/ssh), the disk of the audit log (integration/policy), processes under load and threads
+// scarcities has the resources that may be used up or fail. Tests elsewhere: descriptors with hosts that have changed
+// keys (integration/ssh), the disk of the audit log (integration/policy), processes under load and threads
 // (threads_test.go), and sessions with much output in a small control group (memory_long_test.go).
 var scarcities = map[string]scarcity{
 	"pseudo-terminals": {
@@ -143,8 +144,8 @@ var scarcities = map[string]scarcity{
 	},
 }
 
-// TestExhausted takes one thing after another away from ptyctl, and gives it back. What needs it is refused and says
-// what to do, no protection is left out meanwhile, and then all works again.
+// TestExhausted takes one resource after another away from ptyctl, and gives it back. A call that needs it is refused
+// with advice, no protection is left out meanwhile, and then all works again.
 func TestExhausted(t *testing.T) {
 	const secret = "exhausted-password-1138"
 	for _, name := range slices.Sorted(maps.Keys(scarcities)) {

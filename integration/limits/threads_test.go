@@ -13,7 +13,7 @@ import (
 )
 
 // TestNoProcessesLeft lets a program in a session start others until the user may have no more processes and threads.
-// With all calls of a busy agent meanwhile, ptyctl must go on, and only what needs a process may be refused.
+// With all calls of a busy agent meanwhile, ptyctl must go on, and may refuse only calls that need a process.
 func TestNoProcessesLeft(t *testing.T) {
 	s := lab.ServeSSH(t, sshserver.Config{NoAuth: true})
 	h := lab.NewHome(t)

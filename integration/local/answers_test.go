@@ -24,7 +24,7 @@ func TestLocalAnswers(t *testing.T) {
 		" display -p \\\"type #{client_termtype}, #{client_width}\\\"; cat\"'\r", `type ptyctl, 120`)
 	c.Enter(t, id, "\x04", `ready\$ $`)
 
-	// The queries of a file that is shown are nobody's.
+	// Queries in shown text come from no program.
 	c.Enter(t, id, `printf '\033[c\033[6n\033[>q'; echo sh''own`+"\r", `shown\nready\$ $`)
 	r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo right"}`, id)
 	if strings.TrimSpace(r.Stdout) != "right" {

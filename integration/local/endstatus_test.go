@@ -9,8 +9,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestEndStatus: only a program that has ended by itself has an exit status. What ptyctl's own hang-up makes of one is
-// none, wherever the session is shown.
+// TestEndStatus: only a program that has ended by itself has an exit status. The end by ptyctl's own hang-up gives no
+// exit status, wherever the session is shown.
 func TestEndStatus(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	waits := []string{"sh", "-c", "echo up; exec sleep 1000"}

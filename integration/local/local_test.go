@@ -333,7 +333,8 @@ func TestLocalTerminal(t *testing.T) {
 	}
 }
 
-// An exited session is readable until it is closed, however short the time of retention; then for that time.
+// An exited session is readable until it is closed, however short the retention time, and after that for the retention
+// time.
 func TestLocalExitedStays(t *testing.T) {
 	c := lab.ConnectLocal(t, "[session]\nclosed_retention_ms = 300")
 	id := c.OpenLocal(t, []string{"sh", "-c", "echo the last words; exit 3"}, "")
@@ -578,7 +579,7 @@ func TestLocalExitNotifies(t *testing.T) {
 	if err := c.Session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
 		t.Fatal(err)
 	}
-	// Subscribe of revision 2026-07-28 does not wait for the server: it listens once it has told of a change.
+	// Subscribe of revision 2026-07-28 does not wait for the server: it listens once it has reported a change.
 	cols := 80
 	lab.Eventually(t, "a notification of a change", func() bool {
 		cols++

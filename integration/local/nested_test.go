@@ -47,7 +47,7 @@ func TestLocalNestedShellEnds(t *testing.T) {
 	}
 }
 
-// TestLocalImitatedPrompt has programs in front that show what looks like a shell's prompt: nothing is typed into them.
+// TestLocalImitatedPrompt has programs in front that imitate a shell's prompt: nothing is typed into them.
 func TestLocalImitatedPrompt(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	for _, show := range []string{`printf 'bash-5.2# '`, `printf '\e]133;A\a> \e]133;B\a'`} {

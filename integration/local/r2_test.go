@@ -126,7 +126,7 @@ func TestR2Judged(t *testing.T) {
 	}
 }
 
-// TestR2Killed kills ptyctl itself: neither the program stays nor what it has started.
+// TestR2Killed kills ptyctl itself: the program and the processes that it has started end.
 func TestR2Killed(t *testing.T) {
 	h := lab.NewHome(t, r2Tools(t)...)
 	p := h.Start(t, "--toolsets", "core,r2")

@@ -226,7 +226,7 @@ func TestBufferOverflow(t *testing.T) {
 	}
 }
 
-// A far side that has stopped answering cannot keep a session, nor hold up another one.
+// A far side that has stopped answering cannot keep a session, and cannot delay another one.
 func TestForceClose(t *testing.T) {
 	s := lab.StartSSHD(t)
 	c := lab.HomeFor(t, []*lab.SSHD{s}).Converse(t)

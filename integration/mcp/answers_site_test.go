@@ -126,7 +126,7 @@ func startSwitch(tb testing.TB) (port int) {
 type device struct {
 	conn   net.Conn
 	prompt string
-	hidden bool // what is typed: a password
+	hidden bool // the input is a password
 	paging bool // the next key shows the second page
 }
 

@@ -22,7 +22,7 @@ type answerCase struct {
 	tool string
 	args string
 	keep string // NAME: the session, or exec, or next cursor that the answer names, by its first letter S, E or C
-	slow bool   // it lasts for a second at least, so that its duration is told
+	slow bool   // it lasts for a second at least, so that the answer has its duration
 	then func(*answerSite)
 }
 
@@ -141,7 +141,7 @@ var keeping = map[byte]*regexp.Regexp{
 	'C': regexp.MustCompile(`cursor"?:? ?"([0-9]+)"`),
 }
 
-// volatile is what differs from run to run, and a value of the usual length in its place.
+// volatile holds patterns of text that differs from run to run, and a value of the usual length for each.
 var volatile = []struct {
 	is  *regexp.Regexp
 	now string
@@ -169,8 +169,9 @@ var (
 	longStep       = regexp.MustCompile(`(\{"name":"(?:kex|auth)","ok":true)`)
 )
 
-// settle replaces what differs from run to run. Durations may be told or not, depending on how long a call took: those
-// of slow calls are a second, and of other things only a key exchange and a login take a millisecond or more.
+// settle replaces the parts that differ from run to run. Durations may be reported or not, depending on how long a call
+// took: those of slow calls are a second, and of other things only a key exchange and a login take a millisecond or
+// more.
 func settle(text, form string, slow bool) string {
 	for _, v := range volatile {
 		text = v.is.ReplaceAllString(text, v.now)

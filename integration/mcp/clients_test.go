@@ -9,7 +9,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestOfficialClients has the official clients complete what every client must be able to, on each transport.
+// TestOfficialClients has the official clients complete the steps that every client must be able to do, on each
+// transport.
 func TestOfficialClients(t *testing.T) {
 	t.Parallel()
 	s, telnet := lab.StartSSHD(t), lab.StartInetutils(t)

@@ -37,8 +37,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceOfPtyctl has the suite judge the program itself. It has none of the fixtures, and fails what needs
-// one: node/conformance-ptyctl-*.yml lists that. Everything else in the requirements must pass.
+// TestConformanceOfPtyctl has the suite judge the program itself. It has no fixtures, and fails the cases that need
+// one: node/conformance-ptyctl-*.yml lists those. Everything else in the requirements must pass.
 func TestConformanceOfPtyctl(t *testing.T) {
 	node := installedNode(t)
 	_, url := lab.NewHome(t).StartHTTP(t)

@@ -31,8 +31,8 @@ var contractResults = map[string]string{
 	lab.ToolConfig: "success cols rows expect expect.prompt_regex expect.pager_regexes expect.error_regexes",
 }
 
-// contractErrors are the errors that they may handle, but for REMOTE_CLOSED and IO_ERROR: these are for what breaks
-// amid an action, which no host does at will.
+// contractErrors are the errors that they may handle, but for REMOTE_CLOSED and IO_ERROR: these are for a connection
+// that breaks during an action, which no host does at will.
 const contractErrors = "INVALID_ARGUMENT NOT_FOUND ALREADY_CLOSED CONNECT_TIMEOUT CONNECT_FAILED AUTH_FAILED " +
 	"HOSTKEY_MISMATCH EXEC_TIMEOUT UNSUPPORTED LOCKED LOCK_REQUIRED"
 

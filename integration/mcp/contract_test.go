@@ -22,7 +22,7 @@ import (
 )
 
 // A contractCase is a call as clients written for the four tools make it, and the members that they read in its answer.
-// In arguments, $NAME is a value of the test's own, or what an earlier call has kept.
+// In arguments, $NAME is a value of the test's own, or a value from an earlier call.
 type contractCase struct {
 	about      string
 	tool, args string
@@ -31,7 +31,7 @@ type contractCase struct {
 	// The members, by their paths: name:type, name:type|type, name=value, name>number, or name! for a member that must
 	// not be there. A type is that of JSON.
 	has string
-	// Departures from what clients may expect, and why.
+	// Departures from the expectations of clients, with reasons.
 	departs string
 }
 

@@ -8,7 +8,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// operators are settings that decide what counts where a call says nothing, each other than its default.
+// operators are settings that apply where a call has no value. Each differs from its default.
 const operators = `host_key_policy = "accept_new"
 use_openssh_config = false
 [session]

@@ -226,7 +226,7 @@ format = "text"
 			t.Errorf("%s: status %d: %s%s", c.args, status, stdout, stderr)
 		}
 	}
-	// serve is mcp, the socket is where it is put, and the commands find it.
+	// serve is an alias of mcp, the socket is at the configured path, and the commands find it.
 	h.Write(t, h.Config, "")
 	socket := filepath.Join(t.TempDir(), "run", "ptyctl.sock")
 	p := h.Start(

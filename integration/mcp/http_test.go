@@ -85,7 +85,7 @@ func TestHTTP(t *testing.T) {
 	if status, _ := fetch(t, "GET", base+"/metrics", "", ""); status != 401 {
 		t.Errorf("/metrics without a token: %d", status)
 	}
-	// In a cluster these are of the other node, whose metrics the operator collects, too.
+	// In a cluster the other node has these metrics; the operator collects them there.
 	if status, text := fetch(t, "GET", base+"/metrics", lab.CiToken, ""); status != 200 || !lab.ThroughCluster &&
 		!strings.Contains(text, `ptyctl_sessions{protocol="ssh",state="open"} 1`) ||
 		!strings.Contains(text, `ptyctl_actions_total{action="exec",outcome="POLICY_DENIED"} 1`) {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestManyCallsInFlight has 200 calls in flight at once, one of them a read that waits for half a minute and others
-// that wait for a second: none is held up by another.
+// that wait for a second: no call delays another.
 func TestManyCallsInFlight(t *testing.T) {
 	const (
 		waiting, quick = 100, 99

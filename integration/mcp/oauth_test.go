@@ -223,8 +223,8 @@ func TestOAuthLogin(t *testing.T) {
 	}
 }
 
-// logIn opens the page of an authorization request as a browser does, gives a name and consents, and returns what the
-// client gets.
+// logIn opens the page of an authorization request as a browser does, gives a name and consents, and returns the values
+// that the client gets.
 func logIn(t *testing.T, address, name string) url.Values {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

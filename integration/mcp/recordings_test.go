@@ -127,8 +127,8 @@ func TestRecordingPlays(t *testing.T) {
 	}
 }
 
-// TestRecordingVerified: audit verify finds a changed byte, a cut tail and an exchanged file; a recording whose ptyctl was
-// killed is whole up to its last seal.
+// TestRecordingVerified: audit verify finds a changed byte, a cut tail and an exchanged file; the recording of a killed
+// ptyctl is whole up to its last seal.
 func TestRecordingVerified(t *testing.T) {
 	t.Parallel() // it waits for a seal, as the next
 	h := lab.NewHome(t)
@@ -210,7 +210,7 @@ func TestRecordingVerified(t *testing.T) {
 	verify(0, "ok: 2 recordings")
 }
 
-// TestRecordingEncryptedKilled: an encrypted recording whose ptyctl was killed is whole up to its last seal, and the audit
+// TestRecordingEncryptedKilled: an encrypted recording of a killed ptyctl is whole up to its last seal, and the audit
 // log shows, without an identity, whether it was changed.
 func TestRecordingEncryptedKilled(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ type typescriptClient struct {
 	lastID  int
 	waiting map[int]chan<- typescriptLine
 	faults  []string // errors outside any call
-	allowed string   // part of errors that are no faults: over HTTP the SDK reports those of calls, too
+	allowed string   // part of errors that are not faults: over HTTP the SDK reports those of calls, too
 }
 
 // A typescriptLine is one line of node/client.mjs.

@@ -14,7 +14,7 @@ import (
 
 // A wrongCall is a call that models make, the parts of its answer that matter, and the call that the answer leads to.
 // In arguments, $NAME is a value of the test's own. An empty tool of the second call is that of the first; without
-// arguments there is none.
+// arguments there is no second call.
 type wrongCall struct {
 	tool, args string
 	says       []string

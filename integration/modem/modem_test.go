@@ -102,7 +102,7 @@ func (p *place) copies(t *testing.T, start, arguments string, values ...any) mov
 }
 
 // usable checks that the shell is there, and that the transfer left nothing on its line. A program that is about to end
-// could take what is typed before the prompt.
+// could take input typed before the prompt.
 func (p *place) usable(t *testing.T) {
 	t.Helper()
 	r := p.Call(
@@ -127,7 +127,7 @@ var ways = []way{
 	{"ymodem", "rb", "sb F", []int{0, 5000}},
 }
 
-// padded returns data with what XMODEM adds.
+// padded returns data with the padding of XMODEM.
 func padded(via string, data []byte) []byte {
 	if via == "ymodem" {
 		return data
@@ -154,7 +154,7 @@ func (p *place) bothWays(t *testing.T, w way, folder string, data []byte, before
 	if err != nil || !bytes.Equal(got, padded(w.via, data)) || m.Bytes != int64(len(data)) || m.Errors < errors {
 		t.Fatalf("%s sent %d bytes: %d arrived (%v), %+v; want %d errors or more", w.via, len(data), len(got), err, m, errors)
 	}
-	p.write(t, far, data) // without what XMODEM has added
+	p.write(t, far, data) // without the padding of XMODEM
 	back := file + ".back"
 	m = p.copies(t, before+strings.ReplaceAll(w.sender, "F", name), `"via":%s,"from":{"session_id":%s},"to":{"path":%s}`, w.via, p.id, back)
 	p.usable(t)
@@ -191,7 +191,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// spoiling returns the beginning of a command whose program gets its bytes spoilt.
+// spoiling returns the beginning of a command that spoils the bytes for the program that follows.
 func spoiling(t *testing.T) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -236,7 +236,7 @@ func TestTelnet(t *testing.T) {
 			c.LoginTelnet(t, server, id)
 			p := at(t, c, id)
 			p.bothWays(t, ways[3], folder, content(6000), "", 0)
-			p.bothWays(t, ways[0], folder, make([]byte, 300), "", 0) // busybox drops a NUL that ends what it reads at once
+			p.bothWays(t, ways[0], folder, make([]byte, 300), "", 0) // busybox drops a NUL that ends one read
 		})
 	}
 }

@@ -5,6 +5,6 @@
 //
 //   - It lacks ProcessPrng, which Go needs: the tests add a bcryptprimitives.dll that they build
 //     (testdata/bcryptprimitives.c).
-//   - Its pseudo-console passes a program no standard files: testdata/starter stands between.
+//   - Its pseudo-console passes a program no standard files: testdata/starter connects them.
 //   - It has no ResizePseudoConsole, so no window is resized here.
 package platforms

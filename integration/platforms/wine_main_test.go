@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 }
 
 // startWine makes a prefix for the tests, and the programs. One process of the prefix stays until end, so that the
-// services of Wine begin with it, and not with a program whose output a test reads to its end.
+// services of Wine begin with it, and not with a program from which a test reads all output.
 func startWine(dir string) (end func(), err error) {
 	wine.dir = dir
 	wine.program, wine.starter = filepath.Join(dir, "ptyctl.exe"), filepath.Join(dir, "starter.exe")

@@ -80,14 +80,14 @@ func TestWineSSH(t *testing.T) {
 	}
 }
 
-// MCP over HTTP: a token lets a client in, whose session is one of SSH.
+// MCP over HTTP: a token lets a client in, and the client opens a session over SSH.
 func TestWineHTTP(t *testing.T) {
 	t.Parallel()
 	server := lab.StartSSHD(t)
 	h := newHome(t, []*lab.SSHD{server})
 	h.Env = append(slices.Clip(h.Env), "PTYCTL_SERVER_HTTP_TOKENS_FILE="+windowsPath(h.TokensFile(t)))
 	p, url := h.StartHTTP(t)
-	p.Killed = true // at its end: SIGTERM is no signal of Windows, and ends Wine's process
+	p.Killed = true // at its end: Windows has no SIGTERM, and it ends Wine's process
 	c := p.Dial(t, url, lab.OpsToken)
 	id := c.Call(t, lab.ToolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s}`, server.Port).SessionID
 	if r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"exit 5"}`, id); !lab.IsCode(r.ExitCode, 5) {
@@ -102,7 +102,7 @@ func named(t *testing.T, name string) []lab.Process {
 	return slices.DeleteFunc(lab.Processes(t), func(p lab.Process) bool { return !strings.HasSuffix(p.Command, "idle "+name) })
 }
 
-// What a program has started ends with it: at its end, at a close, and when ptyctl is killed.
+// The processes that a program has started end with it: at its end, at a close, and when ptyctl is killed.
 func TestWineChildren(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)

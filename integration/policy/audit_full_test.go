@@ -32,8 +32,8 @@ func smallDisk(tb testing.TB, h *lab.Home) (filler string) {
 	return filler
 }
 
-// A full disk: with fail_closed what cannot be written down is refused, without it done and counted. In both cases it
-// goes on by itself when there is room again, and the chain is whole.
+// A full disk: with fail_closed an action that cannot be logged is refused; otherwise it is done and counted. In both
+// cases the log goes on by itself when there is room again, and the chain is whole.
 func TestAuditDiskFull(t *testing.T) {
 	for name, closed := range map[string]bool{"fail-open": false, "fail-closed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestAuditDiskFull(t *testing.T) {
 			if log := c.EngineLog(); strings.Count(log, "cannot be written") > 20 {
 				t.Errorf("the log says so too often:\n%s", lab.Tail(log, 2000))
 			}
-			// What could not be recorded any more can be closed, and the line comes when it can be written.
+			// A session can be closed although the log cannot be written, and the line comes when it can be written.
 			early := c.Call(t, lab.ToolSession, `{"action":"close","session_id":%s}`, spare)
 			if early.State != "closed" {
 				t.Errorf("close on a full disk: %s", early.Text)

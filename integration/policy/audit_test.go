@@ -14,7 +14,7 @@ import (
 )
 
 // A session with a login that asks, typed secrets and a secret on a command line: the audit log says who did what, and
-// none of them.
+// has none of these secrets.
 func TestAudit(t *testing.T) {
 	const login, typed, argument = "audit-login-1138", "audit-typed-1138", "audit-argument-1138"
 	s := lab.ServeSSH(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {

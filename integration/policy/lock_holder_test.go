@@ -219,8 +219,8 @@ func eavesdrop(tb testing.TB, path string) *eavesdropper {
 
 var attachmentHeader = regexp.MustCompile(`(?i)\r\nPtyctl-Attachment: ([^\r]+)\r\n`)
 
-// What an attached person's client proves itself with is in nothing that anybody else can see. It is bound to the
-// process that gave it: changed by a byte, or shown over HTTP, it is worth nothing.
+// The proof of an attached person's client is in nothing that others can see. It is bound to the process that issued
+// it: changed by a byte, or sent over HTTP, it is worthless.
 func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)

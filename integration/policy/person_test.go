@@ -131,7 +131,7 @@ func TestConsentAtTheSocket(t *testing.T) {
 	}
 }
 
-// A person at a terminal sees what they agree to, and the call that waits goes on. Control characters of the caller are
+// A person at a terminal sees the call to which they agree, and the call goes on. Control characters of the caller are
 // not shown at all: such a call is denied.
 func TestConsentAtATerminal(t *testing.T) {
 	s := lab.StartSSHD(t)
@@ -229,7 +229,7 @@ func TestOwnProgramMayNotAnswer(t *testing.T) {
 	}
 }
 
-// Where people may only watch, nobody could answer, so the configuration is refused.
+// Where people may only watch, no person could answer, so the configuration is refused.
 func TestConsentNeedsAWritableSocket(t *testing.T) {
 	for _, mode := range []string{"readonly", "disabled"} {
 		h := lab.NewHome(t, "[policy]\nconsent = 'person'\n[server.control]\ncontrol_mode = '"+mode+"'")

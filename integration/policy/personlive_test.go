@@ -83,8 +83,8 @@ func TestConsentOfSets(t *testing.T) {
 }
 
 // The keys of consent count from the next call on when the configuration is read again: who is asked, and for how long.
-// A question that was asked before keeps its time. The sessions as JSON have what waits; a question without an answer
-// ends on record.
+// A question that was asked before keeps its time. The sessions as JSON have the waiting questions; a question without
+// an answer ends on record.
 func TestConsentReload(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, asksBriefly)

@@ -20,8 +20,8 @@ var doorLines = []string{
 	"echo {a['$(canary)']}>/dev/null", "cat <(canary)", "test -v 'a[$(canary)]'", "printf -v 'a[$(canary)]' x", "LINES='a[$(canary)]' ls", "eval canary", "f() { canary; }; f", "trap canary EXIT", "PATH=/nowhere canary", `echo '" ; canary ; "' "!#:1"`,
 }
 
-// harmless are those of doorLines that a list of readers may allow, because what runs is not the line but what ptyctl
-// has understood of it, quoted. Typed, the line itself would run.
+// harmless are those of doorLines that a list of readers may allow, because ptyctl runs not the line but its parsed
+// words, quoted. Typed, the line itself would run.
 var harmless = []string{"echo \"$\\\n(canary)\"", "echo {a['$(canary)']}>/dev/null", `echo '" ; canary ; "' "!#:1"`}
 
 // A door is a way to have a line run.

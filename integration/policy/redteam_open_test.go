@@ -115,7 +115,7 @@ func TestRedTeamHosts(t *testing.T) {
 		"octal",
 		"a jump with a dot",
 		"a name with a dot",
-	} // what some resolver takes, such as inet_aton(3), and Go's may not
+	} // names that some resolvers take, for example inet_aton(3), and Go's may not
 	for _, tt := range []struct{ name, rules, config, host, options string }{ // host and options are of the call
 		{"two readers of one option", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","ProxyJump localhost:PORT,u=x@ALLOWED"]}`},
 		{"a blank before the sign", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","ProxyJump =localhost:PORT"]}`},

@@ -7,9 +7,9 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// Where the socket has a token, a person who takes a terminal types what the rules deny to agents. All others stay
-// under the rules: the agent, a program at the socket that has not taken the terminal, and one that ptyctl has started,
-// even with the token.
+// Where the socket has a token, a person who takes a terminal may type input that the rules deny to agents. All others
+// stay under the rules: the agent, a program at the socket that has not taken the terminal, and one that ptyctl has
+// started, even with the token.
 func TestPersonIsNotJudged(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, "[policy]\nread_only_hosts = ['127.0.0.1']\n"+lab.ReadWrite+

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// readAPK reads the apk as Alpine's apk does: two gzip streams, of which the first has .PKGINFO and no end of a tar archive,
-// and the second the files. .PKGINFO has the SHA-256 of the second (https://wiki.alpinelinux.org/wiki/Apk_spec).
+// readAPK reads the apk as Alpine's apk does: two gzip streams. The first has .PKGINFO and no end of a tar archive, and
+// the second has the files. .PKGINFO has the SHA-256 of the second (https://wiki.alpinelinux.org/wiki/Apk_spec).
 func readAPK(t *testing.T, dir string) {
 	for arch, name := range map[string]string{"amd64": "x86_64", "arm64": "aarch64", "arm": "armv7"} {
 		text := readFile(t, filepath.Join(dir, "ptyctl-"+number+"-linux-"+arch+".apk"))

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// inRoot is what the test does in a Debian root: it installs the package, compares what is there with what the package
-// lists, and removes it. The version of Debian's package has a tilde, which sorts before the release.
+// inRoot is the script of the test in a Debian root: it installs the package, compares the new files with the package's
+// list, and removes it. The version of Debian's package has a tilde, which sorts before the release.
 const inRoot = `set -eu
 all() { find / \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /var/lib/dpkg -o -path /var/log \) -prune -o -print | sort; }
 all >/tmp/before

@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// number is the version of the release that is made; its hyphen is what formats of packages treat differently.
+// number is the version of the release that is made; package formats treat its hyphen differently.
 const number = "0.0.0-rc.1"
 
 const url = "https://example.com/ptyctl"
@@ -162,7 +162,7 @@ func programOf(t *testing.T, dir, to string) string {
 	return filepath.Join(to, folder, "ptyctl")
 }
 
-// checkVersions looks for the version in what registries and clients read.
+// checkVersions looks for the version in the files that registries and clients read.
 func checkVersions(t *testing.T, dir string) {
 	var server struct {
 		Version  string

@@ -33,7 +33,7 @@ func installRPM(t *testing.T, dir string) {
 	rpm("--checksig", "--nosignature", file)
 	rpm("--install", file)
 	rpm("--verify", "ptyctl")
-	// What is there now is what the package lists, and the folders above it.
+	// The root now has the files that the package lists, and the folders above them.
 	listed := make(map[string]bool)
 	for path := range strings.FieldsSeq(rpm("-ql", "ptyctl")) {
 		listed[path] = true

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// finding is an entry of a database of vulnerabilities (https://go.dev/security/vuln/database) about what ptyctl calls.
+// finding is an entry of a database of vulnerabilities (https://go.dev/security/vuln/database) about a function that
+// ptyctl calls.
 const finding = `{"schema_version":"1.3.1","id":"GO-2026-0001","modified":"2026-01-01T00:00:00Z","published":"2026-01-01T00:00:00Z",
 "summary":"a test","details":"a test","affected":[{"package":{"name":"golang.org/x/crypto","ecosystem":"Go"},
 "ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}],

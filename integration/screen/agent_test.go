@@ -18,7 +18,7 @@ import (
 )
 
 // An agent works with full-screen programs and knows them from the answers alone. It asks for the changes after each
-// key, and keeps the rows that it was told.
+// key, and keeps the rows that it has got.
 type agent struct {
 	t    *testing.T
 	c    *lab.Client
@@ -39,7 +39,7 @@ func (a *agent) run(line string) {
 	a.keys, a.changes, a.whole = keys, changes, whole
 }
 
-// press types something and sees what changes. input are members of the call.
+// press types something and reads the changes. input are members of the call.
 func (a *agent) press(input string) {
 	a.t.Helper()
 	r := a.c.Call(a.t, lab.ToolIO, `{"action":"write","session_id":%s,"format":"screen","since":%s,"timeout_ms":20000,`+input+`}`, a.id, a.seen)
@@ -117,7 +117,7 @@ func number(digits string) int {
 	return n
 }
 
-// find returns the number of the first row that matches, 0 if none does.
+// find returns the number of the first row that matches, or 0.
 func (a *agent) find(pattern string) int {
 	return max(0, slices.IndexFunc(a.rows, regexp.MustCompile(pattern).MatchString))
 }
@@ -333,7 +333,7 @@ func delayed(t *testing.T, to int, delay time.Duration) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// relay copies what comes, each piece after the delay, and then closes the other end.
+// relay copies each piece after the delay, and then closes the other end.
 func relay(to, from net.Conn, delay time.Duration) {
 	type piece struct {
 		data []byte

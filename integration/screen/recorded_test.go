@@ -22,8 +22,8 @@ import (
 	"ptyctl/term"
 )
 
-// played are programs whose recordings are compared with their terminals. The first of them are those of task test; all
-// are those of task test:long.
+// played are programs; the test compares their recordings with their terminals. task test runs the first of them, and
+// task test:long all.
 var played = []struct {
 	name, command string
 	keys          []string
@@ -56,7 +56,8 @@ var played = []struct {
 // keyName matches the keys that are pressed by their names.
 var keyName = regexp.MustCompile(`^(esc|tab|enter|f[0-9]+|ctrl_.|arrow_\w+|page_\w+)$`)
 
-// TestRecordedPrograms: at each marker before a key, the recording of a live session shows what its screen showed then.
+// TestRecordedPrograms: at each marker before a key, the recording of a live session shows the same screen as the
+// session did.
 func TestRecordedPrograms(t *testing.T) {
 	few := 3
 	if os.Getenv("PTYCTL_LONG") != "" {

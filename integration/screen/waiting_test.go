@@ -18,7 +18,7 @@ import (
 var asking = []struct {
 	name, command string
 	keys          []string
-	begins        string // what the screen shows before the keys
+	begins        string // text on the screen before the keys
 	shows         string // when it is there
 	kind, text    string // text is its end: a title may have a version
 	leave         []string
@@ -56,7 +56,7 @@ var asking = []struct {
 	},
 }
 
-// Each caller learns from the result alone what a program asks; exec says the same when it refuses.
+// Each caller learns from the result alone which question a program asks; exec says the same when it refuses.
 func TestWaitingForPrograms(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the user of the lab reads it
@@ -75,7 +75,7 @@ func TestWaitingForPrograms(t *testing.T) {
 					shown(t, s, tt.shows)
 				}
 				for i, key := range tt.keys {
-					if i == 0 { // what is typed before the program reads goes to the terminal
+					if i == 0 { // keys typed before the program reads go to the terminal
 						shown(t, s, tt.begins)
 					}
 					rest(t, s)

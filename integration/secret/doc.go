@@ -1,4 +1,4 @@
-// Package secret tests the operator's named secrets in terminals: what is typed, where, and what is refused.
+// Package secret tests the operator's named secrets in terminals: which secret is typed where, and which is refused.
 //
 // The questions are those of real programs: sudo, su, ssh-keygen, a database client, a login over Telnet and a router.
 // Package lab starts the servers and clients.

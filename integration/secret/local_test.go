@@ -130,7 +130,7 @@ func TestPersonWithinTimeout(t *testing.T) {
 	c.Close(t, id)
 }
 
-// TestConsentToFirstUse tells the person that they agree to all later uses, and asks nobody about those.
+// TestConsentToFirstUse checks that the person learns that they agree to all later uses, and is not asked about those.
 func TestConsentToFirstUse(t *testing.T) {
 	value := filepath.Join(t.TempDir(), "value")
 	h := lab.NewHome(t, lab.ReadWrite, "[secret.first]", "source = 'file:"+value+"'", "local = true", "confirm = 'first'")
@@ -168,7 +168,7 @@ func TestAnotherCaller(t *testing.T) {
 	one.Close(t, id)
 }
 
-// TestWithoutSecrets checks that no tool has arguments for secrets where there are none.
+// TestWithoutSecrets checks that without secrets no tool has arguments for them.
 func TestWithoutSecrets(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	id := c.OpenLocal(t, []string{"bash", "--norc"}, "")

@@ -72,7 +72,7 @@ func types(t *testing.T, s *session.Session, text, asks, name, answer string) {
 }
 
 // refuses types text until the terminal shows the pattern, and wants a secret refused by a rule, with nothing typed. It
-// leaves the program with ctrl_c, if leave says what the terminal shows then.
+// leaves the program with ctrl_c if leave has a pattern for the terminal after that.
 func refuses(t *testing.T, s *session.Session, text, shows, name, rule string, leave ...string) {
 	t.Helper()
 	if text != "" {
@@ -87,7 +87,7 @@ func refuses(t *testing.T, s *session.Session, text, shows, name, rule string, l
 		t.Errorf("after %q, some of %d bytes were typed in spite of the refusal", text, after.BytesOut-before.BytesOut)
 	}
 	if len(leave) > 0 {
-		// A program that has just asked may drop what is typed at that moment (TCSAFLUSH).
+		// A program that has just asked may drop keys typed at that moment (TCSAFLUSH).
 		lab.Eventually(t, "the end of the question", func() bool {
 			w, err := s.Write(t.Context(), []byte("\x03"), session.WriteOptions{})
 			c := s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Until: regexp.MustCompile(leave[0]), Timeout: 2 * time.Second})

@@ -32,7 +32,7 @@ func TestSixtyPlantedValues(t *testing.T) {
 		return r
 	}
 
-	// Logins, and what web1 shows afterwards.
+	// Logins, and the output of web1 afterwards.
 	r := c.Call(t, lab.ToolExec, `{"host":"web1","cmd":%s,"max_output_bytes":65536}`, "cat "+p.All)
 	if n := strings.Count(r.Stdout, "********"); n < len(p.Values) {
 		t.Errorf("of the forms of %d values, %d are masked: %s", len(p.Values), n, r.Text)
@@ -92,7 +92,8 @@ func TestSixtyPlantedValues(t *testing.T) {
 	hidden("a terminal of this machine", c.AwaitEnd(t, local))
 	try("a program", "ptyctl_run", `{"argv":["cat",%s],"max_output_bytes":65536}`, p.All)
 
-	// Errors of hosts and programs. What a caller itself has written is repeated to it as it is: a mask would answer guesses.
+	// Errors of hosts and programs. Text that a caller itself has written is repeated to it as it is: a mask would answer
+	// guesses.
 	for _, v := range p.Values[:6] {
 		for what, call := range map[string][]any{
 			"the error of a secret by its value": {lab.ToolIO, `{"action":"write","session_id":%s,"secret":%s}`, web1, v},

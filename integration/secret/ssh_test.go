@@ -24,7 +24,7 @@ type world struct {
 	*lab.Namespace
 	*lab.Operator
 	web1, web2 *lab.Server
-	slow       vault // whose value the test lets out
+	slow       vault // the test lets its value out
 	redis      int   // the port of a database
 
 	mu   sync.Mutex // guards the following
@@ -88,7 +88,7 @@ func newWorld(t *testing.T) *world {
 // startRedis starts a database that asks for a password, and returns its port.
 func startRedis(t *testing.T) int {
 	t.Helper()
-	const program = "/usr/bin/redis-check-rdb" // the server, under the name of which it does something else
+	const program = "/usr/bin/redis-check-rdb" // the server; under this name it does something else
 	server := t.TempDir() + "/redis-server"
 	if err := os.Symlink(program, server); err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func TestSlowVault(t *testing.T) {
 	}
 }
 
-// TestUnprovenHosts opens sessions whose host is not proven to be the one that the operator means.
+// TestUnprovenHosts opens sessions on hosts that are not proven to be those that the operator means.
 func TestUnprovenHosts(t *testing.T) {
 	w := newWorld(t)
 	alice := w.Users["alice"]

@@ -10,12 +10,12 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestBytes sends a mebibyte of all bytes over a line whose far side returns it.
+// TestBytes sends a mebibyte of all bytes over a line. The far side returns it.
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	l := lab.StartSerialLine(t, "exec:/bin/cat")
 	c := lab.NewHome(t, l.Allow()...).Connect(t)
-	// Some of the bytes are queries of a terminal, whose answers would go back as well.
+	// Some of the bytes are queries of a terminal; the answers to them would go back as well.
 	id := open(t, c, l.Path, `,"baud":4000000},"pty":{"answer":"never"`).SessionID
 	data := make([]byte, 1<<20)
 	r := rand.New(rand.NewPCG(7, 39))

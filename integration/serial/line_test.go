@@ -159,7 +159,7 @@ func TestRefusedPaths(t *testing.T) {
 		}
 		switch r.ErrorCode {
 		case "POLICY_DENIED", "INVALID_ARGUMENT":
-		case "CONNECT_FAILED": // a listed link to what this machine does not have
+		case "CONNECT_FAILED": // a listed link to a missing device
 			if strings.Contains(path, "sda") {
 				continue
 			}

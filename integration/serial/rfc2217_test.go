@@ -48,7 +48,7 @@ func TestPySerial(t *testing.T) {
 	c.Close(t, id)
 }
 
-// TestNoRFC2217: a server without it is reached all the same, and the result says so.
+// TestNoRFC2217: a session opens at a server without it, too, and the result says so.
 func TestNoRFC2217(t *testing.T) {
 	t.Parallel()
 	s := lab.StartBusybox(t)

@@ -79,7 +79,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// run returns the text blocks of the answer to a call of the server's tool for commands: what a model reads.
+// run returns the text blocks of the answer to a call of the server's tool for commands, as a model reads them.
 func (c candidate) run(t *testing.T, client *mcp.ClientSession, command string) string {
 	t.Helper()
 	quoted, err := json.Marshal(command)

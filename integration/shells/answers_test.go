@@ -11,7 +11,7 @@ import (
 	"ptyctl/session"
 )
 
-// termQueries are what a terminal is asked, and the beginnings of the answers that it types.
+// termQueries are queries to a terminal, and the beginnings of the answers that it types.
 var termQueries = []struct{ name, query, answer string }{
 	{"DA1", `\033[c`, "\x1b[?62;22c"},
 	{"DA2", `\033[>c`, "\x1b[>1;10;0c"},
@@ -25,15 +25,15 @@ var termQueries = []struct{ name, query, answer string }{
 	{"size", `\033[18t`, "\x1b[8;40;120t"},
 }
 
-// askScript sends a query, reads what is answered in the next second, and shows it.
+// askScript sends a query, reads the answer in the next second, and shows it.
 const askScript = `#!/bin/sh
 saved=$(stty -g); stty raw -echo min 0 time 10
 printf "$1"; answer=$(dd bs=200 count=1 2>/dev/null | od -An -tx1 | tr -d ' \n')
 stty "$saved"; echo "answer=$answer."
 `
 
-// A program reads the answer to each query, once. What others leave unread at the shell's prompt keeps no command from
-// being run, and is no part of it.
+// A program reads the answer to each query, once. An answer left unread at the shell's prompt does not keep a command
+// from running, and is no part of it.
 func TestAnswers(t *testing.T) {
 	l := lab.StartShells(t)
 	l.WriteFile(t, "/run/lab/asks", "755", askScript)

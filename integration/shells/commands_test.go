@@ -22,7 +22,7 @@ type shellOutcome struct {
 	any     string // instead: somewhere in it
 	noise   bool   // instead: any messages of the shell about its jobs
 	code    int
-	reason  string    // instead: there is no code, because of this
+	reason  string    // in place of a code: the reason why there is none
 	waits   string    // with the reason "running": for this kind of thing
 	refused term.Kind // instead: it is not run
 }

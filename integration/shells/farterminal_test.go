@@ -14,8 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// A farTerminal hides what only a terminal of this machine has, and answers the question for the login shell, as SSH
-// servers do.
+// A farTerminal hides the features that only a terminal of this machine has, and answers the question for the login
+// shell, as SSH servers do.
 type farTerminal struct {
 	term.Transport
 	shell string

@@ -8,7 +8,7 @@ import (
 	"ptyctl/session"
 )
 
-// TestMarksInAFlood waits for six marks in output at the full speed of a terminal, with patterns of which package
+// TestMarksInAFlood waits for six marks in output at the full speed of a terminal, with patterns for which package
 // regexp searches 10 to 30 MB in a second. Each mark is found, or the result says that a part was not searched.
 func TestMarksInAFlood(t *testing.T) {
 	l := lab.StartShells(t)

@@ -9,7 +9,7 @@ import (
 	"ptyctl/session"
 )
 
-// narrowShells are the shells whose line editors draw a line that is longer than the window in ways of their own.
+// narrowShells are shells with a line editor that draws a line longer than the window in a way of its own.
 var narrowShells = []promptRow{
 	mkshWith("mksh", `PS1='$ '`, false),
 	mkshWith("mksh, no room behind the prompt", `PS1='somebody@web1 $ '`, true),

@@ -19,7 +19,7 @@ func TestNestedAtDeadline(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		command, file string
-		line          string // at which it stands; empty: it is stopped
+		line          string // where the command waits; empty: it is stopped
 		always        bool
 	}{
 		{"bash --rcfile FILE", `PS1='myhost: '`, "myhost: ", true},

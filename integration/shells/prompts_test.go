@@ -230,7 +230,7 @@ func TestLinesThatStandStill(t *testing.T) {
 	t.Parallel()
 	for i, tt := range []struct {
 		command   string
-		far, here bool // it is told of
+		far, here bool // the line is reported
 	}{
 		{`sh -c 'printf "glorp "; read x; echo "[$x]"'`, true, true},
 		{`sh -c 'printf "glorp "; head -n 1'`, true, true},
@@ -308,7 +308,7 @@ func TestStartedShells(t *testing.T) {
 			"fish": {argv: []string{"fish"}, file: ".config/fish/config.fish", config: "set fish_greeting"},
 			"tcsh": {argv: []string{"tcsh"}, file: ".tcshrc", config: `set prompt='%m:%~%# '`},
 		}[tt.login]
-		if root { // whose own start-up files may do anything
+		if root { // root's own start-up files may do anything
 			row.argv = []string{"bash", "-c", "exec unshare --mount sh -c 'mount --bind $HOME /root; exec bash --rcfile .rc -i'"}
 		}
 		for _, far := range farAndHere(tt.command == "sh") {

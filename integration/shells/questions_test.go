@@ -13,7 +13,7 @@ import (
 // A question is asked by a real program. setup runs before, without a terminal's help.
 type question struct {
 	setup, command string
-	line, kind     string // what is told
+	line, kind     string // in the result
 	always         bool   // part of the normal run; the others need the build tag long
 }
 

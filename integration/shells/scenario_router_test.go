@@ -31,7 +31,7 @@ while printf 'r1%s' "$mode"; read -r line; do
 done
 `
 
-// TestScenarioRouter runs commands on a device that is no shell: they are typed as a person would, and end with the
+// TestScenarioRouter runs commands on a device without a shell: they are typed as a person would, and end with the
 // prompt. No exit code is ever claimed, and nothing but the commands is sent.
 func TestScenarioRouter(t *testing.T) {
 	l := lab.StartShells(t)

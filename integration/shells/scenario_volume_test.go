@@ -40,8 +40,8 @@ func openInProcess(t *testing.T) *session.Session {
 	return s
 }
 
-// TestScenarioThousandRuns runs a thousand commands through each lane: none loses a byte, gets another's, or a wrong
-// code.
+// TestScenarioThousandRuns runs a thousand commands through each lane: no command loses a byte, gets another's, or a
+// wrong code.
 func TestScenarioThousandRuns(t *testing.T) {
 	const runs = 1000
 	for _, lane := range []session.Lane{session.LaneTerminal, session.LaneChannel} {

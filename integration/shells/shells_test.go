@@ -11,7 +11,7 @@ import (
 )
 
 // TestShells runs awkward commands in terminals of a real sshd, each in every shell, one after the other in one
-// terminal: what one leaves behind would spoil the next.
+// terminal: leftovers of one command would spoil the next.
 func TestShells(t *testing.T) {
 	l := lab.StartShells(t)
 	for _, sh := range lab.LoginShells {

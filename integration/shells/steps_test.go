@@ -27,7 +27,7 @@ func pressed(w session.StepWait, keys ...string) session.Step {
 	return step
 }
 
-// wantSteps types a list and fails the test unless all of it is done. It returns what came of it.
+// wantSteps types a list and fails the test unless all of it is done. It returns the output.
 func wantSteps(t *testing.T, s *session.Session, list ...session.Step) string {
 	t.Helper()
 	r, err := s.WriteSteps(t.Context(), list, lab.Patience)
@@ -42,8 +42,8 @@ func until(expr string) session.StepWait {
 	return session.StepWait{Until: regexp.MustCompile(expr), Timeout: lab.Patience}
 }
 
-// TestScenarioSteps does in one turn what takes an agent several writes: real programs, and callers who race for the
-// terminal.
+// TestScenarioSteps does in one turn work that takes an agent several writes: real programs, and callers who race for
+// the terminal.
 func TestScenarioSteps(t *testing.T) {
 	l := lab.StartShells(t)
 	prompt := session.StepWait{Prompt: true, Timeout: lab.Patience}

@@ -155,7 +155,8 @@ func shellsIgnoresInterrupt(t *testing.T, l *lab.Shells, s *session.Session, sle
 	l.WantGone(t, sleep, time.Second)
 }
 
-// shellsIgnoresAll runs what no key ends: that is said, the terminal is busy as long as it runs, and closing ends it.
+// shellsIgnoresAll runs a command that no key ends: the result says so, the terminal is busy as long as it runs, and
+// closing ends it.
 func shellsIgnoresAll(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
 	r, err := canceled(t, l, s, `sh -c "trap '' INT QUIT; echo begun; `+sleep+`"`, sleep)
 	if err != nil || !r.Canceled || r.Exit.Killed != "unknown" || r.Exit.Known || r.ExitReason != "canceled" {

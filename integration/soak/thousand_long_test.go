@@ -26,7 +26,7 @@ const (
 
 // TestThousandSessions has a thousand terminals, each with a user and a connection of its own, in one program. A block
 // of each stream goes up, is checked at the server, and is answered by a block of the stream down, which no other
-// session has. The server knows a stream by who has logged in; nothing in it says so.
+// session has. The server knows a stream by its login; nothing in the stream says so.
 func TestThousandSessions(t *testing.T) {
 	var mu sync.Mutex // guards wrong
 	var wrong []string

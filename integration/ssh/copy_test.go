@@ -219,7 +219,7 @@ func TestCopyCut(t *testing.T) {
 	}
 }
 
-// TestCopyFrozen: a server that answers no more does not keep the call beyond its time.
+// TestCopyFrozen: a server that stops answering does not keep the call beyond its timeout.
 func TestCopyFrozen(t *testing.T) {
 	s := lab.StartSSHD(t, sftpLine)
 	root := t.TempDir()
@@ -275,8 +275,8 @@ func TestCopyDiskFull(t *testing.T) {
 	}
 }
 
-// TestCopyHostile copies a tree from a server whose names lead elsewhere, and whose files have no end: nothing is written
-// outside of the target, and the limit of a copy holds.
+// TestCopyHostile copies a tree from a server that gives names that lead elsewhere, and files without an end: nothing
+// is written outside of the target, and the limit of a copy holds.
 func TestCopyHostile(t *testing.T) {
 	hostile := new(hostileSFTP)
 	srv := lab.ServeSSH(
@@ -291,7 +291,7 @@ func TestCopyHostile(t *testing.T) {
 		srv.Port()).SessionID
 	c.Refused(t, "LIMIT_EXCEEDED", toolFS,
 		`{"action":"copy","recursive":true,"from":{"session_id":%s,"path":"/folder"},"to":{"path":"sub"}}`, id)
-	// Two of the names say that they are empty; the others are no names of a folder, or without end.
+	// Two of the names say that they are empty; the others are not names of a folder, or have no end.
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			info, failed := d.Info()

@@ -10,8 +10,8 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// TestNoDescriptorsLeft fills ptyctl's table of descriptors with sessions. After each one it opens a host whose key has
-// changed, and one whose key is revoked, under accept_new: what cannot be read must not be taken for an unknown host.
+// TestNoDescriptorsLeft fills ptyctl's table of descriptors with sessions. After each one it opens a host with a
+// changed key, and one with a revoked key, under accept_new: a file that cannot be read must not make a host unknown.
 func TestNoDescriptorsLeft(t *testing.T) {
 	old, stolen := lab.NewKey(t, "ed25519"), lab.NewKey(t, "ed25519")
 	good := lab.StartSSHD(t)

@@ -107,7 +107,7 @@ func sftpAttrs(name string) []byte {
 	return wire.BigEndian.AppendUint32(wire.BigEndian.AppendUint32(p, math.MaxUint32), math.MaxUint32)
 }
 
-// TestHostileSizes checks what comes of sizes and offsets that a server makes up: no number is negative, no offset that
+// TestHostileSizes checks the effect of sizes and offsets that a server makes up: no number is negative, no offset that
 // is sent to it overflows, and ptyctl goes on.
 func TestHostileSizes(t *testing.T) {
 	hostile := new(hostileSFTP)

@@ -43,8 +43,8 @@ func callFile(tb testing.TB, c lab.Tools, arguments string, values ...any) (f fi
 	return f
 }
 
-// TestFiles: the program reads and writes files here and on a host, and its audit log says of each call where and how
-// much, and never what.
+// TestFiles: the program reads and writes files here and on a host, and its audit log has the place and the size for
+// each call, and never the content.
 func TestFiles(t *testing.T) {
 	s := lab.StartSSHD(t, sftpLine)
 	root := t.TempDir()

@@ -27,8 +27,8 @@ func hostile(size int) string {
 	return canary + strings.Repeat(tricks, 1+size/len(tricks))
 }
 
-// rawBytes matches what must not come out: control characters, and characters without a visible form. rawJSON matches
-// their forms in JSON, too.
+// rawBytes matches bytes that must not be in output: control characters, and characters without a visible form. rawJSON
+// matches their forms in JSON, too.
 var (
 	rawBytes = regexp.MustCompile(
 		"[\x00-\x08\x0b-\x1f\x7f\u0080-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]",
@@ -150,7 +150,7 @@ func answerWords(t *testing.T, c *lab.Client, id string) {
 	checkWords(t, "write of the answer", r.Text, 0, 24<<10)
 }
 
-// dieWith is a Handler whose commands end by a signal of that name, and whose sftp refuses everything in many words.
+// dieWith returns a Handler. Its commands end by a signal of that name, and its sftp refuses everything in many words.
 func dieWith(signal string) sshserver.Handler {
 	return func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 		switch r.Command {

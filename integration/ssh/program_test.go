@@ -160,7 +160,7 @@ hosts = ["asks"]
 		{`{"host":"web","cmd":"wc -c; cat","stdin_secret":"web-count"}`, `secret web-count is not given`},
 		{`{"host":"web","cmd":"wc -c | cat","stdin_secret":"web-count"}`, `secret web-count is not given`},
 		{`{"host":"web","cmd":"cat","stdin_secret":"web-count"}`, `secret.web-count.commands`},
-		// What a permitted command prints of it is hidden.
+		// The secret is hidden in the output of a permitted command.
 		{`{"host":"web","cmd":"cat","stdin_secret":"web-shown"}`, `"exit_code":0`},
 		{`{"host":"web","cmd":"cat","stdin":"after","stdin_secret":"web-shown"}`, "\nafter"},
 		{`{"host":"web","cmd":"wc -c","stdin_secret":"web-sudo"}`, `it names no commands`},

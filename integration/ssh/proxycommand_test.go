@@ -19,7 +19,7 @@ import (
 	"ptyctl/internal/lab/system"
 )
 
-// proxyProgram is the test binary as a ProxyCommand: its arguments are what to do, and the host and port.
+// proxyProgram is the test binary as a ProxyCommand: its arguments are the action, the host and the port.
 func proxyProgram() error {
 	mode, address := os.Args[1], net.JoinHostPort(os.Args[2], os.Args[3])
 	fmt.Fprintf(os.Stderr, "\x1b[31mtunnel\x1b[0m to %s\n", address)
@@ -57,7 +57,8 @@ func proxyProgram() error {
 	return nil
 }
 
-// proxied is a home whose ssh_config reaches the host web, which is s, as mode says. more are lines of ptyctl.toml.
+// proxied returns a home with an ssh_config that reaches the host web, which is s, as mode says. more are lines of
+// ptyctl.toml.
 func proxied(tb testing.TB, s *lab.SSHD, mode string, more ...string) *lab.Home {
 	tb.Helper()
 	self, err := os.Executable()
@@ -177,7 +178,7 @@ func TestProxyCommandIsBlamed(t *testing.T) {
 		},
 		"signal": {`sh -c 'kill -9 $$'`, "proxy!=signal: killed", []string{"FAIL  proxy ", "signal: killed"}},
 		"after the banner": {
-			// What comes after ptyctl's own banner shows that it has read the command's.
+			// The output after ptyctl's own banner shows that it has read the command's.
 			`sh -c 'echo SSH-2.0-x; read -r banner; head -c 1 >/dev/null; echo broke >&2; exit 3'`,
 			"proxy!=exit status 3: broke, banner=, kex!=exit status 3",
 			[]string{"note  proxy           exit status 3: broke", "FAIL  kex ", "do: run the command in a shell"},
@@ -238,7 +239,7 @@ func TestProxyCommandCanceled(t *testing.T) {
 	<-ended
 }
 
-// TestProxyCommandDies checks that a session whose program ends in the middle says why.
+// TestProxyCommandDies checks that a session says why it ended if its program ends in the middle.
 func TestProxyCommandDies(t *testing.T) {
 	s := lab.StartSSHD(t)
 	c := proxied(t, s, "family", allowed).Connect(t)

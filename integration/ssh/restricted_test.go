@@ -21,8 +21,8 @@ func labRestricted(t *testing.T, l *lab.Namespace) {
 		command string
 		stdout  string
 		status  int
-		open    string // what the open of an MCP session says at once
-		refused string // what a write there says
+		open    string // in the result of open in an MCP session
+		refused string // in the error of a write there
 	}{
 		{
 			"forced command", `ForceCommand echo "forced [$SSH_ORIGINAL_COMMAND]"; exit 7`, "alice", "id -un",

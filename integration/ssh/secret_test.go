@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// keep makes a secret whose value is in a file of the operator's.
+// keep makes a secret with its value in a file of the operator's.
 func keep(t *testing.T, o *lab.Operator, name, kind, value, host, user string) secret.Definition {
 	t.Helper()
 	s, err := source.Parse(kind+"file:"+o.Write(name, value+"\n"), source.Options{})
@@ -133,7 +133,7 @@ func (p *patience) Release(ctx context.Context, r term.SecretRequest) ([]byte, e
 	return p.Secrets.Release(ctx, r)
 }
 
-// labSudo runs commands by sudo, whose password is a secret of the operator's.
+// labSudo runs commands by sudo. The password is a secret of the operator's.
 func labSudo(t *testing.T, l *lab.Namespace) {
 	sudoFiles(t, l)
 	server := l.SSHD(t, lab.ServerConfig{})
@@ -275,7 +275,7 @@ func labSudo(t *testing.T, l *lab.Namespace) {
 			})
 		}
 	}
-	// A call that does not wait for the vault says what the command waits for.
+	// A call that does not wait for the vault says for whom the command waits.
 	for _, lane := range []session.Lane{session.LaneChannel, session.LaneTerminal} {
 		got, err := sessions["alice"].Exec(t.Context(), session.ExecRequest{
 			Command: "id -un", Lane: lane, Wait: 300 * time.Millisecond, Secret: session.ExecSecret{Name: "slow", Sudo: true},
@@ -290,8 +290,8 @@ func labSudo(t *testing.T, l *lab.Namespace) {
 			t.Errorf("in the lane %s, the command prints %q, %v, want root", lane, out, err)
 		}
 	}
-	// A command whose time ends while its vault is asked has timed out. A person would have been asked a second less, so that
-	// the call says that they were.
+	// A command that reaches its timeout while its vault is asked has timed out. A person would have been asked a second
+	// less, so that the call says that they were.
 	for _, lane := range []session.Lane{session.LaneChannel, session.LaneTerminal} {
 		got, err := sessions["alice"].Exec(t.Context(), session.ExecRequest{
 			Command: "id -un", Lane: lane, Timeout: 2 * time.Second, Secret: session.ExecSecret{Name: "stuck", Sudo: true},

@@ -7,8 +7,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// Over Telnet, nothing is answered before the login is over, and then each query once. What no program reads keeps no
-// command from being run.
+// Over Telnet, nothing is answered before the login is over, and then each query once. An unread answer does not keep a
+// command from running.
 func TestTelnetAnswers(t *testing.T) {
 	t.Parallel()
 	s := lab.StartInetutils(t)

@@ -96,7 +96,7 @@ func TestReload(t *testing.T) {
 }
 
 // TestUnconfirmedChange makes a change that cuts the way to the device, by the steps that the session's profile
-// describes. Nobody can confirm it, and the device undoes it.
+// describes. It cannot be confirmed, and the device undoes it.
 func TestUnconfirmedChange(t *testing.T) {
 	t.Parallel()
 	n := openDevice(t)

@@ -55,7 +55,7 @@ func TestTelnetOverMCP(t *testing.T) {
 				t.Errorf("%s: until it is quiet: %s", s.Name, r.Text)
 			}
 
-			// The class is the caller's to say; then there are exit codes. Without it none is claimed.
+			// The caller gives the class; then there are exit codes. Without it the result claims no exit code.
 			r = c.Call(
 				t,
 				lab.ToolExec,
@@ -312,7 +312,7 @@ func TestTelnetWaysOverMCP(t *testing.T) {
 	}
 }
 
-// TestTelnetRawOverMCP speaks to a port that is no Telnet server's: every byte passes, and none is added.
+// TestTelnetRawOverMCP speaks to a port without a Telnet server: every byte passes, and no byte is added.
 func TestTelnetRawOverMCP(t *testing.T) {
 	t.Parallel()
 	s, _ := lab.StartRaw(t)
@@ -354,7 +354,7 @@ func TestTelnetOpenUntil(t *testing.T) {
 					r.Matched != strings.Contains(until, "regex") || r.WaitingForInput == r.Matched {
 					t.Errorf("%s: open with %s: %s; want the login prompt", s.Name, until, r.Text)
 				}
-				// What follows is read from the cursor of the result.
+				// The text after it is read from the cursor of the result.
 				next := c.Call(t, lab.ToolIO,
 					`{"action":"write","session_id":%s,"data":"demo\r","until_regex":"assword: ","timeout_ms":20000}`, r.SessionID)
 				if !next.Matched {

@@ -44,7 +44,7 @@ func TestPasteOverMCP(t *testing.T) {
 	if got, want := strings.Count(r.Stdout, "ip prefix-list p seq"), 100; got != want {
 		t.Errorf("a second session sees %d of the lines, want %d: %s", got, want, r.Stdout)
 	}
-	// What cannot be typed is refused in the argument's own name.
+	// Text that cannot be typed is refused with the argument's own name.
 	for _, tt := range [][2]string{{`\n\n`, "blank lines alone"}, {`banner motd #\nno end`, "line 1"}} {
 		r = c.Refused(t, "INVALID_ARGUMENT", lab.ToolIO, `{"action":"write","session_id":%s,"lines":"`+tt[0]+`"}`, id)
 		if !strings.Contains(r.Text, tt[1]) || !strings.Contains(r.Text, `"field":"lines"`) {
@@ -86,9 +86,9 @@ func TestPasteOverMCP(t *testing.T) {
 	}
 }
 
-// TestPasteTransaction types lines that the router makes one transaction of. What is said of them holds: a line that no
-// router knows stops the rest, and the end of the configuration mode keeps those before it; a line that cannot be
-// discards all, with an answer that names them.
+// TestPasteTransaction types lines that the router makes one transaction of. The result is true: a line that no router
+// knows stops the rest, and the end of the configuration mode keeps those before it; a line that cannot be discards
+// all, with an answer that names them.
 func TestPasteTransaction(t *testing.T) {
 	t.Parallel()
 	s := lab.StartRouter(t)

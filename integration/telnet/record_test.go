@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "record connections to Telnet servers into ../telnet/testdata")
 
-// TestTelnetRecord has one conversation with each server and, with -update, writes down what passed over the wire. The
-// tests of package telnet play the server from that.
+// TestTelnetRecord has one conversation with each server and, with -update, writes down the bytes that passed over the
+// wire. The tests of package telnet play the server from that.
 //
 //	go test -run TestTelnetRecord ./integration/telnet -update
 func TestTelnetRecord(t *testing.T) {

@@ -152,7 +152,7 @@ func pasteRound(b *testing.B, lines, typed []string) time.Duration {
 	return time.Since(began)
 }
 
-// enabledSession returns a session of a router whose prompt is one that may change it.
+// enabledSession returns a session of a router at a prompt that allows changes.
 func enabledSession(b *testing.B, m *session.Manager, server *lab.TelnetServer) *session.Session {
 	b.Helper()
 	r, err := m.Open(b.Context(), session.OpenRequest{Target: server.Target()})
@@ -240,7 +240,7 @@ func (t *bareTerminal) ask(line string) string {
 	return string(t.out)
 }
 
-// rawRound gives the lines to a new router by a bare connection. trip is what an empty line takes.
+// rawRound gives the lines to a new router by a bare connection. trip is the time of an empty line.
 func rawRound(b *testing.B, lines, typed []string) (took, trip time.Duration) {
 	b.Helper()
 	server := lab.StartRouter(b)

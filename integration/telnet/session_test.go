@@ -66,8 +66,8 @@ func telnetExec(t *testing.T, s *session.Session, r session.ExecRequest) session
 	return result
 }
 
-// telnetShellSession runs commands in a shell behind telnetd. Whether it is a shell is the caller's to say; a code is
-// claimed only if the shell has told it.
+// telnetShellSession runs commands in a shell behind telnetd. The caller says whether it is a shell; the result has an
+// exit code only if the shell has printed it.
 func telnetShellSession(t *testing.T) {
 	for _, start := range []func(testing.TB) *lab.TelnetServer{lab.StartInetutils, lab.StartBusybox} {
 		server := start(t)

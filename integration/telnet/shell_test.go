@@ -128,7 +128,7 @@ func telnetWindow(t *testing.T) {
 	}
 }
 
-// eventuallyTyped types a command until its answer is the one that is wanted.
+// eventuallyTyped types a command until its answer is the wanted one.
 func eventuallyTyped(tb testing.TB, k *talk, command, answered, wanted string) {
 	tb.Helper()
 	re := regexp.MustCompile(wanted)

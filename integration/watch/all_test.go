@@ -7,8 +7,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// ptyctl watch --all begins before the first ptyctl. One that comes is shown at once, with its sessions, its mode and
-// what it may do; one that ends, or is killed, is shown no more. The others are not disturbed.
+// ptyctl watch --all begins before the first ptyctl. A new one is shown at once, with its sessions, its mode and its
+// rights; one that ends, or is killed, is shown no more. The others are not disturbed.
 func TestProcessesComeAndGo(t *testing.T) {
 	h := lab.NewHome(t)
 	b := newTab(t, 1000, 700)

@@ -93,7 +93,7 @@ func TestAppsView(t *testing.T) {
 	leaktest.Output(t, "view", inside[string](chat, view, `document.documentElement.outerHTML`))
 }
 
-// What a terminal shows is text: markup, scripts, links, titles and changes of direction.
+// The content of a terminal is text: markup, scripts, links, titles and changes of direction.
 func TestAppsHostileText(t *testing.T) {
 	h := lab.NewHome(t)
 	c := h.Start(t).ShakeHands(t, appsClient())
@@ -157,7 +157,7 @@ func TestAppsHostileMessages(t *testing.T) {
 	if got := inside[string](chat, view, strings.Replace(forged, "${'%s'}", rows+` + ' ' + over + ' ' + document.getElementById('view').hidden`, 1)); got != "genuine false false" {
 		t.Errorf("after messages of another window the view shows %q, want it as it was", got)
 	}
-	// From the host: what is no message, an answer to nothing, a method that does not exist.
+	// From the host: values that are not messages, an answer to nothing, a method that does not exist.
 	evaluate[bool](chat.tab, `(() => {
 		const to = views[0].frame.contentWindow
 		for (const m of [null, 1, 'text', [], {}, { jsonrpc: '1.0', method: 'ui/resource-teardown' }, { jsonrpc: '2.0' },
@@ -174,7 +174,7 @@ func TestAppsHostileMessages(t *testing.T) {
 		t.Errorf("after the host's messages the view shows %q, want it as it was", got)
 	}
 
-	// Frames that are none.
+	// Invalid frames.
 	for name, answer := range map[string]string{
 		"too many rows":   `{"session_id":"s","version":1,"frame":{"cols":80,"rows":1e9,"x":0,"y":0,"full":true,"l":{}}}`,
 		"no rows":         `{"session_id":"s","version":1,"frame":{"cols":80,"rows":24,"x":0,"y":0,"full":true}}`,

@@ -49,11 +49,11 @@ type tab struct {
 	URL string // that was opened, without its ticket
 
 	mu     sync.Mutex // guards the following
-	wrongs []string   // what the browser has complained of
+	wrongs []string   // complaints of the browser
 	sent   []string   // the addresses that it has asked for
 }
 
-// watching has the page report what breaks its own policy.
+// watching has the page report violations of its own policy.
 const watching = `addEventListener('securitypolicyviolation', e =>
 	console.error('CSP ' + e.violatedDirective + ' ' + e.blockedURI))`
 
@@ -78,7 +78,7 @@ func newTab(t testing.TB, width, height int64) *tab {
 	return b
 }
 
-// hear notes what the browser complains of.
+// hear notes the complaints of the browser.
 func (b *tab) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,8 +134,8 @@ func (b *tab) shows(selector, text string) {
 		`[...document.querySelectorAll(%q)].some(e => e.innerText.includes(%q))`, selector, text))
 }
 
-// click clicks an element, once it is enabled and nothing covers it. It does so in the page: a browser that is told to
-// click at a place does that later, when another element may be there.
+// click clicks an element, once it is enabled and nothing covers it. It does so in the page: a click of the browser at
+// a position comes later, when another element may be there.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	b.run("click "+selector, chromedp.Evaluate(fmt.Sprintf(`new Promise(done => {
@@ -175,7 +175,7 @@ func evaluate[T any](b *tab, expression string) (value T) {
 	return value
 }
 
-// complaints returns what the browser has complained of, without one that answers with an error cause.
+// complaints returns the complaints of the browser, without those about responses with a status of 4xx.
 func (b *tab) complaints() (all []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,7 +188,7 @@ func (b *tab) complaints() (all []string) {
 }
 
 // clean checks that nothing has broken the page's policy or failed in it, that it has asked this server alone, and that
-// it keeps nothing. What it shows is searched for the secrets of the tests.
+// it keeps nothing. It searches the shown text for the secrets of the tests.
 func (b *tab) clean() {
 	b.t.Helper()
 	if wrongs := b.complaints(); len(wrongs) > 0 {

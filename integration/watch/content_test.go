@@ -10,7 +10,7 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// What a far side sends is text to the page: its sequences, HTML, scripts and long titles. Wide and joined
+// The output of a far side is text to the page: its sequences, HTML, scripts and long titles. Wide and joined
 // characters keep the columns, and colours are those that were sent.
 func TestHostileOutput(t *testing.T) {
 	h := lab.NewHome(t)

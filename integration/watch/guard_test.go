@@ -39,8 +39,8 @@ func ask(t *testing.T, method, address, body string, headers ...string) (status 
 	return res.StatusCode, string(all), res.Header
 }
 
-// Whoever is not the page itself gets nothing: not with a ticket that was used, from another origin, by another name,
-// without a token, or with one of another server.
+// Only the page itself gets an answer: not a request with a used ticket, from another origin, by another name, without
+// a token, or with one of another server.
 func TestRefusals(t *testing.T) {
 	h := lab.NewHome(t, lab.ReadWrite)
 	c := h.Connect(t)
@@ -263,7 +263,8 @@ func TestEnd(t *testing.T) {
 	other.shows("#link", "has ended")
 }
 
-// A terminal window that is closed ends ptyctl watch, and what was taken is free at once, not only after the lease.
+// Closing the terminal window ends ptyctl watch, and a terminal that was taken is free at once, not only after the
+// lease.
 func TestHangup(t *testing.T) {
 	h := lab.NewHome(t, lab.ReadWrite)
 	c := h.Connect(t)

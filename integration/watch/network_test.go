@@ -19,7 +19,7 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
-// A portal is the page at the HTTP port of a ptyctl whose agent is at stdio.
+// A portal is the page at the HTTP port of a ptyctl with its agent at stdio.
 type portal struct {
 	t      *testing.T
 	c      *lab.Client
@@ -159,7 +159,7 @@ func TestOverTheNetwork(t *testing.T) {
 	if text := evaluate[string](b, `document.querySelector('main').innerText`); strings.TrimSpace(text) != "" {
 		t.Errorf("the page of a withdrawn token shows %q, want nothing", text)
 	}
-	// The agent is told once that a person has typed, and until the terminal is given back that it is locked.
+	// The agent gets LOCKED until the terminal is given back, and once because a person has typed.
 	for end := time.Now().Add(lab.Patience); ; time.Sleep(10 * time.Millisecond) {
 		r, err := c.Try(t.Context(), lab.ToolIO, `{"action":"write","session_id":%s,"data":"\r"}`, shell)
 		if err != nil || r.ErrorCode != "LOCKED" || time.Now().After(end) {
@@ -184,7 +184,7 @@ except urllib.error.HTTPError as e:
     print("answer:", e.code, e.read().decode())
 `
 
-// checkAudit checks that the audit log has who has acted at the page, and from where.
+// checkAudit checks that the audit log names the users of the page, and their addresses.
 func checkAudit(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -219,8 +219,8 @@ func checkAudit(t *testing.T, path string) {
 	}
 }
 
-// One whose token may only watch sees all sessions, and can do nothing: neither type, nor answer, nor agree, whatever
-// they send.
+// A person with a token that may only watch sees all sessions, and can do nothing: neither type, nor answer, nor agree,
+// whatever they send.
 func TestWatchOnly(t *testing.T) {
 	sshd := lab.StartSSHD(t)
 	p, _ := startPortal(t, []*lab.SSHD{sshd}, "[policy]\nask = ['touch *']\nconsent = 'person'\n"+lab.ReadWrite)

@@ -113,7 +113,7 @@ func TestTakeOver(t *testing.T) {
 
 	b.click("#give")
 	b.wait("that it is free", `document.getElementById('one-holder').textContent === ''`)
-	// The agent is told once, and goes on.
+	// The agent gets LOCKED once, and goes on.
 	c.Refused(t, "LOCKED", lab.ToolIO, `{"action":"write","session_id":%s,"data":"x\r"}`, id)
 	c.Enter(t, id, "echo agent-again\r", `agent-again`)
 	b.shows("#one-screen", "agent-again")

@@ -15,8 +15,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// allText is all that a page holds: its text as a person sees it, without what wraps it, its markup and its fields, and
-// the browser's store of it.
+// allText returns all text that a page holds: its text as a person sees it, without line ends, its markup and its
+// fields, and the browser's store of it.
 const allText = `[document.body.innerText.replace(/\n/g, ''), document.documentElement.outerHTML,
 	...[...document.querySelectorAll('.screen, #one-screen, #replay-screen, pre')].map(e => e.textContent),
 	...[...document.querySelectorAll('input, textarea')].map(e => e.value),
@@ -55,7 +55,7 @@ func TestSixtyPlantedValues(t *testing.T) {
 	b.wait("a search", `!document.getElementById('found').hidden`)
 	hidden("the large view")
 
-	// What its server sends.
+	// The data from its server.
 	raw := newRawPage(t, startPage(t, p.Home).link())
 	all, one := raw.stream("/api/stream"), raw.stream(fmt.Sprintf("/api/stream?p=%d&session=%s", c.PID, web1))
 	lab.Eventually(t, "the stream has a screen and calls", func() bool {
@@ -99,7 +99,7 @@ func TestSixtyPlantedValues(t *testing.T) {
 	p.Proc.WantHidden(t, p.Values...)
 }
 
-// A rawPage is what a page's server sends, to a client that shows nothing.
+// A rawPage is a client of a page's server that shows nothing.
 type rawPage struct {
 	t           *testing.T
 	base, token string

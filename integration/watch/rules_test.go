@@ -10,8 +10,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// A person at the page types what the rules deny to agents where the control socket has a token, and is told of the rule
-// where it has none.
+// A person at the page types input that the rules deny to agents if the control socket has a token, and sees the rule
+// if it has no token.
 func TestTakeOverPastRules(t *testing.T) {
 	for name, tt := range map[string]struct {
 		token  string

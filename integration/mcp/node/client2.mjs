@@ -1,4 +1,4 @@
-// An MCP client of the official TypeScript SDK, version 2, that is told what to do, line by line:
+// An MCP client of the official TypeScript SDK, version 2, that reads its calls from its input, line by line:
 //
 //	node client2.mjs MODE stdio COMMAND ARGUMENT...
 //	node client2.mjs MODE http URL [TOKEN]
@@ -17,7 +17,7 @@ const transport = kind === 'stdio'
 const say = (line) => process.stdout.write(JSON.stringify(line) + '\n');
 const client = new Client({ name: 'typescript-2', version: '1' },
   { versionNegotiation: { mode: mode === 'auto' ? 'auto' : { pin: mode } } });
-// What belongs to no call: an answer to nothing, a line that is no message, a stream that broke.
+// Errors outside of a call: an answer without a request, a line that is not a message, a broken stream.
 client.onerror = (error) => say({ fault: String(error) });
 
 await client.connect(transport);

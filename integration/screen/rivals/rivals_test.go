@@ -92,7 +92,7 @@ func recordings(tb testing.TB) []recording {
 	return all
 }
 
-// row returns a row of text, and of none where there is none.
+// row returns a row of text, or "" below the last row.
 func row(lines []string, y int) string {
 	if y >= len(lines) {
 		return ""
