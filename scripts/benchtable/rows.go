@@ -7,10 +7,10 @@ type row struct {
 	benchmark string // without "Benchmark"
 	unit      string
 	goal      goal
-	beside    string // what the benchmark compares with, in turns
+	beside    string // the reference that the benchmark measures in turns
 }
 
-// A goal is a bound; the zero value is none.
+// A goal is a bound; the zero value is no bound.
 type goal struct{ most, least float64 }
 
 const (

@@ -76,8 +76,8 @@ type tool struct {
 // platforms maps the systems of Go to their names in bundles.
 var platforms = map[string]string{"linux": "linux", "darwin": "darwin", "windows": "win32"}
 
-// pack returns the bundle of a program for a platform, for example linux-amd64. The notice is about what others have
-// made of it.
+// pack returns the bundle of a program for a platform, for example linux-amd64. The notice is about the parts that
+// others have made.
 func pack(version, platform string, program, notice []byte) ([]byte, error) {
 	m, err := manifestFor(version, platform)
 	if err != nil {

@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 		name   string
 		change func(dir string)
 		args   []string
-		want   string // "" is no error
+		want   string // "": no error
 	}{
 		{"a good release", func(string) {}, nil, ""},
 		{"its own tag", func(dir string) { runGit(t, dir, "tag", "v0.2.0") }, nil, ""},

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// main prints what is wrong, all of it at once.
+// main prints all errors at once.
 func main() {
 	if err := run(context.Background(), os.Args[1:], time.Now()); err != nil {
 		fmt.Fprintln(os.Stderr, "checkrelease:", strings.ReplaceAll(err.Error(), "\n", "\ncheckrelease: "))
@@ -68,7 +68,7 @@ func checkURL(address string) error {
 	return nil
 }
 
-// checkTree refuses changes that the commit does not have: nobody could make the release again.
+// checkTree refuses changes that are not in the commit: the release could not be made again.
 func checkTree(ctx context.Context, root string) error {
 	text, err := git(ctx, root, "status", "--porcelain")
 	if err != nil {
@@ -122,7 +122,7 @@ func checkChangelog(text, version string, now time.Time) error {
 	return nil
 }
 
-// git runs git and returns what it prints, without the last line's end.
+// git runs git and returns its output without the last line's end.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr

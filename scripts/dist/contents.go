@@ -129,7 +129,7 @@ func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// linked returns the modules of others in a binary. A module in the place of another one has no hash in go.sum, so others
+// linked returns the modules of others in a binary. A module that replaces another one has no hash in go.sum, so others
 // could not get the same code, unless it is a folder of this repository, and so ptyctl's own.
 func linked(info *debug.BuildInfo) (deps []*debug.Module, err error) {
 	for _, m := range info.Deps {

@@ -58,7 +58,7 @@ func (r release) aurNames() string {
 	return strings.Join(names, " ")
 }
 
-// srcinfo returns what makepkg --printsrcinfo prints of the PKGBUILD.
+// srcinfo returns the output of makepkg --printsrcinfo for the PKGBUILD.
 func (r release) srcinfo() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pkgbase = ptyctl-bin\n\tpkgdesc = %s\n\tpkgver = %s\n\tpkgrel = 1\n\turl = %s\n", about, r.aurVersion(), r.Homepage)

@@ -23,7 +23,7 @@ func main() {
 	}
 }
 
-// A release is what all manifests say.
+// A release holds the facts in all manifests.
 type release struct {
 	Version  string // without v
 	Homepage string

@@ -111,7 +111,8 @@ func (r release) describe(format, arch, from, work string) (d description, err e
 	return d, nil
 }
 
-// apkVersion returns a version as apk has it, 1.2.3_rc1 for 1.2.3-rc.1: https://wiki.alpinelinux.org/wiki/APKBUILD_Reference#pkgver.
+// apkVersion returns a version in apk's form, 1.2.3_rc1 for 1.2.3-rc.1:
+// https://wiki.alpinelinux.org/wiki/APKBUILD_Reference#pkgver.
 func apkVersion(version string) string {
 	number, pre, ok := strings.Cut(version, "-")
 	if !ok {

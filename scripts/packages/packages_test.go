@@ -35,7 +35,7 @@ func unpackedArchive(t *testing.T) string {
 	return dir
 }
 
-// TestDescribe checks what nfpm is told; task test:long installs the packages that it makes.
+// TestDescribe checks the description for nfpm; task test:long installs the packages that it makes.
 func TestDescribe(t *testing.T) {
 	r := release{version: "1.2.3-rc.1", url: "https://example.com/ptyctl/releases/download/v1.2.3-rc.1", date: time.Unix(1700000000, 0).UTC()}
 	from := filepath.Join(unpackedArchive(t), "linux-arm")

@@ -23,7 +23,7 @@ type statement struct {
 	Predicate     provenance `json:"predicate"`
 }
 
-// A resource is a ResourceDescriptor: a file that was made, or one that was used. One of uri and digest must be there.
+// A resource is a ResourceDescriptor: a file that was made, or one that was used. It must have uri or digest.
 type resource struct {
 	Name   string  `json:"name,omitempty"`
 	URI    string  `json:"uri,omitempty"`
@@ -56,7 +56,7 @@ type external struct {
 	Platforms []string `json:"platforms"`
 }
 
-// internal is what the tree of the commit does not say.
+// internal holds the facts that are not in the tree of the commit.
 type internal struct {
 	Dirty bool  `json:"treeHasChanges"`
 	Epoch int64 `json:"sourceDateEpoch"`
@@ -76,7 +76,7 @@ type metadata struct {
 	InvocationID string `json:"invocationId"`
 }
 
-// A build is what is known about a release besides its files.
+// A build describes a release, without its files.
 type build struct {
 	version   string
 	url       string

@@ -73,7 +73,7 @@ func nested(module string, files []string) (packages []string) {
 	return packages
 }
 
-// output returns what a command prints.
+// output returns the standard output of a command.
 func output(folder, program string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := exec.Command(program, args...)

@@ -13,7 +13,7 @@ import (
 type renamer struct {
 	old, to  string
 	packages map[string]bool   // without the module's path
-	phrases  *strings.Replacer // those in which the path stands alone
+	phrases  *strings.Replacer // with the path of the module itself, without a package
 }
 
 func newRenamer(old, to string, packages []string) *renamer {

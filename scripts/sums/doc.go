@@ -2,7 +2,7 @@
 //
 //	go run ./scripts/sums -key FILE build/release
 //
-// FILE is a private key, or a public key whose private half is in the SSH agent (SSH_AUTH_SOCK), such as that of an
-// encrypted file or of a security key. The signature, SHA256SUMS.sig, is one of ssh-keygen -Y for the namespace
-// ptyctl-release. Without -key there is none; with -key and without a folder it only tries the key.
+// FILE is a private key, or a public key with its private half in the SSH agent (SSH_AUTH_SOCK), for example of an
+// encrypted file or a security key. The signature, SHA256SUMS.sig, is one of ssh-keygen -Y for the namespace
+// ptyctl-release. Without -key it writes no signature; with -key and without a folder it only tries the key.
 package main

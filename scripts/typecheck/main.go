@@ -1,5 +1,5 @@
-// Command typecheck reads packages and their tests as the compiler of each platform would, and reports what does not
-// compile:
+// Command typecheck reads packages and their tests as the compiler of each platform would, and reports code that does
+// not compile:
 //
 //	go run ./scripts/typecheck darwin/arm64 freebsd/amd64 windows/amd64 -- PACKAGE...
 //
@@ -63,7 +63,7 @@ func main() {
 type listed struct {
 	ImportPath, Dir, Name string
 	GoFiles               []string
-	ImportMap             map[string]string // what an import means here, if it is another package
+	ImportMap             map[string]string // the package that an import means here, if it is another one
 	Standard              bool
 	Error                 *struct{ Err string }
 }
@@ -100,7 +100,7 @@ func check(platform string, packages []string) []error {
 	}
 }
 
-// A checker has what is known of one platform.
+// A checker holds the packages and faults of one platform.
 type checker struct {
 	fset   *token.FileSet
 	sizes  types.Sizes
@@ -138,7 +138,7 @@ func (c *checker) check(p listed) {
 	c.known[p.ImportPath], _ = config.Check(path, c.fset, files, nil) // Error has the errors
 }
 
-// An importer gives a package what it imports.
+// An importer resolves the imports of a package.
 type importer struct {
 	c    *checker
 	here map[string]string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A test that calls what its platform lacks does not compile there, and there alone.
+// A test that calls a function that its platform lacks does not compile there, and there alone.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -35,9 +35,9 @@ func TestCheck(t *testing.T) {
 		{"darwin/arm64", ".", ""},
 		{"freebsd/amd64", "./c", "cannot use"},
 		{"windows/amd64", "./c", ""},
-		{"windows/amd64", "./b", ""}, // what it imports is checked without its tests
+		{"windows/amd64", "./b", ""}, // its imports are checked without their tests
 		{"darwin/arm64", "./missing", "missing"},
-		{"linux/arm", "./d", "overflows"}, // in what another module has
+		{"linux/arm", "./d", "overflows"}, // in a package of another module
 		{"linux/arm64", "./d", ""},
 	} {
 		faults := check(tt.platform, []string{tt.packages})
