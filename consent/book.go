@@ -13,7 +13,7 @@ import (
 	"ptyctl/term"
 )
 
-// The most questions that are kept, of one principal and in all. One that is more is not asked: nobody could read them.
+// The most questions that are kept, of one principal and in all. Further ones are not asked: no person could read them.
 const (
 	maxOfOne = 20
 	maxOfAll = 200
@@ -24,10 +24,10 @@ type Options struct {
 	TTL     time.Duration    // of a question and of its answer, from when it is asked; 0: 10 min
 	Journal term.Journal     // records an answer before it counts; nil: none
 	Observe func(term.Event) // gets an event for each question and answer; nil: none
-	Changed func()           // called when List may return something else, with no lock held; nil: none
+	Changed func()           // called without a lock when the result of List may have changed; nil: no call
 }
 
-// An Outcome is what became of a question.
+// An Outcome is the result of a question.
 type Outcome int
 
 // The outcomes.
@@ -44,7 +44,7 @@ type Question struct {
 	Wanted  term.Consent
 	Actor   term.Actor // the caller
 	Session string     // empty: the call names a host, or starts a program
-	Verb    term.Verb  // what the call does
+	Verb    term.Verb  // the verb of the call
 	Action  string     // as Call.Action
 	Since   time.Time
 	Expires time.Time
@@ -213,7 +213,7 @@ func (b *Book) Answer(ctx context.Context, id string, agrees bool) error {
 	return b.answer(ctx, id, agrees, nil)
 }
 
-// Give answers a question for a value, of which it takes a copy.
+// Give answers a question for a value. It copies the value.
 func (b *Book) Give(ctx context.Context, id string, value []byte) error {
 	return b.answer(ctx, id, true, value)
 }
@@ -302,8 +302,8 @@ func (b *Book) observe(q Question, by term.Actor, said string) {
 	}
 }
 
-// event is what the audit log gets of a question: asked, agreed, denied, expired or withdrawn. Text that is typed is
-// never recorded.
+// event returns the event for the audit log about a question: asked, agreed, denied, expired or withdrawn. Typed text
+// is never recorded.
 func event(q Question, by term.Actor, said string) term.Event {
 	e := term.Event{
 		Time: time.Now(), Verb: term.VerbConsent, Session: q.Session, Protocol: q.Wanted.Protocol, Host: q.Wanted.Host,
@@ -314,7 +314,7 @@ func event(q Question, by term.Actor, said string) term.Event {
 		e.Detail += ", asked by " + caller(q.Actor)
 	}
 	if q.Wanted.Secret != "" {
-		e.Detail += ", named " + q.Wanted.Secret // the log hides what follows the word secret
+		e.Detail += ", named " + q.Wanted.Secret // the log hides the text after the word secret
 	}
 	if q.Wanted.Typed {
 		e.Size, e.Sensitive = len(q.Wanted.Text), true

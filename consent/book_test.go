@@ -159,7 +159,7 @@ func TestTwoWait(t *testing.T) {
 	})
 }
 
-// A late answer is refused: to a question that was answered, has expired, or whose session or client is gone.
+// A late answer is refused: the question was answered, has expired, or its session or client is gone.
 func TestLateAnswer(t *testing.T) {
 	for name, end := range map[string]func(b *Book){
 		"answered":      func(b *Book) { _ = b.Answer(context.Background(), b.List()[0].ID, false) },
@@ -243,7 +243,7 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// The audit log has who asked, who answered, and what; of typed text only its size.
+// The audit log has who asked, who answered, and the answer; of typed text it has only the size.
 func TestRecord(t *testing.T) {
 	var events []term.Event
 	b := NewBook(Options{Observe: func(e term.Event) { events = append(events, e) }})
@@ -267,7 +267,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A notebook keeps the events of a Book, some of which come from timers.
+// A notebook keeps the events of a Book. Some of them come from timers.
 type notebook struct {
 	mu      sync.Mutex // guards the following
 	events  []term.Event
@@ -286,7 +286,7 @@ func (n *notebook) changed() {
 	n.changes++
 }
 
-// take returns what is kept, and forgets it.
+// take returns the events and changes so far, and clears them.
 func (n *notebook) take() (events []term.Event, changes int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

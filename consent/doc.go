@@ -3,7 +3,7 @@
 //	book := consent.NewBook(consent.Options{TTL: 10 * time.Minute, Observe: log.Observe})
 //	outcome, err := book.Ask(ctx, consent.Call{Actor: actor, Tool: "exec", Arguments: args, Wanted: wanted}, wait)
 //	...
-//	err := book.Answer(ctx, id, true) // by a person, whose Actor ctx carries
+//	err := book.Answer(ctx, id, true) // ctx carries the Actor of a person
 //
 // Guarantees:
 //

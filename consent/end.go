@@ -18,7 +18,7 @@ type ending struct {
 	said string
 }
 
-// sweep removes what has expired: no answer may come late, though the timer does. Requires b.mu.
+// sweep removes expired questions: a late answer must not count, even if the timer is late. Requires b.mu.
 func (b *Book) sweep() {
 	now := time.Now()
 	for key, e := range b.entries {
@@ -28,7 +28,7 @@ func (b *Book) sweep() {
 	}
 }
 
-// end removes an entry whose time, or whose session, is over. Requires b.mu.
+// end removes an entry that has expired or is withdrawn. Requires b.mu.
 func (b *Book) end(key fingerprint, e *entry, said string) {
 	delete(b.entries, key)
 	clear(e.value)
@@ -40,7 +40,7 @@ func (b *Book) end(key fingerprint, e *entry, said string) {
 	}
 }
 
-// expire ends the questions whose time is over, also if no call looks for an answer any more.
+// expire ends the questions that have expired, even if no call looks for an answer any more.
 func (b *Book) expire() {
 	b.mu.Lock()
 	b.sweep()
@@ -58,7 +58,8 @@ func (b *Book) Leave(p term.Principal) {
 	b.withdraw(func(q Question) bool { return q.Actor.Principal().Client() == p.Client() })
 }
 
-// Close removes all that is left. When it returns, the end of each question is on record, and none is asked any more.
+// Close removes all remaining questions. When it returns, the end of each question is on record, and no question is
+// asked any more.
 func (b *Book) Close() {
 	b.mu.Lock()
 	b.closed = true
@@ -84,7 +85,7 @@ func (b *Book) withdraw(of func(Question) bool) {
 	}
 }
 
-// report tells of the questions that have ended. They are nobody's act.
+// report passes the questions that have ended to the observer, without an actor.
 func (b *Book) report() {
 	b.telling.Lock()
 	defer b.telling.Unlock()

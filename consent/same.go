@@ -19,12 +19,12 @@ type Call struct {
 	Tool      string
 	Action    string          // of the tool, or its verb
 	Session   string          // that it names; empty: none
-	Verb      term.Verb       // what it does, for people
+	Verb      term.Verb       // shown to people
 	Arguments json.RawMessage // of the call
-	Attempt   string          // the argument that names the attempt and not the action; empty: none does
+	Attempt   string          // the argument that names the attempt and not the action; empty: no argument
 	Wanted    term.Consent    // as the rules have judged it
 
-	// Asked is called once the question waits; nil: nobody wants to know. over is closed when it is answered or withdrawn.
+	// Asked is called once the question waits; nil: it is not called. over is closed when it is answered or withdrawn.
 	Asked func(q Question, over <-chan struct{})
 }
 
@@ -42,8 +42,8 @@ func newHasher() (h hasher) {
 	return h
 }
 
-// of returns the fingerprint of a call. Calls are the same if all that could matter is: who calls, for which task, which
-// action, and the arguments, however they are written. The rule that asks does not matter, as long as one does.
+// of returns the fingerprint of a call. Calls are the same if they have the same caller, task, action and arguments,
+// however the arguments are written. The rule that asks does not matter, as long as one does.
 func (h *hasher) of(c Call) fingerprint {
 	mac := hmac.New(sha256.New, h.key[:])
 	a, w := c.Actor, c.Wanted
