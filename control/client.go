@@ -29,12 +29,12 @@ type Options struct {
 	Command string // command that connects, for example "attach"; shown in the audit log
 	Version string
 
-	// Dir and Variables are the folder and the variables, in the form of os.Environ, for what the client opens. If
-	// Variables is nil, those of the server's process count.
+	// Dir and Variables are the folder and the environment, in the form of os.Environ, for the sessions that the client
+	// opens. If Variables is nil, those of the server's process count.
 	Dir       string
 	Variables []string
 
-	// Dialer connects to the server instead of a socket, for one in this process whose listener is in memory. nil: the
+	// Dialer connects to the server instead of a socket, for a server in this process that listens in memory. nil: the
 	// socket.
 	Dialer func(context.Context) (net.Conn, error)
 }

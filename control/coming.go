@@ -11,12 +11,12 @@ import (
 	"ptyctl/internal/rundir"
 )
 
-// settle is the time after a change of the folder, after which a new socket listens: it is there a moment before.
+// settle is the time between a change of the folder and a listening socket: the socket file exists a moment earlier.
 const settle = 200 * time.Millisecond
 
 // A Coming says when control sockets of this user come and go, as the system reports changes of their folders.
 type Coming struct {
-	// C gets a token when Sockets may return something else. Changes that nobody has taken are one.
+	// C gets a token when the result of Sockets may have changed. Changes before the token is read add no further token.
 	C <-chan struct{}
 
 	c       chan struct{}

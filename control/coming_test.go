@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A socket that comes and one that goes are told, in the folder of all and at a path of the operator's; another file
-// is not.
+// A Coming reports a socket that comes and one that goes, in the folder of all and at a path of the operator's. It
+// ignores other files.
 func TestComing(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	own := filepath.Join(t.TempDir(), "own") // the folder of a test is open to others

@@ -99,9 +99,9 @@ func vacate(path string) error {
 	return os.Remove(path)
 }
 
-// alive reports whether a process may listen at the path. It is false only if the kernel
-// says that none does. The question is asked with a socket of another type, which is never
-// connected: the process does not learn of it, and a service manager starts none.
+// alive reports whether a process may listen at the path. It is false only if the kernel says that no process does. The
+// question is asked with a socket of another type, which is never connected: the process does not learn of it, and a
+// service manager starts none.
 func alive(path string) bool {
 	c, err := net.DialTimeout("unixgram", path, dialWait)
 	if err == nil {

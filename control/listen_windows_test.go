@@ -128,7 +128,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// A file that is no socket is never touched, and a client follows it nowhere.
+// A file that is not a socket is never touched, and a client does not follow it.
 func TestForeignFiles(t *testing.T) {
 	for _, text := range []string{"", "mine", `\\evil\pipe\ptyctl-aaaa` + "\n", winpipe.NewName()} {
 		path := filepath.Join(t.TempDir(), "s.sock")

@@ -16,8 +16,8 @@ func peerPID(fd int) (int, error) {
 	return int(cred.Pid), nil
 }
 
-// holdPeer returns a function that says whether the connected process still is the one that has connected, by
-// SO_PEERPIDFD of Linux 6.5. Where the kernel has no such option it never says that it is not.
+// holdPeer returns a function that says whether the process that has connected still runs, by SO_PEERPIDFD of Linux
+// 6.5. On a kernel without that option it never returns an error.
 func holdPeer(fd int) (ended func() error, release func(), err error) {
 	pidfd, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
 	switch {

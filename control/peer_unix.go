@@ -49,9 +49,9 @@ func PeerPID(c net.Conn) (int, error) {
 // errPeerEnded means that the process that has connected has ended, and its number may be another's.
 var errPeerEnded = errors.New("the process that has connected has ended")
 
-// CheckPeer has check judge the process that has connected, and returns its error. It fails if the process has ended by
-// then: check may have looked at another one, which got its number. Linux before 6.5 does not tell, and other systems
-// name no process: there check is not called.
+// CheckPeer calls check with the process that has connected, and returns its error. It fails if the process has ended
+// by then: check may have looked at another process with the same id. Linux before 6.5 cannot detect that. Other
+// systems name no process, and check is not called there.
 func CheckPeer(c net.Conn, check func(pid int) error) error {
 	pid, err := PeerPID(c)
 	if err != nil || pid == 0 {

@@ -28,8 +28,8 @@ func PeerPID(c net.Conn) (int, error) {
 	return p.ClientPID(), nil
 }
 
-// CheckPeer has check judge the process that has connected, and returns its error. Of a process that has ended meanwhile
-// check may have looked at another one, which got its number.
+// CheckPeer calls check with the process that has connected, and returns its error. If that process has ended
+// meanwhile, check may have looked at another process with the same id.
 func CheckPeer(c net.Conn, check func(pid int) error) error {
 	pid, err := PeerPID(c)
 	if err != nil {

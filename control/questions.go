@@ -29,7 +29,7 @@ func (c *Client) Questions(ctx context.Context, after string, wait time.Duration
 	return list, c.ask(ctx, http.MethodGet, path, nil, &list)
 }
 
-// Answer answers one question. If it was refused, for example because the question waits no more, the error is a
+// Answer answers one question. If it was refused, for example because the question no longer waits, the error is a
 // *ToolError.
 func (c *Client) Answer(ctx context.Context, a questions.Answer) error {
 	return c.ask(ctx, http.MethodPost, questions.Path, a, nil)
