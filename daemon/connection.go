@@ -167,7 +167,7 @@ func newClient() string {
 	return "shim-" + strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
-// buffered is a connection whose first bytes have been read.
+// buffered is a connection with its first bytes read into r.
 type buffered struct {
 	net.Conn
 	r *bufio.Reader

@@ -122,7 +122,7 @@ func (e *RefusedError) Error() string { return "the daemon refuses: " + e.Why }
 
 const (
 	maxLine   = 1 << 20          // of a Hello or a Welcome, in bytes
-	greetWait = 10 * time.Second // for either: only a stopped process takes so long
+	greetWait = 10 * time.Second // for either side: only a stopped process takes longer
 )
 
 // errLong means that a Hello or a Welcome is too long for the other side.

@@ -48,8 +48,8 @@ func AwaitEnd(ctx context.Context, conn net.Conn) error {
 	return ctx.Err()
 }
 
-// Join connects to the daemon of a place, and has it started if there is none. Of many that join at once one starts it,
-// under a lock that is held until the daemon answers.
+// Join connects to the daemon of a place, and has one started if none runs. If many join at once, one of them starts
+// the daemon, under a lock that is held until the daemon answers.
 func (p Place) Join(ctx context.Context, h Hello, start Starter) (net.Conn, Welcome, error) {
 	h.Ask = AskServe
 	var last error

@@ -32,7 +32,7 @@ func TestEnsureCanceled(t *testing.T) {
 	}
 }
 
-// A person who has asked a daemon to end need not wait for it.
+// A person who asks a daemon to end does not have to wait for it.
 func TestAwaitEnd(t *testing.T) {
 	near, far := net.Pipe()
 	_ = far.Close()

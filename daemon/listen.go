@@ -15,8 +15,8 @@ import (
 var ErrRuns = errors.New("a daemon with this configuration runs already")
 
 // Listen makes the socket of a place. A stale one, of a process that has ended, is replaced under the lock of the
-// folder; of several processes one gets it, and the others an error that is ErrRuns. The files of other configurations
-// that nobody uses any more are removed.
+// folder; of several processes one gets it, and the others an error that is ErrRuns. Listen removes unused files of
+// other configurations.
 func Listen(p Place, log *slog.Logger) (net.Listener, error) {
 	l, err := control.Listen(p.Socket(), log)
 	if errors.As(err, new(*control.InUseError)) {
@@ -60,5 +60,5 @@ func Activated(log *slog.Logger) (net.Listener, error) {
 	return inherited{l}, nil
 }
 
-// An inherited listener is one of the service manager, to which the socket belongs.
+// An inherited listener belongs to the service manager, with its socket.
 type inherited struct{ net.Listener }

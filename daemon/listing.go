@@ -14,8 +14,8 @@ import (
 )
 
 // AskList asks for the sessions that live. It is the one request that daemons and clients of all protocols understand,
-// so that sessions can be found across an upgrade. Its form stays as it is for ever: a later version may add members,
-// and must leave these with their names and types.
+// so that sessions can be found across an upgrade. Its form never changes: a later version may add members, and must
+// keep the names and types of these.
 //
 //	{"ptyctl_daemon":2,"ask":"list","token":"..."}
 //	{"ptyctl_daemon":1,"build":"1.4.0","pid":7,"started":"2026-01-02T15:04:05Z","sessions":[...],"more":false}
@@ -41,7 +41,7 @@ type Listed struct {
 	Host      string `json:"host,omitempty"`
 	State     string `json:"state"`
 	Created   int64  `json:"created_at"`               // Unix milliseconds, like the next one
-	Orphaned  int64  `json:"orphaned_since,omitempty"` // when its client went; 0: one has it
+	Orphaned  int64  `json:"orphaned_since,omitempty"` // when its client left; 0: a client has it
 
 	// The client that has it, or has left it; Any: every client in the folder may adopt it.
 	Program string `json:"program,omitempty"`

@@ -98,7 +98,8 @@ func (e Engine) Name() string {
 	return hex.EncodeToString(sum.Sum(nil))[:12]
 }
 
-// Difference says which settings other has with other values, for a message; empty: none. It shows the first few.
+// Difference lists the settings that have other values in other, for a message; empty: no difference. It shows the
+// first few.
 func (e Engine) Difference(other Engine) string {
 	values := make(map[string]string, len(other))
 	for _, s := range other {

@@ -42,7 +42,7 @@ func startRelay(t *testing.T, p Presents) *relayed {
 	return r
 }
 
-// connected returns both ends of a connection whose directions can end one by one.
+// connected returns both ends of a connection. Each direction can end alone.
 func connected(t *testing.T) (a, b net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -183,7 +183,7 @@ func TestRelayLost(t *testing.T) {
 
 // A shim that is stopped does not say that the daemon has ended, which goes on.
 func TestRelayStopped(t *testing.T) {
-	for range 20 { // Run returns at once: what was still written before that differs
+	for range 20 { // Run returns at once: the output before that differs
 		r := startRelay(t, Presents{})
 		r.send(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`)
 		if _, err := bufio.NewReader(r.daemon).ReadString('\n'); err != nil {

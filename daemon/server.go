@@ -25,7 +25,7 @@ type Options struct {
 
 	Sessions func() int      // that are listed; nil: none
 	Changed  <-chan struct{} // gets a value when Sessions may have changed; nil: it never does
-	Idle     time.Duration   // the server ends after so long without clients and sessions; 0: never
+	Idle     time.Duration   // the server ends after this time without clients and sessions; 0: never
 
 	// Permit decides about AskStop and AskReload, which a process asks for with a token, and records them; Reload does
 	// the latter. If one is nil, neither is done.
@@ -34,7 +34,7 @@ type Options struct {
 
 	// Shown decides whether the one who has a token may learn of clients and sessions; nil: each may.
 	Shown func(token string) error
-	// Shims are the clients, and Listed the sessions that live; nil: they are not told.
+	// Shims are the clients, and Listed the sessions that live; nil: they are not listed.
 	Shims  func() []Shim
 	Listed func() []Listed
 
@@ -238,7 +238,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// await returns when ctx has ended. It ends it when the server has been idle for long enough.
+// await returns when ctx has ended. It stops the server when that has been idle for Options.Idle.
 func (s *Server) await(ctx context.Context) {
 	idle := time.NewTimer(s.o.Idle)
 	if s.o.Idle <= 0 || s.busy() {
@@ -273,7 +273,7 @@ func (s *Server) busy() bool {
 // busyLocked is busy. Requires s.mu.
 func (s *Server) busyLocked() bool { return s.clients > 0 || s.o.Sessions() > 0 }
 
-// end refuses clients from now on, unless one has come, or a session has opened, just now.
+// end refuses further clients. It reports false, and changes nothing, if the server has a client or a session.
 func (s *Server) end() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

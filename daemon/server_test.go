@@ -247,8 +247,8 @@ func TestServerChangeFails(t *testing.T) {
 	})
 }
 
-// However many connections a program makes, the server reads few at a time, and serves a bounded number of clients; the
-// one that is too many is told so.
+// However many connections a program makes, the server reads few at a time, and serves a bounded number of clients; a
+// client above the bound gets an error that says so.
 func TestServerIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a daemon says of its start reaches the client that has started it.
+// The report of a daemon about its start reaches the client that has started it.
 func TestReadiness(t *testing.T) {
 	e := Engine{{"session.max_sessions", "9"}}
 	for _, test := range []struct {

@@ -13,7 +13,7 @@ import (
 	"ptyctl/internal/winpipe"
 )
 
-// folderAdvice says what to do with the runtime folder.
+// folderAdvice is the advice about the runtime folder.
 const folderAdvice = "correct it"
 
 // runtimeFolder returns the folder of the daemons of this user. An elevated process has daemons of its own, because
@@ -72,8 +72,8 @@ func alone(cmd *exec.Cmd) {
 	}
 }
 
-// breaksAway reports whether this process is in a job that a process may leave at its start. Otherwise Windows refuses
-// the start of one that asks for it.
+// breaksAway reports whether this process is in a job that a new process may leave at its start. Otherwise Windows
+// refuses to start a process that asks for that.
 func breaksAway() bool {
 	limits, ok := job()
 	return ok && limits&windows.JOB_OBJECT_LIMIT_BREAKAWAY_OK != 0
@@ -88,7 +88,7 @@ func Bound() string {
 	return ""
 }
 
-// job returns the limits of the job of this process. It reports false if there is none.
+// job returns the limits of the job of this process. It reports false without a job.
 func job() (limits uint32, ok bool) {
 	var all windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	err := windows.QueryInformationJobObject(0, windows.JobObjectExtendedLimitInformation,

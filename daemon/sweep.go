@@ -18,7 +18,7 @@ const keepLog = 24 * time.Hour
 // HoldLog keeps the log of a daemon from being removed, until release is called.
 func (p Place) HoldLog() (release func()) {
 	release, err := rundir.TryPath(p.Log())
-	if err != nil { // another daemon holds it, or the logger says what is wrong with it
+	if err != nil { // another daemon holds it, or the logger will report the error
 		return func() {}
 	}
 	return release
@@ -48,7 +48,7 @@ func (p Place) sweep(log *slog.Logger) {
 // errRecent means that a file is kept for a while.
 var errRecent = errors.New("the log is not old enough")
 
-// remove removes the files of a place that nobody uses.
+// remove removes the files of an unused place.
 func (p Place) remove() error {
 	unlock, err := rundir.TryPath(p.lock())
 	if err != nil {
@@ -79,7 +79,7 @@ func (p Place) removeLog() error {
 	case time.Since(info.ModTime()) < keepLog:
 		return errRecent
 	}
-	release, err := rundir.TryPath(p.Log()) // it refuses what is no file of this user
+	release, err := rundir.TryPath(p.Log()) // it refuses anything but a file of this user
 	if err != nil {
 		return err
 	}

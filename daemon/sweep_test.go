@@ -14,8 +14,8 @@ import (
 	"ptyctl/internal/rundir"
 )
 
-// The files of configurations that nobody uses are removed when a daemon starts. What a process holds stays, and so do
-// the files of others and young logs.
+// A daemon removes the files of unused configurations when it starts. Files that a process holds stay, and so do the
+// files of others and young logs.
 func TestSweep(t *testing.T) {
 	dir, err := os.MkdirTemp("/tmp", "ptyctl-sweep-") // short, for sockets
 	if err != nil {
