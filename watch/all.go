@@ -21,7 +21,7 @@ const rejoin = time.Second
 type crowd struct {
 	server *Server
 	to     *merger
-	gone   chan string // the key of a process whose stream has ended
+	gone   chan string // gets the key of a process when its stream has ended
 	follow sync.WaitGroup
 
 	// The following belong to the goroutine of the stream.
@@ -29,8 +29,8 @@ type crowd struct {
 	told    []string                      // keys, as the page has them
 }
 
-// streamAll passes on what every process streams, until the browser is gone. The page gets the keys of those that run
-// as {"p":"","all":[...]}, at first and when they have changed.
+// streamAll passes on the streams of all processes, until the browser is gone. The page gets the keys of the running
+// processes as {"p":"","all":[...]}, at first and when they have changed.
 func (s *Server) streamAll(ctx context.Context, w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	c := &crowd{
@@ -69,7 +69,7 @@ func (s *Server) streamAll(ctx context.Context, w http.ResponseWriter) {
 	}
 }
 
-// join begins to follow the processes that are not followed yet, and lets those go whose sockets are gone. One that does
+// join begins to follow the processes that are not followed yet, and drops those without a socket. A process that does
 // not answer is asked again when the next one begins or ends.
 func (c *crowd) join(ctx context.Context) {
 	sockets, err := c.server.o.Processes.Sockets()

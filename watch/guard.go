@@ -39,8 +39,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(name, value)
 	}
 	switch {
-	// A page whose DNS server has pointed its name to this machine has that name here, and the browser takes the two
-	// for one origin.
+	// The DNS server of a page can point the page's name to this machine. A request then has that name, and the browser
+	// takes the two for one origin.
 	case !s.ours(r.Host):
 		fail(w, http.StatusForbidden, "FORBIDDEN",
 			"this server does not have that name; open the link that ptyctl watch prints")
@@ -132,7 +132,7 @@ func read[T any](w http.ResponseWriter, r *http.Request) (value T, ok bool) {
 		_, err = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, mostBody))
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	if err != nil { // its text may quote what was sent, which may be a password
+	if err != nil { // its text may quote the request, which may have a password
 		fail(w, http.StatusBadRequest, "INVALID_ARGUMENT", "the request is no JSON of at most 1 MiB")
 	}
 	return value, err == nil

@@ -24,8 +24,8 @@ const leaseTime = 30 * time.Second
 // that was forgotten.
 const quietTime = 10 * time.Minute
 
-// A hold is a terminal that a person has taken. The connection is its own, because the proof of the person is: nobody
-// else who comes by way of this server can type under it.
+// A hold is a terminal that a person has taken. It has its own connection, because that carries the proof of the
+// person: no other user of this server can type under it.
 type hold struct {
 	session string
 	task    string // the holder's name for others; the proof is in the connection
@@ -174,7 +174,7 @@ func (s *Server) beat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lose ends a hold whose terminal another has, or that has ended.
+// lose ends a hold if err says that another has the terminal, or that the session or the hold has ended.
 func (s *Server) lose(id string, h *hold, err error) {
 	if errors.Is(err, term.LockRequired) { // a beat and an input at one time
 		s.drop(id)

@@ -38,8 +38,8 @@ type PortalOptions struct {
 //	...
 //	p.Close() // after outer has ended, and before inner does
 //
-// A visit is a Server of its own. It reaches the process over a listener in memory, so that a person here can do what
-// one at a control socket can, and no more.
+// A visit is a Server of its own. It reaches the process over a listener in memory, so that a person here has the same
+// rights as one at a control socket, and no more.
 type Portal struct {
 	o      PortalOptions
 	files  http.Handler
@@ -48,7 +48,7 @@ type Portal struct {
 	mu     sync.Mutex // guards the following
 	visits map[secret]*visit
 	closed bool
-	ending sync.WaitGroup // visits that give back what was taken
+	ending sync.WaitGroup // visits that give back terminals
 }
 
 // How long a visit lasts, and how many there may be.
@@ -121,7 +121,7 @@ func (p *Portal) Withdraw(name string) {
 	}
 }
 
-// Close ends all visits, and gives back what they have taken. The process must still serve Listener.
+// Close ends all visits, and gives back the terminals that they have taken. The process must still serve Listener.
 func (p *Portal) Close() {
 	p.mu.Lock()
 	for hash := range p.visits {
@@ -269,7 +269,7 @@ func (p *Portal) during(w http.ResponseWriter, r *http.Request) {
 	v.server.mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// idled ends a visit whose page is gone.
+// idled ends a visit without an open page.
 func (p *Portal) idled(hash secret) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// portalOf is a portal, and what a browser sends to it.
+// portalOf is a portal, and sends requests to it as a browser does.
 type portalOf struct {
 	*Portal
 	t      *testing.T
@@ -106,8 +106,8 @@ func TestVisits(t *testing.T) {
 	})
 }
 
-// A request that is open ends with its visit, and keeps it until then. A login whose token is withdrawn meanwhile begins
-// none.
+// An open request ends with its visit, and keeps the visit until then. A login begins no visit if its token is
+// withdrawn meanwhile.
 func TestVisitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPortalOf(t)

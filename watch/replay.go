@@ -14,7 +14,7 @@ import (
 	"ptyctl/watch/frame"
 )
 
-// Bounds of what is told of recordings.
+// Bounds of the answers about recordings.
 const (
 	mostRecordings = 500  // the newest
 	mostMarkers    = 5000 // of one
@@ -87,7 +87,7 @@ type marker struct {
 	Text string  `json:"text"`
 }
 
-// recording tells of one: how long it is, and its markers.
+// recording answers with the length and the markers of a recording.
 func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	path, err := s.path(r.URL.Query().Get("file"))
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	markers, last := []marker{}, time.Duration(0)
 	for r.Context().Err() == nil {
 		e, err := in.Next()
-		if err != nil { // the end, or a part that cannot be read: what is before it can be shown
+		if err != nil { // the end, or a part that cannot be read: the part before it can be shown
 			break
 		}
 		last = e.Time

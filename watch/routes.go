@@ -31,7 +31,7 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
-// addFiles adds the page's files, and what says with what a person logs in: a ticket or a token.
+// addFiles adds the page's files, and a route that returns the kind of login: a ticket or a token.
 func addFiles(mux *http.ServeMux, with string) {
 	files, err := fs.Sub(page, "page")
 	if err != nil { // the folder is embedded

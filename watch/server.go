@@ -31,7 +31,7 @@ type Options struct {
 	Processes  client.Options // which are watched, and how they are reached
 	Recordings string         // folder of recordings to replay; empty: none
 	Identities []age.Identity // of encrypted ones
-	Person     string         // who watches, for those whose terminal they take; empty: the user of this process
+	Person     string         // the watcher's name, for those whose terminal they take; empty: the user of this process
 	Logger     *slog.Logger   // nil: no log
 }
 
@@ -44,7 +44,7 @@ const (
 	endTime       = 3 * time.Second // to give the terminals back
 )
 
-// Bounds of what a browser can make this process keep.
+// Bounds of the state that a browser can make this process keep.
 const (
 	mostTickets = 64
 	mostTokens  = 64 // the one that was not used for longest ends for another
@@ -145,7 +145,8 @@ func (s *Server) knows(token string) bool {
 	return true
 }
 
-// Serve answers requests on a loopback address until ctx ends, and closes l. At the end it gives back what was taken.
+// Serve answers requests on a loopback address until ctx ends, and closes l. At the end it gives back the terminals
+// that were taken.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		return fmt.Errorf("watch: will not serve the page at %s: others could reach it there; use 127.0.0.1", l.Addr())

@@ -35,7 +35,7 @@ func (m *merger) line(process, name string, value json.RawMessage) error {
 	return http.NewResponseController(m.w).Flush()
 }
 
-// stream passes on what the processes stream: of all sessions, or with the query of p and session of one.
+// stream passes on the streams of the processes: of all sessions, or of one with p and session in the query.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
@@ -89,7 +89,7 @@ func (s *Server) remember(p *client.Process) {
 }
 
 // follow passes on the stream of one process. ended reports that it has had one, or that the browser is gone: then all
-// streams end, and the page asks anew which processes there are.
+// streams end, and the page asks again for the list of processes.
 func (m *merger) follow(ctx context.Context, p *client.Process, path string) (ended bool) {
 	key := keyOf(p.Socket)
 	body, err := streamOf(ctx, p, path)

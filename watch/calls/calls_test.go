@@ -33,7 +33,7 @@ func by(serial uint64) term.Actor {
 	return a
 }
 
-// Of each kind of call the entry has what a person asks for, and of what was typed its size alone.
+// The entry of each kind of call has the facts that a person asks for, but only the size of typed text.
 func TestEntries(t *testing.T) {
 	exit := &term.Exit{Known: true, Code: 3}
 	person := term.Actor{Transport: "socket", Operator: true, Task: "alice"}

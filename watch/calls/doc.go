@@ -11,5 +11,5 @@
 //   - The line of a command has the form that it has in the audit log.
 //   - Of a session at most 200 entries and 256 KiB of results are kept, and nothing once it is forgotten. Nothing is
 //     written to a file.
-//   - Reads of a person are no entries: to watch leaves no trace here.
+//   - Reads of a person are not entries: watching leaves no trace here.
 package calls

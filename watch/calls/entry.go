@@ -73,7 +73,7 @@ func (x *Entry) add(e term.Event, command func(string) string) {
 	x.fail(e)
 }
 
-// input counts what was typed.
+// input counts typed bytes, and notes the names of typed keys.
 func (x *Entry) input(e term.Event) {
 	x.Secret = x.Secret || e.Sensitive && !e.Actor.Operator // nothing that a person types is on record
 	if e.Detail == "" || e.Sensitive {
@@ -127,7 +127,7 @@ func rank(v term.Verb) int {
 	return 4
 }
 
-// told is a text of the session or its caller as it may be kept.
+// told returns a text of the session or its caller in the form that may be kept.
 func told(s string) string { return cut(scrub.Text(cut(s, 4*mostText)), mostText) }
 
 func cut(s string, n int) string {

@@ -90,7 +90,7 @@ func (l *Log) Observe(e term.Event) {
 	}
 }
 
-// shown reports whether an event belongs to what is shown.
+// shown reports whether the log shows an event.
 func shown(e term.Event) bool {
 	switch e.Verb {
 	case term.VerbOutput, term.VerbExecOutput, term.VerbHeartbeat, term.VerbReply, term.VerbOrphan, term.VerbPlan:

@@ -7,7 +7,7 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 )
 
-// A Part is a member of a result that is a JSON object, or all of another one, then without a name.
+// A Part is a member of a result that is a JSON object. Any other result is one Part without a name.
 type Part struct {
 	Name string `json:"name,omitempty"`
 	Text string `json:"text"`

@@ -11,10 +11,10 @@
 //
 // Promises:
 //
-//   - Nothing is queued for a watcher. What has changed since its last line is noted, and when the line before is
-//     written, it gets the newest state: one that is late or slow skips frames, and costs no memory.
+//   - Nothing is queued for a watcher. The feed notes the changes since the watcher's last line. When that line is
+//     written, the watcher gets the newest state: one that is late or slow skips frames, and costs no memory.
 //   - A session never waits for a watcher. Without one, its output costs a look at a counter.
-//   - To watch changes nothing: it is no read, no version of the screen that a caller compares with, and no activity.
+//   - Watching changes nothing: it is no read, no activity, and no version of the screen that a caller compares with.
 //   - Frames come at most 30 times a second, and when the program has completed them (DECSET 2026). Secrets are masked
 //     as for every caller.
 package feed

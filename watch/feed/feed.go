@@ -13,7 +13,7 @@ import (
 
 // Options configure a Feed.
 type Options struct {
-	Mode    func(context.Context) string // what a watcher may do, for them: "readonly" or "readwrite"; nil: ""
+	Mode    func(context.Context) string // the mode that a watcher is shown: "readonly" or "readwrite"; nil: ""
 	Version string                       // of the program
 	Calls   calls.Options
 }
@@ -42,10 +42,10 @@ func New(o Options) *Feed {
 	return &Feed{o: o, calls: calls.New(o.Calls), watchers: make(map[*watcher]struct{}), views: make(map[string]*view)}
 }
 
-// Serve says whose sessions are watched. Before, there are none.
+// Serve sets the manager of the watched sessions. Before that, no session is watched.
 func (f *Feed) Serve(m *session.Manager) { f.sessions.Store(m) }
 
-// What has changed of a session.
+// A change is a set of changed parts of a session.
 type change uint8
 
 const (
@@ -80,7 +80,7 @@ func (f *Feed) Observe(e term.Event) {
 	}
 }
 
-// Answered adds the result of a call to what is shown of it; see [calls.Log.Answered].
+// Answered adds the result of a call to its entry; see [calls.Log.Answered].
 func (f *Feed) Answered(serial uint64, text string, failed bool) {
 	for _, id := range f.calls.Answered(serial, text, failed) {
 		if f.watching.Load() > 0 {
@@ -109,7 +109,7 @@ func (f *Feed) join(w *watcher) (leave func()) {
 		defer f.mu.Unlock()
 		delete(f.watchers, w)
 		if f.watching.Add(-1) == 0 {
-			clear(f.views) // frames that nobody looks at
+			clear(f.views) // frames without a watcher
 		}
 	}
 }

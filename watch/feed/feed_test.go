@@ -108,7 +108,7 @@ func shows(text string) func(line) bool {
 	}
 }
 
-// A watcher gets what there is, and then what changes; another one that comes later, too.
+// A watcher gets the current state, and then each change; so does another one that comes later.
 func TestStream(t *testing.T) {
 	f, m := start(t)
 	s := open(t, m, "cat")
@@ -163,7 +163,7 @@ func TestFrames(t *testing.T) {
 	enter()
 	next("the complete frame", func(l line) bool {
 		if shows("half")(l) && !shows("half whole")(l) {
-			// The program may have been stopped for a second by the machine, after which it is shown.
+			// The machine may have stopped the program for a second; after that the frame is shown.
 			t.Logf("half of a frame was shown: %s", toJSON(l))
 		}
 		return shows("half whole")(l)

@@ -12,13 +12,13 @@ import (
 // Times of a watcher.
 const (
 	least  = time.Second / 30        // between two looks
-	settle = 1500 * time.Millisecond // after output, until what the terminal asks is looked at
+	settle = 1500 * time.Millisecond // after output, until the terminal is searched for a question
 
 	// longest is how long a frame that a program draws is waited for: package screen ends it then.
 	longest = time.Second
 )
 
-// mostNoted is of how many sessions changes are noted apart; beyond, all count as changed.
+// mostNoted is the most sessions with changes noted one by one; beyond that, all sessions count as changed.
 const mostNoted = 4 << 10
 
 // A watcher is one reader of the stream.
@@ -37,7 +37,7 @@ type watcher struct {
 	again map[string]time.Time // when to look at a session although nothing is noted
 }
 
-// seen is what a watcher has of a session.
+// seen is the state of a session that a watcher has got.
 type seen struct {
 	frame *frame.Frame
 	info  string // as it was sent
@@ -69,7 +69,7 @@ func (w *watcher) note(id string, c change) {
 	}
 }
 
-// take returns what has changed since the last call.
+// take returns the changes since the last call.
 func (w *watcher) take(now time.Time) map[string]change {
 	w.mu.Lock()
 	changed, all := w.dirty, w.all
@@ -97,7 +97,7 @@ func (w *watcher) take(now time.Time) map[string]change {
 	return changed
 }
 
-// look appends the lines about what has changed of a session.
+// look appends the lines about the changes of a session.
 func (w *watcher) look(dst []byte, id string, c change, now time.Time) []byte {
 	s := w.session(id)
 	if s == nil {
@@ -128,7 +128,7 @@ func (w *watcher) look(dst []byte, id string, c change, now time.Time) []byte {
 	return dst
 }
 
-// session returns a session; nil: there is none.
+// session returns a session; nil: it does not exist.
 func (w *watcher) session(id string) *session.Session {
 	m := w.feed.sessions.Load()
 	if m == nil {
@@ -153,13 +153,13 @@ func (w *watcher) screen(dst []byte, s *session.Session, had *seen, fresh bool, 
 	switch at, waits := w.again[s.ID()]; {
 	case drawing && (!waits || at.After(now.Add(longest))):
 		w.again[s.ID()] = now.Add(longest)
-	case fresh && !drawing: // what it asks is judged once it is quiet
+	case fresh && !drawing: // its question is judged once it is quiet
 		w.again[s.ID()] = now.Add(settle)
 	}
 	return dst
 }
 
-// Of the calls of a session that is one of many, a watcher gets the last ones, without most of their results.
+// A watcher of many sessions gets the last calls of each, without most of their results.
 const (
 	fewCalls  = 12
 	fewResult = 600 // bytes

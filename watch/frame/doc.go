@@ -6,6 +6,6 @@
 //
 // Promises:
 //
-//   - A frame is immutable, so any number of watchers may share one. What a watcher has seen is one pointer.
+//   - A frame is immutable, so any number of watchers may share one. The last frame of a watcher is one pointer.
 //   - Rows hold text and numbers of colours. Nothing of them is markup or a sequence of a terminal.
 package frame

@@ -91,7 +91,8 @@ func (f *Frame) AppendPatchWithin(dst []byte, before *Frame, most int) (patch []
 	return append(dst, "}}"...), true, cut
 }
 
-// rowFrame is what a row takes at most beside its runs: a comma, its number in quotes, a colon, and the end of the patch.
+// rowFrame is the most bytes that a row takes beside its runs: a comma, its number in quotes, a colon, and the end of
+// the patch.
 const rowFrame = len(`,"1000":}}`)
 
 // Size is how many bytes the rows of the frame take.

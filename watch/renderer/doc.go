@@ -1,5 +1,5 @@
-// Package renderer is what a browser draws a terminal with: a script that takes the patches of package frame, and the
-// style of its rows. The watch page and the view in a chat are two pages around it.
+// Package renderer draws a terminal in a browser: it has a script that takes the patches of package frame, and the
+// style of the rows. The watch page and the view in a chat are two pages around it.
 //
 //	http.Handle("/", http.FileServerFS(renderer.Files()))
 //	page := "<style>" + renderer.Style() + "</style><script>" + renderer.Script() + "</script>"

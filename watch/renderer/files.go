@@ -15,8 +15,8 @@ func Files() fs.FS { return files }
 // Style is screen.css.
 func Style() string { return read("screen.css") }
 
-// Script is screen.js for a page whose own script follows it in the same element: without the word export, which
-// modules alone may have, its Screen and printable are names of that script.
+// Script returns screen.js for a page that has its own script after it in the same element. It is without the word
+// export, which only modules may have, so that the page's script can use the names Screen and printable.
 func Script() string {
 	lines := strings.SplitAfter(read("screen.js"), "\n")
 	for i := range lines {
