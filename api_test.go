@@ -21,7 +21,7 @@ var library = []string{
 	"sshx", "telnet", "telnet/gotelnet", "term", "vt",
 }
 
-// TestAPI compares what the library exports with docs/api, so that a change of it is seen in review.
+// TestAPI compares the exported API of the library with docs/api, so that a review shows each change of it.
 //
 //	go test . -update
 //
@@ -99,13 +99,13 @@ func exported(t *testing.T, folder string) []byte {
 	return b.Bytes()
 }
 
-// TestForeignTypes checks whose types an importer of the library meets in what it exports, besides those of Go and ours.
+// TestForeignTypes checks which other modules have types in the exported API of the library, besides Go and this one.
 func TestForeignTypes(t *testing.T) {
 	want := map[string][]string{
 		"record": {"filippo.io/age"}, // the recipients of a recording
 		"sshx":   {"golang.org/x/crypto/ssh", "golang.org/x/crypto/ssh/agent"},
 
-		"telnet/gotelnet": {"github.com/reiver/go-telnet"}, // what it adapts to
+		"telnet/gotelnet": {"github.com/reiver/go-telnet"}, // the package that it adapts to
 	}
 	module := strings.Fields(readText(t, "go.mod"))[1]
 	for _, folder := range library {
@@ -136,7 +136,7 @@ func TestForeignTypes(t *testing.T) {
 	}
 }
 
-// imports returns what the files of a package import, by the last element of the path or the name that a file gives it.
+// imports returns the imports of a package's files, by the last element of the path or the name that a file gives it.
 func imports(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))

@@ -13,7 +13,8 @@ import (
 	"ptyctl/session"
 )
 
-// The lines of Go that pages show without a function around them. They compile here; what they call is tested beside it.
+// The lines of Go that pages show without a function around them. They compile here; the functions that they call are
+// tested elsewhere.
 
 var _ = func(output, more []byte) {
 	s := screen.New(80, 24)

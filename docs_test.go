@@ -329,7 +329,7 @@ func TestReadmeSize(t *testing.T) {
 	}
 }
 
-// TestReadmeFamilies counts the families of devices that the README names; posix is none.
+// TestReadmeFamilies checks the number of device families in the README; posix does not count.
 func TestReadmeFamilies(t *testing.T) {
 	want := fmt.Sprintf("pagers of %d families", len(profile.Names())-1)
 	if !strings.Contains(readText(t, "README.md"), want) {

@@ -34,8 +34,8 @@ func TestReleaseKey(t *testing.T) {
 	}
 }
 
-// TestLaunchdUnit reads the unit of launchd as plutil -lint does, and compares what it starts. macOS refuses a unit
-// with any mistake, and no machine of the tests runs it.
+// TestLaunchdUnit reads the unit of launchd as plutil -lint does, and compares the command that it starts. macOS
+// refuses a unit with any mistake, and no machine of the tests runs it.
 func TestLaunchdUnit(t *testing.T) {
 	const path = "packaging/launchd/net.ptyctl.daemon.plist"
 	text, err := os.ReadFile(path)
@@ -85,7 +85,7 @@ func TestPropertyList(t *testing.T) {
 	}
 }
 
-// propertyList reads a property list of XML whose root is a dictionary. An integer is its text.
+// propertyList reads an XML property list with a dictionary as its root. It returns an integer as its text.
 func propertyList(text string) (map[string]any, error) {
 	p := plist{xml.NewDecoder(strings.NewReader(text))}
 	begin, err := p.next()
@@ -209,8 +209,8 @@ func (p plist) dict() (map[string]any, error) {
 	}
 }
 
-// TestSystemdUnits has systemd judge the unit of the HTTP server, which must be shut in, and looks for what a user's
-// manager does not have.
+// TestSystemdUnits has systemd rate the exposure of the HTTP server's unit, and checks that no unit waits for a network
+// target, which a user's manager does not have.
 func TestSystemdUnits(t *testing.T) {
 	const most = "39" // tenths of systemd's exposure level
 	out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold="+most, "packaging/systemd/ptyctl.service").CombinedOutput()

@@ -30,7 +30,7 @@ var flat = map[string]string{
 	"sshx/sshconfig.Config":         "the keywords of ssh_config",
 }
 
-// TestSizes checks that no type and no folder grows beyond what can be read in one sitting.
+// TestSizes checks that no type and no folder grows too large to be read in one sitting.
 func TestSizes(t *testing.T) {
 	methods, fields, files := map[string]int{}, map[string]int{}, map[string]int{}
 	fset := token.NewFileSet()
